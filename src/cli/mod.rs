@@ -1,0 +1,57 @@
+//! The command line. Without a command the window opens; every command runs without one.
+//!
+//! Exit codes: 0 done, 1 with a sentence on standard error, 2 wrong arguments.
+
+mod options;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// What a command gives back: an error is a sentence for a person.
+type CliResult = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+
+/// Watch a PET image reconstruct live.
+#[derive(Parser)]
+#[command(name = "tomoscope", version, args_conflicts_with_subcommands = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<CliCommand>,
+
+    /// Study to open in the window: an Interfile projection header (.hs); without one the built-in study runs.
+    study: Option<PathBuf>,
+}
+
+/// What to do without a window.
+#[derive(Subcommand)]
+enum CliCommand {}
+
+/// Runs the program with the process's arguments.
+pub fn main() -> ExitCode {
+    run(std::env::args_os())
+}
+
+/// Runs the program with these arguments, the first of which is the program's name.
+fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // clap's own exit code: 0 for --help and --version, 2 for wrong arguments. Nothing to do if printing fails.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    let result: CliResult = match cli.command {
+        Some(command) => match command {},
+        None => Err(format!("the window is not there yet (study: {:?})", cli.study).into()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("tomoscope: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

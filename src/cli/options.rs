@@ -1,0 +1,91 @@
+//! Options that several commands share, and how their values are written.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::operator::Accumulation;
+use crate::session::{DeviceChoice, ProjectorChoice, Rays};
+
+/// Options of every command that projects.
+#[derive(Args, Clone, Debug)]
+pub struct ProjectorOptions {
+    /// Where to compute: auto, cpu, cuda or cuda:N.
+    #[arg(long, default_value = "auto", value_parser = device)]
+    pub device: DeviceChoice,
+
+    /// Threads on the CPU; all by default.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+
+    /// How the backprojection adds: atomic, non-atomic or deterministic. Default: deterministic on the CPU, atomic on CUDA.
+    #[arg(long)]
+    pub accumulation: Option<Accumulation>,
+
+    /// Projector: auto, per-lor or axial-runs.
+    #[arg(long, default_value = "auto", value_parser = projector)]
+    pub projector: ProjectorChoice,
+
+    /// Lines per bin: auto, or TANGENTIAL,AXIAL.
+    #[arg(long, default_value = "auto", value_name = "T,A", value_parser = rays)]
+    pub rays: Rays,
+
+    /// Sinogram of factors (attenuation × normalisation) of each bin.
+    #[arg(long, value_name = "FILE")]
+    pub multiplicative: Option<PathBuf>,
+
+    /// Sinogram of expected randoms + scatter of each bin.
+    #[arg(long, value_name = "FILE")]
+    pub additive: Option<PathBuf>,
+
+    /// The additive sinogram is added before the factors are applied (STIR's convention): it is a/m.
+    #[arg(long, requires = "additive")]
+    pub additive_inside: bool,
+
+    /// Voxels whose centre lies farther from the axis stay zero, mm. Default: the inscribed circle.
+    #[arg(long, value_name = "R")]
+    pub fov_radius_mm: Option<f64>,
+}
+
+fn device(text: &str) -> Result<DeviceChoice, String> {
+    match text {
+        "auto" => Ok(DeviceChoice::Auto),
+        "cpu" => Ok(DeviceChoice::Cpu),
+        "cuda" => Ok(DeviceChoice::Cuda(0)),
+        _ => text
+            .strip_prefix("cuda:")
+            .and_then(|n| n.parse().ok())
+            .map(DeviceChoice::Cuda)
+            .ok_or_else(|| format!("'{text}' is not a device; use auto, cpu, cuda or cuda:N")),
+    }
+}
+
+fn projector(text: &str) -> Result<ProjectorChoice, String> {
+    match text {
+        "auto" => Ok(ProjectorChoice::Auto),
+        "per-lor" => Ok(ProjectorChoice::PerLor),
+        "axial-runs" => Ok(ProjectorChoice::AxialRuns),
+        _ => Err(format!("'{text}' is not a projector; use auto, per-lor or axial-runs")),
+    }
+}
+
+fn rays(text: &str) -> Result<Rays, String> {
+    if text == "auto" {
+        return Ok(Rays::Auto);
+    }
+    let [tangential, axial] = triple::<usize, 2>(text)?;
+    if tangential == 0 || axial == 0 || tangential * axial > 1024 {
+        return Err(format!("'{text}' lines per bin cannot be traced; use between 1 and 1024 in all"));
+    }
+    Ok(Rays::Fixed { tangential, axial })
+}
+
+/// N values separated by commas.
+pub fn triple<T: std::str::FromStr, const N: usize>(text: &str) -> Result<[T; N], String> {
+    let values: Vec<T> = text.split(',').filter_map(|part| part.trim().parse().ok()).collect();
+    let parts = text.split(',').count();
+    match <[T; N]>::try_from(values) {
+        Ok(values) if parts == N => Ok(values),
+        _ => Err(format!("'{text}' is not {N} numbers separated by commas")),
+    }
+}

@@ -1,0 +1,66 @@
+//! Projection data of a cylindrical scanner.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::scanner::ScanGeometry;
+
+/// Projection data: one value per bin, stored `[view][tangential_pos][plane]` with planes contiguous, whatever the
+/// order in a file was. Counts are shared, never copied, when a michelogram is cloned.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Michelogram {
+    /// Which LOR each bin is.
+    pub geometry: Arc<ScanGeometry>,
+    /// The values, `geometry.num_bins()` of them.
+    pub counts: Arc<Vec<f32>>,
+}
+
+/// Why data is not a michelogram.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum MichelogramError {
+    /// The number of values is not the number of bins.
+    #[error("the geometry has {expected} bins but {found} values were given")]
+    Length {
+        /// Bins of the geometry.
+        expected: usize,
+        /// Values given.
+        found: usize,
+    },
+}
+
+impl Michelogram {
+    /// Projection data from values in storage order.
+    ///
+    /// # Errors
+    /// The number of values is not the number of bins.
+    pub fn new(geometry: Arc<ScanGeometry>, counts: Vec<f32>) -> Result<Self, MichelogramError> {
+        let expected = geometry.num_bins();
+        if counts.len() != expected {
+            return Err(MichelogramError::Length { expected, found: counts.len() });
+        }
+        Ok(Self { geometry, counts: Arc::new(counts) })
+    }
+
+    /// Where the values of a view lie in [`Michelogram::counts`].
+    pub fn view_range(&self, view: usize) -> Range<usize> {
+        let per_view = self.geometry.num_tangential * self.geometry.num_planes();
+        view * per_view..(view + 1) * per_view
+    }
+
+    /// Sum over all bins.
+    pub fn total(&self) -> f64 {
+        self.counts.chunks(1 << 16).map(|chunk| chunk.iter().map(|&v| f64::from(v)).sum::<f64>()).sum()
+    }
+
+    /// Storage index, view, tangential position and plane of the first bin that is negative or not a finite number.
+    pub fn first_unusable_bin(&self) -> Option<(usize, f32)> {
+        self.counts.iter().position(|v| !(v.is_finite() && *v >= 0.0)).map(|index| (index, self.counts[index]))
+    }
+
+    /// View, tangential position and plane of a storage index.
+    pub fn bin_of_index(&self, index: usize) -> (usize, usize, usize) {
+        let planes = self.geometry.num_planes();
+        let transaxial = index / planes;
+        (transaxial / self.geometry.num_tangential, transaxial % self.geometry.num_tangential, index % planes)
+    }
+}

@@ -1,0 +1,226 @@
+//! Regions of interest: shapes in mm and the voxels they cover.
+
+use crate::geometry::{Grid, Point};
+
+/// The plane that a flat ROI lies in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RoiPlane {
+    /// Normal to z.
+    #[default]
+    Transaxial,
+    /// Normal to y.
+    Coronal,
+    /// Normal to x.
+    Sagittal,
+}
+
+impl RoiPlane {
+    /// In-plane axes (horizontal, vertical) and the normal axis; 0 = x, 1 = y, 2 = z.
+    pub fn axes(self) -> ([usize; 2], usize) {
+        match self {
+            RoiPlane::Transaxial => ([0, 1], 2),
+            RoiPlane::Coronal => ([0, 2], 1),
+            RoiPlane::Sagittal => ([1, 2], 0),
+        }
+    }
+}
+
+/// Shape and size of a ROI about its centre.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RoiShape {
+    /// A disc in the slice nearest to the centre; edge voxels count by the fraction of their area inside.
+    Circle {
+        /// Radius, mm.
+        radius_mm: f64,
+        /// The plane it lies in.
+        plane: RoiPlane,
+    },
+    /// A ball; edge voxels count by the fraction of their volume inside.
+    Sphere {
+        /// Radius, mm.
+        radius_mm: f64,
+    },
+    /// A rectangle in the slice nearest to the centre; edge voxels count by the fraction of their area inside.
+    Rectangle {
+        /// Full sides along the plane's horizontal and vertical axis, mm.
+        size_mm: [f64; 2],
+        /// The plane it lies in.
+        plane: RoiPlane,
+    },
+}
+
+/// What a ROI stands for in noise and contrast.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RoiRole {
+    /// Only its own numbers.
+    #[default]
+    None,
+    /// Uniform background: gives the noise-to-signal ratio and the reference of contrast.
+    Background,
+    /// Hotter than the background.
+    Hot,
+    /// Without activity.
+    Cold,
+}
+
+/// A named region of interest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Roi {
+    /// Name in tables and files.
+    pub name: String,
+    /// Shape and size.
+    pub shape: RoiShape,
+    /// Centre, world mm.
+    pub centre_mm: Point,
+    /// What it stands for.
+    pub role: RoiRole,
+    /// True ratio of its activity to the background's (hot ROIs), for contrast recovery.
+    pub activity_ratio: Option<f64>,
+}
+
+/// The voxels of a ROI on one grid, with the fraction of each that lies inside.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RoiMask {
+    /// Voxel index in a `[z, y, x]` volume and weight in (0, 1].
+    pub voxels: Vec<(u32, f32)>,
+}
+
+/// Weighted sums over a ROI: all that its statistics need.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RoiSums {
+    /// Σ w.
+    pub weight: f64,
+    /// Σ w v.
+    pub sum: f64,
+    /// Σ w v².
+    pub sum_of_squares: f64,
+    /// Smallest value of any voxel in it.
+    pub min: f32,
+    /// Largest value of any voxel in it.
+    pub max: f32,
+    /// Number of voxels touched.
+    pub num_voxels: usize,
+}
+
+/// Points per voxel side at which a shape is sampled for the inside fraction of an edge voxel.
+const SUBSAMPLES: usize = 8;
+
+impl Roi {
+    /// The voxels of `grid` that the ROI covers. Empty where it lies outside the grid.
+    pub fn mask(&self, grid: &Grid) -> RoiMask {
+        let (half, flat) = self.half_extent_mm();
+        let mut low = [0usize; 3];
+        let mut high = [0usize; 3];
+        let centre = grid.voxel_from_mm(self.centre_mm);
+        for a in 0..3 {
+            let last = grid.size[a] as f64 - 1.0;
+            let (from, to) = if flat == Some(a) {
+                let slice = centre[a].round();
+                (slice, slice)
+            } else {
+                let reach = half[a] / grid.voxel_mm[a];
+                ((centre[a] - reach).round(), (centre[a] + reach).round())
+            };
+            if !(from.is_finite() && to.is_finite()) || to < 0.0 || from > last {
+                return RoiMask::default();
+            }
+            low[a] = from.max(0.0) as usize;
+            high[a] = to.min(last) as usize;
+        }
+        let mut voxels = Vec::new();
+        for z in low[2]..=high[2] {
+            for y in low[1]..=high[1] {
+                for x in low[0]..=high[0] {
+                    let weight = self.inside_fraction(grid, [x, y, z], flat);
+                    if weight > 0.0 {
+                        let index = (z * grid.size[1] + y) * grid.size[0] + x;
+                        voxels.push((index as u32, weight as f32));
+                    }
+                }
+            }
+        }
+        RoiMask { voxels }
+    }
+
+    /// Half of the bounding box along x, y, z, and the axis along which the shape is flat.
+    fn half_extent_mm(&self) -> ([f64; 3], Option<usize>) {
+        match self.shape {
+            RoiShape::Sphere { radius_mm } => ([radius_mm; 3], None),
+            RoiShape::Circle { radius_mm, plane } => ([radius_mm; 3], Some(plane.axes().1)),
+            RoiShape::Rectangle { size_mm, plane } => {
+                let (axes, normal) = plane.axes();
+                let mut half = [0.0; 3];
+                half[axes[0]] = 0.5 * size_mm[0];
+                half[axes[1]] = 0.5 * size_mm[1];
+                (half, Some(normal))
+            }
+        }
+    }
+
+    /// Fraction of a voxel that lies inside, from a regular set of points in it.
+    fn inside_fraction(&self, grid: &Grid, voxel: [usize; 3], flat: Option<usize>) -> f64 {
+        let centre = grid.mm_from_voxel(voxel.map(|i| i as f64));
+        let offset: [f64; 3] = std::array::from_fn(|a| centre[a] - self.centre_mm[a]);
+        let points = |a: usize| if flat == Some(a) { 1 } else { SUBSAMPLES };
+        let position = |a: usize, k: usize| {
+            if flat == Some(a) {
+                return 0.0;
+            }
+            offset[a] + grid.voxel_mm[a] * ((k as f64 + 0.5) / SUBSAMPLES as f64 - 0.5)
+        };
+        let mut inside = 0usize;
+        for k in 0..points(2) {
+            for j in 0..points(1) {
+                for i in 0..points(0) {
+                    inside += usize::from(self.contains([position(0, i), position(1, j), position(2, k)]));
+                }
+            }
+        }
+        inside as f64 / (points(0) * points(1) * points(2)) as f64
+    }
+
+    /// Whether a point, given relative to the centre, lies inside.
+    fn contains(&self, offset: Point) -> bool {
+        match self.shape {
+            RoiShape::Sphere { radius_mm } | RoiShape::Circle { radius_mm, .. } => {
+                offset.iter().map(|v| v * v).sum::<f64>() <= radius_mm * radius_mm
+            }
+            RoiShape::Rectangle { size_mm, plane } => {
+                let (axes, _) = plane.axes();
+                offset[axes[0]].abs() <= 0.5 * size_mm[0] && offset[axes[1]].abs() <= 0.5 * size_mm[1]
+            }
+        }
+    }
+}
+
+impl RoiMask {
+    /// Weighted sums of a volume's values (`[z, y, x]` order).
+    pub fn sums(&self, values: &[f32]) -> RoiSums {
+        self.sums_with(|voxel| values.get(voxel).copied())
+    }
+
+    /// Weighted sums of the values that `value` gives for voxel indices of a `[z, y, x]` volume; voxels without one are
+    /// left out.
+    pub fn sums_with(&self, value: impl Fn(usize) -> Option<f32>) -> RoiSums {
+        let mut sums = RoiSums {
+            weight: 0.0,
+            sum: 0.0,
+            sum_of_squares: 0.0,
+            min: f32::INFINITY,
+            max: f32::NEG_INFINITY,
+            num_voxels: self.voxels.len(),
+        };
+        for &(index, weight) in &self.voxels {
+            let Some(value) = value(index as usize) else { continue };
+            let (w, v) = (f64::from(weight), f64::from(value));
+            sums.weight += w;
+            sums.sum += w * v;
+            sums.sum_of_squares += w * v * v;
+            sums.min = sums.min.min(value);
+            sums.max = sums.max.max(value);
+        }
+        sums
+    }
+}

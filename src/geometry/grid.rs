@@ -1,0 +1,117 @@
+//! A regular grid of voxels.
+
+use super::Point;
+
+/// Largest number of voxels that a grid may have (2³¹: an index fits in 32 bits, and the values in 8 GiB).
+const MAX_VOXELS: usize = 1 << 31;
+
+/// A regular grid of voxels in world coordinates. All triples are `[x, y, z]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grid {
+    /// Number of voxels along x, y, z.
+    pub size: [usize; 3],
+    /// Voxel pitch along x, y, z in mm.
+    pub voxel_mm: [f64; 3],
+    /// Centre of voxel (0, 0, 0) in mm.
+    pub origin_mm: Point,
+}
+
+/// Why a grid cannot be.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum GridError {
+    /// A side is zero or the product is too large.
+    #[error(
+        "an image of {0} × {1} × {2} voxels cannot be made: each side must be at least 1 and the total at most 2³¹; choose other sizes"
+    )]
+    Size(usize, usize, usize),
+    /// A pitch is not a positive length.
+    #[error("voxels of {0} × {1} × {2} mm cannot be used: each side must be a positive length in mm")]
+    Voxel(f64, f64, f64),
+    /// The origin is not a number.
+    #[error("the position of the first voxel, ({0}, {1}, {2}) mm, is not a point")]
+    Origin(f64, f64, f64),
+}
+
+impl Grid {
+    /// A checked grid; `origin_mm` is the centre of voxel (0, 0, 0).
+    ///
+    /// # Errors
+    /// Zero or huge sizes, pitches that are not positive, an origin that is not finite.
+    pub fn new(size: [usize; 3], voxel_mm: [f64; 3], origin_mm: Point) -> Result<Self, GridError> {
+        let total = size[0].checked_mul(size[1]).and_then(|n| n.checked_mul(size[2]));
+        if !total.is_some_and(|n| (1..=MAX_VOXELS).contains(&n)) {
+            return Err(GridError::Size(size[0], size[1], size[2]));
+        }
+        if !voxel_mm.iter().all(|d| d.is_finite() && *d > 0.0) {
+            return Err(GridError::Voxel(voxel_mm[0], voxel_mm[1], voxel_mm[2]));
+        }
+        if !origin_mm.iter().all(|o| o.is_finite()) {
+            return Err(GridError::Origin(origin_mm[0], origin_mm[1], origin_mm[2]));
+        }
+        Ok(Self { size, voxel_mm, origin_mm })
+    }
+
+    /// A grid whose faces lie symmetrically about the world's origin (±n·d/2).
+    ///
+    /// # Errors
+    /// As [`Grid::new`].
+    pub fn centred(size: [usize; 3], voxel_mm: [f64; 3]) -> Result<Self, GridError> {
+        let origin = std::array::from_fn(|a| -0.5 * (size[a] as f64 - 1.0) * voxel_mm[a]);
+        Self::new(size, voxel_mm, origin)
+    }
+
+    /// Total number of voxels.
+    pub fn num_voxels(&self) -> usize {
+        self.size.iter().product()
+    }
+
+    /// Array shape `[z, y, x]`.
+    pub fn shape(&self) -> [usize; 3] {
+        [self.size[2], self.size[1], self.size[0]]
+    }
+
+    /// Continuous voxel coordinates of a point: voxel i spans i − ½ … i + ½.
+    pub fn voxel_from_mm(&self, point: Point) -> [f64; 3] {
+        std::array::from_fn(|a| (point[a] - self.origin_mm[a]) / self.voxel_mm[a])
+    }
+
+    /// World position of continuous voxel coordinates.
+    pub fn mm_from_voxel(&self, voxel: [f64; 3]) -> Point {
+        std::array::from_fn(|a| self.origin_mm[a] + voxel[a] * self.voxel_mm[a])
+    }
+
+    /// Lower and upper outer faces along an axis (0 = x, 1 = y, 2 = z) in mm.
+    pub fn extent_mm(&self, axis: usize) -> [f64; 2] {
+        let low = self.origin_mm[axis] - 0.5 * self.voxel_mm[axis];
+        [low, low + self.size[axis] as f64 * self.voxel_mm[axis]]
+    }
+
+    /// Volume of a voxel in millilitres.
+    pub fn voxel_ml(&self) -> f64 {
+        self.voxel_mm.iter().product::<f64>() * 1e-3
+    }
+
+    /// Radius of the largest circle about the axis that stays inside the grid's faces in x and y, in mm; zero when
+    /// the axis lies outside.
+    pub fn inscribed_radius_mm(&self) -> f64 {
+        (0..2)
+            .flat_map(|a| {
+                let [low, high] = self.extent_mm(a);
+                [-low, high]
+            })
+            .fold(f64::INFINITY, f64::min)
+            .max(0.0)
+    }
+
+    /// Whether two grids are the same to within 1e-3 of a voxel everywhere.
+    pub fn same_as(&self, other: &Grid) -> bool {
+        self.size == other.size
+            && (0..3).all(|a| {
+                let tolerance = 1e-3 * self.voxel_mm[a];
+                let last = (self.size[a] - 1) as f64;
+                let first_shift = self.origin_mm[a] - other.origin_mm[a];
+                let last_shift = first_shift + last * (self.voxel_mm[a] - other.voxel_mm[a]);
+                first_shift.abs() <= tolerance && last_shift.abs() <= tolerance
+            })
+    }
+}

@@ -1,0 +1,58 @@
+//! Lines of response, and what happens to a line that runs along a voxel face.
+
+use super::Point;
+
+/// A line segment from `start` to `end`, mm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Line {
+    /// First end point.
+    pub start: Point,
+    /// Second end point.
+    pub end: Point,
+}
+
+impl Line {
+    /// Length in mm.
+    pub fn length_mm(&self) -> f64 {
+        (0..3).map(|a| (self.end[a] - self.start[a]).powi(2)).sum::<f64>().sqrt()
+    }
+}
+
+/// How close, in voxels, a coordinate must be to a voxel face to count as lying in it, and how little a line may move
+/// along an axis, over its whole length, to count as perpendicular to it. Far above the rounding of any geometry in
+/// f64 and far below anything that a scanner resolves; every projector uses this one rule.
+pub const FACE_TOLERANCE_VOXELS: f64 = 1e-6;
+
+/// Where a line perpendicular to an axis lies along that axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Row {
+    /// Inside the voxel row of this index.
+    Inside(isize),
+    /// In the face between this row and the next higher one: each row takes half of the line's length.
+    Face(isize),
+}
+
+/// The row, or the face between two rows, that continuous voxel coordinate `u` lies in (voxel i spans i ± ½).
+pub fn face_or_row(u: f64) -> Row {
+    let shifted = u + 0.5;
+    let nearest = shifted.round();
+    if (shifted - nearest).abs() <= FACE_TOLERANCE_VOXELS {
+        Row::Face(nearest as isize - 1)
+    } else {
+        Row::Inside(shifted.floor() as isize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_coordinate_lies_in_a_row_or_in_a_face() {
+        assert_eq!(face_or_row(0.0), Row::Inside(0));
+        assert_eq!(face_or_row(0.5), Row::Face(0));
+        assert_eq!(face_or_row(-0.5), Row::Face(-1));
+        assert_eq!(face_or_row(-0.5 + 1e-9), Row::Face(-1));
+        assert_eq!(face_or_row(2.49), Row::Inside(2));
+    }
+}

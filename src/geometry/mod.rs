@@ -1,0 +1,14 @@
+//! Space: millimetres, voxel grids and lines.
+//!
+//! World coordinates are scanner coordinates in mm: the origin lies on the axis at the axial middle, and for a
+//! patient lying head-first supine +x points to the patient's left, +y to posterior and +z to inferior.
+//! Points are `[x, y, z]`; arrays of voxels are `[z, y, x]` with x fastest.
+
+mod grid;
+mod line;
+
+pub use grid::{Grid, GridError};
+pub use line::{FACE_TOLERANCE_VOXELS, Line, Row, face_or_row};
+
+/// A point or vector in mm, `[x, y, z]`.
+pub type Point = [f64; 3];

@@ -1,0 +1,29 @@
+//! tomoscope: watch a PET image reconstruct live.
+//!
+//! A scan (or a phantom's simulated scan) is reconstructed on a background thread that streams every iterate to
+//! three orthogonal slices, ROI statistics and noise/contrast curves. The same engine runs without a window.
+//!
+//! Modules stand in rows; a module imports only from lower rows, and neighbours in a row do not know each other.
+//! `tests/layers.rs` reads this table and enforces it:
+//!
+//! ```text
+//! row 1: geometry task random
+//! row 2: scanner
+//! row 3: data
+//! row 4: io phantom operator measure
+//! row 5: recon
+//! row 6: cuda
+//! row 7: session render
+//! row 8: ui bench
+//! row 9: cli
+//! ```
+
+pub mod cli;
+pub mod data;
+pub mod geometry;
+pub mod operator;
+pub mod random;
+pub mod recon;
+pub mod scanner;
+pub mod session;
+pub mod task;

@@ -1,0 +1,150 @@
+//! A linear operator between an image and the projection data of a subset of views.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{Backend, BackendError};
+use crate::data::Volume;
+use crate::task::{Stopped, Task};
+
+/// How the backprojection adds to the image when several threads meet in a voxel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Accumulation {
+    /// Every addition arrives, in any order: results differ in the last digits from run to run.
+    Atomic,
+    /// Load, add, store without protection: additions are lost when threads meet (the race of Belzunce et al. 2012,
+    /// section 2.4). Not for diagnosis.
+    NonAtomic,
+    /// Every addition arrives in a fixed order: the same bits on every run and for any number of threads.
+    Deterministic,
+}
+
+impl Accumulation {
+    /// All ways, in the order in which a menu shows them.
+    pub const ALL: [Accumulation; 3] = [Accumulation::Atomic, Accumulation::NonAtomic, Accumulation::Deterministic];
+
+    /// Its name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Accumulation::Atomic => "atomic",
+            Accumulation::NonAtomic => "non-atomic",
+            Accumulation::Deterministic => "deterministic",
+        }
+    }
+}
+
+impl fmt::Display for Accumulation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Accumulation {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Accumulation::ALL
+            .into_iter()
+            .find(|a| a.name() == text)
+            .ok_or_else(|| format!("'{text}' is not a way to accumulate; use atomic, non-atomic or deterministic"))
+    }
+}
+
+/// The views v ≡ `index` (mod `count`) of a scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Subset {
+    /// Which subset.
+    pub index: usize,
+    /// How many there are.
+    pub count: usize,
+}
+
+impl Subset {
+    /// All views in one subset.
+    pub const ALL: Subset = Subset { index: 0, count: 1 };
+
+    /// Its views in ascending order, of `num_views`.
+    pub fn views(self, num_views: usize) -> impl ExactSizeIterator<Item = usize> + Clone {
+        (self.index..num_views).step_by(self.count.max(1))
+    }
+}
+
+/// Why an operator could not be applied.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum OperatorError {
+    /// The work was stopped.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+    /// The device failed.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// An array has the wrong length.
+    #[error("an array for {what} has {found} values where {expected} were expected")]
+    Length {
+        /// Which array.
+        what: &'static str,
+        /// Expected number of values.
+        expected: usize,
+        /// Number of values found.
+        found: usize,
+    },
+    /// The fast projector does not apply to this geometry.
+    #[error("the axial-run projector cannot be used here: {0}; use the per-LOR projector")]
+    Unsuitable(String),
+}
+
+/// A and Aᵀ on the arrays of one back end. Images and data are in the operator's own order, which `image_from_volume`,
+/// `volume_from_image` and `image_index` translate; data of a subset is its views in ascending order, each
+/// `[tangential_pos][plane]`.
+pub trait LinearOperator<B: Backend>: Send {
+    /// Number of values of an image array (with any padding).
+    fn image_len(&self) -> usize;
+
+    /// Number of values in the data of one view.
+    fn view_len(&self) -> usize;
+
+    /// Number of views.
+    fn num_views(&self) -> usize;
+
+    /// Number of values in the data of a subset.
+    fn data_len(&self, subset: Subset) -> usize {
+        subset.views(self.num_views()).len() * self.view_len()
+    }
+
+    /// `out` = A x for the views of a subset, overwriting `out` (whose length is at least `data_len(subset)`; values
+    /// behind that are left alone). Lengths in mm.
+    ///
+    /// # Errors
+    /// Stopped, device failure, wrong lengths.
+    fn apply(&self, backend: &mut B, subset: Subset, x: &B::Array, out: &mut B::Array, task: &Task) -> Result<(), OperatorError>;
+
+    /// `out` = Aᵀ q for the views of a subset, overwriting `out`.
+    ///
+    /// # Errors
+    /// Stopped, device failure, wrong lengths.
+    fn adjoint(
+        &self,
+        backend: &mut B,
+        subset: Subset,
+        q: &B::Array,
+        accumulation: Accumulation,
+        out: &mut B::Array,
+        task: &Task,
+    ) -> Result<(), OperatorError>;
+
+    /// The ways in which `adjoint` can add.
+    fn accumulations(&self) -> &'static [Accumulation];
+
+    /// A volume's values in the operator's order.
+    fn image_from_volume(&self, volume: &Volume) -> Vec<f32>;
+
+    /// Writes an image array, downloaded to the host, into a volume of the operator's grid.
+    fn volume_from_image(&self, image: &[f32], volume: &mut Volume);
+
+    /// Where the voxel of index `voxel` in a `[z, y, x]` volume lies in an image array.
+    fn image_index(&self, voxel: usize) -> usize;
+
+    /// Bytes that one call needs beside its arguments, for the estimate before a run.
+    fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64;
+}

@@ -1,0 +1,182 @@
+//! The forward model that an algorithm sees: ȳ = m ⊙ (A x) + a, by subsets, with its data.
+
+use std::sync::Arc;
+
+use super::{Accumulation, Backend, LinearOperator, OperatorError, PoissonTerms, Subset};
+use crate::data::{Michelogram, Study, Volume};
+use crate::task::Task;
+
+/// A model of measured data, split into subsets. Data arrays passed in have at least `data_len(subset)` values.
+pub trait ForwardModel<B: Backend>: Send {
+    /// Number of subsets.
+    fn num_subsets(&self) -> usize;
+
+    /// Number of values of an image array.
+    fn image_len(&self) -> usize;
+
+    /// Number of values in the data of a subset.
+    fn data_len(&self, subset: usize) -> usize;
+
+    /// `out` = m ⊙ (A x) + a.
+    ///
+    /// # Errors
+    /// Stopped, device failure.
+    fn forward(
+        &mut self,
+        backend: &mut B,
+        subset: usize,
+        x: &B::Array,
+        out: &mut B::Array,
+        task: &Task,
+    ) -> Result<(), OperatorError>;
+
+    /// Replaces the estimate by measured / estimated.
+    ///
+    /// # Errors
+    /// Device failure.
+    fn poisson_ratio(&mut self, backend: &mut B, subset: usize, estimate: &mut B::Array) -> Result<PoissonTerms, OperatorError>;
+
+    /// `out` = Aᵀ (m ⊙ q); `q` is used up.
+    ///
+    /// # Errors
+    /// Stopped, device failure.
+    fn adjoint(
+        &mut self,
+        backend: &mut B,
+        subset: usize,
+        q: &mut B::Array,
+        accumulation: Accumulation,
+        out: &mut B::Array,
+        task: &Task,
+    ) -> Result<(), OperatorError>;
+
+    /// The ways in which `adjoint` can add.
+    fn accumulations(&self) -> &'static [Accumulation];
+
+    /// An image array from a volume, zero outside the field of view.
+    fn image_from_volume(&self, volume: &Volume) -> Vec<f32>;
+
+    /// Writes an image array, downloaded to the host, into a volume.
+    fn volume_from_image(&self, image: &[f32], volume: &mut Volume);
+
+    /// Where a voxel of a `[z, y, x]` volume lies in an image array.
+    fn image_index(&self, voxel: usize) -> usize;
+
+    /// Bytes that a call needs beside its arguments.
+    fn scratch_bytes(&self, accumulation: Accumulation) -> u64;
+}
+
+/// A projector with the measured data and corrections of a study.
+pub struct ProjectionModel<B: Backend, A: LinearOperator<B>> {
+    operator: A,
+    num_subsets: usize,
+    measured: B::Array,
+    multiplicative: Option<B::Array>,
+    additive: Option<B::Array>,
+}
+
+impl<B: Backend, A: LinearOperator<B>> ProjectionModel<B, A> {
+    /// The model of a study's data under a projector.
+    ///
+    /// # Errors
+    /// The device cannot hold the data.
+    pub fn new(backend: &mut B, operator: A, study: &Study, num_subsets: usize) -> Result<Self, OperatorError> {
+        let mut upload = |data: &Michelogram| backend.upload(Arc::clone(&data.counts));
+        let measured = upload(&study.measured)?;
+        let multiplicative = study.multiplicative.as_ref().map(&mut upload).transpose()?;
+        let additive = study.additive.as_ref().map(&mut upload).transpose()?;
+        Ok(Self { operator, num_subsets, measured, multiplicative, additive })
+    }
+
+    fn subset(&self, index: usize) -> Subset {
+        Subset { index, count: self.num_subsets }
+    }
+
+    /// For each view of a subset: where it starts in the subset's data, and its range in the whole data.
+    fn views(&self, subset: usize) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> + use<B, A> {
+        let view_len = self.operator.view_len();
+        let views = self.subset(subset).views(self.operator.num_views());
+        views.enumerate().map(move |(k, view)| (k * view_len, view * view_len..(view + 1) * view_len))
+    }
+}
+
+impl<B: Backend, A: LinearOperator<B>> ForwardModel<B> for ProjectionModel<B, A> {
+    fn num_subsets(&self) -> usize {
+        self.num_subsets
+    }
+
+    fn image_len(&self) -> usize {
+        self.operator.image_len()
+    }
+
+    fn data_len(&self, subset: usize) -> usize {
+        self.operator.data_len(self.subset(subset))
+    }
+
+    fn forward(
+        &mut self,
+        backend: &mut B,
+        subset: usize,
+        x: &B::Array,
+        out: &mut B::Array,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        self.operator.apply(backend, self.subset(subset), x, out, task)?;
+        for (at, range) in self.views(subset) {
+            if let Some(multiplicative) = &self.multiplicative {
+                backend.multiply(out, at, multiplicative, range.clone())?;
+            }
+            if let Some(additive) = &self.additive {
+                backend.add_scaled(out, at, 1.0, additive, range)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn poisson_ratio(&mut self, backend: &mut B, subset: usize, estimate: &mut B::Array) -> Result<PoissonTerms, OperatorError> {
+        let mut sum = PoissonTerms::default();
+        for (at, range) in self.views(subset) {
+            let terms = backend.poisson_ratio(&self.measured, range, estimate, at)?;
+            sum.log_likelihood += terms.log_likelihood;
+            sum.num_impossible_bins += terms.num_impossible_bins;
+        }
+        Ok(sum)
+    }
+
+    fn adjoint(
+        &mut self,
+        backend: &mut B,
+        subset: usize,
+        q: &mut B::Array,
+        accumulation: Accumulation,
+        out: &mut B::Array,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        if let Some(multiplicative) = &self.multiplicative {
+            for (at, range) in self.views(subset) {
+                backend.multiply(q, at, multiplicative, range)?;
+            }
+        }
+        self.operator.adjoint(backend, self.subset(subset), q, accumulation, out, task)
+    }
+
+    fn accumulations(&self) -> &'static [Accumulation] {
+        self.operator.accumulations()
+    }
+
+    fn image_from_volume(&self, volume: &Volume) -> Vec<f32> {
+        self.operator.image_from_volume(volume)
+    }
+
+    fn volume_from_image(&self, image: &[f32], volume: &mut Volume) {
+        self.operator.volume_from_image(image, volume);
+    }
+
+    fn image_index(&self, voxel: usize) -> usize {
+        self.operator.image_index(voxel)
+    }
+
+    fn scratch_bytes(&self, accumulation: Accumulation) -> u64 {
+        self.operator.scratch_bytes(self.subset(0), accumulation)
+    }
+}

@@ -1,0 +1,9 @@
+//! Counter-based random streams: the numbers of a bin depend on the seed and the bin alone, never on how many threads
+//! share the work (Philox4x32-10; Salmon et al. 2011, SC'11).
+
+use rand_philox::Philox;
+
+/// The random stream number `index` of `seed`: one stream for each bin, ray or photon.
+pub fn stream(seed: u64, index: u64) -> Philox {
+    Philox::from_u64_seed_stream(seed, index)
+}

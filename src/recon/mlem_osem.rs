@@ -1,0 +1,240 @@
+//! Maximum-likelihood expectation maximisation and its ordered-subsets form:
+//!
+//! ```text
+//! x ← x / s_S · Aᵀ_S (m ⊙ y / ȳ),   ȳ = m ⊙ (A_S x) + a,   s_S = Aᵀ_S m
+//! ```
+//!
+//! Shepp & Vardi 1982, IEEE Trans Med Imaging 1:113; Hudson & Larkin 1994, IEEE Trans Med Imaging 13:601; in the form
+//! of Belzunce et al. 2012, eqs. 1–5. MLEM is OSEM with one subset.
+
+use std::time::{Duration, Instant};
+
+use std::sync::Arc;
+
+use super::{Algorithm, Estimate, ReconError, StageTimes, StepReport};
+use crate::data::{RoiMask, RoiSums, Study, Volume};
+use crate::operator::{Accumulation, Backend, ForwardModel};
+use crate::task::Task;
+
+/// Order in which the subsets of an iteration are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SubsetOrder {
+    /// Each next subset as far as possible in angle from those just used.
+    #[default]
+    Spaced,
+    /// 0, 1, 2, …
+    Sequential,
+}
+
+impl SubsetOrder {
+    /// The order of `count` subsets. Spaced: each next one has the largest smallest circular distance to the ones
+    /// already used (later ones weigh more on ties).
+    pub fn order(self, count: usize) -> Vec<usize> {
+        match self {
+            SubsetOrder::Sequential => (0..count).collect(),
+            SubsetOrder::Spaced => {
+                let distance = |a: usize, b: usize| a.abs_diff(b).min(count - a.abs_diff(b));
+                let mut order: Vec<usize> = Vec::with_capacity(count);
+                let mut left: Vec<usize> = (0..count).collect();
+                while !left.is_empty() {
+                    let score = |s: usize| {
+                        let nearest = order.iter().map(|&used| distance(s, used)).min().unwrap_or(0);
+                        let last = order.last().map_or(0, |&used| distance(s, used));
+                        (nearest, last, count - s)
+                    };
+                    let best = (0..left.len()).max_by_key(|&k| score(left[k])).unwrap_or(0);
+                    order.push(left.remove(best));
+                }
+                order
+            }
+        }
+    }
+}
+
+/// Settings of [`MlemOsem`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EmSettings {
+    /// Order of the subsets.
+    pub subset_order: SubsetOrder,
+    /// How the backprojection adds.
+    pub accumulation: Accumulation,
+    /// How the backprojection of the sensitivity adds.
+    pub sensitivity_accumulation: Accumulation,
+}
+
+/// MLEM / OSEM over any forward model on any back end.
+pub struct MlemOsem<B: Backend, M: ForwardModel<B>> {
+    backend: B,
+    model: M,
+    settings: EmSettings,
+    order: Vec<usize>,
+    num_steps: usize,
+    x: B::Array,
+    estimate: B::Array,
+    correction: B::Array,
+    /// One for each subset, made when first needed.
+    sensitivity: Vec<Option<B::Array>>,
+}
+
+impl<B: Backend, M: ForwardModel<B>> MlemOsem<B, M> {
+    /// Starts at `init`, a volume of the run's grid.
+    ///
+    /// # Errors
+    /// A start image with negative values, not enough memory on the device.
+    pub fn new(mut backend: B, model: M, settings: EmSettings, init: &Volume) -> Result<Self, ReconError> {
+        if init.as_slice().iter().any(|v| !(v.is_finite() && *v >= 0.0)) {
+            let text = "the start image has negative or non-finite values; MLEM and OSEM multiply it, so it must be zero or positive everywhere";
+            return Err(ReconError::UnsuitableSettings(text.into()));
+        }
+        let num_subsets = model.num_subsets();
+        let data_len = (0..num_subsets).map(|s| model.data_len(s)).max().unwrap_or(0);
+        let device = |error| ReconError::Operator(crate::operator::OperatorError::Backend(error));
+        let x = backend.upload(Arc::new(model.image_from_volume(init))).map_err(device)?;
+        let estimate = backend.zeros(data_len).map_err(device)?;
+        let correction = backend.zeros(model.image_len()).map_err(device)?;
+        Ok(Self {
+            backend,
+            order: settings.subset_order.order(num_subsets),
+            sensitivity: (0..num_subsets).map(|_| None).collect(),
+            model,
+            settings,
+            num_steps: 0,
+            x,
+            estimate,
+            correction,
+        })
+    }
+
+    /// Aᵀ m of a subset, computed on first use.
+    fn prepare_sensitivity(&mut self, subset: usize, task: &Task) -> Result<(), ReconError> {
+        if self.sensitivity[subset].is_none() {
+            let device = crate::operator::OperatorError::Backend;
+            let mut image = self.backend.zeros(self.model.image_len()).map_err(device)?;
+            self.backend.fill(&mut self.estimate, 1.0).map_err(device)?;
+            let accumulation = self.settings.sensitivity_accumulation;
+            self.model.adjoint(&mut self.backend, subset, &mut self.estimate, accumulation, &mut image, task)?;
+            self.sensitivity[subset] = Some(image);
+        }
+        Ok(())
+    }
+}
+
+/// Refuses data that a Poisson likelihood cannot explain.
+///
+/// # Errors
+/// A negative or non-finite bin, in measured data or corrections; no counts at all.
+pub fn check_poisson_data(study: &Study) -> Result<(), ReconError> {
+    let parts = [
+        ("measured data", Some(&study.measured)),
+        ("multiplicative sinogram", study.multiplicative.as_ref()),
+        ("additive sinogram", study.additive.as_ref()),
+    ];
+    for (what, data) in parts {
+        let Some(data) = data else { continue };
+        if let Some((index, value)) = data.first_unusable_bin() {
+            let (view, tangential_pos, plane) = data.bin_of_index(index);
+            return Err(ReconError::UnsuitableData(format!(
+                "the {what} holds {value} at view {view}, tangential position {tangential_pos}, plane {plane}; MLEM and OSEM need counts of zero or more in every bin (data already corrected for randoms can go below zero: give the randoms as an additive sinogram instead)"
+            )));
+        }
+    }
+    if study.measured.counts.iter().all(|&v| v == 0.0) {
+        return Err(ReconError::UnsuitableData("the measured data has no counts: every bin is zero".into()));
+    }
+    Ok(())
+}
+
+/// Runs `f` and adds its time.
+fn timed<T>(time: &mut Duration, f: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let result = f();
+    *time += start.elapsed();
+    result
+}
+
+impl<B: Backend, M: ForwardModel<B>> Algorithm for MlemOsem<B, M> {
+    fn step(&mut self, task: &Task) -> Result<StepReport, ReconError> {
+        let num_subsets = self.order.len();
+        let subset = self.order[self.num_steps % num_subsets];
+        let accumulation = self.settings.accumulation;
+        let mut stages = StageTimes::default();
+        timed(&mut stages.sensitivity, || self.prepare_sensitivity(subset, task))?;
+        let Some(sensitivity) = &self.sensitivity[subset] else {
+            return Err(ReconError::UnsuitableSettings("the sensitivity image is missing".into()));
+        };
+        let (backend, model) = (&mut self.backend, &mut self.model);
+        timed(&mut stages.forward, || model.forward(backend, subset, &self.x, &mut self.estimate, task))?;
+        let terms = timed(&mut stages.ratio, || model.poisson_ratio(backend, subset, &mut self.estimate))?;
+        timed(&mut stages.backprojection, || {
+            model.adjoint(backend, subset, &mut self.estimate, accumulation, &mut self.correction, task)
+        })?;
+        timed(&mut stages.update, || backend.em_update(&mut self.x, &self.correction, sensitivity))
+            .map_err(crate::operator::OperatorError::Backend)?;
+        self.num_steps += 1;
+        Ok(StepReport {
+            iteration: self.num_steps / num_subsets,
+            subiteration: self.num_steps,
+            subset,
+            completes_iteration: self.num_steps.is_multiple_of(num_subsets),
+            log_likelihood: Some(terms.log_likelihood),
+            num_impossible_bins: terms.num_impossible_bins,
+            accumulation,
+            stages,
+        })
+    }
+
+    fn num_subsets(&self) -> usize {
+        self.order.len()
+    }
+
+    fn volume_into(&mut self, volume: &mut Volume) -> Result<(), ReconError> {
+        let model = &self.model;
+        self.backend
+            .read(&self.x, |image| model.volume_from_image(image, volume))
+            .map_err(|error| crate::operator::OperatorError::Backend(error).into())
+    }
+
+    fn roi_sums(&mut self, masks: &[RoiMask]) -> Result<Vec<RoiSums>, ReconError> {
+        let model = &self.model;
+        self.backend
+            .read(&self.x, |image| {
+                masks.iter().map(|mask| mask.sums_with(|voxel| image.get(model.image_index(voxel)).copied())).collect()
+            })
+            .map_err(|error| crate::operator::OperatorError::Backend(error).into())
+    }
+
+    fn set_accumulation(&mut self, accumulation: Accumulation) {
+        if self.model.accumulations().contains(&accumulation) {
+            self.settings.accumulation = accumulation;
+        }
+    }
+
+    fn accumulations(&self) -> &'static [Accumulation] {
+        self.model.accumulations()
+    }
+
+    fn estimate(&self) -> Estimate {
+        let data_len = (0..self.order.len()).map(|s| self.model.data_len(s)).max().unwrap_or(0);
+        let images = 2 + self.order.len();
+        let arrays = 4 * (data_len + images * self.model.image_len()) as u64;
+        Estimate { memory_bytes: arrays + self.model.scratch_bytes(self.settings.accumulation), secs_per_iteration: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spaced_order_uses_each_subset_once_and_starts_far_apart() {
+        for count in 1..40 {
+            let mut order = SubsetOrder::Spaced.order(count);
+            if count >= 4 {
+                assert_eq!(order[1].abs_diff(order[0]), count / 2);
+            }
+            order.sort_unstable();
+            assert_eq!(order, (0..count).collect::<Vec<_>>());
+        }
+    }
+}

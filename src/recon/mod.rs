@@ -1,0 +1,122 @@
+//! Reconstruction algorithms. An algorithm steps; it owns no loop, thread, channel, file or print.
+
+mod mlem_osem;
+
+pub use mlem_osem::{EmSettings, MlemOsem, SubsetOrder, check_poisson_data};
+
+use std::time::Duration;
+
+use crate::data::{RoiMask, RoiSums, Volume};
+use crate::operator::{Accumulation, OperatorError};
+use crate::task::Task;
+
+/// Where the time of one step went.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StageTimes {
+    /// Forward projection.
+    pub forward: Duration,
+    /// Ratio of measured to estimated data, with the log-likelihood.
+    pub ratio: Duration,
+    /// Backprojection.
+    pub backprojection: Duration,
+    /// Update of the image.
+    pub update: Duration,
+    /// Sensitivity image (first pass through the subsets only).
+    pub sensitivity: Duration,
+}
+
+impl StageTimes {
+    /// The stages with their names, in order.
+    pub fn named(&self) -> [(&'static str, Duration); 5] {
+        [
+            ("forward", self.forward),
+            ("ratio", self.ratio),
+            ("backprojection", self.backprojection),
+            ("update", self.update),
+            ("sensitivity", self.sensitivity),
+        ]
+    }
+
+    /// Sum of all stages.
+    pub fn total(&self) -> Duration {
+        self.named().iter().map(|(_, t)| *t).sum()
+    }
+}
+
+/// What one step did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StepReport {
+    /// Full iterations complete after this step.
+    pub iteration: usize,
+    /// Steps done in all (subiterations), this one included.
+    pub subiteration: usize,
+    /// The subset used.
+    pub subset: usize,
+    /// Whether the step completed an iteration.
+    pub completes_iteration: bool,
+    /// Σ (y ln ȳ − ȳ) over the subset's bins at the image *before* the step (terms without x left out), where the
+    /// algorithm has a likelihood.
+    pub log_likelihood: Option<f64>,
+    /// Bins with counts where the model expects none: their ratio was set to 0 and they are left out of the likelihood.
+    pub num_impossible_bins: usize,
+    /// Accumulation that the step used.
+    pub accumulation: Accumulation,
+    /// Where the time went.
+    pub stages: StageTimes,
+}
+
+/// What a run will need, told before anything is allocated.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Estimate {
+    /// Bytes beside the measured data.
+    pub memory_bytes: u64,
+    /// Seconds per full iteration, from a trial of a few views; `None` where not tried.
+    pub secs_per_iteration: Option<f64>,
+}
+
+/// Why a reconstruction cannot go on.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ReconError {
+    /// The operator failed or was stopped.
+    #[error(transparent)]
+    Operator(#[from] OperatorError),
+    /// The data does not suit the algorithm.
+    #[error("{0}")]
+    UnsuitableData(String),
+    /// The settings do not suit the data.
+    #[error("{0}")]
+    UnsuitableSettings(String),
+}
+
+/// An iterative (or incremental) reconstruction as the session sees it.
+pub trait Algorithm: Send {
+    /// Does one subset and returns.
+    ///
+    /// # Errors
+    /// Stopped through `task` (the image is then the one before the step), device failure.
+    fn step(&mut self, task: &Task) -> Result<StepReport, ReconError>;
+
+    /// Steps that make a full iteration.
+    fn num_subsets(&self) -> usize;
+
+    /// Copies the current image into a volume of the run's grid.
+    ///
+    /// # Errors
+    /// Device failure.
+    fn volume_into(&mut self, volume: &mut Volume) -> Result<(), ReconError>;
+
+    /// Sums over ROIs of the current image, without copying the volume.
+    ///
+    /// # Errors
+    /// Device failure.
+    fn roi_sums(&mut self, masks: &[RoiMask]) -> Result<Vec<RoiSums>, ReconError>;
+
+    /// Changes how the backprojection adds, from the next step on. Ways not in [`Algorithm::accumulations`] are ignored.
+    fn set_accumulation(&mut self, accumulation: Accumulation);
+
+    /// The ways in which the backprojection can add.
+    fn accumulations(&self) -> &'static [Accumulation];
+
+    /// What a run needs.
+    fn estimate(&self) -> Estimate;
+}

@@ -1,0 +1,19 @@
+//! Scanners as data, and the sampling of projection data that follows from them.
+//!
+//! A cylindrical scanner's lines of response are (transaxial LOR) × (axial plane pair). With the in-plane unit vectors
+//! of view angle φ, the LOR of signed distance s and plane (m, δ) runs through
+//!
+//! ```text
+//! x = s cos φ + a sin φ,   y = s sin φ − a cos φ,   z = m − a δ·spacing / (2 √(R² − s²)),   |a| ≤ √(R² − s²)
+//! ```
+//!
+//! where R is the effective ring radius (crystal face plus depth of interaction), m the axial middle of the LOR and δ
+//! the mean ring difference of its segment. At the two ends a = ∓√(R² − s²), z = m ± δ·spacing/2, whatever s is: that
+//! is why the product of an in-plane and an axial table holds every LOR. Conventions are STIR's (Thielemans et al.
+//! 2012, Phys Med Biol 57:867), so that projection data can be exchanged.
+
+mod catalogue;
+mod geometry;
+
+pub use catalogue::{Scanner, catalogue, find, find_by_originating_system};
+pub use geometry::{InPlane, Plane, ScanGeometry, ScanGeometryError, Segment, TransaxialLor};

@@ -1,0 +1,240 @@
+//! The messages between a session's solver thread and whoever watches it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::data::{Notice, Roi, RoiSums, Study, Volume};
+use crate::geometry::Grid;
+use crate::operator::Accumulation;
+use crate::recon::{Estimate, StageTimes, SubsetOrder};
+
+/// Number of a run within its session, from 1; every event carries it, so that late ones of an earlier run are known.
+pub type RunId = u64;
+
+/// Which algorithm reconstructs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AlgorithmKind {
+    /// Maximum-likelihood expectation maximisation: all views in each step.
+    Mlem,
+    /// The same over ordered subsets of the views.
+    Osem,
+}
+
+/// Where the run computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeviceChoice {
+    /// The best there is; which one it became is always told.
+    Auto,
+    /// The processor.
+    Cpu,
+    /// The CUDA device of this number.
+    Cuda(usize),
+}
+
+/// Which projector computes A.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProjectorChoice {
+    /// Axial runs where the geometry allows them, else per LOR.
+    Auto,
+    /// Siddon's path, one LOR at a time: the definition.
+    PerLor,
+    /// All planes of a transaxial LOR at once.
+    AxialRuns,
+}
+
+/// Lines traced for each bin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rays {
+    /// One tangentially, ceil(axial sampling / voxel height) axially.
+    Auto,
+    /// This many.
+    Fixed {
+        /// Spread over the bin's width.
+        tangential: usize,
+        /// Spread over the bin's axial sampling.
+        axial: usize,
+    },
+}
+
+/// All that a reconstruction is asked to do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunSettings {
+    /// Algorithm.
+    pub algorithm: AlgorithmKind,
+    /// Full iterations to do.
+    pub num_iterations: usize,
+    /// Subsets of an OSEM iteration; MLEM has one, whatever stands here.
+    pub num_subsets: usize,
+    /// Order of the subsets.
+    pub subset_order: SubsetOrder,
+    /// Image grid.
+    pub grid: Grid,
+    /// Voxels whose centre lies farther than this from the axis stay zero, mm.
+    pub fov_radius_mm: f64,
+    /// Lines per bin.
+    pub rays: Rays,
+    /// Projector.
+    pub projector: ProjectorChoice,
+    /// Device.
+    pub device: DeviceChoice,
+    /// Accumulation; `None` = the device's default.
+    pub accumulation: Option<Accumulation>,
+    /// Threads on the CPU; `None` = all.
+    pub num_threads: Option<usize>,
+    /// Start image; `None` = 1 inside the field of view.
+    pub init: Option<Arc<Volume>>,
+}
+
+/// ROIs to measure on every iterate. `branch` grows with each edit, so that a curve shows where its ROI changed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RoiSet {
+    /// Number of the edit.
+    pub branch: u64,
+    /// The regions.
+    pub rois: Vec<Roi>,
+}
+
+/// What the watcher asks of the solver.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// Ends any run and starts another; runs count up from 1 in the order of these commands.
+    Start {
+        /// What was measured.
+        study: Arc<Study>,
+        /// What to do with it.
+        settings: Box<RunSettings>,
+        /// Measure these from the first iterate on.
+        rois: RoiSet,
+        /// Start paused (for a single step at a time).
+        paused: bool,
+    },
+    /// Holds after the current step.
+    Pause,
+    /// Goes on.
+    Resume,
+    /// Does one step, then holds.
+    StepOnce,
+    /// Ends the run after the current step and keeps its image ("Done").
+    Stop,
+    /// Ends the run at once; the image before the interrupted step stays.
+    Cancel,
+    /// Adds so from the next step on.
+    SetAccumulation(Accumulation),
+    /// Measures these from now on; the current iterate and the history are measured again at once.
+    SetRois(RoiSet),
+    /// Goes on to this number of full iterations (also after the run had finished).
+    SetIterations(usize),
+    /// Ends the thread.
+    Quit,
+}
+
+/// What the solver says, in order; nothing of it is ever dropped.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// Which run.
+    pub run: RunId,
+    /// What happened.
+    pub kind: EventKind,
+}
+
+/// What happened in a run.
+#[derive(Clone, Debug)]
+pub enum EventKind {
+    /// The run was set up.
+    Started(Box<StartInfo>),
+    /// A step is done and measured.
+    Iterate(Box<IterateReport>),
+    /// Iterates of the past measured again after an edit of the ROIs: (iteration, subiteration, sums per ROI).
+    Remeasured {
+        /// The edit.
+        branch: u64,
+        /// (iteration, subiteration, sums in the order of the ROI set), oldest first.
+        points: Vec<(usize, usize, Vec<RoiSums>)>,
+    },
+    /// The run holds.
+    Paused,
+    /// The run goes on.
+    Resumed,
+    /// Something to know.
+    Notice(Notice),
+    /// The run is over; its last volume was published before this.
+    Ended(EndReason),
+    /// The run cannot go on; the sentence says why and what to do. The last good volume stays.
+    Failed(String),
+}
+
+/// Why a run is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndReason {
+    /// All iterations are done.
+    Completed,
+    /// Stopped and kept.
+    Stopped,
+    /// Cancelled, or replaced by another run.
+    Cancelled,
+}
+
+/// What a run became when it was set up.
+#[derive(Clone, Debug)]
+pub struct StartInfo {
+    /// Device in words ("CPU, 2 threads, AVX-512").
+    pub device: String,
+    /// Projector in use ("axial runs", "per LOR").
+    pub projector: String,
+    /// Steps of a full iteration.
+    pub num_subsets: usize,
+    /// Accumulation in use.
+    pub accumulation: Accumulation,
+    /// Accumulations that can be switched to.
+    pub accumulations: &'static [Accumulation],
+    /// Memory and time.
+    pub estimate: Estimate,
+    /// The settings as they were used.
+    pub settings: Box<RunSettings>,
+}
+
+/// One step, measured.
+#[derive(Clone, Debug)]
+pub struct IterateReport {
+    /// Full iterations complete.
+    pub iteration: usize,
+    /// Steps done in all.
+    pub subiteration: usize,
+    /// Subset of the step.
+    pub subset: usize,
+    /// Whether the step completed an iteration.
+    pub completes_iteration: bool,
+    /// Log-likelihood of the subset's data at the image before the step.
+    pub log_likelihood: Option<f64>,
+    /// Accumulation of the step.
+    pub accumulation: Accumulation,
+    /// Where the time went.
+    pub stages: StageTimes,
+    /// Time for measuring the ROIs.
+    pub measure: Duration,
+    /// Time for handing over the volume, zero when none was.
+    pub publish: Duration,
+    /// Since the run's start, pauses left out.
+    pub elapsed: Duration,
+    /// The ROI edit that the sums belong to.
+    pub branch: u64,
+    /// Sums of each ROI on this iterate.
+    pub roi_sums: Vec<RoiSums>,
+}
+
+/// A volume on its way to the screen.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// Which run.
+    pub run: RunId,
+    /// Full iterations complete.
+    pub iteration: usize,
+    /// Steps done in all; 0 = the start image.
+    pub subiteration: usize,
+    /// The image.
+    pub volume: Volume,
+}

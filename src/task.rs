@@ -1,0 +1,63 @@
+//! A handle for long work: a stop flag and a progress count, shared between the worker and whoever watches.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Shared stop flag and progress of one piece of long work. Clones share the same state.
+#[derive(Clone, Debug, Default)]
+pub struct Task {
+    state: Arc<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    stopped: AtomicBool,
+    total: AtomicU64,
+    done: AtomicU64,
+}
+
+/// The work was stopped before it was complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("stopped before it was complete")]
+pub struct Stopped;
+
+impl Task {
+    /// A task with nothing done and not stopped.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks the worker to stop at the next convenient point.
+    pub fn stop(&self) {
+        self.state.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether [`Task::stop`] was called.
+    pub fn is_stopped(&self) -> bool {
+        self.state.stopped.load(Ordering::Relaxed)
+    }
+
+    /// `Err(Stopped)` once [`Task::stop`] was called; for `?` inside loops.
+    ///
+    /// # Errors
+    /// The task was stopped.
+    pub fn check(&self) -> Result<(), Stopped> {
+        if self.is_stopped() { Err(Stopped) } else { Ok(()) }
+    }
+
+    /// Starts counting towards `total` units.
+    pub fn begin(&self, total: u64) {
+        self.state.done.store(0, Ordering::Relaxed);
+        self.state.total.store(total, Ordering::Relaxed);
+    }
+
+    /// Reports `units` more as done.
+    pub fn advance(&self, units: u64) {
+        self.state.done.fetch_add(units, Ordering::Relaxed);
+    }
+
+    /// Units done and units in total.
+    pub fn progress(&self) -> (u64, u64) {
+        (self.state.done.load(Ordering::Relaxed), self.state.total.load(Ordering::Relaxed))
+    }
+}
