@@ -30,6 +30,7 @@ enum CliCommand {}
 
 /// Runs the program with the process's arguments.
 pub fn main() -> ExitCode {
+    crate::session::trace::mark_process_start();
     run(std::env::args_os())
 }
 

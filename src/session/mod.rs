@@ -4,8 +4,10 @@
 //! channels of small messages, volumes on a channel of capacity one where the newest wins.
 
 mod protocol;
+pub mod trace;
 
 pub use protocol::{
     AlgorithmKind, Command, DeviceChoice, EndReason, Event, EventKind, Frame, IterateReport, ProjectorChoice, Rays, RoiSet,
     RunId, RunSettings, StartInfo,
 };
+pub use trace::Trace;
