@@ -5,10 +5,33 @@
 //! The CPU code is the definition of every operator: `siddon` is the plain one, a line at a time; `axial_runs` is the
 //! fast one, equal to it up to rounding.
 
+mod accumulate;
 mod backend;
+mod fov;
 mod linear;
 mod model;
+mod siddon;
 
 pub use backend::{Backend, BackendError, Host, PoissonTerms};
+pub use fov::FieldOfView;
 pub use linear::{Accumulation, LinearOperator, OperatorError, Subset};
 pub use model::{ForwardModel, ProjectionModel};
+pub use siddon::Siddon;
+
+/// Checks the array lengths of a call for a subset: `image` values exactly, `data` values at least.
+fn check_lengths<B: Backend>(
+    operator: &impl LinearOperator<B>,
+    subset: Subset,
+    image: usize,
+    data: usize,
+) -> Result<(), OperatorError> {
+    let expected = operator.image_len();
+    if image != expected {
+        return Err(OperatorError::Length { what: "the image", expected, found: image });
+    }
+    let expected = operator.data_len(subset);
+    if data < expected {
+        return Err(OperatorError::Length { what: "the projection data", expected, found: data });
+    }
+    Ok(())
+}

@@ -323,6 +323,19 @@ impl ScanGeometry {
         planes
     }
 
+    /// The planes, each moved to ray `ray` of `num_rays` lines spread evenly over its axial sampling; `(0, 1)` is the
+    /// planes themselves.
+    pub fn ray_planes(&self, ray: usize, num_rays: usize) -> Vec<Plane> {
+        let offset = (ray as f64 - 0.5 * (num_rays as f64 - 1.0)) / num_rays as f64;
+        let mut planes = self.planes();
+        for plane in &mut planes {
+            let shift = offset * self.axial_sampling_mm(&self.segments[plane.segment]);
+            plane.z_start_mm += shift;
+            plane.z_end_mm += shift;
+        }
+        planes
+    }
+
     /// The line of response of a transaxial LOR and a plane.
     pub fn lor(&self, transaxial: TransaxialLor, plane: Plane) -> Line {
         Line {

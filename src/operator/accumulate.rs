@@ -1,0 +1,165 @@
+//! Backprojection on the CPU by many threads: the three ways in which they add to one image.
+//!
+//! `Deterministic`: the views are cut into chunks that do not depend on the number of threads; each chunk has a private
+//! image and these are summed in order. `Atomic` and `NonAtomic`: all threads share one image of relaxed atomics, and
+//! add by compare-and-swap or by load, add, store. The latter is the real race, without undefined behaviour.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rayon::prelude::*;
+
+use super::Accumulation;
+use crate::task::{Stopped, Task};
+
+/// Most private images of one backprojection.
+const MAX_PRIVATE_IMAGES: usize = 16;
+/// Views that are worth a private image.
+const VIEWS_PER_IMAGE: usize = 5;
+/// Values that all private images together may have (512 MiB), unless one alone is larger.
+const MAX_PRIVATE_VALUES: usize = 1 << 27;
+/// Values per piece when images are summed.
+const CHUNK: usize = 1 << 14;
+
+/// An image that values are added to.
+pub(super) trait ImageSink {
+    /// Adds a value at an index.
+    fn add(&mut self, index: usize, value: f32);
+
+    /// Adds a row of values from `index` on.
+    fn add_row(&mut self, index: usize, values: &[f32]) {
+        for (k, &value) in values.iter().enumerate() {
+            self.add(index + k, value);
+        }
+    }
+}
+
+/// A projector that can add the backprojection of one view to an image.
+pub(super) trait ViewBackprojector: Sync {
+    /// Working memory of a thread.
+    type Scratch;
+
+    /// New working memory.
+    fn scratch(&self) -> Self::Scratch;
+
+    /// image += Aᵀ q for the bins of one view.
+    fn add_view<S: ImageSink>(&self, view: usize, q: &[f32], image: &mut S, scratch: &mut Self::Scratch);
+}
+
+/// A private image.
+pub(super) struct Private<'a>(pub &'a mut [f32]);
+
+impl ImageSink for Private<'_> {
+    #[inline(always)]
+    fn add(&mut self, index: usize, value: f32) {
+        self.0[index] += value;
+    }
+
+    #[inline(always)]
+    fn add_row(&mut self, index: usize, values: &[f32]) {
+        for (sum, value) in self.0[index..index + values.len()].iter_mut().zip(values) {
+            *sum += value;
+        }
+    }
+}
+
+/// A shared image; every addition arrives.
+struct SharedAtomic<'a>(&'a [AtomicU32]);
+
+impl ImageSink for SharedAtomic<'_> {
+    fn add(&mut self, index: usize, value: f32) {
+        let cell = &self.0[index];
+        let mut old = cell.load(Ordering::Relaxed);
+        loop {
+            let new = (f32::from_bits(old) + value).to_bits();
+            match cell.compare_exchange_weak(old, new, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return,
+                Err(current) => old = current,
+            }
+        }
+    }
+}
+
+/// A shared image; additions of threads that meet are lost.
+struct SharedRacy<'a>(&'a [AtomicU32]);
+
+impl ImageSink for SharedRacy<'_> {
+    fn add(&mut self, index: usize, value: f32) {
+        let cell = &self.0[index];
+        let old = f32::from_bits(cell.load(Ordering::Relaxed));
+        cell.store((old + value).to_bits(), Ordering::Relaxed);
+    }
+}
+
+/// Number of private images: a matter of the problem, not of the threads.
+fn num_private_images(num_views: usize, image_len: usize) -> usize {
+    let affordable = (MAX_PRIVATE_VALUES / image_len.max(1)).clamp(1, MAX_PRIVATE_IMAGES);
+    num_views.div_ceil(VIEWS_PER_IMAGE).clamp(1, affordable)
+}
+
+/// Bytes that [`backproject`] allocates (the first private image is `out` itself).
+pub(super) fn private_bytes(num_views: usize, image_len: usize, accumulation: Accumulation) -> u64 {
+    let images = match accumulation {
+        Accumulation::Deterministic => num_private_images(num_views, image_len) - 1,
+        Accumulation::Atomic | Accumulation::NonAtomic => 1,
+    };
+    4 * (images * image_len) as u64
+}
+
+/// `out` = Aᵀ q over `views`, `view_len` values of `q` each.
+pub(super) fn backproject<P: ViewBackprojector>(
+    projector: &P,
+    views: &[usize],
+    view_len: usize,
+    q: &[f32],
+    accumulation: Accumulation,
+    out: &mut [f32],
+    task: &Task,
+) -> Result<(), Stopped> {
+    match accumulation {
+        Accumulation::Deterministic => {
+            let per_image = views.len().div_ceil(num_private_images(views.len(), out.len())).max(1);
+            let add_views = |chunk: usize, image: &mut [f32]| -> Result<(), Stopped> {
+                let mut scratch = projector.scratch();
+                let first = chunk * per_image;
+                image.fill(0.0);
+                for (k, &view) in views.iter().enumerate().skip(first).take(per_image) {
+                    task.check()?;
+                    projector.add_view(view, &q[k * view_len..(k + 1) * view_len], &mut Private(image), &mut scratch);
+                }
+                Ok(())
+            };
+            let num_images = views.len().div_ceil(per_image).max(1);
+            let mut private: Vec<Vec<f32>> = (1..num_images).map(|_| vec![0.0; out.len()]).collect();
+            let mut images: Vec<&mut [f32]> = Vec::with_capacity(num_images);
+            images.push(out);
+            images.extend(private.iter_mut().map(Vec::as_mut_slice));
+            images.par_iter_mut().enumerate().with_max_len(1).try_for_each(|(chunk, image)| add_views(chunk, image))?;
+            out.par_chunks_mut(CHUNK).enumerate().for_each(|(piece, sum)| {
+                for image in &private {
+                    let from = piece * CHUNK;
+                    for (sum, value) in sum.iter_mut().zip(&image[from..]) {
+                        *sum += value;
+                    }
+                }
+            });
+        }
+        Accumulation::Atomic | Accumulation::NonAtomic => {
+            let shared: Vec<AtomicU32> = (0..out.len()).map(|_| AtomicU32::new(0)).collect();
+            views.par_iter().enumerate().with_max_len(1).try_for_each_init(
+                || projector.scratch(),
+                |scratch, (k, &view)| {
+                    task.check()?;
+                    let q = &q[k * view_len..(k + 1) * view_len];
+                    if accumulation == Accumulation::Atomic {
+                        projector.add_view(view, q, &mut SharedAtomic(&shared), scratch);
+                    } else {
+                        projector.add_view(view, q, &mut SharedRacy(&shared), scratch);
+                    }
+                    Ok(())
+                },
+            )?;
+            out.par_iter_mut().zip(&shared).for_each(|(value, cell)| *value = f32::from_bits(cell.load(Ordering::Relaxed)));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,256 @@
+//! The projector one LOR at a time: the definition of the geometric system matrix on the CPU.
+//!
+//! a_ij is the length in mm of LOR i inside voxel j (Siddon 1985, Med Phys 12:252), walked incrementally (Jacobs et al.
+//! 1998, J Comput Inf Technol 6:89), as in Belzunce et al. 2012, section 1.1.1. With u(α) = u₀ + α Δu the voxel
+//! coordinates along the line, the next crossing of each axis is kept, the nearest one taken, and moved on by 1/|Δu|.
+//! A line that runs in a voxel face gives half of its length to each neighbour. Several lines per bin are averaged.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::accumulate::{ImageSink, ViewBackprojector, backproject, private_bytes};
+use super::{Accumulation, FieldOfView, Host, LinearOperator, OperatorError, Subset};
+use crate::data::Volume;
+use crate::geometry::{FACE_TOLERANCE_VOXELS, Grid, Line, Row, face_or_row};
+use crate::scanner::{Plane, ScanGeometry};
+use crate::task::Task;
+
+/// Siddon's projector, per LOR. Images are `[z, y, x]`, x fastest, and zero outside the field of view.
+pub struct Siddon {
+    geometry: Arc<ScanGeometry>,
+    grid: Grid,
+    fov: FieldOfView,
+    /// For each axial ray of a bin, all planes.
+    planes: Vec<Vec<Plane>>,
+    num_tangential_rays: usize,
+}
+
+impl Siddon {
+    /// The projector between a grid and a scan; `rays` = lines per bin, tangential and axial.
+    pub fn new(geometry: Arc<ScanGeometry>, grid: Grid, fov_radius_mm: f64, rays: [usize; 2]) -> Self {
+        let fov = FieldOfView::new(&grid, fov_radius_mm);
+        let planes = (0..rays[1].max(1)).map(|ray| geometry.ray_planes(ray, rays[1].max(1))).collect();
+        Self { geometry, grid, fov, planes, num_tangential_rays: rays[0].max(1) }
+    }
+
+    /// Calls `visit(voxel index, length in mm)` for each voxel that a line crosses.
+    pub fn walk(&self, line: &Line, mut visit: impl FnMut(usize, f64)) {
+        let ends = [[line.start[0], line.start[1]], [line.end[0], line.end[1]]];
+        let Some((enter, leave)) = self.fov.clip(ends[0], ends[1]) else { return };
+        // Voxel i spans i … i + 1 in these coordinates.
+        let u0 = self.grid.voxel_from_mm(line.start).map(|u| u + 0.5);
+        let u1 = self.grid.voxel_from_mm(line.end).map(|u| u + 0.5);
+        let mut rows = [[0isize; 2]; 3];
+        let mut num_rows = [0usize; 3];
+        for a in 0..3 {
+            if (u1[a] - u0[a]).abs() < FACE_TOLERANCE_VOXELS {
+                (rows[a], num_rows[a]) = match face_or_row(0.5 * (u0[a] + u1[a]) - 0.5) {
+                    Row::Inside(row) => ([row, row], 1),
+                    Row::Face(row) => ([row, row + 1], 2),
+                };
+            }
+        }
+        let weight = line.length_mm() / num_rows.iter().map(|&n| n.max(1)).product::<usize>() as f64;
+        for k in 0..num_rows[2].max(1) {
+            for j in 0..num_rows[1].max(1) {
+                for i in 0..num_rows[0].max(1) {
+                    let fixed = std::array::from_fn(|a| (num_rows[a] > 0).then(|| rows[a][[i, j, k][a]]));
+                    self.walk_between(u0, u1, fixed, enter, leave, weight, &mut visit);
+                }
+            }
+        }
+    }
+
+    /// The walk itself: rows given in `fixed` stay, along the other axes the line crosses voxel faces.
+    #[allow(clippy::too_many_arguments)]
+    #[inline(always)]
+    fn walk_between(
+        &self,
+        u0: [f64; 3],
+        u1: [f64; 3],
+        fixed: [Option<isize>; 3],
+        mut enter: f64,
+        mut leave: f64,
+        weight: f64,
+        visit: &mut impl FnMut(usize, f64),
+    ) {
+        let size = self.grid.size.map(|n| n as isize);
+        for a in 0..3 {
+            if let Some(row) = fixed[a] {
+                if row < 0 || row >= size[a] {
+                    return;
+                }
+            } else {
+                let inverse = 1.0 / (u1[a] - u0[a]);
+                let (low, high) = ((-u0[a]) * inverse, (size[a] as f64 - u0[a]) * inverse);
+                enter = enter.max(low.min(high));
+                leave = leave.min(low.max(high));
+            }
+        }
+        if enter >= leave {
+            return;
+        }
+        let strides = [1, size[0], size[0] * size[1]];
+        let mut index = 0isize;
+        let mut next = [f64::INFINITY; 3];
+        let mut pitch = [0.0f64; 3];
+        let mut stride = [0isize; 3];
+        for a in 0..3 {
+            if let Some(row) = fixed[a] {
+                index += row * strides[a];
+                continue;
+            }
+            let du = u1[a] - u0[a];
+            let forwards = du > 0.0;
+            let mut row = ((u0[a] + enter * du).floor() as isize).clamp(0, size[a] - 1);
+            let face = |row: isize| (row + isize::from(forwards)) as f64;
+            next[a] = (face(row) - u0[a]) / du;
+            pitch[a] = 1.0 / du.abs();
+            // Rounding at the entry can leave the row one behind.
+            while next[a] <= enter {
+                row += if forwards { 1 } else { -1 };
+                next[a] += pitch[a];
+            }
+            stride[a] = if forwards { strides[a] } else { -strides[a] };
+            index += row * strides[a];
+        }
+        let num_voxels = size[0] * size[1] * size[2];
+        let mut alpha = enter;
+        while alpha < leave {
+            let axis = if next[0] <= next[1] {
+                if next[0] <= next[2] { 0 } else { 2 }
+            } else if next[1] <= next[2] {
+                1
+            } else {
+                2
+            };
+            let end = next[axis].min(leave);
+            if (0..num_voxels).contains(&index) {
+                visit(index as usize, weight * (end - alpha));
+            }
+            alpha = end;
+            index += stride[axis];
+            next[axis] += pitch[axis];
+        }
+    }
+
+    /// All lines of a bin with their weight.
+    fn rays(&self, view: usize, tangential_pos: usize, plane: usize) -> impl Iterator<Item = (Line, f64)> + '_ {
+        let weight = 1.0 / (self.num_tangential_rays * self.planes.len()) as f64;
+        (0..self.num_tangential_rays).flat_map(move |ray| {
+            let transaxial = self.geometry.transaxial_lor(view, tangential_pos, ray, self.num_tangential_rays);
+            self.planes.iter().map(move |planes| (self.geometry.lor(transaxial, planes[plane]), weight))
+        })
+    }
+}
+
+impl ViewBackprojector for Siddon {
+    type Scratch = ();
+
+    fn scratch(&self) {}
+
+    fn add_view<S: ImageSink>(&self, view: usize, q: &[f32], image: &mut S, _scratch: &mut ()) {
+        let num_planes = self.geometry.num_planes();
+        for (bin, &value) in q.iter().enumerate() {
+            if value != 0.0 {
+                for (line, weight) in self.rays(view, bin / num_planes, bin % num_planes) {
+                    let value = f64::from(value) * weight;
+                    self.walk(&line, |voxel, length| image.add(voxel, (value * length) as f32));
+                }
+            }
+        }
+    }
+}
+
+impl LinearOperator<Host> for Siddon {
+    fn image_len(&self) -> usize {
+        self.grid.num_voxels()
+    }
+
+    fn view_len(&self) -> usize {
+        self.geometry.num_tangential * self.geometry.num_planes()
+    }
+
+    fn num_views(&self) -> usize {
+        self.geometry.num_views
+    }
+
+    fn apply(
+        &self,
+        _: &mut Host,
+        subset: Subset,
+        x: &Arc<Vec<f32>>,
+        out: &mut Arc<Vec<f32>>,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        super::check_lengths(self, subset, x.len(), out.len())?;
+        let views: Vec<usize> = subset.views(self.num_views()).collect();
+        let num_planes = self.geometry.num_planes();
+        let num_tangential = self.geometry.num_tangential;
+        let data_len = self.data_len(subset);
+        Arc::make_mut(out)[..data_len].par_chunks_mut(num_planes).enumerate().try_for_each(|(transaxial, bins)| {
+            task.check()?;
+            let (view, tangential_pos) = (views[transaxial / num_tangential], transaxial % num_tangential);
+            for (plane, bin) in bins.iter_mut().enumerate() {
+                let mut sum = 0.0f64;
+                for (line, weight) in self.rays(view, tangential_pos, plane) {
+                    let mut integral = 0.0f64;
+                    self.walk(&line, |voxel, length| integral += length * f64::from(x[voxel]));
+                    sum += weight * integral;
+                }
+                *bin = sum as f32;
+            }
+            Ok(())
+        })
+    }
+
+    fn adjoint(
+        &self,
+        _: &mut Host,
+        subset: Subset,
+        q: &Arc<Vec<f32>>,
+        accumulation: Accumulation,
+        out: &mut Arc<Vec<f32>>,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        super::check_lengths(self, subset, out.len(), q.len())?;
+        let views: Vec<usize> = subset.views(self.num_views()).collect();
+        let out = Arc::make_mut(out);
+        backproject(self, &views, self.view_len(), q, accumulation, out, task)?;
+        let [nx, ny, _] = self.grid.size;
+        out.par_chunks_mut(nx).enumerate().for_each(|(row, values)| {
+            let inside = self.fov.row(row % ny);
+            values[..inside.start].fill(0.0);
+            values[inside.end..].fill(0.0);
+        });
+        Ok(())
+    }
+
+    fn accumulations(&self) -> &'static [Accumulation] {
+        &Accumulation::ALL
+    }
+
+    fn image_from_volume(&self, volume: &Volume) -> Vec<f32> {
+        let [nx, ny, _] = self.grid.size;
+        let mut image = volume.as_slice().to_vec();
+        for (row, values) in image.chunks_mut(nx).enumerate() {
+            let inside = self.fov.row(row % ny);
+            values[..inside.start].fill(0.0);
+            values[inside.end..].fill(0.0);
+        }
+        image
+    }
+
+    fn volume_from_image(&self, image: &[f32], volume: &mut Volume) {
+        volume.as_mut_slice().copy_from_slice(image);
+    }
+
+    fn image_index(&self, voxel: usize) -> usize {
+        voxel
+    }
+
+    fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64 {
+        private_bytes(subset.views(self.num_views()).len(), self.image_len(), accumulation)
+    }
+}
