@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use crate::geometry::Line;
+use crate::geometry::{Grid, GridError, Line};
 
 /// Largest number of bins that a michelogram may have (2³²: 16 GiB of counts).
 const MAX_BINS: u64 = 1 << 32;
@@ -262,6 +262,19 @@ impl ScanGeometry {
         self.num_rings as f64 * self.ring_spacing_mm
     }
 
+    /// The image grid for data of this scanner where nothing else is asked for: transaxial voxels as wide as the
+    /// middle bins, an odd number of them that reaches across the field of view but not past the bins; 2·rings − 1
+    /// slices half a ring spacing apart, so that every direct and every cross plane lies in the middle of a slice.
+    ///
+    /// # Errors
+    /// The grid would be too large.
+    pub fn default_grid(&self) -> Result<Grid, GridError> {
+        let side_mm = self.central_bin_mm();
+        let reach = (self.fov_radius_mm / side_mm - 0.5).ceil().max(0.0) as usize;
+        let side = 2 * reach.min(self.num_tangential / 2) + 1;
+        Grid::centred([side, side, 2 * self.num_rings - 1], [side_mm, side_mm, 0.5 * self.ring_spacing_mm])
+    }
+
     /// Signed tangential index i, zero in the middle.
     fn tangential_index(&self, tangential_pos: usize) -> isize {
         tangential_pos as isize - (self.num_tangential / 2) as isize
@@ -342,5 +355,18 @@ impl ScanGeometry {
             start: [transaxial.start[0], transaxial.start[1], plane.z_start_mm],
             end: [transaxial.end[0], transaxial.end[1], plane.z_end_mm],
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_default_grid_has_the_bins_width_and_the_planes_height() {
+        let scanner = crate::scanner::find("discovery-ste").unwrap();
+        let grid = scanner.geometry.default_grid().unwrap();
+        assert_eq!(grid.size, [329, 329, 47]);
+        assert!((grid.voxel_mm[0] - 700.0 / 329.0).abs() < 1e-12 && grid.voxel_mm[2] == 3.27);
+        let scanner = crate::scanner::find("prt-1").unwrap();
+        assert_eq!(scanner.geometry.default_grid().unwrap().size, [129, 129, 31]);
     }
 }
