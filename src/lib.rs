@@ -19,6 +19,8 @@
 //! ```
 
 pub mod cli;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 pub mod data;
 pub mod geometry;
 pub mod operator;

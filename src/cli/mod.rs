@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 done, 1 with a sentence on standard error, 2 wrong arguments.
 
+mod devices;
 mod options;
 
 use std::ffi::OsString;
@@ -26,7 +27,10 @@ struct Cli {
 
 /// What to do without a window.
 #[derive(Subcommand)]
-enum CliCommand {}
+enum CliCommand {
+    /// Lists what this machine can compute on.
+    Devices,
+}
 
 /// Runs the program with the process's arguments.
 pub fn main() -> ExitCode {
@@ -45,7 +49,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let result: CliResult = match cli.command {
-        Some(command) => match command {},
+        Some(CliCommand::Devices) => devices::run(),
         None => Err(format!("the window is not there yet (study: {:?})", cli.study).into()),
     };
     match result {

@@ -1,0 +1,58 @@
+//! Why a CUDA device cannot be used, as sentences.
+
+/// Why a CUDA device cannot be used or failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CudaError {
+    /// The driver library is not on this machine.
+    #[error("there is no NVIDIA driver on this machine (libcuda.so.1 was not found); install one to compute on an NVIDIA GPU")]
+    NoDriver,
+    /// The driver sees no GPU.
+    #[error("the NVIDIA driver finds no GPU that it can use")]
+    NoDevice,
+    /// The driver cannot load our PTX.
+    #[error("the NVIDIA driver is too old: it supports CUDA {}.{}, and 12.0 is needed (driver 525 or newer); update the driver", .found.0, .found.1)]
+    OldDriver {
+        /// (major, minor) version of CUDA that the driver supports.
+        found: (u32, u32),
+    },
+    /// The GPU cannot run our PTX.
+    #[error("{name} is too old: its compute capability is {}.{}, and 7.0 (Volta) is needed; choose another device", .found.0, .found.1)]
+    OldDevice {
+        /// The GPU's name.
+        name: String,
+        /// (major, minor) compute capability.
+        found: (u32, u32),
+    },
+    /// There are fewer GPUs.
+    #[error("there is no CUDA device {asked}: this machine has {found}, numbered from 0")]
+    NoSuchDevice {
+        /// The number asked for.
+        asked: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// Two arrays that belong together differ in length.
+    #[error("an array of {found} values was used where {expected} were expected")]
+    Length {
+        /// Expected number of values.
+        expected: usize,
+        /// Found number of values.
+        found: usize,
+    },
+    /// The driver reports an error.
+    #[error("the NVIDIA driver failed to {doing}: {message}")]
+    Driver {
+        /// What it was asked to do.
+        doing: &'static str,
+        /// What it says.
+        message: String,
+    },
+    /// The driver library lacks a function or broke.
+    #[error("the NVIDIA driver library is broken or incomplete: it failed to {doing} ({message}); reinstall the driver")]
+    Library {
+        /// What it was asked to do.
+        doing: &'static str,
+        /// What is known about it.
+        message: String,
+    },
+}

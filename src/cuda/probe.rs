@@ -1,0 +1,112 @@
+//! Which CUDA devices there are, found out without a panic on a machine that has none.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use cudarc::driver::{CudaContext, DriverError, result, sys};
+
+use super::CudaError;
+
+/// Oldest CUDA whose driver loads PTX ISA 8.0.
+const MIN_DRIVER: (u32, u32) = (12, 0);
+
+/// A CUDA device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceInfo {
+    /// Its number, from 0, as in `cuda:N`.
+    pub number: usize,
+    /// Its name.
+    pub name: String,
+    /// (major, minor) compute capability.
+    pub compute_capability: (u32, u32),
+    /// Memory in all, bytes.
+    pub memory_bytes: usize,
+    /// Memory that nobody uses now, bytes.
+    pub free_memory_bytes: usize,
+    /// (major, minor) version of CUDA that the driver supports.
+    pub driver_cuda_version: (u32, u32),
+}
+
+/// All CUDA devices of this machine, at least one.
+///
+/// # Errors
+/// No driver, a driver that is too old or broken, no device.
+pub fn devices() -> Result<Vec<DeviceInfo>, CudaError> {
+    let driver_cuda_version = driver_cuda_version()?;
+    let count = guarded("count the devices", CudaContext::device_count)?;
+    (0..usize::try_from(count).unwrap_or(0)).map(|number| device_info(number, driver_cuda_version)).collect()
+}
+
+/// What a device says about itself. Opening its context takes a fraction of a second.
+fn device_info(number: usize, driver_cuda_version: (u32, u32)) -> Result<DeviceInfo, CudaError> {
+    guarded("describe a device", || {
+        let context = CudaContext::new(number)?;
+        let (major, minor) = context.compute_capability()?;
+        let (free_memory_bytes, memory_bytes) = context.mem_get_info()?;
+        let compute_capability = (major.unsigned_abs(), minor.unsigned_abs());
+        let name = context.name()?;
+        Ok(DeviceInfo { number, name, compute_capability, memory_bytes, free_memory_bytes, driver_cuda_version })
+    })
+}
+
+/// The version of CUDA that the driver supports, after making sure that there is a driver, that it starts and that it
+/// is new enough.
+fn driver_cuda_version() -> Result<(u32, u32), CudaError> {
+    #[allow(unsafe_code)]
+    // SAFETY: opens and closes the driver's library, whose constructors have no requirements.
+    let present = unsafe { sys::is_culib_present() };
+    if !present {
+        return Err(CudaError::NoDriver);
+    }
+    let version = guarded("start", || {
+        let mut version = 0;
+        #[allow(unsafe_code)]
+        // SAFETY: the function writes one int through a pointer that is valid for it.
+        unsafe { sys::cuDriverGetVersion(&mut version) }.result()?;
+        Ok(version.unsigned_abs())
+    })?;
+    let found = (version / 1000, version % 1000 / 10);
+    if found < MIN_DRIVER {
+        return Err(CudaError::OldDriver { found });
+    }
+    guarded("start", result::init)?;
+    Ok(found)
+}
+
+/// Calls the driver. cudarc panics where the driver's library lacks a function; that becomes an error here.
+pub(super) fn guarded<T>(doing: &'static str, call: impl FnOnce() -> Result<T, DriverError>) -> Result<T, CudaError> {
+    // Nothing that the call had changed is used again after a panic, except to drop it.
+    let outcome = catch_unwind(AssertUnwindSafe(|| call().map_err(|error| describe(doing, error))));
+    outcome.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+        Err(CudaError::Library { doing, message: text.unwrap_or("no message").to_owned() })
+    })
+}
+
+fn describe(doing: &'static str, error: DriverError) -> CudaError {
+    match error.0 {
+        sys::CUresult::CUDA_ERROR_NO_DEVICE => CudaError::NoDevice,
+        code => {
+            let words = error.error_string().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
+            CudaError::Driver { doing, message: format!("{words} ({code:?})") }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_in_the_driver_library_is_an_error() {
+        let outcome = guarded("test", || -> Result<(), DriverError> { panic!("missing symbol {}", "cuInit") });
+        assert_eq!(outcome, Err(CudaError::Library { doing: "test", message: "missing symbol cuInit".into() }));
+    }
+
+    #[test]
+    fn looking_for_devices_finds_one_or_says_why_not() {
+        match devices() {
+            Ok(devices) => assert!(!devices.is_empty() && devices[0].memory_bytes > 0),
+            Err(error) => assert!(error.to_string().contains("NVIDIA")),
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Modules import only from lower rows of the table in `src/lib.rs`, and some libraries have one home.
+
+use std::collections::BTreeMap;
+
+use super::code::tokens;
+use super::{files_below, in_repository};
+
+/// Libraries that only these modules may use.
+const HOMES: [(&str, &[&str]); 7] = [
+    ("cudarc", &["cuda"]),
+    ("egui", &["ui"]),
+    ("egui_extras", &["ui"]),
+    ("egui_plot", &["ui"]),
+    ("eframe", &["ui"]),
+    ("rfd", &["ui"]),
+    ("wgpu", &["render", "ui"]),
+];
+
+/// Row of each module, from the lines `row N: a b c` of the table.
+fn rows(lib: &str) -> BTreeMap<String, usize> {
+    let mut rows = BTreeMap::new();
+    for line in lib.lines() {
+        let line = line.trim_start_matches("//!").trim().strip_prefix("row ");
+        let Some((number, modules)) = line.and_then(|line| line.split_once(':')) else { continue };
+        let number = number.parse().unwrap_or_else(|_| panic!("'{number}' is not the number of a row"));
+        for module in modules.split_whitespace() {
+            assert_eq!(rows.insert(module.to_owned(), number), None, "{module} stands twice in the table");
+        }
+    }
+    rows
+}
+
+/// Modules of the crate's root that the code reaches, by `crate::…` or by enough `super::` for a file that lies
+/// `depth` modules below the root.
+fn modules_reached(tokens: &[String], depth: usize) -> Vec<String> {
+    let mut reached = Vec::new();
+    for start in 0..tokens.len() {
+        if start > 0 && tokens[start - 1] == "::" {
+            continue;
+        }
+        let is_super = |pair: &&[String]| pair[0] == "super" && pair[1] == "::";
+        let num_supers = tokens[start..].chunks_exact(2).take_while(is_super).count();
+        if num_supers > 0 && num_supers >= depth {
+            reached.extend(first_names(&tokens[start + 2 * num_supers..]));
+        } else if tokens[start..].starts_with(&["crate".to_owned(), "::".to_owned()]) {
+            reached.extend(first_names(&tokens[start + 2..]));
+        }
+    }
+    reached
+}
+
+/// The name that a path goes on with, or all of them if a group `{a::…, b, …}` follows.
+fn first_names(tokens: &[String]) -> Vec<String> {
+    if tokens.first().is_none_or(|token| token != "{") {
+        return tokens.first().cloned().into_iter().collect();
+    }
+    let (mut names, mut depth, mut starts) = (Vec::new(), 0, false);
+    for token in tokens {
+        match token.as_str() {
+            "{" => (depth, starts) = (depth + 1, depth == 0),
+            "}" if depth == 1 => break,
+            "}" => depth -= 1,
+            "," if depth == 1 => starts = true,
+            name if starts => {
+                names.push(name.to_owned());
+                starts = false;
+            }
+            _ => {}
+        }
+    }
+    names
+}
+
+/// Libraries with a home that the code uses: as the start of a path, or imported whole.
+fn libraries_used(tokens: &[String]) -> Vec<&'static str> {
+    let used = |library: &&'static str| {
+        (0..tokens.len()).any(|i| {
+            let (before, after) = (i.checked_sub(1).map(|i| tokens[i].as_str()), tokens.get(i + 1).map(String::as_str));
+            tokens[i] == *library && (before == Some("use") || (after == Some("::") && before != Some("::")))
+        })
+    };
+    HOMES.iter().map(|(library, _)| *library).filter(used).collect()
+}
+
+/// What a file of `module`, `depth` modules below the root, does that the table forbids.
+fn violations(module: &str, depth: usize, source: &str, rows: &BTreeMap<String, usize>) -> Vec<String> {
+    let tokens = tokens(source);
+    let Some(own_row) = rows.get(module) else { return vec![format!("{module} has no row in the table of src/lib.rs")] };
+    let mut found: Vec<String> = Vec::new();
+    for name in modules_reached(&tokens, depth) {
+        match rows.get(&name) {
+            Some(row) if name != module && row >= own_row => {
+                found.push(format!("{module} (row {own_row}) uses {name} (row {row})"));
+            }
+            _ => {}
+        }
+    }
+    for library in libraries_used(&tokens) {
+        let homes = HOMES.iter().find(|(name, _)| *name == library).map_or(&[][..], |(_, homes)| homes);
+        if !homes.contains(&module) {
+            found.push(format!("{module} uses {library}, which only {} may", homes.join(" and ")));
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+#[test]
+fn every_module_imports_only_from_lower_rows() {
+    let rows = rows(&std::fs::read_to_string(in_repository("src/lib.rs")).unwrap());
+    let src = in_repository("src");
+    let mut found = Vec::new();
+    let mut num_files = 0;
+    for path in files_below(&src, "rs") {
+        let parts: Vec<_> = path.strip_prefix(&src).unwrap().iter().map(|part| part.to_str().unwrap()).collect();
+        if parts == ["lib.rs"] || parts == ["main.rs"] {
+            continue;
+        }
+        let depth = parts.len() - usize::from(parts.last() == Some(&"mod.rs"));
+        let source = std::fs::read_to_string(&path).unwrap();
+        let here = violations(parts[0].trim_end_matches(".rs"), depth, &source, &rows);
+        found.extend(here.into_iter().map(|violation| format!("{}: {violation}", path.display())));
+        num_files += 1;
+    }
+    assert!(num_files > 10, "only {num_files} files were looked at");
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+mod the_checker {
+    use super::*;
+
+    const TABLE: &str = "//! Words.\n//! row 1: geometry task\n//! row 2: scanner\n//! row 3: cuda render\n//! row 4: ui\n";
+
+    fn check(module: &str, depth: usize, source: &str) -> Vec<String> {
+        violations(module, depth, source, &rows(TABLE))
+    }
+
+    #[test]
+    fn lets_lower_rows_pass() {
+        let source = "use std::sync::Arc; use crate::geometry::{self, Grid}; use crate::{task, scanner::Plane}; use super::Line;";
+        assert_eq!(check("ui", 2, source), Vec::<String>::new());
+        assert_eq!(check("scanner", 2, "use super::cuda::X; use crate::scanner::Plane;"), Vec::<String>::new());
+        assert_eq!(check("cuda", 1, "let c = cudarc::driver::CudaContext::new(0);"), Vec::<String>::new());
+        assert_eq!(check("render", 1, "use wgpu::Device;"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn finds_higher_rows_and_neighbours() {
+        assert_eq!(check("geometry", 1, "use crate::scanner::Plane;"), ["geometry (row 1) uses scanner (row 2)"]);
+        assert_eq!(check("geometry", 1, "use crate::task::Task;"), ["geometry (row 1) uses task (row 1)"]);
+        assert_eq!(check("geometry", 2, "fn f() { super::super::ui::show() }"), ["geometry (row 1) uses ui (row 4)"]);
+        assert_eq!(check("geometry", 1, "use super::ui;"), ["geometry (row 1) uses ui (row 4)"]);
+        assert_eq!(check("task", 1, "pub(in crate::ui) fn f() {}"), ["task (row 1) uses ui (row 4)"]);
+        let group = "use crate::{geometry::{Grid, ui}, task::Task, render::{Texture, Line}, ui};";
+        assert_eq!(check("scanner", 1, group), ["scanner (row 2) uses render (row 3)", "scanner (row 2) uses ui (row 4)"]);
+    }
+
+    #[test]
+    fn finds_libraries_away_from_home() {
+        assert_eq!(check("render", 1, "let v = egui::vec2(0.0, 1.0);"), ["render uses egui, which only ui may"]);
+        assert_eq!(check("ui", 1, "use cudarc;"), ["ui uses cudarc, which only cuda may"]);
+        assert_eq!(check("scanner", 1, "use wgpu::*;"), ["scanner uses wgpu, which only render and ui may"]);
+    }
+
+    #[test]
+    fn refuses_modules_without_a_row() {
+        assert_eq!(check("stray", 1, ""), ["stray has no row in the table of src/lib.rs"]);
+    }
+
+    #[test]
+    fn reads_no_comments_and_no_strings() {
+        let source = r###"
+            // crate::ui
+            /* crate::ui /* nested */ egui::x */
+            const A: &str = "crate::ui \" crate::ui";
+            const B: &str = r#"crate::ui " crate::ui"#;
+            const C: [char; 3] = ['"', '\'', '\u{22}'];
+            fn f<'a>(x: &'a str) -> &'a str { x }
+        "###;
+        assert_eq!(check("geometry", 1, source), Vec::<String>::new());
+        let after = format!("{source}\nuse crate::ui;");
+        assert_eq!(check("geometry", 1, &after), ["geometry (row 1) uses ui (row 4)"]);
+    }
+}

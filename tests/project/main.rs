@@ -1,0 +1,31 @@
+//! The project about itself: module rows, scanner figures, compiled kernels, shaders.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // everything here is a test
+
+mod code;
+mod kernels;
+mod layers;
+mod scanners;
+mod shaders;
+
+use std::path::{Path, PathBuf};
+
+/// A file or folder of the repository.
+fn in_repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// All files below a folder with this extension, sorted; none where the folder is not there.
+fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let Ok(entries) = std::fs::read_dir(folder) else { return files };
+    for path in entries.map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            files.extend(files_below(&path, extension));
+        } else if path.extension().is_some_and(|e| e == extension) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
