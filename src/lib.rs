@@ -23,6 +23,7 @@ pub mod cli;
 pub mod cuda;
 pub mod data;
 pub mod geometry;
+pub mod io;
 pub mod operator;
 pub mod random;
 pub mod recon;

@@ -1,0 +1,90 @@
+//! The format of a file by its ending.
+
+use std::path::Path;
+
+use super::{IoError, interfile, nifti};
+use crate::data::{Michelogram, Notice, Volume};
+
+const PROJECTIONS: &str = "an Interfile projection header (.hs, beside its data file .s)";
+const IMAGES: &str = "an Interfile image header (.hv, beside its data file .v) or NIfTI (.nii, .nii.gz)";
+
+/// What a file holds, by the ending of its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// Projection data, Interfile (`.hs`).
+    InterfileProjections,
+    /// An image, Interfile (`.hv`).
+    InterfileImage,
+    /// An image, NIfTI (`.nii`, `.nii.gz`).
+    NiftiImage,
+    /// Regions of interest (`.toml`).
+    Rois,
+    /// Measured numbers (`.csv`).
+    Measurements,
+}
+
+impl FileKind {
+    /// The kind of a file of this name, if its ending is known.
+    pub fn of(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_string_lossy().to_lowercase();
+        let endings = [
+            (".hs", FileKind::InterfileProjections),
+            (".hv", FileKind::InterfileImage),
+            (".nii", FileKind::NiftiImage),
+            (".nii.gz", FileKind::NiftiImage),
+            (".toml", FileKind::Rois),
+            (".csv", FileKind::Measurements),
+        ];
+        endings.into_iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, kind)| kind)
+    }
+}
+
+/// Reads projection data, and says what a user should know about it.
+///
+/// # Errors
+/// An ending that is not understood, or what [`interfile::read_projections`] says.
+pub fn read_projections(path: &Path) -> Result<(Michelogram, Vec<Notice>), IoError> {
+    match FileKind::of(path) {
+        Some(FileKind::InterfileProjections) => interfile::read_projections(path),
+        _ => Err(not_understood(path, "projection data", PROJECTIONS)),
+    }
+}
+
+/// Writes projection data.
+///
+/// # Errors
+/// An ending that is not understood, or what [`interfile::write_projections`] says.
+pub fn write_projections(path: &Path, data: &Michelogram) -> Result<(), IoError> {
+    match FileKind::of(path) {
+        Some(FileKind::InterfileProjections) => interfile::write_projections(path, data),
+        _ => Err(not_understood(path, "projection data", PROJECTIONS)),
+    }
+}
+
+/// Reads an image, and says what a user should know about it.
+///
+/// # Errors
+/// An ending that is not understood, or what [`interfile::read_image`] or [`nifti::read_image`] says.
+pub fn read_volume(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
+    match FileKind::of(path) {
+        Some(FileKind::InterfileImage) => interfile::read_image(path),
+        Some(FileKind::NiftiImage) => nifti::read_image(path),
+        _ => Err(not_understood(path, "an image", IMAGES)),
+    }
+}
+
+/// Writes an image.
+///
+/// # Errors
+/// An ending that is not understood, or what [`interfile::write_image`] or [`nifti::write_image`] says.
+pub fn write_volume(path: &Path, volume: &Volume) -> Result<(), IoError> {
+    match FileKind::of(path) {
+        Some(FileKind::InterfileImage) => interfile::write_image(path, volume),
+        Some(FileKind::NiftiImage) => nifti::write_image(path, volume),
+        _ => Err(not_understood(path, "an image", IMAGES)),
+    }
+}
+
+fn not_understood(path: &Path, what: &'static str, understood: &'static str) -> IoError {
+    IoError::Extension { path: path.to_owned(), what, understood }
+}

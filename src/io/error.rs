@@ -1,0 +1,191 @@
+//! What can go wrong with a file, as sentences.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::data::StudyError;
+use crate::geometry::GridError;
+use crate::scanner::ScanGeometryError;
+
+/// Why a file could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum IoError {
+    /// The file is not there or may not be opened.
+    #[error("{path} cannot be opened: {source}", path = .path.display())]
+    Open {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Reading stopped half-way.
+    #[error("{path} cannot be read: {source}", path = .path.display())]
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Writing failed.
+    #[error("{path} cannot be written: {source}", path = .path.display())]
+    Write {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A folder, a device or a pipe.
+    #[error("{path} is not a regular file", path = .path.display())]
+    NotAFile {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// The name's ending says nothing that is understood.
+    #[error("{path} is not understood as {what}, which must be {understood}", path = .path.display())]
+    Extension {
+        /// Which file.
+        path: PathBuf,
+        /// What was wanted.
+        what: &'static str,
+        /// The endings that are understood.
+        understood: &'static str,
+    },
+    /// A text file without Interfile's first line.
+    #[error("{path} is not an Interfile header: its first line is '{found}' where '!INTERFILE :=' is expected", path = .path.display())]
+    NotInterfile {
+        /// Which file.
+        path: PathBuf,
+        /// Its first line.
+        found: String,
+    },
+    /// A text file that is far too long for what it should be.
+    #[error("{path} has {found} bytes, more than the {limit} that such a text file can have; is it the data file rather than its header?", path = .path.display())]
+    TextTooLong {
+        /// Which file.
+        path: PathBuf,
+        /// Largest size that is read.
+        limit: u64,
+        /// Its size.
+        found: u64,
+    },
+    /// A key that is needed is not in the header, and nothing else tells its value.
+    #[error("{path}: the key '{key}' is missing; {hint}", path = .path.display())]
+    MissingKey {
+        /// Which file.
+        path: PathBuf,
+        /// Which key.
+        key: String,
+        /// What to do.
+        hint: String,
+    },
+    /// A key's value cannot be.
+    #[error("{path}: the key '{key}' is '{found}' where {expected} is expected", path = .path.display())]
+    Value {
+        /// Which file.
+        path: PathBuf,
+        /// Which key.
+        key: String,
+        /// Its value.
+        found: String,
+        /// What would be understood.
+        expected: String,
+    },
+    /// A well-formed file of a kind that is not read.
+    #[error("{path}: {reason}", path = .path.display())]
+    Unsupported {
+        /// Which file.
+        path: PathBuf,
+        /// What it holds and what to do.
+        reason: String,
+    },
+    /// The header's data file is not there.
+    #[error("{header} names '{named}' as its data file ('name of data file'), but {data} cannot be opened: {source}",
+        header = .header.display(), data = .data.display())]
+    DataFileMissing {
+        /// The header.
+        header: PathBuf,
+        /// The name as the header gives it.
+        named: String,
+        /// The path that was tried.
+        data: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file has fewer bytes than its header describes.
+    #[error("{path} is too short: its header describes {expected} bytes ({what}), the file has {found}", path = .path.display())]
+    TooShort {
+        /// Which file.
+        path: PathBuf,
+        /// What the header describes.
+        what: String,
+        /// Bytes that the header describes.
+        expected: u64,
+        /// Bytes that there are.
+        found: u64,
+    },
+    /// There is not enough memory for the values.
+    #[error("{path} holds {num_values} values, for which there is not enough memory", path = .path.display())]
+    Memory {
+        /// Which file.
+        path: PathBuf,
+        /// Number of values.
+        num_values: usize,
+    },
+    /// The projection header's figures do not make a scanner.
+    #[error("{path}: {source}", path = .path.display())]
+    Geometry {
+        /// Which file.
+        path: PathBuf,
+        /// Which figure.
+        source: ScanGeometryError,
+    },
+    /// The image header's figures do not make a grid.
+    #[error("{path}: {source}", path = .path.display())]
+    Grid {
+        /// Which file.
+        path: PathBuf,
+        /// Which figure.
+        source: GridError,
+    },
+    /// A ROI file is not one.
+    #[error("{path} is not a ROI file: {reason}", path = .path.display())]
+    Rois {
+        /// Which file.
+        path: PathBuf,
+        /// Where and why.
+        reason: String,
+    },
+    /// A table of numbers is not one, or could not be written.
+    #[error("{path}: {source}", path = .path.display())]
+    Csv {
+        /// Which file.
+        path: PathBuf,
+        /// Where and why.
+        source: csv::Error,
+    },
+    /// The parts do not make a study.
+    #[error(transparent)]
+    Study(#[from] StudyError),
+}
+
+impl IoError {
+    /// For `map_err` on opening a file.
+    pub(super) fn open(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        |source| IoError::Open { path: path.to_owned(), source }
+    }
+
+    /// For `map_err` on reading a file.
+    pub(super) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        |source| IoError::Read { path: path.to_owned(), source }
+    }
+
+    /// For `map_err` on writing a file.
+    pub(super) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        |source| IoError::Write { path: path.to_owned(), source }
+    }
+
+    /// A file of a kind that is not read.
+    pub(super) fn unsupported(path: &Path, reason: impl Into<String>) -> Self {
+        IoError::Unsupported { path: path.to_owned(), reason: reason.into() }
+    }
+}

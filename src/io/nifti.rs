@@ -1,0 +1,354 @@
+//! NIfTI-1 images, `.nii` and `.nii.gz`.
+//!
+//! Source: the NIfTI-1 header (Cox et al. 2004, nifti1.h). NIfTI's world is patient coordinates with +x right, +y
+//! anterior, +z superior: ours with every axis reversed. Voxels stay in the order x, y, z; orientation lives only in the
+//! affine, diag(−dx, −dy, −dz) with −origin as translation. Reading accepts any affine that follows the axes, flipped or
+//! exchanged, and turns the voxels into our order; an oblique one would need interpolation and is refused.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use ::nifti::object::GzDecodedFile;
+use ::nifti::writer::WriterOptions;
+use ::nifti::{Endianness, NiftiHeader};
+
+use super::IoError;
+use super::blocks::{read_contiguous, regular_file_len, zeroed};
+use super::numbers::{ByteOrder, NumberFormat, NumberType};
+use super::pending::PendingFile;
+use crate::data::{Notice, Unit, Volume};
+use crate::geometry::Grid;
+
+/// Bytes of a NIfTI-1 header.
+const HEADER_BYTES: u64 = 348;
+
+/// No gzip stream unpacks to more than this many times its size (deflate's limit is 1032).
+const MAX_GZIP_RATIO: u64 = 1032;
+
+/// Largest size along an axis: the header holds 16-bit signed integers.
+const MAX_SIDE: usize = i16::MAX as usize;
+
+/// Largest part of a voxel axis that may point along another world axis.
+const OBLIQUE_TOLERANCE: f64 = 1e-4;
+
+/// Values decoded at a time from a compressed file.
+const BLOCK_VALUES: usize = 1 << 16;
+
+/// How the voxel axes of a file lie in the world.
+struct Orientation {
+    /// World axis of each voxel axis.
+    world_axis: [usize; 3],
+    /// Signed pitch along it, our world, mm.
+    step_mm: [f64; 3],
+    /// Our world position of the file's first voxel, mm.
+    first_mm: [f64; 3],
+}
+
+/// Reads an image, and says what a user should know about it.
+///
+/// # Errors
+/// Not a NIfTI-1 file with its data inside; several images (4-D); colours or complex numbers; an oblique affine; fewer
+/// bytes than the header describes.
+pub fn read_image(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
+    let file_len = regular_file_len(path)?;
+    let mut reader = open(path)?;
+    let header = NiftiHeader::from_reader(&mut reader)
+        .map_err(|error| IoError::unsupported(path, format!("it is not a NIfTI-1 file: {error}")))?;
+    if header.magic != *b"n+1\0" {
+        return Err(IoError::unsupported(path, "it is the header of a .hdr/.img pair; convert it to one .nii file"));
+    }
+    let mut notices = Vec::new();
+    let sides = sides(path, &header)?;
+    let orientation = orientation(path, &header, sides, &mut notices)?;
+    let format = number_format(path, &header)?;
+    let offset = check_length(path, &header, sides, format, file_len)?;
+    let num_values = sides.iter().product();
+    let values = if is_gzip(path) {
+        let skip = offset - HEADER_BYTES;
+        read_stream(path, &mut reader, skip, format, num_values)?
+    } else {
+        read_contiguous(path, format, offset, num_values)?
+    };
+    let (grid, values) = reorder(path, &orientation, sides, values)?;
+    let not_numbers = values.iter().filter(|value| !value.is_finite()).count();
+    if not_numbers > 0 {
+        notices.push(Notice::warning(format!("{}: {not_numbers} voxels do not hold a finite number", path.display())));
+    }
+    let volume = Volume::from_vec(grid, values, unit(&header));
+    Ok((volume.ok_or_else(|| IoError::unsupported(path, "its voxels do not fill its grid"))?, notices))
+}
+
+/// Whether the name ends in `.gz`.
+fn is_gzip(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"))
+}
+
+fn open(path: &Path) -> Result<Box<dyn Read>, IoError> {
+    let file = BufReader::new(File::open(path).map_err(IoError::open(path))?);
+    Ok(if is_gzip(path) { Box::new(GzDecodedFile::new(file)) } else { Box::new(file) })
+}
+
+/// Voxels along the file's three axes.
+fn sides(path: &Path, header: &NiftiHeader) -> Result<[usize; 3], IoError> {
+    let dim = header.dim().map_err(|error| IoError::unsupported(path, format!("its sizes cannot be: {error}")))?;
+    let side = |axis: usize| usize::from(dim.get(axis).copied().unwrap_or(1));
+    if let Some(axis) = (3..dim.len()).find(|&axis| side(axis) > 1) {
+        let reason =
+            format!("it has {} volumes along dimension {}; only single 3-D images are read, so split it", side(axis), axis + 1);
+        return Err(IoError::unsupported(path, reason));
+    }
+    let sides = [side(0), side(1), side(2)];
+    match sides.iter().find(|&&n| n == 0 || n > MAX_SIDE) {
+        Some(n) => Err(IoError::unsupported(path, format!("a side of {n} voxels cannot be; NIfTI allows 1 to {MAX_SIDE}"))),
+        None => Ok(sides),
+    }
+}
+
+fn number_format(path: &Path, header: &NiftiHeader) -> Result<NumberFormat, IoError> {
+    let number_type = match header.datatype {
+        2 => NumberType::Uint8,
+        4 => NumberType::Int16,
+        8 => NumberType::Int32,
+        16 => NumberType::Float32,
+        64 => NumberType::Float64,
+        256 => NumberType::Int8,
+        512 => NumberType::Uint16,
+        768 => NumberType::Uint32,
+        1024 => NumberType::Int64,
+        1280 => NumberType::Uint64,
+        other => {
+            let reason = format!(
+                "its data type has the code {other}; integers and floats of up to 64 bits are read (no colours, no complex numbers)"
+            );
+            return Err(IoError::unsupported(path, reason));
+        }
+    };
+    let byte_order = if header.endianness == Endianness::Little { ByteOrder::Little } else { ByteOrder::Big };
+    // A slope of 0 means: not scaled.
+    let (scale, intercept) = match header.scl_slope {
+        0.0 => (1.0, 0.0),
+        slope => (f64::from(slope), f64::from(header.scl_inter)),
+    };
+    if !(scale.is_finite() && intercept.is_finite()) {
+        let reason = format!("its scale, slope {scale} and intercept {intercept}, is not a number");
+        return Err(IoError::unsupported(path, reason));
+    }
+    Ok(NumberFormat { number_type, byte_order, scale, intercept })
+}
+
+/// Checks that the file can hold what the header describes; returns the byte where the values start.
+fn check_length(
+    path: &Path,
+    header: &NiftiHeader,
+    sides: [usize; 3],
+    format: NumberFormat,
+    file_len: u64,
+) -> Result<u64, IoError> {
+    let start = header.vox_offset;
+    if !(start >= HEADER_BYTES as f32 && start <= 1e15) {
+        return Err(IoError::unsupported(path, format!("its values start at byte {start} ('vox_offset'); 352 is usual")));
+    }
+    let offset = start as u64;
+    let [nx, ny, nz] = sides;
+    let num_bytes = format.number_type.num_bytes();
+    let expected = offset + (nx * ny * nz * num_bytes) as u64;
+    let found = if is_gzip(path) { file_len.saturating_mul(MAX_GZIP_RATIO) } else { file_len };
+    if found < expected {
+        let unpacked = if is_gzip(path) { ", and can unpack to no more than that" } else { "" };
+        let what = format!("{nx} × {ny} × {nz} voxels of {num_bytes} bytes{unpacked}");
+        return Err(IoError::TooShort { path: path.to_owned(), what, expected, found });
+    }
+    Ok(offset)
+}
+
+/// Values out of a stream that stands `skip` bytes before them.
+fn read_stream(
+    path: &Path,
+    reader: &mut impl Read,
+    skip: u64,
+    format: NumberFormat,
+    num_values: usize,
+) -> Result<Vec<f32>, IoError> {
+    let num_bytes = format.number_type.num_bytes();
+    std::io::copy(&mut reader.by_ref().take(skip), &mut std::io::sink()).map_err(IoError::read(path))?;
+    let mut values = zeroed(path, num_values)?;
+    let mut bytes = vec![0; BLOCK_VALUES.min(num_values) * num_bytes];
+    for block in values.chunks_mut(BLOCK_VALUES) {
+        let bytes = &mut bytes[..block.len() * num_bytes];
+        reader.read_exact(bytes).map_err(IoError::read(path))?;
+        format.decode(bytes, block);
+    }
+    Ok(values)
+}
+
+/// The affine of the header in our world, if it follows the axes.
+fn orientation(path: &Path, header: &NiftiHeader, sides: [usize; 3], notices: &mut Vec<Notice>) -> Result<Orientation, IoError> {
+    let scale = match header.xyzt_units & 7 {
+        1 => 1000.0,
+        3 => 1e-3,
+        _ => 1.0,
+    };
+    let pitch: [f64; 3] = std::array::from_fn(|axis| decimal(header.pixdim[axis + 1]).abs());
+    // Rows of the world's axes right, anterior, superior; columns of the voxel axes and the translation.
+    let affine = if header.sform_code > 0 {
+        [header.srow_x, header.srow_y, header.srow_z].map(|row| row.map(decimal))
+    } else if header.qform_code > 0 {
+        quaternion_affine(header, pitch)
+    } else {
+        notices.push(Notice::info(format!(
+            "{}: it does not say where the patient lay; its middle is put at the scanner's centre and directions are given as for \
+             head-first supine",
+            path.display()
+        )));
+        centred_affine(pitch, sides)
+    };
+    let affine = affine.map(|row| row.map(|value| value * scale));
+    if affine.iter().flatten().any(|value| !value.is_finite()) {
+        return Err(IoError::unsupported(path, "its affine holds values that are not numbers"));
+    }
+    let mut world_axis = [0; 3];
+    let mut step_mm = [0.0; 3];
+    for axis in 0..3 {
+        let column = [affine[0][axis], affine[1][axis], affine[2][axis]];
+        let main = (0..3).max_by(|&a, &b| column[a].abs().total_cmp(&column[b].abs())).unwrap_or(axis);
+        let stray = (0..3).filter(|&a| a != main).map(|a| column[a].abs()).fold(0.0, f64::max);
+        if stray > OBLIQUE_TOLERANCE * column[main].abs() || world_axis[..axis].contains(&main) {
+            return Err(IoError::unsupported(
+                path,
+                "its voxel axes are oblique to the patient's; resample it to axes along the patient's first",
+            ));
+        }
+        world_axis[axis] = main;
+        step_mm[axis] = -column[main];
+    }
+    Ok(Orientation { world_axis, step_mm, first_mm: affine.map(|row| -row[3]) })
+}
+
+/// The affine of a header that has none: the middle of the image at the origin, in our orientation.
+fn centred_affine(pitch: [f64; 3], sides: [usize; 3]) -> [[f64; 4]; 3] {
+    std::array::from_fn(|row| {
+        let diagonal = std::array::from_fn(|axis| if axis == row { -pitch[axis] } else { 0.0 });
+        let [a, b, c]: [f64; 3] = diagonal;
+        [a, b, c, 0.5 * (sides[row] as f64 - 1.0) * pitch[row]]
+    })
+}
+
+/// The affine that the header's unit quaternion (a, b, c, d) and pitches stand for (method 2 of nifti1.h).
+fn quaternion_affine(header: &NiftiHeader, pitch: [f64; 3]) -> [[f64; 4]; 3] {
+    let [b, c, d] = [header.quatern_b, header.quatern_c, header.quatern_d].map(f64::from);
+    let a = (1.0 - b * b - c * c - d * d).max(0.0).sqrt();
+    let rotation = [
+        [a * a + b * b - c * c - d * d, 2.0 * (b * c - a * d), 2.0 * (b * d + a * c)],
+        [2.0 * (b * c + a * d), a * a + c * c - b * b - d * d, 2.0 * (c * d - a * b)],
+        [2.0 * (b * d - a * c), 2.0 * (c * d + a * b), a * a + d * d - c * c - b * b],
+    ];
+    let flip = if header.pixdim[0] < 0.0 { -1.0 } else { 1.0 };
+    let shift = [header.quatern_x, header.quatern_y, header.quatern_z].map(decimal);
+    std::array::from_fn(|row| {
+        let r = rotation[row];
+        [r[0] * pitch[0], r[1] * pitch[1], r[2] * pitch[2] * flip, shift[row]]
+    })
+}
+
+/// The shortest decimal number that an f32 stands for, so that 2.734 mm is 2.734 mm again.
+fn decimal(value: f32) -> f64 {
+    value.to_string().parse().unwrap_or(f64::from(value))
+}
+
+/// Our grid, and the values in its order `[z, y, x]`.
+fn reorder(path: &Path, orientation: &Orientation, sides: [usize; 3], values: Vec<f32>) -> Result<(Grid, Vec<f32>), IoError> {
+    let mut size = [1; 3];
+    let mut voxel_mm = [1.0; 3];
+    let mut origin_mm = orientation.first_mm;
+    // Where our voxel (0, 0, 0) lies in the file, and how far a step along each of our axes goes there.
+    let mut first = 0isize;
+    let mut stride = [0isize; 3];
+    let mut file_stride = 1isize;
+    for axis in 0..3 {
+        let world = orientation.world_axis[axis];
+        let (side, step) = (sides[axis], orientation.step_mm[axis]);
+        let reach = side as isize - 1;
+        size[world] = side;
+        voxel_mm[world] = step.abs();
+        stride[world] = file_stride;
+        if step < 0.0 {
+            origin_mm[world] += reach as f64 * step;
+            first += reach * file_stride;
+            stride[world] = -file_stride;
+        }
+        file_stride *= side as isize;
+    }
+    let grid = Grid::new(size, voxel_mm, origin_mm).map_err(|source| IoError::Grid { path: path.to_owned(), source })?;
+    let [nx, ny, nz] = size.map(|n| n as isize);
+    if stride == [1, nx, nx * ny] {
+        return Ok((grid, values));
+    }
+    let mut ours = zeroed(path, values.len())?;
+    let rows = (0..nz).flat_map(|z| (0..ny).map(move |y| (z, y)));
+    for ((z, y), row) in rows.zip(ours.chunks_exact_mut(size[0])) {
+        let start = first + z * stride[2] + y * stride[1];
+        for (x, value) in (0..nx).zip(row) {
+            *value = values[(start + x * stride[0]) as usize];
+        }
+    }
+    Ok((grid, ours))
+}
+
+fn unit(header: &NiftiHeader) -> Unit {
+    let name = String::from_utf8_lossy(&header.intent_name);
+    let units = [Unit::CountsPerMm, Unit::BqPerMl, Unit::Mm];
+    units.into_iter().find(|unit| unit.label() == name.trim_end_matches('\0')).unwrap_or(Unit::Unknown)
+}
+
+/// Writes an image; a name that ends in `.gz` is compressed.
+///
+/// # Errors
+/// A side of more than 32767 voxels; the file cannot be written: what was there before then still is.
+pub fn write_image(path: &Path, volume: &Volume) -> Result<(), IoError> {
+    let grid = &volume.grid;
+    if let Some(n) = grid.size.iter().find(|&&n| n > MAX_SIDE) {
+        let reason = format!("a side of {n} voxels does not fit in NIfTI-1 (at most {MAX_SIDE}); write Interfile (.hv)");
+        return Err(IoError::unsupported(path, reason));
+    }
+    let file = PendingFile::create(path, if is_gzip(path) { "nii.gz" } else { "nii" })?;
+    let header = header(volume);
+    let written = WriterOptions::new(file.temporary()).reference_header(&header).write_nifti(&volume.values.t());
+    written.map_err(|error| IoError::write(path)(std::io::Error::other(error)))?;
+    // The last bytes of an uncompressed file leave through a buffer whose failure is not told.
+    let expected = 352 + 4 * grid.num_voxels() as u64;
+    if !is_gzip(path) && regular_file_len(file.temporary())? != expected {
+        return Err(IoError::write(path)(std::io::Error::other("it could not be written completely; is the disk full?")));
+    }
+    file.commit()
+}
+
+fn header(volume: &Volume) -> NiftiHeader {
+    let grid = &volume.grid;
+    let pitch = grid.voxel_mm.map(|d| d as f32);
+    let shift = grid.origin_mm.map(|o| 0.0 - o as f32);
+    let mut intent_name = [0; 16];
+    if volume.unit != Unit::Unknown {
+        intent_name.iter_mut().zip(volume.unit.label().bytes()).for_each(|(to, from)| *to = from);
+    }
+    NiftiHeader {
+        // diag(−, −, −) = the half turn about z (quaternion 0, 0, 0, 1) with the third axis reversed (pixdim[0] = −1).
+        pixdim: [-1.0, pitch[0], pitch[1], pitch[2], 1.0, 1.0, 1.0, 1.0],
+        qform_code: 1,
+        sform_code: 1,
+        quatern_b: 0.0,
+        quatern_c: 0.0,
+        quatern_d: 1.0,
+        quatern_x: shift[0],
+        quatern_y: shift[1],
+        quatern_z: shift[2],
+        srow_x: [-pitch[0], 0.0, 0.0, shift[0]],
+        srow_y: [0.0, -pitch[1], 0.0, shift[1]],
+        srow_z: [0.0, 0.0, -pitch[2], shift[2]],
+        // 2 = millimetres.
+        xyzt_units: 2,
+        intent_name,
+        endianness: Endianness::Little,
+        ..NiftiHeader::default()
+    }
+}

@@ -1,0 +1,133 @@
+//! Regions of interest as TOML:
+//!
+//! ```toml
+//! version = 1
+//!
+//! [[roi]]
+//! name = "sphere 22 mm"
+//! shape = "sphere"                 # circle, sphere or rectangle
+//! centre_mm = [28.6, 49.5, 37.0]
+//! radius_mm = 11.0                 # circle and sphere; a rectangle has size_mm = [horizontal, vertical]
+//! plane = "transaxial"             # circle and rectangle: transaxial (default), coronal or sagittal
+//! role = "hot"                     # none (default), background, hot or cold
+//! activity_ratio = 4.0             # true activity over background, for contrast recovery
+//! ```
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::IoError;
+use super::blocks::read_text;
+use super::pending::PendingFile;
+use crate::data::{Roi, RoiPlane, RoiRole, RoiShape};
+
+/// Version of the format.
+const VERSION: u32 = 1;
+
+/// Largest file that is read.
+const MAX_BYTES: u64 = 16 << 20;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RoiFile {
+    version: u32,
+    #[serde(default)]
+    roi: Vec<RoiEntry>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RoiEntry {
+    name: String,
+    shape: String,
+    centre_mm: [f64; 3],
+    radius_mm: Option<f64>,
+    size_mm: Option<[f64; 2]>,
+    points_mm: Option<Vec<[f64; 3]>>,
+    plane: Option<RoiPlane>,
+    #[serde(default)]
+    role: RoiRole,
+    activity_ratio: Option<f64>,
+}
+
+/// Reads a ROI file.
+///
+/// # Errors
+/// Not TOML of this form, another version, a shape that is not known, sizes that are not positive.
+pub fn read_rois(path: &Path) -> Result<Vec<Roi>, IoError> {
+    parse(&read_text(path, MAX_BYTES)?).map_err(|reason| IoError::Rois { path: path.to_owned(), reason })
+}
+
+/// Writes a ROI file.
+///
+/// # Errors
+/// The file cannot be written; what was there before then still is.
+pub fn write_rois(path: &Path, rois: &[Roi]) -> Result<(), IoError> {
+    let file = RoiFile { version: VERSION, roi: rois.iter().map(entry).collect() };
+    let text = toml::to_string(&file).map_err(|error| IoError::Rois { path: path.to_owned(), reason: error.to_string() })?;
+    let pending = PendingFile::create(path, "toml")?;
+    pending.write(|writer| std::io::Write::write_all(writer, text.as_bytes()))?;
+    pending.commit()
+}
+
+fn parse(text: &str) -> Result<Vec<Roi>, String> {
+    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
+    match table.get("version").and_then(toml::Value::as_integer) {
+        Some(version) if version == i64::from(VERSION) => {}
+        Some(version) => return Err(format!("it has version {version}; this program reads version {VERSION}")),
+        None => return Err(format!("the key 'version' is missing; this program reads version {VERSION}")),
+    }
+    let file: RoiFile = toml::from_str(text).map_err(|error| error.to_string())?;
+    let numbered = file.roi.into_iter().enumerate();
+    numbered.map(|(i, entry)| roi(&entry).map_err(|reason| format!("ROI {} ('{}'): {reason}", i + 1, entry.name))).collect()
+}
+
+fn roi(entry: &RoiEntry) -> Result<Roi, String> {
+    if entry.points_mm.is_some() {
+        return Err("shapes of points ('points_mm') are not understood yet; use circle, sphere or rectangle".into());
+    }
+    if !entry.centre_mm.iter().all(|c| c.is_finite()) {
+        return Err("'centre_mm' is not a point".into());
+    }
+    if entry.activity_ratio.is_some_and(|ratio| !(ratio.is_finite() && ratio >= 0.0)) {
+        return Err("'activity_ratio' must be a number of at least 0".into());
+    }
+    let positive = |length: f64| length.is_finite() && length > 0.0;
+    let radius = || match (entry.radius_mm, entry.size_mm) {
+        (Some(radius), None) if positive(radius) => Ok(radius),
+        _ => Err(format!("a {} needs 'radius_mm', a positive length, and no 'size_mm'", entry.shape)),
+    };
+    let plane = entry.plane.unwrap_or_default();
+    let shape = match entry.shape.as_str() {
+        "circle" => RoiShape::Circle { radius_mm: radius()?, plane },
+        "sphere" if entry.plane.is_some() => return Err("a sphere has no 'plane'".into()),
+        "sphere" => RoiShape::Sphere { radius_mm: radius()? },
+        "rectangle" => match (entry.size_mm, entry.radius_mm) {
+            (Some(size_mm), None) if size_mm.iter().all(|&side| positive(side)) => RoiShape::Rectangle { size_mm, plane },
+            _ => return Err("a rectangle needs 'size_mm', two positive lengths, and no 'radius_mm'".into()),
+        },
+        other => return Err(format!("the shape '{other}' is not known; use circle, sphere or rectangle")),
+    };
+    let (name, centre_mm, role) = (entry.name.clone(), entry.centre_mm, entry.role);
+    Ok(Roi { name, shape, centre_mm, role, activity_ratio: entry.activity_ratio })
+}
+
+fn entry(roi: &Roi) -> RoiEntry {
+    let (shape, radius_mm, size_mm, plane) = match roi.shape {
+        RoiShape::Circle { radius_mm, plane } => ("circle", Some(radius_mm), None, Some(plane)),
+        RoiShape::Sphere { radius_mm } => ("sphere", Some(radius_mm), None, None),
+        RoiShape::Rectangle { size_mm, plane } => ("rectangle", None, Some(size_mm), Some(plane)),
+    };
+    RoiEntry {
+        name: roi.name.clone(),
+        shape: shape.to_owned(),
+        centre_mm: roi.centre_mm,
+        radius_mm,
+        size_mm,
+        points_mm: None,
+        plane,
+        role: roi.role,
+        activity_ratio: roi.activity_ratio,
+    }
+}
