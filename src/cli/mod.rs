@@ -3,6 +3,7 @@
 //! Exit codes: 0 done, 1 with a sentence on standard error, 2 wrong arguments.
 
 mod devices;
+mod info;
 mod options;
 
 use std::ffi::OsString;
@@ -30,6 +31,11 @@ struct Cli {
 enum CliCommand {
     /// Lists what this machine can compute on.
     Devices,
+    /// Says what a file holds.
+    Info {
+        /// Projection data (.hs), image (.hv, .nii, .nii.gz), ROIs (.toml) or measured numbers (.csv).
+        file: PathBuf,
+    },
 }
 
 /// Runs the program with the process's arguments.
@@ -50,6 +56,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let result: CliResult = match cli.command {
         Some(CliCommand::Devices) => devices::run(),
+        Some(CliCommand::Info { file }) => info::run(&file),
         None => Err(format!("the window is not there yet (study: {:?})", cli.study).into()),
     };
     match result {

@@ -207,22 +207,27 @@ fn orientation(path: &Path, header: &NiftiHeader, sides: [usize; 3], notices: &m
     if affine.iter().flatten().any(|value| !value.is_finite()) {
         return Err(IoError::unsupported(path, "its affine holds values that are not numbers"));
     }
+    let oblique = || {
+        IoError::unsupported(path, "its voxel axes are oblique to the patient's; resample it to axes along the patient's first")
+    };
     let mut world_axis = [0; 3];
     let mut step_mm = [0.0; 3];
     for axis in 0..3 {
-        let column = [affine[0][axis], affine[1][axis], affine[2][axis]];
-        let main = (0..3).max_by(|&a, &b| column[a].abs().total_cmp(&column[b].abs())).unwrap_or(axis);
-        let stray = (0..3).filter(|&a| a != main).map(|a| column[a].abs()).fold(0.0, f64::max);
-        if stray > OBLIQUE_TOLERANCE * column[main].abs() || world_axis[..axis].contains(&main) {
-            return Err(IoError::unsupported(
-                path,
-                "its voxel axes are oblique to the patient's; resample it to axes along the patient's first",
-            ));
+        let (main, step) = main_direction(affine.map(|row| row[axis])).ok_or_else(oblique)?;
+        if world_axis[..axis].contains(&main) {
+            return Err(oblique());
         }
         world_axis[axis] = main;
-        step_mm[axis] = -column[main];
+        step_mm[axis] = -step;
     }
     Ok(Orientation { world_axis, step_mm, first_mm: affine.map(|row| -row[3]) })
+}
+
+/// World axis that a voxel axis follows, and its step along it; `None` where it is oblique.
+fn main_direction(column: [f64; 3]) -> Option<(usize, f64)> {
+    let (main, &step) = column.iter().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
+    let stray = column.iter().enumerate().filter(|&(axis, _)| axis != main).map(|(_, value)| value.abs()).fold(0.0, f64::max);
+    (stray <= OBLIQUE_TOLERANCE * step.abs()).then_some((main, step))
 }
 
 /// The affine of a header that has none: the middle of the image at the origin, in our orientation.
@@ -265,9 +270,7 @@ fn reorder(path: &Path, orientation: &Orientation, sides: [usize; 3], values: Ve
     let mut first = 0isize;
     let mut stride = [0isize; 3];
     let mut file_stride = 1isize;
-    for axis in 0..3 {
-        let world = orientation.world_axis[axis];
-        let (side, step) = (sides[axis], orientation.step_mm[axis]);
+    for ((side, step), world) in sides.into_iter().zip(orientation.step_mm).zip(orientation.world_axis) {
         let reach = side as isize - 1;
         size[world] = side;
         voxel_mm[world] = step.abs();

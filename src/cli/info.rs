@@ -1,0 +1,156 @@
+//! `tomoscope info FILE`: what a file holds, in words.
+
+use std::path::Path;
+
+use super::CliResult;
+use crate::data::{Michelogram, Notice, Roi, RoiRole, RoiShape, Severity, Volume};
+use crate::geometry::Grid;
+use crate::io::{FileKind, measurements, read_projections, read_volume, rois};
+use crate::scanner::{InPlane, ScanGeometry, Segment};
+
+/// Prints what the file holds.
+pub fn run(path: &Path) -> CliResult {
+    let (what, lines, notices) = match FileKind::of(path) {
+        Some(FileKind::InterfileProjections) => {
+            let (data, notices) = read_projections(path)?;
+            ("projection data (Interfile)", projection_lines(&data), notices)
+        }
+        Some(kind @ (FileKind::InterfileImage | FileKind::NiftiImage)) => {
+            let (volume, notices) = read_volume(path)?;
+            let what = if kind == FileKind::NiftiImage { "image (NIfTI)" } else { "image (Interfile)" };
+            (what, image_lines(&volume), notices)
+        }
+        Some(FileKind::Rois) => ("regions of interest", rois::read_rois(path)?.iter().map(roi_line).collect(), Vec::new()),
+        Some(FileKind::Measurements) => {
+            let rows = measurements::read_measurements(path)?.len();
+            ("measured numbers (CSV)", vec![("rows", rows.to_string())], Vec::new())
+        }
+        None => {
+            let understood = ".hs (projection data), .hv, .nii, .nii.gz (images), .toml (ROIs) and .csv (measured numbers)";
+            return Err(format!(
+                "{} has no ending that is known: {understood}; a data file has its header beside it",
+                path.display()
+            )
+            .into());
+        }
+    };
+    println!("{}: {what}", path.display());
+    for (name, value) in lines {
+        println!("  {name:<22} {value}");
+    }
+    for notice in notices {
+        println!("  {}", notice_line(&notice));
+    }
+    Ok(())
+}
+
+fn projection_lines(data: &Michelogram) -> Vec<(&'static str, String)> {
+    let g = data.geometry.as_ref();
+    let mut lines = vec![
+        ("scanner", g.scanner.clone()),
+        ("rings", format!("{} × {} mm = {:.2} mm axially", g.num_rings, g.ring_spacing_mm, g.axial_length_mm())),
+        ("detectors per ring", g.num_detectors_per_ring.to_string()),
+        (
+            "radius R",
+            format!(
+                "{:.2} mm = {} mm to the crystals + {} mm depth",
+                g.radius_mm(),
+                g.inner_radius_mm,
+                g.depth_of_interaction_mm
+            ),
+        ),
+        ("segments", segments(g)),
+        ("planes", g.num_planes().to_string()),
+        ("views", format!("{} over 180°, the first at {:.3}°", g.num_views, g.phi_rad(0).to_degrees())),
+        ("tangential positions", tangential(g)),
+        ("bins", g.num_bins().to_string()),
+        ("field of view", format!("radius {:.1} mm", g.fov_radius_mm)),
+        ("total", decimal(data.total())),
+    ];
+    let (low, high) = range(&data.counts);
+    lines.push(("smallest, largest", format!("{low}, {high}")));
+    if let Ok(grid) = g.default_grid() {
+        lines.push(("default image", grid_words(&grid)));
+    }
+    lines
+}
+
+fn segments(g: &ScanGeometry) -> String {
+    let ring_differences = |s: &Segment| match (s.min_ring_difference, s.max_ring_difference) {
+        (min, max) if min == max => min.to_string(),
+        (min, max) => format!("{min}…{max}"),
+    };
+    let ends = [g.segments.first(), g.segments.last()].map(|s| s.map_or(String::new(), ring_differences));
+    let spanned = g.segments.iter().filter(|s| s.is_spanned()).count();
+    let spans = match spanned {
+        0 => "of one ring difference each".to_owned(),
+        n => format!("{n} of them of several ring differences"),
+    };
+    format!("{}, ring differences {} to {}, {spans}", g.segments.len(), ends[0], ends[1])
+}
+
+fn tangential(g: &ScanGeometry) -> String {
+    match g.in_plane {
+        InPlane::ArcCorrected { bin_mm } => format!("{} of {bin_mm:.5} mm (arc-corrected)", g.num_tangential),
+        InPlane::Detectors => {
+            format!("{} at the detectors, {:.5} mm apart in the middle (not arc-corrected)", g.num_tangential, g.central_bin_mm())
+        }
+    }
+}
+
+fn image_lines(volume: &Volume) -> Vec<(&'static str, String)> {
+    let grid = &volume.grid;
+    let extent: Vec<String> =
+        (0..3).map(|axis| format!("{:.2}…{:.2}", grid.extent_mm(axis)[0], grid.extent_mm(axis)[1])).collect();
+    let (low, high) = volume.range();
+    let size_mm = |axis: usize| grid.size[axis] as f64 * grid.voxel_mm[axis];
+    vec![
+        ("voxels", grid_words(grid)),
+        ("size", format!("{:.2} × {:.2} × {:.2} mm", size_mm(0), size_mm(1), size_mm(2))),
+        ("faces x, y, z", format!("{} mm", extent.join(", "))),
+        ("values in", volume.unit.label().to_owned()),
+        ("total", decimal(volume.sum())),
+        ("smallest, largest", format!("{low}, {high}")),
+    ]
+}
+
+fn grid_words(grid: &Grid) -> String {
+    let ([nx, ny, nz], [dx, dy, dz]) = (grid.size, grid.voxel_mm);
+    format!("{nx} × {ny} × {nz} of {dx:.4} × {dy:.4} × {dz:.4} mm")
+}
+
+fn roi_line(roi: &Roi) -> (&'static str, String) {
+    let (shape, size) = match roi.shape {
+        RoiShape::Circle { radius_mm, .. } => ("circle", format!("radius {radius_mm} mm")),
+        RoiShape::Sphere { radius_mm } => ("sphere", format!("radius {radius_mm} mm")),
+        RoiShape::Rectangle { size_mm: [width, height], .. } => ("rectangle", format!("{width} × {height} mm")),
+    };
+    let role = match roi.role {
+        RoiRole::None => "",
+        RoiRole::Background => ", background",
+        RoiRole::Hot => ", hot",
+        RoiRole::Cold => ", cold",
+    };
+    let [x, y, z] = roi.centre_mm;
+    (shape, format!("'{}', {size} about ({x}, {y}, {z}) mm{role}", roi.name))
+}
+
+fn range(values: &[f32]) -> (f32, f32) {
+    let finite = values.iter().filter(|value| value.is_finite());
+    let (low, high) = finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), &v| (low.min(v), high.max(v)));
+    if low <= high { (low, high) } else { (0.0, 0.0) }
+}
+
+/// Six decimals, without the zeros at the end.
+fn decimal(value: f64) -> String {
+    format!("{value:.6}").trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn notice_line(notice: &Notice) -> String {
+    let severity = match notice.severity {
+        Severity::Info => "note",
+        Severity::Warning => "warning",
+        Severity::Error => "error",
+    };
+    format!("{severity}: {}", notice.text)
+}
