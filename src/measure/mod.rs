@@ -1,0 +1,18 @@
+//! Numbers from images: statistics of regions, noise, contrast recovery, profiles and widths.
+//!
+//! Pure functions. Every ratio is a fraction (1 = 100 %). What is undefined (an empty region, a background of zero) is
+//! `None`, never a number that is not one. The standard deviation within one image is the noise of that image, not of
+//! the experiment.
+
+mod contrast;
+mod profile;
+mod roi_stats;
+
+pub use contrast::{background_variability, cold_recovery, contrast_to_noise, hot_recovery};
+pub use profile::{Fwhm, ProfileBackground, ProfilePoint, fwhm, profile};
+pub use roi_stats::{RoiStats, average_noise_to_signal, noise_to_signal, pooled, pooled_noise_to_signal};
+
+/// The value, if it is a finite number.
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}

@@ -1,0 +1,128 @@
+//! Statistics of a region from its weighted sums.
+//!
+//! Weights are the fractions of voxels that lie inside, so W = Σw is the region's size in voxels and takes the place of n:
+//! mean = Σwv / W, variance = (Σwv² − (Σwv)²/W) / (W − 1), which for whole voxels is the usual n − 1 form.
+
+use super::finite;
+use crate::data::RoiSums;
+
+/// What a region of an image holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RoiStats {
+    /// Weighted mean.
+    pub mean: f64,
+    /// Weighted standard deviation; `None` for regions of one voxel or less.
+    pub sd: Option<f64>,
+    /// Smallest value of any voxel touched.
+    pub min: f32,
+    /// Largest value of any voxel touched.
+    pub max: f32,
+    /// Number of voxels touched.
+    pub num_voxels: usize,
+    /// Σ weight × voxel volume, mL; for a flat region that of its slice.
+    pub volume_ml: f64,
+}
+
+impl RoiStats {
+    /// The statistics of a region on a grid with voxels of this volume; `None` if it covers no voxel.
+    pub fn of(sums: &RoiSums, voxel_ml: f64) -> Option<Self> {
+        if sums.weight <= 0.0 {
+            return None;
+        }
+        let mean = finite(sums.sum / sums.weight)?;
+        Some(Self {
+            mean,
+            sd: sd(sums),
+            min: sums.min,
+            max: sums.max,
+            num_voxels: sums.num_voxels,
+            volume_ml: sums.weight * voxel_ml,
+        })
+    }
+}
+
+/// Weighted standard deviation.
+fn sd(sums: &RoiSums) -> Option<f64> {
+    if sums.weight <= 1.0 {
+        return None;
+    }
+    // Rounding can leave a tiny negative number where all values are equal.
+    let squares = (sums.sum_of_squares - sums.sum * sums.sum / sums.weight).max(0.0);
+    finite((squares / (sums.weight - 1.0)).sqrt())
+}
+
+/// Several regions as if they were one.
+pub fn pooled(regions: &[RoiSums]) -> RoiSums {
+    let nothing =
+        RoiSums { weight: 0.0, sum: 0.0, sum_of_squares: 0.0, min: f32::INFINITY, max: f32::NEG_INFINITY, num_voxels: 0 };
+    regions.iter().fold(nothing, |all, one| RoiSums {
+        weight: all.weight + one.weight,
+        sum: all.sum + one.sum,
+        sum_of_squares: all.sum_of_squares + one.sum_of_squares,
+        min: all.min.min(one.min),
+        max: all.max.max(one.max),
+        num_voxels: all.num_voxels + one.num_voxels,
+    })
+}
+
+/// Noise-to-signal ratio SD / mean of a region's voxels; `None` where the mean is not positive.
+pub fn noise_to_signal(sums: &RoiSums) -> Option<f64> {
+    if sums.weight <= 0.0 || sums.sum <= 0.0 {
+        return None;
+    }
+    finite(sd(sums)? / (sums.sum / sums.weight))
+}
+
+/// Noise-to-signal ratio over the voxels of all regions together: it also sees how the regions' means differ.
+pub fn pooled_noise_to_signal(regions: &[RoiSums]) -> Option<f64> {
+    noise_to_signal(&pooled(regions))
+}
+
+/// Mean of the regions' own noise-to-signal ratios; `None` if any region has none.
+pub fn average_noise_to_signal(regions: &[RoiSums]) -> Option<f64> {
+    let ratios: Option<Vec<f64>> = regions.iter().map(noise_to_signal).collect();
+    let ratios = ratios?;
+    finite(ratios.iter().sum::<f64>() / ratios.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::RoiMask;
+
+    fn sums(values: &[f32], weights: &[f32]) -> RoiSums {
+        let voxels = weights.iter().enumerate().map(|(index, &w)| (index as u32, w)).collect();
+        RoiMask { voxels }.sums(values)
+    }
+
+    #[test]
+    fn statistics_of_a_few_voxels_by_hand() {
+        let stats = RoiStats::of(&sums(&[2.0, 4.0, 4.0, 6.0], &[1.0; 4]), 0.5).unwrap();
+        assert_eq!((stats.mean, stats.min, stats.max, stats.num_voxels, stats.volume_ml), (4.0, 2.0, 6.0, 4, 2.0));
+        assert!((stats.sd.unwrap() - (8.0f64 / 3.0).sqrt()).abs() < 1e-15);
+        // Half voxels: W = 3, Σwv = 1 + 4 + 4 + 3 = 12, Σwv² = 2 + 16 + 16 + 18 = 52, variance (52 − 48)/2.
+        let stats = RoiStats::of(&sums(&[2.0, 4.0, 4.0, 6.0], &[0.5, 1.0, 1.0, 0.5]), 1.0).unwrap();
+        assert_eq!((stats.mean, stats.volume_ml), (4.0, 3.0));
+        assert!((stats.sd.unwrap() - 2f64.sqrt()).abs() < 1e-15);
+    }
+
+    #[test]
+    fn noise_pooled_and_averaged_differ_when_the_means_do() {
+        let regions = [sums(&[1.0, 3.0], &[1.0; 2]), sums(&[5.0, 7.0], &[1.0; 2])];
+        // Each SD is √2; the pooled variance is (84 − 16²/4)/3 = 20/3 about a mean of 4.
+        assert!((pooled_noise_to_signal(&regions).unwrap() - (20.0f64 / 3.0).sqrt() / 4.0).abs() < 1e-15);
+        let average = 0.5 * (2f64.sqrt() / 2.0 + 2f64.sqrt() / 6.0);
+        assert!((average_noise_to_signal(&regions).unwrap() - average).abs() < 1e-15);
+    }
+
+    #[test]
+    fn what_is_undefined_is_none() {
+        assert_eq!(RoiStats::of(&sums(&[], &[]), 1.0), None);
+        assert_eq!(RoiStats::of(&sums(&[f32::NAN], &[1.0]), 1.0), None);
+        assert_eq!(RoiStats::of(&sums(&[3.0], &[1.0]), 1.0).unwrap().sd, None);
+        assert_eq!(noise_to_signal(&sums(&[0.0, 0.0], &[1.0; 2])), None);
+        assert_eq!(noise_to_signal(&sums(&[5.0, 5.0], &[1.0; 2])), Some(0.0));
+        assert_eq!(pooled_noise_to_signal(&[]), None);
+        assert_eq!(average_noise_to_signal(&[]), None);
+    }
+}

@@ -1,0 +1,306 @@
+//! The phantoms by name, each made to fit a scanner.
+
+use super::nema;
+use super::object::{Material, Part, Phantom};
+use super::solid::Solid;
+use crate::data::{Notice, Roi, RoiPlane, RoiRole, RoiShape};
+use crate::geometry::Point;
+use crate::scanner::ScanGeometry;
+
+/// Water without activity; linear attenuation at 511 keV, 1/mm.
+pub(super) const WATER: Material = Material { activity: 0.0, mu_per_mm: 0.0096 };
+/// Cortical bone without activity (0.0896 cm²/g × 1.92 g/cm³).
+const BONE: Material = Material { activity: 0.0, mu_per_mm: 0.0172 };
+
+/// A phantom that can be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PhantomInfo {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// Name for people.
+    pub title: &'static str,
+}
+
+/// Why there is no such phantom.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PhantomError {
+    /// The name is not in the catalogue.
+    #[error("there is no phantom '{name}'; known are {}", names())]
+    Unknown {
+        /// What was asked for.
+        name: String,
+    },
+}
+
+const CATALOGUE: [PhantomInfo; 8] = [
+    PhantomInfo { name: "nema-iq-2001", title: "NEMA image quality (NU 2-2001: four spheres hot, two cold)" },
+    PhantomInfo { name: "nema-iq-2018", title: "NEMA image quality (NU 2-2018: six spheres hot)" },
+    PhantomInfo { name: "cylinder", title: "Uniform cylinder" },
+    PhantomInfo { name: "derenzo", title: "Derenzo (hot rods in six sectors)" },
+    PhantomInfo { name: "points", title: "Point sources" },
+    PhantomInfo { name: "rods", title: "Line sources" },
+    PhantomInfo { name: "brain-like", title: "Brain-like (ellipsoids)" },
+    PhantomInfo { name: "ellipsoid", title: "Uniform ellipsoid" },
+];
+
+/// All phantoms.
+pub fn catalogue() -> &'static [PhantomInfo] {
+    &CATALOGUE
+}
+
+fn names() -> String {
+    CATALOGUE.map(|info| info.name).join(", ")
+}
+
+/// The phantom of this name, made smaller where its usual size does not fit the scanner's field of view (a notice says
+/// so).
+///
+/// # Errors
+/// No phantom has this name.
+pub fn by_name(name: &str, geometry: &ScanGeometry) -> Result<Phantom, PhantomError> {
+    let unknown = || PhantomError::Unknown { name: name.to_owned() };
+    let info = CATALOGUE.iter().find(|info| info.name.eq_ignore_ascii_case(name)).ok_or_else(unknown)?;
+    let draft = match info.name {
+        "nema-iq-2001" => nema::image_quality(info.name, info.title, 25.0),
+        "nema-iq-2018" => nema::image_quality(info.name, info.title, f64::INFINITY),
+        "cylinder" => cylinder(*info),
+        "derenzo" => derenzo(*info),
+        "points" => points(*info, geometry),
+        "rods" => rods(*info, geometry),
+        "brain-like" => brain_like(*info),
+        "ellipsoid" => ellipsoid(*info),
+        _ => return Err(unknown()),
+    };
+    Ok(draft.fitted(geometry))
+}
+
+/// A phantom of its usual size, with what must fit into a field of view.
+pub(super) struct Draft {
+    pub(super) name: &'static str,
+    pub(super) title: &'static str,
+    pub(super) parts: Vec<Part>,
+    pub(super) rois: Vec<Roi>,
+    /// Largest distance of anything from the axis, mm.
+    pub(super) radius_mm: f64,
+    /// Axial length that must be seen, about z = 0, mm; what is longer may stick out.
+    pub(super) axial_mm: f64,
+}
+
+/// How much smaller than usual something must be to fit a scanner.
+fn fitting_size(geometry: &ScanGeometry, radius_mm: f64, axial_mm: f64) -> f64 {
+    (geometry.fov_radius_mm / radius_mm).min(geometry.axial_length_mm() / axial_mm).min(1.0)
+}
+
+impl Draft {
+    fn new(info: PhantomInfo, radius_mm: f64, axial_mm: f64) -> Self {
+        Self { name: info.name, title: info.title, parts: Vec::new(), rois: Vec::new(), radius_mm, axial_mm }
+    }
+
+    fn part(&mut self, solid: Solid, activity: f64, material: Material) {
+        self.parts.push(Part { solid, material: Material { activity, ..material } });
+    }
+
+    /// A circle in a transaxial plane, or where `role` is `None` just its numbers.
+    fn circle(&mut self, name: impl Into<String>, centre_mm: Point, radius_mm: f64, role: RoiRole, ratio: Option<f64>) {
+        let shape = RoiShape::Circle { radius_mm, plane: RoiPlane::Transaxial };
+        self.rois.push(Roi { name: name.into(), shape, centre_mm, role, activity_ratio: ratio });
+    }
+
+    /// The phantom, scaled down until it fits.
+    pub(super) fn fitted(self, geometry: &ScanGeometry) -> Phantom {
+        let size = fitting_size(geometry, self.radius_mm, self.axial_mm);
+        let scaled_roi = |mut roi: Roi| {
+            roi.centre_mm = roi.centre_mm.map(|v| v * size);
+            roi.shape = match roi.shape {
+                RoiShape::Circle { radius_mm, plane } => RoiShape::Circle { radius_mm: radius_mm * size, plane },
+                RoiShape::Sphere { radius_mm } => RoiShape::Sphere { radius_mm: radius_mm * size },
+                RoiShape::Rectangle { size_mm, plane } => RoiShape::Rectangle { size_mm: size_mm.map(|v| v * size), plane },
+            };
+            roi
+        };
+        let notice = || {
+            Notice::info(format!(
+                "{} was made {:.0} % of its usual size to fit the field of view of {} (radius {:.1} mm, axial length {:.1} mm)",
+                self.title,
+                100.0 * size,
+                geometry.scanner,
+                geometry.fov_radius_mm,
+                geometry.axial_length_mm()
+            ))
+        };
+        Phantom {
+            name: self.name.into(),
+            title: self.title.into(),
+            notices: if size < 1.0 { vec![notice()] } else { Vec::new() },
+            parts: self.parts.into_iter().map(|part| Part { solid: part.solid.scaled(size), ..part }).collect(),
+            rois: self.rois.into_iter().map(scaled_roi).collect(),
+            size,
+        }
+    }
+}
+
+/// Water with activity, 200 mm wide and 190 mm long.
+fn cylinder(info: PhantomInfo) -> Draft {
+    let mut draft = Draft::new(info, 100.0, 50.0);
+    draft.part(Solid::cylinder([0.0, 0.0], 100.0, [-95.0, 95.0]), 1.0, WATER);
+    draft.circle("background", [0.0; 3], 25.0, RoiRole::Background, None);
+    draft
+}
+
+/// One ellipsoid of water with activity.
+fn ellipsoid(info: PhantomInfo) -> Draft {
+    let mut draft = Draft::new(info, 90.0, 110.0);
+    draft.part(Solid::ellipsoid([0.0; 3], [90.0, 60.0, 50.0], 0.0), 1.0, WATER);
+    draft.circle("background", [0.0; 3], 25.0, RoiRole::Background, None);
+    draft
+}
+
+/// Rods of six diameters in six sectors, each in a triangular lattice whose pitch is twice the diameter; hot in cold
+/// water. The diameters are those of a common clinical insert.
+fn derenzo(info: PhantomInfo) -> Draft {
+    const RADIUS_MM: f64 = 108.0;
+    const Z_MM: [f64; 2] = [-93.0, 93.0];
+    let mut draft = Draft::new(info, RADIUS_MM, 50.0);
+    draft.part(Solid::cylinder([0.0, 0.0], RADIUS_MM, Z_MM), 0.0, WATER);
+    for (sector, diameter) in [4.8, 6.4, 7.9, 9.5, 11.1, 12.7].into_iter().enumerate() {
+        let (sin, cos) = (sector as f64 * std::f64::consts::FRAC_PI_3).sin_cos();
+        let pitch = 2.0 * diameter;
+        let mut first = true;
+        for row in 0..32 {
+            let along = pitch * (1.0 + f64::from(row) * 0.75f64.sqrt());
+            for place in 0..=row {
+                let across = pitch * (f64::from(place) - 0.5 * f64::from(row));
+                if along.hypot(across) + 0.5 * diameter > RADIUS_MM - 6.0 {
+                    continue;
+                }
+                let centre = [along * cos - across * sin, along * sin + across * cos];
+                draft.part(Solid::cylinder(centre, 0.5 * diameter, Z_MM), 1.0, WATER);
+                if std::mem::take(&mut first) {
+                    let name = format!("first rod {diameter} mm");
+                    draft.circle(name, [centre[0], centre[1], 0.0], 0.5 * diameter, RoiRole::None, None);
+                }
+            }
+        }
+    }
+    draft
+}
+
+/// Radius of a thin source that no view misses: three quarters of the wider of bin and plane distance, mm. Given for
+/// the usual size of a phantom that is to be made `size` times as large.
+fn thin_mm(geometry: &ScanGeometry, size: f64) -> f64 {
+    0.75 * geometry.central_bin_mm().max(0.5 * geometry.ring_spacing_mm) / size
+}
+
+/// Small balls in air at the places of NEMA NU 2's resolution test: 10 mm and 100 mm from the axis, in the middle and a
+/// quarter of the axial length from it.
+fn points(info: PhantomInfo, geometry: &ScanGeometry) -> Draft {
+    let axial_mm = geometry.axial_length_mm();
+    let mut draft = Draft::new(info, 110.0, axial_mm);
+    let radius_mm = thin_mm(geometry, fitting_size(geometry, draft.radius_mm, draft.axial_mm));
+    for z in [0.0, 0.25 * axial_mm] {
+        for [x, y] in [[0.0, -10.0], [0.0, -100.0], [100.0, 0.0]] {
+            let centre_mm = [x, y, z];
+            draft.part(Solid::ball(centre_mm, radius_mm), 1.0, Material::default());
+            let shape = RoiShape::Sphere { radius_mm: 10.0 };
+            let name = format!("point {}", draft.rois.len() + 1);
+            draft.rois.push(Roi { name, shape, centre_mm, role: RoiRole::None, activity_ratio: None });
+        }
+    }
+    draft
+}
+
+/// Thin rods in air: two along z, one along x, one along y and an oblique one.
+fn rods(info: PhantomInfo, geometry: &ScanGeometry) -> Draft {
+    let axial_mm = geometry.axial_length_mm();
+    let mut draft = Draft::new(info, 120.0, axial_mm);
+    let radius_mm = thin_mm(geometry, fitting_size(geometry, draft.radius_mm, draft.axial_mm));
+    let z = |share: f64| share * axial_mm;
+    for x in [0.0, 100.0] {
+        draft.part(Solid::cylinder([x, 0.0], radius_mm, [z(-0.4), z(0.4)]), 1.0, Material::default());
+        draft.circle(format!("line along z at x = {x} mm"), [x, 0.0, 0.0], 10.0, RoiRole::None, None);
+    }
+    let tilted: [[Point; 2]; 3] = [
+        [[-80.0, -60.0, z(0.125)], [80.0, -60.0, z(0.125)]],
+        [[-60.0, -40.0, z(-0.125)], [-60.0, 100.0, z(-0.125)]],
+        [[-40.0, 70.0, z(-0.3)], [70.0, 40.0, z(0.3)]],
+    ];
+    for [from, to] in tilted {
+        draft.part(Solid::rod(from, to, radius_mm), 1.0, Material::default());
+    }
+    draft
+}
+
+/// Ellipsoids arranged like a head: scalp, skull, grey and white matter, ventricles, deep nuclei and two lesions. Not
+/// anatomy; activity 1 is that of white matter.
+fn brain_like(info: PhantomInfo) -> Draft {
+    let mut draft = Draft::new(info, 100.0, 150.0);
+    draft.part(Solid::ellipsoid([0.0; 3], [80.0, 100.0, 88.0], 0.0), 0.3, WATER);
+    draft.part(Solid::ellipsoid([0.0; 3], [75.0, 95.0, 83.0], 0.0), 0.1, BONE);
+    draft.part(Solid::ellipsoid([0.0; 3], [69.0, 89.0, 76.0], 0.0), 4.0, WATER);
+    for side in [-1.0, 1.0] {
+        let at = |x: f64, y: f64, z: f64| [side * x, y, z];
+        draft.part(Solid::ellipsoid(at(29.0, 0.0, 5.0), [27.0, 68.0, 55.0], 0.0), 1.0, WATER);
+        draft.part(Solid::ellipsoid(at(9.0, -8.0, 10.0), [5.0, 22.0, 12.0], side * 0.15), 0.0, WATER);
+        draft.part(Solid::ellipsoid(at(25.0, -6.0, 2.0), [7.0, 16.0, 10.0], side * -0.2), 5.0, WATER);
+        draft.part(Solid::ellipsoid(at(10.0, 20.0, 2.0), [8.0, 10.0, 9.0], 0.0), 4.0, WATER);
+        let name = if side < 0.0 { "right" } else { "left" };
+        draft.circle(format!("white matter, {name}"), at(30.0, 36.0, 0.0), 9.0, RoiRole::Background, None);
+        draft.circle(format!("deep nucleus, {name}"), at(25.0, -6.0, 2.0), 5.0, RoiRole::Hot, Some(5.0));
+        draft.circle(format!("ventricle, {name}"), at(9.0, -8.0, 10.0), 4.0, RoiRole::Cold, None);
+    }
+    draft.part(Solid::ball([-40.0, -38.0, 12.0], 6.0), 6.0, WATER);
+    draft.circle("hot lesion", [-40.0, -38.0, 12.0], 6.0, RoiRole::Hot, Some(6.0));
+    draft.part(Solid::ball([36.0, -38.0, 12.0], 6.0), 0.0, WATER);
+    draft.circle("cold lesion", [36.0, -38.0, 12.0], 6.0, RoiRole::Cold, None);
+    draft
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_phantom_fits_every_scanner_and_says_when_it_was_made_smaller() {
+        for scanner in crate::scanner::catalogue() {
+            let geometry = &scanner.geometry;
+            for info in catalogue() {
+                let phantom = by_name(info.name, geometry).unwrap();
+                assert_eq!(phantom.notices.is_empty(), phantom.size == 1.0, "{} on {}", info.name, scanner.name);
+                assert!(!phantom.rois.is_empty());
+                // Nothing outside the field of view, on lines along z around it.
+                for step in 0..360 {
+                    let (sin, cos) = f64::from(step).to_radians().sin_cos();
+                    let rim = [1.0001 * geometry.fov_radius_mm * cos, 1.0001 * geometry.fov_radius_mm * sin];
+                    let line = crate::geometry::Line { start: [rim[0], rim[1], -1e3], end: [rim[0], rim[1], 1e3] };
+                    assert_eq!(phantom.line_integrals(&line), Default::default(), "{} on {}", info.name, scanner.name);
+                }
+            }
+        }
+        assert!(by_name("nema-iq-2001", &crate::scanner::find("small").unwrap().geometry).unwrap().size < 0.5);
+    }
+
+    #[test]
+    fn hot_and_cold_regions_lie_where_the_activity_is() {
+        let geometry = &crate::scanner::find("discovery-ste").unwrap().geometry;
+        for info in catalogue() {
+            let phantom = by_name(info.name, geometry).unwrap();
+            for roi in &phantom.rois {
+                let activity = phantom.material_at(roi.centre_mm).activity;
+                let expected = match roi.role {
+                    RoiRole::Hot => roi.activity_ratio.unwrap(),
+                    RoiRole::Background => 1.0,
+                    RoiRole::Cold => 0.0,
+                    RoiRole::None => continue,
+                };
+                assert_eq!(activity, expected, "{} of {}", roi.name, phantom.name);
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_phantom_is_answered_with_the_known_ones() {
+        let geometry = &crate::scanner::find("small").unwrap().geometry;
+        let sentence = by_name("banana", geometry).unwrap_err().to_string();
+        assert!(sentence.contains("banana") && sentence.contains("nema-iq-2001") && sentence.contains("ellipsoid"));
+    }
+}

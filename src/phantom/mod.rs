@@ -1,0 +1,26 @@
+//! Analytic phantoms and scans of them.
+//!
+//! A phantom is a list of solids; its integrals along lines of response are closed forms, exact to rounding, so that a
+//! simulated scan owes nothing to the projector that later reconstructs it:
+//!
+//! ```text
+//! ȳ = exp(−∫ μ dl) · scale · ∫ activity dl + background,   y = ȳ or Poisson(ȳ)
+//! ```
+//!
+//! with lengths in mm, so that a reconstruction converges to scale · activity, in counts per mm.
+
+mod background;
+mod catalogue;
+mod nema;
+mod object;
+mod poisson;
+mod simulate;
+mod solid;
+mod trace;
+
+pub use catalogue::{PhantomError, PhantomInfo, by_name, catalogue};
+pub use nema::{eight_background_rois, sixty_background_rois};
+pub use object::{LineIntegrals, Material, Part, Phantom};
+pub use poisson::poisson;
+pub use simulate::{Noise, SimulationError, SimulationOptions, simulate};
+pub use solid::Solid;

@@ -1,0 +1,135 @@
+//! The image-quality phantom of NEMA NU 2: a torso with six spheres around a lung insert.
+//!
+//! Dimensions as in the public implementations of the standard's phantom (NU 2-2001 and later); y is up there and down
+//! here, so that the back of the torso lies towards +y. The spheres' centres are in the plane z = 0, which is 70 mm from
+//! the lid (at −z) of the 180 mm long cavity. Linear attenuation at 511 keV from mass attenuation and density.
+
+use super::catalogue::{Draft, WATER};
+use super::object::{Material, Part};
+use super::solid::Solid;
+use crate::data::{Roi, RoiPlane, RoiRole, RoiShape};
+
+/// Inner sphere diameters, mm, and the angles of their centres from +x towards up, degrees.
+const SPHERES: [(f64, f64); 6] = [(10.0, 60.0), (13.0, 120.0), (17.0, 0.0), (22.0, 240.0), (28.0, 300.0), (37.0, 180.0)];
+/// Radius of the ring of sphere centres, mm.
+const RING_MM: f64 = 57.2;
+/// Activity of a hot sphere, relative to the background.
+const HOT: f64 = 4.0;
+/// Radius of the lung insert, mm.
+const LUNG_MM: f64 = 25.0;
+/// Lowest and highest z of the cavity, mm.
+const CAVITY_Z_MM: [f64; 2] = [-70.0, 110.0];
+/// Thickness of the wall, mm.
+const WALL_MM: f64 = 3.0;
+
+const PMMA: Material = Material { activity: 0.0, mu_per_mm: 0.0941 * 1.19 / 10.0 };
+const LUNG: Material = Material { activity: 0.0, mu_per_mm: 0.096 * 0.3 / 10.0 };
+
+/// Centres (x, up) of twelve circles of 37 mm in the background that keep 15 mm from the edge and avoid the spheres, mm.
+const BACKGROUND_MM: [[f64; 2]; 12] = [
+    [111.4, -13.5],
+    [90.0, 34.2],
+    [49.4, 67.2],
+    [-1.7, 78.5],
+    [-52.4, 65.7],
+    [-92.0, 31.5],
+    [-112.0, -16.8],
+    [-100.6, -66.0],
+    [-51.1, -78.5],
+    [1.7, -78.5],
+    [54.4, -78.5],
+    [102.8, -63.5],
+];
+
+/// The phantom with the spheres above `cold_from_mm` in diameter cold and the others hot.
+pub(super) fn image_quality(name: &'static str, title: &'static str, cold_from_mm: f64) -> Draft {
+    let fill = |solids: Vec<Solid>, material: Material| solids.into_iter().map(move |solid| Part { solid, material });
+    let [low, high] = CAVITY_Z_MM;
+    let mut parts: Vec<Part> = fill(torso(WALL_MM, [low - WALL_MM, high + WALL_MM]), PMMA).collect();
+    parts.extend(fill(torso(0.0, CAVITY_Z_MM), Material { activity: 1.0, ..WATER }));
+    parts.push(Part { solid: Solid::cylinder([0.0, 0.0], LUNG_MM, CAVITY_Z_MM), material: LUNG });
+    let mut rois = Vec::new();
+    for (diameter, angle_deg) in SPHERES {
+        let (sin, cos) = f64::to_radians(angle_deg).sin_cos();
+        let centre_mm = [RING_MM * cos, -RING_MM * sin, 0.0];
+        let hot = diameter < cold_from_mm;
+        let material = Material { activity: if hot { HOT } else { 0.0 }, ..WATER };
+        parts.push(Part { solid: Solid::ball(centre_mm, 0.5 * diameter), material });
+        rois.push(Roi {
+            name: format!("sphere {diameter} mm"),
+            shape: RoiShape::Circle { radius_mm: 0.5 * diameter, plane: RoiPlane::Transaxial },
+            centre_mm,
+            role: if hot { RoiRole::Hot } else { RoiRole::Cold },
+            activity_ratio: hot.then_some(HOT),
+        });
+    }
+    rois.extend((1..).zip(BACKGROUND_MM).map(|(n, at)| background(format!("background {n}"), at, 18.5, 0.0)));
+    rois.push(Roi { role: RoiRole::None, ..background("lung".into(), [0.0, 0.0], 15.0, 0.0) });
+    Draft { name, title, parts, rois, radius_mm: 70.0f64.hypot(35.0) + 77.0 + WALL_MM, axial_mm: 60.0 }
+}
+
+/// The torso's outline, `margin_mm` larger all around, between two heights.
+fn torso(margin_mm: f64, z_mm: [f64; 2]) -> Vec<Solid> {
+    let [large, small] = [147.0 + margin_mm, 77.0 + margin_mm];
+    let front = Solid::cuboid([-large, 35.0 - large, z_mm[0]], [large, 35.0, z_mm[1]]);
+    vec![
+        Solid::cylinder([0.0, 35.0], large, z_mm).and(front),
+        Solid::cylinder([-70.0, 35.0], small, z_mm),
+        Solid::cylinder([70.0, 35.0], small, z_mm),
+        Solid::cuboid([-70.0, 0.0, z_mm[0]], [70.0, 35.0 + small, z_mm[1]]),
+    ]
+}
+
+/// A circular background ROI at (x, up).
+fn background(name: String, [x, up]: [f64; 2], radius_mm: f64, z_mm: f64) -> Roi {
+    Roi {
+        name,
+        shape: RoiShape::Circle { radius_mm, plane: RoiPlane::Transaxial },
+        centre_mm: [x, -up, z_mm],
+        role: RoiRole::Background,
+        activity_ratio: None,
+    }
+}
+
+/// The standard's background regions for a sphere of this diameter: twelve circles of that diameter in each of five
+/// slices at 0, ±10 and ±20 mm. `size` is the phantom's ([`super::Phantom::size`]).
+pub fn sixty_background_rois(diameter_mm: f64, size: f64) -> Vec<Roi> {
+    let mut rois = Vec::with_capacity(60);
+    for z_mm in [0.0, -10.0, 10.0, -20.0, 20.0] {
+        for (n, at) in (1..).zip(BACKGROUND_MM) {
+            let name = format!("background {n}, {diameter_mm} mm, z = {} mm", z_mm * size);
+            rois.push(background(name, at.map(|v| v * size), 0.5 * diameter_mm * size, z_mm * size));
+        }
+    }
+    rois
+}
+
+/// Eight circles of 15 mm radius in the background of the central slice (Belzunce et al. 2012, figure 5, which gives
+/// their number and size; the places are eight of the standard's twelve). `size` is the phantom's.
+pub fn eight_background_rois(size: f64) -> Vec<Roi> {
+    let at = [0, 1, 2, 4, 5, 6, 8, 10].map(|n| BACKGROUND_MM[n].map(|v| v * size));
+    (1..).zip(at).map(|(n, at)| background(format!("background {n}"), at, 15.0 * size, 0.0)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn background_circles_lie_in_the_background() {
+        let phantom = image_quality("", "", 25.0).fitted(&crate::scanner::find("discovery-ste").unwrap().geometry);
+        assert_eq!(phantom.size, 1.0);
+        let all: Vec<Roi> = [sixty_background_rois(37.0, 1.0), eight_background_rois(1.0), phantom.rois.clone()].concat();
+        let circles: Vec<&Roi> = all.iter().filter(|roi| roi.role == RoiRole::Background).collect();
+        assert_eq!(circles.len(), 60 + 8 + 12);
+        for roi in circles {
+            let RoiShape::Circle { radius_mm, .. } = roi.shape else { panic!("not a circle") };
+            for step in 0..72 {
+                let (sin, cos) = f64::to_radians(5.0 * f64::from(step)).sin_cos();
+                let [x, y, z] = roi.centre_mm;
+                let rim = [x + radius_mm * cos, y + radius_mm * sin, z];
+                assert_eq!(phantom.material_at(rim).activity, 1.0, "{} at {rim:?}", roi.name);
+            }
+        }
+    }
+}

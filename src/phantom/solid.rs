@@ -1,0 +1,224 @@
+//! Convex solids whose crossing with a line is one interval, in closed form.
+//!
+//! Every curved or flat boundary is one formula: the points p with |M (p − c)| ≤ 1. Three independent rows of M make an
+//! ellipsoid, two a cylinder, one a slab. On the line p(t) = start + t (end − start), with o = M (start − c),
+//! d = M (end − start) and t₀ = −o·d / |d|², the crossing is |t − t₀| ≤ √(1 − |o + t₀ d|²) / |d|. A solid is the
+//! intersection of such quadrics with a range of z; what is not convex is put together from several solids.
+
+use crate::geometry::{Line, Point};
+
+/// From and to along a line, as fractions of its length.
+pub(super) type Interval = [f64; 2];
+
+/// What two intervals share, if it has a length.
+pub(super) fn intersection(a: Interval, b: Interval) -> Option<Interval> {
+    let shared = [a[0].max(b[0]), a[1].min(b[1])];
+    (shared[0] < shared[1]).then_some(shared)
+}
+
+/// The points p with |M (p − c)| ≤ 1.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Quadric {
+    /// c, mm.
+    pub(super) centre_mm: Point,
+    /// Rows of M, 1/mm; rows of zeros bound nothing.
+    pub(super) rows: [Point; 3],
+}
+
+pub(super) fn dot(a: Point, b: Point) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+impl Quadric {
+    /// M v for a direction v.
+    pub(super) fn turned(&self, v: Point) -> Point {
+        self.rows.map(|row| dot(row, v))
+    }
+
+    /// M (p − c) for a point p.
+    pub(super) fn placed(&self, p: Point) -> Point {
+        self.turned(std::array::from_fn(|a| p[a] - self.centre_mm[a]))
+    }
+
+    /// Whether it is the same at every z.
+    pub(super) fn is_upright(&self) -> bool {
+        self.rows.iter().all(|row| row[2] == 0.0)
+    }
+
+    /// Where a line lies inside; unbounded where the line stays inside for ever.
+    pub(super) fn interval(&self, line: &Line) -> Option<Interval> {
+        let o = self.placed(line.start);
+        let d = self.turned(std::array::from_fn(|a| line.end[a] - line.start[a]));
+        let speed = dot(d, d);
+        if speed == 0.0 {
+            return (dot(o, o) <= 1.0).then_some([f64::NEG_INFINITY, f64::INFINITY]);
+        }
+        let nearest = -dot(o, d) / speed;
+        let offset: Point = std::array::from_fn(|a| o[a] + nearest * d[a]);
+        let room = 1.0 - dot(offset, offset);
+        (room > 0.0).then(|| {
+            let half = (room / speed).sqrt();
+            [nearest - half, nearest + half]
+        })
+    }
+}
+
+/// A convex solid: an intersection of quadrics within a range of z.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Solid {
+    pub(super) quadrics: Vec<Quadric>,
+    /// Lowest and highest z, mm; infinite where the quadrics alone bound it.
+    pub(super) z_mm: [f64; 2],
+}
+
+const ANY_Z: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
+
+impl Solid {
+    /// A ball.
+    pub fn ball(centre_mm: Point, radius_mm: f64) -> Self {
+        Self::ellipsoid(centre_mm, [radius_mm; 3], 0.0)
+    }
+
+    /// An ellipsoid whose first two semi-axes are turned about z, from +x towards +y, by `turn_rad`.
+    pub fn ellipsoid(centre_mm: Point, semi_axes_mm: [f64; 3], turn_rad: f64) -> Self {
+        let [first, second] = turned_rows([semi_axes_mm[0], semi_axes_mm[1]], turn_rad);
+        let rows = [first, second, [0.0, 0.0, 1.0 / semi_axes_mm[2]]];
+        Self { quadrics: vec![Quadric { centre_mm, rows }], z_mm: ANY_Z }
+    }
+
+    /// A circular cylinder along z between two heights.
+    pub fn cylinder(centre_mm: [f64; 2], radius_mm: f64, z_mm: [f64; 2]) -> Self {
+        Self::elliptic_cylinder(centre_mm, [radius_mm; 2], 0.0, z_mm)
+    }
+
+    /// An elliptic cylinder along z between two heights, its semi-axes turned about z by `turn_rad`.
+    pub fn elliptic_cylinder(centre_mm: [f64; 2], semi_axes_mm: [f64; 2], turn_rad: f64, z_mm: [f64; 2]) -> Self {
+        let [first, second] = turned_rows(semi_axes_mm, turn_rad);
+        let centre_mm = [centre_mm[0], centre_mm[1], 0.0];
+        Self { quadrics: vec![Quadric { centre_mm, rows: [first, second, [0.0; 3]] }], z_mm }
+    }
+
+    /// A rod with flat ends from one point to another, in any direction.
+    pub fn rod(from_mm: Point, to_mm: Point, radius_mm: f64) -> Self {
+        let along: Point = std::array::from_fn(|a| to_mm[a] - from_mm[a]);
+        let length = dot(along, along).sqrt();
+        let axis = along.map(|v| v / length);
+        // Any vector that is not along the axis gives a first normal; the coordinate axis most across it is safe.
+        let across = (0..3).min_by(|&a, &b| axis[a].abs().total_cmp(&axis[b].abs())).unwrap_or(0);
+        let mut normal: Point = std::array::from_fn(|a| f64::from(u8::from(a == across)) - axis[across] * axis[a]);
+        let norm = dot(normal, normal).sqrt();
+        normal = normal.map(|v| v / norm);
+        let binormal = [
+            axis[1] * normal[2] - axis[2] * normal[1],
+            axis[2] * normal[0] - axis[0] * normal[2],
+            axis[0] * normal[1] - axis[1] * normal[0],
+        ];
+        let rows = [normal.map(|v| v / radius_mm), binormal.map(|v| v / radius_mm), [0.0; 3]];
+        let centre_mm = std::array::from_fn(|a| 0.5 * (from_mm[a] + to_mm[a]));
+        let side = Quadric { centre_mm, rows };
+        let ends = Quadric { centre_mm, rows: [axis.map(|v| 2.0 * v / length), [0.0; 3], [0.0; 3]] };
+        Self { quadrics: vec![side, ends], z_mm: ANY_Z }
+    }
+
+    /// A box with faces normal to the axes, from its lowest to its highest corner.
+    pub fn cuboid(low_mm: Point, high_mm: Point) -> Self {
+        let slab = |a: usize| {
+            let mut row = [0.0; 3];
+            row[a] = 2.0 / (high_mm[a] - low_mm[a]);
+            let centre_mm = std::array::from_fn(|b| 0.5 * (low_mm[b] + high_mm[b]));
+            Quadric { centre_mm, rows: [row, [0.0; 3], [0.0; 3]] }
+        };
+        Self { quadrics: vec![slab(0), slab(1)], z_mm: [low_mm[2], high_mm[2]] }
+    }
+
+    /// What this solid and another share.
+    pub fn and(mut self, other: Self) -> Self {
+        self.quadrics.extend(other.quadrics);
+        self.z_mm = [self.z_mm[0].max(other.z_mm[0]), self.z_mm[1].min(other.z_mm[1])];
+        self
+    }
+
+    /// The solid `factor` times as large, about the world's origin.
+    pub fn scaled(mut self, factor: f64) -> Self {
+        for quadric in &mut self.quadrics {
+            quadric.centre_mm = quadric.centre_mm.map(|v| v * factor);
+            quadric.rows = quadric.rows.map(|row| row.map(|v| v / factor));
+        }
+        self.z_mm = self.z_mm.map(|z| z * factor);
+        self
+    }
+
+    /// Where a line segment lies inside, as fractions of it in 0 … 1.
+    pub(super) fn interval(&self, line: &Line) -> Option<Interval> {
+        let mut inside = intersection([0.0, 1.0], z_interval(self.z_mm, line.start[2], line.end[2] - line.start[2])?)?;
+        for quadric in &self.quadrics {
+            inside = intersection(inside, quadric.interval(line)?)?;
+        }
+        Some(inside)
+    }
+
+    /// Length of a line segment inside, mm.
+    pub fn chord_mm(&self, line: &Line) -> f64 {
+        self.interval(line).map_or(0.0, |[from, to]| (to - from) * line.length_mm())
+    }
+
+    /// Whether a point lies inside or on the boundary.
+    pub fn contains(&self, point: Point) -> bool {
+        (self.z_mm[0]..=self.z_mm[1]).contains(&point[2])
+            && self.quadrics.iter().all(|quadric| {
+                let offset = quadric.placed(point);
+                dot(offset, offset) <= 1.0
+            })
+    }
+}
+
+/// Where z = start + t·rise lies within limits.
+pub(super) fn z_interval(z_mm: [f64; 2], start: f64, rise: f64) -> Option<Interval> {
+    if rise == 0.0 {
+        return (z_mm[0] <= start && start <= z_mm[1]).then_some(ANY_Z);
+    }
+    let (a, b) = ((z_mm[0] - start) / rise, (z_mm[1] - start) / rise);
+    Some([a.min(b), a.max(b)])
+}
+
+/// The two rows of M of an ellipse in x and y.
+fn turned_rows(semi_axes_mm: [f64; 2], turn_rad: f64) -> [Point; 2] {
+    let (sin, cos) = turn_rad.sin_cos();
+    let [a, b] = semi_axes_mm;
+    [[cos / a, sin / a, 0.0], [-sin / b, cos / b, 0.0]]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(start: Point, end: Point) -> Line {
+        Line { start, end }
+    }
+
+    #[test]
+    fn chords_of_simple_solids_are_those_of_the_textbook() {
+        let near = |a: f64, b: f64| assert!((a - b).abs() <= 1e-12 * (1.0 + b.abs()), "{a} is not {b}");
+        let ball = Solid::ball([10.0, -5.0, 2.0], 7.0);
+        near(ball.chord_mm(&line([-500.0, -2.0, 4.0], [500.0, -2.0, 4.0])), 2.0 * (49.0f64 - 9.0 - 4.0).sqrt());
+        near(ball.chord_mm(&line([-500.0, 3.0, 2.0], [500.0, 3.0, 2.0])), 0.0);
+        // A segment that ends in the middle.
+        near(ball.chord_mm(&line([-500.0, -5.0, 2.0], [10.0, -5.0, 2.0])), 7.0);
+        let can = Solid::cylinder([0.0, 0.0], 50.0, [-20.0, 30.0]);
+        near(can.chord_mm(&line([30.0, -400.0, 0.0], [30.0, 400.0, 0.0])), 80.0);
+        near(can.chord_mm(&line([30.0, -400.0, 31.0], [30.0, 400.0, 31.0])), 0.0);
+        near(can.chord_mm(&line([1.0, 2.0, -100.0], [1.0, 2.0, 100.0])), 50.0);
+        // 45° through the bottom at (0, 0, −20): leaves through the side at x = 50, z = 30, the very rim.
+        near(can.chord_mm(&line([-80.0, 0.0, -100.0], [120.0, 0.0, 100.0])), 50.0 * 2f64.sqrt());
+        let cube = Solid::cuboid([-1.0, -2.0, -3.0], [4.0, 5.0, 6.0]);
+        near(cube.chord_mm(&line([-9.0, 0.0, 0.0], [9.0, 0.0, 0.0])), 5.0);
+        near(cube.chord_mm(&line([0.0, 0.0, -9.0], [0.0, 0.0, 9.0])), 9.0);
+        let rod = Solid::rod([0.0, 0.0, 0.0], [30.0, 40.0, 0.0], 2.0);
+        near(rod.chord_mm(&line([-30.0, -40.0, 0.0], [60.0, 80.0, 0.0])), 50.0);
+        near(rod.chord_mm(&line([-25.0, 50.0, 0.0], [55.0, -10.0, 0.0])), 4.0);
+        near(rod.chord_mm(&line([15.0, 20.0, -9.0], [15.0, 20.0, 9.0])), 4.0);
+        let egg = Solid::ellipsoid([0.0; 3], [3.0, 5.0, 7.0], std::f64::consts::FRAC_PI_2);
+        near(egg.chord_mm(&line([-9.0, 0.0, 0.0], [9.0, 0.0, 0.0])), 10.0);
+        near(egg.scaled(2.0).chord_mm(&line([0.0, 0.0, -99.0], [0.0, 0.0, 99.0])), 28.0);
+    }
+}

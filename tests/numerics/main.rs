@@ -1,0 +1,6 @@
+//! Numbers against truth.
+
+// The helpers of tests may fail as tests may; clippy allows it by itself only inside test functions.
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic)]
+
+mod analytic;
