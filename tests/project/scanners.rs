@@ -76,6 +76,30 @@ fn a_file_that_only_names_its_scanner_finds_it() {
 }
 
 #[test]
+fn headers_of_another_program_give_the_catalogues_lines() {
+    let Some(data) = std::env::var_os("TOMOSCOPE_DATA") else {
+        println!("skipped: TOMOSCOPE_DATA is not set");
+        return;
+    };
+    for (file, name) in
+        [("stir/utahgeom_synth600k.hs", "prt-1"), ("stir/fwd_test5.hs", "prt-1"), ("stir/ecat931/fwd931.hs", "ecat-931")]
+    {
+        let (michelogram, _) = tomoscope::io::read_projections(&std::path::Path::new(&data).join(file)).unwrap();
+        let (read, known) = (michelogram.geometry.as_ref(), geometry(name));
+        assert_eq!((read.num_views, read.num_tangential), (known.num_views, known.num_tangential), "{file}");
+        for (a, b) in read.planes().iter().zip(known.planes()) {
+            assert!((a.z_start_mm - b.z_start_mm).abs() < 1e-3 && (a.z_end_mm - b.z_end_mm).abs() < 1e-3, "{file}");
+        }
+        assert_eq!(read.num_planes(), known.num_planes(), "{file}");
+        for (view, tangential_pos) in [(0, 0), (1, 60), (known.num_views - 1, known.num_tangential - 1)] {
+            let [a, b] = [read, known].map(|g| g.transaxial_lor(view, tangential_pos, 0, 1));
+            let distance = [a.start[0] - b.start[0], a.start[1] - b.start[1], a.end[0] - b.end[0], a.end[1] - b.end[1]];
+            assert!(distance.iter().all(|d| d.abs() < 1e-3), "{file}, view {view}, tangential position {tangential_pos}");
+        }
+    }
+}
+
+#[test]
 fn every_scanner_is_sound() {
     for scanner in catalogue() {
         let (g, name) = (&scanner.geometry, &scanner.name);
