@@ -3,11 +3,25 @@
 //! The solver never waits for the screen and no measured point is lost: commands and events travel on unbounded
 //! channels of small messages, volumes on a channel of capacity one where the newest wins.
 
+mod defaults;
+mod estimate;
+mod frames;
+mod handle;
+mod history;
+mod projector;
 mod protocol;
+mod run;
+mod setup;
+mod solver;
+mod threads;
 pub mod trace;
 
+pub use defaults::{covering_grid, default_num_subsets, default_settings, grid_of_voxels};
+pub use handle::{Session, SessionOptions};
+pub use projector::{HostProjector, ProjectorSettings, rays_per_bin};
 pub use protocol::{
     AlgorithmKind, Command, DeviceChoice, EndReason, Event, EventKind, Frame, IterateReport, ProjectorChoice, Rays, RoiSet,
     RunId, RunSettings, StartInfo,
 };
+pub use setup::{Prepared, Setup, SetupError, prepare};
 pub use trace::Trace;

@@ -1,0 +1,97 @@
+//! What a reconstruction does when nothing else is asked: OSEM, 4 iterations, about 14 subsets, voxels as wide as the
+//! bins and half a ring spacing high, the circle inscribed in the image as field of view.
+
+use super::setup::SetupError;
+use super::{AlgorithmKind, DeviceChoice, ProjectorChoice, Rays, RunSettings};
+use crate::data::Study;
+use crate::geometry::Grid;
+use crate::recon::SubsetOrder;
+use crate::scanner::ScanGeometry;
+
+/// Subsets that are aimed at.
+const NUM_SUBSETS: usize = 14;
+/// Full iterations.
+const NUM_ITERATIONS: usize = 4;
+
+/// The settings for a study when nothing else is asked.
+///
+/// # Errors
+/// The scanner's default image grid cannot be made.
+pub fn default_settings(study: &Study) -> Result<RunSettings, SetupError> {
+    let grid = study.geometry().default_grid()?;
+    Ok(RunSettings {
+        algorithm: AlgorithmKind::Osem,
+        num_iterations: NUM_ITERATIONS,
+        num_subsets: default_num_subsets(study.geometry().num_views),
+        subset_order: SubsetOrder::default(),
+        fov_radius_mm: grid.inscribed_radius_mm(),
+        grid,
+        rays: Rays::Auto,
+        projector: ProjectorChoice::Auto,
+        device: DeviceChoice::Auto,
+        accumulation: None,
+        num_threads: None,
+        init: None,
+    })
+}
+
+/// 14, or the nearest number that divides the views evenly (the smaller of two), if one lies between half and twice
+/// that; never more than there are views.
+pub fn default_num_subsets(num_views: usize) -> usize {
+    (NUM_SUBSETS / 2..=2 * NUM_SUBSETS)
+        .filter(|&n| num_views.is_multiple_of(n))
+        .min_by_key(|n| n.abs_diff(NUM_SUBSETS))
+        .unwrap_or(NUM_SUBSETS)
+        .min(num_views.max(1))
+}
+
+/// A grid of `size` voxels that reaches as far as the scanner's default grid: 256 × 256 × 47 over the 700 mm of a
+/// Discovery STE gives voxels of 2.734 × 2.734 × 3.27 mm.
+///
+/// # Errors
+/// The grid cannot be made.
+pub fn covering_grid(geometry: &ScanGeometry, size: [usize; 3]) -> Result<Grid, SetupError> {
+    let default = geometry.default_grid()?;
+    let voxel_mm = std::array::from_fn(|a| default.size[a] as f64 * default.voxel_mm[a] / size[a] as f64);
+    Ok(Grid::centred(size, voxel_mm)?)
+}
+
+/// A grid of voxels of this size that reaches at least as far as the scanner's default grid.
+///
+/// # Errors
+/// The grid cannot be made.
+pub fn grid_of_voxels(geometry: &ScanGeometry, voxel_mm: [f64; 3]) -> Result<Grid, SetupError> {
+    let default = geometry.default_grid()?;
+    let size = std::array::from_fn(|a| {
+        // A quotient that is whole up to rounding must not cost a voxel more.
+        let count = default.size[a] as f64 * default.voxel_mm[a] / voxel_mm[a];
+        (count - 1e-9 * count).ceil().max(1.0) as usize
+    });
+    Ok(Grid::centred(size, voxel_mm)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scanner::find;
+
+    #[test]
+    fn subsets_divide_the_views_where_they_can() {
+        let expected = [(280, 14), (96, 12), (48, 12), (64, 16), (97, 14), (210, 14), (4, 4), (1, 1)];
+        for (num_views, num_subsets) in expected {
+            assert_eq!(default_num_subsets(num_views), num_subsets, "{num_views} views");
+        }
+    }
+
+    #[test]
+    fn grids_reach_across_the_field_of_view() {
+        let geometry = &find("discovery-ste").unwrap().geometry;
+        let grid = covering_grid(geometry, [256, 256, 47]).unwrap();
+        assert!((grid.voxel_mm[0] - 700.0 / 256.0).abs() < 1e-9 && (grid.voxel_mm[2] - 3.27).abs() < 1e-9);
+        assert!((grid.inscribed_radius_mm() - 350.0).abs() < 1e-9);
+        assert_eq!(grid_of_voxels(geometry, [700.0 / 256.0, 5.0, 3.27]).unwrap().size, [256, 140, 47]);
+        assert!(grid_of_voxels(geometry, [f64::NAN, 1.0, 1.0]).is_err());
+        assert!(grid_of_voxels(geometry, [1e-12; 3]).is_err());
+        assert!(covering_grid(geometry, [0, 1, 1]).is_err());
+    }
+}

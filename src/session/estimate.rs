@@ -1,0 +1,128 @@
+//! What a run will need, told before anything large is allocated: bytes from the lengths of its arrays, seconds from a
+//! trial of a few views.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::bounded;
+use sysinfo::{MemoryRefreshKind, RefreshKind, System};
+
+use super::setup::SetupError;
+use crate::geometry::Grid;
+use crate::operator::{Accumulation, Backend, Host, LinearOperator, OperatorError, Subset};
+use crate::task::Task;
+
+/// Longest side of an image that is accepted, voxels.
+const MAX_SIDE: usize = 4096;
+/// Volumes on their way to the screen.
+const NUM_FRAMES: u64 = 3;
+/// The trial ends here even when it has learned nothing.
+const TRIAL_LIMIT: Duration = Duration::from_millis(250);
+/// What the trial aims to take.
+const TRIAL_AIM_SECS: f64 = 0.1;
+/// The trial's most views, for each thread.
+const TRIAL_VIEWS_PER_THREAD: usize = 5;
+
+/// Refuses an image that cannot be held at all.
+///
+/// # Errors
+/// A side out of all proportion, more memory than there is.
+pub(super) fn check_image(grid: &Grid, num_subsets: usize) -> Result<(), SetupError> {
+    if let Some(&side) = grid.size.iter().find(|side| **side > MAX_SIDE) {
+        return Err(SetupError::Settings(format!(
+            "the image has a side of {side} voxels; at most {MAX_SIDE} can be handled: choose fewer or larger voxels"
+        )));
+    }
+    check_memory(4 * grid.num_voxels() as u64 * (3 + num_subsets as u64))
+}
+
+/// Bytes of a run beside the measured data: the data of a subset, the images of the algorithm (iterate, correction and
+/// a sensitivity for each subset), the working memory of the projector and the volumes on their way to the screen.
+pub(super) fn memory_bytes(
+    operator: &dyn LinearOperator<Host>,
+    grid: &Grid,
+    num_subsets: usize,
+    accumulation: Accumulation,
+) -> u64 {
+    let subset = Subset { index: 0, count: num_subsets };
+    let images = (2 + num_subsets) as u64 * operator.image_len() as u64;
+    let frames = NUM_FRAMES * grid.num_voxels() as u64;
+    4 * (operator.data_len(subset) as u64 + images + frames) + operator.scratch_bytes(subset, accumulation)
+}
+
+/// Refuses to begin what the free memory cannot hold. Where the system does not tell, nothing is refused.
+///
+/// # Errors
+/// The need is greater than what is free, with both figures.
+pub(super) fn check_memory(needed_bytes: u64) -> Result<(), SetupError> {
+    match free_memory_bytes() {
+        Some(free_bytes) if needed_bytes > free_bytes => Err(SetupError::Memory { needed_bytes, free_bytes }),
+        _ => Ok(()),
+    }
+}
+
+/// Memory that this process can still get: what the system has free, within the limit of its control group.
+fn free_memory_bytes() -> Option<u64> {
+    let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
+    let system = System::new_with_specifics(kind).ok()?;
+    let free = system.available_memory();
+    let limit = system.cgroup_limits().map_or(u64::MAX, |limits| limits.free_memory);
+    Some(free.min(limit)).filter(|bytes| *bytes > 0)
+}
+
+/// Seconds for a forward projection and a backprojection of all views, from a few of them; `None` when even one view
+/// takes longer than the trial may.
+///
+/// # Errors
+/// The operator failed.
+pub(super) fn trial_secs(
+    operator: &dyn LinearOperator<Host>,
+    num_subsets: usize,
+    accumulation: Accumulation,
+) -> Result<Option<f64>, OperatorError> {
+    let task = Task::new();
+    let result = std::thread::scope(|scope| {
+        let (done, waiting) = bounded::<()>(0);
+        let clock = task.clone();
+        scope.spawn(move || {
+            // The sender is dropped when the trial is over; until then the limit runs.
+            if waiting.recv_timeout(TRIAL_LIMIT) == Err(crossbeam_channel::RecvTimeoutError::Timeout) {
+                clock.stop();
+            }
+        });
+        let result = trial(operator, num_subsets, accumulation, &task);
+        drop(done);
+        result
+    });
+    match result {
+        Ok(secs) => Ok(Some(secs)),
+        Err(OperatorError::Stopped(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The trial itself: one view forward tells how many can be afforded, and these are projected both ways.
+fn trial(
+    operator: &dyn LinearOperator<Host>,
+    num_subsets: usize,
+    accumulation: Accumulation,
+    task: &Task,
+) -> Result<f64, OperatorError> {
+    let num_views = operator.num_views();
+    let mut host = Host;
+    let x = Arc::new(vec![1.0; operator.image_len()]);
+    let one = Subset { index: 0, count: num_views };
+    let mut data = host.zeros(operator.data_len(one))?;
+    let start = Instant::now();
+    operator.apply(&mut host, one, &x, &mut data, task)?;
+    let affordable = (TRIAL_AIM_SECS / (2.0 * start.elapsed().as_secs_f64()).max(1e-6)) as usize;
+    let most = (TRIAL_VIEWS_PER_THREAD * rayon::current_num_threads()).min(num_views.div_ceil(num_subsets)).max(1);
+    let few = Subset { index: 0, count: num_views.div_ceil(affordable.clamp(1, most)) };
+    let num_tried = few.views(num_views).len();
+    let mut data = host.zeros(operator.data_len(few))?;
+    let mut image = host.zeros(operator.image_len())?;
+    let start = Instant::now();
+    operator.apply(&mut host, few, &x, &mut data, task)?;
+    operator.adjoint(&mut host, few, &data, accumulation, &mut image, task)?;
+    Ok(start.elapsed().as_secs_f64() * num_views as f64 / num_tried as f64)
+}

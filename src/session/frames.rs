@@ -1,0 +1,96 @@
+//! The way of the volumes: a channel of capacity one on which the newest wins, and a second one by which the watcher
+//! gives buffers back. Three volumes suffice: one shown, one under way, one being filled.
+
+use crossbeam_channel::{Receiver, Sender, TryRecvError, TrySendError, bounded, unbounded};
+
+use super::Frame;
+use crate::data::Volume;
+use crate::geometry::Grid;
+
+/// The solver's end.
+pub(super) struct FrameSender {
+    frames: Sender<Frame>,
+    /// The same channel's other end, to take an unread frame back.
+    unread: Receiver<Frame>,
+    returned: Receiver<Frame>,
+    spare: Option<Volume>,
+}
+
+/// The watcher's end.
+pub(super) struct FrameReceiver {
+    frames: Receiver<Frame>,
+    returned: Sender<Frame>,
+}
+
+/// Both ends.
+pub(super) fn frame_channel() -> (FrameSender, FrameReceiver) {
+    let (frames, receiver) = bounded(1);
+    let (give_back, returned) = unbounded();
+    let unread = receiver.clone();
+    (FrameSender { frames, unread, returned, spare: None }, FrameReceiver { frames: receiver, returned: give_back })
+}
+
+impl FrameSender {
+    /// Whether no frame waits to be read.
+    pub fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+
+    /// A volume to fill: one that came back if it fits, else a new one.
+    pub fn buffer(&mut self, grid: &Grid) -> Volume {
+        let fits = |volume: &Volume| volume.grid == *grid;
+        let returned = self.returned.try_iter().map(|frame| frame.volume).filter(fits).last();
+        returned.or_else(|| self.spare.take().filter(fits)).unwrap_or_else(|| Volume::filled(grid.clone(), 0.0))
+    }
+
+    /// Sends a frame in place of an unread one, whose buffer is kept.
+    pub fn send(&mut self, mut frame: Frame) {
+        while let Err(TrySendError::Full(back)) = self.frames.try_send(frame) {
+            frame = back;
+            match self.unread.try_recv() {
+                Ok(old) => self.spare = Some(old.volume),
+                // The watcher took it in between.
+                Err(TryRecvError::Empty | TryRecvError::Disconnected) => {}
+            }
+        }
+    }
+}
+
+impl FrameReceiver {
+    /// The newest volume, if one has come since the last call.
+    pub fn take(&self) -> Option<Frame> {
+        self.frames.try_recv().ok()
+    }
+
+    /// Gives a buffer back.
+    pub fn give_back(&self, frame: Frame) {
+        // The solver may be gone; then the buffer is freed here.
+        let _ = self.returned.send(frame);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_frame_wins_and_buffers_come_round() {
+        let grid = Grid::centred([2, 2, 2], [1.0; 3]).unwrap();
+        let (mut sender, receiver) = frame_channel();
+        let mut seen = std::collections::HashSet::new();
+        for subiteration in 1..=9 {
+            let volume = sender.buffer(&grid);
+            seen.insert(volume.as_slice().as_ptr());
+            sender.send(Frame { run: 1, iteration: 0, subiteration, volume });
+            if subiteration % 3 == 0 {
+                let frame = receiver.take().unwrap();
+                assert_eq!(frame.subiteration, subiteration);
+                assert!(sender.is_empty() && receiver.take().is_none());
+                receiver.give_back(frame);
+            }
+        }
+        assert!(seen.len() <= 3, "{} buffers", seen.len());
+        let other = Grid::centred([3, 2, 2], [1.0; 3]).unwrap();
+        assert_eq!(sender.buffer(&other).grid, other);
+    }
+}

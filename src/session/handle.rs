@@ -1,0 +1,126 @@
+//! The handle to a session: what the watcher (a window, a progress bar, a test) holds.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
+
+use super::frames::{FrameReceiver, frame_channel};
+use super::history::History;
+use super::setup::{self, Setup};
+use super::solver::{Message, Solver};
+use super::{Command, Event, EventKind, Frame, RunId, Trace};
+use crate::data::Volume;
+use crate::task::Task;
+
+/// Bytes of past iterates that a session keeps by default.
+const HISTORY_BYTES: u64 = 256 << 20;
+
+/// How a session behaves, whatever it runs.
+#[derive(Clone, Debug)]
+pub struct SessionOptions {
+    /// The solver's threads yield to others, so that a window drawn by the processor stays fluid.
+    pub lower_priority: bool,
+    /// Bytes of past iterates to keep; 0 keeps none.
+    pub history_bytes: u64,
+    /// Where the time line goes.
+    pub trace: Trace,
+}
+
+impl Default for SessionOptions {
+    fn default() -> Self {
+        Self { lower_priority: false, history_bytes: HISTORY_BYTES, trace: Trace::off() }
+    }
+}
+
+/// A solver thread and the channels to it. Dropping it stops the work inside its step and waits for the thread.
+///
+/// A watcher that wants the last volume of a run drains the events first and then takes the volume: every volume is
+/// published before the event that tells of it.
+pub struct Session {
+    messages: Sender<Message>,
+    events: Receiver<Event>,
+    frames: FrameReceiver,
+    history: History,
+    /// Number and stop flag of the run started last.
+    latest: Mutex<(RunId, Task)>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Session {
+    /// A session with the program's own back ends. `wake` is called on the solver thread after everything that it says.
+    pub fn start(wake: impl Fn() + Send + 'static) -> Self {
+        Self::with_options(SessionOptions::default(), wake)
+    }
+
+    /// A session that behaves so.
+    pub fn with_options(options: SessionOptions, wake: impl Fn() + Send + 'static) -> Self {
+        Self::with_setup(options, Box::new(setup::prepare), wake)
+    }
+
+    /// A session whose runs are made by `setup`.
+    pub fn with_setup(options: SessionOptions, setup: Setup, wake: impl Fn() + Send + 'static) -> Self {
+        let (messages, inbox) = unbounded();
+        let (event_sender, events) = unbounded();
+        let (frame_sender, frames) = frame_channel();
+        let history = History::new(options.history_bytes);
+        let refused = event_sender.clone();
+        let solver = Solver::new(setup, options, inbox, event_sender, frame_sender, history.clone(), Box::new(wake));
+        let thread = Builder::new().name("solver".into()).spawn(move || solver.run());
+        if let Err(error) = &thread {
+            let text = format!("the solver thread could not be started: {error}; close other programs and try again");
+            let _ = refused.send(Event { run: 0, kind: EventKind::Failed(text) });
+        }
+        Self { messages, events, frames, history, latest: Mutex::new((0, Task::new())), thread: thread.ok() }
+    }
+
+    /// Sends a command; never waits. The number of the run that it is about: for `Start` the new one, else the run
+    /// started last (0 before any).
+    pub fn send(&self, command: Command) -> RunId {
+        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        // The flag is raised before the command is sent: raised after it, the solver could have begun the next run.
+        if matches!(command, Command::Start { .. } | Command::Cancel | Command::Quit) {
+            latest.1.stop();
+        }
+        if matches!(command, Command::Start { .. }) {
+            *latest = (latest.0 + 1, Task::new());
+        }
+        let _ = self.messages.send(Message { command, run: latest.0, task: latest.1.clone() });
+        latest.0
+    }
+
+    /// What the solver says, in order. To be drained before [`Session::take_frame`].
+    pub fn events(&self) -> &Receiver<Event> {
+        &self.events
+    }
+
+    /// The newest volume, if one was published since the last call.
+    pub fn take_frame(&self) -> Option<Frame> {
+        self.frames.take()
+    }
+
+    /// Gives the buffer of a frame back once it is not needed.
+    pub fn return_frame(&self, frame: Frame) {
+        self.frames.give_back(frame);
+    }
+
+    /// Full iterations of the latest run and their images, oldest first, as far as the byte budget keeps them.
+    pub fn history(&self) -> Vec<(usize, Arc<Volume>)> {
+        self.history.entries()
+    }
+
+    /// The stop flag and the progress of the run started last.
+    pub fn task(&self) -> Task {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner).1.clone()
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.send(Command::Quit);
+        if let Some(thread) = self.thread.take() {
+            // A panic of the solver thread itself was already printed.
+            let _ = thread.join();
+        }
+    }
+}

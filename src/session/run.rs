@@ -1,0 +1,188 @@
+//! One run on the solver thread: an algorithm with the threads that it works in, and how far it is.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rayon::ThreadPool;
+
+use super::setup::{Prepared, Setup, SetupError};
+use super::{EndReason, RoiSet, RunId, RunSettings, StartInfo};
+use crate::data::{Notice, RoiMask, RoiSums, Study, Volume};
+use crate::geometry::Grid;
+use crate::operator::{Accumulation, OperatorError};
+use crate::recon::{Algorithm, ReconError, StepReport};
+use crate::task::Task;
+
+/// Why work on a run did not come to its end.
+pub(super) enum Failure {
+    /// It was stopped.
+    Stopped,
+    /// A sentence for the user.
+    Sentence(String),
+}
+
+impl From<ReconError> for Failure {
+    fn from(error: ReconError) -> Self {
+        match error {
+            ReconError::Operator(OperatorError::Stopped(_)) => Failure::Stopped,
+            error => Failure::Sentence(error.to_string()),
+        }
+    }
+}
+
+impl From<SetupError> for Failure {
+    fn from(error: SetupError) -> Self {
+        match error {
+            SetupError::Recon(error) => error.into(),
+            error => Failure::Sentence(error.to_string()),
+        }
+    }
+}
+
+/// Whether a run goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Running,
+    Paused,
+    /// Over, but still there to be measured or continued.
+    Ended(EndReason),
+}
+
+/// An algorithm on its way.
+pub(super) struct Run {
+    pub id: RunId,
+    pub state: State,
+    pub grid: Grid,
+    pub num_subsets: usize,
+    /// Full iterations to reach.
+    pub target: usize,
+    /// Full iterations complete.
+    pub iteration: usize,
+    /// Steps done in all.
+    pub subiteration: usize,
+    /// Step whose image was published last.
+    pub published: Option<usize>,
+    /// Iteration that the history was given last.
+    pub kept: usize,
+    /// Time spent on steps and what follows them.
+    pub elapsed: Duration,
+    /// Whether the user knows of bins that the model cannot explain.
+    pub impossible_told: bool,
+    pub rois: RoiSet,
+    masks: Vec<RoiMask>,
+    algorithm: Box<dyn Algorithm>,
+    pool: Arc<ThreadPool>,
+    task: Task,
+}
+
+impl Run {
+    /// Makes the algorithm that the settings ask for.
+    pub fn set_up(
+        id: RunId,
+        task: Task,
+        pool: Arc<ThreadPool>,
+        setup: &mut Setup,
+        study: &Arc<Study>,
+        settings: &RunSettings,
+        rois: RoiSet,
+    ) -> Result<(Self, StartInfo, Vec<Notice>), Failure> {
+        let Prepared { algorithm, info, notices } = guarded(&pool, || setup(study, settings, &task))?;
+        let mut run = Self {
+            id,
+            state: State::Paused,
+            grid: info.settings.grid.clone(),
+            num_subsets: info.num_subsets.max(1),
+            target: info.settings.num_iterations,
+            iteration: 0,
+            subiteration: 0,
+            published: None,
+            kept: 0,
+            elapsed: Duration::ZERO,
+            impossible_told: false,
+            rois: RoiSet::default(),
+            masks: Vec::new(),
+            algorithm,
+            pool,
+            task,
+        };
+        run.set_rois(rois);
+        Ok((run, info, notices))
+    }
+
+    pub fn is_running(&self) -> bool {
+        self.state == State::Running
+    }
+
+    /// One step of the algorithm in the run's threads.
+    pub fn step(&mut self) -> Result<StepReport, Failure> {
+        if self.task.is_stopped() {
+            return Err(Failure::Stopped);
+        }
+        let (algorithm, task) = (&mut self.algorithm, &self.task);
+        let report = guarded(&self.pool, || algorithm.step(task))?;
+        self.iteration = report.iteration;
+        self.subiteration = report.subiteration;
+        Ok(report)
+    }
+
+    /// Sums of each ROI on the current image.
+    pub fn measure(&mut self) -> Result<Vec<RoiSums>, Failure> {
+        let (algorithm, masks) = (&mut self.algorithm, &self.masks);
+        guarded(&self.pool, || algorithm.roi_sums(masks))
+    }
+
+    /// Copies the current image.
+    pub fn read_volume(&mut self, volume: &mut Volume) -> Result<(), Failure> {
+        let algorithm = &mut self.algorithm;
+        guarded(&self.pool, || algorithm.volume_into(volume))
+    }
+
+    /// Measures these ROIs from now on.
+    pub fn set_rois(&mut self, rois: RoiSet) {
+        self.masks = rois.rois.iter().map(|roi| roi.mask(&self.grid)).collect();
+        self.rois = rois;
+    }
+
+    /// (iteration, subiteration, sums of each ROI) of past iterations and of the current image, oldest first.
+    pub fn measure_again(&mut self, past: &[(usize, Arc<Volume>)]) -> Result<Vec<(usize, usize, Vec<RoiSums>)>, Failure> {
+        let sums = |volume: &Volume| self.masks.iter().map(|mask| mask.sums(volume.as_slice())).collect();
+        let mut points: Vec<_> =
+            past.iter().map(|(iteration, volume)| (*iteration, iteration * self.num_subsets, sums(volume))).collect();
+        if self.subiteration > 0 && points.last().is_none_or(|(_, subiteration, _)| *subiteration != self.subiteration) {
+            points.push((self.iteration, self.subiteration, self.measure()?));
+        }
+        Ok(points)
+    }
+
+    /// Adds so from the next step on.
+    ///
+    /// # Errors
+    /// A way that the operator does not know, as a sentence.
+    pub fn set_accumulation(&mut self, accumulation: Accumulation) -> Result<(), String> {
+        let known = self.algorithm.accumulations();
+        if !known.contains(&accumulation) {
+            let names: Vec<_> = known.iter().map(|a| a.name()).collect();
+            return Err(format!("this back end cannot add in the {accumulation} way; it knows {}", names.join(", ")));
+        }
+        self.algorithm.set_accumulation(accumulation);
+        Ok(())
+    }
+}
+
+/// Does work in the run's threads; a panic in it becomes a sentence.
+fn guarded<T: Send, E: Into<Failure> + Send>(
+    pool: &ThreadPool,
+    work: impl FnOnce() -> Result<T, E> + Send,
+) -> Result<T, Failure> {
+    match catch_unwind(AssertUnwindSafe(|| pool.install(work))) {
+        Ok(result) => result.map_err(Into::into),
+        Err(panic) => {
+            let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+            let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into());
+            Err(Failure::Sentence(format!(
+                "the reconstruction broke off through a mistake in the program ({text}); the last image stays. Please report this with the settings used"
+            )))
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The one place that turns settings into an algorithm on a back end, after every check that can be made before.
+
+use std::sync::Arc;
+
+use super::estimate::{check_image, check_memory, memory_bytes, trial_secs};
+use super::projector::{HostProjector, ProjectorSettings};
+use super::{AlgorithmKind, DeviceChoice, RunSettings, StartInfo};
+use crate::data::{Notice, Study, Volume};
+use crate::geometry::{Grid, GridError};
+use crate::operator::{Accumulation, Host, LinearOperator, OperatorError, ProjectionModel};
+use crate::recon::{Algorithm, EmSettings, Estimate, MlemOsem, ReconError, check_poisson_data};
+use crate::task::Task;
+
+/// Why a run cannot begin.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SetupError {
+    /// The algorithm refuses the data or the settings, or was stopped.
+    #[error(transparent)]
+    Recon(#[from] ReconError),
+    /// The image grid cannot be.
+    #[error(transparent)]
+    Grid(#[from] GridError),
+    /// More memory is needed than there is.
+    #[error(
+        "this reconstruction needs about {:.1} GiB of memory and {:.1} GiB are free; choose fewer or larger voxels, or fewer subsets",
+        gib(*needed_bytes), gib(*free_bytes)
+    )]
+    Memory {
+        /// What is needed.
+        needed_bytes: u64,
+        /// What is free.
+        free_bytes: u64,
+    },
+    /// Settings that do not go together, as a sentence.
+    #[error("{0}")]
+    Settings(String),
+}
+
+impl From<OperatorError> for SetupError {
+    fn from(error: OperatorError) -> Self {
+        SetupError::Recon(error.into())
+    }
+}
+
+fn gib(bytes: u64) -> f64 {
+    bytes as f64 / (1u64 << 30) as f64
+}
+
+/// An algorithm ready to step.
+pub struct Prepared {
+    /// The algorithm, at its start image.
+    pub algorithm: Box<dyn Algorithm>,
+    /// What it became.
+    pub info: StartInfo,
+    /// What the user should know.
+    pub notices: Vec<Notice>,
+}
+
+/// Makes the algorithm of a run; called on the solver thread, inside the run's pool of threads.
+pub type Setup = Box<dyn FnMut(&Arc<Study>, &RunSettings, &Task) -> Result<Prepared, SetupError> + Send>;
+
+/// Checks study and settings, picks back end and projector, tells what the run will need, and makes its algorithm.
+///
+/// # Errors
+/// Data or settings that do not suit, a device that is not there, too little memory, as sentences.
+pub fn prepare(study: &Arc<Study>, settings: &RunSettings, task: &Task) -> Result<Prepared, SetupError> {
+    let settings = checked(study, settings)?;
+    let num_subsets = settings.num_subsets;
+    let accumulation = settings.accumulation.unwrap_or(Accumulation::Deterministic);
+    let projector_settings = ProjectorSettings {
+        grid: settings.grid.clone(),
+        fov_radius_mm: settings.fov_radius_mm,
+        rays: settings.rays,
+        projector: settings.projector,
+    };
+    let (projector, mut notices) = HostProjector::choose(study.geometry(), &projector_settings)?;
+    if accumulation == Accumulation::NonAtomic {
+        notices.push(Notice::warning(
+            "non-atomic backprojection loses additions when threads meet in a voxel: the image is not for diagnosis",
+        ));
+    }
+    let memory_bytes = memory_bytes(projector.operator(), &settings.grid, num_subsets, accumulation);
+    check_memory(memory_bytes)?;
+    let secs_per_iteration = trial_secs(projector.operator(), num_subsets, accumulation)?;
+    task.check().map_err(OperatorError::from)?;
+    let info = StartInfo {
+        device: projector.device(),
+        projector: projector.name().to_owned(),
+        num_subsets,
+        accumulation,
+        accumulations: projector.operator().accumulations(),
+        estimate: Estimate { memory_bytes, secs_per_iteration },
+        settings: Box::new(settings.clone()),
+    };
+    let algorithm = match projector {
+        HostProjector::PerLor(operator) => algorithm(operator, study, &settings, accumulation)?,
+    };
+    Ok(Prepared { algorithm, info, notices })
+}
+
+/// The algorithm over a projector on the CPU.
+fn algorithm<A: LinearOperator<Host> + 'static>(
+    operator: A,
+    study: &Study,
+    settings: &RunSettings,
+    accumulation: Accumulation,
+) -> Result<Box<dyn Algorithm>, SetupError> {
+    let mut host = Host;
+    let model = ProjectionModel::new(&mut host, operator, study, settings.num_subsets)?;
+    let em =
+        EmSettings { subset_order: settings.subset_order, accumulation, sensitivity_accumulation: Accumulation::Deterministic };
+    let algorithm = match &settings.init {
+        Some(init) => MlemOsem::new(host, model, em, init)?,
+        None => MlemOsem::new(host, model, em, &Volume::filled(settings.grid.clone(), 1.0))?,
+    };
+    Ok(Box::new(algorithm))
+}
+
+/// The settings as they will be used, once everything about them that can be wrong was looked at.
+fn checked(study: &Study, settings: &RunSettings) -> Result<RunSettings, SetupError> {
+    let mut settings = settings.clone();
+    let refuse = |text: String| Err(SetupError::Settings(text));
+    if settings.algorithm == AlgorithmKind::Mlem {
+        settings.num_subsets = 1;
+    }
+    let (num_subsets, num_views) = (settings.num_subsets, study.geometry().num_views);
+    if num_subsets == 0 || num_subsets > num_views {
+        return refuse(format!(
+            "{num_subsets} subsets cannot be made of {num_views} views; choose between 1 and {num_views} subsets"
+        ));
+    }
+    if settings.num_iterations == 0 {
+        return refuse("0 iterations leave the start image as it is; choose at least 1".into());
+    }
+    check_device(settings.device)?;
+    check_image(&settings.grid, num_subsets)?;
+    check_field_of_view(&settings.grid, settings.fov_radius_mm)?;
+    if let Some(init) = settings.init.as_ref().filter(|init| !init.grid.same_as(&settings.grid)) {
+        return refuse(format!(
+            "the start image has {} but the reconstruction has {}; both must lie on the same grid (take the grid of the start image for the reconstruction)",
+            grid_in_words(&init.grid),
+            grid_in_words(&settings.grid)
+        ));
+    }
+    check_poisson_data(study)?;
+    Ok(settings)
+}
+
+/// Refuses a device that cannot reconstruct; nothing falls back in silence.
+fn check_device(device: DeviceChoice) -> Result<(), SetupError> {
+    let DeviceChoice::Cuda(number) = device else { return Ok(()) };
+    Err(SetupError::Settings(format!("{}; use --device cpu", why_not_cuda(number))))
+}
+
+#[cfg(feature = "cuda")]
+fn why_not_cuda(number: usize) -> String {
+    match crate::cuda::devices() {
+        Err(error) => format!("CUDA device {number} cannot be used: {error}"),
+        Ok(devices) => match devices.into_iter().find(|device| device.number == number) {
+            None => format!("there is no CUDA device {number} on this machine"),
+            Some(device) => format!("{} (CUDA device {number}) was found, but there is no projector for it yet", device.name),
+        },
+    }
+}
+
+#[cfg(not(feature = "cuda"))]
+fn why_not_cuda(number: usize) -> String {
+    format!("CUDA device {number} cannot be used: this program was built without its feature `cuda`")
+}
+
+/// Refuses a field of view that holds no voxel.
+pub(super) fn check_field_of_view(grid: &Grid, radius_mm: f64) -> Result<(), SetupError> {
+    let nearest = |a: usize| {
+        let axis = grid.voxel_from_mm([0.0; 3])[a].round().clamp(0.0, grid.size[a] as f64 - 1.0);
+        grid.mm_from_voxel([axis; 3])[a]
+    };
+    let smallest = nearest(0).hypot(nearest(1));
+    if radius_mm.is_finite() && radius_mm > 0.0 && radius_mm >= smallest {
+        return Ok(());
+    }
+    Err(SetupError::Settings(format!(
+        "a field of view of radius {radius_mm} mm holds no voxel of the image, whose nearest one lies {smallest:.3} mm from the scanner's axis; give a larger --fov-radius-mm"
+    )))
+}
+
+/// A grid as it is written in sentences.
+fn grid_in_words(grid: &Grid) -> String {
+    let ([nx, ny, nz], [dx, dy, dz], [x, y, z]) = (grid.size, grid.voxel_mm, grid.origin_mm);
+    format!("{nx} × {ny} × {nz} voxels of {dx:.4} × {dy:.4} × {dz:.4} mm, the first at ({x:.3}, {y:.3}, {z:.3}) mm")
+}

@@ -1,0 +1,332 @@
+//! The solver thread: takes commands, steps the algorithm, and after each step, in this order, measures the ROIs on
+//! this very iterate, publishes the volume, sends the event and wakes the watcher. Idle or held it sleeps.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Instant;
+
+use crossbeam_channel::{Receiver, Sender};
+
+use super::frames::FrameSender;
+use super::history::History;
+use super::run::{Failure, Run, State};
+use super::setup::Setup;
+use super::threads::Threads;
+use super::{Command, EndReason, Event, EventKind, Frame, IterateReport, RoiSet, RunId, RunSettings, SessionOptions};
+use crate::data::{Notice, Study};
+use crate::operator::Accumulation;
+use crate::recon::StepReport;
+use crate::task::Task;
+
+/// A command with the run that it is about and that run's stop flag.
+pub(super) struct Message {
+    pub command: Command,
+    pub run: RunId,
+    pub task: Task,
+}
+
+/// Everything that the solver thread owns.
+pub(super) struct Solver {
+    setup: Setup,
+    options: SessionOptions,
+    inbox: Receiver<Message>,
+    waiting: VecDeque<Message>,
+    events: Sender<Event>,
+    frames: FrameSender,
+    history: History,
+    wake: Box<dyn Fn() + Send>,
+    threads: Threads,
+    run: Option<Run>,
+}
+
+impl Solver {
+    pub fn new(
+        setup: Setup,
+        options: SessionOptions,
+        inbox: Receiver<Message>,
+        events: Sender<Event>,
+        frames: FrameSender,
+        history: History,
+        wake: Box<dyn Fn() + Send>,
+    ) -> Self {
+        let threads = Threads::new(options.lower_priority);
+        Self { setup, options, inbox, waiting: VecDeque::new(), events, frames, history, wake, threads, run: None }
+    }
+
+    /// The thread's life: until `Quit`, or until the handle is gone.
+    pub fn run(mut self) {
+        if self.options.lower_priority {
+            super::threads::lower_priority();
+        }
+        loop {
+            self.waiting.extend(self.inbox.try_iter());
+            let running = self.run.as_ref().is_some_and(Run::is_running);
+            let message = match self.waiting.pop_front() {
+                Some(message) => message,
+                None if running => {
+                    self.advance();
+                    continue;
+                }
+                None => match self.inbox.recv() {
+                    Ok(message) => message,
+                    Err(_) => return,
+                },
+            };
+            if matches!(message.command, Command::Quit) {
+                return;
+            }
+            self.obey(message);
+        }
+    }
+
+    fn obey(&mut self, message: Message) {
+        match message.command {
+            Command::Start { study, settings, rois, paused } => {
+                self.end(EndReason::Cancelled);
+                self.begin(message.run, message.task, &study, &settings, rois, paused);
+            }
+            Command::Pause => self.pause(),
+            Command::Resume => self.resume(),
+            Command::StepOnce => self.step_once(),
+            Command::Stop => self.end(EndReason::Stopped),
+            Command::Cancel => self.end(EndReason::Cancelled),
+            Command::SetAccumulation(accumulation) => self.set_accumulation(accumulation),
+            // While a ROI is dragged edits come faster than they can be measured: only the last of a row counts.
+            Command::SetRois(_) if self.waiting.front().is_some_and(|m| matches!(m.command, Command::SetRois(_))) => {}
+            Command::SetRois(rois) => self.set_rois(rois),
+            Command::SetIterations(target) => self.set_iterations(target),
+            Command::Quit => {}
+        }
+    }
+
+    /// Sends an event of the current run and wakes the watcher.
+    fn say(&self, kind: EventKind) {
+        let Some(run) = &self.run else { return };
+        // A watcher that is gone has dropped its handle, and Quit is on its way.
+        let _ = self.events.send(Event { run: run.id, kind });
+        (self.wake)();
+    }
+
+    /// Sets a run up. A set-up that was stopped ends as cancelled, one that failed says why.
+    fn begin(&mut self, id: RunId, task: Task, study: &Arc<Study>, settings: &RunSettings, rois: RoiSet, paused: bool) {
+        // The old run's memory is given back before the new one's need is looked at.
+        self.run = None;
+        self.history.clear();
+        let made = match self.threads.pool(settings.num_threads) {
+            Ok(pool) => Run::set_up(id, task, pool, &mut self.setup, study, settings, rois),
+            Err(text) => Err(Failure::Sentence(text)),
+        };
+        let (mut run, info, notices) = match made {
+            Ok(made) => made,
+            Err(failure) => {
+                let kind = match failure {
+                    Failure::Stopped => EventKind::Ended(EndReason::Cancelled),
+                    Failure::Sentence(text) => EventKind::Failed(text),
+                };
+                let _ = self.events.send(Event { run: id, kind });
+                return (self.wake)();
+            }
+        };
+        run.state = if paused { State::Paused } else { State::Running };
+        self.run = Some(run);
+        self.options.trace.record("run_started", &[("run", id as f64), ("num_subsets", info.num_subsets as f64)]);
+        self.say(EventKind::Started(Box::new(info)));
+        for notice in notices {
+            self.say(EventKind::Notice(notice));
+        }
+        if self.publish_last() && paused {
+            self.say(EventKind::Paused);
+        }
+        (self.wake)();
+    }
+
+    /// One step of the current run with all that follows from it, or its end when nothing is left to do.
+    fn advance(&mut self) {
+        let Some(run) = &mut self.run else { return };
+        if run.iteration >= run.target {
+            return self.end(EndReason::Completed);
+        }
+        let start = Instant::now();
+        match run.step().and_then(|report| self.follow_up(report, start)) {
+            Ok(()) => {}
+            Err(Failure::Stopped) => self.end(EndReason::Cancelled),
+            Err(Failure::Sentence(text)) => self.fail(text),
+        }
+    }
+
+    /// Measures, publishes, sends the event, wakes.
+    fn follow_up(&mut self, report: StepReport, start: Instant) -> Result<(), Failure> {
+        let Some(run) = &mut self.run else { return Ok(()) };
+        let measure_start = Instant::now();
+        let roi_sums = run.measure()?;
+        let measure = measure_start.elapsed();
+        let figures = [
+            ("run", run.id as f64),
+            ("iteration", report.iteration as f64),
+            ("subiteration", report.subiteration as f64),
+            ("step_secs", report.stages.total().as_secs_f64()),
+            ("measure_secs", measure.as_secs_f64()),
+        ];
+        self.options.trace.record("iterate_measured", &figures);
+        let publish_start = Instant::now();
+        // A whole iteration replaces an unread volume; an iterate between fills an empty channel, or replaces what
+        // is older than this run's first step.
+        if report.completes_iteration || self.frames.is_empty() || run.published.is_none_or(|last| last == 0) {
+            self.publish()?;
+        }
+        let Some(run) = &mut self.run else { return Ok(()) };
+        let published = run.published == Some(report.subiteration);
+        let publish = if published { publish_start.elapsed() } else { std::time::Duration::ZERO };
+        run.elapsed += start.elapsed();
+        let iterate = IterateReport {
+            iteration: report.iteration,
+            subiteration: report.subiteration,
+            subset: report.subset,
+            completes_iteration: report.completes_iteration,
+            log_likelihood: report.log_likelihood,
+            accumulation: report.accumulation,
+            stages: report.stages,
+            measure,
+            publish,
+            elapsed: run.elapsed,
+            branch: run.rois.branch,
+            roi_sums,
+        };
+        let tell_impossible = report.num_impossible_bins > 0 && !run.impossible_told;
+        run.impossible_told |= tell_impossible;
+        self.say(EventKind::Iterate(Box::new(iterate)));
+        if tell_impossible {
+            self.say(EventKind::Notice(impossible_bins(report.num_impossible_bins)));
+        }
+        Ok(())
+    }
+
+    /// Sends the current image to the watcher and, when it completes an iteration, keeps it in the history.
+    fn publish(&mut self) -> Result<(), Failure> {
+        let Some(run) = &mut self.run else { return Ok(()) };
+        let mut volume = self.frames.buffer(&run.grid);
+        run.read_volume(&mut volume)?;
+        let completes = run.subiteration > 0 && run.subiteration.is_multiple_of(run.num_subsets);
+        if completes && self.history.is_kept() && run.kept != run.iteration {
+            self.history.push(run.iteration, Arc::new(volume.clone()));
+            run.kept = run.iteration;
+        }
+        run.published = Some(run.subiteration);
+        let (id, iteration, subiteration) = (run.id, run.iteration, run.subiteration);
+        self.frames.send(Frame { run: id, iteration, subiteration, volume });
+        let figures = [("run", id as f64), ("iteration", iteration as f64), ("subiteration", subiteration as f64)];
+        self.options.trace.record("iterate_published", &figures);
+        Ok(())
+    }
+
+    /// Publishes the current image unless that was done. Whether the run is still good.
+    fn publish_last(&mut self) -> bool {
+        let Some(run) = &self.run else { return false };
+        if run.published == Some(run.subiteration) {
+            return true;
+        }
+        match self.publish() {
+            Ok(()) => true,
+            Err(Failure::Stopped) => {
+                self.end(EndReason::Cancelled);
+                false
+            }
+            Err(Failure::Sentence(text)) => {
+                self.fail(text);
+                false
+            }
+        }
+    }
+
+    /// Holds the run, or ends it when the step was its last.
+    fn pause(&mut self) {
+        let Some(run) = &mut self.run else { return };
+        if !run.is_running() {
+            return;
+        }
+        if run.iteration >= run.target {
+            return self.end(EndReason::Completed);
+        }
+        run.state = State::Paused;
+        if self.publish_last() {
+            self.options.trace.record("run_paused", &[("run", self.run.as_ref().map_or(0.0, |run| run.id as f64))]);
+            self.say(EventKind::Paused);
+        }
+    }
+
+    /// Goes on from a pause.
+    fn resume(&mut self) {
+        if let Some(run) = self.run.as_mut().filter(|run| run.state == State::Paused) {
+            run.state = State::Running;
+            self.say(EventKind::Resumed);
+        }
+    }
+
+    /// One step, and a pause: as many steps as there are commands, however fast they come.
+    fn step_once(&mut self) {
+        if let Some(run) = self.run.as_mut().filter(|run| !matches!(run.state, State::Ended(_))) {
+            run.state = State::Running;
+            self.advance();
+            self.pause();
+        }
+    }
+
+    /// Ends a run that has not ended. Its last image is published first.
+    fn end(&mut self, reason: EndReason) {
+        let Some(run) = &mut self.run else { return };
+        if matches!(run.state, State::Ended(_)) {
+            return;
+        }
+        run.state = State::Ended(reason);
+        if self.publish_last() {
+            self.options.trace.record("run_ended", &[("run", self.run.as_ref().map_or(0.0, |run| run.id as f64))]);
+            self.say(EventKind::Ended(reason));
+        }
+    }
+
+    /// Gives a run up. Its history stays, its algorithm may be in any state and goes.
+    fn fail(&mut self, text: String) {
+        self.options.trace.record("run_failed", &[("run", self.run.as_ref().map_or(0.0, |run| run.id as f64))]);
+        self.say(EventKind::Failed(text));
+        self.run = None;
+    }
+
+    fn set_accumulation(&mut self, accumulation: Accumulation) {
+        let Some(run) = &mut self.run else { return };
+        if let Err(text) = run.set_accumulation(accumulation) {
+            self.say(EventKind::Notice(Notice::warning(text)));
+        }
+    }
+
+    /// Measures the history and the current iterate with an edited set of ROIs.
+    fn set_rois(&mut self, rois: RoiSet) {
+        let Some(run) = &mut self.run else { return };
+        run.set_rois(rois);
+        match run.measure_again(&self.history.entries()) {
+            Ok(points) => {
+                let branch = run.rois.branch;
+                self.say(EventKind::Remeasured { branch, points });
+            }
+            Err(Failure::Stopped) => self.end(EndReason::Cancelled),
+            Err(Failure::Sentence(text)) => self.fail(text),
+        }
+    }
+
+    /// Moves the end; a run that had reached it goes on.
+    fn set_iterations(&mut self, target: usize) {
+        let Some(run) = &mut self.run else { return };
+        run.target = target;
+        let finished = matches!(run.state, State::Ended(EndReason::Completed | EndReason::Stopped));
+        if finished && run.iteration < target {
+            run.state = State::Running;
+            self.say(EventKind::Resumed);
+        }
+    }
+}
+
+/// What to know about counts that the model cannot explain.
+fn impossible_bins(count: usize) -> Notice {
+    Notice::warning(format!(
+        "{count} bins of a subset hold counts although no line of theirs crosses the image; they are left out. An image that covers the whole field of view, or an additive sinogram (randoms + scatter), explains them"
+    ))
+}

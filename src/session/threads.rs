@@ -1,0 +1,61 @@
+//! The solver's own threads: one pool, made again when a run asks for another number of threads.
+
+use std::num::NonZero;
+use std::sync::Arc;
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use thread_priority::{ThreadPriority, ThreadPriorityValue, set_current_thread_priority};
+
+/// On the scale 0 to 99 of the thread-priority package, on which 50 is usual: niceness 10 on Linux, which leaves the
+/// solver about a tenth of a core that a window wants for itself and all of one that nobody wants.
+const LOW_PRIORITY: u8 = 22;
+
+/// Maker and keeper of the pool.
+pub(super) struct Threads {
+    low_priority: bool,
+    pool: Option<Arc<ThreadPool>>,
+}
+
+impl Threads {
+    pub fn new(low_priority: bool) -> Self {
+        Self { low_priority, pool: None }
+    }
+
+    /// A pool of so many threads; all cores by default.
+    ///
+    /// # Errors
+    /// The system refuses the threads, as a sentence.
+    pub fn pool(&mut self, num_threads: Option<usize>) -> Result<Arc<ThreadPool>, String> {
+        let count = num_threads.unwrap_or_else(num_cores).max(1);
+        if let Some(pool) = self.pool.as_ref().filter(|pool| pool.current_num_threads() == count) {
+            return Ok(Arc::clone(pool));
+        }
+        let low_priority = self.low_priority;
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(count)
+            .thread_name(|index| format!("solver {index}"))
+            .start_handler(move |_| {
+                if low_priority {
+                    lower_priority();
+                }
+            })
+            .build()
+            .map_err(|error| format!("{count} threads could not be started: {error}; ask for fewer"))?;
+        let pool = Arc::new(pool);
+        self.pool = Some(Arc::clone(&pool));
+        Ok(pool)
+    }
+}
+
+/// Number of cores that this process may use.
+pub(super) fn num_cores() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// Lets other threads go before the current one, where the system allows it.
+pub(super) fn lower_priority() {
+    if let Ok(value) = ThreadPriorityValue::try_from(LOW_PRIORITY) {
+        // Without it the solver works all the same, only less politely.
+        let _ = set_current_thread_priority(ThreadPriority::Crossplatform(value));
+    }
+}

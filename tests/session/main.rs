@@ -1,0 +1,7 @@
+//! The live session: its protocol with scripted algorithms, and real runs on the small scanner.
+
+#![allow(clippy::unwrap_used, clippy::panic)] // everything here is a test
+
+mod protocol;
+mod runs;
+mod script;

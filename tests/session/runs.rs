@@ -1,0 +1,145 @@
+//! Real runs on the small scanner, through the program's own set-up.
+
+use std::sync::Arc;
+
+use tomoscope::data::{Michelogram, Study, Volume};
+use tomoscope::geometry::Grid;
+use tomoscope::operator::{Accumulation, Host, LinearOperator, Siddon, Subset};
+use tomoscope::session::{
+    AlgorithmKind, Command, DeviceChoice, EndReason, EventKind, ProjectorChoice, RoiSet, RunSettings, SessionOptions,
+    default_settings, prepare,
+};
+use tomoscope::task::Task;
+
+use super::script::Watcher;
+
+/// A cylinder of 40 mm radius seen by the small scanner, without noise.
+fn cylinder_study() -> Arc<Study> {
+    let geometry = Arc::new(tomoscope::scanner::find("small").unwrap().geometry.clone());
+    let grid = geometry.default_grid().unwrap();
+    let mut truth = Volume::filled(grid.clone(), 0.0);
+    let [nx, ny, _] = grid.size;
+    for (index, value) in truth.as_mut_slice().iter_mut().enumerate() {
+        let [x, y, _] = grid.mm_from_voxel([(index % nx) as f64, (index / nx % ny) as f64, 0.0]);
+        *value = if x.hypot(y) <= 40.0 { 2.0 } else { 0.0 };
+    }
+    let operator = Siddon::new(Arc::clone(&geometry), grid.clone(), grid.inscribed_radius_mm(), [1, 2]);
+    let x = Arc::new(operator.image_from_volume(&truth));
+    let mut data = Arc::new(vec![0.0; geometry.num_bins()]);
+    operator.apply(&mut Host, Subset::ALL, &x, &mut data, &Task::new()).unwrap();
+    let measured = Michelogram::new(geometry, Arc::unwrap_or_clone(data)).unwrap();
+    let mut study = Study::new("cylinder", measured);
+    study.truth = Some(truth);
+    Arc::new(study)
+}
+
+/// Runs to the end and gives the last volume.
+fn reconstruct(study: &Arc<Study>, settings: RunSettings) -> Volume {
+    let mut watcher = Watcher::new(Box::new(prepare));
+    let start = Command::Start { study: Arc::clone(study), settings: Box::new(settings), rois: RoiSet::default(), paused: false };
+    let run = watcher.session.send(start);
+    assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
+    watcher.shown.as_ref().unwrap().volume.clone()
+}
+
+/// The sentence with which a run is refused.
+fn refusal(study: &Arc<Study>, settings: RunSettings) -> String {
+    let mut watcher = Watcher::with_options(SessionOptions::default(), Box::new(prepare), |_| {});
+    let start = Command::Start { study: Arc::clone(study), settings: Box::new(settings), rois: RoiSet::default(), paused: false };
+    let run = watcher.session.send(start);
+    watcher.wait_for_failure(run)
+}
+
+#[test]
+fn a_cylinder_is_found_again() {
+    let study = cylinder_study();
+    let image = reconstruct(&study, default_settings(&study).unwrap());
+    let truth = study.truth.as_ref().unwrap();
+    let (mut inside, mut outside) = ((0.0, 0.0), (0.0, 0.0));
+    let grid = &truth.grid;
+    for (index, &value) in image.as_slice().iter().enumerate() {
+        let voxel = [index % grid.size[0], index / grid.size[0] % grid.size[1], index / (grid.size[0] * grid.size[1])];
+        let [x, y, _] = grid.mm_from_voxel(voxel.map(|i| i as f64));
+        let middle = (3..12).contains(&voxel[2]);
+        if middle && x.hypot(y) < 30.0 {
+            inside = (inside.0 + f64::from(value), inside.1 + 1.0);
+        } else if middle && x.hypot(y) > 50.0 {
+            outside = (outside.0 + f64::from(value), outside.1 + 1.0);
+        }
+    }
+    assert!((inside.0 / inside.1 - 2.0).abs() < 0.1, "{}", inside.0 / inside.1);
+    assert!(outside.0 / outside.1 < 0.1, "{}", outside.0 / outside.1);
+}
+
+#[test]
+fn deterministic_results_have_the_same_bits_for_any_number_of_threads() {
+    let study = cylinder_study();
+    let settings = |num_threads, projector| RunSettings {
+        num_threads: Some(num_threads),
+        num_iterations: 2,
+        projector,
+        accumulation: Some(Accumulation::Deterministic),
+        ..default_settings(&study).unwrap()
+    };
+    for projector in [ProjectorChoice::Auto, ProjectorChoice::PerLor] {
+        let one = reconstruct(&study, settings(1, projector));
+        assert!(one.sum() > 0.0);
+        for num_threads in [2, 3] {
+            assert_eq!(one, reconstruct(&study, settings(num_threads, projector)), "{num_threads} threads");
+        }
+    }
+}
+
+#[test]
+fn a_run_tells_what_it_became() {
+    let study = cylinder_study();
+    let mut watcher = Watcher::new(Box::new(prepare));
+    let settings = RunSettings { algorithm: AlgorithmKind::Mlem, num_threads: Some(1), ..default_settings(&study).unwrap() };
+    let start = Command::Start { study: Arc::clone(&study), settings: Box::new(settings), rois: RoiSet::default(), paused: true };
+    watcher.session.send(start);
+    let event = watcher.wait_for(0, |e| matches!(e.kind, EventKind::Started(_)));
+    let EventKind::Started(info) = event.kind else { unreachable!() };
+    assert!(info.device.starts_with("CPU, 1 thread"), "{}", info.device);
+    assert_eq!((info.num_subsets, info.settings.num_subsets), (1, 1), "MLEM has one subset");
+    assert_eq!(info.accumulation, Accumulation::Deterministic);
+    let image_bytes = 4 * info.settings.grid.num_voxels() as u64;
+    assert!(info.estimate.memory_bytes > 3 * image_bytes);
+    assert!(info.estimate.secs_per_iteration.is_some_and(|secs| secs > 0.0 && secs < 60.0), "{:?}", info.estimate);
+}
+
+#[test]
+fn settings_that_cannot_be_are_refused_with_a_sentence() {
+    let study = cylinder_study();
+    let base = default_settings(&study).unwrap();
+    let grid = |size, voxel_mm| Grid::centred(size, voxel_mm).unwrap();
+    let cases = [
+        (RunSettings { num_subsets: 49, ..base.clone() }, "between 1 and 48 subsets"),
+        (RunSettings { num_subsets: 0, ..base.clone() }, "between 1 and 48 subsets"),
+        (RunSettings { num_iterations: 0, ..base.clone() }, "at least 1"),
+        (RunSettings { device: DeviceChoice::Cuda(0), ..base.clone() }, "--device cpu"),
+        (RunSettings { grid: grid([5000, 1, 1], [1.0; 3]), ..base.clone() }, "at most 4096"),
+        (RunSettings { grid: grid([4096, 4096, 128], [0.1; 3]), ..base.clone() }, "GiB"),
+        (RunSettings { fov_radius_mm: 0.0, ..base.clone() }, "holds no voxel"),
+        (RunSettings { fov_radius_mm: f64::NAN, ..base.clone() }, "holds no voxel"),
+        (RunSettings { init: Some(Arc::new(Volume::filled(grid([3, 3, 3], [1.0; 3]), 1.0))), ..base.clone() }, "the same grid"),
+        (RunSettings { init: Some(Arc::new(Volume::filled(base.grid.clone(), -1.0))), ..base.clone() }, "zero or positive"),
+    ];
+    for (settings, words) in cases {
+        let sentence = refusal(&study, settings);
+        assert!(sentence.contains(words), "'{words}' is not in: {sentence}");
+    }
+    let mut counts = Arc::unwrap_or_clone(study.measured.counts.clone());
+    counts[12345] = -1.0;
+    let negative = Study::new("negative", Michelogram::new(Arc::clone(study.geometry()), counts).unwrap());
+    assert!(refusal(&Arc::new(negative), base).contains("holds -1"));
+}
+
+#[test]
+fn a_start_image_is_gone_on_from() {
+    let study = cylinder_study();
+    let base = RunSettings { algorithm: AlgorithmKind::Mlem, ..default_settings(&study).unwrap() };
+    let two = reconstruct(&study, RunSettings { num_iterations: 2, ..base.clone() });
+    let one = reconstruct(&study, RunSettings { num_iterations: 1, ..base.clone() });
+    let again = reconstruct(&study, RunSettings { num_iterations: 1, init: Some(Arc::new(one)), ..base });
+    assert_eq!(two, again);
+}

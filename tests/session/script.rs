@@ -1,0 +1,266 @@
+//! An algorithm that follows a script, and a watcher that behaves as a window does.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use tomoscope::data::{Michelogram, Roi, RoiMask, RoiRole, RoiShape, RoiSums, Study, Volume};
+use tomoscope::geometry::Grid;
+use tomoscope::operator::{Accumulation, OperatorError};
+use tomoscope::recon::{Algorithm, Estimate, ReconError, StageTimes, StepReport};
+use tomoscope::session::{
+    Command, EndReason, Event, EventKind, Frame, IterateReport, Prepared, RoiSet, RunId, RunSettings, Session, SessionOptions,
+    Setup, StartInfo, default_settings,
+};
+use tomoscope::task::Task;
+
+/// Longer than anything here takes; a test that waits so long has failed.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What a step does besides counting: it gets the number of the step and the stop flag.
+type Deed = Arc<dyn Fn(usize, &Task) -> Result<(), ReconError> + Send + Sync>;
+
+/// An algorithm whose image is, in every voxel, 1000 × run + step.
+pub struct Script {
+    pub run: usize,
+    pub num_subsets: usize,
+    pub deed: Deed,
+    pub num_impossible_bins: usize,
+    /// Everything that is asked of the algorithm, in order.
+    pub log: Option<Sender<&'static str>>,
+    pub steps: usize,
+    pub accumulation: Accumulation,
+}
+
+impl Script {
+    pub fn new(num_subsets: usize) -> Self {
+        Self {
+            run: 0,
+            num_subsets,
+            deed: Arc::new(|_, _| Ok(())),
+            num_impossible_bins: 0,
+            log: None,
+            steps: 0,
+            accumulation: Accumulation::Deterministic,
+        }
+    }
+
+    pub fn with_deed(num_subsets: usize, deed: impl Fn(usize, &Task) -> Result<(), ReconError> + Send + Sync + 'static) -> Self {
+        Self { deed: Arc::new(deed), ..Self::new(num_subsets) }
+    }
+
+    fn note(&self, what: &'static str) {
+        if let Some(log) = &self.log {
+            log.send(what).unwrap();
+        }
+    }
+
+    fn value(&self) -> f32 {
+        value_of(self.run, self.steps)
+    }
+}
+
+/// The image of a scripted run after a step.
+pub fn value_of(run: usize, step: usize) -> f32 {
+    (1000 * run + step) as f32
+}
+
+impl Algorithm for Script {
+    fn step(&mut self, task: &Task) -> Result<StepReport, ReconError> {
+        (self.deed)(self.steps + 1, task)?;
+        self.steps += 1;
+        self.note("step");
+        Ok(StepReport {
+            iteration: self.steps / self.num_subsets,
+            subiteration: self.steps,
+            subset: (self.steps - 1) % self.num_subsets,
+            completes_iteration: self.steps.is_multiple_of(self.num_subsets),
+            log_likelihood: Some(-1.0 / self.steps as f64),
+            num_impossible_bins: self.num_impossible_bins,
+            accumulation: self.accumulation,
+            stages: StageTimes::default(),
+        })
+    }
+
+    fn num_subsets(&self) -> usize {
+        self.num_subsets
+    }
+
+    fn volume_into(&mut self, volume: &mut Volume) -> Result<(), ReconError> {
+        self.note("publish");
+        volume.as_mut_slice().fill(self.value());
+        Ok(())
+    }
+
+    fn roi_sums(&mut self, masks: &[RoiMask]) -> Result<Vec<RoiSums>, ReconError> {
+        self.note("measure");
+        Ok(masks.iter().map(|mask| mask.sums_with(|_| Some(self.value()))).collect())
+    }
+
+    fn set_accumulation(&mut self, accumulation: Accumulation) {
+        self.accumulation = accumulation;
+    }
+
+    fn accumulations(&self) -> &'static [Accumulation] {
+        &[Accumulation::Deterministic, Accumulation::Atomic]
+    }
+
+    fn estimate(&self) -> Estimate {
+        Estimate::default()
+    }
+}
+
+/// A set-up that gives each run the algorithm that `make` writes for it (runs count from 1).
+pub fn scripted(mut make: impl FnMut(usize) -> Script + Send + 'static) -> Setup {
+    let mut run = 0;
+    Box::new(move |_, settings, _| {
+        run += 1;
+        let mut algorithm = make(run);
+        algorithm.run = run;
+        let info = StartInfo {
+            device: "script".into(),
+            projector: "script".into(),
+            num_subsets: algorithm.num_subsets,
+            accumulation: Accumulation::Deterministic,
+            accumulations: algorithm.accumulations(),
+            estimate: Estimate::default(),
+            settings: Box::new(settings.clone()),
+        };
+        Ok(Prepared { algorithm: Box::new(algorithm), info, notices: Vec::new() })
+    })
+}
+
+/// The error of a step that a stop flag interrupted.
+pub fn stopped(task: &Task) -> Result<(), ReconError> {
+    task.check().map_err(|error| ReconError::Operator(OperatorError::from(error)))
+}
+
+/// Waits inside a step until the stop flag is raised.
+pub fn wait_for_stop(task: &Task) -> Result<(), ReconError> {
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
+        stopped(task)?;
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    panic!("nobody raised the stop flag");
+}
+
+/// A study that scripted runs are started with; its data is never looked at.
+pub fn any_study() -> Arc<Study> {
+    let geometry = Arc::new(tomoscope::scanner::find("small").unwrap().geometry.clone());
+    let counts = vec![1.0; geometry.num_bins()];
+    Arc::new(Study::new("any", Michelogram::new(geometry, counts).unwrap()))
+}
+
+/// Settings with a small image.
+pub fn small_settings(study: &Study, num_iterations: usize) -> RunSettings {
+    let grid = Grid::centred([4, 4, 3], [2.0; 3]).unwrap();
+    RunSettings { num_iterations, fov_radius_mm: 4.0, grid, ..default_settings(study).unwrap() }
+}
+
+/// A ball of 3 mm about the middle.
+pub fn ball(branch: u64) -> RoiSet {
+    let shape = RoiShape::Sphere { radius_mm: 3.0 };
+    RoiSet {
+        branch,
+        rois: vec![Roi { name: "ball".into(), shape, centre_mm: [0.0; 3], role: RoiRole::Background, activity_ratio: None }],
+    }
+}
+
+/// A watcher: on every call of wake it drains the events and then takes the volume, as a window does.
+pub struct Watcher {
+    pub session: Session,
+    woken: Receiver<()>,
+    study: Arc<Study>,
+    /// Every event so far.
+    pub events: Vec<Event>,
+    /// The last frame taken.
+    pub shown: Option<Frame>,
+    /// Subiterations of all frames taken, by run.
+    pub taken: HashMap<RunId, Vec<usize>>,
+    /// Wakes seen, written by the solver's thread.
+    pub wakes: Arc<Mutex<usize>>,
+}
+
+impl Watcher {
+    pub fn new(setup: Setup) -> Self {
+        Self::with_options(SessionOptions::default(), setup, |_| {})
+    }
+
+    pub fn with_options(options: SessionOptions, setup: Setup, on_wake: impl Fn(usize) + Send + 'static) -> Self {
+        let (wake, woken) = unbounded();
+        let wakes = Arc::new(Mutex::new(0));
+        let counter = Arc::clone(&wakes);
+        let session = Session::with_setup(options, setup, move || {
+            let count = {
+                let mut count = counter.lock().unwrap();
+                *count += 1;
+                *count
+            };
+            on_wake(count);
+            let _ = wake.send(());
+        });
+        Self { session, woken, study: any_study(), events: Vec::new(), shown: None, taken: HashMap::new(), wakes }
+    }
+
+    /// Starts a run of so many iterations.
+    pub fn start(&self, num_iterations: usize, rois: RoiSet, paused: bool) -> RunId {
+        let settings = Box::new(small_settings(&self.study, num_iterations));
+        self.session.send(Command::Start { study: Arc::clone(&self.study), settings, rois, paused })
+    }
+
+    /// Drains the events, then takes the volume.
+    pub fn look(&mut self) {
+        self.events.extend(self.session.events().try_iter());
+        if let Some(frame) = self.session.take_frame() {
+            self.taken.entry(frame.run).or_default().push(frame.subiteration);
+            if let Some(old) = self.shown.replace(frame) {
+                self.session.return_frame(old);
+            }
+        }
+    }
+
+    /// Looks on every wake until an event from number `from` on is what `wanted` says.
+    pub fn wait_for(&mut self, from: usize, wanted: impl Fn(&Event) -> bool) -> Event {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            self.look();
+            if let Some(event) = self.events.iter().skip(from).find(|event| wanted(event)) {
+                return event.clone();
+            }
+            assert!(self.woken.recv_deadline(deadline).is_ok(), "waited in vain; events: {:#?}", self.events);
+        }
+    }
+
+    /// Waits for the end of a run.
+    pub fn wait_for_end(&mut self, run: RunId) -> EndReason {
+        let over = |event: &Event| event.run == run && matches!(event.kind, EventKind::Ended(_) | EventKind::Failed(_));
+        match self.wait_for(0, over).kind {
+            EventKind::Ended(reason) => reason,
+            kind => panic!("run {run} did not end but: {kind:?}"),
+        }
+    }
+
+    /// Waits for the sentence with which a run fails.
+    pub fn wait_for_failure(&mut self, run: RunId) -> String {
+        let over = |event: &Event| event.run == run && matches!(event.kind, EventKind::Ended(_) | EventKind::Failed(_));
+        match self.wait_for(0, over).kind {
+            EventKind::Failed(text) => text,
+            kind => panic!("run {run} did not fail but: {kind:?}"),
+        }
+    }
+
+    /// The iterates of a run so far.
+    pub fn iterates(&self, run: RunId) -> Vec<IterateReport> {
+        let of_run = self.events.iter().filter(|event| event.run == run);
+        of_run
+            .filter_map(|event| if let EventKind::Iterate(report) = &event.kind { Some((**report).clone()) } else { None })
+            .collect()
+    }
+
+    /// The first voxel of the volume shown.
+    pub fn shown_value(&self) -> f32 {
+        self.shown.as_ref().unwrap().volume.as_slice()[0]
+    }
+}
