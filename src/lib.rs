@@ -29,6 +29,7 @@ pub mod operator;
 pub mod phantom;
 pub mod random;
 pub mod recon;
+pub mod render;
 pub mod scanner;
 pub mod session;
 pub mod task;

@@ -1,8 +1,10 @@
 //! Reconstruction algorithms. An algorithm steps; it owns no loop, thread, channel, file or print.
 
 mod mlem_osem;
+mod post_filter;
 
 pub use mlem_osem::{EmSettings, MlemOsem, SubsetOrder, check_poisson_data};
+pub use post_filter::gaussian_filter;
 
 use std::time::Duration;
 
