@@ -5,6 +5,8 @@
 mod devices;
 mod info;
 mod options;
+mod progress;
+mod simulate;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -36,6 +38,8 @@ enum CliCommand {
         /// Projection data (.hs), image (.hv, .nii, .nii.gz), ROIs (.toml) or measured numbers (.csv).
         file: PathBuf,
     },
+    /// Simulates a scan of an analytic phantom.
+    Simulate(simulate::SimulateOptions),
 }
 
 /// Runs the program with the process's arguments.
@@ -57,6 +61,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let result: CliResult = match cli.command {
         Some(CliCommand::Devices) => devices::run(),
         Some(CliCommand::Info { file }) => info::run(&file),
+        Some(CliCommand::Simulate(options)) => simulate::run(&options),
         None => Err(format!("the window is not there yet (study: {:?})", cli.study).into()),
     };
     match result {

@@ -52,24 +52,32 @@ fn names() -> String {
     CATALOGUE.map(|info| info.name).join(", ")
 }
 
+/// The entry of this name in the catalogue.
+///
+/// # Errors
+/// No phantom has this name; the sentence lists those that there are.
+pub fn find(name: &str) -> Result<PhantomInfo, PhantomError> {
+    let unknown = || PhantomError::Unknown { name: name.to_owned() };
+    CATALOGUE.iter().find(|info| info.name.eq_ignore_ascii_case(name)).copied().ok_or_else(unknown)
+}
+
 /// The phantom of this name, made smaller where its usual size does not fit the scanner's field of view (a notice says
 /// so).
 ///
 /// # Errors
 /// No phantom has this name.
 pub fn by_name(name: &str, geometry: &ScanGeometry) -> Result<Phantom, PhantomError> {
-    let unknown = || PhantomError::Unknown { name: name.to_owned() };
-    let info = CATALOGUE.iter().find(|info| info.name.eq_ignore_ascii_case(name)).ok_or_else(unknown)?;
+    let info = find(name)?;
     let draft = match info.name {
         "nema-iq-2001" => nema::image_quality(info.name, info.title, 25.0),
         "nema-iq-2018" => nema::image_quality(info.name, info.title, f64::INFINITY),
-        "cylinder" => cylinder(*info),
-        "derenzo" => derenzo(*info),
-        "points" => points(*info, geometry),
-        "rods" => rods(*info, geometry),
-        "brain-like" => brain_like(*info),
-        "ellipsoid" => ellipsoid(*info),
-        _ => return Err(unknown()),
+        "cylinder" => cylinder(info),
+        "derenzo" => derenzo(info),
+        "points" => points(info, geometry),
+        "rods" => rods(info, geometry),
+        "brain-like" => brain_like(info),
+        "ellipsoid" => ellipsoid(info),
+        _ => return Err(PhantomError::Unknown { name: name.to_owned() }),
     };
     Ok(draft.fitted(geometry))
 }

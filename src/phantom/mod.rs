@@ -18,7 +18,7 @@ mod simulate;
 mod solid;
 mod trace;
 
-pub use catalogue::{PhantomError, PhantomInfo, by_name, catalogue};
+pub use catalogue::{PhantomError, PhantomInfo, by_name, catalogue, find};
 pub use nema::{eight_background_rois, sixty_background_rois};
 pub use object::{LineIntegrals, Material, Part, Phantom};
 pub use poisson::poisson;

@@ -1,5 +1,6 @@
 //! A simulated scan of a phantom.
 
+use std::str::FromStr;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -22,6 +23,18 @@ pub enum Noise {
     /// A Poisson-distributed number of that mean.
     #[default]
     Poisson,
+}
+
+impl FromStr for Noise {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "none" => Ok(Noise::None),
+            "poisson" => Ok(Noise::Poisson),
+            _ => Err(format!("'{text}' is not a noise; use none or poisson")),
+        }
+    }
 }
 
 /// How a phantom is scanned.

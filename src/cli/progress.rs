@@ -1,0 +1,35 @@
+//! A bar on the terminal while long work runs.
+
+use std::thread;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::task::Task;
+
+/// How often the bar looks at the work.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// Runs `work` on a thread of its own and shows how far its task is, under a title. Where standard error is not a
+/// terminal nothing is shown.
+///
+/// # Errors
+/// The work ended by a panic.
+pub fn with_bar<T: Send>(title: &str, work: impl FnOnce(&Task) -> T + Send) -> Result<T, String> {
+    let task = Task::new();
+    let style = ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} %  {eta} left");
+    let bar = ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.set_message(title.to_owned());
+    let result = thread::scope(|scope| {
+        let worker = scope.spawn(|| work(&task));
+        while !worker.is_finished() {
+            let (done, total) = task.progress();
+            bar.set_length(total);
+            bar.set_position(done);
+            thread::sleep(INTERVAL);
+        }
+        worker.join()
+    });
+    bar.finish_and_clear();
+    result.map_err(|_| format!("{title}: the work broke off by a fault of the program"))
+}

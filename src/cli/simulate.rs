@@ -1,0 +1,162 @@
+//! `tomoscope simulate PHANTOM --scanner NAME -o OUT.hs`: a scan of an analytic phantom, as files.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::CliResult;
+use super::options::triple;
+use super::progress::with_bar;
+use crate::geometry::{Grid, GridError};
+use crate::io::{FileKind, rois, write_projections, write_volume};
+use crate::phantom::{self, Noise, PhantomInfo, SimulationOptions};
+use crate::scanner::{self, ScanGeometry, Scanner};
+
+/// Options of `tomoscope simulate`.
+#[derive(Args, Clone, Debug)]
+pub struct SimulateOptions {
+    /// Phantom: nema-iq-2001, nema-iq-2018, cylinder, derenzo, points, rods, brain-like or ellipsoid.
+    #[arg(value_parser = phantom_info)]
+    phantom: PhantomInfo,
+
+    /// Scanner of the catalogue (discovery-ste, small, ...).
+    #[arg(long, value_name = "NAME", value_parser = known_scanner)]
+    scanner: &'static Scanner,
+
+    /// Header of the projection data to write (.hs); corrections go beside it as OUT_mult.hs and OUT_add.hs.
+    #[arg(short, long, value_name = "OUT.hs", value_parser = projections_file)]
+    output: PathBuf,
+
+    /// Noise of the counts: none or poisson.
+    #[arg(long, default_value = "poisson")]
+    noise: Noise,
+
+    /// Expected true counts over all bins.
+    #[arg(long, default_value = "1e8", value_name = "N")]
+    counts: f64,
+
+    /// Seed of the noise.
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+
+    /// Let the phantom attenuate, and write the factors as OUT_mult.hs.
+    #[arg(long)]
+    attenuation: bool,
+
+    /// Share of a smooth background (scatter and randoms) in all expected counts, 0 to 1; above 0 its expected counts
+    /// are written as OUT_add.hs.
+    #[arg(long, default_value_t = 0.0, value_name = "FRACTION")]
+    background: f64,
+
+    /// Write the true image too (.hv, .nii, .nii.gz).
+    #[arg(long, value_name = "FILE", value_parser = image_file)]
+    truth: Option<PathBuf>,
+
+    /// Voxels of the true image along x, y, z. Default: as many as the scanner's default image has.
+    #[arg(long, value_name = "NX,NY,NZ", value_parser = triple::<usize, 3>)]
+    image: Option<[usize; 3]>,
+
+    /// Voxel size of the true image, mm. Default: bin size and half the ring spacing.
+    #[arg(long, value_name = "X,Y,Z", value_parser = triple::<f64, 3>)]
+    voxel_mm: Option<[f64; 3]>,
+
+    /// Write the phantom's regions of interest too (.toml).
+    #[arg(long, value_name = "FILE", value_parser = rois_file)]
+    rois: Option<PathBuf>,
+}
+
+/// Simulates and writes.
+pub fn run(options: &SimulateOptions) -> CliResult {
+    let geometry = Arc::new(options.scanner.geometry.clone());
+    let phantom = phantom::by_name(options.phantom.name, &geometry)?;
+    let simulation = SimulationOptions {
+        counts: options.counts,
+        noise: options.noise,
+        seed: options.seed,
+        attenuation: options.attenuation,
+        background_fraction: options.background,
+        truth_grid: Some(options.truth_grid(&geometry)?),
+    };
+    let study = with_bar("simulating", |task| phantom::simulate(&phantom, geometry, &simulation, task))??;
+    for notice in &study.notices {
+        eprintln!("note: {}", notice.text);
+    }
+    println!("{} on {}", study.title, options.scanner.title);
+    let report = |path: &Path, what: &str| println!("  {:<28} {what}", path.display().to_string());
+    write_projections(&options.output, &study.measured)?;
+    report(&options.output, &format!("{:.0} counts in {} bins", study.measured.total(), study.geometry().num_bins()));
+    let corrections = [("mult", "attenuation factors", &study.multiplicative), ("add", "expected background", &study.additive)];
+    for (suffix, what, data) in corrections {
+        if let Some(data) = data {
+            let path = beside(&options.output, suffix);
+            write_projections(&path, data)?;
+            report(&path, what);
+        }
+    }
+    if let (Some(path), Some(truth)) = (&options.truth, &study.truth) {
+        write_volume(path, truth)?;
+        report(path, &format!("true image, {}", truth.unit.label()));
+    }
+    if let Some(path) = &options.rois {
+        rois::write_rois(path, &study.rois)?;
+        report(path, &format!("{} regions of interest", study.rois.len()));
+    }
+    Ok(())
+}
+
+impl SimulateOptions {
+    /// The grid asked for; the scanner's default in what was not.
+    fn truth_grid(&self, geometry: &ScanGeometry) -> Result<Grid, GridError> {
+        let default = geometry.default_grid()?;
+        Grid::centred(self.image.unwrap_or(default.size), self.voxel_mm.unwrap_or(default.voxel_mm))
+    }
+}
+
+/// OUT.hs → OUT_suffix.hs.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!("{stem}_{suffix}.hs"))
+}
+
+fn phantom_info(name: &str) -> Result<PhantomInfo, String> {
+    phantom::find(name).map_err(|error| error.to_string())
+}
+
+fn known_scanner(name: &str) -> Result<&'static Scanner, String> {
+    scanner::find(name).ok_or_else(|| {
+        let names: Vec<&str> = scanner::catalogue().iter().map(|scanner| scanner.name.as_str()).collect();
+        format!("there is no scanner '{name}'; known are {}", names.join(", "))
+    })
+}
+
+/// A path that ends as `kinds` do. Checked before the work, not after it.
+fn file_of(text: &str, kinds: &[FileKind], endings: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match FileKind::of(&path) {
+        Some(kind) if kinds.contains(&kind) => Ok(path),
+        _ => Err(format!("the name must end in {endings}")),
+    }
+}
+
+fn projections_file(text: &str) -> Result<PathBuf, String> {
+    file_of(text, &[FileKind::InterfileProjections], ".hs")
+}
+
+fn image_file(text: &str) -> Result<PathBuf, String> {
+    file_of(text, &[FileKind::InterfileImage, FileKind::NiftiImage], ".hv, .nii or .nii.gz")
+}
+
+fn rois_file(text: &str) -> Result<PathBuf, String> {
+    file_of(text, &[FileKind::Rois], ".toml")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn corrections_are_named_after_the_data() {
+        assert_eq!(beside(Path::new("a.b/scan.1.hs"), "mult"), PathBuf::from("a.b/scan.1_mult.hs"));
+    }
+}

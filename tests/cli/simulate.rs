@@ -1,0 +1,70 @@
+//! `tomoscope simulate`.
+
+use tomoscope::data::RoiRole;
+use tomoscope::io::{read_projections, read_volume, rois};
+
+use super::{stderr, tomoscope};
+
+#[test]
+fn writes_data_corrections_truth_and_regions() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = "simulate nema-iq-2001 --scanner small --counts 2e5 --seed 3 --attenuation --background 0.2 \
+                     -o scan.hs --truth truth.nii.gz --image 40,42,15 --voxel-mm 3,3,2.5 --rois rois.toml";
+    let output = tomoscope(directory.path(), arguments);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("of its usual size"), "{}", stderr(&output));
+    let read = |name: &str| read_projections(&directory.path().join(name)).unwrap().0;
+    let (scan, factors, additive) = (read("scan.hs"), read("scan_mult.hs"), read("scan_add.hs"));
+    let expected = 2e5 / 0.8;
+    assert!((scan.total() - expected).abs() < 5.0 * f64::sqrt(expected), "{}", scan.total());
+    assert!((additive.total() / (expected - 2e5) - 1.0).abs() < 1e-4, "{}", additive.total());
+    assert!(factors.counts.iter().all(|factor| (0.0..=1.0).contains(factor)));
+    assert!(factors.counts.iter().any(|&factor| factor < 0.8));
+    let truth = read_volume(&directory.path().join("truth.nii.gz")).unwrap().0;
+    assert_eq!(truth.grid.size, [40, 42, 15]);
+    let rois = rois::read_rois(&directory.path().join("rois.toml")).unwrap();
+    assert_eq!(rois.iter().filter(|roi| roi.role == RoiRole::Hot).count(), 4);
+    assert_eq!(rois.iter().filter(|roi| roi.role == RoiRole::Cold).count(), 2);
+    assert_eq!(rois.iter().filter(|roi| roi.role == RoiRole::Background).count(), 12);
+    // The hot spheres of the truth are four times as hot as its background, whatever the scale.
+    let mean = |index: usize| {
+        let sums = rois[index].mask(&truth.grid).sums(truth.as_slice());
+        sums.sum / sums.weight
+    };
+    let background = rois.iter().position(|roi| roi.role == RoiRole::Background).unwrap();
+    let largest_hot = rois.iter().position(|roi| roi.name == "sphere 22 mm").unwrap();
+    assert!((mean(largest_hot) / mean(background) / 4.0 - 1.0).abs() < 0.25);
+}
+
+#[test]
+fn writes_no_corrections_that_it_did_not_make() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = tomoscope(directory.path(), "simulate cylinder --scanner small --counts 1e5 --noise none -o scan.hs");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let mut names: Vec<String> =
+        directory.path().read_dir().unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    assert_eq!(names, ["scan.hs", "scan.s"]);
+}
+
+#[test]
+fn answers_wrong_arguments_with_a_sentence() {
+    let directory = tempfile::tempdir().unwrap();
+    for (arguments, code, words) in [
+        ("simulate banana --scanner small -o scan.hs", 2, "nema-iq-2018"),
+        ("simulate cylinder --scanner banana -o scan.hs", 2, "discovery-ste"),
+        ("simulate cylinder --scanner small -o scan.txt", 2, ".hs"),
+        ("simulate cylinder --scanner small -o scan.hs --noise pink", 2, "poisson"),
+        ("simulate cylinder --scanner small -o scan.hs --truth truth.png", 2, ".nii"),
+        ("simulate cylinder --scanner small -o scan.hs --counts 0", 1, "positive"),
+        ("simulate cylinder --scanner small -o scan.hs --counts nan", 1, "positive"),
+        ("simulate cylinder --scanner small -o scan.hs --background 1", 1, "less than 1"),
+        ("simulate cylinder --scanner small -o scan.hs --image 0,3,3", 1, "at least 1"),
+        ("simulate cylinder --scanner small -o missing/scan.hs", 1, "missing"),
+    ] {
+        let output = tomoscope(directory.path(), arguments);
+        assert_eq!(output.status.code(), Some(code), "{arguments}: {}", stderr(&output));
+        assert!(stderr(&output).contains(words), "{arguments}: {}", stderr(&output));
+    }
+    assert_eq!(directory.path().read_dir().unwrap().count(), 0, "something was written all the same");
+}
