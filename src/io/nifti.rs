@@ -179,6 +179,8 @@ fn read_stream(
         reader.read_exact(bytes).map_err(IoError::read(path))?;
         format.decode(bytes, block);
     }
+    // Only at its end does a compressed stream tell whether it was whole.
+    reader.read(&mut [0]).map_err(IoError::read(path))?;
     Ok(values)
 }
 

@@ -71,14 +71,20 @@ pub fn write_rois(path: &Path, rois: &[Roi]) -> Result<(), IoError> {
     pending.commit()
 }
 
+/// Line and reason, without the line itself, which may be of any length.
+fn sentence(text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+    format!("line {}: {}", before.matches('\n').count() + 1, error.message())
+}
+
 fn parse(text: &str) -> Result<Vec<Roi>, String> {
-    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
+    let table: toml::Table = text.parse().map_err(|error| sentence(text, &error))?;
     match table.get("version").and_then(toml::Value::as_integer) {
         Some(version) if version == i64::from(VERSION) => {}
         Some(version) => return Err(format!("it has version {version}; this program reads version {VERSION}")),
         None => return Err(format!("the key 'version' is missing; this program reads version {VERSION}")),
     }
-    let file: RoiFile = toml::from_str(text).map_err(|error| error.to_string())?;
+    let file: RoiFile = toml::from_str(text).map_err(|error| sentence(text, &error))?;
     let numbered = file.roi.into_iter().enumerate();
     numbered.map(|(i, entry)| roi(&entry).map_err(|reason| format!("ROI {} ('{}'): {reason}", i + 1, entry.name))).collect()
 }

@@ -1,5 +1,6 @@
 //! The text of a header as keys and values.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -266,11 +267,15 @@ impl DataSource {
         what: &str,
         notices: &mut Vec<Notice>,
     ) -> Result<(), IoError> {
+        let missing = |source| IoError::DataFileMissing {
+            header: header.path.clone(),
+            named: header.text("name of data file").unwrap_or_default().to_owned(),
+            data: self.path.clone(),
+            source,
+        };
         let found = regular_file_len(&self.path).map_err(|error| match error {
-            IoError::Open { path: data, source } => {
-                let named = header.text("name of data file").unwrap_or_default().to_owned();
-                IoError::DataFileMissing { header: header.path.clone(), named, data, source }
-            }
+            IoError::Open { source, .. } => missing(source),
+            IoError::NotAFile { .. } => missing(io::Error::other("it is not a regular file")),
             other => other,
         })?;
         let bytes = (num_values as u64).checked_mul(self.format.number_type.num_bytes() as u64);

@@ -1,0 +1,183 @@
+//! Headers and files that are broken, cut off, random or malicious: a sentence, never a panic, never memory or time that
+//! the file's size does not justify.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+use tomoscope::io::measurements::read_measurements;
+use tomoscope::io::rois::read_rois;
+use tomoscope::io::{FileKind, read_projections, read_volume};
+
+use super::{assert_says, folder};
+
+/// Far above what refusing takes, far below what allocating for 10¹² bins would.
+const PROMPT: Duration = Duration::from_secs(2);
+
+const PROJECTIONS: &str = include_str!("corpus/good.hs");
+const IMAGE: &str = include_str!("corpus/good.hv");
+
+/// Reads a file of any kind; the error's sentence, if it is one.
+fn read(path: &Path) -> Result<(), String> {
+    let start = Instant::now();
+    let result = match FileKind::of(path) {
+        Some(FileKind::InterfileProjections) => read_projections(path).map(drop).map_err(|e| e.to_string()),
+        Some(FileKind::InterfileImage | FileKind::NiftiImage) => read_volume(path).map(drop).map_err(|e| e.to_string()),
+        Some(FileKind::Rois) => read_rois(path).map(drop).map_err(|e| e.to_string()),
+        Some(FileKind::Measurements) => read_measurements(path).map(drop).map_err(|e| e.to_string()),
+        None => Err("no such kind".into()),
+    };
+    assert!(start.elapsed() < PROMPT, "{} took {:?}", path.display(), start.elapsed());
+    result
+}
+
+/// A header beside a data file of this many zero bytes.
+fn put(folder: &Path, name: &str, header: impl AsRef<[u8]>, data_bytes: usize) -> PathBuf {
+    fs::write(folder.join("data.bin"), vec![0; data_bytes]).unwrap();
+    let path = folder.join(name);
+    fs::write(&path, header).unwrap();
+    path
+}
+
+#[test]
+fn every_file_of_the_corpus_is_refused_with_its_name_but_the_good_ones() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/io/corpus");
+    let folder = folder();
+    let mut refused = 0;
+    for entry in fs::read_dir(&corpus).unwrap() {
+        let source = entry.unwrap().path();
+        let name = source.file_name().unwrap().to_str().unwrap().to_owned();
+        let path = put(folder.path(), &name, fs::read(&source).unwrap(), 4096);
+        match read(&path) {
+            Ok(()) => assert!(name.starts_with("good"), "{name} was read"),
+            Err(sentence) => {
+                assert!(!name.starts_with("good"), "{sentence}");
+                assert!(sentence.contains(&name) || sentence.contains("data.bin"), "{sentence}");
+                assert!(sentence.len() < 600, "{sentence}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused >= 10, "{refused}");
+}
+
+#[test]
+fn sizes_are_checked_before_anything_is_allocated() {
+    let folder = folder();
+    let larger = |from: &str, to: &str| {
+        assert!(PROJECTIONS.contains(from), "{from}");
+        PROJECTIONS.replace(from, to)
+    };
+    // 10⁵ views × 10⁵ detectors × 124 planes are 10¹² bins; 10⁹ bins have room in memory, but not in 100 bytes.
+    let many =
+        larger("matrix size [3] := 4", "matrix size [3] := 200000").replace("matrix size [1] := 5", "matrix size [1] := 800001");
+    let many = many
+        .replace("detectors per ring := 24", "detectors per ring := 2000000")
+        .replace("size (cm) := 0.5", "size (cm) := 0.000001");
+    let error = read_projections(&put(folder.path(), "a.hs", many, 100)).unwrap_err();
+    assert_says(&error, &["200000 views", "800001 tangential positions", "more bins than can be held"]);
+    let large = larger("matrix size [3] := 4", "matrix size [3] := 20000000")
+        .replace("detectors per ring := 24", "detectors per ring := 40000000");
+    let error = read_projections(&put(folder.path(), "b.hs", large, 100)).unwrap_err();
+    assert_says(&error, &["data.bin", "2800000000", "too short", "100"]);
+    let offset = larger("number of rings", "data offset in bytes [1] := 18446744073709551615\nnumber of rings");
+    assert_says(&read_projections(&put(folder.path(), "c.hs", offset, 560)).unwrap_err(), &["too short"]);
+    let image = IMAGE.replace("matrix size [1] := 4", "matrix size [1] := 100000000");
+    assert_says(&read_volume(&put(folder.path(), "d.hv", image, 100)).unwrap_err(), &["data.bin", "too short", "2400000000"]);
+    let image = IMAGE
+        .replace("matrix size [1] := 4", "matrix size [1] := 2000000000")
+        .replace("matrix size [2] := 3", "matrix size [2] := 2000000000");
+    assert_says(&read_volume(&put(folder.path(), "e.hv", image, 100)).unwrap_err(), &["e.hv", "at most 2³¹"]);
+}
+
+#[test]
+fn a_header_that_is_the_data_file_is_refused_unread() {
+    let folder = folder();
+    let path = put(folder.path(), "a.hs", vec![b'x'; (1 << 20) + 1], 0);
+    assert_says(&read_projections(&path).unwrap_err(), &["a.hs", "header"]);
+    let path = put(folder.path(), "b.hs", PROJECTIONS.replace("data.bin", "."), 0);
+    assert_says(&read_projections(&path).unwrap_err(), &["not a regular file"]);
+}
+
+/// One of the good files, with some bytes replaced, some lines exchanged, and its end cut off.
+fn damaged(good: &'static str) -> impl Strategy<Value = Vec<u8>> {
+    let bytes = proptest::collection::vec((0..good.len(), any::<u8>()), 0..4);
+    let lines = proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..3);
+    (bytes, lines, 0..good.len() * 2).prop_map(move |(bytes, exchanged, keep)| {
+        let mut lines: Vec<&str> = good.lines().collect();
+        let num_lines = lines.len();
+        for (a, b) in exchanged {
+            lines.swap(a.index(num_lines), b.index(num_lines));
+        }
+        let mut text = lines.join("\n").into_bytes();
+        for (at, byte) in bytes {
+            let at = at % text.len();
+            text[at] = byte;
+        }
+        text.truncate(keep);
+        text
+    })
+}
+
+/// One of the good files, with one value replaced by something wild.
+fn wild(good: &'static str) -> impl Strategy<Value = Vec<u8>> {
+    let numbers = prop_oneof![
+        any::<i64>().prop_map(|n| n.to_string()),
+        any::<f64>().prop_map(|x| x.to_string()),
+        proptest::collection::vec(-5i32..6, 0..6).prop_map(|list| format!("{list:?}").replace('[', "{").replace(']', "}")),
+        Just("2147483647".to_owned()),
+        Just("-2147483648".to_owned()),
+        Just("{-2147483648,0,2147483647}".to_owned()),
+        "[ -~]{0,20}",
+    ];
+    let changes = proptest::collection::vec((any::<prop::sample::Index>(), numbers), 1..4);
+    changes.prop_map(move |changes| {
+        let mut lines: Vec<String> = good.lines().map(str::to_owned).collect();
+        let num_lines = lines.len();
+        for (line, value) in changes {
+            let line = &mut lines[line.index(num_lines)];
+            if let Some((key, _)) = line.clone().split_once(":=") {
+                *line = format!("{key}:= {value}");
+            }
+        }
+        lines.join("\n").into_bytes()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_damaged_header_panics(projections in damaged(PROJECTIONS), image in damaged(IMAGE), size in 0usize..4096) {
+        let folder = folder();
+        let _ = read(&put(folder.path(), "a.hs", projections, size));
+        let _ = read(&put(folder.path(), "a.hv", image, size));
+    }
+
+    #[test]
+    fn no_wild_value_panics(projections in wild(PROJECTIONS), image in wild(IMAGE), size in 0usize..65536) {
+        let folder = folder();
+        let _ = read(&put(folder.path(), "a.hs", projections, size));
+        let _ = read(&put(folder.path(), "a.hv", image, size));
+    }
+
+    #[test]
+    fn no_random_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
+        let folder = folder();
+        for name in ["a.hs", "a.hv", "a.nii", "a.nii.gz", "a.toml", "a.csv"] {
+            let _ = read(&put(folder.path(), name, &bytes, 10));
+        }
+    }
+
+    #[test]
+    fn no_damaged_nifti_panics(changes in proptest::collection::vec((0usize..352, any::<u8>()), 1..8), keep in 0usize..900) {
+        let folder = folder();
+        let mut bytes = include_bytes!("corpus/good.nii").to_vec();
+        for (at, byte) in changes {
+            bytes[at] = byte;
+        }
+        bytes.truncate(keep);
+        let _ = read(&put(folder.path(), "a.nii", &bytes, 0));
+    }
+}

@@ -1,0 +1,112 @@
+//! Interfile images.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tomoscope::data::{Unit, Volume};
+use tomoscope::geometry::Grid;
+use tomoscope::io::{read_volume, write_volume};
+
+use super::{NUMBERS, assert_says, bytes_of, folder, number_lines, warns_of};
+
+const SIZE: [usize; 3] = [4, 3, 2];
+
+fn header(number: &str, big_endian: bool, offsets: &str) -> String {
+    format!(
+        "!INTERFILE :=\nname of data file := image.v\n{}!PET data type := Image\nnumber of dimensions := 3\n\
+         matrix axis label [1] := x\n!matrix size [1] := 4\nscaling factor (mm/pixel) [1] := 2.5\n\
+         matrix axis label [2] := y\n!matrix size [2] := 3\nscaling factor (mm/pixel) [2] := 3\n\
+         matrix axis label [3] := z\n!matrix size [3] := 2\nscaling factor (mm/pixel) [3] := 4\n{offsets}\
+         patient orientation := head_in\npatient rotation := supine\n!END OF INTERFILE :=\n",
+        number_lines(number, big_endian)
+    )
+}
+
+fn put(folder: &Path, header: &str, data: &[u8]) -> PathBuf {
+    fs::write(folder.join("image.v"), data).unwrap();
+    let path = folder.join("image.hv");
+    fs::write(&path, header).unwrap();
+    path
+}
+
+fn numbers() -> impl Iterator<Item = f64> {
+    (0..24).map(f64::from)
+}
+
+#[test]
+fn every_number_type_and_byte_order_reads_the_same() {
+    for number in NUMBERS {
+        for big_endian in [false, true] {
+            let folder = folder();
+            let path = put(folder.path(), &header(number, big_endian, ""), &bytes_of(numbers(), number, big_endian));
+            let (volume, notices) = read_volume(&path).unwrap();
+            assert!(notices.is_empty(), "{notices:?}");
+            assert_eq!((volume.grid.size, volume.unit), (SIZE, Unit::Unknown));
+            assert!(volume.as_slice().iter().zip(numbers()).all(|(&a, b)| f64::from(a) == b));
+            // x is fastest: (x, y, z) = (1, 2, 1) is the 1 + 4 (2 + 3·1) th.
+            assert_eq!(volume.values[[1, 2, 1]], 21.0);
+        }
+    }
+}
+
+#[test]
+fn the_grid_follows_the_offsets_or_has_its_axis_in_voxel_floor_half() {
+    let folder = folder();
+    let data = bytes_of(numbers(), "float 4", false);
+    let (volume, _) = read_volume(&put(folder.path(), &header("float 4", false, ""), &data)).unwrap();
+    assert_eq!(volume.grid, Grid::new(SIZE, [2.5, 3.0, 4.0], [-5.0, -3.0, -2.0]).unwrap());
+    let offsets = "first pixel offset (mm) [1] := -3.75\nfirst pixel offset (mm) [3] := 10\n";
+    let (volume, _) = read_volume(&put(folder.path(), &header("float 4", false, offsets), &data)).unwrap();
+    assert_eq!(volume.grid.origin_mm, [-3.75, -3.0, 8.0]);
+}
+
+#[test]
+fn written_images_read_back_the_same() {
+    let folder = folder();
+    let grids = [
+        Grid::centred([5, 3, 7], [2.734, 2.734, 3.27]).unwrap(),
+        Grid::centred([6, 4, 2], [700.0 / 329.0, 1.7, 3.27]).unwrap(),
+        Grid::new([3, 4, 5], [1.0, 2.0, 3.0], [-17.3, 0.123456789, 4.0e3]).unwrap(),
+    ];
+    for grid in grids {
+        let values: Vec<f32> = (0..grid.num_voxels()).map(|i| (i as f32).sqrt() - 1.5).collect();
+        let volume = Volume::from_vec(grid, values, Unit::CountsPerMm).unwrap();
+        let path = folder.path().join("image.hv");
+        write_volume(&path, &volume).unwrap();
+        let (again, notices) = read_volume(&path).unwrap();
+        assert!(notices.is_empty(), "{notices:?}");
+        assert_eq!((volume.as_slice(), volume.unit), (again.as_slice(), again.unit));
+        assert_eq!((volume.grid.size, volume.grid.voxel_mm), (again.grid.size, again.grid.voxel_mm));
+        for axis in 0..3 {
+            assert!((volume.grid.origin_mm[axis] - again.grid.origin_mm[axis]).abs() < 1e-9);
+        }
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "temporary files are left");
+}
+
+#[test]
+fn what_is_not_an_image_is_refused_with_a_sentence() {
+    let folder = folder();
+    let data = bytes_of(numbers(), "float 4", false);
+    let plain = header("float 4", false, "");
+    let cases: [(&str, &str, &[&str]); 6] = [
+        ("dimensions := 3", "dimensions := 4", &["projection data"]),
+        ("[1] := x", "[1] := z", &["matrix axis label [1]", "'z'"]),
+        ("size [2] := 3", "size [2] := {3,3}", &["matrix size [2]", "single number"]),
+        ("size [2] := 3", "size [2] := 30", &["image.v", "too short", "960", "96", "4 × 30 × 2"]),
+        ("[1] := 2.5", "[1] := 0", &["positive length"]),
+        ("size [1] := 4\nscaling", "scaling", &["matrix size [1]", "missing"]),
+    ];
+    for (from, to, parts) in cases {
+        let text =
+            if from.starts_with("size [1]") { plain.replace("!matrix size [1] := 4\n", "") } else { plain.replace(from, to) };
+        assert_ne!(text, plain, "{from}");
+        assert_says(&read_volume(&put(folder.path(), &text, &data)).unwrap_err(), parts);
+    }
+    let text = plain.replace("scaling factor (mm/pixel) [2] := 3\n", "");
+    let (volume, notices) = read_volume(&put(folder.path(), &text, &data)).unwrap();
+    assert_eq!(volume.grid.voxel_mm[1], 1.0);
+    assert!(warns_of(&notices, "scaling factor (mm/pixel) [2]"), "{notices:?}");
+    let error = read_volume(&folder.path().join("image.png")).unwrap_err();
+    assert_says(&error, &["image.png", ".hv", ".nii", ".nii.gz"]);
+}

@@ -1,0 +1,87 @@
+//! Files: round trips, files that other programs wrote, and files that should not be.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // everything here is a test
+
+mod hostile;
+mod images;
+mod nifti;
+mod projections;
+mod stir;
+mod tables;
+
+use std::path::{Path, PathBuf};
+
+use tomoscope::data::{Notice, Severity};
+
+/// A folder that is removed at the end.
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// A file of the folder with real data, or `None` (said) where there is no such folder.
+fn real_data(name: &str) -> Option<PathBuf> {
+    let Some(folder) = std::env::var_os("TOMOSCOPE_DATA") else {
+        println!("skipped: TOMOSCOPE_DATA is not set");
+        return None;
+    };
+    Some(Path::new(&folder).join(name))
+}
+
+/// Numbers as a file holds them.
+fn bytes_of(values: impl IntoIterator<Item = f64>, number: &str, big_endian: bool) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for value in values {
+        macro_rules! put {
+            ($number:ty) => {{
+                let value = value as $number;
+                bytes.extend_from_slice(&if big_endian { value.to_be_bytes() } else { value.to_le_bytes() })
+            }};
+        }
+        match number {
+            "float 4" => put!(f32),
+            "float 8" => put!(f64),
+            "signed integer 1" => put!(i8),
+            "signed integer 2" => put!(i16),
+            "signed integer 4" => put!(i32),
+            "signed integer 8" => put!(i64),
+            "unsigned integer 1" => put!(u8),
+            "unsigned integer 2" => put!(u16),
+            "unsigned integer 4" => put!(u32),
+            "unsigned integer 8" => put!(u64),
+            other => panic!("{other}"),
+        }
+    }
+    bytes
+}
+
+const NUMBERS: [&str; 10] = [
+    "float 4",
+    "float 8",
+    "signed integer 1",
+    "signed integer 2",
+    "signed integer 4",
+    "signed integer 8",
+    "unsigned integer 1",
+    "unsigned integer 2",
+    "unsigned integer 4",
+    "unsigned integer 8",
+];
+
+/// The header lines for a number type and byte order.
+fn number_lines(number: &str, big_endian: bool) -> String {
+    let (format, bytes) = number.rsplit_once(' ').unwrap();
+    let order = if big_endian { "BIGENDIAN" } else { "LITTLEENDIAN" };
+    format!("!number format := {format}\n!number of bytes per pixel := {bytes}\nimagedata byte order := {order}\n")
+}
+
+fn warns_of(notices: &[Notice], part: &str) -> bool {
+    notices.iter().any(|notice| notice.severity == Severity::Warning && notice.text.contains(part))
+}
+
+/// An error's sentence must hold all of these parts.
+fn assert_says(error: &dyn std::error::Error, parts: &[&str]) {
+    let text = error.to_string();
+    for part in parts {
+        assert!(text.contains(part), "'{part}' is missing in: {text}");
+    }
+}

@@ -1,0 +1,232 @@
+//! NIfTI images.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tomoscope::data::{Unit, Volume};
+use tomoscope::geometry::Grid;
+use tomoscope::io::{read_volume, write_volume};
+
+use super::{assert_says, bytes_of, folder};
+
+/// A header of 4 × 3 × 2 voxels, written by hand from nifti1.h's offsets.
+struct Header {
+    dim: [i16; 8],
+    datatype: i16,
+    pixdim: [f32; 8],
+    vox_offset: f32,
+    slope: f32,
+    intercept: f32,
+    units: u8,
+    qform: Option<[f32; 6]>,
+    sform: Option<[[f32; 4]; 3]>,
+    magic: &'static [u8; 4],
+    big_endian: bool,
+}
+
+impl Header {
+    fn plain() -> Self {
+        Self {
+            dim: [3, 4, 3, 2, 1, 1, 1, 1],
+            datatype: 16,
+            pixdim: [1.0, 2.0, 3.0, 4.0, 1.0, 1.0, 1.0, 1.0],
+            vox_offset: 352.0,
+            slope: 0.0,
+            intercept: 0.0,
+            units: 2,
+            qform: None,
+            // Our orientation: first voxel at (−3, −3, −2) in our world.
+            sform: Some([[-2.0, 0.0, 0.0, 3.0], [0.0, -3.0, 0.0, 3.0], [0.0, 0.0, -4.0, 2.0]]),
+            magic: b"n+1\0",
+            big_endian: false,
+        }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![0; 352];
+        let mut put = |at: usize, number: &[u8]| {
+            let mut number = number.to_vec();
+            if self.big_endian {
+                number.reverse();
+            }
+            bytes[at..at + number.len()].copy_from_slice(&number);
+        };
+        put(0, &348i32.to_le_bytes());
+        for (i, n) in self.dim.iter().enumerate() {
+            put(40 + 2 * i, &n.to_le_bytes());
+        }
+        put(70, &self.datatype.to_le_bytes());
+        for (i, d) in self.pixdim.iter().enumerate() {
+            put(76 + 4 * i, &d.to_le_bytes());
+        }
+        put(108, &self.vox_offset.to_le_bytes());
+        put(112, &self.slope.to_le_bytes());
+        put(116, &self.intercept.to_le_bytes());
+        put(123, &[self.units]);
+        put(252, &i16::from(self.qform.is_some()).to_le_bytes());
+        put(254, &i16::from(self.sform.is_some()).to_le_bytes());
+        for (i, q) in self.qform.unwrap_or_default().iter().enumerate() {
+            put(256 + 4 * i, &q.to_le_bytes());
+        }
+        for (i, s) in self.sform.unwrap_or_default().iter().flatten().enumerate() {
+            put(280 + 4 * i, &s.to_le_bytes());
+        }
+        bytes[344..348].copy_from_slice(self.magic);
+        bytes
+    }
+
+    /// The header and 0, 1, 2, … as its voxels.
+    fn file(&self, number: &str) -> Vec<u8> {
+        let mut bytes = self.bytes();
+        bytes.resize(self.vox_offset as usize, 0);
+        bytes.extend(bytes_of((0..24).map(f64::from), number, self.big_endian));
+        bytes
+    }
+}
+
+fn put(folder: &Path, bytes: &[u8]) -> PathBuf {
+    let path = folder.join("image.nii");
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+fn read(header: &Header) -> Volume {
+    let folder = folder();
+    read_volume(&put(folder.path(), &header.file("float 4"))).unwrap().0
+}
+
+#[test]
+fn written_images_read_back_the_same() {
+    let folder = folder();
+    let grids = [
+        Grid::centred([5, 3, 7], [2.734, 2.734, 3.27]).unwrap(),
+        Grid::new([6, 1, 2], [2.0, 1.7, 3.27], [-17.3, 12.25, 400.0]).unwrap(),
+        Grid::centred([1, 1, 4], [1.0, 2.0, 3.0]).unwrap(),
+    ];
+    for name in ["image.nii", "image.nii.gz", "image.of.a.scan.nii", "image.of.a.scan.nii.gz", "IMAGE.NII"] {
+        for grid in &grids {
+            let values: Vec<f32> = (0..grid.num_voxels()).map(|i| (i as f32).sqrt() - 1.5).collect();
+            let volume = Volume::from_vec(grid.clone(), values, Unit::BqPerMl).unwrap();
+            let path = folder.path().join(name);
+            write_volume(&path, &volume).unwrap();
+            let (again, notices) = read_volume(&path).unwrap();
+            assert!(notices.is_empty(), "{notices:?}");
+            assert_eq!((volume.as_slice(), volume.unit), (again.as_slice(), again.unit));
+            assert_eq!(volume.grid.voxel_mm, again.grid.voxel_mm);
+            assert!(volume.grid.same_as(&again.grid), "{:?} {:?}", volume.grid, again.grid);
+        }
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 5, "temporary files are left");
+}
+
+#[test]
+fn a_written_header_says_where_the_patient_is() {
+    let folder = folder();
+    let path = folder.path().join("image.nii");
+    let grid = Grid::new([4, 3, 2], [2.0, 3.0, 4.0], [-3.0, -3.0, -2.0]).unwrap();
+    let values = (0..24).map(|i| i as f32).collect();
+    write_volume(&path, &Volume::from_vec(grid, values, Unit::Unknown).unwrap()).unwrap();
+    let bytes = fs::read(&path).unwrap();
+    let float = |at: usize| f32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    let sform: Vec<f32> = (0..12).map(|i| float(280 + 4 * i)).collect();
+    assert_eq!(sform, [-2.0, 0.0, 0.0, 3.0, 0.0, -3.0, 0.0, 3.0, 0.0, 0.0, -4.0, 2.0]);
+    let qform: Vec<f32> = (0..6).map(|i| float(256 + 4 * i)).collect();
+    assert_eq!((qform, float(76)), (vec![0.0, 0.0, 1.0, 3.0, 3.0, 2.0], -1.0));
+    // Voxels in the order x, y, z: (1, 2, 1) is the 1 + 4 (2 + 3·1) th.
+    assert_eq!((float(352 + 4 * 21), bytes.len()), (21.0, 352 + 96));
+}
+
+#[test]
+fn the_quaternion_says_the_same_as_the_affine() {
+    let by_affine = read(&Header::plain());
+    assert_eq!(by_affine.grid, Grid::new([4, 3, 2], [2.0, 3.0, 4.0], [-3.0, -3.0, -2.0]).unwrap());
+    assert_eq!(by_affine.values[[1, 2, 1]], 21.0);
+    let mut header = Header::plain();
+    header.sform = None;
+    header.qform = Some([0.0, 0.0, 1.0, 3.0, 3.0, 2.0]);
+    header.pixdim[0] = -1.0;
+    assert_eq!(read(&header), by_affine);
+}
+
+#[test]
+fn flipped_and_exchanged_axes_come_into_our_order() {
+    let ours = read(&Header::plain());
+    // x to the patient's right, y to anterior, z to superior ("RAS"): every axis reversed.
+    let mut header = Header::plain();
+    header.sform = Some([[2.0, 0.0, 0.0, -3.0], [0.0, 3.0, 0.0, -3.0], [0.0, 0.0, 4.0, -2.0]]);
+    let ras = read(&header);
+    assert_eq!(ras.grid, ours.grid);
+    assert_eq!((ras.values[[0, 0, 0]], ras.values[[1, 2, 3]], ras.values[[1, 0, 3]]), (23.0, 0.0, 8.0));
+    // First file axis runs to superior, second to the patient's left, third to posterior.
+    header.sform = Some([[0.0, -3.0, 0.0, 3.0], [0.0, 0.0, -4.0, 2.0], [2.0, 0.0, 0.0, -3.0]]);
+    let turned = read(&header);
+    assert_eq!(turned.grid, Grid::new([3, 2, 4], [3.0, 4.0, 2.0], [-3.0, -2.0, -3.0]).unwrap());
+    // Our (x, y, z) = (2, 1, 0) is file voxel (3 − 0, 2, 1).
+    assert_eq!(turned.values[[0, 1, 2]], (3 + 4 * (2 + 3)) as f32);
+}
+
+#[test]
+fn numbers_scale_units_and_byte_order_count() {
+    let types =
+        [("unsigned integer 1", 2), ("signed integer 2", 4), ("signed integer 4", 8), ("float 8", 64), ("signed integer 1", 256)];
+    let more =
+        [("unsigned integer 2", 512), ("unsigned integer 4", 768), ("signed integer 8", 1024), ("unsigned integer 8", 1280)];
+    for (number, datatype) in types.into_iter().chain(more) {
+        for big_endian in [false, true] {
+            let folder = folder();
+            let header =
+                Header { datatype, big_endian, slope: 0.5, intercept: 10.0, units: 3, vox_offset: 400.0, ..Header::plain() };
+            let (volume, _) = read_volume(&put(folder.path(), &header.file(number))).unwrap();
+            assert_eq!(volume.values[[1, 2, 1]], 20.5, "{number}");
+            assert!((volume.grid.voxel_mm[1] - 0.003).abs() < 1e-12);
+        }
+    }
+}
+
+#[test]
+fn what_is_not_read_is_refused_with_a_sentence() {
+    let folder = folder();
+    let plain = Header::plain;
+    let oblique = Some([[-2.0, 0.02, 0.0, 3.0], [0.0, -3.0, 0.0, 3.0], [0.0, 0.0, -4.0, 2.0]]);
+    let twice = Some([[-2.0, 0.0, 0.0, 3.0], [0.0, 0.0, 0.0, 3.0], [0.0, -3.0, -4.0, 2.0]]);
+    let cases: [(Header, &[&str]); 10] = [
+        (Header { dim: [4, 4, 3, 2, 5, 1, 1, 1], ..plain() }, &["5 volumes", "split"]),
+        (Header { dim: [3, 4, -3, 2, 1, 1, 1, 1], ..plain() }, &["65533"]),
+        (Header { dim: [3, 4, 0, 2, 1, 1, 1, 1], ..plain() }, &["sizes cannot be"]),
+        (Header { dim: [3, 4, 30, 2, 1, 1, 1, 1], ..plain() }, &["too short", "1312", "448", "4 × 30 × 2"]),
+        (Header { datatype: 128, ..plain() }, &["128", "colours"]),
+        (Header { magic: b"ni1\0", ..plain() }, &[".hdr/.img"]),
+        (Header { magic: b"nope", ..plain() }, &["not a NIfTI-1 file"]),
+        (Header { sform: oblique, ..plain() }, &["oblique"]),
+        (Header { sform: twice, ..plain() }, &["oblique"]),
+        (Header { slope: f32::NAN, ..plain() }, &["slope"]),
+    ];
+    for (header, parts) in cases {
+        let error = read_volume(&put(folder.path(), &header.file("float 4"))).unwrap_err();
+        assert_says(&error, parts);
+        assert_says(&error, &["image.nii"]);
+    }
+    for vox_offset in [0.0, f32::NAN, f32::INFINITY, -1.0, 1e20] {
+        let mut bytes = plain().file("float 4");
+        bytes[108..112].copy_from_slice(&vox_offset.to_le_bytes());
+        assert_says(&read_volume(&put(folder.path(), &bytes)).unwrap_err(), &["vox_offset"]);
+    }
+    // One volume along the fourth axis is a plain image.
+    let header = Header { dim: [4, 4, 3, 2, 1, 1, 1, 1], ..plain() };
+    assert!(read_volume(&put(folder.path(), &header.file("float 4"))).is_ok());
+}
+
+#[test]
+fn a_compressed_file_that_ends_early_is_an_error() {
+    let folder = folder();
+    let path = folder.path().join("image.nii.gz");
+    let volume = Volume::filled(Grid::centred([20, 20, 20], [1.0; 3]).unwrap(), 2.0);
+    write_volume(&path, &volume).unwrap();
+    let bytes = fs::read(&path).unwrap();
+    for keep in [0, 1, 9, 100, bytes.len() - 9] {
+        fs::write(&path, &bytes[..keep]).unwrap();
+        assert_says(&read_volume(&path).unwrap_err(), &["image.nii.gz"]);
+    }
+    fs::write(&path, b"this was never compressed").unwrap();
+    assert_says(&read_volume(&path).unwrap_err(), &["image.nii.gz"]);
+}
