@@ -43,6 +43,15 @@ pub fn face_or_row(u: f64) -> Row {
     }
 }
 
+/// Whether a line from `u0` to `u1` along one axis (coordinates in which voxel i spans i … i + 1) stays in its rows: the
+/// one row, or the two on both sides of a face, and how many they are. `None` where it crosses rows.
+pub fn perpendicular_rows(u0: f64, u1: f64) -> Option<([isize; 2], usize)> {
+    ((u1 - u0).abs() < FACE_TOLERANCE_VOXELS).then(|| match face_or_row(0.5 * (u0 + u1) - 0.5) {
+        Row::Inside(row) => ([row, row], 1),
+        Row::Face(row) => ([row, row + 1], 2),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

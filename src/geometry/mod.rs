@@ -8,7 +8,7 @@ mod grid;
 mod line;
 
 pub use grid::{Grid, GridError};
-pub use line::{FACE_TOLERANCE_VOXELS, Line, Row, face_or_row};
+pub use line::{FACE_TOLERANCE_VOXELS, Line, Row, face_or_row, perpendicular_rows};
 
 /// A point or vector in mm, `[x, y, z]`.
 pub type Point = [f64; 3];

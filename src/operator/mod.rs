@@ -6,17 +6,21 @@
 //! fast one, equal to it up to rounding.
 
 mod accumulate;
+mod axial_runs;
 mod backend;
 mod fov;
 mod linear;
 mod model;
 mod siddon;
+mod simd;
 
+pub use axial_runs::AxialRuns;
 pub use backend::{Backend, BackendError, Host, PoissonTerms};
 pub use fov::FieldOfView;
 pub use linear::{Accumulation, LinearOperator, OperatorError, Subset};
 pub use model::{ForwardModel, ProjectionModel};
 pub use siddon::Siddon;
+pub use simd::Simd;
 
 /// Checks the array lengths of a call for a subset: `image` values exactly, `data` values at least.
 fn check_lengths<B: Backend>(

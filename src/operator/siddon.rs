@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::accumulate::{ImageSink, ViewBackprojector, backproject, private_bytes};
 use super::{Accumulation, FieldOfView, Host, LinearOperator, OperatorError, Subset};
 use crate::data::Volume;
-use crate::geometry::{FACE_TOLERANCE_VOXELS, Grid, Line, Row, face_or_row};
+use crate::geometry::{Grid, Line, perpendicular_rows};
 use crate::scanner::{Plane, ScanGeometry};
 use crate::task::Task;
 
@@ -44,11 +44,8 @@ impl Siddon {
         let mut rows = [[0isize; 2]; 3];
         let mut num_rows = [0usize; 3];
         for a in 0..3 {
-            if (u1[a] - u0[a]).abs() < FACE_TOLERANCE_VOXELS {
-                (rows[a], num_rows[a]) = match face_or_row(0.5 * (u0[a] + u1[a]) - 0.5) {
-                    Row::Inside(row) => ([row, row], 1),
-                    Row::Face(row) => ([row, row + 1], 2),
-                };
+            if let Some(along) = perpendicular_rows(u0[a], u1[a]) {
+                (rows[a], num_rows[a]) = along;
             }
         }
         let weight = line.length_mm() / num_rows.iter().map(|&n| n.max(1)).product::<usize>() as f64;

@@ -1,0 +1,338 @@
+//! The arithmetic of axial runs, for one in-plane path and all planes.
+//!
+//! With C_z(α) the integral of column values along the path up to α, and G_z = C_z − C_{z+1}, a LOR that crosses the
+//! faces h₁, h₂, … at α₁, α₂, … has the exact Siddon sum
+//!
+//! ```text
+//! Σ_i ± G_{h_i − 1}(α_i) + C_last(end),      + where z rises, − where it falls
+//! ```
+//!
+//! since each crossing swaps C_before for C_after. G is piecewise linear in α: it is kept at the ends of the path's
+//! steps, and interpolated. The backprojection is the exact adjoint, line by line in reverse.
+
+use super::path::Path;
+use super::table::{AxialTable, Family, Group, LANES, Layout};
+use crate::operator::accumulate::ImageSink;
+
+/// Planes that a kernel keeps in registers, in chunks of [`LANES`].
+const MAX_CHUNKS: usize = 4;
+
+type Chunk = [f32; LANES];
+
+/// Where a path crosses a voxel face in z: the place of the step's row, and how far through the step.
+#[derive(Clone, Copy, Debug, Default)]
+struct Crossing {
+    row: u32,
+    fraction: f32,
+}
+
+/// Working memory of one thread.
+pub struct Scratch {
+    /// The path; the caller traces it.
+    pub path: Path,
+    /// G (forward) or its adjoint (back) at the beginning of each step and at the path's end.
+    rows: Vec<f32>,
+    /// C (forward) or its adjoint (back) at the path's end.
+    end: Vec<f32>,
+    /// One image column of the backprojection.
+    column: Vec<f32>,
+    crossings: Vec<Crossing>,
+}
+
+impl Scratch {
+    /// Memory for any path of `path`'s capacity.
+    pub fn new(path: Path, table: &AxialTable) -> Self {
+        let row_len = table.layout.row_len();
+        let padding = MAX_CHUNKS * LANES;
+        Self {
+            rows: vec![0.0; (path.columns.len() + 1) * row_len + padding],
+            end: vec![0.0; row_len + padding],
+            column: vec![0.0; table.layout.column_len()],
+            crossings: vec![Crossing::default(); table.taus.len()],
+            path,
+        }
+    }
+
+    /// Finds all crossings of the path.
+    #[inline(always)]
+    fn locate_crossings(&mut self, table: &AxialTable) {
+        let (lor_mm, start_mm) = (self.path.lor_mm as f32, self.path.start_mm as f32);
+        let row_len = table.layout.row_len() as u32;
+        for (crossing, tau) in self.crossings.iter_mut().zip(&table.taus) {
+            let (step, fraction) = self.path.locate(tau * lor_mm - start_mm);
+            *crossing = Crossing { row: step as u32 * row_len, fraction };
+        }
+    }
+}
+
+/// The crossings of a family that lie on the path: a range among its own.
+#[inline(always)]
+fn crossings_on_path(family: &Family, path: &Path) -> (usize, usize) {
+    if family.num_crossings == 0 {
+        return (0, 0);
+    }
+    let index =
+        |mm: f64| ((mm / path.lor_mm - family.first_tau) / family.tau_step).ceil().clamp(0.0, family.num_crossings as f64);
+    (index(path.start_mm) as usize, index(path.start_mm + path.length_mm) as usize)
+}
+
+/// a·b + c, in one rounding where the processor has it.
+#[inline(always)]
+fn multiply_add<const FUSED: bool>(a: f32, b: f32, c: f32) -> f32 {
+    if FUSED { a.mul_add(b, c) } else { a * b + c }
+}
+
+#[inline(always)]
+fn chunk(values: &[f32], index: usize) -> Chunk {
+    let mut lanes = [0.0; LANES];
+    lanes.copy_from_slice(&values[index * LANES..(index + 1) * LANES]);
+    lanes
+}
+
+/// Bins of one transaxial LOR += integrals over the path. `x` has [`LANES`] values behind the last column.
+#[inline(always)]
+pub fn forward<const FUSED: bool>(table: &AxialTable, x: &[f32], share: f32, scratch: &mut Scratch, bins: &mut [f32]) {
+    integrate::<FUSED>(table, x, scratch);
+    scratch.locate_crossings(table);
+    for family in &table.families {
+        let (from, to) = crossings_on_path(family, &scratch.path);
+        let first = family.first_crossing;
+        let crossings = &scratch.crossings[first + from..first + to];
+        for group in &family.groups {
+            let scale = share * group.weight * (group.rise_mm / scratch.path.lor_mm).hypot(1.0) as f32;
+            let end_row = &scratch.end[group.row_offsets[to] as usize..];
+            let offsets = &group.offsets[from..to];
+            let mut done = 0;
+            while done < group.num_planes {
+                let left = (group.num_planes - done).min(MAX_CHUNKS * LANES);
+                let rows = &scratch.rows[done..];
+                let end = &end_row[done..];
+                let row_len = table.layout.row_len();
+                let mut sums = [[0.0f32; LANES]; MAX_CHUNKS];
+                match left.div_ceil(LANES) {
+                    1 => gather::<1, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &mut sums),
+                    2 => gather::<2, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &mut sums),
+                    3 => gather::<3, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &mut sums),
+                    _ => gather::<4, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &mut sums),
+                }
+                let sums = sums.as_flattened();
+                if group.plane_step == 1 {
+                    let bins = &mut bins[group.first_plane + done..group.first_plane + done + left];
+                    for (bin, sum) in bins.iter_mut().zip(sums) {
+                        *bin = multiply_add::<FUSED>(scale, *sum, *bin);
+                    }
+                } else {
+                    for (k, sum) in sums.iter().enumerate().take(left) {
+                        bins[group.first_plane + (done + k) * group.plane_step] += scale * sum;
+                    }
+                }
+                done += left;
+            }
+        }
+    }
+}
+
+/// sums\[k\] = ± Σ_i G(α_i) + C_last(end) for C·LANES planes.
+#[inline(always)]
+fn gather<const C: usize, const FUSED: bool>(
+    rows: &[f32],
+    row_len: usize,
+    crossings: &[Crossing],
+    offsets: &[u32],
+    sign: f32,
+    end: &[f32],
+    sums: &mut [Chunk; MAX_CHUNKS],
+) {
+    let mut before = [[0.0f32; LANES]; C];
+    let mut after = [[0.0f32; LANES]; C];
+    for (crossing, offset) in crossings.iter().zip(offsets) {
+        let from = (crossing.row + offset) as usize;
+        let this = &rows[from..from + C * LANES];
+        let next = &rows[from + row_len..from + row_len + C * LANES];
+        let (w1, w0) = (crossing.fraction, 1.0 - crossing.fraction);
+        for c in 0..C {
+            for lane in 0..LANES {
+                before[c][lane] = multiply_add::<FUSED>(w0, this[c * LANES + lane], before[c][lane]);
+            }
+        }
+        for c in 0..C {
+            for lane in 0..LANES {
+                after[c][lane] = multiply_add::<FUSED>(w1, next[c * LANES + lane], after[c][lane]);
+            }
+        }
+    }
+    for c in 0..C {
+        let end = chunk(end, c);
+        for lane in 0..LANES {
+            sums[c][lane] = multiply_add::<FUSED>(sign, before[c][lane] + after[c][lane], end[lane]);
+        }
+    }
+}
+
+/// Fills the rows with G along the path, and `end` with C at its end.
+#[inline(always)]
+fn integrate<const FUSED: bool>(table: &AxialTable, x: &[f32], scratch: &mut Scratch) {
+    let layout = &table.layout;
+    let (row_len, column_len, lanes, classes) = (layout.row_len(), layout.column_len(), layout.lanes, layout.num_classes);
+    let last = layout.row_class(classes - 1);
+    let path = &scratch.path;
+    for class in 0..classes {
+        let at = layout.row_class(class);
+        scratch.rows[at..at + lanes].fill(0.0);
+        scratch.end[at..at + lanes].fill(0.0);
+    }
+    if table.uses_row_below {
+        scratch.rows[last - 1] = 0.0;
+    }
+    for step in 0..path.num_steps {
+        let first = path.columns[step] as usize * column_len;
+        let column = &x[first..first + column_len + LANES];
+        let length = path.lengths[step];
+        let (this, next) = scratch.rows[step * row_len..(step + 2) * row_len].split_at_mut(row_len);
+        for class in 0..classes {
+            let at = layout.row_class(class);
+            let values = &column[class * lanes..(class + 1) * lanes];
+            // The row above z: the next class, or the first class one lane on.
+            let above_at = if class + 1 < classes { (class + 1) * lanes } else { 1 };
+            let above = &column[above_at..above_at + lanes];
+            let lower = this[at..at + lanes].chunks_exact(LANES);
+            let upper = next[at..at + lanes].chunks_exact_mut(LANES);
+            let ends = scratch.end[at..at + lanes].chunks_exact_mut(LANES);
+            let columns = values.chunks_exact(LANES).zip(above.chunks_exact(LANES));
+            for (((lower, upper), end), (value, above)) in lower.zip(upper).zip(ends).zip(columns) {
+                for lane in 0..LANES {
+                    upper[lane] = multiply_add::<FUSED>(length, value[lane] - above[lane], lower[lane]);
+                    end[lane] = multiply_add::<FUSED>(length, value[lane], end[lane]);
+                }
+            }
+        }
+        // The last lane lies above the grid, where the lane on would be another class's.
+        next[last + lanes - 1] = 0.0;
+        if table.uses_row_below {
+            next[last - 1] = this[last - 1] - length * column[0];
+        }
+    }
+}
+
+/// Image += adjoint of [`forward`] applied to the bins of one transaxial LOR.
+#[inline(always)]
+pub fn backward<const FUSED: bool, S: ImageSink>(
+    table: &AxialTable,
+    bins: &[f32],
+    share: f32,
+    scratch: &mut Scratch,
+    image: &mut S,
+) {
+    let row_len = table.layout.row_len();
+    let used = (scratch.path.num_steps + 1) * row_len + MAX_CHUNKS * LANES;
+    scratch.rows[..used].fill(0.0);
+    scratch.end.fill(0.0);
+    scratch.locate_crossings(table);
+    for family in &table.families {
+        let (from, to) = crossings_on_path(family, &scratch.path);
+        let first = family.first_crossing;
+        let crossings = &scratch.crossings[first + from..first + to];
+        for group in &family.groups {
+            let scale = share * group.weight * (group.rise_mm / scratch.path.lor_mm).hypot(1.0) as f32;
+            let offsets = &group.offsets[from..to];
+            let mut done = 0;
+            while done < group.num_planes {
+                let left = (group.num_planes - done).min(MAX_CHUNKS * LANES);
+                let values = group_values(group, bins, done, left, scale);
+                let rows = &mut scratch.rows[done..];
+                let end = &mut scratch.end[group.row_offsets[to] as usize + done..];
+                match left.div_ceil(LANES) {
+                    1 => scatter::<1, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &values),
+                    2 => scatter::<2, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &values),
+                    3 => scatter::<3, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &values),
+                    _ => scatter::<4, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &values),
+                }
+                done += left;
+            }
+        }
+    }
+    spread::<FUSED, S>(&table.layout, scratch, image);
+}
+
+/// The scaled bins of a group's planes `done ..`, zero behind the last.
+#[inline(always)]
+fn group_values(group: &Group, bins: &[f32], done: usize, count: usize, scale: f32) -> [Chunk; MAX_CHUNKS] {
+    let mut values = [[0.0f32; LANES]; MAX_CHUNKS];
+    let flat = values.as_flattened_mut();
+    if group.plane_step == 1 {
+        let bins = &bins[group.first_plane + done..group.first_plane + done + count];
+        for (value, bin) in flat.iter_mut().zip(bins) {
+            *value = scale * bin;
+        }
+    } else {
+        for (k, value) in flat.iter_mut().enumerate().take(count) {
+            *value = scale * bins[group.first_plane + (done + k) * group.plane_step];
+        }
+    }
+    values
+}
+
+/// Adjoint of [`gather`].
+#[inline(always)]
+fn scatter<const C: usize, const FUSED: bool>(
+    rows: &mut [f32],
+    row_len: usize,
+    crossings: &[Crossing],
+    offsets: &[u32],
+    sign: f32,
+    end: &mut [f32],
+    values: &[Chunk; MAX_CHUNKS],
+) {
+    for (c, value) in values.iter().enumerate().take(C) {
+        for lane in 0..LANES {
+            end[c * LANES + lane] += value[lane];
+        }
+    }
+    for (crossing, offset) in crossings.iter().zip(offsets) {
+        let from = (crossing.row + offset) as usize;
+        let w1 = sign * crossing.fraction;
+        let w0 = sign - w1;
+        let this = &mut rows[from..from + C * LANES];
+        for c in 0..C {
+            for lane in 0..LANES {
+                this[c * LANES + lane] = multiply_add::<FUSED>(w0, values[c][lane], this[c * LANES + lane]);
+            }
+        }
+        let next = &mut rows[from + row_len..from + row_len + C * LANES];
+        for c in 0..C {
+            for lane in 0..LANES {
+                next[c * LANES + lane] = multiply_add::<FUSED>(w1, values[c][lane], next[c * LANES + lane]);
+            }
+        }
+    }
+}
+
+/// Adjoint of [`integrate`]: what arrives at the end of a step goes to its column and to all steps before it.
+#[inline(always)]
+fn spread<const FUSED: bool, S: ImageSink>(layout: &Layout, scratch: &mut Scratch, image: &mut S) {
+    let (row_len, column_len, lanes, classes) = (layout.row_len(), layout.column_len(), layout.lanes, layout.num_classes);
+    let path = &scratch.path;
+    for step in (0..path.num_steps).rev() {
+        let length = path.lengths[step];
+        let (sum, after) = scratch.rows[(step + 1) * row_len..].split_at_mut(row_len);
+        if step + 1 < path.num_steps {
+            for (sum, after) in sum.iter_mut().zip(&*after) {
+                *sum += after;
+            }
+        }
+        for class in 0..classes {
+            let at = layout.row_class(class);
+            // The row below z: the class before, or the last class one lane back.
+            let below_at = if class > 0 { layout.row_class(class - 1) } else { layout.row_class(classes - 1) - 1 };
+            let column = scratch.column[class * lanes..(class + 1) * lanes].chunks_exact_mut(LANES);
+            let ends = scratch.end[at..at + lanes].chunks_exact(LANES);
+            let rows = sum[at..at + lanes].chunks_exact(LANES).zip(sum[below_at..below_at + lanes].chunks_exact(LANES));
+            for ((column, end), (row, below)) in column.zip(ends).zip(rows) {
+                for lane in 0..LANES {
+                    column[lane] = length * (end[lane] + (row[lane] - below[lane]));
+                }
+            }
+        }
+        image.add_row(path.columns[step] as usize * column_len, &scratch.column);
+    }
+}

@@ -1,0 +1,47 @@
+//! Which vector instructions the processor has, found when the program runs.
+
+/// A level of vector instructions that the kernels are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Simd {
+    /// Whatever the target always has.
+    Portable,
+    /// 256-bit vectors with fused multiply-add.
+    Avx2,
+    /// 512-bit registers and their instructions.
+    Avx512,
+}
+
+impl Simd {
+    /// The best level of this processor.
+    pub fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let avx2 = std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma");
+            let avx512 = std::arch::is_x86_feature_detected!("avx512f")
+                && std::arch::is_x86_feature_detected!("avx512vl")
+                && std::arch::is_x86_feature_detected!("avx512dq")
+                && std::arch::is_x86_feature_detected!("avx512bw");
+            if avx2 && avx512 {
+                return Simd::Avx512;
+            }
+            if avx2 {
+                return Simd::Avx2;
+            }
+        }
+        Simd::Portable
+    }
+
+    /// All levels that this processor has, for tests and benchmarks.
+    pub fn available() -> Vec<Self> {
+        [Simd::Portable, Simd::Avx2, Simd::Avx512].into_iter().filter(|level| *level <= Self::detect()).collect()
+    }
+
+    /// Its name beside the device.
+    pub fn name(self) -> &'static str {
+        match self {
+            Simd::Portable => "portable",
+            Simd::Avx2 => "AVX2",
+            Simd::Avx512 => "AVX-512",
+        }
+    }
+}
