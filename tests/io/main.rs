@@ -4,6 +4,7 @@
 
 mod hostile;
 mod images;
+mod info;
 mod nifti;
 mod projections;
 mod stir;

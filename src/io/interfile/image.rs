@@ -13,6 +13,10 @@ use crate::io::pending::{PendingFile, write_f32_le};
 /// A key of our own that names the unit of the values; other programs pass it over.
 const UNIT_KEY: &str = "tomoscope image unit";
 
+/// STIR writes six digits: an offset that is the default to that precision is the default, or rays that run along voxel
+/// faces would miss them.
+const SIX_DIGITS: f64 = 5e-6;
+
 /// Reads the image that an Interfile header describes, and says what a user should know about it.
 ///
 /// # Errors
@@ -56,7 +60,14 @@ fn grid(header: &Header, notices: &mut Vec<Notice>) -> Result<Grid, IoError> {
         let offset = header.number_at("first pixel offset (mm)", axis + 1)?;
         origin_mm[axis] = match axis {
             2 => offset.unwrap_or(0.0) - 0.5 * (size[2] as f64 - 1.0) * voxel_mm[2],
-            _ => offset.unwrap_or(-((size[axis] / 2) as f64) * voxel_mm[axis]),
+            _ => {
+                let default = -((size[axis] / 2) as f64) * voxel_mm[axis];
+                match offset {
+                    Some(offset) if (offset - default).abs() <= SIX_DIGITS * default.abs() => default,
+                    Some(offset) => offset,
+                    None => default,
+                }
+            }
         };
     }
     Grid::new(size, voxel_mm, origin_mm).map_err(|source| IoError::Grid { path: header.path.clone(), source })

@@ -225,9 +225,9 @@ fn write_header(w: &mut impl Write, geometry: &ScanGeometry, data_name: &str) ->
         InPlane::Detectors => ("{None}", geometry.central_bin_mm()),
     };
     writeln!(w, "!INTERFILE  :=\n!imaging modality := PT\nname of data file := {data_name}\noriginating system := {scanner}")?;
-    writeln!(w, "!version of keys := STIR6.0\n!GENERAL DATA :=\npatient orientation := head_in\npatient rotation := supine")?;
-    writeln!(w, "!GENERAL IMAGE DATA :=\n!type of data := PET")?;
-    writeln!(w, "imagedata byte order := LITTLEENDIAN\nnumber of radionuclides := 1\n!PET STUDY (General) :=")?;
+    writeln!(w, "!version of keys := STIR6.0\n!GENERAL DATA :=\n!GENERAL IMAGE DATA :=\n!type of data := PET")?;
+    writeln!(w, "patient orientation := head_in\npatient rotation := supine\nimagedata byte order := LITTLEENDIAN")?;
+    writeln!(w, "number of radionuclides := 1\n!PET STUDY (General) :=")?;
     writeln!(w, "!PET data type := Emission\napplied corrections := {corrections}")?;
     writeln!(w, "!number format := float\n!number of bytes per pixel := 4\nnumber of dimensions := 4")?;
     writeln!(w, "matrix axis label [4] := segment\n!matrix size [4] := {}", segments.len())?;
