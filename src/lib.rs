@@ -33,3 +33,4 @@ pub mod render;
 pub mod scanner;
 pub mod session;
 pub mod task;
+pub mod ui;

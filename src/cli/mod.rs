@@ -7,6 +7,7 @@ mod info;
 mod options;
 mod progress;
 mod simulate;
+mod window;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -26,6 +27,10 @@ struct Cli {
 
     /// Study to open in the window: an Interfile projection header (.hs); without one the built-in study runs.
     study: Option<PathBuf>,
+
+    /// Write a time line of the window and the reconstruction as JSON lines.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
 }
 
 /// What to do without a window.
@@ -62,7 +67,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(CliCommand::Devices) => devices::run(),
         Some(CliCommand::Info { file }) => info::run(&file),
         Some(CliCommand::Simulate(options)) => simulate::run(&options),
-        None => Err(format!("the window is not there yet (study: {:?})", cli.study).into()),
+        None => window::run(cli.study, cli.trace.as_deref()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,0 +1,508 @@
+//! The window as a whole: what it holds, what each frame does, and where the panels are.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use egui::{Context, Ui};
+
+use super::actions::{Action, Drag};
+use super::curves::Curves;
+use super::dialogs::{self, Dialogs};
+use super::document::{Document, History};
+use super::live::LiveRun;
+use super::loader::{Loading, Source};
+use super::measured::TableCache;
+use super::notices::{Notices, notice_list_ui, toasts_ui};
+use super::plots::{PlotsView, plots_ui};
+use super::post_filter::PostFilter;
+use super::prefs::Preferences;
+use super::profile::Profile;
+use super::recon_panel::{ReconView, recon_ui};
+use super::roi_panel::{RoiView, roi_ui};
+use super::settings::SettingsForm;
+use super::shown::Shown;
+use super::slices::{SlicesView, help_text, pointer_text, slices_ui};
+use super::status::{MemoryMeter, StatusView, status_ui};
+use super::study_panel::{StudyView, study_ui};
+use super::toolbar::{ToolbarView, colour_bar_ui, scrubber_ui, shortcut_actions, toolbar_ui};
+use super::view::ViewState;
+use super::{slice_paint, theme};
+use crate::data::{Notice, Roi, RoiPlane, Study};
+use crate::geometry::Point;
+use crate::render::is_software;
+use crate::session::{EventKind, Session, SessionOptions, Trace};
+
+/// Longest time that a frame spends on the session's events.
+const EVENT_TIME: Duration = Duration::from_millis(10);
+
+/// How the window starts.
+#[derive(Clone, Debug)]
+pub struct AppOptions {
+    /// The study to open.
+    pub start: Source,
+    /// Whether its reconstruction starts at once.
+    pub autostart: bool,
+    /// Full iterations of the first run; `None` = the default.
+    pub num_iterations: Option<usize>,
+    /// Where the time line goes.
+    pub trace: Trace,
+}
+
+/// A drag in the slices.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ActiveDrag {
+    pub drag: Drag,
+    pub plane: RoiPlane,
+    pub from: Point,
+    pub last: Point,
+}
+
+/// The study that is open.
+pub(super) struct OpenStudy {
+    pub study: Arc<Study>,
+    pub total: f64,
+    pub source: Source,
+}
+
+/// The window.
+pub struct App {
+    pub(super) session: Session,
+    pub(super) study: Option<OpenStudy>,
+    pub(super) loading: Option<Loading>,
+    pub(super) form: SettingsForm,
+    pub(super) live: LiveRun,
+    pub(super) shown: Shown,
+    /// Full iterations that the session keeps.
+    pub(super) kept: Vec<usize>,
+    pub(super) view: ViewState,
+    pub(super) drag: Option<ActiveDrag>,
+    pub(super) draft: Option<Roi>,
+    pub(super) document: Document,
+    pub(super) undo: History,
+    pub(super) selected: Option<usize>,
+    /// Number of the ROI edit sent last, and its ROIs.
+    pub(super) branch: u64,
+    pub(super) sent_rois: Vec<Roi>,
+    pub(super) post_filter: PostFilter,
+    pub(super) post_filter_mm: f64,
+    pub(super) notices: Notices,
+    pub(super) dialogs: Dialogs,
+    pub(super) preferences: Preferences,
+    pub(super) path_text: String,
+    pub(super) options: AppOptions,
+    /// Slice plane that the pointer was in last.
+    active_plane: RoiPlane,
+    table: TableCache,
+    curves: Curves,
+    curves_are_old: bool,
+    memory: MemoryMeter,
+    adapter: String,
+    has_renderer: bool,
+    title: String,
+    frame_start: Option<Instant>,
+}
+
+impl App {
+    /// The window's state, with its session and the first study under way.
+    pub fn new(creation: &eframe::CreationContext<'_>, options: AppOptions) -> Self {
+        let ctx = creation.egui_ctx.clone();
+        theme::apply(&ctx);
+        let preferences = Preferences::load(creation.storage);
+        let mut adapter = "no graphics adapter".to_owned();
+        let mut lower_priority = false;
+        if let Some(state) = &creation.wgpu_render_state {
+            slice_paint::install(state);
+            adapter = state.adapter.get_info().name;
+            lower_priority = is_software(&state.adapter);
+        }
+        let session_options = SessionOptions { lower_priority, trace: options.trace.clone(), ..SessionOptions::default() };
+        let session = Session::with_options(session_options, waker(&ctx));
+        let loading = Some(Loading::start(options.start.clone(), waker(&ctx)));
+        options.trace.record("window", &[]);
+        let view = ViewState { palette: preferences.palette, interpolation: preferences.interpolation, ..ViewState::default() };
+        Self {
+            session,
+            study: None,
+            loading,
+            form: SettingsForm::default(),
+            live: LiveRun::default(),
+            shown: Shown::default(),
+            kept: Vec::new(),
+            view,
+            drag: None,
+            draft: None,
+            document: Document::default(),
+            undo: History::default(),
+            selected: None,
+            branch: 0,
+            sent_rois: Vec::new(),
+            post_filter: PostFilter::start(waker(&ctx)),
+            post_filter_mm: 0.0,
+            notices: Notices::default(),
+            dialogs: Dialogs::default(),
+            preferences,
+            path_text: String::new(),
+            options,
+            active_plane: RoiPlane::Transaxial,
+            table: TableCache::default(),
+            curves: Curves::default(),
+            curves_are_old: true,
+            memory: MemoryMeter::default(),
+            adapter,
+            has_renderer: creation.wgpu_render_state.is_some(),
+            title: String::new(),
+            frame_start: None,
+        }
+    }
+
+    /// Whether the run that is shown is over, one way or another.
+    pub fn is_run_over(&self) -> bool {
+        self.live.run > 0 && !self.live.state.is_active()
+    }
+
+    /// The document: what the user edits.
+    pub fn document(&self) -> &Document {
+        &self.document
+    }
+
+    /// The run as it is known.
+    pub fn live(&self) -> &LiveRun {
+        &self.live
+    }
+
+    /// The image on the screen.
+    pub fn shown(&self) -> &Shown {
+        &self.shown
+    }
+
+    /// What the slices show.
+    pub fn view(&self) -> &ViewState {
+        &self.view
+    }
+
+    /// All notices.
+    pub fn notices(&self) -> &Notices {
+        &self.notices
+    }
+
+    /// Adds a notice.
+    pub(super) fn notify(&mut self, ctx: &Context, notice: Notice) {
+        self.notices.push(notice, ctx.input(|input| input.time));
+    }
+
+    /// Takes in what came from other threads: studies, dialogs, events, volumes (in this order; events before volumes).
+    fn receive(&mut self, ctx: &Context) {
+        if let Some(outcome) = self.loading.as_ref().and_then(Loading::poll) {
+            self.finish_loading(ctx, outcome);
+        }
+        if let Some((task, path)) = self.dialogs.poll() {
+            self.do_with_file(ctx, task, &path);
+        }
+        let dropped = ctx.input(|input| input.raw.dropped_files.first().map(|file| file.path().to_owned()));
+        if let Some(path) = dropped {
+            self.open(ctx, Source::File(path));
+        }
+        self.receive_events(ctx);
+        if let Some(frame) = self.session.take_frame() {
+            self.receive_frame(frame);
+        }
+        self.filter();
+    }
+
+    fn receive_events(&mut self, ctx: &Context) {
+        let begin = Instant::now();
+        let mut any = false;
+        while begin.elapsed() < EVENT_TIME {
+            let Ok(event) = self.session.events().try_recv() else { break };
+            any = true;
+            self.live.apply(&event);
+            match event.kind {
+                EventKind::Notice(notice) => self.notify(ctx, notice),
+                EventKind::Failed(text) => self.notify(ctx, Notice::error(text)),
+                _ => {}
+            }
+        }
+        if any {
+            self.curves_are_old = true;
+            self.kept = self.session.history().iter().map(|(iteration, _)| *iteration).collect();
+        }
+        if !self.session.events().is_empty() {
+            ctx.request_repaint();
+        }
+    }
+
+    fn receive_frame(&mut self, frame: crate::session::Frame) {
+        if frame.run != self.live.run {
+            self.session.return_frame(frame);
+            return;
+        }
+        if self.shown.unfiltered().is_none_or(|volume| volume.grid != frame.volume.grid) {
+            self.view.reset_for(&frame.volume.grid);
+        }
+        if let Some(before) = self.shown.set_newest(frame) {
+            self.session.return_frame(before);
+        }
+    }
+
+    /// Keeps the filtered image up to date.
+    fn filter(&mut self) {
+        if let Some((id, volume)) = self.post_filter.poll()
+            && self.post_filter_mm > 0.0
+            && id.run == self.live.run
+        {
+            self.shown.set_filtered(Some((id, volume)));
+        }
+        if self.post_filter_mm > 0.0
+            && let Some((id, volume)) = self.shown.id().zip(self.shown.unfiltered())
+        {
+            self.post_filter.ask(id, volume, self.post_filter_mm);
+        }
+    }
+
+    /// Brings everything that is derived from image, run and document up to date.
+    fn derive(&mut self, frame: &eframe::Frame, ctx: &Context) {
+        if self.view.auto_window {
+            self.view.window = self.shown.auto_window;
+        }
+        if let Some(volume) = self.shown.volume() {
+            self.table.update(&self.document.rois, volume, self.shown.generation());
+        }
+        if std::mem::take(&mut self.curves_are_old) {
+            self.curves = Curves::of(&self.live);
+        }
+        let id = self.shown.id();
+        if let Some(state) = frame.wgpu_render_state()
+            && let Some(volume) = self.shown.take_for_upload()
+        {
+            let uploaded = slice_paint::upload(state, volume.grid.size, volume.as_slice());
+            if let Some(id) = id {
+                let figures =
+                    [("run", id.run as f64), ("iteration", id.iteration as f64), ("subiteration", id.subiteration as f64)];
+                self.options.trace.record("iterate_shown", &figures);
+            }
+            if let Err(error) = uploaded {
+                self.notify(ctx, Notice::error(error.to_string()));
+            }
+        }
+    }
+
+    /// Names study and device in the window's title.
+    fn set_title(&mut self, ctx: &Context) {
+        let study = self.study.as_ref().map_or("no study", |open| open.study.title.as_str());
+        let device = self.live.info.as_ref().map_or("no device in use", |info| info.device.as_str());
+        let title = format!("tomoscope – {study} – {device}");
+        if title != self.title {
+            ctx.send_viewport_cmd(egui::ViewportCommand::Title(title.clone()));
+            self.title = title;
+        }
+    }
+
+    fn panels(&mut self, ui: &mut Ui) -> Vec<Action> {
+        let mut actions = Vec::new();
+        let memory_bytes = self.memory.bytes();
+        egui::Panel::bottom("status").show(ui, |ui| {
+            let view = StatusView { live: &self.live, notices: &self.notices, memory_bytes, adapter: &self.adapter };
+            status_ui(&view, ui, &mut actions);
+        });
+        egui::Panel::bottom("numbers")
+            .resizable(true)
+            .default_size(theme::BOTTOM_HEIGHT)
+            .size_range(120.0..=600.0)
+            .show(ui, |ui| self.numbers_panel(ui, &mut actions));
+        egui::Panel::left("side").resizable(true).default_size(theme::SIDE_WIDTH).size_range(240.0..=420.0).show(ui, |ui| {
+            egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| self.side_panel(ui, &mut actions));
+        });
+        egui::CentralPanel::default().show(ui, |ui| self.centre(ui, &mut actions));
+        let ctx = ui.ctx().clone();
+        toasts_ui(&self.notices, &ctx, &mut actions);
+        notice_list_ui(&self.notices, &ctx, &mut actions);
+        dialogs::path_window_ui(&self.dialogs, &ctx, &mut actions);
+        actions
+    }
+
+    fn side_panel(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
+        let study = StudyView {
+            study: self.study.as_ref().map(|open| (&*open.study, open.total)),
+            loading: self.loading.as_ref(),
+            recent: &self.preferences.recent,
+            path_text: &self.path_text,
+        };
+        study_ui(&study, ui, actions);
+        ui.separator();
+        let recon = ReconView {
+            form: &self.form,
+            live: &self.live,
+            has_study: self.study.is_some(),
+            has_image: self.shown.volume().is_some(),
+            post_filter_mm: self.post_filter_mm,
+        };
+        recon_ui(&recon, ui, actions);
+    }
+
+    fn numbers_panel(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
+        let table_width = 0.43 * ui.available_width();
+        let has_study_rois = self.study.as_ref().is_some_and(|open| !open.study.rois.is_empty());
+        let rois = RoiView {
+            rois: &self.document.rois,
+            numbers: self.table.numbers(),
+            selected: self.selected,
+            can_undo: self.undo.can_undo(&self.document),
+            can_redo: self.undo.can_redo(&self.document),
+            has_study_rois,
+        };
+        let truth = self.study.as_ref().and_then(|open| open.study.truth.as_ref());
+        let profile = self.shown.volume().map(|volume| Profile::of(&self.view, volume, truth));
+        let plots = PlotsView {
+            curves: &self.curves,
+            profile: profile.as_ref(),
+            unit: self.unit(),
+            view: &self.view,
+            shown_at: self.shown.id().filter(|_| self.shown.is_past()).map(|id| self.live.iterations(id.subiteration as f64)),
+        };
+        let size = egui::vec2(table_width, ui.available_height());
+        ui.horizontal_top(|ui| {
+            ui.allocate_ui_with_layout(size, egui::Layout::top_down(egui::Align::Min), |ui| {
+                ui.set_width(size.x);
+                roi_ui(&rois, ui, actions);
+            });
+            ui.separator();
+            plots_ui(&plots, ui, actions);
+        });
+    }
+
+    /// The run's curves must be made anew.
+    pub(super) fn curves_changed(&mut self) {
+        self.curves_are_old = true;
+    }
+
+    pub(super) fn unit(&self) -> &'static str {
+        self.shown.volume().map_or("", |volume| volume.unit.label())
+    }
+
+    /// What is on the screen, in words.
+    fn shown_words(&self) -> String {
+        let Some(id) = self.shown.id() else { return String::new() };
+        let subsets = self.live.num_subsets();
+        let mut words = match (id.subiteration, id.subiteration % subsets) {
+            (0, _) => "start image".to_owned(),
+            (_, 0) => format!("iteration {}", id.iteration),
+            (_, subset) => format!("iteration {}, after subset {subset} of {subsets}", id.iteration),
+        };
+        if self.post_filter_mm > 0.0 {
+            words += &format!(", filtered {:.1} mm", self.post_filter_mm);
+        }
+        words
+    }
+
+    fn centre(&mut self, ui: &mut Ui, actions: &mut Vec<Action>) {
+        let shown = self.shown_words();
+        let toolbar = ToolbarView {
+            view: &self.view,
+            range: self.shown.range,
+            unit: self.unit(),
+            iterations: &self.kept,
+            past: self.shown.id().filter(|_| self.shown.is_past()).map(|id| id.iteration),
+            shown: &shown,
+        };
+        actions.extend(shortcut_actions(ui.ctx(), &toolbar, !self.live.is_running(), self.active_plane.axes().1));
+        toolbar_ui(&toolbar, ui, actions);
+        scrubber_ui(&toolbar, ui, actions);
+        let Some(volume) = self.shown.volume() else {
+            ui.centered_and_justified(|ui| ui.label(self.waiting_words()));
+            return;
+        };
+        let lines = egui::vec2(ui.available_width(), 2.0 * ui.text_style_height(&egui::TextStyle::Small) + 8.0);
+        let area = egui::vec2(ui.available_width(), (ui.available_height() - lines.y).max(50.0));
+        let slices = SlicesView {
+            view: &self.view,
+            volume,
+            rois: &self.document.rois,
+            selected: self.selected,
+            draft: self.draft.as_ref(),
+            drag: self.drag.map(|active| (active.drag, active.plane)),
+            has_renderer: self.has_renderer,
+        };
+        let mut hovered = None;
+        ui.allocate_ui_with_layout(area, egui::Layout::left_to_right(egui::Align::Min), |ui| {
+            let bar = theme::COLOUR_BAR_WIDTH;
+            let size = egui::vec2(area.x - bar, area.y);
+            ui.allocate_ui(size, |ui| {
+                ui.set_min_size(size);
+                hovered = slices_ui(&slices, ui, actions);
+            });
+            colour_bar_ui(&toolbar, ui);
+        });
+        let pointer = hovered.map_or_else(String::new, |(_, point)| pointer_text(point, volume));
+        ui.add(egui::Label::new(egui::RichText::new(pointer).small()).truncate());
+        ui.add(egui::Label::new(egui::RichText::new(help_text(self.view.tool)).small().weak()).truncate());
+        if let Some((plane, _)) = hovered {
+            self.active_plane = plane;
+        }
+    }
+
+    /// What is said where no image is there yet.
+    fn waiting_words(&self) -> String {
+        match (&self.loading, &self.study) {
+            (Some(loading), _) => format!("{} …", loading.source.words()),
+            (None, Some(_)) if self.live.state.is_active() => "Setting the reconstruction up …".into(),
+            (None, Some(_)) => "Press Start to reconstruct.".into(),
+            (None, None) => "Open a study, or drop a .hs file here.".into(),
+        }
+    }
+
+    /// Asks for another frame where something moves by itself.
+    fn schedule(&self, ctx: &Context) {
+        if self.loading.is_some() {
+            ctx.request_repaint_after(Duration::from_millis(100));
+        }
+        if self.undo.is_in_flux() {
+            ctx.request_repaint_after(Duration::from_millis(350));
+        }
+    }
+}
+
+/// A closure that wakes the window from another thread.
+fn waker(ctx: &Context) -> impl Fn() + Send + 'static {
+    let ctx = ctx.clone();
+    move || ctx.request_repaint()
+}
+
+impl eframe::App for App {
+    fn logic(&mut self, ctx: &Context, _frame: &mut eframe::Frame) {
+        self.frame_start = Some(Instant::now());
+        self.receive(ctx);
+        self.send_rois(ctx);
+        self.schedule(ctx);
+    }
+
+    fn ui(&mut self, ui: &mut Ui, frame: &mut eframe::Frame) {
+        let ctx = ui.ctx().clone();
+        self.derive(frame, &ctx);
+        self.set_title(&ctx);
+        let actions = self.panels(ui);
+        let acted = !actions.is_empty();
+        for action in actions {
+            self.apply(&ctx, action);
+        }
+        self.undo.feed(ctx.input(|input| input.time), &self.document);
+        if acted {
+            ctx.request_repaint();
+        }
+        if self.options.trace.is_on() {
+            self.trace_frame(frame);
+        }
+    }
+
+    fn save(&mut self, storage: &mut dyn eframe::Storage) {
+        self.preferences.save(&self.view, storage);
+    }
+}
+
+impl App {
+    /// Times of this frame's own code, and of the whole frame before it (with drawing).
+    fn trace_frame(&self, frame: &eframe::Frame) {
+        let own = self.frame_start.map_or(0.0, |start| start.elapsed().as_secs_f64());
+        let before = f64::from(frame.info().cpu_usage.unwrap_or_default());
+        self.options.trace.record("frame", &[("code_secs", own), ("frame_before_secs", before)]);
+    }
+}

@@ -1,0 +1,388 @@
+//! What the window does about each action.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use egui::Context;
+
+use super::actions::{Action, Drag, FileAction, FileTask, RoiAction, RunAction, StudyAction, ViewAction};
+use super::app::{ActiveDrag, App, OpenStudy};
+use super::document::dragged;
+use super::export;
+use super::live::{LiveRun, RunState};
+use super::loader::{BUILT_IN, Loading, Source};
+use super::settings::SettingsForm;
+use super::shown::IterateId;
+use super::view::{ProfileLine, Tool};
+use crate::data::{Notice, Roi, RoiRole, RoiShape, Study};
+use crate::geometry::Point;
+use crate::io;
+use crate::session::{Command, RoiSet};
+
+impl App {
+    /// Does what a panel asked for.
+    pub(super) fn apply(&mut self, ctx: &Context, action: Action) {
+        match action {
+            Action::Study(action) => self.apply_study(ctx, action),
+            Action::Run(action) => self.apply_run(ctx, action),
+            Action::View(action) => self.apply_view(action),
+            Action::Roi(action) => self.apply_roi(action),
+            Action::File(action) => self.apply_file(ctx, action),
+            Action::ToggleTheme => {
+                let dark = ctx.theme() == egui::Theme::Dark;
+                ctx.set_theme(if dark { egui::Theme::Light } else { egui::Theme::Dark });
+            }
+            Action::ToggleNotices => self.notices.is_list_open = !self.notices.is_list_open,
+            Action::ClearNotices => self.notices.clear(),
+            Action::DismissToast(id) => self.notices.dismiss(id),
+        }
+    }
+
+    fn apply_study(&mut self, ctx: &Context, action: StudyAction) {
+        match action {
+            StudyAction::AskForFile => self.ask(ctx, FileTask::OpenStudy, ""),
+            StudyAction::Open(path) => self.open(ctx, Source::File(path)),
+            StudyAction::BuiltIn(index) => {
+                if let Some(study) = BUILT_IN.get(index) {
+                    self.open(ctx, Source::BuiltIn(study.clone()));
+                }
+            }
+            StudyAction::CancelLoading => self.loading = None,
+            StudyAction::EditPath(text) => self.path_text = text,
+            StudyAction::ForgetRecent => self.preferences.recent.clear(),
+        }
+    }
+
+    /// Begins to read or simulate a study; the one that is open stays until the new one is there.
+    pub(super) fn open(&mut self, ctx: &Context, source: Source) {
+        let wake = ctx.clone();
+        self.loading = Some(Loading::start(source, move || wake.request_repaint()));
+    }
+
+    /// A study has come, or not.
+    pub(super) fn finish_loading(&mut self, ctx: &Context, outcome: Result<Study, String>) {
+        let Some(loading) = self.loading.take() else { return };
+        let source = loading.source.clone();
+        match outcome {
+            Ok(study) => self.show_study(ctx, study, source),
+            Err(text) => self.notify(ctx, Notice::error(text)),
+        }
+    }
+
+    fn show_study(&mut self, ctx: &Context, study: Study, source: Source) {
+        self.options.trace.record("study_ready", &[("bins", study.geometry().num_bins() as f64)]);
+        for notice in &study.notices {
+            self.notify(ctx, notice.clone());
+        }
+        let size = match &source {
+            Source::File(path) => {
+                self.preferences.remember(path);
+                None
+            }
+            Source::BuiltIn(study) => study.size,
+        };
+        self.session.send(Command::Cancel);
+        self.live = LiveRun::default();
+        self.forget_images();
+        match SettingsForm::for_study(&study, size) {
+            Ok(form) => self.form = form,
+            Err(text) => self.notify(ctx, Notice::error(text)),
+        }
+        if let Some(num_iterations) = self.options.num_iterations.take() {
+            self.form.num_iterations = num_iterations;
+        }
+        self.document.rois.clone_from(&study.rois);
+        self.selected = None;
+        self.undo.restart(&self.document);
+        let total = study.measured.total();
+        self.study = Some(OpenStudy { study: Arc::new(study), total, source });
+        if self.options.autostart {
+            self.start(ctx, false);
+        }
+    }
+
+    fn forget_images(&mut self) {
+        if let Some(frame) = self.shown.clear() {
+            self.session.return_frame(frame);
+        }
+        self.kept.clear();
+        self.post_filter.forget();
+    }
+
+    /// Starts a run with the form's settings.
+    fn start(&mut self, ctx: &Context, paused: bool) {
+        let Some(open) = &self.study else { return };
+        let settings = match self.form.run_settings() {
+            Ok(settings) => Box::new(settings),
+            Err(text) => return self.notify(ctx, Notice::error(text)),
+        };
+        self.branch += 1;
+        self.sent_rois.clone_from(&self.document.rois);
+        let rois = RoiSet { branch: self.branch, rois: self.sent_rois.clone() };
+        let run = self.session.send(Command::Start { study: Arc::clone(&open.study), settings, rois, paused });
+        self.live = LiveRun::asked_for(run, self.branch, &self.sent_rois, paused);
+        self.shown.set_past(None);
+        self.shown.set_filtered(None);
+        self.post_filter.forget();
+        self.kept.clear();
+    }
+
+    fn apply_run(&mut self, ctx: &Context, action: RunAction) {
+        match action {
+            RunAction::Start => self.start(ctx, false),
+            RunAction::Pause if self.live.is_running() => _ = self.session.send(Command::Pause),
+            RunAction::Resume if self.live.state == RunState::Paused => _ = self.session.send(Command::Resume),
+            RunAction::Pause | RunAction::Resume => {}
+            RunAction::Continue => self.set_target(self.live.progress().0 / self.live.num_subsets() + self.form.num_iterations),
+            RunAction::Step => {
+                if !self.live.state.is_active() {
+                    self.start(ctx, true);
+                }
+                self.session.send(Command::StepOnce);
+            }
+            RunAction::Stop => _ = self.session.send(Command::Stop),
+            RunAction::Cancel => _ = self.session.send(Command::Cancel),
+            RunAction::SetAccumulation(accumulation) => {
+                self.form.accumulation = Some(accumulation);
+                if self.live.state.is_active() {
+                    self.session.send(Command::SetAccumulation(accumulation));
+                }
+            }
+            RunAction::EditForm(form) => {
+                let more = form.num_iterations != self.form.num_iterations;
+                self.form = *form;
+                if more && self.live.state.is_active() {
+                    self.set_target(self.form.num_iterations);
+                }
+            }
+            RunAction::ResetForm => self.reset_form(ctx),
+            RunAction::ShowIterate(iteration) => self.show_iterate(iteration),
+            RunAction::SetPostFilter(fwhm_mm) => {
+                self.post_filter_mm = fwhm_mm;
+                if fwhm_mm <= 0.0 {
+                    self.shown.set_filtered(None);
+                    self.post_filter.forget();
+                }
+            }
+        }
+    }
+
+    fn set_target(&mut self, num_iterations: usize) {
+        self.live.target = num_iterations;
+        self.session.send(Command::SetIterations(num_iterations));
+    }
+
+    fn reset_form(&mut self, ctx: &Context) {
+        let Some(open) = &self.study else { return };
+        let size = match &open.source {
+            Source::BuiltIn(study) => study.size,
+            Source::File(_) => None,
+        };
+        match SettingsForm::for_study(&open.study, size) {
+            Ok(form) => self.form = form,
+            Err(text) => self.notify(ctx, Notice::error(text)),
+        }
+    }
+
+    fn show_iterate(&mut self, iteration: Option<usize>) {
+        let past = iteration.and_then(|wanted| {
+            let kept = self.session.history().into_iter().find(|(iteration, _)| *iteration == wanted);
+            let subiteration = wanted * self.live.num_subsets();
+            kept.map(|(iteration, volume)| (IterateId { run: self.live.run, iteration, subiteration }, volume))
+        });
+        self.shown.set_past(past);
+    }
+
+    fn apply_view(&mut self, action: ViewAction) {
+        let grid = self.shown.volume().map(|volume| volume.grid.clone());
+        match action {
+            ViewAction::BeginDrag { drag, plane, at } => self.begin_drag(ActiveDrag { drag, plane, from: at, last: at }),
+            ViewAction::MoveDrag { to, delta, scale } => self.move_drag(to, delta, scale),
+            ViewAction::EndDrag => self.end_drag(),
+            ViewAction::SetCrosshair(point) => {
+                if let Some(grid) = &grid {
+                    self.view.set_crosshair(grid, point);
+                }
+            }
+            ViewAction::StepSlice(axis, slices) => {
+                if let Some(grid) = &grid {
+                    self.view.step_slice(grid, axis, slices);
+                }
+            }
+            ViewAction::Zoom { about, axes, factor } => self.view.zoom_about(about, axes, factor),
+            ViewAction::ToggleMaximised(plane) => {
+                self.view.maximised = if self.view.maximised.is_none() { Some(plane) } else { None };
+            }
+            ViewAction::SetPalette(palette) => self.view.palette = palette,
+            ViewAction::SetInterpolation(interpolation) => self.view.interpolation = interpolation,
+            ViewAction::SetWindow(window) => {
+                self.view.window = window;
+                self.view.auto_window = false;
+            }
+            ViewAction::SetAutoWindow(auto) => self.view.auto_window = auto,
+            ViewAction::FullWindow => {
+                self.view.window = self.shown.range;
+                self.view.auto_window = false;
+            }
+            ViewAction::Reset => {
+                if let Some(grid) = &grid {
+                    self.view.reset_for(grid);
+                }
+                self.view.maximised = None;
+                self.view.auto_window = true;
+            }
+            ViewAction::SetTool(tool) => self.view.tool = tool,
+            ViewAction::SetProfile(profile) => self.view.profile = profile,
+            ViewAction::ShowRois(show) => self.view.show_rois = show,
+        }
+    }
+
+    fn begin_drag(&mut self, drag: ActiveDrag) {
+        if let Drag::Roi(index, _) = drag.drag {
+            self.selected = Some(index);
+        }
+        self.drag = Some(drag);
+    }
+
+    fn move_drag(&mut self, to: Point, delta: egui::Vec2, scale: f64) {
+        let Some(active) = &mut self.drag else { return };
+        let moved: Point = std::array::from_fn(|a| to[a] - active.last[a]);
+        active.last = to;
+        let active = *active;
+        match active.drag {
+            Drag::Crosshair => self.apply_view(ViewAction::SetCrosshair(to)),
+            Drag::Pan => {
+                let ([a, b], _) = active.plane.axes();
+                self.view.focus_mm[a] -= f64::from(delta.x) / scale;
+                self.view.focus_mm[b] -= f64::from(delta.y) / scale;
+            }
+            Drag::Window => self.view.drag_window(delta, self.shown.range),
+            Drag::Draw(tool) => self.draft = self.document.drawn(tool, active.plane, active.from, to),
+            Drag::Roi(index, grip) => {
+                if let Some(roi) = self.document.rois.get_mut(index) {
+                    *roi = dragged(roi, grip, active.plane, moved, to);
+                }
+            }
+            Drag::Profile => self.view.profile = ProfileLine::Between(active.from, to),
+        }
+    }
+
+    fn end_drag(&mut self) {
+        self.drag = None;
+        if let Some(roi) = self.draft.take() {
+            self.add_roi(roi);
+            self.view.tool = Tool::Crosshair;
+            self.view.show_rois = true;
+        }
+    }
+
+    fn add_roi(&mut self, roi: Roi) {
+        self.document.rois.push(roi);
+        self.selected = Some(self.document.rois.len() - 1);
+    }
+
+    fn apply_roi(&mut self, action: RoiAction) {
+        match action {
+            RoiAction::Select(index) => self.selected = index,
+            RoiAction::Replace(index, roi) => {
+                if let Some(place) = self.document.rois.get_mut(index) {
+                    *place = *roi;
+                }
+            }
+            RoiAction::DeleteSelected => {
+                if let Some(index) = self.selected.take()
+                    && index < self.document.rois.len()
+                {
+                    self.document.rois.remove(index);
+                }
+            }
+            RoiAction::AddAtCrosshair => {
+                let (name, centre_mm) = (self.document.free_name(), self.view.crosshair_mm);
+                let shape = RoiShape::Sphere { radius_mm: 10.0 };
+                self.add_roi(Roi { name, shape, centre_mm, role: RoiRole::None, activity_ratio: None });
+            }
+            RoiAction::TakeFromStudy => {
+                if let Some(open) = &self.study {
+                    self.document.rois.clone_from(&open.study.rois);
+                    self.selected = None;
+                }
+            }
+            RoiAction::GoTo(index) => {
+                if let Some(centre) = self.document.rois.get(index).map(|roi| roi.centre_mm) {
+                    self.apply_view(ViewAction::SetCrosshair(centre));
+                }
+            }
+            RoiAction::Undo => self.undo.undo(&mut self.document),
+            RoiAction::Redo => self.undo.redo(&mut self.document),
+        }
+        self.selected = self.selected.filter(|index| *index < self.document.rois.len());
+    }
+
+    /// Sends edited ROIs to the solver once the mouse is let go. Names and roles do not concern it.
+    pub(super) fn send_rois(&mut self, ctx: &Context) {
+        if self.live.run == 0 || self.sent_rois == self.document.rois || ctx.input(|input| input.pointer.any_down()) {
+            return;
+        }
+        let places = |rois: &[Roi]| rois.iter().map(|roi| (roi.shape, roi.centre_mm)).collect::<Vec<_>>();
+        let same_places = places(&self.sent_rois) == places(&self.document.rois);
+        self.sent_rois.clone_from(&self.document.rois);
+        if same_places {
+            self.live.rename_rois(self.branch, &self.sent_rois);
+        } else {
+            self.branch += 1;
+            self.live.begin_branch(self.branch, &self.sent_rois);
+            self.session.send(Command::SetRois(RoiSet { branch: self.branch, rois: self.sent_rois.clone() }));
+        }
+        self.curves_changed();
+    }
+
+    fn ask(&mut self, ctx: &Context, task: FileTask, name: &str) {
+        let wake = ctx.clone();
+        self.dialogs.ask(task, name, move || wake.request_repaint());
+    }
+
+    fn apply_file(&mut self, ctx: &Context, action: FileAction) {
+        match action {
+            FileAction::AskSaveImage => self.ask(ctx, FileTask::SaveImage, "image.nii.gz"),
+            FileAction::AskLoadRois => self.ask(ctx, FileTask::LoadRois, ""),
+            FileAction::AskSaveRois => self.ask(ctx, FileTask::SaveRois, "rois.toml"),
+            FileAction::AskExportCsv => self.ask(ctx, FileTask::ExportCsv, "numbers.csv"),
+            FileAction::Do(task, path) => self.do_with_file(ctx, task, &path),
+            FileAction::EditTyped(text) => {
+                if let Some((_, typed)) = &mut self.dialogs.typed {
+                    *typed = text;
+                }
+            }
+            FileAction::CloseTyped => self.dialogs.typed = None,
+        }
+    }
+
+    /// Does what a dialog was opened for; says how it went.
+    pub(super) fn do_with_file(&mut self, ctx: &Context, task: FileTask, path: &Path) {
+        let sentence = |error: io::IoError| error.to_string();
+        let outcome = match task {
+            FileTask::OpenStudy => {
+                self.open(ctx, Source::File(path.to_owned()));
+                return;
+            }
+            FileTask::SaveImage => match self.shown.volume() {
+                Some(volume) => io::write_volume(path, volume).map_err(sentence).map(|()| "saved"),
+                None => Err("there is no image to save yet".to_owned()),
+            },
+            FileTask::LoadRois => io::rois::read_rois(path).map_err(sentence).map(|rois| {
+                self.document.rois = rois;
+                self.selected = None;
+                "loaded"
+            }),
+            FileTask::SaveRois => io::rois::write_rois(path, &self.document.rois).map_err(sentence).map(|()| "saved"),
+            FileTask::ExportCsv => export::write_csv(path, &self.live, self.unit()).map_err(sentence).map(|()| "written"),
+        };
+        self.notify(
+            ctx,
+            match outcome {
+                Ok(done) => Notice::info(format!("{} {done}", path.display())),
+                Err(text) => Notice::error(text),
+            },
+        );
+    }
+}

@@ -1,0 +1,173 @@
+//! What the user edits and can undo: the regions of interest. Volumes are never in it.
+
+use crate::data::{Roi, RoiPlane, RoiRole, RoiShape};
+use crate::geometry::Point;
+
+use super::view::Tool;
+
+/// The user's work on a study, small enough to be compared and cloned in each frame.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Document {
+    /// Regions of interest.
+    pub rois: Vec<Roi>,
+}
+
+/// Undo points of the document. An edit becomes one when it has rested for a moment, so that a drag is one step.
+pub struct History {
+    undoer: egui::util::undoer::Undoer<Document>,
+}
+
+impl Default for History {
+    fn default() -> Self {
+        let settings = egui::util::undoer::Settings { stable_time: 0.3, ..Default::default() };
+        Self { undoer: egui::util::undoer::Undoer::with_settings(settings) }
+    }
+}
+
+impl History {
+    /// Forgets everything; `document` is the new beginning.
+    pub fn restart(&mut self, document: &Document) {
+        *self = Self::default();
+        self.undoer.add_undo(document);
+    }
+
+    /// Looks at the document; to be called once a frame.
+    pub fn feed(&mut self, time_secs: f64, document: &Document) {
+        self.undoer.feed_state(time_secs, document);
+    }
+
+    /// Whether an edit waits to become an undo point (the window then wants another frame).
+    pub fn is_in_flux(&self) -> bool {
+        self.undoer.is_in_flux()
+    }
+
+    /// Whether there is something to undo.
+    pub fn can_undo(&self, document: &Document) -> bool {
+        self.undoer.has_undo(document)
+    }
+
+    /// Whether there is something to do again.
+    pub fn can_redo(&self, document: &Document) -> bool {
+        self.undoer.has_redo(document)
+    }
+
+    /// Goes back one edit.
+    pub fn undo(&mut self, document: &mut Document) {
+        if let Some(earlier) = self.undoer.undo(document) {
+            *document = earlier.clone();
+        }
+    }
+
+    /// Goes forward one edit.
+    pub fn redo(&mut self, document: &mut Document) {
+        if let Some(later) = self.undoer.redo(document) {
+            *document = later.clone();
+        }
+    }
+}
+
+/// Which part of a ROI is dragged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grip {
+    /// The whole.
+    Move,
+    /// The size: the corner or edge towards (sign along the plane's horizontal, vertical axis); 0 = not that axis.
+    Resize(i8, i8),
+}
+
+impl Document {
+    /// A name that no ROI has: "ROI 1", "ROI 2", …
+    pub fn free_name(&self) -> String {
+        (1..).map(|n| format!("ROI {n}")).find(|name| self.rois.iter().all(|roi| roi.name != *name)).unwrap_or_default()
+    }
+
+    /// The ROI that a tool draws in a plane from one point to another; `None` for a tool that draws none or a drag too
+    /// short to mean anything (mm).
+    pub fn drawn(&self, tool: Tool, plane: RoiPlane, from: Point, to: Point) -> Option<Roi> {
+        let ([a, b], _) = plane.axes();
+        let size = [(to[a] - from[a]).abs(), (to[b] - from[b]).abs()];
+        let radius_mm = size[0].hypot(size[1]);
+        if radius_mm < 1.0 {
+            return None;
+        }
+        let (shape, centre_mm) = match tool {
+            Tool::Circle => (RoiShape::Circle { radius_mm, plane }, from),
+            Tool::Sphere => (RoiShape::Sphere { radius_mm }, from),
+            Tool::Rectangle if size[0] >= 1.0 && size[1] >= 1.0 => {
+                let middle = std::array::from_fn(|k| 0.5 * (from[k] + to[k]));
+                (RoiShape::Rectangle { size_mm: size, plane }, middle)
+            }
+            _ => return None,
+        };
+        Some(Roi { name: self.free_name(), shape, centre_mm, role: RoiRole::None, activity_ratio: None })
+    }
+}
+
+/// The ROI after its grip was dragged by `delta` (mm) to `pointer` in a plane.
+pub fn dragged(roi: &Roi, grip: Grip, plane: RoiPlane, delta: Point, pointer: Point) -> Roi {
+    let ([a, b], _) = plane.axes();
+    let mut roi = roi.clone();
+    match grip {
+        Grip::Move => roi.centre_mm = std::array::from_fn(|k| roi.centre_mm[k] + delta[k]),
+        Grip::Resize(horizontal, vertical) => match &mut roi.shape {
+            RoiShape::Circle { radius_mm, .. } => {
+                *radius_mm = (pointer[a] - roi.centre_mm[a]).hypot(pointer[b] - roi.centre_mm[b]).max(1.0);
+            }
+            // The outline in this slice goes through the pointer, also where the slice is not the middle one.
+            RoiShape::Sphere { radius_mm } => {
+                let square: f64 = (0..3).map(|k| (pointer[k] - roi.centre_mm[k]).powi(2)).sum();
+                *radius_mm = square.sqrt().max(1.0);
+            }
+            RoiShape::Rectangle { size_mm, .. } => {
+                for (side, (sign, axis)) in [(horizontal, a), (vertical, b)].into_iter().enumerate() {
+                    if sign == 0 {
+                        continue;
+                    }
+                    let sign = f64::from(sign);
+                    let fixed = roi.centre_mm[axis] - sign * 0.5 * size_mm[side];
+                    size_mm[side] = (sign * (pointer[axis] - fixed)).max(1.0);
+                    roi.centre_mm[axis] = fixed + sign * 0.5 * size_mm[side];
+                }
+            }
+        },
+    }
+    roi
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rectangle_resized_at_a_corner_keeps_the_opposite_one() {
+        let document = Document::default();
+        let roi = document.drawn(Tool::Rectangle, RoiPlane::Transaxial, [0.0, 0.0, 3.0], [10.0, 20.0, 3.0]).unwrap();
+        assert_eq!(roi.centre_mm, [5.0, 10.0, 3.0]);
+        let roi = dragged(&roi, Grip::Resize(1, -1), RoiPlane::Transaxial, [0.0; 3], [14.0, 6.0, 3.0]);
+        assert_eq!(roi.shape, RoiShape::Rectangle { size_mm: [14.0, 14.0], plane: RoiPlane::Transaxial });
+        assert_eq!(roi.centre_mm, [7.0, 13.0, 3.0]);
+    }
+
+    #[test]
+    fn a_circle_is_drawn_from_its_centre() {
+        let document = Document::default();
+        let roi = document.drawn(Tool::Circle, RoiPlane::Coronal, [1.0, 2.0, 3.0], [4.0, 2.0, 7.0]).unwrap();
+        assert_eq!(roi.shape, RoiShape::Circle { radius_mm: 5.0, plane: RoiPlane::Coronal });
+        assert_eq!(roi.centre_mm, [1.0, 2.0, 3.0]);
+        assert!(document.drawn(Tool::Circle, RoiPlane::Coronal, [1.0, 2.0, 3.0], [1.1, 2.0, 3.0]).is_none());
+    }
+
+    #[test]
+    fn an_edit_is_undone_and_done_again() {
+        let mut document = Document::default();
+        let mut history = History::default();
+        history.restart(&document);
+        document.rois.extend(document.drawn(Tool::Sphere, RoiPlane::Coronal, [0.0; 3], [9.0, 0.0, 0.0]));
+        history.feed(0.0, &document);
+        history.feed(1.0, &document);
+        history.undo(&mut document);
+        assert!(document.rois.is_empty());
+        history.redo(&mut document);
+        assert_eq!(document.rois.len(), 1);
+    }
+}

@@ -1,0 +1,76 @@
+//! Numbers as people read them.
+
+use std::time::Duration;
+
+/// A measured value to four significant digits, without an exponent where it can be avoided.
+pub fn value(v: f64) -> String {
+    if !v.is_finite() {
+        return "–".into();
+    }
+    let size = v.abs();
+    if size == 0.0 {
+        "0".into()
+    } else if (1e-3..1e6).contains(&size) {
+        let decimals = (3 - size.log10().floor() as i32).clamp(0, 6) as usize;
+        format!("{v:.decimals$}")
+    } else {
+        format!("{v:.2e}")
+    }
+}
+
+/// A fraction as per cent with one decimal.
+pub fn percent(fraction: Option<f64>) -> String {
+    fraction.filter(|v| v.is_finite()).map_or_else(|| "–".into(), |v| format!("{:.1} %", 100.0 * v))
+}
+
+/// A time in words.
+pub fn duration(time: Duration) -> String {
+    let secs = time.as_secs_f64();
+    if secs < 1.0 {
+        format!("{:.0} ms", 1e3 * secs)
+    } else if secs < 90.0 {
+        format!("{secs:.1} s")
+    } else if secs < 5400.0 {
+        format!("{:.0} min {:02.0} s", (secs / 60.0).floor(), (secs % 60.0).floor())
+    } else {
+        format!("{:.1} h", secs / 3600.0)
+    }
+}
+
+/// A large count with a thin word: 101 million.
+pub fn count(n: f64) -> String {
+    if n.abs() >= 1e9 {
+        format!("{:.2} billion", n * 1e-9)
+    } else if n.abs() >= 1e6 {
+        format!("{:.1} million", n * 1e-6)
+    } else {
+        format!("{n:.0}")
+    }
+}
+
+/// Bytes in MB or GB.
+pub fn bytes(n: u64) -> String {
+    let n = n as f64;
+    if n >= 1e9 { format!("{:.2} GB", n * 1e-9) } else { format!("{:.0} MB", n * 1e-6) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(value(0.0), "0");
+        assert_eq!(value(12.3456), "12.35");
+        assert_eq!(value(-0.012345), "-0.01235");
+        assert_eq!(value(123456.7), "123457");
+        assert_eq!(value(1.5e9), "1.50e9");
+        assert_eq!(value(f64::NAN), "–");
+        assert_eq!(percent(Some(0.1234)), "12.3 %");
+        assert_eq!(percent(Some(f64::INFINITY)), "–");
+        assert_eq!(duration(Duration::from_millis(250)), "250 ms");
+        assert_eq!(duration(Duration::from_secs(125)), "2 min 05 s");
+        assert_eq!(count(1.234e8), "123.4 million");
+        assert_eq!(bytes(1_250_000_000), "1.25 GB");
+    }
+}

@@ -1,0 +1,310 @@
+//! What is known of the run that is watched, folded from the session's events.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use crate::data::{Roi, RoiSums};
+use crate::operator::Accumulation;
+use crate::session::{EndReason, Event, EventKind, IterateReport, RunId, StartInfo};
+
+/// Where a run stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RunState {
+    /// There was none yet.
+    #[default]
+    Idle,
+    /// Asked for; being set up.
+    Starting,
+    /// Computing.
+    Running,
+    /// Holding.
+    Paused,
+    /// Over.
+    Ended(EndReason),
+    /// Broken off; the sentence is among the notices.
+    Failed,
+}
+
+impl RunState {
+    /// Whether there is a finished run that can go on.
+    pub fn can_continue(self) -> bool {
+        matches!(self, RunState::Ended(EndReason::Completed | EndReason::Stopped))
+    }
+
+    /// Whether there is a run to pause, stop or cancel.
+    pub fn is_active(self) -> bool {
+        matches!(self, RunState::Starting | RunState::Running | RunState::Paused)
+    }
+
+    /// In words.
+    pub fn label(self) -> &'static str {
+        match self {
+            RunState::Idle => "not started",
+            RunState::Starting => "setting up",
+            RunState::Running => "running",
+            RunState::Paused => "paused",
+            RunState::Ended(EndReason::Completed) => "completed",
+            RunState::Ended(EndReason::Stopped) => "stopped, image kept",
+            RunState::Ended(EndReason::Cancelled) => "cancelled",
+            RunState::Failed => "failed",
+        }
+    }
+}
+
+/// ROI sums of one iterate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoiPoint {
+    /// Full iterations complete.
+    pub iteration: usize,
+    /// Steps done.
+    pub subiteration: usize,
+    /// In the order of the branch's ROIs.
+    pub sums: Vec<RoiSums>,
+}
+
+/// A branch of the ROI curves: between two edits.
+#[derive(Clone, Debug, Default)]
+pub struct Branch {
+    /// The regions as they were sent.
+    pub rois: Vec<Roi>,
+    /// Points, by steps done.
+    pub points: BTreeMap<usize, RoiPoint>,
+}
+
+/// Something that happened at a moment of the curves.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Mark {
+    /// From here on the backprojection added so.
+    Accumulation(Accumulation),
+    /// From here on other ROIs were measured.
+    Branch,
+}
+
+/// The run that is watched.
+#[derive(Debug, Default)]
+pub struct LiveRun {
+    /// Its number; events of earlier runs are ignored.
+    pub run: RunId,
+    /// Where it stands.
+    pub state: RunState,
+    /// Full iterations to reach.
+    pub target: usize,
+    /// How it was set up.
+    pub info: Option<StartInfo>,
+    /// The newest step.
+    pub last: Option<IterateReport>,
+    /// Log-likelihood over all data, against steps done (a sum over the last full set of subsets).
+    pub log_likelihood: Vec<[f64; 2]>,
+    /// ROI curves by branch number.
+    pub branches: BTreeMap<u64, Branch>,
+    /// Marks and the steps done when they came.
+    pub marks: Vec<(usize, Mark)>,
+    /// Stages of the last whole iteration, and of the one under way.
+    last_stages: Vec<(&'static str, Duration)>,
+    stages: Vec<(&'static str, Duration)>,
+    recent_likelihoods: VecDeque<f64>,
+    recent_steps: VecDeque<(usize, Duration)>,
+}
+
+impl LiveRun {
+    /// A run that was just asked for.
+    pub fn asked_for(run: RunId, branch: u64, rois: &[Roi], paused: bool) -> Self {
+        let state = if paused { RunState::Paused } else { RunState::Starting };
+        let mut live = Self { run, state, ..Self::default() };
+        live.branches.insert(branch, Branch { rois: rois.to_vec(), points: BTreeMap::new() });
+        live
+    }
+
+    /// An edit of the ROIs was sent.
+    pub fn begin_branch(&mut self, branch: u64, rois: &[Roi]) {
+        self.branches.insert(branch, Branch { rois: rois.to_vec(), points: BTreeMap::new() });
+        if let Some(last) = &self.last {
+            self.marks.push((last.subiteration, Mark::Branch));
+        }
+        // Only the branch before is shown beside the newest.
+        while self.branches.len() > 2 {
+            self.branches.pop_first();
+        }
+    }
+
+    /// Names or roles of a branch's ROIs were edited, their places were not.
+    pub fn rename_rois(&mut self, branch: u64, rois: &[Roi]) {
+        if let Some(branch) = self.branches.get_mut(&branch) {
+            branch.rois = rois.to_vec();
+        }
+    }
+
+    /// Whether steps are being done or about to be.
+    pub fn is_running(&self) -> bool {
+        matches!(self.state, RunState::Starting | RunState::Running)
+    }
+
+    /// Takes an event in.
+    pub fn apply(&mut self, event: &Event) {
+        if event.run != self.run {
+            return;
+        }
+        match &event.kind {
+            EventKind::Started(info) => {
+                self.target = info.settings.num_iterations;
+                self.info = Some((**info).clone());
+                if self.state == RunState::Starting {
+                    self.state = RunState::Running;
+                }
+            }
+            EventKind::Iterate(report) => self.add_iterate(report),
+            EventKind::Remeasured { branch, points } => {
+                if let Some(branch) = self.branches.get_mut(branch) {
+                    for (iteration, subiteration, sums) in points {
+                        let point = RoiPoint { iteration: *iteration, subiteration: *subiteration, sums: sums.clone() };
+                        branch.points.insert(*subiteration, point);
+                    }
+                }
+            }
+            EventKind::Paused => {
+                self.state = RunState::Paused;
+                self.recent_steps.clear();
+            }
+            EventKind::Resumed => self.state = RunState::Running,
+            EventKind::Ended(reason) => self.state = RunState::Ended(*reason),
+            EventKind::Failed(_) => self.state = RunState::Failed,
+            EventKind::Notice(_) => {}
+        }
+    }
+
+    fn add_iterate(&mut self, report: &IterateReport) {
+        let before = self.last.as_ref().map(|last| last.accumulation);
+        if before.is_some_and(|accumulation| accumulation != report.accumulation) {
+            self.marks.push((report.subiteration - 1, Mark::Accumulation(report.accumulation)));
+        }
+        if let Some(value) = report.log_likelihood {
+            self.recent_likelihoods.push_back(value);
+            let window = self.num_subsets();
+            while self.recent_likelihoods.len() > window {
+                self.recent_likelihoods.pop_front();
+            }
+            if self.recent_likelihoods.len() == window {
+                // The terms belong to the images before the steps.
+                let at = report.subiteration as f64 - 1.0;
+                self.log_likelihood.push([at, self.recent_likelihoods.iter().sum()]);
+            }
+        }
+        if let Some(branch) = self.branches.get_mut(&report.branch) {
+            let point =
+                RoiPoint { iteration: report.iteration, subiteration: report.subiteration, sums: report.roi_sums.clone() };
+            branch.points.insert(report.subiteration, point);
+        }
+        self.add_stages(report);
+        self.recent_steps.push_back((report.subiteration, report.elapsed));
+        while self.recent_steps.len() > 2 * self.num_subsets().max(8) {
+            self.recent_steps.pop_front();
+        }
+        self.last = Some(report.clone());
+    }
+
+    fn add_stages(&mut self, report: &IterateReport) {
+        let measured = [("measure ROIs", report.measure), ("hand over", report.publish)];
+        let step: Vec<_> = report.stages.named().into_iter().chain(measured).collect();
+        if self.stages.is_empty() {
+            self.stages = step;
+        } else {
+            self.stages.iter_mut().zip(&step).for_each(|(sum, stage)| sum.1 += stage.1);
+        }
+        if report.completes_iteration {
+            self.last_stages = std::mem::take(&mut self.stages);
+            self.last_stages.retain(|(_, time)| !time.is_zero());
+        }
+    }
+
+    /// Where the time of the last whole iteration went; stages that took none are left out.
+    pub fn last_iteration_stages(&self) -> &[(&'static str, Duration)] {
+        &self.last_stages
+    }
+
+    /// Steps of a full iteration, at least 1.
+    pub fn num_subsets(&self) -> usize {
+        self.info.as_ref().map_or(1, |info| info.num_subsets.max(1))
+    }
+
+    /// Steps done as iterations, with fractions.
+    pub fn iterations(&self, subiteration: f64) -> f64 {
+        subiteration / self.num_subsets() as f64
+    }
+
+    /// Steps done and steps in all.
+    pub fn progress(&self) -> (usize, usize) {
+        let done = self.last.as_ref().map_or(0, |last| last.subiteration);
+        let total = self.info.as_ref().map_or(0, |info| self.target * info.num_subsets);
+        (done, total)
+    }
+
+    /// Steps per second lately.
+    pub fn steps_per_sec(&self) -> Option<f64> {
+        let (first, from) = self.recent_steps.front()?;
+        let (last, to) = self.recent_steps.back()?;
+        let secs = to.saturating_sub(*from).as_secs_f64();
+        (last > first && secs > 0.0).then(|| (last - first) as f64 / secs)
+    }
+
+    /// Time until all iterations are done.
+    pub fn remaining(&self) -> Option<Duration> {
+        let (done, total) = self.progress();
+        let secs = total.saturating_sub(done) as f64 / self.steps_per_sec()?;
+        Duration::try_from_secs_f64(secs).ok()
+    }
+
+    /// The accumulation in use.
+    pub fn accumulation(&self) -> Option<Accumulation> {
+        self.last.as_ref().map(|last| last.accumulation).or_else(|| self.info.as_ref().map(|info| info.accumulation))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recon::StageTimes;
+
+    fn report(subiteration: usize, accumulation: Accumulation) -> Event {
+        let report = IterateReport {
+            iteration: subiteration,
+            subiteration,
+            subset: 0,
+            completes_iteration: true,
+            log_likelihood: Some(10.0 * subiteration as f64),
+            accumulation,
+            stages: StageTimes::default(),
+            measure: Duration::ZERO,
+            publish: Duration::ZERO,
+            elapsed: Duration::from_millis(500 * subiteration as u64),
+            branch: 1,
+            roi_sums: Vec::new(),
+        };
+        Event { run: 3, kind: EventKind::Iterate(Box::new(report)) }
+    }
+
+    #[test]
+    fn events_of_other_runs_are_ignored_and_switches_are_marked() {
+        let mut live = LiveRun::asked_for(3, 1, &[], false);
+        live.apply(&Event { run: 2, kind: EventKind::Ended(EndReason::Cancelled) });
+        assert_eq!(live.state, RunState::Starting);
+        for (step, accumulation) in [(1, Accumulation::Atomic), (2, Accumulation::NonAtomic), (3, Accumulation::NonAtomic)] {
+            live.apply(&report(step, accumulation));
+        }
+        assert_eq!(live.marks, [(1, Mark::Accumulation(Accumulation::NonAtomic))]);
+        assert_eq!(live.log_likelihood, [[0.0, 10.0], [1.0, 20.0], [2.0, 30.0]]);
+        assert_eq!(live.steps_per_sec(), Some(2.0));
+        assert_eq!(live.branches[&1].points.len(), 3);
+    }
+
+    #[test]
+    fn an_edit_begins_a_branch_and_the_past_comes_back_measured_anew() {
+        let mut live = LiveRun::asked_for(3, 1, &[], false);
+        live.apply(&report(1, Accumulation::Atomic));
+        live.begin_branch(2, &[]);
+        live.apply(&Event { run: 3, kind: EventKind::Remeasured { branch: 2, points: vec![(1, 1, Vec::new())] } });
+        live.apply(&report(2, Accumulation::Atomic));
+        assert_eq!(live.branches[&2].points.len(), 1);
+        assert_eq!(live.branches[&1].points.len(), 2);
+        assert_eq!(live.marks, [(1, Mark::Branch)]);
+    }
+}

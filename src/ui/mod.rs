@@ -1,0 +1,45 @@
+//! The window: the only user of egui.
+//!
+//! Every panel is a function that draws a read-only view and pushes actions; the window applies them after drawing.
+//! A frame drains the session's events (at most 10 ms), takes the newest volume, sends it to the graphics adapter if it
+//! is on the screen, and draws. It sleeps until something wakes it.
+
+mod actions;
+mod app;
+mod apply;
+mod curves;
+mod dialogs;
+mod document;
+mod export;
+mod format;
+mod live;
+mod loader;
+mod measured;
+mod notices;
+mod outline;
+mod overlay;
+mod plots;
+mod post_filter;
+mod prefs;
+mod profile;
+mod recon_panel;
+mod roi_panel;
+mod settings;
+mod shown;
+mod slice_paint;
+mod slices;
+mod start;
+mod status;
+mod study_panel;
+mod theme;
+mod toolbar;
+mod view;
+
+pub use app::{App, AppOptions};
+pub use document::Document;
+pub use live::{LiveRun, RunState};
+pub use loader::{BUILT_IN, BuiltIn, Source};
+pub use notices::Notices;
+pub use shown::{IterateId, Shown};
+pub use start::{StartError, run, wgpu_setup};
+pub use view::{Tool, ViewState};

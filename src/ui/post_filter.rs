@@ -1,0 +1,57 @@
+//! The Gaussian on what is shown, computed on a thread of its own so that no frame waits for it.
+
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+
+use super::shown::IterateId;
+use crate::data::Volume;
+use crate::recon::gaussian_filter;
+
+/// What is filtered: which iterate, and how wide.
+type Key = (IterateId, u64);
+
+/// A thread that filters one image at a time.
+pub struct PostFilter {
+    jobs: Sender<(Key, Volume, f64)>,
+    results: Receiver<(Key, Volume)>,
+    under_way: Option<Key>,
+    done: Option<Key>,
+}
+
+impl PostFilter {
+    /// Starts the thread; `wake` is called after each image.
+    pub fn start(wake: impl Fn() + Send + 'static) -> Self {
+        let (jobs, inbox) = bounded::<(Key, Volume, f64)>(1);
+        let (outbox, results) = unbounded();
+        // Without a thread the inbox closes and images stay unfiltered.
+        let _ = std::thread::Builder::new().name("post-filter".into()).spawn(move || {
+            for (key, volume, fwhm_mm) in inbox {
+                if outbox.send((key, gaussian_filter(&volume, fwhm_mm))).is_err() {
+                    return;
+                }
+                wake();
+            }
+        });
+        Self { jobs, results, under_way: None, done: None }
+    }
+
+    /// Asks for the filtered image of an iterate, unless it is there or another one is under way.
+    pub fn ask(&mut self, id: IterateId, volume: &Volume, fwhm_mm: f64) {
+        let key = (id, fwhm_mm.to_bits());
+        if self.under_way.is_none() && self.done != Some(key) && self.jobs.try_send((key, volume.clone(), fwhm_mm)).is_ok() {
+            self.under_way = Some(key);
+        }
+    }
+
+    /// The image that is ready, if one is.
+    pub fn poll(&mut self) -> Option<(IterateId, Volume)> {
+        let (key, volume) = self.results.try_iter().last()?;
+        self.under_way = None;
+        self.done = Some(key);
+        Some((key.0, volume))
+    }
+
+    /// Forgets what was done: the next question is answered anew.
+    pub fn forget(&mut self) {
+        self.done = None;
+    }
+}

@@ -1,0 +1,227 @@
+//! The reconstruction panel: settings, start to stop, progress, where the time goes, post-filter, saving.
+
+use std::time::Duration;
+
+use egui::{DragValue, RichText, Ui};
+
+use super::actions::{Action, FileAction, RunAction};
+use super::live::{LiveRun, RunState};
+use super::settings::SettingsForm;
+use super::status::accumulation_words;
+use super::{format, theme};
+use crate::operator::Accumulation;
+use crate::session::{AlgorithmKind, DeviceChoice, ProjectorChoice, Rays};
+
+/// What the panel shows.
+pub struct ReconView<'a> {
+    /// The form.
+    pub form: &'a SettingsForm,
+    /// The run.
+    pub live: &'a LiveRun,
+    /// Whether there is a study to reconstruct.
+    pub has_study: bool,
+    /// Whether there is an image to save.
+    pub has_image: bool,
+    /// FWHM of the filter on what is shown, mm.
+    pub post_filter_mm: f64,
+}
+
+/// The reconstruction panel.
+pub fn recon_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<Action>) {
+    ui.label(RichText::new("Reconstruction").heading().strong());
+    buttons_ui(view, ui, actions);
+    progress_ui(view.live, ui);
+    ui.add_space(2.0);
+    accumulation_ui(view, ui, actions);
+    let mut form = view.form.clone();
+    form_ui(&mut form, ui, actions);
+    if form != *view.form {
+        actions.push(Action::Run(RunAction::EditForm(Box::new(form))));
+    }
+    stages_ui(view.live, ui);
+    image_ui(view, ui, actions);
+}
+
+fn buttons_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<Action>) {
+    let state = view.live.state;
+    let mut button = |ui: &mut Ui, enabled: bool, name: &str, help: &str, action: RunAction| {
+        if ui.add_enabled(enabled, egui::Button::new(name)).on_hover_text(help).clicked() {
+            actions.push(Action::Run(action));
+        }
+    };
+    ui.horizontal(|ui| {
+        let start = if state == RunState::Idle { "Start" } else { "Restart" };
+        button(ui, view.has_study, start, "Start from a uniform image with the settings below", RunAction::Start);
+        if state == RunState::Paused {
+            button(ui, true, "Resume", "Go on (Space)", RunAction::Resume);
+        } else if state.can_continue() {
+            button(ui, true, "Continue", "Add as many iterations again", RunAction::Continue);
+        } else {
+            let can = matches!(state, RunState::Running | RunState::Starting);
+            button(ui, can, "Pause", "Hold after this step (Space)", RunAction::Pause);
+        }
+        let help = "One update, then hold (S)";
+        button(ui, view.has_study && state != RunState::Starting, "Step", help, RunAction::Step);
+    });
+    ui.horizontal(|ui| {
+        button(ui, state.is_active(), "Stop (keep)", "End after this step and keep the image", RunAction::Stop);
+        button(ui, state.is_active(), "Cancel", "End at once", RunAction::Cancel);
+    });
+}
+
+fn progress_ui(live: &LiveRun, ui: &mut Ui) {
+    let (done, total) = live.progress();
+    let fraction = if total > 0 { done as f32 / total as f32 } else { 0.0 };
+    let mut text = live.state.label().to_owned();
+    if live.state == RunState::Running
+        && let Some(remaining) = live.remaining()
+    {
+        text = format!("{} left", format::duration(remaining));
+    }
+    ui.add(egui::ProgressBar::new(fraction).text(text));
+    let Some(info) = &live.info else { return };
+    let mut words = format!("needs {}", format::bytes(info.estimate.memory_bytes));
+    if let Some(secs) = info.estimate.secs_per_iteration {
+        let time = Duration::try_from_secs_f64(secs).unwrap_or_default();
+        words += &format!(", about {} per iteration", format::duration(time));
+    }
+    ui.label(RichText::new(words).weak());
+}
+
+/// How the backprojection adds: switchable while it runs.
+fn accumulation_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<Action>) {
+    ui.label("Accumulation (may be switched while running)");
+    let available = view.live.info.as_ref().map_or(&Accumulation::ALL[..], |info| info.accumulations);
+    let current = view.live.accumulation().filter(|_| view.live.state.is_active()).or(view.form.accumulation);
+    let current = current.unwrap_or(Accumulation::Deterministic);
+    for accumulation in Accumulation::ALL {
+        let words = accumulation_words(accumulation);
+        let mut text = RichText::new(words);
+        if accumulation == Accumulation::NonAtomic {
+            text = text.color(theme::colours(ui.visuals()).error);
+        }
+        let can = available.contains(&accumulation);
+        let radio = egui::RadioButton::new(current == accumulation, text);
+        if ui.add_enabled(can, radio).clicked() && current != accumulation {
+            actions.push(Action::Run(RunAction::SetAccumulation(accumulation)));
+        }
+    }
+}
+
+/// The settings that the next start uses.
+fn form_ui(form: &mut SettingsForm, ui: &mut Ui, actions: &mut Vec<Action>) {
+    ui.separator();
+    ui.horizontal(|ui| {
+        ui.label(RichText::new("Settings of the next start").strong());
+        if ui.small_button("Defaults").clicked() {
+            actions.push(Action::Run(RunAction::ResetForm));
+        }
+    });
+    egui::Grid::new("settings").num_columns(2).spacing([8.0, 4.0]).show(ui, |ui| {
+        combo(ui, "Algorithm", &mut form.algorithm, &[(AlgorithmKind::Osem, "OSEM"), (AlgorithmKind::Mlem, "MLEM")]);
+        number(ui, "Iterations", &mut form.num_iterations, 1..=10_000);
+        ui.add_enabled_ui(form.algorithm == AlgorithmKind::Osem, |ui| ui.label("Subsets"));
+        let subsets = DragValue::new(&mut form.num_subsets).range(1..=512);
+        let response = ui.add_enabled(form.algorithm == AlgorithmKind::Osem, subsets);
+        name(&response, "Subsets");
+        ui.end_row();
+        ui.label("Voxels x, y, z");
+        ui.horizontal(|ui| {
+            for (axis, size) in super::view::AXIS_NAMES.iter().zip(&mut form.size) {
+                name(&ui.add(DragValue::new(size).range(1..=2048)), &format!("Voxels {axis}"));
+            }
+        });
+        ui.end_row();
+        ui.label("Voxel mm");
+        ui.horizontal(|ui| {
+            for (axis, side) in super::view::AXIS_NAMES.iter().zip(&mut form.voxel_mm) {
+                let value = DragValue::new(side).range(0.05..=50.0).speed(0.02).max_decimals(3);
+                name(&ui.add(value), &format!("Voxel mm {axis}"));
+            }
+        });
+        ui.end_row();
+        rays_ui(&mut form.rays, ui);
+        let projectors =
+            [(ProjectorChoice::Auto, "auto"), (ProjectorChoice::AxialRuns, "axial runs"), (ProjectorChoice::PerLor, "per LOR")];
+        combo(ui, "Projector", &mut form.projector, &projectors);
+        let devices = [(DeviceChoice::Auto, "auto"), (DeviceChoice::Cpu, "CPU"), (DeviceChoice::Cuda(0), "CUDA 0")];
+        combo(ui, "Device", &mut form.device, &devices);
+    });
+}
+
+fn rays_ui(rays: &mut Rays, ui: &mut Ui) {
+    ui.label("Lines per bin");
+    ui.horizontal(|ui| {
+        let mut automatic = *rays == Rays::Auto;
+        if ui.checkbox(&mut automatic, "auto").changed() {
+            *rays = if automatic { Rays::Auto } else { Rays::Fixed { tangential: 1, axial: 1 } };
+        }
+        if let Rays::Fixed { tangential, axial } = rays {
+            name(&ui.add(DragValue::new(tangential).range(1..=16)), "Lines per bin, tangential");
+            ui.label("×");
+            name(&ui.add(DragValue::new(axial).range(1..=16)), "Lines per bin, axial");
+        }
+    });
+    ui.end_row();
+}
+
+fn number(ui: &mut Ui, label: &str, value: &mut usize, range: std::ops::RangeInclusive<usize>) {
+    ui.label(label);
+    name(&ui.add(DragValue::new(value).range(range)), label);
+    ui.end_row();
+}
+
+fn combo<T: PartialEq + Copy>(ui: &mut Ui, label: &str, value: &mut T, choices: &[(T, &str)]) {
+    ui.label(label);
+    let current = choices.iter().find(|(choice, _)| choice == value).map_or("other", |(_, name)| name);
+    let shown = egui::ComboBox::from_id_salt(label).selected_text(current).show_ui(ui, |ui| {
+        for (choice, name) in choices {
+            ui.selectable_value(value, *choice, *name);
+        }
+    });
+    let text = format!("{label}: {current}");
+    shown.response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ComboBox, true, &text));
+    ui.end_row();
+}
+
+/// Names a number field for screen readers and tests.
+pub fn name(response: &egui::Response, label: &str) {
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::SpinButton, response.enabled(), label));
+}
+
+/// Where the time of the last iteration went.
+fn stages_ui(live: &LiveRun, ui: &mut Ui) {
+    let stages = live.last_iteration_stages();
+    if stages.is_empty() {
+        return;
+    }
+    ui.separator();
+    ui.label(RichText::new("Time of the last iteration").strong());
+    egui::Grid::new("stages").num_columns(2).spacing([8.0, 1.0]).show(ui, |ui| {
+        for (stage, time) in stages {
+            ui.label(RichText::new(*stage).weak());
+            ui.label(format::duration(*time));
+            ui.end_row();
+        }
+    });
+}
+
+fn image_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<Action>) {
+    ui.separator();
+    ui.label(RichText::new("Image").strong());
+    ui.horizontal(|ui| {
+        let label = ui.label("Post-filter FWHM");
+        let mut fwhm = view.post_filter_mm;
+        let value = DragValue::new(&mut fwhm).range(0.0..=50.0).speed(0.1).max_decimals(1).suffix(" mm");
+        let response = ui.add(value).labelled_by(label.id);
+        name(&response, "Post-filter FWHM");
+        response.on_hover_text("Gaussian on what is shown and saved; the reconstruction itself goes on without it. 0 = none");
+        if fwhm != view.post_filter_mm {
+            actions.push(Action::Run(RunAction::SetPostFilter(fwhm)));
+        }
+    });
+    let save = egui::Button::new("Save image…");
+    if ui.add_enabled(view.has_image, save).on_hover_text("The image on the screen as .nii, .nii.gz or .hv").clicked() {
+        actions.push(Action::File(FileAction::AskSaveImage));
+    }
+}

@@ -1,0 +1,177 @@
+//! The ROI table with the numbers of the image on the screen, and the fields of the selected ROI.
+
+use egui::{DragValue, RichText, Ui};
+use egui_extras::{Column, TableBuilder};
+
+use super::actions::{Action, FileAction, RoiAction};
+use super::measured::RoiNumbers;
+use super::recon_panel::name;
+use super::view::AXIS_NAMES;
+use super::{format, theme};
+use crate::data::{Roi, RoiRole, RoiShape};
+
+/// What the panel shows.
+pub struct RoiView<'a> {
+    /// The regions.
+    pub rois: &'a [Roi],
+    /// Their numbers, in the same order; shorter while there is no image.
+    pub numbers: &'a [RoiNumbers],
+    /// The selected one.
+    pub selected: Option<usize>,
+    /// Whether there is something to undo.
+    pub can_undo: bool,
+    /// Whether there is something to do again.
+    pub can_redo: bool,
+    /// Whether the study brought ROIs of its own.
+    pub has_study_rois: bool,
+}
+
+const COLUMNS: [&str; 10] = ["ROI", "role", "mean", "SD", "min", "max", "voxels", "mL", "NSR", "recovery"];
+
+/// Buttons, fields of the selected ROI, table.
+pub fn roi_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<Action>) {
+    buttons_ui(view, ui, actions);
+    if let Some((index, roi)) = view.selected.and_then(|index| Some((index, view.rois.get(index)?))) {
+        fields_ui(index, roi, ui, actions);
+    }
+    egui::ScrollArea::horizontal().id_salt("roi table").show(ui, |ui| table_ui(view, ui, actions));
+}
+
+fn buttons_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<Action>) {
+    ui.horizontal_wrapped(|ui| {
+        ui.label(RichText::new("Regions of interest").strong());
+        let mut button = |enabled: bool, words: &str, help: &str, action: Action| {
+            if ui.add_enabled(enabled, egui::Button::new(words).small()).on_hover_text(help).clicked() {
+                actions.push(action);
+            }
+        };
+        button(true, "Add sphere", "A sphere at the crosshair", Action::Roi(RoiAction::AddAtCrosshair));
+        let delete = Action::Roi(RoiAction::DeleteSelected);
+        button(view.selected.is_some(), "Delete", "Delete the selected ROI (Del)", delete);
+        button(view.can_undo, "Undo", "Undo the last edit (Ctrl+Z)", Action::Roi(RoiAction::Undo));
+        button(view.can_redo, "Redo", "Do it again (Ctrl+Y)", Action::Roi(RoiAction::Redo));
+        button(view.has_study_rois, "Study's", "The ROIs that came with the study", Action::Roi(RoiAction::TakeFromStudy));
+        button(true, "Load…", "Load a ROI file", Action::File(FileAction::AskLoadRois));
+        button(!view.rois.is_empty(), "Save ROIs…", "Save a ROI file", Action::File(FileAction::AskSaveRois));
+        let help = "Numbers of every iterate as CSV";
+        button(!view.rois.is_empty(), "Export CSV…", help, Action::File(FileAction::AskExportCsv));
+    });
+}
+
+/// Fields to edit the selected ROI exactly.
+fn fields_ui(index: usize, roi: &Roi, ui: &mut Ui, actions: &mut Vec<Action>) {
+    let mut edited = roi.clone();
+    ui.horizontal_wrapped(|ui| {
+        let label = ui.label("Name");
+        ui.add(egui::TextEdit::singleline(&mut edited.name).desired_width(110.0)).labelled_by(label.id);
+        role_ui(&mut edited, ui);
+        ui.label("centre");
+        for (axis, centre) in AXIS_NAMES.iter().zip(&mut edited.centre_mm) {
+            name(&ui.add(DragValue::new(centre).speed(0.5).max_decimals(1)), &format!("ROI centre {axis}, mm"));
+        }
+        match &mut edited.shape {
+            RoiShape::Circle { radius_mm, .. } | RoiShape::Sphere { radius_mm } => {
+                ui.label("radius");
+                name(&ui.add(DragValue::new(radius_mm).range(0.5..=1000.0).speed(0.2).max_decimals(1)), "ROI radius, mm");
+            }
+            RoiShape::Rectangle { size_mm, .. } => {
+                ui.label("size");
+                for (side, label) in size_mm.iter_mut().zip(["ROI width, mm", "ROI height, mm"]) {
+                    name(&ui.add(DragValue::new(side).range(0.5..=2000.0).speed(0.2).max_decimals(1)), label);
+                }
+            }
+        }
+        ui.label("mm");
+        if ui.small_button("Go to").on_hover_text("Crosshair to its centre").clicked() {
+            actions.push(Action::Roi(RoiAction::GoTo(index)));
+        }
+    });
+    if edited != *roi {
+        actions.push(Action::Roi(RoiAction::Replace(index, Box::new(edited))));
+    }
+}
+
+fn role_ui(roi: &mut Roi, ui: &mut Ui) {
+    let combo = egui::ComboBox::from_id_salt("role").width(90.0).selected_text(theme::role_name(roi.role));
+    let combo = combo.show_ui(ui, |ui| {
+        for role in [RoiRole::None, RoiRole::Background, RoiRole::Hot, RoiRole::Cold] {
+            ui.selectable_value(&mut roi.role, role, theme::role_name(role));
+        }
+    });
+    let label = format!("Role: {}", theme::role_name(roi.role));
+    combo.response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ComboBox, true, &label));
+    if roi.role == RoiRole::Hot {
+        let mut ratio = roi.activity_ratio.unwrap_or(4.0);
+        ui.label("true ratio");
+        name(&ui.add(DragValue::new(&mut ratio).range(0.0..=100.0).speed(0.05)), "True activity ratio");
+        roi.activity_ratio = Some(ratio);
+    }
+}
+
+fn table_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<Action>) {
+    if view.rois.is_empty() {
+        ui.label("None yet: choose Circle, Rectangle or Sphere above and drag in a slice.");
+        return;
+    }
+    let table = TableBuilder::new(ui)
+        .striped(true)
+        .sense(egui::Sense::click())
+        .column(Column::initial(128.0).at_least(60.0).clip(true))
+        .column(Column::initial(78.0).at_least(40.0).clip(true))
+        .columns(Column::initial(52.0).at_least(34.0), COLUMNS.len() - 2)
+        .auto_shrink([false, false])
+        .min_scrolled_height(40.0);
+    let table = table.header(18.0, |mut header| {
+        for column in COLUMNS {
+            header.col(|ui| {
+                ui.label(RichText::new(column).weak());
+            });
+        }
+    });
+    table.body(|body| {
+        body.rows(18.0, view.rois.len(), |mut row| {
+            let index = row.index();
+            let roi = &view.rois[index];
+            row.set_selected(view.selected == Some(index));
+            row.col(|ui| {
+                let text = RichText::new(&roi.name).color(theme::roi_colour(index)).strong();
+                if ui.add(egui::Label::new(text).truncate().sense(egui::Sense::click())).clicked() {
+                    actions.push(Action::Roi(RoiAction::Select(Some(index))));
+                }
+            });
+            let cells = cells(roi, view.numbers.get(index));
+            for cell in cells {
+                row.col(|ui| {
+                    ui.label(cell);
+                });
+            }
+            let response = row.response();
+            if response.clicked() {
+                actions.push(Action::Roi(RoiAction::Select(Some(index))));
+            }
+            if response.double_clicked() {
+                actions.push(Action::Roi(RoiAction::GoTo(index)));
+            }
+        });
+    });
+}
+
+/// A row's text after its name.
+fn cells(roi: &Roi, numbers: Option<&RoiNumbers>) -> [String; 9] {
+    let role = match (roi.role, roi.activity_ratio) {
+        (RoiRole::Hot, Some(ratio)) => format!("hot {}:1", format::value(ratio)),
+        (role, _) => theme::role_name(role).to_owned(),
+    };
+    let Some(n) = numbers else { return std::array::from_fn(|k| if k == 0 { role.clone() } else { "–".into() }) };
+    [
+        role,
+        n.mean.map_or_else(|| "–".into(), format::value),
+        n.sd.map_or_else(|| "–".into(), format::value),
+        format::value(f64::from(n.min)),
+        format::value(f64::from(n.max)),
+        n.num_voxels.to_string(),
+        format::value(n.volume_ml),
+        format::percent(n.nsr),
+        format::percent(n.recovery),
+    ]
+}

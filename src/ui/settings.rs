@@ -1,0 +1,120 @@
+//! The reconstruction form: what the user chose, and the run settings that it makes.
+
+use crate::data::Study;
+use crate::geometry::Grid;
+use crate::operator::Accumulation;
+use crate::recon::SubsetOrder;
+use crate::session::{self, AlgorithmKind, DeviceChoice, ProjectorChoice, Rays, RunSettings};
+
+/// The form's fields.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SettingsForm {
+    /// Algorithm.
+    pub algorithm: AlgorithmKind,
+    /// Full iterations.
+    pub num_iterations: usize,
+    /// Subsets.
+    pub num_subsets: usize,
+    /// Voxels along x, y, z.
+    pub size: [usize; 3],
+    /// Voxel sides, mm.
+    pub voxel_mm: [f64; 3],
+    /// Radius of the field of view, mm; `None` = the inscribed circle.
+    pub fov_radius_mm: Option<f64>,
+    /// Lines per bin.
+    pub rays: Rays,
+    /// Projector.
+    pub projector: ProjectorChoice,
+    /// Device.
+    pub device: DeviceChoice,
+    /// Accumulation; `None` = the device's default.
+    pub accumulation: Option<Accumulation>,
+}
+
+impl Default for SettingsForm {
+    /// What stands in the form before there is a study.
+    fn default() -> Self {
+        Self {
+            algorithm: AlgorithmKind::Osem,
+            num_iterations: 4,
+            num_subsets: 14,
+            size: [128, 128, 47],
+            voxel_mm: [4.0, 4.0, 3.27],
+            fov_radius_mm: None,
+            rays: Rays::Auto,
+            projector: ProjectorChoice::Auto,
+            device: DeviceChoice::Auto,
+            accumulation: None,
+        }
+    }
+}
+
+impl SettingsForm {
+    /// The form for a new study: the session's defaults, on a grid of `size` voxels where one is asked for.
+    ///
+    /// # Errors
+    /// The study's default grid cannot be made.
+    pub fn for_study(study: &Study, size: Option<[usize; 3]>) -> Result<Self, String> {
+        let sentence = |error: session::SetupError| error.to_string();
+        let defaults = session::default_settings(study).map_err(sentence)?;
+        let grid = match size {
+            Some(size) => session::covering_grid(study.geometry(), size).map_err(sentence)?,
+            None => defaults.grid,
+        };
+        Ok(Self {
+            algorithm: defaults.algorithm,
+            num_iterations: defaults.num_iterations,
+            num_subsets: defaults.num_subsets,
+            size: grid.size,
+            voxel_mm: grid.voxel_mm,
+            fov_radius_mm: None,
+            rays: defaults.rays,
+            projector: defaults.projector,
+            device: defaults.device,
+            accumulation: defaults.accumulation,
+        })
+    }
+
+    /// The settings of a run.
+    ///
+    /// # Errors
+    /// A grid that cannot be; the sentence says why.
+    pub fn run_settings(&self) -> Result<RunSettings, String> {
+        let grid = Grid::centred(self.size, self.voxel_mm).map_err(|error| error.to_string())?;
+        let fov_radius_mm = self.fov_radius_mm.unwrap_or_else(|| grid.inscribed_radius_mm());
+        Ok(RunSettings {
+            algorithm: self.algorithm,
+            num_iterations: self.num_iterations,
+            num_subsets: self.num_subsets,
+            subset_order: SubsetOrder::default(),
+            grid,
+            fov_radius_mm,
+            rays: self.rays,
+            projector: self.projector,
+            device: self.device,
+            accumulation: self.accumulation,
+            num_threads: None,
+            init: None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_makes_settings_or_says_why_not() {
+        let mut form = {
+            let geometry = std::sync::Arc::new(crate::scanner::find("small").unwrap().geometry.clone());
+            let counts = vec![0.0; geometry.num_bins()];
+            let study = Study::new("empty", crate::data::Michelogram::new(geometry, counts).unwrap());
+            SettingsForm::for_study(&study, None).unwrap()
+        };
+        let settings = form.run_settings().unwrap();
+        assert_eq!(settings.grid.size[2], 15);
+        assert_eq!(settings.fov_radius_mm, settings.grid.inscribed_radius_mm());
+        form.voxel_mm[1] = 0.0;
+        assert!(form.run_settings().unwrap_err().contains("voxels"));
+    }
+}

@@ -1,0 +1,172 @@
+//! The image on the screen: the newest frame, or an iterate of the past; its ranges; whether it was uploaded.
+
+use std::sync::Arc;
+
+use crate::data::Volume;
+use crate::session::{Frame, RunId};
+
+/// Values looked at for the automatic window.
+const NUM_SAMPLED: usize = 200_000;
+/// Share of the sampled values that the automatic window may cut off at the top.
+const CUT_OFF: f64 = 2e-4;
+
+/// Which iterate an image is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IterateId {
+    /// The run.
+    pub run: RunId,
+    /// Full iterations complete.
+    pub iteration: usize,
+    /// Steps done.
+    pub subiteration: usize,
+}
+
+/// The image on the screen.
+#[derive(Default)]
+pub struct Shown {
+    newest: Option<Frame>,
+    past: Option<(IterateId, Arc<Volume>)>,
+    filtered: Option<(IterateId, Volume)>,
+    generation: u64,
+    uploaded: u64,
+    /// Smallest and largest value.
+    pub range: [f32; 2],
+    /// Window that suits most images: 0 up to nearly the largest value.
+    pub auto_window: [f32; 2],
+}
+
+impl Shown {
+    /// Forgets all images; the newest frame comes back, to be returned to the session.
+    pub fn clear(&mut self) -> Option<Frame> {
+        let frame = self.newest.take();
+        *self = Self { generation: self.generation + 1, uploaded: self.uploaded, ..Self::default() };
+        frame
+    }
+
+    /// Takes the newest frame in; the one before comes back, to be returned to the session.
+    pub fn set_newest(&mut self, frame: Frame) -> Option<Frame> {
+        let before = self.newest.replace(frame);
+        if self.past.is_none() {
+            self.changed();
+        }
+        before
+    }
+
+    /// Shows an iterate of the past instead of the newest, or the newest again.
+    pub fn set_past(&mut self, past: Option<(IterateId, Arc<Volume>)>) {
+        let same = match (&self.past, &past) {
+            (None, None) => true,
+            (Some((a, _)), Some((b, _))) => a == b,
+            _ => false,
+        };
+        if !same {
+            self.past = past;
+            self.changed();
+        }
+    }
+
+    /// The filtered image of an iterate has come; `None` when there is no filter any more.
+    pub fn set_filtered(&mut self, filtered: Option<(IterateId, Volume)>) {
+        if self.filtered.is_some() || filtered.is_some() {
+            self.filtered = filtered;
+            self.changed();
+        }
+    }
+
+    /// Which iterate is chosen: the past one, or the newest.
+    pub fn id(&self) -> Option<IterateId> {
+        let newest = || {
+            let frame = self.newest.as_ref()?;
+            Some(IterateId { run: frame.run, iteration: frame.iteration, subiteration: frame.subiteration })
+        };
+        self.past.as_ref().map(|(id, _)| *id).or_else(newest)
+    }
+
+    /// The image as it was reconstructed.
+    pub fn unfiltered(&self) -> Option<&Volume> {
+        self.past.as_ref().map(|(_, volume)| &**volume).or_else(|| self.newest.as_ref().map(|frame| &frame.volume))
+    }
+
+    /// The image as it is shown, filtered where a filter is set (the last one filtered while the next is in the works).
+    pub fn volume(&self) -> Option<&Volume> {
+        self.filtered.as_ref().map(|(_, volume)| volume).or_else(|| self.unfiltered())
+    }
+
+    /// Whether an iterate of the past is shown.
+    pub fn is_past(&self) -> bool {
+        self.past.is_some()
+    }
+
+    /// Grows with each change of [`Shown::volume`].
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// The image, if it was not given out since it changed.
+    pub fn take_for_upload(&mut self) -> Option<&Volume> {
+        if self.uploaded == self.generation {
+            return None;
+        }
+        self.uploaded = self.generation;
+        self.volume()
+    }
+
+    fn changed(&mut self) {
+        self.generation += 1;
+        if let Some((range, window)) = self.volume().map(ranges) {
+            self.range = range;
+            self.auto_window = window;
+        }
+    }
+}
+
+/// Smallest and largest value; and a window that lets the few largest values saturate.
+fn ranges(volume: &Volume) -> ([f32; 2], [f32; 2]) {
+    let (low, high) = volume.range();
+    let stride = (volume.as_slice().len() / NUM_SAMPLED).max(1) | 1;
+    let mut sample: Vec<f32> = volume.as_slice().iter().step_by(stride).copied().filter(|v| v.is_finite()).collect();
+    if sample.is_empty() {
+        return ([low, high], [0.0, 1.0]);
+    }
+    let rank = ((1.0 - CUT_OFF) * (sample.len() - 1) as f64).round() as usize;
+    let (_, top, _) = sample.select_nth_unstable_by(rank, f32::total_cmp);
+    let top = if *top > 0.0 { *top } else { high };
+    ([low, high], [0.0f32.min(low), if top > 0.0 { top } else { 1.0 }])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::Grid;
+
+    fn frame(subiteration: usize) -> Frame {
+        let grid = Grid::centred([4, 4, 4], [1.0; 3]).unwrap();
+        let volume = Volume::filled(grid, subiteration as f32);
+        Frame { run: 1, iteration: subiteration, subiteration, volume }
+    }
+
+    #[test]
+    fn each_image_is_uploaded_once_and_the_past_hides_the_newest() {
+        let mut shown = Shown::default();
+        assert!(shown.set_newest(frame(1)).is_none());
+        assert!(shown.take_for_upload().is_some());
+        assert!(shown.take_for_upload().is_none());
+        let id = IterateId { run: 1, iteration: 0, subiteration: 0 };
+        shown.set_past(Some((id, Arc::new(frame(7).volume))));
+        assert_eq!(shown.take_for_upload().map(|v| v.as_slice()[0]), Some(7.0));
+        assert_eq!(shown.set_newest(frame(2)).map(|f| f.subiteration), Some(1));
+        assert!(shown.take_for_upload().is_none(), "the newest is not on the screen");
+        shown.set_past(None);
+        assert_eq!(shown.take_for_upload().map(|v| v.as_slice()[0]), Some(2.0));
+        assert_eq!(shown.range, [2.0, 2.0]);
+        assert_eq!(shown.auto_window, [0.0, 2.0]);
+    }
+
+    #[test]
+    fn the_window_cuts_a_lonely_peak_off() {
+        let mut volume = Volume::filled(Grid::centred([64, 64, 64], [1.0; 3]).unwrap(), 1.0);
+        volume.as_mut_slice()[0] = 1e6;
+        let (range, window) = ranges(&volume);
+        assert_eq!((range, window), ([1.0, 1e6], [0.0, 1.0]));
+    }
+}

@@ -1,0 +1,69 @@
+//! The egui paint callback that lets the slice renderer draw into the window's own render pass.
+
+use eframe::egui_wgpu::{CallbackResources, CallbackTrait, RenderState, ScreenDescriptor};
+
+use super::view::SliceGeometry;
+use crate::geometry::Grid;
+use crate::render::{Interpolation, Palette, RenderError, SliceRenderer, SliceView};
+
+/// A slice to draw.
+pub struct SlicePaint {
+    /// Place among the slices of the frame.
+    pub slot: usize,
+    /// What it shows.
+    pub view: SliceView,
+    /// Between voxel centres.
+    pub interpolation: Interpolation,
+}
+
+impl CallbackTrait for SlicePaint {
+    fn prepare(
+        &self,
+        _device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        _screen: &ScreenDescriptor,
+        _encoder: &mut wgpu::CommandEncoder,
+        resources: &mut CallbackResources,
+    ) -> Vec<wgpu::CommandBuffer> {
+        if let Some(renderer) = resources.get::<SliceRenderer>() {
+            renderer.set_view(queue, self.slot, &self.view);
+        }
+        Vec::new()
+    }
+
+    fn paint(&self, _info: egui::PaintCallbackInfo, pass: &mut wgpu::RenderPass<'static>, resources: &CallbackResources) {
+        if let Some(renderer) = resources.get::<SliceRenderer>() {
+            renderer.draw(pass, self.slot, self.interpolation);
+        }
+    }
+}
+
+/// What a slice of `grid` shows when drawn with this geometry.
+pub fn slice_view(slice: &SliceGeometry, grid: &Grid, window: [f32; 2], palette: Palette, outside: egui::Color32) -> SliceView {
+    let ([a, b], _) = slice.plane.axes();
+    let corner = grid.voxel_from_mm(slice.mm_from_screen(slice.rect.min)).map(|v| v as f32);
+    let side = |axis: usize, points: f32| {
+        let mut way = [0.0; 3];
+        way[axis] = (f64::from(points) / slice.scale / grid.voxel_mm[axis]) as f32;
+        way
+    };
+    let outside = [outside.r(), outside.g(), outside.b()].map(|c| f32::from(c) / 255.0);
+    SliceView { corner, across: side(a, slice.rect.width()), down: side(b, slice.rect.height()), window, palette, outside }
+}
+
+/// Makes the renderer for a window; to be called once.
+pub fn install(state: &RenderState) {
+    let renderer = SliceRenderer::new(&state.device, &state.queue, state.target_format);
+    state.renderer.write().callback_resources.insert(renderer);
+}
+
+/// Sends a volume to the adapter.
+///
+/// # Errors
+/// Larger than the adapter can hold.
+pub fn upload(state: &RenderState, size: [usize; 3], values: &[f32]) -> Result<(), RenderError> {
+    match state.renderer.write().callback_resources.get_mut::<SliceRenderer>() {
+        Some(renderer) => renderer.upload(&state.device, &state.queue, size, values),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,126 @@
+//! The status line: device, projector, accumulation, iteration, speed, memory.
+
+use std::time::{Duration, Instant};
+
+use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
+
+use super::actions::Action;
+use super::live::LiveRun;
+use super::notices::Notices;
+use super::{format, theme};
+use crate::operator::Accumulation;
+
+/// How often the memory is asked for.
+const MEMORY_INTERVAL: Duration = Duration::from_secs(2);
+
+/// The memory that the program holds, asked for now and then.
+pub struct MemoryMeter {
+    system: Option<System>,
+    pid: Option<Pid>,
+    asked: Option<Instant>,
+    bytes: Option<u64>,
+}
+
+impl Default for MemoryMeter {
+    fn default() -> Self {
+        Self { system: System::new().ok(), pid: sysinfo::get_current_pid().ok(), asked: None, bytes: None }
+    }
+}
+
+impl MemoryMeter {
+    /// Resident bytes, where the system tells.
+    pub fn bytes(&mut self) -> Option<u64> {
+        if self.asked.is_none_or(|asked| asked.elapsed() >= MEMORY_INTERVAL) {
+            self.asked = Some(Instant::now());
+            let pid = self.pid?;
+            let what = ProcessRefreshKind::nothing().with_memory();
+            let system = self.system.as_mut()?;
+            system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), false, what);
+            self.bytes = system.process(pid).map(sysinfo::Process::memory);
+        }
+        self.bytes
+    }
+}
+
+/// What the status line shows.
+pub struct StatusView<'a> {
+    /// The run.
+    pub live: &'a LiveRun,
+    /// Notices.
+    pub notices: &'a Notices,
+    /// Resident bytes.
+    pub memory_bytes: Option<u64>,
+    /// What draws the slices.
+    pub adapter: &'a str,
+}
+
+/// The status line.
+pub fn status_ui(view: &StatusView, ui: &mut egui::Ui, actions: &mut Vec<Action>) {
+    ui.horizontal(|ui| {
+        let live = view.live;
+        match &live.info {
+            Some(info) => {
+                ui.label(format!("{} · {}", info.device, info.projector));
+                ui.separator();
+                accumulation_ui(live, ui);
+                ui.separator();
+            }
+            None => {
+                ui.label("no device in use yet");
+                ui.separator();
+            }
+        }
+        ui.label(progress_words(live));
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            let theme_name = if ui.visuals().dark_mode { "Light theme" } else { "Dark theme" };
+            if ui.button(theme_name).clicked() {
+                actions.push(Action::ToggleTheme);
+            }
+            if ui.button(format!("Notices ({})", view.notices.len())).clicked() {
+                actions.push(Action::ToggleNotices);
+            }
+            if let Some(bytes) = view.memory_bytes {
+                ui.label(format!("memory {}", format::bytes(bytes)));
+                ui.separator();
+            }
+            ui.add(egui::Label::new(format!("drawn by {}", view.adapter)).truncate());
+        });
+    });
+}
+
+fn accumulation_ui(live: &LiveRun, ui: &mut egui::Ui) {
+    let Some(accumulation) = live.accumulation() else { return };
+    let mut text = egui::RichText::new(accumulation_words(accumulation));
+    if accumulation == Accumulation::NonAtomic {
+        text = text.color(theme::colours(ui.visuals()).error).strong();
+    }
+    ui.label(text);
+}
+
+/// A way to accumulate in words; the race is called one.
+pub fn accumulation_words(accumulation: Accumulation) -> &'static str {
+    match accumulation {
+        Accumulation::Atomic => "atomic",
+        Accumulation::NonAtomic => "non-atomic (race, not for diagnosis)",
+        Accumulation::Deterministic => "deterministic",
+    }
+}
+
+fn progress_words(live: &LiveRun) -> String {
+    let (done, total) = live.progress();
+    if total == 0 {
+        return live.state.label().into();
+    }
+    let subsets = live.num_subsets();
+    let mut words = format!("{} · iteration {} of {}", live.state.label(), done / subsets, total / subsets);
+    if subsets > 1 {
+        words += &format!(", subset {} of {subsets}", done % subsets);
+    }
+    if let Some(speed) = live.steps_per_sec() {
+        words += &format!(" · {:.2} iterations/s", speed / subsets as f64);
+        if subsets > 1 {
+            words += &format!(" ({speed:.1} updates/s)");
+        }
+    }
+    words
+}

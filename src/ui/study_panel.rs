@@ -1,0 +1,142 @@
+//! The study panel: what is open, and ways to open something else.
+
+use std::path::{Path, PathBuf};
+
+use egui::{RichText, Ui};
+
+use super::actions::{Action, StudyAction};
+use super::format;
+use super::loader::{BUILT_IN, Loading};
+use crate::data::Study;
+use crate::scanner::InPlane;
+
+/// What the panel shows.
+pub struct StudyView<'a> {
+    /// The study that is open, with its total counts.
+    pub study: Option<(&'a Study, f64)>,
+    /// The one that is being read or simulated.
+    pub loading: Option<&'a Loading>,
+    /// Files opened lately, newest first.
+    pub recent: &'a [PathBuf],
+    /// Text of the path field.
+    pub path_text: &'a str,
+}
+
+/// The study panel.
+pub fn study_ui(view: &StudyView, ui: &mut Ui, actions: &mut Vec<Action>) {
+    ui.label(RichText::new("Study").heading().strong());
+    if let Some(loading) = view.loading {
+        loading_ui(loading, ui, actions);
+    }
+    match view.study {
+        Some((study, total)) => facts_ui(study, total, ui),
+        None if view.loading.is_none() => {
+            ui.label("No study is open. Open a file, drop one here, or choose a built-in study.");
+        }
+        None => {}
+    }
+    ui.horizontal(|ui| {
+        if ui.button("Open…").on_hover_text("Open an Interfile projection header (.hs)").clicked() {
+            actions.push(Action::Study(StudyAction::AskForFile));
+        }
+        ui.menu_button("Built-in", |ui| {
+            for (index, study) in BUILT_IN.iter().enumerate() {
+                if ui.button(study.title).clicked() {
+                    actions.push(Action::Study(StudyAction::BuiltIn(index)));
+                    ui.close();
+                }
+            }
+        });
+        ui.menu_button("Recent", |ui| recent_ui(view.recent, ui, actions));
+    });
+    path_field_ui(view.path_text, ui, actions);
+}
+
+fn loading_ui(loading: &Loading, ui: &mut Ui, actions: &mut Vec<Action>) {
+    ui.label(format!("{} …", loading.source.words()));
+    let bar = match loading.fraction() {
+        Some(fraction) => egui::ProgressBar::new(fraction).show_percentage(),
+        None => egui::ProgressBar::new(0.0).animate(true),
+    };
+    ui.add(bar);
+    if ui.button("Cancel loading").clicked() {
+        actions.push(Action::Study(StudyAction::CancelLoading));
+    }
+    ui.separator();
+}
+
+/// What the study is.
+fn facts_ui(study: &Study, total: f64, ui: &mut Ui) {
+    let geometry = study.geometry();
+    ui.add(egui::Label::new(RichText::new(&study.title).strong()).wrap());
+    egui::Grid::new("study facts").num_columns(2).spacing([8.0, 2.0]).show(ui, |ui| {
+        let mut row = |name: &str, value: String| {
+            ui.label(RichText::new(name).weak());
+            ui.add(egui::Label::new(value).wrap());
+            ui.end_row();
+        };
+        row("Scanner", geometry.scanner.clone());
+        row("Counts", format::count(total));
+        row("Bins", format::count(geometry.num_bins() as f64));
+        let bins = match geometry.in_plane {
+            InPlane::ArcCorrected { .. } => "arc-corrected",
+            InPlane::Detectors => "not arc-corrected",
+        };
+        row("Sampling", format!("{} views × {} × {} planes", geometry.num_views, geometry.num_tangential, geometry.num_planes()));
+        row("", format!("{} segments, {bins}", geometry.segments.len()));
+        row("Corrections", corrections(study));
+    });
+}
+
+fn corrections(study: &Study) -> String {
+    let parts = [
+        study.multiplicative.as_ref().map(|_| "attenuation and normalisation"),
+        study.additive.as_ref().map(|_| "scatter and randoms"),
+    ];
+    let words: Vec<&str> = parts.into_iter().flatten().collect();
+    if words.is_empty() { "none".into() } else { words.join("; ") }
+}
+
+fn recent_ui(recent: &[PathBuf], ui: &mut Ui, actions: &mut Vec<Action>) {
+    if recent.is_empty() {
+        ui.label("No file was opened yet.");
+        return;
+    }
+    for path in recent {
+        if ui.button(short(path)).on_hover_text(path.display().to_string()).clicked() {
+            actions.push(Action::Study(StudyAction::Open(path.clone())));
+            ui.close();
+        }
+    }
+    ui.separator();
+    if ui.button("Forget these").clicked() {
+        actions.push(Action::Study(StudyAction::ForgetRecent));
+        ui.close();
+    }
+}
+
+/// The file's name with its folder's.
+fn short(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    match path.parent().and_then(Path::file_name) {
+        Some(folder) => format!("{}/{name}", folder.to_string_lossy()),
+        None => name.into_owned(),
+    }
+}
+
+fn path_field_ui(path_text: &str, ui: &mut Ui, actions: &mut Vec<Action>) {
+    ui.horizontal(|ui| {
+        let mut text = path_text.to_owned();
+        let width = ui.available_width() - 54.0;
+        let field = egui::TextEdit::singleline(&mut text).desired_width(width).hint_text("path of a .hs file");
+        let response = ui.add(field);
+        if text != path_text {
+            actions.push(Action::Study(StudyAction::EditPath(text.clone())));
+        }
+        let entered = response.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
+        let can = !text.trim().is_empty();
+        if ui.add_enabled(can, egui::Button::new("Read")).clicked() || (can && entered) {
+            actions.push(Action::Study(StudyAction::Open(PathBuf::from(text.trim()))));
+        }
+    });
+}

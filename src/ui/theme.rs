@@ -1,0 +1,137 @@
+//! Colours, sizes and text styles of the window, for the light and the dark theme.
+
+use egui::Color32;
+
+use crate::data::{RoiRole, Severity};
+
+/// Width of the left panel, points.
+pub const SIDE_WIDTH: f32 = 292.0;
+/// Height of the bottom panel, points.
+pub const BOTTOM_HEIGHT: f32 = 268.0;
+/// How near the pointer must be to an outline or a handle to take it, points.
+pub const GRAB_DISTANCE: f32 = 7.0;
+/// Half the side of a handle, points.
+pub const HANDLE_SIZE: f32 = 3.5;
+/// Gap between slices, points.
+pub const SLICE_GAP: f32 = 4.0;
+/// Width of the colour bar with its numbers, points.
+pub const COLOUR_BAR_WIDTH: f32 = 78.0;
+/// Size of text drawn over slices, points.
+pub const OVERLAY_TEXT: f32 = 12.0;
+/// Size of orientation letters, points.
+pub const ORIENTATION_TEXT: f32 = 15.0;
+/// How long a toast stays, seconds.
+pub const TOAST_SECS: f64 = 6.0;
+
+/// Colours that depend on the theme.
+#[derive(Clone, Copy, Debug)]
+pub struct Colours {
+    /// Around the image in a slice.
+    pub slice_background: Color32,
+    /// Crosshair.
+    pub crosshair: Color32,
+    /// Text, rulers and orientation letters over a slice's background.
+    pub overlay: Color32,
+    /// Behind text over an image.
+    pub overlay_shade: Color32,
+    /// Moments of a curve: a change of accumulation.
+    pub accumulation_mark: Color32,
+    /// Moments of a curve: an edit of the ROIs.
+    pub branch_mark: Color32,
+    /// The iterate on the screen, in a curve.
+    pub shown_mark: Color32,
+    /// Text of a warning.
+    pub warning: Color32,
+    /// Text of an error.
+    pub error: Color32,
+    /// Line profile.
+    pub profile: Color32,
+}
+
+/// The colours of the theme in use.
+pub fn colours(visuals: &egui::Visuals) -> Colours {
+    if visuals.dark_mode {
+        Colours {
+            slice_background: Color32::from_rgb(18, 20, 24),
+            crosshair: Color32::from_rgb(64, 156, 255),
+            overlay: Color32::from_rgb(222, 226, 232),
+            overlay_shade: Color32::from_rgba_unmultiplied(10, 12, 16, 170),
+            accumulation_mark: Color32::from_rgb(240, 120, 90),
+            branch_mark: Color32::from_rgb(150, 150, 160),
+            shown_mark: Color32::from_rgb(110, 170, 240),
+            warning: Color32::from_rgb(240, 180, 70),
+            error: Color32::from_rgb(245, 105, 95),
+            profile: Color32::from_rgb(110, 200, 150),
+        }
+    } else {
+        Colours {
+            slice_background: Color32::from_rgb(226, 229, 234),
+            crosshair: Color32::from_rgb(0, 98, 204),
+            overlay: Color32::from_rgb(30, 34, 40),
+            overlay_shade: Color32::from_rgba_unmultiplied(255, 255, 255, 190),
+            accumulation_mark: Color32::from_rgb(196, 60, 20),
+            branch_mark: Color32::from_rgb(110, 110, 120),
+            shown_mark: Color32::from_rgb(0, 98, 204),
+            warning: Color32::from_rgb(160, 95, 0),
+            error: Color32::from_rgb(190, 30, 30),
+            profile: Color32::from_rgb(0, 120, 70),
+        }
+    }
+}
+
+/// Colours of ROIs, in the order in which they are given out. They stand out on grey values in both themes.
+const ROI_COLOURS: [Color32; 8] = [
+    Color32::from_rgb(214, 88, 30),
+    Color32::from_rgb(35, 132, 67),
+    Color32::from_rgb(122, 76, 190),
+    Color32::from_rgb(196, 40, 100),
+    Color32::from_rgb(0, 130, 150),
+    Color32::from_rgb(150, 105, 20),
+    Color32::from_rgb(50, 90, 210),
+    Color32::from_rgb(110, 120, 30),
+];
+
+/// Colour of the ROI at this place in the list.
+pub fn roi_colour(index: usize) -> Color32 {
+    ROI_COLOURS[index % ROI_COLOURS.len()]
+}
+
+/// A role in words.
+pub fn role_name(role: RoiRole) -> &'static str {
+    match role {
+        RoiRole::None => "none",
+        RoiRole::Background => "background",
+        RoiRole::Hot => "hot",
+        RoiRole::Cold => "cold",
+    }
+}
+
+/// Colour of a notice.
+pub fn severity_colour(severity: Severity, visuals: &egui::Visuals) -> Color32 {
+    match severity {
+        Severity::Info => visuals.text_color(),
+        Severity::Warning => colours(visuals).warning,
+        Severity::Error => colours(visuals).error,
+    }
+}
+
+/// Sets both themes up: sizes, spacing, rounding.
+pub fn apply(ctx: &egui::Context) {
+    ctx.all_styles_mut(|style| {
+        style.spacing.item_spacing = egui::vec2(6.0, 4.0);
+        style.spacing.button_padding = egui::vec2(7.0, 3.0);
+        style.spacing.interact_size.y = 20.0;
+        style.interaction.selectable_labels = false;
+        for (text_style, size) in [
+            (egui::TextStyle::Body, 13.0),
+            (egui::TextStyle::Button, 13.0),
+            (egui::TextStyle::Small, 11.0),
+            (egui::TextStyle::Monospace, 12.5),
+            (egui::TextStyle::Heading, 15.0),
+        ] {
+            if let Some(font) = style.text_styles.get_mut(&text_style) {
+                font.size = size;
+            }
+        }
+    });
+}

@@ -1,0 +1,231 @@
+//! The bar above the slices: tool, palette, window, iterate; and the colour bar beside them.
+
+use egui::{Align2, Color32, DragValue, FontId, Mesh, Pos2, Rect, Sense, Ui};
+
+use super::actions::{Action, RoiAction, RunAction, ViewAction};
+use super::format;
+use super::recon_panel::name;
+use super::theme;
+use super::view::{Tool, ViewState};
+use crate::render::{Interpolation, Palette};
+
+/// What the bars show.
+pub struct ToolbarView<'a> {
+    /// Tool, palette, window.
+    pub view: &'a ViewState,
+    /// Smallest and largest value of the image.
+    pub range: [f32; 2],
+    /// Unit of the values.
+    pub unit: &'a str,
+    /// Full iterations that can be shown.
+    pub iterations: &'a [usize],
+    /// The iterate of the past on the screen; `None` = live.
+    pub past: Option<usize>,
+    /// What is on the screen, in words.
+    pub shown: &'a str,
+}
+
+/// The bar above the slices.
+pub fn toolbar_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<Action>) {
+    ui.horizontal_wrapped(|ui| {
+        for (tool, tool_name, help) in Tool::ALL {
+            if ui.selectable_label(view.view.tool == tool, tool_name).on_hover_text(help).clicked() {
+                actions.push(Action::View(ViewAction::SetTool(tool)));
+            }
+        }
+        ui.separator();
+        palette_ui(view.view.palette, ui, actions);
+        let smooth = view.view.interpolation == Interpolation::Linear;
+        let mut wanted = smooth;
+        ui.checkbox(&mut wanted, "Smooth").on_hover_text("Interpolate between voxel centres");
+        if wanted != smooth {
+            let interpolation = if wanted { Interpolation::Linear } else { Interpolation::Nearest };
+            actions.push(Action::View(ViewAction::SetInterpolation(interpolation)));
+        }
+        let mut rois = view.view.show_rois;
+        ui.checkbox(&mut rois, "ROIs").on_hover_text("Show the outlines of the regions of interest");
+        if rois != view.view.show_rois {
+            actions.push(Action::View(ViewAction::ShowRois(rois)));
+        }
+        ui.separator();
+        window_ui(view, ui, actions);
+        ui.separator();
+        if ui.button("Reset view").on_hover_text("Whole image in view (Home)").clicked() {
+            actions.push(Action::View(ViewAction::Reset));
+        }
+    });
+}
+
+fn palette_ui(palette: Palette, ui: &mut Ui, actions: &mut Vec<Action>) {
+    let combo = egui::ComboBox::from_id_salt("palette").selected_text(palette.name()).show_ui(ui, |ui| {
+        for choice in Palette::ALL {
+            if ui.selectable_label(choice == palette, choice.name()).clicked() {
+                actions.push(Action::View(ViewAction::SetPalette(choice)));
+            }
+        }
+    });
+    let label = format!("Palette: {}", palette.name());
+    combo.response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ComboBox, true, &label));
+}
+
+fn window_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<Action>) {
+    let mut window = view.view.window;
+    let speed = f64::from(view.range[1] - view.range[0]).abs().max(1e-6) / 300.0;
+    ui.label("Window");
+    for (end, label) in window.iter_mut().zip(["Window bottom", "Window top"]) {
+        let value = DragValue::new(end).speed(speed).custom_formatter(|v, _| format::value(v));
+        name(&ui.add(value), label);
+    }
+    if window != view.view.window {
+        actions.push(Action::View(ViewAction::SetWindow(window)));
+    }
+    let mut auto = view.view.auto_window;
+    ui.checkbox(&mut auto, "auto").on_hover_text("The window follows the image");
+    if auto != view.view.auto_window {
+        actions.push(Action::View(ViewAction::SetAutoWindow(auto)));
+    }
+    if ui.button("Full").on_hover_text("From the smallest to the largest value").clicked() {
+        actions.push(Action::View(ViewAction::FullWindow));
+    }
+}
+
+/// The scrubber over the iterates that the session keeps.
+pub fn scrubber_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<Action>) {
+    ui.horizontal(|ui| {
+        let is_live = view.past.is_none();
+        if ui.selectable_label(is_live, "Live").on_hover_text("Follow the newest iterate").clicked() {
+            actions.push(Action::Run(RunAction::ShowIterate(None)));
+        }
+        if let Some(last) = view.iterations.len().checked_sub(1) {
+            let at = |past: usize| view.iterations.iter().position(|i| *i >= past).unwrap_or(last);
+            let current = view.past.map_or(last, at);
+            let mut chosen = current;
+            let iterations = view.iterations;
+            let slider = egui::Slider::new(&mut chosen, 0..=last)
+                .show_value(false)
+                .custom_formatter(|v, _| iterations.get(v as usize).map_or_else(String::new, ToString::to_string));
+            ui.spacing_mut().slider_width = 180.0;
+            let response = ui.add_enabled(last > 0, slider);
+            response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Slider, last > 0, "Iterate"));
+            if chosen != current {
+                actions.push(Action::Run(RunAction::ShowIterate(iterations.get(chosen).copied())));
+            }
+        }
+        ui.label(view.shown);
+    });
+}
+
+/// The colour bar with its unit, the ends of the window and round values between.
+pub fn colour_bar_ui(view: &ToolbarView, ui: &mut Ui) {
+    let rect = ui.available_rect_before_wrap();
+    let response = ui.interact(rect, ui.scope_id().with("colour bar"), Sense::hover());
+    let label = format!(
+        "Colour bar from {} to {} {}",
+        format::value(f64::from(view.view.window[0])),
+        format::value(f64::from(view.view.window[1])),
+        view.unit
+    );
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &label));
+    let colours = theme::colours(ui.visuals());
+    let bar = Rect::from_min_max(rect.min + egui::vec2(4.0, 22.0), Pos2::new(rect.left() + 22.0, rect.bottom() - 8.0));
+    if bar.height() < 20.0 {
+        return;
+    }
+    let painter = ui.painter_at(rect);
+    painter.add(gradient(bar, view.view.palette));
+    painter.rect_stroke(bar, 0.0, egui::Stroke::new(1.0, colours.overlay), egui::StrokeKind::Outside);
+    let font = FontId::proportional(11.0);
+    painter.text(rect.left_top() + egui::vec2(4.0, 2.0), Align2::LEFT_TOP, view.unit, font.clone(), colours.overlay);
+    let [low, high] = view.view.window.map(f64::from);
+    for k in 0..=4 {
+        let t = f64::from(k) / 4.0;
+        let y = bar.bottom() - (t * f64::from(bar.height())) as f32;
+        painter.line_segment([Pos2::new(bar.right(), y), Pos2::new(bar.right() + 4.0, y)], (1.0, colours.overlay));
+        let words = format::value(low + t * (high - low));
+        painter.text(Pos2::new(bar.right() + 6.0, y), Align2::LEFT_CENTER, words, font.clone(), colours.overlay);
+    }
+}
+
+/// A mesh that runs through a palette from the bottom to the top.
+fn gradient(bar: Rect, palette: Palette) -> Mesh {
+    const STEPS: u32 = 64;
+    let mut mesh = Mesh::default();
+    for k in 0..=STEPS {
+        let t = k as f32 / STEPS as f32;
+        let [r, g, b] = palette.colour(f64::from(t));
+        let colour = Color32::from_rgb(r, g, b);
+        let y = bar.bottom() - t * bar.height();
+        mesh.colored_vertex(Pos2::new(bar.left(), y), colour);
+        mesh.colored_vertex(Pos2::new(bar.right(), y), colour);
+        if k > 0 {
+            let i = 2 * (k - 1);
+            mesh.add_triangle(i, i + 1, i + 2);
+            mesh.add_triangle(i + 1, i + 2, i + 3);
+        }
+    }
+    mesh
+}
+
+/// Keys that work wherever no text is typed.
+pub fn shortcut_actions(ctx: &egui::Context, view: &ToolbarView, is_paused: bool, axis: usize) -> Vec<Action> {
+    use egui::{Key, KeyboardShortcut, Modifiers};
+    let mut actions = Vec::new();
+    if ctx.egui_wants_keyboard_input() {
+        return actions;
+    }
+    let undo = KeyboardShortcut::new(Modifiers::COMMAND, Key::Z);
+    let redo =
+        [KeyboardShortcut::new(Modifiers::COMMAND | Modifiers::SHIFT, Key::Z), KeyboardShortcut::new(Modifiers::COMMAND, Key::Y)];
+    ctx.input_mut(|input| {
+        for shortcut in &redo {
+            if input.consume_shortcut(shortcut) {
+                actions.push(Action::Roi(RoiAction::Redo));
+            }
+        }
+        if input.consume_shortcut(&undo) {
+            actions.push(Action::Roi(RoiAction::Undo));
+        }
+        let mut key = |key: Key, action: Action| {
+            for _ in 0..input.count_and_consume_key(Modifiers::NONE, key) {
+                actions.push(action.clone());
+            }
+        };
+        key(Key::Space, Action::Run(if is_paused { RunAction::Resume } else { RunAction::Pause }));
+        key(Key::S, Action::Run(RunAction::Step));
+        for (number, accumulation) in [Key::Num1, Key::Num2, Key::Num3].into_iter().zip(crate::operator::Accumulation::ALL) {
+            key(number, Action::Run(RunAction::SetAccumulation(accumulation)));
+        }
+        for (arrow, slices) in [(Key::ArrowUp, -1), (Key::ArrowDown, 1), (Key::PageUp, -5), (Key::PageDown, 5)] {
+            key(arrow, Action::View(ViewAction::StepSlice(axis, slices)));
+        }
+        for (arrow, forward) in [(Key::ArrowLeft, false), (Key::ArrowRight, true)] {
+            key(arrow, Action::Run(RunAction::ShowIterate(neighbour(view.iterations, view.past, forward))));
+        }
+        key(Key::Home, Action::View(ViewAction::Reset));
+        key(Key::Escape, Action::View(ViewAction::SetTool(Tool::Crosshair)));
+        key(Key::Delete, Action::Roi(RoiAction::DeleteSelected));
+    });
+    actions
+}
+
+/// The kept iterate before or after the one shown; `None` = live.
+fn neighbour(iterations: &[usize], past: Option<usize>, forward: bool) -> Option<usize> {
+    let at = past.map_or(iterations.len().saturating_sub(1), |past| iterations.partition_point(|i| *i < past));
+    if forward { past.and_then(|_| iterations.get(at + 1).copied()) } else { iterations.get(at.saturating_sub(1)).copied() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrows_walk_over_the_kept_iterates() {
+        let kept = [2, 4, 6];
+        assert_eq!(neighbour(&kept, None, false), Some(4));
+        assert_eq!(neighbour(&kept, Some(4), false), Some(2));
+        assert_eq!(neighbour(&kept, Some(2), false), Some(2));
+        assert_eq!(neighbour(&kept, Some(4), true), Some(6));
+        assert_eq!(neighbour(&kept, Some(6), true), None);
+        assert_eq!(neighbour(&[], None, false), None);
+    }
+}

@@ -1,0 +1,264 @@
+//! What the slices show: position, zoom, window, palette; and the geometry of one slice on the screen.
+//!
+//! Screen right is +x (transaxial, coronal) or +y (sagittal); screen down is +y (transaxial) or +z. With +x to the
+//! patient's left this is the radiological convention: the patient's right is on the viewer's left.
+
+use egui::{Pos2, Rect};
+
+use crate::data::RoiPlane;
+use crate::geometry::{Grid, Point};
+use crate::render::{Interpolation, Palette};
+
+/// The three planes in the order of the slices.
+pub const PLANES: [RoiPlane; 3] = [RoiPlane::Transaxial, RoiPlane::Coronal, RoiPlane::Sagittal];
+
+/// Names of the axes.
+pub const AXIS_NAMES: [&str; 3] = ["x", "y", "z"];
+
+/// Largest zoom.
+const MAX_ZOOM: f64 = 40.0;
+
+/// The plane's name for people; also its name in the accessibility tree, followed by " slice".
+pub fn plane_name(plane: RoiPlane) -> &'static str {
+    match plane {
+        RoiPlane::Transaxial => "Transaxial",
+        RoiPlane::Coronal => "Coronal",
+        RoiPlane::Sagittal => "Sagittal",
+    }
+}
+
+/// Orientation letters at the negative and positive end of each axis (+x left, +y posterior, +z inferior).
+pub const ORIENTATION: [[&str; 2]; 3] = [["R", "L"], ["A", "P"], ["S", "I"]];
+
+/// What the left button does in a slice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tool {
+    /// Sets the crosshair; moves and resizes a ROI taken by its outline or handles.
+    #[default]
+    Crosshair,
+    /// Draws a circle from its centre outwards.
+    Circle,
+    /// Draws a rectangle from corner to corner.
+    Rectangle,
+    /// Draws a sphere from its centre outwards.
+    Sphere,
+    /// Draws the line of the profile.
+    Profile,
+}
+
+impl Tool {
+    /// All tools in the order of the tool bar, with their names and what they are for.
+    pub const ALL: [(Tool, &str, &str); 5] = [
+        (Tool::Crosshair, "Crosshair", "Set the crosshair; move or resize a ROI by its outline or handles"),
+        (Tool::Circle, "Circle", "Draw a circular ROI in one slice, from its centre outwards"),
+        (Tool::Rectangle, "Rectangle", "Draw a rectangular ROI in one slice, from corner to corner"),
+        (Tool::Sphere, "Sphere", "Draw a spherical ROI, from its centre outwards"),
+        (Tool::Profile, "Line", "Draw the line of a profile"),
+    ];
+}
+
+/// Where the profile runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ProfileLine {
+    /// Through the crosshair along an axis (0 = x, 1 = y, 2 = z).
+    Axis(usize),
+    /// Between two points, mm.
+    Between(Point, Point),
+}
+
+/// What the slices show. Not part of the document: it is not undone and not saved with ROIs.
+#[derive(Clone, Debug)]
+pub struct ViewState {
+    /// Crosshair, mm.
+    pub crosshair_mm: Point,
+    /// The point in the middle of every slice, mm.
+    pub focus_mm: Point,
+    /// 1 = the image fits.
+    pub zoom: f64,
+    /// Values at the bottom and the top of the palette.
+    pub window: [f32; 2],
+    /// Whether the window follows the image.
+    pub auto_window: bool,
+    /// Palette.
+    pub palette: Palette,
+    /// Between voxel centres.
+    pub interpolation: Interpolation,
+    /// The only slice shown, if one is.
+    pub maximised: Option<RoiPlane>,
+    /// What the left button does.
+    pub tool: Tool,
+    /// The profile.
+    pub profile: ProfileLine,
+    /// ROI outlines shown.
+    pub show_rois: bool,
+}
+
+impl Default for ViewState {
+    fn default() -> Self {
+        Self {
+            crosshair_mm: [0.0; 3],
+            focus_mm: [0.0; 3],
+            zoom: 1.0,
+            window: [0.0, 1.0],
+            auto_window: true,
+            palette: Palette::default(),
+            interpolation: Interpolation::default(),
+            maximised: None,
+            tool: Tool::default(),
+            profile: ProfileLine::Axis(0),
+            show_rois: true,
+        }
+    }
+}
+
+impl ViewState {
+    /// Shows the whole grid, keeping the crosshair where it lies inside.
+    pub fn reset_for(&mut self, grid: &Grid) {
+        let middle = std::array::from_fn(|a| {
+            let [low, high] = grid.extent_mm(a);
+            0.5 * (low + high)
+        });
+        self.focus_mm = middle;
+        self.zoom = 1.0;
+        let inside = (0..3).all(|a| {
+            let [low, high] = grid.extent_mm(a);
+            (low..=high).contains(&self.crosshair_mm[a])
+        });
+        if !inside {
+            self.crosshair_mm = middle;
+        }
+    }
+
+    /// Moves the crosshair, held inside the grid.
+    pub fn set_crosshair(&mut self, grid: &Grid, point: Point) {
+        self.crosshair_mm = std::array::from_fn(|a| {
+            let [low, high] = grid.extent_mm(a);
+            let half = 0.5 * grid.voxel_mm[a];
+            point[a].clamp(low + half.min(0.5 * (high - low)), (high - half).max(low + half))
+        });
+    }
+
+    /// Moves the crosshair by whole voxels along an axis.
+    pub fn step_slice(&mut self, grid: &Grid, axis: usize, slices: i64) {
+        let mut point = self.crosshair_mm;
+        let voxel = slice_index(grid, axis, point[axis]) as i64 + slices;
+        let voxel = voxel.clamp(0, grid.size[axis] as i64 - 1);
+        point[axis] = grid.origin_mm[axis] + voxel as f64 * grid.voxel_mm[axis];
+        self.crosshair_mm = point;
+    }
+
+    /// Zooms by a factor, keeping a point where it is on the screen.
+    pub fn zoom_about(&mut self, point: Point, axes: [usize; 2], factor: f64) {
+        let zoom = (self.zoom * factor).clamp(0.25, MAX_ZOOM);
+        let ratio = self.zoom / zoom;
+        for a in axes {
+            self.focus_mm[a] = point[a] + (self.focus_mm[a] - point[a]) * ratio;
+        }
+        self.zoom = zoom;
+    }
+
+    /// Drags window and level: to the right widens by the fraction of the image's range, up brightens a PET image.
+    pub fn drag_window(&mut self, delta: egui::Vec2, range: [f32; 2]) {
+        let span = (range[1] - range[0]).max(f32::MIN_POSITIVE);
+        let width = (self.window[1] - self.window[0] + delta.x * span / 300.0).max(span * 1e-3);
+        let level = 0.5 * (self.window[0] + self.window[1]) + delta.y * span / 300.0;
+        self.window = [level - 0.5 * width, level + 0.5 * width];
+        self.auto_window = false;
+    }
+}
+
+/// The slice that a coordinate lies in.
+pub fn slice_index(grid: &Grid, axis: usize, mm: f64) -> usize {
+    let voxel = ((mm - grid.origin_mm[axis]) / grid.voxel_mm[axis]).round();
+    voxel.clamp(0.0, grid.size[axis] as f64 - 1.0) as usize
+}
+
+/// Points per mm at which the grid fits into a rectangle, along the plane's axes.
+pub fn fit_scale(grid: &Grid, plane: RoiPlane, size: egui::Vec2) -> f64 {
+    let ([a, b], _) = plane.axes();
+    let length = |axis: usize| grid.size[axis] as f64 * grid.voxel_mm[axis];
+    (f64::from(size.x) / length(a)).min(f64::from(size.y) / length(b))
+}
+
+/// A slice on the screen: which plane, where, and at which scale.
+#[derive(Clone, Copy, Debug)]
+pub struct SliceGeometry {
+    /// The plane.
+    pub plane: RoiPlane,
+    /// Where it is drawn.
+    pub rect: Rect,
+    /// Points per mm.
+    pub scale: f64,
+    /// The point in the middle of the rectangle; its normal coordinate is the slice's.
+    pub middle_mm: Point,
+}
+
+impl SliceGeometry {
+    /// Where a point is drawn (its projection onto the slice).
+    pub fn screen_from_mm(&self, point: Point) -> Pos2 {
+        let ([a, b], _) = self.plane.axes();
+        let centre = self.rect.center();
+        Pos2::new(
+            centre.x + ((point[a] - self.middle_mm[a]) * self.scale) as f32,
+            centre.y + ((point[b] - self.middle_mm[b]) * self.scale) as f32,
+        )
+    }
+
+    /// The point of the slice under a screen position.
+    pub fn mm_from_screen(&self, position: Pos2) -> Point {
+        let ([a, b], _) = self.plane.axes();
+        let offset = position - self.rect.center();
+        let mut point = self.middle_mm;
+        point[a] += f64::from(offset.x) / self.scale;
+        point[b] += f64::from(offset.y) / self.scale;
+        point
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid() -> Grid {
+        Grid::centred([10, 20, 5], [2.0, 2.0, 4.0]).unwrap()
+    }
+
+    #[test]
+    fn screen_and_mm_are_inverse() {
+        let slice = SliceGeometry {
+            plane: RoiPlane::Coronal,
+            rect: Rect::from_min_size(Pos2::new(10.0, 20.0), egui::vec2(300.0, 200.0)),
+            scale: 1.7,
+            middle_mm: [1.0, 2.0, 3.0],
+        };
+        let point = [-20.0, 2.0, 11.0];
+        let back = slice.mm_from_screen(slice.screen_from_mm(point));
+        for a in 0..3 {
+            assert!((back[a] - point[a]).abs() < 1e-4, "{back:?}");
+        }
+        // Left of the patient (+x) is to the right, inferior (+z) is down.
+        assert!(slice.screen_from_mm([5.0, 2.0, 3.0]).x > slice.rect.center().x);
+        assert!(slice.screen_from_mm([1.0, 2.0, 9.0]).y > slice.rect.center().y);
+    }
+
+    #[test]
+    fn crosshair_stays_in_the_grid_and_steps_by_voxels() {
+        let mut view = ViewState::default();
+        view.set_crosshair(&grid(), [1e9, -1e9, 0.0]);
+        assert_eq!(view.crosshair_mm, [9.0, -19.0, 0.0]);
+        view.step_slice(&grid(), 2, 1);
+        assert_eq!(view.crosshair_mm[2], 4.0);
+        view.step_slice(&grid(), 2, 100);
+        assert_eq!(view.crosshair_mm[2], 8.0);
+    }
+
+    #[test]
+    fn zoom_keeps_the_point_under_the_pointer() {
+        let mut view = ViewState { focus_mm: [1.0, 2.0, 0.0], ..Default::default() };
+        let point = [5.0, -4.0, 0.0];
+        let before = (point[0] - view.focus_mm[0]) * view.zoom;
+        view.zoom_about(point, [0, 1], 2.0);
+        assert!(((point[0] - view.focus_mm[0]) * view.zoom - before).abs() < 1e-12);
+        assert_eq!(view.zoom, 2.0);
+    }
+}
