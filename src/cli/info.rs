@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::CliResult;
-use crate::data::{Michelogram, Notice, Roi, RoiRole, RoiShape, Severity, Volume};
+use super::{CliResult, notices};
+use crate::data::{Michelogram, Roi, RoiRole, RoiShape, Volume};
 use crate::geometry::Grid;
 use crate::io::{FileKind, measurements, read_projections, read_volume, rois};
 use crate::scanner::{InPlane, ScanGeometry, Segment};
@@ -39,7 +39,7 @@ pub fn run(path: &Path) -> CliResult {
         println!("  {name:<22} {value}");
     }
     for notice in notices {
-        println!("  {}", notice_line(&notice));
+        println!("  {}", notices::line(&notice));
     }
     Ok(())
 }
@@ -144,13 +144,4 @@ fn range(values: &[f32]) -> (f32, f32) {
 /// Six decimals, without the zeros at the end.
 fn decimal(value: f64) -> String {
     format!("{value:.6}").trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-fn notice_line(notice: &Notice) -> String {
-    let severity = match notice.severity {
-        Severity::Info => "note",
-        Severity::Warning => "warning",
-        Severity::Error => "error",
-    };
-    format!("{severity}: {}", notice.text)
 }

@@ -3,9 +3,15 @@
 //! Exit codes: 0 done, 1 with a sentence on standard error, 2 wrong arguments.
 
 mod devices;
+mod image_options;
 mod info;
+mod notices;
 mod options;
+mod paths;
 mod progress;
+mod project;
+mod reconstruct;
+mod run_progress;
 mod simulate;
 mod window;
 
@@ -45,6 +51,12 @@ enum CliCommand {
     },
     /// Simulates a scan of an analytic phantom.
     Simulate(simulate::SimulateOptions),
+    /// Reconstructs an image from projection data.
+    Reconstruct(Box<reconstruct::ReconstructOptions>),
+    /// Projects an image: what a scanner would measure of it.
+    Project(project::ProjectOptions),
+    /// Backprojects projection data into an image.
+    Backproject(project::BackprojectOptions),
 }
 
 /// Runs the program with the process's arguments.
@@ -66,6 +78,9 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let result: CliResult = match cli.command {
         Some(CliCommand::Devices) => devices::run(),
         Some(CliCommand::Info { file }) => info::run(&file),
+        Some(CliCommand::Reconstruct(options)) => reconstruct::run(&options),
+        Some(CliCommand::Project(options)) => project::project(&options),
+        Some(CliCommand::Backproject(options)) => project::backproject(&options),
         Some(CliCommand::Simulate(options)) => simulate::run(&options),
         None => window::run(cli.study, cli.trace.as_deref()),
     };

@@ -7,9 +7,10 @@ use clap::Args;
 
 use super::CliResult;
 use super::options::triple;
+use super::paths::{image_file, projections_file, rois_file};
 use super::progress::with_bar;
 use crate::geometry::{Grid, GridError};
-use crate::io::{FileKind, rois, write_projections, write_volume};
+use crate::io::{rois, write_projections, write_volume};
 use crate::phantom::{self, Noise, PhantomInfo, SimulationOptions};
 use crate::scanner::{self, ScanGeometry, Scanner};
 
@@ -128,27 +129,6 @@ fn known_scanner(name: &str) -> Result<&'static Scanner, String> {
         let names: Vec<&str> = scanner::catalogue().iter().map(|scanner| scanner.name.as_str()).collect();
         format!("there is no scanner '{name}'; known are {}", names.join(", "))
     })
-}
-
-/// A path that ends as `kinds` do. Checked before the work, not after it.
-fn file_of(text: &str, kinds: &[FileKind], endings: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(text);
-    match FileKind::of(&path) {
-        Some(kind) if kinds.contains(&kind) => Ok(path),
-        _ => Err(format!("the name must end in {endings}")),
-    }
-}
-
-fn projections_file(text: &str) -> Result<PathBuf, String> {
-    file_of(text, &[FileKind::InterfileProjections], ".hs")
-}
-
-fn image_file(text: &str) -> Result<PathBuf, String> {
-    file_of(text, &[FileKind::InterfileImage, FileKind::NiftiImage], ".hv, .nii or .nii.gz")
-}
-
-fn rois_file(text: &str) -> Result<PathBuf, String> {
-    file_of(text, &[FileKind::Rois], ".toml")
 }
 
 #[cfg(test)]

@@ -27,13 +27,13 @@ const TRIAL_VIEWS_PER_THREAD: usize = 5;
 ///
 /// # Errors
 /// A side out of all proportion, more memory than there is.
-pub(super) fn check_image(grid: &Grid, num_subsets: usize) -> Result<(), SetupError> {
+pub(super) fn check_image(grid: &Grid) -> Result<(), SetupError> {
     if let Some(&side) = grid.size.iter().find(|side| **side > MAX_SIDE) {
         return Err(SetupError::Settings(format!(
             "the image has a side of {side} voxels; at most {MAX_SIDE} can be handled: choose fewer or larger voxels"
         )));
     }
-    check_memory(4 * grid.num_voxels() as u64 * (3 + num_subsets as u64))
+    check_memory(4 * NUM_FRAMES * grid.num_voxels() as u64)
 }
 
 /// Bytes of a run beside the measured data: the data of a subset, the images of the algorithm (iterate, correction and
@@ -54,7 +54,7 @@ pub(super) fn memory_bytes(
 ///
 /// # Errors
 /// The need is greater than what is free, with both figures.
-pub(super) fn check_memory(needed_bytes: u64) -> Result<(), SetupError> {
+pub fn check_memory(needed_bytes: u64) -> Result<(), SetupError> {
     match free_memory_bytes() {
         Some(free_bytes) if needed_bytes > free_bytes => Err(SetupError::Memory { needed_bytes, free_bytes }),
         _ => Ok(()),

@@ -8,6 +8,7 @@ mod estimate;
 mod frames;
 mod handle;
 mod history;
+mod measurements;
 mod projector;
 mod protocol;
 mod run;
@@ -17,7 +18,9 @@ mod threads;
 pub mod trace;
 
 pub use defaults::{covering_grid, default_num_subsets, default_settings, grid_of_voxels};
+pub use estimate::check_memory;
 pub use handle::{Session, SessionOptions};
+pub use measurements::{iterate_rows, roi_rows};
 pub use projector::{HostProjector, ProjectorSettings, rays_per_bin};
 pub use protocol::{
     AlgorithmKind, Command, DeviceChoice, EndReason, Event, EventKind, Frame, IterateReport, ProjectorChoice, Rays, RoiSet,

@@ -1,12 +1,14 @@
 //! The choice of a projector on the CPU: axial runs where the geometry allows them, else per LOR, and said so.
 
-use super::setup::SetupError;
-use super::{ProjectorChoice, Rays};
+use std::sync::Arc;
+
+use super::estimate::check_image;
+use super::setup::{SetupError, check_device, check_field_of_view};
+use super::{DeviceChoice, ProjectorChoice, Rays};
 use crate::data::Notice;
 use crate::geometry::Grid;
-use crate::operator::{Host, LinearOperator, Siddon};
+use crate::operator::{AxialRuns, Host, LinearOperator, OperatorError, Siddon};
 use crate::scanner::ScanGeometry;
-use std::sync::Arc;
 
 /// What a projector is to do.
 #[derive(Clone, Debug)]
@@ -19,29 +21,51 @@ pub struct ProjectorSettings {
     pub rays: Rays,
     /// Projector.
     pub projector: ProjectorChoice,
+    /// Device.
+    pub device: DeviceChoice,
 }
 
 /// A projector on the CPU.
 pub enum HostProjector {
     /// Siddon's path, one LOR at a time.
     PerLor(Siddon),
+    /// All planes of a transaxial LOR at once.
+    AxialRuns(AxialRuns),
 }
 
 impl HostProjector {
     /// The projector that the settings ask for, and what the user should know about the choice.
     ///
     /// # Errors
-    /// Axial runs asked for where the geometry does not allow them.
+    /// A device that cannot project, an image that cannot be held, a field of view without a voxel, axial runs asked
+    /// for where the geometry does not allow them.
     pub fn choose(geometry: &Arc<ScanGeometry>, settings: &ProjectorSettings) -> Result<(Self, Vec<Notice>), SetupError> {
+        check_device(settings.device)?;
+        check_image(&settings.grid)?;
+        check_field_of_view(&settings.grid, settings.fov_radius_mm)?;
         let rays = rays_per_bin(geometry, &settings.grid, settings.rays);
-        let per_lor = || Self::PerLor(Siddon::new(Arc::clone(geometry), settings.grid.clone(), settings.fov_radius_mm, rays));
-        Ok((per_lor(), Vec::new()))
+        let (grid, radius_mm) = (&settings.grid, settings.fov_radius_mm);
+        let per_lor = || Self::PerLor(Siddon::new(Arc::clone(geometry), grid.clone(), radius_mm, rays));
+        if settings.projector == ProjectorChoice::PerLor {
+            return Ok((per_lor(), Vec::new()));
+        }
+        match AxialRuns::new(Arc::clone(geometry), grid.clone(), radius_mm, rays) {
+            Ok(fast) => Ok((Self::AxialRuns(fast), Vec::new())),
+            Err(OperatorError::Unsuitable(reason)) if settings.projector == ProjectorChoice::Auto => {
+                let text = format!(
+                    "the projector per LOR is used, which is many times slower: the axial-run projector cannot be used here, for {reason}. A voxel height that divides the distance between the planes allows it"
+                );
+                Ok((per_lor(), vec![Notice::warning(text)]))
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The operator.
     pub fn operator(&self) -> &dyn LinearOperator<Host> {
         match self {
             HostProjector::PerLor(operator) => operator,
+            HostProjector::AxialRuns(operator) => operator,
         }
     }
 
@@ -49,13 +73,18 @@ impl HostProjector {
     pub fn name(&self) -> &'static str {
         match self {
             HostProjector::PerLor(_) => "per LOR",
+            HostProjector::AxialRuns(_) => "axial runs",
         }
     }
 
-    /// The processor in words, as this projector uses it.
+    /// The processor in words, as this projector uses it: threads, and vector instructions where it picks them.
     pub fn device(&self) -> String {
         let num_threads = rayon::current_num_threads();
-        format!("CPU, {num_threads} {}", if num_threads == 1 { "thread" } else { "threads" })
+        let threads = if num_threads == 1 { "thread" } else { "threads" };
+        match self {
+            HostProjector::PerLor(_) => format!("CPU, {num_threads} {threads}"),
+            HostProjector::AxialRuns(fast) => format!("CPU, {num_threads} {threads}, {}", fast.simd().name()),
+        }
     }
 }
 
@@ -80,6 +109,22 @@ const MAX_AUTOMATIC_RAYS: f64 = 64.0;
 mod tests {
     use super::*;
     use crate::scanner::find;
+
+    #[test]
+    fn the_fast_projector_is_taken_where_it_can_be_and_its_lack_is_told() {
+        let geometry = Arc::new(find("small").unwrap().geometry.clone());
+        let choose = |dz: f64, projector| {
+            let grid = Grid::centred([21, 21, 9], [3.0, 3.0, dz]).unwrap();
+            let (rays, device) = (Rays::Fixed { tangential: 1, axial: 1 }, DeviceChoice::Auto);
+            let settings = ProjectorSettings { grid, fov_radius_mm: 30.0, rays, projector, device };
+            HostProjector::choose(&geometry, &settings).map(|(projector, notices)| (projector.name(), notices.len()))
+        };
+        assert_eq!(choose(2.5, ProjectorChoice::Auto), Ok(("axial runs", 0)));
+        assert_eq!(choose(2.5, ProjectorChoice::PerLor), Ok(("per LOR", 0)));
+        assert_eq!(choose(2.3, ProjectorChoice::Auto), Ok(("per LOR", 1)));
+        let refusal = choose(2.3, ProjectorChoice::AxialRuns).unwrap_err().to_string();
+        assert!(refusal.contains("use the per-LOR projector"), "{refusal}");
+    }
 
     #[test]
     fn automatic_rays_cross_every_slice_of_a_bin() {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::estimate::{check_image, check_memory, memory_bytes, trial_secs};
+use super::estimate::{check_memory, memory_bytes, trial_secs};
 use super::projector::{HostProjector, ProjectorSettings};
 use super::{AlgorithmKind, DeviceChoice, RunSettings, StartInfo};
 use crate::data::{Notice, Study, Volume};
@@ -72,6 +72,7 @@ pub fn prepare(study: &Arc<Study>, settings: &RunSettings, task: &Task) -> Resul
         fov_radius_mm: settings.fov_radius_mm,
         rays: settings.rays,
         projector: settings.projector,
+        device: settings.device,
     };
     let (projector, mut notices) = HostProjector::choose(study.geometry(), &projector_settings)?;
     if accumulation == Accumulation::NonAtomic {
@@ -94,6 +95,7 @@ pub fn prepare(study: &Arc<Study>, settings: &RunSettings, task: &Task) -> Resul
     };
     let algorithm = match projector {
         HostProjector::PerLor(operator) => algorithm(operator, study, &settings, accumulation)?,
+        HostProjector::AxialRuns(operator) => algorithm(operator, study, &settings, accumulation)?,
     };
     Ok(Prepared { algorithm, info, notices })
 }
@@ -132,9 +134,6 @@ fn checked(study: &Study, settings: &RunSettings) -> Result<RunSettings, SetupEr
     if settings.num_iterations == 0 {
         return refuse("0 iterations leave the start image as it is; choose at least 1".into());
     }
-    check_device(settings.device)?;
-    check_image(&settings.grid, num_subsets)?;
-    check_field_of_view(&settings.grid, settings.fov_radius_mm)?;
     if let Some(init) = settings.init.as_ref().filter(|init| !init.grid.same_as(&settings.grid)) {
         return refuse(format!(
             "the start image has {} but the reconstruction has {}; both must lie on the same grid (take the grid of the start image for the reconstruction)",
@@ -147,7 +146,7 @@ fn checked(study: &Study, settings: &RunSettings) -> Result<RunSettings, SetupEr
 }
 
 /// Refuses a device that cannot reconstruct; nothing falls back in silence.
-fn check_device(device: DeviceChoice) -> Result<(), SetupError> {
+pub(super) fn check_device(device: DeviceChoice) -> Result<(), SetupError> {
     let DeviceChoice::Cuda(number) = device else { return Ok(()) };
     Err(SetupError::Settings(format!("{}; use --device cpu", why_not_cuda(number))))
 }

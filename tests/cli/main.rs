@@ -1,22 +1,32 @@
-//! The program as it is called from a shell.
+//! The built program on the command line: what it writes, and how it refuses.
 
-// The helpers of tests may fail as tests may; clippy allows it by itself only inside test functions.
-#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic)] // everything here is a test
 
-mod simulate;
+mod refusals;
+mod small_scanner;
+mod stir;
 
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Runs the program in a directory with arguments separated by spaces.
-fn tomoscope(directory: &Path, arguments: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_tomoscope"))
-        .args(arguments.split_whitespace())
-        .current_dir(directory)
-        .output()
-        .expect("the program starts")
+/// Runs the program in a folder with these arguments.
+fn tomoscope(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tomoscope")).current_dir(folder).args(arguments).output().unwrap()
 }
 
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+/// Runs it and expects that it does what it was asked; what it printed.
+fn done(folder: &Path, arguments: &[&str]) -> String {
+    let output = tomoscope(folder, arguments);
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}\n{out}\n{err}");
+    out.into_owned()
+}
+
+/// Runs it and expects this exit code and nothing written to standard output that looks like a result; what it said.
+fn refused(folder: &Path, code: i32, arguments: &[&str]) -> String {
+    let output = tomoscope(folder, arguments);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}\n{text}");
+    assert!(!text.contains("panicked"), "{arguments:?}\n{text}");
+    text
 }

@@ -99,7 +99,8 @@ fn a_run_tells_what_it_became() {
     watcher.session.send(start);
     let event = watcher.wait_for(0, |e| matches!(e.kind, EventKind::Started(_)));
     let EventKind::Started(info) = event.kind else { unreachable!() };
-    assert!(info.device.starts_with("CPU, 1 thread"), "{}", info.device);
+    assert!(info.device.starts_with("CPU, 1 thread, "), "{}", info.device);
+    assert_eq!(info.projector, "axial runs");
     assert_eq!((info.num_subsets, info.settings.num_subsets), (1, 1), "MLEM has one subset");
     assert_eq!(info.accumulation, Accumulation::Deterministic);
     let image_bytes = 4 * info.settings.grid.num_voxels() as u64;

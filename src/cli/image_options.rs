@@ -1,0 +1,49 @@
+//! Options about the grid of an image to reconstruct.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::notices;
+use super::options::triple;
+use crate::geometry::Grid;
+use crate::io::read_volume;
+use crate::scanner::ScanGeometry;
+use crate::session::grid_of_voxels;
+
+/// The grid of an image that is made. What is not given follows from the scanner: voxels as wide as the bins and half a
+/// ring spacing high, as many of them as the field of view takes.
+#[derive(Args, Clone, Debug)]
+pub struct ImageOptions {
+    /// Number of voxels along x, y, z.
+    #[arg(long, value_name = "NX,NY,NZ", value_parser = triple::<usize, 3>, conflicts_with = "like")]
+    pub image: Option<[usize; 3]>,
+
+    /// Size of a voxel, mm.
+    #[arg(long, value_name = "X,Y,Z", value_parser = triple::<f64, 3>, conflicts_with = "like")]
+    pub voxel_mm: Option<[f64; 3]>,
+
+    /// Take the grid of this image (.hv, .nii, .nii.gz).
+    #[arg(long, value_name = "IMAGE")]
+    pub like: Option<PathBuf>,
+}
+
+impl ImageOptions {
+    /// The grid asked for; `None` when nothing was.
+    ///
+    /// # Errors
+    /// A grid that cannot be, an image that cannot be read.
+    pub fn grid(&self, geometry: &ScanGeometry) -> Result<Option<Grid>, Box<dyn std::error::Error + Send + Sync>> {
+        if let Some(path) = &self.like {
+            let (volume, found) = read_volume(path)?;
+            notices::print(&found);
+            return Ok(Some(volume.grid));
+        }
+        match (self.image, self.voxel_mm) {
+            (Some(size), Some(voxel_mm)) => Ok(Some(Grid::centred(size, voxel_mm)?)),
+            (Some(size), None) => Ok(Some(Grid::centred(size, geometry.default_grid()?.voxel_mm)?)),
+            (None, Some(voxel_mm)) => Ok(Some(grid_of_voxels(geometry, voxel_mm)?)),
+            (None, None) => Ok(None),
+        }
+    }
+}

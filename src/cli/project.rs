@@ -1,0 +1,148 @@
+//! `tomoscope project` and `tomoscope backproject`: one application of ȳ = m ⊙ (A x) + a, or of Aᵀ (m ⊙ q).
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use clap::Args;
+
+use super::options::ProjectorOptions;
+use super::paths::{image_file, projections_file};
+use super::{CliResult, notices};
+use crate::data::{Michelogram, Study, Unit, Volume};
+use crate::geometry::Grid;
+use crate::io::{read_study, read_volume, write_projections, write_volume};
+use crate::operator::{Accumulation, Backend, Host, Subset};
+use crate::session::{HostProjector, ProjectorSettings, check_memory};
+use crate::task::Task;
+
+/// Options of `tomoscope project`.
+#[derive(Args, Clone, Debug)]
+pub struct ProjectOptions {
+    /// Image to project (.hv, .nii, .nii.gz).
+    image: PathBuf,
+
+    /// Projection data whose sampling to use (.hs).
+    #[arg(long, value_name = "PROJDATA")]
+    like: PathBuf,
+
+    /// Projection data to write (.hs).
+    #[arg(short, long, value_name = "OUT.hs", value_parser = projections_file)]
+    output: PathBuf,
+
+    #[command(flatten)]
+    projector: ProjectorOptions,
+}
+
+/// Options of `tomoscope backproject`.
+#[derive(Args, Clone, Debug)]
+pub struct BackprojectOptions {
+    /// Projection data to backproject (.hs).
+    input: PathBuf,
+
+    /// Image whose grid to use (.hv, .nii, .nii.gz).
+    #[arg(long, value_name = "IMAGE")]
+    like: PathBuf,
+
+    /// Image to write (.hv, .nii, .nii.gz).
+    #[arg(short, long, value_name = "OUT", value_parser = image_file)]
+    output: PathBuf,
+
+    #[command(flatten)]
+    projector: ProjectorOptions,
+}
+
+/// Any error as it is told.
+type Error = Box<dyn std::error::Error + Send + Sync>;
+
+/// Projects an image and writes the data.
+pub fn project(options: &ProjectOptions) -> CliResult {
+    let (volume, found) = read_volume(&options.image)?;
+    notices::print(&found);
+    let study = read(&options.like, &options.projector)?;
+    let projected = in_pool(&options.projector, || {
+        let projector = choose(&study, &volume.grid, &options.projector)?;
+        let start = Instant::now();
+        let operator = projector.operator();
+        let (mut host, num_bins) = (Host, study.geometry().num_bins());
+        check_memory(4 * (num_bins + 2 * operator.image_len()) as u64)?;
+        let x = Arc::new(operator.image_from_volume(&volume));
+        let mut data = host.zeros(num_bins)?;
+        operator.apply(&mut host, Subset::ALL, &x, &mut data, &Task::new())?;
+        if let Some(factors) = &study.multiplicative {
+            host.multiply(&mut data, 0, &factors.counts, 0..num_bins)?;
+        }
+        if let Some(background) = &study.additive {
+            host.add_scaled(&mut data, 0, 1.0, &background.counts, 0..num_bins)?;
+        }
+        println!("projected in {:.2} s", start.elapsed().as_secs_f64());
+        Ok(Michelogram::new(Arc::clone(study.geometry()), Arc::unwrap_or_clone(data))?)
+    })?;
+    write_projections(&options.output, &projected)?;
+    println!("{}: {} bins, total {:.6e}", options.output.display(), projected.counts.len(), projected.total());
+    Ok(())
+}
+
+/// Backprojects data and writes the image.
+pub fn backproject(options: &BackprojectOptions) -> CliResult {
+    if options.projector.additive.is_some() {
+        return Err("a backprojection adds nothing to its data: --additive does not go with it".into());
+    }
+    let (like, found) = read_volume(&options.like)?;
+    notices::print(&found);
+    let study = read(&options.input, &options.projector)?;
+    let image = in_pool(&options.projector, || {
+        let projector = choose(&study, &like.grid, &options.projector)?;
+        let start = Instant::now();
+        let operator = projector.operator();
+        let mut host = Host;
+        let accumulation = options.projector.accumulation.unwrap_or(Accumulation::Deterministic);
+        println!("accumulation  {accumulation}");
+        let scratch = operator.scratch_bytes(Subset::ALL, accumulation);
+        check_memory(scratch + 8 * operator.image_len() as u64 + 4 * study.measured.counts.len() as u64)?;
+        let mut data = Arc::clone(&study.measured.counts);
+        if let Some(factors) = &study.multiplicative {
+            let num_bins = data.len();
+            host.multiply(&mut data, 0, &factors.counts, 0..num_bins)?;
+        }
+        let mut image = host.zeros(operator.image_len())?;
+        operator.adjoint(&mut host, Subset::ALL, &data, accumulation, &mut image, &Task::new())?;
+        println!("backprojected in {:.2} s", start.elapsed().as_secs_f64());
+        let mut volume = Volume { unit: Unit::Mm, ..Volume::filled(like.grid.clone(), 0.0) };
+        operator.volume_from_image(&image, &mut volume);
+        Ok(volume)
+    })?;
+    write_volume(&options.output, &image)?;
+    println!("{}: total {:.6e}", options.output.display(), image.sum());
+    Ok(())
+}
+
+/// Data with the corrections asked for.
+fn read(path: &std::path::Path, options: &ProjectorOptions) -> Result<Study, Error> {
+    let (multiplicative, additive) = (options.multiplicative.as_deref(), options.additive.as_deref());
+    let study = read_study(path, multiplicative, additive, options.additive_inside)?;
+    notices::print(&study.notices);
+    Ok(study)
+}
+
+/// The projector asked for; what it became is printed.
+fn choose(study: &Study, grid: &Grid, options: &ProjectorOptions) -> Result<HostProjector, Error> {
+    let settings = ProjectorSettings {
+        grid: grid.clone(),
+        fov_radius_mm: options.fov_radius_mm.unwrap_or_else(|| grid.inscribed_radius_mm()),
+        rays: options.rays,
+        projector: options.projector,
+        device: options.device,
+    };
+    let (projector, found) = HostProjector::choose(study.geometry(), &settings)?;
+    notices::print(&found);
+    println!("device        {}\nprojector     {}", projector.device(), projector.name());
+    Ok(projector)
+}
+
+/// Does work in as many threads as were asked for.
+fn in_pool<T: Send>(options: &ProjectorOptions, work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
+    let num_threads = options.threads.map_or(0, usize::from);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(num_threads).build()?;
+    pool.install(work)
+}

@@ -1,0 +1,321 @@
+//! `tomoscope reconstruct INPUT -o OUT`: the live session without a window.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::Args;
+use crossbeam_channel::{Receiver, select, unbounded};
+
+use super::image_options::ImageOptions;
+use super::options::ProjectorOptions;
+use super::paths::image_file;
+use super::run_progress::{Progress, Times, announce};
+use super::{CliResult, notices};
+use crate::data::{Roi, Study, Unit};
+use crate::io::measurements::MeasurementWriter;
+use crate::io::{read_study, read_volume, rois, write_volume};
+use crate::recon::{SubsetOrder, gaussian_filter};
+use crate::session::{
+    AlgorithmKind, Command, EndReason, Event, EventKind, Frame, IterateReport, RoiSet, RunSettings, Session, SessionOptions,
+    StartInfo, Trace, default_settings, iterate_rows,
+};
+
+/// Options of `tomoscope reconstruct`.
+#[derive(Args, Clone, Debug)]
+pub struct ReconstructOptions {
+    /// Projection data (.hs).
+    input: PathBuf,
+
+    /// Image to write (.hv, .nii, .nii.gz).
+    #[arg(short, long, value_name = "OUT", value_parser = image_file)]
+    output: PathBuf,
+
+    /// Algorithm: mlem or osem.
+    #[arg(long, default_value = "osem", value_parser = algorithm)]
+    algorithm: AlgorithmKind,
+
+    /// Full iterations.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    iterations: Option<u32>,
+
+    /// Subsets of an OSEM iteration. Default: 14, or the nearest that divides the views evenly.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    subsets: Option<u32>,
+
+    /// Order of the subsets: spaced (each as far as possible from those before) or sequential.
+    #[arg(long, default_value = "spaced", value_name = "ORDER", value_parser = subset_order)]
+    subset_order: SubsetOrder,
+
+    #[command(flatten)]
+    image: ImageOptions,
+
+    /// Image to start from; without --image, --voxel-mm and --like it also gives the grid. Default: 1 everywhere.
+    #[arg(long, value_name = "IMAGE")]
+    init: Option<PathBuf>,
+
+    /// Regions of interest to measure on every iterate (.toml).
+    #[arg(long, value_name = "FILE", requires = "csv")]
+    rois: Option<PathBuf>,
+
+    /// Table of measured numbers to write: mean, sd, min, max, nsr and contrast_recovery of each ROI on every iterate,
+    /// and log_likelihood (of the subset that the next step uses).
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+
+    /// Also write every N-th iteration's image, as OUT_itNNN.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    save_every: Option<u32>,
+
+    /// Filter the images written by a Gaussian of this full width at half maximum.
+    #[arg(long, value_name = "FWHM", value_parser = positive_mm)]
+    post_filter_mm: Option<f64>,
+
+    /// Write a time line as JSON lines.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+
+    #[command(flatten)]
+    projector: ProjectorOptions,
+}
+
+fn algorithm(text: &str) -> Result<AlgorithmKind, String> {
+    match text {
+        "mlem" => Ok(AlgorithmKind::Mlem),
+        "osem" => Ok(AlgorithmKind::Osem),
+        _ => Err(format!("'{text}' is not an algorithm; use mlem or osem")),
+    }
+}
+
+fn subset_order(text: &str) -> Result<SubsetOrder, String> {
+    match text {
+        "spaced" => Ok(SubsetOrder::Spaced),
+        "sequential" => Ok(SubsetOrder::Sequential),
+        _ => Err(format!("'{text}' is not an order of subsets; use spaced or sequential")),
+    }
+}
+
+fn positive_mm(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|mm: &f64| mm.is_finite() && *mm > 0.0).ok_or_else(|| format!("'{text}' is not a length in mm"))
+}
+
+/// Reconstructs and writes.
+pub fn run(options: &ReconstructOptions) -> CliResult {
+    let interrupts = interrupts()?;
+    let trace = match &options.trace {
+        Some(path) => Trace::to_file(path).map_err(|error| format!("cannot write {}: {error}", path.display()))?,
+        None => Trace::off(),
+    };
+    let study = Arc::new(options.study()?);
+    trace.record("study_ready", &[]);
+    let settings = options.settings(&study)?;
+    let rois = options.rois.as_deref().map(rois::read_rois).transpose()?.unwrap_or_default();
+    let table = options.csv.as_deref().map(MeasurementWriter::create).transpose()?;
+    // Nobody scrubs through the past here: no history.
+    let session = Session::with_options(SessionOptions { history_bytes: 0, lower_priority: false, trace }, || {});
+    let mut job = Job {
+        options,
+        target: settings.num_iterations,
+        num_subsets: 1,
+        rois: rois.clone(),
+        table,
+        progress: Progress::new(),
+        times: Times::default(),
+        interrupted: false,
+    };
+    let settings = Box::new(RunSettings { num_iterations: job.next_halt(0), ..settings });
+    session.send(Command::Start { study, settings, rois: RoiSet { branch: 0, rois }, paused: false });
+    loop {
+        select! {
+            recv(session.events()) -> event => {
+                let event = event.map_err(|_| "the solver is gone")?;
+                if job.obey(&session, event)?.is_some() {
+                    return Ok(());
+                }
+            }
+            recv(interrupts) -> _ => {
+                job.interrupted = true;
+                session.send(Command::Cancel);
+            }
+        }
+    }
+}
+
+/// Ctrl-C: the first one is a message, which ends the run and keeps its image; the second one ends the program.
+fn interrupts() -> Result<Receiver<()>, ctrlc::Error> {
+    let (sender, receiver) = unbounded();
+    let again = AtomicBool::new(false);
+    ctrlc::set_handler(move || {
+        if again.swap(true, Ordering::Relaxed) || sender.send(()).is_err() {
+            eprintln!("tomoscope: broken off; the image was not saved");
+            std::process::exit(1);
+        }
+    })?;
+    Ok(receiver)
+}
+
+impl ReconstructOptions {
+    fn study(&self) -> Result<Study, Box<dyn std::error::Error + Send + Sync>> {
+        let projector = &self.projector;
+        let (multiplicative, additive) = (projector.multiplicative.as_deref(), projector.additive.as_deref());
+        let study = read_study(&self.input, multiplicative, additive, projector.additive_inside)?;
+        notices::print(&study.notices);
+        Ok(study)
+    }
+
+    /// The defaults of the study with everything that was asked for.
+    fn settings(&self, study: &Study) -> Result<RunSettings, Box<dyn std::error::Error + Send + Sync>> {
+        let base = default_settings(study)?;
+        if self.algorithm == AlgorithmKind::Mlem && self.subsets.is_some_and(|n| n > 1) {
+            return Err("MLEM uses all views in every step: --subsets goes with --algorithm osem".into());
+        }
+        let init = self.init.as_deref().map(read_volume).transpose()?;
+        let grid = match (self.image.grid(study.geometry())?, &init) {
+            (Some(grid), _) => grid,
+            (None, Some((init, _))) => init.grid.clone(),
+            (None, None) => base.grid.clone(),
+        };
+        if let Some((_, found)) = &init {
+            notices::print(found);
+        }
+        let projector = &self.projector;
+        Ok(RunSettings {
+            algorithm: self.algorithm,
+            num_iterations: self.iterations.map_or(base.num_iterations, |n| n as usize),
+            num_subsets: self.subsets.map_or(base.num_subsets, |n| n as usize),
+            subset_order: self.subset_order,
+            fov_radius_mm: projector.fov_radius_mm.unwrap_or_else(|| grid.inscribed_radius_mm()),
+            grid,
+            rays: projector.rays,
+            projector: projector.projector,
+            device: projector.device,
+            accumulation: projector.accumulation,
+            num_threads: projector.threads.map(usize::from),
+            init: init.map(|(volume, _)| Arc::new(volume)),
+        })
+    }
+}
+
+/// The work as it goes on.
+struct Job<'a> {
+    options: &'a ReconstructOptions,
+    /// Full iterations to reach.
+    target: usize,
+    num_subsets: usize,
+    rois: Vec<Roi>,
+    table: Option<MeasurementWriter>,
+    progress: Progress,
+    times: Times,
+    interrupted: bool,
+}
+
+/// That the work is done.
+struct Done;
+
+impl Job<'_> {
+    /// The iteration after `iteration` at which an image is written.
+    fn next_halt(&self, iteration: usize) -> usize {
+        let every = self.options.save_every.map_or(usize::MAX, |n| n as usize);
+        (iteration / every).saturating_add(1).saturating_mul(every).min(self.target)
+    }
+
+    /// Follows what the solver says.
+    fn obey(&mut self, session: &Session, event: Event) -> Result<Option<Done>, Box<dyn std::error::Error + Send + Sync>> {
+        match event.kind {
+            EventKind::Started(info) => self.started(&info),
+            EventKind::Iterate(report) => self.iterate(event.run, &report)?,
+            EventKind::Notice(notice) => self.progress.print(&notices::line(&notice)),
+            EventKind::Ended(reason) => return self.ended(session, reason),
+            EventKind::Failed(text) => return Err(self.failed(session, text).into()),
+            EventKind::Remeasured { .. } | EventKind::Paused | EventKind::Resumed => {}
+        }
+        Ok(None)
+    }
+
+    fn started(&mut self, info: &StartInfo) {
+        self.num_subsets = info.num_subsets;
+        announce(info, self.target);
+        self.progress.begin(self.target * info.num_subsets);
+    }
+
+    fn iterate(&mut self, run: u64, report: &IterateReport) -> CliResult {
+        self.times.add(report);
+        self.progress.step(report, self.target);
+        if let Some(table) = &mut self.table {
+            table.write(&iterate_rows(run, report, self.num_subsets, &self.rois, Unit::CountsPerMm))?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is to be written here, and goes on if there is more to do.
+    fn ended(&mut self, session: &Session, reason: EndReason) -> Result<Option<Done>, Box<dyn std::error::Error + Send + Sync>> {
+        let Some(frame) = session.take_frame().filter(|frame| frame.subiteration > 0) else {
+            return Err("stopped before the first step was complete; nothing was written".into());
+        };
+        let complete = reason == EndReason::Completed;
+        if complete && self.options.save_every.is_some_and(|every| frame.iteration.is_multiple_of(every as usize)) {
+            self.write(&frame, &numbered(&self.options.output, frame.iteration))?;
+        }
+        if complete && frame.iteration < self.target && !self.interrupted {
+            session.send(Command::SetIterations(self.next_halt(frame.iteration)));
+            session.return_frame(frame);
+            return Ok(None);
+        }
+        self.progress.end();
+        self.write(&frame, &self.options.output)?;
+        if !complete {
+            println!("stopped by hand after {}", self.position(&frame));
+        }
+        self.times.print();
+        Ok(Some(Done))
+    }
+
+    /// A run that broke still leaves its last good image.
+    fn failed(&mut self, session: &Session, text: String) -> String {
+        self.progress.end();
+        let Some(frame) = session.take_frame().filter(|frame| frame.subiteration > 0) else { return text };
+        match self.write(&frame, &self.options.output) {
+            Ok(()) => format!("{text} (the image after {} was written)", self.position(&frame)),
+            Err(error) => format!("{text} (and its last image could not be written: {error})"),
+        }
+    }
+
+    /// Where a run was when an image was taken.
+    fn position(&self, frame: &Frame) -> String {
+        match frame.subiteration % self.num_subsets {
+            0 => format!("iteration {}", frame.iteration),
+            subset => format!("iteration {} and {subset} of {} subsets", frame.iteration, self.num_subsets),
+        }
+    }
+
+    fn write(&self, frame: &Frame, path: &Path) -> CliResult {
+        match self.options.post_filter_mm {
+            Some(fwhm_mm) => write_volume(path, &gaussian_filter(&frame.volume, fwhm_mm))?,
+            None => write_volume(path, &frame.volume)?,
+        }
+        self.progress.tell(&format!("{}: the image after {}", path.display(), self.position(frame)));
+        Ok(())
+    }
+}
+
+/// OUT.ext → OUT_itNNN.ext, also for the double ending .nii.gz.
+fn numbered(path: &Path, iteration: usize) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let lower = name.to_lowercase();
+    let ending = [".nii.gz", ".nii", ".hv"].into_iter().find(|ending| lower.ends_with(ending)).map_or(0, str::len);
+    let (stem, ending) = name.split_at(name.len() - ending);
+    path.with_file_name(format!("{stem}_it{iteration:03}{ending}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn iterations_are_numbered_before_the_ending() {
+        let name = |path: &str, n| numbered(Path::new(path), n).to_string_lossy().into_owned();
+        assert_eq!(name("a.b/out.hv", 5), "a.b/out_it005.hv");
+        assert_eq!(name("brain.2.nii.gz", 12), "brain.2_it012.nii.gz");
+        assert_eq!(name("x.NII", 1234), "x_it1234.NII");
+    }
+}

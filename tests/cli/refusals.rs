@@ -1,0 +1,144 @@
+//! Wrong arguments end with 2, everything else that cannot be done with 1 and a sentence; nothing panics.
+
+use super::{done, refused};
+
+/// A folder with a small simulated scan `scan.hs`.
+fn folder_with_scan() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    done(folder.path(), &["simulate", "cylinder", "--scanner", "small", "--counts", "1e5", "-o", "scan.hs"]);
+    folder
+}
+
+#[test]
+fn help_and_version_are_no_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    for arguments in [&["--version"][..], &["--help"], &["reconstruct", "--help"], &["project", "-h"], &["backproject", "-h"]] {
+        assert!(!done(folder.path(), arguments).is_empty());
+    }
+}
+
+#[test]
+fn wrong_arguments_end_with_two() {
+    let folder = tempfile::tempdir().unwrap();
+    let reconstruct = ["reconstruct", "scan.hs", "-o", "out.hv"];
+    let wrong: &[&[&str]] = &[
+        &["--algorithm", "fbp"],
+        &["--iterations", "0"],
+        &["--iterations", "-3"],
+        &["--iterations", "99999999999999999999"],
+        &["--subsets", "0"],
+        &["--subset-order", "random"],
+        &["--image", "1,2"],
+        &["--image", "1,2,x"],
+        &["--image", "10,10,10", "--like", "other.hv"],
+        &["--voxel-mm", "1,1"],
+        &["--rays", "0,1"],
+        &["--rays", "1000000000000,1000000000000"],
+        &["--device", "gpu"],
+        &["--device", "cuda:x"],
+        &["--projector", "joseph"],
+        &["--accumulation", "safe"],
+        &["--threads", "0"],
+        &["--threads", "100000000"],
+        &["--rois", "rois.toml"],
+        &["--additive-inside"],
+        &["--save-every", "0"],
+        &["--post-filter-mm", "-4"],
+        &["--post-filter-mm", "NaN"],
+        &["--unknown"],
+        &["another"],
+    ];
+    for more in wrong {
+        let arguments: Vec<&str> = reconstruct.iter().chain(more.iter()).copied().collect();
+        refused(folder.path(), 2, &arguments);
+    }
+    for arguments in [
+        &["reconstruct"][..],
+        &["reconstruct", "scan.hs"],
+        &["reconstruct", "scan.hs", "-o", "out.png"],
+        &["reconstruct", "scan.hs", "-o", "out.hs"],
+        &["project", "image.hv", "--like", "scan.hs", "-o", "out.hv"],
+        &["project", "image.hv", "-o", "out.hs"],
+        &["backproject", "scan.hs", "--like", "image.hv", "-o", "out.hs"],
+        &["backproject", "scan.hs", "-o", "out.hv"],
+    ] {
+        refused(folder.path(), 2, arguments);
+    }
+}
+
+#[test]
+fn what_cannot_be_done_ends_with_one_and_a_sentence() {
+    let folder = folder_with_scan();
+    let reconstruct = ["reconstruct", "scan.hs", "-o", "out.hv"];
+    let cases: &[(&[&str], &str)] = &[
+        (&["--subsets", "49"], "between 1 and 48"),
+        (&["--algorithm", "mlem", "--subsets", "4"], "--algorithm osem"),
+        (&["--device", "cuda"], "--device cpu"),
+        (&["--device", "cuda:7"], "--device cpu"),
+        (&["--image", "0,10,10"], "each side must be at least 1"),
+        (&["--image", "18446744073709551615,2,2"], "voxels"),
+        (&["--image", "100000,100000,1"], "voxels"),
+        (&["--image", "4096,4096,128"], "GiB"),
+        (&["--voxel-mm", "0,1,1"], "positive length"),
+        (&["--voxel-mm", "NaN,1,1"], "positive length"),
+        (&["--voxel-mm", "1e-9,1e-9,1e-9"], "voxels"),
+        (&["--fov-radius-mm", "0"], "holds no voxel"),
+        (&["--fov-radius-mm", "NaN"], "holds no voxel"),
+        (&["--init", "missing.hv"], "missing.hv"),
+        (&["--like", "missing.nii"], "missing.nii"),
+        (&["--multiplicative", "missing.hs"], "missing.hs"),
+        (&["--csv", "no/such/folder/table.csv"], "table.csv"),
+        (&["--csv", "table.csv", "--rois", "missing.toml"], "missing.toml"),
+        (&["--trace", "no/such/folder/trace.jsonl"], "trace.jsonl"),
+    ];
+    for (more, words) in cases {
+        let arguments: Vec<&str> = reconstruct.iter().chain(more.iter()).copied().collect();
+        let text = refused(folder.path(), 1, &arguments);
+        assert!(text.contains(words), "{more:?}: '{words}' is not in: {text}");
+        assert!(!folder.path().join("out.hv").exists(), "{more:?} wrote something");
+    }
+    let others: &[(&[&str], &str)] = &[
+        (&["reconstruct", "missing.hs", "-o", "out.hv"], "missing.hs"),
+        (&["reconstruct", "scan.s", "-o", "out.hv"], "scan.s"),
+        (&["reconstruct", "scan.hs", "-o", "no/such/folder/out.hv"], "no/such/folder"),
+        (&["project", "missing.hv", "--like", "scan.hs", "-o", "out.hs"], "missing.hv"),
+        (&["backproject", "scan.hs", "--like", "missing.hv", "-o", "out.hv"], "missing.hv"),
+        (&["missing.hs"], ""),
+    ];
+    for (arguments, words) in others {
+        let text = refused(folder.path(), 1, arguments);
+        assert!(text.contains(words), "{arguments:?}: {text}");
+    }
+}
+
+#[test]
+fn hostile_headers_are_refused_with_a_sentence() {
+    let folder = folder_with_scan();
+    let header = std::fs::read_to_string(folder.path().join("scan.hs")).unwrap();
+    let reconstruct = ["reconstruct", "bad.hs", "-o", "out.hv"];
+    let bad = |text: &str| {
+        std::fs::write(folder.path().join("bad.hs"), text).unwrap();
+        refused(folder.path(), 1, &reconstruct)
+    };
+    bad("");
+    bad("\u{0}\u{1}\u{2}");
+    // A header that breaks off in its first half; what is missing at the end can come from the catalogue.
+    for cut in (0..header.len() / 2).step_by(header.len() / 20 + 1) {
+        if let Some(text) = header.get(..cut) {
+            bad(text);
+        }
+    }
+    let huge: String =
+        header
+            .lines()
+            .map(|line| {
+                if line.contains("matrix size [1]") { "!matrix size [1] := 4000000000\n".to_owned() } else { format!("{line}\n") }
+            })
+            .collect();
+    assert_ne!(huge, header);
+    bad(&huge);
+    // The data is shorter than the header says.
+    std::fs::write(folder.path().join("scan.s"), [0u8; 100]).unwrap();
+    let text = refused(folder.path(), 1, &["reconstruct", "scan.hs", "-o", "out.hv"]);
+    assert!(text.contains("100"), "{text}");
+}

@@ -1,0 +1,211 @@
+//! From a simulated scan of the small scanner to files, through every option.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use tomoscope::data::Volume;
+use tomoscope::io::measurements::{Measurement, read_measurements};
+use tomoscope::io::{read_projections, read_volume, write_projections};
+use tomoscope::recon::gaussian_filter;
+
+use super::done;
+
+/// A folder with a noise-free scan of a uniform cylinder, its truth and its regions.
+fn folder_with_scan(more: &[&str]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let simulate = [
+        "simulate",
+        "cylinder",
+        "--scanner",
+        "small",
+        "--counts",
+        "1e6",
+        "--noise",
+        "none",
+        "--truth",
+        "truth.hv",
+        "-o",
+        "scan.hs",
+    ];
+    let arguments: Vec<&str> = simulate.iter().chain(more).copied().collect();
+    done(folder.path(), &arguments);
+    let rois = r#"
+        version = 1
+        [[roi]]
+        name = "middle"
+        shape = "sphere"
+        centre_mm = [0.0, 0.0, 0.0]
+        radius_mm = 10.0
+        role = "background"
+    "#;
+    std::fs::write(folder.path().join("rois.toml"), rois).unwrap();
+    folder
+}
+
+fn image(folder: &Path, name: &str) -> Volume {
+    read_volume(&folder.join(name)).unwrap().0
+}
+
+/// Mean over voxels within `radius_mm` of the middle.
+fn mean_inside(volume: &Volume, radius_mm: f64) -> f64 {
+    let [nx, ny, _] = volume.grid.size;
+    let (mut sum, mut count) = (0.0, 0.0);
+    for (index, value) in volume.as_slice().iter().enumerate() {
+        let voxel = [index % nx, index / nx % ny, index / (nx * ny)].map(|i| i as f64);
+        let distance = volume.grid.mm_from_voxel(voxel).iter().map(|c| c * c).sum::<f64>().sqrt();
+        if distance <= radius_mm {
+            sum += f64::from(*value);
+            count += 1.0;
+        }
+    }
+    sum / count
+}
+
+#[test]
+fn a_simulated_scan_is_reconstructed() {
+    let folder = folder_with_scan(&[]);
+    let folder = folder.path();
+    let text = done(folder, &["reconstruct", "scan.hs", "-o", "out.hv", "--rois", "rois.toml", "--csv", "table.csv"]);
+    for words in
+        ["device        CPU", "projector     axial runs", "accumulation  deterministic", "12 subsets", "forward", "out.hv"]
+    {
+        assert!(text.contains(words), "'{words}' is not in: {text}");
+    }
+    let (out, truth) = (image(folder, "out.hv"), image(folder, "truth.hv"));
+    let ratio = mean_inside(&out, 10.0) / mean_inside(&truth, 10.0);
+    assert!((ratio - 1.0).abs() < 0.05, "{ratio}");
+    // The table: the last row of means is the image's.
+    let rows = read_measurements(&folder.join("table.csv")).unwrap();
+    let of = |quantity: &str| -> Vec<&Measurement> { rows.iter().filter(|row| row.quantity == quantity).collect() };
+    for quantity in ["mean", "sd", "min", "max", "nsr", "log_likelihood"] {
+        assert_eq!(of(quantity).len(), 48, "{quantity}");
+    }
+    let last = of("mean")[47];
+    assert_eq!((last.run, last.iteration, last.subset, last.roi.as_str(), last.unit.as_str()), (1, 4, 0, "middle", "counts/mm"));
+    assert!((last.value / mean_inside(&out, 10.0) - 1.0).abs() < 0.02, "{}", last.value);
+    let first = of("log_likelihood")[0];
+    assert_eq!((first.iteration, first.subset), (0, 0), "the first likelihood is the start image's");
+}
+
+#[test]
+fn options_reach_the_run() {
+    let folder = folder_with_scan(&[]);
+    let folder = folder.path();
+    let run = |output: &str, more: &[&str]| {
+        let head = ["reconstruct", "scan.hs", "-o", output, "--algorithm", "mlem", "--projector", "per-lor"];
+        let arguments: Vec<&str> = head.iter().chain(more).copied().collect();
+        done(folder, &arguments)
+    };
+    let text = run("a.nii.gz", &["--iterations", "3", "--threads", "1", "--rays", "1,2", "--save-every", "2"]);
+    assert!(text.contains("CPU, 1 thread") && text.contains("per LOR") && text.contains("MLEM, 3 iterations"), "{text}");
+    let a = image(folder, "a.nii.gz");
+    // Stopping on the way to save changes nothing, nor does going on from the image that was saved.
+    assert!(folder.join("a_it002.nii.gz").exists() && !folder.join("a_it001.nii.gz").exists());
+    run("b.hv", &["--iterations", "1", "--threads", "2", "--rays", "1,2", "--init", "a_it002.nii.gz"]);
+    assert_eq!(image(folder, "b.hv").as_slice(), a.as_slice());
+    // Grids.
+    run("c.hv", &["--iterations", "1", "--image", "21,23,9"]);
+    let c = image(folder, "c.hv");
+    assert_eq!((c.grid.size, c.grid.voxel_mm), ([21, 23, 9], [3.0, 3.0, 2.5]));
+    run("d.hv", &["--iterations", "1", "--voxel-mm", "6,6,5"]);
+    assert_eq!(image(folder, "d.hv").grid.size, [24, 24, 8]);
+    run("e.hv", &["--iterations", "1", "--like", "c.hv", "--fov-radius-mm", "20"]);
+    let e = image(folder, "e.hv");
+    assert!(e.grid.same_as(&c.grid));
+    assert!(e.as_slice()[0] == 0.0 && e.as_slice().iter().filter(|v| **v > 0.0).count() < 9 * 150);
+    // The filter is the one of the library.
+    run("f.hv", &["--iterations", "1", "--image", "21,23,9", "--post-filter-mm", "7.5"]);
+    let expected = gaussian_filter(&c, 7.5);
+    let f = image(folder, "f.hv");
+    assert!(f.as_slice().iter().zip(expected.as_slice()).all(|(a, b)| (a - b).abs() <= 1e-5 * b.abs()));
+}
+
+#[test]
+fn corrections_are_used() {
+    let folder = folder_with_scan(&["--attenuation", "--background", "0.3"]);
+    let folder = folder.path();
+    let truth = mean_inside(&image(folder, "truth.hv"), 10.0);
+    let ratio = |more: &[&str]| {
+        let arguments: Vec<&str> = ["reconstruct", "scan.hs", "-o", "out.hv"].iter().chain(more).copied().collect();
+        done(folder, &arguments);
+        mean_inside(&image(folder, "out.hv"), 10.0) / truth
+    };
+    let corrected = ratio(&["--multiplicative", "scan_mult.hs", "--additive", "scan_add.hs"]);
+    assert!((corrected - 1.0).abs() < 0.06, "{corrected}");
+    let without = ratio(&[]);
+    assert!((without - 1.0).abs() > 0.2, "{without}");
+    // a/m, added inside the factors, is the same as a.
+    let (add, _) = read_projections(&folder.join("scan_add.hs")).unwrap();
+    let (mult, _) = read_projections(&folder.join("scan_mult.hs")).unwrap();
+    let mut inside = add.clone();
+    let values = std::sync::Arc::make_mut(&mut inside.counts).iter_mut();
+    values.zip(mult.counts.iter()).for_each(|(a, m)| *a /= m);
+    write_projections(&folder.join("inside.hs"), &inside).unwrap();
+    let again = ratio(&["--multiplicative", "scan_mult.hs", "--additive", "inside.hs", "--additive-inside"]);
+    assert!((again / corrected - 1.0).abs() < 1e-4, "{again} {corrected}");
+}
+
+#[test]
+fn project_and_backproject_are_adjoint() {
+    let folder = folder_with_scan(&[]);
+    let folder = folder.path();
+    let common = ["--rays", "1,2", "--threads", "2"];
+    let with_common = |arguments: &[&str]| {
+        let arguments: Vec<&str> = arguments.iter().chain(&common).copied().collect();
+        done(folder, &arguments)
+    };
+    with_common(&["project", "truth.hv", "--like", "scan.hs", "-o", "ax.hs"]);
+    with_common(&["backproject", "scan.hs", "--like", "truth.hv", "-o", "aty.hv"]);
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();
+    let (ax, _) = read_projections(&folder.join("ax.hs")).unwrap();
+    let (y, _) = read_projections(&folder.join("scan.hs")).unwrap();
+    let (left, right) =
+        (dot(&ax.counts, &y.counts), dot(image(folder, "truth.hv").as_slice(), image(folder, "aty.hv").as_slice()));
+    assert!(left > 0.0 && (left / right - 1.0).abs() < 1e-5, "{left} {right}");
+    // The projection of the truth explains the exact simulated scan.
+    let total = ax.total() / y.total();
+    assert!((total - 1.0).abs() < 0.02, "{total}");
+}
+
+#[test]
+fn the_time_line_has_the_iterates() {
+    let folder = folder_with_scan(&[]);
+    done(
+        folder.path(),
+        &["reconstruct", "scan.hs", "-o", "out.hv", "--iterations", "2", "--subsets", "2", "--trace", "trace.jsonl"],
+    );
+    let text = std::fs::read_to_string(folder.path().join("trace.jsonl")).unwrap();
+    let count = |what: &str| text.lines().filter(|line| line.contains(&format!("\"{what}\""))).count();
+    assert_eq!(
+        [count("process_start"), count("study_ready"), count("iterate_measured"), count("run_ended")],
+        [1, 1, 4, 1],
+        "{text}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_keeps_the_last_iterate() {
+    let folder = folder_with_scan(&[]);
+    let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_tomoscope"))
+        .current_dir(folder.path())
+        .args(["reconstruct", "scan.hs", "-o", "out.hv", "--iterations", "4000000", "--csv", "table.csv"])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let start = Instant::now();
+    let has_steps = || read_measurements(&folder.path().join("table.csv")).is_ok_and(|rows| rows.len() > 20);
+    while !has_steps() {
+        assert!(start.elapsed() < Duration::from_secs(60), "no step in a minute");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let kill = std::process::Command::new("kill").args(["-INT", &program.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    let output = {
+        let status = program.wait().unwrap();
+        assert_eq!(status.code(), Some(0));
+        std::io::read_to_string(program.stdout.take().unwrap()).unwrap()
+    };
+    assert!(output.contains("stopped by hand after iteration"), "{output}");
+    assert!(image(folder.path(), "out.hv").sum() > 0.0);
+}
