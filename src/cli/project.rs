@@ -7,7 +7,7 @@ use std::time::Instant;
 use clap::Args;
 
 use super::options::ProjectorOptions;
-use super::paths::{image_file, projections_file};
+use super::paths::{check_folder, image_file, projections_file};
 use super::{CliResult, notices};
 use crate::data::{Michelogram, Study, Unit, Volume};
 use crate::geometry::Grid;
@@ -57,6 +57,7 @@ type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// Projects an image and writes the data.
 pub fn project(options: &ProjectOptions) -> CliResult {
+    check_folder(&options.output)?;
     let (volume, found) = read_volume(&options.image)?;
     notices::print(&found);
     let study = read(&options.like, &options.projector)?;
@@ -85,6 +86,7 @@ pub fn project(options: &ProjectOptions) -> CliResult {
 
 /// Backprojects data and writes the image.
 pub fn backproject(options: &BackprojectOptions) -> CliResult {
+    check_folder(&options.output)?;
     if options.projector.additive.is_some() {
         return Err("a backprojection adds nothing to its data: --additive does not go with it".into());
     }

@@ -9,7 +9,7 @@ use crossbeam_channel::{Receiver, select, unbounded};
 
 use super::image_options::ImageOptions;
 use super::options::ProjectorOptions;
-use super::paths::image_file;
+use super::paths::{check_folder, image_file};
 use super::run_progress::{Progress, Times, announce};
 use super::{CliResult, notices};
 use crate::data::{Roi, Study, Unit};
@@ -101,6 +101,7 @@ fn positive_mm(text: &str) -> Result<f64, String> {
 
 /// Reconstructs and writes.
 pub fn run(options: &ReconstructOptions) -> CliResult {
+    check_folder(&options.output)?;
     let interrupts = interrupts()?;
     let trace = match &options.trace {
         Some(path) => Trace::to_file(path).map_err(|error| format!("cannot write {}: {error}", path.display()))?,

@@ -100,7 +100,7 @@ fn what_cannot_be_done_ends_with_one_and_a_sentence() {
     let others: &[(&[&str], &str)] = &[
         (&["reconstruct", "missing.hs", "-o", "out.hv"], "missing.hs"),
         (&["reconstruct", "scan.s", "-o", "out.hv"], "scan.s"),
-        (&["reconstruct", "scan.hs", "-o", "no/such/folder/out.hv"], "no/such/folder"),
+        (&["reconstruct", "scan.hs", "-o", "no/such/folder/out.hv"], "there is no folder no/such/folder"),
         (&["project", "missing.hv", "--like", "scan.hs", "-o", "out.hs"], "missing.hv"),
         (&["backproject", "scan.hs", "--like", "missing.hv", "-o", "out.hv"], "missing.hv"),
         (&["missing.hs"], ""),
