@@ -44,6 +44,8 @@ pub struct AppOptions {
     pub autostart: bool,
     /// Full iterations of the first run; `None` = the default.
     pub num_iterations: Option<usize>,
+    /// Whether times, speeds and memory are shown; without them a picture of the window is the same on every run.
+    pub show_timings: bool,
     /// Where the time line goes.
     pub trace: Trace,
 }
@@ -180,6 +182,11 @@ impl App {
         &self.view
     }
 
+    /// What draws the slices.
+    pub fn adapter(&self) -> &str {
+        &self.adapter
+    }
+
     /// All notices.
     pub fn notices(&self) -> &Notices {
         &self.notices
@@ -299,9 +306,11 @@ impl App {
 
     fn panels(&mut self, ui: &mut Ui) -> Vec<Action> {
         let mut actions = Vec::new();
-        let memory_bytes = self.memory.bytes();
+        let memory_bytes = self.options.show_timings.then(|| self.memory.bytes()).flatten();
+        let show_timings = self.options.show_timings;
         egui::Panel::bottom("status").show(ui, |ui| {
-            let view = StatusView { live: &self.live, notices: &self.notices, memory_bytes, adapter: &self.adapter };
+            let view =
+                StatusView { live: &self.live, notices: &self.notices, memory_bytes, show_timings, adapter: &self.adapter };
             status_ui(&view, ui, &mut actions);
         });
         egui::Panel::bottom("numbers")
@@ -335,6 +344,7 @@ impl App {
             has_study: self.study.is_some(),
             has_image: self.shown.volume().is_some(),
             post_filter_mm: self.post_filter_mm,
+            show_timings: self.options.show_timings,
         };
         recon_ui(&recon, ui, actions);
     }

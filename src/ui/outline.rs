@@ -136,19 +136,22 @@ impl Outline {
     }
 }
 
-/// The ROI at a position and the part of it: the selected one first, then the last drawn.
-pub fn roi_at(
+/// The part of the selected ROI at a position: only what was selected before can be dragged, so that no ROI is moved by
+/// mistake.
+pub fn selected_grip_at(
     rois: &[Roi],
     selected: Option<usize>,
     slice: &SliceGeometry,
     grid: &Grid,
-    position: Pos2,
+    at: Pos2,
 ) -> Option<(usize, Grip)> {
-    let grip = |index: usize| {
-        let outline = outline(rois.get(index)?, slice, grid)?;
-        Some((index, outline.grip_at(position, selected == Some(index))?))
-    };
-    selected.and_then(grip).or_else(|| (0..rois.len()).rev().find_map(grip))
+    let index = selected?;
+    Some((index, outline(rois.get(index)?, slice, grid)?.grip_at(at, true)?))
+}
+
+/// The ROI whose outline or middle is at a position, the last drawn first.
+pub fn roi_at(rois: &[Roi], slice: &SliceGeometry, grid: &Grid, at: Pos2) -> Option<usize> {
+    (0..rois.len()).rev().find(|&index| outline(&rois[index], slice, grid).is_some_and(|o| o.grip_at(at, false).is_some()))
 }
 
 #[cfg(test)]
@@ -192,9 +195,12 @@ mod tests {
         let rois = [roi(RoiShape::Sphere { radius_mm: 20.0 }, [0.0; 3])];
         let slice = slice(RoiPlane::Transaxial);
         let right = Pos2::new(140.0, 100.0);
-        assert_eq!(roi_at(&rois, None, &slice, &grid, right), Some((0, Grip::Move)));
-        assert_eq!(roi_at(&rois, Some(0), &slice, &grid, right), Some((0, Grip::Resize(1, 0))));
-        assert_eq!(roi_at(&rois, Some(0), &slice, &grid, Pos2::new(100.0, 100.0)), Some((0, Grip::Move)));
-        assert_eq!(roi_at(&rois, Some(0), &slice, &grid, Pos2::new(120.0, 100.0)), None);
+        let grip = |selected, at| selected_grip_at(&rois, selected, &slice, &grid, at);
+        assert_eq!(grip(None, right), None);
+        assert_eq!(roi_at(&rois, &slice, &grid, right), Some(0));
+        assert_eq!(grip(Some(0), right), Some((0, Grip::Resize(1, 0))));
+        assert_eq!(grip(Some(0), Pos2::new(128.0, 128.0)), Some((0, Grip::Move)));
+        assert_eq!(grip(Some(0), Pos2::new(100.0, 100.0)), Some((0, Grip::Move)));
+        assert_eq!(grip(Some(0), Pos2::new(120.0, 100.0)), None);
     }
 }

@@ -68,7 +68,7 @@ fn name(response: &egui::Response, label: &str) {
 
 fn series_ui(title: &str, id: &str, series: &[Series], view: &PlotsView, ui: &mut Ui, colours: &Colours) {
     ui.label(RichText::new(title).strong());
-    let response = plot(id, "iteration").include_y(0.0).include_x(0.0).show(ui, |plot| {
+    let response = plot(id, "iteration").include_y(0.0).include_y(10.0).include_x(0.0).include_x(1.0).show(ui, |plot| {
         marks(plot, view, colours);
         for series in series {
             let colour = theme::roi_colour(series.index);

@@ -24,13 +24,15 @@ pub struct ReconView<'a> {
     pub has_image: bool,
     /// FWHM of the filter on what is shown, mm.
     pub post_filter_mm: f64,
+    /// Whether times are shown.
+    pub show_timings: bool,
 }
 
 /// The reconstruction panel.
 pub fn recon_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<Action>) {
     ui.label(RichText::new("Reconstruction").heading().strong());
     buttons_ui(view, ui, actions);
-    progress_ui(view.live, ui);
+    progress_ui(view, ui);
     ui.add_space(2.0);
     accumulation_ui(view, ui, actions);
     let mut form = view.form.clone();
@@ -38,7 +40,9 @@ pub fn recon_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<Action>) {
     if form != *view.form {
         actions.push(Action::Run(RunAction::EditForm(Box::new(form))));
     }
-    stages_ui(view.live, ui);
+    if view.show_timings {
+        stages_ui(view.live, ui);
+    }
     image_ui(view, ui, actions);
 }
 
@@ -69,17 +73,19 @@ fn buttons_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<Action>) {
     });
 }
 
-fn progress_ui(live: &LiveRun, ui: &mut Ui) {
+fn progress_ui(view: &ReconView, ui: &mut Ui) {
+    let live = view.live;
     let (done, total) = live.progress();
     let fraction = if total > 0 { done as f32 / total as f32 } else { 0.0 };
     let mut text = live.state.label().to_owned();
-    if live.state == RunState::Running
+    if view.show_timings
+        && live.state == RunState::Running
         && let Some(remaining) = live.remaining()
     {
         text = format!("{} left", format::duration(remaining));
     }
     ui.add(egui::ProgressBar::new(fraction).text(text));
-    let Some(info) = &live.info else { return };
+    let Some(info) = live.info.as_ref().filter(|_| view.show_timings) else { return };
     let mut words = format!("needs {}", format::bytes(info.estimate.memory_bytes));
     if let Some(secs) = info.estimate.secs_per_iteration {
         let time = Duration::try_from_secs_f64(secs).unwrap_or_default();

@@ -159,7 +159,7 @@ fn table_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<Action>) {
 /// A row's text after its name.
 fn cells(roi: &Roi, numbers: Option<&RoiNumbers>) -> [String; 9] {
     let role = match (roi.role, roi.activity_ratio) {
-        (RoiRole::Hot, Some(ratio)) => format!("hot {}:1", format::value(ratio)),
+        (RoiRole::Hot, Some(ratio)) => format!("hot {ratio}:1"),
         (role, _) => theme::role_name(role).to_owned(),
     };
     let Some(n) = numbers else { return std::array::from_fn(|k| if k == 0 { role.clone() } else { "–".into() }) };

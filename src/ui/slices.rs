@@ -3,7 +3,7 @@
 use egui::{PointerButton, Pos2, Rect, Sense, Ui};
 
 use super::actions::{Action, Drag, ViewAction};
-use super::outline::roi_at;
+use super::outline::{roi_at, selected_grip_at};
 use super::overlay;
 use super::slice_paint::{SlicePaint, slice_view};
 use super::theme;
@@ -109,14 +109,14 @@ fn pointer(view: &SlicesView, slice: &SliceGeometry, ui: &Ui, response: &egui::R
     if response.clicked()
         && let Some(position) = response.interact_pointer_pos()
     {
-        let roi = roi_at(visible_rois(view), view.selected, slice, grid, position).map(|(index, _)| index);
+        let roi = roi_at(visible_rois(view), slice, grid, position);
         if view.view.tool == Tool::Crosshair && roi.is_none() {
             push(ViewAction::SetCrosshair(slice.mm_from_screen(position)));
         }
         actions.push(Action::Roi(super::actions::RoiAction::Select(roi)));
     }
     let Some(position) = response.hover_pos() else { return };
-    let (zoom, slices) = ui.input(|input| (f64::from(input.zoom_delta()), wheel_slices(input)));
+    let (zoom, slices) = (ui.input(|input| f64::from(input.zoom_delta())), wheel_slices(ui));
     if zoom != 1.0 {
         let about = slice.mm_from_screen(position);
         actions.push(Action::View(ViewAction::Zoom { about, axes: [a, b], factor: zoom }));
@@ -147,7 +147,7 @@ fn drag_at(view: &SlicesView, slice: &SliceGeometry, ui: &Ui, response: &egui::R
         return Some(Drag::Window);
     }
     Some(match view.view.tool {
-        Tool::Crosshair => match roi_at(visible_rois(view), view.selected, slice, &view.volume.grid, position) {
+        Tool::Crosshair => match selected_grip_at(visible_rois(view), view.selected, slice, &view.volume.grid, position) {
             Some((index, grip)) => Drag::Roi(index, grip),
             None => Drag::Crosshair,
         },
@@ -161,21 +161,32 @@ fn visible_rois<'a>(view: &SlicesView<'a>) -> &'a [Roi] {
     if view.view.show_rois { view.rois } else { &[] }
 }
 
-/// Slices that the wheel asks for in this frame: one per notch; trackpads count 30 points as one.
-fn wheel_slices(input: &egui::InputState) -> i64 {
-    let mut slices = 0.0;
-    for event in &input.raw.events {
-        if let egui::Event::MouseWheel { unit, delta, modifiers, .. } = event
-            && !modifiers.command
-        {
-            slices -= match unit {
-                egui::MouseWheelUnit::Line => delta.y.signum() * delta.y.abs().ceil(),
-                egui::MouseWheelUnit::Point => delta.y / 30.0,
-                egui::MouseWheelUnit::Page => 10.0 * delta.y,
-            };
+/// Slices that the wheel asks for in this frame: one per notch; trackpads count 30 points as one, and what is left of
+/// them is kept for the next frame.
+fn wheel_slices(ui: &Ui) -> i64 {
+    let (mut notches, mut points) = (0.0, 0.0);
+    ui.input(|input| {
+        for event in &input.raw.events {
+            if let egui::Event::MouseWheel { unit, delta, modifiers, .. } = event
+                && !modifiers.command
+            {
+                match unit {
+                    egui::MouseWheelUnit::Line => notches -= delta.y.signum() * delta.y.abs().ceil(),
+                    egui::MouseWheelUnit::Point => points -= delta.y / 30.0,
+                    egui::MouseWheelUnit::Page => notches -= 10.0 * delta.y,
+                }
+            }
         }
+    });
+    if points != 0.0 {
+        ui.data_mut(|data| {
+            let rest: &mut f32 = data.get_temp_mut_or_default(egui::Id::unique("wheel rest"));
+            *rest += points;
+            notches += rest.trunc();
+            *rest -= rest.trunc();
+        });
     }
-    if slices.abs() < 0.5 { 0 } else { slices.round() as i64 }
+    notches.round() as i64
 }
 
 fn cursor(view: &SlicesView, slice: &SliceGeometry, position: Pos2) -> egui::CursorIcon {
@@ -183,7 +194,7 @@ fn cursor(view: &SlicesView, slice: &SliceGeometry, position: Pos2) -> egui::Cur
     if view.view.tool != Tool::Crosshair {
         return egui::CursorIcon::Crosshair;
     }
-    match roi_at(visible_rois(view), view.selected, slice, &view.volume.grid, position) {
+    match selected_grip_at(visible_rois(view), view.selected, slice, &view.volume.grid, position) {
         Some((_, Grip::Move)) => egui::CursorIcon::Move,
         Some((_, Grip::Resize(_, 0))) => egui::CursorIcon::ResizeHorizontal,
         Some((_, Grip::Resize(0, _))) => egui::CursorIcon::ResizeVertical,
@@ -197,7 +208,7 @@ fn cursor(view: &SlicesView, slice: &SliceGeometry, position: Pos2) -> egui::Cur
 pub fn help_text(tool: Tool) -> &'static str {
     match tool {
         Tool::Crosshair => {
-            "Drag: crosshair, ROI by its outline · Wheel: slice · Ctrl+wheel: zoom · Right or Shift+drag: window/level · Middle or Ctrl+drag: pan · Double-click: enlarge"
+            "Drag: crosshair, or the selected ROI · Click an outline: select · Wheel: slice · Ctrl+wheel: zoom · Right or Shift+drag: window/level · Middle or Ctrl+drag: pan · Double-click: enlarge"
         }
         Tool::Circle | Tool::Sphere => "Drag from the centre outwards to draw a ROI · Esc: back to the crosshair",
         Tool::Rectangle => "Drag from corner to corner to draw a ROI · Esc: back to the crosshair",

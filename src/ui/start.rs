@@ -47,7 +47,7 @@ pub enum StartError {
 pub fn run(study: Option<PathBuf>, trace: Trace) -> Result<(), StartError> {
     let [built_in, ..] = BUILT_IN;
     let start = study.map_or(Source::BuiltIn(built_in), Source::File);
-    let options = AppOptions { start, autostart: true, num_iterations: None, trace };
+    let options = AppOptions { start, autostart: true, num_iterations: None, show_timings: true, trace };
     // Missing libraries of the display make the window's library panic: its message is the reason.
     let hook = std::panic::take_hook();
     let message = Arc::new(std::sync::Mutex::new(None::<String>));

@@ -50,6 +50,8 @@ pub struct StatusView<'a> {
     pub notices: &'a Notices,
     /// Resident bytes.
     pub memory_bytes: Option<u64>,
+    /// Whether speeds are shown.
+    pub show_timings: bool,
     /// What draws the slices.
     pub adapter: &'a str,
 }
@@ -70,7 +72,7 @@ pub fn status_ui(view: &StatusView, ui: &mut egui::Ui, actions: &mut Vec<Action>
                 ui.separator();
             }
         }
-        ui.label(progress_words(live));
+        ui.label(progress_words(live, view.show_timings));
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             let theme_name = if ui.visuals().dark_mode { "Light theme" } else { "Dark theme" };
             if ui.button(theme_name).clicked() {
@@ -106,7 +108,7 @@ pub fn accumulation_words(accumulation: Accumulation) -> &'static str {
     }
 }
 
-fn progress_words(live: &LiveRun) -> String {
+fn progress_words(live: &LiveRun, show_timings: bool) -> String {
     let (done, total) = live.progress();
     if total == 0 {
         return live.state.label().into();
@@ -116,7 +118,7 @@ fn progress_words(live: &LiveRun) -> String {
     if subsets > 1 {
         words += &format!(", subset {} of {subsets}", done % subsets);
     }
-    if let Some(speed) = live.steps_per_sec() {
+    if let Some(speed) = live.steps_per_sec().filter(|_| show_timings) {
         words += &format!(" · {:.2} iterations/s", speed / subsets as f64);
         if subsets > 1 {
             words += &format!(" ({speed:.1} updates/s)");

@@ -33,7 +33,7 @@ pub const ORIENTATION: [[&str; 2]; 3] = [["R", "L"], ["A", "P"], ["S", "I"]];
 /// What the left button does in a slice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tool {
-    /// Sets the crosshair; moves and resizes a ROI taken by its outline or handles.
+    /// Sets the crosshair; selects a ROI by its outline, moves and resizes the selected one.
     #[default]
     Crosshair,
     /// Draws a circle from its centre outwards.
@@ -49,7 +49,7 @@ pub enum Tool {
 impl Tool {
     /// All tools in the order of the tool bar, with their names and what they are for.
     pub const ALL: [(Tool, &str, &str); 5] = [
-        (Tool::Crosshair, "Crosshair", "Set the crosshair; move or resize a ROI by its outline or handles"),
+        (Tool::Crosshair, "Crosshair", "Set the crosshair; select a ROI by a click on its outline, then drag it or its handles"),
         (Tool::Circle, "Circle", "Draw a circular ROI in one slice, from its centre outwards"),
         (Tool::Rectangle, "Rectangle", "Draw a rectangular ROI in one slice, from corner to corner"),
         (Tool::Sphere, "Sphere", "Draw a spherical ROI, from its centre outwards"),

@@ -1,0 +1,82 @@
+//! The window, driven by the names of its widgets: open, run, draw, switch, read.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // everything here is a test
+
+mod pictures;
+mod pixels;
+mod work;
+
+use std::time::{Duration, Instant};
+
+use egui_kittest::kittest::Queryable as _;
+use egui_kittest::wgpu::WgpuTestRenderer;
+use egui_kittest::{Harness, HarnessBuilder};
+use tomoscope::session::Trace;
+use tomoscope::ui::{App, AppOptions, BUILT_IN, Source};
+
+/// The smallest built-in study.
+fn small_study() -> Source {
+    Source::BuiltIn(BUILT_IN[BUILT_IN.len() - 1].clone())
+}
+
+/// A renderer, or `None` (said so) on a machine without a graphics adapter.
+fn renderer() -> Option<WgpuTestRenderer> {
+    if let Ok(renderer) = std::panic::catch_unwind(WgpuTestRenderer::new) {
+        return Some(renderer);
+    }
+    assert!(
+        std::env::var("TOMOSCOPE_REQUIRE_GPU_TESTS").is_err_and(|_| true),
+        "TOMOSCOPE_REQUIRE_GPU_TESTS is set, but there is no graphics adapter"
+    );
+    println!("skipped: no adapter");
+    None
+}
+
+/// The window on the small study, with or without its reconstruction under way.
+fn window(renderer: WgpuTestRenderer, size: [f32; 2], theme: egui::Theme, autostart: bool) -> Harness<'static, App> {
+    let options =
+        AppOptions { start: small_study(), autostart, num_iterations: Some(3), show_timings: false, trace: Trace::off() };
+    let builder: HarnessBuilder<App> = Harness::builder().with_size(size).with_theme(theme).renderer(renderer);
+    builder.build_eframe(|creation| App::new(creation, options))
+}
+
+/// Frames until something holds; fails after a minute.
+fn wait_for(harness: &mut Harness<'_, App>, what: &str, holds: impl Fn(&App) -> bool) {
+    let begin = Instant::now();
+    while !holds(harness.state()) {
+        assert!(begin.elapsed() < Duration::from_secs(60), "{what} did not come about");
+        std::thread::sleep(Duration::from_millis(5));
+        harness.step();
+    }
+    harness.run_steps(3);
+}
+
+/// The small study, reconstructed to its end.
+fn finished(size: [f32; 2], theme: egui::Theme) -> Option<Harness<'static, App>> {
+    let mut harness = window(renderer()?, size, theme, true);
+    wait_for(&mut harness, "the end of the run", App::is_run_over);
+    Some(harness)
+}
+
+/// Drags the pointer between two places of a widget, given as fractions of its sides.
+fn drag(harness: &mut Harness<'_, App>, label: &str, from: [f32; 2], to: [f32; 2]) {
+    let rect = harness.get_by_label(label).rect();
+    let at = |t: [f32; 2]| rect.min + egui::vec2(t[0] * rect.width(), t[1] * rect.height());
+    let (from, to) = (at(from), at(to));
+    harness.hover_at(from);
+    harness.step();
+    harness.drag_at(from);
+    harness.step();
+    for k in 1..=4 {
+        harness.hover_at(from + (k as f32 / 4.0) * (to - from));
+        harness.step();
+    }
+    harness.drop_at(to);
+    harness.run_steps(2);
+}
+
+/// Clicks a widget and lets the window follow.
+fn click(harness: &mut Harness<'_, App>, label: &str) {
+    harness.get_by_label(label).click();
+    harness.run_steps(3);
+}

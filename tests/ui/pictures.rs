@@ -1,0 +1,34 @@
+//! Pictures of the window in both themes. They are compared where llvmpipe draws them, as it did when they were made.
+
+use egui::Theme;
+use egui_kittest::SnapshotOptions;
+
+use super::{click, finished};
+
+/// Pixels that may differ: rounding at the edges of letters and lines.
+const MAX_FAILED_PIXELS: usize = 40;
+
+fn picture(name: &str, theme: Theme, prepare: impl FnOnce(&mut egui_kittest::Harness<'_, tomoscope::ui::App>)) {
+    let Some(mut harness) = finished([900.0, 600.0], theme) else { return };
+    prepare(&mut harness);
+    harness.remove_cursor();
+    harness.run_steps(4);
+    if harness.state().adapter().contains("llvmpipe") {
+        // The status line names the machine's processor.
+        harness.mask(egui::Rect::from_min_max(egui::pos2(0.0, 572.0), egui::pos2(900.0, 600.0)));
+        harness.snapshot_options(name, &SnapshotOptions::new().max_failed_pixels(MAX_FAILED_PIXELS));
+    } else {
+        harness.render().unwrap();
+        println!("rendered, not compared: {} draws", harness.state().adapter());
+    }
+}
+
+#[test]
+fn window_dark() {
+    picture("window_dark", Theme::Dark, |_| {});
+}
+
+#[test]
+fn window_light_with_a_selected_roi() {
+    picture("window_light", Theme::Light, |harness| click(harness, "Add sphere"));
+}
