@@ -18,6 +18,7 @@
 //! row 9: cli
 //! ```
 
+pub mod bench;
 pub mod cli;
 #[cfg(feature = "cuda")]
 pub mod cuda;

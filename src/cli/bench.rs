@@ -6,14 +6,15 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 
 use super::{CliResult, options};
-use crate::bench::{BenchReport, ProjectorBench, bench_projector};
+use crate::bench::{BenchReport, ProjectorBench, ProjectorRow, bench_projector};
 use crate::geometry::Grid;
 use crate::operator::Simd;
 use crate::scanner;
+use crate::session::DeviceChoice;
 
 /// Options of `tomoscope bench`.
 #[derive(Args)]
-pub struct BenchArgs {
+pub struct BenchOptions {
     #[command(subcommand)]
     what: What,
 }
@@ -21,20 +22,24 @@ pub struct BenchArgs {
 #[derive(Subcommand)]
 enum What {
     /// Forward projection and backprojection: every projector and accumulation, one thread and all.
-    Projector(ProjectorArgs),
+    Projector(ProjectorOptions),
 }
 
 #[derive(Args)]
-struct ProjectorArgs {
+struct ProjectorOptions {
     /// Scanner of the catalogue.
     #[arg(long, default_value = "discovery-ste")]
     scanner: String,
 
-    /// Image size in voxels.
+    /// Image size in voxels; the image spans the scanner's field of view.
     #[arg(long, default_value = "256,256,47", value_name = "NX,NY,NZ", value_parser = options::triple::<usize, 3>)]
     image: [usize; 3],
 
-    /// Numbers of threads; by default one and all.
+    /// Where to measure: auto or cpu.
+    #[arg(long, default_value = "auto", value_parser = options::device)]
+    device: DeviceChoice,
+
+    /// Numbers of threads, separated by commas; by default one and all.
     #[arg(long, value_delimiter = ',')]
     threads: Vec<usize>,
 
@@ -52,52 +57,67 @@ struct ProjectorArgs {
 }
 
 /// Runs `tomoscope bench`.
-pub fn run(args: BenchArgs) -> CliResult {
-    match args.what {
-        What::Projector(args) => run_projector(args),
+pub fn run(options: BenchOptions) -> CliResult {
+    match options.what {
+        What::Projector(options) => run_projector(options),
     }
 }
 
-fn run_projector(args: ProjectorArgs) -> CliResult {
-    let scanner = scanner::find(&args.scanner).ok_or_else(|| {
+fn run_projector(options: ProjectorOptions) -> CliResult {
+    if let DeviceChoice::Cuda(_) = options.device {
+        return Err("there are no CUDA projectors to measure yet; use --device cpu".into());
+    }
+    let scanner = scanner::find(&options.scanner).ok_or_else(|| {
         let names: Vec<&str> = scanner::catalogue().iter().map(|s| s.name.as_str()).collect();
-        format!("there is no scanner '{}'; known are {}", args.scanner, names.join(", "))
+        format!("there is no scanner '{}'; known are {}", options.scanner, names.join(", "))
     })?;
     let geometry = Arc::new(scanner.geometry.clone());
-    let [nx, ny, nz] = args.image;
-    let radius = geometry.fov_radius_mm;
-    let planes = 2 * geometry.num_rings - 1;
-    let dz = 0.5 * geometry.ring_spacing_mm * planes as f64 / nz as f64;
-    let grid = Grid::centred(args.image, [2.0 * radius / nx as f64, 2.0 * radius / ny as f64, dz])?;
+    let [nx, ny, nz] = options.image;
+    let fov_radius_mm = geometry.fov_radius_mm;
+    // 2·rings − 1 planes fill the axial field of view between the outer rings' middles.
+    let dz = 0.5 * geometry.ring_spacing_mm * (2 * geometry.num_rings - 1) as f64 / nz.max(1) as f64;
+    let grid = Grid::centred(options.image, [2.0 * fov_radius_mm / nx as f64, 2.0 * fov_radius_mm / ny as f64, dz])?;
     let all = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut threads = args.threads;
-    if threads.is_empty() {
-        threads = if all > 1 { vec![1, all] } else { vec![1] };
+    let threads = match options.threads {
+        given if !given.is_empty() => given,
+        _ if all > 1 => vec![1, all],
+        _ => vec![1],
+    };
+    let simd = if options.all_simd { Simd::available() } else { vec![Simd::detect()] };
+    println!(
+        "{}: {} LORs, image {nx} × {ny} × {nz}, one line per bin, field of view {fov_radius_mm} mm",
+        scanner.title,
+        geometry.num_bins()
+    );
+    print_header();
+    let bench = ProjectorBench { geometry, grid, fov_radius_mm, threads, simd, budget_secs: options.budget_secs };
+    let rows = bench_projector(&bench, print_row)?;
+    if let Some(path) = options.json {
+        let report = BenchReport { device: format!("CPU, {all} threads, {}", Simd::detect().name()), rows };
+        std::fs::write(&path, serde_json::to_vec_pretty(&report)?)
+            .map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
     }
-    let simd = if args.all_simd { Simd::available() } else { vec![Simd::detect()] };
-    println!("{}: {} LORs, image {nx} × {ny} × {nz}, one line per bin, field of view {radius} mm", scanner.title, geometry.num_bins());
+    Ok(())
+}
+
+fn print_header() {
     println!(
         "{:<24}{:<16}{:<15}{:>8}{:>12}{:>11}{:>10}{:>9}  views",
         "projector", "direction", "accumulation", "threads", "median s", "spread s", "MLOR/s", "ratio"
     );
-    let bench = ProjectorBench { geometry, grid, fov_radius_mm: radius, threads, simd, budget_secs: args.budget_secs };
-    let rows = bench_projector(&bench, |row| {
-        println!(
-            "{:<24}{:<16}{:<15}{:>8}{:>12.4}{:>11.4}{:>10.3}{:>9}  {}",
-            row.projector,
-            row.direction,
-            row.accumulation.map_or("", |a| a.name()),
-            row.threads,
-            row.median_s,
-            row.spread_s,
-            row.lors_per_s * 1e-6,
-            row.ratio_to_per_lor.map_or(String::from("1"), |ratio| format!("{ratio:.1}")),
-            row.measured_views
-        );
-    })?;
-    if let Some(path) = args.json {
-        let report = BenchReport { device: format!("CPU, {all} threads, {}", Simd::detect().name()), rows };
-        std::fs::write(&path, serde_json::to_vec_pretty(&report)?).map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
-    }
-    Ok(())
+}
+
+fn print_row(row: &ProjectorRow) {
+    println!(
+        "{:<24}{:<16}{:<15}{:>8}{:>12.4}{:>11.4}{:>10.3}{:>9}  {}",
+        row.projector,
+        row.direction,
+        row.accumulation.map_or("", |a| a.name()),
+        row.threads,
+        row.median_s,
+        row.spread_s,
+        row.lors_per_s * 1e-6,
+        row.ratio_to_per_lor.map_or(String::from("1"), |ratio| format!("{ratio:.1}")),
+        row.measured_views
+    );
 }

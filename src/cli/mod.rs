@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 done, 1 with a sentence on standard error, 2 wrong arguments.
 
+mod bench;
 mod devices;
 mod image_options;
 mod info;
@@ -42,6 +43,8 @@ struct Cli {
 /// What to do without a window.
 #[derive(Subcommand)]
 enum CliCommand {
+    /// Measures how fast the program is.
+    Bench(bench::BenchOptions),
     /// Lists what this machine can compute on.
     Devices,
     /// Says what a file holds.
@@ -76,6 +79,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let result: CliResult = match cli.command {
+        Some(CliCommand::Bench(options)) => bench::run(options),
         Some(CliCommand::Devices) => devices::run(),
         Some(CliCommand::Info { file }) => info::run(&file),
         Some(CliCommand::Reconstruct(options)) => reconstruct::run(&options),

@@ -47,7 +47,8 @@ pub struct ProjectorOptions {
     pub fov_radius_mm: Option<f64>,
 }
 
-fn device(text: &str) -> Result<DeviceChoice, String> {
+/// A device: auto, cpu, cuda or cuda:N.
+pub fn device(text: &str) -> Result<DeviceChoice, String> {
     match text {
         "auto" => Ok(DeviceChoice::Auto),
         "cpu" => Ok(DeviceChoice::Cpu),

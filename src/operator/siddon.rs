@@ -113,22 +113,23 @@ impl Siddon {
             index += row * strides[a];
         }
         let num_voxels = size[0] * size[1] * size[2];
+        let [mut next_x, mut next_y, mut next_z] = next;
         let mut alpha = enter;
         while alpha < leave {
-            let axis = if next[0] <= next[1] {
-                if next[0] <= next[2] { 0 } else { 2 }
-            } else if next[1] <= next[2] {
-                1
-            } else {
-                2
-            };
-            let end = next[axis].min(leave);
+            // Selected without branches: which axis comes next is as good as random.
+            let nearest = next_x.min(next_y).min(next_z);
+            let (is_x, is_y) = (next_x == nearest, next_y == nearest);
+            let is_y = is_y && !is_x;
+            let is_z = !is_x && !is_y;
+            let end = nearest.min(leave);
             if (0..num_voxels).contains(&index) {
                 visit(index as usize, weight * (end - alpha));
             }
             alpha = end;
-            index += stride[axis];
-            next[axis] += pitch[axis];
+            index += if is_x { stride[0] } else { 0 } + if is_y { stride[1] } else { 0 } + if is_z { stride[2] } else { 0 };
+            next_x += if is_x { pitch[0] } else { 0.0 };
+            next_y += if is_y { pitch[1] } else { 0.0 };
+            next_z += if is_z { pitch[2] } else { 0.0 };
         }
     }
 

@@ -63,27 +63,10 @@ impl AxialRuns {
         Scratch::new(Path::new(&self.grid), &self.table)
     }
 
-    /// Traces every path of a bin's transaxial lines and calls `use_path(share of the bin, scratch)`.
-    #[inline(always)]
-    fn for_each_path(
-        &self,
-        view: usize,
-        tangential_pos: usize,
-        scratch: &mut Scratch,
-        mut use_path: impl FnMut(f32, &mut Scratch),
-    ) {
-        let num_rays = self.num_tangential_rays;
-        for ray in 0..num_rays {
-            let lor = self.geometry.transaxial_lor(view, tangential_pos, ray, num_rays);
-            let sides = Sides::new(&self.grid, &lor);
-            for path in 0..sides.num_paths() {
-                if scratch.path.trace(&self.grid, &self.fov, &lor, &sides, path) {
-                    use_path(1.0 / (num_rays * sides.num_paths()) as f32, scratch);
-                }
-            }
-        }
-    }
+    // The next two are inlined whole, without a closure on the way, into the functions that enable vector instructions:
+    // whatever is not inlined there is compiled without them.
 
+    /// All planes of one transaxial LOR.
     #[inline(always)]
     fn project_lor<const FUSED: bool>(
         &self,
@@ -94,17 +77,34 @@ impl AxialRuns {
         scratch: &mut Scratch,
     ) {
         bins.fill(0.0);
-        self.for_each_path(view, tangential_pos, scratch, |share, scratch| {
-            kernel::forward::<FUSED>(&self.table, x, share, scratch, bins)
-        });
+        let num_rays = self.num_tangential_rays;
+        for ray in 0..num_rays {
+            let lor = self.geometry.transaxial_lor(view, tangential_pos, ray, num_rays);
+            let sides = Sides::new(&self.grid, &lor);
+            let share = 1.0 / (num_rays * sides.num_paths()) as f32;
+            for path in 0..sides.num_paths() {
+                if scratch.path.trace(&self.grid, &self.fov, &lor, &sides, path) {
+                    kernel::forward::<FUSED>(&self.table, x, share, scratch, bins);
+                }
+            }
+        }
     }
 
+    /// All bins of one view.
     #[inline(always)]
     fn backproject_view<const FUSED: bool, S: ImageSink>(&self, view: usize, q: &[f32], image: &mut S, scratch: &mut Scratch) {
+        let num_rays = self.num_tangential_rays;
         for (tangential_pos, bins) in q.chunks_exact(self.geometry.num_planes()).enumerate() {
-            self.for_each_path(view, tangential_pos, scratch, |share, scratch| {
-                kernel::backward::<FUSED, S>(&self.table, bins, share, scratch, image);
-            });
+            for ray in 0..num_rays {
+                let lor = self.geometry.transaxial_lor(view, tangential_pos, ray, num_rays);
+                let sides = Sides::new(&self.grid, &lor);
+                let share = 1.0 / (num_rays * sides.num_paths()) as f32;
+                for path in 0..sides.num_paths() {
+                    if scratch.path.trace(&self.grid, &self.fov, &lor, &sides, path) {
+                        kernel::backward::<FUSED, S>(&self.table, bins, share, scratch, image);
+                    }
+                }
+            }
         }
     }
 
