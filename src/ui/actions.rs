@@ -146,6 +146,8 @@ pub enum ViewAction {
     SetAutoWindow(bool),
     /// Window from the smallest to the largest value.
     FullWindow,
+    /// Zooms to what is active in the image.
+    FitObject,
     /// Whole image in view, crosshair in its middle.
     Reset,
     /// What the left button does.

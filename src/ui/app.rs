@@ -25,7 +25,7 @@ use super::slices::{SlicesView, help_text, pointer_text, slices_ui};
 use super::status::{MemoryMeter, StatusView, status_ui};
 use super::study_panel::{StudyView, study_ui};
 use super::toolbar::{ToolbarView, colour_bar_ui, scrubber_ui, shortcut_actions, toolbar_ui};
-use super::view::ViewState;
+use super::view::{ViewState, active_bounds_mm};
 use super::{slice_paint, theme};
 use crate::data::{Notice, Roi, RoiPlane, Study};
 use crate::geometry::Point;
@@ -245,6 +245,11 @@ impl App {
         }
         if self.shown.unfiltered().is_none_or(|volume| volume.grid != frame.volume.grid) {
             self.view.reset_for(&frame.volume.grid);
+            // Of a phantom the object is known before it is reconstructed.
+            let truth = self.study.as_ref().and_then(|open| open.study.truth.as_ref());
+            if let Some(bounds) = truth.and_then(active_bounds_mm) {
+                self.view.fit(&frame.volume.grid, bounds);
+            }
         }
         if let Some(before) = self.shown.set_newest(frame) {
             self.session.return_frame(before);
@@ -326,6 +331,7 @@ impl App {
         toasts_ui(&self.notices, &ctx, &mut actions);
         notice_list_ui(&self.notices, &ctx, &mut actions);
         dialogs::path_window_ui(&self.dialogs, &ctx, &mut actions);
+        dialogs::drop_hint_ui(&ctx);
         actions
     }
 

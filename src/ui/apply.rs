@@ -13,7 +13,7 @@ use super::live::{LiveRun, RunState};
 use super::loader::{BUILT_IN, Loading, Source};
 use super::settings::SettingsForm;
 use super::shown::IterateId;
-use super::view::{ProfileLine, Tool};
+use super::view::{ProfileLine, Tool, active_bounds_mm};
 use crate::data::{Notice, Roi, RoiRole, RoiShape, Study};
 use crate::geometry::Point;
 use crate::io;
@@ -223,6 +223,13 @@ impl App {
             ViewAction::FullWindow => {
                 self.view.window = self.shown.range;
                 self.view.auto_window = false;
+            }
+            ViewAction::FitObject => {
+                if let Some(bounds) = self.shown.volume().and_then(active_bounds_mm)
+                    && let Some(grid) = &grid
+                {
+                    self.view.fit(grid, bounds);
+                }
             }
             ViewAction::Reset => {
                 if let Some(grid) = &grid {

@@ -1,8 +1,13 @@
 //! Curves of noise, contrast and likelihood against iteration, made from the run's events.
 
+use std::collections::HashSet;
+
 use super::live::{Branch, LiveRun, Mark};
 use super::measured::numbers;
 use crate::data::RoiRole;
+
+/// Most points of a curve that are drawn; longer ones are thinned.
+const MAX_POINTS: usize = 1000;
 
 /// One curve.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +27,8 @@ pub struct Series {
 pub struct Curves {
     /// Noise-to-signal ratio of the background ROIs, per cent.
     pub nsr: Vec<Series>,
+    /// Mean of the background ROIs' noise-to-signal ratios, per cent, where there are several.
+    pub mean_nsr: Vec<[f64; 2]>,
     /// Contrast recovery of hot and cold ROIs, per cent.
     pub recovery: Vec<Series>,
     /// Log-likelihood over all data.
@@ -35,11 +42,12 @@ impl Curves {
     pub fn of(live: &LiveRun) -> Self {
         let mut curves = Curves::default();
         let newest = live.branches.keys().next_back().copied();
-        for (number, branch) in &live.branches {
+        // The newest branch first: of the one before only what it does not repeat is shown.
+        for (number, branch) in live.branches.iter().rev() {
             curves.add_branch(live, branch, Some(*number) != newest);
         }
         let at = |steps: f64| live.iterations(steps);
-        curves.log_likelihood = live.log_likelihood.iter().map(|[step, value]| [at(*step), *value]).collect();
+        curves.log_likelihood = thinned(&live.log_likelihood).map(|[step, value]| [at(*step), *value]).collect();
         curves.marks = live.marks.iter().map(|(step, mark)| (at(*step as f64), mark.clone())).collect();
         curves
     }
@@ -48,9 +56,11 @@ impl Curves {
         let series = |index: usize| Series { name: branch.rois[index].name.clone(), index, is_earlier, points: Vec::new() };
         let mut nsr: Vec<Series> = (0..branch.rois.len()).map(series).collect();
         let mut recovery = nsr.clone();
-        for point in branch.points.values() {
+        let points: Vec<_> = branch.points.values().collect();
+        for point in thinned(&points) {
             let at = live.iterations(point.subiteration as f64);
             for (index, n) in numbers(&branch.rois, &point.sums, 1.0).iter().enumerate() {
+                let Some(n) = n else { continue };
                 let role = branch.rois[index].role;
                 if let Some(value) = n.nsr.filter(|_| role == RoiRole::Background) {
                     nsr[index].points.push([at, 100.0 * value]);
@@ -60,8 +70,58 @@ impl Curves {
                 }
             }
         }
-        let has_points = |series: &Series| !series.points.is_empty();
-        self.nsr.extend(nsr.into_iter().filter(has_points));
-        self.recovery.extend(recovery.into_iter().filter(has_points));
+        if !is_earlier && nsr.iter().filter(|series| !series.points.is_empty()).count() > 1 {
+            self.mean_nsr = mean(&nsr);
+        }
+        add_new(&mut self.nsr, nsr);
+        add_new(&mut self.recovery, recovery);
+    }
+}
+
+/// Adds curves without the points that are there already, and without those of which nothing is left.
+fn add_new(all: &mut Vec<Series>, more: Vec<Series>) {
+    let key = |point: &[f64; 2]| point.map(f64::to_bits);
+    let known: HashSet<[u64; 2]> = all.iter().flat_map(|series| series.points.iter().map(key)).collect();
+    for mut series in more {
+        series.points.retain(|point| !known.contains(&key(point)));
+        if !series.points.is_empty() {
+            all.push(series);
+        }
+    }
+}
+
+/// Every n-th value and the last, [`MAX_POINTS`] or a little more at most.
+fn thinned<T>(values: &[T]) -> impl Iterator<Item = &T> {
+    let stride = values.len().div_ceil(MAX_POINTS).max(1);
+    let last = values.len().saturating_sub(1);
+    values.iter().enumerate().filter(move |(index, _)| index % stride == 0 || *index == last).map(|(_, value)| value)
+}
+
+/// Mean of several curves that have the same places, without those that have no points.
+fn mean(series: &[Series]) -> Vec<[f64; 2]> {
+    let curves: Vec<&Series> = series.iter().filter(|series| !series.points.is_empty()).collect();
+    let shortest = curves.iter().map(|series| series.points.len()).min().unwrap_or(0);
+    let sum = |k: usize| curves.iter().map(|series| series.points[k][1]).sum::<f64>();
+    (0..shortest).map(|k| [curves[0].points[k][0], sum(k) / curves.len() as f64]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_curves_are_thinned_and_keep_their_end() {
+        let values: Vec<usize> = (0..5500).collect();
+        let kept: Vec<usize> = thinned(&values).copied().collect();
+        assert!(kept.len() <= MAX_POINTS && kept[0] == 0 && kept.last() == Some(&5499));
+        assert_eq!(thinned(&values[..10]).count(), 10);
+        assert_eq!(thinned::<u8>(&[]).count(), 0);
+    }
+
+    #[test]
+    fn the_mean_of_curves_is_taken_point_by_point() {
+        let series = |points: &[[f64; 2]]| Series { name: String::new(), index: 0, is_earlier: false, points: points.to_vec() };
+        let curves = [series(&[[1.0, 2.0], [2.0, 6.0]]), series(&[]), series(&[[1.0, 4.0], [2.0, 8.0]])];
+        assert_eq!(mean(&curves), [[1.0, 3.0], [2.0, 7.0]]);
     }
 }

@@ -108,28 +108,42 @@ fn formats(task: FileTask) -> &'static str {
 pub fn path_window_ui(dialogs: &Dialogs, ctx: &egui::Context, actions: &mut Vec<Action>) {
     let Some((task, typed)) = &dialogs.typed else { return };
     let mut open = true;
-    egui::Window::new(title(*task)).collapsible(false).resizable(false).open(&mut open).show(ctx, |ui| {
-        ui.label("This desktop offers no file dialog. Type a path:");
-        let mut text = typed.clone();
-        let label = ui.label(formats(*task));
-        let edit = ui.add(egui::TextEdit::singleline(&mut text).desired_width(360.0).hint_text("path"));
-        let edit = edit.labelled_by(label.id);
-        let entered = edit.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
-        if text != *typed {
-            actions.push(Action::File(FileAction::EditTyped(text.clone())));
-        }
-        ui.horizontal(|ui| {
-            let can = !text.trim().is_empty();
-            if ui.add_enabled(can, egui::Button::new("OK")).clicked() || (can && entered) {
-                actions.push(Action::File(FileAction::Do(*task, PathBuf::from(text.trim()))));
-                actions.push(Action::File(FileAction::CloseTyped));
+    let centre = egui::Align2::CENTER_CENTER;
+    egui::Window::new(title(*task)).anchor(centre, egui::Vec2::ZERO).collapsible(false).resizable(false).open(&mut open).show(
+        ctx,
+        |ui| {
+            ui.label("This desktop offers no file dialog. Type a path:");
+            let mut text = typed.clone();
+            let label = ui.label(formats(*task));
+            let edit = ui.add(egui::TextEdit::singleline(&mut text).desired_width(360.0).hint_text("path"));
+            let edit = edit.labelled_by(label.id);
+            let entered = edit.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
+            if text != *typed {
+                actions.push(Action::File(FileAction::EditTyped(text.clone())));
             }
-            if ui.button("Cancel").clicked() {
-                actions.push(Action::File(FileAction::CloseTyped));
-            }
-        });
-    });
+            ui.horizontal(|ui| {
+                let can = !text.trim().is_empty();
+                if ui.add_enabled(can, egui::Button::new("OK")).clicked() || (can && entered) {
+                    actions.push(Action::File(FileAction::Do(*task, PathBuf::from(text.trim()))));
+                    actions.push(Action::File(FileAction::CloseTyped));
+                }
+                if ui.button("Cancel").clicked() {
+                    actions.push(Action::File(FileAction::CloseTyped));
+                }
+            });
+        },
+    );
     if !open {
         actions.push(Action::File(FileAction::CloseTyped));
     }
+}
+
+/// Says that a file held over the window can be dropped.
+pub fn drop_hint_ui(ctx: &egui::Context) {
+    if ctx.input(|input| input.raw.hovered_files.is_empty()) {
+        return;
+    }
+    egui::Area::new(egui::Id::unique("drop hint")).anchor(egui::Align2::CENTER_CENTER, egui::Vec2::ZERO).show(ctx, |ui| {
+        egui::Frame::popup(ui.style()).show(ui, |ui| ui.heading("Drop the file to open it"));
+    });
 }

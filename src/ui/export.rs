@@ -31,6 +31,7 @@ fn rows(live: &LiveRun, unit: &str) -> Vec<Measurement> {
     if let Some(branch) = live.branches.values().next_back() {
         for point in branch.points.values() {
             for (roi, n) in branch.rois.iter().zip(numbers(&branch.rois, &point.sums, voxel_ml)) {
+                let Some(n) = n else { continue };
                 for (quantity, value, unit) in quantities(&n, unit) {
                     rows.push(row(point.subiteration, &roi.name, quantity, value, unit));
                 }

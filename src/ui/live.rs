@@ -58,8 +58,20 @@ pub struct RoiPoint {
     pub iteration: usize,
     /// Steps done.
     pub subiteration: usize,
-    /// In the order of the branch's ROIs.
-    pub sums: Vec<RoiSums>,
+    /// In the order of the branch's ROIs; `None` where a ROI was not measured in its present place.
+    pub sums: Vec<Option<RoiSums>>,
+}
+
+impl RoiPoint {
+    /// What this point says about other ROIs: the sums of those that have not moved.
+    fn carried(&self, from: &[Roi], to: &[Roi]) -> Self {
+        let same_place = |a: &Roi, b: &Roi| a.shape == b.shape && a.centre_mm == b.centre_mm;
+        let sums = to.iter().map(|roi| {
+            let index = from.iter().position(|other| same_place(other, roi))?;
+            *self.sums.get(index)?
+        });
+        Self { sums: sums.collect(), ..*self }
+    }
 }
 
 /// A branch of the ROI curves: between two edits.
@@ -117,7 +129,11 @@ impl LiveRun {
 
     /// An edit of the ROIs was sent.
     pub fn begin_branch(&mut self, branch: u64, rois: &[Roi]) {
-        self.branches.insert(branch, Branch { rois: rois.to_vec(), points: BTreeMap::new() });
+        let mut points = BTreeMap::new();
+        if let Some(before) = self.branches.values().next_back() {
+            points.extend(before.points.iter().map(|(at, point)| (*at, point.carried(&before.rois, rois))));
+        }
+        self.branches.insert(branch, Branch { rois: rois.to_vec(), points });
         if let Some(last) = &self.last {
             self.marks.push((last.subiteration, Mark::Branch));
         }
@@ -156,7 +172,8 @@ impl LiveRun {
             EventKind::Remeasured { branch, points } => {
                 if let Some(branch) = self.branches.get_mut(branch) {
                     for (iteration, subiteration, sums) in points {
-                        let point = RoiPoint { iteration: *iteration, subiteration: *subiteration, sums: sums.clone() };
+                        let sums = sums.iter().copied().map(Some).collect();
+                        let point = RoiPoint { iteration: *iteration, subiteration: *subiteration, sums };
                         branch.points.insert(*subiteration, point);
                     }
                 }
@@ -189,17 +206,30 @@ impl LiveRun {
                 self.log_likelihood.push([at, self.recent_likelihoods.iter().sum()]);
             }
         }
-        if let Some(branch) = self.branches.get_mut(&report.branch) {
-            let point =
-                RoiPoint { iteration: report.iteration, subiteration: report.subiteration, sums: report.roi_sums.clone() };
-            branch.points.insert(report.subiteration, point);
-        }
+        self.add_roi_point(report);
         self.add_stages(report);
         self.recent_steps.push_back((report.subiteration, report.elapsed));
         while self.recent_steps.len() > 2 * self.num_subsets().max(8) {
             self.recent_steps.pop_front();
         }
         self.last = Some(report.clone());
+    }
+
+    /// The sums go to the branch that they were measured for, and as far as they hold to later ones (the solver measured
+    /// before it knew of the edit).
+    fn add_roi_point(&mut self, report: &IterateReport) {
+        let Some(branch) = self.branches.get_mut(&report.branch) else { return };
+        let point = RoiPoint {
+            iteration: report.iteration,
+            subiteration: report.subiteration,
+            sums: report.roi_sums.iter().copied().map(Some).collect(),
+        };
+        branch.points.insert(report.subiteration, point.clone());
+        let rois = branch.rois.clone();
+        for (_, later) in self.branches.range_mut(report.branch + 1..) {
+            let carried = point.carried(&rois, &later.rois);
+            later.points.entry(report.subiteration).or_insert(carried);
+        }
     }
 
     fn add_stages(&mut self, report: &IterateReport) {
@@ -303,8 +333,24 @@ mod tests {
         live.begin_branch(2, &[]);
         live.apply(&Event { run: 3, kind: EventKind::Remeasured { branch: 2, points: vec![(1, 1, Vec::new())] } });
         live.apply(&report(2, Accumulation::Atomic));
-        assert_eq!(live.branches[&2].points.len(), 1);
+        // The second report was measured for the first branch, before the solver knew of the edit.
+        assert_eq!(live.branches[&2].points.len(), 2);
         assert_eq!(live.branches[&1].points.len(), 2);
         assert_eq!(live.marks, [(1, Mark::Branch)]);
+    }
+
+    #[test]
+    fn rois_that_stay_keep_their_past() {
+        let roi = |x_mm: f64| Roi {
+            name: String::new(),
+            shape: crate::data::RoiShape::Sphere { radius_mm: 1.0 },
+            centre_mm: [x_mm, 0.0, 0.0],
+            role: Default::default(),
+            activity_ratio: None,
+        };
+        let sums = |sum: f64| RoiSums { weight: 1.0, sum, sum_of_squares: 0.0, min: 0.0, max: 0.0, num_voxels: 1 };
+        let point = RoiPoint { iteration: 1, subiteration: 1, sums: vec![Some(sums(1.0)), Some(sums(2.0))] };
+        let carried = point.carried(&[roi(1.0), roi(2.0)], &[roi(3.0), roi(2.0), roi(1.0)]);
+        assert_eq!(carried.sums, [None, Some(sums(2.0)), Some(sums(1.0))]);
     }
 }

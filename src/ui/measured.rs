@@ -25,17 +25,17 @@ pub struct RoiNumbers {
     pub recovery: Option<f64>,
 }
 
-/// The numbers of all ROIs of a set from their sums.
-pub fn numbers(rois: &[Roi], sums: &[RoiSums], voxel_ml: f64) -> Vec<RoiNumbers> {
+/// The numbers of all ROIs of a set from their sums; `None` where a ROI was not measured.
+pub fn numbers(rois: &[Roi], sums: &[Option<RoiSums>], voxel_ml: f64) -> Vec<Option<RoiNumbers>> {
     let background = background(rois, sums).filter(|all| all.weight > 0.0).map(|all| all.sum / all.weight);
-    rois.iter().zip(sums).map(|(roi, sums)| one(roi, sums, background, voxel_ml)).collect()
+    rois.iter().zip(sums).map(|(roi, sums)| Some(one(roi, sums.as_ref()?, background, voxel_ml))).collect()
 }
 
-/// All background ROIs as one; `None` where there is none.
-pub fn background(rois: &[Roi], sums: &[RoiSums]) -> Option<RoiSums> {
+/// All background ROIs as one; `None` where there is none or one was not measured.
+fn background(rois: &[Roi], sums: &[Option<RoiSums>]) -> Option<RoiSums> {
     let of_role = rois.iter().zip(sums).filter(|(roi, _)| roi.role == RoiRole::Background);
-    let regions: Vec<RoiSums> = of_role.map(|(_, sums)| *sums).collect();
-    (!regions.is_empty()).then(|| measure::pooled(&regions))
+    let regions: Option<Vec<RoiSums>> = of_role.map(|(_, sums)| *sums).collect();
+    regions.filter(|regions| !regions.is_empty()).map(|regions| measure::pooled(&regions))
 }
 
 fn one(roi: &Roi, sums: &RoiSums, background: Option<f64>, voxel_ml: f64) -> RoiNumbers {
@@ -91,7 +91,8 @@ impl TableCache {
             self.masks.push((roi.clone(), mask));
         }
         self.generation = Some(generation);
-        self.numbers = numbers(rois, &self.sums, volume.grid.voxel_ml());
+        let sums: Vec<Option<RoiSums>> = self.sums.iter().copied().map(Some).collect();
+        self.numbers = numbers(rois, &sums, volume.grid.voxel_ml()).into_iter().flatten().collect();
     }
 
     /// The numbers, in the order of the ROIs.

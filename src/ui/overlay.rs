@@ -8,6 +8,9 @@ use super::theme::{self, Colours};
 use super::view::{AXIS_NAMES, ORIENTATION, ProfileLine, SliceGeometry, Tool, plane_name, slice_index};
 use crate::data::Roi;
 
+/// Rulers leave this much room on either side of the orientation letters, points.
+const LETTER_ROOM: f32 = 16.0;
+
 /// Draws everything over a slice.
 pub fn draw(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours: &Colours) {
     frame(view, slice, painter, colours);
@@ -102,12 +105,10 @@ fn orientation(slice: &SliceGeometry, painter: &Painter, colours: &Colours) {
     let rect = slice.rect.shrink(5.0);
     let shade = Some(colours.overlay_shade);
     let size = theme::ORIENTATION_TEXT;
-    let middle_left = rect.left_center() + egui::vec2(30.0, 0.0);
-    let bottom = rect.center_bottom() - egui::vec2(0.0, 18.0);
-    text(painter, middle_left, Align2::LEFT_CENTER, ORIENTATION[a][0], size, colours.overlay, shade);
+    text(painter, rect.left_center(), Align2::LEFT_CENTER, ORIENTATION[a][0], size, colours.overlay, shade);
     text(painter, rect.right_center(), Align2::RIGHT_CENTER, ORIENTATION[a][1], size, colours.overlay, shade);
     text(painter, rect.center_top(), Align2::CENTER_TOP, ORIENTATION[b][0], size, colours.overlay, shade);
-    text(painter, bottom, Align2::CENTER_BOTTOM, ORIENTATION[b][1], size, colours.overlay, shade);
+    text(painter, rect.center_bottom(), Align2::CENTER_BOTTOM, ORIENTATION[b][1], size, colours.overlay, shade);
 }
 
 /// Name and position of the slice.
@@ -139,7 +140,7 @@ fn rulers(slice: &SliceGeometry, painter: &Painter, colours: &Colours) {
         point[a] = tick;
         let x = slice.screen_from_mm(point).x;
         painter.line_segment([Pos2::new(x, rect.bottom()), Pos2::new(x, rect.bottom() - 5.0)], stroke);
-        if x > rect.left() + 40.0 && x < rect.right() - 30.0 {
+        if x > rect.left() + 20.0 && x < rect.right() - 34.0 && (x - rect.center().x).abs() > LETTER_ROOM {
             let at = Pos2::new(x, rect.bottom() - 6.0);
             text(painter, at, Align2::CENTER_BOTTOM, &format!("{tick:.0}"), 10.0, colours.overlay, Some(colours.overlay_shade));
         }
@@ -149,7 +150,7 @@ fn rulers(slice: &SliceGeometry, painter: &Painter, colours: &Colours) {
         point[b] = tick;
         let y = slice.screen_from_mm(point).y;
         painter.line_segment([Pos2::new(rect.left(), y), Pos2::new(rect.left() + 5.0, y)], stroke);
-        if y > rect.top() + 28.0 && y < rect.bottom() - 22.0 {
+        if y > rect.top() + 28.0 && y < rect.bottom() - 22.0 && (y - rect.center().y).abs() > LETTER_ROOM {
             let at = Pos2::new(rect.left() + 7.0, y);
             text(painter, at, Align2::LEFT_CENTER, &format!("{tick:.0}"), 10.0, colours.overlay, Some(colours.overlay_shade));
         }

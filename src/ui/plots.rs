@@ -41,8 +41,8 @@ pub fn plots_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<Action>) {
                     draw(ui);
                 });
             };
-            cell(ui, &mut |ui| series_ui("Noise: NSR, %", "noise", &view.curves.nsr, view, ui, &colours));
-            cell(ui, &mut |ui| series_ui("Contrast recovery, %", "contrast", &view.curves.recovery, view, ui, &colours));
+            cell(ui, &mut |ui| noise_ui(view, ui, &colours));
+            cell(ui, &mut |ui| contrast_ui(view, ui, &colours));
             cell(ui, &mut |ui| likelihood_ui(view, ui, &colours));
             cell(ui, &mut |ui| profile_ui(view, ui, actions, &colours));
         });
@@ -57,6 +57,7 @@ fn plot<'a>(id: &str, label: &str) -> Plot<'a> {
         .allow_scroll(false)
         .allow_boxed_zoom(false)
         .set_margin_fraction(egui::vec2(0.02, 0.08))
+        .grid_spacing(egui::Rangef::new(8.0, 90.0))
         .x_axis_label(label)
         .y_axis_min_width(34.0)
 }
@@ -66,28 +67,85 @@ fn name(response: &egui::Response, label: &str) {
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, label));
 }
 
-fn series_ui(title: &str, id: &str, series: &[Series], view: &PlotsView, ui: &mut Ui, colours: &Colours) {
-    ui.label(RichText::new(title).strong());
-    let response = plot(id, "iteration").include_y(0.0).include_y(10.0).include_x(0.0).include_x(1.0).show(ui, |plot| {
+/// Noise: the mean of the background ROIs above their own curves.
+fn noise_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
+    ui.label(RichText::new("Background NSR, %").strong());
+    let mean_colour = ui.visuals().strong_text_color();
+    let has_mean = !view.curves.mean_nsr.is_empty();
+    let response = percent_plot("noise").show(ui, |plot| {
         marks(plot, view, colours);
-        for series in series {
-            let colour = theme::roi_colour(series.index);
-            let colour = if series.is_earlier { colour.gamma_multiply(0.35) } else { colour };
-            curve(plot, &series.name, &series.points, colour);
+        for series in &view.curves.nsr {
+            curve(plot, &series.name, &series.points, series_colour(series, has_mean), if has_mean { 1.0 } else { 1.8 });
+        }
+        curve(plot, "mean of the background ROIs", &view.curves.mean_nsr, mean_colour, 2.2);
+    });
+    name(&response.response, "Plot: noise");
+}
+
+fn contrast_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
+    ui.label(RichText::new("Contrast recovery, %").strong());
+    let response = percent_plot("contrast").show(ui, |plot| {
+        marks(plot, view, colours);
+        for series in &view.curves.recovery {
+            curve(plot, &series.name, &series.points, series_colour(series, false), 1.8);
         }
     });
-    name(&response.response, &format!("Plot: {title}"));
+    name(&response.response, "Plot: contrast recovery");
+    if view.curves.recovery.is_empty() {
+        hint(ui, response.response.rect, "needs a background ROI and\na hot or a cold one");
+    }
+}
+
+/// A plot of per cent against iteration that has a scale also while it is empty.
+fn percent_plot<'a>(id: &str) -> Plot<'a> {
+    plot(id, "iteration").include_y(0.0).include_y(10.0).include_x(0.0).include_x(1.0)
+}
+
+fn series_colour(series: &Series, is_thin: bool) -> Color32 {
+    let colour = theme::roi_colour(series.index);
+    match (series.is_earlier, is_thin) {
+        (true, _) => colour.gamma_multiply(0.3),
+        (false, true) => colour.gamma_multiply(0.6),
+        (false, false) => colour,
+    }
 }
 
 fn likelihood_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
     ui.label(RichText::new("Log-likelihood").strong());
     let colour = ui.visuals().strong_text_color();
-    let response =
-        plot("likelihood", "iteration").y_axis_formatter(|mark, _| short(mark.value, mark.step_size)).show(ui, |plot| {
-            marks(plot, view, colours);
-            curve(plot, "log-likelihood", &view.curves.log_likelihood, colour);
-        });
+    let is_empty = view.curves.log_likelihood.is_empty();
+    let mut likelihood =
+        plot("likelihood", "iteration").y_axis_formatter(|mark, _| short(mark.value, mark.step_size)).include_x(0.0);
+    if is_empty {
+        likelihood = likelihood.include_x(1.0).include_y(0.0).include_y(1.0).show_axes([true, false]);
+    }
+    let lately = recent_range(&view.curves.log_likelihood);
+    let response = likelihood.show(ui, |plot| {
+        marks(plot, view, colours);
+        if let Some((low, high)) = lately {
+            plot.set_plot_bounds_y(low..=high);
+        }
+        curve(plot, "log-likelihood", &view.curves.log_likelihood, colour, 1.8);
+    });
     name(&response.response, "Plot: log-likelihood");
+    if is_empty {
+        hint(ui, response.response.rect, "after the first\nfull iteration");
+    }
+}
+
+/// Range of a rising curve after its first quarter, with a margin: the first steps are so much lower that they would
+/// flatten all that follows.
+fn recent_range(points: &[[f64; 2]]) -> Option<(f64, f64)> {
+    let late = points.get(points.len() / 4..).filter(|late| late.len() > 1)?;
+    let (low, high) = late.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), p| (low.min(p[1]), high.max(p[1])));
+    let margin = 0.08 * (high - low);
+    (margin > 0.0).then_some((low - margin, high + margin))
+}
+
+/// Words in the middle of an empty plot.
+fn hint(ui: &Ui, rect: egui::Rect, words: &str) {
+    let font = egui::TextStyle::Small.resolve(ui.style());
+    ui.painter().text(rect.center(), egui::Align2::CENTER_CENTER, words, font, ui.visuals().weak_text_color());
 }
 
 /// A large number with as many digits as the axis' step needs.
@@ -102,8 +160,8 @@ fn short(value: f64, step: f64) -> String {
     format!("{:.decimals$}{suffix}", value * scale)
 }
 
-fn curve<'a>(plot: &mut PlotUi<'a>, name: &str, points: &'a [[f64; 2]], colour: Color32) {
-    plot.line(Line::new(name, PlotPoints::from(points.to_vec())).color(colour).width(1.8));
+fn curve<'a>(plot: &mut PlotUi<'a>, name: &str, points: &'a [[f64; 2]], colour: Color32, width: f32) {
+    plot.line(Line::new(name, PlotPoints::from(points.to_vec())).color(colour).width(width));
     if points.len() == 1 {
         plot.points(egui_plot::Points::new(name, PlotPoints::from(points.to_vec())).color(colour).radius(3.0));
     }
@@ -137,24 +195,36 @@ fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<Action>, colours:
         if ui.selectable_label(chosen, "line").on_hover_text("Drag a line in a slice").clicked() {
             actions.push(Action::View(ViewAction::SetTool(Tool::Profile)));
         }
-        if let Some(fwhm) = view.profile.and_then(|profile| profile.fwhm_mm) {
-            ui.label(format!("FWHM {} mm", format::value(fwhm)));
-        }
     });
     let response = plot("profile", "mm").include_y(0.0).show(ui, |plot| {
         let Some(profile) = view.profile else { return };
-        curve(plot, "true", &profile.truth, colours.branch_mark);
-        curve(plot, "image", &profile.points, colours.profile);
+        curve(plot, "true", &profile.truth, colours.branch_mark, 1.2);
+        curve(plot, "image", &profile.points, colours.profile, 1.8);
         if let Some(at) = profile.crosshair_mm {
             plot.vline(VLine::new("crosshair", at).color(colours.crosshair).style(LineStyle::dotted_dense()));
         }
     });
     name(&response.response, &format!("Plot: profile, {}", view.unit));
+    if let Some(fwhm) = view.profile.and_then(|profile| profile.fwhm_mm) {
+        let at = response.response.rect.right_top() + egui::vec2(-4.0, 3.0);
+        let words = format!("FWHM {} mm", format::value(fwhm));
+        let font = egui::TextStyle::Small.resolve(ui.style());
+        ui.painter().text(at, egui::Align2::RIGHT_TOP, words, font, colours.profile);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_axis_of_the_likelihood_leaves_the_first_steps_out() {
+        let points: Vec<[f64; 2]> = [-1e9, -5e8, 90.0, 92.0, 94.0, 96.0, 98.0, 100.0].map(|y| [0.0, y]).to_vec();
+        let (low, high) = recent_range(&points).unwrap();
+        assert!((low - 89.2).abs() < 1e-9 && (high - 100.8).abs() < 1e-9);
+        assert_eq!(recent_range(&points[..1]), None);
+        assert_eq!(recent_range(&[[0.0, 3.0], [1.0, 3.0]]), None);
+    }
 
     #[test]
     fn large_numbers_are_short_and_tell_neighbours_apart() {

@@ -39,7 +39,7 @@ pub fn roi_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<Action>) {
 
 fn buttons_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<Action>) {
     ui.horizontal_wrapped(|ui| {
-        ui.label(RichText::new("Regions of interest").strong());
+        ui.label(RichText::new("ROIs").strong());
         let mut button = |enabled: bool, words: &str, help: &str, action: Action| {
             if ui.add_enabled(enabled, egui::Button::new(words).small()).on_hover_text(help).clicked() {
                 actions.push(action);
@@ -113,18 +113,19 @@ fn table_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<Action>) {
         ui.label("None yet: choose Circle, Rectangle or Sphere above and drag in a slice.");
         return;
     }
+    ui.spacing_mut().item_spacing.x = 3.0;
     let table = TableBuilder::new(ui)
         .striped(true)
         .sense(egui::Sense::click())
-        .column(Column::initial(128.0).at_least(60.0).clip(true))
-        .column(Column::initial(78.0).at_least(40.0).clip(true))
-        .columns(Column::initial(52.0).at_least(34.0), COLUMNS.len() - 2)
+        .column(Column::initial(100.0).at_least(60.0).clip(true))
+        .column(Column::initial(72.0).at_least(40.0).clip(true))
+        .columns(Column::initial(48.0).at_least(34.0).clip(true), COLUMNS.len() - 2)
         .auto_shrink([false, false])
         .min_scrolled_height(40.0);
     let table = table.header(18.0, |mut header| {
         for column in COLUMNS {
             header.col(|ui| {
-                ui.label(RichText::new(column).weak());
+                ui.add(egui::Label::new(RichText::new(column).small().weak()).extend());
             });
         }
     });
@@ -142,7 +143,7 @@ fn table_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<Action>) {
             let cells = cells(roi, view.numbers.get(index));
             for cell in cells {
                 row.col(|ui| {
-                    ui.label(cell);
+                    ui.add(egui::Label::new(RichText::new(cell).small()).extend());
                 });
             }
             let response = row.response();

@@ -8,7 +8,11 @@ use crate::session::{Frame, RunId};
 /// Values looked at for the automatic window.
 const NUM_SAMPLED: usize = 200_000;
 /// Share of the sampled values that the automatic window may cut off at the top.
-const CUT_OFF: f64 = 2e-4;
+const CUT_OFF: f64 = 5e-5;
+/// Share of the slices at either end that the automatic window leaves out: few LORs reach them, so their noise is large.
+const END_SLICES: f64 = 0.1;
+/// Rounding can leave values a little below 0: the automatic window then still begins at 0.
+const ROUNDING: f32 = 1e-3;
 
 /// Which iterate an image is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,15 +127,19 @@ impl Shown {
 /// Smallest and largest value; and a window that lets the few largest values saturate.
 fn ranges(volume: &Volume) -> ([f32; 2], [f32; 2]) {
     let (low, high) = volume.range();
-    let stride = (volume.as_slice().len() / NUM_SAMPLED).max(1) | 1;
-    let mut sample: Vec<f32> = volume.as_slice().iter().step_by(stride).copied().filter(|v| v.is_finite()).collect();
+    let [num_x, num_y, num_z] = volume.grid.size;
+    let ends = (END_SLICES * num_z as f64) as usize * num_x * num_y;
+    let inner = &volume.as_slice()[ends..volume.as_slice().len().saturating_sub(ends)];
+    let stride = (inner.len() / NUM_SAMPLED).max(1) | 1;
+    let mut sample: Vec<f32> = inner.iter().step_by(stride).copied().filter(|v| v.is_finite()).collect();
     if sample.is_empty() {
         return ([low, high], [0.0, 1.0]);
     }
     let rank = ((1.0 - CUT_OFF) * (sample.len() - 1) as f64).round() as usize;
     let (_, top, _) = sample.select_nth_unstable_by(rank, f32::total_cmp);
     let top = if *top > 0.0 { *top } else { high };
-    ([low, high], [0.0f32.min(low), if top > 0.0 { top } else { 1.0 }])
+    let top = if top > 0.0 { top } else { 1.0 };
+    ([low, high], [if low < -ROUNDING * top { low } else { 0.0 }, top])
 }
 
 #[cfg(test)]
@@ -165,8 +173,11 @@ mod tests {
     #[test]
     fn the_window_cuts_a_lonely_peak_off() {
         let mut volume = Volume::filled(Grid::centred([64, 64, 64], [1.0; 3]).unwrap(), 1.0);
-        volume.as_mut_slice()[0] = 1e6;
+        volume.values[[32, 32, 32]] = 1e6;
+        volume.values[[0, 0, 0]] = -1e-9;
         let (range, window) = ranges(&volume);
-        assert_eq!((range, window), ([1.0, 1e6], [0.0, 1.0]));
+        assert_eq!((range, window), ([-1e-9, 1e6], [0.0, 1.0]));
+        volume.values[[0, 0, 0]] = -0.5;
+        assert_eq!(ranges(&volume).1, [-0.5, 1.0]);
     }
 }

@@ -78,6 +78,7 @@ pub fn status_ui(view: &StatusView, ui: &mut egui::Ui, actions: &mut Vec<Action>
             if ui.button(theme_name).clicked() {
                 actions.push(Action::ToggleTheme);
             }
+            ui.menu_button("Keys", keys_ui);
             if ui.button(format!("Notices ({})", view.notices.len())).clicked() {
                 actions.push(Action::ToggleNotices);
             }
@@ -87,6 +88,30 @@ pub fn status_ui(view: &StatusView, ui: &mut egui::Ui, actions: &mut Vec<Action>
             }
             ui.add(egui::Label::new(format!("drawn by {}", view.adapter)).truncate());
         });
+    });
+}
+
+/// What the keys do.
+fn keys_ui(ui: &mut egui::Ui) {
+    const KEYS: [(&str, &str); 11] = [
+        ("Space", "pause, resume"),
+        ("S", "one step"),
+        ("1, 2, 3", "accumulation atomic, non-atomic, deterministic"),
+        ("Up, Down", "slice before, after (of the view under the pointer)"),
+        ("Page up, down", "five slices"),
+        ("Left, Right", "iterate before, after"),
+        ("F", "fit the object"),
+        ("Home", "reset the view"),
+        ("Esc", "back to the crosshair tool"),
+        ("Del", "delete the selected ROI"),
+        ("Ctrl+Z, Ctrl+Y", "undo, redo ROI edits"),
+    ];
+    egui::Grid::new("keys").num_columns(2).show(ui, |ui| {
+        for (key, what) in KEYS {
+            ui.strong(key);
+            ui.label(what);
+            ui.end_row();
+        }
     });
 }
 

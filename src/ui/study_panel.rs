@@ -8,7 +8,7 @@ use super::actions::{Action, StudyAction};
 use super::format;
 use super::loader::{BUILT_IN, Loading};
 use crate::data::Study;
-use crate::scanner::InPlane;
+use crate::scanner::{self, InPlane};
 
 /// What the panel shows.
 pub struct StudyView<'a> {
@@ -75,15 +75,19 @@ fn facts_ui(study: &Study, total: f64, ui: &mut Ui) {
             ui.add(egui::Label::new(value).wrap());
             ui.end_row();
         };
-        row("Scanner", geometry.scanner.clone());
+        let known = scanner::find_by_originating_system(&geometry.scanner);
+        row("Scanner", known.map_or_else(|| geometry.scanner.clone(), |scanner| scanner.title.clone()));
         row("Counts", format::count(total));
         row("Bins", format::count(geometry.num_bins() as f64));
         let bins = match geometry.in_plane {
             InPlane::ArcCorrected { .. } => "arc-corrected",
             InPlane::Detectors => "not arc-corrected",
         };
-        row("Sampling", format!("{} views × {} × {} planes", geometry.num_views, geometry.num_tangential, geometry.num_planes()));
-        row("", format!("{} segments, {bins}", geometry.segments.len()));
+        let (views, tangential, planes) = (geometry.num_views, geometry.num_tangential, geometry.num_planes());
+        row(
+            "Sampling",
+            format!("{views} views × {tangential} × {planes} planes in {} segments, {bins}", geometry.segments.len()),
+        );
         row("Corrections", corrections(study));
     });
 }

@@ -48,11 +48,16 @@ pub fn toolbar_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<Action>) {
             actions.push(Action::View(ViewAction::ShowRois(rois)));
         }
         ui.separator();
-        window_ui(view, ui, actions);
+        ui.horizontal(|ui| window_ui(view, ui, actions));
         ui.separator();
-        if ui.button("Reset view").on_hover_text("Whole image in view (Home)").clicked() {
-            actions.push(Action::View(ViewAction::Reset));
-        }
+        ui.horizontal(|ui| {
+            if ui.button("Fit object").on_hover_text("Zoom to what is active in the image (F)").clicked() {
+                actions.push(Action::View(ViewAction::FitObject));
+            }
+            if ui.button("Reset view").on_hover_text("Whole image in view (Home)").clicked() {
+                actions.push(Action::View(ViewAction::Reset));
+            }
+        });
     });
 }
 
@@ -201,6 +206,7 @@ pub fn shortcut_actions(ctx: &egui::Context, view: &ToolbarView, is_paused: bool
         for (arrow, forward) in [(Key::ArrowLeft, false), (Key::ArrowRight, true)] {
             key(arrow, Action::Run(RunAction::ShowIterate(neighbour(view.iterations, view.past, forward))));
         }
+        key(Key::F, Action::View(ViewAction::FitObject));
         key(Key::Home, Action::View(ViewAction::Reset));
         key(Key::Escape, Action::View(ViewAction::SetTool(Tool::Crosshair)));
         key(Key::Delete, Action::Roi(RoiAction::DeleteSelected));

@@ -5,7 +5,7 @@
 
 use egui::{Pos2, Rect};
 
-use crate::data::RoiPlane;
+use crate::data::{RoiPlane, Volume};
 use crate::geometry::{Grid, Point};
 use crate::render::{Interpolation, Palette};
 
@@ -129,6 +129,15 @@ impl ViewState {
         }
     }
 
+    /// Zooms to a box, given as its lower and upper corner in mm.
+    pub fn fit(&mut self, grid: &Grid, [low, high]: [Point; 2]) {
+        self.focus_mm = std::array::from_fn(|a| 0.5 * (low[a] + high[a]));
+        let margin = 1.15;
+        let zoom =
+            (0..2).map(|a| grid.size[a] as f64 * grid.voxel_mm[a] / (margin * (high[a] - low[a]))).fold(f64::INFINITY, f64::min);
+        self.zoom = zoom.clamp(1.0, MAX_ZOOM);
+    }
+
     /// Moves the crosshair, held inside the grid.
     pub fn set_crosshair(&mut self, grid: &Grid, point: Point) {
         self.crosshair_mm = std::array::from_fn(|a| {
@@ -165,6 +174,26 @@ impl ViewState {
         self.window = [level - 0.5 * width, level + 0.5 * width];
         self.auto_window = false;
     }
+}
+
+/// Lower and upper corner (mm) of the box around the active voxels: those above half the mean of all that lie above the
+/// image's mean. `None` where there is none.
+pub fn active_bounds_mm(volume: &Volume) -> Option<[Point; 2]> {
+    let grid = &volume.grid;
+    let values = volume.as_slice();
+    let mean = volume.sum() / values.len() as f64;
+    let active: Vec<f32> = values.iter().copied().filter(|v| f64::from(*v) > mean).collect();
+    let threshold = 0.5 * active.iter().map(|v| f64::from(*v)).sum::<f64>() / active.len() as f64;
+    let mut bounds = [[usize::MAX; 3], [0usize; 3]];
+    for ((z, y, x), value) in volume.values.indexed_iter() {
+        if f64::from(*value) > threshold {
+            for (a, at) in [x, y, z].into_iter().enumerate() {
+                bounds[0][a] = bounds[0][a].min(at);
+                bounds[1][a] = bounds[1][a].max(at);
+            }
+        }
+    }
+    (bounds[0][0] <= bounds[1][0]).then(|| bounds.map(|corner| grid.mm_from_voxel(corner.map(|i| i as f64))))
 }
 
 /// The slice that a coordinate lies in.
@@ -260,5 +289,22 @@ mod tests {
         view.zoom_about(point, [0, 1], 2.0);
         assert!(((point[0] - view.focus_mm[0]) * view.zoom - before).abs() < 1e-12);
         assert_eq!(view.zoom, 2.0);
+    }
+
+    #[test]
+    fn the_object_is_found_and_fitted() {
+        let mut volume = Volume::filled(Grid::centred([40, 40, 10], [2.0; 3]).unwrap(), 0.0);
+        assert_eq!(active_bounds_mm(&volume), None);
+        for ((z, y, x), value) in volume.values.indexed_iter_mut() {
+            if (10..20).contains(&x) && (20..30).contains(&y) && z == 4 {
+                *value = 3.0;
+            }
+        }
+        let bounds = active_bounds_mm(&volume).unwrap();
+        assert_eq!(bounds, [[-19.0, 1.0, -1.0], [-1.0, 19.0, -1.0]]);
+        let mut view = ViewState::default();
+        view.fit(&volume.grid, bounds);
+        assert_eq!(view.focus_mm, [-10.0, 10.0, -1.0]);
+        assert!((view.zoom - 80.0 / (1.15 * 18.0)).abs() < 1e-12);
     }
 }

@@ -80,3 +80,9 @@ fn click(harness: &mut Harness<'_, App>, label: &str) {
     harness.get_by_label(label).click();
     harness.run_steps(3);
 }
+
+/// On how many iterates a ROI of the newest edit was measured.
+fn num_measured(app: &App, roi: usize) -> usize {
+    let Some(branch) = app.live().branches.values().next_back() else { return 0 };
+    branch.points.values().filter(|point| point.sums.get(roi).is_some_and(Option::is_some)).count()
+}

@@ -3,7 +3,7 @@
 use egui::Theme;
 use egui_kittest::SnapshotOptions;
 
-use super::{click, finished, wait_for};
+use super::{click, finished, num_measured, wait_for};
 
 /// Pixels that may differ: rounding at the edges of letters and lines.
 const MAX_FAILED_PIXELS: usize = 40;
@@ -32,8 +32,6 @@ fn window_dark() {
 fn window_light_with_a_selected_roi() {
     picture("window_light", Theme::Light, |harness| {
         click(harness, "Add sphere");
-        wait_for(harness, "the past measured anew", |app| {
-            app.live().branches.values().next_back().is_some_and(|b| b.rois.len() == 2 && b.points.len() == 3)
-        });
+        wait_for(harness, "the past measured anew", |app| num_measured(app, 1) == 3);
     });
 }

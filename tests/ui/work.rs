@@ -6,7 +6,7 @@ use tomoscope::data::{RoiRole, RoiShape};
 use tomoscope::operator::Accumulation;
 use tomoscope::ui::RunState;
 
-use super::{click, drag, finished, renderer, wait_for, window};
+use super::{click, drag, finished, num_measured, renderer, wait_for, window};
 
 const SIZE: [f32; 2] = [1400.0, 900.0];
 
@@ -42,9 +42,8 @@ fn a_roi_is_drawn_moved_resized_and_its_numbers_are_in_the_table() {
     let digits = format!("{mean:.*}", (3 - mean.abs().log10().floor() as i32).max(0) as usize);
     assert!(harness.query_all_by_label(&digits).next().is_some(), "mean {digits} is not in the table");
     // The solver measures the new ROI on the iterates of the past.
-    wait_for(&mut harness, "the new branch", |app| {
-        app.live().branches.values().next_back().is_some_and(|branch| branch.rois.len() > before && branch.points.len() >= 3)
-    });
+    wait_for(&mut harness, "the past of the new ROI", |app| num_measured(app, before) == 3);
+    assert_eq!(num_measured(harness.state(), 0), 3 * harness.state().live().num_subsets(), "the others keep their past");
     // Taken at the middle it moves, at a handle of the selected one it grows.
     drag(&mut harness, "Transaxial slice", [0.5, 0.5], [0.5, 0.4]);
     let moved = harness.state().document().rois[before].clone();
