@@ -320,7 +320,7 @@ impl App {
         });
         egui::Panel::bottom("numbers")
             .resizable(true)
-            .default_size(theme::BOTTOM_HEIGHT)
+            .default_size(theme::BOTTOM_HEIGHT.min(0.38 * ui.available_height()))
             .size_range(120.0..=600.0)
             .show(ui, |ui| self.numbers_panel(ui, &mut actions));
         egui::Panel::left("side").resizable(true).default_size(theme::SIDE_WIDTH).size_range(240.0..=420.0).show(ui, |ui| {

@@ -11,6 +11,9 @@ use crate::data::Roi;
 /// Rulers leave this much room on either side of the orientation letters, points.
 const LETTER_ROOM: f32 = 16.0;
 
+/// Width of a slice in which the title stays left of the middle, points.
+const TITLE_ROOM: f32 = 470.0;
+
 /// Draws everything over a slice.
 pub fn draw(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours: &Colours) {
     frame(view, slice, painter, colours);
@@ -107,7 +110,10 @@ fn orientation(slice: &SliceGeometry, painter: &Painter, colours: &Colours) {
     let size = theme::ORIENTATION_TEXT;
     text(painter, rect.left_center(), Align2::LEFT_CENTER, ORIENTATION[a][0], size, colours.overlay, shade);
     text(painter, rect.right_center(), Align2::RIGHT_CENTER, ORIENTATION[a][1], size, colours.overlay, shade);
-    text(painter, rect.center_top(), Align2::CENTER_TOP, ORIENTATION[b][0], size, colours.overlay, shade);
+    // Below the title where that reaches the middle.
+    let below = if rect.width() < TITLE_ROOM { 17.0 } else { 0.0 };
+    let top = rect.center_top() + egui::vec2(0.0, below);
+    text(painter, top, Align2::CENTER_TOP, ORIENTATION[b][0], size, colours.overlay, shade);
     text(painter, rect.center_bottom(), Align2::CENTER_BOTTOM, ORIENTATION[b][1], size, colours.overlay, shade);
 }
 

@@ -92,7 +92,7 @@ fn contrast_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
     });
     name(&response.response, "Plot: contrast recovery");
     if view.curves.recovery.is_empty() {
-        hint(ui, response.response.rect, "needs a background ROI and\na hot or a cold one");
+        hint(ui, response.response.rect, "needs a\nbackground ROI and\na hot or cold one");
     }
 }
 

@@ -1,10 +1,11 @@
 //! The egui paint callback that lets the slice renderer draw into the window's own render pass.
 
 use eframe::egui_wgpu::{CallbackResources, CallbackTrait, RenderState, ScreenDescriptor};
+use egui::{Color32, Rect};
 
-use super::view::SliceGeometry;
+use super::view::{SliceGeometry, ViewState};
 use crate::geometry::Grid;
-use crate::render::{Interpolation, Palette, RenderError, SliceRenderer, SliceView};
+use crate::render::{Interpolation, RenderError, SliceRenderer, SliceView};
 
 /// A slice to draw.
 pub struct SlicePaint {
@@ -38,17 +39,22 @@ impl CallbackTrait for SlicePaint {
     }
 }
 
-/// What a slice of `grid` shows when drawn with this geometry.
-pub fn slice_view(slice: &SliceGeometry, grid: &Grid, window: [f32; 2], palette: Palette, outside: egui::Color32) -> SliceView {
+/// What the visible part of a slice of `grid` shows.
+pub fn slice_view(slice: &SliceGeometry, visible: Rect, grid: &Grid, view: &ViewState, outside: Color32) -> SliceView {
     let ([a, b], _) = slice.plane.axes();
-    let corner = grid.voxel_from_mm(slice.mm_from_screen(slice.rect.min)).map(|v| v as f32);
     let side = |axis: usize, points: f32| {
         let mut way = [0.0; 3];
         way[axis] = (f64::from(points) / slice.scale / grid.voxel_mm[axis]) as f32;
         way
     };
-    let outside = [outside.r(), outside.g(), outside.b()].map(|c| f32::from(c) / 255.0);
-    SliceView { corner, across: side(a, slice.rect.width()), down: side(b, slice.rect.height()), window, palette, outside }
+    SliceView {
+        corner: grid.voxel_from_mm(slice.mm_from_screen(visible.min)).map(|v| v as f32),
+        across: side(a, visible.width()),
+        down: side(b, visible.height()),
+        window: view.window,
+        palette: view.palette,
+        outside: [outside.r(), outside.g(), outside.b()].map(|c| f32::from(c) / 255.0),
+    }
 }
 
 /// Makes the renderer for a window; to be called once.

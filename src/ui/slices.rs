@@ -74,10 +74,12 @@ fn slice_ui(view: &SlicesView, slice: &SliceGeometry, slot: usize, ui: &mut Ui, 
     let colours = theme::colours(ui.visuals());
     let painter = ui.painter_at(slice.rect);
     painter.rect_filled(slice.rect, 0.0, colours.slice_background);
-    if view.has_renderer {
-        let shown = slice_view(slice, &view.volume.grid, view.view.window, view.view.palette, colours.slice_background);
+    // A viewport that reaches beyond the window would be shifted: only the visible part is drawn.
+    let visible = slice.rect.intersect(ui.clip_rect());
+    if view.has_renderer && visible.is_positive() {
+        let shown = slice_view(slice, visible, &view.volume.grid, view.view, colours.slice_background);
         let paint = SlicePaint { slot, view: shown, interpolation: view.view.interpolation };
-        painter.add(eframe::egui_wgpu::Callback::new_paint_callback(slice.rect, paint));
+        painter.add(eframe::egui_wgpu::Callback::new_paint_callback(visible, paint));
     }
     overlay::draw(view, slice, &painter, &colours);
     pointer(view, slice, ui, &response, actions);

@@ -25,40 +25,45 @@ pub struct ToolbarView<'a> {
     pub shown: &'a str,
 }
 
-/// The bar above the slices.
+/// Width from which the bar has one row.
+const ONE_ROW_WIDTH: f32 = 960.0;
+
+/// The bar above the slices, in one row or two.
 pub fn toolbar_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<Action>) {
-    ui.horizontal_wrapped(|ui| {
-        for (tool, tool_name, help) in Tool::ALL {
-            if ui.selectable_label(view.view.tool == tool, tool_name).on_hover_text(help).clicked() {
-                actions.push(Action::View(ViewAction::SetTool(tool)));
-            }
+    let is_one_row = ui.available_width() >= ONE_ROW_WIDTH;
+    ui.horizontal(|ui| {
+        look_ui(view, ui, actions);
+        if is_one_row {
+            ui.separator();
+            window_ui(view, ui, actions);
         }
-        ui.separator();
-        palette_ui(view.view.palette, ui, actions);
-        let smooth = view.view.interpolation == Interpolation::Linear;
-        let mut wanted = smooth;
-        ui.checkbox(&mut wanted, "Smooth").on_hover_text("Interpolate between voxel centres");
-        if wanted != smooth {
-            let interpolation = if wanted { Interpolation::Linear } else { Interpolation::Nearest };
-            actions.push(Action::View(ViewAction::SetInterpolation(interpolation)));
-        }
-        let mut rois = view.view.show_rois;
-        ui.checkbox(&mut rois, "ROIs").on_hover_text("Show the outlines of the regions of interest");
-        if rois != view.view.show_rois {
-            actions.push(Action::View(ViewAction::ShowRois(rois)));
-        }
-        ui.separator();
-        ui.horizontal(|ui| window_ui(view, ui, actions));
-        ui.separator();
-        ui.horizontal(|ui| {
-            if ui.button("Fit object").on_hover_text("Zoom to what is active in the image (F)").clicked() {
-                actions.push(Action::View(ViewAction::FitObject));
-            }
-            if ui.button("Reset view").on_hover_text("Whole image in view (Home)").clicked() {
-                actions.push(Action::View(ViewAction::Reset));
-            }
-        });
     });
+    if !is_one_row {
+        ui.horizontal(|ui| window_ui(view, ui, actions));
+    }
+}
+
+/// Tool, palette, interpolation, ROIs.
+fn look_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<Action>) {
+    for (tool, tool_name, help) in Tool::ALL {
+        if ui.selectable_label(view.view.tool == tool, tool_name).on_hover_text(help).clicked() {
+            actions.push(Action::View(ViewAction::SetTool(tool)));
+        }
+    }
+    ui.separator();
+    palette_ui(view.view.palette, ui, actions);
+    let smooth = view.view.interpolation == Interpolation::Linear;
+    let mut wanted = smooth;
+    ui.checkbox(&mut wanted, "Smooth").on_hover_text("Interpolate between voxel centres");
+    if wanted != smooth {
+        let interpolation = if wanted { Interpolation::Linear } else { Interpolation::Nearest };
+        actions.push(Action::View(ViewAction::SetInterpolation(interpolation)));
+    }
+    let mut rois = view.view.show_rois;
+    ui.checkbox(&mut rois, "ROIs").on_hover_text("Show the outlines of the regions of interest");
+    if rois != view.view.show_rois {
+        actions.push(Action::View(ViewAction::ShowRois(rois)));
+    }
 }
 
 fn palette_ui(palette: Palette, ui: &mut Ui, actions: &mut Vec<Action>) {
@@ -73,6 +78,7 @@ fn palette_ui(palette: Palette, ui: &mut Ui, actions: &mut Vec<Action>) {
     combo.response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ComboBox, true, &label));
 }
 
+/// Window and zoom.
 fn window_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<Action>) {
     let mut window = view.view.window;
     let speed = f64::from(view.range[1] - view.range[0]).abs().max(1e-6) / 300.0;
@@ -89,9 +95,14 @@ fn window_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<Action>) {
     if auto != view.view.auto_window {
         actions.push(Action::View(ViewAction::SetAutoWindow(auto)));
     }
-    if ui.button("Full").on_hover_text("From the smallest to the largest value").clicked() {
-        actions.push(Action::View(ViewAction::FullWindow));
-    }
+    let mut button = |name: &str, help: &str, action: ViewAction| {
+        if ui.button(name).on_hover_text(help).clicked() {
+            actions.push(Action::View(action));
+        }
+    };
+    button("Full", "From the smallest to the largest value", ViewAction::FullWindow);
+    button("Fit object", "Zoom to what is active in the image (F)", ViewAction::FitObject);
+    button("Reset view", "Whole image in view (Home)", ViewAction::Reset);
 }
 
 /// The scrubber over the iterates that the session keeps.

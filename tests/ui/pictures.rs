@@ -12,7 +12,8 @@ fn picture(name: &str, theme: Theme, prepare: impl FnOnce(&mut egui_kittest::Har
     let Some(mut harness) = finished([900.0, 600.0], theme) else { return };
     prepare(&mut harness);
     harness.remove_cursor();
-    harness.run_steps(4);
+    // Until the toasts are gone.
+    harness.run_steps(60);
     if harness.state().adapter().contains("llvmpipe") {
         // The status line names the machine's processor.
         harness.mask(egui::Rect::from_min_max(egui::pos2(0.0, 572.0), egui::pos2(900.0, 600.0)));
