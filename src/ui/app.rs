@@ -44,8 +44,8 @@ pub struct AppOptions {
     pub autostart: bool,
     /// Full iterations of the first run; `None` = the default.
     pub num_iterations: Option<usize>,
-    /// Whether times, speeds and memory are shown; without them a picture of the window is the same on every run.
-    pub show_timings: bool,
+    /// Whether pictures of the window are compared: times, speeds and memory are then left out.
+    pub for_pictures: bool,
     /// Where the time line goes.
     pub trace: Trace,
 }
@@ -311,22 +311,32 @@ impl App {
 
     fn panels(&mut self, ui: &mut Ui) -> Vec<Action> {
         let mut actions = Vec::new();
-        let memory_bytes = self.options.show_timings.then(|| self.memory.bytes()).flatten();
-        let show_timings = self.options.show_timings;
-        egui::Panel::bottom("status").show(ui, |ui| {
+        let memory_bytes = if self.options.for_pictures { None } else { self.memory.bytes() };
+        let show_timings = !self.options.for_pictures;
+        if self.options.for_pictures {
+            // In the window this is the clear colour.
+            ui.painter().rect_filled(ui.max_rect(), 0.0, ui.visuals().panel_fill);
+        }
+        let bar = egui::Frame::side_top_panel(ui.style()).fill(egui::Color32::TRANSPARENT);
+        let middle = egui::Frame::central_panel(ui.style()).fill(egui::Color32::TRANSPARENT);
+        egui::Panel::bottom("status").frame(bar).show(ui, |ui| {
             let view =
                 StatusView { live: &self.live, notices: &self.notices, memory_bytes, show_timings, adapter: &self.adapter };
             status_ui(&view, ui, &mut actions);
         });
         egui::Panel::bottom("numbers")
+            .frame(bar)
             .resizable(true)
             .default_size(theme::BOTTOM_HEIGHT.min(0.38 * ui.available_height()))
             .size_range(120.0..=600.0)
             .show(ui, |ui| self.numbers_panel(ui, &mut actions));
-        egui::Panel::left("side").resizable(true).default_size(theme::SIDE_WIDTH).size_range(240.0..=420.0).show(ui, |ui| {
-            egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| self.side_panel(ui, &mut actions));
-        });
-        egui::CentralPanel::default().show(ui, |ui| self.centre(ui, &mut actions));
+        egui::Panel::left("side").frame(bar).resizable(true).default_size(theme::SIDE_WIDTH).size_range(240.0..=420.0).show(
+            ui,
+            |ui| {
+                egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| self.side_panel(ui, &mut actions));
+            },
+        );
+        egui::CentralPanel::default().frame(middle).show(ui, |ui| self.centre(ui, &mut actions));
         let ctx = ui.ctx().clone();
         toasts_ui(&self.notices, &ctx, &mut actions);
         notice_list_ui(&self.notices, &ctx, &mut actions);
@@ -350,7 +360,7 @@ impl App {
             has_study: self.study.is_some(),
             has_image: self.shown.volume().is_some(),
             post_filter_mm: self.post_filter_mm,
-            show_timings: self.options.show_timings,
+            show_timings: !self.options.for_pictures,
         };
         recon_ui(&recon, ui, actions);
     }
@@ -507,6 +517,11 @@ impl eframe::App for App {
         if self.options.trace.is_on() {
             self.trace_frame(frame);
         }
+    }
+
+    /// The panels are not filled: drawn by the processor, filling the window costs as much as the slices.
+    fn clear_color(&self, visuals: &egui::Visuals) -> [f32; 4] {
+        visuals.panel_fill.to_normalized_gamma_f32()
     }
 
     fn save(&mut self, storage: &mut dyn eframe::Storage) {

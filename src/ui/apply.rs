@@ -135,7 +135,9 @@ impl App {
             RunAction::Pause | RunAction::Resume => {}
             RunAction::Continue => self.set_target(self.live.progress().0 / self.live.num_subsets() + self.form.num_iterations),
             RunAction::Step => {
-                if !self.live.state.is_active() {
+                if self.live.state.can_continue() {
+                    self.set_target(self.live.progress().0 / self.live.num_subsets() + 1);
+                } else if !self.live.state.is_active() {
                     self.start(ctx, true);
                 }
                 self.session.send(Command::StepOnce);

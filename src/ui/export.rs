@@ -57,3 +57,29 @@ fn quantities<'a>(n: &RoiNumbers, unit: &'a str) -> Vec<(&'static str, f64, &'a 
     ];
     all.into_iter().filter_map(|(quantity, value, unit)| Some((quantity, value?, unit))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Roi, RoiRole, RoiShape, RoiSums};
+    use crate::ui::live::{Branch, RoiPoint};
+
+    #[test]
+    fn every_defined_number_becomes_a_row() {
+        let shape = RoiShape::Sphere { radius_mm: 5.0 };
+        let roi = Roi { name: "A".into(), shape, centre_mm: [0.0; 3], role: RoiRole::Background, activity_ratio: None };
+        let sums = RoiSums { weight: 2.0, sum: 6.0, sum_of_squares: 20.0, min: 2.0, max: 4.0, num_voxels: 2 };
+        let point = |subiteration, sums| RoiPoint { iteration: subiteration, subiteration, sums: vec![sums] };
+        let points = [(1, point(1, None)), (2, point(2, Some(sums)))].into();
+        let mut live = LiveRun::asked_for(4, 1, &[], false);
+        live.log_likelihood.push([0.0, -5.0]);
+        live.branches.insert(1, Branch { rois: vec![roi], points });
+        let rows = rows(&live, "counts/mm");
+        let find = |quantity: &str| rows.iter().find(|row| row.quantity == quantity).unwrap();
+        assert_eq!((find("mean").value, find("mean").iteration, find("mean").unit.as_str()), (3.0, 2, "counts/mm"));
+        assert!((find("sd").value - 2f64.sqrt()).abs() < 1e-12);
+        assert_eq!((find("log_likelihood").value, find("log_likelihood").run), (-5.0, 4));
+        assert!(!rows.iter().any(|row| row.quantity == "contrast_recovery"));
+        assert_eq!(rows.iter().filter(|row| row.quantity == "mean").count(), 1);
+    }
+}

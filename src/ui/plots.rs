@@ -1,7 +1,7 @@
 //! Plots against iteration, and the line profile.
 
 use egui::{Color32, RichText, Ui};
-use egui_plot::{Line, LineStyle, Plot, PlotPoints, PlotUi, VLine};
+use egui_plot::{AxisHints, Line, LineStyle, Plot, PlotPoints, PlotUi, VLine};
 
 use super::actions::{Action, ViewAction};
 use super::curves::{Curves, Series};
@@ -56,10 +56,16 @@ fn plot<'a>(id: &str, label: &str) -> Plot<'a> {
         .allow_zoom(false)
         .allow_scroll(false)
         .allow_boxed_zoom(false)
+        .show_background(false)
         .set_margin_fraction(egui::vec2(0.02, 0.08))
         .grid_spacing(egui::Rangef::new(8.0, 90.0))
-        .x_axis_label(label)
-        .y_axis_min_width(34.0)
+        .custom_x_axes(vec![AxisHints::new_x().label(label).label_spacing(egui::Rangef::new(16.0, 40.0))])
+        .custom_y_axes(vec![values_axis()])
+}
+
+/// The vertical axis of small plots.
+fn values_axis<'a>() -> AxisHints<'a> {
+    AxisHints::new_y().min_thickness(34.0).label_spacing(egui::Rangef::new(14.0, 26.0))
 }
 
 /// Names a plot for screen readers and tests.
@@ -114,8 +120,8 @@ fn likelihood_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
     ui.label(RichText::new("Log-likelihood").strong());
     let colour = ui.visuals().strong_text_color();
     let is_empty = view.curves.log_likelihood.is_empty();
-    let mut likelihood =
-        plot("likelihood", "iteration").y_axis_formatter(|mark, _| short(mark.value, mark.step_size)).include_x(0.0);
+    let mut likelihood = plot("likelihood", "iteration").include_x(0.0);
+    likelihood = likelihood.custom_y_axes(vec![values_axis().formatter(|mark, _| short(mark.value, mark.step_size))]);
     if is_empty {
         likelihood = likelihood.include_x(1.0).include_y(0.0).include_y(1.0).show_axes([true, false]);
     }

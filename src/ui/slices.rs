@@ -73,7 +73,6 @@ fn slice_ui(view: &SlicesView, slice: &SliceGeometry, slot: usize, ui: &mut Ui, 
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &label));
     let colours = theme::colours(ui.visuals());
     let painter = ui.painter_at(slice.rect);
-    painter.rect_filled(slice.rect, 0.0, colours.slice_background);
     // A viewport that reaches beyond the window would be shifted: only the visible part is drawn.
     let visible = slice.rect.intersect(ui.clip_rect());
     if view.has_renderer && visible.is_positive() {

@@ -47,7 +47,7 @@ pub enum StartError {
 pub fn run(study: Option<PathBuf>, trace: Trace) -> Result<(), StartError> {
     let [built_in, ..] = BUILT_IN;
     let start = study.map_or(Source::BuiltIn(built_in), Source::File);
-    let options = AppOptions { start, autostart: true, num_iterations: None, show_timings: true, trace };
+    let options = AppOptions { start, autostart: true, num_iterations: None, for_pictures: false, trace };
     // Missing libraries of the display make the window's library panic: its message is the reason.
     let hook = std::panic::take_hook();
     let message = Arc::new(std::sync::Mutex::new(None::<String>));
@@ -70,7 +70,8 @@ pub fn run(study: Option<PathBuf>, trace: Trace) -> Result<(), StartError> {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => Err(explained(error)),
         Err(_) => {
-            let reason = message.lock().ok().and_then(|mut m| m.take()).unwrap_or_else(|| "no message".into());
+            let seen = message.lock().ok().and_then(|mut seen| seen.take());
+            let reason = seen.map_or_else(|| "no message".into(), |text| without_place(&text));
             if reason.contains("could not be loaded") {
                 Err(StartError::NoDisplay { reason })
             } else {
@@ -81,12 +82,20 @@ pub fn run(study: Option<PathBuf>, trace: Trace) -> Result<(), StartError> {
 }
 
 fn explained(error: eframe::Error) -> StartError {
-    let reason = error.to_string();
+    let reason = without_place(&error.to_string());
     match error {
         eframe::Error::WinitEventLoop(_) | eframe::Error::Winit(_) => StartError::NoDisplay { reason },
         eframe::Error::Wgpu(_) => StartError::NoAdapter { reason },
         _ => StartError::Other { reason },
     }
+}
+
+/// A message without the place in some source file that libraries put before it, and without its full stop.
+fn without_place(message: &str) -> String {
+    let is_place_end = |rest: &str| rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ':').starts_with([' ', '\n']);
+    let after = message.rmatch_indices(".rs:").find(|(at, dots)| is_place_end(&message[at + dots.len()..]));
+    let text = after.map_or(message, |(at, dots)| &message[at + dots.len()..]);
+    text.trim_start_matches(|c: char| c.is_ascii_digit() || c == ':' || c.is_whitespace()).trim_end_matches('.').to_owned()
 }
 
 fn native_options() -> eframe::NativeOptions {
@@ -98,6 +107,7 @@ fn native_options() -> eframe::NativeOptions {
             .with_min_inner_size([800.0, 560.0])
             .with_drag_and_drop(true),
         renderer: eframe::Renderer::Wgpu,
+        dithering: false,
         ..Default::default()
     };
     options.wgpu_options.surface = SurfaceConfig::LOW_LATENCY;
@@ -111,4 +121,18 @@ pub fn wgpu_setup() -> WgpuSetup {
         device_descriptor: Arc::new(device_descriptor),
         ..WgpuSetupCreateNew::without_display_handle()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_lose_the_place_in_a_library() {
+        let message = "winit EventLoopError: os error at /a/b-0.3/src/mod.rs:765: DISPLAY is not set.";
+        assert_eq!(without_place(message), "DISPLAY is not set");
+        let panic = "panicked at /a/lib.rs:59:5:\nLibrary libxkbcommon-x11.so could not be loaded.";
+        assert_eq!(without_place(panic), "Library libxkbcommon-x11.so could not be loaded");
+        assert_eq!(without_place("WGPU error: none"), "WGPU error: none");
+    }
 }

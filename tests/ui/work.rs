@@ -34,6 +34,7 @@ fn a_roi_is_drawn_moved_resized_and_its_numbers_are_in_the_table() {
     let drawn = harness.state().document().rois[before].clone();
     let RoiShape::Sphere { radius_mm } = drawn.shape else { panic!("{drawn:?}") };
     assert!(radius_mm > 5.0);
+    harness.check_accessibility();
     // Its name and its mean are in the table.
     harness.get_by_label("ROI 1");
     let volume = harness.state().shown().volume().unwrap().clone();
@@ -139,4 +140,28 @@ fn a_file_that_cannot_be_read_becomes_a_notice_and_the_study_stays() {
     assert_eq!(harness.query_all_by_label_contains("/nowhere/scan.hs cannot").count(), before + 1);
     assert!(harness.state().shown().volume().is_some());
     assert!(harness.state().document().rois.iter().any(|roi| roi.role == RoiRole::Background));
+}
+
+#[test]
+fn the_post_filter_changes_what_is_shown_and_not_what_was_reconstructed() {
+    let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
+    let before = harness.state().shown().volume().unwrap().clone();
+    harness.get_by_label("Post-filter FWHM").scroll_to_me();
+    harness.run_steps(3);
+    harness.get_by_role_and_label(egui::accesskit::Role::SpinButton, "Post-filter FWHM").set_value_accesskit(12.0);
+    wait_for(&mut harness, "the filtered image", |app| app.shown().volume() != app.shown().unfiltered());
+    let shown = harness.state().shown();
+    assert_eq!(shown.unfiltered(), Some(&before));
+    let spread = |volume: &tomoscope::data::Volume| volume.range().1 / (volume.sum() / volume.as_slice().len() as f64) as f32;
+    assert!(spread(shown.volume().unwrap()) < 0.7 * spread(&before), "smoother than before");
+    harness.get_by_label_contains("filtered 12.0 mm");
+}
+
+#[test]
+fn a_finished_run_takes_one_more_step() {
+    let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
+    let done = harness.state().live().progress().0;
+    click(&mut harness, "Step");
+    wait_for(&mut harness, "one step more", |app| app.live().state == RunState::Paused);
+    assert_eq!(harness.state().live().progress().0, done + 1);
 }
