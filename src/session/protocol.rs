@@ -116,7 +116,7 @@ pub enum Command {
     Pause,
     /// Goes on.
     Resume,
-    /// Does one step, then holds.
+    /// Does one step, then holds (also after the run had finished: with a further iteration where it needs one).
     StepOnce,
     /// Ends the run after the current step and keeps its image ("Done").
     Stop,

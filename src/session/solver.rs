@@ -262,9 +262,14 @@ impl Solver {
         }
     }
 
-    /// One step, and a pause: as many steps as there are commands, however fast they come.
+    /// One step, and a pause: as many steps as there are commands, however fast they come. A run that is completed or
+    /// was stopped begins another iteration if it has to.
     fn step_once(&mut self) {
-        if let Some(run) = self.run.as_mut().filter(|run| !matches!(run.state, State::Ended(_))) {
+        let goes_on = |state: State| !matches!(state, State::Ended(EndReason::Cancelled));
+        if let Some(run) = self.run.as_mut().filter(|run| goes_on(run.state)) {
+            if matches!(run.state, State::Ended(_)) {
+                run.target = run.target.max(run.iteration + 1);
+            }
             run.state = State::Running;
             self.advance();
             self.pause();

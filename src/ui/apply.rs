@@ -136,7 +136,7 @@ impl App {
             RunAction::Continue => self.set_target(self.live.progress().0 / self.live.num_subsets() + self.form.num_iterations),
             RunAction::Step => {
                 if self.live.state.can_continue() {
-                    self.set_target(self.live.progress().0 / self.live.num_subsets() + 1);
+                    self.live.target = self.live.target.max(self.live.progress().0 / self.live.num_subsets() + 1);
                 } else if !self.live.state.is_active() {
                     self.start(ctx, true);
                 }
