@@ -65,7 +65,7 @@ fn plot<'a>(id: &str, label: &str) -> Plot<'a> {
 
 /// The vertical axis of small plots.
 fn values_axis<'a>() -> AxisHints<'a> {
-    AxisHints::new_y().min_thickness(34.0).label_spacing(egui::Rangef::new(14.0, 26.0))
+    AxisHints::new_y().min_thickness(34.0).label_spacing(egui::Rangef::new(18.0, 34.0))
 }
 
 /// Names a plot for screen readers and tests.
@@ -86,6 +86,9 @@ fn noise_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
         curve(plot, "mean of the background ROIs", &view.curves.mean_nsr, mean_colour, 2.2);
     });
     name(&response.response, "Plot: noise");
+    if view.curves.nsr.is_empty() {
+        hint(ui, response.response.rect, "needs a\nbackground ROI");
+    }
 }
 
 fn contrast_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {

@@ -140,7 +140,7 @@ fn progress_words(live: &LiveRun, show_timings: bool) -> String {
     }
     let subsets = live.num_subsets();
     let mut words = format!("{} · iteration {} of {}", live.state.label(), done / subsets, total / subsets);
-    if subsets > 1 {
+    if done % subsets > 0 {
         words += &format!(", subset {} of {subsets}", done % subsets);
     }
     if let Some(speed) = live.steps_per_sec().filter(|_| show_timings) {
