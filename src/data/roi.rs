@@ -163,6 +163,9 @@ impl Roi {
     fn inside_fraction(&self, grid: &Grid, voxel: [usize; 3], flat: Option<usize>) -> f64 {
         let centre = grid.mm_from_voxel(voxel.map(|i| i as f64));
         let offset: [f64; 3] = std::array::from_fn(|a| centre[a] - self.centre_mm[a]);
+        if let Some(is_inside) = self.contains_voxel(grid, offset, flat) {
+            return f64::from(u8::from(is_inside));
+        }
         let points = |a: usize| if flat == Some(a) { 1 } else { SUBSAMPLES };
         let position = |a: usize, k: usize| {
             if flat == Some(a) {
@@ -179,6 +182,19 @@ impl Roi {
             }
         }
         inside as f64 / (points(0) * points(1) * points(2)) as f64
+    }
+
+    /// Whether all points of a voxel (given by its centre relative to the ROI's) lie inside, or none; `None` where only
+    /// some may. The shapes are symmetric about their centre and convex, so that its nearest and its farthest point tell.
+    fn contains_voxel(&self, grid: &Grid, offset: Point, flat: Option<usize>) -> Option<bool> {
+        let reach = |a: usize| {
+            let half = 0.5 * grid.voxel_mm[a];
+            if flat == Some(a) { [0.0; 2] } else { [(offset[a].abs() - half).max(0.0), offset[a].abs() + half] }
+        };
+        if !self.contains(std::array::from_fn(|a| reach(a)[0])) {
+            return Some(false);
+        }
+        self.contains(std::array::from_fn(|a| reach(a)[1])).then_some(true)
     }
 
     /// Whether a point, given relative to the centre, lies inside.
@@ -222,5 +238,47 @@ impl RoiMask {
             sums.max = sums.max.max(value);
         }
         sums
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn voxels_wholly_inside_or_outside_need_no_points() {
+        let grid = Grid::centred([24, 22, 20], [1.3, 1.7, 2.1]).unwrap();
+        let plane = RoiPlane::Coronal;
+        for shape in [
+            RoiShape::Sphere { radius_mm: 8.3 },
+            RoiShape::Circle { radius_mm: 7.1, plane },
+            RoiShape::Rectangle { size_mm: [9.0, 11.5], plane },
+        ] {
+            let roi = Roi { name: String::new(), shape, centre_mm: [1.1, -0.7, 0.4], role: RoiRole::None, activity_ratio: None };
+            let mask = roi.mask(&grid);
+            let flat = roi.half_extent_mm().1;
+            let weight = |x: usize, y: usize, z: usize| {
+                let index = ((z * 22 + y) * 24 + x) as u32;
+                mask.voxels.iter().find(|(at, _)| *at == index).map_or(0.0, |(_, weight)| *weight)
+            };
+            for (z, y, x) in (0..20).flat_map(|z| (0..22).flat_map(move |y| (0..24).map(move |x| (z, y, x)))) {
+                let centre = grid.mm_from_voxel([x as f64, y as f64, z as f64]);
+                let offset: Point = std::array::from_fn(|a| if flat == Some(a) { 0.0 } else { centre[a] - roi.centre_mm[a] });
+                let in_slice = flat.is_none() || y == 10;
+                match roi.contains_voxel(&grid, offset, flat) {
+                    Some(is_inside) if in_slice => assert_eq!(weight(x, y, z), f32::from(u8::from(is_inside)), "{x} {y} {z}"),
+                    None if in_slice => {}
+                    _ => assert_eq!(weight(x, y, z), 0.0),
+                }
+            }
+            // The mask has the size of the shape.
+            let size: f64 = mask.voxels.iter().map(|(_, w)| f64::from(*w)).sum();
+            let expected = match shape {
+                RoiShape::Sphere { radius_mm } => 4.0 / 3.0 * std::f64::consts::PI * radius_mm.powi(3) / (1.3 * 1.7 * 2.1),
+                RoiShape::Circle { radius_mm, .. } => std::f64::consts::PI * radius_mm.powi(2) / (1.3 * 2.1),
+                RoiShape::Rectangle { size_mm, .. } => size_mm[0] * size_mm[1] / (1.3 * 2.1),
+            };
+            assert!((size / expected - 1.0).abs() < 0.01, "{shape:?}: {size} is not {expected}");
+        }
     }
 }
