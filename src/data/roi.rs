@@ -278,7 +278,8 @@ mod tests {
                 RoiShape::Circle { radius_mm, .. } => std::f64::consts::PI * radius_mm.powi(2) / (1.3 * 2.1),
                 RoiShape::Rectangle { size_mm, .. } => size_mm[0] * size_mm[1] / (1.3 * 2.1),
             };
-            assert!((size / expected - 1.0).abs() < 0.01, "{shape:?}: {size} is not {expected}");
+            // Straight edges may all miss or all take a row of the eight points of a voxel side.
+            assert!((size / expected - 1.0).abs() < 0.05, "{shape:?}: {size} is not {expected}");
         }
     }
 }
