@@ -26,6 +26,10 @@ pub struct ProjectorBench {
     pub fov_radius_mm: f64,
     /// Numbers of threads to try.
     pub threads: Vec<usize>,
+    /// Whether to measure the per-LOR projector, the baseline of the ratios.
+    pub per_lor: bool,
+    /// Ways to add in the backprojection.
+    pub accumulations: Vec<Accumulation>,
     /// Instruction levels of the fast projector to try.
     pub simd: Vec<Simd>,
     /// Measure for about this long in all, seconds.
@@ -81,8 +85,10 @@ pub fn bench_projector(
                 rows.push(row);
             };
             let geometry = || Arc::clone(&bench.geometry);
-            let siddon = Siddon::new(geometry(), bench.grid.clone(), bench.fov_radius_mm, [1, 1]);
-            measure(bench, &siddon, "per-lor", part, threads, &mut row)?;
+            if bench.per_lor {
+                let siddon = Siddon::new(geometry(), bench.grid.clone(), bench.fov_radius_mm, [1, 1]);
+                measure(bench, &siddon, "per-lor", part, threads, &mut row)?;
+            }
             for &simd in &bench.simd {
                 let fast = AxialRuns::new(geometry(), bench.grid.clone(), bench.fov_radius_mm, [1, 1])?.with_simd(simd);
                 let name = format!("axial-runs ({})", fast.simd().name());
@@ -110,7 +116,8 @@ fn measure(
     threads: usize,
     row: &mut impl FnMut(ProjectorRow),
 ) -> Result<(), OperatorError> {
-    let num_rows = bench.threads.len() * (1 + bench.simd.len()) * (1 + Accumulation::ALL.len());
+    let num_projectors = bench.simd.len() + usize::from(bench.per_lor);
+    let num_rows = bench.threads.len() * num_projectors * (1 + bench.accumulations.len());
     let budget_secs = bench.budget_secs / num_rows as f64;
     let mut host = Host;
     let task = Task::new();
@@ -120,7 +127,7 @@ fn measure(
     let x = Arc::new(operator.image_from_volume(&Volume::filled(bench.grid.clone(), 1.0)));
     let mut data = host.zeros(operator.data_len(subset))?;
     let mut image = host.zeros(operator.image_len())?;
-    for accumulation in [None, Some(Accumulation::Deterministic), Some(Accumulation::Atomic), Some(Accumulation::NonAtomic)] {
+    for accumulation in std::iter::once(None).chain(bench.accumulations.iter().copied().map(Some)) {
         let mut secs = Vec::new();
         let begin = Instant::now();
         while secs.len() < 3 || begin.elapsed().as_secs_f64() < budget_secs {

@@ -8,9 +8,9 @@ use clap::{Args, Subcommand};
 use super::{CliResult, options};
 use crate::bench::{BenchReport, ProjectorBench, ProjectorRow, bench_projector};
 use crate::geometry::Grid;
-use crate::operator::Simd;
+use crate::operator::{Accumulation, Simd};
 use crate::scanner;
-use crate::session::DeviceChoice;
+use crate::session::{DeviceChoice, ProjectorChoice};
 
 /// Options of `tomoscope bench`.
 #[derive(Args)]
@@ -42,6 +42,14 @@ struct ProjectorOptions {
     /// Numbers of threads, separated by commas; by default one and all.
     #[arg(long, value_delimiter = ',')]
     threads: Vec<usize>,
+
+    /// Projector to measure: auto (both, for the ratio), per-lor or axial-runs.
+    #[arg(long, default_value = "auto", value_parser = options::projector)]
+    projector: ProjectorChoice,
+
+    /// Ways to add, separated by commas; by default all.
+    #[arg(long, value_delimiter = ',', default_value = "deterministic,atomic,non-atomic")]
+    accumulation: Vec<Accumulation>,
 
     /// Also measure the fast projector with lesser vector instructions.
     #[arg(long)]
@@ -83,14 +91,27 @@ fn run_projector(options: ProjectorOptions) -> CliResult {
         _ if all > 1 => vec![1, all],
         _ => vec![1],
     };
-    let simd = if options.all_simd { Simd::available() } else { vec![Simd::detect()] };
+    let simd = match options.projector {
+        ProjectorChoice::PerLor => Vec::new(),
+        _ if options.all_simd => Simd::available(),
+        _ => vec![Simd::detect()],
+    };
     println!(
         "{}: {} LORs, image {nx} × {ny} × {nz}, one line per bin, field of view {fov_radius_mm} mm",
         scanner.title,
         geometry.num_bins()
     );
     print_header();
-    let bench = ProjectorBench { geometry, grid, fov_radius_mm, threads, simd, budget_secs: options.budget_secs };
+    let bench = ProjectorBench {
+        geometry,
+        grid,
+        fov_radius_mm,
+        threads,
+        per_lor: options.projector != ProjectorChoice::AxialRuns,
+        accumulations: options.accumulation,
+        simd,
+        budget_secs: options.budget_secs,
+    };
     let rows = bench_projector(&bench, print_row)?;
     if let Some(path) = options.json {
         let report = BenchReport { device: format!("CPU, {all} threads, {}", Simd::detect().name()), rows };
@@ -117,7 +138,7 @@ fn print_row(row: &ProjectorRow) {
         row.median_s,
         row.spread_s,
         row.lors_per_s * 1e-6,
-        row.ratio_to_per_lor.map_or(String::from("1"), |ratio| format!("{ratio:.1}")),
+        row.ratio_to_per_lor.map_or(String::from("–"), |ratio| format!("{ratio:.1}")),
         row.measured_views
     );
 }

@@ -61,7 +61,8 @@ pub fn device(text: &str) -> Result<DeviceChoice, String> {
     }
 }
 
-fn projector(text: &str) -> Result<ProjectorChoice, String> {
+/// A projector: auto, per-lor or axial-runs.
+pub fn projector(text: &str) -> Result<ProjectorChoice, String> {
     match text {
         "auto" => Ok(ProjectorChoice::Auto),
         "per-lor" => Ok(ProjectorChoice::PerLor),

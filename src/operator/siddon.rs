@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::accumulate::{ImageSink, ViewBackprojector, backproject, private_bytes};
+use super::accumulate::{ImageSink, PrivateImages, ViewBackprojector, backproject, private_bytes};
 use super::{Accumulation, FieldOfView, Host, LinearOperator, OperatorError, Subset};
 use crate::data::Volume;
 use crate::geometry::{Grid, Line, perpendicular_rows};
@@ -24,6 +24,7 @@ pub struct Siddon {
     /// For each axial ray of a bin, all planes.
     planes: Vec<Vec<Plane>>,
     num_tangential_rays: usize,
+    private_images: PrivateImages,
 }
 
 impl Siddon {
@@ -31,7 +32,7 @@ impl Siddon {
     pub fn new(geometry: Arc<ScanGeometry>, grid: Grid, fov_radius_mm: f64, rays: [usize; 2]) -> Self {
         let fov = FieldOfView::new(&grid, fov_radius_mm);
         let planes = (0..rays[1].max(1)).map(|ray| geometry.ray_planes(ray, rays[1].max(1))).collect();
-        Self { geometry, grid, fov, planes, num_tangential_rays: rays[0].max(1) }
+        Self { geometry, grid, fov, planes, num_tangential_rays: rays[0].max(1), private_images: PrivateImages::default() }
     }
 
     /// Calls `visit(voxel index, length in mm)` for each voxel that a line crosses.
@@ -215,7 +216,7 @@ impl LinearOperator<Host> for Siddon {
         super::check_lengths(self, subset, out.len(), q.len())?;
         let views: Vec<usize> = subset.views(self.num_views()).collect();
         let out = Arc::make_mut(out);
-        backproject(self, &views, self.view_len(), q, accumulation, out, task)?;
+        backproject(self, &views, self.view_len(), q, accumulation, out, &self.private_images, task)?;
         let [nx, ny, _] = self.grid.size;
         out.par_chunks_mut(nx).enumerate().for_each(|(row, values)| {
             let inside = self.fov.row(row % ny);

@@ -13,7 +13,11 @@
 use super::path::Path;
 use super::table::{AxialTable, Family, Group, LANES, Layout};
 use crate::operator::accumulate::ImageSink;
+use crate::operator::simd::prefetch;
 
+/// Steps ahead of which the image columns of a path are called into the cache: they lie far apart, in no order that the
+/// processor could foresee.
+const PREFETCH_STEPS: usize = 10;
 /// Planes that a kernel keeps in registers, in chunks of [`LANES`].
 const MAX_CHUNKS: usize = 4;
 
@@ -36,19 +40,25 @@ pub struct Scratch {
     end: Vec<f32>,
     /// One image column of the backprojection.
     column: Vec<f32>,
+    /// The bins of the transaxial LOR, with room for a chunk behind the last.
+    pub bins: Vec<f32>,
     crossings: Vec<Crossing>,
+    /// For each crossing the step that holds it, before rounding is put right.
+    steps: Vec<i32>,
 }
 
 impl Scratch {
     /// Memory for any path of `path`'s capacity.
-    pub fn new(path: Path, table: &AxialTable) -> Self {
+    pub fn new(path: Path, table: &AxialTable, num_planes: usize) -> Self {
         let row_len = table.layout.row_len();
         let padding = MAX_CHUNKS * LANES;
         Self {
             rows: vec![0.0; (path.columns.len() + 1) * row_len + padding],
             end: vec![0.0; row_len + padding],
             column: vec![0.0; table.layout.column_len()],
+            bins: vec![0.0; num_planes + LANES],
             crossings: vec![Crossing::default(); table.taus.len()],
+            steps: vec![0; table.taus.len()],
             path,
         }
     }
@@ -58,8 +68,12 @@ impl Scratch {
     fn locate_crossings(&mut self, table: &AxialTable) {
         let (lor_mm, start_mm) = (self.path.lor_mm as f32, self.path.start_mm as f32);
         let row_len = table.layout.row_len() as u32;
-        for (crossing, tau) in self.crossings.iter_mut().zip(&table.taus) {
-            let (step, fraction) = self.path.locate(tau * lor_mm - start_mm);
+        // Two loops: the first is arithmetic alone and can be done in vectors, the second looks things up.
+        for (step, tau) in self.steps.iter_mut().zip(&table.taus) {
+            *step = self.path.crossings_before(tau * lor_mm - start_mm);
+        }
+        for ((crossing, step), tau) in self.crossings.iter_mut().zip(&self.steps).zip(&table.taus) {
+            let (step, fraction) = self.path.locate(*step, tau * lor_mm - start_mm);
             *crossing = Crossing { row: step as u32 * row_len, fraction };
         }
     }
@@ -76,38 +90,87 @@ fn crossings_on_path(family: &Family, path: &Path) -> (usize, usize) {
     (index(path.start_mm) as usize, index(path.start_mm + path.length_mm) as usize)
 }
 
+/// Length of a line over its in-plane length.
+#[inline(always)]
+fn length_factor(slope: f64) -> f32 {
+    (1.0 + slope * slope).sqrt() as f32
+}
+
 /// a·b + c, in one rounding where the processor has it.
 #[inline(always)]
 fn multiply_add<const FUSED: bool>(a: f32, b: f32, c: f32) -> f32 {
     if FUSED { a.mul_add(b, c) } else { a * b + c }
 }
 
+/// The lanes from `at` on. Chunks are loaded whole, worked on as values and stored whole, so that the compiler sees that
+/// nothing overlaps and keeps each in one register.
 #[inline(always)]
-fn chunk(values: &[f32], index: usize) -> Chunk {
+fn load(values: &[f32], at: usize) -> Chunk {
     let mut lanes = [0.0; LANES];
-    lanes.copy_from_slice(&values[index * LANES..(index + 1) * LANES]);
+    lanes.copy_from_slice(&values[at..at + LANES]);
     lanes
 }
 
-/// Bins of one transaxial LOR += integrals over the path. `x` has [`LANES`] values behind the last column.
 #[inline(always)]
-pub fn forward<const FUSED: bool>(table: &AxialTable, x: &[f32], share: f32, scratch: &mut Scratch, bins: &mut [f32]) {
+fn store(values: &mut [f32], at: usize, lanes: Chunk) {
+    values[at..at + LANES].copy_from_slice(&lanes);
+}
+
+/// factor · values + sum, lane by lane.
+#[inline(always)]
+fn add_multiple<const FUSED: bool>(factor: f32, values: Chunk, sum: Chunk) -> Chunk {
+    let mut result = sum;
+    for lane in 0..LANES {
+        result[lane] = multiply_add::<FUSED>(factor, values[lane], sum[lane]);
+    }
+    result
+}
+
+#[inline(always)]
+fn add(a: Chunk, b: Chunk) -> Chunk {
+    let mut result = a;
+    for lane in 0..LANES {
+        result[lane] = a[lane] + b[lane];
+    }
+    result
+}
+
+#[inline(always)]
+fn subtract(a: Chunk, b: Chunk) -> Chunk {
+    let mut result = a;
+    for lane in 0..LANES {
+        result[lane] = a[lane] - b[lane];
+    }
+    result
+}
+
+/// The first `count` lanes, and zero in the others.
+#[inline(always)]
+fn first_lanes(values: Chunk, count: usize) -> Chunk {
+    let mut result = values;
+    for (lane, value) in result.iter_mut().enumerate() {
+        *value = if lane < count { *value } else { 0.0 };
+    }
+    result
+}
+
+/// `scratch.bins` += integrals over the path. `x` has [`LANES`] values behind the last column.
+#[inline(always)]
+pub fn forward<const FUSED: bool>(table: &AxialTable, x: &[f32], share: f32, scratch: &mut Scratch) {
     integrate::<FUSED>(table, x, scratch);
     scratch.locate_crossings(table);
+    let row_len = table.layout.row_len();
     for family in &table.families {
         let (from, to) = crossings_on_path(family, &scratch.path);
         let first = family.first_crossing;
         let crossings = &scratch.crossings[first + from..first + to];
         for group in &family.groups {
-            let scale = share * group.weight * (group.rise_mm / scratch.path.lor_mm).hypot(1.0) as f32;
+            let scale = share * group.weight * length_factor(group.rise_mm / scratch.path.lor_mm);
             let end_row = &scratch.end[group.row_offsets[to] as usize..];
             let offsets = &group.offsets[from..to];
-            let mut done = 0;
-            while done < group.num_planes {
+            for done in (0..group.num_planes).step_by(MAX_CHUNKS * LANES) {
                 let left = (group.num_planes - done).min(MAX_CHUNKS * LANES);
-                let rows = &scratch.rows[done..];
-                let end = &end_row[done..];
-                let row_len = table.layout.row_len();
+                let (rows, end) = (&scratch.rows[done..], &end_row[done..]);
                 let mut sums = [[0.0f32; LANES]; MAX_CHUNKS];
                 match left.div_ceil(LANES) {
                     1 => gather::<1, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &mut sums),
@@ -115,18 +178,18 @@ pub fn forward<const FUSED: bool>(table: &AxialTable, x: &[f32], share: f32, scr
                     3 => gather::<3, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &mut sums),
                     _ => gather::<4, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &mut sums),
                 }
-                let sums = sums.as_flattened();
+                let at = group.first_plane + done * group.plane_step;
                 if group.plane_step == 1 {
-                    let bins = &mut bins[group.first_plane + done..group.first_plane + done + left];
-                    for (bin, sum) in bins.iter_mut().zip(sums) {
-                        *bin = multiply_add::<FUSED>(scale, *sum, *bin);
+                    for (c, sum) in sums.iter().enumerate().take(left.div_ceil(LANES)) {
+                        let (at, sum) = (at + c * LANES, first_lanes(*sum, left - c * LANES));
+                        let bins = add_multiple::<FUSED>(scale, sum, load(&scratch.bins, at));
+                        store(&mut scratch.bins, at, bins);
                     }
                 } else {
-                    for (k, sum) in sums.iter().enumerate().take(left) {
-                        bins[group.first_plane + (done + k) * group.plane_step] += scale * sum;
+                    for (k, sum) in sums.as_flattened().iter().enumerate().take(left) {
+                        scratch.bins[at + k * group.plane_step] += scale * sum;
                     }
                 }
-                done += left;
             }
         }
     }
@@ -151,21 +214,12 @@ fn gather<const C: usize, const FUSED: bool>(
         let next = &rows[from + row_len..from + row_len + C * LANES];
         let (w1, w0) = (crossing.fraction, 1.0 - crossing.fraction);
         for c in 0..C {
-            for lane in 0..LANES {
-                before[c][lane] = multiply_add::<FUSED>(w0, this[c * LANES + lane], before[c][lane]);
-            }
-        }
-        for c in 0..C {
-            for lane in 0..LANES {
-                after[c][lane] = multiply_add::<FUSED>(w1, next[c * LANES + lane], after[c][lane]);
-            }
+            before[c] = add_multiple::<FUSED>(w0, load(this, c * LANES), before[c]);
+            after[c] = add_multiple::<FUSED>(w1, load(next, c * LANES), after[c]);
         }
     }
     for c in 0..C {
-        let end = chunk(end, c);
-        for lane in 0..LANES {
-            sums[c][lane] = multiply_add::<FUSED>(sign, before[c][lane] + after[c][lane], end[lane]);
-        }
+        sums[c] = add_multiple::<FUSED>(sign, add(before[c], after[c]), load(end, c * LANES));
     }
 }
 
@@ -187,6 +241,9 @@ fn integrate<const FUSED: bool>(table: &AxialTable, x: &[f32], scratch: &mut Scr
     for step in 0..path.num_steps {
         let first = path.columns[step] as usize * column_len;
         let column = &x[first..first + column_len + LANES];
+        if let Some(&ahead) = path.columns[..path.num_steps].get(step + PREFETCH_STEPS) {
+            prefetch(&x[ahead as usize * column_len..][..column_len]);
+        }
         let length = path.lengths[step];
         let (this, next) = scratch.rows[step * row_len..(step + 2) * row_len].split_at_mut(row_len);
         for class in 0..classes {
@@ -195,15 +252,13 @@ fn integrate<const FUSED: bool>(table: &AxialTable, x: &[f32], scratch: &mut Scr
             // The row above z: the next class, or the first class one lane on.
             let above_at = if class + 1 < classes { (class + 1) * lanes } else { 1 };
             let above = &column[above_at..above_at + lanes];
-            let lower = this[at..at + lanes].chunks_exact(LANES);
-            let upper = next[at..at + lanes].chunks_exact_mut(LANES);
-            let ends = scratch.end[at..at + lanes].chunks_exact_mut(LANES);
-            let columns = values.chunks_exact(LANES).zip(above.chunks_exact(LANES));
-            for (((lower, upper), end), (value, above)) in lower.zip(upper).zip(ends).zip(columns) {
-                for lane in 0..LANES {
-                    upper[lane] = multiply_add::<FUSED>(length, value[lane] - above[lane], lower[lane]);
-                    end[lane] = multiply_add::<FUSED>(length, value[lane], end[lane]);
-                }
+            let (lower, upper) = (&this[at..at + lanes], &mut next[at..at + lanes]);
+            let end = &mut scratch.end[at..at + lanes];
+            for lane in (0..lanes).step_by(LANES) {
+                let value = load(values, lane);
+                let g = subtract(value, load(above, lane));
+                store(upper, lane, add_multiple::<FUSED>(length, g, load(lower, lane)));
+                store(end, lane, add_multiple::<FUSED>(length, value, load(end, lane)));
             }
         }
         // The last lane lies above the grid, where the lane on would be another class's.
@@ -214,15 +269,9 @@ fn integrate<const FUSED: bool>(table: &AxialTable, x: &[f32], scratch: &mut Scr
     }
 }
 
-/// Image += adjoint of [`forward`] applied to the bins of one transaxial LOR.
+/// Image += adjoint of [`forward`] applied to `scratch.bins`.
 #[inline(always)]
-pub fn backward<const FUSED: bool, S: ImageSink>(
-    table: &AxialTable,
-    bins: &[f32],
-    share: f32,
-    scratch: &mut Scratch,
-    image: &mut S,
-) {
+pub fn backward<const FUSED: bool, S: ImageSink>(table: &AxialTable, share: f32, scratch: &mut Scratch, image: &mut S) {
     let row_len = table.layout.row_len();
     let used = (scratch.path.num_steps + 1) * row_len + MAX_CHUNKS * LANES;
     scratch.rows[..used].fill(0.0);
@@ -233,12 +282,11 @@ pub fn backward<const FUSED: bool, S: ImageSink>(
         let first = family.first_crossing;
         let crossings = &scratch.crossings[first + from..first + to];
         for group in &family.groups {
-            let scale = share * group.weight * (group.rise_mm / scratch.path.lor_mm).hypot(1.0) as f32;
+            let scale = share * group.weight * length_factor(group.rise_mm / scratch.path.lor_mm);
             let offsets = &group.offsets[from..to];
-            let mut done = 0;
-            while done < group.num_planes {
+            for done in (0..group.num_planes).step_by(MAX_CHUNKS * LANES) {
                 let left = (group.num_planes - done).min(MAX_CHUNKS * LANES);
-                let values = group_values(group, bins, done, left, scale);
+                let values = group_values(group, &scratch.bins, done, left, scale);
                 let rows = &mut scratch.rows[done..];
                 let end = &mut scratch.end[group.row_offsets[to] as usize + done..];
                 match left.div_ceil(LANES) {
@@ -247,26 +295,25 @@ pub fn backward<const FUSED: bool, S: ImageSink>(
                     3 => scatter::<3, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &values),
                     _ => scatter::<4, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &values),
                 }
-                done += left;
             }
         }
     }
     spread::<FUSED, S>(&table.layout, scratch, image);
 }
 
-/// The scaled bins of a group's planes `done ..`, zero behind the last.
+/// The scaled bins of `count` planes of a group from plane `done` on, zero behind the last.
 #[inline(always)]
 fn group_values(group: &Group, bins: &[f32], done: usize, count: usize, scale: f32) -> [Chunk; MAX_CHUNKS] {
     let mut values = [[0.0f32; LANES]; MAX_CHUNKS];
-    let flat = values.as_flattened_mut();
+    let at = group.first_plane + done * group.plane_step;
     if group.plane_step == 1 {
-        let bins = &bins[group.first_plane + done..group.first_plane + done + count];
-        for (value, bin) in flat.iter_mut().zip(bins) {
-            *value = scale * bin;
+        for (c, value) in values.iter_mut().enumerate().take(count.div_ceil(LANES)) {
+            let bins = first_lanes(load(bins, at + c * LANES), count - c * LANES);
+            *value = add_multiple::<false>(scale, bins, [0.0; LANES]);
         }
     } else {
-        for (k, value) in flat.iter_mut().enumerate().take(count) {
-            *value = scale * bins[group.first_plane + (done + k) * group.plane_step];
+        for (k, value) in values.as_flattened_mut().iter_mut().enumerate().take(count) {
+            *value = scale * bins[at + k * group.plane_step];
         }
     }
     values
@@ -284,25 +331,19 @@ fn scatter<const C: usize, const FUSED: bool>(
     values: &[Chunk; MAX_CHUNKS],
 ) {
     for (c, value) in values.iter().enumerate().take(C) {
-        for lane in 0..LANES {
-            end[c * LANES + lane] += value[lane];
-        }
+        store(end, c * LANES, add(*value, load(end, c * LANES)));
     }
     for (crossing, offset) in crossings.iter().zip(offsets) {
         let from = (crossing.row + offset) as usize;
         let w1 = sign * crossing.fraction;
         let w0 = sign - w1;
         let this = &mut rows[from..from + C * LANES];
-        for c in 0..C {
-            for lane in 0..LANES {
-                this[c * LANES + lane] = multiply_add::<FUSED>(w0, values[c][lane], this[c * LANES + lane]);
-            }
+        for (c, value) in values.iter().enumerate().take(C) {
+            store(this, c * LANES, add_multiple::<FUSED>(w0, *value, load(this, c * LANES)));
         }
         let next = &mut rows[from + row_len..from + row_len + C * LANES];
-        for c in 0..C {
-            for lane in 0..LANES {
-                next[c * LANES + lane] = multiply_add::<FUSED>(w1, values[c][lane], next[c * LANES + lane]);
-            }
+        for (c, value) in values.iter().enumerate().take(C) {
+            store(next, c * LANES, add_multiple::<FUSED>(w1, *value, load(next, c * LANES)));
         }
     }
 }
@@ -316,22 +357,25 @@ fn spread<const FUSED: bool, S: ImageSink>(layout: &Layout, scratch: &mut Scratc
         let length = path.lengths[step];
         let (sum, after) = scratch.rows[(step + 1) * row_len..].split_at_mut(row_len);
         if step + 1 < path.num_steps {
-            for (sum, after) in sum.iter_mut().zip(&*after) {
-                *sum += after;
+            for lane in (0..row_len).step_by(LANES) {
+                store(sum, lane, add(load(sum, lane), load(after, lane)));
             }
         }
         for class in 0..classes {
             let at = layout.row_class(class);
             // The row below z: the class before, or the last class one lane back.
             let below_at = if class > 0 { layout.row_class(class - 1) } else { layout.row_class(classes - 1) - 1 };
-            let column = scratch.column[class * lanes..(class + 1) * lanes].chunks_exact_mut(LANES);
-            let ends = scratch.end[at..at + lanes].chunks_exact(LANES);
-            let rows = sum[at..at + lanes].chunks_exact(LANES).zip(sum[below_at..below_at + lanes].chunks_exact(LANES));
-            for ((column, end), (row, below)) in column.zip(ends).zip(rows) {
-                for lane in 0..LANES {
-                    column[lane] = length * (end[lane] + (row[lane] - below[lane]));
-                }
+            let (row, below) = (&sum[at..at + lanes], &sum[below_at..below_at + lanes]);
+            let end = &scratch.end[at..at + lanes];
+            let column = &mut scratch.column[class * lanes..(class + 1) * lanes];
+            for lane in (0..lanes).step_by(LANES) {
+                let difference = subtract(load(row, lane), load(below, lane));
+                let value = add(load(end, lane), difference);
+                store(column, lane, add_multiple::<FUSED>(length, value, [0.0; LANES]));
             }
+        }
+        if let Some(ahead) = step.checked_sub(PREFETCH_STEPS) {
+            image.prefetch_row(path.columns[ahead] as usize * column_len, column_len);
         }
         image.add_row(path.columns[step] as usize * column_len, &scratch.column);
     }

@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use self::kernel::Scratch;
 use self::path::{Path, Sides};
 use self::table::{AxialTable, LANES};
-use super::accumulate::{ImageSink, ViewBackprojector, backproject, private_bytes};
+use super::accumulate::{ImageSink, PrivateImages, ViewBackprojector, backproject, private_bytes};
 use super::{Accumulation, FieldOfView, Host, LinearOperator, OperatorError, Simd, Subset};
 use crate::data::Volume;
 use crate::geometry::Grid;
@@ -34,6 +34,7 @@ pub struct AxialRuns {
     table: AxialTable,
     num_tangential_rays: usize,
     simd: Simd,
+    private_images: PrivateImages,
 }
 
 impl AxialRuns {
@@ -46,7 +47,15 @@ impl AxialRuns {
         // The longest LOR, through the axis, is inside the field of view for this part of its length.
         let reach = (fov.path_radius_mm / geometry.radius_mm()).min(1.0) + 1e-9;
         let table = AxialTable::new(&geometry, &grid, rays[1].max(1), reach)?;
-        Ok(Self { geometry, grid, fov, table, num_tangential_rays: rays[0].max(1), simd: Simd::detect() })
+        Ok(Self {
+            geometry,
+            grid,
+            fov,
+            table,
+            num_tangential_rays: rays[0].max(1),
+            simd: Simd::detect(),
+            private_images: PrivateImages::default(),
+        })
     }
 
     /// The same projector with other vector instructions (those that the processor lacks are not taken).
@@ -60,7 +69,7 @@ impl AxialRuns {
     }
 
     fn new_scratch(&self) -> Scratch {
-        Scratch::new(Path::new(&self.grid), &self.table)
+        Scratch::new(Path::new(&self.grid), &self.table, self.geometry.num_planes())
     }
 
     // The next two are inlined whole, without a closure on the way, into the functions that enable vector instructions:
@@ -76,7 +85,7 @@ impl AxialRuns {
         bins: &mut [f32],
         scratch: &mut Scratch,
     ) {
-        bins.fill(0.0);
+        scratch.bins.fill(0.0);
         let num_rays = self.num_tangential_rays;
         for ray in 0..num_rays {
             let lor = self.geometry.transaxial_lor(view, tangential_pos, ray, num_rays);
@@ -84,10 +93,11 @@ impl AxialRuns {
             let share = 1.0 / (num_rays * sides.num_paths()) as f32;
             for path in 0..sides.num_paths() {
                 if scratch.path.trace(&self.grid, &self.fov, &lor, &sides, path) {
-                    kernel::forward::<FUSED>(&self.table, x, share, scratch, bins);
+                    kernel::forward::<FUSED>(&self.table, x, share, scratch);
                 }
             }
         }
+        bins.copy_from_slice(&scratch.bins[..bins.len()]);
     }
 
     /// All bins of one view.
@@ -95,13 +105,14 @@ impl AxialRuns {
     fn backproject_view<const FUSED: bool, S: ImageSink>(&self, view: usize, q: &[f32], image: &mut S, scratch: &mut Scratch) {
         let num_rays = self.num_tangential_rays;
         for (tangential_pos, bins) in q.chunks_exact(self.geometry.num_planes()).enumerate() {
+            scratch.bins[..bins.len()].copy_from_slice(bins);
             for ray in 0..num_rays {
                 let lor = self.geometry.transaxial_lor(view, tangential_pos, ray, num_rays);
                 let sides = Sides::new(&self.grid, &lor);
                 let share = 1.0 / (num_rays * sides.num_paths()) as f32;
                 for path in 0..sides.num_paths() {
                     if scratch.path.trace(&self.grid, &self.fov, &lor, &sides, path) {
-                        kernel::backward::<FUSED, S>(&self.table, bins, share, scratch, image);
+                        kernel::backward::<FUSED, S>(&self.table, share, scratch, image);
                     }
                 }
             }
@@ -235,7 +246,7 @@ impl LinearOperator<Host> for AxialRuns {
         super::check_lengths(self, subset, out.len(), q.len())?;
         let views: Vec<usize> = subset.views(self.num_views()).collect();
         let out = Arc::make_mut(out);
-        backproject(self, &views, self.view_len(), q, accumulation, out, task)?;
+        backproject(self, &views, self.view_len(), q, accumulation, out, &self.private_images, task)?;
         self.zero_unseen(out);
         Ok(())
     }

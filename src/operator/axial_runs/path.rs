@@ -158,12 +158,18 @@ impl Path {
         n > 0
     }
 
-    /// The step that holds a point of the path, and how far through it, 0 to 1. Which crossings of x and y lie before
-    /// the point follows from their regular distance; rounding can give the neighbouring step, and is then held at its end.
+    /// How many voxel faces in x and y lie before a point of the path: they follow each other at regular distances.
     #[inline(always)]
-    pub fn locate(&self, at_mm: f32) -> (usize, f32) {
-        let passed = |axis: &AxisCrossings| ((at_mm - axis.first) * axis.per_mm + 1.0).max(0.0) as u32;
-        let step = ((passed(&self.axes[0]) + passed(&self.axes[1])) as usize).min(self.num_steps - 1);
+    pub fn crossings_before(&self, at_mm: f32) -> i32 {
+        let passed = |axis: &AxisCrossings| ((at_mm - axis.first) * axis.per_mm + 1.0).max(0.0) as i32;
+        passed(&self.axes[0]) + passed(&self.axes[1])
+    }
+
+    /// The step that holds a point of the path with `crossed` faces before it, and how far through the step, 0 to 1.
+    /// Where rounding gave the neighbouring step, the point is held at that step's end.
+    #[inline(always)]
+    pub fn locate(&self, crossed: i32, at_mm: f32) -> (usize, f32) {
+        let step = (crossed as usize).min(self.num_steps - 1);
         let [from, inverse] = self.knots[step];
         (step, ((at_mm - from) * inverse).clamp(0.0, 1.0))
     }
