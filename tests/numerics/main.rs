@@ -3,4 +3,9 @@
 // The helpers of tests may fail as tests may; clippy allows it by itself only inside test functions.
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic)]
 
+mod adjoint;
 mod analytic;
+mod parity;
+mod recon;
+mod stir;
+mod support;

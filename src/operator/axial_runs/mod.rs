@@ -8,8 +8,6 @@
 mod kernel;
 mod path;
 mod table;
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 

@@ -1,0 +1,181 @@
+//! MLEM and OSEM against a dense-matrix reference in f64 and against their conservation laws.
+
+use std::sync::Arc;
+
+use tomoscope::data::{Michelogram, Study, Volume};
+use tomoscope::geometry::Grid;
+use tomoscope::operator::{Accumulation, AxialRuns, Host, LinearOperator, ProjectionModel, Siddon, Subset};
+use tomoscope::recon::{Algorithm, EmSettings, MlemOsem, SubsetOrder, check_poisson_data};
+use tomoscope::scanner::ScanGeometry;
+use tomoscope::task::Task;
+
+use super::support::{backward, forward, noise, random_volume, relative, tiny};
+
+const FOV_MM: f64 = 34.0;
+
+fn grid() -> Grid {
+    Grid::centred([13, 13, 7], [5.5, 5.5, 3.0]).unwrap()
+}
+
+fn settings(accumulation: Accumulation) -> EmSettings {
+    EmSettings { subset_order: SubsetOrder::Sequential, accumulation, sensitivity_accumulation: Accumulation::Deterministic }
+}
+
+fn algorithm<A: LinearOperator<Host> + 'static>(operator: A, study: &Study, num_subsets: usize) -> impl Algorithm + use<A> {
+    let model = ProjectionModel::new(&mut Host, operator, study, num_subsets).unwrap();
+    MlemOsem::new(Host, model, settings(Accumulation::Deterministic), &Volume::filled(grid(), 1.0)).unwrap()
+}
+
+fn fast(geometry: &Arc<ScanGeometry>) -> AxialRuns {
+    AxialRuns::new(Arc::clone(geometry), grid(), FOV_MM, [1, 1]).unwrap()
+}
+
+fn data(geometry: &Arc<ScanGeometry>, seed: u32, scale: f32, offset: f32) -> Michelogram {
+    let values = noise(seed, geometry.num_bins()).iter().map(|v| scale * v + offset).collect();
+    Michelogram::new(Arc::clone(geometry), values).unwrap()
+}
+
+/// Counts like those of a scan: each bin a whole number near the projection of a random image.
+fn counts(geometry: &Arc<ScanGeometry>) -> Michelogram {
+    let expected = forward(&fast(geometry), Subset::ALL, &random_volume(&grid()));
+    let values = expected.iter().zip(noise(21, expected.len())).map(|(e, u)| (0.5 * e + 0.3 * u).round()).collect();
+    Michelogram::new(Arc::clone(geometry), values).unwrap()
+}
+
+fn image(algorithm: &mut impl Algorithm) -> Volume {
+    let mut volume = Volume::filled(grid(), 0.0);
+    algorithm.volume_into(&mut volume).unwrap();
+    volume
+}
+
+/// MLEM in f64 with the matrix written out: the reference.
+fn dense_mlem(geometry: &Arc<ScanGeometry>, study: &Study, num_iterations: usize) -> Vec<f64> {
+    let siddon = Siddon::new(Arc::clone(geometry), grid(), FOV_MM, [1, 1]);
+    let mut seen = Volume::filled(grid(), 1.0);
+    let inside = siddon.image_from_volume(&seen);
+    seen.as_mut_slice().copy_from_slice(&inside);
+    let planes = geometry.planes();
+    let (num_bins, num_voxels) = (geometry.num_bins(), grid().num_voxels());
+    let mut matrix = vec![0.0f64; num_bins * num_voxels];
+    for (i, row) in matrix.chunks_mut(num_voxels).enumerate() {
+        let transaxial = i / planes.len();
+        let (view, tangential_pos) = (transaxial / geometry.num_tangential, transaxial % geometry.num_tangential);
+        let line = geometry.lor(geometry.transaxial_lor(view, tangential_pos, 0, 1), planes[i % planes.len()]);
+        siddon.walk(&line, |j, length| row[j] += length * f64::from(inside[j]));
+    }
+    let factor = |i: usize| study.multiplicative.as_ref().map_or(1.0, |m| f64::from(m.counts[i]));
+    let background = |i: usize| study.additive.as_ref().map_or(0.0, |a| f64::from(a.counts[i]));
+    let mut x: Vec<f64> = inside.iter().map(|&v| f64::from(v)).collect();
+    for _ in 0..num_iterations {
+        let mut correction = vec![0.0; num_voxels];
+        let mut sensitivity = vec![0.0; num_voxels];
+        for (i, row) in matrix.chunks(num_voxels).enumerate() {
+            let expected = factor(i) * row.iter().zip(&x).map(|(a, x)| a * x).sum::<f64>() + background(i);
+            let ratio = if expected > 0.0 { f64::from(study.measured.counts[i]) / expected } else { 0.0 };
+            for j in 0..num_voxels {
+                correction[j] += factor(i) * row[j] * ratio;
+                sensitivity[j] += factor(i) * row[j];
+            }
+        }
+        for j in 0..num_voxels {
+            x[j] = if sensitivity[j] > 0.0 { x[j] * correction[j] / sensitivity[j] } else { 0.0 };
+        }
+    }
+    x
+}
+
+#[test]
+fn mlem_is_the_dense_reference() {
+    let geometry = tiny(4);
+    let corrected = Study::new("corrected", counts(&geometry))
+        .with_corrections(Some(data(&geometry, 31, 0.5, 0.3)), Some(data(&geometry, 32, 2.0, 0.1)))
+        .unwrap();
+    for study in [Study::new("plain", counts(&geometry)), corrected] {
+        let reference: Vec<f32> = dense_mlem(&geometry, &study, 6).iter().map(|&v| v as f32).collect();
+        let mut plain = algorithm(Siddon::new(Arc::clone(&geometry), grid(), FOV_MM, [1, 1]), &study, 1);
+        let mut quick = algorithm(fast(&geometry), &study, 1);
+        for _ in 0..6 {
+            plain.step(&Task::new()).unwrap();
+            quick.step(&Task::new()).unwrap();
+        }
+        let errors = [relative(image(&mut plain).as_slice(), &reference), relative(image(&mut quick).as_slice(), &reference)];
+        println!("{}: per LOR {:.1e}, axial runs {:.1e}", study.title, errors[0], errors[1]);
+        assert!(errors.iter().all(|e| *e <= 1e-5));
+    }
+}
+
+#[test]
+fn mlem_keeps_the_counts_and_the_likelihood_never_falls() {
+    let geometry = tiny(4);
+    let study = Study::new("counts", counts(&geometry));
+    let sensitivity =
+        backward(&fast(&geometry), Subset::ALL, vec![1.0; geometry.num_bins()], Accumulation::Deterministic, &grid());
+    let crossed = forward(&fast(&geometry), Subset::ALL, &Volume::filled(grid(), 1.0));
+    let counts: f64 = study.measured.counts.iter().zip(&crossed).filter(|(_, c)| **c > 0.0).map(|(y, _)| f64::from(*y)).sum();
+    let mut mlem = algorithm(fast(&geometry), &study, 1);
+    let mut likelihood = f64::NEG_INFINITY;
+    for iteration in 1..=30 {
+        let report = mlem.step(&Task::new()).unwrap();
+        let kept: f64 =
+            sensitivity.as_slice().iter().zip(image(&mut mlem).as_slice()).map(|(s, x)| f64::from(*s) * f64::from(*x)).sum();
+        assert!((kept - counts).abs() <= 1e-5 * counts, "iteration {iteration}: {kept} of {counts} counts");
+        let now = report.log_likelihood.unwrap();
+        assert!(now >= likelihood - 1e-6 * now.abs(), "iteration {iteration}: {now} after {likelihood}");
+        likelihood = now;
+        assert!(report.completes_iteration && report.iteration == iteration);
+    }
+}
+
+#[test]
+fn osem_with_one_subset_is_mlem_and_more_subsets_are_faster() {
+    let geometry = tiny(4);
+    let study = Study::new("counts", counts(&geometry));
+    let likelihood_after = |num_subsets: usize, num_iterations: usize| {
+        let mut osem = algorithm(fast(&geometry), &study, num_subsets);
+        for _ in 0..num_subsets * num_iterations {
+            osem.step(&Task::new()).unwrap();
+        }
+        let start = image(&mut osem);
+        let model = ProjectionModel::new(&mut Host, fast(&geometry), &study, 1).unwrap();
+        let mut all = MlemOsem::new(Host, model, settings(Accumulation::Deterministic), &start).unwrap();
+        (all.step(&Task::new()).unwrap().log_likelihood.unwrap(), start)
+    };
+    let (mlem, image_mlem) = likelihood_after(1, 2);
+    let (again, image_again) = likelihood_after(1, 2);
+    assert!(mlem.to_bits() == again.to_bits() && image_mlem == image_again, "the same run gives the same bits");
+    let reference: Vec<f32> = dense_mlem(&geometry, &study, 2).iter().map(|&v| v as f32).collect();
+    assert!(relative(image_mlem.as_slice(), &reference) <= 1e-5, "one subset is MLEM");
+    let (osem, _) = likelihood_after(4, 2);
+    assert!(osem > mlem, "four subsets climb further in two iterations: {osem} against {mlem}");
+}
+
+#[test]
+fn what_cannot_be_seen_stays_zero_and_impossible_counts_are_counted() {
+    let geometry = tiny(4);
+    let ones = Michelogram::new(Arc::clone(&geometry), vec![1.0; geometry.num_bins()]).unwrap();
+    let narrow = || AxialRuns::new(Arc::clone(&geometry), grid(), 20.0, [1, 1]).unwrap();
+    let mut mlem = algorithm(narrow(), &Study::new("ones", ones), 1);
+    let report = mlem.step(&Task::new()).unwrap();
+    let missed = forward(&narrow(), Subset::ALL, &Volume::filled(grid(), 1.0)).iter().filter(|v| **v == 0.0).count();
+    assert!(missed > 0 && report.num_impossible_bins == missed);
+    let volume = image(&mut mlem);
+    let corner = volume.values[[3, 0, 0]];
+    let middle = volume.values[[3, 6, 6]];
+    assert!(corner == 0.0 && middle > 0.0 && volume.as_slice().iter().all(|v| v.is_finite()));
+}
+
+#[test]
+fn data_that_a_poisson_likelihood_cannot_explain_is_refused() {
+    let geometry = tiny(2);
+    let with = |index: usize, value: f32| {
+        let mut values = vec![1.0; geometry.num_bins()];
+        values[index] = value;
+        check_poisson_data(&Study::new("bad", Michelogram::new(Arc::clone(&geometry), values).unwrap()))
+    };
+    assert!(with(0, 0.0).is_ok());
+    let negative = with(4, -2.0).err().unwrap().to_string();
+    assert!(negative.contains("-2") && negative.contains("view 0, tangential position 1, plane 0"), "{negative}");
+    assert!(with(3, f32::NAN).is_err() && with(3, f32::INFINITY).is_err());
+    let nothing = Michelogram::new(Arc::clone(&geometry), vec![0.0; geometry.num_bins()]).unwrap();
+    assert!(check_poisson_data(&Study::new("empty", nothing)).is_err());
+}

@@ -1,0 +1,102 @@
+//! What the tests of operators share.
+
+use std::sync::Arc;
+
+use tomoscope::data::{Unit, Volume};
+use tomoscope::geometry::Grid;
+use tomoscope::operator::{Accumulation, Backend, Host, LinearOperator, Subset};
+use tomoscope::scanner::{self, InPlane, ScanGeometry, Segment};
+use tomoscope::task::Task;
+
+/// Numbers between 0 and 1 that depend on the seed alone.
+pub fn noise(seed: u32, len: usize) -> Vec<f32> {
+    let mut state = seed.wrapping_mul(2_654_435_761).max(1);
+    (0..len)
+        .map(|_| {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            state as f32 / u32::MAX as f32
+        })
+        .collect()
+}
+
+/// ‖a − b‖ / ‖b‖; fails where b is all zero.
+pub fn relative(a: &[f32], b: &[f32]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let (mut difference, mut norm) = (0.0f64, 0.0f64);
+    for (&a, &b) in a.iter().zip(b) {
+        difference += (f64::from(a) - f64::from(b)).powi(2);
+        norm += f64::from(b).powi(2);
+    }
+    assert!(norm > 0.0, "all zero");
+    (difference / norm).sqrt()
+}
+
+/// The scale that fits a to b best, and ‖scale·a − b‖ / ‖b‖.
+pub fn fit(pairs: impl Iterator<Item = (f32, f32)>) -> (f64, f64) {
+    let (mut aa, mut ab, mut bb) = (0.0, 0.0, 0.0);
+    for (a, b) in pairs {
+        let (a, b) = (f64::from(a), f64::from(b));
+        aa += a * a;
+        ab += a * b;
+        bb += b * b;
+    }
+    assert!(aa > 0.0 && bb > 0.0, "all zero");
+    let scale = ab / aa;
+    (scale, ((bb - scale * ab).max(0.0) / bb).sqrt())
+}
+
+/// The sampling of a scanner of the catalogue.
+pub fn geometry(name: &str) -> Arc<ScanGeometry> {
+    Arc::new(scanner::find(name).unwrap().geometry.clone())
+}
+
+/// A scanner of a few thousand bins, for dense matrices.
+pub fn tiny(num_rings: usize) -> Arc<ScanGeometry> {
+    let largest = num_rings as i32 - 1;
+    let segments = (-largest..=largest).map(|d| Segment::full(d, d, num_rings)).collect();
+    let geometry = ScanGeometry {
+        scanner: "tiny".into(),
+        num_rings,
+        ring_spacing_mm: 6.0,
+        num_detectors_per_ring: 32,
+        inner_radius_mm: 60.0,
+        depth_of_interaction_mm: 2.0,
+        num_views: 16,
+        num_tangential: 15,
+        view_offset_deg: 1.3,
+        in_plane: InPlane::ArcCorrected { bin_mm: 5.0 },
+        segments,
+        fov_radius_mm: 37.5,
+    };
+    Arc::new(geometry.validate().unwrap())
+}
+
+/// A volume of random values.
+pub fn random_volume(grid: &Grid) -> Volume {
+    Volume::from_vec(grid.clone(), noise(7, grid.num_voxels()), Unit::CountsPerMm).unwrap()
+}
+
+/// A x for a volume, on the host.
+pub fn forward(operator: &impl LinearOperator<Host>, subset: Subset, volume: &Volume) -> Vec<f32> {
+    let x = Arc::new(operator.image_from_volume(volume));
+    let mut out = Host.zeros(operator.data_len(subset)).unwrap();
+    operator.apply(&mut Host, subset, &x, &mut out, &Task::new()).unwrap();
+    out.to_vec()
+}
+
+/// Aᵀ q as a volume of `grid`, on the host.
+pub fn backward(
+    operator: &impl LinearOperator<Host>,
+    subset: Subset,
+    q: Vec<f32>,
+    accumulation: Accumulation,
+    grid: &Grid,
+) -> Volume {
+    let mut image = Host.zeros(operator.image_len()).unwrap();
+    operator.adjoint(&mut Host, subset, &Arc::new(q), accumulation, &mut image, &Task::new()).unwrap();
+    let mut volume = Volume::filled(grid.clone(), 0.0);
+    operator.volume_from_image(&image, &mut volume);
+    volume
+}
