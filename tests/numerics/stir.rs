@@ -81,6 +81,7 @@ fn back_of_an_even_image_not_arc_corrected() {
 }
 
 /// Part of a line inside the square of a voxel column, in mm from the line's start.
+#[allow(clippy::needless_range_loop)]
 fn chord(lor: &TransaxialLor, grid: &Grid, column: [usize; 2]) -> (f64, f64) {
     let length = (lor.end[0] - lor.start[0]).hypot(lor.end[1] - lor.start[1]);
     let (mut from, mut to) = (0.0f64, length);
