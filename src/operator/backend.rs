@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::Simd;
+
 /// Values per piece of a reduction: fixed, so that sums have the same bits for any number of threads.
 const CHUNK: usize = 1 << 15;
 
@@ -237,8 +239,26 @@ impl Backend for Host {
     }
 }
 
-/// One chunk of [`Backend::poisson_ratio`]. Lanes of eight, so that the compiler can keep them in one register.
+/// One chunk of [`Backend::poisson_ratio`], with the processor's vector instructions.
+#[allow(unsafe_code)]
 fn poisson_ratio(y: &[f32], estimate: &mut [f32]) -> PoissonTerms {
+    #[cfg(target_arch = "x86_64")]
+    if Simd::detect() >= Simd::Avx2 {
+        // SAFETY: the processor has the instructions.
+        return unsafe { poisson_ratio_avx2(y, estimate) };
+    }
+    poisson_ratio_lanes(y, estimate)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn poisson_ratio_avx2(y: &[f32], estimate: &mut [f32]) -> PoissonTerms {
+    poisson_ratio_lanes(y, estimate)
+}
+
+/// Eight bins at a time, so that the compiler can keep them in one register.
+#[inline(always)]
+fn poisson_ratio_lanes(y: &[f32], estimate: &mut [f32]) -> PoissonTerms {
     const LANES: usize = 8;
     let mut log_likelihood = 0.0f64;
     let mut num_impossible_bins = 0usize;

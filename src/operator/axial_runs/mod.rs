@@ -23,6 +23,9 @@ use crate::geometry::Grid;
 use crate::scanner::ScanGeometry;
 use crate::task::Task;
 
+/// Transaxial LORs that a thread takes at least, neighbours that share image columns.
+const LORS_PER_TASK: usize = 64;
+
 /// The axial-run projector on the CPU. Images are `[y][x][z]` with z split into classes (see [`table::Layout`]), zero
 /// outside the field of view.
 pub struct AxialRuns {
@@ -222,7 +225,8 @@ impl LinearOperator<Host> for AxialRuns {
         let views: Vec<usize> = subset.views(self.num_views()).collect();
         let num_tangential = self.geometry.num_tangential;
         let data_len = self.data_len(subset);
-        Arc::make_mut(out)[..data_len].par_chunks_mut(self.geometry.num_planes()).enumerate().try_for_each_init(
+        let bins = Arc::make_mut(out)[..data_len].par_chunks_mut(self.geometry.num_planes());
+        bins.enumerate().with_min_len(LORS_PER_TASK).try_for_each_init(
             || self.new_scratch(),
             |scratch, (transaxial, bins)| {
                 task.check()?;
