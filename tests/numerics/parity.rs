@@ -3,11 +3,15 @@
 use tomoscope::geometry::{Grid, Line};
 use tomoscope::operator::{Accumulation, AxialRuns, Siddon, Simd, Subset};
 
-use super::support::{backward, forward, geometry, noise, random_volume, relative, tiny};
+use super::support::{backward, forward, geometry, noise, random_volume, relative, tiny, tiny_span_3};
 
 /// Both projectors in both directions with each instruction level.
 fn compare(scanner: &str, grid: &Grid, fov_radius_mm: f64, rays: [usize; 2], subset: Subset) {
-    let geometry = if scanner == "tiny, one ring" { tiny(1) } else { geometry(scanner) };
+    let geometry = match scanner {
+        "one ring" => tiny(1),
+        "span 3" => tiny_span_3(),
+        _ => geometry(scanner),
+    };
     let plain = Siddon::new(geometry.clone(), grid.clone(), fov_radius_mm, rays);
     let volume = random_volume(grid);
     let projected = forward(&plain, subset, &volume);
@@ -55,7 +59,10 @@ fn the_fast_projector_is_the_plain_one_on_awkward_grids() {
     compare("small", &Grid::centred([20, 20, 31], [7.0, 7.0, 1.25]).unwrap(), 69.0, [1, 1], Subset::ALL);
     compare("small", &Grid::new([47, 47, 9], [3.0, 3.0, 2.5], [-60.0, -75.0, -3.1]).unwrap(), 69.0, [1, 1], Subset::ALL);
     compare("small", &Grid::centred([61, 61, 41], [5.0, 5.0, 2.5]).unwrap(), 400.0, [1, 1], Subset::ALL);
-    compare("tiny, one ring", &Grid::centred([15, 15, 1], [5.0, 5.0, 6.0]).unwrap(), 37.5, [1, 1], Subset::ALL);
+    // Spanned segments: oblique planes half a ring apart; two lines in the height of one voxel, voxels half as high.
+    compare("span 3", &Grid::centred([15, 15, 15], [5.0, 5.0, 3.0]).unwrap(), 37.5, [1, 1], Subset::ALL);
+    compare("span 3", &Grid::centred([16, 16, 29], [5.0, 5.0, 1.5]).unwrap(), 37.5, [1, 2], Subset::ALL);
+    compare("one ring", &Grid::centred([15, 15, 1], [5.0, 5.0, 6.0]).unwrap(), 37.5, [1, 1], Subset::ALL);
 }
 
 #[test]

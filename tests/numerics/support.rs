@@ -52,10 +52,20 @@ pub fn geometry(name: &str) -> Arc<ScanGeometry> {
     Arc::new(scanner::find(name).unwrap().geometry.clone())
 }
 
-/// A scanner of a few thousand bins, for dense matrices.
+/// A scanner of a few thousand bins, for dense matrices: every ring difference by itself (span 1).
 pub fn tiny(num_rings: usize) -> Arc<ScanGeometry> {
     let largest = num_rings as i32 - 1;
     let segments = (-largest..=largest).map(|d| Segment::full(d, d, num_rings)).collect();
+    tiny_with(num_rings, segments)
+}
+
+/// The same of eight rings with three ring differences in each segment (span 3), so that planes lie half a ring apart.
+pub fn tiny_span_3() -> Arc<ScanGeometry> {
+    let segments = [(-7, -5), (-4, -2), (-1, 1), (2, 4), (5, 7)].map(|(min, max)| Segment::full(min, max, 8)).to_vec();
+    tiny_with(8, segments)
+}
+
+fn tiny_with(num_rings: usize, segments: Vec<Segment>) -> Arc<ScanGeometry> {
     let geometry = ScanGeometry {
         scanner: "tiny".into(),
         num_rings,
