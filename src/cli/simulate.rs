@@ -10,7 +10,7 @@ use super::options::triple;
 use super::paths::{image_file, projections_file, rois_file};
 use super::progress::with_bar;
 use crate::geometry::{Grid, GridError};
-use crate::io::{rois, write_projections, write_volume};
+use crate::io::{Correction, rois, write_projections, write_volume};
 use crate::phantom::{self, Noise, PhantomInfo, SimulationOptions};
 use crate::scanner::{self, ScanGeometry, Scanner};
 
@@ -87,10 +87,13 @@ pub fn run(options: &SimulateOptions) -> CliResult {
     let report = |path: &Path, what: &str| println!("  {:<28} {what}", path.display().to_string());
     write_projections(&options.output, &study.measured)?;
     report(&options.output, &format!("{:.0} counts in {} bins", study.measured.total(), study.geometry().num_bins()));
-    let corrections = [("mult", "attenuation factors", &study.multiplicative), ("add", "expected background", &study.additive)];
-    for (suffix, what, data) in corrections {
+    let corrections = [
+        (Correction::Multiplicative, "attenuation factors", &study.multiplicative),
+        (Correction::Additive, "expected background", &study.additive),
+    ];
+    for (which, what, data) in corrections {
         if let Some(data) = data {
-            let path = beside(&options.output, suffix);
+            let path = which.path_beside(&options.output);
             write_projections(&path, data)?;
             report(&path, what);
         }
@@ -114,12 +117,6 @@ impl SimulateOptions {
     }
 }
 
-/// OUT.hs → OUT_suffix.hs.
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!("{stem}_{suffix}.hs"))
-}
-
 fn phantom_info(name: &str) -> Result<PhantomInfo, String> {
     phantom::find(name).map_err(|error| error.to_string())
 }
@@ -129,14 +126,4 @@ fn known_scanner(name: &str) -> Result<&'static Scanner, String> {
         let names: Vec<&str> = scanner::catalogue().iter().map(|scanner| scanner.name.as_str()).collect();
         format!("there is no scanner '{name}'; known are {}", names.join(", "))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn corrections_are_named_after_the_data() {
-        assert_eq!(beside(Path::new("a.b/scan.1.hs"), "mult"), PathBuf::from("a.b/scan.1_mult.hs"));
-    }
 }

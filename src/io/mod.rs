@@ -23,4 +23,4 @@ mod study;
 
 pub use any::{FileKind, read_projections, read_volume, write_projections, write_volume};
 pub use error::IoError;
-pub use study::read_study;
+pub use study::{Correction, read_study};

@@ -1,10 +1,34 @@
 //! A study out of its files: measured data, factors, background.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{IoError, read_projections};
 use crate::data::{Michelogram, Study};
+
+/// What measured data is corrected by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Correction {
+    /// Factors: attenuation and normalisation.
+    Multiplicative,
+    /// Background: scatter and randoms.
+    Additive,
+}
+
+impl Correction {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Multiplicative, Self::Additive];
+
+    /// Where a scan's correction is written and looked for: `scan_mult.hs` and `scan_add.hs` beside `scan.hs`.
+    pub fn path_beside(self, scan: &Path) -> PathBuf {
+        let stem = scan.file_stem().unwrap_or_default().to_string_lossy();
+        let suffix = match self {
+            Correction::Multiplicative => "mult",
+            Correction::Additive => "add",
+        };
+        scan.with_file_name(format!("{stem}_{suffix}.hs"))
+    }
+}
 
 /// Reads measured data with its corrections: ȳ = multiplicative ⊙ (A x) + additive. With `additive_inside` the additive
 /// file holds additive / multiplicative (STIR's convention: added before the factors are applied).
@@ -33,4 +57,15 @@ pub fn read_study(
     }
     study.notices = notices;
     Ok(study)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn corrections_are_named_after_the_data() {
+        let paths = Correction::ALL.map(|which| which.path_beside(Path::new("a.b/scan.1.hs")));
+        assert_eq!(paths, ["a.b/scan.1_mult.hs", "a.b/scan.1_add.hs"].map(PathBuf::from));
+    }
 }

@@ -4,6 +4,7 @@
 //! channels of small messages, volumes on a channel of capacity one where the newest wins.
 
 mod defaults;
+mod devices;
 mod estimate;
 mod frames;
 mod handle;
@@ -18,6 +19,7 @@ mod threads;
 pub mod trace;
 
 pub use defaults::{covering_grid, default_num_subsets, default_settings, grid_of_voxels};
+pub use devices::{Device, available_devices, host_devices};
 pub use estimate::check_memory;
 pub use handle::{Session, SessionOptions};
 pub use measurements::{iterate_rows, roi_rows};

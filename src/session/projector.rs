@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use super::devices::check_device;
 use super::estimate::check_image;
-use super::setup::{SetupError, check_device, check_field_of_view};
+use super::setup::{SetupError, check_field_of_view};
 use super::{DeviceChoice, ProjectorChoice, Rays};
 use crate::data::Notice;
 use crate::geometry::Grid;

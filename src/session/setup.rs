@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::estimate::{check_memory, memory_bytes, trial_secs};
 use super::projector::{HostProjector, ProjectorSettings};
-use super::{AlgorithmKind, DeviceChoice, RunSettings, StartInfo};
+use super::{AlgorithmKind, RunSettings, StartInfo};
 use crate::data::{Notice, Study, Volume};
 use crate::geometry::{Grid, GridError};
 use crate::operator::{Accumulation, Host, LinearOperator, OperatorError, ProjectionModel};
@@ -143,28 +143,6 @@ fn checked(study: &Study, settings: &RunSettings) -> Result<RunSettings, SetupEr
     }
     check_poisson_data(study)?;
     Ok(settings)
-}
-
-/// Refuses a device that cannot reconstruct; nothing falls back in silence.
-pub(super) fn check_device(device: DeviceChoice) -> Result<(), SetupError> {
-    let DeviceChoice::Cuda(number) = device else { return Ok(()) };
-    Err(SetupError::Settings(format!("{}; use --device cpu", why_not_cuda(number))))
-}
-
-#[cfg(feature = "cuda")]
-fn why_not_cuda(number: usize) -> String {
-    match crate::cuda::devices() {
-        Err(error) => format!("CUDA device {number} cannot be used: {error}"),
-        Ok(devices) => match devices.into_iter().find(|device| device.number == number) {
-            None => format!("there is no CUDA device {number} on this machine"),
-            Some(device) => format!("{} (CUDA device {number}) was found, but there is no projector for it yet", device.name),
-        },
-    }
-}
-
-#[cfg(not(feature = "cuda"))]
-fn why_not_cuda(number: usize) -> String {
-    format!("CUDA device {number} cannot be used: this program was built without its feature `cuda`")
 }
 
 /// Refuses a field of view that holds no voxel.

@@ -9,6 +9,7 @@ use super::settings::SettingsForm;
 use super::view::{ProfileLine, Tool};
 use crate::data::{Roi, RoiPlane};
 use crate::geometry::Point;
+use crate::io::Correction;
 use crate::operator::Accumulation;
 use crate::render::{Interpolation, Palette};
 
@@ -48,6 +49,12 @@ pub enum StudyAction {
     CancelLoading,
     /// The text in the path field.
     EditPath(String),
+    /// Asks for the file of a correction.
+    AskForCorrection(Correction),
+    /// Reads the open file again without a correction.
+    RemoveCorrection(Correction),
+    /// Reads the open file again with the background added inside the factors, or not.
+    SetAdditiveInside(bool),
     /// Forgets the files opened lately.
     ForgetRecent,
 }
@@ -204,6 +211,8 @@ pub enum FileAction {
 pub enum FileTask {
     /// Opens a study.
     OpenStudy,
+    /// Corrects the open study.
+    Correct(Correction),
     /// Saves the image that is shown.
     SaveImage,
     /// Loads ROIs.

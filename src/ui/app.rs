@@ -7,6 +7,7 @@ use egui::{Context, Ui};
 
 use super::actions::{Action, Drag};
 use super::curves::Curves;
+use super::devices::DeviceList;
 use super::dialogs::{self, Dialogs};
 use super::document::{Document, History};
 use super::live::LiveRun;
@@ -19,6 +20,7 @@ use super::prefs::Preferences;
 use super::profile::Profile;
 use super::recon_panel::{ReconView, recon_ui};
 use super::roi_panel::{RoiView, roi_ui};
+use super::scan_files::ScanFiles;
 use super::settings::SettingsForm;
 use super::shown::Shown;
 use super::slices::{SlicesView, help_text, pointer_text, slices_ui};
@@ -30,7 +32,7 @@ use super::{slice_paint, theme};
 use crate::data::{Notice, Roi, RoiPlane, Study};
 use crate::geometry::Point;
 use crate::render::is_software;
-use crate::session::{EventKind, Session, SessionOptions, Trace};
+use crate::session::{Device, EventKind, Session, SessionOptions, Trace};
 
 /// Longest time that a frame spends on the session's events.
 const EVENT_TIME: Duration = Duration::from_millis(10);
@@ -63,7 +65,10 @@ pub(super) struct ActiveDrag {
 pub(super) struct OpenStudy {
     pub study: Arc<Study>,
     pub total: f64,
-    pub source: Source,
+    /// The files that it was read from; `None` for a simulation.
+    pub files: Option<ScanFiles>,
+    /// Voxels that it is best reconstructed on, where they are not the scanner's default.
+    pub size: Option<[usize; 3]>,
 }
 
 /// The window.
@@ -72,6 +77,7 @@ pub struct App {
     pub(super) study: Option<OpenStudy>,
     pub(super) loading: Option<Loading>,
     pub(super) form: SettingsForm,
+    devices: DeviceList,
     pub(super) live: LiveRun,
     pub(super) shown: Shown,
     /// Full iterations that the session keeps.
@@ -127,6 +133,7 @@ impl App {
             study: None,
             loading,
             form: SettingsForm::default(),
+            devices: DeviceList::start(waker(&ctx)),
             live: LiveRun::default(),
             shown: Shown::default(),
             kept: Vec::new(),
@@ -160,6 +167,16 @@ impl App {
     /// Whether the run that is shown is over, one way or another.
     pub fn is_run_over(&self) -> bool {
         self.live.run > 0 && !self.live.state.is_active()
+    }
+
+    /// The study that is open.
+    pub fn study(&self) -> Option<&Study> {
+        self.study.as_ref().map(|open| &*open.study)
+    }
+
+    /// The devices to choose from that are known so far.
+    pub fn devices(&self) -> &[Device] {
+        self.devices.known()
     }
 
     /// The document: what the user edits.
@@ -202,6 +219,7 @@ impl App {
         if let Some(outcome) = self.loading.as_ref().and_then(Loading::poll) {
             self.finish_loading(ctx, outcome);
         }
+        self.devices.poll();
         if let Some((task, path)) = self.dialogs.poll() {
             self.do_with_file(ctx, task, &path);
         }
@@ -348,6 +366,7 @@ impl App {
     fn side_panel(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
         let study = StudyView {
             study: self.study.as_ref().map(|open| (&*open.study, open.total)),
+            files: self.study.as_ref().and_then(|open| open.files.as_ref()),
             loading: self.loading.as_ref(),
             recent: &self.preferences.recent,
             path_text: &self.path_text,
@@ -356,6 +375,7 @@ impl App {
         ui.separator();
         let recon = ReconView {
             form: &self.form,
+            devices: self.devices(),
             live: &self.live,
             has_study: self.study.is_some(),
             has_image: self.shown.volume().is_some(),

@@ -10,11 +10,12 @@ use super::app::{ActiveDrag, App, OpenStudy};
 use super::document::dragged;
 use super::export;
 use super::live::{LiveRun, RunState};
-use super::loader::{BUILT_IN, Loading, Source};
+use super::loader::{BUILT_IN, Loaded, Loading, Source};
+use super::scan_files::ScanFiles;
 use super::settings::SettingsForm;
 use super::shown::IterateId;
 use super::view::{ProfileLine, Tool, active_bounds_mm};
-use crate::data::{Notice, Roi, RoiRole, RoiShape, Study};
+use crate::data::{Notice, Roi, RoiRole, RoiShape};
 use crate::geometry::Point;
 use crate::io;
 use crate::session::{Command, RoiSet};
@@ -49,6 +50,9 @@ impl App {
             }
             StudyAction::CancelLoading => self.loading = None,
             StudyAction::EditPath(text) => self.path_text = text,
+            StudyAction::AskForCorrection(which) => self.ask(ctx, FileTask::Correct(which), ""),
+            StudyAction::RemoveCorrection(which) => self.correct(ctx, |files| *files.correction_mut(which) = None),
+            StudyAction::SetAdditiveInside(inside) => self.correct(ctx, |files| files.additive_inside = inside),
             StudyAction::ForgetRecent => self.preferences.recent.clear(),
         }
     }
@@ -59,43 +63,50 @@ impl App {
         self.loading = Some(Loading::start(source, move || wake.request_repaint()));
     }
 
+    /// Reads the open file again with other corrections.
+    fn correct(&mut self, ctx: &Context, edit: impl FnOnce(&mut ScanFiles)) {
+        if let Some(mut files) = self.study.as_ref().and_then(|open| open.files.clone()) {
+            edit(&mut files);
+            self.open(ctx, Source::Corrected(files));
+        }
+    }
+
     /// A study has come, or not.
-    pub(super) fn finish_loading(&mut self, ctx: &Context, outcome: Result<Study, String>) {
+    pub(super) fn finish_loading(&mut self, ctx: &Context, outcome: Result<Loaded, String>) {
         let Some(loading) = self.loading.take() else { return };
         let source = loading.source.clone();
         match outcome {
-            Ok(study) => self.show_study(ctx, study, source),
+            Ok(loaded) => self.show_study(ctx, loaded, source),
             Err(text) => self.notify(ctx, Notice::error(text)),
         }
     }
 
-    fn show_study(&mut self, ctx: &Context, study: Study, source: Source) {
+    fn show_study(&mut self, ctx: &Context, loaded: Loaded, source: Source) {
+        let Loaded { study, files } = loaded;
         self.options.trace.record("study_ready", &[("bins", study.geometry().num_bins() as f64)]);
         for notice in &study.notices {
             self.notify(ctx, notice.clone());
         }
-        let size = match &source {
-            Source::File(path) => {
-                self.preferences.remember(path);
-                None
-            }
-            Source::BuiltIn(study) => study.size,
-        };
         self.session.send(Command::Cancel);
         self.live = LiveRun::default();
         self.forget_images();
-        match SettingsForm::for_study(&study, size) {
-            Ok(form) => self.form = form,
-            Err(text) => self.notify(ctx, Notice::error(text)),
-        }
-        if let Some(num_iterations) = self.options.num_iterations.take() {
-            self.form.num_iterations = num_iterations;
-        }
-        self.document.rois.clone_from(&study.rois);
-        self.selected = None;
-        self.undo.restart(&self.document);
         let total = study.measured.total();
-        self.study = Some(OpenStudy { study: Arc::new(study), total, source });
+        let open = OpenStudy { study: Arc::new(study), total, files, size: source.size() };
+        let study = Arc::clone(&open.study);
+        self.study = Some(open);
+        // Corrected otherwise it is still the same scan: settings and regions stay.
+        if !matches!(source, Source::Corrected(_)) {
+            self.reset_form(ctx);
+            if let Some(num_iterations) = self.options.num_iterations.take() {
+                self.form.num_iterations = num_iterations;
+            }
+            self.document.rois.clone_from(&study.rois);
+            self.selected = None;
+            self.undo.restart(&self.document);
+        }
+        if let Source::File(path) = &source {
+            self.preferences.remember(path);
+        }
         if self.options.autostart {
             self.start(ctx, false);
         }
@@ -176,11 +187,7 @@ impl App {
 
     fn reset_form(&mut self, ctx: &Context) {
         let Some(open) = &self.study else { return };
-        let size = match &open.source {
-            Source::BuiltIn(study) => study.size,
-            Source::File(_) => None,
-        };
-        match SettingsForm::for_study(&open.study, size) {
+        match SettingsForm::for_study(&open.study, open.size) {
             Ok(form) => self.form = form,
             Err(text) => self.notify(ctx, Notice::error(text)),
         }
@@ -372,6 +379,10 @@ impl App {
         let outcome = match task {
             FileTask::OpenStudy => {
                 self.open(ctx, Source::File(path.to_owned()));
+                return;
+            }
+            FileTask::Correct(which) => {
+                self.correct(ctx, |files| *files.correction_mut(which) = Some(path.to_owned()));
                 return;
             }
             FileTask::SaveImage => match self.shown.volume() {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, bounded};
 
 use super::actions::{Action, FileAction, FileTask};
+use crate::io::Correction;
 
 /// A dialog that comes back empty sooner than a person can cancel it was never shown.
 const NO_DIALOG: Duration = Duration::from_millis(100);
@@ -68,7 +69,7 @@ impl Dialogs {
 fn ask_desktop(task: FileTask, name: &str) -> Option<PathBuf> {
     let dialog = rfd::FileDialog::new().set_title(title(task));
     match task {
-        FileTask::OpenStudy => {
+        FileTask::OpenStudy | FileTask::Correct(_) => {
             dialog.add_filter("Interfile projection header", &["hs", "HS"]).add_filter("All files", &["*"]).pick_file()
         }
         FileTask::LoadRois => dialog.add_filter("ROIs", &["toml"]).pick_file(),
@@ -87,6 +88,8 @@ fn ask_desktop(task: FileTask, name: &str) -> Option<PathBuf> {
 pub fn title(task: FileTask) -> &'static str {
     match task {
         FileTask::OpenStudy => "Open a study",
+        FileTask::Correct(Correction::Multiplicative) => "Multiplicative correction",
+        FileTask::Correct(Correction::Additive) => "Additive correction",
         FileTask::SaveImage => "Save the image",
         FileTask::LoadRois => "Load ROIs",
         FileTask::SaveRois => "Save ROIs",
@@ -97,7 +100,7 @@ pub fn title(task: FileTask) -> &'static str {
 /// The formats of a task, in words.
 fn formats(task: FileTask) -> &'static str {
     match task {
-        FileTask::OpenStudy => "an Interfile projection header (.hs)",
+        FileTask::OpenStudy | FileTask::Correct(_) => "an Interfile projection header (.hs)",
         FileTask::SaveImage => ".nii, .nii.gz or .hv: the ending chooses the format",
         FileTask::LoadRois | FileTask::SaveRois => ".toml",
         FileTask::ExportCsv => ".csv",

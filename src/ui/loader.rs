@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, TryRecvError, bounded};
 
+use super::scan_files::{ScanFiles, read_with_neighbours};
 use crate::data::Study;
-use crate::io;
 use crate::phantom::{self, Noise, SimulationOptions};
 use crate::scanner;
 use crate::session;
@@ -61,8 +61,10 @@ pub const BUILT_IN: [BuiltIn; 8] = [
 /// What a study came from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
-    /// A file.
+    /// A file, with the corrections that lie beside it.
     File(PathBuf),
+    /// The open file again, with these corrections.
+    Corrected(ScanFiles),
     /// A simulation.
     BuiltIn(BuiltIn),
 }
@@ -71,10 +73,26 @@ impl Source {
     /// What is being done, in words.
     pub fn words(&self) -> String {
         match self {
-            Source::File(path) => format!("Reading {}", path.display()),
+            Source::File(path) | Source::Corrected(ScanFiles { measured: path, .. }) => format!("Reading {}", path.display()),
             Source::BuiltIn(study) => format!("Simulating {}", study.title),
         }
     }
+
+    /// Voxels of the image along x, y, z; `None` = the scanner's default grid.
+    pub fn size(&self) -> Option<[usize; 3]> {
+        match self {
+            Source::File(_) | Source::Corrected(_) => None,
+            Source::BuiltIn(study) => study.size,
+        }
+    }
+}
+
+/// A study that has come.
+pub struct Loaded {
+    /// The study.
+    pub study: Study,
+    /// The files that it was read from; `None` for a simulation.
+    pub files: Option<ScanFiles>,
 }
 
 /// A study that is being read or simulated.
@@ -83,7 +101,7 @@ pub struct Loading {
     pub source: Source,
     /// Its progress and stop flag.
     pub task: Task,
-    result: Receiver<Result<Study, String>>,
+    result: Receiver<Result<Loaded, String>>,
 }
 
 impl Loading {
@@ -105,7 +123,7 @@ impl Loading {
     }
 
     /// The study or why there is none; `None` while it is under way.
-    pub fn poll(&self) -> Option<Result<Study, String>> {
+    pub fn poll(&self) -> Option<Result<Loaded, String>> {
         match self.result.try_recv() {
             Ok(outcome) => Some(outcome),
             Err(TryRecvError::Empty) => None,
@@ -126,11 +144,13 @@ impl Drop for Loading {
     }
 }
 
-fn load(source: &Source, task: &Task) -> Result<Study, String> {
-    match source {
-        Source::File(path) => io::read_study(path, None, None, false).map_err(|error| error.to_string()),
-        Source::BuiltIn(study) => simulate(study, task),
-    }
+fn load(source: &Source, task: &Task) -> Result<Loaded, String> {
+    let (study, files) = match source {
+        Source::File(path) => read_with_neighbours(path).map(|(study, files)| (study, Some(files)))?,
+        Source::Corrected(files) => (files.read()?, Some(files.clone())),
+        Source::BuiltIn(study) => (simulate(study, task)?, None),
+    };
+    Ok(Loaded { study, files })
 }
 
 fn simulate(study: &BuiltIn, task: &Task) -> Result<Study, String> {

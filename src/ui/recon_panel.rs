@@ -5,17 +5,20 @@ use std::time::Duration;
 use egui::{DragValue, RichText, Ui};
 
 use super::actions::{Action, FileAction, RunAction};
+use super::devices::device_menu;
 use super::live::{LiveRun, RunState};
 use super::settings::SettingsForm;
 use super::status::accumulation_words;
 use super::{format, theme};
 use crate::operator::Accumulation;
-use crate::session::{AlgorithmKind, DeviceChoice, ProjectorChoice, Rays};
+use crate::session::{AlgorithmKind, Device, ProjectorChoice, Rays};
 
 /// What the panel shows.
 pub struct ReconView<'a> {
     /// The form.
     pub form: &'a SettingsForm,
+    /// The devices to choose from.
+    pub devices: &'a [Device],
     /// The run.
     pub live: &'a LiveRun,
     /// Whether there is a study to reconstruct.
@@ -36,7 +39,7 @@ pub fn recon_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<Action>) {
     ui.add_space(2.0);
     accumulation_ui(view, ui, actions);
     let mut form = view.form.clone();
-    form_ui(&mut form, ui, actions);
+    form_ui(&mut form, view.devices, ui, actions);
     if form != *view.form {
         actions.push(Action::Run(RunAction::EditForm(Box::new(form))));
     }
@@ -115,7 +118,7 @@ fn accumulation_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<Action>) {
 }
 
 /// The settings that the next start uses.
-fn form_ui(form: &mut SettingsForm, ui: &mut Ui, actions: &mut Vec<Action>) {
+fn form_ui(form: &mut SettingsForm, devices: &[Device], ui: &mut Ui, actions: &mut Vec<Action>) {
     ui.separator();
     ui.horizontal(|ui| {
         ui.label(RichText::new("Settings of the next start").strong());
@@ -150,8 +153,7 @@ fn form_ui(form: &mut SettingsForm, ui: &mut Ui, actions: &mut Vec<Action>) {
         let projectors =
             [(ProjectorChoice::Auto, "auto"), (ProjectorChoice::AxialRuns, "axial runs"), (ProjectorChoice::PerLor, "per LOR")];
         combo(ui, "Projector", &mut form.projector, &projectors);
-        let devices = [(DeviceChoice::Auto, "auto"), (DeviceChoice::Cpu, "CPU"), (DeviceChoice::Cuda(0), "CUDA 0")];
-        combo(ui, "Device", &mut form.device, &devices);
+        device_menu(devices, &mut form.device, ui);
     });
 }
 
@@ -178,13 +180,18 @@ fn number(ui: &mut Ui, label: &str, value: &mut usize, range: std::ops::RangeInc
 }
 
 fn combo<T: PartialEq + Copy>(ui: &mut Ui, label: &str, value: &mut T, choices: &[(T, &str)]) {
-    ui.label(label);
     let current = choices.iter().find(|(choice, _)| choice == value).map_or("other", |(_, name)| name);
-    let shown = egui::ComboBox::from_id_salt(label).selected_text(current).show_ui(ui, |ui| {
+    menu(ui, label, current, |ui| {
         for (choice, name) in choices {
             ui.selectable_value(value, *choice, *name);
         }
     });
+}
+
+/// A row of the form with a menu, whose name for screen readers and tests is "label: current".
+pub fn menu(ui: &mut Ui, label: &str, current: &str, contents: impl FnOnce(&mut Ui)) {
+    ui.label(label);
+    let shown = egui::ComboBox::from_id_salt(label).selected_text(current).show_ui(ui, contents);
     let text = format!("{label}: {current}");
     shown.response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ComboBox, true, &text));
     ui.end_row();

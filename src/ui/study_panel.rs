@@ -7,13 +7,17 @@ use egui::{RichText, Ui};
 use super::actions::{Action, StudyAction};
 use super::format;
 use super::loader::{BUILT_IN, Loading};
+use super::scan_files::ScanFiles;
 use crate::data::Study;
+use crate::io::Correction;
 use crate::scanner::{self, InPlane};
 
 /// What the panel shows.
 pub struct StudyView<'a> {
     /// The study that is open, with its total counts.
     pub study: Option<(&'a Study, f64)>,
+    /// The files that it was read from; `None` for a simulation.
+    pub files: Option<&'a ScanFiles>,
     /// The one that is being read or simulated.
     pub loading: Option<&'a Loading>,
     /// Files opened lately, newest first.
@@ -29,11 +33,14 @@ pub fn study_ui(view: &StudyView, ui: &mut Ui, actions: &mut Vec<Action>) {
         loading_ui(loading, ui, actions);
     }
     match view.study {
-        Some((study, total)) => facts_ui(study, total, ui),
+        Some((study, total)) => facts_ui(study, total, view.files, ui),
         None if view.loading.is_none() => {
             ui.label("No study is open. Open a file, drop one here, or choose a built-in study.");
         }
         None => {}
+    }
+    if let Some(files) = view.files {
+        ui.add_enabled_ui(view.loading.is_none(), |ui| corrections_ui(files, ui, actions));
     }
     ui.horizontal(|ui| {
         if ui.button("Open…").on_hover_text("Open an Interfile projection header (.hs)").clicked() {
@@ -66,7 +73,7 @@ fn loading_ui(loading: &Loading, ui: &mut Ui, actions: &mut Vec<Action>) {
 }
 
 /// What the study is.
-fn facts_ui(study: &Study, total: f64, ui: &mut Ui) {
+fn facts_ui(study: &Study, total: f64, files: Option<&ScanFiles>, ui: &mut Ui) {
     let geometry = study.geometry();
     ui.add(egui::Label::new(RichText::new(&study.title).strong()).wrap());
     egui::Grid::new("study facts").num_columns(2).spacing([8.0, 2.0]).show(ui, |ui| {
@@ -88,8 +95,37 @@ fn facts_ui(study: &Study, total: f64, ui: &mut Ui) {
             "Sampling",
             format!("{views} views × {tangential} × {planes} planes in {} segments, {bins}", geometry.segments.len()),
         );
-        row("Corrections", corrections(study));
+        row("Corrections", files.map_or_else(|| corrections(study), ScanFiles::corrections));
     });
+}
+
+/// Ways to correct a study from a file.
+fn corrections_ui(files: &ScanFiles, ui: &mut Ui, actions: &mut Vec<Action>) {
+    let buttons = [
+        (Correction::Multiplicative, "Multiplicative…", "Factors: attenuation and normalisation (.hs)", "multiplicative"),
+        (Correction::Additive, "Additive…", "Background: scatter and randoms (.hs)", "additive"),
+    ];
+    egui::Grid::new("corrections").num_columns(2).spacing([8.0, 4.0]).show(ui, |ui| {
+        for (which, title, help, name) in buttons {
+            if ui.button(title).on_hover_text(help).clicked() {
+                actions.push(Action::Study(StudyAction::AskForCorrection(which)));
+            }
+            let without = ui.add_enabled(files.correction(which).is_some(), egui::Button::new("without"));
+            let label = format!("without {name}");
+            without.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, without.enabled(), &label));
+            if without.clicked() {
+                actions.push(Action::Study(StudyAction::RemoveCorrection(which)));
+            }
+            ui.end_row();
+        }
+    });
+    let mut inside = files.additive_inside;
+    let check = egui::Checkbox::new(&mut inside, "additive inside the factors (STIR)");
+    let check = ui.add_enabled(files.is_fully_corrected(), check);
+    let help = "The additive file is added before the factors are applied: it holds additive / multiplicative";
+    if check.on_hover_text(help).on_disabled_hover_text("Takes both corrections").changed() {
+        actions.push(Action::Study(StudyAction::SetAdditiveInside(inside)));
+    }
 }
 
 fn corrections(study: &Study) -> String {

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // everything here is a test
 
+mod corrections;
 mod pictures;
 mod pixels;
 mod work;
@@ -34,8 +35,18 @@ fn renderer() -> Option<WgpuTestRenderer> {
 
 /// The window on the small study, with or without its reconstruction under way.
 fn window(renderer: WgpuTestRenderer, size: [f32; 2], theme: egui::Theme, autostart: bool) -> Harness<'static, App> {
-    let options =
-        AppOptions { start: small_study(), autostart, num_iterations: Some(3), for_pictures: true, trace: Trace::off() };
+    window_on(renderer, size, theme, autostart, small_study())
+}
+
+/// The window on a study.
+fn window_on(
+    renderer: WgpuTestRenderer,
+    size: [f32; 2],
+    theme: egui::Theme,
+    autostart: bool,
+    start: Source,
+) -> Harness<'static, App> {
+    let options = AppOptions { start, autostart, num_iterations: Some(3), for_pictures: true, trace: Trace::off() };
     let builder: HarnessBuilder<App> = Harness::builder().with_size(size).with_theme(theme).renderer(renderer);
     builder.build_eframe(|creation| App::new(creation, options))
 }

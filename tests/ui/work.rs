@@ -4,6 +4,7 @@ use egui::Theme;
 use egui_kittest::kittest::Queryable as _;
 use tomoscope::data::{RoiRole, RoiShape};
 use tomoscope::operator::Accumulation;
+use tomoscope::session::{Device, DeviceChoice, available_devices};
 use tomoscope::ui::RunState;
 
 use super::{click, drag, finished, num_measured, renderer, wait_for, window};
@@ -155,6 +156,22 @@ fn the_post_filter_changes_what_is_shown_and_not_what_was_reconstructed() {
     let spread = |volume: &tomoscope::data::Volume| volume.range().1 / (volume.sum() / volume.as_slice().len() as f64) as f32;
     assert!(spread(shown.volume().unwrap()) < 0.7 * spread(&before), "smoother than before");
     harness.get_by_label_contains("filtered 12.0 mm");
+}
+
+#[test]
+fn the_device_menu_lists_what_the_machine_has() {
+    let Some(mut harness) = finished(SIZE, Theme::Light) else { return };
+    let devices = available_devices();
+    wait_for(&mut harness, "the devices", |app| app.devices() == devices);
+    harness.get_by_label("Device: auto").scroll_to_me();
+    harness.run_steps(3);
+    click(&mut harness, "Device: auto");
+    let listed = |device: &Device| harness.query_all_by_label_contains(&device.name).next().is_some();
+    assert!(devices.iter().all(listed));
+    let num_cuda = devices.iter().filter(|device| matches!(device.choice, DeviceChoice::Cuda(_))).count();
+    assert_eq!(harness.query_all_by_label_contains("CUDA ").count(), num_cuda);
+    click(&mut harness, "CPU");
+    harness.get_by_label("Device: CPU");
 }
 
 #[test]

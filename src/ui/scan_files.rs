@@ -1,0 +1,112 @@
+//! The files of a scan: measured data and its corrections, chosen by the user or found beside it.
+
+use std::path::{Path, PathBuf};
+
+use crate::data::{Notice, Study};
+use crate::io::{self, Correction};
+
+/// Measured data and its corrections.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScanFiles {
+    /// Measured data.
+    pub measured: PathBuf,
+    /// Factors.
+    pub multiplicative: Option<PathBuf>,
+    /// Background.
+    pub additive: Option<PathBuf>,
+    /// Whether the background is added before the factors are applied (STIR's convention).
+    pub additive_inside: bool,
+}
+
+impl ScanFiles {
+    /// Data without corrections.
+    pub fn uncorrected(measured: &Path) -> Self {
+        Self { measured: measured.to_owned(), multiplicative: None, additive: None, additive_inside: false }
+    }
+
+    /// Data with the corrections that lie beside it under their usual names.
+    pub fn with_neighbours(measured: &Path) -> Self {
+        let mut files = Self::uncorrected(measured);
+        for which in Correction::ALL {
+            *files.correction_mut(which) = Some(which.path_beside(measured)).filter(|path| path.is_file());
+        }
+        files
+    }
+
+    /// The file of a correction.
+    pub fn correction(&self, which: Correction) -> Option<&Path> {
+        match which {
+            Correction::Multiplicative => self.multiplicative.as_deref(),
+            Correction::Additive => self.additive.as_deref(),
+        }
+    }
+
+    /// The file of a correction, to be changed.
+    pub fn correction_mut(&mut self, which: Correction) -> &mut Option<PathBuf> {
+        match which {
+            Correction::Multiplicative => &mut self.multiplicative,
+            Correction::Additive => &mut self.additive,
+        }
+    }
+
+    /// Whether both corrections are there, so that it matters how they go together.
+    pub fn is_fully_corrected(&self) -> bool {
+        Correction::ALL.iter().all(|which| self.correction(*which).is_some())
+    }
+
+    /// The corrections in words.
+    pub fn corrections(&self) -> String {
+        let named = |path: &PathBuf, what: &str| format!("{what}: {}", file_name(path));
+        let inside = if self.additive_inside && self.is_fully_corrected() { " (inside the factors)" } else { "" };
+        let factors = self.multiplicative.as_ref().map(|path| named(path, "multiplicative"));
+        let background = self.additive.as_ref().map(|path| named(path, "additive") + inside);
+        let words: Vec<String> = [factors, background].into_iter().flatten().collect();
+        if words.is_empty() { "none".into() } else { words.join("; ") }
+    }
+
+    /// The names of the corrections' files.
+    fn correction_names(&self) -> String {
+        let names: Vec<String> = Correction::ALL.iter().filter_map(|which| self.correction(*which)).map(file_name).collect();
+        names.join(" and ")
+    }
+
+    /// Reads them.
+    ///
+    /// # Errors
+    /// A file cannot be read, or a correction is sampled differently from the data, as a sentence.
+    pub fn read(&self) -> Result<Study, String> {
+        let (factors, background) = (self.multiplicative.as_deref(), self.additive.as_deref());
+        let study = io::read_study(&self.measured, factors, background, self.additive_inside);
+        study.map_err(|error| error.to_string())
+    }
+}
+
+/// Reads a scan with the corrections that lie beside it, and says so in a notice of the study. Where they cannot be used
+/// the scan is read without them, which is said too.
+///
+/// # Errors
+/// The scan itself cannot be read.
+pub fn read_with_neighbours(measured: &Path) -> Result<(Study, ScanFiles), String> {
+    let (files, alone) = (ScanFiles::with_neighbours(measured), ScanFiles::uncorrected(measured));
+    if files == alone {
+        return Ok((alone.read()?, alone));
+    }
+    let (names, scan) = (files.correction_names(), file_name(measured));
+    match files.read() {
+        Ok(mut study) => {
+            study.notices.push(Notice::info(format!(
+                "{scan} is corrected by the files beside it, {names}: press 'without' in the study panel to remove them"
+            )));
+            Ok((study, files))
+        }
+        Err(reason) => {
+            let mut study = alone.read()?;
+            study.notices.push(Notice::warning(format!("{scan} was opened without {names}, which lie beside it: {reason}")));
+            Ok((study, alone))
+        }
+    }
+}
+
+fn file_name(path: impl AsRef<Path>) -> String {
+    path.as_ref().file_name().unwrap_or_default().to_string_lossy().into_owned()
+}

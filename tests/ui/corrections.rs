@@ -1,0 +1,110 @@
+//! The corrections of a scan from files: found beside it, shown, removed, refused.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use egui::Theme;
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable as _;
+use tomoscope::data::{Michelogram, Study};
+use tomoscope::io::{Correction, write_projections};
+use tomoscope::phantom::{self, SimulationOptions};
+use tomoscope::scanner;
+use tomoscope::task::Task;
+use tomoscope::ui::{App, RunState, Source};
+
+use super::{click, renderer, small_study, wait_for, window_on};
+
+const SIZE: [f32; 2] = [1400.0, 900.0];
+const INSIDE: &str = "additive inside the factors (STIR)";
+
+/// A small scan with both corrections, as `scan.hs`, `scan_mult.hs` and `scan_add.hs`.
+fn write_scan(folder: &Path) -> Study {
+    let geometry = Arc::new(scanner::find("small").unwrap().geometry.clone());
+    let phantom = phantom::by_name("cylinder", &geometry).unwrap();
+    let options = SimulationOptions { counts: 1e5, attenuation: true, background_fraction: 0.2, ..SimulationOptions::default() };
+    let study = phantom::simulate(&phantom, geometry, &options, &Task::new()).unwrap();
+    let scan = folder.join("scan.hs");
+    write_projections(&scan, &study.measured).unwrap();
+    write_projections(&Correction::Multiplicative.path_beside(&scan), study.multiplicative.as_ref().unwrap()).unwrap();
+    write_projections(&Correction::Additive.path_beside(&scan), study.additive.as_ref().unwrap()).unwrap();
+    study
+}
+
+/// Data of another scanner.
+fn write_other(path: &Path) {
+    let geometry = Arc::new(scanner::find("prt-1").unwrap().geometry.clone());
+    let zeros = vec![0.0; geometry.num_bins()];
+    write_projections(path, &Michelogram::new(geometry, zeros).unwrap()).unwrap();
+}
+
+/// The window on the scan, without a reconstruction.
+fn opened(scan: &Path) -> Option<Harness<'static, App>> {
+    let mut harness = window_on(renderer()?, SIZE, Theme::Light, false, Source::File(scan.to_owned()));
+    wait_for(&mut harness, "the scan", |app| app.study().is_some());
+    Some(harness)
+}
+
+fn corrections(app: &App) -> (Option<Vec<f32>>, Option<Vec<f32>>) {
+    let study = app.study().unwrap();
+    let values = |data: &Option<Michelogram>| data.as_ref().map(|data| data.counts.to_vec());
+    (values(&study.multiplicative), values(&study.additive))
+}
+
+#[test]
+fn corrections_beside_a_scan_come_along_and_are_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let truth = write_scan(folder.path());
+    let factors = truth.multiplicative.as_ref().map(|data| data.counts.to_vec());
+    let background = truth.additive.as_ref().map(|data| data.counts.to_vec());
+    let Some(mut harness) = opened(&folder.path().join("scan.hs")) else { return };
+    assert_eq!(corrections(harness.state()), (factors.clone(), background.clone()));
+    harness.get_by_label("multiplicative: scan_mult.hs; additive: scan_add.hs");
+    assert!(harness.state().notices().texts().any(|text| text.contains("scan_mult.hs and scan_add.hs")));
+    harness.check_accessibility();
+    // STIR's convention multiplies the background by the factors.
+    click(&mut harness, INSIDE);
+    wait_for(&mut harness, "the scan again", |app| corrections(app).1 != background);
+    harness.get_by_label("multiplicative: scan_mult.hs; additive: scan_add.hs (inside the factors)");
+    let product: Vec<f32> = background.iter().flatten().zip(factors.iter().flatten()).map(|(a, m)| a * m).collect();
+    assert_eq!(corrections(harness.state()), (factors, Some(product)));
+    // Removed one by one; what the user drew and set stays.
+    click(&mut harness, "Add sphere");
+    let drawn = harness.state().document().clone();
+    click(&mut harness, "without multiplicative");
+    wait_for(&mut harness, "no factors", |app| corrections(app).0.is_none());
+    harness.get_by_label("additive: scan_add.hs");
+    assert_eq!(corrections(harness.state()), (None, background));
+    assert_eq!((harness.state().document(), drawn.rois.len()), (&drawn, 1));
+    click(&mut harness, "without additive");
+    wait_for(&mut harness, "no background", |app| corrections(app) == (None, None));
+    assert!(harness.query_by_label("additive: scan_add.hs").is_none());
+    assert_eq!(harness.state().live().state, RunState::Idle);
+}
+
+#[test]
+fn corrections_of_another_sampling_are_refused_and_the_study_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    write_scan(folder.path());
+    let Some(mut harness) = opened(&folder.path().join("scan.hs")) else { return };
+    let before = corrections(harness.state());
+    write_other(&folder.path().join("scan_add.hs"));
+    click(&mut harness, INSIDE);
+    let refused = |app: &App| app.notices().texts().any(|text| text.contains("additive") && text.contains("sampled alike"));
+    wait_for(&mut harness, "the refusal", refused);
+    assert_eq!(corrections(harness.state()), before);
+    harness.get_by_label("multiplicative: scan_mult.hs; additive: scan_add.hs");
+    // Opened anew, the scan comes without what does not fit it, and this is said.
+    drop(harness);
+    let Some(harness) = opened(&folder.path().join("scan.hs")) else { return };
+    assert_eq!(corrections(harness.state()), (None, None));
+    assert!(harness.state().notices().texts().any(|text| text.contains("without scan_mult.hs and scan_add.hs")));
+}
+
+#[test]
+fn a_simulated_study_has_no_files_to_correct_it() {
+    let Some(renderer) = renderer() else { return };
+    let mut harness = window_on(renderer, SIZE, Theme::Dark, false, small_study());
+    wait_for(&mut harness, "the study", |app| app.study().is_some());
+    assert!(harness.query_by_label("Multiplicative…").is_none());
+}
