@@ -63,19 +63,22 @@ impl Scratch {
         }
     }
 
-    /// Finds all crossings of the path.
+    /// Finds the crossings of a family that lie on the path: a range among its own.
     #[inline(always)]
-    fn locate_crossings(&mut self, table: &AxialTable) {
+    fn locate_crossings(&mut self, table: &AxialTable, family: &Family) -> (usize, usize) {
+        let (from, to) = crossings_on_path(family, &self.path);
         let (lor_mm, start_mm) = (self.path.lor_mm as f32, self.path.start_mm as f32);
         let row_len = table.layout.row_len() as u32;
+        let taus = &table.taus[family.first_crossing + from..family.first_crossing + to];
         // Two loops: the first is arithmetic alone and can be done in vectors, the second looks things up.
-        for (step, tau) in self.steps.iter_mut().zip(&table.taus) {
+        for (step, tau) in self.steps.iter_mut().zip(taus) {
             *step = self.path.crossings_before(tau * lor_mm - start_mm);
         }
-        for ((crossing, step), tau) in self.crossings.iter_mut().zip(&self.steps).zip(&table.taus) {
+        for ((crossing, step), tau) in self.crossings.iter_mut().zip(&self.steps).zip(taus) {
             let (step, fraction) = self.path.locate(*step, tau * lor_mm - start_mm);
             *crossing = Crossing { row: step as u32 * row_len, fraction };
         }
+        (from, to)
     }
 }
 
@@ -158,12 +161,10 @@ fn first_lanes(values: Chunk, count: usize) -> Chunk {
 #[inline(always)]
 pub fn forward<const FUSED: bool>(table: &AxialTable, x: &[f32], share: f32, scratch: &mut Scratch) {
     integrate::<FUSED>(table, x, scratch);
-    scratch.locate_crossings(table);
     let row_len = table.layout.row_len();
     for family in &table.families {
-        let (from, to) = crossings_on_path(family, &scratch.path);
-        let first = family.first_crossing;
-        let crossings = &scratch.crossings[first + from..first + to];
+        let (from, to) = scratch.locate_crossings(table, family);
+        let crossings = &scratch.crossings[..to - from];
         for group in &family.groups {
             let scale = share * group.weight * length_factor(group.rise_mm / scratch.path.lor_mm);
             let end_row = &scratch.end[group.row_offsets[to] as usize..];
@@ -276,11 +277,9 @@ pub fn backward<const FUSED: bool, S: ImageSink>(table: &AxialTable, share: f32,
     let used = (scratch.path.num_steps + 1) * row_len + MAX_CHUNKS * LANES;
     scratch.rows[..used].fill(0.0);
     scratch.end.fill(0.0);
-    scratch.locate_crossings(table);
     for family in &table.families {
-        let (from, to) = crossings_on_path(family, &scratch.path);
-        let first = family.first_crossing;
-        let crossings = &scratch.crossings[first + from..first + to];
+        let (from, to) = scratch.locate_crossings(table, family);
+        let crossings = &scratch.crossings[..to - from];
         for group in &family.groups {
             let scale = share * group.weight * length_factor(group.rise_mm / scratch.path.lor_mm);
             let offsets = &group.offsets[from..to];
