@@ -51,7 +51,7 @@ struct ProjectorOptions {
     #[arg(long, value_delimiter = ',', default_value = "deterministic,atomic,non-atomic")]
     accumulation: Vec<Accumulation>,
 
-    /// Also measure the fast projector with lesser vector instructions.
+    /// Also measure the fast projector with the other vector instructions of this processor.
     #[arg(long)]
     all_simd: bool,
 
@@ -94,7 +94,7 @@ fn run_projector(options: ProjectorOptions) -> CliResult {
     let simd = match options.projector {
         ProjectorChoice::PerLor => Vec::new(),
         _ if options.all_simd => Simd::available(),
-        _ => vec![Simd::detect()],
+        _ => vec![Simd::fastest()],
     };
     println!(
         "{}: {} LORs, image {nx} × {ny} × {nz}, one line per bin, field of view {fov_radius_mm} mm",

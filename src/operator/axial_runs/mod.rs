@@ -54,7 +54,7 @@ impl AxialRuns {
             fov,
             table,
             num_tangential_rays: rays[0].max(1),
-            simd: Simd::detect(),
+            simd: Simd::fastest(),
             private_images: PrivateImages::default(),
         })
     }
