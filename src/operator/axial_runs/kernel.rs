@@ -38,8 +38,6 @@ pub struct Scratch {
     rows: Vec<f32>,
     /// C (forward) or its adjoint (back) at the path's end.
     end: Vec<f32>,
-    /// One image column of the backprojection.
-    column: Vec<f32>,
     /// The bins of the transaxial LOR, with room for a chunk behind the last.
     pub bins: Vec<f32>,
     crossings: Vec<Crossing>,
@@ -53,9 +51,8 @@ impl Scratch {
         let row_len = table.layout.row_len();
         let padding = MAX_CHUNKS * LANES;
         Self {
-            rows: vec![0.0; (path.columns.len() + 1) * row_len + padding],
+            rows: vec![0.0; (path.columns.len() + 2) * row_len + padding],
             end: vec![0.0; row_len + padding],
-            column: vec![0.0; table.layout.column_len()],
             bins: vec![0.0; num_planes + LANES],
             crossings: vec![Crossing::default(); table.taus.len()],
             steps: vec![0; table.taus.len()],
@@ -274,7 +271,8 @@ fn integrate<const FUSED: bool>(table: &AxialTable, x: &[f32], scratch: &mut Scr
 #[inline(always)]
 pub fn backward<const FUSED: bool, S: ImageSink>(table: &AxialTable, share: f32, scratch: &mut Scratch, image: &mut S) {
     let row_len = table.layout.row_len();
-    let used = (scratch.path.num_steps + 1) * row_len + MAX_CHUNKS * LANES;
+    // A row of zeros behind the path's end, from which the sums begin.
+    let used = (scratch.path.num_steps + 2) * row_len + MAX_CHUNKS * LANES;
     scratch.rows[..used].fill(0.0);
     scratch.end.fill(0.0);
     for family in &table.families {
@@ -351,31 +349,33 @@ fn scatter<const C: usize, const FUSED: bool>(
 #[inline(always)]
 fn spread<const FUSED: bool, S: ImageSink>(layout: &Layout, scratch: &mut Scratch, image: &mut S) {
     let (row_len, column_len, lanes, classes) = (layout.row_len(), layout.column_len(), layout.lanes, layout.num_classes);
+    let last = layout.row_class(classes - 1);
     let path = &scratch.path;
     for step in (0..path.num_steps).rev() {
-        let length = path.lengths[step];
-        let (sum, after) = scratch.rows[(step + 1) * row_len..].split_at_mut(row_len);
-        if step + 1 < path.num_steps {
-            for lane in (0..row_len).step_by(LANES) {
-                store(sum, lane, add(load(sum, lane), load(after, lane)));
-            }
-        }
-        for class in 0..classes {
-            let at = layout.row_class(class);
-            // The row below z: the class before, or the last class one lane back.
-            let below_at = if class > 0 { layout.row_class(class - 1) } else { layout.row_class(classes - 1) - 1 };
-            let (row, below) = (&sum[at..at + lanes], &sum[below_at..below_at + lanes]);
-            let end = &scratch.end[at..at + lanes];
-            let column = &mut scratch.column[class * lanes..(class + 1) * lanes];
-            for lane in (0..lanes).step_by(LANES) {
-                let difference = subtract(load(row, lane), load(below, lane));
-                let value = add(load(end, lane), difference);
-                store(column, lane, add_multiple::<FUSED>(length, value, [0.0; LANES]));
-            }
-        }
         if let Some(ahead) = step.checked_sub(PREFETCH_STEPS) {
             image.prefetch_row(path.columns[ahead] as usize * column_len, column_len);
         }
-        image.add_row(path.columns[step] as usize * column_len, &scratch.column);
+        let length = path.lengths[step];
+        let column = path.columns[step] as usize * column_len;
+        let (sum, after) = scratch.rows[(step + 1) * row_len..].split_at_mut(row_len);
+        sum[last - 1] += after[last - 1];
+        // The row below the first class is the last class one lane back: its lanes are passed on in registers, since to
+        // load across what was just stored would wait for the stores.
+        let mut lane_below = sum[last - 1];
+        for lane in (0..lanes).step_by(LANES) {
+            let highest = add(load(sum, last + lane), load(after, last + lane));
+            store(sum, last + lane, highest);
+            let mut below = [lane_below; LANES];
+            below[1..].copy_from_slice(&highest[..LANES - 1]);
+            lane_below = highest[LANES - 1];
+            for class in 0..classes {
+                let at = layout.row_class(class) + lane;
+                let row = if class + 1 == classes { highest } else { add(load(sum, at), load(after, at)) };
+                store(sum, at, row);
+                let value = add(load(&scratch.end, at), subtract(row, below));
+                image.add_row(column + class * lanes + lane, &add_multiple::<FUSED>(length, value, [0.0; LANES]));
+                below = row;
+            }
+        }
     }
 }
