@@ -61,9 +61,6 @@ pub trait ForwardModel<B: Backend>: Send {
 
     /// Where a voxel of a `[z, y, x]` volume lies in an image array.
     fn image_index(&self, voxel: usize) -> usize;
-
-    /// Bytes that a call needs beside its arguments.
-    fn scratch_bytes(&self, accumulation: Accumulation) -> u64;
 }
 
 /// A projector with the measured data and corrections of a study.
@@ -174,9 +171,5 @@ impl<B: Backend, A: LinearOperator<B>> ForwardModel<B> for ProjectionModel<B, A>
 
     fn image_index(&self, voxel: usize) -> usize {
         self.operator.image_index(voxel)
-    }
-
-    fn scratch_bytes(&self, accumulation: Accumulation) -> u64 {
-        self.operator.scratch_bytes(self.subset(0), accumulation)
     }
 }

@@ -134,6 +134,16 @@ impl Siddon {
         }
     }
 
+    /// Zero outside the field of view.
+    fn zero_unseen(&self, image: &mut [f32]) {
+        let [nx, ny, _] = self.grid.size;
+        image.par_chunks_mut(nx).enumerate().for_each(|(row, values)| {
+            let inside = self.fov.row(row % ny);
+            values[..inside.start].fill(0.0);
+            values[inside.end..].fill(0.0);
+        });
+    }
+
     /// All lines of a bin with their weight.
     fn rays(&self, view: usize, tangential_pos: usize, plane: usize) -> impl Iterator<Item = (Line, f64)> + '_ {
         let weight = 1.0 / (self.num_tangential_rays * self.planes.len()) as f64;
@@ -217,12 +227,7 @@ impl LinearOperator<Host> for Siddon {
         let views: Vec<usize> = subset.views(self.num_views()).collect();
         let out = Arc::make_mut(out);
         backproject(self, &views, self.view_len(), q, accumulation, out, &self.private_images, task)?;
-        let [nx, ny, _] = self.grid.size;
-        out.par_chunks_mut(nx).enumerate().for_each(|(row, values)| {
-            let inside = self.fov.row(row % ny);
-            values[..inside.start].fill(0.0);
-            values[inside.end..].fill(0.0);
-        });
+        self.zero_unseen(out);
         Ok(())
     }
 
@@ -231,13 +236,8 @@ impl LinearOperator<Host> for Siddon {
     }
 
     fn image_from_volume(&self, volume: &Volume) -> Vec<f32> {
-        let [nx, ny, _] = self.grid.size;
         let mut image = volume.as_slice().to_vec();
-        for (row, values) in image.chunks_mut(nx).enumerate() {
-            let inside = self.fov.row(row % ny);
-            values[..inside.start].fill(0.0);
-            values[inside.end..].fill(0.0);
-        }
+        self.zero_unseen(&mut image);
         image
     }
 

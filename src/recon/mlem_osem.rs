@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use std::sync::Arc;
 
-use super::{Algorithm, Estimate, ReconError, StageTimes, StepReport};
+use super::{Algorithm, ReconError, StageTimes, StepReport};
 use crate::data::{RoiMask, RoiSums, Study, Volume};
 use crate::operator::{Accumulation, Backend, ForwardModel};
 use crate::task::Task;
@@ -89,10 +89,9 @@ impl<B: Backend, M: ForwardModel<B>> MlemOsem<B, M> {
         }
         let num_subsets = model.num_subsets();
         let data_len = (0..num_subsets).map(|s| model.data_len(s)).max().unwrap_or(0);
-        let device = |error| ReconError::Operator(crate::operator::OperatorError::Backend(error));
-        let x = backend.upload(Arc::new(model.image_from_volume(init))).map_err(device)?;
-        let estimate = backend.zeros(data_len).map_err(device)?;
-        let correction = backend.zeros(model.image_len()).map_err(device)?;
+        let x = backend.upload(Arc::new(model.image_from_volume(init)))?;
+        let estimate = backend.zeros(data_len)?;
+        let correction = backend.zeros(model.image_len())?;
         Ok(Self {
             backend,
             order: settings.subset_order.order(num_subsets),
@@ -109,9 +108,8 @@ impl<B: Backend, M: ForwardModel<B>> MlemOsem<B, M> {
     /// Aᵀ m of a subset, computed on first use.
     fn prepare_sensitivity(&mut self, subset: usize, task: &Task) -> Result<(), ReconError> {
         if self.sensitivity[subset].is_none() {
-            let device = crate::operator::OperatorError::Backend;
-            let mut image = self.backend.zeros(self.model.image_len()).map_err(device)?;
-            self.backend.fill(&mut self.estimate, 1.0).map_err(device)?;
+            let mut image = self.backend.zeros(self.model.image_len())?;
+            self.backend.fill(&mut self.estimate, 1.0)?;
             let accumulation = self.settings.sensitivity_accumulation;
             self.model.adjoint(&mut self.backend, subset, &mut self.estimate, accumulation, &mut image, task)?;
             self.sensitivity[subset] = Some(image);
@@ -169,8 +167,7 @@ impl<B: Backend, M: ForwardModel<B>> Algorithm for MlemOsem<B, M> {
         timed(&mut stages.backprojection, || {
             model.adjoint(backend, subset, &mut self.estimate, accumulation, &mut self.correction, task)
         })?;
-        timed(&mut stages.update, || backend.em_update(&mut self.x, &self.correction, sensitivity))
-            .map_err(crate::operator::OperatorError::Backend)?;
+        timed(&mut stages.update, || backend.em_update(&mut self.x, &self.correction, sensitivity))?;
         self.num_steps += 1;
         Ok(StepReport {
             iteration: self.num_steps / num_subsets,
@@ -190,18 +187,14 @@ impl<B: Backend, M: ForwardModel<B>> Algorithm for MlemOsem<B, M> {
 
     fn volume_into(&mut self, volume: &mut Volume) -> Result<(), ReconError> {
         let model = &self.model;
-        self.backend
-            .read(&self.x, |image| model.volume_from_image(image, volume))
-            .map_err(|error| crate::operator::OperatorError::Backend(error).into())
+        Ok(self.backend.read(&self.x, |image| model.volume_from_image(image, volume))?)
     }
 
     fn roi_sums(&mut self, masks: &[RoiMask]) -> Result<Vec<RoiSums>, ReconError> {
         let model = &self.model;
-        self.backend
-            .read(&self.x, |image| {
-                masks.iter().map(|mask| mask.sums_with(|voxel| image.get(model.image_index(voxel)).copied())).collect()
-            })
-            .map_err(|error| crate::operator::OperatorError::Backend(error).into())
+        Ok(self.backend.read(&self.x, |image| {
+            masks.iter().map(|mask| mask.sums_with(|voxel| image.get(model.image_index(voxel)).copied())).collect()
+        })?)
     }
 
     fn set_accumulation(&mut self, accumulation: Accumulation) {
@@ -212,13 +205,6 @@ impl<B: Backend, M: ForwardModel<B>> Algorithm for MlemOsem<B, M> {
 
     fn accumulations(&self) -> &'static [Accumulation] {
         self.model.accumulations()
-    }
-
-    fn estimate(&self) -> Estimate {
-        let data_len = (0..self.order.len()).map(|s| self.model.data_len(s)).max().unwrap_or(0);
-        let images = 2 + self.order.len();
-        let arrays = 4 * (data_len + images * self.model.image_len()) as u64;
-        Estimate { memory_bytes: arrays + self.model.scratch_bytes(self.settings.accumulation), secs_per_iteration: None }
     }
 }
 

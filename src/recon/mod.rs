@@ -9,7 +9,7 @@ pub use post_filter::gaussian_filter;
 use std::time::Duration;
 
 use crate::data::{RoiMask, RoiSums, Volume};
-use crate::operator::{Accumulation, OperatorError};
+use crate::operator::{Accumulation, BackendError, OperatorError};
 use crate::task::Task;
 
 /// Where the time of one step went.
@@ -90,6 +90,12 @@ pub enum ReconError {
     UnsuitableSettings(String),
 }
 
+impl From<BackendError> for ReconError {
+    fn from(error: BackendError) -> Self {
+        ReconError::Operator(error.into())
+    }
+}
+
 /// An iterative (or incremental) reconstruction as the session sees it.
 pub trait Algorithm: Send {
     /// Does one subset and returns.
@@ -118,7 +124,4 @@ pub trait Algorithm: Send {
 
     /// The ways in which the backprojection can add.
     fn accumulations(&self) -> &'static [Accumulation];
-
-    /// What a run needs.
-    fn estimate(&self) -> Estimate;
 }

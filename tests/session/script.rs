@@ -105,10 +105,6 @@ impl Algorithm for Script {
     fn accumulations(&self) -> &'static [Accumulation] {
         &[Accumulation::Deterministic, Accumulation::Atomic]
     }
-
-    fn estimate(&self) -> Estimate {
-        Estimate::default()
-    }
 }
 
 /// A set-up that gives each run the algorithm that `make` writes for it (runs count from 1).

@@ -60,7 +60,7 @@ impl Scratch {
         }
     }
 
-    /// Finds the crossings of a family that lie on the path: a range among its own.
+    /// Places the crossings of a family that lie on the path at the front of `crossings`; gives their range among its own.
     #[inline(always)]
     fn locate_crossings(&mut self, table: &AxialTable, family: &Family) -> (usize, usize) {
         let (from, to) = crossings_on_path(family, &self.path);
@@ -79,7 +79,7 @@ impl Scratch {
     }
 }
 
-/// The crossings of a family that lie on the path: a range among its own.
+/// Which crossings of a family lie on the path: a range among its own.
 #[inline(always)]
 fn crossings_on_path(family: &Family, path: &Path) -> (usize, usize) {
     if family.num_crossings == 0 {

@@ -69,10 +69,6 @@ impl AxialRuns {
         self.simd
     }
 
-    fn new_scratch(&self) -> Scratch {
-        Scratch::new(Path::new(&self.grid), &self.table, self.geometry.num_planes())
-    }
-
     // The next two are inlined whole, without a closure on the way, into the functions that enable vector instructions:
     // whatever is not inlined there is compiled without them.
 
@@ -182,7 +178,7 @@ impl ViewBackprojector for AxialRuns {
     type Scratch = Scratch;
 
     fn scratch(&self) -> Scratch {
-        self.new_scratch()
+        Scratch::new(Path::new(&self.grid), &self.table, self.geometry.num_planes())
     }
 
     #[allow(unsafe_code)]
@@ -227,7 +223,7 @@ impl LinearOperator<Host> for AxialRuns {
         let data_len = self.data_len(subset);
         let bins = Arc::make_mut(out)[..data_len].par_chunks_mut(self.geometry.num_planes());
         bins.enumerate().with_min_len(LORS_PER_TASK).try_for_each_init(
-            || self.new_scratch(),
+            || self.scratch(),
             |scratch, (transaxial, bins)| {
                 task.check()?;
                 self.project(views[transaxial / num_tangential], transaxial % num_tangential, x, bins, scratch);
