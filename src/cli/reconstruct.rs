@@ -75,6 +75,10 @@ pub struct ReconstructOptions {
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
 
+    /// A non-atomic run's sensitivity image is made with the race too.
+    #[arg(long)]
+    racy_sensitivity: bool,
+
     #[command(flatten)]
     projector: ProjectorOptions,
 }
@@ -191,6 +195,7 @@ impl ReconstructOptions {
             projector: projector.projector,
             device: projector.device,
             accumulation: projector.accumulation,
+            racy_sensitivity: self.racy_sensitivity,
             num_threads: projector.threads.map(usize::from),
             init: init.map(|(volume, _)| Arc::new(volume)),
         })

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::Simd;
+use crate::data::{RoiMask, RoiSums};
 
 /// Values per piece of a reduction: fixed, so that sums have the same bits for any number of threads.
 const CHUNK: usize = 1 << 15;
@@ -31,17 +32,43 @@ pub enum BackendError {
 pub struct PoissonTerms {
     /// Σ (y ln ȳ − ȳ) over bins with ȳ > 0.
     pub log_likelihood: f64,
+    /// Σ y over bins with ȳ > 0.
+    pub counts: f64,
     /// Bins with y > 0 and ȳ = 0, left out of the likelihood.
     pub num_impossible_bins: usize,
 }
+
+impl std::ops::AddAssign for PoissonTerms {
+    fn add_assign(&mut self, other: Self) {
+        self.log_likelihood += other.log_likelihood;
+        self.counts += other.counts;
+        self.num_impossible_bins += other.num_impossible_bins;
+    }
+}
+
+/// An image on its way from a device: fills the values of a `[z, y, x]` volume with the image as it was when this was
+/// made, and waits for the device where it must. It may be called on any thread.
+pub type PendingVolume = Box<dyn FnOnce(&mut [f32]) -> Result<(), BackendError> + Send>;
 
 /// Arrays of f32 on a device, with every operation that an algorithm does on them. Every call may fail.
 pub trait Backend: Send {
     /// An array on the device.
     type Array: Send;
 
+    /// Regions of interest on the device.
+    type Masks: Send;
+
+    /// What copying images to the host beside the computing needs.
+    type Display: Send;
+
     /// The device in words.
     fn name(&self) -> String;
+
+    /// Waits until everything asked before is done.
+    ///
+    /// # Errors
+    /// Device failure, also of an earlier call.
+    fn finish(&mut self) -> Result<(), BackendError>;
 
     /// An array of zeros.
     ///
@@ -86,11 +113,11 @@ pub trait Backend: Send {
         range: Range<usize>,
     ) -> Result<(), BackendError>;
 
-    /// Σ x y in f64, in an order that does not depend on the number of threads.
+    /// Σ x\[at..\] y\[range\] in f64, in an order that does not depend on the number of threads.
     ///
     /// # Errors
-    /// Different lengths, device failure.
-    fn dot(&mut self, x: &Self::Array, y: &Self::Array) -> Result<f64, BackendError>;
+    /// Ranges outside the arrays, device failure.
+    fn dot(&mut self, x: &Self::Array, at: usize, y: &Self::Array, range: Range<usize>) -> Result<f64, BackendError>;
 
     /// Largest value; −∞ of an empty array.
     ///
@@ -117,6 +144,31 @@ pub trait Backend: Send {
     /// Different lengths, device failure.
     fn em_update(&mut self, x: &mut Self::Array, correction: &Self::Array, sensitivity: &Self::Array)
     -> Result<(), BackendError>;
+
+    /// Brings regions to the device. `index` gives the place in an image array of a voxel of a `[z, y, x]` volume.
+    ///
+    /// # Errors
+    /// Not enough memory, device failure.
+    fn masks(&mut self, masks: &[RoiMask], index: &dyn Fn(usize) -> usize) -> Result<Self::Masks, BackendError>;
+
+    /// Sums over each region of an image array.
+    ///
+    /// # Errors
+    /// Device failure.
+    fn roi_sums(&mut self, x: &Self::Array, masks: &Self::Masks) -> Result<Vec<RoiSums>, BackendError>;
+
+    /// Makes ready to copy images of `num_voxels` to the host while the device goes on; `index` as for
+    /// [`Backend::masks`]. `None` where that gains nothing.
+    ///
+    /// # Errors
+    /// Not enough memory, device failure.
+    fn display(&mut self, num_voxels: usize, index: &dyn Fn(usize) -> usize) -> Result<Option<Self::Display>, BackendError>;
+
+    /// Begins to copy an image to the host.
+    ///
+    /// # Errors
+    /// Device failure.
+    fn begin_copy(&mut self, x: &Self::Array, display: &mut Self::Display) -> Result<PendingVolume, BackendError>;
 }
 
 /// The processor: arrays in ordinary memory, work shared among the threads of the rayon pool that the caller runs in.
@@ -139,9 +191,15 @@ fn same_length(x: &[f32], y: &[f32]) -> Result<(), BackendError> {
 
 impl Backend for Host {
     type Array = Arc<Vec<f32>>;
+    type Masks = Vec<RoiMask>;
+    type Display = std::convert::Infallible;
 
     fn name(&self) -> String {
         format!("CPU, {} threads", rayon::current_num_threads())
+    }
+
+    fn finish(&mut self) -> Result<(), BackendError> {
+        Ok(())
     }
 
     fn zeros(&mut self, len: usize) -> Result<Self::Array, BackendError> {
@@ -190,8 +248,9 @@ impl Backend for Host {
         Ok(())
     }
 
-    fn dot(&mut self, x: &Self::Array, y: &Self::Array) -> Result<f64, BackendError> {
-        same_length(x, y)?;
+    fn dot(&mut self, x: &Self::Array, at: usize, y: &Self::Array, range: Range<usize>) -> Result<f64, BackendError> {
+        let y = piece(y, range)?;
+        let x = piece(x, at..at + y.len())?;
         let partial: Vec<f64> = x
             .par_chunks(CHUNK)
             .zip(y.par_chunks(CHUNK))
@@ -217,10 +276,9 @@ impl Backend for Host {
         let estimate = piece_mut(estimate, at..at + y.len())?;
         let partial: Vec<PoissonTerms> =
             estimate.par_chunks_mut(CHUNK).zip(y.par_chunks(CHUNK)).map(|(estimate, y)| poisson_ratio(y, estimate)).collect();
-        Ok(partial.iter().fold(PoissonTerms::default(), |sum, terms| PoissonTerms {
-            log_likelihood: sum.log_likelihood + terms.log_likelihood,
-            num_impossible_bins: sum.num_impossible_bins + terms.num_impossible_bins,
-        }))
+        let mut sum = PoissonTerms::default();
+        partial.into_iter().for_each(|terms| sum += terms);
+        Ok(sum)
     }
 
     fn em_update(
@@ -236,6 +294,23 @@ impl Backend for Host {
             .zip(correction.par_chunks(CHUNK).zip(sensitivity.par_chunks(CHUNK)))
             .for_each(|(x, (correction, sensitivity))| em_update(x, correction, sensitivity));
         Ok(())
+    }
+
+    fn masks(&mut self, masks: &[RoiMask], index: &dyn Fn(usize) -> usize) -> Result<Self::Masks, BackendError> {
+        let place = |&(voxel, weight): &(u32, f32)| (index(voxel as usize) as u32, weight);
+        Ok(masks.iter().map(|mask| RoiMask { voxels: mask.voxels.iter().map(place).collect() }).collect())
+    }
+
+    fn roi_sums(&mut self, x: &Self::Array, masks: &Self::Masks) -> Result<Vec<RoiSums>, BackendError> {
+        Ok(masks.iter().map(|mask| mask.sums(x)).collect())
+    }
+
+    fn display(&mut self, _: usize, _: &dyn Fn(usize) -> usize) -> Result<Option<Self::Display>, BackendError> {
+        Ok(None)
+    }
+
+    fn begin_copy(&mut self, _: &Self::Array, display: &mut Self::Display) -> Result<PendingVolume, BackendError> {
+        match *display {}
     }
 }
 
@@ -260,36 +335,39 @@ fn poisson_ratio_avx2(y: &[f32], estimate: &mut [f32]) -> PoissonTerms {
 #[inline(always)]
 fn poisson_ratio_lanes(y: &[f32], estimate: &mut [f32]) -> PoissonTerms {
     const LANES: usize = 8;
-    let mut log_likelihood = 0.0f64;
-    let mut num_impossible_bins = 0usize;
+    let mut sum = PoissonTerms::default();
     let split = y.len() - y.len() % LANES;
     let (body, tail) = estimate.split_at_mut(split);
     for (y, estimate) in y[..split].chunks_exact(LANES).zip(body.chunks_exact_mut(LANES)) {
         let mut terms = [0.0f32; LANES];
+        let mut counts = [0.0f32; LANES];
         let mut impossible = [0u32; LANES];
         for lane in 0..LANES {
-            (estimate[lane], terms[lane], impossible[lane]) = poisson_bin(y[lane], estimate[lane]);
+            (estimate[lane], terms[lane], counts[lane], impossible[lane]) = poisson_bin(y[lane], estimate[lane]);
         }
-        log_likelihood += terms.iter().map(|&t| f64::from(t)).sum::<f64>();
-        num_impossible_bins += impossible.iter().sum::<u32>() as usize;
+        sum.log_likelihood += terms.iter().map(|&t| f64::from(t)).sum::<f64>();
+        sum.counts += counts.iter().map(|&t| f64::from(t)).sum::<f64>();
+        sum.num_impossible_bins += impossible.iter().sum::<u32>() as usize;
     }
     for (y, estimate) in y[split..].iter().zip(tail) {
-        let (ratio, term, impossible) = poisson_bin(*y, *estimate);
+        let (ratio, term, counts, impossible) = poisson_bin(*y, *estimate);
         *estimate = ratio;
-        log_likelihood += f64::from(term);
-        num_impossible_bins += impossible as usize;
+        sum.log_likelihood += f64::from(term);
+        sum.counts += f64::from(counts);
+        sum.num_impossible_bins += impossible as usize;
     }
-    PoissonTerms { log_likelihood, num_impossible_bins }
+    sum
 }
 
-/// Ratio, likelihood term and whether counts were found where none are possible, for one bin; without branches.
+/// Ratio, likelihood term, counts that are explained and whether there are some where none are possible, for one bin;
+/// without branches.
 #[inline(always)]
-fn poisson_bin(y: f32, estimate: f32) -> (f32, f32, u32) {
+fn poisson_bin(y: f32, estimate: f32) -> (f32, f32, f32, u32) {
     let possible = estimate > 0.0;
     let safe = if possible { estimate } else { 1.0 };
     let ratio = if possible { y / safe } else { 0.0 };
     let term = if possible { y * ln(safe) - safe } else { 0.0 };
-    (ratio, term, u32::from(!possible && y > 0.0))
+    (ratio, term, if possible { y } else { 0.0 }, u32::from(!possible && y > 0.0))
 }
 
 /// Natural logarithm of a positive normal number to 1e-7, in arithmetic that the compiler vectorises (the library's
@@ -337,6 +415,7 @@ mod tests {
         let terms = host.poisson_ratio(&y, 0..4, &mut estimate, 0).unwrap();
         assert_eq!(*estimate, vec![2.0, 0.0, 0.0, 1.0]);
         assert_eq!(terms.num_impossible_bins, 1);
+        assert_eq!(terms.counts, 8.0);
         let exact = 3.0 * 1.5f64.ln() - 1.5 + 5.0 * 5.0f64.ln() - 5.0;
         assert!((terms.log_likelihood - exact).abs() < 1e-5);
     }

@@ -1,10 +1,12 @@
 //! A linear operator between an image and the projection data of a subset of views.
 
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use super::{Backend, BackendError};
-use crate::data::Volume;
+use crate::data::{Michelogram, Volume};
 use crate::task::{Stopped, Task};
 
 /// How the backprojection adds to the image when several threads meet in a voxel.
@@ -94,9 +96,8 @@ pub enum OperatorError {
     Unsuitable(String),
 }
 
-/// A and Aᵀ on the arrays of one back end. Images and data are in the operator's own order, which `image_from_volume`,
-/// `volume_from_image` and `image_index` translate; data of a subset is its views in ascending order, each
-/// `[tangential_pos][plane]`.
+/// A and Aᵀ on the arrays of one back end. Images and data are in the operator's own order: `image_from_volume`,
+/// `volume_from_image` and `image_index` translate images, `arranged` and `in_order` data.
 pub trait LinearOperator<B: Backend>: Send {
     /// Number of values of an image array (with any padding).
     fn image_len(&self) -> usize;
@@ -110,6 +111,27 @@ pub trait LinearOperator<B: Backend>: Send {
     /// Number of values in the data of a subset.
     fn data_len(&self, subset: Subset) -> usize {
         subset.views(self.num_views()).len() * self.view_len()
+    }
+
+    /// The data of a scan in the operator's order for so many subsets. Here: as it is, views one after the other, each
+    /// `[tangential_pos][plane]`; the data of a subset is its views in ascending order.
+    fn arranged(&self, data: &Michelogram, _num_subsets: usize) -> Arc<Vec<f32>> {
+        Arc::clone(&data.counts)
+    }
+
+    /// The reverse of [`LinearOperator::arranged`] for all views in one subset.
+    fn in_order(&self, data: Vec<f32>) -> Vec<f32> {
+        data
+    }
+
+    /// The pieces of arranged data that make up a subset: where each lies in the subset's data, and in the whole.
+    fn pieces(&self, subset: Subset) -> Vec<(usize, Range<usize>)> {
+        let view_len = self.view_len();
+        if subset.count <= 1 {
+            return vec![(0, 0..self.data_len(subset))];
+        }
+        let piece = |(k, view): (usize, usize)| (k * view_len, view * view_len..(view + 1) * view_len);
+        subset.views(self.num_views()).enumerate().map(piece).collect()
     }
 
     /// `out` = A x for the views of a subset, overwriting `out` (whose length is at least `data_len(subset)`; values

@@ -15,7 +15,7 @@ mod siddon;
 mod simd;
 
 pub use axial_runs::AxialRuns;
-pub use backend::{Backend, BackendError, Host, PoissonTerms};
+pub use backend::{Backend, BackendError, Host, PendingVolume, PoissonTerms};
 pub use fov::FieldOfView;
 pub use linear::{Accumulation, LinearOperator, OperatorError, Subset};
 pub use model::{ForwardModel, ProjectionModel};

@@ -1,6 +1,6 @@
 //! The forward model that an algorithm sees: ȳ = m ⊙ (A x) + a, by subsets, with its data.
 
-use std::sync::Arc;
+use std::ops::Range;
 
 use super::{Accumulation, Backend, LinearOperator, OperatorError, PoissonTerms, Subset};
 use crate::data::{Michelogram, Study, Volume};
@@ -16,6 +16,19 @@ pub trait ForwardModel<B: Backend>: Send {
 
     /// Number of values in the data of a subset.
     fn data_len(&self, subset: usize) -> usize;
+
+    /// `out` = m ⊙ (A x).
+    ///
+    /// # Errors
+    /// Stopped, device failure.
+    fn project(
+        &mut self,
+        backend: &mut B,
+        subset: usize,
+        x: &B::Array,
+        out: &mut B::Array,
+        task: &Task,
+    ) -> Result<(), OperatorError>;
 
     /// `out` = m ⊙ (A x) + a.
     ///
@@ -35,6 +48,12 @@ pub trait ForwardModel<B: Backend>: Send {
     /// # Errors
     /// Device failure.
     fn poisson_ratio(&mut self, backend: &mut B, subset: usize, estimate: &mut B::Array) -> Result<PoissonTerms, OperatorError>;
+
+    /// Σ q ⊙ a: the part of the counts that a ratio q explains by the additive term. Zero without one.
+    ///
+    /// # Errors
+    /// Device failure.
+    fn additive_counts(&mut self, backend: &mut B, subset: usize, ratio: &B::Array) -> Result<f64, OperatorError>;
 
     /// `out` = Aᵀ (m ⊙ q); `q` is used up.
     ///
@@ -78,7 +97,7 @@ impl<B: Backend, A: LinearOperator<B>> ProjectionModel<B, A> {
     /// # Errors
     /// The device cannot hold the data.
     pub fn new(backend: &mut B, operator: A, study: &Study, num_subsets: usize) -> Result<Self, OperatorError> {
-        let mut upload = |data: &Michelogram| backend.upload(Arc::clone(&data.counts));
+        let mut upload = |data: &Michelogram| backend.upload(operator.arranged(data, num_subsets));
         let measured = upload(&study.measured)?;
         let multiplicative = study.multiplicative.as_ref().map(&mut upload).transpose()?;
         let additive = study.additive.as_ref().map(&mut upload).transpose()?;
@@ -89,11 +108,8 @@ impl<B: Backend, A: LinearOperator<B>> ProjectionModel<B, A> {
         Subset { index, count: self.num_subsets }
     }
 
-    /// For each view of a subset: where it starts in the subset's data, and its range in the whole data.
-    fn views(&self, subset: usize) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> + use<B, A> {
-        let view_len = self.operator.view_len();
-        let views = self.subset(subset).views(self.operator.num_views());
-        views.enumerate().map(move |(k, view)| (k * view_len, view * view_len..(view + 1) * view_len))
+    fn pieces(&self, subset: usize) -> Vec<(usize, Range<usize>)> {
+        self.operator.pieces(self.subset(subset))
     }
 }
 
@@ -110,7 +126,7 @@ impl<B: Backend, A: LinearOperator<B>> ForwardModel<B> for ProjectionModel<B, A>
         self.operator.data_len(self.subset(subset))
     }
 
-    fn forward(
+    fn project(
         &mut self,
         backend: &mut B,
         subset: usize,
@@ -119,11 +135,25 @@ impl<B: Backend, A: LinearOperator<B>> ForwardModel<B> for ProjectionModel<B, A>
         task: &Task,
     ) -> Result<(), OperatorError> {
         self.operator.apply(backend, self.subset(subset), x, out, task)?;
-        for (at, range) in self.views(subset) {
-            if let Some(multiplicative) = &self.multiplicative {
-                backend.multiply(out, at, multiplicative, range.clone())?;
+        if let Some(multiplicative) = &self.multiplicative {
+            for (at, range) in self.pieces(subset) {
+                backend.multiply(out, at, multiplicative, range)?;
             }
-            if let Some(additive) = &self.additive {
+        }
+        Ok(())
+    }
+
+    fn forward(
+        &mut self,
+        backend: &mut B,
+        subset: usize,
+        x: &B::Array,
+        out: &mut B::Array,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        self.project(backend, subset, x, out, task)?;
+        if let Some(additive) = &self.additive {
+            for (at, range) in self.pieces(subset) {
                 backend.add_scaled(out, at, 1.0, additive, range)?;
             }
         }
@@ -132,10 +162,18 @@ impl<B: Backend, A: LinearOperator<B>> ForwardModel<B> for ProjectionModel<B, A>
 
     fn poisson_ratio(&mut self, backend: &mut B, subset: usize, estimate: &mut B::Array) -> Result<PoissonTerms, OperatorError> {
         let mut sum = PoissonTerms::default();
-        for (at, range) in self.views(subset) {
-            let terms = backend.poisson_ratio(&self.measured, range, estimate, at)?;
-            sum.log_likelihood += terms.log_likelihood;
-            sum.num_impossible_bins += terms.num_impossible_bins;
+        for (at, range) in self.pieces(subset) {
+            sum += backend.poisson_ratio(&self.measured, range, estimate, at)?;
+        }
+        Ok(sum)
+    }
+
+    fn additive_counts(&mut self, backend: &mut B, subset: usize, ratio: &B::Array) -> Result<f64, OperatorError> {
+        let mut sum = 0.0;
+        if let Some(additive) = &self.additive {
+            for (at, range) in self.pieces(subset) {
+                sum += backend.dot(ratio, at, additive, range)?;
+            }
         }
         Ok(sum)
     }
@@ -150,7 +188,7 @@ impl<B: Backend, A: LinearOperator<B>> ForwardModel<B> for ProjectionModel<B, A>
         task: &Task,
     ) -> Result<(), OperatorError> {
         if let Some(multiplicative) = &self.multiplicative {
-            for (at, range) in self.views(subset) {
+            for (at, range) in self.pieces(subset) {
                 backend.multiply(q, at, multiplicative, range)?;
             }
         }

@@ -11,9 +11,11 @@ use std::time::{Duration, Instant};
 
 use std::sync::Arc;
 
+use super::race::Race;
 use super::{Algorithm, ReconError, StageTimes, StepReport};
 use crate::data::{RoiMask, RoiSums, Study, Volume};
-use crate::operator::{Accumulation, Backend, ForwardModel};
+use crate::geometry::Grid;
+use crate::operator::{Accumulation, Backend, ForwardModel, OperatorError, PendingVolume};
 use crate::task::Task;
 
 /// Order in which the subsets of an iteration are used.
@@ -59,8 +61,10 @@ pub struct EmSettings {
     pub subset_order: SubsetOrder,
     /// How the backprojection adds.
     pub accumulation: Accumulation,
-    /// How the backprojection of the sensitivity adds.
+    /// How the backprojection of the sensitivity adds: free of races.
     pub sensitivity_accumulation: Accumulation,
+    /// Whether steps with a race divide by a sensitivity that was made with it too.
+    pub racy_sensitivity: bool,
 }
 
 /// MLEM / OSEM over any forward model on any back end.
@@ -70,11 +74,16 @@ pub struct MlemOsem<B: Backend, M: ForwardModel<B>> {
     settings: EmSettings,
     order: Vec<usize>,
     num_steps: usize,
+    grid: Grid,
     x: B::Array,
     estimate: B::Array,
     correction: B::Array,
     /// One for each subset, made when first needed.
     sensitivity: Vec<Option<B::Array>>,
+    race: Race<B>,
+    masks: Option<B::Masks>,
+    /// The inner `None` is a back end that needs no display copy.
+    display: Option<Option<B::Display>>,
 }
 
 impl<B: Backend, M: ForwardModel<B>> MlemOsem<B, M> {
@@ -96,9 +105,13 @@ impl<B: Backend, M: ForwardModel<B>> MlemOsem<B, M> {
             backend,
             order: settings.subset_order.order(num_subsets),
             sensitivity: (0..num_subsets).map(|_| None).collect(),
+            race: Race::new(num_subsets),
+            masks: None,
+            display: None,
             model,
             settings,
             num_steps: 0,
+            grid: init.grid.clone(),
             x,
             estimate,
             correction,
@@ -112,8 +125,27 @@ impl<B: Backend, M: ForwardModel<B>> MlemOsem<B, M> {
             self.backend.fill(&mut self.estimate, 1.0)?;
             let accumulation = self.settings.sensitivity_accumulation;
             self.model.adjoint(&mut self.backend, subset, &mut self.estimate, accumulation, &mut image, task)?;
+            self.backend.finish().map_err(OperatorError::from)?;
             self.sensitivity[subset] = Some(image);
         }
+        Ok(())
+    }
+
+    /// What exact backprojections of a subset would give, on the first use of a race.
+    fn prepare_race(&mut self, subset: usize, task: &Task) -> Result<(), ReconError> {
+        let EmSettings { accumulation, racy_sensitivity, .. } = self.settings;
+        self.race.set_watched(accumulation == Accumulation::NonAtomic);
+        let (backend, model) = (&mut self.backend, &mut self.model);
+        self.race.prepare(
+            backend,
+            model,
+            subset,
+            &self.grid,
+            racy_sensitivity,
+            &mut self.estimate,
+            &mut self.correction,
+            task,
+        )?;
         Ok(())
     }
 }
@@ -158,16 +190,30 @@ impl<B: Backend, M: ForwardModel<B>> Algorithm for MlemOsem<B, M> {
         let accumulation = self.settings.accumulation;
         let mut stages = StageTimes::default();
         timed(&mut stages.sensitivity, || self.prepare_sensitivity(subset, task))?;
+        timed(&mut stages.race, || self.prepare_race(subset, task))?;
         let Some(sensitivity) = &self.sensitivity[subset] else {
             return Err(ReconError::UnsuitableSettings("the sensitivity image is missing".into()));
         };
         let (backend, model) = (&mut self.backend, &mut self.model);
-        timed(&mut stages.forward, || model.forward(backend, subset, &self.x, &mut self.estimate, task))?;
-        let terms = timed(&mut stages.ratio, || model.poisson_ratio(backend, subset, &mut self.estimate))?;
-        timed(&mut stages.backprojection, || {
-            model.adjoint(backend, subset, &mut self.estimate, accumulation, &mut self.correction, task)
+        timed(&mut stages.forward, || {
+            model.forward(backend, subset, &self.x, &mut self.estimate, task)?;
+            Ok::<_, OperatorError>(backend.finish()?)
         })?;
-        timed(&mut stages.update, || backend.em_update(&mut self.x, &self.correction, sensitivity))?;
+        let terms = timed(&mut stages.ratio, || model.poisson_ratio(backend, subset, &mut self.estimate))?;
+        let exact = timed(&mut stages.race, || self.race.expect(backend, model, subset, &self.estimate, terms.counts))?;
+        timed(&mut stages.backprojection, || {
+            model.adjoint(backend, subset, &mut self.estimate, accumulation, &mut self.correction, task)?;
+            Ok::<_, OperatorError>(backend.finish()?)
+        })?;
+        timed(&mut stages.update, || {
+            let divisor = self.race.racy_sensitivity(subset).unwrap_or(sensitivity);
+            backend.em_update(&mut self.x, &self.correction, divisor)?;
+            backend.finish()
+        })?;
+        let race = timed(&mut stages.race, || {
+            let Some(exact) = exact else { return Ok(None) };
+            self.race.report(backend, subset, exact, &self.correction, sensitivity, &self.x, model.image_len())
+        })?;
         self.num_steps += 1;
         Ok(StepReport {
             iteration: self.num_steps / num_subsets,
@@ -177,6 +223,7 @@ impl<B: Backend, M: ForwardModel<B>> Algorithm for MlemOsem<B, M> {
             log_likelihood: Some(terms.log_likelihood),
             num_impossible_bins: terms.num_impossible_bins,
             accumulation,
+            race,
             stages,
         })
     }
@@ -190,11 +237,24 @@ impl<B: Backend, M: ForwardModel<B>> Algorithm for MlemOsem<B, M> {
         Ok(self.backend.read(&self.x, |image| model.volume_from_image(image, volume))?)
     }
 
-    fn roi_sums(&mut self, masks: &[RoiMask]) -> Result<Vec<RoiSums>, ReconError> {
-        let model = &self.model;
-        Ok(self.backend.read(&self.x, |image| {
-            masks.iter().map(|mask| mask.sums_with(|voxel| image.get(model.image_index(voxel)).copied())).collect()
-        })?)
+    fn begin_volume(&mut self) -> Result<Option<PendingVolume>, ReconError> {
+        let display = match &mut self.display {
+            Some(display) => display,
+            none => none.insert(self.backend.display(self.grid.num_voxels(), &|voxel| self.model.image_index(voxel))?),
+        };
+        Ok(display.as_mut().map(|display| self.backend.begin_copy(&self.x, display)).transpose()?)
+    }
+
+    fn set_rois(&mut self, masks: &[RoiMask]) -> Result<(), ReconError> {
+        self.masks = Some(self.backend.masks(masks, &|voxel| self.model.image_index(voxel))?);
+        Ok(())
+    }
+
+    fn roi_sums(&mut self) -> Result<Vec<RoiSums>, ReconError> {
+        match &self.masks {
+            Some(masks) => Ok(self.backend.roi_sums(&self.x, masks)?),
+            None => Ok(Vec::new()),
+        }
     }
 
     fn set_accumulation(&mut self, accumulation: Accumulation) {

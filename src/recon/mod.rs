@@ -2,14 +2,16 @@
 
 mod mlem_osem;
 mod post_filter;
+mod race;
 
 pub use mlem_osem::{EmSettings, MlemOsem, SubsetOrder, check_poisson_data};
 pub use post_filter::gaussian_filter;
+pub use race::RaceReport;
 
 use std::time::Duration;
 
 use crate::data::{RoiMask, RoiSums, Volume};
-use crate::operator::{Accumulation, BackendError, OperatorError};
+use crate::operator::{Accumulation, BackendError, OperatorError, PendingVolume};
 use crate::task::Task;
 
 /// Where the time of one step went.
@@ -25,17 +27,20 @@ pub struct StageTimes {
     pub update: Duration,
     /// Sensitivity image (first pass through the subsets only).
     pub sensitivity: Duration,
+    /// Measuring what a race loses (only while there is one).
+    pub race: Duration,
 }
 
 impl StageTimes {
     /// The stages with their names, in order.
-    pub fn named(&self) -> [(&'static str, Duration); 5] {
+    pub fn named(&self) -> [(&'static str, Duration); 6] {
         [
             ("forward", self.forward),
             ("ratio", self.ratio),
             ("backprojection", self.backprojection),
             ("update", self.update),
             ("sensitivity", self.sensitivity),
+            ("race", self.race),
         ]
     }
 
@@ -63,6 +68,8 @@ pub struct StepReport {
     pub num_impossible_bins: usize,
     /// Accumulation that the step used.
     pub accumulation: Accumulation,
+    /// What the race lost, where the backprojection had one.
+    pub race: Option<RaceReport>,
     /// Where the time went.
     pub stages: StageTimes,
 }
@@ -113,11 +120,25 @@ pub trait Algorithm: Send {
     /// Device failure.
     fn volume_into(&mut self, volume: &mut Volume) -> Result<(), ReconError>;
 
-    /// Sums over ROIs of the current image, without copying the volume.
+    /// Begins to copy the current image to the host while the device goes on; `None` where `volume_into` is as good.
     ///
     /// # Errors
     /// Device failure.
-    fn roi_sums(&mut self, masks: &[RoiMask]) -> Result<Vec<RoiSums>, ReconError>;
+    fn begin_volume(&mut self) -> Result<Option<PendingVolume>, ReconError> {
+        Ok(None)
+    }
+
+    /// The regions that [`Algorithm::roi_sums`] measures from now on.
+    ///
+    /// # Errors
+    /// Not enough memory on the device.
+    fn set_rois(&mut self, masks: &[RoiMask]) -> Result<(), ReconError>;
+
+    /// Sums over each region of the current image, without copying the volume.
+    ///
+    /// # Errors
+    /// Device failure.
+    fn roi_sums(&mut self) -> Result<Vec<RoiSums>, ReconError>;
 
     /// Changes how the backprojection adds, from the next step on. Ways not in [`Algorithm::accumulations`] are ignored.
     fn set_accumulation(&mut self, accumulation: Accumulation);

@@ -30,6 +30,7 @@ pub fn default_settings(study: &Study) -> Result<RunSettings, SetupError> {
         projector: ProjectorChoice::Auto,
         device: DeviceChoice::Auto,
         accumulation: None,
+        racy_sensitivity: false,
         num_threads: None,
         init: None,
     })

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::data::{Notice, Roi, RoiSums, Study, Volume};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
-use crate::recon::{Estimate, StageTimes, SubsetOrder};
+use crate::recon::{Estimate, RaceReport, StageTimes, SubsetOrder};
 
 /// Number of a run within its session, from 1; every event carries it, so that late ones of an earlier run are known.
 pub type RunId = u64;
@@ -83,6 +83,8 @@ pub struct RunSettings {
     pub device: DeviceChoice,
     /// Accumulation; `None` = the device's default.
     pub accumulation: Option<Accumulation>,
+    /// Whether a non-atomic run's sensitivity image is made with the race too. Else it is free of races.
+    pub racy_sensitivity: bool,
     /// Threads on the CPU; `None` = all.
     pub num_threads: Option<usize>,
     /// Start image; `None` = 1 inside the field of view.
@@ -212,6 +214,8 @@ pub struct IterateReport {
     pub log_likelihood: Option<f64>,
     /// Accumulation of the step.
     pub accumulation: Accumulation,
+    /// What the race lost, where the step had one.
+    pub race: Option<RaceReport>,
     /// Where the time went.
     pub stages: StageTimes,
     /// Time for measuring the ROIs.

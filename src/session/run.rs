@@ -106,7 +106,7 @@ impl Run {
             pool,
             task,
         };
-        run.set_rois(rois);
+        run.set_rois(rois)?;
         Ok((run, info, notices))
     }
 
@@ -128,8 +128,8 @@ impl Run {
 
     /// Sums of each ROI on the current image.
     pub fn measure(&mut self) -> Result<Vec<RoiSums>, Failure> {
-        let (algorithm, masks) = (&mut self.algorithm, &self.masks);
-        guarded(&self.pool, || algorithm.roi_sums(masks))
+        let algorithm = &mut self.algorithm;
+        guarded(&self.pool, || algorithm.roi_sums())
     }
 
     /// Copies the current image.
@@ -139,9 +139,13 @@ impl Run {
     }
 
     /// Measures these ROIs from now on.
-    pub fn set_rois(&mut self, rois: RoiSet) {
-        self.masks = rois.rois.iter().map(|roi| roi.mask(&self.grid)).collect();
+    pub fn set_rois(&mut self, rois: RoiSet) -> Result<(), Failure> {
+        let masks: Vec<RoiMask> = rois.rois.iter().map(|roi| roi.mask(&self.grid)).collect();
+        let algorithm = &mut self.algorithm;
+        guarded(&self.pool, || algorithm.set_rois(&masks))?;
+        self.masks = masks;
         self.rois = rois;
+        Ok(())
     }
 
     /// (iteration, subiteration, sums of each ROI) of past iterations and of the current image, oldest first.

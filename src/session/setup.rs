@@ -109,8 +109,12 @@ fn algorithm<A: LinearOperator<Host> + 'static>(
 ) -> Result<Box<dyn Algorithm>, SetupError> {
     let mut host = Host;
     let model = ProjectionModel::new(&mut host, operator, study, settings.num_subsets)?;
-    let em =
-        EmSettings { subset_order: settings.subset_order, accumulation, sensitivity_accumulation: Accumulation::Deterministic };
+    let em = EmSettings {
+        subset_order: settings.subset_order,
+        accumulation,
+        sensitivity_accumulation: Accumulation::Deterministic,
+        racy_sensitivity: settings.racy_sensitivity,
+    };
     let algorithm = match &settings.init {
         Some(init) => MlemOsem::new(host, model, em, init)?,
         None => MlemOsem::new(host, model, em, &Volume::filled(settings.grid.clone(), 1.0))?,

@@ -185,6 +185,7 @@ impl Solver {
             completes_iteration: report.completes_iteration,
             log_likelihood: report.log_likelihood,
             accumulation: report.accumulation,
+            race: report.race,
             stages: report.stages,
             measure,
             publish,
@@ -306,8 +307,7 @@ impl Solver {
     /// Measures the history and the current iterate with an edited set of ROIs.
     fn set_rois(&mut self, rois: RoiSet) {
         let Some(run) = &mut self.run else { return };
-        run.set_rois(rois);
-        match run.measure_again(&self.history.entries()) {
+        match run.set_rois(rois).and_then(|()| run.measure_again(&self.history.entries())) {
             Ok(points) => {
                 let branch = run.rois.branch;
                 self.say(EventKind::Remeasured { branch, points });

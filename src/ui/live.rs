@@ -302,6 +302,7 @@ mod tests {
             completes_iteration: true,
             log_likelihood: Some(10.0 * subiteration as f64),
             accumulation,
+            race: None,
             stages: StageTimes::default(),
             measure: Duration::ZERO,
             publish: Duration::ZERO,

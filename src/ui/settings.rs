@@ -29,6 +29,8 @@ pub struct SettingsForm {
     pub device: DeviceChoice,
     /// Accumulation; `None` = the device's default.
     pub accumulation: Option<Accumulation>,
+    /// Whether a non-atomic run's sensitivity image is made with the race too.
+    pub racy_sensitivity: bool,
 }
 
 impl Default for SettingsForm {
@@ -45,6 +47,7 @@ impl Default for SettingsForm {
             projector: ProjectorChoice::Auto,
             device: DeviceChoice::Auto,
             accumulation: None,
+            racy_sensitivity: false,
         }
     }
 }
@@ -72,6 +75,7 @@ impl SettingsForm {
             projector: defaults.projector,
             device: defaults.device,
             accumulation: defaults.accumulation,
+            racy_sensitivity: defaults.racy_sensitivity,
         })
     }
 
@@ -93,6 +97,7 @@ impl SettingsForm {
             projector: self.projector,
             device: self.device,
             accumulation: self.accumulation,
+            racy_sensitivity: self.racy_sensitivity,
             num_threads: None,
             init: None,
         })

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tomoscope::data::{Michelogram, Study, Volume};
 use tomoscope::geometry::Grid;
-use tomoscope::operator::{Accumulation, AxialRuns, Host, LinearOperator, ProjectionModel, Siddon, Subset};
+use tomoscope::operator::{Accumulation, AxialRuns, Host, LinearOperator, OperatorError, ProjectionModel, Siddon, Subset};
 use tomoscope::recon::{Algorithm, EmSettings, MlemOsem, SubsetOrder, check_poisson_data};
 use tomoscope::scanner::ScanGeometry;
 use tomoscope::task::Task;
@@ -18,7 +18,12 @@ fn grid() -> Grid {
 }
 
 fn settings(accumulation: Accumulation) -> EmSettings {
-    EmSettings { subset_order: SubsetOrder::Sequential, accumulation, sensitivity_accumulation: Accumulation::Deterministic }
+    EmSettings {
+        subset_order: SubsetOrder::Sequential,
+        accumulation,
+        sensitivity_accumulation: Accumulation::Deterministic,
+        racy_sensitivity: false,
+    }
 }
 
 fn algorithm<A: LinearOperator<Host> + 'static>(operator: A, study: &Study, num_subsets: usize) -> impl Algorithm + use<A> {
@@ -178,4 +183,98 @@ fn data_that_a_poisson_likelihood_cannot_explain_is_refused() {
     assert!(with(3, f32::NAN).is_err() && with(3, f32::INFINITY).is_err());
     let nothing = Michelogram::new(Arc::clone(&geometry), vec![0.0; geometry.num_bins()]).unwrap();
     assert!(check_poisson_data(&Study::new("empty", nothing)).is_err());
+}
+
+/// A projector whose race loses a known part of every addition.
+struct Lossy(AxialRuns);
+
+const LOST: f32 = 0.125;
+
+impl LinearOperator<Host> for Lossy {
+    fn image_len(&self) -> usize {
+        self.0.image_len()
+    }
+
+    fn view_len(&self) -> usize {
+        self.0.view_len()
+    }
+
+    fn num_views(&self) -> usize {
+        self.0.num_views()
+    }
+
+    fn apply(
+        &self,
+        host: &mut Host,
+        subset: Subset,
+        x: &Arc<Vec<f32>>,
+        out: &mut Arc<Vec<f32>>,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        self.0.apply(host, subset, x, out, task)
+    }
+
+    fn adjoint(
+        &self,
+        host: &mut Host,
+        subset: Subset,
+        q: &Arc<Vec<f32>>,
+        accumulation: Accumulation,
+        out: &mut Arc<Vec<f32>>,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        self.0.adjoint(host, subset, q, Accumulation::Deterministic, out, task)?;
+        if accumulation == Accumulation::NonAtomic {
+            Arc::make_mut(out).iter_mut().for_each(|value| *value *= 1.0 - LOST);
+        }
+        Ok(())
+    }
+
+    fn accumulations(&self) -> &'static [Accumulation] {
+        &Accumulation::ALL
+    }
+
+    fn image_from_volume(&self, volume: &Volume) -> Vec<f32> {
+        self.0.image_from_volume(volume)
+    }
+
+    fn volume_from_image(&self, image: &[f32], volume: &mut Volume) {
+        self.0.volume_from_image(image, volume);
+    }
+
+    fn image_index(&self, voxel: usize) -> usize {
+        self.0.image_index(voxel)
+    }
+
+    fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64 {
+        self.0.scratch_bytes(subset, accumulation)
+    }
+}
+
+#[test]
+fn what_the_race_loses_is_told_with_and_without_corrections() {
+    let geometry = tiny(8);
+    let plain = Study::new("counts", counts(&geometry));
+    let corrections = (Some(data(&geometry, 4, 0.5, 0.7)), Some(data(&geometry, 5, 2.0, 0.1)));
+    let corrected = plain.clone().with_corrections(corrections.0, corrections.1).unwrap();
+    for (study, num_subsets) in [(&plain, 1), (&plain, 4), (&corrected, 4)] {
+        for racy_sensitivity in [false, true] {
+            let model = ProjectionModel::new(&mut Host, Lossy(fast(&geometry)), study, num_subsets).unwrap();
+            let settings = EmSettings { racy_sensitivity, ..settings(Accumulation::Atomic) };
+            let mut algorithm = MlemOsem::new(Host, model, settings, &Volume::filled(grid(), 1.0)).unwrap();
+            let task = Task::new();
+            assert_eq!(algorithm.step(&task).unwrap().race, None, "atomic additions have no race");
+            algorithm.set_accumulation(Accumulation::NonAtomic);
+            for _ in 0..num_subsets + 1 {
+                let race = algorithm.step(&task).unwrap().race.expect("a race is told");
+                assert!((race.lost - f64::from(LOST)).abs() < 1e-5, "{race:?}");
+                assert!((race.lost_of_ones - f64::from(LOST)).abs() < 1e-5, "{race:?}");
+                // A race in both cancels; a race in the backprojection alone scales the image by what is left.
+                let level = if racy_sensitivity { 1.0 } else { 1.0 - f64::from(LOST) };
+                assert!((race.level - level).abs() < 1e-5, "{race:?}");
+            }
+            algorithm.set_accumulation(Accumulation::Deterministic);
+            assert_eq!(algorithm.step(&task).unwrap().race, None);
+        }
+    }
 }

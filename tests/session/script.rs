@@ -30,6 +30,7 @@ pub struct Script {
     /// Everything that is asked of the algorithm, in order.
     pub log: Option<Sender<&'static str>>,
     pub steps: usize,
+    pub masks: Vec<RoiMask>,
     pub accumulation: Accumulation,
 }
 
@@ -42,6 +43,7 @@ impl Script {
             num_impossible_bins: 0,
             log: None,
             steps: 0,
+            masks: Vec::new(),
             accumulation: Accumulation::Deterministic,
         }
     }
@@ -79,6 +81,7 @@ impl Algorithm for Script {
             log_likelihood: Some(-1.0 / self.steps as f64),
             num_impossible_bins: self.num_impossible_bins,
             accumulation: self.accumulation,
+            race: None,
             stages: StageTimes::default(),
         })
     }
@@ -93,9 +96,14 @@ impl Algorithm for Script {
         Ok(())
     }
 
-    fn roi_sums(&mut self, masks: &[RoiMask]) -> Result<Vec<RoiSums>, ReconError> {
+    fn set_rois(&mut self, masks: &[RoiMask]) -> Result<(), ReconError> {
+        self.masks = masks.to_vec();
+        Ok(())
+    }
+
+    fn roi_sums(&mut self) -> Result<Vec<RoiSums>, ReconError> {
         self.note("measure");
-        Ok(masks.iter().map(|mask| mask.sums_with(|_| Some(self.value()))).collect())
+        Ok(self.masks.iter().map(|mask| mask.sums_with(|_| Some(self.value()))).collect())
     }
 
     fn set_accumulation(&mut self, accumulation: Accumulation) {

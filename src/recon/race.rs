@@ -1,0 +1,140 @@
+//! What non-atomic backprojection loses (Belzunce et al. 2012, section 2.4), measured against what exact additions give,
+//! without a second backprojection:
+//!
+//! ```text
+//! Σ_j (Aᵀ m q)_j = Σ_i q_i (m A 1)_i             the sum of an exact backprojection
+//! Σ_j s_j x_j    = Σ_i q_i m_i (A x')_i          what an exact EM update of x' keeps; Σ_i y_i without an additive term
+//! ```
+//!
+//! with 1 the image that is one in the field of view and q the ratio of measured to estimated data.
+
+use std::sync::Arc;
+
+use crate::data::Volume;
+use crate::geometry::Grid;
+use crate::operator::{Accumulation, Backend, ForwardModel, OperatorError};
+use crate::task::Task;
+
+/// What a step with a race lost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RaceReport {
+    /// 1 − Σ racy / Σ exact of this step's backprojection: the part of the additions (by value) that was lost.
+    pub lost: f64,
+    /// The same for a backprojection of ones over the subset, made when the race began.
+    pub lost_of_ones: f64,
+    /// The sensitivity-weighted mean of the image after the step, relative to what race-free steps give.
+    pub level: f64,
+}
+
+/// Sums that an exact step would have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Exact {
+    backprojection: f64,
+    image: f64,
+}
+
+/// What is known of a subset without a race.
+struct SubsetTruth<B: Backend> {
+    /// m A 1.
+    row_sums: B::Array,
+    /// Aᵀ m made with the race, where the run is to use that.
+    racy_sensitivity: Option<B::Array>,
+    lost_of_ones: f64,
+}
+
+/// Watches the race of a run; costs nothing while there is none.
+pub(super) struct Race<B: Backend> {
+    is_watched: bool,
+    /// The field of view.
+    ones: Option<B::Array>,
+    subsets: Vec<Option<SubsetTruth<B>>>,
+}
+
+impl<B: Backend> Race<B> {
+    pub fn new(num_subsets: usize) -> Self {
+        Self { is_watched: false, ones: None, subsets: (0..num_subsets).map(|_| None).collect() }
+    }
+
+    /// Whether the next steps race.
+    pub fn set_watched(&mut self, is_watched: bool) {
+        self.is_watched = is_watched;
+    }
+
+    /// Projects ones, and backprojects ones with the race, on the first racy step of a subset. `data` and `image` are
+    /// used as working memory.
+    #[allow(clippy::too_many_arguments)]
+    pub fn prepare<M: ForwardModel<B>>(
+        &mut self,
+        backend: &mut B,
+        model: &mut M,
+        subset: usize,
+        grid: &Grid,
+        racy_sensitivity: bool,
+        data: &mut B::Array,
+        image: &mut B::Array,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        if !self.is_watched || self.subsets[subset].is_some() {
+            return Ok(());
+        }
+        if self.ones.is_none() {
+            let ones = model.image_from_volume(&Volume::filled(grid.clone(), 1.0));
+            self.ones = Some(backend.upload(Arc::new(ones))?);
+        }
+        let Some(ones) = &self.ones else { return Ok(()) };
+        let mut row_sums = backend.zeros(model.data_len(subset))?;
+        model.project(backend, subset, ones, &mut row_sums, task)?;
+        backend.fill(data, 1.0)?;
+        let exact = backend.dot(data, 0, &row_sums, 0..model.data_len(subset))?;
+        model.adjoint(backend, subset, data, Accumulation::NonAtomic, image, task)?;
+        let racy = backend.dot(image, 0, ones, 0..model.image_len())?;
+        let racy_sensitivity = if racy_sensitivity {
+            let mut racy = backend.zeros(model.image_len())?;
+            backend.add_scaled(&mut racy, 0, 1.0, image, 0..model.image_len())?;
+            Some(racy)
+        } else {
+            None
+        };
+        self.subsets[subset] = Some(SubsetTruth { row_sums, racy_sensitivity, lost_of_ones: 1.0 - racy / exact });
+        Ok(())
+    }
+
+    /// The sensitivity that a racy step divides by, where it is not the exact one.
+    pub fn racy_sensitivity(&self, subset: usize) -> Option<&B::Array> {
+        self.subsets[subset].as_ref().filter(|_| self.is_watched)?.racy_sensitivity.as_ref()
+    }
+
+    /// What an exact step from this ratio would give; `None` without a race. `counts` = Σ y of bins with an estimate.
+    pub fn expect<M: ForwardModel<B>>(
+        &mut self,
+        backend: &mut B,
+        model: &mut M,
+        subset: usize,
+        ratio: &B::Array,
+        counts: f64,
+    ) -> Result<Option<Exact>, OperatorError> {
+        let Some(truth) = self.subsets[subset].as_ref().filter(|_| self.is_watched) else { return Ok(None) };
+        let backprojection = backend.dot(ratio, 0, &truth.row_sums, 0..model.data_len(subset))?;
+        let image = counts - model.additive_counts(backend, subset, ratio)?;
+        Ok(Some(Exact { backprojection, image }))
+    }
+
+    /// Compares what came out with what an exact step would have given; `sensitivity` is the exact one.
+    #[allow(clippy::too_many_arguments)]
+    pub fn report(
+        &self,
+        backend: &mut B,
+        subset: usize,
+        exact: Exact,
+        correction: &B::Array,
+        sensitivity: &B::Array,
+        x: &B::Array,
+        image_len: usize,
+    ) -> Result<Option<RaceReport>, OperatorError> {
+        let (Some(ones), Some(truth)) = (&self.ones, &self.subsets[subset]) else { return Ok(None) };
+        let racy = backend.dot(correction, 0, ones, 0..image_len)?;
+        let image = backend.dot(x, 0, sensitivity, 0..image_len)?;
+        let lost = 1.0 - racy / exact.backprojection;
+        Ok(Some(RaceReport { lost, lost_of_ones: truth.lost_of_ones, level: image / exact.image }))
+    }
+}
