@@ -10,4 +10,4 @@ mod probe;
 
 pub use device::{CudaArray, CudaDevice};
 pub use error::CudaError;
-pub use probe::{DeviceInfo, devices};
+pub use probe::{DeviceInfo, DeviceLimits, devices};

@@ -24,6 +24,58 @@ pub struct DeviceInfo {
     pub free_memory_bytes: usize,
     /// (major, minor) version of CUDA that the driver supports.
     pub driver_cuda_version: (u32, u32),
+    /// How much of everything it has.
+    pub limits: DeviceLimits,
+}
+
+/// How much a CUDA device can do at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceLimits {
+    /// Multiprocessors.
+    pub num_multiprocessors: u32,
+    /// Threads that go in step.
+    pub warp_size: u32,
+    /// Most threads of a block.
+    pub max_threads_per_block: u32,
+    /// Most threads that a multiprocessor holds at a time.
+    pub max_threads_per_multiprocessor: u32,
+    /// Most blocks that a multiprocessor holds at a time.
+    pub max_blocks_per_multiprocessor: u32,
+    /// 32-bit registers of a multiprocessor.
+    pub registers_per_multiprocessor: u32,
+    /// Shared memory of a multiprocessor, bytes.
+    pub shared_bytes_per_multiprocessor: u32,
+    /// Most shared memory of a block that asks for it, bytes.
+    pub shared_bytes_per_block: u32,
+    /// Second-level cache, bytes.
+    pub l2_cache_bytes: u32,
+    /// Highest clock of the multiprocessors, kHz.
+    pub clock_khz: u32,
+    /// Highest clock of the memory, kHz; the data rate is twice that.
+    pub memory_clock_khz: u32,
+    /// Width of the memory's bus, bits.
+    pub memory_bus_bits: u32,
+}
+
+impl DeviceLimits {
+    fn of(context: &CudaContext) -> Result<Self, DriverError> {
+        use sys::CUdevice_attribute as Attribute;
+        let limit = |attribute: Attribute| context.attribute(attribute).map(i32::unsigned_abs);
+        Ok(Self {
+            num_multiprocessors: limit(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+            warp_size: limit(Attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE)?,
+            max_threads_per_block: limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+            max_threads_per_multiprocessor: limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?,
+            max_blocks_per_multiprocessor: limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR)?,
+            registers_per_multiprocessor: limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)?,
+            shared_bytes_per_multiprocessor: limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?,
+            shared_bytes_per_block: limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+            l2_cache_bytes: limit(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?,
+            clock_khz: limit(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
+            memory_clock_khz: limit(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?,
+            memory_bus_bits: limit(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?,
+        })
+    }
 }
 
 /// All CUDA devices of this machine, at least one.
@@ -44,7 +96,8 @@ fn device_info(number: usize, driver_cuda_version: (u32, u32)) -> Result<DeviceI
         let (free_memory_bytes, memory_bytes) = context.mem_get_info()?;
         let compute_capability = (major.unsigned_abs(), minor.unsigned_abs());
         let name = context.name()?;
-        Ok(DeviceInfo { number, name, compute_capability, memory_bytes, free_memory_bytes, driver_cuda_version })
+        let limits = DeviceLimits::of(&context)?;
+        Ok(DeviceInfo { number, name, compute_capability, memory_bytes, free_memory_bytes, driver_cuda_version, limits })
     })
 }
 
