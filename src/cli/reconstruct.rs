@@ -116,8 +116,9 @@ pub fn run(options: &ReconstructOptions) -> CliResult {
     let settings = options.settings(&study)?;
     let rois = options.rois.as_deref().map(rois::read_rois).transpose()?.unwrap_or_default();
     let table = options.csv.as_deref().map(MeasurementWriter::create).transpose()?;
-    // Nobody scrubs through the past here: no history.
-    let session = Session::with_options(SessionOptions { history_bytes: 0, lower_priority: false, trace }, || {});
+    // Nobody looks at what is on the way: neither volumes nor a history.
+    let session =
+        Session::with_options(SessionOptions { history_bytes: 0, is_watched: false, lower_priority: false, trace }, || {});
     let mut job = Job {
         options,
         target: settings.num_iterations,

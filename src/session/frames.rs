@@ -1,5 +1,5 @@
-//! The way of the volumes: a channel of capacity one on which the newest wins, and a second one by which the watcher
-//! gives buffers back. Three volumes suffice: one shown, one under way, one being filled.
+//! The way of the volumes: a channel of capacity one on which the newest wins, and a second one by which buffers come
+//! back. Three volumes suffice (one shown, one unread, one being filled), and one more for each that is under way.
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError, TrySendError, bounded, unbounded};
 
@@ -7,13 +7,14 @@ use super::Frame;
 use crate::data::Volume;
 use crate::geometry::Grid;
 
-/// The solver's end.
+/// The solver's end; clones share the channels.
+#[derive(Clone)]
 pub(super) struct FrameSender {
     frames: Sender<Frame>,
     /// The same channel's other end, to take an unread frame back.
     unread: Receiver<Frame>,
+    give_back: Sender<Frame>,
     returned: Receiver<Frame>,
-    spare: Option<Volume>,
 }
 
 /// The watcher's end.
@@ -26,8 +27,8 @@ pub(super) struct FrameReceiver {
 pub(super) fn frame_channel() -> (FrameSender, FrameReceiver) {
     let (frames, receiver) = bounded(1);
     let (give_back, returned) = unbounded();
-    let unread = receiver.clone();
-    (FrameSender { frames, unread, returned, spare: None }, FrameReceiver { frames: receiver, returned: give_back })
+    let sender = FrameSender { frames, unread: receiver.clone(), give_back: give_back.clone(), returned };
+    (sender, FrameReceiver { frames: receiver, returned: give_back })
 }
 
 impl FrameSender {
@@ -37,18 +38,17 @@ impl FrameSender {
     }
 
     /// A volume to fill: one that came back if it fits, else a new one.
-    pub fn buffer(&mut self, grid: &Grid) -> Volume {
-        let fits = |volume: &Volume| volume.grid == *grid;
-        let returned = self.returned.try_iter().map(|frame| frame.volume).filter(fits).last();
-        returned.or_else(|| self.spare.take().filter(fits)).unwrap_or_else(|| Volume::filled(grid.clone(), 0.0))
+    pub fn buffer(&self, grid: &Grid) -> Volume {
+        let returned = self.returned.try_iter().map(|frame| frame.volume).find(|volume| volume.grid == *grid);
+        returned.unwrap_or_else(|| Volume::filled(grid.clone(), 0.0))
     }
 
-    /// Sends a frame in place of an unread one, whose buffer is kept.
-    pub fn send(&mut self, mut frame: Frame) {
+    /// Sends a frame in place of an unread one, whose buffer comes back.
+    pub fn send(&self, mut frame: Frame) {
         while let Err(TrySendError::Full(back)) = self.frames.try_send(frame) {
             frame = back;
             match self.unread.try_recv() {
-                Ok(old) => self.spare = Some(old.volume),
+                Ok(old) => _ = self.give_back.send(old),
                 // The watcher took it in between.
                 Err(TryRecvError::Empty | TryRecvError::Disconnected) => {}
             }
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn the_newest_frame_wins_and_buffers_come_round() {
         let grid = Grid::centred([2, 2, 2], [1.0; 3]).unwrap();
-        let (mut sender, receiver) = frame_channel();
+        let (sender, receiver) = frame_channel();
         let mut seen = std::collections::HashSet::new();
         for subiteration in 1..=9 {
             let volume = sender.buffer(&grid);

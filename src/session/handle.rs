@@ -7,6 +7,7 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 
 use super::frames::{FrameReceiver, frame_channel};
 use super::history::History;
+use super::publisher::Publisher;
 use super::setup::{self, Setup};
 use super::solver::{Message, Solver};
 use super::{Command, Event, EventKind, Frame, RunId, Trace};
@@ -23,17 +24,21 @@ pub struct SessionOptions {
     pub lower_priority: bool,
     /// Bytes of past iterates to keep; 0 keeps none.
     pub history_bytes: u64,
+    /// Whether somebody looks at the volumes while a run goes on. Else only the last one before it holds or ends is
+    /// copied, and those that the history keeps.
+    pub is_watched: bool,
     /// Where the time line goes.
     pub trace: Trace,
 }
 
 impl Default for SessionOptions {
     fn default() -> Self {
-        Self { lower_priority: false, history_bytes: HISTORY_BYTES, trace: Trace::off() }
+        Self { lower_priority: false, history_bytes: HISTORY_BYTES, is_watched: true, trace: Trace::off() }
     }
 }
 
-/// A solver thread and the channels to it. Dropping it stops the work inside its step and waits for the thread.
+/// A solver thread, the thread that hands its volumes and events over, and the channels to them. Dropping it stops the
+/// work inside its step and waits for both.
 ///
 /// A watcher that wants the last volume of a run drains the events first and then takes the volume: every volume is
 /// published before the event that tells of it.
@@ -48,7 +53,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session with the program's own back ends. `wake` is called on the solver thread after everything that it says.
+    /// A session with the program's own back ends. `wake` is called, on a thread of the session, after everything that
+    /// the solver says.
     pub fn start(wake: impl Fn() + Send + 'static) -> Self {
         Self::with_options(SessionOptions::default(), wake)
     }
@@ -65,10 +71,13 @@ impl Session {
         let (frame_sender, frames) = frame_channel();
         let history = History::new(options.history_bytes);
         let refused = event_sender.clone();
-        let solver = Solver::new(setup, options, inbox, event_sender, frame_sender, history.clone(), Box::new(wake));
-        let thread = Builder::new().name("solver".into()).spawn(move || solver.run());
+        let (kept, trace) = (history.clone(), options.trace.clone());
+        let thread = Publisher::start(event_sender, frame_sender, kept.clone(), wake, trace).and_then(|publisher| {
+            let solver = Solver::new(setup, options, inbox, publisher, kept);
+            Builder::new().name("solver".into()).spawn(move || solver.run())
+        });
         if let Err(error) = &thread {
-            let text = format!("the solver thread could not be started: {error}; close other programs and try again");
+            let text = format!("the solver's threads could not be started: {error}; close other programs and try again");
             let _ = refused.send(Event { run: 0, kind: EventKind::Failed(text) });
         }
         Self { messages, events, frames, history, latest: Mutex::new((0, Task::new())), thread: thread.ok() }

@@ -1,7 +1,8 @@
 //! The live session: a solver thread, the protocol between it and whoever watches, and the choice of a back end.
 //!
 //! The solver never waits for the screen and no measured point is lost: commands and events travel on unbounded
-//! channels of small messages, volumes on a channel of capacity one where the newest wins.
+//! channels of small messages, volumes on a channel of capacity one where the newest wins. What goes out is handed over
+//! by a thread of its own, so that the solver steps on while a device copies a volume.
 
 mod defaults;
 mod devices;
@@ -12,6 +13,7 @@ mod history;
 mod measurements;
 mod projector;
 mod protocol;
+mod publisher;
 mod run;
 mod setup;
 mod solver;

@@ -1,5 +1,6 @@
 //! One run on the solver thread: an algorithm with the threads that it works in, and how far it is.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use super::setup::{Prepared, Setup, SetupError};
 use super::{EndReason, RoiSet, RunId, RunSettings, StartInfo};
 use crate::data::{Notice, RoiMask, RoiSums, Study, Volume};
 use crate::geometry::Grid;
-use crate::operator::{Accumulation, OperatorError};
+use crate::operator::{Accumulation, OperatorError, PendingVolume};
 use crate::recon::{Algorithm, ReconError, StepReport};
 use crate::task::Task;
 
@@ -20,6 +21,8 @@ pub(super) enum Failure {
     Stopped,
     /// A sentence for the user.
     Sentence(String),
+    /// The same about a panic, which leaves the algorithm in any state.
+    Panic(String),
 }
 
 impl From<ReconError> for Failure {
@@ -132,6 +135,12 @@ impl Run {
         guarded(&self.pool, || algorithm.roi_sums())
     }
 
+    /// Begins to copy the current image from the device, where that is better than [`Run::read_volume`].
+    pub fn begin_volume(&mut self) -> Result<Option<PendingVolume>, Failure> {
+        let algorithm = &mut self.algorithm;
+        guarded(&self.pool, || algorithm.begin_volume())
+    }
+
     /// Copies the current image.
     pub fn read_volume(&mut self, volume: &mut Volume) -> Result<(), Failure> {
         let algorithm = &mut self.algorithm;
@@ -181,12 +190,15 @@ fn guarded<T: Send, E: Into<Failure> + Send>(
 ) -> Result<T, Failure> {
     match catch_unwind(AssertUnwindSafe(|| pool.install(work))) {
         Ok(result) => result.map_err(Into::into),
-        Err(panic) => {
-            let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-            let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into());
-            Err(Failure::Sentence(format!(
-                "the reconstruction broke off through a mistake in the program ({text}); the last image stays. Please report this with the settings used"
-            )))
-        }
+        Err(panic) => Err(Failure::Panic(panic_sentence(&*panic))),
     }
+}
+
+/// What to tell about a panic.
+pub(super) fn panic_sentence(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into());
+    format!(
+        "the reconstruction broke off through a mistake in the program ({text}); the last image stays. Please report this with the settings used"
+    )
 }

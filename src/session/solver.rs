@@ -1,18 +1,18 @@
 //! The solver thread: takes commands, steps the algorithm, and after each step, in this order, measures the ROIs on
-//! this very iterate, publishes the volume, sends the event and wakes the watcher. Idle or held it sleeps.
+//! this very iterate, hands the volume to the publisher, then the event. Idle or held it sleeps.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Sender};
+use crossbeam_channel::Receiver;
 
-use super::frames::FrameSender;
 use super::history::History;
+use super::publisher::{Image, Parcel, Publisher};
 use super::run::{Failure, Run, State};
 use super::setup::Setup;
 use super::threads::Threads;
-use super::{Command, EndReason, Event, EventKind, Frame, IterateReport, RoiSet, RunId, RunSettings, SessionOptions};
+use super::{Command, EndReason, Event, EventKind, IterateReport, RoiSet, RunId, RunSettings, SessionOptions};
 use crate::data::{Notice, Study};
 use crate::operator::Accumulation;
 use crate::recon::StepReport;
@@ -31,26 +31,16 @@ pub(super) struct Solver {
     options: SessionOptions,
     inbox: Receiver<Message>,
     waiting: VecDeque<Message>,
-    events: Sender<Event>,
-    frames: FrameSender,
+    publisher: Publisher,
     history: History,
-    wake: Box<dyn Fn() + Send>,
     threads: Threads,
     run: Option<Run>,
 }
 
 impl Solver {
-    pub fn new(
-        setup: Setup,
-        options: SessionOptions,
-        inbox: Receiver<Message>,
-        events: Sender<Event>,
-        frames: FrameSender,
-        history: History,
-        wake: Box<dyn Fn() + Send>,
-    ) -> Self {
+    pub fn new(setup: Setup, options: SessionOptions, inbox: Receiver<Message>, publisher: Publisher, history: History) -> Self {
         let threads = Threads::new(options.lower_priority);
-        Self { setup, options, inbox, waiting: VecDeque::new(), events, frames, history, wake, threads, run: None }
+        Self { setup, options, inbox, waiting: VecDeque::new(), publisher, history, threads, run: None }
     }
 
     /// The thread's life: until `Quit`, or until the handle is gone.
@@ -102,9 +92,7 @@ impl Solver {
     /// Sends an event of the current run and wakes the watcher.
     fn say(&self, kind: EventKind) {
         let Some(run) = &self.run else { return };
-        // A watcher that is gone has dropped its handle, and Quit is on its way.
-        let _ = self.events.send(Event { run: run.id, kind });
-        (self.wake)();
+        self.publisher.send_event(Event { run: run.id, kind });
     }
 
     /// Sets a run up. A set-up that was stopped ends as cancelled, one that failed says why.
@@ -121,23 +109,27 @@ impl Solver {
             Err(failure) => {
                 let kind = match failure {
                     Failure::Stopped => EventKind::Ended(EndReason::Cancelled),
-                    Failure::Sentence(text) => EventKind::Failed(text),
+                    Failure::Sentence(text) | Failure::Panic(text) => EventKind::Failed(text),
                 };
-                let _ = self.events.send(Event { run: id, kind });
-                return (self.wake)();
+                return self.publisher.send_event(Event { run: id, kind });
             }
         };
         run.state = if paused { State::Paused } else { State::Running };
         self.run = Some(run);
-        self.options.trace.record("run_started", &[("run", id as f64), ("num_subsets", info.num_subsets as f64)]);
         self.say(EventKind::Started(Box::new(info)));
         for notice in notices {
             self.say(EventKind::Notice(notice));
         }
-        if self.publish_last() && paused {
-            self.say(EventKind::Paused);
+        if paused {
+            if self.publish_last() {
+                self.say(EventKind::Paused);
+            }
+        } else if self.options.is_watched
+            && let Err(failure) = self.publish()
+        {
+            self.give_up(failure);
         }
-        (self.wake)();
+        self.publisher.wake();
     }
 
     /// One step of the current run with all that follows from it, or its end when nothing is left to do.
@@ -146,15 +138,16 @@ impl Solver {
         if run.iteration >= run.target {
             return self.end(EndReason::Completed);
         }
+        if let Some(text) = self.publisher.failure() {
+            return self.fail(text);
+        }
         let start = Instant::now();
-        match run.step().and_then(|report| self.follow_up(report, start)) {
-            Ok(()) => {}
-            Err(Failure::Stopped) => self.end(EndReason::Cancelled),
-            Err(Failure::Sentence(text)) => self.fail(text),
+        if let Err(failure) = run.step().and_then(|report| self.follow_up(report, start)) {
+            self.give_up(failure);
         }
     }
 
-    /// Measures, publishes, sends the event, wakes.
+    /// Measures, hands the volume over, then the event.
     fn follow_up(&mut self, report: StepReport, start: Instant) -> Result<(), Failure> {
         let Some(run) = &mut self.run else { return Ok(()) };
         let measure_start = Instant::now();
@@ -168,15 +161,10 @@ impl Solver {
             ("measure_secs", measure.as_secs_f64()),
         ];
         self.options.trace.record("iterate_measured", &figures);
-        let publish_start = Instant::now();
-        // A whole iteration replaces an unread volume; an iterate between fills an empty channel, or replaces what
-        // is older than this run's first step.
-        if report.completes_iteration || self.frames.is_empty() || run.published.is_none_or(|last| last == 0) {
+        if self.is_wanted(&report) {
             self.publish()?;
         }
         let Some(run) = &mut self.run else { return Ok(()) };
-        let published = run.published == Some(report.subiteration);
-        let publish = if published { publish_start.elapsed() } else { std::time::Duration::ZERO };
         run.elapsed += start.elapsed();
         let iterate = IterateReport {
             iteration: report.iteration,
@@ -188,7 +176,7 @@ impl Solver {
             race: report.race,
             stages: report.stages,
             measure,
-            publish,
+            publish: Duration::ZERO,
             elapsed: run.elapsed,
             branch: run.rois.branch,
             roi_sums,
@@ -202,41 +190,59 @@ impl Solver {
         Ok(())
     }
 
-    /// Sends the current image to the watcher and, when it completes an iteration, keeps it in the history.
+    /// Whether the volume after a step goes out. A whole iteration does, if anybody looks; it replaces an unread one. An
+    /// iterate between fills an empty channel, or replaces what is older than this run's first step; it is never
+    /// waited for.
+    fn is_wanted(&self, report: &StepReport) -> bool {
+        if report.completes_iteration {
+            return self.options.is_watched || self.history.is_kept();
+        }
+        let is_first = self.run.as_ref().and_then(|run| run.published).is_none_or(|last| last == 0);
+        self.options.is_watched && (is_first || self.publisher.is_idle())
+    }
+
+    /// Hands the current image over; when it completes an iteration, the history keeps it too. The back end goes on
+    /// while it is copied, where it can.
     fn publish(&mut self) -> Result<(), Failure> {
         let Some(run) = &mut self.run else { return Ok(()) };
-        let mut volume = self.frames.buffer(&run.grid);
-        run.read_volume(&mut volume)?;
+        let slot = self.publisher.slot();
+        let image = match run.begin_volume()? {
+            Some(pending) => Image::Pending(pending, run.grid.clone()),
+            None => {
+                let start = Instant::now();
+                let mut volume = self.publisher.buffer(&run.grid);
+                run.read_volume(&mut volume)?;
+                Image::Filled(volume, start.elapsed())
+            }
+        };
         let completes = run.subiteration > 0 && run.subiteration.is_multiple_of(run.num_subsets);
-        if completes && self.history.is_kept() && run.kept != run.iteration {
-            self.history.push(run.iteration, Arc::new(volume.clone()));
+        let is_kept = completes && self.history.is_kept() && run.kept != run.iteration;
+        if is_kept {
             run.kept = run.iteration;
         }
         run.published = Some(run.subiteration);
         let (id, iteration, subiteration) = (run.id, run.iteration, run.subiteration);
-        self.frames.send(Frame { run: id, iteration, subiteration, volume });
-        let figures = [("run", id as f64), ("iteration", iteration as f64), ("subiteration", subiteration as f64)];
-        self.options.trace.record("iterate_published", &figures);
+        self.publisher.send_volume(Parcel { run: id, iteration, subiteration, is_kept, image, slot });
         Ok(())
     }
 
-    /// Publishes the current image unless that was done. Whether the run is still good.
+    /// Publishes the current image unless that was done, and waits until it has arrived. Whether the run is still good.
     fn publish_last(&mut self) -> bool {
         let Some(run) = &self.run else { return false };
-        if run.published == Some(run.subiteration) {
-            return true;
-        }
-        match self.publish() {
+        let published = if run.published == Some(run.subiteration) { Ok(()) } else { self.publish() };
+        match published.and_then(|()| self.arrived()) {
             Ok(()) => true,
-            Err(Failure::Stopped) => {
-                self.end(EndReason::Cancelled);
-                false
-            }
-            Err(Failure::Sentence(text)) => {
-                self.fail(text);
+            Err(failure) => {
+                self.give_up(failure);
                 false
             }
         }
+    }
+
+    /// Waits until all volumes have arrived.
+    fn arrived(&self) -> Result<(), Failure> {
+        self.publisher.flush();
+        self.publisher.failure().map_or(Ok(()), |text| Err(Failure::Sentence(text)))
     }
 
     /// Holds the run, or ends it when the step was its last.
@@ -250,7 +256,6 @@ impl Solver {
         }
         run.state = State::Paused;
         if self.publish_last() {
-            self.options.trace.record("run_paused", &[("run", self.run.as_ref().map_or(0.0, |run| run.id as f64))]);
             self.say(EventKind::Paused);
         }
     }
@@ -285,14 +290,30 @@ impl Solver {
         }
         run.state = State::Ended(reason);
         if self.publish_last() {
-            self.options.trace.record("run_ended", &[("run", self.run.as_ref().map_or(0.0, |run| run.id as f64))]);
             self.say(EventKind::Ended(reason));
         }
     }
 
-    /// Gives a run up. Its history stays, its algorithm may be in any state and goes.
+    /// What follows from a failure.
+    fn give_up(&mut self, failure: Failure) {
+        match failure {
+            Failure::Stopped => self.end(EndReason::Cancelled),
+            Failure::Sentence(text) => {
+                // Where nobody looked, the image before the step that failed is still to be handed over, if it can be.
+                if self.run.as_ref().is_some_and(|run| run.published != Some(run.subiteration)) {
+                    let _ = self.publish();
+                }
+                self.fail(text);
+            }
+            Failure::Panic(text) => self.fail(text),
+        }
+    }
+
+    /// Says why a run is given up. Its history stays, its algorithm may be in any state and goes, once nothing of it is
+    /// under way.
     fn fail(&mut self, text: String) {
-        self.options.trace.record("run_failed", &[("run", self.run.as_ref().map_or(0.0, |run| run.id as f64))]);
+        self.publisher.flush();
+        let _ = self.publisher.failure();
         self.say(EventKind::Failed(text));
         self.run = None;
     }
@@ -306,14 +327,15 @@ impl Solver {
 
     /// Measures the history and the current iterate with an edited set of ROIs.
     fn set_rois(&mut self, rois: RoiSet) {
+        // The history gets what is under way first.
+        let arrived = self.arrived();
         let Some(run) = &mut self.run else { return };
-        match run.set_rois(rois).and_then(|()| run.measure_again(&self.history.entries())) {
+        match arrived.and_then(|()| run.set_rois(rois)).and_then(|()| run.measure_again(&self.history.entries())) {
             Ok(points) => {
                 let branch = run.rois.branch;
                 self.say(EventKind::Remeasured { branch, points });
             }
-            Err(Failure::Stopped) => self.end(EndReason::Cancelled),
-            Err(Failure::Sentence(text)) => self.fail(text),
+            Err(failure) => self.give_up(failure),
         }
     }
 

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // everything here is a test
 
+mod handing_over;
 mod protocol;
 mod runs;
 mod script;

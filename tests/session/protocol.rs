@@ -61,14 +61,26 @@ fn every_iterate_is_told_once_and_in_order() {
 fn a_step_is_measured_then_published_then_told() {
     let (log, noted) = unbounded();
     let wake_log = log.clone();
-    let setup = scripted(move |_| Script { log: Some(log.clone()), ..Script::new(1) });
-    let mut watcher = Watcher::with_options(SessionOptions::default(), setup, move |_| wake_log.send("wake").unwrap());
-    let run = watcher.start(3, ball(0), false);
+    let (told, waken) = unbounded::<()>();
+    // A step begins when the watcher was woken for the one before.
+    let setup = scripted(move |_| {
+        let waken = waken.clone();
+        let wait = move |step: usize, _: &_| {
+            let num_wakes = if step == 1 { 2 } else { 1 };
+            (0..num_wakes).for_each(|_| waken.recv_timeout(Duration::from_secs(30)).unwrap());
+            Ok(())
+        };
+        Script { log: Some(log.clone()), ..Script::with_deed(1, wait) }
+    });
+    let mut watcher = Watcher::with_options(SessionOptions::default(), setup, move |_| {
+        wake_log.send("wake").unwrap();
+        told.send(()).unwrap();
+    });
+    let run = watcher.start(3, RoiSet::default(), false);
     watcher.wait_for_end(run);
-    let noted: Vec<_> = noted.try_iter().collect();
-    // Started, the start image, its wake; then each step; then the end.
+    let noted: Vec<_> = noted.try_iter().skip_while(|what| *what != "step").collect();
     let step = ["step", "measure", "publish", "wake"];
-    let expected: Vec<_> = ["wake", "publish", "wake"].into_iter().chain(step).chain(step).chain(step).chain(["wake"]).collect();
+    let expected: Vec<_> = step.into_iter().chain(step).chain(step).chain(["wake"]).collect();
     assert_eq!(noted, expected);
 }
 
@@ -411,8 +423,9 @@ fn the_time_line_tells_what_happened() {
         .lines()
         .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["what"].as_str().unwrap().to_owned())
         .collect();
-    let step = ["iterate_measured", "iterate_published"];
-    let expected: Vec<_> =
-        ["process_start", "run_started", "iterate_published"].into_iter().chain(step).chain(step).chain(["run_ended"]).collect();
-    assert_eq!(what, expected);
+    // A step may be measured while the volume before it is on its way.
+    let without = |other: &str| what.iter().map(String::as_str).filter(|what| *what != other).collect::<Vec<_>>();
+    let published = ["process_start", "run_started", "iterate_published", "iterate_published", "iterate_published", "run_ended"];
+    assert_eq!(without("iterate_measured"), published);
+    assert_eq!(what.iter().filter(|what| *what == "iterate_measured").count(), 2);
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use tomoscope::data::{Michelogram, Roi, RoiMask, RoiRole, RoiShape, RoiSums, Study, Volume};
 use tomoscope::geometry::Grid;
-use tomoscope::operator::{Accumulation, OperatorError};
+use tomoscope::operator::{Accumulation, BackendError, OperatorError, PendingVolume};
 use tomoscope::recon::{Algorithm, Estimate, ReconError, StageTimes, StepReport};
 use tomoscope::session::{
     Command, EndReason, Event, EventKind, Frame, IterateReport, Prepared, RoiSet, RunId, RunSettings, Session, SessionOptions,
@@ -21,12 +21,17 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// What a step does besides counting: it gets the number of the step and the stop flag.
 type Deed = Arc<dyn Fn(usize, &Task) -> Result<(), ReconError> + Send + Sync>;
 
+/// What a copy does besides copying.
+pub type CopyDeed = Arc<dyn Fn(usize) -> Result<(), BackendError> + Send + Sync>;
+
 /// An algorithm whose image is, in every voxel, 1000 × run + step.
 pub struct Script {
     pub run: usize,
     pub num_subsets: usize,
     pub deed: Deed,
     pub num_impossible_bins: usize,
+    /// What a device's copy does besides copying, given the number of the step; without it volumes are read at once.
+    pub copy: Option<CopyDeed>,
     /// Everything that is asked of the algorithm, in order.
     pub log: Option<Sender<&'static str>>,
     pub steps: usize,
@@ -41,6 +46,7 @@ impl Script {
             num_subsets,
             deed: Arc::new(|_, _| Ok(())),
             num_impossible_bins: 0,
+            copy: None,
             log: None,
             steps: 0,
             masks: Vec::new(),
@@ -50,6 +56,11 @@ impl Script {
 
     pub fn with_deed(num_subsets: usize, deed: impl Fn(usize, &Task) -> Result<(), ReconError> + Send + Sync + 'static) -> Self {
         Self { deed: Arc::new(deed), ..Self::new(num_subsets) }
+    }
+
+    /// With volumes that a device copies beside the steps.
+    pub fn with_copy(self, copy: impl Fn(usize) -> Result<(), BackendError> + Send + Sync + 'static) -> Self {
+        Self { copy: Some(Arc::new(copy)), ..self }
     }
 
     fn note(&self, what: &'static str) {
@@ -94,6 +105,17 @@ impl Algorithm for Script {
         self.note("publish");
         volume.as_mut_slice().fill(self.value());
         Ok(())
+    }
+
+    fn begin_volume(&mut self) -> Result<Option<PendingVolume>, ReconError> {
+        let Some(copy) = self.copy.clone() else { return Ok(None) };
+        self.note("publish");
+        let (steps, value) = (self.steps, self.value());
+        Ok(Some(Box::new(move |values: &mut [f32]| {
+            copy(steps)?;
+            values.fill(value);
+            Ok(())
+        })))
     }
 
     fn set_rois(&mut self, masks: &[RoiMask]) -> Result<(), ReconError> {
@@ -183,7 +205,7 @@ pub struct Watcher {
     pub shown: Option<Frame>,
     /// Subiterations of all frames taken, by run.
     pub taken: HashMap<RunId, Vec<usize>>,
-    /// Wakes seen, written by the solver's thread.
+    /// Wakes seen, written by the session's thread.
     pub wakes: Arc<Mutex<usize>>,
 }
 

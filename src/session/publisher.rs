@@ -1,0 +1,227 @@
+//! The outgoing side of a session: a thread that hands volumes and events over, so that the solver steps on while a
+//! volume is copied from a device. Everything goes through one queue and arrives in the order in which it was sent: a
+//! volume before the event that tells of it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+
+use super::frames::FrameSender;
+use super::history::History;
+use super::run::panic_sentence;
+use super::{Event, EventKind, Frame, RunId, Trace};
+use crate::data::Volume;
+use crate::geometry::Grid;
+use crate::operator::PendingVolume;
+
+/// Volumes that may be under way: one being copied, one that waits for it.
+const MAX_UNDER_WAY: usize = 2;
+
+/// Leave to have a volume under way; ends when dropped.
+pub(super) struct Slot(Receiver<()>);
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let _ = self.0.try_recv();
+    }
+}
+
+/// An image on its way to the watcher.
+pub(super) struct Parcel {
+    pub run: RunId,
+    pub iteration: usize,
+    pub subiteration: usize,
+    /// Whether the history keeps it.
+    pub is_kept: bool,
+    pub image: Image,
+    pub slot: Slot,
+}
+
+/// What a parcel holds.
+pub(super) enum Image {
+    /// A filled buffer and the time that filling took.
+    Filled(Volume, Duration),
+    /// A copy that a device has begun.
+    Pending(PendingVolume, Grid),
+}
+
+enum Outgoing {
+    Volume(Box<Parcel>),
+    Event(Event),
+    Wake,
+    /// Dropped once everything before it was handed over.
+    Barrier(Sender<()>),
+}
+
+/// The solver's end. Dropping it hands over what is under way and waits for the thread.
+pub(super) struct Publisher {
+    queue: Option<Sender<Outgoing>>,
+    /// One message for each volume under way.
+    under_way: (Sender<()>, Receiver<()>),
+    failures: Receiver<String>,
+    frames: FrameSender,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Publisher {
+    /// Starts the thread, which calls `wake` after every event.
+    ///
+    /// # Errors
+    /// The system refuses the thread.
+    pub fn start(
+        events: Sender<Event>,
+        frames: FrameSender,
+        history: History,
+        wake: impl Fn() + Send + 'static,
+        trace: Trace,
+    ) -> std::io::Result<Self> {
+        let (queue, inbox) = unbounded();
+        let (failed, failures) = unbounded();
+        let mut worker = Worker { events, frames: frames.clone(), history, wake, trace, failed, last_copy: None };
+        let thread = Builder::new().name("publisher".into()).spawn(move || worker.run(&inbox))?;
+        Ok(Self { queue: Some(queue), under_way: bounded(MAX_UNDER_WAY), failures, frames, thread: Some(thread) })
+    }
+
+    /// Whether the watcher has taken every volume, and none is under way.
+    pub fn is_idle(&self) -> bool {
+        self.under_way.1.is_empty() && self.frames.is_empty()
+    }
+
+    /// Waits until another volume may be under way.
+    pub fn slot(&self) -> Slot {
+        // Both ends are here: this cannot fail.
+        let _ = self.under_way.0.send(());
+        Slot(self.under_way.1.clone())
+    }
+
+    /// A volume to fill.
+    pub fn buffer(&self, grid: &Grid) -> Volume {
+        self.frames.buffer(grid)
+    }
+
+    /// Hands a volume over.
+    pub fn send_volume(&self, parcel: Parcel) {
+        self.send(Outgoing::Volume(Box::new(parcel)));
+    }
+
+    /// Says something and wakes the watcher.
+    pub fn send_event(&self, event: Event) {
+        self.send(Outgoing::Event(event));
+    }
+
+    /// Wakes the watcher once it has all that was sent before.
+    pub fn wake(&self) {
+        self.send(Outgoing::Wake);
+    }
+
+    /// Waits until everything sent before was handed over.
+    pub fn flush(&self) {
+        let (barrier, passed) = bounded(0);
+        self.send(Outgoing::Barrier(barrier));
+        let _ = passed.recv();
+    }
+
+    /// Why a volume could not be copied, if one could not since the last call.
+    pub fn failure(&self) -> Option<String> {
+        self.failures.try_iter().last()
+    }
+
+    /// The thread ends before this only when `wake` panics; then nobody listens any more.
+    fn send(&self, outgoing: Outgoing) {
+        if let Some(queue) = &self.queue {
+            let _ = queue.send(outgoing);
+        }
+    }
+}
+
+impl Drop for Publisher {
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the thread owns.
+struct Worker<W> {
+    events: Sender<Event>,
+    frames: FrameSender,
+    history: History,
+    wake: W,
+    trace: Trace,
+    failed: Sender<String>,
+    /// Run, step and time of the volume copied last.
+    last_copy: Option<(RunId, usize, Duration)>,
+}
+
+impl<W: Fn()> Worker<W> {
+    /// Until the solver's end is dropped.
+    fn run(&mut self, inbox: &Receiver<Outgoing>) {
+        for outgoing in inbox {
+            match outgoing {
+                Outgoing::Volume(parcel) => self.hand_over(*parcel),
+                Outgoing::Event(event) => self.tell(event),
+                Outgoing::Wake => (self.wake)(),
+                Outgoing::Barrier(barrier) => drop(barrier),
+            }
+        }
+    }
+
+    /// Copies a volume where that is still to be done, keeps it and sends it.
+    fn hand_over(&mut self, parcel: Parcel) {
+        let Parcel { run, iteration, subiteration, is_kept, image, slot } = parcel;
+        let (volume, time) = match image {
+            Image::Filled(volume, time) => (volume, time),
+            Image::Pending(pending, grid) => {
+                let start = Instant::now();
+                let mut volume = self.frames.buffer(&grid);
+                let copied = catch_unwind(AssertUnwindSafe(|| pending(volume.as_mut_slice())));
+                let failure = match copied {
+                    Ok(Ok(())) => None,
+                    Ok(Err(error)) => Some(error.to_string()),
+                    Err(panic) => Some(panic_sentence(&*panic)),
+                };
+                if let Some(text) = failure {
+                    let _ = self.failed.send(text);
+                    return;
+                }
+                (volume, start.elapsed())
+            }
+        };
+        if is_kept {
+            self.history.push(iteration, Arc::new(volume.clone()));
+        }
+        self.frames.send(Frame { run, iteration, subiteration, volume });
+        self.last_copy = Some((run, subiteration, time));
+        let figures = [("run", run as f64), ("iteration", iteration as f64), ("subiteration", subiteration as f64)];
+        self.trace.record("iterate_published", &figures);
+        drop(slot);
+    }
+
+    /// Sends an event, with the time of the copy where it tells of the step that was copied, and wakes the watcher.
+    fn tell(&mut self, mut event: Event) {
+        if let EventKind::Iterate(report) = &mut event.kind
+            && let Some((run, subiteration, time)) = self.last_copy
+            && (run, subiteration) == (event.run, report.subiteration)
+        {
+            report.publish = time;
+        }
+        let run = ("run", event.run as f64);
+        match &event.kind {
+            EventKind::Started(info) => {
+                self.trace.record("run_started", &[run, ("num_subsets", info.num_subsets as f64)]);
+            }
+            EventKind::Paused => self.trace.record("run_paused", &[run]),
+            EventKind::Ended(_) => self.trace.record("run_ended", &[run]),
+            EventKind::Failed(_) => self.trace.record("run_failed", &[run]),
+            _ => {}
+        }
+        // A watcher that is gone has dropped its handle, and the solver is about to end.
+        let _ = self.events.send(event);
+        (self.wake)();
+    }
+}

@@ -1,0 +1,241 @@
+//! Volumes that a device copies beside the steps: nothing waits for them, and nothing is lost or out of order.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::unbounded;
+use tomoscope::operator::BackendError;
+use tomoscope::recon::ReconError;
+use tomoscope::session::{Command, EndReason, EventKind, RoiSet, RunId, SessionOptions};
+
+use super::script::{Script, Watcher, ball, scripted, value_of};
+
+/// Longer than anything here takes.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn broken() -> Result<(), BackendError> {
+    Err(BackendError::Device("the device broke in a copy; use --device cpu".into()))
+}
+
+/// Waits until a counter has reached a number.
+fn wait_until(counter: &AtomicUsize, number: usize) {
+    let start = Instant::now();
+    while counter.load(Ordering::SeqCst) < number {
+        assert!(start.elapsed() < PATIENCE, "{number} was not reached");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// A counter of steps, and a script that counts them.
+fn counted(num_subsets: usize) -> (Arc<AtomicUsize>, Script) {
+    let steps = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&steps);
+    let script = Script::with_deed(num_subsets, move |step, _| {
+        counter.store(step, Ordering::SeqCst);
+        Ok(())
+    });
+    (steps, script)
+}
+
+/// Subiterations told of, of a run.
+fn told(watcher: &Watcher, run: RunId) -> Vec<usize> {
+    watcher.iterates(run).iter().map(|report| report.subiteration).collect()
+}
+
+#[test]
+fn the_steps_go_on_while_a_volume_is_copied() {
+    let mut watcher = Watcher::new(scripted(|_| {
+        let (steps, script) = counted(50);
+        // The copy of the first step ends when the thirtieth has begun.
+        script.with_copy(move |step| {
+            if step == 1 {
+                wait_until(&steps, 30);
+            }
+            Ok(())
+        })
+    }));
+    let run = watcher.start(2, ball(1), false);
+    assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
+    assert_eq!(told(&watcher, run), (1..=100).collect::<Vec<_>>());
+    assert_eq!(watcher.shown_value(), value_of(1, 100));
+    assert!(watcher.taken[&run].is_sorted());
+    let iterates = watcher.iterates(run);
+    assert!(iterates[0].publish > Duration::ZERO, "the time of the copy is told with its step");
+    assert!(iterates[1..30].iter().all(|report| report.publish.is_zero()), "iterates between are not waited for");
+    let kept: Vec<_> = watcher.session.history().iter().map(|(i, volume)| (*i, volume.as_slice()[0])).collect();
+    assert_eq!(kept, [(1, value_of(1, 50)), (2, value_of(1, 100))]);
+}
+
+#[test]
+fn the_solver_waits_before_a_third_volume() {
+    let steps = Arc::new(AtomicUsize::new(0));
+    let (open, gate) = unbounded::<()>();
+    let counter = Arc::clone(&steps);
+    let mut watcher = Watcher::new(scripted(move |_| {
+        let (counter, gate) = (Arc::clone(&counter), gate.clone());
+        let script = Script::with_deed(1, move |step, _| {
+            counter.store(step, Ordering::SeqCst);
+            Ok(())
+        });
+        script.with_copy(move |_| {
+            let _ = gate.recv_timeout(PATIENCE);
+            Ok(())
+        })
+    }));
+    let run = watcher.start(20, RoiSet::default(), false);
+    // The start image and the first step's are under way; the second step's has to wait.
+    wait_until(&steps, 2);
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(steps.load(Ordering::SeqCst), 2);
+    drop(open);
+    assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
+    assert_eq!(told(&watcher, run), (1..=20).collect::<Vec<_>>());
+    assert_eq!(watcher.session.history().len(), 20);
+}
+
+#[test]
+fn every_volume_arrives_before_the_event_that_tells_of_it() {
+    let mut watcher = Watcher::new(scripted(|_| {
+        Script::new(1).with_copy(|step| {
+            std::thread::sleep(Duration::from_micros(300 * (step as u64 % 3)));
+            Ok(())
+        })
+    }));
+    let run = watcher.start(200, RoiSet::default(), false);
+    loop {
+        let before = watcher.events.len();
+        watcher.wait_for(before, |_| true);
+        let told = told(&watcher, run).last().copied().unwrap_or(0);
+        let shown = watcher.shown.as_ref().map_or(0, |frame| frame.subiteration);
+        assert!(shown >= told, "told of {told}, shown {shown}");
+        if watcher.events.iter().any(|e| matches!(e.kind, EventKind::Ended(_))) {
+            break;
+        }
+    }
+    assert_eq!(watcher.shown_value(), value_of(1, 200));
+}
+
+#[test]
+fn a_copy_that_fails_fails_the_run_and_the_last_good_volume_stays() {
+    for panics in [false, true] {
+        let mut watcher = Watcher::new(scripted(move |run| {
+            Script::new(1).with_copy(move |step| match (run, step) {
+                (1, 4) if panics => panic!("slot 4 of 3"),
+                (1, 4) => broken(),
+                _ => Ok(()),
+            })
+        }));
+        let failing = watcher.start(1_000_000, RoiSet::default(), false);
+        let sentence = watcher.wait_for_failure(failing);
+        assert!(sentence.contains(if panics { "slot 4 of 3" } else { "use --device cpu" }), "{sentence}");
+        // What was measured meanwhile is told, and nothing comes after the failure.
+        let told = told(&watcher, failing);
+        assert!(told.len() >= 4 && told.iter().enumerate().all(|(index, step)| *step == index + 1), "{told:?}");
+        assert!(matches!(watcher.events.last().unwrap().kind, EventKind::Failed(_)));
+        assert!(watcher.shown_value() != value_of(1, 4) && watcher.shown_value() >= value_of(1, 3));
+        let next = watcher.start(3, RoiSet::default(), false);
+        assert_eq!(watcher.wait_for_end(next), EndReason::Completed);
+        assert_eq!(watcher.shown_value(), value_of(2, 3));
+    }
+}
+
+#[test]
+fn a_last_copy_that_fails_is_no_end() {
+    for hold in [false, true] {
+        let mut watcher = Watcher::new(scripted(|_| Script::new(1).with_copy(|step| if step == 3 { broken() } else { Ok(()) })));
+        let run = watcher.start(if hold { 5 } else { 3 }, RoiSet::default(), hold);
+        for _ in 0..3 {
+            if hold {
+                watcher.session.send(Command::StepOnce);
+            }
+        }
+        watcher.wait_for_failure(run);
+        assert_eq!(told(&watcher, run), [1, 2, 3]);
+        assert_eq!(watcher.shown_value(), value_of(1, 2));
+    }
+}
+
+#[test]
+fn an_edit_finds_every_iterate_in_the_history() {
+    let mut watcher = Watcher::new(scripted(|_| {
+        Script::new(1).with_copy(|_| {
+            std::thread::sleep(Duration::from_millis(5));
+            Ok(())
+        })
+    }));
+    let run = watcher.start(20, RoiSet::default(), false);
+    watcher.wait_for(0, |e| matches!(&e.kind, EventKind::Iterate(report) if report.subiteration == 4));
+    watcher.session.send(Command::SetRois(ball(2)));
+    let event = watcher.wait_for(0, |e| matches!(e.kind, EventKind::Remeasured { .. }));
+    let EventKind::Remeasured { points, .. } = event.kind else { unreachable!() };
+    let measured: Vec<_> = points.iter().map(|point| point.1).collect();
+    assert_eq!(measured, (1..=measured.len()).collect::<Vec<_>>());
+    assert!(measured.len() >= 4);
+    assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
+}
+
+#[test]
+fn dropping_the_session_ends_it_inside_a_copy() {
+    let mut watcher = Watcher::new(scripted(|_| {
+        Script::new(1).with_copy(|_| {
+            std::thread::sleep(Duration::from_millis(100));
+            Ok(())
+        })
+    }));
+    watcher.start(1_000_000, RoiSet::default(), false);
+    watcher.wait_for(0, |e| matches!(e.kind, EventKind::Iterate(_)));
+    let start = Instant::now();
+    drop(watcher);
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_thousand_short_runs_with_copies_end_on_their_last_volume() {
+    let mut watcher = Watcher::new(scripted(|_| Script::new(3).with_copy(|_| Ok(()))));
+    for _ in 0..1000 {
+        let run = watcher.start(2, ball(0), false);
+        assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
+        let frame = watcher.shown.as_ref().unwrap();
+        assert_eq!((frame.run, frame.iteration, frame.subiteration), (run, 2, 6));
+        assert_eq!(watcher.shown_value(), value_of(run as usize, 6));
+        assert_eq!(told(&watcher, run), [1, 2, 3, 4, 5, 6]);
+        watcher.events.clear();
+    }
+}
+
+/// Nobody looks at what is on the way.
+fn unwatched() -> SessionOptions {
+    SessionOptions { history_bytes: 0, is_watched: false, ..SessionOptions::default() }
+}
+
+#[test]
+fn when_nobody_looks_only_the_last_volume_is_copied() {
+    let (log, noted) = unbounded();
+    let setup = scripted(move |_| Script { log: Some(log.clone()), ..Script::new(4) });
+    let mut watcher = Watcher::with_options(unwatched(), setup, |_| {});
+    let run = watcher.start(5, ball(0), false);
+    assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
+    assert_eq!(watcher.shown_value(), value_of(1, 20));
+    let from = watcher.events.len();
+    watcher.session.send(Command::SetIterations(6));
+    watcher.wait_for(from, |e| matches!(e.kind, EventKind::Ended(EndReason::Completed)));
+    assert_eq!(watcher.shown_value(), value_of(1, 24));
+    let noted: Vec<_> = noted.try_iter().collect();
+    let count = |what: &str| noted.iter().filter(|noted| **noted == what).count();
+    assert_eq!([count("step"), count("measure"), count("publish")], [24, 24, 2]);
+}
+
+#[test]
+fn an_error_when_nobody_looked_hands_the_image_before_it_over() {
+    let mut watcher = Watcher::with_options(
+        unwatched(),
+        scripted(|_| {
+            Script::with_deed(1, |step, _| if step == 4 { Err(ReconError::UnsuitableData("no memory".into())) } else { Ok(()) })
+        }),
+        |_| {},
+    );
+    let run = watcher.start(9, RoiSet::default(), false);
+    assert_eq!(watcher.wait_for_failure(run), "no memory");
+    assert_eq!(watcher.shown_value(), value_of(1, 3));
+}
