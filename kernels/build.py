@@ -10,6 +10,7 @@ Needs Python with pip and a package index; no GPU, no CUDA toolkit. The compiler
 import argparse
 import ctypes
 import hashlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,7 +21,7 @@ KERNELS = Path(__file__).resolve().parent
 PTX = KERNELS / "ptx"
 # Any GPU from Volta on; the driver compiles further for the one it has. No fast-math: division and square root are exact,
 # as on the CPU. C++03 keeps the constants of nv/target out of the PTX.
-OPTIONS = ["--gpu-architecture=compute_70", "--std=c++03"]
+OPTIONS = ["--gpu-architecture=compute_70", "--std=c++03", f"--include-path={KERNELS}"]
 
 
 def download_nvrtc(folder):
@@ -53,6 +54,14 @@ def check(nvrtc, status):
         sys.exit(f"NVRTC: {nvrtc.nvrtcGetErrorString(status).decode()}")
 
 
+def source_hash(source):
+    """The hash of a source file followed by the files that it includes."""
+    digest = hashlib.sha256(source.read_bytes())
+    for included in re.findall(r'^#include "(.*)"$', source.read_text(), re.MULTILINE):
+        digest.update((KERNELS / included).read_bytes())
+    return digest.hexdigest()
+
+
 def compile_to_ptx(nvrtc, source):
     """The PTX of one source file, headed by the source's hash."""
     code = source.read_bytes()
@@ -63,7 +72,7 @@ def compile_to_ptx(nvrtc, source):
         sys.exit(f"{source}:\n{text_of(nvrtc, 'ProgramLog', program)}")
     ptx = text_of(nvrtc, "PTX", program)
     check(nvrtc, nvrtc.nvrtcDestroyProgram(ctypes.byref(program)))
-    return f"// source: {source.name}, sha256 {hashlib.sha256(code).hexdigest()}\n{ptx.strip()}\n"
+    return f"// source: {source.name}, sha256 {source_hash(source)}\n{ptx.strip()}\n"
 
 
 def main():

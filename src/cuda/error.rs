@@ -39,8 +39,27 @@ pub enum CudaError {
         /// Found number of values.
         found: usize,
     },
+    /// An image for the screen was asked for after what makes it had ended.
+    #[error("the copy of the image for the screen was given up; start the run again")]
+    DisplayGone,
+    /// The device's memory is full.
+    #[error(
+        "the memory of the GPU is full (asked to {doing}); choose fewer or larger voxels, close other programs that use the GPU, or use --device cpu"
+    )]
+    OutOfMemory {
+        /// What the driver was asked to do.
+        doing: &'static str,
+    },
+    /// A kernel ran too long.
+    #[error(
+        "the GPU broke off a computation that took too long ({doing}): a display is driven by the same GPU and its driver allows a few seconds; start the program again and use another GPU or --device cpu"
+    )]
+    TimedOut {
+        /// What the driver was asked to do.
+        doing: &'static str,
+    },
     /// The driver reports an error.
-    #[error("the NVIDIA driver failed to {doing}: {message}")]
+    #[error("the NVIDIA driver failed to {doing}: {message}; start the program again, and if it happens again use --device cpu")]
     Driver {
         /// What it was asked to do.
         doing: &'static str,
@@ -55,4 +74,19 @@ pub enum CudaError {
         /// What is known about it.
         message: String,
     },
+}
+
+impl From<CudaError> for crate::operator::BackendError {
+    fn from(error: CudaError) -> Self {
+        match error {
+            CudaError::Length { expected, found } => Self::Length { expected, found },
+            error => Self::Device(error.to_string()),
+        }
+    }
+}
+
+impl From<CudaError> for crate::operator::OperatorError {
+    fn from(error: CudaError) -> Self {
+        Self::Backend(error.into())
+    }
 }

@@ -1,13 +1,34 @@
 //! NVIDIA GPUs through the driver library, which is looked for at run time: the program builds and starts on a machine
 //! that has none, and says in one sentence what is missing.
 //!
-//! Kernels are CUDA C in `kernels/`, compiled to the PTX that is embedded here; the driver compiles it further for the
-//! GPU at hand. The CPU code of the same name is the definition of what a kernel computes.
+//! [`CudaBackend`] holds arrays and the operations on them; [`AxialRuns`] is the fast projector, [`BinDriven`] the one of
+//! Belzunce et al. 2012 that it is measured against. Kernels are CUDA C in `kernels/`, compiled to the PTX that is
+//! embedded here; the driver compiles it further for the GPU at hand. The CPU code of the same name is the definition of
+//! what a kernel computes, and the files here launch kernels without mathematics of their own.
 
-mod device;
+mod axial_plan;
+mod axial_runs;
+mod backend;
+mod bin_driven;
+mod display;
 mod error;
+mod fixed_point;
+mod in_plane;
+mod kernel;
+mod pacing;
 mod probe;
 
-pub use device::{CudaArray, CudaDevice};
+use crate::operator::{LinearOperator, Subset};
+
+pub use axial_runs::AxialRuns;
+pub use backend::{CudaArray, CudaBackend, CudaMasks};
+pub use bin_driven::{BinDriven, BinOrder};
+pub use display::CudaDisplay;
 pub use error::CudaError;
-pub use probe::{DeviceInfo, DeviceLimits, devices};
+pub use probe::{DeviceInfo, devices};
+
+/// Where the data of a subset lies when the subsets follow each other.
+fn contiguous_piece(operator: &impl LinearOperator<CudaBackend>, subset: Subset) -> Vec<(usize, std::ops::Range<usize>)> {
+    let start: usize = (0..subset.index).map(|index| operator.data_len(Subset { index, ..subset })).sum();
+    vec![(0, start..start + operator.data_len(subset))]
+}

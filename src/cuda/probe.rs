@@ -138,6 +138,8 @@ pub(super) fn guarded<T>(doing: &'static str, call: impl FnOnce() -> Result<T, D
 fn describe(doing: &'static str, error: DriverError) -> CudaError {
     match error.0 {
         sys::CUresult::CUDA_ERROR_NO_DEVICE => CudaError::NoDevice,
+        sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => CudaError::OutOfMemory { doing },
+        sys::CUresult::CUDA_ERROR_LAUNCH_TIMEOUT => CudaError::TimedOut { doing },
         code => {
             let words = error.error_string().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
             CudaError::Driver { doing, message: format!("{words} ({code:?})") }

@@ -91,6 +91,9 @@ pub enum OperatorError {
         /// Number of values found.
         found: usize,
     },
+    /// A setting that the device does not allow.
+    #[error("{0}")]
+    Settings(String),
     /// The fast projector does not apply to this geometry.
     #[error("the axial-run projector cannot be used here: {0}; use the per-LOR projector")]
     Unsuitable(String),

@@ -9,21 +9,23 @@ mod accumulate;
 mod axial_runs;
 mod backend;
 mod fov;
+mod in_plane;
 mod linear;
 mod model;
 mod siddon;
 mod simd;
 
-pub use axial_runs::AxialRuns;
+pub use axial_runs::{AxialRuns, AxialTable, Family, Group, Layout};
 pub use backend::{Backend, BackendError, Host, PendingVolume, PoissonTerms};
 pub use fov::FieldOfView;
+pub use in_plane::{InPlanePath, Sides};
 pub use linear::{Accumulation, LinearOperator, OperatorError, Subset};
 pub use model::{ForwardModel, ProjectionModel};
 pub use siddon::Siddon;
 pub use simd::Simd;
 
 /// Checks the array lengths of a call for a subset: `image` values exactly, `data` values at least.
-fn check_lengths<B: Backend>(
+pub(crate) fn check_lengths<B: Backend>(
     operator: &impl LinearOperator<B>,
     subset: Subset,
     image: usize,

@@ -5,6 +5,8 @@
 
 mod adjoint;
 mod analytic;
+#[cfg(feature = "cuda")]
+mod device;
 mod parity;
 mod recon;
 mod stir;

@@ -14,10 +14,11 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use self::kernel::Scratch;
-use self::path::{Path, Sides};
-use self::table::{AxialTable, LANES};
+use self::path::Path;
+use self::table::LANES;
+pub use self::table::{AxialTable, Family, Group, Layout};
 use super::accumulate::{ImageSink, PrivateImages, ViewBackprojector, backproject, private_bytes};
-use super::{Accumulation, FieldOfView, Host, LinearOperator, OperatorError, Simd, Subset};
+use super::{Accumulation, FieldOfView, Host, LinearOperator, OperatorError, Sides, Simd, Subset};
 use crate::data::Volume;
 use crate::geometry::Grid;
 use crate::scanner::ScanGeometry;

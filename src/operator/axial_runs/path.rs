@@ -1,7 +1,8 @@
 //! The in-plane path that all planes of a transaxial LOR share: which voxel columns it crosses, and where.
 
-use crate::geometry::{Grid, perpendicular_rows};
+use crate::geometry::Grid;
 use crate::operator::FieldOfView;
+use crate::operator::in_plane::{InPlanePath, Sides};
 use crate::scanner::TransaxialLor;
 
 /// Where along a path, and how steeply, the crossings of one axis lie (in mm from the path's start).
@@ -40,35 +41,6 @@ pub struct Path {
     axes: [AxisCrossings; 2],
 }
 
-/// Rows in which a LOR runs along x or y: none, one, or the two on both sides of a face.
-#[derive(Clone, Copy, Debug)]
-pub struct Sides {
-    rows: [Option<([isize; 2], usize)>; 2],
-    u0: [f64; 2],
-    u1: [f64; 2],
-}
-
-impl Sides {
-    /// The sides of a LOR on a grid.
-    pub fn new(grid: &Grid, lor: &TransaxialLor) -> Self {
-        let voxel = |point: [f64; 2], a: usize| (point[a] - grid.origin_mm[a]) / grid.voxel_mm[a] + 0.5;
-        let u0 = [voxel(lor.start, 0), voxel(lor.start, 1)];
-        let u1 = [voxel(lor.end, 0), voxel(lor.end, 1)];
-        Self { rows: std::array::from_fn(|a| perpendicular_rows(u0[a], u1[a])), u0, u1 }
-    }
-
-    /// Number of paths that the LOR splits into, each with an equal share.
-    pub fn num_paths(&self) -> usize {
-        self.rows.iter().flatten().map(|(_, n)| *n).product()
-    }
-
-    /// The row that path number `path` stays in along an axis.
-    fn fixed(&self, axis: usize, path: usize) -> Option<isize> {
-        // A LOR runs along one axis at most, so the path number chooses the side there.
-        self.rows[axis].map(|(rows, _)| rows[path])
-    }
-}
-
 impl Path {
     /// Memory for any path across a grid.
     pub fn new(grid: &Grid) -> Self {
@@ -80,57 +52,16 @@ impl Path {
     #[inline(always)]
     pub fn trace(&mut self, grid: &Grid, fov: &FieldOfView, lor: &TransaxialLor, sides: &Sides, path: usize) -> bool {
         self.num_steps = 0;
-        let Some((mut enter, mut leave)) = fov.clip(lor.start, lor.end) else { return false };
-        let (u0, u1) = (sides.u0, sides.u1);
-        let mut inverse = [0.0f64; 2];
-        for a in 0..2 {
-            if let Some(row) = sides.fixed(a, path) {
-                if row < 0 || row >= grid.size[a] as isize {
-                    return false;
-                }
-            } else {
-                inverse[a] = 1.0 / (u1[a] - u0[a]);
-                let (low, high) = (-u0[a] * inverse[a], (grid.size[a] as f64 - u0[a]) * inverse[a]);
-                enter = enter.max(low.min(high));
-                leave = leave.min(low.max(high));
-            }
-        }
-        if enter >= leave {
-            return false;
-        }
-        let lor_mm = (lor.end[0] - lor.start[0]).hypot(lor.end[1] - lor.start[1]);
-        let start_mm = enter * lor_mm;
-        let length_mm = (leave - enter) * lor_mm;
-        let strides = [1isize, grid.size[0] as isize];
-        let mut column = 0isize;
-        let mut next = [f64::INFINITY; 2];
-        let mut pitch = [0.0f64; 2];
-        let mut stride = [0isize; 2];
-        self.axes = [AxisCrossings::default(); 2];
-        for a in 0..2 {
-            if let Some(row) = sides.fixed(a, path) {
-                column += row * strides[a];
-                continue;
-            }
-            let du = u1[a] - u0[a];
-            let forwards = du > 0.0;
-            let mut row = ((u0[a] + enter * du).floor() as isize).clamp(0, grid.size[a] as isize - 1);
-            let face = (row + isize::from(forwards)) as f64;
-            next[a] = (face - u0[a]) * inverse[a] * lor_mm - start_mm;
-            pitch[a] = inverse[a].abs() * lor_mm;
-            // Rounding at the entry can leave the row one behind.
-            while next[a] <= 0.0 {
-                row += if forwards { 1 } else { -1 };
-                next[a] += pitch[a];
-            }
-            stride[a] = if forwards { strides[a] } else { -strides[a] };
-            column += row * strides[a];
-            self.axes[a] = AxisCrossings { first: next[a] as f32, per_mm: (1.0 / pitch[a]) as f32 };
-        }
-        self.start_mm = start_mm;
-        self.length_mm = length_mm;
-        self.lor_mm = lor_mm;
-        self.merge(column, next, pitch, stride, grid.size[0] * grid.size[1])
+        let Some(start) = InPlanePath::new(grid, fov, lor, sides, path) else { return false };
+        self.axes = std::array::from_fn(|a| {
+            let crossed = start.pitch[a] > 0.0;
+            let axis = AxisCrossings { first: start.next[a] as f32, per_mm: (1.0 / start.pitch[a]) as f32 };
+            if crossed { axis } else { AxisCrossings::default() }
+        });
+        self.start_mm = start.start_mm;
+        self.length_mm = start.length_mm;
+        self.lor_mm = start.lor_mm;
+        self.merge(start.column as isize, start.next, start.pitch, start.stride, grid.size[0] * grid.size[1])
     }
 
     /// Merges the crossings of both axes into steps, without branches that depend on the data.

@@ -80,6 +80,10 @@ pub struct Group {
     pub weight: f32,
     /// z at the LOR's end less z at its start, mm.
     pub rise_mm: f64,
+    /// z of the first plane's G row at the first crossing; each further crossing adds `sign`.
+    pub first_crossing_row: isize,
+    /// z of the first plane's row before any crossing; each crossing adds `sign`.
+    pub first_row: isize,
     /// For each crossing of the family, the place in a path row of the first plane's G row.
     pub offsets: Vec<u32>,
     /// For each number of crossings passed, the place in a path row of the first plane's row.
@@ -168,6 +172,8 @@ impl AxialTable {
                         sign: 1.0,
                         weight: 1.0 / num_rays as f32,
                         rise_mm: planes[index].z_end_mm - planes[index].z_start_mm,
+                        first_crossing_row: 0,
+                        first_row: 0,
                         offsets: Vec::new(),
                         row_offsets: Vec::new(),
                     };
@@ -234,7 +240,7 @@ fn draft(drafts: &mut Vec<Draft>, group: Group, plane: Plane, grid: &Grid, reach
         };
         let weight = group.weight / rows.len() as f32;
         for row in rows {
-            let group = Group { weight, ..group.clone() };
+            let group = Group { weight, first_crossing_row: row, first_row: row, ..group.clone() };
             drafts.push(Draft { first_tau: 0.0, tau_step: 0.0, group, crossing_rows: Vec::new(), rows: vec![row] });
         }
         return;
@@ -256,7 +262,12 @@ fn draft(drafts: &mut Vec<Draft>, group: Group, plane: Plane, grid: &Grid, reach
     drafts.push(Draft {
         first_tau,
         tau_step: if kept.is_empty() { 0.0 } else { 1.0 / (high - low) },
-        group: Group { sign: if rises { 1.0 } else { -1.0 }, ..group },
+        group: Group {
+            sign: if rises { 1.0 } else { -1.0 },
+            first_crossing_row: kept.first().map_or(start, |&h| h - 1),
+            first_row: start,
+            ..group
+        },
         crossing_rows: kept.iter().map(|&h| h - 1).collect(),
         rows: std::iter::once(start).chain(after).collect(),
     });

@@ -1,0 +1,51 @@
+// Element by element: the same arithmetic as the host's in src/operator/backend.rs.
+
+#define INDEX ((unsigned long long)blockIdx.x * blockDim.x + threadIdx.x)
+
+// x = value
+extern "C" __global__ void fill(float *x, float value, unsigned long long len)
+{
+    if (INDEX < len)
+        x[INDEX] = value;
+}
+
+// x *= y
+extern "C" __global__ void multiply(float *x, const float *y, unsigned long long len)
+{
+    if (INDEX < len)
+        x[INDEX] *= y[INDEX];
+}
+
+// x += scale y, rounded after each operation as on the host
+extern "C" __global__ void add_scaled(float *x, float scale, const float *y, unsigned long long len)
+{
+    if (INDEX < len)
+        x[INDEX] = __fadd_rn(x[INDEX], __fmul_rn(scale, y[INDEX]));
+}
+
+// x = fixed / scale: what 64-bit fixed point has added up
+extern "C" __global__ void from_fixed(float *x, const long long *fixed, double inverse_scale, unsigned long long len)
+{
+    if (INDEX < len)
+        x[INDEX] = (float)(fixed[INDEX] * inverse_scale);
+}
+
+// out[i] = x[index[i]]: an image in the order of a volume
+extern "C" __global__ void gather(float *out, const float *x, const unsigned *index, unsigned long long len)
+{
+    if (INDEX < len)
+        out[INDEX] = x[index[INDEX]];
+}
+
+// x = 0 outside the x that a row y sees, in an image [z, y, x]; one thread per (y, x)
+extern "C" __global__ void zero_unseen(float *x, const int2 *fov_rows, unsigned nx, unsigned ny, unsigned nz)
+{
+    if (INDEX >= (unsigned long long)nx * ny)
+        return;
+    const int2 inside = fov_rows[INDEX / nx];
+    const int at = (int)(INDEX % nx);
+    if (at >= inside.x && at < inside.y)
+        return;
+    for (unsigned z = 0; z < nz; z++)
+        x[z * (unsigned long long)nx * ny + INDEX] = 0.0f;
+}

@@ -1,0 +1,665 @@
+// The axial-run projector: Siddon at the price of axial crossings. The definition, with its derivation, is
+// src/operator/axial_runs/; the tables are laid out in src/cuda/axial_plan.rs. The files axial_runs_C_R.cu compile this
+// for images with CLASSES = C classes of z and REGISTERS = R values of each class in a lane.
+//
+// One warp walks one transaxial LOR for all of its planes. Lanes are voxels along z: of each class z = c (mod CLASSES) a
+// lane holds REGISTERS values, 32 places apart. Walking along the in-plane path, a lane keeps
+//
+//   forward   G_z, the integral of x_z - x_{z+1} up to the present step; where a plane crosses a voxel face in z (an
+//             event), the interpolated G is added to the plane's sum;
+//   back      the adjoint from the path's end: the sum of what the planes bring to z over the events passed.
+//
+// The bins of all planes lie in shared memory, each group of planes with room on both sides ("slots"), so that an event
+// is one address for all lanes: lanes whose z no plane of the group has touch the room between the groups.
+
+#define WARP 32
+#define FULL 0xffffffffu
+// Steps whose image columns are loaded ahead.
+#define AHEAD 4
+#define NO_ENTRY 0xffffffffu
+
+// Where a path enters the field of view and at which regular distances it crosses voxel faces (InPlanePath).
+struct Path {
+    double next[2];
+    double pitch[2];
+    double length_mm;
+    double start_mm;
+    double lor_mm;
+    int column;
+    int stride[2];
+    float share;
+};
+
+// Groups that cross faces at the same fractions tau of a LOR, and that never meet in a class.
+struct Pass {
+    double first_tau;
+    double tau_step;
+    int num_crossings;
+    int unused;
+};
+
+// One crossing of a pass: for each class the address of lane 0 in the slots, 16 bits each.
+struct Record {
+    float tau;
+    unsigned pass_and_index;
+    unsigned bases[2];
+};
+
+// Planes of a segment a whole number of classes apart.
+struct Group {
+    float weight;
+    float rise_mm;
+    float sign;
+    int first_row;
+    int slot;
+    int pass;
+};
+
+// What all LORs have in common.
+struct Plan {
+    int num_tangential;
+    int num_planes;
+    // The views of the data are first_view + k view_step.
+    int first_view;
+    int view_step;
+    int nx;
+    int nz;
+    // Places of a class in an image column, and z / CLASSES of the first.
+    int lanes;
+    int first_k;
+    int num_passes;
+    int num_records;
+    int num_groups;
+    // Entries of the output table for each plane.
+    int num_layers;
+    int num_slots;
+    int max_steps;
+    int num_columns;
+    // Shared memory of a warp.
+    int scratch_bytes;
+};
+
+struct __align__(8) Step {
+    int column;
+    float length;
+};
+
+struct __align__(CLASSES <= 2 ? 8 : 4) Event {
+    float fraction;
+    unsigned bases[(CLASSES + 1) / 2];
+
+    __device__ __forceinline__ int base(int c) const { return (bases[c / 2] >> (16 * (c % 2))) & 0xffffu; }
+};
+
+// A group on the present path: shares of the bin's value, and what its row at the path's end is less CLASSES x slot.
+struct __align__(16) GroupNow {
+    float scale;
+    float signed_scale;
+    int end_row;
+    int end_offset;
+};
+
+// The shared memory of one warp; the same sizes as `scratch_bytes` in src/cuda/axial_plan.rs.
+struct Scratch {
+    float *slots;
+    // Where each step begins; needed only before the slots are.
+    float *from;
+    float *ends;
+    Event *events;
+    Step *steps;
+    GroupNow *groups;
+    ushort2 *ranges;
+    unsigned short *cursors;
+
+    __device__ Scratch(unsigned char *memory, const Plan &plan)
+    {
+        slots = from = (float *)memory;
+        ends = slots + plan.num_slots;
+        groups = (GroupNow *)(ends + CLASSES * plan.lanes);
+        steps = (Step *)(groups + plan.num_groups);
+        events = (Event *)(steps + plan.max_steps + 2 * AHEAD);
+        ranges = (ushort2 *)(events + plan.num_records + 1);
+        cursors = (unsigned short *)(ranges + plan.num_passes);
+    }
+};
+
+// Crossing number k of an axis. The very same value wherever it is compared.
+__device__ __forceinline__ double crossing(const Path &path, int axis, int k)
+{
+    return __fma_rn((double)k, path.pitch[axis], path.next[axis]);
+}
+
+// Number of crossings of an axis before the path's end.
+__device__ __forceinline__ int num_crossings(const Path &path, int axis)
+{
+    if (!(path.pitch[axis] > 0.0) || !(path.next[axis] < path.length_mm))
+        return 0;
+    int count = (int)ceil((path.length_mm - path.next[axis]) / path.pitch[axis]);
+#pragma unroll 1
+    while (count > 0 && crossing(path, axis, count - 1) >= path.length_mm)
+        count--;
+#pragma unroll 1
+    while (crossing(path, axis, count) < path.length_mm)
+        count++;
+    return count;
+}
+
+// The steps of a path, each lane its own: of the first s crossings, i are along x, and i follows from comparing the
+// same numbers as its neighbours do. Returns the number of steps.
+__device__ __forceinline__ int trace(const Plan &plan, const Path &path, const int2 *fov_rows,
+                                     const Scratch &scratch, int lane)
+{
+    const int nx = num_crossings(path, 0), ny = num_crossings(path, 1);
+    const int num_steps = min(nx + ny + 1, plan.max_steps);
+    // i = guess_per_step s + guess_offset, within one or two, from the mean rate of crossings.
+    float guess_per_step = nx > 0 ? 1.0f : 0.0f, guess_offset = 0.0f;
+    if (nx > 0 && ny > 0) {
+        const float rate_x = (float)(1.0 / path.pitch[0]), rate_y = (float)(1.0 / path.pitch[1]);
+        const float rate = rate_x + rate_y;
+        const float begin = (float)path.next[0] * rate_x + (float)path.next[1] * rate_y - 2.0f;
+        guess_per_step = rate_x / rate;
+        guess_offset = begin * guess_per_step - (float)path.next[0] * rate_x + 1.0f;
+    }
+#pragma unroll 1
+    for (int s = lane; s < num_steps; s += WARP) {
+        const int least = max(0, s - ny), most = min(s, nx);
+        int i = min(max((int)(guess_per_step * s + guess_offset), least), most);
+#pragma unroll 1
+        while (i < most && crossing(path, 0, i) <= crossing(path, 1, s - i - 1))
+            i++;
+#pragma unroll 1
+        while (i > least && crossing(path, 1, s - i) < crossing(path, 0, i - 1))
+            i--;
+        const int j = s - i;
+        double begin = 0.0, end = path.length_mm;
+        if (i > 0)
+            begin = crossing(path, 0, i - 1);
+        if (j > 0)
+            begin = fmax(begin, crossing(path, 1, j - 1));
+        if (i < nx)
+            end = crossing(path, 0, i);
+        if (j < ny)
+            end = fmin(end, crossing(path, 1, j));
+        // Rounding at the path's end can lead out of the grid.
+        const int column = min(max(path.column + i * path.stride[0] + j * path.stride[1], 0), plan.num_columns - 1);
+        const int y = column / plan.nx;
+        const int x = column - y * plan.nx;
+        const int2 inside = fov_rows[y];
+        const Step step = {column, x >= inside.x && x < inside.y ? (float)(end - begin) : 0.0f};
+        scratch.steps[s] = step;
+        scratch.from[s] = (float)begin;
+    }
+    return num_steps;
+}
+
+// Which crossings of each pass lie on the path, and what the path's slope makes of the shares of each group.
+__device__ __forceinline__ void prepare_groups(const Plan &plan, const Path &path, const Pass *passes, const Group *groups,
+                                               const Scratch &scratch, int lane)
+{
+#pragma unroll 1
+    for (int p = lane; p < plan.num_passes; p += WARP) {
+        const Pass pass = passes[p];
+        ushort2 range = {0, 0};
+        if (pass.num_crossings > 0) {
+            const double most = pass.num_crossings;
+            const double from = ceil((path.start_mm / path.lor_mm - pass.first_tau) / pass.tau_step);
+            const double to = ceil(((path.start_mm + path.length_mm) / path.lor_mm - pass.first_tau) / pass.tau_step);
+            range.x = (unsigned short)fmin(fmax(from, 0.0), most);
+            range.y = (unsigned short)fmin(fmax(to, 0.0), most);
+        }
+        scratch.ranges[p] = range;
+    }
+    __syncwarp();
+#pragma unroll 1
+    for (int g = lane; g < plan.num_groups; g += WARP) {
+        const Group group = groups[g];
+        const float slope = group.rise_mm / (float)path.lor_mm;
+        GroupNow now;
+        now.scale = path.share * group.weight * sqrtf(1.0f + slope * slope);
+        now.signed_scale = group.sign * now.scale;
+        now.end_row = group.first_row + (group.sign < 0.0f ? -1 : 1) * (int)scratch.ranges[group.pass].y;
+        now.end_offset = now.end_row - CLASSES * group.slot;
+        scratch.groups[g] = now;
+    }
+}
+
+// Where a path's crossings lie on it, in f32.
+struct Locator {
+    float lor_mm, start_mm;
+    float first[2], per_mm[2];
+    int last_step;
+
+    __device__ Locator(const Path &path, int num_steps)
+    {
+        lor_mm = (float)path.lor_mm;
+        start_mm = (float)path.start_mm;
+        for (int a = 0; a < 2; a++) {
+            const bool crossed = path.pitch[a] > 0.0;
+            first[a] = crossed ? (float)path.next[a] : 3e38f;
+            per_mm[a] = crossed ? (float)(1.0 / path.pitch[a]) : 1.0f;
+        }
+        last_step = num_steps - 1;
+    }
+
+    __device__ __forceinline__ int passed(float at_mm, int axis) const
+    {
+        return (int)fmaxf((at_mm - first[axis]) * per_mm[axis] + 1.0f, 0.0f);
+    }
+
+    __device__ __forceinline__ float at_mm(float tau) const { return tau * lor_mm - start_mm; }
+
+    __device__ __forceinline__ int step(float at_mm) const
+    {
+        return min(passed(at_mm, 0) + passed(at_mm, 1), last_step);
+    }
+};
+
+// Sorts the events of the path by step, in the order of the records within a step: the same order on every run.
+// Afterwards cursors[s] is the end of the events of step s.
+__device__ __forceinline__ void sort_events(const Plan &plan, const Path &path, const Record *records, int num_steps,
+                                            const Scratch &scratch, int lane)
+{
+#pragma unroll 1
+    for (int s = lane; s < num_steps + AHEAD; s += WARP)
+        scratch.cursors[s] = 0;
+    const Locator locator(path, num_steps);
+    const unsigned before = (1u << lane) - 1u;
+    // The first round counts, the second places.
+#pragma unroll 1
+    for (int round = 0; round < 2; round++) {
+        __syncwarp();
+#pragma unroll 1
+        for (int first = 0; first < plan.num_records; first += WARP) {
+            const int r = first + lane;
+            int step = -1;
+            float at_mm = 0.0f;
+            Record record;
+            if (r < plan.num_records) {
+                record = records[r];
+                const ushort2 range = scratch.ranges[record.pass_and_index >> 16];
+                const unsigned index = record.pass_and_index & 0xffffu;
+                at_mm = locator.at_mm(record.tau);
+                if (index >= range.x && index < range.y)
+                    step = locator.step(at_mm);
+            }
+            const unsigned peers = __match_any_sync(FULL, step);
+            const int rank = __popc(peers & before);
+            int start = 0;
+            if (step >= 0) {
+                start = scratch.cursors[step];
+                if (round == 1) {
+                    const float length = scratch.steps[step].length;
+                    const float through = length > 0.0f ? (at_mm - scratch.from[step]) / length : 0.0f;
+                    Event event;
+                    event.fraction = fminf(fmaxf(through, 0.0f), 1.0f);
+#pragma unroll
+                    for (int b = 0; b < (CLASSES + 1) / 2; b++)
+                        event.bases[b] = record.bases[b];
+                    scratch.events[start + rank] = event;
+                }
+            }
+            __syncwarp();
+            if (step >= 0 && rank == 0)
+                scratch.cursors[step] = (unsigned short)(start + __popc(peers));
+            __syncwarp();
+        }
+        if (round == 1)
+            break;
+        int carry = 0;
+#pragma unroll 1
+        for (int first = 0; first < num_steps; first += WARP) {
+            const int s = first + lane;
+            const int count = s < num_steps ? scratch.cursors[s] : 0;
+            int sum = count;
+#pragma unroll
+            for (int distance = 1; distance < WARP; distance *= 2) {
+                const int other = __shfl_up_sync(FULL, sum, distance);
+                if (lane >= distance)
+                    sum += other;
+            }
+            if (s < num_steps)
+                scratch.cursors[s] = (unsigned short)(carry + sum - count);
+            carry += __shfl_sync(FULL, sum, WARP - 1);
+        }
+    }
+    // Steps without length, so that the walk can take several at a time.
+    const int last = num_steps > 0 ? scratch.cursors[num_steps - 1] : 0;
+    const int column = num_steps > 0 ? scratch.steps[num_steps - 1].column : 0;
+    __syncwarp();
+#pragma unroll 1
+    for (int s = num_steps + lane; s < num_steps + 2 * AHEAD; s += WARP) {
+        const Step nothing = {column, 0.0f};
+        scratch.steps[s] = nothing;
+        scratch.cursors[s] = (unsigned short)last;
+    }
+    __syncwarp();
+}
+
+// All that is common to both directions: the path's steps, the groups' shares and the events in order.
+__device__ __forceinline__ int set_up(const Plan &plan, const Path &path, const int2 *fov_rows, const Pass *passes,
+                                      const Group *groups, const Record *records, const Scratch &scratch,
+                                      int lane)
+{
+    __syncwarp();
+    const int num_steps = trace(plan, path, fov_rows, scratch, lane);
+    prepare_groups(plan, path, passes, groups, scratch, lane);
+    sort_events(plan, path, records, num_steps, scratch, lane);
+    return num_steps;
+}
+
+// d_z = x_z - x_{z+1} for every column, x beyond the last z and below the first being zero.
+extern "C" __global__ void difference(const float *x, float *d, int lanes, unsigned long long len)
+{
+    const unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= len)
+        return;
+    const int place = (int)(i % lanes);
+    const int c = (int)(i / lanes % CLASSES);
+    float above = 0.0f;
+    if (c + 1 < CLASSES)
+        above = x[i + lanes];
+    else if (place + 1 < lanes)
+        above = x[i - (unsigned long long)(CLASSES - 1) * lanes + 1];
+    d[i] = x[i] - above;
+}
+
+// The lanes' values of the columns of the next steps.
+__device__ __forceinline__ void load_steps(const Plan &plan, const float *d, const Step *steps, int lane,
+                                           float values[AHEAD][CLASSES][REGISTERS])
+{
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++) {
+        const float *const column = d + (unsigned long long)steps[k].column * (CLASSES * plan.lanes) + lane;
+#pragma unroll
+        for (int c = 0; c < CLASSES; c++)
+#pragma unroll
+            for (int r = 0; r < REGISTERS; r++)
+                values[k][c][r] = lane + WARP * r < plan.lanes ? column[c * plan.lanes + WARP * r] : 0.0f;
+    }
+}
+
+#define TABLES                                                                                                         \
+    const Plan plan, const Path *paths, const unsigned *lor_paths, const int2 *fov_rows, const Pass *passes,           \
+        const Group *groups, const Record *records, const unsigned *outputs
+
+// bins = A x for the transaxial LORs first_lor ... of the data; d is the difference of x along z.
+extern "C" __global__ void forward(TABLES, const float *d, float *bins, unsigned first_lor, unsigned num_lors)
+{
+    extern __shared__ __align__(16) unsigned char memory[];
+    const int lane = threadIdx.x;
+    const unsigned nth = blockIdx.x * blockDim.y + threadIdx.y;
+    if (nth >= num_lors)
+        return;
+    const unsigned lor = first_lor + nth;
+    const unsigned view = plan.first_view + plan.view_step * (lor / plan.num_tangential);
+    const unsigned transaxial = view * plan.num_tangential + lor % plan.num_tangential;
+    const Scratch scratch(memory + (size_t)threadIdx.y * plan.scratch_bytes, plan);
+    float *const out = bins + (unsigned long long)lor * plan.num_planes;
+    const unsigned first_path = lor_paths[transaxial], last_path = lor_paths[transaxial + 1];
+    if (first_path == last_path)
+#pragma unroll 1
+        for (int plane = lane; plane < plan.num_planes; plane += WARP)
+            out[plane] = 0.0f;
+    for (unsigned which = first_path; which < last_path; which++) {
+        const Path path = paths[which];
+        const int num_steps = set_up(plan, path, fov_rows, passes, groups, records, scratch, lane);
+#pragma unroll 1
+        for (int slot = lane; slot < plan.num_slots; slot += WARP)
+            scratch.slots[slot] = 0.0f;
+        __syncwarp();
+
+        float g[CLASSES][REGISTERS];
+#pragma unroll
+        for (int c = 0; c < CLASSES; c++)
+#pragma unroll
+            for (int r = 0; r < REGISTERS; r++)
+                g[c][r] = 0.0f;
+        float ahead[AHEAD][CLASSES][REGISTERS];
+        load_steps(plan, d, scratch.steps, lane, ahead);
+        int event = 0;
+        Event coming = scratch.events[0];
+#pragma unroll 1
+        for (int first = 0; first < num_steps; first += AHEAD) {
+            float now[AHEAD][CLASSES][REGISTERS];
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++)
+#pragma unroll
+                for (int c = 0; c < CLASSES; c++)
+#pragma unroll
+                    for (int r = 0; r < REGISTERS; r++)
+                        now[k][c][r] = scratch.steps[first + k].length * ahead[k][c][r];
+            load_steps(plan, d, scratch.steps + first + AHEAD, lane, ahead);
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++) {
+                const int end = scratch.cursors[first + k];
+#pragma unroll 1
+                for (; event < end; event++) {
+                    const Event present = coming;
+                    coming = scratch.events[event + 1];
+#pragma unroll
+                    for (int c = 0; c < CLASSES; c++) {
+                        float *const slots = scratch.slots + present.base(c) + lane;
+#pragma unroll
+                        for (int r = 0; r < REGISTERS; r++)
+                            if (lane + WARP * r < plan.lanes)
+                                slots[WARP * r] += g[c][r] + present.fraction * now[k][c][r];
+                        // Another lane may hold the same plane in the next class or at the next event.
+                        __syncwarp();
+                    }
+                }
+#pragma unroll
+                for (int c = 0; c < CLASSES; c++)
+#pragma unroll
+                    for (int r = 0; r < REGISTERS; r++)
+                        g[c][r] += now[k][c][r];
+            }
+        }
+        __syncwarp();
+
+        // C_z at the path's end is the sum of G over z and all above.
+        float above = 0.0f;
+#pragma unroll
+        for (int r = REGISTERS - 1; r >= 0; r--) {
+            float sum = 0.0f;
+#pragma unroll
+            for (int c = 0; c < CLASSES; c++)
+                sum += g[c][r];
+            float from_here = sum;
+#pragma unroll
+            for (int distance = 1; distance < WARP; distance *= 2) {
+                const float other = __shfl_down_sync(FULL, from_here, distance);
+                if (lane + distance < WARP)
+                    from_here += other;
+            }
+            const float next = __shfl_down_sync(FULL, from_here, 1);
+            float value = above + (lane + 1 < WARP ? next : 0.0f);
+#pragma unroll
+            for (int c = CLASSES - 1; c >= 0; c--) {
+                value += g[c][r];
+                if (lane + WARP * r < plan.lanes)
+                    scratch.ends[(lane + WARP * r) * CLASSES + c] = value;
+            }
+            above += __shfl_sync(FULL, from_here, 0);
+        }
+        __syncwarp();
+
+#pragma unroll 1
+        for (int plane = lane; plane < plan.num_planes; plane += WARP) {
+            float sum = which == first_path ? 0.0f : out[plane];
+#pragma unroll 1
+            for (int layer = 0; layer < plan.num_layers; layer++) {
+                const unsigned entry = outputs[layer * plan.num_planes + plane];
+                if (entry == NO_ENTRY)
+                    continue;
+                const int slot = entry & 0xffffu;
+                const GroupNow group = scratch.groups[entry >> 16];
+                const int z = group.end_offset + CLASSES * slot;
+                sum += group.signed_scale * scratch.slots[slot];
+                if (z >= 0 && z < plan.nz)
+                    sum += group.scale * scratch.ends[z - CLASSES * plan.first_k];
+            }
+            out[plane] = sum;
+        }
+    }
+}
+
+// Ways to add to a voxel.
+struct Atomic {
+    float *image;
+
+    __device__ __forceinline__ void add(unsigned long long at, float value) const { atomicAdd(image + at, value); }
+};
+
+// Load, add, store: what other threads add in between is lost.
+struct NonAtomic {
+    float *image;
+
+    __device__ __forceinline__ void add(unsigned long long at, float value) const
+    {
+        volatile float *const voxel = image + at;
+        *voxel = *voxel + value;
+    }
+};
+
+// 64-bit fixed point: integers add up to the same sum in any order.
+struct Fixed {
+    unsigned long long *image;
+    float scale;
+
+    __device__ __forceinline__ void add(unsigned long long at, float value) const
+    {
+        atomicAdd(image + at, (unsigned long long)__float2ll_rn(value * scale));
+    }
+};
+
+// image += A^T bins for the transaxial LORs first_lor ... of the data.
+template <typename Adder>
+__device__ __forceinline__ void backproject(TABLES, const float *bins, const Adder &image, unsigned first_lor,
+                                            unsigned num_lors)
+{
+    extern __shared__ __align__(16) unsigned char memory[];
+    const int lane = threadIdx.x;
+    const unsigned nth = blockIdx.x * blockDim.y + threadIdx.y;
+    if (nth >= num_lors)
+        return;
+    const unsigned lor = first_lor + nth;
+    const unsigned view = plan.first_view + plan.view_step * (lor / plan.num_tangential);
+    const unsigned transaxial = view * plan.num_tangential + lor % plan.num_tangential;
+    const Scratch scratch(memory + (size_t)threadIdx.y * plan.scratch_bytes, plan);
+    const int column_len = CLASSES * plan.lanes;
+    const float *const in = bins + (unsigned long long)lor * plan.num_planes;
+    for (unsigned which = lor_paths[transaxial]; which < lor_paths[transaxial + 1]; which++) {
+        const Path path = paths[which];
+        const int num_steps = set_up(plan, path, fov_rows, passes, groups, records, scratch, lane);
+#pragma unroll 1
+        for (int slot = lane; slot < plan.num_slots; slot += WARP)
+            scratch.slots[slot] = 0.0f;
+        __syncwarp();
+#pragma unroll 1
+        for (int plane = lane; plane < plan.num_planes; plane += WARP) {
+            const float value = in[plane];
+#pragma unroll 1
+            for (int layer = 0; layer < plan.num_layers; layer++) {
+                const unsigned entry = outputs[layer * plan.num_planes + plane];
+                if (entry != NO_ENTRY)
+                    scratch.slots[entry & 0xffffu] = scratch.groups[entry >> 16].signed_scale * value;
+            }
+        }
+        __syncwarp();
+
+        // What the planes bring in the rows in which they end, and what they bring through their crossings.
+        float ends[CLASSES][REGISTERS], rows[CLASSES][REGISTERS];
+#pragma unroll
+        for (int c = 0; c < CLASSES; c++)
+#pragma unroll
+            for (int r = 0; r < REGISTERS; r++)
+                ends[c][r] = rows[c][r] = 0.0f;
+#pragma unroll 1
+        for (int g = 0; g < plan.num_groups; g++) {
+            const GroupNow group = scratch.groups[g];
+            const float sign = group.signed_scale < 0.0f ? -1.0f : 1.0f;
+            // Row r of the first plane lies in class r mod CLASSES.
+            const int c_end = ((group.end_row % CLASSES) + CLASSES) % CLASSES;
+            const int slot = (CLASSES * plan.first_k + c_end - group.end_offset) / CLASSES;
+            const float *const slots = scratch.slots + slot + lane;
+#pragma unroll
+            for (int c = 0; c < CLASSES; c++)
+                if (c == c_end)
+#pragma unroll
+                    for (int r = 0; r < REGISTERS; r++)
+                        ends[c][r] += sign * slots[WARP * r];
+        }
+
+        int event = scratch.cursors[num_steps - 1] - 1;
+#pragma unroll 1
+        for (int s = num_steps - 1; s >= 0; s--) {
+            const Step step = scratch.steps[s];
+            const int begin = s > 0 ? scratch.cursors[s - 1] : 0;
+            float values[CLASSES][REGISTERS];
+#pragma unroll
+            for (int c = 0; c < CLASSES; c++)
+#pragma unroll
+                for (int r = 0; r < REGISTERS; r++)
+                    values[c][r] = rows[c][r];
+#pragma unroll 1
+            for (; event >= begin; event--) {
+                const Event present = scratch.events[event];
+#pragma unroll
+                for (int c = 0; c < CLASSES; c++) {
+                    const float *const slots = scratch.slots + present.base(c) + lane;
+#pragma unroll
+                    for (int r = 0; r < REGISTERS; r++) {
+                        const float value = slots[WARP * r];
+                        values[c][r] += present.fraction * value;
+                        rows[c][r] += value;
+                    }
+                }
+            }
+            if (step.length == 0.0f)
+                continue;
+            const unsigned long long at = (unsigned long long)step.column * column_len + lane;
+#pragma unroll
+            for (int r = 0; r < REGISTERS; r++) {
+                // The row below the first class is the last class, one lane on.
+                float below = __shfl_up_sync(FULL, values[CLASSES - 1][r], 1);
+                if (lane == 0)
+                    below = 0.0f;
+                if (r > 0) {
+                    const float last = __shfl_sync(FULL, values[CLASSES - 1][r > 0 ? r - 1 : 0], WARP - 1);
+                    if (lane == 0)
+                        below = last;
+                }
+#pragma unroll
+                for (int c = 0; c < CLASSES; c++) {
+                    const float value = step.length * (ends[c][r] + (values[c][r] - below));
+                    const int z = CLASSES * (plan.first_k + lane + WARP * r) + c;
+                    below = values[c][r];
+                    if (lane + WARP * r < plan.lanes && z >= 0 && z < plan.nz)
+                        image.add(at + c * plan.lanes + WARP * r, value);
+                }
+            }
+        }
+    }
+}
+
+#define BACKPROJECT                                                                                                    \
+    backproject(plan, paths, lor_paths, fov_rows, passes, groups, records, outputs, bins, adder, first_lor, num_lors)
+
+extern "C" __global__ void atomic(TABLES, const float *bins, float *image, unsigned first_lor, unsigned num_lors)
+{
+    const Atomic adder = {image};
+    BACKPROJECT;
+}
+
+extern "C" __global__ void non_atomic(TABLES, const float *bins, float *image, unsigned first_lor, unsigned num_lors)
+{
+    const NonAtomic adder = {image};
+    BACKPROJECT;
+}
+
+extern "C" __global__ void fixed(TABLES, const float *bins, unsigned long long *image, float scale, unsigned first_lor,
+                                 unsigned num_lors)
+{
+    const Fixed adder = {image, scale};
+    BACKPROJECT;
+}

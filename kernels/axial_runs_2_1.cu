@@ -1,0 +1,4 @@
+// Axial runs for neighbouring planes two slices apart, images of up to about 64 slices.
+#define CLASSES 2
+#define REGISTERS 1
+#include "axial_runs.cuh"

@@ -1,0 +1,134 @@
+// Sums and maxima. The grid has a fixed size and each thread a fixed share of the values, so that sums have the same
+// bits on every run; each block leaves one partial result, and the host combines them in order.
+
+#define THREADS 256
+#define INFINITE __int_as_float(0x7f800000)
+
+// The sum over a block, in thread 0.
+__device__ double block_sum(double value)
+{
+    __shared__ double partial[THREADS];
+    partial[threadIdx.x] = value;
+    __syncthreads();
+    for (int half = THREADS / 2; half > 0; half /= 2) {
+        if (threadIdx.x < half)
+            partial[threadIdx.x] += partial[threadIdx.x + half];
+        __syncthreads();
+    }
+    const double sum = partial[0];
+    __syncthreads();
+    return sum;
+}
+
+// The largest value over a block, in thread 0.
+__device__ float block_max(float value)
+{
+    __shared__ float partial[THREADS];
+    partial[threadIdx.x] = value;
+    __syncthreads();
+    for (int half = THREADS / 2; half > 0; half /= 2) {
+        if (threadIdx.x < half)
+            partial[threadIdx.x] = fmaxf(partial[threadIdx.x], partial[threadIdx.x + half]);
+        __syncthreads();
+    }
+    const float most = partial[0];
+    __syncthreads();
+    return most;
+}
+
+#define EACH_VALUE(i, len)                                                                                             \
+    for (unsigned long long i = (unsigned long long)blockIdx.x * THREADS + threadIdx.x; i < len;                       \
+         i += (unsigned long long)gridDim.x * THREADS)
+
+// partial[block] = sum of x y
+extern "C" __global__ void dot(const float *x, const float *y, double *partial, unsigned long long len)
+{
+    double sum = 0.0;
+    EACH_VALUE(i, len)
+    sum += (double)x[i] * (double)y[i];
+    sum = block_sum(sum);
+    if (threadIdx.x == 0)
+        partial[blockIdx.x] = sum;
+}
+
+// partial[block] = largest x
+extern "C" __global__ void largest(const float *x, double *partial, unsigned long long len)
+{
+    float most = -INFINITE;
+    EACH_VALUE(i, len)
+    most = fmaxf(most, x[i]);
+    most = block_max(most);
+    if (threadIdx.x == 0)
+        partial[blockIdx.x] = most;
+}
+
+// partial[block] = largest |x|
+extern "C" __global__ void largest_magnitude(const float *x, double *partial, unsigned long long len)
+{
+    float most = 0.0f;
+    EACH_VALUE(i, len)
+    most = fmaxf(most, fabsf(x[i]));
+    most = block_max(most);
+    if (threadIdx.x == 0)
+        partial[blockIdx.x] = most;
+}
+
+// estimate = y / estimate where the estimate is positive, else 0 (Belzunce et al. 2012, eq. 3, the ratio b/p); for each
+// block the Poisson log-likelihood, the counts of bins with an estimate and the number of bins with counts and none.
+extern "C" __global__ void poisson_ratio(const float *y, float *estimate, double *partial, unsigned long long len)
+{
+    double log_likelihood = 0.0, counts = 0.0;
+    unsigned impossible = 0;
+    EACH_VALUE(i, len)
+    {
+        const float measured = y[i], expected = estimate[i];
+        float ratio = 0.0f;
+        if (expected > 0.0f) {
+            ratio = measured / expected;
+            log_likelihood += (double)(measured * logf(expected) - expected);
+            counts += (double)measured;
+        } else if (measured > 0.0f) {
+            impossible++;
+        }
+        estimate[i] = ratio;
+    }
+    log_likelihood = block_sum(log_likelihood);
+    counts = block_sum(counts);
+    const double num_impossible = block_sum((double)impossible);
+    if (threadIdx.x == 0) {
+        partial[3 * blockIdx.x] = log_likelihood;
+        partial[3 * blockIdx.x + 1] = counts;
+        partial[3 * blockIdx.x + 2] = num_impossible;
+    }
+}
+
+// For each region, one block each: the weighted sums of values and of their squares, the smallest and the largest value.
+// Region b has the places first[b] ... first[b + 1].
+extern "C" __global__ void roi_sums(const float *x, const unsigned *index, const float *weight, const unsigned *first,
+                                    double *sums)
+{
+    double sum_of_weights = 0.0, sum = 0.0, sum_of_squares = 0.0;
+    float least = INFINITE, most = -INFINITE;
+    for (unsigned i = first[blockIdx.x] + threadIdx.x; i < first[blockIdx.x + 1]; i += THREADS) {
+        const float value = x[index[i]];
+        const double w = weight[i], v = value;
+        sum_of_weights += w;
+        sum += w * v;
+        sum_of_squares += w * v * v;
+        least = fminf(least, value);
+        most = fmaxf(most, value);
+    }
+    sum_of_weights = block_sum(sum_of_weights);
+    sum = block_sum(sum);
+    sum_of_squares = block_sum(sum_of_squares);
+    least = -block_max(-least);
+    most = block_max(most);
+    if (threadIdx.x == 0) {
+        double *const out = sums + 5 * blockIdx.x;
+        out[0] = sum_of_weights;
+        out[1] = sum;
+        out[2] = sum_of_squares;
+        out[3] = least;
+        out[4] = most;
+    }
+}

@@ -1,0 +1,293 @@
+//! The tables of the axial-run kernels (`kernels/axial_runs.cuh`): which lane of a warp holds which z, where the bins of
+//! each group of planes lie in shared memory ("slots"), and which of them a crossing touches.
+
+use super::in_plane::InPlanePaths;
+use crate::geometry::Grid;
+use crate::operator::{AxialTable, Family, Group, InPlanePath, OperatorError};
+use crate::scanner::ScanGeometry;
+
+/// Lanes of a warp.
+const WARP: usize = 32;
+/// Steps that the kernels load ahead.
+const AHEAD: usize = 4;
+/// Places of a class are padded to this many, so that rows begin on 32-byte sectors.
+const SECTOR: usize = 8;
+/// No entry, in the output table.
+const NO_ENTRY: u32 = u32::MAX;
+/// (classes, places of a class over 32) that kernels exist for.
+pub(super) const VARIANTS: [(usize, usize); 5] = [(1, 1), (1, 2), (2, 1), (2, 2), (4, 1)];
+
+/// `Path` of the kernels.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PathRow {
+    next: [f64; 2],
+    pitch: [f64; 2],
+    length_mm: f64,
+    start_mm: f64,
+    lor_mm: f64,
+    column: i32,
+    stride: [i32; 2],
+    share: f32,
+}
+
+impl From<&(InPlanePath, f32)> for PathRow {
+    fn from((path, share): &(InPlanePath, f32)) -> Self {
+        Self {
+            next: path.next,
+            pitch: path.pitch,
+            length_mm: path.length_mm,
+            start_mm: path.start_mm,
+            lor_mm: path.lor_mm,
+            column: path.column as i32,
+            stride: path.stride.map(|stride| stride as i32),
+            share: *share,
+        }
+    }
+}
+
+/// `Pass` of the kernels.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PassRow {
+    first_tau: f64,
+    tau_step: f64,
+    num_crossings: i32,
+    unused: i32,
+}
+
+/// `Record` of the kernels.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RecordRow {
+    tau: f32,
+    pass_and_index: u32,
+    bases: [u32; 2],
+}
+
+/// `Group` of the kernels.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct GroupRow {
+    weight: f32,
+    rise_mm: f32,
+    sign: f32,
+    first_row: i32,
+    slot: i32,
+    pass: i32,
+}
+
+/// `Plan` of the kernels.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PlanHead {
+    pub num_tangential: i32,
+    pub num_planes: i32,
+    pub first_view: i32,
+    pub view_step: i32,
+    pub nx: i32,
+    pub nz: i32,
+    pub lanes: i32,
+    pub first_k: i32,
+    pub num_passes: i32,
+    pub num_records: i32,
+    pub num_groups: i32,
+    pub num_layers: i32,
+    pub num_slots: i32,
+    pub max_steps: i32,
+    pub num_columns: i32,
+    pub scratch_bytes: i32,
+}
+
+/// All tables for one scan and one grid.
+pub(super) struct AxialPlan {
+    pub head: PlanHead,
+    pub classes: usize,
+    /// Places of a class over [`WARP`], rounded up.
+    pub registers: usize,
+    pub passes: Vec<PassRow>,
+    pub records: Vec<RecordRow>,
+    pub groups: Vec<GroupRow>,
+    /// For each layer and plane the slot and the group that it takes its value from, 16 bits each.
+    pub outputs: Vec<u32>,
+}
+
+/// A group with the pass that it belongs to and its place in the slots.
+struct Placed<'a> {
+    group: &'a Group,
+    family: &'a Family,
+    pass: usize,
+    slot: usize,
+}
+
+impl AxialPlan {
+    /// The tables of a scan.
+    ///
+    /// # Errors
+    /// Images of so many z, or with planes so many voxels apart, have no kernel.
+    pub fn new(geometry: &ScanGeometry, grid: &Grid, table: &AxialTable, paths: &InPlanePaths) -> Result<Self, OperatorError> {
+        let classes = table.layout.num_classes;
+        let nz = grid.size[2];
+        let first_k = if table.uses_row_below { -1 } else { 0 };
+        let lanes = (((nz - 1) / classes + 1) as isize - first_k) as usize;
+        let lanes = lanes.next_multiple_of(SECTOR);
+        let registers = lanes.div_ceil(WARP);
+        // Three places of 33 to 64 fit the kernel for two, and so on.
+        let Some(&(_, registers)) = VARIANTS.iter().find(|(c, r)| *c == classes && *r >= registers) else {
+            let text = format!(
+                "an image of {nz} slices with neighbouring planes {classes} slices apart is more than its GPU kernels are made for"
+            );
+            return Err(OperatorError::Unsuitable(text));
+        };
+        let mut placed = in_passes(table, classes);
+        let num_slots = place(&mut placed, classes, lanes, first_k, registers * WARP);
+        let (passes, records) = crossings(&placed, classes, first_k);
+        let groups: Vec<GroupRow> = placed.iter().map(group_row).collect();
+        let (outputs, num_layers) = outputs(&placed, geometry.num_planes());
+        let max_steps = paths.max_steps();
+        let num_slots = num_slots.max(max_steps + 2 * AHEAD).next_multiple_of(4);
+        let mut head = PlanHead {
+            num_tangential: geometry.num_tangential as i32,
+            num_planes: geometry.num_planes() as i32,
+            first_view: 0,
+            view_step: 1,
+            nx: grid.size[0] as i32,
+            nz: nz as i32,
+            lanes: lanes as i32,
+            first_k: first_k as i32,
+            num_passes: passes.len() as i32,
+            num_records: records.len() as i32,
+            num_groups: groups.len() as i32,
+            num_layers: num_layers as i32,
+            num_slots: num_slots as i32,
+            max_steps: max_steps as i32,
+            num_columns: (grid.size[0] * grid.size[1]) as i32,
+            scratch_bytes: 0,
+        };
+        head.scratch_bytes = scratch_bytes(&head, classes) as i32;
+        let most = [num_slots, records.len(), groups.len(), passes.len()].into_iter().max().unwrap_or(0);
+        if most > usize::from(u16::MAX) {
+            let text = format!("a table of the GPU kernels would need {most} entries, more than they can number");
+            return Err(OperatorError::Unsuitable(text));
+        }
+        Ok(Self { head, classes, registers, passes, records, groups, outputs })
+    }
+
+    /// Values of an image column.
+    pub fn column_len(&self) -> usize {
+        self.classes * self.head.lanes as usize
+    }
+
+    /// Where z lies in an image column.
+    pub fn column_offset(&self, z: usize) -> usize {
+        let place = (z / self.classes) as i32 - self.head.first_k;
+        (z % self.classes) * self.head.lanes as usize + place as usize
+    }
+}
+
+/// Shared memory of a warp: the sizes of `Scratch` in the kernels, in its order.
+fn scratch_bytes(head: &PlanHead, classes: usize) -> usize {
+    let [slots, lanes, groups, passes, records, steps] =
+        [head.num_slots, head.lanes, head.num_groups, head.num_passes, head.num_records, head.max_steps].map(|n| n as usize);
+    let steps = steps + 2 * AHEAD;
+    let event = 4 + 4 * classes.div_ceil(2);
+    (4 * slots + 4 * classes * lanes + 16 * groups + 8 * steps + event * (records + 1) + 4 * passes + 2 * steps)
+        .next_multiple_of(16)
+}
+
+/// Row of a group's first plane after `i` crossings have been passed, or its G row at crossing `i`.
+fn row(first: isize, group: &Group, i: usize) -> isize {
+    if group.sign < 0.0 { first - i as isize } else { first + i as isize }
+}
+
+/// Gathers the groups of each family into passes: groups whose rows never lie in the same class, so that one event can
+/// touch all of them at once, a class each.
+fn in_passes(table: &AxialTable, classes: usize) -> Vec<Placed<'_>> {
+    let classes = classes as isize;
+    let mut placed: Vec<Placed<'_>> = Vec::new();
+    let mut num_passes = 0;
+    for family in &table.families {
+        let first_pass = num_passes;
+        for group in &family.groups {
+            let class = |g: &Group, i: usize| row(g.first_crossing_row, g, i).rem_euclid(classes);
+            let meets = |other: &Placed<'_>| (0..family.num_crossings).any(|i| class(group, i) == class(other.group, i));
+            let pass = (first_pass..num_passes)
+                .find(|&pass| !placed.iter().any(|other| other.pass == pass && meets(other)))
+                .unwrap_or(num_passes);
+            num_passes = num_passes.max(pass + 1);
+            placed.push(Placed { group, family, pass, slot: 0 });
+        }
+    }
+    placed
+}
+
+/// Gives each group its slots, with room on both sides for the lanes whose z it has no plane for. Returns their number.
+fn place(placed: &mut [Placed<'_>], classes: usize, lanes: usize, first_k: isize, held: usize) -> usize {
+    // What a class without a group is pointed to.
+    let mut end = held;
+    let mut room = 0;
+    for p in placed.iter_mut() {
+        let rows = (0..p.family.num_crossings)
+            .map(|i| row(p.group.first_crossing_row, p.group, i))
+            .chain((0..=p.family.num_crossings).map(|i| row(p.group.first_row, p.group, i)));
+        // The lane of the first plane.
+        let lane = |row: isize| row.div_euclid(classes as isize) - first_k;
+        let (least, most) = rows.map(lane).fold((isize::MAX, isize::MIN), |(l, m), lane| (l.min(lane), m.max(lane)));
+        let before = most.max(0) as usize;
+        let behind = (lanes as isize - least - p.group.num_planes as isize).max(0) as usize;
+        p.slot = end + before.max(room);
+        end = p.slot + p.group.num_planes;
+        room = behind;
+    }
+    end + room.max(held)
+}
+
+/// The passes, and all their crossings with the slots that lane 0 of each class touches.
+fn crossings(placed: &[Placed<'_>], classes: usize, first_k: isize) -> (Vec<PassRow>, Vec<RecordRow>) {
+    let num_passes = placed.iter().map(|p| p.pass + 1).max().unwrap_or(0);
+    let (mut passes, mut records) = (Vec::new(), Vec::new());
+    for pass in 0..num_passes {
+        let members: Vec<&Placed<'_>> = placed.iter().filter(|p| p.pass == pass).collect();
+        let family = members[0].family;
+        let num_crossings = family.num_crossings as i32;
+        passes.push(PassRow { first_tau: family.first_tau, tau_step: family.tau_step, num_crossings, unused: 0 });
+        for i in 0..family.num_crossings {
+            let mut bases = [0u32; 2];
+            for member in &members {
+                let z = row(member.group.first_crossing_row, member.group, i);
+                let class = z.rem_euclid(classes as isize) as usize;
+                let base = member.slot as isize - z.div_euclid(classes as isize) + first_k;
+                bases[class / 2] |= (base as u32) << (16 * (class % 2));
+            }
+            let tau = (family.first_tau + i as f64 * family.tau_step) as f32;
+            records.push(RecordRow { tau, pass_and_index: (pass as u32) << 16 | i as u32, bases });
+        }
+    }
+    (passes, records)
+}
+
+fn group_row(placed: &Placed<'_>) -> GroupRow {
+    let group = placed.group;
+    GroupRow {
+        weight: group.weight,
+        rise_mm: group.rise_mm as f32,
+        sign: group.sign,
+        first_row: group.first_row as i32,
+        slot: placed.slot as i32,
+        pass: placed.pass as i32,
+    }
+}
+
+/// The output table and its number of layers: as many as the plane with the most groups has.
+fn outputs(placed: &[Placed<'_>], num_planes: usize) -> (Vec<u32>, usize) {
+    let mut of_plane: Vec<Vec<u32>> = vec![Vec::new(); num_planes];
+    for (g, p) in placed.iter().enumerate() {
+        for k in 0..p.group.num_planes {
+            of_plane[p.group.first_plane + k * p.group.plane_step].push((g as u32) << 16 | (p.slot + k) as u32);
+        }
+    }
+    let num_layers = of_plane.iter().map(Vec::len).max().unwrap_or(0);
+    let entry = |layer: usize, plane: usize| of_plane[plane].get(layer).copied().unwrap_or(NO_ENTRY);
+    let outputs = (0..num_layers).flat_map(|layer| (0..num_planes).map(move |plane| (layer, plane)));
+    (outputs.map(|(layer, plane)| entry(layer, plane)).collect(), num_layers)
+}

@@ -1,0 +1,307 @@
+//! Arrays in the memory of a CUDA device and the operations of EM on them.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut, DeviceRepr, LaunchConfig};
+
+use super::display::CudaDisplay;
+use super::kernel::{BLOCK, Kernel, Module, launch, one_each};
+use super::probe::guarded;
+use super::{CudaError, DeviceInfo, devices};
+use crate::data::{RoiMask, RoiSums};
+use crate::operator::{Backend, BackendError, PendingVolume, PoissonTerms};
+
+/// Oldest compute capability that the committed PTX is for.
+const MIN_COMPUTE_CAPABILITY: (u32, u32) = (7, 0);
+
+/// Blocks of a reduction: fixed, so that sums have the same bits on every run and every device.
+const REDUCTION_BLOCKS: u32 = 1024;
+
+/// Values that `roi_sums` leaves for each region.
+const VALUES_PER_ROI: usize = 5;
+
+/// A CUDA device that is ready to compute. Calls are put on one stream and done in order.
+pub struct CudaBackend {
+    info: DeviceInfo,
+    pub(super) context: Arc<CudaContext>,
+    pub(super) stream: Arc<CudaStream>,
+    pub(super) kernels: Kernels,
+    /// What each block of a reduction leaves.
+    partial: CudaSlice<f64>,
+}
+
+/// The kernels that need no projector.
+pub(super) struct Kernels {
+    fill: Kernel,
+    multiply: Kernel,
+    add_scaled: Kernel,
+    pub gather: Kernel,
+    pub from_fixed: Kernel,
+    pub zero_unseen: Kernel,
+    em_update: Kernel,
+    dot: Kernel,
+    largest: Kernel,
+    largest_magnitude: Kernel,
+    poisson_ratio: Kernel,
+    roi_sums: Kernel,
+}
+
+/// f32 values in the memory of a CUDA device.
+pub struct CudaArray(pub(super) CudaSlice<f32>);
+
+impl CudaArray {
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn piece(&self, range: Range<usize>) -> Result<CudaView<'_, f32>, CudaError> {
+        let found = self.len();
+        self.0.try_slice(range.clone()).ok_or(CudaError::Length { expected: range.end, found })
+    }
+
+    fn piece_mut(&mut self, range: Range<usize>) -> Result<CudaViewMut<'_, f32>, CudaError> {
+        let found = self.len();
+        self.0.try_slice_mut(range.clone()).ok_or(CudaError::Length { expected: range.end, found })
+    }
+
+    pub(super) fn expect_len(&self, expected: usize) -> Result<(), CudaError> {
+        let found = self.len();
+        if found == expected { Ok(()) } else { Err(CudaError::Length { expected, found }) }
+    }
+}
+
+/// Regions of interest on a device.
+pub struct CudaMasks {
+    num_voxels: Vec<usize>,
+    index: CudaSlice<u32>,
+    weight: CudaSlice<f32>,
+    first: CudaSlice<u32>,
+    sums: CudaSlice<f64>,
+}
+
+impl CudaBackend {
+    /// Opens device `number` and loads the kernels.
+    ///
+    /// # Errors
+    /// No driver, no such device, too old a device or driver.
+    pub fn open(number: usize) -> Result<Self, CudaError> {
+        let devices = devices()?;
+        let found = devices.len();
+        let info = devices.into_iter().nth(number).ok_or(CudaError::NoSuchDevice { asked: number, found })?;
+        if info.compute_capability < MIN_COMPUTE_CAPABILITY {
+            return Err(CudaError::OldDevice { name: info.name, found: info.compute_capability });
+        }
+        let context = guarded("open the device", || CudaContext::new(number))?;
+        #[allow(unsafe_code)]
+        // SAFETY: all arrays are used on the one stream that they were made on, in its order; the display copy, the only
+        // other stream, waits for events before and is waited for after (src/cuda/display.rs).
+        unsafe {
+            context.disable_event_tracking();
+        }
+        let stream = guarded("make a stream", || context.new_stream())?;
+        let arrays = Module::load(&context, include_str!("../../kernels/ptx/arrays.ptx"))?;
+        let reductions = Module::load(&context, include_str!("../../kernels/ptx/reductions.ptx"))?;
+        let em_update = Module::load(&context, include_str!("../../kernels/ptx/em_update.ptx"))?;
+        let kernels = Kernels {
+            fill: arrays.kernel("fill")?,
+            multiply: arrays.kernel("multiply")?,
+            add_scaled: arrays.kernel("add_scaled")?,
+            gather: arrays.kernel("gather")?,
+            from_fixed: arrays.kernel("from_fixed")?,
+            zero_unseen: arrays.kernel("zero_unseen")?,
+            em_update: em_update.kernel("em_update")?,
+            dot: reductions.kernel("dot")?,
+            largest: reductions.kernel("largest")?,
+            largest_magnitude: reductions.kernel("largest_magnitude")?,
+            poisson_ratio: reductions.kernel("poisson_ratio")?,
+            roi_sums: reductions.kernel("roi_sums")?,
+        };
+        let partial = guarded("reserve memory", || stream.alloc_zeros(3 * REDUCTION_BLOCKS as usize))?;
+        Ok(Self { info, context, stream, kernels, partial })
+    }
+
+    /// What the device is.
+    pub fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    /// A table on the device.
+    pub(super) fn table<T: DeviceRepr + Clone>(&self, values: &[T], if_empty: T) -> Result<CudaSlice<T>, CudaError> {
+        let values = if values.is_empty() { std::slice::from_ref(&if_empty) } else { values };
+        guarded("copy a table to the device", || self.stream.clone_htod(values))
+    }
+
+    /// Sets an array to zero.
+    pub(super) fn clear(&self, array: &mut CudaArray) -> Result<(), CudaError> {
+        guarded("clear memory", || self.stream.memset_zeros(&mut array.0))
+    }
+
+    /// Largest |x| of the first `len` values, 0 of none.
+    pub(super) fn largest_magnitude(&mut self, x: &CudaArray, len: usize) -> Result<f32, CudaError> {
+        let (x, count) = (x.piece(0..len)?, len as u64);
+        launch!(self.stream, self.kernels.largest_magnitude, REDUCTION, &x, &mut self.partial, &count)?;
+        Ok(self.partial::<1>()?.into_iter().fold(0.0, |most: f64, [value]| most.max(value)) as f32)
+    }
+
+    /// What the blocks of a reduction have left, N values each, in order.
+    fn partial<const N: usize>(&self) -> Result<Vec<[f64; N]>, CudaError> {
+        let values = guarded("copy sums from the device", || {
+            let values = self.stream.clone_dtoh(&self.partial)?;
+            self.stream.synchronize()?;
+            Ok(values)
+        })?;
+        Ok(values.as_chunks::<N>().0[..REDUCTION_BLOCKS as usize].to_vec())
+    }
+}
+
+/// The shape of a reduction.
+const REDUCTION: LaunchConfig =
+    LaunchConfig { grid_dim: (REDUCTION_BLOCKS, 1, 1), block_dim: (BLOCK, 1, 1), shared_mem_bytes: 0 };
+
+impl Backend for CudaBackend {
+    type Array = CudaArray;
+    type Masks = CudaMasks;
+    type Display = CudaDisplay;
+
+    fn name(&self) -> String {
+        self.info.name.clone()
+    }
+
+    fn finish(&mut self) -> Result<(), BackendError> {
+        Ok(guarded("finish its work", || self.stream.synchronize())?)
+    }
+
+    fn zeros(&mut self, len: usize) -> Result<CudaArray, BackendError> {
+        Ok(guarded("reserve memory", || self.stream.alloc_zeros(len.max(1))).map(CudaArray)?)
+    }
+
+    fn upload(&mut self, values: Arc<Vec<f32>>) -> Result<CudaArray, BackendError> {
+        Ok(self.table(&values, 0.0).map(CudaArray)?)
+    }
+
+    fn read<R>(&mut self, array: &CudaArray, read: impl FnOnce(&[f32]) -> R) -> Result<R, BackendError> {
+        let values = guarded("copy values from the device", || {
+            let values = self.stream.clone_dtoh(&array.0)?;
+            self.stream.synchronize()?;
+            Ok(values)
+        })?;
+        Ok(read(&values))
+    }
+
+    fn fill(&mut self, array: &mut CudaArray, value: f32) -> Result<(), BackendError> {
+        let len = array.len() as u64;
+        Ok(launch!(self.stream, self.kernels.fill, one_each(array.len()), &mut array.0, &value, &len)?)
+    }
+
+    fn multiply(&mut self, x: &mut CudaArray, at: usize, y: &CudaArray, range: Range<usize>) -> Result<(), BackendError> {
+        let (y, count) = (y.piece(range.clone())?, range.len() as u64);
+        let mut x = x.piece_mut(at..at + range.len())?;
+        Ok(launch!(self.stream, self.kernels.multiply, one_each(range.len()), &mut x, &y, &count)?)
+    }
+
+    fn add_scaled(
+        &mut self,
+        x: &mut CudaArray,
+        at: usize,
+        scale: f32,
+        y: &CudaArray,
+        range: Range<usize>,
+    ) -> Result<(), BackendError> {
+        let (y, count) = (y.piece(range.clone())?, range.len() as u64);
+        let mut x = x.piece_mut(at..at + range.len())?;
+        Ok(launch!(self.stream, self.kernels.add_scaled, one_each(range.len()), &mut x, &scale, &y, &count)?)
+    }
+
+    fn dot(&mut self, x: &CudaArray, at: usize, y: &CudaArray, range: Range<usize>) -> Result<f64, BackendError> {
+        let count = range.len() as u64;
+        let (x, y) = (x.piece(at..at + range.len())?, y.piece(range)?);
+        launch!(self.stream, self.kernels.dot, REDUCTION, &x, &y, &mut self.partial, &count)?;
+        Ok(self.partial::<1>()?.into_iter().map(|[value]| value).sum())
+    }
+
+    fn max(&mut self, x: &CudaArray) -> Result<f32, BackendError> {
+        let count = x.len() as u64;
+        launch!(self.stream, self.kernels.largest, REDUCTION, &x.0, &mut self.partial, &count)?;
+        Ok(self.partial::<1>()?.into_iter().fold(f64::NEG_INFINITY, |most, [value]| most.max(value)) as f32)
+    }
+
+    fn poisson_ratio(
+        &mut self,
+        y: &CudaArray,
+        range: Range<usize>,
+        estimate: &mut CudaArray,
+        at: usize,
+    ) -> Result<PoissonTerms, BackendError> {
+        let count = range.len() as u64;
+        let mut estimate = estimate.piece_mut(at..at + range.len())?;
+        let y = y.piece(range)?;
+        launch!(self.stream, self.kernels.poisson_ratio, REDUCTION, &y, &mut estimate, &mut self.partial, &count)?;
+        let mut sum = PoissonTerms::default();
+        for [log_likelihood, counts, impossible] in self.partial::<3>()? {
+            sum += PoissonTerms { log_likelihood, counts, num_impossible_bins: impossible as usize };
+        }
+        Ok(sum)
+    }
+
+    fn em_update(&mut self, x: &mut CudaArray, correction: &CudaArray, sensitivity: &CudaArray) -> Result<(), BackendError> {
+        let len = x.len();
+        correction.expect_len(len)?;
+        sensitivity.expect_len(len)?;
+        let count = len as u64;
+        Ok(launch!(self.stream, self.kernels.em_update, one_each(len), &mut x.0, &correction.0, &sensitivity.0, &count)?)
+    }
+
+    fn masks(&mut self, masks: &[RoiMask], index: &dyn Fn(usize) -> usize) -> Result<CudaMasks, BackendError> {
+        let voxels = || masks.iter().flat_map(|mask| &mask.voxels);
+        let places: Vec<u32> = voxels().map(|(voxel, _)| index(*voxel as usize) as u32).collect();
+        let weights: Vec<f32> = voxels().map(|(_, weight)| *weight).collect();
+        let mut first = vec![0u32];
+        first.extend(masks.iter().scan(0, |sum, mask| {
+            *sum += mask.voxels.len() as u32;
+            Some(*sum)
+        }));
+        let sums = vec![0.0; VALUES_PER_ROI * masks.len()];
+        Ok(CudaMasks {
+            num_voxels: masks.iter().map(|mask| mask.voxels.len()).collect(),
+            index: self.table(&places, 0)?,
+            weight: self.table(&weights, 0.0)?,
+            first: self.table(&first, 0)?,
+            sums: self.table(&sums, 0.0)?,
+        })
+    }
+
+    fn roi_sums(&mut self, x: &CudaArray, masks: &CudaMasks) -> Result<Vec<RoiSums>, BackendError> {
+        let num_rois = masks.num_voxels.len() as u32;
+        if num_rois == 0 {
+            return Ok(Vec::new());
+        }
+        let shape = LaunchConfig { grid_dim: (num_rois, 1, 1), block_dim: (BLOCK, 1, 1), shared_mem_bytes: 0 };
+        let CudaMasks { index, weight, first, sums, .. } = masks;
+        launch!(self.stream, self.kernels.roi_sums, shape, &x.0, index, weight, first, sums)?;
+        let values = guarded("copy sums from the device", || {
+            let values = self.stream.clone_dtoh(sums)?;
+            self.stream.synchronize()?;
+            Ok(values)
+        })?;
+        let sums = |(&num_voxels, values): (&usize, &[f64; VALUES_PER_ROI])| {
+            let [weight, sum, sum_of_squares, min, max] = *values;
+            RoiSums { weight, sum, sum_of_squares, min: min as f32, max: max as f32, num_voxels }
+        };
+        Ok(masks.num_voxels.iter().zip(values.as_chunks().0).map(sums).collect())
+    }
+
+    fn display(&mut self, num_voxels: usize, index: &dyn Fn(usize) -> usize) -> Result<Option<CudaDisplay>, BackendError> {
+        Ok(Some(CudaDisplay::new(self, num_voxels, index)?))
+    }
+
+    fn begin_copy(&mut self, x: &CudaArray, display: &mut CudaDisplay) -> Result<PendingVolume, BackendError> {
+        Ok(display.begin_copy(self, x)?)
+    }
+}

@@ -1,0 +1,67 @@
+//! Backprojection in 64-bit fixed point: integers add up to the same bits in any order. The scale 2^(62 − ⌈log₂ b⌉), with
+//! b ≥ max_j s_j · max_i |q_i| ≥ |Σ_i a_ij q_i|, makes an overflow impossible.
+
+use std::collections::HashMap;
+
+use cudarc::driver::CudaSlice;
+
+use super::kernel::{launch, one_each};
+use super::probe::guarded;
+use super::{CudaArray, CudaBackend};
+use crate::operator::{Backend, OperatorError, Subset};
+
+/// Rounding of the sums that the bound comes from.
+const MARGIN: f64 = 1.01;
+
+/// The image of integers and what is known of the largest sensitivities.
+#[derive(Default)]
+pub(super) struct FixedPoint {
+    image: Option<CudaSlice<u64>>,
+    largest_sensitivity: HashMap<(usize, usize), f32>,
+}
+
+impl FixedPoint {
+    /// Backprojects `q` through integers. `atomic` adds the backprojection of ones to an image, once for each subset;
+    /// `add` adds that of `q` to the integers, at a scale.
+    #[allow(clippy::too_many_arguments)]
+    pub fn backproject(
+        &mut self,
+        backend: &mut CudaBackend,
+        subset: Subset,
+        q: &CudaArray,
+        data_len: usize,
+        out: &mut CudaArray,
+        atomic: impl FnOnce(&mut CudaBackend, &CudaArray, &mut CudaArray) -> Result<(), OperatorError>,
+        add: impl FnOnce(&mut CudaBackend, &mut CudaSlice<u64>, f32) -> Result<(), OperatorError>,
+    ) -> Result<(), OperatorError> {
+        let key = (subset.index, subset.count);
+        let largest_sensitivity = match self.largest_sensitivity.get(&key) {
+            Some(&largest) => largest,
+            None => {
+                let mut ones = backend.zeros(data_len)?;
+                backend.fill(&mut ones, 1.0)?;
+                backend.clear(out)?;
+                atomic(backend, &ones, out)?;
+                let largest = backend.max(out)?;
+                self.largest_sensitivity.insert(key, largest);
+                largest
+            }
+        };
+        let bound = MARGIN * f64::from(largest_sensitivity) * f64::from(backend.largest_magnitude(q, data_len)?);
+        if bound <= 0.0 {
+            return Ok(backend.clear(out)?);
+        }
+        // Powers of two: scaling is exact. An f32 holds them from 2^-126 to 2^127.
+        let exponent = (62.0 - bound.log2().ceil()).clamp(-126.0, 126.0);
+        let len = out.len();
+        let image = match &mut self.image {
+            Some(image) if image.len() == len => image,
+            image => image.insert(guarded("reserve memory", || backend.stream.alloc_zeros(len))?),
+        };
+        guarded("clear memory", || backend.stream.memset_zeros(image))?;
+        add(backend, image, exponent.exp2() as f32)?;
+        let (inverse, count) = ((-exponent).exp2(), len as u64);
+        launch!(backend.stream, backend.kernels.from_fixed, one_each(len), &mut out.0, &*image, &inverse, &count)?;
+        Ok(())
+    }
+}

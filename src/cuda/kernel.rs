@@ -1,0 +1,76 @@
+//! Kernels of the embedded PTX, and the one way to launch them.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaContext, CudaFunction, CudaModule, LaunchConfig, sys};
+use cudarc::nvrtc::Ptx;
+
+use super::CudaError;
+use super::probe::guarded;
+
+/// Threads of a block in kernels with one thread per value.
+pub(super) const BLOCK: u32 = 256;
+
+/// A kernel on a device.
+#[derive(Clone)]
+pub(super) struct Kernel {
+    pub name: &'static str,
+    pub function: CudaFunction,
+}
+
+/// The kernels of one PTX file.
+pub(super) struct Module(Arc<CudaModule>);
+
+impl Module {
+    /// Has the driver compile a PTX file; what it has compiled before it finds in its cache.
+    pub fn load(context: &Arc<CudaContext>, ptx: &str) -> Result<Self, CudaError> {
+        guarded("load kernels", || context.load_module(Ptx::from_src(ptx))).map(Self)
+    }
+
+    /// A kernel by its name.
+    pub fn kernel(&self, name: &'static str) -> Result<Kernel, CudaError> {
+        let function = guarded("find a kernel", || self.0.load_function(name))?;
+        Ok(Kernel { name, function })
+    }
+}
+
+impl Kernel {
+    /// Lets a block use this much dynamic shared memory.
+    pub fn allow_shared_bytes(&self, bytes: u32) -> Result<(), CudaError> {
+        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        guarded("set the shared memory of a kernel", || self.function.set_attribute(attribute, bytes as i32))
+    }
+
+    /// Blocks of this shape that a multiprocessor holds at once.
+    pub fn resident_blocks(&self, threads: u32, shared_bytes: u32) -> Result<u32, CudaError> {
+        guarded("ask how many blocks fit", || {
+            self.function.occupancy_max_active_blocks_per_multiprocessor(threads, shared_bytes as usize, None)
+        })
+    }
+}
+
+/// The shape of a launch with one thread per value.
+pub(super) fn one_each(len: usize) -> LaunchConfig {
+    LaunchConfig { grid_dim: (blocks(len, BLOCK), 1, 1), block_dim: (BLOCK, 1, 1), shared_mem_bytes: 0 }
+}
+
+/// Blocks of `threads` that `len` values need.
+pub(super) fn blocks(len: usize, threads: u32) -> u32 {
+    u32::try_from(len.div_ceil(threads as usize)).unwrap_or(u32::MAX)
+}
+
+/// Puts a kernel on a stream: `launch!(stream, kernel, shape, argument, …)`. Returns before it is done.
+macro_rules! launch {
+    ($stream:expr, $kernel:expr, $shape:expr, $($argument:expr),+ $(,)?) => {{
+        use cudarc::driver::PushKernelArg;
+        let kernel: &$crate::cuda::kernel::Kernel = &$kernel;
+        let shape = $shape;
+        let mut launch = $stream.launch_builder(&kernel.function);
+        $(launch.arg($argument);)+
+        #[allow(unsafe_code)]
+        // SAFETY: the arguments are those of the kernel's signature in kernels/, in its order and types, and the caller
+        // has checked that its arrays are as long as the kernel's shape makes it reach.
+        $crate::cuda::probe::guarded(kernel.name, || unsafe { launch.launch(shape) }).map(|_| ())
+    }};
+}
+pub(super) use launch;

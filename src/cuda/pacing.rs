@@ -1,0 +1,68 @@
+//! Cuts a projection into launches that last some ten milliseconds on the device in use, so that a display on the same
+//! device, its driver's watchdog and the stop flag live.
+
+use std::time::Instant;
+
+use super::probe::guarded;
+use super::{CudaBackend, CudaError};
+use crate::operator::OperatorError;
+use crate::task::Task;
+
+/// What a launch aims to last.
+const AIM_SECS: f64 = 0.012;
+/// A launch that lasts less tells little of the device's speed.
+const TELLING_SECS: f64 = 0.001;
+/// The first launch on a device is this part of the work.
+const FIRST_PART: usize = 256;
+
+/// How fast a kernel is on the device in use, as far as it is known.
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    secs_per_unit: Option<f64>,
+}
+
+impl Pace {
+    /// Calls `launch(first, count)` for all of `total` units, in pieces. While the speed is not known it waits for each
+    /// piece; afterwards two pieces at most are under way. The last ones may still be when this returns.
+    pub fn run(
+        &mut self,
+        backend: &CudaBackend,
+        total: usize,
+        task: &Task,
+        mut launch: impl FnMut(usize, usize) -> Result<(), CudaError>,
+    ) -> Result<(), OperatorError> {
+        let mut done = 0;
+        let mut trial = total.div_ceil(FIRST_PART).max(1);
+        while self.secs_per_unit.is_none() && done < total {
+            task.check()?;
+            let count = trial.min(total - done);
+            guarded("wait for the device", || backend.stream.synchronize())?;
+            let start = Instant::now();
+            launch(done, count)?;
+            guarded("compute", || backend.stream.synchronize())?;
+            let secs = start.elapsed().as_secs_f64();
+            done += count;
+            trial *= 2;
+            if secs >= TELLING_SECS || done == total {
+                self.secs_per_unit = Some(secs / count as f64);
+            }
+        }
+        let Some(secs_per_unit) = self.secs_per_unit else { return Ok(()) };
+        let piece = (AIM_SECS / secs_per_unit.max(f64::MIN_POSITIVE)).clamp(1.0, total.max(1) as f64) as usize;
+        let mut under_way = None;
+        while done < total {
+            task.check()?;
+            let count = piece.min(total - done);
+            launch(done, count)?;
+            done += count;
+            if done == total {
+                break;
+            }
+            let event = guarded("mark a launch", || backend.stream.record_event(None))?;
+            if let Some(before) = under_way.replace(event) {
+                guarded("compute", || before.synchronize())?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,108 @@
+//! Where a transaxial LOR enters the field of view, and the regular distances at which it then crosses voxel faces in x
+//! and y: all that its path through the voxel columns depends on.
+
+use super::FieldOfView;
+use crate::geometry::{Grid, perpendicular_rows};
+use crate::scanner::TransaxialLor;
+
+/// Rows in which a LOR runs along x or y: none, one, or the two on both sides of a face.
+#[derive(Clone, Copy, Debug)]
+pub struct Sides {
+    rows: [Option<([isize; 2], usize)>; 2],
+    u0: [f64; 2],
+    u1: [f64; 2],
+}
+
+impl Sides {
+    /// The sides of a LOR on a grid.
+    pub fn new(grid: &Grid, lor: &TransaxialLor) -> Self {
+        let voxel = |point: [f64; 2], a: usize| (point[a] - grid.origin_mm[a]) / grid.voxel_mm[a] + 0.5;
+        let u0 = [voxel(lor.start, 0), voxel(lor.start, 1)];
+        let u1 = [voxel(lor.end, 0), voxel(lor.end, 1)];
+        Self { rows: std::array::from_fn(|a| perpendicular_rows(u0[a], u1[a])), u0, u1 }
+    }
+
+    /// Number of paths that the LOR splits into, each with an equal share.
+    pub fn num_paths(&self) -> usize {
+        self.rows.iter().flatten().map(|(_, n)| *n).product()
+    }
+
+    /// The row that path number `path` stays in along an axis.
+    fn fixed(&self, axis: usize, path: usize) -> Option<isize> {
+        // A LOR runs along one axis at most, so the path number chooses the side there.
+        self.rows[axis].map(|(rows, _)| rows[path])
+    }
+}
+
+/// One in-plane path of a transaxial LOR inside the field of view. Distances in mm, in-plane, from the path's start.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct InPlanePath {
+    /// Column (y·nx + x) in which the path begins.
+    pub column: usize,
+    /// First crossing of a face along x and along y; infinite along an axis on which none is crossed.
+    pub next: [f64; 2],
+    /// Distance between crossings along x and along y; 0 along an axis on which none is crossed.
+    pub pitch: [f64; 2],
+    /// What a crossing adds to the column.
+    pub stride: [isize; 2],
+    /// Where the path begins on the LOR, mm from the LOR's start.
+    pub start_mm: f64,
+    /// Length of the path.
+    pub length_mm: f64,
+    /// Length of the whole LOR.
+    pub lor_mm: f64,
+}
+
+impl InPlanePath {
+    /// Path number `path` of a LOR; `None` where it misses the field of view.
+    #[inline(always)]
+    pub fn new(grid: &Grid, fov: &FieldOfView, lor: &TransaxialLor, sides: &Sides, path: usize) -> Option<Self> {
+        let (mut enter, mut leave) = fov.clip(lor.start, lor.end)?;
+        let (u0, u1) = (sides.u0, sides.u1);
+        let mut inverse = [0.0f64; 2];
+        for a in 0..2 {
+            if let Some(row) = sides.fixed(a, path) {
+                if row < 0 || row >= grid.size[a] as isize {
+                    return None;
+                }
+            } else {
+                inverse[a] = 1.0 / (u1[a] - u0[a]);
+                let (low, high) = (-u0[a] * inverse[a], (grid.size[a] as f64 - u0[a]) * inverse[a]);
+                enter = enter.max(low.min(high));
+                leave = leave.min(low.max(high));
+            }
+        }
+        if enter >= leave {
+            return None;
+        }
+        let lor_mm = (lor.end[0] - lor.start[0]).hypot(lor.end[1] - lor.start[1]);
+        let start_mm = enter * lor_mm;
+        let length_mm = (leave - enter) * lor_mm;
+        let strides = [1isize, grid.size[0] as isize];
+        let mut column = 0isize;
+        let mut next = [f64::INFINITY; 2];
+        let mut pitch = [0.0f64; 2];
+        let mut stride = [0isize; 2];
+        for a in 0..2 {
+            if let Some(row) = sides.fixed(a, path) {
+                column += row * strides[a];
+                continue;
+            }
+            let du = u1[a] - u0[a];
+            let forwards = du > 0.0;
+            let mut row = ((u0[a] + enter * du).floor() as isize).clamp(0, grid.size[a] as isize - 1);
+            let face = (row + isize::from(forwards)) as f64;
+            next[a] = (face - u0[a]) * inverse[a] * lor_mm - start_mm;
+            pitch[a] = inverse[a].abs() * lor_mm;
+            // Rounding at the entry can leave the row one behind.
+            while next[a] <= 0.0 {
+                row += if forwards { 1 } else { -1 };
+                next[a] += pitch[a];
+            }
+            stride[a] = if forwards { strides[a] } else { -strides[a] };
+            column += row * strides[a];
+        }
+        let column = usize::try_from(column).ok()?;
+        Some(Self { column, next, pitch, stride, start_mm, length_mm, lor_mm })
+    }
+}
