@@ -18,6 +18,10 @@ pub struct ProjectorOptions {
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
 
+    /// Threads of a block of the per-LOR projector on CUDA; by default the number with which most are resident.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads_per_block: Option<u32>,
+
     /// How the backprojection adds: atomic, non-atomic or deterministic. Default: deterministic on the CPU, atomic on CUDA.
     #[arg(long)]
     pub accumulation: Option<Accumulation>,

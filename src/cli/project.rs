@@ -12,8 +12,8 @@ use super::{CliResult, notices};
 use crate::data::{Michelogram, Study, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::{read_study, read_volume, write_projections, write_volume};
-use crate::operator::{Accumulation, Backend, Host, Subset};
-use crate::session::{HostProjector, ProjectorSettings, check_memory};
+use crate::operator::{Accumulation, Backend, LinearOperator, Subset};
+use crate::session::{Projector, ProjectorSettings, ProjectorWork, check_memory};
 use crate::task::Task;
 
 /// Options of `tomoscope project`.
@@ -63,25 +63,42 @@ pub fn project(options: &ProjectOptions) -> CliResult {
     let study = read(&options.like, &options.projector)?;
     let projected = in_pool(&options.projector, || {
         let projector = choose(&study, &volume.grid, &options.projector)?;
-        let start = Instant::now();
-        let operator = projector.operator();
-        let (mut host, num_bins) = (Host, study.geometry().num_bins());
-        check_memory(4 * (num_bins + 2 * operator.image_len()) as u64)?;
-        let x = Arc::new(operator.image_from_volume(&volume));
-        let mut data = host.zeros(num_bins)?;
-        operator.apply(&mut host, Subset::ALL, &x, &mut data, &Task::new())?;
-        if let Some(factors) = &study.multiplicative {
-            host.multiply(&mut data, 0, &factors.counts, 0..num_bins)?;
-        }
-        if let Some(background) = &study.additive {
-            host.add_scaled(&mut data, 0, 1.0, &background.counts, 0..num_bins)?;
-        }
-        println!("projected in {:.2} s", start.elapsed().as_secs_f64());
-        Ok(Michelogram::new(Arc::clone(study.geometry()), Arc::unwrap_or_clone(data))?)
+        projector.hand_to(Project { study: &study, volume: &volume })
     })?;
     write_projections(&options.output, &projected)?;
     println!("{}: {} bins, total {:.6e}", options.output.display(), projected.counts.len(), projected.total());
     Ok(())
+}
+
+/// ȳ = m ⊙ (A x) + a.
+struct Project<'a> {
+    study: &'a Study,
+    volume: &'a Volume,
+}
+
+impl ProjectorWork for Project<'_> {
+    type Output = Result<Michelogram, Error>;
+
+    fn run<B: Backend, A: LinearOperator<B>>(self, mut backend: B, operator: A) -> Self::Output {
+        let Self { study, volume } = self;
+        let start = Instant::now();
+        let num_bins = study.geometry().num_bins();
+        check_memory(8 * (num_bins + operator.image_len()) as u64)?;
+        let x = backend.upload(Arc::new(operator.image_from_volume(volume)))?;
+        let mut data = backend.zeros(num_bins)?;
+        operator.apply(&mut backend, Subset::ALL, &x, &mut data, &Task::new())?;
+        if let Some(factors) = &study.multiplicative {
+            let factors = backend.upload(operator.arranged(factors, 1))?;
+            backend.multiply(&mut data, 0, &factors, 0..num_bins)?;
+        }
+        if let Some(background) = &study.additive {
+            let background = backend.upload(operator.arranged(background, 1))?;
+            backend.add_scaled(&mut data, 0, 1.0, &background, 0..num_bins)?;
+        }
+        let data = backend.read(&data, <[f32]>::to_vec)?;
+        println!("projected in {:.2} s", start.elapsed().as_secs_f64());
+        Ok(Michelogram::new(Arc::clone(study.geometry()), operator.in_order(data))?)
+    }
 }
 
 /// Backprojects data and writes the image.
@@ -95,28 +112,43 @@ pub fn backproject(options: &BackprojectOptions) -> CliResult {
     let study = read(&options.input, &options.projector)?;
     let image = in_pool(&options.projector, || {
         let projector = choose(&study, &like.grid, &options.projector)?;
-        let start = Instant::now();
-        let operator = projector.operator();
-        let mut host = Host;
-        let accumulation = options.projector.accumulation.unwrap_or(Accumulation::Deterministic);
+        let accumulation = options.projector.accumulation.unwrap_or(projector.default_accumulation());
         println!("accumulation  {accumulation}");
-        let scratch = operator.scratch_bytes(Subset::ALL, accumulation);
-        check_memory(scratch + 8 * operator.image_len() as u64 + 4 * study.measured.counts.len() as u64)?;
-        let mut data = Arc::clone(&study.measured.counts);
-        if let Some(factors) = &study.multiplicative {
-            let num_bins = data.len();
-            host.multiply(&mut data, 0, &factors.counts, 0..num_bins)?;
-        }
-        let mut image = host.zeros(operator.image_len())?;
-        operator.adjoint(&mut host, Subset::ALL, &data, accumulation, &mut image, &Task::new())?;
-        println!("backprojected in {:.2} s", start.elapsed().as_secs_f64());
-        let mut volume = Volume { unit: Unit::Mm, ..Volume::filled(like.grid.clone(), 0.0) };
-        operator.volume_from_image(&image, &mut volume);
-        Ok(volume)
+        projector.hand_to(Backproject { study: &study, grid: &like.grid, accumulation })
     })?;
     write_volume(&options.output, &image)?;
     println!("{}: total {:.6e}", options.output.display(), image.sum());
     Ok(())
+}
+
+/// Aᵀ (m ⊙ q).
+struct Backproject<'a> {
+    study: &'a Study,
+    grid: &'a Grid,
+    accumulation: Accumulation,
+}
+
+impl ProjectorWork for Backproject<'_> {
+    type Output = Result<Volume, Error>;
+
+    fn run<B: Backend, A: LinearOperator<B>>(self, mut backend: B, operator: A) -> Self::Output {
+        let Self { study, grid, accumulation } = self;
+        let start = Instant::now();
+        let num_bins = study.geometry().num_bins();
+        let scratch = operator.scratch_bytes(Subset::ALL, accumulation);
+        check_memory(scratch + 8 * operator.image_len() as u64 + 4 * num_bins as u64)?;
+        let mut data = backend.upload(operator.arranged(&study.measured, 1))?;
+        if let Some(factors) = &study.multiplicative {
+            let factors = backend.upload(operator.arranged(factors, 1))?;
+            backend.multiply(&mut data, 0, &factors, 0..num_bins)?;
+        }
+        let mut image = backend.zeros(operator.image_len())?;
+        operator.adjoint(&mut backend, Subset::ALL, &data, accumulation, &mut image, &Task::new())?;
+        let mut volume = Volume { unit: Unit::Mm, ..Volume::filled(grid.clone(), 0.0) };
+        backend.read(&image, |image| operator.volume_from_image(image, &mut volume))?;
+        println!("backprojected in {:.2} s", start.elapsed().as_secs_f64());
+        Ok(volume)
+    }
 }
 
 /// Data with the corrections asked for.
@@ -128,15 +160,16 @@ fn read(path: &std::path::Path, options: &ProjectorOptions) -> Result<Study, Err
 }
 
 /// The projector asked for; what it became is printed.
-fn choose(study: &Study, grid: &Grid, options: &ProjectorOptions) -> Result<HostProjector, Error> {
+fn choose(study: &Study, grid: &Grid, options: &ProjectorOptions) -> Result<Projector, Error> {
     let settings = ProjectorSettings {
         grid: grid.clone(),
         fov_radius_mm: options.fov_radius_mm.unwrap_or_else(|| grid.inscribed_radius_mm()),
         rays: options.rays,
         projector: options.projector,
         device: options.device,
+        threads_per_block: options.threads_per_block,
     };
-    let (projector, found) = HostProjector::choose(study.geometry(), &settings)?;
+    let (projector, found) = Projector::choose(study.geometry(), &settings)?;
     notices::print(&found);
     println!("device        {}\nprojector     {}", projector.device(), projector.name());
     Ok(projector)

@@ -197,6 +197,7 @@ impl ReconstructOptions {
             device: projector.device,
             accumulation: projector.accumulation,
             racy_sensitivity: self.racy_sensitivity,
+            threads_per_block: projector.threads_per_block,
             num_threads: projector.threads.map(usize::from),
             init: init.map(|(volume, _)| Arc::new(volume)),
         })

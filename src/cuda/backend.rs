@@ -12,9 +12,6 @@ use super::{CudaError, DeviceInfo, devices};
 use crate::data::{RoiMask, RoiSums};
 use crate::operator::{Backend, BackendError, PendingVolume, PoissonTerms};
 
-/// Oldest compute capability that the committed PTX is for.
-const MIN_COMPUTE_CAPABILITY: (u32, u32) = (7, 0);
-
 /// Blocks of a reduction: fixed, so that sums have the same bits on every run and every device.
 const REDUCTION_BLOCKS: u32 = 1024;
 
@@ -95,8 +92,8 @@ impl CudaBackend {
         let devices = devices()?;
         let found = devices.len();
         let info = devices.into_iter().nth(number).ok_or(CudaError::NoSuchDevice { asked: number, found })?;
-        if info.compute_capability < MIN_COMPUTE_CAPABILITY {
-            return Err(CudaError::OldDevice { name: info.name, found: info.compute_capability });
+        if let Some(error) = info.why_not() {
+            return Err(error);
         }
         let context = guarded("open the device", || CudaContext::new(number))?;
         #[allow(unsafe_code)]
@@ -130,6 +127,11 @@ impl CudaBackend {
     /// What the device is.
     pub fn info(&self) -> &DeviceInfo {
         &self.info
+    }
+
+    /// Memory of the device that nobody uses now, bytes; `None` where the driver does not tell.
+    pub fn free_memory_bytes(&self) -> Option<u64> {
+        guarded("tell its free memory", || self.context.mem_get_info()).ok().map(|(free, _)| free as u64)
     }
 
     /// A table on the device.
@@ -166,6 +168,8 @@ const REDUCTION: LaunchConfig =
     LaunchConfig { grid_dim: (REDUCTION_BLOCKS, 1, 1), block_dim: (BLOCK, 1, 1), shared_mem_bytes: 0 };
 
 impl Backend for CudaBackend {
+    const SHARES_MEMORY: bool = false;
+
     type Array = CudaArray;
     type Masks = CudaMasks;
     type Display = CudaDisplay;

@@ -15,15 +15,16 @@ const TELLING_SECS: f64 = 0.001;
 /// The first launch on a device is this part of the work.
 const FIRST_PART: usize = 256;
 
-/// How fast a kernel is on the device in use, as far as it is known.
+/// How fast a kernel is on the device in use, as far as it is known: the shortest time of a unit of work that was seen.
+/// The start of a launch counts too, so that a short one makes the device look slower than it is, never faster.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     secs_per_unit: Option<f64>,
 }
 
 impl Pace {
-    /// Calls `launch(first, count)` for all of `total` units, in pieces. While the speed is not known it waits for each
-    /// piece; afterwards two pieces at most are under way. The last ones may still be when this returns.
+    /// Calls `launch(first, count)` for all of `total` units, in pieces. While nothing is known of the speed it waits for
+    /// each piece; afterwards two pieces at most are under way. The last ones may still be when this returns.
     pub fn run(
         &mut self,
         backend: &CudaBackend,
@@ -31,20 +32,23 @@ impl Pace {
         task: &Task,
         mut launch: impl FnMut(usize, usize) -> Result<(), CudaError>,
     ) -> Result<(), OperatorError> {
+        task.check()?;
         let mut done = 0;
-        let mut trial = total.div_ceil(FIRST_PART).max(1);
-        while self.secs_per_unit.is_none() && done < total {
-            task.check()?;
-            let count = trial.min(total - done);
-            guarded("wait for the device", || backend.stream.synchronize())?;
-            let start = Instant::now();
-            launch(done, count)?;
-            guarded("compute", || backend.stream.synchronize())?;
-            let secs = start.elapsed().as_secs_f64();
-            done += count;
-            trial *= 2;
-            if secs >= TELLING_SECS || done == total {
-                self.secs_per_unit = Some(secs / count as f64);
+        if self.secs_per_unit.is_none() {
+            let mut piece = total.div_ceil(FIRST_PART).max(1);
+            let mut secs = 0.0;
+            while secs < TELLING_SECS && done < total {
+                task.check()?;
+                let count = piece.min(total - done);
+                guarded("wait for the device", || backend.stream.synchronize())?;
+                let start = Instant::now();
+                launch(done, count)?;
+                guarded("compute", || backend.stream.synchronize())?;
+                secs = start.elapsed().as_secs_f64();
+                let per_unit = secs / count as f64;
+                self.secs_per_unit = Some(self.secs_per_unit.map_or(per_unit, |before| before.min(per_unit)));
+                done += count;
+                piece *= 2;
             }
         }
         let Some(secs_per_unit) = self.secs_per_unit else { return Ok(()) };

@@ -9,6 +9,9 @@ use super::CudaError;
 /// Oldest CUDA whose driver loads PTX ISA 8.0.
 const MIN_DRIVER: (u32, u32) = (12, 0);
 
+/// Oldest compute capability that the committed PTX is for.
+const MIN_COMPUTE_CAPABILITY: (u32, u32) = (7, 0);
+
 /// A CUDA device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceInfo {
@@ -26,6 +29,14 @@ pub struct DeviceInfo {
     pub driver_cuda_version: (u32, u32),
     /// How much of everything it has.
     pub limits: DeviceLimits,
+}
+
+impl DeviceInfo {
+    /// Why it cannot be used; `None` where it can.
+    pub fn why_not(&self) -> Option<CudaError> {
+        let is_old = self.compute_capability < MIN_COMPUTE_CAPABILITY;
+        is_old.then(|| CudaError::OldDevice { name: self.name.clone(), found: self.compute_capability })
+    }
 }
 
 /// How much a CUDA device can do at once.

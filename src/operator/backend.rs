@@ -52,6 +52,9 @@ pub type PendingVolume = Box<dyn FnOnce(&mut [f32]) -> Result<(), BackendError> 
 
 /// Arrays of f32 on a device, with every operation that an algorithm does on them. Every call may fail.
 pub trait Backend: Send {
+    /// Whether [`Backend::upload`] shares the values instead of copying them.
+    const SHARES_MEMORY: bool;
+
     /// An array on the device.
     type Array: Send;
 
@@ -190,6 +193,8 @@ fn same_length(x: &[f32], y: &[f32]) -> Result<(), BackendError> {
 }
 
 impl Backend for Host {
+    const SHARES_MEMORY: bool = true;
+
     type Array = Arc<Vec<f32>>;
     type Masks = Vec<RoiMask>;
     type Display = std::convert::Infallible;

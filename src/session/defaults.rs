@@ -31,6 +31,7 @@ pub fn default_settings(study: &Study) -> Result<RunSettings, SetupError> {
         device: DeviceChoice::Auto,
         accumulation: None,
         racy_sensitivity: false,
+        threads_per_block: None,
         num_threads: None,
         init: None,
     })

@@ -1,6 +1,9 @@
 //! The devices of this machine that a run can be asked for, and why one of them cannot compute it.
 
 use super::{DeviceChoice, SetupError};
+#[cfg(feature = "cuda")]
+use crate::cuda::{CudaBackend, CudaError, DeviceInfo};
+use crate::data::Notice;
 
 /// A device of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,39 +26,74 @@ pub fn host_devices() -> Vec<Device> {
 /// second each.
 pub fn available_devices() -> Vec<Device> {
     let mut devices = host_devices();
-    devices.extend(cuda_devices().unwrap_or_default());
+    devices.extend(cuda_devices());
     devices
 }
 
-/// Refuses a device that cannot reconstruct; nothing falls back in silence.
-pub(super) fn check_device(choice: DeviceChoice) -> Result<(), SetupError> {
-    let DeviceChoice::Cuda(number) = choice else { return Ok(()) };
-    let reason = match cuda_devices().map(|devices| devices.into_iter().find(|device| device.choice == choice)) {
-        Err(reason) => format!("CUDA device {number} cannot be used: {reason}"),
-        Ok(None) => format!("there is no CUDA device {number} on this machine"),
-        Ok(Some(Device { why_not: None, .. })) => return Ok(()),
-        Ok(Some(Device { name, why_not: Some(reason), .. })) => {
-            format!("{name} (CUDA device {number}) was found, but {reason}")
-        }
-    };
-    Err(SetupError::Settings(format!("{reason}; use --device cpu")))
+/// A device that has been chosen and opened.
+pub(super) enum Chosen {
+    /// The processor.
+    Cpu,
+    /// A CUDA device.
+    #[cfg(feature = "cuda")]
+    Cuda(Box<CudaBackend>),
 }
 
-/// The CUDA devices, or why there are none.
+/// Opens the device that was asked for. "The best there is" is the first CUDA device if it can be used, else the
+/// processor; where there is a GPU that cannot be used, a notice says why.
+///
+/// # Errors
+/// A CUDA device was asked for and cannot be used; nothing falls back in silence.
+pub(super) fn choose_device(choice: DeviceChoice) -> Result<(Chosen, Vec<Notice>), SetupError> {
+    match choice {
+        DeviceChoice::Cpu => Ok((Chosen::Cpu, Vec::new())),
+        DeviceChoice::Cuda(number) => open_cuda(number).map(|device| (device, Vec::new())).map_err(|reason| {
+            SetupError::Settings(format!("CUDA device {number} cannot be used: {}; use --device cpu", reason.text))
+        }),
+        DeviceChoice::Auto => match open_cuda(0) {
+            Ok(device) => Ok((device, Vec::new())),
+            Err(CannotUse { is_there: false, .. }) => Ok((Chosen::Cpu, Vec::new())),
+            Err(CannotUse { text, .. }) => {
+                Ok((Chosen::Cpu, vec![Notice::warning(format!("the CPU is used, because the GPU cannot be: {text}"))]))
+            }
+        },
+    }
+}
+
+/// Why a CUDA device cannot be used.
+struct CannotUse {
+    text: String,
+    /// Whether there is a GPU at all.
+    is_there: bool,
+}
+
 #[cfg(feature = "cuda")]
-fn cuda_devices() -> Result<Vec<Device>, String> {
-    let devices = crate::cuda::devices().map_err(|error| error.to_string())?;
-    let device = |info: crate::cuda::DeviceInfo| Device {
-        choice: DeviceChoice::Cuda(info.number),
-        name: info.name,
-        why_not: Some("there is no projector for it yet".into()),
-    };
-    Ok(devices.into_iter().map(device).collect())
+fn open_cuda(number: usize) -> Result<Chosen, CannotUse> {
+    CudaBackend::open(number).map(|backend| Chosen::Cuda(Box::new(backend))).map_err(|error| {
+        let is_there = !matches!(error, CudaError::NoDriver | CudaError::NoDevice);
+        CannotUse { text: error.to_string(), is_there }
+    })
 }
 
 #[cfg(not(feature = "cuda"))]
-fn cuda_devices() -> Result<Vec<Device>, String> {
-    Err("this program was built without its feature `cuda`".into())
+fn open_cuda(_: usize) -> Result<Chosen, CannotUse> {
+    Err(CannotUse { text: "this program was built without its feature `cuda`".into(), is_there: false })
+}
+
+/// The CUDA devices that there are.
+#[cfg(feature = "cuda")]
+fn cuda_devices() -> Vec<Device> {
+    let device = |info: DeviceInfo| Device {
+        choice: DeviceChoice::Cuda(info.number),
+        why_not: info.why_not().map(|error| error.to_string()),
+        name: info.name,
+    };
+    crate::cuda::devices().unwrap_or_default().into_iter().map(device).collect()
+}
+
+#[cfg(not(feature = "cuda"))]
+fn cuda_devices() -> Vec<Device> {
+    Vec::new()
 }
 
 #[cfg(test)]
@@ -66,12 +104,14 @@ mod tests {
     fn every_device_that_is_listed_can_be_used_or_says_why_not() {
         let devices = available_devices();
         assert_eq!(devices[..2], host_devices());
-        for device in &devices {
-            match (&device.why_not, check_device(device.choice)) {
-                (None, outcome) => assert_eq!(outcome, Ok(())),
-                (Some(reason), outcome) => assert!(outcome.unwrap_err().to_string().contains(reason)),
+        for device in &devices[1..] {
+            match (&device.why_not, choose_device(device.choice)) {
+                (None, outcome) => assert!(outcome.is_ok()),
+                (Some(reason), outcome) => assert!(outcome.err().unwrap().to_string().contains(reason)),
             }
         }
-        assert!(check_device(DeviceChoice::Cuda(devices.len())).is_err(), "no such device");
+        assert!(choose_device(DeviceChoice::Auto).is_ok(), "there is always the processor");
+        let error = choose_device(DeviceChoice::Cuda(1000)).err().unwrap().to_string();
+        assert!(error.contains("CUDA device 1000 cannot be used") && error.contains("--device cpu"), "{error}");
     }
 }

@@ -8,8 +8,9 @@ use crossbeam_channel::bounded;
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
 use super::setup::SetupError;
+use crate::data::Study;
 use crate::geometry::Grid;
-use crate::operator::{Accumulation, Backend, Host, LinearOperator, OperatorError, Subset};
+use crate::operator::{Accumulation, Backend, LinearOperator, OperatorError, Subset};
 use crate::task::Task;
 
 /// Longest side of an image that is accepted, voxels.
@@ -36,18 +37,26 @@ pub(super) fn check_image(grid: &Grid) -> Result<(), SetupError> {
     check_memory(4 * NUM_FRAMES * grid.num_voxels() as u64)
 }
 
-/// Bytes of a run beside the measured data: the data of a subset, the images of the algorithm (iterate, correction and
-/// a sensitivity for each subset), the working memory of the projector and the volumes on their way to the screen.
-pub(super) fn memory_bytes(
-    operator: &dyn LinearOperator<Host>,
+/// Bytes of a run where its arrays are: the data of a subset, the images of the algorithm (iterate, correction and a
+/// sensitivity for each subset), the working memory of the projector and the volumes on their way to the screen; the
+/// study's data where it is copied there; with a race what measuring it needs.
+pub(super) fn memory_bytes<B: Backend>(
+    operator: &impl LinearOperator<B>,
+    study: &Study,
     grid: &Grid,
     num_subsets: usize,
     accumulation: Accumulation,
 ) -> u64 {
     let subset = Subset { index: 0, count: num_subsets };
-    let images = (2 + num_subsets) as u64 * operator.image_len() as u64;
+    let bins = operator.data_len(Subset::ALL) as u64;
+    let corrections = [&study.multiplicative, &study.additive].into_iter().flatten().count() as u64;
+    let copied = if B::SHARES_MEMORY { 0 } else { (1 + corrections) * bins };
+    let races = accumulation == Accumulation::NonAtomic;
+    let (row_sums, race_images) = if races { (bins, 1 + num_subsets as u64) } else { (0, 0) };
+    let images = (2 + num_subsets as u64 + race_images) * operator.image_len() as u64;
     let frames = NUM_FRAMES * grid.num_voxels() as u64;
-    4 * (operator.data_len(subset) as u64 + images + frames) + operator.scratch_bytes(subset, accumulation)
+    let values = copied + row_sums + operator.data_len(subset) as u64 + images + frames;
+    4 * values + operator.scratch_bytes(subset, accumulation)
 }
 
 /// Refuses to begin what the free memory cannot hold. Where the system does not tell, nothing is refused.
@@ -55,14 +64,22 @@ pub(super) fn memory_bytes(
 /// # Errors
 /// The need is greater than what is free, with both figures.
 pub fn check_memory(needed_bytes: u64) -> Result<(), SetupError> {
-    match free_memory_bytes() {
+    check_free(needed_bytes, free_memory_bytes())
+}
+
+/// The same where so much is free.
+///
+/// # Errors
+/// The need is greater than what is free, with both figures.
+pub(super) fn check_free(needed_bytes: u64, free_bytes: Option<u64>) -> Result<(), SetupError> {
+    match free_bytes {
         Some(free_bytes) if needed_bytes > free_bytes => Err(SetupError::Memory { needed_bytes, free_bytes }),
         _ => Ok(()),
     }
 }
 
 /// Memory that this process can still get: what the system has free, within the limit of its control group.
-fn free_memory_bytes() -> Option<u64> {
+pub(super) fn free_memory_bytes() -> Option<u64> {
     let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
     let system = System::new_with_specifics(kind).ok()?;
     let free = system.available_memory();
@@ -75,8 +92,9 @@ fn free_memory_bytes() -> Option<u64> {
 ///
 /// # Errors
 /// The operator failed.
-pub(super) fn trial_secs(
-    operator: &dyn LinearOperator<Host>,
+pub(super) fn trial_secs<B: Backend>(
+    backend: &mut B,
+    operator: &impl LinearOperator<B>,
     num_subsets: usize,
     accumulation: Accumulation,
 ) -> Result<Option<f64>, OperatorError> {
@@ -90,7 +108,7 @@ pub(super) fn trial_secs(
                 clock.stop();
             }
         });
-        let result = trial(operator, num_subsets, accumulation, &task);
+        let result = trial(backend, operator, num_subsets, accumulation, &task);
         drop(done);
         result
     });
@@ -102,27 +120,29 @@ pub(super) fn trial_secs(
 }
 
 /// The trial itself: one view forward tells how many can be afforded, and these are projected both ways.
-fn trial(
-    operator: &dyn LinearOperator<Host>,
+fn trial<B: Backend>(
+    backend: &mut B,
+    operator: &impl LinearOperator<B>,
     num_subsets: usize,
     accumulation: Accumulation,
     task: &Task,
 ) -> Result<f64, OperatorError> {
     let num_views = operator.num_views();
-    let mut host = Host;
-    let x = Arc::new(vec![1.0; operator.image_len()]);
+    let x = backend.upload(Arc::new(vec![1.0; operator.image_len()]))?;
     let one = Subset { index: 0, count: num_views };
-    let mut data = host.zeros(operator.data_len(one))?;
+    let mut data = backend.zeros(operator.data_len(one))?;
     let start = Instant::now();
-    operator.apply(&mut host, one, &x, &mut data, task)?;
+    operator.apply(backend, one, &x, &mut data, task)?;
+    backend.finish()?;
     let affordable = (TRIAL_AIM_SECS / (2.0 * start.elapsed().as_secs_f64()).max(1e-6)) as usize;
     let most = (TRIAL_VIEWS_PER_THREAD * rayon::current_num_threads()).min(num_views.div_ceil(num_subsets)).max(1);
     let few = Subset { index: 0, count: num_views.div_ceil(affordable.clamp(1, most)) };
     let num_tried = few.views(num_views).len();
-    let mut data = host.zeros(operator.data_len(few))?;
-    let mut image = host.zeros(operator.image_len())?;
+    let mut data = backend.zeros(operator.data_len(few))?;
+    let mut image = backend.zeros(operator.image_len())?;
     let start = Instant::now();
-    operator.apply(&mut host, few, &x, &mut data, task)?;
-    operator.adjoint(&mut host, few, &data, accumulation, &mut image, task)?;
+    operator.apply(backend, few, &x, &mut data, task)?;
+    operator.adjoint(backend, few, &data, accumulation, &mut image, task)?;
+    backend.finish()?;
     Ok(start.elapsed().as_secs_f64() * num_views as f64 / num_tried as f64)
 }

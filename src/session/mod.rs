@@ -25,7 +25,7 @@ pub use devices::{Device, available_devices, host_devices};
 pub use estimate::check_memory;
 pub use handle::{Session, SessionOptions};
 pub use measurements::{iterate_rows, roi_rows};
-pub use projector::{HostProjector, ProjectorSettings, rays_per_bin};
+pub use projector::{Projector, ProjectorSettings, ProjectorWork, rays_per_bin};
 pub use protocol::{
     AlgorithmKind, Command, DeviceChoice, EndReason, Event, EventKind, Frame, IterateReport, ProjectorChoice, Rays, RoiSet,
     RunId, RunSettings, StartInfo,

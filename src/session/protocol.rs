@@ -85,6 +85,8 @@ pub struct RunSettings {
     pub accumulation: Option<Accumulation>,
     /// Whether a non-atomic run's sensitivity image is made with the race too. Else it is free of races.
     pub racy_sensitivity: bool,
+    /// Threads of a block of the per-LOR projector on CUDA; `None` = the number with which most are resident.
+    pub threads_per_block: Option<u32>,
     /// Threads on the CPU; `None` = all.
     pub num_threads: Option<usize>,
     /// Start image; `None` = 1 inside the field of view.

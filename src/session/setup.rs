@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::estimate::{check_memory, memory_bytes, trial_secs};
-use super::projector::{HostProjector, ProjectorSettings};
+use super::estimate::{check_free, memory_bytes, trial_secs};
+use super::projector::{Projector, ProjectorSettings, ProjectorWork};
 use super::{AlgorithmKind, RunSettings, StartInfo};
 use crate::data::{Notice, Study, Volume};
 use crate::geometry::{Grid, GridError};
-use crate::operator::{Accumulation, Host, LinearOperator, OperatorError, ProjectionModel};
+use crate::operator::{Accumulation, Backend, LinearOperator, OperatorError, ProjectionModel};
 use crate::recon::{Algorithm, EmSettings, Estimate, MlemOsem, ReconError, check_poisson_data};
 use crate::task::Task;
 
@@ -65,61 +65,72 @@ pub type Setup = Box<dyn FnMut(&Arc<Study>, &RunSettings, &Task) -> Result<Prepa
 /// Data or settings that do not suit, a device that is not there, too little memory, as sentences.
 pub fn prepare(study: &Arc<Study>, settings: &RunSettings, task: &Task) -> Result<Prepared, SetupError> {
     let settings = checked(study, settings)?;
-    let num_subsets = settings.num_subsets;
-    let accumulation = settings.accumulation.unwrap_or(Accumulation::Deterministic);
     let projector_settings = ProjectorSettings {
         grid: settings.grid.clone(),
         fov_radius_mm: settings.fov_radius_mm,
         rays: settings.rays,
         projector: settings.projector,
         device: settings.device,
+        threads_per_block: settings.threads_per_block,
     };
-    let (projector, mut notices) = HostProjector::choose(study.geometry(), &projector_settings)?;
+    let (projector, mut notices) = Projector::choose(study.geometry(), &projector_settings)?;
+    let default = projector.default_accumulation();
+    let accumulation = settings.accumulation.unwrap_or(default);
     if accumulation == Accumulation::NonAtomic {
         notices.push(Notice::warning(
             "non-atomic backprojection loses additions when threads meet in a voxel: the image is not for diagnosis",
         ));
     }
-    let memory_bytes = memory_bytes(projector.operator(), &settings.grid, num_subsets, accumulation);
-    check_memory(memory_bytes)?;
-    let secs_per_iteration = trial_secs(projector.operator(), num_subsets, accumulation)?;
-    task.check().map_err(OperatorError::from)?;
-    let info = StartInfo {
-        device: projector.device(),
-        projector: projector.name().to_owned(),
-        num_subsets,
-        accumulation,
-        accumulations: projector.operator().accumulations(),
-        estimate: Estimate { memory_bytes, secs_per_iteration },
-        settings: Box::new(settings.clone()),
-    };
-    let algorithm = match projector {
-        HostProjector::PerLor(operator) => algorithm(operator, study, &settings, accumulation)?,
-        HostProjector::AxialRuns(operator) => algorithm(operator, study, &settings, accumulation)?,
-    };
-    Ok(Prepared { algorithm, info, notices })
-}
-
-/// The algorithm over a projector on the CPU.
-fn algorithm<A: LinearOperator<Host> + 'static>(
-    operator: A,
-    study: &Study,
-    settings: &RunSettings,
-    accumulation: Accumulation,
-) -> Result<Box<dyn Algorithm>, SetupError> {
-    let mut host = Host;
-    let model = ProjectionModel::new(&mut host, operator, study, settings.num_subsets)?;
     let em = EmSettings {
         subset_order: settings.subset_order,
         accumulation,
-        sensitivity_accumulation: Accumulation::Deterministic,
+        sensitivity_accumulation: if accumulation == Accumulation::Deterministic { accumulation } else { default },
         racy_sensitivity: settings.racy_sensitivity,
     };
-    let algorithm = match &settings.init {
-        Some(init) => MlemOsem::new(host, model, em, init)?,
-        None => MlemOsem::new(host, model, em, &Volume::filled(settings.grid.clone(), 1.0))?,
+    let (device, name, free_bytes) = (projector.device(), projector.name(), projector.free_memory_bytes());
+    let made = projector.hand_to(MakeAlgorithm { study, settings: &settings, em, free_bytes, task })?;
+    let info = StartInfo {
+        device,
+        projector: name.to_owned(),
+        num_subsets: settings.num_subsets,
+        accumulation,
+        accumulations: made.algorithm.accumulations(),
+        estimate: made.estimate,
+        settings: Box::new(settings),
     };
-    Ok(Box::new(algorithm))
+    Ok(Prepared { algorithm: made.algorithm, info, notices })
+}
+
+/// Makes the algorithm over a projector, on its device.
+struct MakeAlgorithm<'a> {
+    study: &'a Study,
+    settings: &'a RunSettings,
+    em: EmSettings,
+    free_bytes: Option<u64>,
+    task: &'a Task,
+}
+
+struct Made {
+    algorithm: Box<dyn Algorithm>,
+    estimate: Estimate,
+}
+
+impl ProjectorWork for MakeAlgorithm<'_> {
+    type Output = Result<Made, SetupError>;
+
+    fn run<B: Backend + 'static, A: LinearOperator<B> + 'static>(self, mut backend: B, operator: A) -> Self::Output {
+        let Self { study, settings, em, free_bytes, task } = self;
+        let memory_bytes = memory_bytes(&operator, study, &settings.grid, settings.num_subsets, em.accumulation);
+        check_free(memory_bytes, free_bytes)?;
+        let secs_per_iteration = trial_secs(&mut backend, &operator, settings.num_subsets, em.accumulation)?;
+        task.check().map_err(OperatorError::from)?;
+        let model = ProjectionModel::new(&mut backend, operator, study, settings.num_subsets)?;
+        let algorithm = match &settings.init {
+            Some(init) => MlemOsem::new(backend, model, em, init)?,
+            None => MlemOsem::new(backend, model, em, &Volume::filled(settings.grid.clone(), 1.0))?,
+        };
+        Ok(Made { algorithm: Box::new(algorithm), estimate: Estimate { memory_bytes, secs_per_iteration } })
+    }
 }
 
 /// The settings as they will be used, once everything about them that can be wrong was looked at.

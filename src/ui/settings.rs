@@ -98,6 +98,7 @@ impl SettingsForm {
             device: self.device,
             accumulation: self.accumulation,
             racy_sensitivity: self.racy_sensitivity,
+            threads_per_block: None,
             num_threads: None,
             init: None,
         })
