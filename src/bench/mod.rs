@@ -1,10 +1,39 @@
 //! Benchmarks of the program by itself: commands that print medians, spreads and ratios within one run.
 
+mod iteration;
 mod projector;
 
+pub use iteration::{IterationRow, bench_iteration};
 pub use projector::{ProjectorBench, ProjectorRow, bench_projector};
 
 use serde::Serialize;
+
+use crate::operator::OperatorError;
+use crate::recon::ReconError;
+use crate::session::SetupError;
+
+/// Why something could not be measured, as a sentence.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{0}")]
+pub struct BenchError(String);
+
+impl From<OperatorError> for BenchError {
+    fn from(error: OperatorError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<ReconError> for BenchError {
+    fn from(error: ReconError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<SetupError> for BenchError {
+    fn from(error: SetupError) -> Self {
+        Self(error.to_string())
+    }
+}
 
 /// The result of a benchmark as JSON.
 #[derive(Debug, Serialize)]

@@ -1,19 +1,27 @@
-//! Forward projection and backprojection, every projector and accumulation, on the same data in one run.
+//! Forward projection and backprojection: every projector, device and accumulation on the same data in one run.
 
 use std::sync::Arc;
 use std::time::Instant;
 
+use rayon::prelude::*;
 use serde::Serialize;
 
-use super::median_and_spread;
+use super::{BenchError, median_and_spread};
+#[cfg(feature = "cuda")]
+use crate::cuda::{self, BinDriven, BinOrder, CudaBackend};
 use crate::data::Volume;
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, AxialRuns, Backend, Host, LinearOperator, OperatorError, Siddon, Simd, Subset};
 use crate::scanner::ScanGeometry;
 use crate::task::Task;
 
-/// The slow projector does one view in this many; its times are scaled to all and marked.
+/// The slow projector does one view in this many on the CPU; its times are scaled to all and marked.
 const PER_LOR_VIEW_STEP: usize = 28;
+/// One view in this many is walked to count the voxels that all lines visit.
+const COUNTED_VIEW_STEP: usize = 70;
+/// Threads of a block that the bin-driven kernels are measured with.
+#[cfg(feature = "cuda")]
+const BLOCK_SIZES: [u32; 5] = [64, 128, 256, 512, 1024];
 
 /// What to measure.
 #[derive(Clone, Debug)]
@@ -24,13 +32,17 @@ pub struct ProjectorBench {
     pub grid: Grid,
     /// Radius of the field of view, mm.
     pub fov_radius_mm: f64,
-    /// Numbers of threads to try.
+    /// Numbers of threads to try on the CPU; none = no CPU.
     pub threads: Vec<usize>,
-    /// Whether to measure the per-LOR projector, the baseline of the ratios.
+    /// The CUDA device to measure too.
+    pub cuda: Option<usize>,
+    /// Whether to measure the projector per LOR, the baseline of the ratios.
     pub per_lor: bool,
+    /// Whether to measure the fast projector.
+    pub axial_runs: bool,
     /// Ways to add in the backprojection.
     pub accumulations: Vec<Accumulation>,
-    /// Instruction levels of the fast projector to try.
+    /// Instruction levels of the fast projector on the CPU to try.
     pub simd: Vec<Simd>,
     /// Measure for about this long in all, seconds.
     pub budget_secs: f64,
@@ -39,13 +51,15 @@ pub struct ProjectorBench {
 /// One measured thing.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProjectorRow {
-    /// `per-lor` or `axial-runs`, with its instructions.
+    /// `cpu` or `cuda`.
+    pub device: &'static str,
+    /// `per-lor`, `bin-driven` with the order of its bins, or `axial-runs`; with its instructions on the CPU.
     pub projector: String,
     /// `forward` or `backprojection`.
     pub direction: &'static str,
     /// Accumulation, for the backprojection.
     pub accumulation: Option<Accumulation>,
-    /// Threads.
+    /// Threads on the CPU, threads of a block on CUDA (0 where the projector chooses).
     pub threads: usize,
     /// Seconds for the whole scan: median.
     pub median_s: f64,
@@ -53,107 +67,228 @@ pub struct ProjectorRow {
     pub spread_s: f64,
     /// Lines of response per second.
     pub lors_per_s: f64,
+    /// Visits of a voxel by a line per second: as many as a walk along every line makes, whatever the projector does.
+    pub voxel_visits_per_s: f64,
     /// Number of measurements after a first one that does not count.
     pub num_runs: usize,
     /// Part of the views that was measured; times are scaled to all.
     pub measured_views: String,
-    /// How many times faster than the per-LOR projector (its deterministic backprojection) with the same threads.
-    pub ratio_to_per_lor: Option<f64>,
+    /// How many times faster than the baseline. On the CPU: the projector per LOR with the same threads, in its
+    /// deterministic backprojection. On CUDA: the fastest bin-driven kernel, in its atomic backprojection.
+    pub ratio: Option<f64>,
+}
+
+impl ProjectorRow {
+    fn is_baseline_of(&self, other: &ProjectorRow) -> bool {
+        let (name, accumulation, threads) = match self.device {
+            "cuda" => ("bin-driven", Accumulation::Atomic, true),
+            _ => ("per-lor", Accumulation::Deterministic, self.threads == other.threads),
+        };
+        self.device == other.device
+            && self.direction == other.direction
+            && threads
+            && self.projector.starts_with(name)
+            && self.accumulation.is_none_or(|a| a == accumulation)
+    }
 }
 
 /// Measures all rows; `report` is called with each as it is done.
 ///
 /// # Errors
-/// The fast projector does not suit the geometry; a projector fails.
+/// The fast projector does not suit the geometry, there is no such device, a projector fails.
 pub fn bench_projector(
     bench: &ProjectorBench,
-    mut report: impl FnMut(&ProjectorRow) + Send,
-) -> Result<Vec<ProjectorRow>, OperatorError> {
-    let mut rows: Vec<ProjectorRow> = Vec::new();
-    let part = Subset { index: 0, count: PER_LOR_VIEW_STEP.min(bench.geometry.num_views) };
+    report: impl FnMut(&ProjectorRow) + Send,
+) -> Result<Vec<ProjectorRow>, BenchError> {
+    let visits = voxel_visits(bench);
+    let mut table = Table { bench, visits, rows: Vec::new(), report };
     for &threads in &bench.threads {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build()
-            .map_err(|error| OperatorError::Unsuitable(format!("{threads} threads could not be started: {error}")))?;
-        pool.install(|| -> Result<(), OperatorError> {
-            let mut row = |row: ProjectorRow| {
-                let baseline = rows.iter().find(|base| base.is_baseline_of(&row));
-                let ratio_to_per_lor = baseline.map(|base| base.median_s / row.median_s);
-                let row = ProjectorRow { ratio_to_per_lor, ..row };
-                report(&row);
-                rows.push(row);
-            };
-            let geometry = || Arc::clone(&bench.geometry);
-            if bench.per_lor {
-                let siddon = Siddon::new(geometry(), bench.grid.clone(), bench.fov_radius_mm, [1, 1]);
-                measure(bench, &siddon, "per-lor", part, threads, &mut row)?;
+            .map_err(|error| BenchError(format!("{threads} threads could not be started: {error}")))?;
+        pool.install(|| table.on_cpu(threads))?;
+    }
+    if let Some(number) = bench.cuda {
+        table.on_cuda(number)?;
+    }
+    Ok(table.rows)
+}
+
+/// Voxels that all lines of a scan visit, from some of its views.
+fn voxel_visits(bench: &ProjectorBench) -> f64 {
+    let geometry = &bench.geometry;
+    let siddon = Siddon::new(Arc::clone(geometry), bench.grid.clone(), bench.fov_radius_mm, [1, 1]);
+    let planes = geometry.planes();
+    let subset = Subset { index: 0, count: COUNTED_VIEW_STEP.min(geometry.num_views) };
+    let views: Vec<usize> = subset.views(geometry.num_views).collect();
+    let lors = views.par_iter().flat_map(|&view| (0..geometry.num_tangential).into_par_iter().map(move |t| (view, t)));
+    let counted: usize = lors
+        .map(|(view, tangential_pos)| {
+            let transaxial = geometry.transaxial_lor(view, tangential_pos, 0, 1);
+            let mut visits = 0;
+            for &plane in &planes {
+                siddon.walk(&geometry.lor(transaxial, plane), |_, _| visits += 1);
             }
+            visits
+        })
+        .sum();
+    counted as f64 * geometry.num_views as f64 / views.len() as f64
+}
+
+/// What is measured of one projector.
+struct Measured<'a> {
+    device: &'static str,
+    projector: String,
+    threads: usize,
+    subset: Subset,
+    /// Forward projection is `None`.
+    ways: &'a [Option<Accumulation>],
+}
+
+/// The rows so far.
+struct Table<'a, F> {
+    bench: &'a ProjectorBench,
+    visits: f64,
+    rows: Vec<ProjectorRow>,
+    report: F,
+}
+
+impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
+    /// Forward, and backward in every way asked for.
+    fn ways(&self) -> Vec<Option<Accumulation>> {
+        std::iter::once(None).chain(self.bench.accumulations.iter().copied().map(Some)).collect()
+    }
+
+    fn on_cpu(&mut self, threads: usize) -> Result<(), BenchError> {
+        let bench = self.bench;
+        let ways = self.ways();
+        let geometry = || Arc::clone(&bench.geometry);
+        if bench.per_lor {
+            let siddon = Siddon::new(geometry(), bench.grid.clone(), bench.fov_radius_mm, [1, 1]);
+            let subset = Subset { index: 0, count: PER_LOR_VIEW_STEP.min(bench.geometry.num_views) };
+            let what = Measured { device: "cpu", projector: "per-lor".into(), threads, subset, ways: &ways };
+            self.measure(&mut Host, &siddon, what)?;
+        }
+        if bench.axial_runs {
             for &simd in &bench.simd {
                 let fast = AxialRuns::new(geometry(), bench.grid.clone(), bench.fov_radius_mm, [1, 1])?.with_simd(simd);
-                let name = format!("axial-runs ({})", fast.simd().name());
-                measure(bench, &fast, &name, Subset::ALL, threads, &mut row)?;
+                let projector = format!("axial-runs ({})", fast.simd().name());
+                let what = Measured { device: "cpu", projector, threads, subset: Subset::ALL, ways: &ways };
+                self.measure(&mut Host, &fast, what)?;
             }
-            Ok(())
-        })?;
-    }
-    Ok(rows)
-}
-
-impl ProjectorRow {
-    fn is_baseline_of(&self, other: &ProjectorRow) -> bool {
-        let deterministic = self.accumulation.is_none_or(|a| a == Accumulation::Deterministic);
-        self.projector == "per-lor" && self.direction == other.direction && self.threads == other.threads && deterministic
-    }
-}
-
-/// Measures one projector in both directions.
-fn measure(
-    bench: &ProjectorBench,
-    operator: &impl LinearOperator<Host>,
-    name: &str,
-    subset: Subset,
-    threads: usize,
-    row: &mut impl FnMut(ProjectorRow),
-) -> Result<(), OperatorError> {
-    let num_projectors = bench.simd.len() + usize::from(bench.per_lor);
-    let num_rows = bench.threads.len() * num_projectors * (1 + bench.accumulations.len());
-    let budget_secs = bench.budget_secs / num_rows as f64;
-    let mut host = Host;
-    let task = Task::new();
-    let num_views = bench.geometry.num_views;
-    let views = subset.views(num_views).len();
-    let scale = num_views as f64 / views as f64;
-    let x = Arc::new(operator.image_from_volume(&Volume::filled(bench.grid.clone(), 1.0)));
-    let mut data = host.zeros(operator.data_len(subset))?;
-    let mut image = host.zeros(operator.image_len())?;
-    for accumulation in std::iter::once(None).chain(bench.accumulations.iter().copied().map(Some)) {
-        let mut secs = Vec::new();
-        let begin = Instant::now();
-        while secs.len() < 3 || begin.elapsed().as_secs_f64() < budget_secs {
-            let start = Instant::now();
-            match accumulation {
-                None => operator.apply(&mut host, subset, &x, &mut data, &task)?,
-                Some(accumulation) => operator.adjoint(&mut host, subset, &data, accumulation, &mut image, &task)?,
-            }
-            secs.push(start.elapsed().as_secs_f64() * scale);
         }
-        // The first run touches its memory for the first time.
-        secs.remove(0);
-        let num_runs = secs.len();
-        let (median_s, spread_s) = median_and_spread(secs);
-        row(ProjectorRow {
-            projector: name.into(),
-            direction: if accumulation.is_none() { "forward" } else { "backprojection" },
-            accumulation,
-            threads,
-            median_s,
-            spread_s,
-            lors_per_s: bench.geometry.num_bins() as f64 / median_s,
-            num_runs,
-            measured_views: format!("{views} of {num_views}"),
-            ratio_to_per_lor: None,
-        });
+        Ok(())
     }
-    Ok(())
+
+    #[cfg(feature = "cuda")]
+    fn on_cuda(&mut self, number: usize) -> Result<(), BenchError> {
+        let bench = self.bench;
+        let mut device = CudaBackend::open(number).map_err(|error| BenchError(error.to_string()))?;
+        let ways = self.ways();
+        let (grid, radius_mm) = (&bench.grid, bench.fov_radius_mm);
+        if bench.per_lor {
+            // Every way with the block that the program would choose; the baselines with every block.
+            for order in BinOrder::ALL {
+                for block in std::iter::once(None).chain(BLOCK_SIZES.map(Some)) {
+                    let new = BinDriven::new(&device, Arc::clone(&bench.geometry), grid.clone(), radius_mm, [1, 1], block);
+                    let Ok(plain) = new else { continue };
+                    let plain = plain.with_order(order);
+                    let projector = format!("bin-driven {}", order.name());
+                    let threads = plain.threads_per_block() as usize;
+                    let baselines = [None, Some(Accumulation::Atomic)];
+                    let ways = if block.is_none() { &ways[..] } else { &baselines };
+                    self.measure(
+                        &mut device,
+                        &plain,
+                        Measured { device: "cuda", projector, threads, subset: Subset::ALL, ways },
+                    )?;
+                }
+            }
+        }
+        if bench.axial_runs {
+            let fast = cuda::AxialRuns::new(&device, Arc::clone(&bench.geometry), grid.clone(), radius_mm, [1, 1])?;
+            let projector = "axial-runs".into();
+            let threads = fast.threads_per_block() as usize;
+            let what = Measured { device: "cuda", projector, threads, subset: Subset::ALL, ways: &ways };
+            self.measure(&mut device, &fast, what)?;
+        }
+        Ok(())
+    }
+
+    #[cfg(not(feature = "cuda"))]
+    fn on_cuda(&mut self, _: usize) -> Result<(), BenchError> {
+        Err(BenchError("this program was built without its feature `cuda`".into()))
+    }
+
+    /// Measures one projector in the ways asked for.
+    fn measure<B: Backend>(
+        &mut self,
+        backend: &mut B,
+        operator: &impl LinearOperator<B>,
+        what: Measured<'_>,
+    ) -> Result<(), OperatorError> {
+        let bench = self.bench;
+        let Measured { device, projector, threads, subset, ways } = what;
+        let budget_secs = bench.budget_secs / self.num_rows() as f64;
+        let task = Task::new();
+        let num_views = bench.geometry.num_views;
+        let views = subset.views(num_views).len();
+        let scale = num_views as f64 / views as f64;
+        let ones = operator.image_from_volume(&Volume::filled(bench.grid.clone(), 1.0));
+        let x = backend.upload(Arc::new(ones))?;
+        let mut data = backend.zeros(operator.data_len(subset))?;
+        let mut image = backend.zeros(operator.image_len())?;
+        operator.apply(backend, subset, &x, &mut data, &task)?;
+        for &accumulation in ways {
+            let mut secs = Vec::new();
+            let begin = Instant::now();
+            while secs.len() < 3 || begin.elapsed().as_secs_f64() < budget_secs {
+                backend.finish()?;
+                let start = Instant::now();
+                match accumulation {
+                    None => operator.apply(backend, subset, &x, &mut data, &task)?,
+                    Some(accumulation) => operator.adjoint(backend, subset, &data, accumulation, &mut image, &task)?,
+                }
+                backend.finish()?;
+                secs.push(start.elapsed().as_secs_f64() * scale);
+            }
+            // The first run touches its memory for the first time.
+            secs.remove(0);
+            let num_runs = secs.len();
+            let (median_s, spread_s) = median_and_spread(secs);
+            self.add(ProjectorRow {
+                device,
+                projector: projector.clone(),
+                direction: if accumulation.is_none() { "forward" } else { "backprojection" },
+                accumulation,
+                threads,
+                median_s,
+                spread_s,
+                lors_per_s: bench.geometry.num_bins() as f64 / median_s,
+                voxel_visits_per_s: self.visits / median_s,
+                num_runs,
+                measured_views: format!("{views} of {num_views}"),
+                ratio: None,
+            });
+        }
+        Ok(())
+    }
+
+    /// About as many as there will be.
+    fn num_rows(&self) -> usize {
+        let bench = self.bench;
+        let on_cpu = bench.threads.len() * (usize::from(bench.per_lor) + if bench.axial_runs { bench.simd.len() } else { 0 });
+        let on_cuda = if bench.cuda.is_some() { 4 } else { 0 };
+        let blocks = if bench.cuda.is_some() && bench.per_lor { 30 } else { 0 };
+        ((on_cpu + on_cuda) * (1 + bench.accumulations.len()) + blocks).max(1)
+    }
+
+    fn add(&mut self, row: ProjectorRow) {
+        let baselines = self.rows.iter().filter(|base| base.is_baseline_of(&row)).map(|base| base.median_s);
+        let ratio = baselines.min_by(f64::total_cmp).map(|base| base / row.median_s);
+        let row = ProjectorRow { ratio, ..row };
+        (self.report)(&row);
+        self.rows.push(row);
+    }
 }

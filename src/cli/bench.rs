@@ -1,16 +1,20 @@
 //! `tomoscope bench`: how fast the program is, measured by itself.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
+use serde::Serialize;
 
+use super::progress::with_bar;
 use super::{CliResult, options};
-use crate::bench::{BenchReport, ProjectorBench, ProjectorRow, bench_projector};
+use crate::bench::{BenchReport, IterationRow, ProjectorBench, ProjectorRow, bench_iteration, bench_projector};
+use crate::data::Study;
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, Simd};
-use crate::scanner;
-use crate::session::{DeviceChoice, ProjectorChoice};
+use crate::phantom::{self, Noise, SimulationOptions};
+use crate::scanner::{self, ScanGeometry, Scanner};
+use crate::session::{AlgorithmKind, DeviceChoice, ProjectorChoice, Rays, RunSettings, available_devices, default_settings};
 
 /// Options of `tomoscope bench`.
 #[derive(Args)]
@@ -23,6 +27,8 @@ pub struct BenchOptions {
 enum What {
     /// Forward projection and backprojection: every projector and accumulation, one thread and all.
     Projector(ProjectorOptions),
+    /// A whole reconstruction: its iterations by stage, the cost of watching it, and a run from data to volume.
+    Iteration(IterationOptions),
 }
 
 #[derive(Args)]
@@ -35,7 +41,7 @@ struct ProjectorOptions {
     #[arg(long, default_value = "256,256,47", value_name = "NX,NY,NZ", value_parser = options::triple::<usize, 3>)]
     image: [usize; 3],
 
-    /// Where to measure: auto or cpu.
+    /// Where to measure: auto (the CPU, and the first CUDA device if there is one), cpu, cuda or cuda:N.
     #[arg(long, default_value = "auto", value_parser = options::device)]
     device: DeviceChoice,
 
@@ -64,73 +70,110 @@ struct ProjectorOptions {
     json: Option<PathBuf>,
 }
 
+#[derive(Args)]
+struct IterationOptions {
+    /// Scanner of the catalogue.
+    #[arg(long, default_value = "discovery-ste")]
+    scanner: String,
+
+    /// Image size in voxels; the image spans the scanner's field of view.
+    #[arg(long, default_value = "256,256,47", value_name = "NX,NY,NZ", value_parser = options::triple::<usize, 3>)]
+    image: [usize; 3],
+
+    /// Where to measure: auto, cpu, cuda or cuda:N.
+    #[arg(long, default_value = "auto", value_parser = options::device)]
+    device: DeviceChoice,
+
+    /// Projectors, separated by commas: axial-runs, per-lor.
+    #[arg(long, value_delimiter = ',', default_value = "per-lor,axial-runs", value_parser = options::projector)]
+    projector: Vec<ProjectorChoice>,
+
+    /// Ways to add, separated by commas; by default all.
+    #[arg(long, value_delimiter = ',', default_value = "atomic,deterministic,non-atomic")]
+    accumulation: Vec<Accumulation>,
+
+    /// Subsets; 1 is MLEM.
+    #[arg(long, default_value_t = 1)]
+    subsets: usize,
+
+    /// Iterations of a run.
+    #[arg(long, default_value_t = 40)]
+    iterations: usize,
+
+    /// Write the rows here as JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
 /// Runs `tomoscope bench`.
 pub fn run(options: BenchOptions) -> CliResult {
     match options.what {
         What::Projector(options) => run_projector(options),
+        What::Iteration(options) => run_iteration(options),
     }
 }
 
-fn run_projector(options: ProjectorOptions) -> CliResult {
-    if let DeviceChoice::Cuda(_) = options.device {
-        return Err("there are no CUDA projectors to measure yet; use --device cpu".into());
-    }
-    let scanner = scanner::find(&options.scanner).ok_or_else(|| {
+/// A scanner's geometry and an image that spans its field of view: its grid and the radius.
+fn scan(name: &str, size: [usize; 3]) -> Result<(&'static Scanner, Grid, f64), Box<dyn std::error::Error + Send + Sync>> {
+    let scanner = scanner::find(name).ok_or_else(|| {
         let names: Vec<&str> = scanner::catalogue().iter().map(|s| s.name.as_str()).collect();
-        format!("there is no scanner '{}'; known are {}", options.scanner, names.join(", "))
+        format!("there is no scanner '{name}'; known are {}", names.join(", "))
     })?;
-    let geometry = Arc::new(scanner.geometry.clone());
-    let [nx, ny, nz] = options.image;
+    let (geometry, [nx, ny, nz]) = (&scanner.geometry, size);
     let fov_radius_mm = geometry.fov_radius_mm;
     // 2·rings − 1 planes fill the axial field of view between the outer rings' middles.
     let dz = 0.5 * geometry.ring_spacing_mm * (2 * geometry.num_rings - 1) as f64 / nz.max(1) as f64;
-    let grid = Grid::centred(options.image, [2.0 * fov_radius_mm / nx as f64, 2.0 * fov_radius_mm / ny as f64, dz])?;
+    let grid = Grid::centred(size, [2.0 * fov_radius_mm / nx as f64, 2.0 * fov_radius_mm / ny as f64, dz])?;
+    Ok((scanner, grid, fov_radius_mm))
+}
+
+fn run_projector(options: ProjectorOptions) -> CliResult {
+    let (scanner, grid, fov_radius_mm) = scan(&options.scanner, options.image)?;
+    let [nx, ny, nz] = options.image;
     let all = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = match options.threads {
+        _ if matches!(options.device, DeviceChoice::Cuda(_)) => Vec::new(),
         given if !given.is_empty() => given,
         _ if all > 1 => vec![1, all],
         _ => vec![1],
     };
-    let simd = match options.projector {
-        ProjectorChoice::PerLor => Vec::new(),
-        _ if options.all_simd => Simd::available(),
-        _ => vec![Simd::fastest()],
+    let cuda = match options.device {
+        DeviceChoice::Cpu => None,
+        DeviceChoice::Cuda(number) => Some(number),
+        DeviceChoice::Auto => available_devices().iter().any(|device| device.choice == DeviceChoice::Cuda(0)).then_some(0),
     };
     println!(
         "{}: {} LORs, image {nx} × {ny} × {nz}, one line per bin, field of view {fov_radius_mm} mm",
         scanner.title,
-        geometry.num_bins()
+        scanner.geometry.num_bins()
     );
-    print_header();
+    println!(
+        "{:<6}{:<26}{:<16}{:<15}{:>8}{:>12}{:>11}{:>10}{:>11}{:>8}  views",
+        "device", "projector", "direction", "accumulation", "threads", "median s", "spread s", "MLOR/s", "Gvisits/s", "ratio"
+    );
     let bench = ProjectorBench {
-        geometry,
+        geometry: Arc::new(scanner.geometry.clone()),
         grid,
         fov_radius_mm,
         threads,
+        cuda,
         per_lor: options.projector != ProjectorChoice::AxialRuns,
+        axial_runs: options.projector != ProjectorChoice::PerLor,
         accumulations: options.accumulation,
-        simd,
+        simd: if options.all_simd { Simd::available() } else { vec![Simd::fastest()] },
         budget_secs: options.budget_secs,
     };
     let rows = bench_projector(&bench, print_row)?;
-    if let Some(path) = options.json {
-        let report = BenchReport { device: format!("CPU, {all} threads, {}", Simd::detect().name()), rows };
-        std::fs::write(&path, serde_json::to_vec_pretty(&report)?)
-            .map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
-    }
-    Ok(())
-}
-
-fn print_header() {
-    println!(
-        "{:<24}{:<16}{:<15}{:>8}{:>12}{:>11}{:>10}{:>9}  views",
-        "projector", "direction", "accumulation", "threads", "median s", "spread s", "MLOR/s", "ratio"
-    );
+    let mut devices = vec![format!("CPU, {all} threads, {}", Simd::detect().name())];
+    devices
+        .extend(cuda.and_then(|n| available_devices().into_iter().find(|d| d.choice == DeviceChoice::Cuda(n))).map(|d| d.name));
+    write_json(options.json.as_deref(), devices.join("; "), rows)
 }
 
 fn print_row(row: &ProjectorRow) {
     println!(
-        "{:<24}{:<16}{:<15}{:>8}{:>12.4}{:>11.4}{:>10.3}{:>9}  {}",
+        "{:<6}{:<26}{:<16}{:<15}{:>8}{:>12.5}{:>11.5}{:>10.3}{:>11.3}{:>8}  {}",
+        row.device,
         row.projector,
         row.direction,
         row.accumulation.map_or("", |a| a.name()),
@@ -138,7 +181,65 @@ fn print_row(row: &ProjectorRow) {
         row.median_s,
         row.spread_s,
         row.lors_per_s * 1e-6,
-        row.ratio_to_per_lor.map_or(String::from("–"), |ratio| format!("{ratio:.1}")),
+        row.voxel_visits_per_s * 1e-9,
+        row.ratio.map_or(String::from("–"), |ratio| format!("{ratio:.2}")),
         row.measured_views
     );
+}
+
+fn run_iteration(options: IterationOptions) -> CliResult {
+    let (scanner, grid, fov_radius_mm) = scan(&options.scanner, options.image)?;
+    let study = Arc::new(nema_study(&scanner.geometry)?);
+    let mut rows: Vec<IterationRow> = Vec::new();
+    for &projector in &options.projector {
+        for &accumulation in &options.accumulation {
+            let settings = RunSettings {
+                algorithm: if options.subsets > 1 { AlgorithmKind::Osem } else { AlgorithmKind::Mlem },
+                num_iterations: options.iterations,
+                num_subsets: options.subsets,
+                grid: grid.clone(),
+                fov_radius_mm,
+                rays: Rays::Fixed { tangential: 1, axial: 1 },
+                projector,
+                device: options.device,
+                accumulation: Some(accumulation),
+                ..default_settings(&study)?
+            };
+            let row = bench_iteration(&study, &settings)?;
+            print_iteration(&row, rows.first());
+            rows.push(row);
+        }
+    }
+    write_json(options.json.as_deref(), rows.first().map(|row| row.device.clone()).unwrap_or_default(), rows)
+}
+
+fn print_iteration(row: &IterationRow, first: Option<&IterationRow>) {
+    let ms = |secs: f64| 1e3 * secs;
+    println!("{}, {}, {}", row.device, row.projector, row.accumulation);
+    let ratio = first.map_or(String::new(), |first| format!(", {:.2} × the first", first.median_s / row.median_s));
+    println!("  iteration       {:>9.3} ± {:.3} ms{ratio}", ms(row.median_s), ms(row.spread_s));
+    for (name, secs) in row.stages_s.iter().filter(|(_, secs)| *secs > 0.0) {
+        println!("    {name:<14}{:>9.3} ms {:>5.1} %", ms(*secs), 100.0 * secs / row.median_s);
+    }
+    let added = 100.0 * (row.viewed_median_s / row.median_s - 1.0);
+    println!("  viewed          {:>9.3} ± {:.3} ms, {added:+.1} %", ms(row.viewed_median_s), ms(row.viewed_spread_s));
+    println!("  cold start      {:>9.1} ms", ms(row.cold_start_s));
+    println!("  {:>3} iterations  {:>9.1} ms from data to volume in host memory", row.num_iterations, ms(row.run_s));
+    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    let used = row.used_bytes.map_or(String::new(), |used| format!(", {:.0} MiB taken on the device", mib(used)));
+    println!("  memory          {:>9.0} MiB estimated{used}", mib(row.estimated_bytes));
+}
+
+/// The image-quality phantom, without noise.
+fn nema_study(geometry: &ScanGeometry) -> Result<Study, Box<dyn std::error::Error + Send + Sync>> {
+    let phantom = phantom::by_name("nema-iq-2001", geometry)?;
+    let options = SimulationOptions { noise: Noise::None, ..SimulationOptions::default() };
+    Ok(with_bar("simulating", |task| phantom::simulate(&phantom, Arc::new(geometry.clone()), &options, task))??)
+}
+
+/// Writes the rows of a benchmark.
+fn write_json<R: Serialize>(path: Option<&Path>, device: String, rows: Vec<R>) -> CliResult {
+    let Some(path) = path else { return Ok(()) };
+    std::fs::write(path, serde_json::to_vec_pretty(&BenchReport { device, rows })?)
+        .map_err(|error| format!("{} cannot be written: {error}", path.display()).into())
 }

@@ -110,6 +110,11 @@ impl AxialRuns {
         Ok(Self { geometry, grid, fov, plan, tables, kernels, warps_per_block, state })
     }
 
+    /// Threads of a block.
+    pub fn threads_per_block(&self) -> u32 {
+        32 * self.warps_per_block
+    }
+
     /// The plan for the views of a subset.
     fn head(&self, subset: Subset) -> PlanHead {
         PlanHead { first_view: subset.index as i32, view_step: subset.count.max(1) as i32, ..self.plan.head }

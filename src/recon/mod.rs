@@ -50,6 +50,17 @@ impl StageTimes {
     }
 }
 
+impl std::ops::AddAssign for StageTimes {
+    fn add_assign(&mut self, other: Self) {
+        self.forward += other.forward;
+        self.ratio += other.ratio;
+        self.backprojection += other.backprojection;
+        self.update += other.update;
+        self.sensitivity += other.sensitivity;
+        self.race += other.race;
+    }
+}
+
 /// What one step did.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepReport {

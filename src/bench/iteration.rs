@@ -1,0 +1,152 @@
+//! A whole reconstruction on the device in use: its iterations by stage, what handing each iterate to a viewer adds, and
+//! the time from data in host memory to the last volume there.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde::Serialize;
+
+use super::{BenchError, median_and_spread};
+use crate::data::{Study, Volume};
+use crate::recon::{Algorithm, StageTimes};
+use crate::session::{Prepared, RunSettings, prepare};
+use crate::task::Task;
+
+/// What was measured of one way to reconstruct.
+#[derive(Clone, Debug, Serialize)]
+pub struct IterationRow {
+    /// Device in words.
+    pub device: String,
+    /// Projector.
+    pub projector: String,
+    /// Accumulation.
+    pub accumulation: String,
+    /// Seconds of an iteration, everything that it does included: median.
+    pub median_s: f64,
+    /// Half of the interquartile range.
+    pub spread_s: f64,
+    /// Median seconds of each stage of an iteration.
+    pub stages_s: Vec<(&'static str, f64)>,
+    /// The same iterations with each volume copied to the host and handed over: median seconds.
+    pub viewed_median_s: f64,
+    /// Half of the interquartile range of that.
+    pub viewed_spread_s: f64,
+    /// Seconds to open the device, load its kernels and make the projector's tables the first time.
+    pub cold_start_s: f64,
+    /// Seconds from data in host memory to the last volume there, everything on the device made anew, in a process that
+    /// has used it before.
+    pub run_s: f64,
+    /// Iterations of that.
+    pub num_iterations: usize,
+    /// What the run was estimated to need on the device, bytes.
+    pub estimated_bytes: u64,
+    /// What it took there, bytes; `None` on the CPU.
+    pub used_bytes: Option<u64>,
+}
+
+/// Measures a reconstruction.
+///
+/// # Errors
+/// The settings do not suit, or a step fails.
+pub fn bench_iteration(study: &Arc<Study>, settings: &RunSettings) -> Result<IterationRow, BenchError> {
+    let task = Task::new();
+    let start = Instant::now();
+    let free_before = free_bytes(settings);
+    let Prepared { mut algorithm, info, .. } = prepare(study, settings, &task)?;
+    let cold_start_s = start.elapsed().as_secs_f64();
+    // The first iteration makes the sensitivity.
+    iterate(algorithm.as_mut(), &task)?;
+    let used_bytes = free_before.zip(free_bytes(settings)).map(|(before, after)| before.saturating_sub(after));
+
+    let (mut secs, mut stages) = (Vec::new(), Vec::new());
+    for _ in 0..settings.num_iterations {
+        let start = Instant::now();
+        stages.push(iterate(algorithm.as_mut(), &task)?);
+        secs.push(start.elapsed().as_secs_f64());
+    }
+    let (median_s, spread_s) = median_and_spread(secs);
+    let stage = |k: usize| median_and_spread(stages.iter().map(|stage| stage.named()[k].1.as_secs_f64()).collect()).0;
+    let stages_s = StageTimes::default().named().iter().enumerate().map(|(k, (name, _))| (*name, stage(k))).collect();
+    let (viewed_median_s, viewed_spread_s) = viewed(algorithm.as_mut(), settings, &task)?;
+    drop(algorithm);
+
+    let start = Instant::now();
+    let mut again = prepare(study, settings, &task)?.algorithm;
+    for _ in 0..settings.num_iterations {
+        iterate(again.as_mut(), &task)?;
+    }
+    let mut volume = Volume::filled(settings.grid.clone(), 0.0);
+    again.volume_into(&mut volume)?;
+    let run_s = start.elapsed().as_secs_f64();
+    Ok(IterationRow {
+        device: info.device,
+        projector: info.projector,
+        accumulation: info.accumulation.name().into(),
+        median_s,
+        spread_s,
+        stages_s,
+        viewed_median_s,
+        viewed_spread_s,
+        cold_start_s,
+        run_s,
+        num_iterations: settings.num_iterations,
+        estimated_bytes: info.estimate.memory_bytes,
+        used_bytes,
+    })
+}
+
+/// One full iteration.
+fn iterate(algorithm: &mut dyn Algorithm, task: &Task) -> Result<StageTimes, BenchError> {
+    let mut sum = StageTimes::default();
+    loop {
+        let report = algorithm.step(task)?;
+        sum += report.stages;
+        if report.completes_iteration {
+            return Ok(sum);
+        }
+    }
+}
+
+/// Iterations whose volumes another thread takes, as a window does.
+fn viewed(algorithm: &mut dyn Algorithm, settings: &RunSettings, task: &Task) -> Result<(f64, f64), BenchError> {
+    let mut secs = Vec::new();
+    let (volumes, taken) = crossbeam_channel::unbounded::<crate::operator::PendingVolume>();
+    std::thread::scope(|scope| {
+        let grid = &settings.grid;
+        let viewer = scope.spawn(move || -> Result<(), BenchError> {
+            let mut volume = Volume::filled(grid.clone(), 0.0);
+            for pending in taken {
+                pending(volume.as_mut_slice()).map_err(|error| BenchError(error.to_string()))?;
+            }
+            Ok(())
+        });
+        let mut volume = Volume::filled(grid.clone(), 0.0);
+        for _ in 0..settings.num_iterations {
+            let start = Instant::now();
+            iterate(algorithm, task)?;
+            match algorithm.begin_volume()? {
+                Some(pending) => drop(volumes.send(pending)),
+                None => algorithm.volume_into(&mut volume)?,
+            }
+            secs.push(start.elapsed().as_secs_f64());
+        }
+        drop(volumes);
+        viewer.join().unwrap_or_else(|_| Err(BenchError("the viewer's thread broke off".into())))
+    })?;
+    Ok(median_and_spread(secs))
+}
+
+/// Memory that is free on the CUDA device asked for, bytes.
+#[cfg(feature = "cuda")]
+fn free_bytes(settings: &RunSettings) -> Option<u64> {
+    let number = match settings.device {
+        crate::session::DeviceChoice::Cuda(number) => number,
+        _ => return None,
+    };
+    crate::cuda::devices().ok()?.into_iter().nth(number).map(|info| info.free_memory_bytes as u64)
+}
+
+#[cfg(not(feature = "cuda"))]
+fn free_bytes(_: &RunSettings) -> Option<u64> {
+    None
+}
