@@ -10,7 +10,7 @@ use crossbeam_channel::{Receiver, select, unbounded};
 use super::image_options::ImageOptions;
 use super::options::ProjectorOptions;
 use super::paths::{check_folder, image_file};
-use super::run_progress::{Progress, Times, announce};
+use super::run_progress::{Progress, Totals, announce};
 use super::{CliResult, notices};
 use crate::data::{Roi, Study, Unit};
 use crate::io::measurements::MeasurementWriter;
@@ -59,7 +59,8 @@ pub struct ReconstructOptions {
     rois: Option<PathBuf>,
 
     /// Table of measured numbers to write: mean, sd, min, max, nsr and contrast_recovery of each ROI on every iterate,
-    /// and log_likelihood (of the subset that the next step uses).
+    /// log_likelihood (of the subset that the next step uses), and of a non-atomic step what its race lost: lost,
+    /// lost_of_ones and level.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
@@ -126,7 +127,7 @@ pub fn run(options: &ReconstructOptions) -> CliResult {
         rois: rois.clone(),
         table,
         progress: Progress::new(),
-        times: Times::default(),
+        totals: Totals::default(),
         interrupted: false,
     };
     let settings = Box::new(RunSettings { num_iterations: job.next_halt(0), ..settings });
@@ -213,7 +214,7 @@ struct Job<'a> {
     rois: Vec<Roi>,
     table: Option<MeasurementWriter>,
     progress: Progress,
-    times: Times,
+    totals: Totals,
     interrupted: bool,
 }
 
@@ -247,7 +248,7 @@ impl Job<'_> {
     }
 
     fn iterate(&mut self, run: u64, report: &IterateReport) -> CliResult {
-        self.times.add(report);
+        self.totals.add(report);
         self.progress.step(report, self.target);
         if let Some(table) = &mut self.table {
             table.write(&iterate_rows(run, report, self.num_subsets, &self.rois, Unit::CountsPerMm))?;
@@ -274,7 +275,7 @@ impl Job<'_> {
         if !complete {
             println!("stopped by hand after {}", self.position(&frame));
         }
-        self.times.print();
+        self.totals.print();
         Ok(Some(Done))
     }
 

@@ -1,12 +1,13 @@
 //! How a reconstruction on the command line shows what it does: a bar on a terminal, a line per iteration elsewhere, and
-//! at the end where the time went.
+//! at the end where the time went and what a race lost.
 
 use std::io::IsTerminal;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::session::{AlgorithmKind, IterateReport, StartInfo};
+use crate::recon::RaceReport;
+use crate::session::{AlgorithmKind, IterateReport, NUM_STAGES, STAGES, StartInfo};
 
 /// A bar, or nothing where standard error is not a terminal.
 pub struct Progress {
@@ -85,36 +86,50 @@ pub fn announce(info: &StartInfo, num_iterations: usize) {
     println!("needs         about {:.0} MiB{secs}", info.estimate.memory_bytes as f64 / f64::from(1 << 20));
 }
 
-/// Sums of the times of all steps.
+/// Sums over all steps: where the time went, and what a race lost.
 #[derive(Default)]
-pub struct Times {
-    /// Name and sum of each stage.
-    stages: Vec<(&'static str, Duration)>,
+pub struct Totals {
+    stages: [Duration; NUM_STAGES],
     num_steps: usize,
     elapsed: Duration,
+    /// Steps with a race, the sums of their lost parts, and the last of them.
+    num_racy: usize,
+    lost: [f64; 2],
+    last_race: Option<RaceReport>,
 }
 
-impl Times {
+impl Totals {
     /// Adds a step.
     pub fn add(&mut self, report: &IterateReport) {
-        let step = report.stages.named().into_iter().chain([("measuring", report.measure), ("handing over", report.publish)]);
-        if self.stages.is_empty() {
-            self.stages = step.collect();
-        } else {
-            self.stages.iter_mut().zip(step).for_each(|((_, sum), (_, time))| *sum += time);
-        }
+        self.stages.iter_mut().zip(report.stage_times()).for_each(|(sum, time)| *sum += time);
         self.num_steps += 1;
         self.elapsed = report.elapsed;
+        if let Some(race) = report.race {
+            self.num_racy += 1;
+            self.lost[0] += race.lost;
+            self.lost[1] += race.lost_of_ones;
+            self.last_race = Some(race);
+        }
     }
 
-    /// Prints where the time went.
+    /// Prints them.
     pub fn print(&self) {
         println!("{} steps in {}", self.num_steps, duration(self.elapsed.as_secs_f64()));
         let total = self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
-        for (name, time) in self.stages.iter().filter(|(_, time)| !time.is_zero()) {
+        for (name, time) in STAGES.iter().zip(self.stages).filter(|(_, time)| !time.is_zero()) {
             let secs = time.as_secs_f64();
             println!("  {name:<16} {:>9}  {:>3.0} %", duration(secs), 100.0 * secs / total);
         }
+        let Some(last) = self.last_race else { return };
+        let mean = |sum: f64| RaceReport::percent(sum / self.num_racy as f64);
+        println!("race: {} steps added without atomics; the image is not for diagnosis", self.num_racy);
+        println!(
+            "  lost             {} of the additions (mean; {} in the last step)",
+            mean(self.lost[0]),
+            RaceReport::percent(last.lost)
+        );
+        println!("  lost of ones     {} of a backprojection of ones (mean)", mean(self.lost[1]));
+        println!("  image level      {} of a race-free step's", RaceReport::percent(last.level));
     }
 }
 

@@ -214,6 +214,10 @@ impl<B: Backend, M: ForwardModel<B>> Algorithm for MlemOsem<B, M> {
             let Some(exact) = exact else { return Ok(None) };
             self.race.report(backend, subset, exact, &self.correction, sensitivity, &self.x, model.image_len())
         })?;
+        if race.is_none() {
+            // Only the clock itself.
+            stages.race = Duration::ZERO;
+        }
         self.num_steps += 1;
         Ok(StepReport {
             iteration: self.num_steps / num_subsets,

@@ -26,6 +26,19 @@ pub struct RaceReport {
     pub level: f64,
 }
 
+impl RaceReport {
+    /// A part as per cent in words, with digits enough to tell it from nothing.
+    pub fn percent(part: f64) -> String {
+        let percent = 100.0 * part;
+        match percent.abs() {
+            size if !size.is_finite() => "–".into(),
+            size if size < 5e-5 => "0.0000 %".into(),
+            size if size < 0.1 => format!("{percent:.4} %"),
+            _ => format!("{percent:.2} %"),
+        }
+    }
+}
+
 /// Sums that an exact step would have.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Exact {
@@ -136,5 +149,16 @@ impl<B: Backend> Race<B> {
         let image = backend.dot(x, 0, sensitivity, 0..image_len)?;
         let lost = 1.0 - racy / exact.backprojection;
         Ok(Some(RaceReport { lost, lost_of_ones: truth.lost_of_ones, level: image / exact.image }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_parts_are_told_from_nothing() {
+        let words = [0.123_45, 0.000_002, -1e-8, 1.0, f64::NAN].map(RaceReport::percent);
+        assert_eq!(words, ["12.35 %", "0.0002 %", "0.0000 %", "100.00 %", "–"]);
     }
 }

@@ -1,10 +1,11 @@
 //! The numbers of an iterate as rows of a table: mean, SD, extremes and noise-to-signal ratio of each ROI, contrast
-//! recovery where its role and the background allow it, and the log-likelihood.
+//! recovery where its role and the background allow it, the log-likelihood, and what a race lost.
 
 use super::{IterateReport, RunId};
 use crate::data::{Roi, RoiRole, RoiSums, Unit};
 use crate::io::measurements::Measurement;
 use crate::measure::{RoiStats, cold_recovery, hot_recovery, noise_to_signal, pooled};
+use crate::recon::RaceReport;
 
 /// Rows of ROIs measured on one image; quantities that are undefined have no row. The background of contrast is all
 /// ROIs of that role together.
@@ -37,8 +38,17 @@ pub fn roi_rows(run: RunId, [iteration, subset]: [usize; 2], rois: &[Roi], sums:
     rows
 }
 
-/// Rows of a step: the ROIs on the iterate after it, and the log-likelihood of the step's subset, which is that of the
-/// iterate *before* it and stands beside that one's number.
+/// Rows of what a step's race lost, beside the number of the iterate after the step: `lost` and `lost_of_ones`, the parts
+/// of the additions that did not arrive, and `level`, the image's relative to a race-free step's.
+pub fn race_rows(run: RunId, [iteration, subset]: [usize; 2], race: &RaceReport) -> [Measurement; 3] {
+    [("lost", race.lost), ("lost_of_ones", race.lost_of_ones), ("level", race.level)].map(|(quantity, value)| {
+        let (roi, quantity, unit) = (String::new(), quantity.to_owned(), String::new());
+        Measurement { run, iteration, subset, roi, quantity, value, unit }
+    })
+}
+
+/// Rows of a step: the ROIs on the iterate after it, what its race lost, and the log-likelihood of the step's subset, which
+/// is that of the iterate *before* it and stands beside that one's number.
 pub fn iterate_rows(run: RunId, report: &IterateReport, num_subsets: usize, rois: &[Roi], unit: Unit) -> Vec<Measurement> {
     let number = |subiteration: usize| [subiteration / num_subsets.max(1), subiteration % num_subsets.max(1)];
     let likelihood = report.log_likelihood.map(|value| {
@@ -46,7 +56,9 @@ pub fn iterate_rows(run: RunId, report: &IterateReport, num_subsets: usize, rois
         let (roi, quantity, unit) = (String::new(), "log_likelihood".to_owned(), String::new());
         Measurement { run, iteration, subset, roi, quantity, value, unit }
     });
-    likelihood.into_iter().chain(roi_rows(run, number(report.subiteration), rois, &report.roi_sums, unit)).collect()
+    let at = number(report.subiteration);
+    let race = report.race.iter().flat_map(|race| race_rows(run, at, race));
+    likelihood.into_iter().chain(race).chain(roi_rows(run, at, rois, &report.roi_sums, unit)).collect()
 }
 
 #[cfg(test)]

@@ -24,11 +24,11 @@ pub use defaults::{covering_grid, default_num_subsets, default_settings, grid_of
 pub use devices::{Device, available_devices, host_devices};
 pub use estimate::check_memory;
 pub use handle::{Session, SessionOptions};
-pub use measurements::{iterate_rows, roi_rows};
+pub use measurements::{iterate_rows, race_rows, roi_rows};
 pub use projector::{Projector, ProjectorSettings, ProjectorWork, rays_per_bin};
 pub use protocol::{
-    AlgorithmKind, Command, DeviceChoice, EndReason, Event, EventKind, Frame, IterateReport, ProjectorChoice, Rays, RoiSet,
-    RunId, RunSettings, StartInfo,
+    AlgorithmKind, Command, DeviceChoice, EndReason, Event, EventKind, Frame, IterateReport, NUM_STAGES, ProjectorChoice, Rays,
+    RoiSet, RunId, RunSettings, STAGES, StartInfo,
 };
 pub use setup::{Prepared, Setup, SetupError, prepare};
 pub use trace::Trace;

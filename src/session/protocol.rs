@@ -222,7 +222,7 @@ pub struct IterateReport {
     pub stages: StageTimes,
     /// Time for measuring the ROIs.
     pub measure: Duration,
-    /// Time for handing over the volume, zero when none was.
+    /// Time for copying the volume to the host, zero when it was not.
     pub publish: Duration,
     /// Since the run's start, pauses left out.
     pub elapsed: Duration,
@@ -230,6 +230,20 @@ pub struct IterateReport {
     pub branch: u64,
     /// Sums of each ROI on this iterate.
     pub roi_sums: Vec<RoiSums>,
+}
+
+/// Names of the stages of a step, in order.
+pub const STAGES: [&str; NUM_STAGES] = ["forward", "ratio", "backprojection", "update", "sensitivity", "race", "copy", "measure"];
+
+/// Number of stages of a step.
+pub const NUM_STAGES: usize = 8;
+
+impl IterateReport {
+    /// Times of the stages, in the order of [`STAGES`]. The copy of the volume may go on beside the next step.
+    pub fn stage_times(&self) -> [Duration; NUM_STAGES] {
+        let StageTimes { forward, ratio, backprojection, update, sensitivity, race } = self.stages;
+        [forward, ratio, backprojection, update, sensitivity, race, self.publish, self.measure]
+    }
 }
 
 /// A volume on its way to the screen.

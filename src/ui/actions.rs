@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use egui::Vec2;
 
 use super::document::Grip;
+use super::numbers::NumbersTab;
 use super::settings::SettingsForm;
 use super::view::{ProfileLine, Tool};
 use crate::data::{Roi, RoiPlane};
@@ -32,6 +33,8 @@ pub enum Action {
     ToggleNotices,
     /// Forgets all notices.
     ClearNotices,
+    /// Shows this in the left part of the bottom panel.
+    ShowNumbers(NumbersTab),
     /// Takes a toast away; its notice stays in the list.
     DismissToast(u64),
 }
@@ -172,7 +175,6 @@ pub enum RoiAction {
     Select(Option<usize>),
     /// Puts this one in the place of an earlier.
     Replace(usize, Box<Roi>),
-    /// Removes one.
     /// Removes the selected one.
     DeleteSelected,
     /// Adds a sphere at the crosshair.

@@ -14,16 +14,19 @@ use super::live::LiveRun;
 use super::loader::{Loading, Source};
 use super::measured::TableCache;
 use super::notices::{Notices, notice_list_ui, toasts_ui};
+use super::numbers::{NumbersTab, tabs_ui};
 use super::plots::{PlotsView, plots_ui};
 use super::post_filter::PostFilter;
 use super::prefs::Preferences;
 use super::profile::Profile;
+use super::race_panel::race_panel_ui;
 use super::recon_panel::{ReconView, recon_ui};
 use super::roi_panel::{RoiView, roi_ui};
 use super::scan_files::ScanFiles;
 use super::settings::SettingsForm;
 use super::shown::Shown;
 use super::slices::{SlicesView, help_text, pointer_text, slices_ui};
+use super::stage_panel::stage_panel_ui;
 use super::status::{MemoryMeter, StatusView, status_ui};
 use super::study_panel::{StudyView, study_ui};
 use super::toolbar::{ToolbarView, colour_bar_ui, scrubber_ui, shortcut_actions, toolbar_ui};
@@ -98,6 +101,8 @@ pub struct App {
     pub(super) preferences: Preferences,
     pub(super) path_text: String,
     pub(super) options: AppOptions,
+    /// What the left part of the bottom panel shows.
+    pub(super) numbers: NumbersTab,
     /// Slice plane that the pointer was in last.
     active_plane: RoiPlane,
     table: TableCache,
@@ -152,6 +157,7 @@ impl App {
             preferences,
             path_text: String::new(),
             options,
+            numbers: NumbersTab::default(),
             active_plane: RoiPlane::Transaxial,
             table: TableCache::default(),
             curves: Curves::default(),
@@ -319,7 +325,8 @@ impl App {
     /// Names study and device in the window's title.
     fn set_title(&mut self, ctx: &Context) {
         let study = self.study.as_ref().map_or("no study", |open| open.study.title.as_str());
-        let device = self.live.info.as_ref().map_or("no device in use", |info| info.device.as_str());
+        let device =
+            self.live.info.as_ref().map_or("no device in use".into(), |info| format!("{} · {}", info.device, info.projector));
         let title = format!("tomoscope – {study} – {device}");
         if title != self.title {
             ctx.send_viewport_cmd(egui::ViewportCommand::Title(title.clone()));
@@ -409,7 +416,14 @@ impl App {
         ui.horizontal_top(|ui| {
             ui.allocate_ui_with_layout(size, egui::Layout::top_down(egui::Align::Min), |ui| {
                 ui.set_width(size.x);
-                roi_ui(&rois, ui, actions);
+                if self.numbers == NumbersTab::Rois {
+                    return roi_ui(&rois, ui, actions);
+                }
+                ui.horizontal(|ui| tabs_ui(self.numbers, ui, actions));
+                match self.numbers {
+                    NumbersTab::Race => race_panel_ui(&self.live, &plots, ui),
+                    _ => stage_panel_ui(&self.live, ui),
+                }
             });
             ui.separator();
             plots_ui(&plots, ui, actions);
@@ -449,6 +463,7 @@ impl App {
             iterations: &self.kept,
             past: self.shown.id().filter(|_| self.shown.is_past()).map(|id| id.iteration),
             shown: &shown,
+            is_racing: self.live.is_racing(),
         };
         actions.extend(shortcut_actions(ui.ctx(), &toolbar, !self.live.is_running(), self.active_plane.axes().1));
         toolbar_ui(&toolbar, ui, actions);

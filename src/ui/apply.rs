@@ -11,6 +11,7 @@ use super::document::dragged;
 use super::export;
 use super::live::{LiveRun, RunState};
 use super::loader::{BUILT_IN, Loaded, Loading, Source};
+use super::recon_panel::why_not;
 use super::scan_files::ScanFiles;
 use super::settings::SettingsForm;
 use super::shown::IterateId;
@@ -18,6 +19,7 @@ use super::view::{ProfileLine, Tool, active_bounds_mm};
 use crate::data::{Notice, Roi, RoiRole, RoiShape};
 use crate::geometry::Point;
 use crate::io;
+use crate::operator::Accumulation;
 use crate::session::{Command, RoiSet};
 
 impl App {
@@ -35,6 +37,7 @@ impl App {
             }
             Action::ToggleNotices => self.notices.is_list_open = !self.notices.is_list_open,
             Action::ClearNotices => self.notices.clear(),
+            Action::ShowNumbers(tab) => self.numbers = tab,
             Action::DismissToast(id) => self.notices.dismiss(id),
         }
     }
@@ -155,12 +158,7 @@ impl App {
             }
             RunAction::Stop => _ = self.session.send(Command::Stop),
             RunAction::Cancel => _ = self.session.send(Command::Cancel),
-            RunAction::SetAccumulation(accumulation) => {
-                self.form.accumulation = Some(accumulation);
-                if self.live.state.is_active() {
-                    self.session.send(Command::SetAccumulation(accumulation));
-                }
-            }
+            RunAction::SetAccumulation(accumulation) => self.set_accumulation(ctx, accumulation),
             RunAction::EditForm(form) => {
                 let more = form.num_iterations != self.form.num_iterations;
                 self.form = *form;
@@ -177,6 +175,17 @@ impl App {
                     self.post_filter.forget();
                 }
             }
+        }
+    }
+
+    /// Adds so in the next steps, unless the run's back end cannot.
+    fn set_accumulation(&mut self, ctx: &Context, accumulation: Accumulation) {
+        if let Some(reason) = why_not(&self.live, accumulation) {
+            return self.notify(ctx, Notice::info(reason));
+        }
+        self.form.accumulation = Some(accumulation);
+        if self.live.is_there() {
+            self.session.send(Command::SetAccumulation(accumulation));
         }
     }
 

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::live::{Branch, LiveRun, Mark};
 use super::measured::numbers;
 use crate::data::RoiRole;
+use crate::recon::RaceReport;
 
 /// Most points of a curve that are drawn; longer ones are thinned.
 const MAX_POINTS: usize = 1000;
@@ -22,6 +23,9 @@ pub struct Series {
     pub points: Vec<[f64; 2]>,
 }
 
+/// A curve with gaps: (iterations, value) of each piece.
+pub type Pieces = Vec<Vec<[f64; 2]>>;
+
 /// All curves of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curves {
@@ -33,6 +37,12 @@ pub struct Curves {
     pub recovery: Vec<Series>,
     /// Log-likelihood over all data.
     pub log_likelihood: Vec<[f64; 2]>,
+    /// What a race lost of each step's backprojection, per cent; a piece for each stretch of racy steps.
+    pub lost: Pieces,
+    /// The same of a backprojection of ones.
+    pub lost_of_ones: Pieces,
+    /// The image's level relative to race-free steps, per cent.
+    pub level: Pieces,
     /// Marks: (iterations, what).
     pub marks: Vec<(f64, Mark)>,
 }
@@ -49,6 +59,14 @@ impl Curves {
         let at = |steps: f64| live.iterations(steps);
         curves.log_likelihood = thinned(&live.log_likelihood).map(|[step, value]| [at(*step), *value]).collect();
         curves.marks = live.marks.iter().map(|(step, mark)| (at(*step as f64), mark.clone())).collect();
+        for stretch in live.race.chunk_by(|before, after| before.0 + 1 == after.0) {
+            let piece = |part: fn(&RaceReport) -> f64| {
+                thinned(stretch).map(|(step, race)| [at(*step as f64), 100.0 * part(race)]).collect::<Vec<_>>()
+            };
+            curves.lost.push(piece(|race| race.lost));
+            curves.lost_of_ones.push(piece(|race| race.lost_of_ones));
+            curves.level.push(piece(|race| race.level));
+        }
         curves
     }
 
@@ -116,6 +134,17 @@ mod tests {
         assert!(kept.len() <= MAX_POINTS && kept[0] == 0 && kept.last() == Some(&5499));
         assert_eq!(thinned(&values[..10]).count(), 10);
         assert_eq!(thinned::<u8>(&[]).count(), 0);
+    }
+
+    #[test]
+    fn a_race_that_was_switched_off_between_has_two_pieces() {
+        let mut live = LiveRun::default();
+        let race = |lost| RaceReport { lost, lost_of_ones: 0.5, level: 1.0 - lost };
+        live.race = vec![(1, race(0.25)), (2, race(0.5)), (5, race(0.125))];
+        let curves = Curves::of(&live);
+        assert_eq!(curves.lost, [vec![[1.0, 25.0], [2.0, 50.0]], vec![[5.0, 12.5]]]);
+        assert_eq!(curves.level[1], [[5.0, 87.5]]);
+        assert_eq!(curves.lost_of_ones[0].len(), 2);
     }
 
     #[test]

@@ -6,8 +6,9 @@ use super::live::LiveRun;
 use super::measured::{RoiNumbers, numbers};
 use crate::io::IoError;
 use crate::io::measurements::{Measurement, MeasurementWriter};
+use crate::session::race_rows;
 
-/// Writes the ROI numbers of the newest branch and the log-likelihood.
+/// Writes the ROI numbers of the newest branch, the log-likelihood and what a race lost.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -37,6 +38,9 @@ fn rows(live: &LiveRun, unit: &str) -> Vec<Measurement> {
                 }
             }
         }
+    }
+    for (subiteration, race) in &live.race {
+        rows.extend(race_rows(live.run, [subiteration / subsets, subiteration % subsets], race));
     }
     // The likelihood is that of the image before the step.
     rows.extend(live.log_likelihood.iter().map(|[at, value]| row(*at as usize, "", "log_likelihood", *value, "")));
@@ -73,12 +77,15 @@ mod tests {
         let points = [(1, point(1, None)), (2, point(2, Some(sums)))].into();
         let mut live = LiveRun::asked_for(4, 1, &[], false);
         live.log_likelihood.push([0.0, -5.0]);
+        live.race.push((2, crate::recon::RaceReport { lost: 0.25, lost_of_ones: 0.5, level: 0.75 }));
         live.branches.insert(1, Branch { rois: vec![roi], points });
         let rows = rows(&live, "counts/mm");
         let find = |quantity: &str| rows.iter().find(|row| row.quantity == quantity).unwrap();
         assert_eq!((find("mean").value, find("mean").iteration, find("mean").unit.as_str()), (3.0, 2, "counts/mm"));
         assert!((find("sd").value - 2f64.sqrt()).abs() < 1e-12);
         assert_eq!((find("log_likelihood").value, find("log_likelihood").run), (-5.0, 4));
+        assert_eq!((find("lost").value, find("lost_of_ones").value, find("level").value), (0.25, 0.5, 0.75));
+        assert_eq!((find("level").iteration, find("level").roi.as_str()), (2, ""));
         assert!(!rows.iter().any(|row| row.quantity == "contrast_recovery"));
         assert_eq!(rows.iter().filter(|row| row.quantity == "mean").count(), 1);
     }

@@ -23,6 +23,12 @@ pub fn percent(fraction: Option<f64>) -> String {
     fraction.filter(|v| v.is_finite()).map_or_else(|| "–".into(), |v| format!("{:.1} %", 100.0 * v))
 }
 
+/// A number of at most two decimals, without zeros at its end.
+pub fn short_number(v: f64) -> String {
+    let words = format!("{v:.2}");
+    words.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// A time in words.
 pub fn duration(time: Duration) -> String {
     let secs = time.as_secs_f64();
@@ -66,6 +72,7 @@ mod tests {
         assert_eq!(value(123456.7), "123457");
         assert_eq!(value(1.5e9), "1.50e9");
         assert_eq!(value(f64::NAN), "–");
+        assert_eq!([3.0, 0.5, 1.234, 120.0].map(short_number), ["3", "0.5", "1.23", "120"]);
         assert_eq!(percent(Some(0.1234)), "12.3 %");
         assert_eq!(percent(Some(f64::INFINITY)), "–");
         assert_eq!(duration(Duration::from_millis(250)), "250 ms");

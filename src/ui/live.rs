@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use super::stages::StageLog;
 use crate::data::{Roi, RoiSums};
 use crate::operator::Accumulation;
+use crate::recon::RaceReport;
 use crate::session::{EndReason, Event, EventKind, IterateReport, RunId, StartInfo};
 
 /// Where a run stands.
@@ -111,9 +113,10 @@ pub struct LiveRun {
     pub branches: BTreeMap<u64, Branch>,
     /// Marks and the steps done when they came.
     pub marks: Vec<(usize, Mark)>,
-    /// Stages of the last whole iteration, and of the one under way.
-    last_stages: Vec<(&'static str, Duration)>,
-    stages: Vec<(&'static str, Duration)>,
+    /// Where the time went.
+    pub stages: StageLog,
+    /// What the race of each racy step lost, by steps done.
+    pub race: Vec<(usize, RaceReport)>,
     recent_likelihoods: VecDeque<f64>,
     recent_steps: VecDeque<(usize, Duration)>,
 }
@@ -148,6 +151,11 @@ impl LiveRun {
         if let Some(branch) = self.branches.get_mut(&branch) {
             branch.rois = rois.to_vec();
         }
+    }
+
+    /// Whether there is a run that does further steps, or can be made to.
+    pub fn is_there(&self) -> bool {
+        self.state.is_active() || self.state.can_continue()
     }
 
     /// Whether steps are being done or about to be.
@@ -207,7 +215,8 @@ impl LiveRun {
             }
         }
         self.add_roi_point(report);
-        self.add_stages(report);
+        self.stages.add(report);
+        self.race.extend(report.race.map(|race| (report.subiteration, race)));
         self.recent_steps.push_back((report.subiteration, report.elapsed));
         while self.recent_steps.len() > 2 * self.num_subsets().max(8) {
             self.recent_steps.pop_front();
@@ -230,25 +239,6 @@ impl LiveRun {
             let carried = point.carried(&rois, &later.rois);
             later.points.entry(report.subiteration).or_insert(carried);
         }
-    }
-
-    fn add_stages(&mut self, report: &IterateReport) {
-        let measured = [("measure ROIs", report.measure), ("hand over", report.publish)];
-        let step: Vec<_> = report.stages.named().into_iter().chain(measured).collect();
-        if self.stages.is_empty() {
-            self.stages = step;
-        } else {
-            self.stages.iter_mut().zip(&step).for_each(|(sum, stage)| sum.1 += stage.1);
-        }
-        if report.completes_iteration {
-            self.last_stages = std::mem::take(&mut self.stages);
-            self.last_stages.retain(|(_, time)| !time.is_zero());
-        }
-    }
-
-    /// Where the time of the last whole iteration went; stages that took none are left out.
-    pub fn last_iteration_stages(&self) -> &[(&'static str, Duration)] {
-        &self.last_stages
     }
 
     /// Steps of a full iteration, at least 1.
@@ -281,6 +271,11 @@ impl LiveRun {
         let (done, total) = self.progress();
         let secs = total.saturating_sub(done) as f64 / self.steps_per_sec()?;
         Duration::try_from_secs_f64(secs).ok()
+    }
+
+    /// Whether the image was made with a race lately: the step done last had one.
+    pub fn is_racing(&self) -> bool {
+        self.accumulation() == Some(Accumulation::NonAtomic)
     }
 
     /// The accumulation in use.

@@ -1,7 +1,7 @@
 //! Plots against iteration, and the line profile.
 
 use egui::{Color32, RichText, Ui};
-use egui_plot::{AxisHints, Line, LineStyle, Plot, PlotPoints, PlotUi, VLine};
+use egui_plot::{AxisHints, Line, LineStyle, Plot, PlotPoints, PlotResponse, PlotUi, VLine};
 
 use super::actions::{Action, ViewAction};
 use super::curves::{Curves, Series};
@@ -50,7 +50,7 @@ pub fn plots_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<Action>) {
 }
 
 /// A plot that follows its data and leaves wheel and drag to the rest of the window.
-fn plot<'a>(id: &str, label: &str) -> Plot<'a> {
+pub fn plot<'a>(id: &str, label: &str) -> Plot<'a> {
     Plot::new(id)
         .allow_drag(false)
         .allow_zoom(false)
@@ -63,13 +63,18 @@ fn plot<'a>(id: &str, label: &str) -> Plot<'a> {
         .custom_y_axes(vec![values_axis()])
 }
 
+/// A vertical axis whose numbers are short and have as many digits as tell them apart.
+pub fn short_axis<'a>() -> AxisHints<'a> {
+    values_axis().formatter(|mark, _| short(mark.value, mark.step_size))
+}
+
 /// The vertical axis of small plots.
 fn values_axis<'a>() -> AxisHints<'a> {
     AxisHints::new_y().min_thickness(34.0).label_spacing(egui::Rangef::new(18.0, 34.0))
 }
 
 /// Names a plot for screen readers and tests.
-fn name(response: &egui::Response, label: &str) {
+pub fn name(response: &egui::Response, label: &str) {
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, label));
 }
 
@@ -85,7 +90,7 @@ fn noise_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
         }
         curve(plot, "mean of the background ROIs", &view.curves.mean_nsr, mean_colour, 2.2);
     });
-    name(&response.response, "Plot: noise");
+    mark_labels(ui, &response, view, colours, "Plot: noise");
     if view.curves.nsr.is_empty() {
         hint(ui, response.response.rect, "needs a\nbackground ROI");
     }
@@ -99,7 +104,7 @@ fn contrast_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
             curve(plot, &series.name, &series.points, series_colour(series, false), 1.8);
         }
     });
-    name(&response.response, "Plot: contrast recovery");
+    mark_labels(ui, &response, view, colours, "Plot: contrast recovery");
     if view.curves.recovery.is_empty() {
         hint(ui, response.response.rect, "needs a\nbackground ROI and\na hot or cold one");
     }
@@ -124,7 +129,7 @@ fn likelihood_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
     let colour = ui.visuals().strong_text_color();
     let is_empty = view.curves.log_likelihood.is_empty();
     let mut likelihood = plot("likelihood", "iteration").include_x(0.0);
-    likelihood = likelihood.custom_y_axes(vec![values_axis().formatter(|mark, _| short(mark.value, mark.step_size))]);
+    likelihood = likelihood.custom_y_axes(vec![short_axis()]);
     if is_empty {
         likelihood = likelihood.include_x(1.0).include_y(0.0).include_y(1.0).show_axes([true, false]);
     }
@@ -136,7 +141,7 @@ fn likelihood_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
         }
         curve(plot, "log-likelihood", &view.curves.log_likelihood, colour, 1.8);
     });
-    name(&response.response, "Plot: log-likelihood");
+    mark_labels(ui, &response, view, colours, "Plot: log-likelihood");
     if is_empty {
         hint(ui, response.response.rect, "after the first\nfull iteration");
     }
@@ -169,7 +174,8 @@ fn short(value: f64, step: f64) -> String {
     format!("{:.decimals$}{suffix}", value * scale)
 }
 
-fn curve<'a>(plot: &mut PlotUi<'a>, name: &str, points: &'a [[f64; 2]], colour: Color32, width: f32) {
+/// One curve, a point where it has only one.
+pub fn curve<'a>(plot: &mut PlotUi<'a>, name: &str, points: &[[f64; 2]], colour: Color32, width: f32) {
     plot.line(Line::new(name, PlotPoints::from(points.to_vec())).color(colour).width(width));
     if points.len() == 1 {
         plot.points(egui_plot::Points::new(name, PlotPoints::from(points.to_vec())).color(colour).radius(3.0));
@@ -177,7 +183,7 @@ fn curve<'a>(plot: &mut PlotUi<'a>, name: &str, points: &'a [[f64; 2]], colour: 
 }
 
 /// Moments at which something changed, and the iterate of the past on the screen.
-fn marks(plot: &mut PlotUi, view: &PlotsView, colours: &Colours) {
+pub fn marks(plot: &mut PlotUi, view: &PlotsView, colours: &Colours) {
     for (at, mark) in &view.curves.marks {
         let (name, colour) = match mark {
             Mark::Accumulation(accumulation) => (format!("{accumulation} from here"), colours.accumulation_mark),
@@ -188,6 +194,31 @@ fn marks(plot: &mut PlotUi, view: &PlotsView, colours: &Colours) {
     if let Some(at) = view.shown_at {
         plot.vline(VLine::new("on the screen", at).color(colours.shown_mark).width(2.0));
     }
+}
+
+/// Writes at each switch of the accumulation what it became, and names the plot with its switches. Labels that would
+/// overlap go into the row below.
+pub fn mark_labels(ui: &Ui, response: &PlotResponse<()>, view: &PlotsView, colours: &Colours, label: &str) {
+    const NUM_ROWS: usize = 3;
+    let area = response.response.rect;
+    let painter = ui.painter().with_clip_rect(area);
+    let font = egui::TextStyle::Small.resolve(ui.style());
+    let mut row_ends = [f32::NEG_INFINITY; NUM_ROWS];
+    let mut words = label.to_owned();
+    for (at, mark) in &view.curves.marks {
+        let Mark::Accumulation(accumulation) = mark else { continue };
+        words += &format!("; from iteration {} on {accumulation}", format::short_number(*at));
+        let x = response.transform.position_from_point_x(*at);
+        let text = painter.layout_no_wrap(accumulation.to_string(), font.clone(), colours.accumulation_mark);
+        // To the left of its line where there is no room to the right.
+        let left = if x + text.size().x + 2.0 > area.right() { x - text.size().x - 2.0 } else { x + 2.0 };
+        let row = row_ends.iter().position(|end| *end <= left).unwrap_or(NUM_ROWS - 1);
+        row_ends[row] = left + text.size().x;
+        let position = egui::pos2(left, area.top() + 1.0 + row as f32 * text.size().y);
+        painter.rect_filled(egui::Rect::from_min_size(position, text.size()), 2.0, ui.visuals().panel_fill.gamma_multiply(0.8));
+        painter.galley(position, text, colours.accumulation_mark);
+    }
+    name(&response.response, &words);
 }
 
 fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<Action>, colours: &Colours) {

@@ -1,4 +1,4 @@
-//! The reconstruction panel: settings, start to stop, progress, where the time goes, post-filter, saving.
+//! The reconstruction panel: settings, start to stop, progress, accumulation, post-filter, saving.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use super::actions::{Action, FileAction, RunAction};
 use super::devices::device_menu;
 use super::live::{LiveRun, RunState};
 use super::settings::SettingsForm;
-use super::status::accumulation_words;
 use super::{format, theme};
 use crate::operator::Accumulation;
+use crate::recon::RaceReport;
 use crate::session::{AlgorithmKind, Device, ProjectorChoice, Rays};
 
 /// What the panel shows.
@@ -42,9 +42,6 @@ pub fn recon_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<Action>) {
     form_ui(&mut form, view.devices, ui, actions);
     if form != *view.form {
         actions.push(Action::Run(RunAction::EditForm(Box::new(form))));
-    }
-    if view.show_timings {
-        stages_ui(view.live, ui);
     }
     image_ui(view, ui, actions);
 }
@@ -100,20 +97,53 @@ fn progress_ui(view: &ReconView, ui: &mut Ui) {
 /// How the backprojection adds: switchable while it runs.
 fn accumulation_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<Action>) {
     ui.label("Accumulation (may be switched while running)");
-    let available = view.live.info.as_ref().map_or(&Accumulation::ALL[..], |info| info.accumulations);
-    let current = view.live.accumulation().filter(|_| view.live.state.is_active()).or(view.form.accumulation);
-    let current = current.unwrap_or(Accumulation::Deterministic);
-    for accumulation in Accumulation::ALL {
-        let words = accumulation_words(accumulation);
-        let mut text = RichText::new(words);
-        if accumulation == Accumulation::NonAtomic {
-            text = text.color(theme::colours(ui.visuals()).error);
+    let in_use = view.live.accumulation().filter(|_| view.live.is_there());
+    let current = view.form.accumulation.or(in_use);
+    ui.horizontal(|ui| {
+        for accumulation in Accumulation::ALL {
+            let mut text = RichText::new(accumulation.name());
+            if accumulation == Accumulation::NonAtomic {
+                text = text.color(theme::colours(ui.visuals()).error);
+            }
+            let reason = why_not(view.live, accumulation);
+            let radio = egui::RadioButton::new(current == Some(accumulation), text);
+            let response = ui.add_enabled(reason.is_none(), radio);
+            if response.clicked() && current != Some(accumulation) {
+                actions.push(Action::Run(RunAction::SetAccumulation(accumulation)));
+            }
+            response.on_hover_text(accumulation_help(accumulation)).on_disabled_hover_text(reason.unwrap_or_default());
         }
-        let can = available.contains(&accumulation);
-        let radio = egui::RadioButton::new(current == accumulation, text);
-        if ui.add_enabled(can, radio).clicked() && current != accumulation {
-            actions.push(Action::Run(RunAction::SetAccumulation(accumulation)));
+    });
+    match (current, in_use, view.live.last.as_ref().and_then(|last| last.race)) {
+        (Some(wanted), Some(in_use), _) if wanted != in_use => {
+            ui.label(RichText::new(format!("{wanted} from the next step on")).weak());
         }
+        (_, Some(Accumulation::NonAtomic), Some(race)) => {
+            let words = format!("loses {}, image level {}", RaceReport::percent(race.lost), RaceReport::percent(race.level));
+            let response = ui.label(RichText::new(words).color(theme::colours(ui.visuals()).error));
+            response
+                .on_hover_text("Of this iterate's additions; the level is relative to a race-free step. More under Race, below");
+        }
+        (None, None, _) => _ = ui.label(RichText::new("the device's default").weak()),
+        _ => {}
+    }
+}
+
+/// Why a run cannot add in a way; `None` where it can, or where there is none yet.
+pub fn why_not(live: &LiveRun, accumulation: Accumulation) -> Option<String> {
+    let info = live.info.as_ref().filter(|info| live.is_there() && !info.accumulations.contains(&accumulation))?;
+    let known: Vec<_> = info.accumulations.iter().map(|known| known.name()).collect();
+    Some(format!("{} with {} cannot add in the {accumulation} way, only: {}", info.device, info.projector, known.join(", ")))
+}
+
+/// What a way to accumulate means.
+fn accumulation_help(accumulation: Accumulation) -> &'static str {
+    match accumulation {
+        Accumulation::Atomic => "Every addition arrives, in any order: the last digits differ from run to run (key 1)",
+        Accumulation::NonAtomic => {
+            "Threads that meet in a voxel lose additions: the image is wrong by what is lost. Not for diagnosis (key 2)"
+        }
+        Accumulation::Deterministic => "Every addition arrives in a fixed order: the same bits on every run (key 3)",
     }
 }
 
@@ -154,6 +184,11 @@ fn form_ui(form: &mut SettingsForm, devices: &[Device], ui: &mut Ui, actions: &m
             [(ProjectorChoice::Auto, "auto"), (ProjectorChoice::AxialRuns, "axial runs"), (ProjectorChoice::PerLor, "per LOR")];
         combo(ui, "Projector", &mut form.projector, &projectors);
         device_menu(devices, &mut form.device, ui);
+        ui.label("Sensitivity");
+        ui.checkbox(&mut form.racy_sensitivity, "racy too").on_hover_text(
+            "For non-atomic runs: make the sensitivity image with the race as well. A race in the backprojection alone scales the image down by what it loses; a race in both mostly cancels, and what stays is noise",
+        );
+        ui.end_row();
     });
 }
 
@@ -202,23 +237,6 @@ pub fn name(response: &egui::Response, label: &str) {
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::SpinButton, response.enabled(), label));
 }
 
-/// Where the time of the last iteration went.
-fn stages_ui(live: &LiveRun, ui: &mut Ui) {
-    let stages = live.last_iteration_stages();
-    if stages.is_empty() {
-        return;
-    }
-    ui.separator();
-    ui.label(RichText::new("Time of the last iteration").strong());
-    egui::Grid::new("stages").num_columns(2).spacing([8.0, 1.0]).show(ui, |ui| {
-        for (stage, time) in stages {
-            ui.label(RichText::new(*stage).weak());
-            ui.label(format::duration(*time));
-            ui.end_row();
-        }
-    });
-}
-
 fn image_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<Action>) {
     ui.separator();
     ui.label(RichText::new("Image").strong());
@@ -236,5 +254,54 @@ fn image_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<Action>) {
     let save = egui::Button::new("Save image…");
     if ui.add_enabled(view.has_image, save).on_hover_text("The image on the screen as .nii, .nii.gz or .hv").clicked() {
         actions.push(Action::File(FileAction::AskSaveImage));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use egui_kittest::Harness;
+    use egui_kittest::kittest::{NodeT as _, Queryable as _};
+
+    use super::*;
+    use crate::session::{EndReason, StartInfo};
+
+    #[test]
+    fn what_a_run_cannot_do_is_grey_and_has_a_reason() {
+        let form = SettingsForm::default();
+        let mut live = LiveRun::asked_for(1, 0, &[], false);
+        live.info = Some(StartInfo {
+            device: "Some device".into(),
+            projector: "per LOR".into(),
+            num_subsets: 1,
+            accumulation: Accumulation::Atomic,
+            accumulations: &[Accumulation::Atomic, Accumulation::Deterministic],
+            estimate: Default::default(),
+            settings: Box::new(form.run_settings().unwrap()),
+        });
+        let reason = why_not(&live, Accumulation::NonAtomic).unwrap();
+        assert!(reason.contains("Some device with per LOR") && reason.contains("atomic, deterministic"), "{reason}");
+        assert_eq!(why_not(&live, Accumulation::Atomic), None);
+        let draw = |ui: &mut Ui, live: &mut LiveRun| {
+            let view = ReconView {
+                form: &form,
+                devices: &[],
+                live,
+                has_study: true,
+                has_image: true,
+                post_filter_mm: 0.0,
+                show_timings: false,
+            };
+            accumulation_ui(&view, ui, &mut Vec::new());
+        };
+        let mut harness = Harness::new_ui_state(draw, live);
+        let is_grey = |harness: &Harness<LiveRun>, label: &str| harness.get_by_label(label).accesskit_node().is_disabled();
+        assert!(is_grey(&harness, "non-atomic") && !is_grey(&harness, "deterministic"));
+        harness.get_by_label("non-atomic").hover();
+        harness.run();
+        assert!(harness.query_by_label(&reason).is_some(), "the reason is not shown");
+        // Of a run that is gone nothing is left to be obeyed.
+        harness.state_mut().state = RunState::Ended(EndReason::Cancelled);
+        harness.run();
+        assert!(!is_grey(&harness, "non-atomic"));
     }
 }

@@ -5,6 +5,7 @@ use egui_extras::{Column, TableBuilder};
 
 use super::actions::{Action, FileAction, RoiAction};
 use super::measured::RoiNumbers;
+use super::numbers::{NumbersTab, tabs_ui};
 use super::recon_panel::name;
 use super::view::AXIS_NAMES;
 use super::{format, theme};
@@ -39,7 +40,8 @@ pub fn roi_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<Action>) {
 
 fn buttons_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<Action>) {
     ui.horizontal_wrapped(|ui| {
-        ui.label(RichText::new("ROIs").strong());
+        tabs_ui(NumbersTab::Rois, ui, actions);
+        ui.separator();
         let mut button = |enabled: bool, words: &str, help: &str, action: Action| {
             if ui.add_enabled(enabled, egui::Button::new(words).small()).on_hover_text(help).clicked() {
                 actions.push(action);

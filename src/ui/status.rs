@@ -58,36 +58,39 @@ pub struct StatusView<'a> {
 
 /// The status line.
 pub fn status_ui(view: &StatusView, ui: &mut egui::Ui, actions: &mut Vec<Action>) {
-    ui.horizontal(|ui| {
-        let live = view.live;
-        match &live.info {
-            Some(info) => {
-                ui.label(format!("{} · {}", info.device, info.projector));
-                ui.separator();
-                accumulation_ui(live, ui);
-                ui.separator();
-            }
-            None => {
-                ui.label("no device in use yet");
-                ui.separator();
-            }
+    ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+        let theme_name = if ui.visuals().dark_mode { "Light theme" } else { "Dark theme" };
+        if ui.button(theme_name).clicked() {
+            actions.push(Action::ToggleTheme);
         }
-        ui.label(progress_words(live, view.show_timings));
-        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            let theme_name = if ui.visuals().dark_mode { "Light theme" } else { "Dark theme" };
-            if ui.button(theme_name).clicked() {
-                actions.push(Action::ToggleTheme);
-            }
-            ui.menu_button("Keys", keys_ui);
-            if ui.button(format!("Notices ({})", view.notices.len())).clicked() {
-                actions.push(Action::ToggleNotices);
-            }
-            if let Some(bytes) = view.memory_bytes {
-                ui.label(format!("memory {}", format::bytes(bytes)));
-                ui.separator();
-            }
-            ui.add(egui::Label::new(format!("drawn by {}", view.adapter)).truncate());
-        });
+        ui.menu_button("Keys", keys_ui);
+        if ui.button(format!("Notices ({})", view.notices.len())).clicked() {
+            actions.push(Action::ToggleNotices);
+        }
+        if let Some(bytes) = view.memory_bytes {
+            ui.label(format!("memory {}", format::bytes(bytes)));
+            ui.separator();
+        }
+        // What is left of the line, cut off where it is too short.
+        ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| run_ui(view, ui));
+    });
+}
+
+/// Device, projector, accumulation and progress of the run, and what draws the slices.
+fn run_ui(view: &StatusView, ui: &mut egui::Ui) {
+    let live = view.live;
+    match &live.info {
+        Some(info) => {
+            ui.label(format!("{} · {}", info.device, info.projector));
+            ui.separator();
+            accumulation_ui(live, ui);
+        }
+        None => _ = ui.label("no device in use yet"),
+    }
+    ui.separator();
+    ui.add(egui::Label::new(progress_words(live, view.show_timings)).truncate());
+    ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+        ui.add(egui::Label::new(format!("drawn by {}", view.adapter)).truncate());
     });
 }
 
@@ -125,7 +128,7 @@ fn accumulation_ui(live: &LiveRun, ui: &mut egui::Ui) {
 }
 
 /// A way to accumulate in words; the race is called one.
-pub fn accumulation_words(accumulation: Accumulation) -> &'static str {
+fn accumulation_words(accumulation: Accumulation) -> &'static str {
     match accumulation {
         Accumulation::Atomic => "atomic",
         Accumulation::NonAtomic => "non-atomic (race, not for diagnosis)",

@@ -96,6 +96,23 @@ pub fn roi_colour(index: usize) -> Color32 {
     ROI_COLOURS[index % ROI_COLOURS.len()]
 }
 
+/// Colours of the stages of a step, in their order: neighbours in a stacked bar differ in hue and lightness.
+const STAGE_COLOURS: [Color32; crate::session::NUM_STAGES] = [
+    Color32::from_rgb(68, 130, 196),
+    Color32::from_rgb(150, 196, 230),
+    Color32::from_rgb(208, 96, 48),
+    Color32::from_rgb(236, 178, 84),
+    Color32::from_rgb(96, 150, 80),
+    Color32::from_rgb(190, 60, 110),
+    Color32::from_rgb(140, 140, 150),
+    Color32::from_rgb(126, 96, 170),
+];
+
+/// Colour of the stage at this place.
+pub fn stage_colour(stage: usize) -> Color32 {
+    STAGE_COLOURS[stage % STAGE_COLOURS.len()]
+}
+
 /// A role in words.
 pub fn role_name(role: RoiRole) -> &'static str {
     match role {

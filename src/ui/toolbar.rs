@@ -23,6 +23,8 @@ pub struct ToolbarView<'a> {
     pub past: Option<usize>,
     /// What is on the screen, in words.
     pub shown: &'a str,
+    /// Whether the run adds without atomics.
+    pub is_racing: bool,
 }
 
 /// Width from which the bar has one row.
@@ -128,6 +130,10 @@ pub fn scrubber_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<Action>) {
             }
         }
         ui.label(view.shown);
+        if view.is_racing {
+            let words = egui::RichText::new("NOT FOR DIAGNOSIS: non-atomic, additions are lost").strong();
+            ui.add(egui::Label::new(words.color(theme::colours(ui.visuals()).error)).truncate());
+        }
     });
 }
 

@@ -168,6 +168,34 @@ fn project_and_backproject_are_adjoint() {
 }
 
 #[test]
+fn a_run_without_atomics_tells_what_its_race_lost() {
+    let folder = folder_with_scan(&[]);
+    let folder = folder.path();
+    let run = |more: &[&str]| {
+        let head = ["reconstruct", "scan.hs", "-o", "out.hv", "--iterations", "2", "--subsets", "4", "--csv", "table.csv"];
+        let arguments: Vec<&str> = head.iter().chain(more).copied().collect();
+        (done(folder, &arguments), read_measurements(&folder.join("table.csv")).unwrap())
+    };
+    for more in [&["--threads", "1"][..], &["--threads", "2", "--racy-sensitivity"]] {
+        let arguments: Vec<&str> = ["--accumulation", "non-atomic"].iter().chain(more).copied().collect();
+        let (text, rows) = run(&arguments);
+        for words in ["race: 8 steps added without atomics", "not for diagnosis", "  lost  ", "  lost of ones", "  image level"] {
+            assert!(text.contains(words), "'{words}' is not in: {text}");
+        }
+        assert!(text.contains("  race  "), "the time for measuring it: {text}");
+        // Where threads hardly ever meet hardly anything is lost; one thread loses nothing but rounding.
+        let most = if more.contains(&"1") { 1e-5 } else { 0.2 };
+        for (quantity, race_free) in [("lost", 0.0), ("lost_of_ones", 0.0), ("level", 1.0)] {
+            let of: Vec<&Measurement> = rows.iter().filter(|row| row.quantity == quantity).collect();
+            assert_eq!((of.len(), of[7].iteration, of[7].subset, of[7].roi.as_str()), (8, 2, 0, ""));
+            assert!(of.iter().all(|row| (row.value - race_free).abs() <= most), "{quantity}: {of:?}");
+        }
+    }
+    let (text, rows) = run(&["--accumulation", "atomic"]);
+    assert!(!text.contains("race") && !rows.iter().any(|row| row.quantity == "lost"), "{text}");
+}
+
+#[test]
 fn the_time_line_has_the_iterates() {
     let folder = folder_with_scan(&[]);
     done(

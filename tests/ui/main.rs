@@ -5,6 +5,7 @@
 mod corrections;
 mod pictures;
 mod pixels;
+mod race;
 mod work;
 
 use std::time::{Duration, Instant};

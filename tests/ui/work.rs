@@ -81,7 +81,7 @@ fn accumulation_is_switched_between_steps_and_marked() {
     click(&mut harness, "Step");
     wait_for(&mut harness, "the first step", |app| app.live().last.is_some() && app.live().state == RunState::Paused);
     assert_eq!(harness.state().live().accumulation(), Some(Accumulation::Deterministic));
-    click(&mut harness, "non-atomic (race, not for diagnosis)");
+    click(&mut harness, "non-atomic");
     click(&mut harness, "Step");
     wait_for(&mut harness, "the second step", |app| app.live().last.as_ref().is_some_and(|last| last.subiteration == 2));
     assert_eq!(harness.state().live().accumulation(), Some(Accumulation::NonAtomic));

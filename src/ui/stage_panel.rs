@@ -1,0 +1,130 @@
+//! The stages of an iteration: a table of the last one and of the mean over the run, and bars over the iterations
+//! (Belzunce et al. 2012, Table 4 and Figure 6).
+
+use std::time::Duration;
+
+use egui::{RichText, Sense, Ui};
+use egui_plot::{Bar, BarChart};
+
+use super::live::LiveRun;
+use super::plots::{self, plot};
+use super::stages::{StageLog, Times};
+use super::theme;
+
+/// Width of the table, points.
+const TABLE_WIDTH: f32 = 262.0;
+
+/// What a stage is, in words.
+fn help(stage: &str) -> &'static str {
+    match stage {
+        "forward" => "Projection of the image onto the measured bins",
+        "ratio" => "Measured counts divided by the projection, with the log-likelihood",
+        "backprojection" => "Backprojection of the ratio, with the accumulation chosen",
+        "update" => "Image × backprojection / sensitivity",
+        "sensitivity" => "Backprojection of ones; once for each subset, in the first iteration",
+        "race" => "Measuring what non-atomic additions lose: not part of the reconstruction itself",
+        "copy" => "Copying the volume for display; on a GPU beside the next step, so that it costs the iteration nothing",
+        _ => "Measuring the ROIs on the iterate",
+    }
+}
+
+/// Table and bars.
+pub fn stage_panel_ui(live: &LiveRun, ui: &mut Ui) {
+    let log = &live.stages;
+    let (Some(last), Some(mean)) = (log.last(), log.mean()) else {
+        ui.label(RichText::new("The times of the stages are shown after the first full iteration.").weak());
+        return;
+    };
+    if let Some(info) = &live.info {
+        ui.add(egui::Label::new(RichText::new(format!("{} · {}", info.device, info.projector)).small().weak()).truncate());
+    }
+    ui.horizontal_top(|ui| {
+        ui.allocate_ui_with_layout(
+            egui::vec2(TABLE_WIDTH, ui.available_height()),
+            egui::Layout::top_down(egui::Align::Min),
+            |ui| {
+                ui.set_width(TABLE_WIDTH);
+                egui::ScrollArea::vertical().id_salt("stage table").show(ui, |ui| table_ui(log, last, &mean, ui));
+            },
+        );
+        ui.vertical(|ui| bars_ui(log, ui));
+    });
+}
+
+fn total(times: &Times) -> Duration {
+    times.iter().sum()
+}
+
+/// Milliseconds with three digits or so.
+fn ms(time: Duration) -> String {
+    let ms = 1e3 * time.as_secs_f64();
+    if ms >= 100.0 { format!("{ms:.0}") } else { format!("{ms:.2}") }
+}
+
+fn percent(part: Duration, whole: Duration) -> String {
+    if whole.is_zero() { "–".into() } else { format!("{:.1}", 100.0 * part.as_secs_f64() / whole.as_secs_f64()) }
+}
+
+fn table_ui(log: &StageLog, last: &Times, mean: &Times, ui: &mut Ui) {
+    let (last_total, mean_total) = (total(last), total(mean));
+    let number = |ui: &mut Ui, words: String| {
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| ui.label(RichText::new(words).small()));
+    };
+    egui::Grid::new("stages").num_columns(5).spacing([8.0, 1.0]).striped(true).show(ui, |ui| {
+        ui.label(RichText::new("stage").small().weak());
+        for words in ["last, ms", "%", "mean, ms", "%"] {
+            number(ui, words.into());
+        }
+        ui.end_row();
+        for (stage, stage_name) in log.used() {
+            ui.horizontal(|ui| {
+                let (square, _) = ui.allocate_exact_size(egui::vec2(9.0, 9.0), Sense::hover());
+                ui.painter().rect_filled(square, 1.0, theme::stage_colour(stage));
+                ui.label(RichText::new(stage_name).small()).on_hover_text(help(stage_name));
+            });
+            for (times, whole) in [(last, last_total), (mean, mean_total)] {
+                number(ui, ms(times[stage]));
+                number(ui, percent(times[stage], whole));
+            }
+            ui.end_row();
+        }
+        ui.label(RichText::new("sum").small().strong());
+        for whole in [last_total, mean_total] {
+            number(ui, ms(whole));
+            number(ui, String::new());
+        }
+        ui.end_row();
+    });
+}
+
+fn bars_ui(log: &StageLog, ui: &mut Ui) {
+    ui.label(RichText::new("Time per iteration, ms").small().strong());
+    let mut charts: Vec<BarChart> = Vec::new();
+    for (stage, stage_name) in log.used() {
+        let colour = theme::stage_colour(stage);
+        let bar = |(iteration, times): &(usize, Times)| {
+            Bar::new(*iteration as f64, 1e3 * times[stage].as_secs_f64()).width(0.8).fill(colour)
+        };
+        let chart = BarChart::new(stage_name, log.iterations().map(bar).collect()).color(colour);
+        let below: Vec<&BarChart> = charts.iter().collect();
+        let chart = chart.stack_on(&below);
+        charts.push(chart);
+    }
+    let response = plot("stage bars", "iteration").include_y(0.0).show(ui, |plot| {
+        charts.into_iter().for_each(|chart| plot.bar_chart(chart));
+    });
+    plots::name(&response.response, "Plot: time of each stage");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_three_digits_and_parts_add_up() {
+        assert_eq!(ms(Duration::from_micros(1234)), "1.23");
+        assert_eq!(ms(Duration::from_millis(1234)), "1234");
+        assert_eq!(percent(Duration::from_millis(1), Duration::from_millis(3)), "33.3");
+        assert_eq!(percent(Duration::ZERO, Duration::ZERO), "–");
+    }
+}

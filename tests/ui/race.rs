@@ -1,0 +1,108 @@
+//! The switch between ways to add while a run goes on, what a race loses, and where the time goes.
+
+use egui::Theme;
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable as _;
+use tomoscope::operator::Accumulation;
+use tomoscope::ui::{App, RunState};
+
+use super::{click, finished, renderer, wait_for, window};
+
+const SIZE: [f32; 2] = [1400.0, 900.0];
+const NON_ATOMIC: &str = "non-atomic";
+const BANNER: &str = "NOT FOR DIAGNOSIS: non-atomic, additions are lost";
+
+/// The small study, not started.
+fn opened() -> Option<Harness<'static, App>> {
+    let mut harness = window(renderer()?, SIZE, Theme::Dark, false);
+    wait_for(&mut harness, "the study", |app| !app.document().rois.is_empty());
+    Some(harness)
+}
+
+/// One step more.
+fn step(harness: &mut Harness<'_, App>) {
+    let done = harness.state().live().progress().0;
+    click(harness, "Step");
+    let stepped = |app: &App| app.live().state == RunState::Paused && app.live().progress().0 == done + 1;
+    wait_for(harness, "the step", stepped);
+}
+
+fn has(harness: &Harness<'_, App>, label: &str) -> bool {
+    harness.query_all_by_label_contains(label).next().is_some()
+}
+
+#[test]
+fn the_switch_takes_effect_with_the_next_step_and_is_marked_on_every_curve() {
+    let Some(mut harness) = opened() else { return };
+    assert!(has(&harness, "the device's default"));
+    step(&mut harness);
+    assert!(!has(&harness, BANNER));
+    click(&mut harness, NON_ATOMIC);
+    assert!(has(&harness, "non-atomic from the next step on"));
+    assert_eq!(harness.state().live().accumulation(), Some(Accumulation::Deterministic));
+    step(&mut harness);
+    assert!(has(&harness, BANNER) && !has(&harness, "from the next step on"));
+    // By the keyboard too.
+    harness.key_press(egui::Key::Num1);
+    harness.run_steps(3);
+    assert!(has(&harness, "atomic from the next step on"));
+    step(&mut harness);
+    assert_eq!(harness.state().live().accumulation(), Some(Accumulation::Atomic));
+    assert!(!has(&harness, BANNER));
+    let subsets = harness.state().live().num_subsets() as f64;
+    let words = format!("; from iteration {:.2} on non-atomic; from iteration {:.2} on atomic", 1.0 / subsets, 2.0 / subsets);
+    click(&mut harness, "Race");
+    let plots = ["noise", "contrast recovery", "log-likelihood", "lost additions", "image level"];
+    for plot in plots {
+        harness.get_by_label(&format!("Plot: {plot}{words}"));
+    }
+    harness.check_accessibility();
+}
+
+#[test]
+fn what_the_race_loses_is_told_in_numbers() {
+    let Some(mut harness) = opened() else { return };
+    click(&mut harness, "Race");
+    harness.get_by_label_contains("shows here what it loses");
+    harness.get_by_label("racy too").scroll_to_me();
+    harness.run_steps(3);
+    click(&mut harness, "racy too");
+    harness.get_by_label(NON_ATOMIC).scroll_to_me();
+    harness.run_steps(3);
+    click(&mut harness, NON_ATOMIC);
+    harness.get_by_label("Start").scroll_to_me();
+    harness.run_steps(3);
+    step(&mut harness);
+    for label in [
+        "lost of this iterate",
+        "lost of a backprojection of ones",
+        "image level, race-free = 100 %",
+        "sensitivity image: racy too",
+    ] {
+        harness.get_by_label(label);
+    }
+    let race = harness.state().live().last.as_ref().unwrap().race.unwrap();
+    assert!(race.lost < 0.5 && race.level > 0.5, "{race:?}");
+    assert!(has(&harness, "image level ") && has(&harness, "loses "));
+    assert!(harness.state().live().info.as_ref().unwrap().settings.racy_sensitivity);
+    harness.get_by_role_and_label(egui::accesskit::Role::RadioButton, "deterministic").click();
+    step(&mut harness);
+    harness.get_by_label_contains("No race: deterministic");
+    assert_eq!(harness.state().live().race.len(), 1);
+}
+
+#[test]
+fn the_stages_of_an_iteration_are_in_a_table_with_bars() {
+    let Some(mut harness) = finished([1000.0, 700.0], Theme::Light) else { return };
+    click(&mut harness, "Time");
+    for label in
+        ["forward", "ratio", "backprojection", "update", "sensitivity", "copy", "measure", "sum", "Plot: time of each stage"]
+    {
+        harness.get_by_label(label);
+    }
+    assert!(harness.query_by_label("race").is_none(), "there was none");
+    assert_eq!(harness.state().live().stages.iterations().count(), 3);
+    harness.check_accessibility();
+    click(&mut harness, "Regions");
+    harness.get_by_label("Add sphere");
+}
