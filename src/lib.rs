@@ -14,7 +14,7 @@
 //! row 5: recon
 //! row 6: cuda
 //! row 7: session render
-//! row 8: ui bench
+//! row 8: ui bench reproduce
 //! row 9: cli
 //! ```
 
@@ -31,6 +31,7 @@ pub mod phantom;
 pub mod random;
 pub mod recon;
 pub mod render;
+pub mod reproduce;
 pub mod scanner;
 pub mod session;
 pub mod task;

@@ -12,6 +12,7 @@ mod paths;
 mod progress;
 mod project;
 mod reconstruct;
+mod reproduce;
 mod run_progress;
 mod simulate;
 mod window;
@@ -56,6 +57,8 @@ enum CliCommand {
     Simulate(simulate::SimulateOptions),
     /// Reconstructs an image from projection data.
     Reconstruct(Box<reconstruct::ReconstructOptions>),
+    /// Measures a paper's tables again.
+    Reproduce(reproduce::ReproduceOptions),
     /// Projects an image: what a scanner would measure of it.
     Project(project::ProjectOptions),
     /// Backprojects projection data into an image.
@@ -83,6 +86,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(CliCommand::Devices) => devices::run(),
         Some(CliCommand::Info { file }) => info::run(&file),
         Some(CliCommand::Reconstruct(options)) => reconstruct::run(&options),
+        Some(CliCommand::Reproduce(options)) => reproduce::run(options),
         Some(CliCommand::Project(options)) => project::project(&options),
         Some(CliCommand::Backproject(options)) => project::backproject(&options),
         Some(CliCommand::Simulate(options)) => simulate::run(&options),

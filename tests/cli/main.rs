@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)] // everything here is a test
 
 mod refusals;
+mod reproduce;
 mod small_scanner;
 mod stir;
 

@@ -1,0 +1,63 @@
+//! Figures 7, 8 and 10: transverse slices of the images side by side, in a fixed window, and the difference of those
+//! with the race from those without. (Figures 6 and 9 are numbers: they are tables.)
+
+use super::implementation::Implementation;
+use super::plan::Image;
+use super::quality::uniform_mean;
+use super::studies::Scan;
+use super::tables::Measured;
+use crate::data::Volume;
+use crate::operator::Accumulation;
+use crate::reproduce::ReproduceError;
+use crate::reproduce::picture::{Panel, slices};
+
+/// Half of the window of a difference, relative to the window of the images.
+const DIFFERENCE: f64 = 0.2;
+
+/// Writes the pictures; a line about each.
+pub(super) fn write(measured: &Measured) -> Result<Vec<String>, ReproduceError> {
+    let (quality, full) = (measured.plan.quality_image(), measured.plan.full_image());
+    // White is so many times the mean of the uniform part.
+    let figures = [
+        ("figure-7", Scan::Cylinder, quality, 2.0),
+        ("figure-8", Scan::Iq, quality, 4.0),
+        ("figure-8", Scan::IqNoisy, quality, 4.0),
+        ("figure-10", Scan::Brain, full, 5.0),
+    ];
+    let mut lines = Vec::new();
+    for (name, scan, image, white) in figures {
+        lines.extend(write_one(measured, name, scan, image, white)?);
+    }
+    Ok(lines)
+}
+
+fn write_one(measured: &Measured, name: &str, scan: Scan, image: &Image, white: f64) -> Result<Option<String>, ReproduceError> {
+    let phantom = scan.phantom(measured.plan)?;
+    let mut shown: Vec<(Implementation, Volume)> = Vec::new();
+    for one in Implementation::of_images(measured.plan, measured.device) {
+        let is_ours = one == Implementation::reference() || one.stands_for_paper_in_images(measured.plan);
+        if is_ours {
+            shown.extend(measured.image(scan, image, one)?.map(|volume| (one, volume)));
+        }
+    }
+    let Some(mean) = shown.first().and_then(|(_, volume)| uniform_mean(&phantom, volume)) else { return Ok(None) };
+    let high = white * mean;
+    let exact = shown.iter().find(|(one, _)| one.accumulation == Accumulation::Atomic).map(|(_, volume)| volume);
+    let racy = shown.iter().filter(|(one, _)| one.accumulation == Accumulation::NonAtomic);
+    let differences = racy.filter_map(|(one, volume)| Some((one, volume, exact?)));
+    let mut panels: Vec<Panel> = shown.iter().map(|(_, volume)| Panel { volume, minus: None, low: 0.0, high }).collect();
+    let mut names: Vec<String> = shown.iter().map(|(one, _)| one.title()).collect();
+    for (one, volume, exact) in differences {
+        panels.push(Panel { volume, minus: Some(exact), low: -DIFFERENCE * high, high: DIFFERENCE * high });
+        names.push(format!("{} less atomic (± {DIFFERENCE} of the window)", one.title()));
+    }
+    let file = format!("figures/{name}-{}.png", scan.name());
+    let png = slices(&panels, image.size[2] / 2).map_err(|error| ReproduceError::File {
+        path: measured.folder.path(&file),
+        doing: "written",
+        reason: error.to_string(),
+    })?;
+    measured.folder.write(&file, &png)?;
+    let names = names.join(" | ");
+    Ok(Some(format!("{file}: {}, window 0 to {white} x the uniform part's mean: {names}", scan.title())))
+}

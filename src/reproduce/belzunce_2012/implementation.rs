@@ -1,0 +1,169 @@
+//! What the paper's columns stand for: a projector, on a device, that adds in one way.
+
+use super::plan::Plan;
+use crate::operator::Accumulation;
+use crate::session::{DeviceChoice, ProjectorChoice};
+
+/// One way to reconstruct.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Implementation {
+    pub device: DeviceChoice,
+    /// Threads on the CPU; `None` = all.
+    pub num_threads: Option<usize>,
+    pub projector: ProjectorChoice,
+    pub accumulation: Accumulation,
+    /// Whether the sensitivity is made with the race too.
+    pub racy_sensitivity: bool,
+}
+
+/// A column of the paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PaperColumn {
+    /// AMD Phenom 955BE, one thread.
+    Phenom,
+    /// Intel i7 860, one thread: the baseline of the paper's ratios.
+    I7,
+    /// GTX285 without atomics.
+    Gtx285,
+    /// GTX480 without atomics.
+    Gtx480,
+    /// GTX480 with atomics.
+    Gtx480Atomics,
+}
+
+impl PaperColumn {
+    /// Its name in the paper.
+    pub fn name(self) -> &'static str {
+        match self {
+            PaperColumn::Phenom => "AMD Phenom 955BE",
+            PaperColumn::I7 => "Intel i7 860",
+            PaperColumn::Gtx285 => "GTX285",
+            PaperColumn::Gtx480 => "GTX480",
+            PaperColumn::Gtx480Atomics => "GTX480 with atomics",
+        }
+    }
+}
+
+impl Implementation {
+    /// On all threads of the CPU.
+    fn cpu(projector: ProjectorChoice) -> Self {
+        let accumulation = Accumulation::Deterministic;
+        Self { device: DeviceChoice::Cpu, num_threads: None, projector, accumulation, racy_sensitivity: false }
+    }
+
+    /// The images that all others are compared with, free of races and the same on every run.
+    pub fn reference() -> Self {
+        Self::cpu(ProjectorChoice::AxialRuns)
+    }
+
+    /// The paper's program for the CPU: one LOR at a time in one thread.
+    pub fn paper_cpu() -> Self {
+        Self { num_threads: Some(1), ..Self::cpu(ProjectorChoice::PerLor) }
+    }
+
+    /// Those whose images are compared.
+    pub fn of_images(plan: &Plan, device: DeviceChoice) -> Vec<Self> {
+        let fast_only = device == DeviceChoice::Cpu && !plan.per_lor_is_affordable;
+        let projectors: &[_] =
+            if fast_only { &[ProjectorChoice::AxialRuns] } else { &[ProjectorChoice::PerLor, ProjectorChoice::AxialRuns] };
+        let mut all = vec![Self::reference()];
+        for &projector in projectors {
+            let with = |accumulation, racy_sensitivity| Self { device, accumulation, racy_sensitivity, ..Self::cpu(projector) };
+            all.extend([
+                with(Accumulation::Atomic, false),
+                with(Accumulation::NonAtomic, false),
+                with(Accumulation::NonAtomic, true),
+                with(Accumulation::Deterministic, false),
+            ]);
+        }
+        without_repetitions(all)
+    }
+
+    /// Those whose times are compared.
+    pub fn of_times(device: DeviceChoice) -> Vec<Self> {
+        let one_thread = Self { num_threads: Some(1), ..Self::reference() };
+        let mut all = vec![Self::paper_cpu(), one_thread, Self::reference()];
+        for projector in [ProjectorChoice::PerLor, ProjectorChoice::AxialRuns] {
+            for accumulation in [Accumulation::NonAtomic, Accumulation::Atomic, Accumulation::Deterministic] {
+                all.push(Self { device, accumulation, ..Self::cpu(projector) });
+            }
+        }
+        without_repetitions(all)
+    }
+
+    /// The projector that stands for the paper's on this device: its own, one LOR at a time, where images by it were
+    /// made.
+    pub fn stands_for_paper_in_images(&self, plan: &Plan) -> bool {
+        let fast_only = self.device == DeviceChoice::Cpu && !plan.per_lor_is_affordable;
+        let projector = if fast_only { ProjectorChoice::AxialRuns } else { ProjectorChoice::PerLor };
+        self.projector == projector
+    }
+
+    /// The paper's columns for which this stands, in the tables of times (where ours is the newer GPU's column).
+    pub fn paper_columns_of_times(&self) -> &'static [PaperColumn] {
+        if *self == Self::paper_cpu() {
+            return &[PaperColumn::I7, PaperColumn::Phenom];
+        }
+        match (self.projector, self.accumulation) {
+            (ProjectorChoice::PerLor, Accumulation::NonAtomic) => &[PaperColumn::Gtx480, PaperColumn::Gtx285],
+            (ProjectorChoice::PerLor, Accumulation::Atomic) => &[PaperColumn::Gtx480Atomics],
+            _ => &[],
+        }
+    }
+
+    /// The same in the tables of image quality.
+    pub fn paper_columns_of_images(&self, plan: &Plan) -> &'static [PaperColumn] {
+        match self.accumulation {
+            _ if *self == Self::reference() => &[PaperColumn::I7],
+            _ if !self.stands_for_paper_in_images(plan) => &[],
+            Accumulation::NonAtomic if self.racy_sensitivity => &[PaperColumn::Gtx480],
+            Accumulation::NonAtomic => &[PaperColumn::Gtx480, PaperColumn::Gtx285],
+            Accumulation::Atomic => &[PaperColumn::Gtx480Atomics],
+            Accumulation::Deterministic => &[],
+        }
+    }
+
+    /// The same with exact additions.
+    pub fn with_atomic_additions(self) -> Self {
+        Self { accumulation: Accumulation::Atomic, racy_sensitivity: false, ..self }
+    }
+
+    fn device_key(&self) -> String {
+        match self.device {
+            DeviceChoice::Cuda(number) => format!("cuda-{number}"),
+            _ => "cpu".into(),
+        }
+    }
+
+    /// Its part of the key of a measurement.
+    pub fn key(&self) -> String {
+        let threads = self.num_threads.map_or(String::new(), |count| format!("-{count}-thread"));
+        let racy = if self.racy_sensitivity { "-racy-sensitivity" } else { "" };
+        format!("{}{threads}-{}-{}{racy}", self.device_key(), self.projector_name().replace(' ', "-"), self.accumulation)
+    }
+
+    fn projector_name(&self) -> &'static str {
+        if self.projector == ProjectorChoice::PerLor { "per LOR" } else { "axial runs" }
+    }
+
+    /// Its name in tables.
+    pub fn title(&self) -> String {
+        let device = match self.device {
+            DeviceChoice::Cuda(number) => format!("cuda:{number}"),
+            _ => self.num_threads.map_or("CPU".into(), |count| format!("CPU, {count} thread")),
+        };
+        let racy = if self.racy_sensitivity { ", sensitivity too" } else { "" };
+        format!("{device}, {}, {}{racy}", self.projector_name(), self.accumulation)
+    }
+}
+
+/// The items in order, each once.
+fn without_repetitions(all: Vec<Implementation>) -> Vec<Implementation> {
+    let mut kept: Vec<Implementation> = Vec::new();
+    for one in all {
+        if !kept.contains(&one) {
+            kept.push(one);
+        }
+    }
+    kept
+}

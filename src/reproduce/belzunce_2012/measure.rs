@@ -1,0 +1,148 @@
+//! One reconstruction: what came out, where the time went and what the race lost.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use super::implementation::Implementation;
+use super::plan::Image;
+use crate::data::{Study, Volume};
+use crate::recon::{StepReport, SubsetOrder};
+use crate::reproduce::ReproduceError;
+use crate::session::{AlgorithmKind, Prepared, Rays, RunSettings, prepare};
+use crate::task::Task;
+
+/// A reconstruction that was measured.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Run {
+    /// What was scanned, and how many counts were measured.
+    pub scan: String,
+    pub counts: f64,
+    /// The image.
+    pub image: String,
+    /// Who computed it, in words.
+    pub implementation: String,
+    pub device: String,
+    pub projector: String,
+    /// One of so many views was used; times are for all views.
+    pub view_step: usize,
+    /// From nothing to the first iterate's begin.
+    pub setup_s: f64,
+    /// In all.
+    pub elapsed_s: f64,
+    /// Iterations.
+    pub steps: Vec<Step>,
+}
+
+/// An iteration: times of its stages scaled to all views, s.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Step {
+    pub forward_s: f64,
+    pub ratio_s: f64,
+    pub backprojection_s: f64,
+    pub update_s: f64,
+    /// Sensitivity image and measuring the race: not part of an iteration.
+    pub sensitivity_s: f64,
+    pub race_s: f64,
+    pub race: Option<Race>,
+}
+
+/// What a race lost; see [`crate::recon::RaceReport`].
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Race {
+    pub lost: f64,
+    pub lost_of_ones: f64,
+    pub level: f64,
+}
+
+impl Step {
+    fn new(report: &StepReport, view_step: usize) -> Self {
+        let stages = &report.stages;
+        let scaled = |time: Duration| time.as_secs_f64() * view_step as f64;
+        Self {
+            forward_s: scaled(stages.forward),
+            ratio_s: scaled(stages.ratio),
+            backprojection_s: scaled(stages.backprojection),
+            update_s: stages.update.as_secs_f64(),
+            sensitivity_s: scaled(stages.sensitivity),
+            race_s: stages.race.as_secs_f64(),
+            race: report.race.map(|race| Race { lost: race.lost, lost_of_ones: race.lost_of_ones, level: race.level }),
+        }
+    }
+
+    /// Everything that an iteration does.
+    pub fn iteration_s(&self) -> f64 {
+        self.forward_s + self.ratio_s + self.backprojection_s + self.update_s
+    }
+}
+
+/// How long to reconstruct, and from what.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extent {
+    pub num_steps: usize,
+    /// Uses one of so many views in each step.
+    pub view_step: usize,
+}
+
+/// The settings of a run: MLEM with one line per bin, as the paper's; or steps of its first subsets.
+fn run_settings(image: &Image, implementation: &Implementation, extent: Extent) -> Result<RunSettings, ReproduceError> {
+    Ok(RunSettings {
+        algorithm: if extent.view_step > 1 { AlgorithmKind::Osem } else { AlgorithmKind::Mlem },
+        num_iterations: extent.num_steps,
+        num_subsets: extent.view_step,
+        subset_order: SubsetOrder::Spaced,
+        grid: image.grid()?,
+        fov_radius_mm: image.fov_radius_mm(),
+        rays: Rays::Fixed { tangential: 1, axial: 1 },
+        projector: implementation.projector,
+        device: implementation.device,
+        accumulation: Some(implementation.accumulation),
+        racy_sensitivity: implementation.racy_sensitivity,
+        threads_per_block: None,
+        num_threads: implementation.num_threads,
+        init: None,
+    })
+}
+
+/// Reconstructs. `None` where the projector does not know this way to add on this device.
+pub(super) fn reconstruct(
+    scan: &str,
+    study: &Arc<Study>,
+    image: &Image,
+    implementation: &Implementation,
+    extent: Extent,
+) -> Result<Option<(Run, Volume)>, ReproduceError> {
+    let begin = Instant::now();
+    let count = implementation.num_threads.unwrap_or(0);
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(count).build();
+    let threads = threads.map_err(|error| ReproduceError::Threads { count, reason: error.to_string() })?;
+    let settings = run_settings(image, implementation, extent)?;
+    threads.install(|| {
+        let task = Task::new();
+        let Prepared { mut algorithm, info, .. } = prepare(study, &settings, &task)?;
+        if !algorithm.accumulations().contains(&implementation.accumulation) {
+            return Ok(None);
+        }
+        let setup_s = begin.elapsed().as_secs_f64();
+        let mut steps = Vec::with_capacity(extent.num_steps);
+        for _ in 0..extent.num_steps {
+            steps.push(Step::new(&algorithm.step(&task)?, extent.view_step));
+        }
+        let mut volume = Volume::filled(settings.grid.clone(), 0.0);
+        algorithm.volume_into(&mut volume)?;
+        let run = Run {
+            scan: scan.into(),
+            counts: study.measured.total(),
+            image: image.name.into(),
+            implementation: implementation.title(),
+            device: info.device,
+            projector: info.projector,
+            view_step: extent.view_step,
+            setup_s,
+            elapsed_s: begin.elapsed().as_secs_f64(),
+            steps,
+        };
+        Ok(Some((run, volume)))
+    })
+}

@@ -1,0 +1,116 @@
+//! What is measured: the paper's scanner and images (sections 2.1 and 3), or small ones for a quick look.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::geometry::Grid;
+use crate::reproduce::ReproduceError;
+use crate::scanner::{self, ScanGeometry};
+
+/// Views of which one is measured where all would take too long.
+pub(super) const VIEW_STEP: usize = 28;
+
+/// An image that is reconstructed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Image {
+    /// Name in keys of measurements.
+    pub name: &'static str,
+    /// Name in tables.
+    pub title: &'static str,
+    pub size: [usize; 3],
+    /// Side of the image, mm.
+    pub width_mm: f64,
+    /// Height of a voxel, mm.
+    pub height_mm: f64,
+}
+
+impl Image {
+    /// Its voxels.
+    pub fn grid(&self) -> Result<Grid, ReproduceError> {
+        let side_mm = self.width_mm / self.size[0] as f64;
+        Ok(Grid::centred(self.size, [side_mm, side_mm, self.height_mm])?)
+    }
+
+    /// Radius of its field of view, mm.
+    pub fn fov_radius_mm(&self) -> f64 {
+        0.5 * self.width_mm
+    }
+}
+
+/// All that the measurements of a folder have in common.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Plan {
+    pub version: u32,
+    pub quick: bool,
+    scanner: &'static str,
+    /// The large voxels, the small ones, and the image in which quality is measured.
+    pub images: [Image; 3],
+    pub num_iterations: usize,
+    /// Expected counts of the noisy image-quality and brain scans.
+    pub counts: f64,
+    /// Where the search for the cylinder's counts begins.
+    pub cylinder_counts: f64,
+    /// Steps that are timed after a first one that does not count.
+    pub num_timed: usize,
+    /// The projector one LOR at a time is used on the processor for images too, and with all views for times.
+    pub per_lor_is_affordable: bool,
+    pub seed: u64,
+}
+
+impl Plan {
+    /// The paper's, or a quick one.
+    pub fn new(quick: bool) -> Self {
+        let image = |name, title, size, width_mm, height_mm| Image { name, title, size, width_mm, height_mm };
+        if quick {
+            return Self {
+                version: 1,
+                quick,
+                scanner: "small",
+                images: [
+                    image("32-full", "32x32 full FOV", [32, 32, 15], 138.0, 2.5),
+                    image("64-full", "64x64 full FOV", [64, 64, 15], 138.0, 2.5),
+                    image("64-inner", "64x64 4.4 cm", [64, 64, 15], 88.0, 2.5),
+                ],
+                num_iterations: 10,
+                counts: 1e6,
+                cylinder_counts: 1e6,
+                num_timed: 3,
+                per_lor_is_affordable: true,
+                seed: 1,
+            };
+        }
+        Self {
+            version: 1,
+            quick,
+            scanner: "discovery-ste",
+            images: [
+                image("128-full", "128x128 full FOV", [128, 128, 47], 700.0, 3.27),
+                image("256-full", "256x256 full FOV", [256, 256, 47], 700.0, 3.27),
+                image("256-20cm", "256x256 20 cm", [256, 256, 47], 400.0, 3.27),
+            ],
+            num_iterations: 40,
+            counts: 1e8,
+            cylinder_counts: 3e7,
+            num_timed: 5,
+            per_lor_is_affordable: false,
+            seed: 1,
+        }
+    }
+
+    /// The image in which the paper measures quality (section 3).
+    pub fn quality_image(&self) -> &Image {
+        &self.images[2]
+    }
+
+    /// The image of tables 4 and 7, of figure 6 and of the brain.
+    pub fn full_image(&self) -> &Image {
+        &self.images[1]
+    }
+
+    /// The scan.
+    pub fn geometry(&self) -> Result<Arc<ScanGeometry>, ReproduceError> {
+        let scanner = scanner::find(self.scanner).ok_or(ReproduceError::Scanner(self.scanner))?;
+        Ok(Arc::new(scanner.geometry.clone()))
+    }
+}

@@ -1,0 +1,143 @@
+//! Noise and contrast in an image, and the readings that the paper's section 2.5 leaves open: whether the spheres'
+//! regions are 80 % of their radius or of their diameter or all of it, whether the noise is that of the background
+//! regions' voxels together or the mean of each region's, and in which slice those regions lie.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+
+use crate::data::{Roi, RoiRole, RoiShape, RoiSums, Volume};
+use crate::measure::{average_noise_to_signal, cold_recovery, hot_recovery, noise_to_signal, pooled, pooled_noise_to_signal};
+use crate::phantom::{Phantom, eight_background_rois};
+
+/// How the noise of several regions becomes one number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NsrReading {
+    /// Standard deviation over mean of all voxels together.
+    Pooled,
+    /// Mean of the regions' own ratios.
+    Averaged,
+}
+
+impl fmt::Display for NsrReading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if *self == NsrReading::Pooled { "pooled" } else { "averaged" })
+    }
+}
+
+impl FromStr for NsrReading {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "pooled" => Ok(NsrReading::Pooled),
+            "averaged" => Ok(NsrReading::Averaged),
+            _ => Err(format!("'{text}' is not a way to take the noise of several regions; use pooled or averaged")),
+        }
+    }
+}
+
+/// How the text is read.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Readings {
+    /// Diameter of a sphere's region relative to the sphere's: 0.4 is "a diameter equal to 80 % of the sphere radius".
+    pub roi_fraction: f64,
+    /// Noise of the eight regions.
+    pub nsr: NsrReading,
+    /// Distance of the background's regions from the slice of the spheres, mm.
+    pub nsr_slice_mm: f64,
+}
+
+impl Default for Readings {
+    fn default() -> Self {
+        Self { roi_fraction: 0.4, nsr: NsrReading::Pooled, nsr_slice_mm: 0.0 }
+    }
+}
+
+fn sums(volume: &Volume, rois: &[Roi]) -> Vec<RoiSums> {
+    rois.iter().map(|roi| roi.mask(&volume.grid).sums(volume.as_slice())).collect()
+}
+
+fn mean(sums: &RoiSums) -> Option<f64> {
+    (sums.weight > 0.0).then(|| sums.sum / sums.weight)
+}
+
+/// The eight circles of the background, so far from the slice of the spheres.
+fn background(phantom: &Phantom, volume: &Volume, slice_mm: f64) -> Vec<RoiSums> {
+    let mut rois = eight_background_rois(phantom.size);
+    for roi in &mut rois {
+        roi.centre_mm[2] += slice_mm * phantom.size;
+    }
+    sums(volume, &rois)
+}
+
+/// Noise-to-signal ratio of the image-quality phantom's background.
+pub(super) fn iq_nsr(phantom: &Phantom, volume: &Volume, nsr: NsrReading, slice_mm: f64) -> Option<f64> {
+    let regions = background(phantom, volume, slice_mm);
+    match nsr {
+        NsrReading::Pooled => pooled_noise_to_signal(&regions),
+        NsrReading::Averaged => average_noise_to_signal(&regions),
+    }
+}
+
+/// The cylinder's circle of 25 mm radius in the central slice.
+fn cylinder_sums(phantom: &Phantom, volume: &Volume) -> RoiSums {
+    let rois: Vec<Roi> = phantom.rois.iter().filter(|roi| roi.role == RoiRole::Background).cloned().collect();
+    pooled(&sums(volume, &rois))
+}
+
+/// Noise-to-signal ratio of the cylinder.
+pub(super) fn cylinder_nsr(phantom: &Phantom, volume: &Volume) -> Option<f64> {
+    noise_to_signal(&cylinder_sums(phantom, volume))
+}
+
+/// Mean of the uniform part of a phantom: the eight circles, the cylinder's circle, or its own background regions.
+pub(super) fn uniform_mean(phantom: &Phantom, volume: &Volume) -> Option<f64> {
+    match phantom.name.as_str() {
+        "nema-iq-2001" => mean(&pooled(&background(phantom, volume, 0.0))),
+        _ => mean(&cylinder_sums(phantom, volume)),
+    }
+}
+
+/// Recovery contrast of the six spheres, the smallest first (equations 6 and 7, the former with the ratio of hot to
+/// background in its numerator, without which it makes no sense).
+pub(super) fn contrast(phantom: &Phantom, volume: &Volume, roi_fraction: f64) -> Vec<Option<f64>> {
+    let spheres = phantom.rois.iter().filter(|roi| matches!(roi.role, RoiRole::Hot | RoiRole::Cold));
+    let background = uniform_mean(phantom, volume);
+    let recovery = |roi: &Roi| {
+        let mut roi = roi.clone();
+        if let RoiShape::Circle { radius_mm, .. } = &mut roi.shape {
+            *radius_mm *= roi_fraction;
+        }
+        let inside = mean(&roi.mask(&volume.grid).sums(volume.as_slice()))?;
+        match roi.activity_ratio {
+            Some(ratio) => hot_recovery(inside, background?, ratio),
+            None => cold_recovery(inside, background?),
+        }
+    };
+    spheres.map(recovery).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The true image has no noise and full contrast, wherever a region lies wholly inside.
+    #[test]
+    fn the_truth_has_full_contrast() {
+        let geometry = &crate::scanner::find("discovery-ste").unwrap().geometry;
+        let phantom = crate::phantom::by_name("nema-iq-2001", geometry).unwrap();
+        let grid = crate::geometry::Grid::centred([256, 256, 5], [1.5625, 1.5625, 1.0]).unwrap();
+        let truth = phantom.truth(&grid, 7.0);
+        for recovery in contrast(&phantom, &truth, 0.4) {
+            assert!((recovery.unwrap() - 1.0).abs() < 1e-4, "{recovery:?}");
+        }
+        assert!(contrast(&phantom, &truth, 1.2)[0].unwrap() < 0.9);
+        for nsr in [NsrReading::Pooled, NsrReading::Averaged] {
+            assert!(iq_nsr(&phantom, &truth, nsr, 0.0).unwrap() < 1e-6);
+        }
+        assert!((uniform_mean(&phantom, &truth).unwrap() - 7.0).abs() < 1e-4);
+    }
+}

@@ -1,0 +1,240 @@
+//! The measurements, in stages that can be run one by one. Each measurement is kept as soon as it is made, and what is
+//! kept is not measured again.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::Settings;
+use super::implementation::Implementation;
+use super::limits::limits;
+use super::measure::{Extent, Run, reconstruct};
+use super::plan::{Image, Plan, VIEW_STEP};
+use super::studies::{Scan, cylinder_of_nsr};
+use super::warps::warps;
+use crate::data::Study;
+use crate::reproduce::ReproduceError;
+use crate::reproduce::folder::Folder;
+use crate::session::{DeviceChoice, ProjectorChoice};
+
+/// A part of the measurements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Table 1 and figure 9.
+    Limits,
+    /// Tables 2, 3, 4 and 7 and figure 6.
+    Times,
+    /// The image-quality phantom without noise: tables 5 and 6, figure 8.
+    Iq,
+    /// The same phantom with noise.
+    IqNoisy,
+    /// The cylinder: table 5, figure 7.
+    Cylinder,
+    /// The image-quality phantom in the other images.
+    Sizes,
+    /// The image-quality phantom made of large voxels.
+    Voxels,
+    /// The brain: figure 10.
+    Brain,
+}
+
+impl Stage {
+    /// All, in order.
+    pub const ALL: [Stage; 8] =
+        [Stage::Limits, Stage::Times, Stage::Iq, Stage::IqNoisy, Stage::Cylinder, Stage::Sizes, Stage::Voxels, Stage::Brain];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Limits => "limits",
+            Stage::Times => "times",
+            Stage::Iq => "iq",
+            Stage::IqNoisy => "iq-noisy",
+            Stage::Cylinder => "cylinder",
+            Stage::Sizes => "sizes",
+            Stage::Voxels => "voxels",
+            Stage::Brain => "brain",
+        }
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Stage {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Stage::ALL.into_iter().find(|stage| stage.name() == text).ok_or_else(|| {
+            let names = Stage::ALL.map(Stage::name);
+            format!("'{text}' is not a stage; use {}", names.join(", "))
+        })
+    }
+}
+
+/// One measurement.
+#[derive(Clone, Debug)]
+pub(super) enum Work {
+    Limits(DeviceChoice),
+    Warps(Image),
+    Times(Image, Implementation),
+    CylinderCounts,
+    Image(Scan, Image, Implementation),
+}
+
+impl Work {
+    /// Its name in the folder.
+    pub fn key(&self) -> String {
+        match self {
+            Work::Limits(device) => format!("limits.{device:?}").to_lowercase().replace(['(', ')'], ""),
+            Work::Warps(image) => format!("warps.{}", image.name),
+            Work::Times(image, implementation) => format!("times.{}.{}", image.name, implementation.key()),
+            Work::CylinderCounts => "cylinder-counts".into(),
+            Work::Image(scan, image, implementation) => format!("{}.{}.{}", scan.name(), image.name, implementation.key()),
+        }
+    }
+
+    fn title(&self) -> String {
+        match self {
+            Work::Limits(_) => "limits of the device".into(),
+            Work::Warps(image) => format!("lanes of warps, {}", image.title),
+            Work::Times(image, implementation) => format!("times, {}: {}", image.title, implementation.title()),
+            Work::CylinderCounts => "search for the counts that give the cylinder the paper's noise".into(),
+            Work::Image(scan, image, implementation) => {
+                format!("{}, {}: {}", scan.title(), image.title, implementation.title())
+            }
+        }
+    }
+}
+
+/// The measurements of a stage, in order.
+pub(super) fn work(stage: Stage, plan: &Plan, device: DeviceChoice) -> Vec<Work> {
+    let images_of = |scan: Scan, image: &Image, all: Vec<Implementation>| -> Vec<Work> {
+        all.into_iter().map(|implementation| Work::Image(scan, image.clone(), implementation)).collect()
+    };
+    let all = || Implementation::of_images(plan, device);
+    let quality = plan.quality_image();
+    match stage {
+        Stage::Limits => {
+            let warps = plan.images.iter().cloned().map(Work::Warps);
+            std::iter::once(Work::Limits(device)).chain(warps).collect()
+        }
+        Stage::Times => {
+            let of_image = |image: &Image| {
+                let image = image.clone();
+                Implementation::of_times(device).into_iter().map(move |one| Work::Times(image.clone(), one))
+            };
+            plan.images.iter().flat_map(of_image).collect()
+        }
+        Stage::Iq => images_of(Scan::Iq, quality, all()),
+        Stage::IqNoisy => images_of(Scan::IqNoisy, quality, all()),
+        Stage::Cylinder => [vec![Work::CylinderCounts], images_of(Scan::Cylinder, quality, all())].concat(),
+        Stage::Sizes => plan.images[..2].iter().rev().flat_map(|image| images_of(Scan::Iq, image, all())).collect(),
+        Stage::Voxels => [quality, plan.full_image()]
+            .into_iter()
+            .flat_map(|image| images_of(Scan::IqVoxels, image, vec![Implementation::reference()]))
+            .collect(),
+        Stage::Brain => images_of(Scan::Brain, plan.full_image(), all()),
+    }
+}
+
+/// Does the measurements that the folder does not hold; `false` if the time did not suffice for all.
+pub(super) fn run(
+    plan: &Plan,
+    device: DeviceChoice,
+    settings: &Settings,
+    folder: &Folder,
+    say: &mut dyn FnMut(&str),
+) -> Result<bool, ReproduceError> {
+    let begin = Instant::now();
+    let mut longest_secs = 0.0f64;
+    let mut runner = Runner { plan, folder, study: None };
+    for &stage in &settings.stages {
+        let (todo, stage_begin) = (work(stage, plan, device), Instant::now());
+        let missing: Vec<&Work> = todo.iter().filter(|work| !folder.has(&work.key())).collect();
+        say(&format!("stage {stage}: {} of {} measurements are there", todo.len() - missing.len(), todo.len()));
+        for (index, work) in missing.iter().enumerate() {
+            let elapsed_secs = begin.elapsed().as_secs_f64();
+            if settings.budget_secs.is_some_and(|budget| elapsed_secs + longest_secs > budget) {
+                say(&format!("stopped after {elapsed_secs:.0} s for lack of time; run the same command again to go on"));
+                return Ok(false);
+            }
+            let work_begin = Instant::now();
+            let outcome = runner.measure(work)?;
+            let secs = work_begin.elapsed().as_secs_f64();
+            longest_secs = longest_secs.max(secs);
+            say(&format!("  {} of {}: {}: {outcome}{secs:.1} s", index + 1, missing.len(), work.title()));
+        }
+        if !missing.is_empty() {
+            say(&format!("stage {stage} took {:.1} s", stage_begin.elapsed().as_secs_f64()));
+        }
+    }
+    Ok(true)
+}
+
+/// Does measurements; keeps the last scan, which the next one mostly needs too.
+struct Runner<'a> {
+    plan: &'a Plan,
+    folder: &'a Folder,
+    study: Option<(Scan, Arc<Study>)>,
+}
+
+impl Runner<'_> {
+    /// Does one measurement; what to say about it.
+    fn measure(&mut self, work: &Work) -> Result<&'static str, ReproduceError> {
+        let key = work.key();
+        match work {
+            Work::Limits(device) => self.folder.store(&key, &limits(*device))?,
+            Work::Warps(image) => self.folder.store(&key, &warps(&self.plan.geometry()?, image)?)?,
+            Work::CylinderCounts => {
+                let found = cylinder_of_nsr(self.plan)?;
+                self.study = None;
+                self.folder.store(&key, &found)?;
+            }
+            Work::Times(image, implementation) => {
+                let slow = implementation.device == DeviceChoice::Cpu && implementation.projector == ProjectorChoice::PerLor;
+                let view_step = if slow && !self.plan.per_lor_is_affordable { VIEW_STEP } else { 1 };
+                let num_steps = 1 + if view_step > 1 { 1 } else { self.plan.num_timed };
+                return self.reconstruct(&key, Scan::Iq, image, implementation, Extent { num_steps, view_step }, false);
+            }
+            Work::Image(scan, image, implementation) => {
+                let extent = Extent { num_steps: self.plan.num_iterations, view_step: 1 };
+                return self.reconstruct(&key, *scan, image, implementation, extent, true);
+            }
+        }
+        Ok("")
+    }
+
+    fn reconstruct(
+        &mut self,
+        key: &str,
+        scan: Scan,
+        image: &Image,
+        implementation: &Implementation,
+        extent: Extent,
+        keep_image: bool,
+    ) -> Result<&'static str, ReproduceError> {
+        let study = self.study(scan)?;
+        let found = reconstruct(scan.title(), &study, image, implementation, extent)?;
+        if let Some((_, volume)) = found.as_ref().filter(|_| keep_image) {
+            self.folder.store_image(key, volume)?;
+        }
+        let run: Option<Run> = found.map(|(run, _)| run);
+        self.folder.store(key, &run)?;
+        Ok(if run.is_some() { "" } else { "not offered by this projector, " })
+    }
+
+    fn study(&mut self, scan: Scan) -> Result<Arc<Study>, ReproduceError> {
+        if let Some((_, study)) = self.study.as_ref().filter(|(kept, _)| *kept == scan) {
+            return Ok(Arc::clone(study));
+        }
+        self.study = None;
+        let study = scan.simulate(self.plan, self.folder)?;
+        self.study = Some((scan, Arc::clone(&study)));
+        Ok(study)
+    }
+}

@@ -1,0 +1,145 @@
+//! The scans: the NEMA image-quality phantom as in the paper, simulated stand-ins for its measured cylinder and brain.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::implementation::Implementation;
+use super::measure::{Extent, reconstruct};
+use super::plan::Plan;
+use super::published;
+use super::quality::cylinder_nsr;
+use super::stages::Work;
+use crate::data::{Michelogram, Study};
+use crate::operator::{AxialRuns, Backend, Host, LinearOperator, OperatorError, Subset};
+use crate::phantom::{self, Noise, Phantom, SimulationOptions};
+use crate::reproduce::ReproduceError;
+use crate::reproduce::folder::Folder;
+use crate::scanner::ScanGeometry;
+use crate::session::{Rays, rays_per_bin};
+use crate::task::Task;
+
+/// A scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scan {
+    /// The image-quality phantom without noise, by exact integrals.
+    Iq,
+    /// The same with Poisson noise.
+    IqNoisy,
+    /// The image-quality phantom without noise, made of the large voxels of the first image and projected.
+    IqVoxels,
+    /// The uniform cylinder, its counts chosen for the paper's noise.
+    Cylinder,
+    /// The brain.
+    Brain,
+}
+
+/// The search for the cylinder's counts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct CylinderCounts {
+    /// Expected counts found.
+    pub counts: f64,
+    /// (counts, noise-to-signal ratio) of each try, the last one accepted.
+    pub tries: Vec<(f64, f64)>,
+}
+
+/// Relative deviation of the noise at which the search ends.
+const NSR_TOLERANCE: f64 = 0.01;
+/// Tries at most.
+const MAX_TRIES: usize = 10;
+
+impl Scan {
+    /// Name in keys of measurements.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scan::Iq => "iq",
+            Scan::IqNoisy => "iq-noisy",
+            Scan::IqVoxels => "iq-voxels",
+            Scan::Cylinder => "cylinder",
+            Scan::Brain => "brain",
+        }
+    }
+
+    /// Name in tables.
+    pub fn title(self) -> &'static str {
+        match self {
+            Scan::Iq => "IQ, no noise",
+            Scan::IqNoisy => "IQ, Poisson noise",
+            Scan::IqVoxels => "IQ of large voxels, no noise",
+            Scan::Cylinder => "cylinder",
+            Scan::Brain => "brain-like",
+        }
+    }
+
+    fn phantom_name(self) -> &'static str {
+        match self {
+            Scan::Iq | Scan::IqNoisy | Scan::IqVoxels => "nema-iq-2001",
+            Scan::Cylinder => "cylinder",
+            Scan::Brain => "brain-like",
+        }
+    }
+
+    /// The phantom, small enough for every image.
+    pub fn phantom(self, plan: &Plan) -> Result<Phantom, ReproduceError> {
+        let geometry = plan.geometry()?;
+        let fov_radius_mm = geometry.fov_radius_mm.min(plan.quality_image().fov_radius_mm());
+        Ok(phantom::by_name(self.phantom_name(), &ScanGeometry { fov_radius_mm, ..(*geometry).clone() })?)
+    }
+
+    /// The scan; the cylinder's with the counts that the folder holds.
+    pub fn simulate(self, plan: &Plan, folder: &Folder) -> Result<Arc<Study>, ReproduceError> {
+        let counts = match self {
+            Scan::Cylinder => folder.load::<CylinderCounts>(&Work::CylinderCounts.key())?.map(|found| found.counts),
+            _ => None,
+        };
+        self.simulate_counts(plan, counts.unwrap_or(plan.counts))
+    }
+
+    fn simulate_counts(self, plan: &Plan, counts: f64) -> Result<Arc<Study>, ReproduceError> {
+        let geometry = plan.geometry()?;
+        let phantom = self.phantom(plan)?;
+        let noise = if matches!(self, Scan::Iq | Scan::IqVoxels) { Noise::None } else { Noise::Poisson };
+        let mut options = SimulationOptions { counts, noise, seed: plan.seed, ..SimulationOptions::default() };
+        if self == Scan::IqVoxels {
+            options.truth_grid = Some(plan.images[0].grid()?);
+        }
+        let mut study = phantom::simulate(&phantom, geometry, &options, &Task::new())?;
+        if self == Scan::IqVoxels {
+            study.measured = projected_truth(&study, plan.images[0].fov_radius_mm())?;
+        }
+        Ok(Arc::new(study))
+    }
+}
+
+/// What the scanner would measure of the true image's voxels.
+fn projected_truth(study: &Study, fov_radius_mm: f64) -> Result<Michelogram, ReproduceError> {
+    let (geometry, Some(truth)) = (study.geometry(), &study.truth) else { return Ok(study.measured.clone()) };
+    let rays = rays_per_bin(geometry, &truth.grid, Rays::Auto);
+    let operator = AxialRuns::new(Arc::clone(geometry), truth.grid.clone(), fov_radius_mm, rays)?;
+    let mut host = Host;
+    let mut data = host.zeros(operator.data_len(Subset::ALL)).map_err(OperatorError::from)?;
+    let image = Arc::new(operator.image_from_volume(truth));
+    operator.apply(&mut host, Subset::ALL, &image, &mut data, &Task::new())?;
+    let counts = operator.in_order(Arc::unwrap_or_clone(data));
+    Michelogram::new(Arc::clone(geometry), counts).map_err(|error| OperatorError::Unsuitable(error.to_string()).into())
+}
+
+/// Counts at which the cylinder's noise after all iterations is the paper's: the noise falls about as the root of the
+/// counts, and each try corrects the last.
+pub(super) fn cylinder_of_nsr(plan: &Plan) -> Result<CylinderCounts, ReproduceError> {
+    let target = published::of(published::NSR, super::implementation::PaperColumn::I7).map_or(0.05, |[nsr, _]| 0.01 * nsr);
+    let phantom = Scan::Cylinder.phantom(plan)?;
+    let extent = Extent { num_steps: plan.num_iterations, view_step: 1 };
+    let (mut counts, mut tries) = (plan.cylinder_counts, Vec::new());
+    while tries.len() < MAX_TRIES {
+        let study = Scan::Cylinder.simulate_counts(plan, counts)?;
+        let found = reconstruct("", &study, plan.quality_image(), &Implementation::reference(), extent)?;
+        let Some(nsr) = found.and_then(|(_, volume)| cylinder_nsr(&phantom, &volume)) else { break };
+        tries.push((counts, nsr));
+        if (nsr / target - 1.0).abs() < NSR_TOLERANCE {
+            break;
+        }
+        counts *= (nsr / target).powi(2);
+    }
+    Ok(CylinderCounts { counts, tries })
+}

@@ -1,0 +1,63 @@
+//! Why a paper's tables cannot be made, as sentences.
+
+use std::path::PathBuf;
+
+use crate::geometry::GridError;
+use crate::io::IoError;
+use crate::operator::OperatorError;
+use crate::phantom::{PhantomError, SimulationError};
+use crate::recon::ReconError;
+use crate::session::SetupError;
+
+/// Why a paper's tables cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ReproduceError {
+    /// A reconstruction cannot begin.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// A reconstruction cannot go on.
+    #[error(transparent)]
+    Recon(#[from] ReconError),
+    /// A scan cannot be simulated.
+    #[error(transparent)]
+    Simulation(#[from] SimulationError),
+    /// There is no such phantom.
+    #[error(transparent)]
+    Phantom(#[from] PhantomError),
+    /// An image grid cannot be made.
+    #[error(transparent)]
+    Grid(#[from] GridError),
+    /// An image cannot be read or written.
+    #[error(transparent)]
+    Io(#[from] IoError),
+    /// Something cannot be written or read in the folder.
+    #[error("{} cannot be {doing}: {reason}", path.display())]
+    File {
+        /// The file or folder.
+        path: PathBuf,
+        /// `written`, `read`, `made`.
+        doing: &'static str,
+        /// Why.
+        reason: String,
+    },
+    /// The folder holds measurements of something else.
+    #[error("{} holds measurements that were made with other settings (with or without --quick, or by another version of the program); choose another folder with -o, or remove it", .0.display())]
+    OtherPlan(PathBuf),
+    /// A scanner of the catalogue is missing.
+    #[error("the scanner '{0}' is not in the catalogue")]
+    Scanner(&'static str),
+    /// The threads cannot be started.
+    #[error("{count} threads could not be started: {reason}")]
+    Threads {
+        /// How many (0 = as many as cores).
+        count: usize,
+        /// Why.
+        reason: String,
+    },
+}
+
+impl From<OperatorError> for ReproduceError {
+    fn from(error: OperatorError) -> Self {
+        ReproduceError::Recon(error.into())
+    }
+}

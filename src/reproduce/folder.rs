@@ -1,0 +1,131 @@
+//! Measurements in a folder: a JSON file for each, images beside them. A file appears only when it is complete.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::ReproduceError;
+use crate::data::Volume;
+use crate::io::{read_volume, write_volume};
+
+/// A folder of measurements by name.
+pub(super) struct Folder(PathBuf);
+
+/// An error about a file.
+fn failed(path: &Path, doing: &'static str) -> impl Fn(&dyn std::fmt::Display) -> ReproduceError {
+    let path = path.to_owned();
+    move |reason| ReproduceError::File { path: path.clone(), doing, reason: reason.to_string() }
+}
+
+impl Folder {
+    /// Opens or makes the folder, whose measurements must belong to this plan.
+    ///
+    /// # Errors
+    /// It cannot be made or holds measurements of another plan.
+    pub fn open(path: &Path, plan: &impl Serialize) -> Result<Self, ReproduceError> {
+        for folder in [path.to_owned(), path.join("results"), path.join("images"), path.join("figures")] {
+            fs::create_dir_all(&folder).map_err(|error| failed(&folder, "made")(&error))?;
+        }
+        let this = Self(path.to_owned());
+        let file = path.join("plan.json");
+        let wanted = serde_json::to_value(plan).map_err(|error| failed(&file, "written")(&error))?;
+        match read_json::<serde_json::Value>(&file)? {
+            Some(found) if found != wanted => return Err(ReproduceError::OtherPlan(path.to_owned())),
+            Some(_) => {}
+            None => write_json(&file, &wanted)?,
+        }
+        Ok(this)
+    }
+
+    /// A file in the folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    fn result(&self, key: &str) -> PathBuf {
+        self.0.join("results").join(format!("{key}.json"))
+    }
+
+    fn image(&self, key: &str) -> PathBuf {
+        self.0.join("images").join(format!("{key}.hv"))
+    }
+
+    /// Whether this was measured.
+    pub fn has(&self, key: &str) -> bool {
+        self.result(key).is_file()
+    }
+
+    /// A measurement, if it was made.
+    ///
+    /// # Errors
+    /// It is there and cannot be read.
+    pub fn load<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, ReproduceError> {
+        read_json(&self.result(key))
+    }
+
+    /// Keeps a measurement.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn store(&self, key: &str, value: &impl Serialize) -> Result<(), ReproduceError> {
+        write_json(&self.result(key), value)
+    }
+
+    /// An image, if it was kept.
+    ///
+    /// # Errors
+    /// It is there and cannot be read.
+    pub fn load_image(&self, key: &str) -> Result<Option<Volume>, ReproduceError> {
+        let path = self.image(key);
+        if !path.is_file() {
+            return Ok(None);
+        }
+        Ok(Some(read_volume(&path)?.0))
+    }
+
+    /// Keeps an image.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn store_image(&self, key: &str, volume: &Volume) -> Result<(), ReproduceError> {
+        Ok(write_volume(&self.image(key), volume)?)
+    }
+
+    /// Writes a JSON file of the folder's own level.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), ReproduceError> {
+        write_json(&self.path(name), value)
+    }
+
+    /// Writes a file of the folder's own level.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(&self, name: &str, content: &[u8]) -> Result<(), ReproduceError> {
+        write_whole(&self.path(name), content)
+    }
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, ReproduceError> {
+    match fs::read(path) {
+        Ok(text) => serde_json::from_slice(&text).map(Some).map_err(|error| failed(path, "read")(&error)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed(path, "read")(&error)),
+    }
+}
+
+fn write_json(path: &Path, value: &impl Serialize) -> Result<(), ReproduceError> {
+    let text = serde_json::to_vec_pretty(value).map_err(|error| failed(path, "written")(&error))?;
+    write_whole(path, &text)
+}
+
+/// Writes under another name first: a file that is there is complete.
+fn write_whole(path: &Path, content: &[u8]) -> Result<(), ReproduceError> {
+    let temporary = path.with_extension("unfinished");
+    let write = || fs::write(&temporary, content).and_then(|()| fs::rename(&temporary, path));
+    write().map_err(|error| failed(path, "written")(&error))
+}
