@@ -35,14 +35,22 @@ struct Pass {
     double first_tau;
     double tau_step;
     int num_crossings;
-    int unused;
+    // The pass's entry of the table of ends without a crossing.
+    int first_end;
 };
 
-// One crossing of a pass: for each class the address of lane 0 in the slots, 16 bits each.
+// One crossing of a pass: for each class the address of lane 0 in the slots, in bytes, 16 bits each.
 struct Record {
     float tau;
     unsigned pass_and_index;
     unsigned bases[2];
+};
+
+// The rows in which the groups of a pass end after so many crossings: addresses as in a record, and a bit for each class
+// whose group falls along the LOR.
+struct End {
+    unsigned bases[2];
+    unsigned falls;
 };
 
 // Planes of a segment a whole number of classes apart.
@@ -79,25 +87,32 @@ struct Plan {
     int scratch_bytes;
 };
 
+// A step of the path: where its column begins in an image, and its length in it (0 outside the field of view).
 struct __align__(8) Step {
-    int column;
+    unsigned column;
     float length;
 };
 
 struct __align__(CLASSES <= 2 ? 8 : 4) Event {
     float fraction;
     unsigned bases[(CLASSES + 1) / 2];
-
-    __device__ __forceinline__ int base(int c) const { return (bases[c / 2] >> (16 * (c % 2))) & 0xffffu; }
 };
+
+// The slot of a lane, given the slot of lane 0 of the first class, from packed addresses.
+__device__ __forceinline__ float *slot_of(float *slots, const unsigned *bases, int c)
+{
+    const unsigned offset = c % 2 ? bases[c / 2] >> 16 : bases[c / 2] & 0xffffu;
+    return (float *)((unsigned char *)slots + offset);
+}
 
 // A group on the present path: shares of the bin's value, and what its row at the path's end is less CLASSES x slot.
-struct __align__(16) GroupNow {
+struct GroupNow {
     float scale;
     float signed_scale;
-    int end_row;
     int end_offset;
 };
+
+extern __shared__ __align__(16) unsigned char memory[];
 
 // The shared memory of one warp; the same sizes as `scratch_bytes` in src/cuda/axial_plan.rs.
 struct Scratch {
@@ -109,17 +124,18 @@ struct Scratch {
     Step *steps;
     GroupNow *groups;
     ushort2 *ranges;
-    unsigned short *cursors;
+    // The first event of each step; one more for the end of the last.
+    unsigned short *starts;
 
-    __device__ Scratch(unsigned char *memory, const Plan &plan)
+    __device__ Scratch(const Plan &plan, int warp)
     {
-        slots = from = (float *)memory;
+        steps = (Step *)(memory + (size_t)warp * plan.scratch_bytes);
+        events = (Event *)(steps + plan.max_steps + 2 * AHEAD);
+        slots = from = (float *)(events + plan.num_records + 1);
         ends = slots + plan.num_slots;
         groups = (GroupNow *)(ends + CLASSES * plan.lanes);
-        steps = (Step *)(groups + plan.num_groups);
-        events = (Event *)(steps + plan.max_steps + 2 * AHEAD);
-        ranges = (ushort2 *)(events + plan.num_records + 1);
-        cursors = (unsigned short *)(ranges + plan.num_passes);
+        ranges = (ushort2 *)(groups + plan.num_groups);
+        starts = (unsigned short *)(ranges + plan.num_passes);
     }
 };
 
@@ -185,7 +201,8 @@ __device__ __forceinline__ int trace(const Plan &plan, const Path &path, const i
         const int y = column / plan.nx;
         const int x = column - y * plan.nx;
         const int2 inside = fov_rows[y];
-        const Step step = {column, x >= inside.x && x < inside.y ? (float)(end - begin) : 0.0f};
+        const bool is_seen = x >= inside.x && x < inside.y;
+        const Step step = {(unsigned)column * (CLASSES * plan.lanes), is_seen ? (float)(end - begin) : 0.0f};
         scratch.steps[s] = step;
         scratch.from[s] = (float)begin;
     }
@@ -217,8 +234,8 @@ __device__ __forceinline__ void prepare_groups(const Plan &plan, const Path &pat
         GroupNow now;
         now.scale = path.share * group.weight * sqrtf(1.0f + slope * slope);
         now.signed_scale = group.sign * now.scale;
-        now.end_row = group.first_row + (group.sign < 0.0f ? -1 : 1) * (int)scratch.ranges[group.pass].y;
-        now.end_offset = now.end_row - CLASSES * group.slot;
+        const int end_row = group.first_row + (group.sign < 0.0f ? -1 : 1) * (int)scratch.ranges[group.pass].y;
+        now.end_offset = end_row - CLASSES * group.slot;
         scratch.groups[g] = now;
     }
 }
@@ -255,13 +272,14 @@ struct Locator {
 };
 
 // Sorts the events of the path by step, in the order of the records within a step: the same order on every run.
-// Afterwards cursors[s] is the end of the events of step s.
 __device__ __forceinline__ void sort_events(const Plan &plan, const Path &path, const Record *records, int num_steps,
                                             const Scratch &scratch, int lane)
 {
 #pragma unroll 1
-    for (int s = lane; s < num_steps + AHEAD; s += WARP)
-        scratch.cursors[s] = 0;
+    for (int s = lane; s <= num_steps; s += WARP)
+        scratch.starts[s] = 0;
+    // Of each step the number of events, then the place of the next one, at last the end of its events.
+    unsigned short *const cursors = scratch.starts + 1;
     const Locator locator(path, num_steps);
     const unsigned before = (1u << lane) - 1u;
     // The first round counts, the second places.
@@ -286,7 +304,7 @@ __device__ __forceinline__ void sort_events(const Plan &plan, const Path &path, 
             const int rank = __popc(peers & before);
             int start = 0;
             if (step >= 0) {
-                start = scratch.cursors[step];
+                start = cursors[step];
                 if (round == 1) {
                     const float length = scratch.steps[step].length;
                     const float through = length > 0.0f ? (at_mm - scratch.from[step]) / length : 0.0f;
@@ -300,7 +318,7 @@ __device__ __forceinline__ void sort_events(const Plan &plan, const Path &path, 
             }
             __syncwarp();
             if (step >= 0 && rank == 0)
-                scratch.cursors[step] = (unsigned short)(start + __popc(peers));
+                cursors[step] = (unsigned short)(start + __popc(peers));
             __syncwarp();
         }
         if (round == 1)
@@ -309,7 +327,7 @@ __device__ __forceinline__ void sort_events(const Plan &plan, const Path &path, 
 #pragma unroll 1
         for (int first = 0; first < num_steps; first += WARP) {
             const int s = first + lane;
-            const int count = s < num_steps ? scratch.cursors[s] : 0;
+            const int count = s < num_steps ? cursors[s] : 0;
             int sum = count;
 #pragma unroll
             for (int distance = 1; distance < WARP; distance *= 2) {
@@ -318,19 +336,19 @@ __device__ __forceinline__ void sort_events(const Plan &plan, const Path &path, 
                     sum += other;
             }
             if (s < num_steps)
-                scratch.cursors[s] = (unsigned short)(carry + sum - count);
+                cursors[s] = (unsigned short)(carry + sum - count);
             carry += __shfl_sync(FULL, sum, WARP - 1);
         }
     }
     // Steps without length, so that the walk can take several at a time.
-    const int last = num_steps > 0 ? scratch.cursors[num_steps - 1] : 0;
-    const int column = num_steps > 0 ? scratch.steps[num_steps - 1].column : 0;
+    const int last = num_steps > 0 ? cursors[num_steps - 1] : 0;
+    const unsigned column = num_steps > 0 ? scratch.steps[num_steps - 1].column : 0;
     __syncwarp();
 #pragma unroll 1
     for (int s = num_steps + lane; s < num_steps + 2 * AHEAD; s += WARP) {
         const Step nothing = {column, 0.0f};
         scratch.steps[s] = nothing;
-        scratch.cursors[s] = (unsigned short)last;
+        cursors[s] = (unsigned short)last;
     }
     __syncwarp();
 }
@@ -363,29 +381,49 @@ extern "C" __global__ void difference(const float *x, float *d, int lanes, unsig
     d[i] = x[i] - above;
 }
 
-// The lanes' values of the columns of the next steps.
-__device__ __forceinline__ void load_steps(const Plan &plan, const float *d, const Step *steps, int lane,
+// Where a lane finds its values of each class in the first column, and whether it has any.
+struct Lane {
+    int class_offsets[CLASSES];
+    bool is_used[REGISTERS];
+
+    __device__ Lane(const Plan &plan, int lane)
+    {
+#pragma unroll
+        for (int c = 0; c < CLASSES; c++)
+            class_offsets[c] = c * plan.lanes + lane;
+#pragma unroll
+        for (int r = 0; r < REGISTERS; r++)
+            is_used[r] = lane + WARP * r < plan.lanes;
+    }
+};
+
+// A lane's values of the columns of the next steps.
+__device__ __forceinline__ void load_steps(const float *d, const Step *steps, const Lane &lane,
                                            float values[AHEAD][CLASSES][REGISTERS])
 {
 #pragma unroll
     for (int k = 0; k < AHEAD; k++) {
-        const float *const column = d + (unsigned long long)steps[k].column * (CLASSES * plan.lanes) + lane;
+        const unsigned column = steps[k].column;
 #pragma unroll
-        for (int c = 0; c < CLASSES; c++)
+        for (int c = 0; c < CLASSES; c++) {
+            const float *const from = d + (column + lane.class_offsets[c]);
 #pragma unroll
-            for (int r = 0; r < REGISTERS; r++)
-                values[k][c][r] = lane + WARP * r < plan.lanes ? column[c * plan.lanes + WARP * r] : 0.0f;
+            for (int r = 0; r < REGISTERS; r++) {
+                values[k][c][r] = 0.0f;
+                if (lane.is_used[r])
+                    values[k][c][r] = from[WARP * r];
+            }
+        }
     }
 }
 
 #define TABLES                                                                                                         \
     const Plan plan, const Path *paths, const unsigned *lor_paths, const int2 *fov_rows, const Pass *passes,           \
-        const Group *groups, const Record *records, const unsigned *outputs
+        const Group *groups, const Record *records, const End *pass_ends, const unsigned *outputs
 
 // bins = A x for the transaxial LORs first_lor ... of the data; d is the difference of x along z.
 extern "C" __global__ void forward(TABLES, const float *d, float *bins, unsigned first_lor, unsigned num_lors)
 {
-    extern __shared__ __align__(16) unsigned char memory[];
     const int lane = threadIdx.x;
     const unsigned nth = blockIdx.x * blockDim.y + threadIdx.y;
     if (nth >= num_lors)
@@ -393,7 +431,9 @@ extern "C" __global__ void forward(TABLES, const float *d, float *bins, unsigned
     const unsigned lor = first_lor + nth;
     const unsigned view = plan.first_view + plan.view_step * (lor / plan.num_tangential);
     const unsigned transaxial = view * plan.num_tangential + lor % plan.num_tangential;
-    const Scratch scratch(memory + (size_t)threadIdx.y * plan.scratch_bytes, plan);
+    const Scratch scratch(plan, threadIdx.y);
+    const Lane places(plan, lane);
+    float *const lane_slots = scratch.slots + lane;
     float *const out = bins + (unsigned long long)lor * plan.num_planes;
     const unsigned first_path = lor_paths[transaxial], last_path = lor_paths[transaxial + 1];
     if (first_path == last_path)
@@ -415,7 +455,7 @@ extern "C" __global__ void forward(TABLES, const float *d, float *bins, unsigned
             for (int r = 0; r < REGISTERS; r++)
                 g[c][r] = 0.0f;
         float ahead[AHEAD][CLASSES][REGISTERS];
-        load_steps(plan, d, scratch.steps, lane, ahead);
+        load_steps(d, scratch.steps, places, ahead);
         int event = 0;
         Event coming = scratch.events[0];
 #pragma unroll 1
@@ -428,24 +468,24 @@ extern "C" __global__ void forward(TABLES, const float *d, float *bins, unsigned
 #pragma unroll
                     for (int r = 0; r < REGISTERS; r++)
                         now[k][c][r] = scratch.steps[first + k].length * ahead[k][c][r];
-            load_steps(plan, d, scratch.steps + first + AHEAD, lane, ahead);
+            load_steps(d, scratch.steps + first + AHEAD, places, ahead);
 #pragma unroll
             for (int k = 0; k < AHEAD; k++) {
-                const int end = scratch.cursors[first + k];
+                const int end = scratch.starts[first + k + 1];
 #pragma unroll 1
                 for (; event < end; event++) {
                     const Event present = coming;
                     coming = scratch.events[event + 1];
 #pragma unroll
                     for (int c = 0; c < CLASSES; c++) {
-                        float *const slots = scratch.slots + present.base(c) + lane;
+                        float *const slots = slot_of(lane_slots, present.bases, c);
 #pragma unroll
                         for (int r = 0; r < REGISTERS; r++)
-                            if (lane + WARP * r < plan.lanes)
+                            if (places.is_used[r])
                                 slots[WARP * r] += g[c][r] + present.fraction * now[k][c][r];
-                        // Another lane may hold the same plane in the next class or at the next event.
-                        __syncwarp();
                     }
+                    // At the next event another lane may hold the same plane.
+                    __syncwarp();
                 }
 #pragma unroll
                 for (int c = 0; c < CLASSES; c++)
@@ -503,18 +543,18 @@ extern "C" __global__ void forward(TABLES, const float *d, float *bins, unsigned
     }
 }
 
-// Ways to add to a voxel.
+// Ways to add to the voxel at a place of an image.
 struct Atomic {
     float *image;
 
-    __device__ __forceinline__ void add(unsigned long long at, float value) const { atomicAdd(image + at, value); }
+    __device__ __forceinline__ void add(unsigned at, float value) const { atomicAdd(image + at, value); }
 };
 
 // Load, add, store: what other threads add in between is lost.
 struct NonAtomic {
     float *image;
 
-    __device__ __forceinline__ void add(unsigned long long at, float value) const
+    __device__ __forceinline__ void add(unsigned at, float value) const
     {
         volatile float *const voxel = image + at;
         *voxel = *voxel + value;
@@ -526,7 +566,7 @@ struct Fixed {
     unsigned long long *image;
     float scale;
 
-    __device__ __forceinline__ void add(unsigned long long at, float value) const
+    __device__ __forceinline__ void add(unsigned at, float value) const
     {
         atomicAdd(image + at, (unsigned long long)__float2ll_rn(value * scale));
     }
@@ -537,7 +577,6 @@ template <typename Adder>
 __device__ __forceinline__ void backproject(TABLES, const float *bins, const Adder &image, unsigned first_lor,
                                             unsigned num_lors)
 {
-    extern __shared__ __align__(16) unsigned char memory[];
     const int lane = threadIdx.x;
     const unsigned nth = blockIdx.x * blockDim.y + threadIdx.y;
     if (nth >= num_lors)
@@ -545,8 +584,17 @@ __device__ __forceinline__ void backproject(TABLES, const float *bins, const Add
     const unsigned lor = first_lor + nth;
     const unsigned view = plan.first_view + plan.view_step * (lor / plan.num_tangential);
     const unsigned transaxial = view * plan.num_tangential + lor % plan.num_tangential;
-    const Scratch scratch(memory + (size_t)threadIdx.y * plan.scratch_bytes, plan);
-    const int column_len = CLASSES * plan.lanes;
+    const Scratch scratch(plan, threadIdx.y);
+    const Lane places(plan, lane);
+    float *const lane_slots = scratch.slots + lane;
+    bool is_voxel[CLASSES][REGISTERS];
+#pragma unroll
+    for (int c = 0; c < CLASSES; c++)
+#pragma unroll
+        for (int r = 0; r < REGISTERS; r++) {
+            const int z = CLASSES * (plan.first_k + lane + WARP * r) + c;
+            is_voxel[c][r] = places.is_used[r] && z >= 0 && z < plan.nz;
+        }
     const float *const in = bins + (unsigned long long)lor * plan.num_planes;
     for (unsigned which = lor_paths[transaxial]; which < lor_paths[transaxial + 1]; which++) {
         const Path path = paths[which];
@@ -575,26 +623,24 @@ __device__ __forceinline__ void backproject(TABLES, const float *bins, const Add
             for (int r = 0; r < REGISTERS; r++)
                 ends[c][r] = rows[c][r] = 0.0f;
 #pragma unroll 1
-        for (int g = 0; g < plan.num_groups; g++) {
-            const GroupNow group = scratch.groups[g];
-            const float sign = group.signed_scale < 0.0f ? -1.0f : 1.0f;
-            // Row r of the first plane lies in class r mod CLASSES.
-            const int c_end = ((group.end_row % CLASSES) + CLASSES) % CLASSES;
-            const int slot = (CLASSES * plan.first_k + c_end - group.end_offset) / CLASSES;
-            const float *const slots = scratch.slots + slot + lane;
+        for (int p = 0; p < plan.num_passes; p++) {
+            const End end = pass_ends[passes[p].first_end + scratch.ranges[p].y];
 #pragma unroll
-            for (int c = 0; c < CLASSES; c++)
-                if (c == c_end)
+            for (int c = 0; c < CLASSES; c++) {
+                const float *const slots = slot_of(lane_slots, end.bases, c);
+                // The slots hold the bins with the sign of their crossings, which the ends have not.
+                const unsigned sign = end.falls << (31 - c) & 0x80000000u;
 #pragma unroll
-                    for (int r = 0; r < REGISTERS; r++)
-                        ends[c][r] += sign * slots[WARP * r];
+                for (int r = 0; r < REGISTERS; r++)
+                    ends[c][r] += __uint_as_float(__float_as_uint(slots[WARP * r]) ^ sign);
+            }
         }
 
-        int event = scratch.cursors[num_steps - 1] - 1;
+        int event = scratch.starts[num_steps];
 #pragma unroll 1
         for (int s = num_steps - 1; s >= 0; s--) {
             const Step step = scratch.steps[s];
-            const int begin = s > 0 ? scratch.cursors[s - 1] : 0;
+            const int begin = scratch.starts[s];
             float values[CLASSES][REGISTERS];
 #pragma unroll
             for (int c = 0; c < CLASSES; c++)
@@ -602,11 +648,12 @@ __device__ __forceinline__ void backproject(TABLES, const float *bins, const Add
                 for (int r = 0; r < REGISTERS; r++)
                     values[c][r] = rows[c][r];
 #pragma unroll 1
-            for (; event >= begin; event--) {
+            while (event > begin) {
+                event--;
                 const Event present = scratch.events[event];
 #pragma unroll
                 for (int c = 0; c < CLASSES; c++) {
-                    const float *const slots = scratch.slots + present.base(c) + lane;
+                    const float *const slots = slot_of(lane_slots, present.bases, c);
 #pragma unroll
                     for (int r = 0; r < REGISTERS; r++) {
                         const float value = slots[WARP * r];
@@ -615,27 +662,19 @@ __device__ __forceinline__ void backproject(TABLES, const float *bins, const Add
                     }
                 }
             }
-            if (step.length == 0.0f)
-                continue;
-            const unsigned long long at = (unsigned long long)step.column * column_len + lane;
 #pragma unroll
             for (int r = 0; r < REGISTERS; r++) {
                 // The row below the first class is the last class, one lane on.
                 float below = __shfl_up_sync(FULL, values[CLASSES - 1][r], 1);
-                if (lane == 0)
-                    below = 0.0f;
-                if (r > 0) {
-                    const float last = __shfl_sync(FULL, values[CLASSES - 1][r > 0 ? r - 1 : 0], WARP - 1);
-                    if (lane == 0)
-                        below = last;
-                }
+                const float last =
+                    r > 0 ? __shfl_sync(FULL, values[CLASSES - 1][r > 0 ? r - 1 : 0], WARP - 1) : 0.0f;
+                below = lane == 0 ? last : below;
 #pragma unroll
                 for (int c = 0; c < CLASSES; c++) {
                     const float value = step.length * (ends[c][r] + (values[c][r] - below));
-                    const int z = CLASSES * (plan.first_k + lane + WARP * r) + c;
                     below = values[c][r];
-                    if (lane + WARP * r < plan.lanes && z >= 0 && z < plan.nz)
-                        image.add(at + c * plan.lanes + WARP * r, value);
+                    if (is_voxel[c][r])
+                        image.add(step.column + places.class_offsets[c] + WARP * r, value);
                 }
             }
         }
@@ -643,7 +682,8 @@ __device__ __forceinline__ void backproject(TABLES, const float *bins, const Add
 }
 
 #define BACKPROJECT                                                                                                    \
-    backproject(plan, paths, lor_paths, fov_rows, passes, groups, records, outputs, bins, adder, first_lor, num_lors)
+    backproject(plan, paths, lor_paths, fov_rows, passes, groups, records, pass_ends, outputs, bins, adder, first_lor,  \
+                num_lors)
 
 extern "C" __global__ void atomic(TABLES, const float *bins, float *image, unsigned first_lor, unsigned num_lors)
 {

@@ -12,6 +12,8 @@ const WARP: usize = 32;
 const AHEAD: usize = 4;
 /// Places of a class are padded to this many, so that rows begin on 32-byte sectors.
 const SECTOR: usize = 8;
+/// Bytes of a slot.
+const SLOT_BYTES: usize = 4;
 /// No entry, in the output table.
 const NO_ENTRY: u32 = u32::MAX;
 /// (classes, places of a class over 32) that kernels exist for.
@@ -53,7 +55,7 @@ pub(super) struct PassRow {
     first_tau: f64,
     tau_step: f64,
     num_crossings: i32,
-    unused: i32,
+    first_end: i32,
 }
 
 /// `Record` of the kernels.
@@ -63,6 +65,14 @@ pub(super) struct RecordRow {
     tau: f32,
     pass_and_index: u32,
     bases: [u32; 2],
+}
+
+/// `End` of the kernels.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct EndRow {
+    bases: [u32; 2],
+    falls: u32,
 }
 
 /// `Group` of the kernels.
@@ -107,6 +117,7 @@ pub(super) struct AxialPlan {
     pub registers: usize,
     pub passes: Vec<PassRow>,
     pub records: Vec<RecordRow>,
+    pub ends: Vec<EndRow>,
     pub groups: Vec<GroupRow>,
     /// For each layer and plane the slot and the group that it takes its value from, 16 bits each.
     pub outputs: Vec<u32>,
@@ -141,7 +152,7 @@ impl AxialPlan {
         };
         let mut placed = in_passes(table, classes);
         let num_slots = place(&mut placed, classes, lanes, first_k, registers * WARP);
-        let (passes, records) = crossings(&placed, classes, first_k);
+        let Crossings { passes, records, ends } = crossings(&placed, classes, first_k);
         let groups: Vec<GroupRow> = placed.iter().map(group_row).collect();
         let (outputs, num_layers) = outputs(&placed, geometry.num_planes());
         let max_steps = paths.max_steps();
@@ -165,12 +176,12 @@ impl AxialPlan {
             scratch_bytes: 0,
         };
         head.scratch_bytes = scratch_bytes(&head, classes) as i32;
-        let most = [num_slots, records.len(), groups.len(), passes.len()].into_iter().max().unwrap_or(0);
+        let most = [SLOT_BYTES * num_slots, records.len(), groups.len(), passes.len()].into_iter().max().unwrap_or(0);
         if most > usize::from(u16::MAX) {
             let text = format!("a table of the GPU kernels would need {most} entries, more than they can number");
             return Err(OperatorError::Unsuitable(text));
         }
-        Ok(Self { head, classes, registers, passes, records, groups, outputs })
+        Ok(Self { head, classes, registers, passes, records, ends, groups, outputs })
     }
 
     /// Values of an image column.
@@ -191,7 +202,7 @@ fn scratch_bytes(head: &PlanHead, classes: usize) -> usize {
         [head.num_slots, head.lanes, head.num_groups, head.num_passes, head.num_records, head.max_steps].map(|n| n as usize);
     let steps = steps + 2 * AHEAD;
     let event = 4 + 4 * classes.div_ceil(2);
-    (4 * slots + 4 * classes * lanes + 16 * groups + 8 * steps + event * (records + 1) + 4 * passes + 2 * steps)
+    (8 * steps + event * (records + 1) + SLOT_BYTES * slots + 4 * classes * lanes + 12 * groups + 4 * passes + 2 * (steps + 1))
         .next_multiple_of(16)
 }
 
@@ -209,8 +220,13 @@ fn in_passes(table: &AxialTable, classes: usize) -> Vec<Placed<'_>> {
     for family in &table.families {
         let first_pass = num_passes;
         for group in &family.groups {
-            let class = |g: &Group, i: usize| row(g.first_crossing_row, g, i).rem_euclid(classes);
-            let meets = |other: &Placed<'_>| (0..family.num_crossings).any(|i| class(group, i) == class(other.group, i));
+            let class = |first: isize, g: &Group, i: usize| row(first, g, i).rem_euclid(classes);
+            let meets = |other: &Placed<'_>| {
+                let other = other.group;
+                let at_crossing = |i| class(group.first_crossing_row, group, i) == class(other.first_crossing_row, other, i);
+                let at_end = |i| class(group.first_row, group, i) == class(other.first_row, other, i);
+                (0..family.num_crossings).any(at_crossing) || (0..=family.num_crossings).any(at_end)
+            };
             let pass = (first_pass..num_passes)
                 .find(|&pass| !placed.iter().any(|other| other.pass == pass && meets(other)))
                 .unwrap_or(num_passes);
@@ -222,11 +238,18 @@ fn in_passes(table: &AxialTable, classes: usize) -> Vec<Placed<'_>> {
 }
 
 /// Gives each group its slots, with room on both sides for the lanes whose z it has no plane for. Returns their number.
+/// Groups of one pass are no neighbours, so that the room between two is touched by one of them only in an event.
 fn place(placed: &mut [Placed<'_>], classes: usize, lanes: usize, first_k: isize, held: usize) -> usize {
     // What a class without a group is pointed to.
     let mut end = held;
     let mut room = 0;
-    for p in placed.iter_mut() {
+    let mut by_rank: Vec<(usize, usize)> = Vec::with_capacity(placed.len());
+    for (g, p) in placed.iter().enumerate() {
+        by_rank.push((placed[..g].iter().filter(|other| other.pass == p.pass).count(), g));
+    }
+    by_rank.sort_unstable();
+    for (_, g) in by_rank {
+        let p = &mut placed[g];
         let rows = (0..p.family.num_crossings)
             .map(|i| row(p.group.first_crossing_row, p.group, i))
             .chain((0..=p.family.num_crossings).map(|i| row(p.group.first_row, p.group, i)));
@@ -242,28 +265,50 @@ fn place(placed: &mut [Placed<'_>], classes: usize, lanes: usize, first_k: isize
     end + room.max(held)
 }
 
-/// The passes, and all their crossings with the slots that lane 0 of each class touches.
-fn crossings(placed: &[Placed<'_>], classes: usize, first_k: isize) -> (Vec<PassRow>, Vec<RecordRow>) {
+/// The passes, their crossings and the rows in which their groups end.
+struct Crossings {
+    passes: Vec<PassRow>,
+    records: Vec<RecordRow>,
+    ends: Vec<EndRow>,
+}
+
+/// For each crossing, and for each number of crossings passed, the slots that lane 0 of each class touches.
+fn crossings(placed: &[Placed<'_>], classes: usize, first_k: isize) -> Crossings {
     let num_passes = placed.iter().map(|p| p.pass + 1).max().unwrap_or(0);
-    let (mut passes, mut records) = (Vec::new(), Vec::new());
+    let mut all = Crossings { passes: Vec::new(), records: Vec::new(), ends: Vec::new() };
+    // The class of a row, and the address of lane 0 in it: that of the group's first plane less its lane.
+    let address = |p: &Placed<'_>, row: isize| {
+        let class = row.rem_euclid(classes as isize) as usize;
+        let base = p.slot as isize - row.div_euclid(classes as isize) + first_k;
+        (class, (SLOT_BYTES as isize * base) as u32)
+    };
+    let put = |bases: &mut [u32; 2], (class, base): (usize, u32)| bases[class / 2] |= base << (16 * (class % 2));
     for pass in 0..num_passes {
-        let members: Vec<&Placed<'_>> = placed.iter().filter(|p| p.pass == pass).collect();
-        let family = members[0].family;
-        let num_crossings = family.num_crossings as i32;
-        passes.push(PassRow { first_tau: family.first_tau, tau_step: family.tau_step, num_crossings, unused: 0 });
+        let members = || placed.iter().filter(|p| p.pass == pass);
+        let Some(family) = members().next().map(|p| p.family) else { continue };
+        all.passes.push(PassRow {
+            first_tau: family.first_tau,
+            tau_step: family.tau_step,
+            num_crossings: family.num_crossings as i32,
+            first_end: all.ends.len() as i32,
+        });
         for i in 0..family.num_crossings {
-            let mut bases = [0u32; 2];
-            for member in &members {
-                let z = row(member.group.first_crossing_row, member.group, i);
-                let class = z.rem_euclid(classes as isize) as usize;
-                let base = member.slot as isize - z.div_euclid(classes as isize) + first_k;
-                bases[class / 2] |= (base as u32) << (16 * (class % 2));
-            }
+            let mut bases = [0; 2];
+            members().for_each(|p| put(&mut bases, address(p, row(p.group.first_crossing_row, p.group, i))));
             let tau = (family.first_tau + i as f64 * family.tau_step) as f32;
-            records.push(RecordRow { tau, pass_and_index: (pass as u32) << 16 | i as u32, bases });
+            all.records.push(RecordRow { tau, pass_and_index: (pass as u32) << 16 | i as u32, bases });
+        }
+        for i in 0..=family.num_crossings {
+            let mut end = EndRow::default();
+            for p in members() {
+                let (class, base) = address(p, row(p.group.first_row, p.group, i));
+                put(&mut end.bases, (class, base));
+                end.falls |= u32::from(p.group.sign < 0.0) << class;
+            }
+            all.ends.push(end);
         }
     }
-    (passes, records)
+    all
 }
 
 fn group_row(placed: &Placed<'_>) -> GroupRow {

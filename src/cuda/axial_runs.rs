@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig};
 
-use super::axial_plan::{AxialPlan, GroupRow, PassRow, PathRow, PlanHead, RecordRow};
+use super::axial_plan::{AxialPlan, EndRow, GroupRow, PassRow, PathRow, PlanHead, RecordRow};
 use super::fixed_point::FixedPoint;
 use super::in_plane::{InPlanePaths, fov_rows};
 use super::kernel::{Kernel, Module, launch, one_each};
@@ -29,6 +29,7 @@ mod device_repr {
     unsafe impl DeviceRepr for PathRow {}
     unsafe impl DeviceRepr for PassRow {}
     unsafe impl DeviceRepr for RecordRow {}
+    unsafe impl DeviceRepr for EndRow {}
     unsafe impl DeviceRepr for GroupRow {}
     unsafe impl DeviceRepr for PlanHead {}
 }
@@ -54,6 +55,7 @@ struct Tables {
     passes: CudaSlice<PassRow>,
     groups: CudaSlice<GroupRow>,
     records: CudaSlice<RecordRow>,
+    ends: CudaSlice<EndRow>,
     outputs: CudaSlice<u32>,
 }
 
@@ -102,6 +104,7 @@ impl AxialRuns {
             passes: backend.table(&plan.passes, PassRow::default())?,
             groups: backend.table(&plan.groups, GroupRow::default())?,
             records: backend.table(&plan.records, RecordRow::default())?,
+            ends: backend.table(&plan.ends, EndRow::default())?,
             outputs: backend.table(&plan.outputs, 0)?,
         };
         let num_values = grid.size[0] * grid.size[1] * plan.column_len();
@@ -158,6 +161,7 @@ impl AxialRuns {
                 &t.passes,
                 &t.groups,
                 &t.records,
+                &t.ends,
                 &t.outputs,
                 &q.0,
                 &mut image.0,
@@ -272,6 +276,7 @@ impl LinearOperator<CudaBackend> for AxialRuns {
                 &t.passes,
                 &t.groups,
                 &t.records,
+                &t.ends,
                 &t.outputs,
                 &difference.0,
                 &mut out.0,
@@ -325,6 +330,7 @@ impl LinearOperator<CudaBackend> for AxialRuns {
                                 &t.passes,
                                 &t.groups,
                                 &t.records,
+                                &t.ends,
                                 &t.outputs,
                                 &q.0,
                                 &mut *image,
