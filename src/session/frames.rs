@@ -1,5 +1,8 @@
 //! The way of the volumes: a channel of capacity one on which the newest wins, and a second one by which buffers come
-//! back. Three volumes suffice (one shown, one unread, one being filled), and one more for each that is under way.
+//! back, also from the history. Three volumes suffice beside those that the history keeps (one shown, one unread, one being
+//! filled), and one more for each that is under way.
+
+use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError, TrySendError, bounded, unbounded};
 
@@ -13,14 +16,14 @@ pub(super) struct FrameSender {
     frames: Sender<Frame>,
     /// The same channel's other end, to take an unread frame back.
     unread: Receiver<Frame>,
-    give_back: Sender<Frame>,
-    returned: Receiver<Frame>,
+    give_back: Sender<Arc<Volume>>,
+    returned: Receiver<Arc<Volume>>,
 }
 
 /// The watcher's end.
 pub(super) struct FrameReceiver {
     frames: Receiver<Frame>,
-    returned: Sender<Frame>,
+    returned: Sender<Arc<Volume>>,
 }
 
 /// Both ends.
@@ -37,10 +40,16 @@ impl FrameSender {
         self.frames.is_empty()
     }
 
-    /// A volume to fill: one that came back if it fits, else a new one.
+    /// A volume to fill: one that came back from everywhere if it fits, else a new one.
     pub fn buffer(&self, grid: &Grid) -> Volume {
-        let returned = self.returned.try_iter().map(|frame| frame.volume).find(|volume| volume.grid == *grid);
-        returned.unwrap_or_else(|| Volume::filled(grid.clone(), 0.0))
+        let mut returned = self.returned.try_iter().filter_map(Arc::into_inner);
+        returned.find(|volume| volume.grid == *grid).unwrap_or_else(|| Volume::filled(grid.clone(), 0.0))
+    }
+
+    /// Takes a volume back that nobody looks at any more.
+    pub fn give_back(&self, volume: Arc<Volume>) {
+        // The other end is here: it cannot be closed.
+        let _ = self.give_back.send(volume);
     }
 
     /// Sends a frame in place of an unread one, whose buffer comes back.
@@ -48,7 +57,7 @@ impl FrameSender {
         while let Err(TrySendError::Full(back)) = self.frames.try_send(frame) {
             frame = back;
             match self.unread.try_recv() {
-                Ok(old) => _ = self.give_back.send(old),
+                Ok(old) => self.give_back(old.volume),
                 // The watcher took it in between.
                 Err(TryRecvError::Empty | TryRecvError::Disconnected) => {}
             }
@@ -65,7 +74,7 @@ impl FrameReceiver {
     /// Gives a buffer back.
     pub fn give_back(&self, frame: Frame) {
         // The solver may be gone; then the buffer is freed here.
-        let _ = self.returned.send(frame);
+        let _ = self.returned.send(frame.volume);
     }
 }
 
@@ -81,7 +90,7 @@ mod tests {
         for subiteration in 1..=9 {
             let volume = sender.buffer(&grid);
             seen.insert(volume.as_slice().as_ptr());
-            sender.send(Frame { run: 1, iteration: 0, subiteration, volume });
+            sender.send(Frame { run: 1, iteration: 0, subiteration, volume: Arc::new(volume) });
             if subiteration % 3 == 0 {
                 let frame = receiver.take().unwrap();
                 assert_eq!(frame.subiteration, subiteration);
@@ -90,6 +99,13 @@ mod tests {
             }
         }
         assert!(seen.len() <= 3, "{} buffers", seen.len());
+        // What the history holds too comes back when it lets go.
+        let shared = Arc::new(sender.buffer(&grid));
+        let place = shared.as_slice().as_ptr();
+        sender.give_back(Arc::clone(&shared));
+        assert_ne!(sender.buffer(&grid).as_slice().as_ptr(), place);
+        sender.give_back(shared);
+        assert_eq!(sender.buffer(&grid).as_slice().as_ptr(), place);
         let other = Grid::centred([3, 2, 2], [1.0; 3]).unwrap();
         assert_eq!(sender.buffer(&other).grid, other);
     }

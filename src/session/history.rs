@@ -34,18 +34,21 @@ impl History {
         *self.entries.lock().unwrap_or_else(PoisonError::into_inner) = Entries { stride: 1, kept: Vec::new() };
     }
 
-    /// Adds the image of a full iteration, which becomes the newest, and thins what is there until it fits.
-    pub fn push(&self, iteration: usize, volume: Arc<Volume>) {
+    /// Adds the image of a full iteration, which becomes the newest, and thins what is there until it fits. What was
+    /// thinned out is returned.
+    pub fn push(&self, iteration: usize, volume: Arc<Volume>) -> Vec<Arc<Volume>> {
         let max_kept = (self.budget_bytes / bytes(&volume).max(1)).max(1) as usize;
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let Entries { stride, kept } = &mut *entries;
         // The newest so far was kept whatever its number; now it stays only if the stride hits it.
-        kept.retain(|(earlier, _)| earlier.is_multiple_of(*stride) && *earlier < iteration);
+        let mut gone: Vec<_> =
+            kept.extract_if(.., |(earlier, _)| !earlier.is_multiple_of(*stride) || *earlier >= iteration).collect();
         kept.push((iteration, volume));
         while kept.len() > max_kept {
             *stride *= 2;
-            kept.retain(|(earlier, _)| earlier.is_multiple_of(*stride) || *earlier == iteration);
+            gone.extend(kept.extract_if(.., |(earlier, _)| !earlier.is_multiple_of(*stride) && *earlier != iteration));
         }
+        gone.into_iter().map(|(_, volume)| volume).collect()
     }
 
     /// The images that are kept, oldest first, the newest always among them.

@@ -255,6 +255,6 @@ pub struct Frame {
     pub iteration: usize,
     /// Steps done in all; 0 = the start image.
     pub subiteration: usize,
-    /// The image.
-    pub volume: Volume,
+    /// The image; the history may hold it too.
+    pub volume: Arc<Volume>,
 }

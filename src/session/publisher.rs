@@ -192,8 +192,10 @@ impl<W: Fn()> Worker<W> {
                 (volume, start.elapsed())
             }
         };
+        let volume = Arc::new(volume);
         if is_kept {
-            self.history.push(iteration, Arc::new(volume.clone()));
+            let gone = self.history.push(iteration, Arc::clone(&volume));
+            gone.into_iter().for_each(|volume| self.frames.give_back(volume));
         }
         self.frames.send(Frame { run, iteration, subiteration, volume });
         self.last_copy = Some((run, subiteration, time));

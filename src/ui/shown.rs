@@ -88,7 +88,7 @@ impl Shown {
 
     /// The image as it was reconstructed.
     pub fn unfiltered(&self) -> Option<&Volume> {
-        self.past.as_ref().map(|(_, volume)| &**volume).or_else(|| self.newest.as_ref().map(|frame| &frame.volume))
+        self.past.as_ref().map(|(_, volume)| &**volume).or_else(|| self.newest.as_ref().map(|frame| &*frame.volume))
     }
 
     /// The image as it is shown, filtered where a filter is set (the last one filtered while the next is in the works).
@@ -150,7 +150,7 @@ mod tests {
     fn frame(subiteration: usize) -> Frame {
         let grid = Grid::centred([4, 4, 4], [1.0; 3]).unwrap();
         let volume = Volume::filled(grid, subiteration as f32);
-        Frame { run: 1, iteration: subiteration, subiteration, volume }
+        Frame { run: 1, iteration: subiteration, subiteration, volume: Arc::new(volume) }
     }
 
     #[test]
@@ -160,7 +160,7 @@ mod tests {
         assert!(shown.take_for_upload().is_some());
         assert!(shown.take_for_upload().is_none());
         let id = IterateId { run: 1, iteration: 0, subiteration: 0 };
-        shown.set_past(Some((id, Arc::new(frame(7).volume))));
+        shown.set_past(Some((id, frame(7).volume)));
         assert_eq!(shown.take_for_upload().map(|v| v.as_slice()[0]), Some(7.0));
         assert_eq!(shown.set_newest(frame(2)).map(|f| f.subiteration), Some(1));
         assert!(shown.take_for_upload().is_none(), "the newest is not on the screen");

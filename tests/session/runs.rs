@@ -39,7 +39,7 @@ fn reconstruct(study: &Arc<Study>, settings: RunSettings) -> Volume {
     let start = Command::Start { study: Arc::clone(study), settings: Box::new(settings), rois: RoiSet::default(), paused: false };
     let run = watcher.session.send(start);
     assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
-    watcher.shown.as_ref().unwrap().volume.clone()
+    Volume::clone(&watcher.shown.as_ref().unwrap().volume)
 }
 
 /// The sentence with which a run is refused.
