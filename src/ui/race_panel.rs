@@ -96,11 +96,14 @@ fn curves_ui(view: &PlotsView, ui: &mut Ui) {
     let size = egui::vec2(width, ui.available_height());
     egui::ScrollArea::horizontal().id_salt("race plots").show(ui, |ui| {
         ui.horizontal_top(|ui| {
-            let mut cell = |title: &str, id: &str, label: &str, curves: &[(&str, &Pieces, Color32)]| {
+            let mut cell = |title: &str, race_free: f64, label: &str, curves: &[(&str, &Pieces, Color32)]| {
                 ui.allocate_ui_with_layout(size, egui::Layout::top_down(egui::Align::Min), |ui| {
                     ui.set_width(size.x);
                     ui.label(RichText::new(title).small().strong());
-                    let plot = plots::plot(id, "iteration").include_x(0.0).custom_y_axes(vec![plots::short_axis()]);
+                    let plot = plots::plot(title, "iteration")
+                        .include_x(0.0)
+                        .include_y(race_free)
+                        .custom_y_axes(vec![plots::short_axis()]);
                     let response = plot.show(ui, |plot| {
                         plots::marks(plot, view, &colours);
                         for (name, pieces, colour) in curves {
@@ -111,8 +114,8 @@ fn curves_ui(view: &PlotsView, ui: &mut Ui) {
                 });
             };
             let parts = [("of a backprojection of ones", lost_of_ones, weak), ("of this iterate", lost, colours.error)];
-            cell("Lost, %", "race lost", "Plot: lost additions", &parts);
-            cell("Image level, %", "race level", "Plot: image level", &[("image level", level, colours.error)]);
+            cell("Lost, %", 0.0, "Plot: lost additions", &parts);
+            cell("Image level, %", 100.0, "Plot: image level", &[("image level", level, colours.error)]);
         });
     });
 }
