@@ -46,11 +46,11 @@ struct Record {
     unsigned bases[2];
 };
 
-// The rows in which the groups of a pass end after so many crossings: addresses as in a record, and a bit for each class
-// whose group falls along the LOR.
+// The rows in which the groups of a pass end after so many crossings: for each group, CLASSES at most, an address as in a
+// record, and four bits: its class (2), whether it falls along the LOR, whether there is such a group.
 struct End {
     unsigned bases[2];
-    unsigned falls;
+    unsigned flags;
 };
 
 // Planes of a segment a whole number of classes apart.
@@ -350,6 +350,11 @@ __device__ __forceinline__ void sort_events(const Plan &plan, const Path &path, 
         scratch.steps[s] = nothing;
         cursors[s] = (unsigned short)last;
     }
+    // It is read ahead, but never used.
+    if (lane == 0) {
+        const Event nothing = {0.0f, {0}};
+        scratch.events[last] = nothing;
+    }
     __syncwarp();
 }
 
@@ -626,13 +631,18 @@ __device__ __forceinline__ void backproject(TABLES, const float *bins, const Add
         for (int p = 0; p < plan.num_passes; p++) {
             const End end = pass_ends[passes[p].first_end + scratch.ranges[p].y];
 #pragma unroll
-            for (int c = 0; c < CLASSES; c++) {
-                const float *const slots = slot_of(lane_slots, end.bases, c);
+            for (int m = 0; m < CLASSES; m++) {
+                const unsigned flags = end.flags >> (4 * m);
+                const float *const slots = slot_of(lane_slots, end.bases, m);
                 // The slots hold the bins with the sign of their crossings, which the ends have not.
-                const unsigned sign = end.falls << (31 - c) & 0x80000000u;
+                const float sign = flags & 8u ? (flags & 4u ? -1.0f : 1.0f) : 0.0f;
 #pragma unroll
-                for (int r = 0; r < REGISTERS; r++)
-                    ends[c][r] += __uint_as_float(__float_as_uint(slots[WARP * r]) ^ sign);
+                for (int r = 0; r < REGISTERS; r++) {
+                    const float value = sign * slots[WARP * r];
+#pragma unroll
+                    for (int c = 0; c < CLASSES; c++)
+                        ends[c][r] += (flags & 3u) == c ? value : 0.0f;
+                }
             }
         }
 

@@ -72,7 +72,7 @@ pub(super) struct RecordRow {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct EndRow {
     bases: [u32; 2],
-    falls: u32,
+    flags: u32,
 }
 
 /// `Group` of the kernels.
@@ -214,22 +214,18 @@ fn row(first: isize, group: &Group, i: usize) -> isize {
 /// Gathers the groups of each family into passes: groups whose rows never lie in the same class, so that one event can
 /// touch all of them at once, a class each.
 fn in_passes(table: &AxialTable, classes: usize) -> Vec<Placed<'_>> {
-    let classes = classes as isize;
     let mut placed: Vec<Placed<'_>> = Vec::new();
     let mut num_passes = 0;
     for family in &table.families {
         let first_pass = num_passes;
         for group in &family.groups {
-            let class = |first: isize, g: &Group, i: usize| row(first, g, i).rem_euclid(classes);
-            let meets = |other: &Placed<'_>| {
-                let other = other.group;
-                let at_crossing = |i| class(group.first_crossing_row, group, i) == class(other.first_crossing_row, other, i);
-                let at_end = |i| class(group.first_row, group, i) == class(other.first_row, other, i);
-                (0..family.num_crossings).any(at_crossing) || (0..=family.num_crossings).any(at_end)
+            let class = |g: &Group, i: usize| row(g.first_crossing_row, g, i).rem_euclid(classes as isize);
+            let meets = |other: &&Placed<'_>| (0..family.num_crossings).any(|i| class(group, i) == class(other.group, i));
+            let has_room = |pass: &usize| {
+                let members = || placed.iter().filter(|other| other.pass == *pass);
+                members().count() < classes && !members().any(|other| meets(&other))
             };
-            let pass = (first_pass..num_passes)
-                .find(|&pass| !placed.iter().any(|other| other.pass == pass && meets(other)))
-                .unwrap_or(num_passes);
+            let pass = (first_pass..num_passes).find(has_room).unwrap_or(num_passes);
             num_passes = num_passes.max(pass + 1);
             placed.push(Placed { group, family, pass, slot: 0 });
         }
@@ -300,10 +296,10 @@ fn crossings(placed: &[Placed<'_>], classes: usize, first_k: isize) -> Crossings
         }
         for i in 0..=family.num_crossings {
             let mut end = EndRow::default();
-            for p in members() {
+            for (m, p) in members().enumerate() {
                 let (class, base) = address(p, row(p.group.first_row, p.group, i));
-                put(&mut end.bases, (class, base));
-                end.falls |= u32::from(p.group.sign < 0.0) << class;
+                put(&mut end.bases, (m, base));
+                end.flags |= (class as u32 | u32::from(p.group.sign < 0.0) << 2 | 1 << 3) << (4 * m);
             }
             all.ends.push(end);
         }
