@@ -39,10 +39,10 @@ struct Pass {
     int first_end;
 };
 
-// One crossing of a pass: for each class the address of lane 0 in the slots, in bytes, 16 bits each.
+// One crossing of a pass: for each class the address of lane 0 in the slots, in bytes, 16 bits each. The crossings of all
+// passes are in the order of tau, in which every LOR meets them.
 struct Record {
     float tau;
-    unsigned pass_and_index;
     unsigned bases[2];
 };
 
@@ -123,7 +123,8 @@ struct Scratch {
     Event *events;
     Step *steps;
     GroupNow *groups;
-    ushort2 *ranges;
+    // Crossings of each pass before the path's end.
+    unsigned short *passed;
     // The first event of each step; one more for the end of the last.
     unsigned short *starts;
 
@@ -134,8 +135,8 @@ struct Scratch {
         slots = from = (float *)(events + plan.num_records + 1);
         ends = slots + plan.num_slots;
         groups = (GroupNow *)(ends + CLASSES * plan.lanes);
-        ranges = (ushort2 *)(groups + plan.num_groups);
-        starts = (unsigned short *)(ranges + plan.num_passes);
+        passed = (unsigned short *)(groups + plan.num_groups);
+        starts = passed + plan.num_passes;
     }
 };
 
@@ -209,40 +210,9 @@ __device__ __forceinline__ int trace(const Plan &plan, const Path &path, const i
     return num_steps;
 }
 
-// Which crossings of each pass lie on the path, and what the path's slope makes of the shares of each group.
-__device__ __forceinline__ void prepare_groups(const Plan &plan, const Path &path, const Pass *passes, const Group *groups,
-                                               const Scratch &scratch, int lane)
-{
-#pragma unroll 1
-    for (int p = lane; p < plan.num_passes; p += WARP) {
-        const Pass pass = passes[p];
-        ushort2 range = {0, 0};
-        if (pass.num_crossings > 0) {
-            const double most = pass.num_crossings;
-            const double from = ceil((path.start_mm / path.lor_mm - pass.first_tau) / pass.tau_step);
-            const double to = ceil(((path.start_mm + path.length_mm) / path.lor_mm - pass.first_tau) / pass.tau_step);
-            range.x = (unsigned short)fmin(fmax(from, 0.0), most);
-            range.y = (unsigned short)fmin(fmax(to, 0.0), most);
-        }
-        scratch.ranges[p] = range;
-    }
-    __syncwarp();
-#pragma unroll 1
-    for (int g = lane; g < plan.num_groups; g += WARP) {
-        const Group group = groups[g];
-        const float slope = group.rise_mm / (float)path.lor_mm;
-        GroupNow now;
-        now.scale = path.share * group.weight * sqrtf(1.0f + slope * slope);
-        now.signed_scale = group.sign * now.scale;
-        const int end_row = group.first_row + (group.sign < 0.0f ? -1 : 1) * (int)scratch.ranges[group.pass].y;
-        now.end_offset = end_row - CLASSES * group.slot;
-        scratch.groups[g] = now;
-    }
-}
-
-// Where a path's crossings lie on it, in f32.
+// Where a path's crossings lie on it, in f32. The very same values wherever they are compared.
 struct Locator {
-    float lor_mm, start_mm;
+    float lor_mm, start_mm, length_mm;
     float first[2], per_mm[2];
     int last_step;
 
@@ -250,6 +220,7 @@ struct Locator {
     {
         lor_mm = (float)path.lor_mm;
         start_mm = (float)path.start_mm;
+        length_mm = (float)path.length_mm;
         for (int a = 0; a < 2; a++) {
             const bool crossed = path.pitch[a] > 0.0;
             first[a] = crossed ? (float)path.next[a] : 3e38f;
@@ -258,97 +229,106 @@ struct Locator {
         last_step = num_steps - 1;
     }
 
+    __device__ __forceinline__ float at_mm(float tau) const { return __fmaf_rn(tau, lor_mm, -start_mm); }
+
     __device__ __forceinline__ int passed(float at_mm, int axis) const
     {
         return (int)fmaxf((at_mm - first[axis]) * per_mm[axis] + 1.0f, 0.0f);
     }
 
-    __device__ __forceinline__ float at_mm(float tau) const { return tau * lor_mm - start_mm; }
-
+    // The step that holds a point: not below that of any point before it.
     __device__ __forceinline__ int step(float at_mm) const
     {
         return min(passed(at_mm, 0) + passed(at_mm, 1), last_step);
     }
 };
 
-// Sorts the events of the path by step, in the order of the records within a step: the same order on every run.
-__device__ __forceinline__ void sort_events(const Plan &plan, const Path &path, const Record *records, int num_steps,
-                                            const Scratch &scratch, int lane)
+// Number of crossings of a pass that lie before the path's end.
+__device__ __forceinline__ int crossings_before_end(const Pass &pass, const Path &path, const Locator &locator)
+{
+    if (pass.num_crossings == 0)
+        return 0;
+    const float end_tau = (locator.start_mm + locator.length_mm) / locator.lor_mm;
+    int count = min(max((int)ceilf((end_tau - (float)pass.first_tau) / (float)pass.tau_step), 0), pass.num_crossings);
+    // The same tau as in the records.
+#define BEFORE_END(i)                                                                                                  \
+    (locator.at_mm((float)__dadd_rn(pass.first_tau, __dmul_rn((double)(i), pass.tau_step))) < locator.length_mm)
+#pragma unroll 1
+    while (count < pass.num_crossings && BEFORE_END(count))
+        count++;
+#pragma unroll 1
+    while (count > 0 && !BEFORE_END(count - 1))
+        count--;
+    return count;
+}
+
+// How many crossings of each pass come before the path's end, and what the path's slope makes of the shares of each group.
+__device__ __forceinline__ void prepare_groups(const Plan &plan, const Path &path, const Locator &locator,
+                                               const Pass *passes, const Group *groups, const Scratch &scratch, int lane)
 {
 #pragma unroll 1
-    for (int s = lane; s <= num_steps; s += WARP)
-        scratch.starts[s] = 0;
-    // Of each step the number of events, then the place of the next one, at last the end of its events.
-    unsigned short *const cursors = scratch.starts + 1;
-    const Locator locator(path, num_steps);
-    const unsigned before = (1u << lane) - 1u;
-    // The first round counts, the second places.
-#pragma unroll 1
-    for (int round = 0; round < 2; round++) {
-        __syncwarp();
-#pragma unroll 1
-        for (int first = 0; first < plan.num_records; first += WARP) {
-            const int r = first + lane;
-            int step = -1;
-            float at_mm = 0.0f;
-            Record record;
-            if (r < plan.num_records) {
-                record = records[r];
-                const ushort2 range = scratch.ranges[record.pass_and_index >> 16];
-                const unsigned index = record.pass_and_index & 0xffffu;
-                at_mm = locator.at_mm(record.tau);
-                if (index >= range.x && index < range.y)
-                    step = locator.step(at_mm);
-            }
-            const unsigned peers = __match_any_sync(FULL, step);
-            const int rank = __popc(peers & before);
-            int start = 0;
-            if (step >= 0) {
-                start = cursors[step];
-                if (round == 1) {
-                    const float length = scratch.steps[step].length;
-                    const float through = length > 0.0f ? (at_mm - scratch.from[step]) / length : 0.0f;
-                    Event event;
-                    event.fraction = fminf(fmaxf(through, 0.0f), 1.0f);
-#pragma unroll
-                    for (int b = 0; b < (CLASSES + 1) / 2; b++)
-                        event.bases[b] = record.bases[b];
-                    scratch.events[start + rank] = event;
-                }
-            }
-            __syncwarp();
-            if (step >= 0 && rank == 0)
-                cursors[step] = (unsigned short)(start + __popc(peers));
-            __syncwarp();
-        }
-        if (round == 1)
-            break;
-        int carry = 0;
-#pragma unroll 1
-        for (int first = 0; first < num_steps; first += WARP) {
-            const int s = first + lane;
-            const int count = s < num_steps ? cursors[s] : 0;
-            int sum = count;
-#pragma unroll
-            for (int distance = 1; distance < WARP; distance *= 2) {
-                const int other = __shfl_up_sync(FULL, sum, distance);
-                if (lane >= distance)
-                    sum += other;
-            }
-            if (s < num_steps)
-                cursors[s] = (unsigned short)(carry + sum - count);
-            carry += __shfl_sync(FULL, sum, WARP - 1);
-        }
-    }
-    // Steps without length, so that the walk can take several at a time.
-    const int last = num_steps > 0 ? cursors[num_steps - 1] : 0;
-    const unsigned column = num_steps > 0 ? scratch.steps[num_steps - 1].column : 0;
+    for (int p = lane; p < plan.num_passes; p += WARP)
+        scratch.passed[p] = (unsigned short)crossings_before_end(passes[p], path, locator);
     __syncwarp();
 #pragma unroll 1
-    for (int s = num_steps + lane; s < num_steps + 2 * AHEAD; s += WARP) {
+    for (int g = lane; g < plan.num_groups; g += WARP) {
+        const Group group = groups[g];
+        const float slope = group.rise_mm / locator.lor_mm;
+        GroupNow now;
+        now.scale = path.share * group.weight * sqrtf(1.0f + slope * slope);
+        now.signed_scale = group.sign * now.scale;
+        const int end_row = group.first_row + (group.sign < 0.0f ? -1 : 1) * (int)scratch.passed[group.pass];
+        now.end_offset = end_row - CLASSES * group.slot;
+        scratch.groups[g] = now;
+    }
+}
+
+// The events of the path: record r is event r where it lies on the path. Finds the first event of each step.
+__device__ __forceinline__ void find_events(const Plan &plan, const Locator &locator, const Record *records,
+                                            int num_steps, const Scratch &scratch, int lane)
+{
+    // Steps up to this one know their first event; the records up to `event` have been seen.
+    int step_before = -1;
+    int last = 0;
+#pragma unroll 1
+    for (int first = 0; first < plan.num_records; first += WARP) {
+        const int r = first + lane;
+        Record record;
+        float at_mm = -1.0f;
+        if (r < plan.num_records) {
+            record = records[r];
+            at_mm = locator.at_mm(record.tau);
+        }
+        const bool is_on_path = at_mm > 0.0f && at_mm < locator.length_mm;
+        const unsigned on_path = __ballot_sync(FULL, is_on_path);
+        if (on_path == 0)
+            continue;
+        const int step = is_on_path ? locator.step(at_mm) : -1;
+        if (is_on_path) {
+            const float length = scratch.steps[step].length;
+            const float through = length > 0.0f ? (at_mm - scratch.from[step]) / length : 0.0f;
+            Event event;
+            event.fraction = fminf(fmaxf(through, 0.0f), 1.0f);
+#pragma unroll
+            for (int b = 0; b < (CLASSES + 1) / 2; b++)
+                event.bases[b] = record.bases[b];
+            scratch.events[r] = event;
+        }
+        const int neighbour = __shfl_up_sync(FULL, step, 1);
+        const bool is_first = lane == __ffs(on_path) - 1;
+        if (is_on_path)
+            for (int s = (is_first ? step_before : neighbour) + 1; s <= step; s++)
+                scratch.starts[s] = (unsigned short)r;
+        step_before = __shfl_sync(FULL, step, WARP - 1 - __clz(on_path));
+        last = first + WARP - __clz(on_path);
+    }
+    // The steps behind the last event, and some without length, so that the walk can take several at a time.
+    for (int s = step_before + 1 + lane; s <= num_steps + 2 * AHEAD; s += WARP)
+        scratch.starts[s] = (unsigned short)last;
+    const unsigned column = scratch.steps[num_steps - 1].column;
+    if (lane < 2 * AHEAD) {
         const Step nothing = {column, 0.0f};
-        scratch.steps[s] = nothing;
-        cursors[s] = (unsigned short)last;
+        scratch.steps[num_steps + lane] = nothing;
     }
     // It is read ahead, but never used.
     if (lane == 0) {
@@ -365,8 +345,9 @@ __device__ __forceinline__ int set_up(const Plan &plan, const Path &path, const 
 {
     __syncwarp();
     const int num_steps = trace(plan, path, fov_rows, scratch, lane);
-    prepare_groups(plan, path, passes, groups, scratch, lane);
-    sort_events(plan, path, records, num_steps, scratch, lane);
+    const Locator locator(path, num_steps);
+    prepare_groups(plan, path, locator, passes, groups, scratch, lane);
+    find_events(plan, locator, records, num_steps, scratch, lane);
     return num_steps;
 }
 
@@ -461,8 +442,8 @@ extern "C" __global__ void forward(TABLES, const float *d, float *bins, unsigned
                 g[c][r] = 0.0f;
         float ahead[AHEAD][CLASSES][REGISTERS];
         load_steps(d, scratch.steps, places, ahead);
-        int event = 0;
-        Event coming = scratch.events[0];
+        int event = scratch.starts[0];
+        Event coming = scratch.events[event];
 #pragma unroll 1
         for (int first = 0; first < num_steps; first += AHEAD) {
             float now[AHEAD][CLASSES][REGISTERS];
@@ -629,7 +610,7 @@ __device__ __forceinline__ void backproject(TABLES, const float *bins, const Add
                 ends[c][r] = rows[c][r] = 0.0f;
 #pragma unroll 1
         for (int p = 0; p < plan.num_passes; p++) {
-            const End end = pass_ends[passes[p].first_end + scratch.ranges[p].y];
+            const End end = pass_ends[passes[p].first_end + scratch.passed[p]];
 #pragma unroll
             for (int m = 0; m < CLASSES; m++) {
                 const unsigned flags = end.flags >> (4 * m);
@@ -647,7 +628,7 @@ __device__ __forceinline__ void backproject(TABLES, const float *bins, const Add
         }
 
         int event = scratch.starts[num_steps];
-#pragma unroll 1
+#pragma unroll 4
         for (int s = num_steps - 1; s >= 0; s--) {
             const Step step = scratch.steps[s];
             const int begin = scratch.starts[s];

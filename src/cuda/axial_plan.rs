@@ -63,7 +63,6 @@ pub(super) struct PassRow {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RecordRow {
     tau: f32,
-    pass_and_index: u32,
     bases: [u32; 2],
 }
 
@@ -202,7 +201,7 @@ fn scratch_bytes(head: &PlanHead, classes: usize) -> usize {
         [head.num_slots, head.lanes, head.num_groups, head.num_passes, head.num_records, head.max_steps].map(|n| n as usize);
     let steps = steps + 2 * AHEAD;
     let event = 4 + 4 * classes.div_ceil(2);
-    (8 * steps + event * (records + 1) + SLOT_BYTES * slots + 4 * classes * lanes + 12 * groups + 4 * passes + 2 * (steps + 1))
+    (8 * steps + event * (records + 1) + SLOT_BYTES * slots + 4 * classes * lanes + 12 * groups + 2 * (passes + steps + 1))
         .next_multiple_of(16)
 }
 
@@ -292,7 +291,7 @@ fn crossings(placed: &[Placed<'_>], classes: usize, first_k: isize) -> Crossings
             let mut bases = [0; 2];
             members().for_each(|p| put(&mut bases, address(p, row(p.group.first_crossing_row, p.group, i))));
             let tau = (family.first_tau + i as f64 * family.tau_step) as f32;
-            all.records.push(RecordRow { tau, pass_and_index: (pass as u32) << 16 | i as u32, bases });
+            all.records.push(RecordRow { tau, bases });
         }
         for i in 0..=family.num_crossings {
             let mut end = EndRow::default();
@@ -304,6 +303,8 @@ fn crossings(placed: &[Placed<'_>], classes: usize, first_k: isize) -> Crossings
             all.ends.push(end);
         }
     }
+    // The order in which every LOR meets them.
+    all.records.sort_by(|a, b| a.tau.total_cmp(&b.tau));
     all
 }
 
