@@ -21,6 +21,8 @@ fn length(text: &str) -> usize {
 
 /// Between columns, and between groups of them.
 const GAP: usize = 2;
+/// Characters of a line of a remark.
+const REMARK_WIDTH: usize = 116;
 
 impl TextTable {
     fn widths(&self) -> Vec<usize> {
@@ -81,15 +83,40 @@ impl fmt::Display for TextTable {
             writeln!(f, "{}", self.line(row.iter(), &widths))?;
         }
         for remark in &self.remarks {
-            writeln!(f, "  {remark}")?;
+            let mut indent = GAP;
+            for line in wrapped(remark) {
+                writeln!(f, "{}{line}", " ".repeat(indent))?;
+                indent = 2 * GAP;
+            }
         }
         Ok(())
     }
 }
 
+/// A sentence in lines of at most `REMARK_WIDTH` characters, but for longer words.
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if length(line) + 1 + length(word) <= REMARK_WIDTH => *line += &format!(" {word}"),
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn remarks_are_wrapped_between_words() {
+        let text = "four ".repeat(40);
+        let lines = wrapped(&text);
+        assert_eq!(lines.len(), 2);
+        assert!(lines.iter().all(|line| length(line) <= REMARK_WIDTH));
+        assert_eq!(lines.join(" "), text.trim());
+    }
 
     #[test]
     fn words_stand_left_and_numbers_right_under_their_titles() {

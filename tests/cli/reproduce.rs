@@ -44,7 +44,16 @@ fn all_tables_are_made_and_nothing_is_measured_twice() {
     }
     assert_eq!(report["complete"], true);
     // Rows: implementations with a time, times images, stages or spheres.
-    let rows = [("2", 8 * 3), ("3", 7 * 3), ("4", 8 * 4), ("5", 8 * 3), ("6", 8 * 6), ("7", 7 * 2), ("figure 6", 8 * 4)];
+    let rows = [
+        ("2", 8 * 3),
+        ("3", 7 * 3),
+        ("4", 8 * 4),
+        ("5", 8 * 3),
+        ("6", 8 * 6),
+        ("7", 7 * 2),
+        ("figure 6", 8 * 4),
+        ("total", 8 * 3),
+    ];
     for (table, expected) in rows {
         let found = numbers(&report, table);
         assert_eq!(found.len(), expected, "table {table}: {found:#?}");

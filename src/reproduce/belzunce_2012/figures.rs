@@ -14,7 +14,7 @@ use crate::reproduce::picture::{Panel, slices};
 /// Half of the window of a difference, relative to the window of the images.
 const DIFFERENCE: f64 = 0.2;
 
-/// Writes the pictures; a line about each.
+/// Writes the pictures; what each of them shows.
 pub(super) fn write(measured: &Measured) -> Result<Vec<String>, ReproduceError> {
     let (quality, full) = (measured.plan.quality_image(), measured.plan.full_image());
     // White is so many times the mean of the uniform part.
@@ -49,7 +49,7 @@ fn write_one(measured: &Measured, name: &str, scan: Scan, image: &Image, white: 
     let mut names: Vec<String> = shown.iter().map(|(one, _)| one.title()).collect();
     for (one, volume, exact) in differences {
         panels.push(Panel { volume, minus: Some(exact), low: -DIFFERENCE * high, high: DIFFERENCE * high });
-        names.push(format!("{} less atomic (± {DIFFERENCE} of the window)", one.title()));
+        names.push(format!("{} less atomic (from -{DIFFERENCE} to {DIFFERENCE} of that window)", one.title()));
     }
     let file = format!("figures/{name}-{}.png", scan.name());
     let png = slices(&panels, image.size[2] / 2).map_err(|error| ReproduceError::File {
@@ -58,6 +58,9 @@ fn write_one(measured: &Measured, name: &str, scan: Scan, image: &Image, white: 
         reason: error.to_string(),
     })?;
     measured.folder.write(&file, &png)?;
-    let names = names.join(" | ");
-    Ok(Some(format!("{file}: {}, window 0 to {white} x the uniform part's mean: {names}", scan.title())))
+    let mut text = format!("{file}: {}; black 0, white {white} x the mean of the uniform part; from the left:", scan.title());
+    for name in names {
+        text += &format!("\n    {name}");
+    }
+    Ok(Some(text))
 }

@@ -79,6 +79,15 @@ impl Implementation {
         without_repetitions(all)
     }
 
+    /// Those whose images are made where the paper shows none or compares nothing: all, or only the reference where the
+    /// others would take minutes each.
+    pub fn of_further_images(plan: &Plan, device: DeviceChoice) -> Vec<Self> {
+        if device == DeviceChoice::Cpu && !plan.per_lor_is_affordable {
+            return vec![Self::reference()];
+        }
+        Self::of_images(plan, device)
+    }
+
     /// Those whose times are compared.
     pub fn of_times(device: DeviceChoice) -> Vec<Self> {
         let one_thread = Self { num_threads: Some(1), ..Self::reference() };

@@ -52,8 +52,10 @@ impl Gpu {
     }
 
     /// Bytes to and from memory, GB/s.
-    fn bandwidth_gb_per_s(&self) -> f64 {
-        2.0 * f64::from(self.memory_clock_khz) * 1e3 * f64::from(self.memory_bus_bits) / 8.0 * 1e-9
+    fn bandwidth_gb_per_s(&self) -> Option<f64> {
+        let gb_per_s = 2.0 * f64::from(self.memory_clock_khz) * 1e3 * f64::from(self.memory_bus_bits) / 8.0 * 1e-9;
+        // Newer drivers do not tell the clock.
+        (gb_per_s > 0.0).then_some(gb_per_s)
     }
 
     /// Units that do one 32-bit addition at a time, as far as it is known for the architecture.
@@ -124,7 +126,7 @@ pub(super) fn table(limits: &Limits) -> TextTable {
     };
     row("CUDA cores", paper(0), here(&|g| g.num_cores().map_or_else(|| "–".into(), |n| n.to_string())));
     row("processor clock, MHz", paper(1), here(&|g| (g.clock_khz / 1000).to_string()));
-    row("memory bandwidth, GB/s", paper(2), here(&|g| format!("{:.1}", g.bandwidth_gb_per_s())));
+    row("memory bandwidth, GB/s", paper(2), here(&|g| g.bandwidth_gb_per_s().map_or_else(|| "–".into(), |b| format!("{b:.1}"))));
     row("memory, GB", paper(3), here(&|g| format!("{:.1}", g.memory_bytes as f64 * 1e-9)));
     row("compute capability", paper(4), here(&|g| format!("{}.{}", g.compute_capability.0, g.compute_capability.1)));
     row("multiprocessors", none(), here(&|g| g.num_multiprocessors.to_string()));
@@ -176,6 +178,6 @@ mod tests {
         assert_eq!(gpu.resident_threads_of(25, 320), 132 * 6 * 320);
         assert_eq!(gpu.resident_threads_of(255, 1024), 0);
         assert_eq!(gpu.num_cores(), Some(16_896));
-        assert!((gpu.bandwidth_gb_per_s() - 3352.3).abs() < 0.1);
+        assert!((gpu.bandwidth_gb_per_s().unwrap() - 3352.3).abs() < 0.1);
     }
 }

@@ -117,6 +117,7 @@ pub(super) fn work(stage: Stage, plan: &Plan, device: DeviceChoice) -> Vec<Work>
         all.into_iter().map(|implementation| Work::Image(scan, image.clone(), implementation)).collect()
     };
     let all = || Implementation::of_images(plan, device);
+    let further = || Implementation::of_further_images(plan, device);
     let quality = plan.quality_image();
     match stage {
         Stage::Limits => {
@@ -133,12 +134,12 @@ pub(super) fn work(stage: Stage, plan: &Plan, device: DeviceChoice) -> Vec<Work>
         Stage::Iq => images_of(Scan::Iq, quality, all()),
         Stage::IqNoisy => images_of(Scan::IqNoisy, quality, all()),
         Stage::Cylinder => [vec![Work::CylinderCounts], images_of(Scan::Cylinder, quality, all())].concat(),
-        Stage::Sizes => plan.images[..2].iter().rev().flat_map(|image| images_of(Scan::Iq, image, all())).collect(),
+        Stage::Sizes => plan.images[..2].iter().rev().flat_map(|image| images_of(Scan::Iq, image, further())).collect(),
         Stage::Voxels => [quality, plan.full_image()]
             .into_iter()
             .flat_map(|image| images_of(Scan::IqVoxels, image, vec![Implementation::reference()]))
             .collect(),
-        Stage::Brain => images_of(Scan::Brain, plan.full_image(), all()),
+        Stage::Brain => images_of(Scan::Brain, plan.full_image(), further()),
     }
 }
 

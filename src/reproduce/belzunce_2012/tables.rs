@@ -150,9 +150,8 @@ pub(super) fn write(
     if num_missing > 0 {
         text += &format!("\n{num_missing} measurements of all stages are not made yet: what needs them is missing above.\n");
     }
-    let pictures = figures::write(&measured)?;
-    for line in pictures {
-        text += &format!("{line}\n");
+    for picture in figures::write(&measured)? {
+        text += &format!("\n{picture}\n");
     }
     folder.write("tables.txt", text.as_bytes())?;
     folder.write("values.csv", &csv(&tables.values, folder)?)?;
