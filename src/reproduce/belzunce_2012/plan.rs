@@ -91,7 +91,7 @@ impl Plan {
             ],
             num_iterations: 40,
             counts: 1e8,
-            cylinder_counts: 3e7,
+            cylinder_counts: 9e8,
             num_timed: 5,
             per_lor_is_affordable: false,
             seed: 1,
