@@ -543,7 +543,8 @@ struct NonAtomic {
     __device__ __forceinline__ void add(unsigned at, float value) const
     {
         volatile float *const voxel = image + at;
-        *voxel = *voxel + value;
+        if (value != 0.0f)
+            *voxel = *voxel + value;
     }
 };
 
@@ -573,13 +574,14 @@ __device__ __forceinline__ void backproject(TABLES, const float *bins, const Add
     const Scratch scratch(plan, threadIdx.y);
     const Lane places(plan, lane);
     float *const lane_slots = scratch.slots + lane;
-    bool is_voxel[CLASSES][REGISTERS];
+    // Places that are no voxel get nothing.
+    float share[CLASSES][REGISTERS];
 #pragma unroll
     for (int c = 0; c < CLASSES; c++)
 #pragma unroll
         for (int r = 0; r < REGISTERS; r++) {
             const int z = CLASSES * (plan.first_k + lane + WARP * r) + c;
-            is_voxel[c][r] = places.is_used[r] && z >= 0 && z < plan.nz;
+            share[c][r] = z >= 0 && z < plan.nz ? 1.0f : 0.0f;
         }
     const float *const in = bins + (unsigned long long)lor * plan.num_planes;
     for (unsigned which = lor_paths[transaxial]; which < lor_paths[transaxial + 1]; which++) {
@@ -627,45 +629,51 @@ __device__ __forceinline__ void backproject(TABLES, const float *bins, const Add
             }
         }
 
+        // Several steps at a time; those behind the last have no length.
         int event = scratch.starts[num_steps];
-#pragma unroll 4
-        for (int s = num_steps - 1; s >= 0; s--) {
-            const Step step = scratch.steps[s];
-            const int begin = scratch.starts[s];
-            float values[CLASSES][REGISTERS];
-#pragma unroll
-            for (int c = 0; c < CLASSES; c++)
-#pragma unroll
-                for (int r = 0; r < REGISTERS; r++)
-                    values[c][r] = rows[c][r];
 #pragma unroll 1
-            while (event > begin) {
-                event--;
-                const Event present = scratch.events[event];
+        for (int first = (num_steps - 1) / AHEAD * AHEAD; first >= 0; first -= AHEAD) {
 #pragma unroll
-                for (int c = 0; c < CLASSES; c++) {
-                    const float *const slots = slot_of(lane_slots, present.bases, c);
+            for (int k = AHEAD - 1; k >= 0; k--) {
+                const Step step = scratch.steps[first + k];
+                const int begin = scratch.starts[first + k];
+                float values[CLASSES][REGISTERS];
 #pragma unroll
-                    for (int r = 0; r < REGISTERS; r++) {
-                        const float value = slots[WARP * r];
-                        values[c][r] += present.fraction * value;
-                        rows[c][r] += value;
+                for (int c = 0; c < CLASSES; c++)
+#pragma unroll
+                    for (int r = 0; r < REGISTERS; r++)
+                        values[c][r] = rows[c][r];
+#pragma unroll 1
+                while (event > begin) {
+                    event--;
+                    const Event present = scratch.events[event];
+#pragma unroll
+                    for (int c = 0; c < CLASSES; c++) {
+                        const float *const slots = slot_of(lane_slots, present.bases, c);
+#pragma unroll
+                        for (int r = 0; r < REGISTERS; r++) {
+                            const float value = slots[WARP * r];
+                            values[c][r] += present.fraction * value;
+                            rows[c][r] += value;
+                        }
                     }
                 }
-            }
 #pragma unroll
-            for (int r = 0; r < REGISTERS; r++) {
-                // The row below the first class is the last class, one lane on.
-                float below = __shfl_up_sync(FULL, values[CLASSES - 1][r], 1);
-                const float last =
-                    r > 0 ? __shfl_sync(FULL, values[CLASSES - 1][r > 0 ? r - 1 : 0], WARP - 1) : 0.0f;
-                below = lane == 0 ? last : below;
+                for (int r = 0; r < REGISTERS; r++) {
+                    // The row below the first class is the last class, one lane on.
+                    float below = __shfl_up_sync(FULL, values[CLASSES - 1][r], 1);
+                    const float last =
+                        r > 0 ? __shfl_sync(FULL, values[CLASSES - 1][r > 0 ? r - 1 : 0], WARP - 1) : 0.0f;
+                    below = lane == 0 ? last : below;
+                    if (!places.is_used[r])
+                        continue;
 #pragma unroll
-                for (int c = 0; c < CLASSES; c++) {
-                    const float value = step.length * (ends[c][r] + (values[c][r] - below));
-                    below = values[c][r];
-                    if (is_voxel[c][r])
+                    for (int c = 0; c < CLASSES; c++) {
+                        const float length = share[c][r] * step.length;
+                        const float value = length * (ends[c][r] + (values[c][r] - below));
+                        below = values[c][r];
                         image.add(step.column + places.class_offsets[c] + WARP * r, value);
+                    }
                 }
             }
         }
