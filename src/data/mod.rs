@@ -1,13 +1,15 @@
-//! What is measured and what is reconstructed: volumes, michelograms, regions of interest, studies.
+//! What is measured and what is reconstructed: volumes, michelograms, EPRI sweeps, regions of interest, studies.
 
 mod michelogram;
 mod notice;
 mod roi;
 mod study;
+mod sweep;
 mod volume;
 
 pub use michelogram::{Michelogram, MichelogramError};
 pub use notice::{Notice, Severity};
 pub use roi::{Roi, RoiMask, RoiPlane, RoiRole, RoiShape, RoiSums};
 pub use study::{Study, StudyError};
+pub use sweep::{Acquisition, Direction, Projection, ReferenceSpectrum, Sweep};
 pub use volume::{Unit, Volume};

@@ -1,0 +1,89 @@
+//! An EPRI sweep: projections of a paramagnetic object along gradient directions, as they arrive.
+//!
+//! A projection p(t) along the unit vector n is the integral of the object over the planes x·n = t, in mm: measured as it is
+//! (pulse), or as the first derivative of its convolution with the line shape of the probe (continuous wave).
+
+use std::sync::Arc;
+
+use super::{Notice, Roi, Volume};
+
+/// Coordinates along the gradient axes x, y, z.
+pub type Direction = [f64; 3];
+
+/// One complete projection.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Projection {
+    /// Unit vector along the gradient.
+    pub direction: Direction,
+    /// Solid angle on the half sphere that it stands for; those of a whole sweep add up to 2π.
+    pub weight: f64,
+    /// Samples along t, [`Sweep::num_points`] of them.
+    pub values: Arc<[f32]>,
+}
+
+/// The spectrum of the probe without a gradient, which continuous-wave projections are deconvolved with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReferenceSpectrum {
+    /// First-derivative spectrum.
+    pub values: Arc<[f32]>,
+    /// Distance of samples, mT.
+    pub step_mt: f64,
+}
+
+/// What a projection's samples are.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Acquisition {
+    /// Plane integrals.
+    Pulse,
+    /// First-derivative spectra under a gradient.
+    ContinuousWave {
+        /// Distance of samples, mT.
+        step_mt: f64,
+        /// Size of the gradient, mT/mm: t = field / gradient.
+        gradient_mt_per_mm: f64,
+        /// The probe's spectrum, once it is known.
+        reference: Option<ReferenceSpectrum>,
+    },
+}
+
+/// Projections of an object, complete or still being acquired.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// Name for people: the file's name or the phantom's title.
+    pub title: String,
+    /// What the samples are.
+    pub acquisition: Acquisition,
+    /// Samples of a projection.
+    pub num_points: usize,
+    /// Distance of samples along t, mm.
+    pub step_mm: f64,
+    /// Sample at t = 0 (it may lie between two).
+    pub centre: f64,
+    /// The complete projections, in the order of acquisition.
+    pub projections: Vec<Projection>,
+    /// How many there will be; `None` where nobody knows.
+    pub num_expected: Option<usize>,
+    /// The true image, for phantoms.
+    pub truth: Option<Volume>,
+    /// Regions that come with the sweep (phantoms).
+    pub rois: Vec<Roi>,
+    /// What the user should know about the data.
+    pub notices: Vec<Notice>,
+}
+
+impl Sweep {
+    /// Number of complete projections.
+    pub fn num_complete(&self) -> usize {
+        self.projections.len()
+    }
+
+    /// Sum of the weights of the complete projections; 2π for a whole sweep.
+    pub fn total_weight(&self) -> f64 {
+        self.projections.iter().map(|projection| projection.weight).sum()
+    }
+
+    /// Largest |t| that is sampled on both sides, mm.
+    pub fn half_extent_mm(&self) -> f64 {
+        self.centre.min(self.num_points as f64 - 1.0 - self.centre) * self.step_mm
+    }
+}
