@@ -13,7 +13,8 @@ pub type Direction = [f64; 3];
 /// One complete projection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Projection {
-    /// Unit vector along the gradient.
+    /// Unit vector n along which t grows. In continuous-wave data it points against the gradient: spins at x resonate at
+    /// the field B with B + gradient · x = const, so that a higher field shows what lies farther down the gradient.
     pub direction: Direction,
     /// Solid angle on the half sphere that it stands for; those of a whole sweep add up to 2π.
     pub weight: f64,
@@ -39,7 +40,7 @@ pub enum Acquisition {
     ContinuousWave {
         /// Distance of samples, mT.
         step_mt: f64,
-        /// Size of the gradient, mT/mm: t = field / gradient.
+        /// Size of the gradient, mT/mm: t = (field − field at the centre) / gradient.
         gradient_mt_per_mm: f64,
         /// The probe's spectrum, once it is known.
         reference: Option<ReferenceSpectrum>,
