@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::{CliResult, notices};
-use crate::data::{Michelogram, Roi, RoiRole, RoiShape, Volume};
+use crate::data::{Acquisition, Michelogram, Roi, RoiRole, RoiShape, Sweep, Volume};
 use crate::geometry::Grid;
-use crate::io::{FileKind, measurements, read_projections, read_volume, rois};
+use crate::io::{FileKind, measurements, read_projections, read_sweep, read_volume, rois};
 use crate::scanner::{InPlane, ScanGeometry, Segment};
 
 /// Prints what the file holds.
@@ -20,13 +20,18 @@ pub fn run(path: &Path) -> CliResult {
             let what = if kind == FileKind::NiftiImage { "image (NIfTI)" } else { "image (Interfile)" };
             (what, image_lines(&volume), notices)
         }
+        Some(FileKind::Bes3t) => {
+            let sweep = read_sweep(path, None)?;
+            ("EPRI sweep (Bruker BES3T)", sweep_lines(&sweep), sweep.notices)
+        }
         Some(FileKind::Rois) => ("regions of interest", rois::read_rois(path)?.iter().map(roi_line).collect(), Vec::new()),
         Some(FileKind::Measurements) => {
             let rows = measurements::read_measurements(path)?.len();
             ("measured numbers (CSV)", vec![("rows", rows.to_string())], Vec::new())
         }
         None => {
-            let understood = ".hs (projection data), .hv, .nii, .nii.gz (images), .toml (ROIs) and .csv (measured numbers)";
+            let understood =
+                ".hs (projection data), .DSC (EPRI sweep), .hv, .nii, .nii.gz (images), .toml (ROIs) and .csv (measured numbers)";
             return Err(format!(
                 "{} has no ending that is known: {understood}; a data file has its header beside it",
                 path.display()
@@ -96,6 +101,35 @@ fn tangential(g: &ScanGeometry) -> String {
             format!("{} at the detectors, {:.5} mm apart in the middle (not arc-corrected)", g.num_tangential, g.central_bin_mm())
         }
     }
+}
+
+fn sweep_lines(sweep: &Sweep) -> Vec<(&'static str, String)> {
+    let expected = match sweep.num_expected {
+        Some(expected) if expected != sweep.num_complete() => format!(" of {expected}"),
+        _ => String::new(),
+    };
+    let mut lines = vec![
+        ("projections", format!("{}{expected}", sweep.num_complete())),
+        ("samples", format!("{} of {:.5} mm, t = 0 at {}", sweep.num_points, sweep.step_mm, sweep.centre)),
+        ("sampled on both sides", format!("{:.2} mm", sweep.half_extent_mm())),
+        ("weights", format!("{:.5} × 2π", sweep.total_weight() / std::f64::consts::TAU)),
+    ];
+    match &sweep.acquisition {
+        Acquisition::Pulse => lines.push(("acquisition", "pulse (plane integrals)".to_owned())),
+        Acquisition::ContinuousWave { step_mt, gradient_mt_per_mm, reference } => {
+            lines.push(("acquisition", "continuous wave (first-derivative spectra)".to_owned()));
+            lines.push(("field", format!("{:.4} mT wide, {step_mt:.5} mT a sample", step_mt * (sweep.num_points - 1) as f64)));
+            lines.push(("gradient", format!("{gradient_mt_per_mm} mT/mm ({} G/cm)", 100.0 * gradient_mt_per_mm)));
+            lines.push((
+                "reference spectrum",
+                reference.as_ref().map_or("none".to_owned(), |r| format!("{} samples of {:.5} mT", r.values.len(), r.step_mt)),
+            ));
+        }
+    }
+    let ranges = sweep.projections.iter().map(|projection| range(&projection.values));
+    let (low, high) = ranges.fold((f32::INFINITY, f32::NEG_INFINITY), |all, one| (all.0.min(one.0), all.1.max(one.1)));
+    lines.push(("smallest, largest", format!("{low}, {high}")));
+    lines
 }
 
 fn image_lines(volume: &Volume) -> Vec<(&'static str, String)> {

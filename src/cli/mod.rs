@@ -50,7 +50,7 @@ enum CliCommand {
     Devices,
     /// Says what a file holds.
     Info {
-        /// Projection data (.hs), image (.hv, .nii, .nii.gz), ROIs (.toml) or measured numbers (.csv).
+        /// Projection data (.hs), EPRI sweep (.DSC), image (.hv, .nii, .nii.gz), ROIs (.toml) or measured numbers (.csv).
         file: PathBuf,
     },
     /// Simulates a scan of an analytic phantom.

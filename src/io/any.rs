@@ -17,6 +17,8 @@ pub enum FileKind {
     InterfileImage,
     /// An image, NIfTI (`.nii`, `.nii.gz`).
     NiftiImage,
+    /// An EPRI sweep, or its reference spectrum, Bruker BES3T (`.DSC` beside `.DTA`).
+    Bes3t,
     /// Regions of interest (`.toml`).
     Rois,
     /// Measured numbers (`.csv`).
@@ -32,6 +34,8 @@ impl FileKind {
             (".hv", FileKind::InterfileImage),
             (".nii", FileKind::NiftiImage),
             (".nii.gz", FileKind::NiftiImage),
+            (".dsc", FileKind::Bes3t),
+            (".dta", FileKind::Bes3t),
             (".toml", FileKind::Rois),
             (".csv", FileKind::Measurements),
         ];

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | projection data | Interfile (`.hs` + `.s`), as STIR writes it | [`interfile`] |
 //! | images | Interfile (`.hv` + `.v`), NIfTI-1 (`.nii`, `.nii.gz`) | [`interfile`], [`nifti`] |
+//! | EPRI sweeps | Bruker BES3T (`.DSC` + `.DTA`) | [`bes3t`] |
 //! | regions of interest | TOML | [`rois`] |
 //! | measured numbers | CSV, long form | [`measurements`] |
 //!
@@ -11,6 +12,7 @@
 //! file before it replaces one that exists.
 
 mod any;
+pub mod bes3t;
 mod blocks;
 mod error;
 pub mod interfile;
@@ -18,9 +20,12 @@ pub mod measurements;
 pub mod nifti;
 mod numbers;
 mod pending;
+mod records;
 pub mod rois;
 mod study;
+mod sweep;
 
 pub use any::{FileKind, read_projections, read_volume, write_projections, write_volume};
 pub use error::IoError;
 pub use study::{Correction, read_study};
+pub use sweep::{read_reference, read_sweep};

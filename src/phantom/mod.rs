@@ -8,9 +8,12 @@
 //! ```
 //!
 //! with lengths in mm, so that a reconstruction converges to scale · activity, in counts per mm.
+//!
+//! EPRI measures integrals over planes: its phantoms are in [`epri`].
 
 mod background;
 mod catalogue;
+pub mod epri;
 mod nema;
 mod object;
 mod poisson;

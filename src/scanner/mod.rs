@@ -11,8 +11,11 @@
 //! the mean ring difference of its segment. At the two ends a = ∓√(R² − s²), z = m ± δ·spacing/2, whatever s is: that
 //! is why the product of an in-plane and an axial table holds every LOR. Conventions are STIR's (Thielemans et al.
 //! 2012, Phys Med Biol 57:867), so that projection data can be exchanged.
+//!
+//! An EPRI imager measures along directions instead: [`epri`].
 
 mod catalogue;
+pub mod epri;
 mod geometry;
 
 pub use catalogue::{Scanner, catalogue, find, find_by_originating_system};

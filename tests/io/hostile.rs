@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use tomoscope::io::measurements::read_measurements;
 use tomoscope::io::rois::read_rois;
-use tomoscope::io::{FileKind, read_projections, read_volume};
+use tomoscope::io::{FileKind, read_projections, read_sweep, read_volume};
 
 use super::{assert_says, folder};
 
@@ -24,6 +24,7 @@ fn read(path: &Path) -> Result<(), String> {
     let result = match FileKind::of(path) {
         Some(FileKind::InterfileProjections) => read_projections(path).map(drop).map_err(|e| e.to_string()),
         Some(FileKind::InterfileImage | FileKind::NiftiImage) => read_volume(path).map(drop).map_err(|e| e.to_string()),
+        Some(FileKind::Bes3t) => read_sweep(path, None).map(drop).map_err(|e| e.to_string()),
         Some(FileKind::Rois) => read_rois(path).map(drop).map_err(|e| e.to_string()),
         Some(FileKind::Measurements) => read_measurements(path).map(drop).map_err(|e| e.to_string()),
         None => Err("no such kind".into()),

@@ -8,6 +8,7 @@ mod info;
 mod nifti;
 mod projections;
 mod stir;
+mod sweeps;
 mod tables;
 
 use std::path::{Path, PathBuf};

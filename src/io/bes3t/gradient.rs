@@ -1,0 +1,78 @@
+//! The directions of a BES3T imaging sweep, which the descriptor gives as angles only.
+//!
+//! Angles are α_k = FirstAlpha · (1 + 2k), k = 0 … NrOfAlpha − 1, as the number stands in the file (three decimals; 180°
+//! divided by 2·NrOfAlpha is not quite the same). In three dimensions azimuth θ and polar angle φ both run through them,
+//! θ fastest: g = GRAD · (cos θ sin φ, sin θ sin φ, cos φ); in two, g = GRAD · (cos α, sin α, 0).
+
+use std::f64::consts::{FRAC_PI_2, TAU};
+
+use super::header::Descriptor;
+use crate::data::{Direction, Notice};
+use crate::io::IoError;
+use crate::io::records::Planned;
+use crate::scanner::epri::unit_vector;
+
+const DEVICE: &str = "grdUnit";
+
+/// Most angles of a turn.
+const MAX_ANGLES: usize = 512;
+
+/// Gradients of a sweep.
+pub(super) struct Gradients {
+    /// Size, G/cm.
+    pub(super) size_g_per_cm: f64,
+    /// Unit vectors of the gradients, one per projection, with the weight that each projection has.
+    pub(super) units: Vec<(Direction, f64)>,
+    pub(super) notices: Vec<Notice>,
+}
+
+impl Gradients {
+    /// What the descriptor tells of the gradients.
+    pub(super) fn from_descriptor(descriptor: &Descriptor) -> Result<Self, IoError> {
+        let size_g_per_cm = descriptor.number("SPL", "GRAD")?;
+        if size_g_per_cm <= 0.0 {
+            let expected = "a positive number of G/cm; without a gradient there are no projections";
+            return Err(descriptor.wrong("GRAD", &size_g_per_cm.to_string(), expected));
+        }
+        if descriptor.text(DEVICE, "NrOfPsi").is_some_and(|text| text != "1") {
+            let reason = "it is a spectral-spatial image (NrOfPsi is not 1), which is not reconstructed yet";
+            return Err(IoError::unsupported(descriptor.path(), reason));
+        }
+        let first = descriptor.number(DEVICE, "FirstAlpha")?;
+        let num_angles = descriptor.count(DEVICE, "NrOfAlpha")?;
+        if num_angles > MAX_ANGLES {
+            return Err(descriptor.wrong("NrOfAlpha", &num_angles.to_string(), format!("at most {MAX_ANGLES}")));
+        }
+        let angles: Vec<f64> = (0..num_angles).map(|k| (first * (1.0 + 2.0 * k as f64)).to_radians()).collect();
+        let image_type = descriptor.needed(DEVICE, "ImageType")?;
+        let mut notices = Vec::new();
+        let units = match image_type {
+            "3D" | "3d" => {
+                if let Some(num_beta) = descriptor.text(DEVICE, "NrOfBeta").filter(|text| text.parse() != Ok(num_angles)) {
+                    return Err(descriptor.wrong("NrOfBeta", num_beta, format!("{num_angles}, as NrOfAlpha has,")));
+                }
+                let sum: f64 = angles.iter().map(|phi| phi.sin().abs()).sum();
+                if sum <= 0.0 {
+                    return Err(descriptor.wrong("FirstAlpha", &first.to_string(), "an angle that is not zero"));
+                }
+                let weight = |phi: f64| TAU * phi.sin().abs() / (sum * num_angles as f64);
+                let at = |phi: f64, theta: f64| (unit_vector(phi, theta), weight(phi));
+                angles.iter().flat_map(|&phi| angles.iter().map(move |&theta| at(phi, theta))).collect()
+            }
+            "2D" | "2d" => {
+                notices.push(Notice::warning(
+                    "The gradients lie in one plane (ImageType 2D): a volume from these projections has no depth of its own",
+                ));
+                let weight = TAU / num_angles as f64;
+                angles.iter().map(|&alpha| (unit_vector(FRAC_PI_2, alpha), weight)).collect()
+            }
+            other => return Err(descriptor.wrong("ImageType", other, "2D or 3D")),
+        };
+        Ok(Self { size_g_per_cm, units, notices })
+    }
+
+    /// What is measured under each gradient: t runs against it (see [`crate::data::Projection::direction`]).
+    pub(super) fn plan(&self) -> Vec<Planned> {
+        self.units.iter().map(|(unit, weight)| Planned { direction: unit.map(|v| -v), weight: *weight }).collect()
+    }
+}

@@ -1,0 +1,216 @@
+//! Bruker's BES3T: a text descriptor (`.DSC`) beside big- or little-endian numbers (`.DTA`), as EPR spectrometers of the
+//! Elexsys and EMX series write it. An imaging sweep (one spectrum per gradient) is read as continuous-wave projections, a
+//! single spectrum as the reference that they are deconvolved with: `NAME-h.DSC` beside `NAME-proj.DSC`.
+
+mod gradient;
+mod header;
+
+use std::path::{Path, PathBuf};
+
+use self::gradient::Gradients;
+use self::header::Descriptor;
+use super::IoError;
+use super::blocks::read_contiguous;
+use super::numbers::{ByteOrder, NumberFormat, NumberType};
+use super::records::{Records, check_finite};
+use crate::data::{Acquisition, Notice, ReferenceSpectrum, Sweep};
+
+/// Most samples of a spectrum and most spectra.
+const MAX_COUNT: usize = 1 << 24;
+
+/// mT/mm in a G/cm.
+const MT_PER_MM: f64 = 0.01;
+
+/// What a descriptor says about its data file.
+struct Layout {
+    records: Records,
+    /// Spectra in the file.
+    num_spectra: usize,
+    step_mt: f64,
+    notices: Vec<Notice>,
+}
+
+impl Layout {
+    fn from_descriptor(descriptor: &Descriptor) -> Result<Self, IoError> {
+        let mut notices = Vec::new();
+        let format = number_format(descriptor, &mut notices)?;
+        let num_points = descriptor.count("DESC", "XPTS")?;
+        let num_spectra = match descriptor.text("DESC", "YTYP") {
+            None | Some("NODATA") => 1,
+            _ => descriptor.count("DESC", "YPTS")?,
+        };
+        for (key, count) in [("XPTS", num_points), ("YPTS", num_spectra)] {
+            if count > MAX_COUNT {
+                return Err(descriptor.wrong(key, &count.to_string(), format!("at most {MAX_COUNT}")));
+            }
+        }
+        if num_points < 3 {
+            return Err(descriptor.wrong("XPTS", &num_points.to_string(), "at least 3 samples of a spectrum"));
+        }
+        if descriptor.text("DESC", "ZTYP").is_some_and(|kind| kind != "NODATA") {
+            let reason = "it has a third axis (ZTYP), which neither a sweep nor a spectrum has; export one slice of it";
+            return Err(IoError::unsupported(descriptor.path(), reason));
+        }
+        let step_mt = field_step_mt(descriptor, num_points, &mut notices)?;
+        let records = Records { data: data_file(descriptor.path())?, format, num_points, plan: Vec::new() };
+        Ok(Self { records, num_spectra, step_mt, notices })
+    }
+}
+
+/// How the numbers are stored; what is not real is refused.
+fn number_format(descriptor: &Descriptor, notices: &mut Vec<Notice>) -> Result<NumberFormat, IoError> {
+    let byte_order = match descriptor.text("DESC", "BSEQ") {
+        Some("BIG") => ByteOrder::Big,
+        Some("LIT") => ByteOrder::Little,
+        Some(other) => return Err(descriptor.wrong("BSEQ", other, "BIG or LIT")),
+        None => {
+            notices.push(Notice::warning(format!(
+                "{}: the key BSEQ (byte order) is missing; BIG is assumed",
+                descriptor.path().display()
+            )));
+            ByteOrder::Big
+        }
+    };
+    match descriptor.text("DESC", "IKKF") {
+        None | Some("REAL") => {}
+        Some(other) if other.contains("CPLX") => {
+            let reason = "its values are complex (IKKF CPLX); only real spectra are read: export the real part";
+            return Err(IoError::unsupported(descriptor.path(), reason));
+        }
+        Some(other) => return Err(descriptor.wrong("IKKF", other, "REAL")),
+    }
+    let number_type = match descriptor.needed("DESC", "IRFMT")? {
+        "C" => NumberType::Int8,
+        "S" => NumberType::Int16,
+        "I" => NumberType::Int32,
+        "F" => NumberType::Float32,
+        "D" => NumberType::Float64,
+        other => return Err(descriptor.wrong("IRFMT", other, "one of C, S, I, F, D (whole numbers or floats)")),
+    };
+    Ok(NumberFormat { number_type, byte_order, scale: 1.0, intercept: 0.0 })
+}
+
+/// Distance of samples along the field axis.
+fn field_step_mt(descriptor: &Descriptor, num_points: usize, notices: &mut Vec<Notice>) -> Result<f64, IoError> {
+    if let Some(other) = descriptor.text("DESC", "XTYP").filter(|&kind| kind != "IDX") {
+        return Err(descriptor.wrong("XTYP", other, "IDX (evenly spaced samples)"));
+    }
+    let mt_per_unit = match descriptor.text("DESC", "XUNI") {
+        Some("G") => 0.1,
+        Some("mT") => 1.0,
+        Some("T") => 1000.0,
+        Some(other) => return Err(descriptor.wrong("XUNI", other, "a unit of the magnetic field: G, mT or T")),
+        None => {
+            notices.push(Notice::warning(format!(
+                "{}: the field axis has no unit (XUNI); G is assumed",
+                descriptor.path().display()
+            )));
+            0.1
+        }
+    };
+    let width = descriptor.number("DESC", "XWID")?;
+    let step_mt = mt_per_unit * width / (num_points - 1) as f64;
+    if step_mt > 0.0 { Ok(step_mt) } else { Err(descriptor.wrong("XWID", &width.to_string(), "a positive width")) }
+}
+
+/// A descriptor's data file: the same name with `.DTA`, in the case of the descriptor's own ending.
+fn data_file(descriptor: &Path) -> Result<PathBuf, IoError> {
+    let upper = descriptor.extension().is_some_and(|ending| ending == "DSC");
+    let endings = if upper { ["DTA", "dta"] } else { ["dta", "DTA"] };
+    let candidates = endings.map(|ending| descriptor.with_extension(ending));
+    let [first, second] = candidates;
+    if first.exists() || !second.exists() { Ok(first) } else { Ok(second) }
+}
+
+/// The descriptor of a `.DTA` or `.DSC` file.
+pub(super) fn descriptor_file(path: &Path) -> PathBuf {
+    let ending = path.extension().unwrap_or_default();
+    if ending.eq_ignore_ascii_case("dta") {
+        path.with_extension(if ending == "dta" { "dsc" } else { "DSC" })
+    } else {
+        path.to_owned()
+    }
+}
+
+/// A sweep as far as its descriptor tells it, without projections, and where these are.
+pub(super) fn sweep_header(path: &Path) -> Result<(Sweep, Records), IoError> {
+    let path = &descriptor_file(path);
+    let descriptor = Descriptor::read(path)?;
+    let Layout { mut records, num_spectra, step_mt, mut notices } = Layout::from_descriptor(&descriptor)?;
+    if num_spectra == 1 && descriptor.text("SPL", "GRAD").is_none() {
+        let reason = "it is a single spectrum, not a sweep of projections; it may be the reference spectrum of one";
+        return Err(IoError::unsupported(path, reason));
+    }
+    let gradients = Gradients::from_descriptor(&descriptor)?;
+    records.plan = gradients.plan();
+    if num_spectra != records.plan.len() {
+        let expected = format!("{}, the number of gradients (NrOfAlpha, ImageType),", records.plan.len());
+        return Err(descriptor.wrong("YPTS", &num_spectra.to_string(), expected));
+    }
+    let gradient_mt_per_mm = gradients.size_g_per_cm * MT_PER_MM;
+    let step_mm = step_mt / gradient_mt_per_mm;
+    if !(step_mm.is_finite() && step_mm > 0.0) {
+        return Err(descriptor.wrong(
+            "GRAD",
+            &gradients.size_g_per_cm.to_string(),
+            "a gradient that fits the width of the sweep",
+        ));
+    }
+    notices.extend(gradients.notices);
+    let sweep = Sweep {
+        title: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        acquisition: Acquisition::ContinuousWave { step_mt, gradient_mt_per_mm, reference: None },
+        num_points: records.num_points,
+        step_mm,
+        centre: (records.num_points / 2) as f64,
+        projections: Vec::new(),
+        num_expected: Some(records.plan.len()),
+        truth: None,
+        rois: Vec::new(),
+        notices,
+    };
+    Ok((sweep, records))
+}
+
+/// Reads an imaging sweep (its reference spectrum is not looked for).
+///
+/// # Errors
+/// A descriptor without what is needed or with what cannot be, complex values, counts that do not agree, a data file that is
+/// missing or too short, samples that are not numbers.
+pub fn read_projections(path: &Path) -> Result<Sweep, IoError> {
+    let (mut sweep, records) = sweep_header(path)?;
+    let (projections, num_left) = records.read_all()?;
+    if num_left > 0 {
+        sweep.notices.push(Notice::warning(format!(
+            "{} has {num_left} more bytes than the descriptor's {} projections of {} samples; they were left out",
+            records.data.display(),
+            records.plan.len(),
+            records.num_points
+        )));
+    }
+    sweep.projections = projections;
+    Ok(sweep)
+}
+
+/// Reads a single spectrum.
+///
+/// # Errors
+/// As [`read_projections`]; several spectra.
+pub fn read_spectrum(path: &Path) -> Result<ReferenceSpectrum, IoError> {
+    let path = &descriptor_file(path);
+    let descriptor = Descriptor::read(path)?;
+    let Layout { records, num_spectra, step_mt, .. } = Layout::from_descriptor(&descriptor)?;
+    if num_spectra != 1 {
+        let reason =
+            format!("it holds {num_spectra} spectra, where one reference spectrum, measured without a gradient, is expected");
+        return Err(IoError::unsupported(path, reason));
+    }
+    let found = super::blocks::regular_file_len(&records.data)?;
+    if found < records.record_bytes() {
+        let what = format!("a spectrum of {} samples", records.num_points);
+        return Err(IoError::TooShort { path: records.data.clone(), what, expected: records.record_bytes(), found });
+    }
+    let values = read_contiguous(&records.data, records.format, 0, records.num_points)?;
+    check_finite(&records.data, "the spectrum", &values)?;
+    Ok(ReferenceSpectrum { values: values.into(), step_mt })
+}

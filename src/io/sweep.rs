@@ -1,0 +1,88 @@
+//! An EPRI sweep out of its files: projections, and the reference spectrum of continuous-wave ones.
+
+use std::path::{Path, PathBuf};
+
+use super::{FileKind, IoError, bes3t};
+use crate::data::{Acquisition, Notice, ReferenceSpectrum, Sweep};
+
+const SWEEPS: &str = "a Bruker descriptor (.DSC, beside its .DTA)";
+
+/// Reads a sweep. Continuous-wave projections get the reference spectrum of `reference`, or else the one found beside them
+/// (`NAME-h.DSC` beside `NAME-proj.DSC`); where there is none, a notice tells how to give one.
+///
+/// # Errors
+/// An ending that is not understood, what the format's reader says, a reference that was asked for and cannot be used.
+pub fn read_sweep(path: &Path, reference: Option<&Path>) -> Result<Sweep, IoError> {
+    let mut sweep = match FileKind::of(path) {
+        Some(FileKind::Bes3t) => bes3t::read_projections(path)?,
+        _ => return Err(IoError::Extension { path: path.to_owned(), what: "an EPRI sweep", understood: SWEEPS }),
+    };
+    attach_reference(&mut sweep, path, reference)?;
+    Ok(sweep)
+}
+
+/// Reads a reference spectrum: a single spectrum without a gradient.
+///
+/// # Errors
+/// An ending that is not understood, or what the format's reader says.
+pub fn read_reference(path: &Path) -> Result<ReferenceSpectrum, IoError> {
+    match FileKind::of(path) {
+        Some(FileKind::Bes3t) => bes3t::read_spectrum(path),
+        _ => Err(IoError::Extension { path: path.to_owned(), what: "a reference spectrum", understood: SWEEPS }),
+    }
+}
+
+/// Gives a continuous-wave sweep its reference spectrum.
+pub(super) fn attach_reference(sweep: &mut Sweep, path: &Path, asked_for: Option<&Path>) -> Result<(), IoError> {
+    let Acquisition::ContinuousWave { step_mt, reference, .. } = &mut sweep.acquisition else {
+        if let Some(given) = asked_for {
+            let text = format!("{} is not needed: these projections were measured with pulses", given.display());
+            sweep.notices.push(Notice::warning(text));
+        }
+        return Ok(());
+    };
+    let beside = path_beside(path).filter(|beside| beside.exists());
+    let found = match (asked_for, beside) {
+        (Some(given), _) => Some((given.to_owned(), read_reference(given)?)),
+        (None, None) => None,
+        (None, Some(beside)) => match read_reference(&beside) {
+            Ok(spectrum) => {
+                sweep.notices.push(Notice::info(format!("The reference spectrum is that of {}", beside.display())));
+                Some((beside, spectrum))
+            }
+            Err(error) => {
+                sweep
+                    .notices
+                    .push(Notice::warning(format!("The reference spectrum beside the projections cannot be used: {error}")));
+                None
+            }
+        },
+    };
+    match found {
+        Some((from, spectrum)) => {
+            if (spectrum.step_mt / *step_mt - 1.0).abs() > 1e-3 {
+                sweep.notices.push(Notice::warning(format!(
+                    "The samples of the reference spectrum {} are {:.5} mT apart, those of the projections {:.5} mT",
+                    from.display(),
+                    spectrum.step_mt,
+                    step_mt
+                )));
+            }
+            *reference = Some(spectrum);
+        }
+        None if reference.is_none() => sweep.notices.push(Notice::warning(
+            "No reference spectrum was found, which continuous-wave projections are deconvolved with: measure one without a \
+             gradient and put it beside them as NAME-h.DSC (for NAME-proj.DSC), or name it (--reference FILE)",
+        )),
+        None => {}
+    }
+    Ok(())
+}
+
+/// Where the reference spectrum of a file is looked for: `NAME-h.DSC` beside `NAME-proj.DSC`.
+fn path_beside(path: &Path) -> Option<PathBuf> {
+    let path = bes3t::descriptor_file(path);
+    let (stem, ending) = (path.file_stem()?.to_str()?, path.extension()?.to_str()?);
+    let name = stem.strip_suffix("-proj").or_else(|| stem.strip_suffix("-PROJ"))?;
+    Some(path.with_file_name(format!("{name}-h.{ending}")))
+}

@@ -1,0 +1,300 @@
+//! Bodies whose integrals over planes are known.
+//!
+//! * Ellipsoid with semi-axes a: with w² = Σ (a_i n_i)² and t measured from its centre, p(t) = π a₁a₂a₃ (w² − t²)/w³; a ball
+//!   gives π(r² − t²).
+//! * Body of revolution: a stack of stages about an axis, in each of which the radius at height s has
+//!   r²(s) = c₀ + c₁ s + c₂ s²: cylinder, cone, part of a ball. With c the cosine between n and the axis and
+//!   σ = √(1 − c²), the plane n·x = t meets the slice at height s in a chord at distance d = (t − c s)/σ from the axis, so
+//!   that p(t) = (1/σ) ∫ 2 √(r²(s) − d²) ds. Under the root is a polynomial of degree two, whose positive part is one or two
+//!   intervals, integrated numerically to rounding.
+
+use std::f64::consts::{FRAC_PI_2, PI};
+
+use crate::geometry::Point;
+
+/// Positive abscissae and weights of Gauss's rule with eight points (Abramowitz and Stegun, table 25.4).
+const GAUSS: [[f64; 2]; 4] = [
+    [0.18343464249564978, 0.36268378337836166],
+    [0.525_532_409_916_329, 0.313_706_645_877_886_9],
+    [0.796_666_477_413_626_7, 0.22238103445337443],
+    [0.960_289_856_497_536_2, 0.10122853629037706],
+];
+
+/// Below this sine the plane counts as normal to the axis.
+const NORMAL_SINE: f64 = 1e-9;
+
+/// A part of a body of revolution.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stage {
+    /// Lowest and highest height along the axis, mm.
+    pub heights_mm: [f64; 2],
+    /// c of r²(s) = c₀ + c₁ s + c₂ s², not negative between the heights; mm², mm, 1.
+    pub radius_squared: [f64; 3],
+}
+
+/// A body of uniform density.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// An ellipsoid with semi-axes along x, y, z.
+    Ellipsoid {
+        /// Centre, mm.
+        centre_mm: Point,
+        /// Semi-axes, mm.
+        semi_axes_mm: [f64; 3],
+    },
+    /// A body of revolution.
+    Revolution {
+        /// Where the height along the axis is zero, mm.
+        origin_mm: Point,
+        /// Unit vector along the axis.
+        axis: Point,
+        /// Its parts, which do not overlap.
+        stages: Vec<Stage>,
+    },
+}
+
+pub(super) fn dot(a: Point, b: Point) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+fn minus(a: Point, b: Point) -> Point {
+    std::array::from_fn(|i| a[i] - b[i])
+}
+
+impl Body {
+    /// A ball.
+    pub fn ball(centre_mm: Point, radius_mm: f64) -> Self {
+        Body::Ellipsoid { centre_mm, semi_axes_mm: [radius_mm; 3] }
+    }
+
+    /// A circular cylinder with flat ends, from one point to another.
+    pub fn cylinder(from_mm: Point, to_mm: Point, radius_mm: f64) -> Self {
+        let along = minus(to_mm, from_mm);
+        let length = dot(along, along).sqrt();
+        let stages = vec![Stage { heights_mm: [0.0, length], radius_squared: [radius_mm * radius_mm, 0.0, 0.0] }];
+        Body::Revolution { origin_mm: from_mm, axis: along.map(|v| v / length), stages }
+    }
+
+    /// Integral over the plane n·x = t, mm²; n is a unit vector.
+    pub fn plane_integral(&self, n: Point, t_mm: f64) -> f64 {
+        match self {
+            Body::Ellipsoid { centre_mm, semi_axes_mm } => {
+                let width_squared: f64 = (0..3).map(|a| (semi_axes_mm[a] * n[a]).powi(2)).sum();
+                let t = t_mm - dot(n, *centre_mm);
+                let volume = PI * semi_axes_mm.iter().product::<f64>();
+                (volume * (width_squared - t * t) / width_squared.powf(1.5)).max(0.0)
+            }
+            Body::Revolution { origin_mm, axis, stages } => {
+                let (cosine, t) = (dot(n, *axis), t_mm - dot(n, *origin_mm));
+                // |n × axis|: exact where 1 − c² would lose its digits.
+                let across = minus(n, axis.map(|v| v * cosine));
+                let sine = dot(across, across).sqrt();
+                stages.iter().map(|stage| stage.plane_integral(cosine, sine, t)).sum()
+            }
+        }
+    }
+
+    /// Whether a point lies inside or on the boundary.
+    pub fn contains(&self, point: Point) -> bool {
+        match self {
+            Body::Ellipsoid { centre_mm, semi_axes_mm } => {
+                (0..3).map(|a| ((point[a] - centre_mm[a]) / semi_axes_mm[a]).powi(2)).sum::<f64>() <= 1.0
+            }
+            Body::Revolution { origin_mm, axis, stages } => {
+                let offset = minus(point, *origin_mm);
+                let height = dot(offset, *axis);
+                let distance_squared = dot(offset, offset) - height * height;
+                stages.iter().any(|stage| {
+                    (stage.heights_mm[0]..=stage.heights_mm[1]).contains(&height) && distance_squared <= stage.at(height)
+                })
+            }
+        }
+    }
+
+    /// Largest distance of any of its points from the world's origin, mm (or a little more).
+    pub fn reach_mm(&self) -> f64 {
+        match self {
+            Body::Ellipsoid { centre_mm, semi_axes_mm } => {
+                dot(*centre_mm, *centre_mm).sqrt() + semi_axes_mm.iter().copied().fold(0.0, f64::max)
+            }
+            Body::Revolution { origin_mm, axis, stages } => {
+                let rim = |stage: &Stage, height: f64| {
+                    let centre: Point = std::array::from_fn(|a| origin_mm[a] + height * axis[a]);
+                    dot(centre, centre).sqrt() + stage.at(height).max(0.0).sqrt()
+                };
+                let of_stage = |stage: &Stage| {
+                    let [low, high] = stage.heights_mm;
+                    (0..=16).map(|k| rim(stage, low + (high - low) * f64::from(k) / 16.0)).fold(0.0, f64::max)
+                };
+                stages.iter().map(of_stage).fold(0.0, f64::max)
+            }
+        }
+    }
+}
+
+impl Stage {
+    /// r² at a height.
+    fn at(&self, height: f64) -> f64 {
+        let [c0, c1, c2] = self.radius_squared;
+        c0 + height * (c1 + height * c2)
+    }
+
+    /// Integral over the plane whose normal has this cosine and sine to the axis, at t from the origin of heights.
+    fn plane_integral(&self, cosine: f64, sine: f64, t: f64) -> f64 {
+        let [low, high] = self.heights_mm;
+        if sine < NORMAL_SINE {
+            let height = t / cosine;
+            // Half-open, so that a plane between two stages counts once.
+            return if low <= height && height < high { PI * self.at(height).max(0.0) } else { 0.0 };
+        }
+        // r²(s) − (t − c s)²/σ², as a₀ + a₁ s + a₂ s².
+        let [c0, c1, c2] = self.radius_squared;
+        let (slope, offset) = (cosine / sine, t / sine);
+        let q = [c0 - offset * offset, c1 + 2.0 * offset * slope, c2 - slope * slope];
+        positive_intervals(q, [low, high]).map(|interval| 2.0 * root_integral(q, interval)).sum::<f64>() / sine
+    }
+}
+
+/// Where a₀ + a₁ s + a₂ s² is positive between two limits.
+fn positive_intervals(q: [f64; 3], limits: [f64; 2]) -> impl Iterator<Item = [f64; 2]> {
+    let [a0, a1, a2] = q;
+    let discriminant = a1 * a1 - 4.0 * a2 * a0;
+    let everywhere = [f64::NEG_INFINITY, f64::INFINITY];
+    // The root of the larger size first: the other one follows without cancellation.
+    let larger = -0.5 * (a1 + f64::copysign(discriminant.max(0.0).sqrt(), a1));
+    let found: [Option<[f64; 2]>; 2] = if discriminant <= 0.0 {
+        // No sign change: the sign everywhere is that of the leading coefficient there is.
+        [(a2 > 0.0 || (a2 == 0.0 && a0 > 0.0)).then_some(everywhere), None]
+    } else if a2 == 0.0 {
+        let root = -a0 / a1;
+        [Some(if a1 > 0.0 { [root, f64::INFINITY] } else { [f64::NEG_INFINITY, root] }), None]
+    } else {
+        let (first, second) = (larger / a2, a0 / larger);
+        let (lower, upper) = (first.min(second), first.max(second));
+        if a2 < 0.0 { [Some([lower, upper]), None] } else { [Some([f64::NEG_INFINITY, lower]), Some([upper, f64::INFINITY])] }
+    };
+    let within = move |interval: [f64; 2]| {
+        let cut = [interval[0].max(limits[0]), interval[1].min(limits[1])];
+        (cut[0] < cut[1]).then_some(cut)
+    };
+    found.into_iter().flatten().filter_map(within)
+}
+
+/// ∫ √(a₀ + a₁ s + a₂ s²) ds over an interval in which it is not negative: Gauss's rule in u, s = middle + half·sin u, on
+/// panels that halve towards both ends, so that a zero of the root at an end or anywhere beyond it does no harm.
+fn root_integral(q: [f64; 3], [from, to]: [f64; 2]) -> f64 {
+    const NUM_PANELS: i32 = 11;
+    let (middle, half) = (0.5 * (from + to), 0.5 * (to - from));
+    // By the distance v of u from its end ±π/2; both ends at once.
+    let at = |v: f64| {
+        let (sin, cos) = (FRAC_PI_2 - v).sin_cos();
+        let root = |s: f64| (q[0] + s * (q[1] + s * q[2])).max(0.0).sqrt();
+        (root(middle + half * sin) + root(middle - half * sin)) * half * cos
+    };
+    let panel = |k: i32| {
+        let outer = FRAC_PI_2 * 0.5f64.powi(k);
+        let inner = if k + 1 == NUM_PANELS { 0.0 } else { 0.5 * outer };
+        let (centre, width) = (0.5 * (outer + inner), 0.5 * (outer - inner));
+        width * GAUSS.iter().map(|[x, weight]| weight * (at(centre + width * x) + at(centre - width * x))).sum::<f64>()
+    };
+    (0..NUM_PANELS).map(panel).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(a: f64, b: f64, tolerance: f64) {
+        assert!((a - b).abs() <= tolerance * (1.0 + b.abs()), "{a} is not {b}");
+    }
+
+    fn unit(v: Point) -> Point {
+        let length = dot(v, v).sqrt();
+        v.map(|x| x / length)
+    }
+
+    const DIRECTIONS: [Point; 7] = [
+        [0.0, 0.0, 1.0],
+        [0.0, 0.0, -1.0],
+        [1.0, 0.0, 0.0],
+        [0.3, -0.5, 0.8],
+        [1.0, 1.0, 1e-5],
+        [1e-5, 0.0, 1.0],
+        [-0.6, 0.8, 0.02],
+    ];
+
+    #[test]
+    fn balls_and_ellipsoids_are_those_of_the_textbook() {
+        let ball = Body::ball([3.0, -4.0, 5.0], 7.0);
+        for n in DIRECTIONS.map(unit) {
+            let centre = dot(n, [3.0, -4.0, 5.0]);
+            near(ball.plane_integral(n, centre + 2.0), PI * 45.0, 1e-12);
+            assert_eq!(ball.plane_integral(n, centre - 7.01), 0.0);
+        }
+        let egg = Body::Ellipsoid { centre_mm: [1.0, 0.0, 0.0], semi_axes_mm: [2.0, 3.0, 5.0] };
+        near(egg.plane_integral([1.0, 0.0, 0.0], 1.0), PI * 15.0, 1e-12);
+        near(egg.plane_integral([0.0, 0.0, 1.0], 4.0), PI * 6.0 * (1.0 - 16.0 / 25.0), 1e-12);
+    }
+
+    #[test]
+    fn a_ball_as_a_body_of_revolution_is_a_ball() {
+        let stages = vec![
+            Stage { heights_mm: [-7.0, 1.5], radius_squared: [49.0, 0.0, -1.0] },
+            Stage { heights_mm: [1.5, 7.0], radius_squared: [49.0, 0.0, -1.0] },
+        ];
+        let (origin_mm, axis) = ([3.0, -4.0, 5.0], unit([0.2, 0.4, -0.7]));
+        let (turned, ball) = (Body::Revolution { origin_mm, axis, stages }, Body::ball(origin_mm, 7.0));
+        for n in DIRECTIONS.map(unit).into_iter().chain([axis]) {
+            for step in -160..160 {
+                let t = f64::from(step) * 0.1 + dot(n, origin_mm);
+                near(turned.plane_integral(n, t), ball.plane_integral(n, t), 1e-9);
+            }
+        }
+    }
+
+    #[test]
+    fn cylinders_have_closed_forms() {
+        let can = Body::cylinder([0.0, 0.0, -10.0], [0.0, 0.0, 10.0], 3.0);
+        near(can.plane_integral([0.0, 0.0, 1.0], 4.0), PI * 9.0, 1e-12);
+        near(can.plane_integral([1.0, 0.0, 0.0], 1.0), 20.0 * 2.0 * 8f64.sqrt(), 1e-12);
+        // Slanted but through no end: an ellipse of area πr²/|cos|.
+        let n = unit([1.0, 0.0, 2.0]);
+        near(can.plane_integral(n, 0.5), PI * 9.0 / n[2], 1e-12);
+        // Any direction of the axis: the same, turned.
+        let (axis, centre) = (unit([1.0, -2.0, 0.5]), [2.0, 1.0, -3.0]);
+        let end = |sign: f64| std::array::from_fn(|a| centre[a] + sign * 10.0 * axis[a]);
+        let turned = Body::cylinder(end(-1.0), end(1.0), 3.0);
+        for n in DIRECTIONS.map(unit) {
+            let cosine = dot(n, axis);
+            let upright = [(1.0 - cosine * cosine).sqrt(), 0.0, cosine];
+            for t in [-9.0, -2.5, 0.0, 0.1, 3.0, 8.7] {
+                near(turned.plane_integral(n, t + dot(n, centre)), can.plane_integral(upright, t), 1e-9);
+            }
+        }
+    }
+
+    /// ∫ p(t) dt is the volume, and ∫ t p(t) dt the volume times the centre of mass, whatever the direction.
+    #[test]
+    fn moments_do_not_depend_on_the_direction() {
+        // A cone, 12 mm high, its radius from 5 mm down to 2 mm, and a spindle (both ends pointed).
+        let (origin_mm, axis) = ([1.0, -2.0, 0.5], unit([0.3, 0.4, 0.9]));
+        let cone = |slope: f64| [25.0, 10.0 * slope, slope * slope];
+        let stages = vec![Stage { heights_mm: [0.0, 12.0], radius_squared: cone(-0.25) }];
+        let cone = Body::Revolution { origin_mm, axis, stages };
+        let volume = PI * 12.0 / 3.0 * (25.0 + 10.0 + 4.0);
+        let mean_height = 12.0 / 4.0 * (25.0 + 2.0 * 10.0 + 3.0 * 4.0) / (25.0 + 10.0 + 4.0);
+        for n in DIRECTIONS.map(unit).into_iter().chain([axis]) {
+            let (mut sum, mut first) = (0.0, 0.0);
+            let step = 1e-3;
+            for k in -20_000..20_000 {
+                let t = (f64::from(k) + 0.5) * step;
+                let p = cone.plane_integral(n, t);
+                sum += p * step;
+                first += t * p * step;
+            }
+            near(sum, volume, 1e-4);
+            let centre = dot(n, origin_mm) + mean_height * dot(n, axis);
+            near(first / sum, centre, 1e-3);
+        }
+    }
+}

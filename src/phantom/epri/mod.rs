@@ -1,0 +1,89 @@
+//! Phantoms for EPRI: bodies with a density, and pulse sweeps of them.
+//!
+//! A projection along n is p(t) = Σ density · (integral of the body over the plane n·x = t), in mm², so that a filtered
+//! backprojection gives the density back. Bodies add up; none lies inside another.
+
+mod body;
+mod catalogue;
+mod simulate;
+
+pub use body::{Body, Stage};
+pub use catalogue::{by_name, catalogue, find};
+pub use simulate::{SweepError, SweepOptions, simulate};
+
+use rayon::prelude::*;
+
+use crate::data::{Notice, Roi, Unit, Volume};
+use crate::geometry::{Grid, Point};
+
+/// A body and what fills it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// Where it is.
+    pub body: Body,
+    /// Spins per volume, relative.
+    pub density: f64,
+}
+
+/// A phantom.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Phantom {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// Name for people.
+    pub title: &'static str,
+    /// Its parts, which add up.
+    pub parts: Vec<Part>,
+    /// Regions in which it is measured.
+    pub rois: Vec<Roi>,
+    /// What the user should know about it.
+    pub notices: Vec<Notice>,
+    /// Its size relative to the usual one: below 1 where it was made smaller to fit.
+    pub size: f64,
+}
+
+/// Points per voxel side that a voxel of the true image is the mean over.
+const POINTS_PER_VOXEL_SIDE: usize = 4;
+
+impl Phantom {
+    /// Integral over the plane n·x = t, mm²; n is a unit vector.
+    pub fn plane_integral(&self, n: Point, t_mm: f64) -> f64 {
+        self.parts.iter().map(|part| part.density * part.body.plane_integral(n, t_mm)).sum()
+    }
+
+    /// Density at a point.
+    pub fn density_at(&self, point: Point) -> f64 {
+        self.parts.iter().filter(|part| part.body.contains(point)).map(|part| part.density).sum()
+    }
+
+    /// Largest distance of anything from the world's origin, mm.
+    pub fn reach_mm(&self) -> f64 {
+        self.parts.iter().map(|part| part.body.reach_mm()).fold(0.0, f64::max)
+    }
+
+    /// The density on a grid: every voxel the mean over 4³ points. On all cores.
+    pub fn truth(&self, grid: &Grid) -> Volume {
+        let mut truth = Volume::filled(grid.clone(), 0.0);
+        let [num_x, num_y, _] = grid.size;
+        let reach = self.reach_mm() + grid.voxel_mm.iter().sum::<f64>();
+        let offset = |k: usize| (k as f64 + 0.5) / POINTS_PER_VOXEL_SIDE as f64 - 0.5;
+        truth.as_mut_slice().par_chunks_mut(num_x).enumerate().for_each(|(row, values)| {
+            let (y, z) = ((row % num_y) as f64, (row / num_y) as f64);
+            for (x, value) in values.iter_mut().enumerate() {
+                let centre = grid.mm_from_voxel([x as f64, y, z]);
+                if body::dot(centre, centre) > reach * reach {
+                    continue;
+                }
+                let mut sum = 0.0;
+                for point in 0..POINTS_PER_VOXEL_SIDE.pow(3) {
+                    let [i, j, k] = [1, POINTS_PER_VOXEL_SIDE, POINTS_PER_VOXEL_SIDE.pow(2)]
+                        .map(|stride| offset(point / stride % POINTS_PER_VOXEL_SIDE));
+                    sum += self.density_at(std::array::from_fn(|a| centre[a] + [i, j, k][a] * grid.voxel_mm[a]));
+                }
+                *value = (sum / POINTS_PER_VOXEL_SIDE.pow(3) as f64) as f32;
+            }
+        });
+        truth.unit = Unit::Unknown;
+        truth
+    }
+}

@@ -1,0 +1,426 @@
+//! Along which directions an EPRI imager measures: acquisition schemes as data, their weights, and their order.
+//!
+//! A direction is n = (sin θ cos φ, sin θ sin φ, cos θ); n and −n measure the same, so that directions fill a half sphere.
+//!
+//! * Equal solid angle, N bands: θ_k = π/2 + π/(2N) − kπ/N, k = 1…N, with n_k = round(|N sin θ_k|) azimuths
+//!   φ_j = π/2 + π/(2n_k) − jπ/n_k. N = 10, 18, 36 give 66, 208, 828 directions.
+//! * Equal linear angle: θ_k = (k + ½)π/N_polar, φ_j = (j + ½)π/N_azimuth, azimuths fastest.
+//!
+//! Weights w_i are solid angles and add up to 2π: that of the polar band shared by its directions. (The weights in the paper
+//! are (π/N)² and (π/N_polar)(π/N_azimuth)|sin θ|; for N = 18 they add up to 1.0084 · 2π.) Source: Qiao et al. 2015.
+
+use std::f64::consts::{FRAC_PI_2, PI, TAU};
+use std::fmt;
+use std::str::FromStr;
+
+use rayon::prelude::*;
+
+use crate::geometry::Point;
+
+/// Most directions of a scheme: far more than anyone waits for.
+const MAX_DIRECTIONS: usize = 1 << 17;
+
+/// Directions that are spread one after the other, each as far as can be from those before; further ones follow in a fixed
+/// scattered order.
+const MAX_SPREAD: usize = 2048;
+
+/// How the directions lie on the half sphere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// Each direction stands for about the same solid angle.
+    EqualSolidAngle {
+        /// Number of polar bands N.
+        num_bands: usize,
+    },
+    /// A grid of angles.
+    EqualLinearAngle {
+        /// Number of polar angles.
+        num_polar: usize,
+        /// Number of azimuths.
+        num_azimuth: usize,
+    },
+}
+
+/// What a direction counts in the sum over all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Weighting {
+    /// Its part of the half sphere: the solid angle of its polar band, shared equally. They add up to 2π.
+    #[default]
+    SolidAngle,
+    /// As Qiao et al. print it, for comparison with their images; they do not quite add up to 2π.
+    Paper,
+}
+
+/// A direction to measure along.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WeightedDirection {
+    /// Unit vector.
+    pub unit: Point,
+    /// Solid angle that it stands for.
+    pub weight: f64,
+}
+
+/// Why there is no such scheme.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SchemeError {
+    /// None or too many directions.
+    #[error("a sweep of {0} directions cannot be made; ask for 1 to {MAX_DIRECTIONS}")]
+    Count(usize),
+    /// The text is not a scheme.
+    #[error(
+        "'{0}' is not a scheme; use the number of projections (208: equal solid angle), or polar x azimuth (16x13: equal linear angle)"
+    )]
+    Text(String),
+}
+
+impl Scheme {
+    /// The smallest equal-solid-angle scheme of at least this many directions.
+    ///
+    /// # Errors
+    /// None or too many directions.
+    pub fn with_at_least(num_directions: usize) -> Result<Self, SchemeError> {
+        if !(1..=MAX_DIRECTIONS).contains(&num_directions) {
+            return Err(SchemeError::Count(num_directions));
+        }
+        // N bands have about 2N²/π directions.
+        let guess = (num_directions as f64 * FRAC_PI_2).sqrt() as usize;
+        let schemes = (guess.saturating_sub(3).max(1)..).map(|num_bands| Scheme::EqualSolidAngle { num_bands });
+        schemes.into_iter().find(|s| s.num_directions() >= num_directions).ok_or(SchemeError::Count(num_directions))
+    }
+
+    /// Number of directions.
+    pub fn num_directions(&self) -> usize {
+        match *self {
+            Scheme::EqualSolidAngle { num_bands } => bands(num_bands).map(|band| band.num_azimuth).sum(),
+            Scheme::EqualLinearAngle { num_polar, num_azimuth } => num_polar.saturating_mul(num_azimuth),
+        }
+    }
+
+    /// The directions in the order of acquisition: band by band, azimuths fastest.
+    pub fn directions(&self, weighting: Weighting) -> Vec<WeightedDirection> {
+        match *self {
+            Scheme::EqualSolidAngle { num_bands } => bands(num_bands).flat_map(|band| band.directions(weighting)).collect(),
+            Scheme::EqualLinearAngle { num_polar, num_azimuth } => {
+                let polar: Vec<f64> = (0..num_polar).map(|k| (k as f64 + 0.5) * PI / num_polar as f64).collect();
+                let sum: f64 = polar.iter().map(|theta| theta.sin()).sum();
+                let unit = match weighting {
+                    Weighting::SolidAngle => TAU / (num_azimuth as f64 * sum),
+                    Weighting::Paper => PI / num_polar as f64 * PI / num_azimuth as f64,
+                };
+                let at = |theta: f64, j: usize| {
+                    let unit_vector = unit_vector(theta, (j as f64 + 0.5) * PI / num_azimuth as f64);
+                    WeightedDirection { unit: unit_vector, weight: unit * theta.sin() }
+                };
+                polar.into_iter().flat_map(|theta| (0..num_azimuth).map(move |j| at(theta, j))).collect()
+            }
+        }
+    }
+}
+
+/// The number of directions (equal solid angle), or POLARxAZIMUTH (equal linear angle).
+impl FromStr for Scheme {
+    type Err = SchemeError;
+
+    fn from_str(text: &str) -> Result<Self, SchemeError> {
+        let number = |part: &str| part.trim().parse::<usize>().map_err(|_| SchemeError::Text(text.to_owned()));
+        let Some((polar, azimuth)) = text.split_once(['x', '×']) else { return Self::with_at_least(number(text)?) };
+        let scheme = Scheme::EqualLinearAngle { num_polar: number(polar)?, num_azimuth: number(azimuth)? };
+        match scheme.num_directions() {
+            1..=MAX_DIRECTIONS => Ok(scheme),
+            count => Err(SchemeError::Count(count)),
+        }
+    }
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Scheme::EqualSolidAngle { num_bands } => {
+                write!(f, "equal solid angle, {num_bands} bands, {} directions", self.num_directions())
+            }
+            Scheme::EqualLinearAngle { num_polar, num_azimuth } => {
+                write!(f, "equal linear angle, {num_polar} polar × {num_azimuth} azimuth")
+            }
+        }
+    }
+}
+
+/// One polar band of an equal-solid-angle scheme.
+struct Band {
+    num_bands: usize,
+    theta: f64,
+    num_azimuth: usize,
+}
+
+fn bands(num_bands: usize) -> impl Iterator<Item = Band> {
+    let n = num_bands as f64;
+    (1..=num_bands).map(move |k| {
+        let theta = FRAC_PI_2 + PI / (2.0 * n) - k as f64 * PI / n;
+        // An odd number of bands has one about the pole, with a single direction.
+        let num_azimuth = ((n * theta.sin()).abs().round() as usize).max(1);
+        Band { num_bands, theta, num_azimuth }
+    })
+}
+
+impl Band {
+    fn directions(self, weighting: Weighting) -> impl Iterator<Item = WeightedDirection> {
+        let num = self.num_azimuth as f64;
+        let width = PI / self.num_bands as f64;
+        let weight = match weighting {
+            Weighting::SolidAngle => half_turn_angle(self.theta - 0.5 * width, self.theta + 0.5 * width) / num,
+            Weighting::Paper => width * width,
+        };
+        (1..=self.num_azimuth).map(move |j| {
+            let phi = FRAC_PI_2 + PI / (2.0 * num) - j as f64 * PI / num;
+            WeightedDirection { unit: unit_vector(self.theta, phi), weight }
+        })
+    }
+}
+
+/// Solid angle between two polar angles (negative ones count like positive ones) over half a turn of azimuth: π ∫ |sin θ| dθ.
+fn half_turn_angle(from: f64, to: f64) -> f64 {
+    let below = |theta: f64| theta.signum() * (1.0 - theta.cos());
+    PI * (below(to) - below(from))
+}
+
+/// The unit vector of polar angle θ and azimuth φ.
+pub fn unit_vector(theta: f64, phi: f64) -> Point {
+    [theta.sin() * phi.cos(), theta.sin() * phi.sin(), theta.cos()]
+}
+
+fn dot(a: Point, b: Point) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+/// Weights for directions of any arrangement: the solid angle of the points of the half sphere that are nearest to each (n
+/// and −n being the same), which adds up to 2π. Measured with evenly scattered points, about a thousand for each direction
+/// up to 1 000 directions; equal directions share.
+pub fn solid_angle_weights(directions: &[Point]) -> Vec<f64> {
+    const MAX_PRODUCTS: usize = 1_000_000_000;
+    let num = directions.len();
+    if num == 0 {
+        return Vec::new();
+    }
+    let num_points = (1000 * num).max(100_000).min(MAX_PRODUCTS / num).max(num);
+    // Fibonacci's lattice: equal steps of z, the golden ratio's turn from one to the next.
+    let golden_turn = PI * (3.0 - 5f64.sqrt());
+    let nearest = |i: usize| {
+        let z = (i as f64 + 0.5) / num_points as f64;
+        let (sin, cos) = (i as f64 * golden_turn).sin_cos();
+        let radius = (1.0 - z * z).sqrt();
+        let point = [radius * cos, radius * sin, z];
+        let closer = |best: (usize, f64), (k, n): (usize, &Point)| {
+            let cosine = dot(*n, point).abs();
+            if cosine > best.1 { (k, cosine) } else { best }
+        };
+        directions.iter().enumerate().fold((0, f64::NEG_INFINITY), closer).0
+    };
+    let owners: Vec<usize> = (0..num_points).into_par_iter().map(nearest).collect();
+    let mut weights = vec![0.0; num];
+    owners.into_iter().for_each(|owner| weights[owner] += TAU / num_points as f64);
+    share_between_equals(directions, &mut weights);
+    weights
+}
+
+/// Gives directions that are the same, to a millionth, the mean of their weights.
+fn share_between_equals(directions: &[Point], weights: &mut [f64]) {
+    let folded = |n: &Point| {
+        let [x, y, z] = n.map(|v| (v * 1e6).round() as i64);
+        if (z, y, x) < (0, 0, 0) { [-x, -y, -z] } else { [x, y, z] }
+    };
+    let mut order: Vec<([i64; 3], usize)> = directions.iter().map(folded).zip(0..).collect();
+    order.sort_unstable();
+    for same in order.chunk_by(|(a, _), (b, _)| a == b) {
+        let mean = same.iter().map(|(_, i)| weights[*i]).sum::<f64>() / same.len() as f64;
+        same.iter().for_each(|(_, i)| weights[*i] = mean);
+    }
+}
+
+/// In which order projections are taken or used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// As they were acquired.
+    #[default]
+    AsAcquired,
+    /// Every beginning of the sequence spreads over the half sphere: each direction is the one farthest from those before.
+    Spaced,
+}
+
+impl FromStr for Order {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "as-acquired" => Ok(Order::AsAcquired),
+            "spaced" => Ok(Order::Spaced),
+            _ => Err(format!("'{text}' is not an order; use as-acquired or spaced")),
+        }
+    }
+}
+
+impl Order {
+    /// Which of these directions comes first, second, …: every index once.
+    pub fn indices(self, directions: &[Point]) -> Vec<usize> {
+        match self {
+            Order::AsAcquired => (0..directions.len()).collect(),
+            Order::Spaced => spaced(directions),
+        }
+    }
+}
+
+fn spaced(directions: &[Point]) -> Vec<usize> {
+    let num = directions.len();
+    let mut order = Vec::with_capacity(num);
+    // |cos| of the angle to the nearest direction that is already taken; above 1 once taken itself.
+    const TAKEN: f64 = 2.0;
+    let mut closeness = vec![-1.0f64; num];
+    while order.len() < num.min(MAX_SPREAD) {
+        let Some((next, _)) = closeness.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1)) else { break };
+        order.push(next);
+        closeness[next] = TAKEN;
+        for (value, n) in closeness.iter_mut().zip(directions) {
+            *value = f64::max(*value, dot(*n, directions[next]).abs());
+        }
+    }
+    // Multiples of the golden ratio scatter what is left.
+    let scattered = |i: usize| (i as f64 * 0.618_033_988_749_894_9).fract();
+    let mut rest: Vec<usize> = (0..num).filter(|&i| closeness[i] < TAKEN).collect();
+    rest.sort_by(|&a, &b| scattered(a).total_cmp(&scattered(b)));
+    order.extend(rest);
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn solid_angle(num_bands: usize) -> Scheme {
+        Scheme::EqualSolidAngle { num_bands }
+    }
+
+    fn total(directions: &[WeightedDirection]) -> f64 {
+        directions.iter().map(|d| d.weight).sum()
+    }
+
+    const SCHEMES: [Scheme; 8] = [
+        Scheme::EqualSolidAngle { num_bands: 1 },
+        Scheme::EqualSolidAngle { num_bands: 2 },
+        Scheme::EqualSolidAngle { num_bands: 7 },
+        Scheme::EqualSolidAngle { num_bands: 18 },
+        Scheme::EqualSolidAngle { num_bands: 36 },
+        Scheme::EqualLinearAngle { num_polar: 1, num_azimuth: 1 },
+        Scheme::EqualLinearAngle { num_polar: 31, num_azimuth: 31 },
+        Scheme::EqualLinearAngle { num_polar: 16, num_azimuth: 13 },
+    ];
+
+    #[test]
+    fn the_usual_schemes_have_the_usual_numbers_of_directions() {
+        assert_eq!([10, 18, 36].map(|n| solid_angle(n).num_directions()), [66, 208, 828]);
+        assert_eq!(Scheme::with_at_least(208), Ok(solid_angle(18)));
+        assert_eq!(Scheme::with_at_least(209), Ok(solid_angle(19)));
+        for wanted in [1, 2, 5, 66, 67, 500, 828, 5000] {
+            let Ok(Scheme::EqualSolidAngle { num_bands }) = Scheme::with_at_least(wanted) else { panic!("{wanted}") };
+            assert!(solid_angle(num_bands).num_directions() >= wanted);
+            assert!(num_bands == 1 || solid_angle(num_bands - 1).num_directions() < wanted);
+        }
+        assert_eq!("828".parse(), Ok(solid_angle(36)));
+        assert_eq!("16x13".parse(), Ok(Scheme::EqualLinearAngle { num_polar: 16, num_azimuth: 13 }));
+        for text in ["", "x", "0", "0x3", "-4", "1e3", "99999999999", "9999999999x9999999999"] {
+            assert!(text.parse::<Scheme>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn directions_are_unit_vectors_all_different_with_weights_that_fill_the_half_sphere() {
+        for scheme in SCHEMES {
+            let directions = scheme.directions(Weighting::SolidAngle);
+            assert_eq!(directions.len(), scheme.num_directions());
+            assert!((total(&directions) - TAU).abs() < 1e-12, "{scheme}");
+            assert!(directions.iter().all(|d| d.weight > 0.0 && (dot(d.unit, d.unit) - 1.0).abs() < 1e-14));
+            for (i, a) in directions.iter().enumerate() {
+                assert!(directions[..i].iter().all(|b| dot(a.unit, b.unit).abs() < 1.0 - 1e-6), "{scheme}: {a:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_papers_weights_are_the_papers() {
+        let directions = solid_angle(18).directions(Weighting::Paper);
+        assert!(directions.iter().all(|d| d.weight == (PI / 18.0).powi(2)));
+        assert!((total(&directions) / TAU - 1.0084).abs() < 5e-5, "{}", total(&directions) / TAU);
+        // The bands about the pole are 27 % too heavy.
+        let exact = solid_angle(18).directions(Weighting::SolidAngle);
+        let polar = exact.iter().position(|d| d.unit[2] > 0.99).unwrap();
+        assert!((directions[polar].weight / exact[polar].weight - 1.27).abs() < 0.01);
+        let grid = Scheme::EqualLinearAngle { num_polar: 40, num_azimuth: 7 }.directions(Weighting::Paper);
+        assert!((total(&grid) / TAU - 1.0).abs() < 1e-3);
+    }
+
+    /// Σ w n nᵀ over the half sphere is 2π/3 times the unit matrix.
+    #[test]
+    fn second_moments_are_those_of_the_half_sphere() {
+        for scheme in [solid_angle(18), solid_angle(37), Scheme::EqualLinearAngle { num_polar: 31, num_azimuth: 31 }] {
+            let directions = scheme.directions(Weighting::SolidAngle);
+            for (a, b) in [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)] {
+                let moment: f64 = directions.iter().map(|d| d.weight * d.unit[a] * d.unit[b]).sum();
+                let expected = if a == b { TAU / 3.0 } else { 0.0 };
+                assert!((moment - expected).abs() < 0.003 * TAU, "{scheme}: {a}{b} {moment} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn solid_angles_of_equal_solid_angle_are_nearly_equal() {
+        let directions = solid_angle(18).directions(Weighting::SolidAngle);
+        let mean = TAU / 208.0;
+        let inner: Vec<_> = directions.iter().filter(|d| d.unit[2] < 0.95).collect();
+        assert!(inner.iter().all(|d| (d.weight / mean - 1.0).abs() < 0.1));
+        let spread = (inner.iter().map(|d| (d.weight / mean - 1.0).powi(2)).sum::<f64>() / inner.len() as f64).sqrt();
+        assert!(spread < 0.05, "{spread}");
+    }
+
+    #[test]
+    fn measured_solid_angles_are_those_of_the_scheme() {
+        for scheme in [solid_angle(18), Scheme::EqualLinearAngle { num_polar: 15, num_azimuth: 15 }] {
+            let directions = scheme.directions(Weighting::SolidAngle);
+            // The sign of a direction does not matter.
+            let units: Vec<Point> =
+                directions.iter().enumerate().map(|(i, d)| d.unit.map(|v| if i % 3 == 0 { -v } else { v })).collect();
+            let measured = solid_angle_weights(&units);
+            assert!((measured.iter().sum::<f64>() - TAU).abs() < 1e-9);
+            let deviation: f64 = measured.iter().zip(&directions).map(|(w, d)| (w - d.weight).abs()).sum::<f64>() / TAU;
+            assert!(deviation < 0.06, "{scheme}: {deviation}");
+        }
+        let twice = [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 0.0]];
+        let weights = solid_angle_weights(&twice);
+        assert!(weights[0] == weights[2] && (weights[1] - PI).abs() < 0.01, "{weights:?}");
+        assert_eq!(solid_angle_weights(&[]), Vec::<f64>::new());
+    }
+
+    /// How far the worst point of the half sphere is from the nearest of these directions, as |cos|.
+    fn loneliest(directions: &[Point]) -> f64 {
+        let lattice = solid_angle(40).directions(Weighting::SolidAngle);
+        let nearest = |p: Point| directions.iter().map(|n| dot(*n, p).abs()).fold(0.0, f64::max);
+        lattice.iter().map(|d| nearest(d.unit)).fold(1.0, f64::min)
+    }
+
+    #[test]
+    fn every_beginning_of_the_spaced_order_spreads() {
+        for scheme in [solid_angle(18), Scheme::EqualLinearAngle { num_polar: 16, num_azimuth: 13 }] {
+            let directions: Vec<Point> = scheme.directions(Weighting::SolidAngle).iter().map(|d| d.unit).collect();
+            let order = Order::Spaced.indices(&directions);
+            let mut sorted = order.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, Order::AsAcquired.indices(&directions));
+            for (num, degrees) in [(4, 70.0), (13, 40.0), (52, 22.0)] {
+                let prefix: Vec<Point> = order[..num].iter().map(|&i| directions[i]).collect();
+                assert!(loneliest(&prefix).acos().to_degrees() < degrees, "{scheme}: {num}");
+                assert!(loneliest(&prefix) > loneliest(&directions[..num]));
+            }
+        }
+        let many: Vec<Point> = (0..MAX_SPREAD + 500).map(|i| unit_vector(i as f64 * 1e-3, i as f64)).collect();
+        let mut order = Order::Spaced.indices(&many);
+        order.sort_unstable();
+        assert_eq!(order, (0..many.len()).collect::<Vec<_>>());
+    }
+}

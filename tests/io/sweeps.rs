@@ -1,0 +1,218 @@
+//! EPRI sweeps: Bruker BES3T against what other programs read, and hand-made files of every number format.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tomoscope::data::{Acquisition, Severity, Sweep};
+use tomoscope::io::{IoError, read_reference, read_sweep};
+
+use super::{assert_says, bytes_of, folder, real_data, warns_of};
+
+/// First sample of the first projection, its middle, the last sample of the last one, and the sum of all sizes, as PyEPRI
+/// 1.1.1 reads them from the real scan.
+const PYEPRI_SAMPLES: [f32; 3] = [-8975.224, -40086.223, 5254.676];
+const PYEPRI_SUM: f64 = 11_265_555_188.98;
+
+const FUSILLO: &str = "epri/fusillo-20091002-proj.DSC";
+
+/// A descriptor of 2 × 2 gradients and four samples, and lines that replace its own (by key).
+pub fn descriptor(changes: &[&str]) -> String {
+    let lines = [
+        "#DESC\t1.2 * DESCRIPTOR INFORMATION",
+        "BSEQ\tBIG",
+        "IKKF\tREAL",
+        "XTYP\tIDX",
+        "YTYP\tIGD",
+        "IRFMT\tD",
+        "XPTS\t4",
+        "XMIN\t330.0",
+        "XWID\t3.0",
+        "YPTS\t4",
+        "TITL\t'by hand'",
+        "XUNI\t'G'",
+        "*",
+        "#SPL\t1.2 * STANDARD PARAMETER LAYER",
+        "GRAD    5.0",
+        "#DSL\t1.0 * DEVICE SPECIFIC LAYER",
+        ".DVC     grdUnit, 1.0",
+        "FirstAlpha         45.0 deg",
+        "ImageType          3D",
+        "NrOfAlpha          2",
+    ];
+    let key = |line: &str| line.split_whitespace().next().unwrap_or_default().to_owned();
+    let changed = |line: &&str| changes.iter().find(|change| key(change) == key(line)).copied().unwrap_or(line).to_owned();
+    lines.iter().map(changed).filter(|line| line.contains(char::is_whitespace)).collect::<Vec<_>>().join("\n")
+}
+
+/// Writes a descriptor beside 4 × 4 samples 0, 1, 2 …
+pub fn put(folder: &Path, changes: &[&str], number: &str, big_endian: bool) -> PathBuf {
+    fs::write(folder.join("a-proj.DTA"), bytes_of((0..16).map(f64::from), number, big_endian)).unwrap();
+    let path = folder.join("a-proj.DSC");
+    fs::write(&path, descriptor(changes)).unwrap();
+    path
+}
+
+fn near(a: f64, b: f64) {
+    assert!((a - b).abs() <= 1e-9 * (1.0 + b.abs()), "{a} is not {b}");
+}
+
+#[test]
+fn a_descriptor_written_by_hand_is_understood() {
+    let folder = folder();
+    let sweep = read_sweep(&put(folder.path(), &[], "float 8", true), None).unwrap();
+    assert_eq!((sweep.num_complete(), sweep.num_expected, sweep.num_points), (4, Some(4), 4));
+    // 1 G = 0.1 mT between samples, 5 G/cm = 0.05 mT/mm.
+    near(sweep.step_mm, 2.0);
+    near(sweep.centre, 2.0);
+    let Acquisition::ContinuousWave { step_mt, gradient_mt_per_mm, reference: None } = sweep.acquisition else { panic!() };
+    near(step_mt, 0.1);
+    near(gradient_mt_per_mm, 0.05);
+    assert!(warns_of(&sweep.notices, "No reference spectrum"));
+    // Azimuths 45°, 135° first, then the polar angle; t runs against the gradient.
+    let half = 0.5;
+    let expected = [[half, half, 0.5f64.sqrt()], [-half, half, 0.5f64.sqrt()], [half, half, -(0.5f64.sqrt())]];
+    for (projection, gradient) in sweep.projections.iter().zip(expected) {
+        (0..3).for_each(|a| near(projection.direction[a], -gradient[a]));
+    }
+    near(sweep.total_weight(), std::f64::consts::TAU);
+    assert_eq!(&sweep.projections[2].values[..], [8.0, 9.0, 10.0, 11.0]);
+}
+
+#[test]
+fn every_number_format_is_read_in_both_byte_orders() {
+    let folder = folder();
+    let formats =
+        [("C", "signed integer 1"), ("S", "signed integer 2"), ("I", "signed integer 4"), ("F", "float 4"), ("D", "float 8")];
+    for (letter, number) in formats {
+        for (order, big_endian) in [("BIG", true), ("LIT", false)] {
+            let changes = [format!("BSEQ\t{order}"), format!("IRFMT {letter}")];
+            let path = put(folder.path(), &changes.each_ref().map(String::as_str), number, big_endian);
+            let sweep = read_sweep(&path, None).unwrap();
+            let values: Vec<f32> = sweep.projections.iter().flat_map(|p| p.values.to_vec()).collect();
+            assert_eq!(values, (0..16).map(|v| v as f32).collect::<Vec<_>>(), "{order} {letter}");
+        }
+    }
+}
+
+#[test]
+fn the_data_file_may_be_named_instead_and_the_reference_lies_beside_it() {
+    let folder = folder();
+    let path = put(folder.path(), &[], "float 8", true);
+    let reference = ["YTYP\tNODATA", "GRAD", "YPTS"];
+    fs::write(folder.path().join("a-h.DSC"), descriptor(&reference)).unwrap();
+    fs::write(folder.path().join("a-h.DTA"), bytes_of([0.0, 1.0, -1.0, 0.0], "float 8", true)).unwrap();
+    let sweep = read_sweep(&path.with_extension("DTA"), None).unwrap();
+    let Acquisition::ContinuousWave { reference: Some(spectrum), .. } = &sweep.acquisition else { panic!("{sweep:?}") };
+    assert_eq!(&spectrum.values[..], [0.0, 1.0, -1.0, 0.0]);
+    assert!(sweep.notices.iter().all(|notice| notice.severity == Severity::Info), "{:?}", sweep.notices);
+    assert!(sweep.notices.iter().any(|notice| notice.text.contains("a-h.DSC")));
+    // One that cannot be used is a notice when it was found, an error when it was asked for.
+    fs::write(folder.path().join("a-h.DTA"), [0; 3]).unwrap();
+    let sweep = read_sweep(&path, None).unwrap();
+    assert!(warns_of(&sweep.notices, "a-h.DTA is too short"), "{:?}", sweep.notices);
+    let error = read_sweep(&path, Some(&folder.path().join("a-h.DSC"))).unwrap_err();
+    assert_says(&error, &["a-h.DTA", "too short", "32 bytes", "3"]);
+    assert_says(&read_sweep(&path, Some(&path)).unwrap_err(), &["a-proj.DSC", "4 spectra", "one reference spectrum"]);
+    assert_says(&read_sweep(&folder.path().join("a-h.DSC"), None).unwrap_err(), &["single spectrum"]);
+}
+
+#[test]
+fn what_cannot_be_read_is_refused_with_a_sentence() {
+    let folder = folder();
+    let cases: [(&[&str], &[&str]); 23] = [
+        (&["BSEQ\tMIDDLE"], &["BSEQ", "MIDDLE", "BIG or LIT"]),
+        (&["IKKF\tCPLX"], &["complex", "IKKF"]),
+        (&["IKKF\tREAL,REAL"], &["IKKF", "REAL,REAL"]),
+        (&["IRFMT"], &["IRFMT", "missing"]),
+        (&["IRFMT\tA"], &["IRFMT", "'A'"]),
+        (&["XPTS\t0"], &["XPTS", "at least 1"]),
+        (&["XPTS\t-5"], &["XPTS"]),
+        (&["XPTS\t2"], &["XPTS", "at least 3"]),
+        (&["XPTS\t18446744073709551615"], &["XPTS", "at most"]),
+        (&["XPTS\t16000000"], &["a-proj.DTA", "too short", "512000000"]),
+        (&["XTYP\tIGD"], &["XTYP", "evenly spaced"]),
+        (&["XUNI\t'GHz'"], &["XUNI", "GHz", "mT"]),
+        (&["XWID\tNaN"], &["XWID", "NaN"]),
+        (&["XWID\t-1"], &["XWID", "positive"]),
+        (&["YPTS\t5"], &["YPTS", "'5'", "4, the number of gradients"]),
+        (&["GRAD    0.0"], &["GRAD", "positive", "gradient"]),
+        (&["GRAD    1e-320"], &["GRAD"]),
+        (&["GRAD"], &["GRAD", "missing"]),
+        (&["FirstAlpha  0.0 deg"], &["FirstAlpha"]),
+        (&["NrOfAlpha 1000000000"], &["NrOfAlpha", "at most"]),
+        (&["ImageType 4D"], &["ImageType", "2D or 3D"]),
+        (&["ImageType 2D"], &["YPTS", "2, the number of gradients"]),
+        (&["#DESC"], &["not a BES3T descriptor"]),
+    ];
+    for (changes, parts) in cases {
+        let error = read_sweep(&put(folder.path(), changes, "float 8", true), None).unwrap_err();
+        assert_says(&error, parts);
+        assert!(error.to_string().contains("a-proj.D"), "{error}");
+    }
+    let path = put(folder.path(), &[], "float 8", true);
+    fs::write(path.with_extension("DTA"), [0; 127]).unwrap();
+    assert_says(&read_sweep(&path, None).unwrap_err(), &["a-proj.DTA", "4 projections of 4 samples", "128", "127"]);
+    let mut samples: Vec<f64> = (0..16).map(f64::from).collect();
+    samples[6] = f64::NAN;
+    fs::write(path.with_extension("DTA"), bytes_of(samples, "float 8", true)).unwrap();
+    assert_says(&read_sweep(&path, None).unwrap_err(), &["sample 3 of projection 2 is NaN"]);
+    fs::remove_file(path.with_extension("DTA")).unwrap();
+    assert!(matches!(read_sweep(&path, None), Err(IoError::Open { .. })));
+}
+
+#[test]
+fn leftovers_and_two_dimensions_are_said() {
+    let folder = folder();
+    let path = put(folder.path(), &["ImageType 2D", "YPTS 2"], "float 8", true);
+    let sweep = read_sweep(&path, None).unwrap();
+    assert!(warns_of(&sweep.notices, "64 more bytes") && warns_of(&sweep.notices, "one plane"), "{:?}", sweep.notices);
+    near(sweep.projections[1].direction[0], 0.5f64.sqrt());
+    near(sweep.projections[1].direction[2], 0.0);
+}
+
+/// Little-endian floats after the header of a `.npy` file.
+fn npy_floats(path: &Path) -> Vec<f32> {
+    let bytes = fs::read(path).unwrap();
+    let start = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    bytes[start..].as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect()
+}
+
+fn fusillo() -> Option<(Sweep, PathBuf)> {
+    let path = real_data(FUSILLO)?;
+    Some((read_sweep(&path, None).unwrap(), path))
+}
+
+#[test]
+fn the_gradients_of_a_real_scan_are_those_that_another_program_computes() {
+    let Some((sweep, path)) = fusillo() else { return };
+    // Three rows (x, y, z) of 961 in Fortran order: one gradient after the other.
+    let table = npy_floats(&path.with_file_name("fusillo-20091002-fgrad.npy"));
+    assert_eq!((sweep.num_complete(), table.len()), (961, 3 * 961));
+    let Acquisition::ContinuousWave { gradient_mt_per_mm, .. } = sweep.acquisition else { panic!() };
+    let mut worst = 0.0f64;
+    for (projection, g) in sweep.projections.iter().zip(table.as_chunks::<3>().0) {
+        for (n, g) in projection.direction.iter().zip(g) {
+            worst = worst.max((-n * gradient_mt_per_mm * 100.0 - f64::from(*g)).abs());
+        }
+    }
+    assert!(worst < 14.0 * 1e-6, "{worst} G/cm");
+}
+
+#[test]
+fn the_field_axis_and_the_reference_of_a_real_scan_are_found() {
+    let Some((sweep, path)) = fusillo() else { return };
+    let axis = npy_floats(&path.with_file_name("fusillo-20091002-B.npy"));
+    let Acquisition::ContinuousWave { step_mt, reference: Some(reference), .. } = &sweep.acquisition else { panic!() };
+    assert_eq!((axis.len(), sweep.num_points, reference.values.len()), (500, 500, 500));
+    for (k, field) in axis.iter().enumerate() {
+        let g = f64::from(axis[0]) + 10.0 * step_mt * k as f64;
+        assert!((g - f64::from(*field)).abs() < 1e-4, "{k}: {g} {field}");
+    }
+    near(reference.step_mt, *step_mt);
+    assert!((sweep.step_mm - 0.265 / 1.4).abs() < 1e-6);
+    let [first, last] = [0, 960].map(|k| &sweep.projections[k].values);
+    assert_eq!([first[0], first[250], last[499]], PYEPRI_SAMPLES, "{} {} {}", first[0], first[250], last[499]);
+    let sum: f64 = sweep.projections.iter().flat_map(|p| p.values.iter()).map(|&v| f64::from(v).abs()).sum();
+    assert!((sum / PYEPRI_SUM - 1.0).abs() < 1e-6, "{sum}");
+    assert_eq!(reference.values[249], read_reference(&path.with_file_name("fusillo-20091002-h.DTA")).unwrap().values[249]);
+}
