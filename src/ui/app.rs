@@ -35,7 +35,7 @@ use super::{slice_paint, theme};
 use crate::data::{Notice, Roi, RoiPlane, Study};
 use crate::geometry::Point;
 use crate::render::is_software;
-use crate::session::{Device, EventKind, Session, SessionOptions, Trace};
+use crate::session::{Device, DeviceChoice, EventKind, Session, SessionOptions, Trace};
 
 /// Longest time that a frame spends on the session's events.
 const EVENT_TIME: Duration = Duration::from_millis(10);
@@ -47,6 +47,8 @@ pub struct AppOptions {
     pub start: Source,
     /// Whether its reconstruction starts at once.
     pub autostart: bool,
+    /// The device that the form begins with.
+    pub device: DeviceChoice,
     /// Full iterations of the first run; `None` = the default.
     pub num_iterations: Option<usize>,
     /// Whether pictures of the window are compared: times, speeds and memory are then left out.
@@ -83,6 +85,8 @@ pub struct App {
     devices: DeviceList,
     pub(super) live: LiveRun,
     pub(super) shown: Shown,
+    /// Whether the image that the run before left on the screen comes from a race.
+    pub(super) left_by_race: bool,
     /// Full iterations that the session keeps.
     pub(super) kept: Vec<usize>,
     pub(super) view: ViewState,
@@ -141,6 +145,7 @@ impl App {
             devices: DeviceList::start(waker(&ctx)),
             live: LiveRun::default(),
             shown: Shown::default(),
+            left_by_race: false,
             kept: Vec::new(),
             view,
             drag: None,
@@ -439,6 +444,15 @@ impl App {
         self.shown.volume().map_or("", |volume| volume.unit.label())
     }
 
+    /// Whether the image on the screen comes from a race. It may still be that of the run before.
+    pub(super) fn shows_race(&self) -> bool {
+        match self.shown.id() {
+            Some(id) if id.run == self.live.run => self.live.had_race(id.subiteration),
+            Some(_) => self.left_by_race,
+            None => false,
+        }
+    }
+
     /// What is on the screen, in words.
     fn shown_words(&self) -> String {
         let Some(id) = self.shown.id() else { return String::new() };
@@ -448,6 +462,9 @@ impl App {
             (_, 0) => format!("iteration {}", id.iteration),
             (_, subset) => format!("iteration {}, after subset {subset} of {subsets}", id.iteration),
         };
+        if id.run != self.live.run {
+            words += " of the run before";
+        }
         if self.post_filter_mm > 0.0 {
             words += &format!(", filtered {:.1} mm", self.post_filter_mm);
         }
@@ -463,7 +480,7 @@ impl App {
             iterations: &self.kept,
             past: self.shown.id().filter(|_| self.shown.is_past()).map(|id| id.iteration),
             shown: &shown,
-            is_racing: self.live.is_racing(),
+            is_racy: self.shows_race(),
         };
         actions.extend(shortcut_actions(ui.ctx(), &toolbar, !self.live.is_running(), self.active_plane.axes().1));
         toolbar_ui(&toolbar, ui, actions);

@@ -134,8 +134,9 @@ impl App {
         self.sent_rois.clone_from(&self.document.rois);
         let rois = RoiSet { branch: self.branch, rois: self.sent_rois.clone() };
         let run = self.session.send(Command::Start { study: Arc::clone(&open.study), settings, rois, paused });
-        self.live = LiveRun::asked_for(run, self.branch, &self.sent_rois, paused);
         self.shown.set_past(None);
+        self.left_by_race = self.shows_race();
+        self.live = LiveRun::asked_for(run, self.branch, &self.sent_rois, paused);
         self.shown.set_filtered(None);
         self.post_filter.forget();
         self.kept.clear();
@@ -197,7 +198,7 @@ impl App {
     fn reset_form(&mut self, ctx: &Context) {
         let Some(open) = &self.study else { return };
         match SettingsForm::for_study(&open.study, open.size) {
-            Ok(form) => self.form = form,
+            Ok(form) => self.form = SettingsForm { device: self.options.device, ..form },
             Err(text) => self.notify(ctx, Notice::error(text)),
         }
     }

@@ -273,9 +273,9 @@ impl LiveRun {
         Duration::try_from_secs_f64(secs).ok()
     }
 
-    /// Whether the image was made with a race lately: the step done last had one.
-    pub fn is_racing(&self) -> bool {
-        self.accumulation() == Some(Accumulation::NonAtomic)
+    /// Whether the image after so many steps comes from a race: the step that made it had one.
+    pub fn had_race(&self, subiteration: usize) -> bool {
+        self.race.iter().any(|(step, _)| *step == subiteration)
     }
 
     /// The accumulation in use.

@@ -9,7 +9,7 @@ use eframe::egui_wgpu::{SurfaceConfig, WgpuSetup, WgpuSetupCreateNew};
 use super::app::{App, AppOptions};
 use super::loader::{BUILT_IN, Source};
 use crate::render::device_descriptor;
-use crate::session::Trace;
+use crate::session::{DeviceChoice, Trace};
 
 /// What works without a window.
 const HEADLESS: &str =
@@ -47,7 +47,8 @@ pub enum StartError {
 pub fn run(study: Option<PathBuf>, trace: Trace) -> Result<(), StartError> {
     let [built_in, ..] = BUILT_IN;
     let start = study.map_or(Source::BuiltIn(built_in), Source::File);
-    let options = AppOptions { start, autostart: true, num_iterations: None, for_pictures: false, trace };
+    let device = DeviceChoice::Auto;
+    let options = AppOptions { start, autostart: true, device, num_iterations: None, for_pictures: false, trace };
     // Missing libraries of the display make the window's library panic: its message is the reason.
     let hook = std::panic::take_hook();
     let message = Arc::new(std::sync::Mutex::new(None::<String>));

@@ -23,8 +23,8 @@ pub struct ToolbarView<'a> {
     pub past: Option<usize>,
     /// What is on the screen, in words.
     pub shown: &'a str,
-    /// Whether the run adds without atomics.
-    pub is_racing: bool,
+    /// Whether the step that made the image on the screen added without atomics.
+    pub is_racy: bool,
 }
 
 /// Width from which the bar has one row.
@@ -130,7 +130,7 @@ pub fn scrubber_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<Action>) {
             }
         }
         ui.label(view.shown);
-        if view.is_racing {
+        if view.is_racy {
             let words = egui::RichText::new("NOT FOR DIAGNOSIS: non-atomic, additions are lost").strong();
             ui.add(egui::Label::new(words.color(theme::colours(ui.visuals()).error)).truncate());
         }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use egui_kittest::kittest::Queryable as _;
 use egui_kittest::wgpu::WgpuTestRenderer;
 use egui_kittest::{Harness, HarnessBuilder};
-use tomoscope::session::Trace;
+use tomoscope::session::{DeviceChoice, Trace};
 use tomoscope::ui::{App, AppOptions, BUILT_IN, Source};
 
 /// The smallest built-in study.
@@ -47,7 +47,9 @@ fn window_on(
     autostart: bool,
     start: Source,
 ) -> Harness<'static, App> {
-    let options = AppOptions { start, autostart, num_iterations: Some(3), for_pictures: true, trace: Trace::off() };
+    // What is looked at must not depend on the GPU of the machine.
+    let device = DeviceChoice::Cpu;
+    let options = AppOptions { start, autostart, device, num_iterations: Some(3), for_pictures: true, trace: Trace::off() };
     let builder: HarnessBuilder<App> = Harness::builder().with_size(size).with_theme(theme).renderer(renderer);
     builder.build_eframe(|creation| App::new(creation, options))
 }

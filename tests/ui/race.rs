@@ -106,3 +106,39 @@ fn the_stages_of_an_iteration_are_in_a_table_with_bars() {
     click(&mut harness, "Regions");
     harness.get_by_label("Add sphere");
 }
+
+#[test]
+fn the_warning_belongs_to_the_image_on_the_screen() {
+    let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
+    click(&mut harness, NON_ATOMIC);
+    let more = |harness: &mut Harness<'_, App>, iterations: usize| {
+        click(harness, "Continue");
+        let done = |app: &App| app.is_run_over() && app.live().last.as_ref().is_some_and(|r| r.iteration == iterations);
+        wait_for(harness, "more iterations", done);
+    };
+    // "Continue" adds three iterations.
+    more(&mut harness, 6);
+    assert!(has(&harness, BANNER));
+    harness.get_by_role_and_label(egui::accesskit::Role::RadioButton, "atomic").click();
+    more(&mut harness, 9);
+    assert!(!has(&harness, BANNER));
+    for (back, racy) in [(1, false), (2, false), (3, true), (4, true), (5, true), (6, false)] {
+        harness.key_press(egui::Key::ArrowLeft);
+        harness.run_steps(2);
+        assert_eq!(harness.state().shown().id().unwrap().iteration, 9 - back);
+        assert_eq!(has(&harness, BANNER), racy, "iteration {}", 9 - back);
+    }
+    // A run that is refused (there are not so many views) leaves the image of the one before, and what is to be said of it.
+    click(&mut harness, "Live");
+    click(&mut harness, NON_ATOMIC);
+    more(&mut harness, 12);
+    harness.get_by_role_and_label(egui::accesskit::Role::SpinButton, "Subsets").scroll_to_me();
+    harness.run_steps(3);
+    harness.get_by_role_and_label(egui::accesskit::Role::SpinButton, "Subsets").set_value_accesskit(512.0);
+    harness.run_steps(3);
+    harness.get_by_label("Restart").scroll_to_me();
+    harness.run_steps(3);
+    click(&mut harness, "Restart");
+    wait_for(&mut harness, "the refusal", |app| app.live().state == RunState::Failed);
+    assert!(has(&harness, BANNER) && has(&harness, "of the run before"));
+}
