@@ -14,7 +14,9 @@ use crate::geometry::Grid;
 use crate::operator::{Accumulation, Simd};
 use crate::phantom::{self, Noise, SimulationOptions};
 use crate::scanner::{self, ScanGeometry, Scanner};
-use crate::session::{AlgorithmKind, DeviceChoice, ProjectorChoice, Rays, RunSettings, available_devices, default_settings};
+use crate::session::{
+    AlgorithmKind, Device, DeviceChoice, ProjectorChoice, Rays, RunSettings, available_devices, default_settings,
+};
 
 /// Options of `tomoscope bench`.
 #[derive(Args)]
@@ -140,7 +142,10 @@ fn run_projector(options: ProjectorOptions) -> CliResult {
     let cuda = match options.device {
         DeviceChoice::Cpu => None,
         DeviceChoice::Cuda(number) => Some(number),
-        DeviceChoice::Auto => available_devices().iter().any(|device| device.choice == DeviceChoice::Cuda(0)).then_some(0),
+        DeviceChoice::Auto => {
+            let is_usable = |device: &Device| device.choice == DeviceChoice::Cuda(0) && device.why_not.is_none();
+            available_devices().iter().any(is_usable).then_some(0)
+        }
     };
     println!(
         "{}: {} LORs, image {nx} × {ny} × {nz}, one line per bin, field of view {fov_radius_mm} mm",
@@ -148,7 +153,7 @@ fn run_projector(options: ProjectorOptions) -> CliResult {
         scanner.geometry.num_bins()
     );
     println!(
-        "{:<6}{:<26}{:<16}{:<15}{:>8}{:>12}{:>11}{:>10}{:>11}{:>8}  views",
+        "{:<8}{:<26}{:<16}{:<15}{:>8}{:>12}{:>11}{:>10}{:>11}{:>8}  views",
         "device", "projector", "direction", "accumulation", "threads", "median s", "spread s", "MLOR/s", "Gvisits/s", "ratio"
     );
     let bench = ProjectorBench {
@@ -172,7 +177,7 @@ fn run_projector(options: ProjectorOptions) -> CliResult {
 
 fn print_row(row: &ProjectorRow) {
     println!(
-        "{:<6}{:<26}{:<16}{:<15}{:>8}{:>12.5}{:>11.5}{:>10.3}{:>11.3}{:>8}  {}",
+        "{:<8}{:<26}{:<16}{:<15}{:>8}{:>12.5}{:>11.5}{:>10.3}{:>11.3}{:>8}  {}",
         row.device,
         row.projector,
         row.direction,

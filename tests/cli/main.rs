@@ -10,9 +10,10 @@ mod stir;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Runs the program in a folder with these arguments.
+/// Runs the program in a folder with these arguments, on the processor: a GPU of the machine is hidden from it.
 fn tomoscope(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_tomoscope")).current_dir(folder).args(arguments).output().unwrap()
+    let mut program = Command::new(env!("CARGO_BIN_EXE_tomoscope"));
+    program.current_dir(folder).env("CUDA_VISIBLE_DEVICES", "").args(arguments).output().unwrap()
 }
 
 /// Runs it and expects that it does what it was asked; what it printed.

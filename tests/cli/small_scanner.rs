@@ -216,6 +216,7 @@ fn the_time_line_has_the_iterates() {
 fn an_interrupt_keeps_the_last_iterate() {
     let folder = folder_with_scan(&[]);
     let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_tomoscope"))
+        .env("CUDA_VISIBLE_DEVICES", "")
         .current_dir(folder.path())
         .args(["reconstruct", "scan.hs", "-o", "out.hv", "--iterations", "4000000", "--csv", "table.csv"])
         .stdout(std::process::Stdio::piped())

@@ -50,10 +50,15 @@ fn refusal(study: &Arc<Study>, settings: RunSettings) -> String {
     watcher.wait_for_failure(run)
 }
 
+/// The settings that a study is reconstructed with by default, on the processor whatever else the machine has.
+fn on_cpu(study: &Study) -> RunSettings {
+    RunSettings { device: DeviceChoice::Cpu, ..default_settings(study).unwrap() }
+}
+
 #[test]
 fn a_cylinder_is_found_again() {
     let study = cylinder_study();
-    let image = reconstruct(&study, default_settings(&study).unwrap());
+    let image = reconstruct(&study, on_cpu(&study));
     let truth = study.truth.as_ref().unwrap();
     let (mut inside, mut outside) = ((0.0, 0.0), (0.0, 0.0));
     let grid = &truth.grid;
@@ -79,7 +84,7 @@ fn deterministic_results_have_the_same_bits_for_any_number_of_threads() {
         num_iterations: 2,
         projector,
         accumulation: Some(Accumulation::Deterministic),
-        ..default_settings(&study).unwrap()
+        ..on_cpu(&study)
     };
     for projector in [ProjectorChoice::Auto, ProjectorChoice::PerLor] {
         let one = reconstruct(&study, settings(1, projector));
@@ -94,7 +99,7 @@ fn deterministic_results_have_the_same_bits_for_any_number_of_threads() {
 fn a_run_tells_what_it_became() {
     let study = cylinder_study();
     let mut watcher = Watcher::new(Box::new(prepare));
-    let settings = RunSettings { algorithm: AlgorithmKind::Mlem, num_threads: Some(1), ..default_settings(&study).unwrap() };
+    let settings = RunSettings { algorithm: AlgorithmKind::Mlem, num_threads: Some(1), ..on_cpu(&study) };
     let start = Command::Start { study: Arc::clone(&study), settings: Box::new(settings), rois: RoiSet::default(), paused: true };
     watcher.session.send(start);
     let event = watcher.wait_for(0, |e| matches!(e.kind, EventKind::Started(_)));
@@ -111,13 +116,13 @@ fn a_run_tells_what_it_became() {
 #[test]
 fn settings_that_cannot_be_are_refused_with_a_sentence() {
     let study = cylinder_study();
-    let base = default_settings(&study).unwrap();
+    let base = on_cpu(&study);
     let grid = |size, voxel_mm| Grid::centred(size, voxel_mm).unwrap();
     let cases = [
         (RunSettings { num_subsets: 49, ..base.clone() }, "between 1 and 48 subsets"),
         (RunSettings { num_subsets: 0, ..base.clone() }, "between 1 and 48 subsets"),
         (RunSettings { num_iterations: 0, ..base.clone() }, "at least 1"),
-        (RunSettings { device: DeviceChoice::Cuda(0), ..base.clone() }, "--device cpu"),
+        (RunSettings { device: DeviceChoice::Cuda(1000), ..base.clone() }, "--device cpu"),
         (RunSettings { grid: grid([5000, 1, 1], [1.0; 3]), ..base.clone() }, "at most 4096"),
         (RunSettings { grid: grid([4096, 4096, 128], [0.1; 3]), ..base.clone() }, "GiB"),
         (RunSettings { fov_radius_mm: 0.0, ..base.clone() }, "holds no voxel"),
@@ -138,7 +143,7 @@ fn settings_that_cannot_be_are_refused_with_a_sentence() {
 #[test]
 fn a_start_image_is_gone_on_from() {
     let study = cylinder_study();
-    let base = RunSettings { algorithm: AlgorithmKind::Mlem, ..default_settings(&study).unwrap() };
+    let base = RunSettings { algorithm: AlgorithmKind::Mlem, ..on_cpu(&study) };
     let two = reconstruct(&study, RunSettings { num_iterations: 2, ..base.clone() });
     let one = reconstruct(&study, RunSettings { num_iterations: 1, ..base.clone() });
     let again = reconstruct(&study, RunSettings { num_iterations: 1, init: Some(Arc::new(one)), ..base });
