@@ -13,7 +13,7 @@ use crate::data::{Michelogram, Study, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::{read_study, read_volume, write_projections, write_volume};
 use crate::operator::{Accumulation, Backend, LinearOperator, Subset};
-use crate::session::{Projector, ProjectorSettings, ProjectorWork, check_memory};
+use crate::session::{DeviceChoice, FreeMemory, Projector, ProjectorSettings, ProjectorWork, SetupError, or_on_cpu};
 use crate::task::Task;
 
 /// Options of `tomoscope project`.
@@ -62,9 +62,12 @@ pub fn project(options: &ProjectOptions) -> CliResult {
     notices::print(&found);
     let study = read(&options.like, &options.projector)?;
     let projected = in_pool(&options.projector, || {
-        let projector = choose(&study, &volume.grid, &options.projector)?;
-        projector.hand_to(Project { study: &study, volume: &volume })
+        on_device(&options.projector, |device| {
+            let (projector, place) = choose(device, &study, &volume.grid, &options.projector)?;
+            projector.hand_to(Project { study: &study, volume: &volume, place })
+        })
     })?;
+    let projected = Michelogram::new(Arc::clone(study.geometry()), projected)?;
     write_projections(&options.output, &projected)?;
     println!("{}: {} bins, total {:.6e}", options.output.display(), projected.counts.len(), projected.total());
     Ok(())
@@ -74,16 +77,17 @@ pub fn project(options: &ProjectOptions) -> CliResult {
 struct Project<'a> {
     study: &'a Study,
     volume: &'a Volume,
+    place: Place,
 }
 
 impl ProjectorWork for Project<'_> {
-    type Output = Result<Michelogram, Error>;
+    type Output = Result<Vec<f32>, SetupError>;
 
     fn run<B: Backend, A: LinearOperator<B>>(self, mut backend: B, operator: A) -> Self::Output {
-        let Self { study, volume } = self;
+        let Self { study, volume, place } = self;
         let start = Instant::now();
         let num_bins = study.geometry().num_bins();
-        check_memory(8 * (num_bins + operator.image_len()) as u64)?;
+        place.begin(8 * (num_bins + operator.image_len()) as u64)?;
         let x = backend.upload(Arc::new(operator.image_from_volume(volume)))?;
         let mut data = backend.zeros(num_bins)?;
         operator.apply(&mut backend, Subset::ALL, &x, &mut data, &Task::new())?;
@@ -97,7 +101,7 @@ impl ProjectorWork for Project<'_> {
         }
         let data = backend.read(&data, <[f32]>::to_vec)?;
         println!("projected in {:.2} s", start.elapsed().as_secs_f64());
-        Ok(Michelogram::new(Arc::clone(study.geometry()), operator.in_order(data))?)
+        Ok(operator.in_order(data))
     }
 }
 
@@ -111,10 +115,11 @@ pub fn backproject(options: &BackprojectOptions) -> CliResult {
     notices::print(&found);
     let study = read(&options.input, &options.projector)?;
     let image = in_pool(&options.projector, || {
-        let projector = choose(&study, &like.grid, &options.projector)?;
-        let accumulation = options.projector.accumulation.unwrap_or(projector.default_accumulation());
-        println!("accumulation  {accumulation}");
-        projector.hand_to(Backproject { study: &study, grid: &like.grid, accumulation })
+        on_device(&options.projector, |device| {
+            let (projector, place) = choose(device, &study, &like.grid, &options.projector)?;
+            let accumulation = options.projector.accumulation.unwrap_or(projector.default_accumulation());
+            projector.hand_to(Backproject { study: &study, grid: &like.grid, accumulation, place })
+        })
     })?;
     write_volume(&options.output, &image)?;
     println!("{}: total {:.6e}", options.output.display(), image.sum());
@@ -126,17 +131,20 @@ struct Backproject<'a> {
     study: &'a Study,
     grid: &'a Grid,
     accumulation: Accumulation,
+    place: Place,
 }
 
 impl ProjectorWork for Backproject<'_> {
-    type Output = Result<Volume, Error>;
+    type Output = Result<Volume, SetupError>;
 
     fn run<B: Backend, A: LinearOperator<B>>(self, mut backend: B, operator: A) -> Self::Output {
-        let Self { study, grid, accumulation } = self;
+        let Self { study, grid, accumulation, place } = self;
         let start = Instant::now();
         let num_bins = study.geometry().num_bins();
         let scratch = operator.scratch_bytes(Subset::ALL, accumulation);
-        check_memory(scratch + 8 * operator.image_len() as u64 + 4 * num_bins as u64)?;
+        let factors = study.multiplicative.as_ref().map_or(0, |_| num_bins);
+        place.begin(scratch + 8 * operator.image_len() as u64 + 4 * (num_bins + factors) as u64)?;
+        println!("accumulation  {accumulation}");
         let mut data = backend.upload(operator.arranged(&study.measured, 1))?;
         if let Some(factors) = &study.multiplicative {
             let factors = backend.upload(operator.arranged(factors, 1))?;
@@ -159,20 +167,48 @@ fn read(path: &std::path::Path, options: &ProjectorOptions) -> Result<Study, Err
     Ok(study)
 }
 
-/// The projector asked for; what it became is printed.
-fn choose(study: &Study, grid: &Grid, options: &ProjectorOptions) -> Result<Projector, Error> {
+/// Where the work is done, in words, and the memory that is free there.
+struct Place {
+    words: String,
+    free: FreeMemory,
+}
+
+impl Place {
+    /// Prints where the work is done, if there is memory for it.
+    fn begin(&self, needed_bytes: u64) -> Result<(), SetupError> {
+        self.free.check(needed_bytes)?;
+        println!("{}", self.words);
+        Ok(())
+    }
+}
+
+/// The projector asked for, and what it became.
+fn choose(
+    device: DeviceChoice,
+    study: &Study,
+    grid: &Grid,
+    options: &ProjectorOptions,
+) -> Result<(Projector, Place), SetupError> {
     let settings = ProjectorSettings {
         grid: grid.clone(),
         fov_radius_mm: options.fov_radius_mm.unwrap_or_else(|| grid.inscribed_radius_mm()),
         rays: options.rays,
         projector: options.projector,
-        device: options.device,
+        device,
         threads_per_block: options.threads_per_block,
     };
     let (projector, found) = Projector::choose(study.geometry(), &settings)?;
     notices::print(&found);
-    println!("device        {}\nprojector     {}", projector.device(), projector.name());
-    Ok(projector)
+    let words = format!("device        {}\nprojector     {}", projector.device(), projector.name());
+    let free = projector.free_memory();
+    Ok((projector, Place { words, free }))
+}
+
+/// Does work on the device asked for, or says why the processor does it.
+fn on_device<T>(options: &ProjectorOptions, work: impl FnMut(DeviceChoice) -> Result<T, SetupError>) -> Result<T, Error> {
+    let (result, notice) = or_on_cpu(options.device, work)?;
+    notices::print(notice.as_slice());
+    Ok(result)
 }
 
 /// Does work in as many threads as were asked for.

@@ -282,7 +282,10 @@ impl Job<'_> {
     /// A run that broke still leaves its last good image.
     fn failed(&mut self, session: &Session, text: String) -> String {
         self.progress.end();
-        let Some(frame) = session.take_frame().filter(|frame| frame.subiteration > 0) else { return text };
+        let Some(frame) = session.take_frame().filter(|frame| frame.subiteration > 0) else {
+            let is_lost = self.totals.num_steps() > 0;
+            return if is_lost { format!("{text} (the last image is lost; --save-every keeps some on the way)") } else { text };
+        };
         match self.write(&frame, &self.options.output) {
             Ok(()) => format!("{text} (the image after {} was written)", self.position(&frame)),
             Err(error) => format!("{text} (and its last image could not be written: {error})"),

@@ -112,6 +112,11 @@ impl Totals {
         }
     }
 
+    /// Steps so far.
+    pub fn num_steps(&self) -> usize {
+        self.num_steps
+    }
+
     /// Prints them.
     pub fn print(&self) {
         println!("{} steps in {}", self.num_steps, duration(self.elapsed.as_secs_f64()));

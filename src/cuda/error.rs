@@ -44,7 +44,7 @@ pub enum CudaError {
     DisplayGone,
     /// The device's memory is full.
     #[error(
-        "the memory of the GPU is full (asked to {doing}); choose fewer or larger voxels, close other programs that use the GPU, or use --device cpu"
+        "the memory of the GPU is full (asked to {doing}); choose fewer or larger voxels, close other programs that use the GPU, or use the CPU (--device cpu)"
     )]
     OutOfMemory {
         /// What the driver was asked to do.
@@ -52,14 +52,16 @@ pub enum CudaError {
     },
     /// A kernel ran too long.
     #[error(
-        "the GPU broke off a computation that took too long ({doing}): a display is driven by the same GPU and its driver allows a few seconds; start the program again and use another GPU or --device cpu"
+        "the GPU broke off a computation that took too long ({doing}): a display is driven by the same GPU and its driver allows a few seconds; use the CPU (--device cpu), or start the program again and use another GPU"
     )]
     TimedOut {
         /// What the driver was asked to do.
         doing: &'static str,
     },
     /// The driver reports an error.
-    #[error("the NVIDIA driver failed to {doing}: {message}; start the program again, and if it happens again use --device cpu")]
+    #[error(
+        "the NVIDIA driver failed to {doing}: {message}; start the program again, and if it happens again use the CPU (--device cpu)"
+    )]
     Driver {
         /// What it was asked to do.
         doing: &'static str,

@@ -48,16 +48,37 @@ pub(super) fn choose_device(choice: DeviceChoice) -> Result<(Chosen, Vec<Notice>
     match choice {
         DeviceChoice::Cpu => Ok((Chosen::Cpu, Vec::new())),
         DeviceChoice::Cuda(number) => open_cuda(number).map(|device| (device, Vec::new())).map_err(|reason| {
-            SetupError::Settings(format!("CUDA device {number} cannot be used: {}; use --device cpu", reason.text))
+            let way_out = if reason.text.contains("--device cpu") { "" } else { "; use the CPU (--device cpu)" };
+            SetupError::Settings(format!("CUDA device {number} cannot be used: {}{way_out}", reason.text))
         }),
         DeviceChoice::Auto => match open_cuda(0) {
             Ok(device) => Ok((device, Vec::new())),
             Err(CannotUse { is_there: false, .. }) => Ok((Chosen::Cpu, Vec::new())),
-            Err(CannotUse { text, .. }) => {
-                Ok((Chosen::Cpu, vec![Notice::warning(format!("the CPU is used, because the GPU cannot be: {text}"))]))
-            }
+            Err(CannotUse { text, .. }) => Ok((Chosen::Cpu, vec![cpu_instead(&text)])),
         },
     }
+}
+
+/// Does `work` on the device asked for. Where that was left open and a GPU has too little memory or breaks, it is done
+/// again on the processor, and a notice says why.
+///
+/// # Errors
+/// Those of the work.
+pub fn or_on_cpu<T>(
+    choice: DeviceChoice,
+    mut work: impl FnMut(DeviceChoice) -> Result<T, SetupError>,
+) -> Result<(T, Option<Notice>), SetupError> {
+    match work(choice) {
+        Err(error) if choice == DeviceChoice::Auto && error.is_of_a_gpu() => {
+            Ok((work(DeviceChoice::Cpu)?, Some(cpu_instead(&error.to_string()))))
+        }
+        outcome => Ok((outcome?, None)),
+    }
+}
+
+/// That the processor is used although there is a GPU.
+fn cpu_instead(reason: &str) -> Notice {
+    Notice::warning(format!("the CPU is used, because the GPU cannot be: {reason}"))
 }
 
 /// Why a CUDA device cannot be used.
@@ -99,6 +120,40 @@ fn cuda_devices() -> Vec<Device> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::operator::BackendError;
+
+    #[test]
+    fn the_processor_does_what_a_gpu_cannot_only_where_the_device_was_left_open() {
+        let too_much =
+            |gpu: Option<&str>| SetupError::Memory { needed_bytes: 9 << 30, free_bytes: 5 << 20, gpu: gpu.map(str::to_owned) };
+        let broken: SetupError = BackendError::Device("the GPU broke".into()).into();
+        let settings = SetupError::Settings("wrong".into());
+        let work = |error: &SetupError, choice: DeviceChoice| {
+            let mut tried = Vec::new();
+            let outcome = or_on_cpu(choice, |device| {
+                tried.push(device);
+                if device == DeviceChoice::Cpu { Ok(()) } else { Err(error.clone()) }
+            });
+            (outcome.map(|((), notice)| notice.map(|notice| notice.text)), tried)
+        };
+        let (outcome, tried) = work(&too_much(Some("Some GPU")), DeviceChoice::Auto);
+        assert_eq!(tried, [DeviceChoice::Auto, DeviceChoice::Cpu]);
+        let notice = outcome.unwrap().unwrap();
+        for words in ["the CPU is used", "9.00 GiB", "5.0 MiB", "on Some GPU"] {
+            assert!(notice.contains(words), "{notice}");
+        }
+        assert!(work(&broken, DeviceChoice::Auto).0.unwrap().unwrap().contains("the GPU broke"));
+        // Asked for by name it is that or nothing; nor does the processor help where the GPU is not to blame.
+        for (error, choice) in [
+            (&broken, DeviceChoice::Cuda(0)),
+            (&too_much(Some("Some GPU")), DeviceChoice::Cuda(1)),
+            (&too_much(None), DeviceChoice::Auto),
+            (&settings, DeviceChoice::Auto),
+        ] {
+            assert_eq!(work(error, choice), (Err(error.clone()), vec![choice]));
+        }
+        assert_eq!(work(&broken, DeviceChoice::Cpu), (Ok(None), vec![DeviceChoice::Cpu]));
+    }
 
     #[test]
     fn every_device_that_is_listed_can_be_used_or_says_why_not() {

@@ -28,13 +28,13 @@ const TRIAL_VIEWS_PER_THREAD: usize = 5;
 ///
 /// # Errors
 /// A side out of all proportion, more memory than there is.
-pub(super) fn check_image(grid: &Grid) -> Result<(), SetupError> {
+pub(super) fn check_image(grid: &Grid, free: &FreeMemory) -> Result<(), SetupError> {
     if let Some(&side) = grid.size.iter().find(|side| **side > MAX_SIDE) {
         return Err(SetupError::Settings(format!(
             "the image has a side of {side} voxels; at most {MAX_SIDE} can be handled: choose fewer or larger voxels"
         )));
     }
-    check_memory(4 * NUM_FRAMES * grid.num_voxels() as u64)
+    free.check(4 * NUM_FRAMES * grid.num_voxels() as u64)
 }
 
 /// Bytes of a run where its arrays are: the data of a subset, the images of the algorithm (iterate, correction and a
@@ -59,32 +59,38 @@ pub(super) fn memory_bytes<B: Backend>(
     4 * values + operator.scratch_bytes(subset, accumulation)
 }
 
-/// Refuses to begin what the free memory cannot hold. Where the system does not tell, nothing is refused.
-///
-/// # Errors
-/// The need is greater than what is free, with both figures.
-pub fn check_memory(needed_bytes: u64) -> Result<(), SetupError> {
-    check_free(needed_bytes, free_memory_bytes())
+/// Memory that is free, and where.
+#[derive(Clone, Debug)]
+pub struct FreeMemory {
+    /// Bytes; `None` where the system does not tell.
+    pub bytes: Option<u64>,
+    /// The GPU whose memory it is; `None` = the computer's own.
+    pub gpu: Option<String>,
 }
 
-/// The same where so much is free.
-///
-/// # Errors
-/// The need is greater than what is free, with both figures.
-pub(super) fn check_free(needed_bytes: u64, free_bytes: Option<u64>) -> Result<(), SetupError> {
-    match free_bytes {
-        Some(free_bytes) if needed_bytes > free_bytes => Err(SetupError::Memory { needed_bytes, free_bytes }),
-        _ => Ok(()),
+impl FreeMemory {
+    /// What this process can still get: what the system has free, within the limit of its control group.
+    pub fn of_the_computer() -> Self {
+        let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
+        let bytes = System::new_with_specifics(kind).ok().map(|system| {
+            let limit = system.cgroup_limits().map_or(u64::MAX, |limits| limits.free_memory);
+            system.available_memory().min(limit)
+        });
+        Self { bytes: bytes.filter(|bytes| *bytes > 0), gpu: None }
     }
-}
 
-/// Memory that this process can still get: what the system has free, within the limit of its control group.
-pub(super) fn free_memory_bytes() -> Option<u64> {
-    let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
-    let system = System::new_with_specifics(kind).ok()?;
-    let free = system.available_memory();
-    let limit = system.cgroup_limits().map_or(u64::MAX, |limits| limits.free_memory);
-    Some(free.min(limit)).filter(|bytes| *bytes > 0)
+    /// Refuses to begin what it cannot hold. Where the system does not tell, nothing is refused.
+    ///
+    /// # Errors
+    /// The need is greater than what is free, with both figures.
+    pub fn check(&self, needed_bytes: u64) -> Result<(), SetupError> {
+        match self.bytes {
+            Some(free_bytes) if needed_bytes > free_bytes => {
+                Err(SetupError::Memory { needed_bytes, free_bytes, gpu: self.gpu.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Seconds for a forward projection and a backprojection of all views, from a few of them; `None` when even one view

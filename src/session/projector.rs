@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::devices::{Chosen, choose_device};
-use super::estimate::check_image;
+use super::estimate::{FreeMemory, check_image};
 use super::setup::{SetupError, check_field_of_view};
 use super::{DeviceChoice, ProjectorChoice, Rays};
 use crate::data::Notice;
@@ -61,7 +61,7 @@ impl Projector {
     /// A device that is not there, an image that cannot be held, a field of view without a voxel, axial runs asked for
     /// where the geometry does not allow them.
     pub fn choose(geometry: &Arc<ScanGeometry>, settings: &ProjectorSettings) -> Result<(Self, Vec<Notice>), SetupError> {
-        check_image(&settings.grid)?;
+        check_image(&settings.grid, &FreeMemory::of_the_computer())?;
         check_field_of_view(&settings.grid, settings.fov_radius_mm)?;
         let (device, mut notices) = choose_device(settings.device)?;
         let (projector, notice) = match device {
@@ -87,6 +87,7 @@ impl Projector {
         geometry: &Arc<ScanGeometry>,
         settings: &ProjectorSettings,
     ) -> Result<(Self, Option<Notice>), SetupError> {
+        check_image(&settings.grid, &free_on(&backend))?;
         let rays = rays_per_bin(geometry, &settings.grid, settings.rays);
         let (grid, radius_mm) = (&settings.grid, settings.fov_radius_mm);
         enum Made {
@@ -142,14 +143,14 @@ impl Projector {
         }
     }
 
-    /// Memory that is free where the arrays are, bytes; `None` where the system does not tell.
-    pub fn free_memory_bytes(&self) -> Option<u64> {
+    /// Memory that is free where the arrays are.
+    pub fn free_memory(&self) -> FreeMemory {
         match self {
-            Projector::PerLor(_) | Projector::AxialRuns(_) => super::estimate::free_memory_bytes(),
+            Projector::PerLor(_) | Projector::AxialRuns(_) => FreeMemory::of_the_computer(),
             #[cfg(feature = "cuda")]
-            Projector::CudaPerLor(pair) => pair.0.free_memory_bytes(),
+            Projector::CudaPerLor(pair) => free_on(&pair.0),
             #[cfg(feature = "cuda")]
-            Projector::CudaAxialRuns(pair) => pair.0.free_memory_bytes(),
+            Projector::CudaAxialRuns(pair) => free_on(&pair.0),
         }
     }
 
@@ -164,6 +165,12 @@ impl Projector {
             Projector::CudaAxialRuns(pair) => work.run(pair.0, pair.1),
         }
     }
+}
+
+/// Memory that is free on a device.
+#[cfg(feature = "cuda")]
+fn free_on(backend: &CudaBackend) -> FreeMemory {
+    FreeMemory { bytes: backend.free_memory_bytes(), gpu: Some(backend.name()) }
 }
 
 /// The fast projector, or the one per LOR if it is asked for or if the fast one cannot be and none was asked for; then

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use super::estimate::{check_free, memory_bytes, trial_secs};
+use super::devices::or_on_cpu;
+use super::estimate::{FreeMemory, memory_bytes, trial_secs};
 use super::projector::{Projector, ProjectorSettings, ProjectorWork};
-use super::{AlgorithmKind, RunSettings, StartInfo};
+use super::{AlgorithmKind, DeviceChoice, RunSettings, StartInfo};
 use crate::data::{Notice, Study, Volume};
 use crate::geometry::{Grid, GridError};
-use crate::operator::{Accumulation, Backend, LinearOperator, OperatorError, ProjectionModel};
+use crate::operator::{Accumulation, Backend, BackendError, LinearOperator, OperatorError, ProjectionModel};
 use crate::recon::{Algorithm, EmSettings, Estimate, MlemOsem, ReconError, check_poisson_data};
 use crate::task::Task;
 
@@ -22,14 +23,16 @@ pub enum SetupError {
     Grid(#[from] GridError),
     /// More memory is needed than there is.
     #[error(
-        "this reconstruction needs about {:.1} GiB of memory and {:.1} GiB are free; choose fewer or larger voxels, or fewer subsets",
-        gib(*needed_bytes), gib(*free_bytes)
+        "about {} of memory are needed{} and {} are free; {}",
+        size(*needed_bytes), place(gpu.as_deref()), size(*free_bytes), way_out(gpu.is_some())
     )]
     Memory {
         /// What is needed.
         needed_bytes: u64,
         /// What is free.
         free_bytes: u64,
+        /// The GPU whose memory it is; `None` = the computer's own.
+        gpu: Option<String>,
     },
     /// Settings that do not go together, as a sentence.
     #[error("{0}")]
@@ -42,8 +45,39 @@ impl From<OperatorError> for SetupError {
     }
 }
 
-fn gib(bytes: u64) -> f64 {
-    bytes as f64 / (1u64 << 30) as f64
+impl From<BackendError> for SetupError {
+    fn from(error: BackendError) -> Self {
+        OperatorError::from(error).into()
+    }
+}
+
+impl SetupError {
+    /// Whether it is the GPU's, so that the processor may still do.
+    pub(super) fn is_of_a_gpu(&self) -> bool {
+        match self {
+            SetupError::Memory { gpu, .. } => gpu.is_some(),
+            SetupError::Recon(ReconError::Operator(OperatorError::Backend(error))) => matches!(error, BackendError::Device(_)),
+            _ => false,
+        }
+    }
+}
+
+/// Bytes in words, fine enough that a need looks larger than what is free.
+fn size(bytes: u64) -> String {
+    let mib = bytes as f64 / f64::from(1 << 20);
+    if mib >= 1024.0 { format!("{:.2} GiB", mib / 1024.0) } else { format!("{mib:.1} MiB") }
+}
+
+fn place(gpu: Option<&str>) -> String {
+    gpu.map_or(String::new(), |name| format!(" on {name}"))
+}
+
+fn way_out(on_gpu: bool) -> &'static str {
+    if on_gpu {
+        "choose fewer or larger voxels, fewer subsets, or the CPU (--device cpu)"
+    } else {
+        "choose fewer or larger voxels, or fewer subsets"
+    }
 }
 
 /// An algorithm ready to step.
@@ -59,18 +93,26 @@ pub struct Prepared {
 /// Makes the algorithm of a run; called on the solver thread, inside the run's pool of threads.
 pub type Setup = Box<dyn FnMut(&Arc<Study>, &RunSettings, &Task) -> Result<Prepared, SetupError> + Send>;
 
-/// Checks study and settings, picks back end and projector, tells what the run will need, and makes its algorithm.
+/// Checks study and settings, picks back end and projector, tells what the run will need, and makes its algorithm. Where
+/// the device was left open and the GPU has too little memory or breaks here, the processor is used and a notice says why.
 ///
 /// # Errors
 /// Data or settings that do not suit, a device that is not there, too little memory, as sentences.
 pub fn prepare(study: &Arc<Study>, settings: &RunSettings, task: &Task) -> Result<Prepared, SetupError> {
     let settings = checked(study, settings)?;
+    let (mut prepared, notice) = or_on_cpu(settings.device, |device| prepare_on(device, study, settings.clone(), task))?;
+    prepared.notices.extend(notice);
+    Ok(prepared)
+}
+
+/// The same on one device, from settings that were checked.
+fn prepare_on(device: DeviceChoice, study: &Arc<Study>, settings: RunSettings, task: &Task) -> Result<Prepared, SetupError> {
     let projector_settings = ProjectorSettings {
         grid: settings.grid.clone(),
         fov_radius_mm: settings.fov_radius_mm,
         rays: settings.rays,
         projector: settings.projector,
-        device: settings.device,
+        device,
         threads_per_block: settings.threads_per_block,
     };
     let (projector, mut notices) = Projector::choose(study.geometry(), &projector_settings)?;
@@ -87,8 +129,8 @@ pub fn prepare(study: &Arc<Study>, settings: &RunSettings, task: &Task) -> Resul
         sensitivity_accumulation: if accumulation == Accumulation::Deterministic { accumulation } else { default },
         racy_sensitivity: settings.racy_sensitivity,
     };
-    let (device, name, free_bytes) = (projector.device(), projector.name(), projector.free_memory_bytes());
-    let made = projector.hand_to(MakeAlgorithm { study, settings: &settings, em, free_bytes, task })?;
+    let (device, name, free) = (projector.device(), projector.name(), projector.free_memory());
+    let made = projector.hand_to(MakeAlgorithm { study, settings: &settings, em, free, task })?;
     let info = StartInfo {
         device,
         projector: name.to_owned(),
@@ -106,7 +148,7 @@ struct MakeAlgorithm<'a> {
     study: &'a Study,
     settings: &'a RunSettings,
     em: EmSettings,
-    free_bytes: Option<u64>,
+    free: FreeMemory,
     task: &'a Task,
 }
 
@@ -119,9 +161,9 @@ impl ProjectorWork for MakeAlgorithm<'_> {
     type Output = Result<Made, SetupError>;
 
     fn run<B: Backend + 'static, A: LinearOperator<B> + 'static>(self, mut backend: B, operator: A) -> Self::Output {
-        let Self { study, settings, em, free_bytes, task } = self;
+        let Self { study, settings, em, free, task } = self;
         let memory_bytes = memory_bytes(&operator, study, &settings.grid, settings.num_subsets, em.accumulation);
-        check_free(memory_bytes, free_bytes)?;
+        free.check(memory_bytes)?;
         let secs_per_iteration = trial_secs(&mut backend, &operator, settings.num_subsets, em.accumulation)?;
         task.check().map_err(OperatorError::from)?;
         let model = ProjectionModel::new(&mut backend, operator, study, settings.num_subsets)?;
