@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig};
+use rayon::prelude::*;
 
 use super::axial_plan::{AxialPlan, EndRow, GroupRow, PassRow, PathRow, PlanHead, RecordRow};
 use super::fixed_point::FixedPoint;
@@ -350,23 +351,27 @@ impl LinearOperator<CudaBackend> for AxialRuns {
     }
 
     fn image_from_volume(&self, volume: &Volume) -> Vec<f32> {
+        let (column_len, [nx, _, _]) = (self.plan.column_len(), self.grid.size);
         let mut image = vec![0.0; self.image_len()];
-        let column_len = self.plan.column_len();
-        for (z, plane) in volume.values.outer_iter().enumerate() {
-            let offset = self.plan.column_offset(z);
-            for (y, row) in plane.outer_iter().enumerate() {
+        image.par_chunks_mut(nx * column_len).enumerate().for_each(|(y, row)| {
+            for (z, plane) in volume.values.outer_iter().enumerate() {
+                let offset = self.plan.column_offset(z);
                 for x in self.fov.row(y) {
-                    image[(y * self.grid.size[0] + x) * column_len + offset] = row[x];
+                    row[x * column_len + offset] = plane[[y, x]];
                 }
             }
-        }
+        });
         image
     }
 
     fn volume_from_image(&self, image: &[f32], volume: &mut Volume) {
-        for (voxel, value) in volume.as_mut_slice().iter_mut().enumerate() {
-            *value = image[self.image_index(voxel)];
-        }
+        let [nx, ny, _] = self.grid.size;
+        volume.as_mut_slice().par_chunks_mut(nx * ny).enumerate().for_each(|(z, plane)| {
+            let offset = self.plan.column_offset(z);
+            for (value, column) in plane.iter_mut().zip(image.chunks_exact(self.plan.column_len())) {
+                *value = column[offset];
+            }
+        });
     }
 
     fn image_index(&self, voxel: usize) -> usize {

@@ -7,8 +7,8 @@ use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut, 
 
 use super::display::CudaDisplay;
 use super::kernel::{BLOCK, Kernel, Module, launch, one_each};
-use super::probe::guarded;
-use super::{CudaError, DeviceInfo, devices};
+use super::probe::{guarded, open};
+use super::{CudaError, DeviceInfo};
 use crate::data::{RoiMask, RoiSums};
 use crate::operator::{Backend, BackendError, PendingVolume, PoissonTerms};
 
@@ -89,19 +89,7 @@ impl CudaBackend {
     /// # Errors
     /// No driver, no such device, too old a device or driver.
     pub fn open(number: usize) -> Result<Self, CudaError> {
-        let devices = devices()?;
-        let found = devices.len();
-        let info = devices.into_iter().nth(number).ok_or(CudaError::NoSuchDevice { asked: number, found })?;
-        if let Some(error) = info.why_not() {
-            return Err(error);
-        }
-        let context = guarded("open the device", || CudaContext::new(number))?;
-        #[allow(unsafe_code)]
-        // SAFETY: all arrays are used on the one stream that they were made on, in its order; the display copy, the only
-        // other stream, waits for events before and is waited for after (src/cuda/display.rs).
-        unsafe {
-            context.disable_event_tracking();
-        }
+        let (info, context) = open(number)?;
         let stream = guarded("make a stream", || context.new_stream())?;
         let arrays = Module::load(&context, include_str!("../../kernels/ptx/arrays.ptx"))?;
         let reductions = Module::load(&context, include_str!("../../kernels/ptx/reductions.ptx"))?;

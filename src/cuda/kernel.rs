@@ -1,6 +1,7 @@
 //! Kernels of the embedded PTX, and the one way to launch them.
 
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{CudaContext, CudaFunction, CudaModule, LaunchConfig, sys};
 use cudarc::nvrtc::Ptx;
@@ -18,13 +19,54 @@ pub(super) struct Kernel {
     pub function: CudaFunction,
 }
 
+/// Contexts and modules that this process has opened, by the device's number. They stay, since to make them takes longer
+/// than many a reconstruction.
+static OPENED: Mutex<BTreeMap<usize, Opened>> = Mutex::new(BTreeMap::new());
+
+struct Opened {
+    context: Arc<CudaContext>,
+    /// By the address of their PTX, which is embedded in the program.
+    modules: HashMap<usize, Arc<CudaModule>>,
+}
+
+/// The context of a device. One that an error has broken is given up: a new one is made once nobody uses the old.
+pub(super) fn context(number: usize) -> Result<Arc<CudaContext>, CudaError> {
+    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = opened.get(&number) {
+        if guarded("wait for the device", || known.context.synchronize()).is_ok() {
+            return Ok(Arc::clone(&known.context));
+        }
+        opened.remove(&number);
+    }
+    let context = guarded("open the device", || CudaContext::new(number))?;
+    #[allow(unsafe_code)]
+    // SAFETY: all arrays are used on the one stream that they were made on, in its order; the display copy, the only other
+    // stream, waits for events before and is waited for after (src/cuda/display.rs).
+    unsafe {
+        context.disable_event_tracking();
+    }
+    opened.insert(number, Opened { context: Arc::clone(&context), modules: HashMap::new() });
+    Ok(context)
+}
+
 /// The kernels of one PTX file.
 pub(super) struct Module(Arc<CudaModule>);
 
 impl Module {
-    /// Has the driver compile a PTX file; what it has compiled before it finds in its cache.
-    pub fn load(context: &Arc<CudaContext>, ptx: &str) -> Result<Self, CudaError> {
-        guarded("load kernels", || context.load_module(Ptx::from_src(ptx))).map(Self)
+    /// Has the driver compile an embedded PTX file, on its first use; what it has compiled before in another process it
+    /// finds in its cache.
+    pub fn load(context: &Arc<CudaContext>, ptx: &'static str) -> Result<Self, CudaError> {
+        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = opened.get_mut(&context.ordinal()).filter(|known| Arc::ptr_eq(&known.context, context));
+        let key = ptx.as_ptr() as usize;
+        if let Some(module) = known.as_ref().and_then(|known| known.modules.get(&key)) {
+            return Ok(Self(Arc::clone(module)));
+        }
+        let module = guarded("load kernels", || context.load_module(Ptx::from_src(ptx)))?;
+        if let Some(known) = known {
+            known.modules.insert(key, Arc::clone(&module));
+        }
+        Ok(Self(module))
     }
 
     /// A kernel by its name.

@@ -1,10 +1,12 @@
 //! Which CUDA devices there are, found out without a panic on a machine that has none.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, DriverError, result, sys};
 
 use super::CudaError;
+use super::kernel::context;
 
 /// Oldest CUDA whose driver loads PTX ISA 8.0.
 const MIN_DRIVER: (u32, u32) = (12, 0);
@@ -96,18 +98,40 @@ impl DeviceLimits {
 pub fn devices() -> Result<Vec<DeviceInfo>, CudaError> {
     let driver_cuda_version = driver_cuda_version()?;
     let count = guarded("count the devices", CudaContext::device_count)?;
-    (0..usize::try_from(count).unwrap_or(0)).map(|number| device_info(number, driver_cuda_version)).collect()
+    let describe = |number| {
+        let context = guarded("open a device", || CudaContext::new(number))?;
+        device_info(&context, driver_cuda_version)
+    };
+    (0..usize::try_from(count).unwrap_or(0)).map(describe).collect()
+}
+
+/// Opens one device.
+///
+/// # Errors
+/// No driver, a driver that is too old or broken, no such device, too old a device.
+pub(super) fn open(number: usize) -> Result<(DeviceInfo, Arc<CudaContext>), CudaError> {
+    let driver_cuda_version = driver_cuda_version()?;
+    let found = guarded("count the devices", CudaContext::device_count)?.max(0) as usize;
+    if number >= found {
+        return Err(CudaError::NoSuchDevice { asked: number, found });
+    }
+    let context = context(number)?;
+    let info = device_info(&context, driver_cuda_version)?;
+    match info.why_not() {
+        Some(error) => Err(error),
+        None => Ok((info, context)),
+    }
 }
 
 /// What a device says about itself. Opening its context takes a fraction of a second.
-fn device_info(number: usize, driver_cuda_version: (u32, u32)) -> Result<DeviceInfo, CudaError> {
+fn device_info(context: &CudaContext, driver_cuda_version: (u32, u32)) -> Result<DeviceInfo, CudaError> {
     guarded("describe a device", || {
-        let context = CudaContext::new(number)?;
+        let number = context.ordinal();
         let (major, minor) = context.compute_capability()?;
         let (free_memory_bytes, memory_bytes) = context.mem_get_info()?;
         let compute_capability = (major.unsigned_abs(), minor.unsigned_abs());
         let name = context.name()?;
-        let limits = DeviceLimits::of(&context)?;
+        let limits = DeviceLimits::of(context)?;
         Ok(DeviceInfo { number, name, compute_capability, memory_bytes, free_memory_bytes, driver_cuda_version, limits })
     })
 }

@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use crate::scanner::ScanGeometry;
 
 /// Projection data: one value per bin, stored `[view][tangential_pos][plane]` with planes contiguous, whatever the
@@ -54,7 +56,8 @@ impl Michelogram {
 
     /// Storage index, view, tangential position and plane of the first bin that is negative or not a finite number.
     pub fn first_unusable_bin(&self) -> Option<(usize, f32)> {
-        self.counts.iter().position(|v| !(v.is_finite() && *v >= 0.0)).map(|index| (index, self.counts[index]))
+        let found = self.counts.par_iter().position_first(|v| !(v.is_finite() && *v >= 0.0));
+        found.map(|index| (index, self.counts[index]))
     }
 
     /// View, tangential position and plane of a storage index.
