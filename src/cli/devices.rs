@@ -54,6 +54,9 @@ fn cuda_lines() -> Vec<String> {
         Err(error) => return vec![format!("cuda    not available: {error}")],
     };
     let line = |d: crate::cuda::DeviceInfo| {
+        if let Some(trouble) = d.trouble {
+            return format!("cuda:{}  cannot be used: {trouble}", d.number);
+        }
         let (number, name, (major, minor), (cuda, cuda_minor)) = (d.number, d.name, d.compute_capability, d.driver_cuda_version);
         let (free, all) = (d.free_memory_bytes as f64 / GIB, d.memory_bytes as f64 / GIB);
         format!(

@@ -58,6 +58,14 @@ pub enum CudaError {
         /// What the driver was asked to do.
         doing: &'static str,
     },
+    /// The driver does not start.
+    #[error(
+        "the NVIDIA driver does not start: {message}; restart the computer, which is needed after an update of the driver, and if that does not help reinstall the driver"
+    )]
+    NoStart {
+        /// What it says.
+        message: String,
+    },
     /// The driver reports an error.
     #[error(
         "the NVIDIA driver failed to {doing}: {message}; start the program again, and if it happens again use the CPU (--device cpu)"

@@ -14,6 +14,9 @@ const MIN_DRIVER: (u32, u32) = (12, 0);
 /// Oldest compute capability that the committed PTX is for.
 const MIN_COMPUTE_CAPABILITY: (u32, u32) = (7, 0);
 
+/// What the driver is asked to do first.
+const START: &str = "start";
+
 /// A CUDA device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceInfo {
@@ -31,18 +34,35 @@ pub struct DeviceInfo {
     pub driver_cuda_version: (u32, u32),
     /// How much of everything it has.
     pub limits: DeviceLimits,
+    /// Why it does not even tell these figures, which are zero then.
+    pub trouble: Option<CudaError>,
 }
 
 impl DeviceInfo {
+    /// What is known of a device that tells nothing.
+    fn of_broken(number: usize, driver_cuda_version: (u32, u32), trouble: CudaError) -> Self {
+        Self {
+            number,
+            name: format!("device {number}"),
+            compute_capability: (0, 0),
+            memory_bytes: 0,
+            free_memory_bytes: 0,
+            driver_cuda_version,
+            limits: DeviceLimits::default(),
+            trouble: Some(trouble),
+        }
+    }
+
     /// Why it cannot be used; `None` where it can.
     pub fn why_not(&self) -> Option<CudaError> {
         let is_old = self.compute_capability < MIN_COMPUTE_CAPABILITY;
-        is_old.then(|| CudaError::OldDevice { name: self.name.clone(), found: self.compute_capability })
+        let old = || CudaError::OldDevice { name: self.name.clone(), found: self.compute_capability };
+        self.trouble.clone().or_else(|| is_old.then(old))
     }
 }
 
 /// How much a CUDA device can do at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceLimits {
     /// Multiprocessors.
     pub num_multiprocessors: u32,
@@ -91,18 +111,23 @@ impl DeviceLimits {
     }
 }
 
-/// All CUDA devices of this machine, at least one.
+/// All CUDA devices of this machine, at least one. One that is broken, or that another program has for itself, says only
+/// that.
 ///
 /// # Errors
 /// No driver, a driver that is too old or broken, no device.
 pub fn devices() -> Result<Vec<DeviceInfo>, CudaError> {
     let driver_cuda_version = driver_cuda_version()?;
-    let count = guarded("count the devices", CudaContext::device_count)?;
+    let count = guarded("count the devices", CudaContext::device_count)?.max(0) as usize;
+    if count == 0 {
+        return Err(CudaError::NoDevice);
+    }
     let describe = |number| {
-        let context = guarded("open a device", || CudaContext::new(number))?;
-        device_info(&context, driver_cuda_version)
+        let opened = guarded("open a device", || CudaContext::new(number));
+        let told = opened.and_then(|context| device_info(&context, driver_cuda_version));
+        told.unwrap_or_else(|trouble| DeviceInfo::of_broken(number, driver_cuda_version, trouble))
     };
-    (0..usize::try_from(count).unwrap_or(0)).map(describe).collect()
+    Ok((0..count).map(describe).collect())
 }
 
 /// Opens one device.
@@ -132,7 +157,16 @@ fn device_info(context: &CudaContext, driver_cuda_version: (u32, u32)) -> Result
         let compute_capability = (major.unsigned_abs(), minor.unsigned_abs());
         let name = context.name()?;
         let limits = DeviceLimits::of(context)?;
-        Ok(DeviceInfo { number, name, compute_capability, memory_bytes, free_memory_bytes, driver_cuda_version, limits })
+        Ok(DeviceInfo {
+            number,
+            name,
+            compute_capability,
+            memory_bytes,
+            free_memory_bytes,
+            driver_cuda_version,
+            limits,
+            trouble: None,
+        })
     })
 }
 
@@ -145,7 +179,7 @@ fn driver_cuda_version() -> Result<(u32, u32), CudaError> {
     if !present {
         return Err(CudaError::NoDriver);
     }
-    let version = guarded("start", || {
+    let version = guarded(START, || {
         let mut version = 0;
         #[allow(unsafe_code)]
         // SAFETY: the function writes one int through a pointer that is valid for it.
@@ -156,7 +190,7 @@ fn driver_cuda_version() -> Result<(u32, u32), CudaError> {
     if found < MIN_DRIVER {
         return Err(CudaError::OldDriver { found });
     }
-    guarded("start", result::init)?;
+    guarded(START, result::init)?;
     Ok(found)
 }
 
@@ -177,7 +211,8 @@ fn describe(doing: &'static str, error: DriverError) -> CudaError {
         sys::CUresult::CUDA_ERROR_LAUNCH_TIMEOUT => CudaError::TimedOut { doing },
         code => {
             let words = error.error_string().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
-            CudaError::Driver { doing, message: format!("{words} ({code:?})") }
+            let message = format!("{words} ({code:?})");
+            if doing == START { CudaError::NoStart { message } } else { CudaError::Driver { doing, message } }
         }
     }
 }
@@ -193,9 +228,19 @@ mod tests {
     }
 
     #[test]
+    fn a_broken_device_is_listed_with_its_trouble() {
+        let trouble = CudaError::TimedOut { doing: "open a device" };
+        let broken = DeviceInfo::of_broken(1, (12, 4), trouble.clone());
+        assert_eq!(broken.why_not(), Some(trouble));
+    }
+
+    #[test]
     fn looking_for_devices_finds_one_or_says_why_not() {
         match devices() {
-            Ok(devices) => assert!(!devices.is_empty() && devices[0].memory_bytes > 0),
+            Ok(devices) => {
+                assert!(!devices.is_empty());
+                assert!(devices.iter().all(|device| device.memory_bytes > 0 || device.why_not().is_some()));
+            }
             Err(error) => assert!(error.to_string().contains("NVIDIA")),
         }
     }
