@@ -333,3 +333,6 @@ fn outputs(placed: &[Placed<'_>], num_planes: usize) -> (Vec<u32>, usize) {
     let outputs = (0..num_layers).flat_map(|layer| (0..num_planes).map(move |plane| (layer, plane)));
     (outputs.map(|(layer, plane)| entry(layer, plane)).collect(), num_layers)
 }
+
+#[cfg(test)]
+mod tests;

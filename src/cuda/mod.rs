@@ -16,8 +16,6 @@ mod fixed_point;
 mod in_plane;
 mod kernel;
 mod pacing;
-#[cfg(test)]
-mod plan_tests;
 mod probe;
 
 use crate::operator::{LinearOperator, Subset};

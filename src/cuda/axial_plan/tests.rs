@@ -1,16 +1,13 @@
 //! The tables of the axial-run kernels against the geometry itself: every plane crosses the face that a lane is sent to.
 
-use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::axial_plan::AxialPlan;
-use super::in_plane::InPlanePaths;
+use super::{AxialPlan, GroupRow, SLOT_BYTES};
+use crate::cuda::in_plane::InPlanePaths;
 use crate::geometry::Grid;
 use crate::operator::{AxialTable, FieldOfView, Group};
 use crate::scanner::{Plane, ScanGeometry, find};
 
-/// Bytes of a slot.
-const SLOT_BYTES: usize = 4;
 /// How near, in voxels, a plane must be to the face that it is said to cross.
 const TOLERANCE_VOXELS: f64 = 1e-3;
 
@@ -46,12 +43,6 @@ fn cases() -> Vec<Case> {
     ["small", "prt-1", "ecat-931"].into_iter().flat_map(of).collect()
 }
 
-/// The numbers of a row, as it prints: its fields belong to the kernels.
-fn numbers(row: &impl Debug) -> Vec<f64> {
-    let text = format!("{row:?}");
-    text.split([' ', ',', '[', ']', ':', '{', '}']).filter_map(|word| word.parse().ok()).collect()
-}
-
 /// A group with its weight and its first slot in the plan.
 struct Slots<'a> {
     group: &'a Group,
@@ -63,8 +54,8 @@ impl Case {
     /// All groups, in the order of the plan.
     fn groups(&self) -> Vec<Slots<'_>> {
         let groups = self.table.families.iter().flat_map(|family| &family.groups);
-        let rows = self.plan.groups.iter().map(numbers);
-        groups.zip(rows).map(|(group, row)| Slots { group, weight: row[0], first: row[4] as usize }).collect()
+        let slots = |(group, row): (_, &GroupRow)| Slots { group, weight: f64::from(row.weight), first: row.slot as usize };
+        groups.zip(&self.plan.groups).map(slots).collect()
     }
 
     /// Where a plane is at a fraction of the LOR, in voxels whose face h lies at h.
@@ -100,10 +91,10 @@ fn a_lane_is_sent_to_the_plane_that_crosses_its_face() {
         let planes: Vec<Vec<Plane>> = (0..case.num_rays).map(|ray| case.geometry.ray_planes(ray, case.num_rays)).collect();
         let owner = |slot: usize| groups.iter().find(|of| (of.first..of.first + of.group.num_planes).contains(&slot));
         let mut found = 0;
-        for record in case.plan.records.iter().map(numbers) {
-            let tau = record[0];
+        for record in &case.plan.records {
+            let tau = f64::from(record.tau);
             for class in 0..case.plan.classes {
-                let base = (record[1 + class / 2] as u32 >> (16 * (class % 2)) & 0xffff) as usize;
+                let base = (record.bases[class / 2] >> (16 * (class % 2)) & 0xffff) as usize;
                 assert_eq!(base % SLOT_BYTES, 0);
                 for lane in 0..head.lanes as usize {
                     let slot = base / SLOT_BYTES + lane;
