@@ -20,9 +20,14 @@ pub fn run(path: &Path) -> CliResult {
             let what = if kind == FileKind::NiftiImage { "image (NIfTI)" } else { "image (Interfile)" };
             (what, image_lines(&volume), notices)
         }
-        Some(FileKind::Bes3t) => {
+        Some(kind @ (FileKind::Bes3t | FileKind::NumpySweep | FileKind::SavedSweep)) => {
             let sweep = read_sweep(path, None)?;
-            ("EPRI sweep (Bruker BES3T)", sweep_lines(&sweep), sweep.notices)
+            let what = match kind {
+                FileKind::Bes3t => "EPRI sweep (Bruker BES3T)",
+                FileKind::NumpySweep => "EPRI sweep (NumPy arrays)",
+                _ => "EPRI sweep",
+            };
+            (what, sweep_lines(&sweep), sweep.notices)
         }
         Some(FileKind::Rois) => ("regions of interest", rois::read_rois(path)?.iter().map(roi_line).collect(), Vec::new()),
         Some(FileKind::Measurements) => {
@@ -30,8 +35,7 @@ pub fn run(path: &Path) -> CliResult {
             ("measured numbers (CSV)", vec![("rows", rows.to_string())], Vec::new())
         }
         None => {
-            let understood =
-                ".hs (projection data), .DSC (EPRI sweep), .hv, .nii, .nii.gz (images), .toml (ROIs) and .csv (measured numbers)";
+            let understood = ".hs (projection data), .DSC, -proj.npy, .sweep (EPRI sweeps), .hv, .nii, .nii.gz (images), .toml (ROIs) and .csv (measured numbers)";
             return Err(format!(
                 "{} has no ending that is known: {understood}; a data file has its header beside it",
                 path.display()

@@ -15,6 +15,7 @@ mod reconstruct;
 mod reproduce;
 mod run_progress;
 mod simulate;
+mod simulate_epri;
 mod window;
 
 use std::ffi::OsString;
@@ -50,7 +51,7 @@ enum CliCommand {
     Devices,
     /// Says what a file holds.
     Info {
-        /// Projection data (.hs), EPRI sweep (.DSC), image (.hv, .nii, .nii.gz), ROIs (.toml) or measured numbers (.csv).
+        /// Projection data (.hs), EPRI sweep (.DSC, -proj.npy, .sweep), image (.hv, .nii, .nii.gz), ROIs (.toml) or measured numbers (.csv).
         file: PathBuf,
     },
     /// Simulates a scan of an analytic phantom.

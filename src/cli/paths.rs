@@ -18,6 +18,11 @@ pub fn projections_file(text: &str) -> Result<PathBuf, String> {
     file_of(text, &[FileKind::InterfileProjections], ".hs")
 }
 
+/// A path of projection data or of a sweep.
+pub fn simulated_file(text: &str) -> Result<PathBuf, String> {
+    file_of(text, &[FileKind::InterfileProjections, FileKind::SavedSweep], ".hs (.sweep with --epri)")
+}
+
 /// A path of an image.
 pub fn image_file(text: &str) -> Result<PathBuf, String> {
     file_of(text, &[FileKind::InterfileImage, FileKind::NiftiImage], ".hv, .nii or .nii.gz")

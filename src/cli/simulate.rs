@@ -1,4 +1,5 @@
-//! `tomoscope simulate PHANTOM --scanner NAME -o OUT.hs`: a scan of an analytic phantom, as files.
+//! `tomoscope simulate PHANTOM --scanner NAME -o OUT.hs`: a scan of an analytic phantom, as files. (With `--epri` in place
+//! of a scanner: [`super::simulate_epri`].)
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,27 +8,33 @@ use clap::Args;
 
 use super::CliResult;
 use super::options::triple;
-use super::paths::{image_file, projections_file, rois_file};
+use super::paths::{image_file, rois_file, simulated_file};
 use super::progress::with_bar;
+use super::simulate_epri::{self, EpriOptions};
 use crate::geometry::{Grid, GridError};
-use crate::io::{Correction, rois, write_projections, write_volume};
-use crate::phantom::{self, Noise, PhantomInfo, SimulationOptions};
+use crate::io::{Correction, FileKind, rois, write_projections, write_volume};
+use crate::phantom::{self, Noise, PhantomError, PhantomInfo, SimulationOptions, epri};
 use crate::scanner::{self, ScanGeometry, Scanner};
 
 /// Options of `tomoscope simulate`.
 #[derive(Args, Clone, Debug)]
 pub struct SimulateOptions {
-    /// Phantom: nema-iq-2001, nema-iq-2018, cylinder, derenzo, points, rods, brain-like or ellipsoid.
-    #[arg(value_parser = phantom_info)]
-    phantom: PhantomInfo,
+    /// Phantom: nema-iq-2001, nema-iq-2018, cylinder, derenzo, points, rods, brain-like or ellipsoid; for EPRI ball, balls,
+    /// bottle or tubes.
+    #[arg(value_parser = phantom_name)]
+    pub phantom: String,
 
     /// Scanner of the catalogue (discovery-ste, small, ...).
-    #[arg(long, value_name = "NAME", value_parser = known_scanner)]
-    scanner: &'static Scanner,
+    #[arg(long, value_name = "NAME", value_parser = known_scanner, required_unless_present = "epri", conflicts_with = "epri")]
+    scanner: Option<&'static Scanner>,
 
-    /// Header of the projection data to write (.hs); corrections go beside it as OUT_mult.hs and OUT_add.hs.
-    #[arg(short, long, value_name = "OUT.hs", value_parser = projections_file)]
-    output: PathBuf,
+    #[command(flatten)]
+    pub epri: EpriOptions,
+
+    /// Header of the projection data to write (.hs); corrections go beside it as OUT_mult.hs and OUT_add.hs. With --epri a
+    /// sweep (.sweep).
+    #[arg(short, long, value_name = "OUT", value_parser = simulated_file)]
+    pub output: PathBuf,
 
     /// Noise of the counts: none or poisson.
     #[arg(long, default_value = "poisson")]
@@ -39,7 +46,7 @@ pub struct SimulateOptions {
 
     /// Seed of the noise.
     #[arg(long, default_value_t = 1, value_name = "N")]
-    seed: u64,
+    pub seed: u64,
 
     /// Let the phantom attenuate, and write the factors as OUT_mult.hs.
     #[arg(long)]
@@ -52,25 +59,36 @@ pub struct SimulateOptions {
 
     /// Write the true image too (.hv, .nii, .nii.gz).
     #[arg(long, value_name = "FILE", value_parser = image_file)]
-    truth: Option<PathBuf>,
+    pub truth: Option<PathBuf>,
 
     /// Voxels of the true image along x, y, z. Default: as many as the scanner's default image has.
     #[arg(long, value_name = "NX,NY,NZ", value_parser = triple::<usize, 3>)]
-    image: Option<[usize; 3]>,
+    pub image: Option<[usize; 3]>,
 
     /// Voxel size of the true image, mm. Default: bin size and half the ring spacing.
     #[arg(long, value_name = "X,Y,Z", value_parser = triple::<f64, 3>)]
-    voxel_mm: Option<[f64; 3]>,
+    pub voxel_mm: Option<[f64; 3]>,
 
     /// Write the phantom's regions of interest too (.toml).
     #[arg(long, value_name = "FILE", value_parser = rois_file)]
-    rois: Option<PathBuf>,
+    pub rois: Option<PathBuf>,
 }
 
 /// Simulates and writes.
 pub fn run(options: &SimulateOptions) -> CliResult {
-    let geometry = Arc::new(options.scanner.geometry.clone());
-    let phantom = phantom::by_name(options.phantom.name, &geometry)?;
+    match (options.epri.epri, options.scanner) {
+        (Some(scheme), _) => simulate_epri::run(options, scheme),
+        (None, Some(scanner)) => run_scan(options, scanner),
+        (None, None) => Err("name a scanner (--scanner) or the directions of an EPRI sweep (--epri)".into()),
+    }
+}
+
+fn run_scan(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
+    if FileKind::of(&options.output) != Some(FileKind::InterfileProjections) {
+        return Err(format!("{} must end in .hs, as scans do", options.output.display()).into());
+    }
+    let geometry = Arc::new(scanner.geometry.clone());
+    let phantom = phantom::by_name(&options.phantom, &geometry)?;
     let simulation = SimulationOptions {
         counts: options.counts,
         noise: options.noise,
@@ -83,7 +101,7 @@ pub fn run(options: &SimulateOptions) -> CliResult {
     for notice in &study.notices {
         eprintln!("note: {}", notice.text);
     }
-    println!("{} on {}", study.title, options.scanner.title);
+    println!("{} on {}", study.title, scanner.title);
     let report = |path: &Path, what: &str| println!("  {:<28} {what}", path.display().to_string());
     write_projections(&options.output, &study.measured)?;
     report(&options.output, &format!("{:.0} counts in {} bins", study.measured.total(), study.geometry().num_bins()));
@@ -117,8 +135,10 @@ impl SimulateOptions {
     }
 }
 
-fn phantom_info(name: &str) -> Result<PhantomInfo, String> {
-    phantom::find(name).map_err(|error| error.to_string())
+/// A phantom of either catalogue; which one it must be in depends on the other options.
+fn phantom_name(text: &str) -> Result<String, String> {
+    let known = |found: Result<PhantomInfo, PhantomError>| found.map(|info| info.name.to_owned());
+    known(phantom::find(text)).or_else(|error| known(epri::find(text)).map_err(|epri| format!("{error}; {epri}")))
 }
 
 fn known_scanner(name: &str) -> Result<&'static Scanner, String> {

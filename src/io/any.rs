@@ -19,6 +19,10 @@ pub enum FileKind {
     NiftiImage,
     /// An EPRI sweep, or its reference spectrum, Bruker BES3T (`.DSC` beside `.DTA`).
     Bes3t,
+    /// An EPRI sweep as a set of NumPy arrays (`NAME-proj.npy` and others), or its reference spectrum (`NAME-h.npy`).
+    NumpySweep,
+    /// An EPRI sweep in the program's own form (`.sweep` beside `.f32`).
+    SavedSweep,
     /// Regions of interest (`.toml`).
     Rois,
     /// Measured numbers (`.csv`).
@@ -36,6 +40,8 @@ impl FileKind {
             (".nii.gz", FileKind::NiftiImage),
             (".dsc", FileKind::Bes3t),
             (".dta", FileKind::Bes3t),
+            (".npy", FileKind::NumpySweep),
+            (".sweep", FileKind::SavedSweep),
             (".toml", FileKind::Rois),
             (".csv", FileKind::Measurements),
         ];

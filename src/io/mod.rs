@@ -5,6 +5,9 @@
 //! | projection data | Interfile (`.hs` + `.s`), as STIR writes it | [`interfile`] |
 //! | images | Interfile (`.hv` + `.v`), NIfTI-1 (`.nii`, `.nii.gz`) | [`interfile`], [`nifti`] |
 //! | EPRI sweeps | Bruker BES3T (`.DSC` + `.DTA`) | [`bes3t`] |
+//! | | NumPy arrays (`NAME-proj.npy`, …) | [`numpy_sweep`] |
+//! | | the program's own (`.sweep` + `.f32`) | [`saved_sweep`] |
+//! | | those still being written | [`SweepFollower`] |
 //! | regions of interest | TOML | [`rois`] |
 //! | measured numbers | CSV, long form | [`measurements`] |
 //!
@@ -15,17 +18,22 @@ mod any;
 pub mod bes3t;
 mod blocks;
 mod error;
+mod follow;
 pub mod interfile;
 pub mod measurements;
 pub mod nifti;
+mod npy;
 mod numbers;
+pub mod numpy_sweep;
 mod pending;
 mod records;
 pub mod rois;
+pub mod saved_sweep;
 mod study;
 mod sweep;
 
 pub use any::{FileKind, read_projections, read_volume, write_projections, write_volume};
 pub use error::IoError;
+pub use follow::{SweepFollower, SweepUpdate};
 pub use study::{Correction, read_study};
-pub use sweep::{read_reference, read_sweep};
+pub use sweep::{read_reference, read_sweep, write_sweep};

@@ -2,10 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{FileKind, IoError, bes3t};
+use super::{FileKind, IoError, bes3t, numpy_sweep, saved_sweep};
 use crate::data::{Acquisition, Notice, ReferenceSpectrum, Sweep};
 
-const SWEEPS: &str = "a Bruker descriptor (.DSC, beside its .DTA)";
+const SWEEPS: &str = "a Bruker descriptor (.DSC, beside its .DTA), NumPy arrays (NAME-proj.npy with the others of its set) or a \
+                      saved sweep (.sweep, beside its .f32)";
+const SPECTRA: &str = "a Bruker descriptor (.DSC, beside its .DTA) or a NumPy array (NAME-h.npy, beside NAME-B.npy)";
+const OWN: &str = "the program's own form (.sweep)";
 
 /// Reads a sweep. Continuous-wave projections get the reference spectrum of `reference`, or else the one found beside them
 /// (`NAME-h.DSC` beside `NAME-proj.DSC`); where there is none, a notice tells how to give one.
@@ -15,6 +18,8 @@ const SWEEPS: &str = "a Bruker descriptor (.DSC, beside its .DTA)";
 pub fn read_sweep(path: &Path, reference: Option<&Path>) -> Result<Sweep, IoError> {
     let mut sweep = match FileKind::of(path) {
         Some(FileKind::Bes3t) => bes3t::read_projections(path)?,
+        Some(FileKind::NumpySweep) => numpy_sweep::read_projections(path)?,
+        Some(FileKind::SavedSweep) => saved_sweep::read_projections(path)?,
         _ => return Err(IoError::Extension { path: path.to_owned(), what: "an EPRI sweep", understood: SWEEPS }),
     };
     attach_reference(&mut sweep, path, reference)?;
@@ -28,7 +33,19 @@ pub fn read_sweep(path: &Path, reference: Option<&Path>) -> Result<Sweep, IoErro
 pub fn read_reference(path: &Path) -> Result<ReferenceSpectrum, IoError> {
     match FileKind::of(path) {
         Some(FileKind::Bes3t) => bes3t::read_spectrum(path),
-        _ => Err(IoError::Extension { path: path.to_owned(), what: "a reference spectrum", understood: SWEEPS }),
+        Some(FileKind::NumpySweep) => numpy_sweep::read_spectrum(path),
+        _ => Err(IoError::Extension { path: path.to_owned(), what: "a reference spectrum", understood: SPECTRA }),
+    }
+}
+
+/// Writes a sweep in the program's own form.
+///
+/// # Errors
+/// An ending that is not understood, or what [`saved_sweep::write_sweep`] says.
+pub fn write_sweep(path: &Path, sweep: &Sweep) -> Result<(), IoError> {
+    match FileKind::of(path) {
+        Some(FileKind::SavedSweep) => saved_sweep::write_sweep(path, sweep),
+        _ => Err(IoError::Extension { path: path.to_owned(), what: "an EPRI sweep to write", understood: OWN }),
     }
 }
 
@@ -72,17 +89,18 @@ pub(super) fn attach_reference(sweep: &mut Sweep, path: &Path, asked_for: Option
         }
         None if reference.is_none() => sweep.notices.push(Notice::warning(
             "No reference spectrum was found, which continuous-wave projections are deconvolved with: measure one without a \
-             gradient and put it beside them as NAME-h.DSC (for NAME-proj.DSC), or name it (--reference FILE)",
+             gradient and put it beside them as NAME-h.DSC (for NAME-proj.DSC; NAME-h.npy for NAME-proj.npy), or name it (--reference FILE)",
         )),
         None => {}
     }
     Ok(())
 }
 
-/// Where the reference spectrum of a file is looked for: `NAME-h.DSC` beside `NAME-proj.DSC`.
+/// Where the reference spectrum of a file is looked for: `NAME-h` beside `NAME-proj`, with the same ending.
 fn path_beside(path: &Path) -> Option<PathBuf> {
-    let path = bes3t::descriptor_file(path);
-    let (stem, ending) = (path.file_stem()?.to_str()?, path.extension()?.to_str()?);
-    let name = stem.strip_suffix("-proj").or_else(|| stem.strip_suffix("-PROJ"))?;
-    Some(path.with_file_name(format!("{name}-h.{ending}")))
+    match FileKind::of(path)? {
+        FileKind::Bes3t => bes3t::reference_beside(path),
+        FileKind::NumpySweep => numpy_sweep::reference_beside(path),
+        _ => None,
+    }
 }

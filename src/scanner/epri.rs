@@ -51,6 +51,18 @@ pub enum Weighting {
     Paper,
 }
 
+impl FromStr for Weighting {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "solid-angle" => Ok(Weighting::SolidAngle),
+            "paper" => Ok(Weighting::Paper),
+            _ => Err(format!("'{text}' are not weights; use solid-angle or paper")),
+        }
+    }
+}
+
 /// A direction to measure along.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WeightedDirection {

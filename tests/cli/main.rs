@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // everything here is a test
 
+mod epri;
 mod refusals;
 mod reproduce;
 mod small_scanner;

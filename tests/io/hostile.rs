@@ -8,14 +8,17 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use tomoscope::io::measurements::read_measurements;
 use tomoscope::io::rois::read_rois;
-use tomoscope::io::{FileKind, read_projections, read_sweep, read_volume};
+use tomoscope::io::{FileKind, SweepFollower, read_projections, read_sweep, read_volume};
 
+use super::sweep_forms::npy;
 use super::{assert_says, folder};
 
 /// Far above what refusing takes, far below what allocating for 10¹² bins would.
 const PROMPT: Duration = Duration::from_secs(2);
 
 const PROJECTIONS: &str = include_str!("corpus/good.hs");
+const SWEEP: &str = include_str!("corpus/good.sweep");
+const DESCRIPTOR: &str = include_str!("corpus/good.dsc");
 const IMAGE: &str = include_str!("corpus/good.hv");
 
 /// Reads a file of any kind; the error's sentence, if it is one.
@@ -24,7 +27,9 @@ fn read(path: &Path) -> Result<(), String> {
     let result = match FileKind::of(path) {
         Some(FileKind::InterfileProjections) => read_projections(path).map(drop).map_err(|e| e.to_string()),
         Some(FileKind::InterfileImage | FileKind::NiftiImage) => read_volume(path).map(drop).map_err(|e| e.to_string()),
-        Some(FileKind::Bes3t) => read_sweep(path, None).map(drop).map_err(|e| e.to_string()),
+        Some(FileKind::Bes3t | FileKind::NumpySweep | FileKind::SavedSweep) => {
+            read_sweep(path, None).map(drop).map_err(|e| e.to_string())
+        }
         Some(FileKind::Rois) => read_rois(path).map(drop).map_err(|e| e.to_string()),
         Some(FileKind::Measurements) => read_measurements(path).map(drop).map_err(|e| e.to_string()),
         None => Err("no such kind".into()),
@@ -50,6 +55,9 @@ fn every_file_of_the_corpus_is_refused_with_its_name_but_the_good_ones() {
         let source = entry.unwrap().path();
         let name = source.file_name().unwrap().to_str().unwrap().to_owned();
         let path = put(folder.path(), &name, fs::read(&source).unwrap(), 4096);
+        if name.ends_with(".dsc") {
+            fs::write(path.with_extension("dta"), [0; 4096]).unwrap();
+        }
         match read(&path) {
             Ok(()) => assert!(name.starts_with("good"), "{name} was read"),
             Err(sentence) => {
@@ -122,7 +130,7 @@ fn damaged(good: &'static str) -> impl Strategy<Value = Vec<u8>> {
 }
 
 /// One of the good files, with one value replaced by something wild.
-fn wild(good: &'static str) -> impl Strategy<Value = Vec<u8>> {
+fn wild(good: &'static str, mark: &'static str) -> impl Strategy<Value = Vec<u8>> {
     let numbers = prop_oneof![
         any::<i64>().prop_map(|n| n.to_string()),
         any::<f64>().prop_map(|x| x.to_string()),
@@ -138,8 +146,8 @@ fn wild(good: &'static str) -> impl Strategy<Value = Vec<u8>> {
         let num_lines = lines.len();
         for (line, value) in changes {
             let line = &mut lines[line.index(num_lines)];
-            if let Some((key, _)) = line.clone().split_once(":=") {
-                *line = format!("{key}:= {value}");
+            if let Some((key, _)) = line.clone().split_once(mark) {
+                *line = format!("{key}{mark} {value}");
             }
         }
         lines.join("\n").into_bytes()
@@ -157,16 +165,48 @@ proptest! {
     }
 
     #[test]
-    fn no_wild_value_panics(projections in wild(PROJECTIONS), image in wild(IMAGE), size in 0usize..65536) {
+    fn no_wild_value_panics(projections in wild(PROJECTIONS, ":="), image in wild(IMAGE, ":="), size in 0usize..65536) {
         let folder = folder();
         let _ = read(&put(folder.path(), "a.hs", projections, size));
         let _ = read(&put(folder.path(), "a.hv", image, size));
     }
 
     #[test]
+    fn no_damaged_sweep_panics(
+        sweep in prop_oneof![damaged(SWEEP), wild(SWEEP, "=")],
+        descriptor in prop_oneof![damaged(DESCRIPTOR), wild(DESCRIPTOR, " ")],
+        size in 0usize..4096,
+    ) {
+        let folder = folder();
+        fs::write(folder.path().join("a.dta"), vec![0; size]).unwrap();
+        let _ = read(&put(folder.path(), "a.sweep", &sweep, size));
+        let _ = read(&put(folder.path(), "a.dsc", &descriptor, size));
+        for header in ["a.sweep", "a.dsc"] {
+            if let Ok((_, mut follower)) = SweepFollower::open(&folder.path().join(header), None) {
+                let _ = follower.poll();
+                fs::write(folder.path().join("a.dta"), vec![1; size / 2]).unwrap();
+                let _ = follower.poll();
+            }
+        }
+    }
+
+    #[test]
+    fn no_damaged_array_panics(changes in proptest::collection::vec((0usize..128, any::<u8>()), 1..6), keep in 0usize..300) {
+        let folder = folder();
+        for name in ["a-fgrad.npy", "a-B.npy", "a-proj.npy"] {
+            let path = npy(folder.path(), name, "<f4", false, "(3, 3)", (1..10).map(f64::from));
+            let mut bytes = fs::read(&path).unwrap();
+            changes.iter().for_each(|&(at, byte)| bytes[at] = byte);
+            bytes.truncate(keep.max(80));
+            fs::write(path, bytes).unwrap();
+        }
+        let _ = read(&folder.path().join("a-proj.npy"));
+    }
+
+    #[test]
     fn no_random_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
         let folder = folder();
-        for name in ["a.hs", "a.hv", "a.nii", "a.nii.gz", "a.toml", "a.csv"] {
+        for name in ["a.hs", "a.hv", "a.nii", "a.nii.gz", "a.toml", "a.csv", "a.dsc", "a-proj.npy", "a-h.npy", "a.sweep"] {
             let _ = read(&put(folder.path(), name, &bytes, 10));
         }
     }

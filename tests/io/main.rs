@@ -2,12 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // everything here is a test
 
+mod follow;
 mod hostile;
 mod images;
 mod info;
 mod nifti;
 mod projections;
 mod stir;
+mod sweep_forms;
 mod sweeps;
 mod tables;
 

@@ -8,6 +8,7 @@ mod analytic;
 #[cfg(feature = "cuda")]
 mod device;
 mod parity;
+mod planes;
 mod recon;
 mod stir;
 mod support;

@@ -123,13 +123,21 @@ fn data_file(descriptor: &Path) -> Result<PathBuf, IoError> {
 }
 
 /// The descriptor of a `.DTA` or `.DSC` file.
-pub(super) fn descriptor_file(path: &Path) -> PathBuf {
+fn descriptor_file(path: &Path) -> PathBuf {
     let ending = path.extension().unwrap_or_default();
     if ending.eq_ignore_ascii_case("dta") {
         path.with_extension(if ending == "dta" { "dsc" } else { "DSC" })
     } else {
         path.to_owned()
     }
+}
+
+/// Where the reference spectrum of a sweep is looked for.
+pub(super) fn reference_beside(path: &Path) -> Option<PathBuf> {
+    let path = descriptor_file(path);
+    let (stem, ending) = (path.file_stem()?.to_str()?, path.extension()?.to_str()?);
+    let name = stem.strip_suffix("-proj")?;
+    Some(path.with_file_name(format!("{name}-h.{ending}")))
 }
 
 /// A sweep as far as its descriptor tells it, without projections, and where these are.

@@ -63,7 +63,11 @@ impl SweepOptions {
         self.centre().min(self.num_points.saturating_sub(1 + self.centre())) as f64 * self.step_mm
     }
 
-    fn check(&self) -> Result<(), SweepError> {
+    /// Whether a sweep can be made with these options.
+    ///
+    /// # Errors
+    /// Which of them is out of range.
+    pub fn check(&self) -> Result<(), SweepError> {
         if !(3..=MAX_POINTS).contains(&self.num_points) {
             return Err(SweepError::Points(self.num_points));
         }

@@ -1,0 +1,89 @@
+//! `tomoscope simulate PHANTOM --epri SCHEME -o OUT.sweep`: a pulse EPRI sweep of a phantom, as a file.
+
+use std::path::Path;
+
+use clap::Args;
+
+use super::progress::with_bar;
+use super::simulate::SimulateOptions;
+use super::{CliResult, notices};
+use crate::geometry::{Grid, GridError};
+use crate::io::{FileKind, rois, write_sweep, write_volume};
+use crate::phantom::epri::{SweepOptions, by_name, simulate};
+use crate::scanner::epri::{Order, Scheme, Weighting};
+
+/// Options of a sweep.
+#[derive(Args, Clone, Debug)]
+pub struct EpriOptions {
+    /// Directions of a pulse EPRI sweep: how many (208, 828, ...: equal solid angle, at least as many), or POLARxAZIMUTH
+    /// (16x13: equal linear angle).
+    #[arg(long, value_name = "SCHEME", conflicts_with_all = ["counts", "noise", "attenuation", "background"])]
+    pub epri: Option<Scheme>,
+
+    /// EPRI: samples of a projection.
+    #[arg(long, default_value_t = 128, value_name = "N", requires = "epri")]
+    points: usize,
+
+    /// EPRI: length that the samples of a projection cover, mm.
+    #[arg(long, default_value_t = 40.0, value_name = "L", requires = "epri")]
+    extent_mm: f64,
+
+    /// EPRI: standard deviation of Gaussian noise, as a fraction of the largest sample.
+    #[arg(long, default_value_t = 0.0, value_name = "FRACTION", requires = "epri")]
+    noise_fraction: f64,
+
+    /// EPRI: order of the projections: as-acquired (band by band) or spaced (any beginning spreads over the half sphere).
+    #[arg(long, default_value = "as-acquired", requires = "epri")]
+    order: Order,
+
+    /// EPRI: what the directions count: solid-angle, or paper (as Qiao et al. print it).
+    #[arg(long, default_value = "solid-angle", requires = "epri")]
+    weights: Weighting,
+}
+
+/// Simulates and writes.
+pub fn run(options: &SimulateOptions, scheme: Scheme) -> CliResult {
+    let epri = &options.epri;
+    if FileKind::of(&options.output) != Some(FileKind::SavedSweep) {
+        return Err(format!("{} must end in .sweep, as EPRI sweeps do", options.output.display()).into());
+    }
+    let step_mm = epri.extent_mm / epri.points as f64;
+    let mut sweep_options = SweepOptions {
+        scheme,
+        weighting: epri.weights,
+        order: epri.order,
+        num_points: epri.points,
+        step_mm,
+        noise_fraction: epri.noise_fraction,
+        seed: options.seed,
+        truth_grid: None,
+    };
+    sweep_options.check()?;
+    if options.truth.is_some() {
+        sweep_options.truth_grid = Some(truth_grid(options, epri.points, step_mm)?);
+    }
+    let phantom = by_name(&options.phantom, sweep_options.half_extent_mm())?;
+    let sweep = with_bar("simulating", |task| simulate(&phantom, &sweep_options, task))??;
+    notices::print(&sweep.notices);
+    println!("{}, {scheme}", sweep.title);
+    let report = |path: &Path, what: &str| println!("  {:<28} {what}", path.display().to_string());
+    write_sweep(&options.output, &sweep)?;
+    let what = format!("{} projections of {} samples, {step_mm:.5} mm apart", sweep.num_complete(), sweep.num_points);
+    report(&options.output, &what);
+    if let (Some(path), Some(truth)) = (&options.truth, &sweep.truth) {
+        write_volume(path, truth)?;
+        report(path, "true image");
+    }
+    if let Some(path) = &options.rois {
+        rois::write_rois(path, &sweep.rois)?;
+        report(path, &format!("{} regions of interest", sweep.rois.len()));
+    }
+    Ok(())
+}
+
+/// The grid asked for; by default as many voxels as samples, as far apart. The voxel of index floor(n/2) lies at zero.
+fn truth_grid(options: &SimulateOptions, num_points: usize, step_mm: f64) -> Result<Grid, GridError> {
+    let size = options.image.unwrap_or([num_points; 3]);
+    let voxel_mm = options.voxel_mm.unwrap_or([step_mm; 3]);
+    Grid::new(size, voxel_mm, std::array::from_fn(|a| -((size[a] / 2) as f64) * voxel_mm[a]))
+}

@@ -1,0 +1,178 @@
+//! A sweep whose file is still being written: new complete projections, each time it is asked.
+//!
+//! A projection is complete when all its bytes are in the file. Files that get shorter, vanish or are replaced by others are
+//! told as notices, once; nothing that was read before is taken back. A file that comes back with the same projections goes
+//! on where it was; one with others ends the following.
+
+use std::path::{Path, PathBuf};
+
+use super::records::{Records, check_finite};
+use super::sweep::attach_reference;
+use super::{FileKind, IoError, bes3t, saved_sweep};
+use crate::data::{Notice, Projection, Sweep};
+
+/// Reads the header of a format: a sweep without projections, and where they are.
+type ReadHeader = fn(&Path) -> Result<(Sweep, Records), IoError>;
+
+/// Follows the data file of a sweep.
+#[derive(Debug)]
+pub struct SweepFollower {
+    header: PathBuf,
+    read_header: ReadHeader,
+    records: Records,
+    /// Whether the header may yet tell of further projections.
+    is_open_ended: bool,
+    num_read: usize,
+    /// The first and the last record that were read, by number: they tell whether the file is still the same.
+    witnesses: Vec<(usize, Projection)>,
+    /// What was wrong when last looked at, to say it once.
+    trouble: Option<Trouble>,
+    has_ended: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trouble {
+    Unreadable,
+    Shorter,
+}
+
+/// What has happened since the last time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SweepUpdate {
+    /// Projections that have become complete, in the order of acquisition.
+    pub projections: Vec<Projection>,
+    /// What the user should know.
+    pub notices: Vec<Notice>,
+}
+
+impl SweepFollower {
+    /// Opens a sweep (Bruker's BES3T or the program's own form): what its header tells, without any projection, which the first
+    /// [`SweepFollower::poll`] gives. The data file need not be there yet. `reference` as in [`super::read_sweep`].
+    ///
+    /// # Errors
+    /// The header cannot be read, another format, a reference that was asked for and cannot be used.
+    pub fn open(path: &Path, reference: Option<&Path>) -> Result<(Sweep, Self), IoError> {
+        let read_header: ReadHeader = match FileKind::of(path) {
+            Some(FileKind::Bes3t) => bes3t::sweep_header,
+            Some(FileKind::SavedSweep) => saved_sweep::sweep_header,
+            _ => {
+                let reason = "only a Bruker descriptor (.DSC) or a saved sweep (.sweep) can be followed while it is written";
+                return Err(IoError::unsupported(path, reason));
+            }
+        };
+        let (mut sweep, records) = read_header(path)?;
+        attach_reference(&mut sweep, path, reference)?;
+        let follower = Self {
+            header: path.to_owned(),
+            read_header,
+            is_open_ended: sweep.num_expected != Some(records.plan.len()),
+            records,
+            num_read: 0,
+            witnesses: Vec::new(),
+            trouble: None,
+            has_ended: false,
+        };
+        Ok((sweep, follower))
+    }
+
+    /// Whether nothing more will come: all projections were read, or the file became another.
+    pub fn is_finished(&self) -> bool {
+        self.has_ended || (!self.is_open_ended && self.num_read == self.records.plan.len())
+    }
+
+    /// Looks at the file again.
+    pub fn poll(&mut self) -> SweepUpdate {
+        let mut update = SweepUpdate::default();
+        if !self.is_finished()
+            && let Err(error) = self.look(&mut update)
+        {
+            self.tell_trouble(&mut update, Trouble::Unreadable, format!("{error}; waiting for it"));
+        }
+        update
+    }
+
+    fn look(&mut self, update: &mut SweepUpdate) -> Result<(), IoError> {
+        self.extend_plan(update)?;
+        let (num_complete, len) = self.records.num_complete()?;
+        let data = self.records.data.display().to_string();
+        if num_complete < self.num_read {
+            let text = format!(
+                "{data} has become shorter: {len} bytes, {num_complete} projections, where {} were read; these are kept, and more \
+                 are added when it has grown again",
+                self.num_read
+            );
+            self.tell_trouble(update, Trouble::Shorter, text);
+            return Ok(());
+        }
+        if !self.is_the_same()? {
+            self.end(
+                update,
+                format!("{data} was replaced by another acquisition; what was read is kept: open it again to see the new one"),
+            );
+            return Ok(());
+        }
+        let fresh = self.records.read(self.num_read..num_complete)?;
+        if self.trouble.take().is_some() {
+            update.notices.push(Notice::info(format!("{data} is there again, unchanged")));
+        }
+        self.keep_witnesses(&fresh);
+        for (index, projection) in (self.num_read..).zip(fresh) {
+            match check_finite(&self.records.data, &format!("projection {}", index + 1), &projection.values) {
+                Ok(()) => update.projections.push(projection),
+                Err(error) => update.notices.push(Notice::warning(format!("A projection was left out: {error}"))),
+            }
+        }
+        self.num_read = num_complete;
+        Ok(())
+    }
+
+    /// Where all planned projections were read and more may come: reads the header again.
+    fn extend_plan(&mut self, update: &mut SweepUpdate) -> Result<(), IoError> {
+        if !self.is_open_ended || self.num_read < self.records.plan.len() {
+            return Ok(());
+        }
+        let (sweep, records) = (self.read_header)(&self.header)?;
+        if !records.plan.starts_with(&self.records.plan) || records.num_points != self.records.num_points {
+            let header = self.header.display();
+            self.end(
+                update,
+                format!("{header} was replaced by another acquisition; what was read is kept: open it again to see the new one"),
+            );
+            return Ok(());
+        }
+        self.is_open_ended = sweep.num_expected != Some(records.plan.len());
+        self.records = records;
+        Ok(())
+    }
+
+    fn is_the_same(&self) -> Result<bool, IoError> {
+        for (index, projection) in &self.witnesses {
+            let again = self.records.read(*index..index + 1)?;
+            let bits = |p: &Projection| p.values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+            if again.first().map(bits) != Some(bits(projection)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn keep_witnesses(&mut self, fresh: &[Projection]) {
+        let (Some(first), Some(last)) = (fresh.first(), fresh.last()) else { return };
+        if self.witnesses.is_empty() {
+            self.witnesses.push((self.num_read, first.clone()));
+        }
+        self.witnesses.truncate(1);
+        self.witnesses.push((self.num_read + fresh.len() - 1, last.clone()));
+    }
+
+    fn tell_trouble(&mut self, update: &mut SweepUpdate, trouble: Trouble, text: String) {
+        if self.trouble.replace(trouble) != Some(trouble) {
+            update.notices.push(Notice::warning(text));
+        }
+    }
+
+    fn end(&mut self, update: &mut SweepUpdate, text: String) {
+        self.has_ended = true;
+        update.notices.push(Notice::warning(text));
+    }
+}

@@ -1,0 +1,232 @@
+//! An EPRI sweep as a set of NumPy arrays of one NAME:
+//!
+//! | file | shape | what |
+//! |---|---|---|
+//! | `NAME-proj.npy` | projections × samples | the projections; this is the file to open |
+//! | `NAME-fgrad.npy` | 3 × projections, or projections × 3 | continuous wave: gradients along x, y, z, G/cm |
+//! | `NAME-B.npy` | samples | continuous wave: evenly spaced field, G |
+//! | `NAME-h.npy` | samples | continuous wave: reference spectrum on the same axis (if there is one) |
+//! | `NAME-dir.npy` | 3 × projections, or projections × 3 | pulse: directions, of any length |
+//! | `NAME-t.npy` | samples | pulse: evenly spaced positions along the direction, mm |
+//! | `NAME-weights.npy` | projections | what each direction counts (if left out: the solid angle that is nearest to it) |
+//!
+//! A projection without a gradient (all three zero) is a service trace and is left out.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::IoError;
+use super::npy::{Array, read_array};
+use super::records::check_finite;
+use crate::data::{Acquisition, Direction, Notice, Projection, ReferenceSpectrum, Sweep};
+use crate::scanner::epri::solid_angle_weights;
+
+/// mT in a gauss, and mT/mm in a G/cm.
+const MT: f64 = 0.1;
+const MT_PER_MM: f64 = 0.01;
+
+/// How unevenly an axis may be spaced, in steps: 32-bit floats of a field of 400 G in steps of 0.01 G.
+const UNEVEN: f64 = 0.02;
+
+/// How much gradients may differ in size.
+const SAME_GRADIENT: f64 = 1e-3;
+
+/// The files of one NAME.
+struct Set {
+    folder_and_name: PathBuf,
+}
+
+impl Set {
+    /// The set that `NAME-<suffix>.npy` belongs to.
+    fn of(path: &Path, suffix: &str) -> Result<Self, IoError> {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let Some(name) = stem.strip_suffix(suffix) else {
+            let reason = format!("of a set of NumPy arrays, open the one called NAME{suffix}.npy");
+            return Err(IoError::unsupported(path, reason));
+        };
+        Ok(Self { folder_and_name: path.with_file_name(name) })
+    }
+
+    fn file(&self, suffix: &str) -> PathBuf {
+        let name = self.folder_and_name.file_name().unwrap_or_default().to_string_lossy();
+        self.folder_and_name.with_file_name(format!("{name}{suffix}.npy"))
+    }
+
+    /// A file of the set that need not be there.
+    fn optional(&self, suffix: &str) -> Result<Option<Array>, IoError> {
+        let path = self.file(suffix);
+        if path.exists() { read_array(&path).map(Some) } else { Ok(None) }
+    }
+}
+
+/// Reads a set by its projections.
+///
+/// # Errors
+/// A file that is missing or is no array of real numbers, shapes that do not agree, axes that are not even, gradients of
+/// different sizes, values that are not numbers.
+pub fn read_projections(path: &Path) -> Result<Sweep, IoError> {
+    let set = Set::of(path, "-proj")?;
+    let projections = read_array(path)?;
+    let [num_projections, num_points] = projections.shape;
+    if num_points < 3 {
+        return Err(IoError::unsupported(
+            path,
+            format!("projections of {num_points} samples are too short; at least 3 are needed"),
+        ));
+    }
+    let title = set.folder_and_name.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let is_wave = set.file("-fgrad").exists();
+    let vectors_file = set.file(if is_wave { "-fgrad" } else { "-dir" });
+    if !vectors_file.exists() {
+        let reason = "the directions are missing: put NAME-fgrad.npy (gradients, G/cm) and NAME-B.npy (field, G) beside it for \
+                      continuous-wave projections, or NAME-dir.npy (directions) and NAME-t.npy (positions, mm) for pulse ones";
+        return Err(IoError::unsupported(path, reason));
+    }
+    let vectors = vectors(&vectors_file, num_projections)?;
+    let axis = axis(&set.file(if is_wave { "-B" } else { "-t" }), num_points)?;
+    let (acquisition, step_mm, centre) = if is_wave {
+        let (step_mt, gradient) = (axis.step * MT, common_size(&vectors_file, &vectors)? * MT_PER_MM);
+        let acquisition = Acquisition::ContinuousWave { step_mt, gradient_mt_per_mm: gradient, reference: None };
+        (acquisition, step_mt / gradient, (num_points / 2) as f64)
+    } else {
+        (Acquisition::Pulse, axis.step, -axis.first / axis.step)
+    };
+    // In continuous-wave data t runs against the gradient.
+    let sign = if is_wave { -1.0 } else { 1.0 };
+    let kept: Vec<(usize, Direction)> = unit_vectors(&vectors).map(|(i, unit)| (i, unit.map(|v| v * sign))).collect();
+    let mut notices = Vec::new();
+    if kept.len() < num_projections {
+        let dropped = num_projections - kept.len();
+        notices.push(Notice::info(format!(
+            "{dropped} of {num_projections} projections have no gradient (service traces); they were left out"
+        )));
+    }
+    if kept.is_empty() {
+        return Err(IoError::unsupported(&vectors_file, "all gradients are zero; there is no projection to reconstruct"));
+    }
+    let weights = weights(&set, &kept, num_projections, &mut notices)?;
+    let rows: Vec<&[f32]> = projections.values.chunks_exact(num_points).collect();
+    let projection = |(&(index, direction), weight): (&(usize, Direction), f64)| {
+        check_finite(path, &format!("projection {}", index + 1), rows[index])?;
+        Ok(Projection { direction, weight, values: Arc::from(rows[index]) })
+    };
+    let projections: Vec<Projection> = kept.iter().zip(weights).map(projection).collect::<Result<_, IoError>>()?;
+    let num_expected = Some(projections.len());
+    let (truth, rois) = (None, Vec::new());
+    Ok(Sweep { title, acquisition, num_points, step_mm, centre, projections, num_expected, truth, rois, notices })
+}
+
+/// Reads `NAME-h.npy`, whose samples are as far apart as those of `NAME-B.npy`.
+///
+/// # Errors
+/// As [`read_projections`].
+pub fn read_spectrum(path: &Path) -> Result<ReferenceSpectrum, IoError> {
+    let set = Set::of(path, "-h")?;
+    let Array { shape, values } = read_array(path)?;
+    if shape[0] != 1 {
+        return Err(IoError::unsupported(
+            path,
+            format!("it holds {} × {} numbers, where one spectrum is expected", shape[0], shape[1]),
+        ));
+    }
+    check_finite(path, "the spectrum", &values)?;
+    let step_mt = axis(&set.file("-B"), values.len())?.step * MT;
+    Ok(ReferenceSpectrum { values: values.into(), step_mt })
+}
+
+/// Where the reference spectrum of a set lies.
+pub(super) fn reference_beside(path: &Path) -> Option<PathBuf> {
+    Set::of(path, "-proj").ok().map(|set| set.file("-h"))
+}
+
+/// Vectors of x, y, z, one per projection.
+fn vectors(path: &Path, num_projections: usize) -> Result<Vec<Direction>, IoError> {
+    let mut array = read_array(path)?;
+    if array.shape == [3, num_projections] {
+        array = array.transposed();
+    }
+    if array.shape != [num_projections, 3] {
+        let [rows, columns] = array.shape;
+        let reason =
+            format!("its shape is {rows} × {columns} where 3 × {num_projections} is expected: one vector per projection");
+        return Err(IoError::unsupported(path, reason));
+    }
+    check_finite(path, "the vectors", &array.values)?;
+    Ok(array.values.as_chunks::<3>().0.iter().map(|v| v.map(f64::from)).collect())
+}
+
+fn length(v: Direction) -> f64 {
+    v.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+/// Index and unit vector of those that are not zero.
+fn unit_vectors(vectors: &[Direction]) -> impl Iterator<Item = (usize, Direction)> {
+    vectors.iter().enumerate().filter_map(|(index, &v)| {
+        let length = length(v);
+        (length > 0.0).then(|| (index, v.map(|x| x / length)))
+    })
+}
+
+/// The size that all gradients have but those that are zero.
+fn common_size(path: &Path, vectors: &[Direction]) -> Result<f64, IoError> {
+    let largest = vectors.iter().map(|&v| length(v)).fold(0.0, f64::max);
+    match vectors.iter().position(|&v| length(v) > 0.0 && length(v) < (1.0 - SAME_GRADIENT) * largest) {
+        None if largest > 0.0 => Ok(largest),
+        None => Err(IoError::unsupported(path, "all gradients are zero; there is no projection to reconstruct")),
+        Some(other) => {
+            let (index, size) = (other + 1, length(vectors[other]));
+            let reason = format!(
+                "gradient {index} is {size} G/cm and others {largest} G/cm; only gradients of one size (spatial images) are reconstructed"
+            );
+            Err(IoError::unsupported(path, reason))
+        }
+    }
+}
+
+/// An evenly spaced axis.
+struct Axis {
+    first: f64,
+    step: f64,
+}
+
+fn axis(path: &Path, num_points: usize) -> Result<Axis, IoError> {
+    let Array { shape, values } = read_array(path)?;
+    if values.len() != num_points {
+        let reason = format!("it holds {} × {} numbers where {num_points} are expected, one per sample", shape[0], shape[1]);
+        return Err(IoError::unsupported(path, reason));
+    }
+    check_finite(path, "the axis", &values)?;
+    let (first, last) = (values.first().copied().unwrap_or_default(), values.last().copied().unwrap_or_default());
+    let (first, last) = (f64::from(first), f64::from(last));
+    let step = (last - first) / (num_points as f64 - 1.0);
+    let even = |(k, value): (usize, &f32)| (f64::from(*value) - (first + k as f64 * step)).abs() <= UNEVEN * step;
+    if step > 0.0 && values.iter().enumerate().all(even) {
+        Ok(Axis { first, step })
+    } else {
+        Err(IoError::unsupported(path, "it is not an axis of evenly spaced, growing values"))
+    }
+}
+
+/// Weights of the projections that are kept.
+fn weights(
+    set: &Set,
+    kept: &[(usize, Direction)],
+    num_projections: usize,
+    notices: &mut Vec<Notice>,
+) -> Result<Vec<f64>, IoError> {
+    let Some(array) = set.optional("-weights")? else {
+        notices.push(Notice::info("The weights of the projections are the solid angles nearest to their directions"));
+        let units: Vec<Direction> = kept.iter().map(|(_, unit)| *unit).collect();
+        return Ok(solid_angle_weights(&units));
+    };
+    let path = set.file("-weights");
+    if array.values.len() != num_projections {
+        let reason = format!("it holds {} weights for {num_projections} projections", array.values.len());
+        return Err(IoError::unsupported(&path, reason));
+    }
+    check_finite(&path, "the weights", &array.values)?;
+    match array.values.iter().position(|&weight| weight < 0.0) {
+        Some(index) => Err(IoError::unsupported(&path, format!("weight {} is negative", index + 1))),
+        None => Ok(kept.iter().map(|&(index, _)| f64::from(array.values[index])).collect()),
+    }
+}

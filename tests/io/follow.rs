@@ -1,0 +1,142 @@
+//! Sweeps that are still being written.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+
+use tomoscope::data::{Projection, Severity};
+use tomoscope::io::{SweepFollower, SweepUpdate, read_sweep, write_sweep};
+
+use super::sweep_forms::ball;
+use super::{assert_says, bytes_of, folder, sweeps};
+
+fn append(path: &Path, bytes: &[u8]) {
+    OpenOptions::new().create(true).append(true).open(path).unwrap().write_all(bytes).unwrap();
+}
+
+fn assert_nothing(update: &SweepUpdate) {
+    assert_eq!(update, &SweepUpdate::default());
+}
+
+fn only_warning(update: &SweepUpdate) -> &str {
+    let [notice] = &update.notices[..] else { panic!("{:?}", update.notices) };
+    assert_eq!((notice.severity, update.projections.len()), (Severity::Warning, 0));
+    &notice.text
+}
+
+#[test]
+fn projections_arrive_as_they_become_complete() {
+    let folder = folder();
+    let path = sweeps::put(folder.path(), &[], "float 8", true);
+    let data = path.with_extension("DTA");
+    let bytes = fs::read(&data).unwrap();
+    let whole = read_sweep(&path, None).unwrap();
+    fs::remove_file(&data).unwrap();
+    let (sweep, mut follower) = SweepFollower::open(&path, None).unwrap();
+    assert_eq!((sweep.num_complete(), sweep.num_expected), (0, Some(4)));
+    // Not there yet: said once.
+    assert!(only_warning(&follower.poll()).contains("a-proj.DTA cannot be opened"));
+    assert_nothing(&follower.poll());
+    // Half a projection waits; one and a half give one.
+    append(&data, &bytes[..20]);
+    assert!(follower.poll().projections.is_empty());
+    append(&data, &bytes[20..48]);
+    let mut read: Vec<Projection> = follower.poll().projections;
+    assert_eq!(read, whole.projections[..1]);
+    assert_nothing(&follower.poll());
+    assert!(!follower.is_finished());
+    append(&data, &bytes[48..]);
+    read.extend(follower.poll().projections);
+    assert_eq!(read, whole.projections);
+    assert!(follower.is_finished());
+    fs::remove_file(&data).unwrap();
+    assert_nothing(&follower.poll());
+}
+
+#[test]
+fn a_file_that_gets_shorter_is_told_once_and_goes_on_when_it_has_grown_again() {
+    let folder = folder();
+    let path = sweeps::put(folder.path(), &[], "float 8", true);
+    let data = path.with_extension("DTA");
+    let bytes = fs::read(&data).unwrap();
+    fs::write(&data, &bytes[..64]).unwrap();
+    let (_, mut follower) = SweepFollower::open(&path, None).unwrap();
+    assert_eq!(follower.poll().projections.len(), 2);
+    fs::write(&data, &bytes[..40]).unwrap();
+    let update = follower.poll();
+    assert!(only_warning(&update).contains("has become shorter: 40 bytes, 1 projections, where 2 were read"));
+    assert_nothing(&follower.poll());
+    fs::remove_file(&data).unwrap();
+    assert!(only_warning(&follower.poll()).contains("cannot be opened"));
+    fs::write(&data, &bytes[..96]).unwrap();
+    let update = follower.poll();
+    assert!(update.notices.iter().any(|n| n.severity == Severity::Info && n.text.contains("there again")));
+    assert_eq!(update.projections.iter().map(|p| p.values[0]).collect::<Vec<_>>(), [8.0]);
+    assert!(!follower.is_finished());
+}
+
+#[test]
+fn a_file_that_becomes_another_ends_the_following() {
+    let folder = folder();
+    let path = sweeps::put(folder.path(), &[], "float 8", true);
+    let data = path.with_extension("DTA");
+    let bytes = fs::read(&data).unwrap();
+    // In the first projection that was read, and in the last one.
+    for changed in [9, 57] {
+        fs::write(&data, &bytes[..64]).unwrap();
+        let (_, mut follower) = SweepFollower::open(&path, None).unwrap();
+        assert_eq!(follower.poll().projections.len(), 2);
+        let mut other = bytes.clone();
+        other[changed] ^= 0x10;
+        fs::write(&data, &other).unwrap();
+        assert!(only_warning(&follower.poll()).contains("was replaced by another acquisition"));
+        assert!(follower.is_finished());
+        assert_nothing(&follower.poll());
+    }
+}
+
+#[test]
+fn a_projection_that_holds_no_numbers_is_left_out() {
+    let folder = folder();
+    let path = sweeps::put(folder.path(), &[], "float 8", true);
+    let mut samples: Vec<f64> = (0..16).map(f64::from).collect();
+    samples[5] = f64::NAN;
+    fs::write(path.with_extension("DTA"), bytes_of(samples, "float 8", true)).unwrap();
+    let (_, mut follower) = SweepFollower::open(&path, None).unwrap();
+    let update = follower.poll();
+    assert_eq!(update.projections.len(), 3);
+    assert!(update.notices.iter().any(|n| n.text.contains("left out") && n.text.contains("sample 2 of projection 2 is NaN")));
+    assert!(follower.is_finished());
+}
+
+#[test]
+fn a_saved_sweep_of_unknown_length_goes_on_as_long_as_its_header_does() {
+    let folder = folder();
+    let path = folder.path().join("a.sweep");
+    let whole = ball();
+    let first = |num: usize, expected: Option<usize>| {
+        let mut sweep = whole.clone();
+        sweep.projections.truncate(num);
+        sweep.num_expected = expected;
+        write_sweep(&path, &sweep).unwrap();
+    };
+    first(3, None);
+    let (sweep, mut follower) = SweepFollower::open(&path, None).unwrap();
+    assert_eq!((sweep.num_complete(), sweep.num_expected), (0, None));
+    let mut read = follower.poll().projections;
+    assert_eq!(read.len(), 3);
+    assert_nothing(&follower.poll());
+    first(10, None);
+    read.extend(follower.poll().projections);
+    first(whole.num_complete(), whole.num_expected);
+    read.extend(follower.poll().projections);
+    assert_eq!(read, whole.projections);
+    assert!(follower.is_finished());
+}
+
+#[test]
+fn only_forms_that_grow_are_followed() {
+    let error = SweepFollower::open(Path::new("a-proj.npy"), None).unwrap_err();
+    assert_says(&error, &["a-proj.npy", ".DSC", ".sweep"]);
+    assert!(SweepFollower::open(Path::new("none.sweep"), None).is_err());
+}

@@ -1,0 +1,245 @@
+//! Sweeps in the program's own form and as NumPy arrays.
+
+use std::f64::consts::TAU;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tomoscope::data::{Acquisition, ReferenceSpectrum, Sweep};
+use tomoscope::io::{read_reference, read_sweep, write_sweep};
+use tomoscope::phantom::epri::{SweepOptions, by_name, simulate};
+use tomoscope::scanner::epri::{Scheme, Weighting};
+use tomoscope::task::Task;
+
+use super::{assert_says, bytes_of, folder, real_data, warns_of};
+
+/// A pulse sweep of a ball along 30 or so directions.
+pub fn ball() -> Sweep {
+    let scheme = Scheme::with_at_least(30).unwrap();
+    let options = SweepOptions { scheme, num_points: 32, step_mm: 1.0, noise_fraction: 0.1, ..SweepOptions::default() };
+    simulate(&by_name("ball", options.half_extent_mm()).unwrap(), &options, &Task::new()).unwrap()
+}
+
+/// Everything that a file keeps.
+fn assert_same(a: &Sweep, b: &Sweep) {
+    assert_eq!((&a.title, &a.acquisition, a.num_points), (&b.title, &b.acquisition, b.num_points));
+    assert_eq!((a.step_mm, a.centre, a.num_expected), (b.step_mm, b.centre, b.num_expected));
+    assert_eq!(a.projections, b.projections);
+}
+
+#[test]
+fn a_saved_sweep_reads_back_the_same() {
+    let folder = folder();
+    let path = folder.path().join("a.sweep");
+    let mut sweep = ball();
+    write_sweep(&path, &sweep).unwrap();
+    assert_same(&read_sweep(&path, None).unwrap(), &sweep);
+    // Unfinished, continuous wave, with a reference, an unknown total and a title to be quoted.
+    sweep.projections.truncate(7);
+    sweep.num_expected = None;
+    sweep.title = "half a \"ball\"\n".into();
+    let reference = Some(ReferenceSpectrum { values: [0.1, -0.3, 1e-7].into(), step_mt: 0.1 });
+    sweep.acquisition = Acquisition::ContinuousWave { step_mt: 0.03, gradient_mt_per_mm: 0.03, reference };
+    write_sweep(&path, &sweep).unwrap();
+    let again = read_sweep(&path, None).unwrap();
+    assert_same(&again, &sweep);
+    assert!(!warns_of(&again.notices, "No reference"), "{:?}", again.notices);
+    assert_says(&write_sweep(&folder.path().join("a.npy"), &sweep).unwrap_err(), &["a.npy", ".sweep"]);
+}
+
+#[test]
+fn a_saved_sweep_that_cannot_be_is_refused() {
+    let folder = folder();
+    let path = folder.path().join("a.sweep");
+    let sweep = ball();
+    write_sweep(&path, &sweep).unwrap();
+    let good = fs::read_to_string(&path).unwrap();
+    for (from, to, parts) in [
+        ("version = 1", "version = 9", ["version 9", "version 1"]),
+        ("version = 1", "", ["version", "missing"]),
+        ("num_points = 32", "num_points = 0", ["num_points", "0"]),
+        ("num_points = 32", "num_points = 33", ["a.f32", "too short"]),
+        ("num_points = 32", "num_points = 16000000", ["a.f32", "too short"]),
+        ("step_mm = 1.0", "step_mm = nan", ["step_mm", "positive"]),
+        ("centre = 16.0", "centre = inf", ["centre", "inf"]),
+        ("num_expected = ", "num_expected = 1 #", ["num_expected", "directions that are listed"]),
+        ("\"a.f32\"", "\"../a.f32\"", ["data_file", "same folder"]),
+        ("\"a.f32\"", "\"/dev/zero\"", ["data_file", "same folder"]),
+        ("\"a.f32\"", "\"none.f32\"", ["none.f32", "cannot be opened"]),
+        ("\"pulse\"", "\"continuous-wave\"", ["continuous-wave", "[continuous_wave]"]),
+        ("\"pulse\"", "\"magic\"", ["line", "magic"]),
+        ("projections = [[", "projections = [[3.0, 0.0, 0.0, 1.0]] # [[", ["direction 1", "unit vector"]),
+        ("title", "unknown = 3\ntitle", ["unknown", "line"]),
+    ] {
+        assert!(good.contains(from), "{from}");
+        fs::write(&path, good.replacen(from, to, 1)).unwrap();
+        assert_says(&read_sweep(&path, None).unwrap_err(), &parts);
+    }
+    fs::write(&path, &good).unwrap();
+    let data = path.with_extension("f32");
+    let mut bytes = fs::read(&data).unwrap();
+    bytes[4 * 33..4 * 34].copy_from_slice(&f32::INFINITY.to_le_bytes());
+    fs::write(&data, &bytes).unwrap();
+    assert_says(&read_sweep(&path, None).unwrap_err(), &["a.f32", "sample 2 of projection 2 is inf"]);
+    bytes.truncate(bytes.len() - 1);
+    fs::write(&data, &bytes).unwrap();
+    assert_says(&read_sweep(&path, None).unwrap_err(), &["a.f32", "projections of 32 samples"]);
+}
+
+/// A NumPy file as NumPy writes it.
+pub fn npy(
+    folder: &Path,
+    name: &str,
+    dtype: &str,
+    is_fortran: bool,
+    shape: &str,
+    values: impl IntoIterator<Item = f64>,
+) -> PathBuf {
+    let order = if is_fortran { "True" } else { "False" };
+    let header = format!("{{'descr': '{dtype}', 'fortran_order': {order}, 'shape': {shape}, }}");
+    let header = format!("{header:<117}\n");
+    let number = match dtype.get(1..).unwrap() {
+        "f4" => "float 4",
+        "f8" => "float 8",
+        "i2" => "signed integer 2",
+        other => panic!("{other}"),
+    };
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    bytes.extend(bytes_of(values, number, dtype.starts_with('>')));
+    let path = folder.join(name);
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+/// Three gradients along x, y, z and a service trace between them, with four samples each.
+fn put_wave(folder: &Path, is_fortran: bool) -> PathBuf {
+    let gradients = [[14.0, 0.0, 0.0], [0.0, 14.0, 0.0], [0.0; 3], [0.0, 0.0, -14.0]];
+    let by_axis: Vec<f64> = (0..3).flat_map(|a| gradients.map(|g| g[a])).collect();
+    let by_projection: Vec<f64> = gradients.concat();
+    npy(folder, "a-fgrad.npy", "<f4", is_fortran, "(3, 4)", if is_fortran { by_projection } else { by_axis });
+    npy(folder, "a-B.npy", ">f8", false, "(4,)", [330.0, 330.5, 331.0, 331.5]);
+    let samples = |i: usize| if is_fortran { (i % 4 * 4 + i / 4) as f64 } else { i as f64 };
+    npy(folder, "a-proj.npy", "<i2", is_fortran, "(4, 4)", (0..16).map(samples))
+}
+
+#[test]
+fn numpy_sets_are_read_in_both_index_orders() {
+    for is_fortran in [false, true] {
+        let folder = folder();
+        let path = put_wave(folder.path(), is_fortran);
+        let sweep = read_sweep(&path, None).unwrap();
+        let Acquisition::ContinuousWave { step_mt, gradient_mt_per_mm, reference: None } = sweep.acquisition else { panic!() };
+        assert!((step_mt - 0.05).abs() < 1e-12 && (gradient_mt_per_mm - 0.14).abs() < 1e-12);
+        assert_eq!((sweep.num_complete(), sweep.centre), (3, 2.0));
+        assert_eq!(sweep.projections[1].direction, [0.0, -1.0, 0.0]);
+        assert_eq!(sweep.projections[2].direction, [0.0, 0.0, 1.0]);
+        assert_eq!(&sweep.projections[2].values[..], [12.0, 13.0, 14.0, 15.0]);
+        assert!(sweep.notices.iter().any(|n| n.text.contains("1 of 4 projections") && n.text.contains("service")));
+        assert!(sweep.projections.iter().all(|p| (p.weight / (TAU / 3.0) - 1.0).abs() < 0.02), "{:?}", sweep.projections);
+        // A reference beside it, and weights of its own.
+        let reference = npy(folder.path(), "a-h.npy", "<f4", false, "(4,)", [0.0, 1.0, -1.0, 0.0]);
+        npy(folder.path(), "a-weights.npy", "<f8", false, "(4,)", [1.0, 2.0, 3.0, 4.0]);
+        let sweep = read_sweep(&path, None).unwrap();
+        let Acquisition::ContinuousWave { reference: Some(spectrum), .. } = &sweep.acquisition else { panic!() };
+        assert_eq!(spectrum, &read_reference(&reference).unwrap());
+        assert_eq!(sweep.projections.iter().map(|p| p.weight).collect::<Vec<_>>(), [1.0, 2.0, 4.0]);
+    }
+}
+
+#[test]
+fn a_pulse_set_gives_the_sweep_that_it_was_made_of() {
+    let (folder, sweep) = (folder(), ball());
+    let num = sweep.num_complete();
+    let values = sweep.projections.iter().flat_map(|p| p.values.iter().map(|&v| f64::from(v)));
+    let path = npy(folder.path(), "a-proj.npy", "<f4", false, &format!("({num}, 32)"), values);
+    let directions = sweep.projections.iter().flat_map(|p| p.direction);
+    npy(folder.path(), "a-dir.npy", "<f8", false, &format!("({num}, 3)"), directions);
+    npy(folder.path(), "a-t.npy", "<f8", false, "(32,)", (0..32).map(|k| f64::from(k) - 16.0));
+    let again = read_sweep(&path, None).unwrap();
+    assert_eq!((&again.acquisition, again.step_mm, again.centre), (&Acquisition::Pulse, 1.0, 16.0));
+    assert!((again.total_weight() - TAU).abs() < 1e-9);
+    for (a, b) in again.projections.iter().zip(&sweep.projections) {
+        assert_eq!(a.values, b.values);
+        assert!((0..3).all(|i| (a.direction[i] - b.direction[i]).abs() < 1e-6));
+        // Solid angles nearest to a direction are not quite those of its share of a band.
+        assert!((a.weight / b.weight - 1.0).abs() < 0.3, "{} {}", a.weight, b.weight);
+    }
+}
+
+#[test]
+fn a_numpy_set_that_cannot_be_is_refused() {
+    type Spoil = fn(&Path);
+    let cases: [(Spoil, &[&str]); 15] = [
+        (|f| fs::remove_file(f.join("a-fgrad.npy")).unwrap(), &["directions are missing", "NAME-fgrad.npy", "NAME-dir.npy"]),
+        (|f| fs::remove_file(f.join("a-B.npy")).unwrap(), &["a-B.npy", "cannot be opened"]),
+        (|f| drop(npy(f, "a-B.npy", "<f8", false, "(3,)", [1.0, 2.0, 3.0])), &["a-B.npy", "1 × 3", "4 are expected"]),
+        (|f| drop(npy(f, "a-B.npy", "<f8", false, "(4,)", [1.0, 2.0, 4.0, 5.0])), &["evenly spaced"]),
+        (|f| drop(npy(f, "a-B.npy", "<f8", false, "(4,)", [1.0; 4])), &["evenly spaced"]),
+        (|f| drop(npy(f, "a-fgrad.npy", "<f8", false, "(3, 3)", [1.0; 9])), &["a-fgrad.npy", "3 × 3", "3 × 4"]),
+        (|f| drop(npy(f, "a-fgrad.npy", "<f8", false, "(3, 4)", [0.0; 12])), &["all gradients are zero"]),
+        (|f| drop(npy(f, "a-fgrad.npy", "<f8", false, "(3, 4)", [f64::NAN; 12])), &["a-fgrad.npy", "sample 1", "NaN"]),
+        (|f| drop(npy(f, "a-fgrad.npy", "<f8", false, "(3, 4)", (1..13).map(f64::from))), &["gradient 1", "one size"]),
+        (|f| drop(npy(f, "a-proj.npy", "<f4", false, "(4, 5)", [0.0; 19])), &["a-proj.npy", "too short", "4 × 5"]),
+        (|f| drop(npy(f, "a-proj.npy", "<f4", false, "(400000000, 500000000)", [])), &["a-proj.npy", "too short"]),
+        (|f| drop(npy(f, "a-proj.npy", "<f4", false, "(18446744073709551615, 2)", [])), &["more than can be held"]),
+        (|f| drop(npy(f, "a-proj.npy", "<f4", false, "(2, 2, 2)", [0.0; 8])), &["one or two dimensions"]),
+        (|f| drop(npy(f, "a-weights.npy", "<f4", false, "(4,)", [1.0, 1.0, 1.0, -1.0])), &["a-weights.npy", "weight 4"]),
+        (|f| fs::write(f.join("a-proj.npy"), "no array").unwrap(), &["not a NumPy array"]),
+    ];
+    for (spoil, parts) in cases {
+        let folder = folder();
+        let path = put_wave(folder.path(), false);
+        spoil(folder.path());
+        assert_says(&read_sweep(&path, None).unwrap_err(), parts);
+    }
+    let folder = folder();
+    let path = put_wave(folder.path(), false);
+    assert_says(&read_sweep(&folder.path().join("a-B.npy"), None).unwrap_err(), &["NAME-proj.npy"]);
+    let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+    assert!(text.contains("i2"));
+    let bytes = fs::read(&path).unwrap();
+    for (from, to) in [(b"<i2", b"<c8"), (b"<i2", b"|O8")] {
+        let at = bytes.windows(3).position(|window| window == from).unwrap();
+        let mut changed = bytes.clone();
+        changed[at..at + 3].copy_from_slice(to);
+        fs::write(&path, changed).unwrap();
+        assert_says(&read_sweep(&path, None).unwrap_err(), &["real ones are read"]);
+    }
+}
+
+#[test]
+fn a_real_scan_is_the_same_as_numpy_arrays() {
+    let Some(path) = real_data("epri/fusillo-20091002-proj.DSC") else { return };
+    let sweep = read_sweep(&path, None).unwrap();
+    let folder = folder();
+    for name in ["fgrad", "B"] {
+        let file = format!("fusillo-20091002-{name}.npy");
+        fs::copy(path.with_file_name(&file), folder.path().join(&file)).unwrap();
+    }
+    let values = sweep.projections.iter().flat_map(|p| p.values.iter().map(|&v| f64::from(v)));
+    let set = npy(folder.path(), "fusillo-20091002-proj.npy", "<f4", false, "(961, 500)", values);
+    let again = read_sweep(&set, None).unwrap();
+    assert!((again.step_mm / sweep.step_mm - 1.0).abs() < 1e-5);
+    assert_eq!((again.centre, again.num_complete()), (sweep.centre, 961));
+    let mut deviation = 0.0;
+    for (a, b) in again.projections.iter().zip(&sweep.projections) {
+        assert_eq!(a.values, b.values);
+        assert!((0..3).all(|i| (a.direction[i] - b.direction[i]).abs() < 1e-6));
+        deviation += (a.weight - b.weight).abs() / TAU;
+    }
+    // The angles of the descriptor (2.903° in place of 90°/31) do not close quite evenly.
+    assert!(deviation < 0.06, "{deviation}");
+}
+
+#[test]
+fn the_papers_weights_are_kept_in_a_file() {
+    let folder = folder();
+    let scheme = Scheme::EqualSolidAngle { num_bands: 6 };
+    let options = SweepOptions { scheme, weighting: Weighting::Paper, num_points: 16, step_mm: 2.0, ..SweepOptions::default() };
+    let sweep = simulate(&by_name("tubes", options.half_extent_mm()).unwrap(), &options, &Task::new()).unwrap();
+    let path = folder.path().join("tubes.sweep");
+    write_sweep(&path, &sweep).unwrap();
+    assert_same(&read_sweep(&path, None).unwrap(), &sweep);
+    assert!((sweep.total_weight() - TAU).abs() > 1e-3);
+}
