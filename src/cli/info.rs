@@ -123,7 +123,7 @@ fn sweep_lines(sweep: &Sweep) -> Vec<(&'static str, String)> {
         Acquisition::ContinuousWave { step_mt, gradient_mt_per_mm, reference } => {
             lines.push(("acquisition", "continuous wave (first-derivative spectra)".to_owned()));
             lines.push(("field", format!("{:.4} mT wide, {step_mt:.5} mT a sample", step_mt * (sweep.num_points - 1) as f64)));
-            lines.push(("gradient", format!("{gradient_mt_per_mm} mT/mm ({} G/cm)", 100.0 * gradient_mt_per_mm)));
+            lines.push(("gradient", format!("{gradient_mt_per_mm} mT/mm ({} G/cm)", decimal(100.0 * gradient_mt_per_mm))));
             lines.push((
                 "reference spectrum",
                 reference.as_ref().map_or("none".to_owned(), |r| format!("{} samples of {:.5} mT", r.values.len(), r.step_mt)),

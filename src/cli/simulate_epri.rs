@@ -21,23 +21,23 @@ pub struct EpriOptions {
     pub epri: Option<Scheme>,
 
     /// EPRI: samples of a projection.
-    #[arg(long, default_value_t = 128, value_name = "N", requires = "epri")]
+    #[arg(long, default_value_t = 128, value_name = "N", conflicts_with = "scanner")]
     points: usize,
 
     /// EPRI: length that the samples of a projection cover, mm.
-    #[arg(long, default_value_t = 40.0, value_name = "L", requires = "epri")]
+    #[arg(long, default_value_t = 40.0, value_name = "L", conflicts_with = "scanner")]
     extent_mm: f64,
 
     /// EPRI: standard deviation of Gaussian noise, as a fraction of the largest sample.
-    #[arg(long, default_value_t = 0.0, value_name = "FRACTION", requires = "epri")]
+    #[arg(long, default_value_t = 0.0, value_name = "FRACTION", conflicts_with = "scanner")]
     noise_fraction: f64,
 
     /// EPRI: order of the projections: as-acquired (band by band) or spaced (any beginning spreads over the half sphere).
-    #[arg(long, default_value = "as-acquired", requires = "epri")]
+    #[arg(long, default_value = "as-acquired", conflicts_with = "scanner")]
     order: Order,
 
     /// EPRI: what the directions count: solid-angle, or paper (as Qiao et al. print it).
-    #[arg(long, default_value = "solid-angle", requires = "epri")]
+    #[arg(long, default_value = "solid-angle", conflicts_with = "scanner")]
     weights: Weighting,
 }
 
