@@ -90,9 +90,12 @@ fn a_ball_is_pi_times_r_squared_less_t_squared() {
             assert!((f64::from(value) - expected).abs() <= 1e-6 * 314.0, "{t}: {value} {expected}");
         }
     }
+    // The bottle's lower rim: 13 mm down, 8 mm out.
+    let bottle = by_name("bottle", HALF_EXTENT_MM).unwrap();
+    assert!((bottle.reach_mm() - f64::hypot(13.0, 8.0)).abs() < 1e-9 && bottle.size == 1.0);
     // A phantom that does not fit is made smaller, and says so.
     let small = by_name("bottle", 5.0).unwrap();
-    assert!(small.size < 0.4 && small.reach_mm() < 5.0 && small.notices.len() == 1);
+    assert!(small.size < 0.5 && small.reach_mm() < 5.0 && small.notices.len() == 1);
 }
 
 #[test]

@@ -111,17 +111,19 @@ impl Body {
         }
     }
 
-    /// Largest distance of any of its points from the world's origin, mm (or a little more).
+    /// Largest distance of any of its points from the world's origin, mm (for an ellipsoid off the centre or a rounded stage to
+    /// within a few per cent).
     pub fn reach_mm(&self) -> f64 {
         match self {
             Body::Ellipsoid { centre_mm, semi_axes_mm } => {
                 dot(*centre_mm, *centre_mm).sqrt() + semi_axes_mm.iter().copied().fold(0.0, f64::max)
             }
             Body::Revolution { origin_mm, axis, stages } => {
-                let rim = |stage: &Stage, height: f64| {
-                    let centre: Point = std::array::from_fn(|a| origin_mm[a] + height * axis[a]);
-                    dot(centre, centre).sqrt() + stage.at(height).max(0.0).sqrt()
-                };
+                // The farthest point of a slice's rim lies straight away from the line along the axis through the origin.
+                let along = dot(*origin_mm, *axis);
+                let beside = minus(*origin_mm, axis.map(|v| v * along));
+                let beside = dot(beside, beside).sqrt();
+                let rim = |stage: &Stage, height: f64| (along + height).hypot(beside + stage.at(height).max(0.0).sqrt());
                 let of_stage = |stage: &Stage| {
                     let [low, high] = stage.heights_mm;
                     (0..=16).map(|k| rim(stage, low + (high - low) * f64::from(k) / 16.0)).fold(0.0, f64::max)
