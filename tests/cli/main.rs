@@ -5,6 +5,7 @@
 mod epri;
 mod refusals;
 mod reproduce;
+mod simulate;
 mod small_scanner;
 mod stir;
 

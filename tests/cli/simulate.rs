@@ -1,9 +1,19 @@
 //! `tomoscope simulate`.
 
+use std::path::Path;
+use std::process::Output;
+
 use tomoscope::data::RoiRole;
 use tomoscope::io::{read_projections, read_volume, rois};
 
-use super::{stderr, tomoscope};
+/// Runs the program with arguments between blanks.
+fn tomoscope(folder: &Path, arguments: &str) -> Output {
+    super::tomoscope(folder, &arguments.split_whitespace().collect::<Vec<_>>())
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
 
 #[test]
 fn writes_data_corrections_truth_and_regions() {
