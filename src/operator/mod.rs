@@ -12,6 +12,7 @@ mod fov;
 mod in_plane;
 mod linear;
 mod model;
+mod planes;
 mod siddon;
 mod simd;
 
@@ -21,6 +22,10 @@ pub use fov::FieldOfView;
 pub use in_plane::{InPlanePath, Sides};
 pub use linear::{Accumulation, LinearOperator, OperatorError, Subset};
 pub use model::{ForwardModel, ProjectionModel};
+pub use planes::{
+    FilteredProjections, HALF_SPHERE, Interpolation, MultiStage, PlainPlanes, PlaneBackprojector, PlaneSampling, SingleStage,
+    backproject_plain, grid_about_zero,
+};
 pub use siddon::Siddon;
 pub use simd::Simd;
 

@@ -1,9 +1,13 @@
 //! Reconstruction algorithms. An algorithm steps; it owns no loop, thread, channel, file or print.
 
+mod fbp;
 mod mlem_osem;
 mod post_filter;
 mod race;
 
+pub use fbp::{
+    Fbp, FbpSettings, Filter, FilterSettings, ProjectionFilter, check_sweep, equal_angles_for, resample_to_equal_angles,
+};
 pub use mlem_osem::{EmSettings, MlemOsem, SubsetOrder, check_poisson_data};
 pub use post_filter::gaussian_filter;
 pub use race::RaceReport;
@@ -17,6 +21,8 @@ use crate::task::Task;
 /// Where the time of one step went.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StageTimes {
+    /// Filtering of projections.
+    pub filter: Duration,
     /// Forward projection.
     pub forward: Duration,
     /// Ratio of measured to estimated data, with the log-likelihood.
@@ -33,8 +39,9 @@ pub struct StageTimes {
 
 impl StageTimes {
     /// The stages with their names, in order.
-    pub fn named(&self) -> [(&'static str, Duration); 6] {
+    pub fn named(&self) -> [(&'static str, Duration); 7] {
         [
+            ("filter", self.filter),
             ("forward", self.forward),
             ("ratio", self.ratio),
             ("backprojection", self.backprojection),
@@ -52,6 +59,7 @@ impl StageTimes {
 
 impl std::ops::AddAssign for StageTimes {
     fn add_assign(&mut self, other: Self) {
+        self.filter += other.filter;
         self.forward += other.forward;
         self.ratio += other.ratio;
         self.backprojection += other.backprojection;

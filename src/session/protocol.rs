@@ -233,16 +233,17 @@ pub struct IterateReport {
 }
 
 /// Names of the stages of a step, in order.
-pub const STAGES: [&str; NUM_STAGES] = ["forward", "ratio", "backprojection", "update", "sensitivity", "race", "copy", "measure"];
+pub const STAGES: [&str; NUM_STAGES] =
+    ["filter", "forward", "ratio", "backprojection", "update", "sensitivity", "race", "copy", "measure"];
 
 /// Number of stages of a step.
-pub const NUM_STAGES: usize = 8;
+pub const NUM_STAGES: usize = 9;
 
 impl IterateReport {
     /// Times of the stages, in the order of [`STAGES`]. The copy of the volume may go on beside the next step.
     pub fn stage_times(&self) -> [Duration; NUM_STAGES] {
-        let StageTimes { forward, ratio, backprojection, update, sensitivity, race } = self.stages;
-        [forward, ratio, backprojection, update, sensitivity, race, self.publish, self.measure]
+        let StageTimes { filter, forward, ratio, backprojection, update, sensitivity, race } = self.stages;
+        [filter, forward, ratio, backprojection, update, sensitivity, race, self.publish, self.measure]
     }
 }
 

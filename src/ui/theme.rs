@@ -98,6 +98,7 @@ pub fn roi_colour(index: usize) -> Color32 {
 
 /// Colours of the stages of a step, in their order: neighbours in a stacked bar differ in hue and lightness.
 const STAGE_COLOURS: [Color32; crate::session::NUM_STAGES] = [
+    Color32::from_rgb(60, 160, 150),
     Color32::from_rgb(68, 130, 196),
     Color32::from_rgb(150, 196, 230),
     Color32::from_rgb(208, 96, 48),

@@ -7,6 +7,7 @@ mod adjoint;
 mod analytic;
 #[cfg(feature = "cuda")]
 mod device;
+mod fbp;
 mod parity;
 mod planes;
 mod recon;

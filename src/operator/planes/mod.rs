@@ -1,0 +1,202 @@
+//! Backprojection of planes, for data that are integrals over planes: f(x) += Σ_i q_i(x·n_i).
+//!
+//! Qiao et al. 2015, eq. 1: every voxel gathers one interpolated value of each filtered projection. Nothing is ever added
+//! by two threads to one voxel, so there is no race and no way to choose how to add.
+//! [`plain`] is the definition, in double precision and in the paper's order; [`SingleStage`] is the fast way, and
+//! [`MultiStage`] the one for directions that share azimuths.
+
+mod multi_stage;
+mod plain;
+mod single_stage;
+mod table;
+mod tile;
+
+pub use multi_stage::MultiStage;
+pub use plain::{PlainPlanes, backproject as backproject_plain};
+pub use single_stage::SingleStage;
+
+use std::f64::consts::PI;
+use std::fmt;
+use std::str::FromStr;
+
+use super::{Backend, OperatorError};
+use crate::data::{Direction, Volume};
+use crate::geometry::{Grid, GridError};
+use crate::task::Task;
+
+/// How a projection is read between its samples. Outside the first and the last sample it is zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Interpolation {
+    /// The nearest sample.
+    Nearest,
+    /// The straight line between two samples.
+    #[default]
+    Linear,
+    /// The natural cubic spline through all samples.
+    Cubic,
+}
+
+impl Interpolation {
+    /// All of them, in the order in which a menu shows them.
+    pub const ALL: [Interpolation; 3] = [Interpolation::Nearest, Interpolation::Linear, Interpolation::Cubic];
+
+    /// Its name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Interpolation::Nearest => "nearest",
+            Interpolation::Linear => "linear",
+            Interpolation::Cubic => "cubic",
+        }
+    }
+}
+
+impl fmt::Display for Interpolation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Interpolation {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all = Interpolation::ALL;
+        let found = all.into_iter().find(|interpolation| interpolation.name() == text);
+        found.ok_or_else(|| format!("'{text}' is not an interpolation; use nearest, linear or cubic"))
+    }
+}
+
+/// Where the samples of a projection lie: sample i at t = (i − centre)·step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlaneSampling {
+    /// Samples of a projection.
+    pub num_points: usize,
+    /// Distance of samples along t, mm.
+    pub step_mm: f64,
+    /// Sample at t = 0 (it may lie between two).
+    pub centre: f64,
+}
+
+/// Filtered and weighted projections that are added to a volume together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FilteredProjections {
+    /// Where the samples lie.
+    pub sampling: PlaneSampling,
+    /// How they are read in between.
+    pub interpolation: Interpolation,
+    /// Unit vector of each projection.
+    pub directions: Vec<Direction>,
+    /// `[projection][point]`: samples; for cubic interpolation the coefficients of the B-splines at the samples.
+    pub values: Vec<f64>,
+}
+
+impl FilteredProjections {
+    /// Of samples `[projection][point]`; for cubic interpolation they are turned into coefficients.
+    ///
+    /// # Errors
+    /// The number of values is not that of the directions times that of the points.
+    pub fn new(
+        sampling: PlaneSampling,
+        interpolation: Interpolation,
+        directions: Vec<Direction>,
+        mut samples: Vec<f64>,
+    ) -> Result<Self, OperatorError> {
+        let expected = directions.len() * sampling.num_points;
+        if samples.len() != expected {
+            return Err(OperatorError::Length { what: "filtered projections", expected, found: samples.len() });
+        }
+        if interpolation == Interpolation::Cubic && sampling.num_points > 0 {
+            samples.chunks_exact_mut(sampling.num_points).for_each(spline_coefficients);
+        }
+        Ok(Self { sampling, interpolation, directions, values: samples })
+    }
+
+    /// Number of projections.
+    pub fn len(&self) -> usize {
+        self.directions.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.directions.is_empty()
+    }
+
+    /// The projections with their directions.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Direction, &[f64])> {
+        self.directions.iter().zip(self.values.chunks_exact(self.sampling.num_points.max(1)))
+    }
+
+    /// The values in single precision.
+    pub fn values_f32(&self) -> Vec<f32> {
+        self.values.iter().map(|&value| value as f32).collect()
+    }
+}
+
+/// Samples → coefficients c of the natural cubic spline Σ c_i β³(t − i): (c_{i−1} + 4c_i + c_{i+1})/6 = sample i, no
+/// curvature at the ends (so that the outermost coefficients are the samples). Thomas' elimination, in place.
+fn spline_coefficients(row: &mut [f64]) {
+    let last = row.len().saturating_sub(1);
+    if last < 2 {
+        return;
+    }
+    let mut upper = vec![0.0; row.len()];
+    for i in 1..last {
+        let pivot = 4.0 - upper[i - 1];
+        upper[i] = 1.0 / pivot;
+        row[i] = (6.0 * row[i] - row[i - 1]) / pivot;
+    }
+    for i in (1..last).rev() {
+        row[i] -= upper[i] * row[i + 1];
+    }
+}
+
+/// A way to add filtered projections to images of one grid on a back end. Host and device implement it.
+pub trait PlaneBackprojector<B: Backend>: Send {
+    /// Values of an image array; by default it is `[z, y, x]`.
+    fn image_len(&self) -> usize {
+        self.grid().num_voxels()
+    }
+
+    /// The grid of the image.
+    fn grid(&self) -> &Grid;
+
+    /// image += Σ_i q_i(x·n_i).
+    ///
+    /// # Errors
+    /// Stopped through `task` (the image may then hold a part), device failure, wrong length.
+    fn add(
+        &mut self,
+        backend: &mut B,
+        projections: &FilteredProjections,
+        image: &mut B::Array,
+        task: &Task,
+    ) -> Result<(), OperatorError>;
+
+    /// Writes an image array, read back to the host, into a volume of the grid.
+    fn volume_from_image(&self, image: &[f32], volume: &mut Volume) {
+        volume.as_mut_slice().copy_from_slice(&image[..self.grid().num_voxels()]);
+    }
+
+    /// Where the voxel of index `voxel` in a `[z, y, x]` volume lies in an image array.
+    fn image_index(&self, voxel: usize) -> usize {
+        voxel
+    }
+
+    /// Bytes that one call needs beside its arguments, for blocks of `num_projections`.
+    fn scratch_bytes(&self, num_projections: usize, sampling: &PlaneSampling) -> u64;
+
+    /// The method in words, for people: `single-stage`, `multi-stage`, ….
+    fn name(&self) -> &'static str;
+}
+
+/// The grid of an EPRI image: the voxel floor(n/2) is centred on 0 along each axis.
+///
+/// # Errors
+/// As [`Grid::new`].
+pub fn grid_about_zero(size: [usize; 3], voxel_mm: [f64; 3]) -> Result<Grid, GridError> {
+    Grid::new(size, voxel_mm, std::array::from_fn(|a| -((size[a] / 2) as f64) * voxel_mm[a]))
+}
+
+/// Solid angle of half a sphere, which the weights of a whole sweep add up to.
+pub const HALF_SPHERE: f64 = 2.0 * PI;

@@ -1,0 +1,364 @@
+//! The arithmetic of the fast backprojection: a tile of 16 × 16 pixels of a plane image, all projections.
+//!
+//! Along a row of pixels the position t in a projection grows by a constant; all 256 pixels of a tile together see a few
+//! neighbouring samples. So their polynomials are loaded into registers once per tile and projection, and each pixel picks
+//! its own by permuting a register: no gather and no load for a pixel. The sums of the tile stay in registers too. What is
+//! left per pixel and projection is t, its floor, two permutations, a multiply-add and an addition: six operations of 16
+//! lanes.
+//!
+//! A number is rounded down in a register by adding 1.5·2²³ (its last bits then count units, and are the index as the
+//! permutation wants it), rounding towards −∞.
+
+use super::table::Tables;
+use crate::operator::Simd;
+
+/// Pixels of a tile's side.
+pub const SIDE: usize = 16;
+
+/// Sums of a tile's pixels, `[v][u]`.
+pub type Tile = [[f32; SIDE]; SIDE];
+
+/// How far below an interval's beginning rounding may put a position that lies on it, in samples.
+const SLACK: f64 = 1e-3;
+
+/// Where the pixels of a plane image lie in a row of samples: pixel (u, v) of layer w at origin + step·(u, v, w).
+#[derive(Clone, Copy, Debug)]
+pub struct Line {
+    /// Row of the tables.
+    pub row: usize,
+    /// Position of pixel (0, 0) of layer 0, in samples.
+    pub origin: f64,
+    /// Change of the position from pixel to pixel along u and v, and from layer to layer, in samples.
+    pub step: [f64; 3],
+}
+
+impl Line {
+    /// Distance between the lowest and the highest position in a part of a tile, samples.
+    fn span(&self, [columns, rows]: [usize; 2]) -> f64 {
+        (columns - 1) as f64 * self.step[0].abs() + (rows - 1) as f64 * self.step[1].abs()
+    }
+
+    /// Position of a pixel.
+    #[inline(always)]
+    fn position(&self, [u, v, w]: [f64; 3]) -> f64 {
+        self.origin + self.step[0] * u + self.step[1] * v + self.step[2] * w
+    }
+
+    /// Position of the lowest pixel in a part of a tile relative to its first, samples.
+    #[inline(always)]
+    fn lowest(&self, [columns, rows]: [usize; 2]) -> f64 {
+        (columns - 1) as f64 * self.step[0].min(0.0) + (rows - 1) as f64 * self.step[1].min(0.0) - SLACK
+    }
+}
+
+/// Lines by the kernel that can read them.
+pub struct Lines {
+    /// For registers that hold a whole tile's samples.
+    narrow: Vec<Line>,
+    /// For twice as many registers.
+    wide: Vec<Line>,
+    /// Too many samples between pixels: each pixel looks its own up.
+    far: Vec<Line>,
+    simd: Simd,
+}
+
+impl Lines {
+    /// Sorts lines for the instructions that are to be used.
+    pub fn new(simd: Simd, lines: impl IntoIterator<Item = Line>) -> Self {
+        let mut sorted = Self { narrow: Vec::new(), wide: Vec::new(), far: Vec::new(), simd };
+        // Samples that the registers of a kernel hold, and the part of a tile that it does at once.
+        let (narrow, wide) = match simd {
+            Simd::Avx512 => (Some((32, [SIDE, SIDE])), Some((64, [SIDE, SIDE / 2]))),
+            Simd::Avx2 => (Some((16, [SIDE / 2, SIDE / 2])), None),
+            Simd::Portable => (None, None),
+        };
+        for line in lines {
+            // The lowest position lies up to an interval, and the slack, above the beginning of the window.
+            let fits = |(len, part): (i32, [usize; 2])| line.span(part) + 1.0 + 2.0 * SLACK <= f64::from(len);
+            let class = if narrow.is_some_and(fits) {
+                &mut sorted.narrow
+            } else if wide.is_some_and(fits) {
+                &mut sorted.wide
+            } else {
+                &mut sorted.far
+            };
+            class.push(line);
+        }
+        sorted
+    }
+
+    /// Adds all lines to the tile whose first pixel is `corner` (u, v, layer).
+    #[allow(unsafe_code)]
+    pub fn add(&self, tables: &Tables, corner: [f64; 3], tile: &mut Tile) {
+        match self.simd {
+            // SAFETY: whoever chose the level found it on this processor.
+            #[cfg(target_arch = "x86_64")]
+            Simd::Avx512 => unsafe { avx512::add(self, tables, corner, tile) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Simd::Avx2 => unsafe { avx2::add(self, tables, corner, tile) },
+            _ => self.add_far(tables, corner, tile),
+        }
+    }
+
+    /// The lines whose pixels look up their own samples.
+    #[inline(always)]
+    fn add_far(&self, tables: &Tables, corner: [f64; 3], tile: &mut Tile) {
+        for line in &self.far {
+            for (v, row) in tile.iter_mut().enumerate() {
+                for (u, pixel) in row.iter_mut().enumerate() {
+                    let position = line.position([corner[0] + u as f64, corner[1] + v as f64, corner[2]]) + tables.shift;
+                    let interval = position.floor();
+                    if interval >= 0.0 && interval < tables.num_points as f64 {
+                        let coefficient = |power| tables.coefficients(line.row, power, interval as isize, 1)[0];
+                        let fraction = (position - interval) as f32;
+                        let mut value = coefficient(tables.degree);
+                        for power in (0..tables.degree).rev() {
+                            value = value * fraction + coefficient(power);
+                        }
+                        *pixel += value;
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx512 {
+    //! 512-bit registers: windows of 32 or 64 samples, a row of the tile in each sum.
+
+    use std::arch::x86_64::*;
+
+    use super::{Line, Lines, SIDE, Tables, Tile};
+
+    /// Rows of the tile that a wide kernel does at once.
+    const HALF: usize = SIDE / 2;
+
+    /// A window in registers.
+    type Window = [__m512; 4];
+
+    #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
+    pub(super) fn add(lines: &Lines, tables: &Tables, corner: [f64; 3], tile: &mut Tile) {
+        match tables.degree {
+            0 => add_all::<0>(lines, tables, corner, tile),
+            1 => add_all::<1>(lines, tables, corner, tile),
+            _ => add_all::<3>(lines, tables, corner, tile),
+        }
+        lines.add_far(tables, corner, tile);
+    }
+
+    #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
+    fn add_all<const DEGREE: usize>(lines: &Lines, tables: &Tables, [u, v, w]: [f64; 3], tile: &mut Tile) {
+        if !lines.narrow.is_empty() {
+            add_lines::<DEGREE, false, SIDE>(&lines.narrow, tables, [u, v, w], tile);
+        }
+        if !lines.wide.is_empty() {
+            for (half, rows) in tile.as_chunks_mut().0.iter_mut().enumerate() {
+                let v = v + (half * HALF) as f64;
+                add_lines::<DEGREE, true, HALF>(&lines.wide, tables, [u, v, w], rows);
+            }
+        }
+    }
+
+    /// A window is 64 samples where it is `WIDE`, else 32.
+    #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
+    fn add_lines<const DEGREE: usize, const WIDE: bool, const ROWS: usize>(
+        lines: &[Line],
+        tables: &Tables,
+        corner: [f64; 3],
+        rows: &mut [[f32; SIDE]; ROWS],
+    ) {
+        let len = if WIDE { 64 } else { 32 };
+        let lanes = _mm512_setr_ps(0., 1., 2., 3., 4., 5., 6., 7., 8., 9., 10., 11., 12., 13., 14., 15.);
+        let magic = _mm512_set1_ps(12_582_912.0);
+        let mut sums = [_mm512_setzero_ps(); ROWS];
+        for (sum, row) in sums.iter_mut().zip(&*rows) {
+            *sum = load(row);
+        }
+        for line in lines {
+            let position = line.position(corner) + tables.shift;
+            let Some(first) = tables.window(position + line.lowest([SIDE, ROWS]), len) else { continue };
+            let mut windows: [Window; 4] = [[_mm512_setzero_ps(); 4]; 4];
+            for (power, window) in windows.iter_mut().enumerate().take(DEGREE + 1) {
+                *window = load_window::<WIDE>(tables.coefficients(line.row, power, first, len));
+            }
+            if DEGREE == 1 {
+                // The straight lines as they would reach the window's beginning: then t alone is needed, not its fraction.
+                let [values, slopes, ..] = &mut windows;
+                for (k, (value, slope)) in values.iter_mut().zip(slopes).enumerate() {
+                    *value = _mm512_fnmadd_ps(_mm512_add_ps(lanes, _mm512_set1_ps((16 * k) as f32)), *slope, *value);
+                }
+            }
+            let step_v = _mm512_set1_ps(line.step[1] as f32);
+            let first_row =
+                _mm512_fmadd_ps(lanes, _mm512_set1_ps(line.step[0] as f32), _mm512_set1_ps((position - first as f64) as f32));
+            for (v, sum) in sums.iter_mut().enumerate() {
+                let t = _mm512_fmadd_ps(step_v, _mm512_set1_ps(v as f32), first_row);
+                let floor = _mm512_add_round_ps::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(t, magic);
+                let index = _mm512_castps_si512(floor);
+                match DEGREE {
+                    0 => *sum = _mm512_add_ps(*sum, pick::<WIDE>(&windows[0], index)),
+                    1 => {
+                        *sum = _mm512_add_ps(*sum, pick::<WIDE>(&windows[0], index));
+                        *sum = _mm512_fmadd_ps(pick::<WIDE>(&windows[1], index), t, *sum);
+                    }
+                    _ => {
+                        let fraction = _mm512_sub_ps(t, _mm512_sub_ps(floor, magic));
+                        let value = _mm512_fmadd_ps(pick::<WIDE>(&windows[3], index), fraction, pick::<WIDE>(&windows[2], index));
+                        let value = _mm512_fmadd_ps(value, fraction, pick::<WIDE>(&windows[1], index));
+                        let value = _mm512_fmadd_ps(value, fraction, pick::<WIDE>(&windows[0], index));
+                        *sum = _mm512_add_ps(*sum, value);
+                    }
+                }
+            }
+        }
+        for (sum, row) in sums.iter().zip(rows) {
+            store(row, *sum);
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
+    #[inline]
+    fn load_window<const WIDE: bool>(values: &[f32]) -> Window {
+        let mut window = [_mm512_setzero_ps(); 4];
+        for (register, values) in window.iter_mut().zip(values.as_chunks().0).take(if WIDE { 4 } else { 2 }) {
+            *register = load(values);
+        }
+        window
+    }
+
+    /// The window's value at an index that counts from its beginning.
+    #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
+    #[inline]
+    fn pick<const WIDE: bool>(window: &Window, index: __m512i) -> __m512 {
+        let low = _mm512_permutex2var_ps(window[0], index, window[1]);
+        if !WIDE {
+            return low;
+        }
+        let high = _mm512_permutex2var_ps(window[2], index, window[3]);
+        _mm512_mask_blend_ps(_mm512_test_epi32_mask(index, _mm512_set1_epi32(32)), low, high)
+    }
+
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    #[allow(unsafe_code)]
+    fn load(values: &[f32; 16]) -> __m512 {
+        // SAFETY: 16 values are there to be read.
+        unsafe { _mm512_loadu_ps(values.as_ptr()) }
+    }
+
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    #[allow(unsafe_code)]
+    fn store(values: &mut [f32; 16], register: __m512) {
+        // SAFETY: 16 values are there to be written.
+        unsafe { _mm512_storeu_ps(values.as_mut_ptr(), register) }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    //! 256-bit registers: windows of 16 samples, the tile in four squares.
+
+    use std::arch::x86_64::*;
+
+    use super::{Line, Lines, SIDE, Tables, Tile};
+
+    const HALF: usize = SIDE / 2;
+    /// Samples of a window.
+    const LEN: usize = 16;
+
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn add(lines: &Lines, tables: &Tables, corner: [f64; 3], tile: &mut Tile) {
+        for v in [0, HALF] {
+            for u in [0, HALF] {
+                let corner = [corner[0] + u as f64, corner[1] + v as f64, corner[2]];
+                let at = [u, v];
+                match tables.degree {
+                    0 => add_lines::<0>(&lines.narrow, tables, corner, at, tile),
+                    1 => add_lines::<1>(&lines.narrow, tables, corner, at, tile),
+                    _ => add_lines::<3>(&lines.narrow, tables, corner, at, tile),
+                }
+            }
+        }
+        lines.add_far(tables, corner, tile);
+    }
+
+    #[target_feature(enable = "avx2,fma")]
+    fn add_lines<const DEGREE: usize>(lines: &[Line], tables: &Tables, corner: [f64; 3], [u, v]: [usize; 2], tile: &mut Tile) {
+        let lanes = _mm256_setr_ps(0., 1., 2., 3., 4., 5., 6., 7.);
+        let magic = _mm256_set1_ps(12_582_912.0);
+        let mut sums = [_mm256_setzero_ps(); HALF];
+        for (sum, row) in sums.iter_mut().zip(&tile[v..]) {
+            *sum = load(&row[u..u + HALF]);
+        }
+        for line in lines {
+            let position = line.position(corner) + tables.shift;
+            let Some(first) = tables.window(position + line.lowest([HALF, HALF]), LEN) else { continue };
+            let mut windows = [[_mm256_setzero_ps(); 2]; 4];
+            for (power, window) in windows.iter_mut().enumerate().take(DEGREE + 1) {
+                let values = tables.coefficients(line.row, power, first, LEN);
+                *window = [load(&values[..8]), load(&values[8..])];
+            }
+            if DEGREE == 1 {
+                let [values, slopes, ..] = &mut windows;
+                for (k, (value, slope)) in values.iter_mut().zip(slopes).enumerate() {
+                    *value = _mm256_fnmadd_ps(_mm256_add_ps(lanes, _mm256_set1_ps((8 * k) as f32)), *slope, *value);
+                }
+            }
+            let step_v = _mm256_set1_ps(line.step[1] as f32);
+            let first_row =
+                _mm256_fmadd_ps(lanes, _mm256_set1_ps(line.step[0] as f32), _mm256_set1_ps((position - first as f64) as f32));
+            for (v, sum) in sums.iter_mut().enumerate() {
+                let t = _mm256_fmadd_ps(step_v, _mm256_set1_ps(v as f32), first_row);
+                let floor = _mm256_floor_ps(t);
+                let index = _mm256_castps_si256(_mm256_add_ps(floor, magic));
+                match DEGREE {
+                    0 => *sum = _mm256_add_ps(*sum, pick(&windows[0], index)),
+                    1 => {
+                        *sum = _mm256_add_ps(*sum, pick(&windows[0], index));
+                        *sum = _mm256_fmadd_ps(pick(&windows[1], index), t, *sum);
+                    }
+                    _ => {
+                        let fraction = _mm256_sub_ps(t, floor);
+                        let value = _mm256_fmadd_ps(pick(&windows[3], index), fraction, pick(&windows[2], index));
+                        let value = _mm256_fmadd_ps(value, fraction, pick(&windows[1], index));
+                        let value = _mm256_fmadd_ps(value, fraction, pick(&windows[0], index));
+                        *sum = _mm256_add_ps(*sum, value);
+                    }
+                }
+            }
+        }
+        for (sum, row) in sums.iter().zip(&mut tile[v..]) {
+            store(&mut row[u..u + HALF], *sum);
+        }
+    }
+
+    /// The window's value at an index that counts from its beginning: bit 3 tells the register.
+    #[target_feature(enable = "avx2,fma")]
+    #[inline]
+    fn pick(window: &[__m256; 2], index: __m256i) -> __m256 {
+        let low = _mm256_permutevar8x32_ps(window[0], index);
+        let high = _mm256_permutevar8x32_ps(window[1], index);
+        _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32::<28>(index)))
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    #[allow(unsafe_code)]
+    fn load(values: &[f32]) -> __m256 {
+        let values = &values[..8];
+        // SAFETY: 8 values are there to be read.
+        unsafe { _mm256_loadu_ps(values.as_ptr()) }
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    #[allow(unsafe_code)]
+    fn store(values: &mut [f32], register: __m256) {
+        let values = &mut values[..8];
+        // SAFETY: 8 values are there to be written.
+        unsafe { _mm256_storeu_ps(values.as_mut_ptr(), register) }
+    }
+}

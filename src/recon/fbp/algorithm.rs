@@ -1,0 +1,217 @@
+//! Filtered backprojection as an algorithm that steps: each step filters a block of projections and adds it to the volume.
+//!
+//! While some projections are missing, the volume is shown divided by the part of the half sphere that they cover,
+//! Σw/2π, so that it has the right size from the first block on; for a whole sweep that is 1. (The Radon inverse needs all
+//! directions: a part of them gives streaks, but the right densities on average over directions spread evenly.)
+
+use std::time::Instant;
+
+use super::check::{check_projection, check_sweep};
+use super::filtering::{FilterSettings, ProjectionFilter};
+use super::order::Queue;
+use crate::data::{Projection, RoiMask, RoiSums, Sweep, Volume};
+use crate::operator::{Accumulation, Backend, BackendError, HALF_SPHERE, OperatorError, PendingVolume, PlaneBackprojector};
+use crate::recon::{Algorithm, ReconError, StageTimes, StepReport};
+use crate::scanner::epri::Order;
+use crate::task::Task;
+
+/// Settings of [`Fbp`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FbpSettings {
+    /// How projections are filtered and read.
+    pub filter: FilterSettings,
+    /// Which projections come first.
+    pub order: Order,
+    /// Projections of a step, at most.
+    pub block: usize,
+}
+
+impl Default for FbpSettings {
+    fn default() -> Self {
+        Self { filter: FilterSettings::default(), order: Order::default(), block: 16 }
+    }
+}
+
+/// Filtered backprojection on any back end. An iteration is the whole sweep.
+pub struct Fbp<B: Backend, P: PlaneBackprojector<B>> {
+    backend: B,
+    backprojector: P,
+    filter: ProjectionFilter,
+    settings: FbpSettings,
+    /// All that have arrived, in the order of acquisition.
+    projections: Vec<Projection>,
+    num_expected: Option<usize>,
+    queue: Queue,
+    num_steps: usize,
+    /// Sum of the weights in the image.
+    weight: f64,
+    image: B::Array,
+    masks: Option<B::Masks>,
+    /// The inner `None` is a back end that needs no display copy.
+    display: Option<Option<B::Display>>,
+}
+
+impl<B: Backend, P: PlaneBackprojector<B>> Fbp<B, P> {
+    /// Ready for the first step with the projections that `sweep` has so far.
+    ///
+    /// # Errors
+    /// Data or settings that do not suit, not enough memory on the device.
+    pub fn new(mut backend: B, backprojector: P, sweep: &Sweep, settings: FbpSettings) -> Result<Self, ReconError> {
+        check_sweep(sweep)?;
+        if settings.block == 0 {
+            return Err(ReconError::UnsuitableSettings("a step of no projections leads nowhere; give it one at least".into()));
+        }
+        let filter = ProjectionFilter::new(sweep, &settings.filter)?;
+        let image = backend.zeros(backprojector.image_len())?;
+        let mut fbp = Self {
+            backend,
+            backprojector,
+            filter,
+            settings,
+            projections: Vec::new(),
+            num_expected: sweep.num_expected,
+            queue: Queue::new(settings.order),
+            num_steps: 0,
+            weight: 0.0,
+            image,
+            masks: None,
+            display: None,
+        };
+        fbp.enqueue(sweep.projections.clone());
+        Ok(fbp)
+    }
+
+    /// Adds projections that have arrived meanwhile; they wait for the next steps.
+    ///
+    /// # Errors
+    /// One cannot be used: none of them is added.
+    pub fn append(&mut self, projections: Vec<Projection>) -> Result<(), ReconError> {
+        let (first, num_points) = (self.projections.len(), self.filter.sampling().num_points);
+        let mut numbered = projections.iter().enumerate();
+        numbered.try_for_each(|(k, projection)| check_projection(projection, first + k, num_points))?;
+        self.enqueue(projections);
+        Ok(())
+    }
+
+    fn enqueue(&mut self, projections: Vec<Projection>) {
+        projections.iter().for_each(|projection| self.queue.push(projection.direction));
+        self.projections.extend(projections);
+    }
+
+    /// Projections that have arrived and are not in the image yet.
+    pub fn num_waiting(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Projections in the image.
+    pub fn num_used(&self) -> usize {
+        self.projections.len() - self.queue.len()
+    }
+
+    /// Whether the image holds every projection that is expected, or all so far where nobody knows how many will come.
+    pub fn is_complete(&self) -> bool {
+        self.num_waiting() == 0 && self.projections.len() >= self.num_expected.unwrap_or(1)
+    }
+
+    /// What the image is multiplied with to be shown: 2π/Σw.
+    pub fn scale(&self) -> f64 {
+        if self.weight > 0.0 { HALF_SPHERE / self.weight } else { 1.0 }
+    }
+}
+
+impl<B: Backend, P: PlaneBackprojector<B>> Algorithm for Fbp<B, P> {
+    /// A block is short work and is added whole: a stop is looked for before it.
+    fn step(&mut self, task: &Task) -> Result<StepReport, ReconError> {
+        task.check().map_err(OperatorError::from)?;
+        let mut stages = StageTimes::default();
+        if self.queue.len() == 0 {
+            return Err(ReconError::UnsuitableData("every projection that has arrived is in the image already".into()));
+        }
+        let start = Instant::now();
+        let block: Vec<Projection> =
+            self.queue.take(self.settings.block).into_iter().map(|index| self.projections[index].clone()).collect();
+        let filtered = self.filter.apply(&block)?;
+        stages.filter = start.elapsed();
+        let start = Instant::now();
+        self.backprojector.add(&mut self.backend, &filtered, &mut self.image, &Task::new())?;
+        self.backend.finish()?;
+        stages.backprojection = start.elapsed();
+        self.weight += block.iter().map(|projection| projection.weight).sum::<f64>();
+        self.num_steps += 1;
+        let complete = self.is_complete();
+        Ok(StepReport {
+            iteration: usize::from(complete),
+            subiteration: self.num_steps,
+            subset: self.num_steps - 1,
+            completes_iteration: complete,
+            log_likelihood: None,
+            num_impossible_bins: 0,
+            accumulation: Accumulation::Deterministic,
+            race: None,
+            stages,
+        })
+    }
+
+    /// Blocks of the whole sweep, as far as it is known.
+    fn num_subsets(&self) -> usize {
+        let total = self.projections.len().max(self.num_expected.unwrap_or(0));
+        total.div_ceil(self.settings.block).max(1)
+    }
+
+    fn volume_into(&mut self, volume: &mut Volume) -> Result<(), ReconError> {
+        let scale = self.scale() as f32;
+        let backprojector = &self.backprojector;
+        self.backend.read(&self.image, |image| backprojector.volume_from_image(image, volume))?;
+        volume.as_mut_slice().iter_mut().for_each(|value| *value *= scale);
+        Ok(())
+    }
+
+    fn begin_volume(&mut self) -> Result<Option<PendingVolume>, ReconError> {
+        let scale = self.scale() as f32;
+        let display = match &mut self.display {
+            Some(display) => display,
+            none => {
+                let backprojector = &self.backprojector;
+                let num_voxels = backprojector.grid().num_voxels();
+                none.insert(self.backend.display(num_voxels, &|voxel| backprojector.image_index(voxel))?)
+            }
+        };
+        let Some(display) = display.as_mut() else { return Ok(None) };
+        let pending = self.backend.begin_copy(&self.image, display)?;
+        Ok(Some(Box::new(move |values: &mut [f32]| {
+            pending(values)?;
+            values.iter_mut().for_each(|value| *value *= scale);
+            Ok::<_, BackendError>(())
+        })))
+    }
+
+    fn set_rois(&mut self, masks: &[RoiMask]) -> Result<(), ReconError> {
+        let backprojector = &self.backprojector;
+        self.masks = Some(self.backend.masks(masks, &|voxel| backprojector.image_index(voxel))?);
+        Ok(())
+    }
+
+    fn roi_sums(&mut self) -> Result<Vec<RoiSums>, ReconError> {
+        let scale = self.scale();
+        let Some(masks) = &self.masks else { return Ok(Vec::new()) };
+        let sums = self.backend.roi_sums(&self.image, masks)?;
+        Ok(sums
+            .into_iter()
+            .map(|roi| RoiSums {
+                sum: scale * roi.sum,
+                sum_of_squares: scale * scale * roi.sum_of_squares,
+                min: scale as f32 * roi.min,
+                max: scale as f32 * roi.max,
+                ..roi
+            })
+            .collect())
+    }
+
+    /// Every voxel gathers its own sum: there is nothing to choose.
+    fn set_accumulation(&mut self, _: Accumulation) {}
+
+    /// None: no two threads ever add to the same voxel.
+    fn accumulations(&self) -> &'static [Accumulation] {
+        &[]
+    }
+}

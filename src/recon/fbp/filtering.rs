@@ -1,0 +1,194 @@
+//! From measured projections to filtered and weighted ones: transform, multiply, transform back, in double precision.
+//!
+//! Pulse: q = −w/(4π²)·p″. Continuous wave: the samples are the plane integrals convolved with the probe's derivative
+//! spectrum h, so that P/H has taken p's place before; with G = H/(iξ), the absorption profile, the parabola over H is the
+//! factor −iξ/G(ξ). Where H is small there is nothing to divide: a hard cut-off leaves the frequencies above it out.
+
+use std::f64::consts::{PI, TAU};
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use rustfft::num_complex::Complex;
+use rustfft::{Fft, FftPlanner};
+
+use super::Filter;
+use crate::data::{Acquisition, Projection, ReferenceSpectrum, Sweep};
+use crate::operator::{FilteredProjections, Interpolation, OperatorError, PlaneSampling};
+use crate::recon::ReconError;
+
+/// How projections are filtered and read.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FilterSettings {
+    /// The form of the filter.
+    pub filter: Filter,
+    /// Frequencies above this part of the Nyquist frequency (0 … 1] are left out.
+    pub cutoff: Option<f64>,
+    /// How filtered projections are read between their samples.
+    pub interpolation: Interpolation,
+}
+
+impl FilterSettings {
+    /// What suits data when nothing else is asked for: of continuous-wave spectra the parabola up to a tenth of the Nyquist
+    /// frequency, as the reconstructions published of such data.
+    pub fn for_data(acquisition: &Acquisition) -> Self {
+        match acquisition {
+            Acquisition::Pulse => Self::default(),
+            Acquisition::ContinuousWave { .. } => {
+                Self { filter: Filter::Rectangular, cutoff: Some(0.1), interpolation: Interpolation::default() }
+            }
+        }
+    }
+}
+
+/// A filter made for the projections of one sweep.
+pub struct ProjectionFilter {
+    sampling: PlaneSampling,
+    interpolation: Interpolation,
+    num_passes: usize,
+    /// Response of one pass, in the order of the transform.
+    response: Vec<Complex<f64>>,
+    forward: Arc<dyn Fft<f64>>,
+    inverse: Arc<dyn Fft<f64>>,
+}
+
+impl ProjectionFilter {
+    /// For projections that are sampled and acquired like those of `sweep`.
+    ///
+    /// # Errors
+    /// A cut-off outside 0 … 1, continuous-wave data without a reference spectrum or with one that is all zero.
+    pub fn new(sweep: &Sweep, settings: &FilterSettings) -> Result<Self, ReconError> {
+        if let Some(cutoff) = settings.cutoff.filter(|cutoff| !(*cutoff > 0.0 && *cutoff <= 1.0)) {
+            return Err(ReconError::UnsuitableSettings(format!(
+                "a cut-off of {cutoff} cannot be used: it is the part of the frequencies that is kept, above 0 and at most 1"
+            )));
+        }
+        let sampling = PlaneSampling { num_points: sweep.num_points, step_mm: sweep.step_mm, centre: sweep.centre };
+        // Room for a kernel of 2S − 1 values: nothing wraps round.
+        let len = (2 * sampling.num_points.max(1)).next_power_of_two();
+        let mut planner = FftPlanner::new();
+        let (forward, inverse) = (planner.plan_fft_forward(len), planner.plan_fft_inverse(len));
+        let deconvolution = match &sweep.acquisition {
+            Acquisition::Pulse => None,
+            Acquisition::ContinuousWave { reference: None, .. } => {
+                return Err(ReconError::UnsuitableData(
+                    "these are continuous-wave spectra, which are deconvolved with the probe's spectrum measured without a gradient: open that reference spectrum too".into(),
+                ));
+            }
+            Acquisition::ContinuousWave { reference: Some(reference), step_mt, .. } => {
+                Some(spectrum_of(reference, *step_mt, len, sampling.centre, sampling.num_points)?)
+            }
+        };
+        let num_passes = if deconvolution.is_some() { 1 } else { settings.filter.num_passes() };
+        let mut response = match deconvolution {
+            None => pulse_response(settings.filter, sampling.num_points, len, &*forward),
+            Some(spectrum) => deconvolving_response(settings.filter, &spectrum, sampling.step_mm),
+        };
+        let largest = settings.cutoff.unwrap_or(1.0) * PI * (1.0 + 1e-12);
+        // The weight apart: −1/(4π²), −1/d², and rustfft leaves out the 1/len of the inverse; two passes share them.
+        let scale = (1.0 / (4.0 * PI * PI * sampling.step_mm.powi(2))).powf(1.0 / num_passes as f64) / len as f64;
+        for (k, value) in response.iter_mut().enumerate() {
+            *value = if omega(k, len).abs() <= largest { *value * scale } else { Complex::default() };
+        }
+        Ok(Self { sampling, interpolation: settings.interpolation, num_passes, response, forward, inverse })
+    }
+
+    /// Where the samples of its projections lie.
+    pub fn sampling(&self) -> &PlaneSampling {
+        &self.sampling
+    }
+
+    /// Filters and weights projections of the sweep's length.
+    ///
+    /// # Errors
+    /// A projection of another length.
+    pub fn apply(&self, projections: &[Projection]) -> Result<FilteredProjections, OperatorError> {
+        let num_points = self.sampling.num_points;
+        if let Some(other) = projections.iter().find(|projection| projection.values.len() != num_points) {
+            return Err(OperatorError::Length { what: "a projection", expected: num_points, found: other.values.len() });
+        }
+        let mut samples = vec![0.0; projections.len() * num_points];
+        samples.par_chunks_mut(num_points.max(1)).zip(projections).for_each_init(
+            || vec![Complex::default(); self.response.len()],
+            |buffer, (row, projection)| {
+                let values = projection.values.iter().map(|&value| projection.weight * f64::from(value));
+                row.iter_mut().zip(values).for_each(|(sample, value)| *sample = value);
+                for _ in 0..self.num_passes {
+                    self.pass(row, buffer);
+                }
+            },
+        );
+        let directions = projections.iter().map(|projection| projection.direction).collect();
+        FilteredProjections::new(self.sampling, self.interpolation, directions, samples)
+    }
+
+    /// One multiplication by the response; what leaves the window is cut off.
+    fn pass(&self, row: &mut [f64], buffer: &mut [Complex<f64>]) {
+        buffer.fill(Complex::default());
+        buffer.iter_mut().zip(row.iter()).for_each(|(cell, &value)| cell.re = value);
+        self.forward.process(buffer);
+        buffer.iter_mut().zip(&self.response).for_each(|(cell, factor)| *cell *= factor);
+        self.inverse.process(buffer);
+        row.iter_mut().zip(buffer.iter()).for_each(|(value, cell)| *value = cell.re);
+    }
+}
+
+/// ω of place `k` of a transform of `len`, −π … π.
+fn omega(k: usize, len: usize) -> f64 {
+    let k = if 2 * k > len { k as f64 - len as f64 } else { k as f64 };
+    TAU * k / len as f64
+}
+
+/// Transform of a filter's kernel, cut to the 2S − 1 values that samples of S can meet.
+fn pulse_response(filter: Filter, num_points: usize, len: usize, forward: &dyn Fft<f64>) -> Vec<Complex<f64>> {
+    let mut kernel = vec![Complex::default(); len];
+    for n in 0..num_points {
+        kernel[n].re = filter.kernel(n);
+        kernel[(len - n) % len].re = filter.kernel(n);
+    }
+    forward.process(&mut kernel);
+    kernel
+}
+
+/// Transform H of the probe's derivative spectrum at the frequencies of the padded projections, relative to what lies at
+/// t = 0. Both are measured at the same fields: the spectrum's middle belongs to the sample `centre` of a projection.
+fn spectrum_of(
+    reference: &ReferenceSpectrum,
+    step_mt: f64,
+    len: usize,
+    centre: f64,
+    num_points: usize,
+) -> Result<Vec<Complex<f64>>, ReconError> {
+    let unusable = |what: &str| {
+        ReconError::UnsuitableData(format!(
+            "the reference spectrum {what}, so nothing can be deconvolved with it; open the spectrum that was measured without a gradient"
+        ))
+    };
+    let ratio = reference.step_mt / step_mt;
+    if !(ratio.is_finite() && ratio > 0.0) {
+        return Err(unusable("has no sample distance"));
+    }
+    if let Some(at) = reference.values.iter().position(|value| !value.is_finite()) {
+        return Err(unusable(&format!("holds {} at sample {at}", reference.values[at])));
+    }
+    if reference.values.iter().all(|&value| value == 0.0) {
+        return Err(unusable("is zero everywhere"));
+    }
+    let middle = if reference.values.len() == num_points { centre } else { (reference.values.len() / 2) as f64 };
+    let at = |k: usize| {
+        let omega = omega(k, len);
+        let term = |(j, &value): (usize, &f32)| Complex::from_polar(f64::from(value), -omega * ratio * (j as f64 - middle));
+        ratio * reference.values.iter().enumerate().map(term).sum::<Complex<f64>>()
+    };
+    Ok((0..len).into_par_iter().map(at).collect())
+}
+
+/// Response of the filter over H: a projection P = F(k)·H/step has F, the transform of the plane integrals, as P/H·step.
+/// Frequencies that H does not hold at all are left out.
+fn deconvolving_response(filter: Filter, spectrum: &[Complex<f64>], step_mm: f64) -> Vec<Complex<f64>> {
+    let len = spectrum.len();
+    let at = |(k, h): (usize, &Complex<f64>)| {
+        // The window of the filter, the parabola apart, is 1 for the middle; at k = 0 the parabola has left nothing.
+        if k == 0 || h.norm_sqr() == 0.0 { Complex::default() } else { filter.response(omega(k, len).abs()) / (h * step_mm) }
+    };
+    spectrum.iter().enumerate().map(at).collect()
+}

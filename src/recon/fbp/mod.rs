@@ -1,0 +1,14 @@
+//! Filtered backprojection of EPRI sweeps, a block of projections in each step, so that the volume grows while they arrive.
+
+mod algorithm;
+mod check;
+mod filter;
+mod filtering;
+mod order;
+mod resample;
+
+pub use algorithm::{Fbp, FbpSettings};
+pub use check::check_sweep;
+pub use filter::Filter;
+pub use filtering::{FilterSettings, ProjectionFilter};
+pub use resample::{equal_angles_for, resample_to_equal_angles};

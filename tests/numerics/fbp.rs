@@ -1,0 +1,409 @@
+//! Filtered backprojection of plane integrals against closed forms.
+
+use std::f64::consts::PI;
+use std::sync::Arc;
+
+use tomoscope::data::{Acquisition, Direction, Projection, ReferenceSpectrum, RoiMask, Sweep, Volume};
+use tomoscope::geometry::Grid;
+use tomoscope::operator::{
+    Backend, FilteredProjections, HALF_SPHERE, Host, Interpolation, MultiStage, PlaneBackprojector, PlaneSampling, Simd,
+    SingleStage, backproject_plain, grid_about_zero,
+};
+use tomoscope::recon::{
+    Algorithm, Fbp, FbpSettings, Filter, FilterSettings, ProjectionFilter, ReconError, equal_angles_for, resample_to_equal_angles,
+};
+use tomoscope::scanner::epri::Order;
+use tomoscope::task::Task;
+
+use super::support::{noise, relative};
+
+/// Directions of equal solid angle on half a sphere: bands of polar angle, each with its share of directions.
+pub fn equal_solid_angle(num_bands: usize) -> Vec<(Direction, f64)> {
+    let step = PI / num_bands as f64;
+    let mut directions = Vec::new();
+    for k in 0..num_bands {
+        let theta = (k as f64 + 0.5) * step;
+        let count = (num_bands as f64 * theta.sin()).round() as usize;
+        let weight = PI * ((k as f64 * step).cos() - ((k + 1) as f64 * step).cos()) / count as f64;
+        for j in 0..count {
+            let phi = (j as f64 + 0.5) * PI / count as f64;
+            directions.push(([theta.sin() * phi.cos(), theta.sin() * phi.sin(), theta.cos()], weight));
+        }
+    }
+    directions
+}
+
+/// A pulse sweep of an object whose plane integral is `integral(direction, t)`.
+pub fn pulse_sweep(
+    directions: &[(Direction, f64)],
+    num_points: usize,
+    step_mm: f64,
+    integral: impl Fn(&Direction, f64) -> f64,
+) -> Sweep {
+    let centre = (num_points / 2) as f64;
+    let projection = |&(direction, weight): &(Direction, f64)| {
+        let values = (0..num_points).map(|i| integral(&direction, (i as f64 - centre) * step_mm) as f32).collect();
+        Projection { direction, weight, values }
+    };
+    Sweep {
+        title: "test".into(),
+        acquisition: Acquisition::Pulse,
+        num_points,
+        step_mm,
+        centre,
+        projections: directions.iter().map(projection).collect(),
+        num_expected: Some(directions.len()),
+        truth: None,
+        rois: Vec::new(),
+        notices: Vec::new(),
+    }
+}
+
+/// Plane integral of a ball of density 1.
+pub fn ball(radius: f64, t: f64) -> f64 {
+    PI * (radius * radius - t * t).max(0.0)
+}
+
+/// Plane integral of the density (1 − ρ²/R²)² within R.
+fn smooth_ball(radius: f64, t: f64) -> f64 {
+    PI * radius * radius / 3.0 * (1.0 - t * t / (radius * radius)).max(0.0).powi(3)
+}
+
+/// The plain reconstruction.
+fn reconstruct(sweep: &Sweep, settings: &FilterSettings, grid: &Grid) -> Vec<f64> {
+    let filtered = ProjectionFilter::new(sweep, settings).unwrap().apply(&sweep.projections).unwrap();
+    let mut volume = vec![0.0; grid.num_voxels()];
+    backproject_plain(grid, &filtered, &mut volume, &Task::new()).unwrap();
+    volume
+}
+
+#[test]
+fn weights_add_up_to_half_a_sphere() {
+    for (bands, count) in [(10, 66), (18, 208), (36, 828)] {
+        let directions = equal_solid_angle(bands);
+        assert_eq!(directions.len(), count);
+        let sum: f64 = directions.iter().map(|(_, weight)| weight).sum();
+        assert!((sum / HALF_SPHERE - 1.0).abs() < 1e-12, "{sum}");
+    }
+}
+
+#[test]
+fn a_ball_of_density_one_reconstructs_to_one_in_its_centre() {
+    let grid = grid_about_zero([9, 9, 9], [0.5; 3]).unwrap();
+    let sweep = pulse_sweep(&equal_solid_angle(18), 128, 0.5, |_, t| ball(16.0, t));
+    for filter in [Filter::SecondDifference, Filter::ThreePoint, Filter::FivePoint] {
+        for interpolation in Interpolation::ALL {
+            let volume = reconstruct(&sweep, &FilterSettings { filter, interpolation, cutoff: None }, &grid);
+            let centre = volume[(4 * 9 + 4) * 9 + 4];
+            println!("{filter}, {interpolation}: {centre:.6}");
+            assert!((centre - 1.0).abs() < 0.005, "{filter}, {interpolation}: {centre}");
+        }
+    }
+}
+
+/// A ball's edge is a jump of p′, which filters with a sharp end answer with ripples over the whole ball; a smooth object
+/// has none, and every filter gives it back.
+#[test]
+fn every_filter_gives_a_smooth_object_back() {
+    let radius = 20.0;
+    let grid = grid_about_zero([33, 5, 3], [1.0; 3]).unwrap();
+    let sweep = pulse_sweep(&equal_solid_angle(18), 129, 0.5, |_, t| smooth_ball(radius, t));
+    for filter in Filter::ALL {
+        for interpolation in Interpolation::ALL {
+            for cutoff in [None, Some(0.5)] {
+                let volume = reconstruct(&sweep, &FilterSettings { filter, interpolation, cutoff }, &grid);
+                let mut worst = 0.0f64;
+                for (m, value) in volume[(5 + 2) * 33..(5 + 3) * 33].iter().enumerate() {
+                    let x = m as f64 - 16.0;
+                    let truth = (1.0 - x * x / (radius * radius)).powi(2);
+                    worst = worst.max((value - truth).abs());
+                }
+                println!("{filter}, {interpolation}, cut-off {cutoff:?}: {worst:.5}");
+                assert!(worst < 0.02, "{filter}, {interpolation}, {cutoff:?}: {worst}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_balls_profile_is_one_inside_and_zero_outside() {
+    let grid = grid_about_zero([64, 1, 1], [1.0; 3]).unwrap();
+    let radius = 16.0;
+    let sweep = pulse_sweep(&equal_solid_angle(36), 128, 0.5, |_, t| ball(radius, t));
+    let volume = reconstruct(&sweep, &FilterSettings::default(), &grid);
+    for (m, &value) in volume.iter().enumerate() {
+        let x = (m as f64 - 32.0).abs();
+        let truth = f64::from(u8::from(x < radius));
+        // A voxel and a half either side of the edge belong to it; half of it is reached at the edge.
+        if (x - radius).abs() > 1.5 && x < 26.0 {
+            assert!((value - truth).abs() < 0.05, "x = {x}: {value}");
+        }
+        if x == radius {
+            assert!((value - 0.5).abs() < 0.1, "at the edge: {value}");
+        }
+    }
+}
+
+/// The derivative of a Gaussian line, and a smooth ball's plane integrals convolved with it by the same sums.
+#[test]
+fn deconvolution_takes_the_line_shape_off() {
+    let (num_points, step_mm, step_mt, radius, width) = (256, 0.25, 0.02, 20.0, 3.0);
+    let line = |i: f64| -i / (width * width) * (-0.5 * (i / width).powi(2)).exp();
+    let pulse = pulse_sweep(&equal_solid_angle(10), num_points, step_mm, |_, t| smooth_ball(radius, t));
+    let mut sweep = pulse.clone();
+    let reference: Arc<[f32]> = (0..num_points).map(|j| line(j as f64 - 128.0) as f32).collect();
+    for projection in &mut sweep.projections {
+        let of = |i: usize| {
+            let term = |(j, value): (usize, &f32)| f64::from(*value) * step_mm * line(i as f64 - j as f64);
+            projection.values.iter().enumerate().map(term).sum::<f64>() as f32
+        };
+        projection.values = (0..num_points).map(of).collect();
+    }
+    let reference = Some(ReferenceSpectrum { values: reference, step_mt });
+    sweep.acquisition = Acquisition::ContinuousWave { step_mt, gradient_mt_per_mm: step_mt / step_mm, reference };
+    let grid = grid_about_zero([17, 3, 3], [2.0; 3]).unwrap();
+    let settings = FilterSettings { filter: Filter::Rectangular, cutoff: Some(0.2), ..FilterSettings::default() };
+    let volume = reconstruct(&sweep, &settings, &grid);
+    for (m, value) in volume[(3 + 1) * 17..(3 + 2) * 17].iter().enumerate() {
+        let x = 2.0 * (m as f64 - 8.0);
+        let truth = (1.0 - x * x / (radius * radius)).powi(2);
+        assert!((value - truth).abs() < 0.02, "x = {x}: {value}, not {truth}");
+    }
+}
+
+#[test]
+fn what_cannot_be_filtered_is_refused_with_a_sentence() {
+    let mut sweep = pulse_sweep(&equal_solid_angle(10), 64, 1.0, |_, t| ball(16.0, t));
+    for cutoff in [0.0, -0.1, 1.5, f64::NAN] {
+        let refused = ProjectionFilter::new(&sweep, &FilterSettings { cutoff: Some(cutoff), ..FilterSettings::default() });
+        assert!(refused.err().unwrap().to_string().contains("at most 1"));
+    }
+    sweep.acquisition = Acquisition::ContinuousWave { step_mt: 0.02, gradient_mt_per_mm: 0.02, reference: None };
+    let refused = ProjectionFilter::new(&sweep, &FilterSettings::default());
+    assert!(refused.err().unwrap().to_string().contains("reference spectrum"));
+    let values: Arc<[f32]> = vec![0.0; 64].into();
+    let reference = Some(ReferenceSpectrum { values, step_mt: 0.02 });
+    sweep.acquisition = Acquisition::ContinuousWave { step_mt: 0.02, gradient_mt_per_mm: 0.02, reference };
+    let refused = ProjectionFilter::new(&sweep, &FilterSettings::default());
+    assert!(refused.err().unwrap().to_string().contains("zero everywhere"));
+}
+
+/// Noise in directions of equal solid angle, so that every interval counts.
+fn noisy_projections(interpolation: Interpolation, directions: &[Direction], num_points: usize) -> FilteredProjections {
+    let samples = noise(3, directions.len() * num_points).iter().map(|&value| f64::from(value) - 0.5).collect();
+    let sampling = PlaneSampling { num_points, step_mm: 1.3, centre: num_points as f64 / 2.0 - 0.3 };
+    FilteredProjections::new(sampling, interpolation, directions.to_vec(), samples).unwrap()
+}
+
+fn directions(num_bands: usize) -> Vec<Direction> {
+    equal_solid_angle(num_bands).iter().map(|(direction, _)| *direction).collect()
+}
+
+fn plain(grid: &Grid, projections: &FilteredProjections) -> Vec<f32> {
+    let mut volume = vec![0.0; grid.num_voxels()];
+    backproject_plain(grid, projections, &mut volume, &Task::new()).unwrap();
+    volume.iter().map(|&value| value as f32).collect()
+}
+
+fn add(backprojector: &mut impl PlaneBackprojector<Host>, projections: &FilteredProjections) -> Vec<f32> {
+    let mut image = Host.zeros(backprojector.image_len()).unwrap();
+    backprojector.add(&mut Host, projections, &mut image, &Task::new()).unwrap();
+    let mut volume = Volume::filled(backprojector.grid().clone(), 7.0);
+    backprojector.volume_from_image(&image, &mut volume);
+    for voxel in [0, 1, volume.as_slice().len() / 2, volume.as_slice().len() - 1] {
+        assert_eq!(image[backprojector.image_index(voxel)], volume.as_slice()[voxel]);
+    }
+    volume.as_slice().to_vec()
+}
+
+/// Voxels fine enough for one window, for two, too coarse for any; sides that are no multiple of a tile; corners outside.
+#[test]
+fn the_fast_backprojection_is_the_plain_one() {
+    for (voxel_mm, num_points) in [([1.1, 1.3, 1.2], 40), ([2.9, 3.3, 2.0], 61), ([9.0, 7.0, 8.0], 130)] {
+        let grid = grid_about_zero([37, 19, 6], voxel_mm).unwrap();
+        for interpolation in Interpolation::ALL {
+            let projections = noisy_projections(interpolation, &directions(10), num_points);
+            let truth = plain(&grid, &projections);
+            for simd in Simd::available() {
+                let mut fast = SingleStage::new(grid.clone()).with_simd(simd);
+                let error = relative(&add(&mut fast, &projections), &truth);
+                println!("{interpolation}, {}, {voxel_mm:?}: {error:.1e}", simd.name());
+                // Where a voxel lies half-way between samples, rounding decides which of them is nearest.
+                assert!(error <= if interpolation == Interpolation::Nearest { 5e-3 } else { 1e-5 });
+            }
+        }
+    }
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let grid = grid_about_zero([40, 33, 21], [1.0; 3]).unwrap();
+    let projections = noisy_projections(Interpolation::Linear, &directions(10), 40);
+    let with = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            (add(&mut SingleStage::new(grid.clone()), &projections), add(&mut MultiStage::new(grid.clone()), &projections))
+        })
+    };
+    let one = with(1);
+    assert!(one.0.iter().any(|&value| value != 0.0));
+    assert!(with(2) == one && with(5) == one);
+}
+
+/// The forward operator of the same interpolation, written here once more: voxel by voxel onto the two samples about it.
+#[test]
+fn the_backprojection_is_the_adjoint_of_plane_integrals() {
+    let grid = grid_about_zero([21, 18, 9], [1.1, 1.3, 1.2]).unwrap();
+    let projections = noisy_projections(Interpolation::Linear, &directions(10), 24);
+    let PlaneSampling { num_points, step_mm, centre } = projections.sampling;
+    let x = noise(11, grid.num_voxels());
+    let mut forward = vec![0.0f64; projections.values.len()];
+    for (index, &value) in x.iter().enumerate() {
+        let (m, n, k) = (index % 21, index / 21 % 18, index / (21 * 18));
+        let p = grid.mm_from_voxel([m as f64, n as f64, k as f64]);
+        for (row, direction) in forward.chunks_exact_mut(num_points).zip(&projections.directions) {
+            let t = p.iter().zip(direction).map(|(a, b)| a * b).sum::<f64>() / step_mm + centre;
+            let below = t.floor();
+            if below >= 0.0 && below + 1.0 < num_points as f64 {
+                row[below as usize] += (1.0 - (t - below)) * f64::from(value);
+                row[below as usize + 1] += (t - below) * f64::from(value);
+            }
+        }
+    }
+    let there: f64 = forward.iter().zip(&projections.values).map(|(a, b)| a * b).sum();
+    let scale: f64 = forward.iter().zip(&projections.values).map(|(a, b)| (a * b).abs()).sum();
+    for volume in [plain(&grid, &projections), add(&mut SingleStage::new(grid.clone()), &projections)] {
+        let back: f64 = volume.iter().zip(&x).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum();
+        println!("{there} {back} {:.1e}", (there - back).abs() / scale);
+        assert!(there != 0.0 && (there - back).abs() <= 1e-6 * scale);
+    }
+}
+
+/// Directions at N_pol × N_az equal linear angles.
+fn equal_linear_angle(num_polar: usize, num_azimuths: usize) -> Vec<(Direction, f64)> {
+    let polar = |k: usize| (k as f64 + 0.5) * PI / num_polar as f64;
+    let sum: f64 = (0..num_polar).map(|k| polar(k).sin()).sum();
+    let direction = |index: usize| {
+        let (sin, cos) = polar(index / num_azimuths).sin_cos();
+        // From −π/2 on, so that some azimuths have to be turned round.
+        let phi = ((index % num_azimuths) as f64 + 0.5) * PI / num_azimuths as f64 - 0.5 * PI;
+        ([sin * phi.cos(), sin * phi.sin(), cos], HALF_SPHERE * sin / (sum * num_azimuths as f64))
+    };
+    (0..num_polar * num_azimuths).map(direction).collect()
+}
+
+#[test]
+fn two_stages_give_what_one_gives() {
+    let grid = grid_about_zero([64, 64, 64], [1.0; 3]).unwrap();
+    let sweep = pulse_sweep(&equal_linear_angle(16, 13), 128, 0.75, |n, t| ball(14.0, t - 5.0 * n[0] - 3.0 * n[2]));
+    for filter in [Filter::ThreePoint, Filter::SecondDifference, Filter::Hamming] {
+        let settings = FilterSettings { filter, ..FilterSettings::default() };
+        let filtered = ProjectionFilter::new(&sweep, &settings).unwrap().apply(&sweep.projections).unwrap();
+        let one = add(&mut SingleStage::new(grid.clone()), &filtered);
+        let error = relative(&add(&mut MultiStage::new(grid.clone()), &filtered), &one);
+        println!("{filter}: {error:.1e}");
+        assert!(error <= 0.01 || filter != Filter::ThreePoint);
+    }
+}
+
+#[test]
+fn resampling_to_equal_angles_keeps_the_object() {
+    let grid = grid_about_zero([64, 64, 64], [1.0; 3]).unwrap();
+    let object = |n: &Direction, t: f64| smooth_ball(18.0, t - 6.0 * n[0] - 4.0 * n[1] + 5.0 * n[2]);
+    let sweep = pulse_sweep(&equal_solid_angle(18), 128, 0.75, object);
+    let resampled = resample_to_equal_angles(&sweep, equal_angles_for(208)).unwrap();
+    assert!((resampled.total_weight() / HALF_SPHERE - 1.0).abs() < 1e-12);
+    for projection in &resampled.projections {
+        let exact: Vec<f32> = (0..128).map(|i| object(&projection.direction, (i as f64 - 64.0) * 0.75) as f32).collect();
+        assert!(relative(&projection.values, &exact) < 0.02, "{:?}", projection.direction);
+    }
+    let volume = |sweep: &Sweep| {
+        let filtered = ProjectionFilter::new(sweep, &FilterSettings::default()).unwrap().apply(&sweep.projections).unwrap();
+        add(&mut MultiStage::new(grid.clone()), &filtered)
+    };
+    let error = relative(&volume(&resampled), &volume(&sweep));
+    println!("volume: {error:.3}");
+    assert!(error < 0.1);
+}
+
+fn fbp(sweep: &Sweep, grid: &Grid, settings: FbpSettings) -> Result<Fbp<Host, SingleStage>, ReconError> {
+    Fbp::new(Host, SingleStage::new(grid.clone()), sweep, settings)
+}
+
+fn shown(fbp: &mut Fbp<Host, SingleStage>, grid: &Grid) -> Volume {
+    let mut volume = Volume::filled(grid.clone(), 7.0);
+    fbp.volume_into(&mut volume).unwrap();
+    volume
+}
+
+#[test]
+fn the_volume_grows_and_ends_the_same_however_projections_arrive() {
+    let grid = grid_about_zero([33, 33, 33], [1.0; 3]).unwrap();
+    let whole = pulse_sweep(&equal_solid_angle(18), 96, 0.75, |_, t| ball(10.0, t));
+    let centre = |volume: &Volume| volume.values[[16, 16, 16]];
+    let mut at_once = fbp(&whole, &grid, FbpSettings { block: 208, ..FbpSettings::default() }).unwrap();
+    let report = at_once.step(&Task::new()).unwrap();
+    assert!(report.completes_iteration && report.iteration == 1 && at_once.num_subsets() == 1);
+    assert!(at_once.step(&Task::new()).unwrap_err().to_string().contains("already"));
+    let truth = shown(&mut at_once, &grid);
+    assert!((centre(&truth) - 1.0).abs() < 0.005);
+    for order in [Order::AsAcquired, Order::Spaced] {
+        let empty = Sweep { projections: Vec::new(), ..whole.clone() };
+        let mut growing = fbp(&empty, &grid, FbpSettings { order, block: 16, ..FbpSettings::default() }).unwrap();
+        let mut completed = false;
+        for arrived in whole.projections.chunks(50) {
+            growing.append(arrived.to_vec()).unwrap();
+            while growing.num_waiting() > 0 {
+                assert!(!completed);
+                completed = growing.step(&Task::new()).unwrap().completes_iteration;
+                // The ball's middle has its density from the first block on.
+                assert!((centre(&shown(&mut growing, &grid)) - 1.0).abs() < 0.01);
+            }
+        }
+        assert!(completed && growing.is_complete() && growing.accumulations().is_empty());
+        assert!(relative(shown(&mut growing, &grid).as_slice(), truth.as_slice()) < 1e-5);
+    }
+}
+
+#[test]
+fn regions_are_measured_on_the_volume_that_is_shown() {
+    let grid = grid_about_zero([33, 33, 33], [1.0; 3]).unwrap();
+    let whole = pulse_sweep(&equal_solid_angle(18), 96, 0.75, |_, t| ball(10.0, t));
+    let mut run = fbp(&whole, &grid, FbpSettings { order: Order::Spaced, ..FbpSettings::default() }).unwrap();
+    let mask = RoiMask { voxels: (0..200).map(|k| (15 * 33 * 33 + 15 * 33 + k, 0.5)).collect() };
+    run.set_rois(std::slice::from_ref(&mask)).unwrap();
+    run.step(&Task::new()).unwrap();
+    let (measured, truth) = (run.roi_sums().unwrap().remove(0), mask.sums(shown(&mut run, &grid).as_slice()));
+    assert!((measured.sum / truth.sum - 1.0).abs() < 1e-5);
+    assert!((measured.sum_of_squares / truth.sum_of_squares - 1.0).abs() < 1e-5);
+    assert!((measured.max / truth.max - 1.0).abs() < 1e-5);
+}
+
+#[test]
+fn unsuitable_sweeps_are_refused_with_a_sentence() {
+    let grid = grid_about_zero([9, 9, 9], [1.0; 3]).unwrap();
+    let good = pulse_sweep(&equal_solid_angle(10), 32, 1.0, |_, t| ball(10.0, t));
+    let with = |change: &dyn Fn(&mut Projection)| {
+        let mut bad = good.clone();
+        change(&mut bad.projections[3]);
+        let sentence = fbp(&bad, &grid, FbpSettings::default()).err().unwrap().to_string();
+        // The same projection arriving later: nothing is added, and the run goes on.
+        let mut run = fbp(&good, &grid, FbpSettings::default()).unwrap();
+        let late = run.append(bad.projections.clone()).unwrap_err().to_string();
+        assert!(late.starts_with("projection 69 "), "{late}");
+        assert_eq!(run.num_waiting(), 66);
+        sentence
+    };
+    assert!(with(&|p| p.values = p.values[..20].into()).contains("has 20 samples where the sweep's have 32"));
+    assert!(with(&|p| p.values = vec![f32::NAN; 32].into()).contains("NaN at sample 0"));
+    assert!(with(&|p| p.direction = [0.0; 3]).contains("no gradient"));
+    assert!(with(&|p| p.direction = [0.5, 0.0, 0.0]).contains("length 0.5"));
+    assert!(with(&|p| p.direction = [f64::NAN, 0.0, 0.0]).contains("length NaN"));
+    assert!(with(&|p| p.weight = -1.0).contains("weight -1"));
+    let broken = |sweep: Sweep| fbp(&sweep, &grid, FbpSettings::default()).err().unwrap().to_string();
+    assert!(broken(Sweep { step_mm: 0.0, ..good.clone() }).contains("positive length"));
+    assert!(broken(Sweep { centre: f64::NAN, ..good.clone() }).contains("NaN"));
+    assert!(broken(Sweep { num_points: 2, projections: Vec::new(), ..good.clone() }).contains("three at least"));
+    let idle = fbp(&good, &grid, FbpSettings { block: 0, ..FbpSettings::default() });
+    assert!(idle.err().unwrap().to_string().contains("no projections"));
+}
