@@ -1,8 +1,10 @@
 //! Benchmarks of the program by itself: commands that print medians, spreads and ratios within one run.
 
+mod epri;
 mod iteration;
 mod projector;
 
+pub use epri::{EpriBench, EpriRow, bench_epri};
 pub use iteration::{IterationRow, bench_iteration};
 pub use projector::{ProjectorBench, ProjectorRow, bench_projector};
 

@@ -8,7 +8,9 @@ use serde::Serialize;
 
 use super::progress::with_bar;
 use super::{CliResult, options};
-use crate::bench::{BenchReport, IterationRow, ProjectorBench, ProjectorRow, bench_iteration, bench_projector};
+use crate::bench::{
+    BenchReport, EpriBench, EpriRow, IterationRow, ProjectorBench, ProjectorRow, bench_epri, bench_iteration, bench_projector,
+};
 use crate::data::Study;
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, Simd};
@@ -31,6 +33,8 @@ enum What {
     Projector(ProjectorOptions),
     /// A whole reconstruction: its iterations by stage, the cost of watching it, and a run from data to volume.
     Iteration(IterationOptions),
+    /// EPRI backprojection on the processor: plain, fast and in two stages, on objects of several sizes.
+    Epri(EpriOptions),
 }
 
 #[derive(Args)]
@@ -107,11 +111,39 @@ struct IterationOptions {
     json: Option<PathBuf>,
 }
 
+#[derive(Args)]
+struct EpriOptions {
+    /// Voxels along each axis of the object, separated by commas: one object for each.
+    #[arg(long, value_delimiter = ',', default_value = "64,100,128,150,200", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    size: Vec<u16>,
+
+    /// Projections.
+    #[arg(long, default_value_t = 208, value_parser = clap::value_parser!(u16).range(1..))]
+    projections: u16,
+
+    /// Numbers of threads, separated by commas; by default one and all.
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Vec<u16>,
+
+    /// Also measure the fast program with the other vector instructions of this processor.
+    #[arg(long)]
+    all_simd: bool,
+
+    /// Measure each row for about this long at most, seconds.
+    #[arg(long, default_value_t = 10.0)]
+    row_secs: f64,
+
+    /// Write the rows here as JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
 /// Runs `tomoscope bench`.
 pub fn run(options: BenchOptions) -> CliResult {
     match options.what {
         What::Projector(options) => run_projector(options),
         What::Iteration(options) => run_iteration(options),
+        What::Epri(options) => run_epri(options),
     }
 }
 
@@ -233,6 +265,58 @@ fn print_iteration(row: &IterationRow, first: Option<&IterationRow>) {
     let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     let used = row.used_bytes.map_or(String::new(), |used| format!(", {:.0} MiB taken on the device", mib(used)));
     println!("  memory          {:>9.0} MiB estimated{used}", mib(row.estimated_bytes));
+}
+
+fn run_epri(options: EpriOptions) -> CliResult {
+    let all = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = match options.threads {
+        given if !given.is_empty() => given.into_iter().map(usize::from).collect(),
+        _ if all > 1 => vec![1, all],
+        _ => vec![1],
+    };
+    println!(
+        "{:<26}{:<10}{:>6}{:>6}{:>9}{:>12}{:>11}{:>6}{:>12}{:>10}{:>11}{:>12}",
+        "program",
+        "equal",
+        "size",
+        "proj.",
+        "threads",
+        "median s",
+        "spread s",
+        "runs",
+        "Gupdates/s",
+        "to plain",
+        "to single",
+        "difference"
+    );
+    let bench = EpriBench {
+        sizes: options.size.into_iter().map(usize::from).collect(),
+        num_projections: usize::from(options.projections),
+        threads,
+        all_simd: options.all_simd,
+        row_secs: options.row_secs,
+    };
+    let rows = bench_epri(&bench, print_epri)?;
+    write_json(options.json.as_deref(), format!("CPU, {all} threads, {}", Simd::detect().name()), rows)
+}
+
+fn print_epri(row: &EpriRow) {
+    let or_dash = |value: Option<String>| value.unwrap_or_else(|| "–".into());
+    println!(
+        "{:<26}{:<10}{:>6}{:>6}{:>9}{:>12.5}{:>11.5}{:>6}{:>12.3}{:>10}{:>11}{:>12}",
+        row.program,
+        row.directions,
+        row.size,
+        row.num_projections,
+        row.threads,
+        row.median_s,
+        row.spread_s,
+        row.num_runs,
+        row.updates_per_s * 1e-9,
+        or_dash(row.ratio_to_plain.map(|ratio| format!("{ratio:.1}"))),
+        or_dash(row.ratio_to_single_stage.map(|ratio| format!("{ratio:.1}"))),
+        or_dash(row.difference.map(|difference| format!("{difference:.1e}"))),
+    );
 }
 
 /// The image-quality phantom, without noise.

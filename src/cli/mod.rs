@@ -12,6 +12,7 @@ mod paths;
 mod progress;
 mod project;
 mod reconstruct;
+mod reconstruct_epri;
 mod reproduce;
 mod run_progress;
 mod simulate;
@@ -56,7 +57,7 @@ enum CliCommand {
     },
     /// Simulates a scan of an analytic phantom.
     Simulate(simulate::SimulateOptions),
-    /// Reconstructs an image from projection data.
+    /// Reconstructs an image from projection data, or from an EPRI sweep.
     Reconstruct(Box<reconstruct::ReconstructOptions>),
     /// Measures a paper's tables again.
     Reproduce(reproduce::ReproduceOptions),

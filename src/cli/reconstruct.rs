@@ -1,4 +1,4 @@
-//! `tomoscope reconstruct INPUT -o OUT`: the live session without a window.
+//! `tomoscope reconstruct INPUT -o OUT`: the live session without a window. (EPRI sweeps: [`super::reconstruct_epri`].)
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,11 +10,12 @@ use crossbeam_channel::{Receiver, select, unbounded};
 use super::image_options::ImageOptions;
 use super::options::ProjectorOptions;
 use super::paths::{check_folder, image_file};
+use super::reconstruct_epri::{self, EpriOptions, Stages};
 use super::run_progress::{Progress, Totals, announce};
 use super::{CliResult, notices};
 use crate::data::{Roi, Study, Unit};
 use crate::io::measurements::MeasurementWriter;
-use crate::io::{read_study, read_volume, rois, write_volume};
+use crate::io::{FileKind, read_study, read_volume, rois, write_volume};
 use crate::recon::{SubsetOrder, gaussian_filter};
 use crate::session::{
     AlgorithmKind, Command, EndReason, Event, EventKind, Frame, IterateReport, RoiSet, RunSettings, Session, SessionOptions,
@@ -24,16 +25,20 @@ use crate::session::{
 /// Options of `tomoscope reconstruct`.
 #[derive(Args, Clone, Debug)]
 pub struct ReconstructOptions {
-    /// Projection data (.hs).
-    input: PathBuf,
+    /// Projection data (.hs), or an EPRI sweep (.DSC, .npy, .sweep).
+    pub input: PathBuf,
 
     /// Image to write (.hv, .nii, .nii.gz).
     #[arg(short, long, value_name = "OUT", value_parser = image_file)]
-    output: PathBuf,
+    pub output: PathBuf,
 
-    /// Algorithm: mlem or osem.
-    #[arg(long, default_value = "osem", value_parser = algorithm)]
-    algorithm: AlgorithmKind,
+    /// Algorithm: mlem or osem; of an EPRI sweep fbp, or fbp-multistage (two stages, of directions at equal linear angles; others
+    /// are resampled to them). Default: osem, or fbp.
+    #[arg(long, value_parser = algorithm)]
+    pub algorithm: Option<Algorithm>,
+
+    #[command(flatten)]
+    pub epri: EpriOptions,
 
     /// Full iterations.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -48,7 +53,7 @@ pub struct ReconstructOptions {
     subset_order: SubsetOrder,
 
     #[command(flatten)]
-    image: ImageOptions,
+    pub image: ImageOptions,
 
     /// Image to start from; without --image, --voxel-mm and --like it also gives the grid. Default: 1 everywhere.
     #[arg(long, value_name = "IMAGE")]
@@ -81,14 +86,25 @@ pub struct ReconstructOptions {
     racy_sensitivity: bool,
 
     #[command(flatten)]
-    projector: ProjectorOptions,
+    pub projector: ProjectorOptions,
 }
 
-fn algorithm(text: &str) -> Result<AlgorithmKind, String> {
+/// An algorithm by its name here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Algorithm {
+    /// For counts.
+    Em(AlgorithmKind),
+    /// Filtered backprojection of an EPRI sweep.
+    Fbp(Stages),
+}
+
+fn algorithm(text: &str) -> Result<Algorithm, String> {
     match text {
-        "mlem" => Ok(AlgorithmKind::Mlem),
-        "osem" => Ok(AlgorithmKind::Osem),
-        _ => Err(format!("'{text}' is not an algorithm; use mlem or osem")),
+        "mlem" => Ok(Algorithm::Em(AlgorithmKind::Mlem)),
+        "osem" => Ok(Algorithm::Em(AlgorithmKind::Osem)),
+        "fbp" => Ok(Algorithm::Fbp(Stages::Single)),
+        "fbp-multistage" => Ok(Algorithm::Fbp(Stages::Two)),
+        _ => Err(format!("'{text}' is not an algorithm; use mlem or osem, or fbp or fbp-multistage of an EPRI sweep")),
     }
 }
 
@@ -107,6 +123,9 @@ fn positive_mm(text: &str) -> Result<f64, String> {
 /// Reconstructs and writes.
 pub fn run(options: &ReconstructOptions) -> CliResult {
     check_folder(&options.output)?;
+    if FileKind::of(&options.input).is_some_and(FileKind::is_sweep) {
+        return reconstruct_epri::run(options);
+    }
     let interrupts = interrupts()?;
     let trace = match &options.trace {
         Some(path) => Trace::to_file(path).map_err(|error| format!("cannot write {}: {error}", path.display()))?,
@@ -173,7 +192,14 @@ impl ReconstructOptions {
     /// The defaults of the study with everything that was asked for.
     fn settings(&self, study: &Study) -> Result<RunSettings, Box<dyn std::error::Error + Send + Sync>> {
         let base = default_settings(study)?;
-        if self.algorithm == AlgorithmKind::Mlem && self.subsets.is_some_and(|n| n > 1) {
+        let algorithm = match self.algorithm {
+            None => AlgorithmKind::Osem,
+            Some(Algorithm::Em(algorithm)) => algorithm,
+            Some(Algorithm::Fbp(_)) => {
+                return Err("filtered backprojection is for EPRI sweeps; PET data is reconstructed by mlem or osem".into());
+            }
+        };
+        if algorithm == AlgorithmKind::Mlem && self.subsets.is_some_and(|n| n > 1) {
             return Err("MLEM uses all views in every step: --subsets goes with --algorithm osem".into());
         }
         let init = self.init.as_deref().map(read_volume).transpose()?;
@@ -187,7 +213,7 @@ impl ReconstructOptions {
         }
         let projector = &self.projector;
         Ok(RunSettings {
-            algorithm: self.algorithm,
+            algorithm,
             num_iterations: self.iterations.map_or(base.num_iterations, |n| n as usize),
             num_subsets: self.subsets.map_or(base.num_subsets, |n| n as usize),
             subset_order: self.subset_order,

@@ -30,6 +30,11 @@ pub enum FileKind {
 }
 
 impl FileKind {
+    /// Whether a file of this kind can be an EPRI sweep.
+    pub fn is_sweep(self) -> bool {
+        matches!(self, FileKind::Bes3t | FileKind::NumpySweep | FileKind::SavedSweep)
+    }
+
     /// The kind of a file of this name, if its ending is known.
     pub fn of(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_string_lossy().to_lowercase();

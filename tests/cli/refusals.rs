@@ -22,7 +22,7 @@ fn wrong_arguments_end_with_two() {
     let folder = tempfile::tempdir().unwrap();
     let reconstruct = ["reconstruct", "scan.hs", "-o", "out.hv"];
     let wrong: &[&[&str]] = &[
-        &["--algorithm", "fbp"],
+        &["--algorithm", "map"],
         &["--iterations", "0"],
         &["--iterations", "-3"],
         &["--iterations", "99999999999999999999"],

@@ -1,0 +1,241 @@
+//! Backprojection of EPRI projections on the processor: the plain program, the fast one and the two-stage one, on the
+//! paper's object sizes in one run (Qiao et al. 2015, Table 1: CS, and CM).
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde::Serialize;
+
+use super::{BenchError, median_and_spread};
+use crate::data::{Sweep, Volume};
+use crate::geometry::Grid;
+use crate::operator::{
+    FilteredProjections, Host, MultiStage, OperatorError, PlaneBackprojector, Simd, SingleStage, backproject_plain,
+    grid_about_zero,
+};
+use crate::phantom::epri::{self, SweepOptions};
+use crate::recon::{FilterSettings, ProjectionFilter, equal_angles_for};
+use crate::scanner::epri::Scheme;
+use crate::task::Task;
+
+/// Side of the object, mm.
+const EXTENT_MM: f64 = 40.0;
+/// Samples of a projection, over the side of the object.
+const NUM_POINTS: usize = 128;
+/// Most measurements of a row.
+const MAX_RUNS: usize = 25;
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct EpriBench {
+    /// Voxels along each axis of the object, one after the other.
+    pub sizes: Vec<usize>,
+    /// Projections, about: as many directions of equal solid angle as there are for the next larger number of bands.
+    pub num_projections: usize,
+    /// Numbers of threads of the fast programs.
+    pub threads: Vec<usize>,
+    /// Also measure the fast program with the other vector instructions of this processor.
+    pub all_simd: bool,
+    /// Measure each row for about this long at most, seconds; once at least.
+    pub row_secs: f64,
+}
+
+/// One measured thing.
+#[derive(Clone, Debug, Serialize)]
+pub struct EpriRow {
+    /// `cpu`.
+    pub device: &'static str,
+    /// `plain` (double precision, the paper's order), `single-stage` with its instructions, or `multi-stage`.
+    pub program: String,
+    /// How the directions lie: `solid` or `linear` angle is equal.
+    pub directions: &'static str,
+    /// Voxels along each axis.
+    pub size: usize,
+    /// Number of projections.
+    pub num_projections: usize,
+    /// Threads.
+    pub threads: usize,
+    /// Seconds for the backprojection of all, to a volume `[z, y, x]`: median.
+    pub median_s: f64,
+    /// Half of the interquartile range.
+    pub spread_s: f64,
+    /// Number of measurements.
+    pub num_runs: usize,
+    /// Voxels times projections per second; of two stages as many as one stage would do.
+    pub updates_per_s: f64,
+    /// How many times faster than the plain program on this size.
+    pub ratio_to_plain: Option<f64>,
+    /// How many times faster than the single-stage program on the same data with as many threads.
+    pub ratio_to_single_stage: Option<f64>,
+    /// ‖difference‖ / ‖image‖ to the reference: the plain program for one stage, one stage for two.
+    pub difference: Option<f64>,
+}
+
+/// Measures all rows; `report` is called with each as it is done.
+///
+/// # Errors
+/// A size that cannot be, data that cannot be simulated, threads that cannot be started.
+pub fn bench_epri(bench: &EpriBench, report: impl FnMut(&EpriRow) + Send) -> Result<Vec<EpriRow>, BenchError> {
+    let fail = |error: &dyn std::fmt::Display| BenchError(error.to_string());
+    let solid = Scheme::with_at_least(bench.num_projections).map_err(|error| fail(&error))?;
+    let [num_polar, num_azimuth] = equal_angles_for(bench.num_projections);
+    let data = Data { solid: filtered(solid)?, linear: filtered(Scheme::EqualLinearAngle { num_polar, num_azimuth })? };
+    let mut table = Table { bench, data, rows: Vec::new(), report };
+    let pools = bench.threads.iter().map(|&threads| {
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().map(|pool| (threads, pool)).map_err(|error| fail(&error))
+    });
+    let pools: Vec<_> = pools.collect::<Result<_, _>>()?;
+    for &size in &bench.sizes {
+        let grid = grid_about_zero([size; 3], [EXTENT_MM / size.max(1) as f64; 3]).map_err(|error| fail(&error))?;
+        let plain = table.plain(&grid)?;
+        for (threads, pool) in &pools {
+            pool.install(|| table.fast(&grid, *threads, &plain))?;
+        }
+    }
+    Ok(table.rows)
+}
+
+/// The paper's test object, measured along the directions of a scheme and filtered.
+fn filtered(scheme: Scheme) -> Result<FilteredProjections, BenchError> {
+    let step_mm = EXTENT_MM / NUM_POINTS as f64;
+    let options = SweepOptions { scheme, num_points: NUM_POINTS, step_mm, ..SweepOptions::default() };
+    let phantom = epri::by_name("bottle", options.half_extent_mm()).map_err(|error| BenchError(error.to_string()))?;
+    let sweep: Sweep = epri::simulate(&phantom, &options, &Task::new()).map_err(|error| BenchError(error.to_string()))?;
+    Ok(ProjectionFilter::new(&sweep, &FilterSettings::default())?.apply(&sweep.projections)?)
+}
+
+struct Data {
+    solid: FilteredProjections,
+    linear: FilteredProjections,
+}
+
+impl Data {
+    fn of(&self, directions: &str) -> &FilteredProjections {
+        if directions == "solid" { &self.solid } else { &self.linear }
+    }
+}
+
+/// The rows so far.
+struct Table<'a, F> {
+    bench: &'a EpriBench,
+    data: Data,
+    rows: Vec<EpriRow>,
+    report: F,
+}
+
+/// What a row says besides its times.
+struct Measured {
+    program: String,
+    directions: &'static str,
+    size: usize,
+    num_projections: usize,
+    threads: usize,
+    difference: Option<f64>,
+}
+
+impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
+    /// The plain program's image.
+    fn plain(&mut self, grid: &Grid) -> Result<Vec<f32>, BenchError> {
+        let mut image = vec![0.0f64; grid.num_voxels()];
+        let secs = self.times(|data| {
+            image.fill(0.0);
+            backproject_plain(grid, &data.solid, &mut image, &Task::new())
+        })?;
+        let num_projections = self.data.solid.len();
+        let (program, directions, size) = ("plain".into(), "solid", grid.size[0]);
+        self.add(Measured { program, directions, size, num_projections, threads: 1, difference: None }, secs);
+        Ok(image.iter().map(|&value| value as f32).collect())
+    }
+
+    fn fast(&mut self, grid: &Grid, threads: usize, plain: &[f32]) -> Result<(), BenchError> {
+        let levels = if self.bench.all_simd { Simd::available() } else { vec![Simd::detect()] };
+        for simd in levels {
+            let fast = SingleStage::new(grid.clone()).with_simd(simd);
+            let program = format!("single-stage ({})", simd.name());
+            self.measure(fast, program, "solid", threads, Some(plain))?;
+        }
+        let program = format!("single-stage ({})", Simd::detect().name());
+        let one_stage = self.measure(SingleStage::new(grid.clone()), program, "linear", threads, None)?;
+        self.measure(MultiStage::new(grid.clone()), "multi-stage".into(), "linear", threads, Some(&one_stage))?;
+        Ok(())
+    }
+
+    /// Measures a program; gives its image.
+    fn measure(
+        &mut self,
+        mut program: impl PlaneBackprojector<Host>,
+        name: String,
+        directions: &'static str,
+        threads: usize,
+        reference: Option<&[f32]>,
+    ) -> Result<Vec<f32>, BenchError> {
+        // Not zeros from the system: pages that were never touched would be made in the first run.
+        let mut image = Arc::new(vec![1.0f32; program.image_len()]);
+        let size = program.grid().size[0];
+        let mut volume = Volume::filled(program.grid().clone(), 1.0);
+        let secs = self.times(|data| {
+            program.add(&mut Host, data.of(directions), &mut image, &Task::new())?;
+            program.volume_from_image(&image, &mut volume);
+            Ok(())
+        })?;
+        // All runs have been added up; the image is that of one.
+        Arc::make_mut(&mut image).fill(0.0);
+        let projections = self.data.of(directions);
+        let num_projections = projections.len();
+        program.add(&mut Host, projections, &mut image, &Task::new())?;
+        program.volume_from_image(&image, &mut volume);
+        let image = volume.values.into_raw_vec_and_offset().0;
+        let difference = reference.map(|reference| relative_difference(&image, reference));
+        self.add(Measured { program: name, directions, size, num_projections, threads, difference }, secs);
+        Ok(image)
+    }
+
+    /// Times of some runs.
+    fn times(&self, mut run: impl FnMut(&Data) -> Result<(), OperatorError>) -> Result<Vec<f64>, OperatorError> {
+        let mut secs = Vec::new();
+        let begin = Instant::now();
+        while secs.is_empty() || (begin.elapsed().as_secs_f64() < self.bench.row_secs && secs.len() < MAX_RUNS) {
+            let start = Instant::now();
+            run(&self.data)?;
+            secs.push(start.elapsed().as_secs_f64());
+        }
+        Ok(secs)
+    }
+
+    fn add(&mut self, what: Measured, secs: Vec<f64>) {
+        let Measured { program, directions, size, num_projections, threads, difference } = what;
+        let num_runs = secs.len();
+        let (median_s, spread_s) = median_and_spread(secs);
+        let of_size = || self.rows.iter().filter(move |row| row.size == size);
+        let plain = of_size().find(|row| row.program == "plain").map(|row| row.median_s);
+        let single = of_size()
+            .find(|row| row.program.starts_with("single") && row.directions == directions && row.threads == threads)
+            .map(|row| row.median_s);
+        let updates = size.pow(3) as f64 * num_projections as f64;
+        let row = EpriRow {
+            device: "cpu",
+            ratio_to_plain: plain.map(|base| base / median_s),
+            ratio_to_single_stage: single.filter(|_| program == "multi-stage").map(|base| base / median_s),
+            updates_per_s: updates / median_s,
+            program,
+            directions,
+            size,
+            num_projections,
+            threads,
+            median_s,
+            spread_s,
+            num_runs,
+            difference,
+        };
+        (self.report)(&row);
+        self.rows.push(row);
+    }
+}
+
+/// ‖a − b‖ / ‖b‖.
+fn relative_difference(a: &[f32], b: &[f32]) -> f64 {
+    let square = |value: f64| value * value;
+    let difference: f64 = a.iter().zip(b).map(|(&a, &b)| square(f64::from(a) - f64::from(b))).sum();
+    let norm: f64 = b.iter().map(|&b| square(f64::from(b))).sum();
+    (difference / norm).sqrt()
+}
