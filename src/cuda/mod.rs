@@ -2,7 +2,7 @@
 //! that has none, and says in one sentence what is missing.
 //!
 //! [`CudaBackend`] holds arrays and the operations on them; [`AxialRuns`] is the fast projector, [`BinDriven`] the one of
-//! Belzunce et al. 2012 that it is measured against. Kernels are CUDA C in `kernels/`, compiled to the PTX that is
+//! Belzunce et al. 2012 that it is measured against; [`FastPlanes`] and [`PaperPlanes`] backproject planes for EPRI. Kernels are CUDA C in `kernels/`, compiled to the PTX that is
 //! embedded here; the driver compiles it further for the GPU at hand. The CPU code of the same name is the definition of
 //! what a kernel computes, and the files here launch kernels without mathematics of their own.
 
@@ -16,6 +16,7 @@ mod fixed_point;
 mod in_plane;
 mod kernel;
 mod pacing;
+mod planes;
 mod probe;
 
 use crate::operator::{LinearOperator, Subset};
@@ -25,6 +26,7 @@ pub use backend::{CudaArray, CudaBackend, CudaMasks};
 pub use bin_driven::{BinDriven, BinOrder};
 pub use display::CudaDisplay;
 pub use error::CudaError;
+pub use planes::{FastPlanes, PaperPlanes};
 pub use probe::{DeviceInfo, devices};
 
 /// Where the data of a subset lies when the subsets follow each other.

@@ -14,7 +14,7 @@ use tomoscope::task::Task;
 use super::support::{backward, forward, geometry, noise, random_volume, relative, tiny, tiny_span_3};
 
 /// The first device; `None`, said, where there is none and none is required.
-fn device() -> Option<CudaBackend> {
+pub fn device() -> Option<CudaBackend> {
     match CudaBackend::open(0) {
         Ok(device) => Some(device),
         Err(error) if std::env::var("TOMOSCOPE_REQUIRE_CUDA").is_ok_and(|value| value == "1") => panic!("{error}"),

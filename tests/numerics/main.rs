@@ -7,6 +7,8 @@ mod adjoint;
 mod analytic;
 #[cfg(feature = "cuda")]
 mod device;
+#[cfg(feature = "cuda")]
+mod device_planes;
 mod fbp;
 mod parity;
 mod planes;

@@ -1,0 +1,202 @@
+// Backprojection of planes: every voxel gathers one interpolated value of each filtered projection (Qiao et al. 2015). The
+// definition is src/operator/planes/.
+
+// The paper's kernel, K.1 to K.18: double precision, one thread for each voxel, a block for each row of the object, the
+// object in global memory. Its coordinates are ours: voxel i lies at (i - origin) voxel_mm along each axis.
+extern "C" __global__ void paper(double *object, const double *projections, const double *directions, double3 voxel_mm,
+                                 double3 origin, double d_proj, double centre, int num_projections, int num_points)
+{
+    const unsigned m = threadIdx.x, n = blockIdx.x, k = blockIdx.y;
+    const unsigned long long voxel = ((unsigned long long)k * gridDim.x + n) * blockDim.x + m;
+    const double x = (m - origin.x) * voxel_mm.x;
+    const double y = (n - origin.y) * voxel_mm.y;
+    const double z = (k - origin.z) * voxel_mm.z;
+    for (int kk = 0; kk < num_projections; kk++) {
+        const double t = x * directions[3 * kk] + y * directions[3 * kk + 1] + z * directions[3 * kk + 2];
+        const double at = t / d_proj + centre;
+        const double below = floor(at), above = ceil(at);
+        if (below >= 0.0 && above <= num_points - 1) {
+            const double *const projection = projections + (long long)kk * num_points;
+            const double value = projection[(int)below];
+            object[voxel] += value + (projection[(int)above] - value) * (at - below);
+        }
+    }
+}
+
+// image = sum, in single precision
+extern "C" __global__ void narrow(float *image, const double *sum, unsigned long long len)
+{
+    const unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < len)
+        image[i] = (float)sum[i];
+}
+
+// The fast kernels: single precision; a block holds a tile of voxels, each thread a column of TILE_Z of them. Of each
+// projection only the samples that the tile can meet are brought to shared memory (its window), as straight pieces
+// a + b u with u counted from the window's start: a value costs one read and one multiplication. All distances are from the
+// tile's middle, so that they are small and f32 suffices.
+#define TILE_X 32
+#define TILE_Y 8
+#define TILE_Z 8
+// Projections whose windows are in shared memory at a time.
+#define BATCH 32
+
+// What all tiles have in common. Along each axis voxel i lies at (i - origin) voxel_mm.
+struct Plan {
+    double voxel_mm[3];
+    double origin[3];
+    double step_mm;
+    double centre;
+    int size[3];
+    int num_points;
+    // Samples of a window: enough for a tile in any direction.
+    int window;
+};
+
+// Where the tile lies on a projection: u of its middle, what a voxel along x, y, z adds, and u of the first and the last
+// sample.
+struct __align__(8) Slope {
+    float middle, x, y, z;
+    float first, last;
+};
+
+// Adding 2^23, rounding down, leaves the whole part of a number from 0 to 2^23 in the lowest bits.
+#define SHIFT 8388608.0f
+#define WHOLE_PART(shifted) (__float_as_int(shifted) - 0x4b000000)
+
+extern __shared__ __align__(16) unsigned char memory[];
+
+// A sample; zero beyond the ends.
+__device__ __forceinline__ float sample(const float *values, int i, int num_points)
+{
+    return i >= 0 && i < num_points ? values[i] : 0.0f;
+}
+
+// Straight lines between the samples.
+struct Linear {
+    typedef float2 Piece;
+
+    static __device__ __forceinline__ Piece piece(const float *values, int i, int in_window, int num_points)
+    {
+        if (i < 0 || i + 1 >= num_points)
+            return make_float2(0.0f, 0.0f);
+        const float slope = values[i + 1] - values[i];
+        return make_float2(values[i] - slope * in_window, slope);
+    }
+
+    static __device__ __forceinline__ float add(float sum, const Piece *pieces, const Slope &, float u)
+    {
+        const Piece piece = pieces[WHOLE_PART(__fadd_rd(u, SHIFT))];
+        return fmaf(piece.y, u, sum) + piece.x;
+    }
+};
+
+// The nearest sample.
+struct Nearest {
+    typedef float Piece;
+
+    static __device__ __forceinline__ Piece piece(const float *values, int i, int, int num_points)
+    {
+        return sample(values, i, num_points);
+    }
+
+    static __device__ __forceinline__ float add(float sum, const Piece *pieces, const Slope &, float u)
+    {
+        return sum + pieces[WHOLE_PART(__fadd_rd(u + 0.5f, SHIFT))];
+    }
+};
+
+// The cubic spline whose coefficients the samples are; beyond an end they go on in a straight line.
+struct Cubic {
+    typedef float Piece;
+
+    static __device__ __forceinline__ Piece piece(const float *values, int i, int, int num_points)
+    {
+        if (i == -1)
+            return 2.0f * values[0] - values[1];
+        if (i == num_points)
+            return 2.0f * values[num_points - 1] - values[num_points - 2];
+        return sample(values, i, num_points);
+    }
+
+    static __device__ __forceinline__ float add(float sum, const Piece *pieces, const Slope &slope, float u)
+    {
+        const float shifted = __fadd_rd(u, SHIFT);
+        const Piece *const at = pieces + WHOLE_PART(shifted);
+        const float f = u - (shifted - SHIFT), g = 1.0f - f;
+        const float before = g * g * g, here = 4.0f - 3.0f * f * f * (1.0f + g);
+        const float next = 4.0f - 3.0f * g * g * (1.0f + f), after = f * f * f;
+        const float value = (before * at[-1] + here * at[0] + next * at[1] + after * at[2]) * (1.0f / 6.0f);
+        return u >= slope.first && u <= slope.last ? sum + value : sum;
+    }
+};
+
+// image += the projections, for one tile per block.
+template <typename Interpolation>
+__device__ __forceinline__ void add_planes(const Plan &plan, const float *projections, const double *directions,
+                                           int num_projections, float *image)
+{
+    typedef typename Interpolation::Piece Piece;
+    Slope *const slopes = (Slope *)memory;
+    Piece *const windows = (Piece *)(slopes + BATCH);
+    const int first[3] = {(int)blockIdx.x * TILE_X, (int)blockIdx.y * TILE_Y, (int)blockIdx.z * TILE_Z};
+    const int x = first[0] + threadIdx.x, y = first[1] + threadIdx.y;
+    const float from_middle_x = threadIdx.x - 0.5f * (TILE_X - 1), from_middle_y = threadIdx.y - 0.5f * (TILE_Y - 1);
+    float sums[TILE_Z];
+#pragma unroll
+    for (int k = 0; k < TILE_Z; k++)
+        sums[k] = 0.0f;
+    for (int done = 0; done < num_projections; done += BATCH) {
+        const int count = min(BATCH, num_projections - done);
+        __syncthreads();
+        // Each warp brings some of the windows.
+        for (int p = threadIdx.y; p < count; p += TILE_Y) {
+            const double *const direction = directions + 3 * (done + p);
+            const double tile[3] = {0.5 * (TILE_X - 1), 0.5 * (TILE_Y - 1), 0.5 * (TILE_Z - 1)};
+            double middle = plan.centre, reach = 0.0, along[3];
+            for (int a = 0; a < 3; a++) {
+                along[a] = direction[a] * plan.voxel_mm[a] / plan.step_mm;
+                middle += along[a] * (first[a] + tile[a] - plan.origin[a]);
+                reach += fabs(along[a]) * tile[a];
+            }
+            // One sample before the first that is met, and two behind the last, for cubic interpolation and rounding.
+            const int start = (int)floor(middle - reach) - 2;
+            const float *const values = projections + (long long)(done + p) * plan.num_points;
+            for (int i = threadIdx.x; i < plan.window; i += TILE_X)
+                windows[p * plan.window + i] = Interpolation::piece(values, start + i, i, plan.num_points);
+            if (threadIdx.x == 0) {
+                const Slope slope = {(float)(middle - start), (float)along[0], (float)along[1], (float)along[2],
+                                     (float)-start, (float)(plan.num_points - 1 - start)};
+                slopes[p] = slope;
+            }
+        }
+        __syncthreads();
+        for (int p = 0; p < count; p++) {
+            const Slope slope = slopes[p];
+            const Piece *const pieces = windows + p * plan.window;
+            const float u = slope.middle + from_middle_x * slope.x + from_middle_y * slope.y;
+#pragma unroll
+            for (int k = 0; k < TILE_Z; k++)
+                sums[k] = Interpolation::add(sums[k], pieces, slope, u + (k - 0.5f * (TILE_Z - 1)) * slope.z);
+        }
+    }
+    if (x >= plan.size[0] || y >= plan.size[1])
+        return;
+#pragma unroll
+    for (int k = 0; k < TILE_Z; k++) {
+        const int z = first[2] + k;
+        if (z < plan.size[2])
+            image[((long long)z * plan.size[1] + y) * plan.size[0] + x] += sums[k];
+    }
+}
+
+#define KERNEL(NAME, INTERPOLATION)                                                                                    \
+    extern "C" __global__ void NAME(const Plan plan, const float *projections, const double *directions,              \
+                                    int num_projections, float *image)                                                \
+    {                                                                                                                  \
+        add_planes<INTERPOLATION>(plan, projections, directions, num_projections, image);                              \
+    }
+
+KERNEL(linear, Linear)
+KERNEL(nearest, Nearest)
+KERNEL(cubic, Cubic)

@@ -1,0 +1,252 @@
+//! Backprojection of planes on a CUDA device (`kernels/planes.cu`; the definition is in [`crate::operator`], planes).
+
+use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig};
+
+use super::kernel::{Kernel, Module, launch, one_each};
+use super::pacing::Pace;
+use super::probe::guarded;
+use super::{CudaArray, CudaBackend, CudaError};
+use crate::geometry::Grid;
+use crate::operator::{FilteredProjections, Interpolation, OperatorError, PlaneBackprojector, PlaneSampling};
+use crate::task::Task;
+
+/// Voxels of a block of the fast kernels along x, y, z.
+const TILE: [usize; 3] = [32, 8, 8];
+/// Projections whose windows are in shared memory at a time.
+const BATCH: usize = 32;
+/// Bytes of what is known of a projection in a tile.
+const SLOPE_BYTES: usize = 24;
+/// Samples around those that a tile meets: for rounding and for cubic interpolation.
+const MARGIN: usize = 6;
+/// Dynamic shared memory that every block may have.
+const DEFAULT_SHARED_BYTES: u32 = 48 << 10;
+
+/// `Plan` of the kernels.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct PlanHead {
+    voxel_mm: [f64; 3],
+    origin: [f64; 3],
+    step_mm: f64,
+    centre: f64,
+    size: [i32; 3],
+    num_points: i32,
+    window: i32,
+}
+
+/// A `double3` of the kernels.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct Double3([f64; 3]);
+
+#[allow(unsafe_code)]
+// SAFETY: both are `repr(C)` with fields of plain numbers, laid out as the structs of the kernels.
+mod device_repr {
+    use super::*;
+
+    unsafe impl DeviceRepr for PlanHead {}
+    unsafe impl DeviceRepr for Double3 {}
+}
+
+/// Voxel index of x = 0, y = 0, z = 0.
+fn zero_of(grid: &Grid) -> [f64; 3] {
+    std::array::from_fn(|a| -grid.origin_mm[a] / grid.voxel_mm[a])
+}
+
+/// The directions one after the other, on the device.
+fn upload_directions(backend: &CudaBackend, projections: &FilteredProjections) -> Result<CudaSlice<f64>, CudaError> {
+    backend.table(projections.directions.as_flattened(), 0.0)
+}
+
+/// The fast backprojector: single precision, windows of the projections in shared memory, several voxels a thread.
+pub struct FastPlanes {
+    grid: Grid,
+    linear: Kernel,
+    nearest: Kernel,
+    cubic: Kernel,
+    pace: Pace,
+}
+
+impl FastPlanes {
+    /// A backprojector into images of a grid.
+    ///
+    /// # Errors
+    /// Device failure.
+    pub fn new(backend: &CudaBackend, grid: Grid) -> Result<Self, CudaError> {
+        let module = Module::load(&backend.context, include_str!("../../kernels/ptx/planes.ptx"))?;
+        let [linear, nearest, cubic] = ["linear", "nearest", "cubic"].map(|name| module.kernel(name));
+        Ok(Self { grid, linear: linear?, nearest: nearest?, cubic: cubic?, pace: Pace::default() })
+    }
+
+    /// Samples that a tile can meet on a projection in any direction.
+    fn window(&self, sampling: &PlaneSampling) -> usize {
+        let half = |a: usize| 0.5 * (TILE[a] - 1) as f64 * self.grid.voxel_mm[a];
+        let reach_mm = half(0).hypot(half(1)).hypot(half(2));
+        (2.0 * reach_mm / sampling.step_mm).ceil() as usize + MARGIN
+    }
+}
+
+impl PlaneBackprojector<CudaBackend> for FastPlanes {
+    fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    fn add(
+        &mut self,
+        backend: &mut CudaBackend,
+        projections: &FilteredProjections,
+        image: &mut CudaArray,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        image.expect_len(self.grid.num_voxels())?;
+        if projections.is_empty() {
+            return Ok(());
+        }
+        let (kernel, piece_bytes) = match projections.interpolation {
+            Interpolation::Linear => (&self.linear, 8),
+            Interpolation::Nearest => (&self.nearest, 4),
+            Interpolation::Cubic => (&self.cubic, 4),
+        };
+        let sampling = &projections.sampling;
+        let window = self.window(sampling);
+        let shared_bytes = (BATCH * (SLOPE_BYTES + piece_bytes * window)) as u32;
+        if shared_bytes > DEFAULT_SHARED_BYTES && kernel.allow_shared_bytes(shared_bytes).is_err() {
+            let text = format!(
+                "voxels of {:?} mm are too large for samples of {} mm: a tile of them meets {window} samples, more than the GPU's shared memory holds; choose smaller voxels",
+                self.grid.voxel_mm, sampling.step_mm
+            );
+            return Err(OperatorError::Settings(text));
+        }
+        let plan = PlanHead {
+            voxel_mm: self.grid.voxel_mm,
+            origin: zero_of(&self.grid),
+            step_mm: sampling.step_mm,
+            centre: sampling.centre,
+            size: self.grid.size.map(|n| n as i32),
+            num_points: sampling.num_points as i32,
+            window: window as i32,
+        };
+        let tiles = |a: usize| self.grid.size[a].div_ceil(TILE[a]) as u32;
+        let shape = LaunchConfig {
+            grid_dim: (tiles(0), tiles(1), tiles(2)),
+            block_dim: (TILE[0] as u32, TILE[1] as u32, 1),
+            shared_mem_bytes: shared_bytes,
+        };
+        let values = backend.table(&projections.values_f32(), 0.0)?;
+        let directions = upload_directions(backend, projections)?;
+        self.pace.run(backend, projections.len(), task, |first, count| {
+            let values = values.slice(first * sampling.num_points..);
+            let directions = directions.slice(3 * first..);
+            let count = count as i32;
+            launch!(backend.stream, kernel, shape, &plan, &values, &directions, &count, &mut image.0)
+        })
+    }
+
+    fn scratch_bytes(&self, num_projections: usize, sampling: &PlaneSampling) -> u64 {
+        (num_projections * (4 * sampling.num_points + 24)) as u64
+    }
+
+    fn name(&self) -> &'static str {
+        "single-stage"
+    }
+}
+
+/// The kernel of Qiao et al. 2015: double precision, one thread for each voxel, linear interpolation.
+pub struct PaperPlanes {
+    grid: Grid,
+    kernel: Kernel,
+    narrow: Kernel,
+    sum: CudaSlice<f64>,
+    pace: Pace,
+}
+
+impl PaperPlanes {
+    /// A backprojector into images of a grid, with its own sum in double precision, which begins at zero.
+    ///
+    /// # Errors
+    /// Rows longer than a block of threads, device failure.
+    pub fn new(backend: &CudaBackend, grid: Grid) -> Result<Self, OperatorError> {
+        let most = backend.info().limits.max_threads_per_block as usize;
+        if grid.size[0] > most {
+            let text = format!(
+                "the paper's kernel has a thread for each of the {} voxels of a row; the GPU allows {most}",
+                grid.size[0]
+            );
+            return Err(OperatorError::Settings(text));
+        }
+        let module = Module::load(&backend.context, include_str!("../../kernels/ptx/planes.ptx"))?;
+        let sum = guarded("reserve memory", || backend.stream.alloc_zeros(grid.num_voxels()))?;
+        Ok(Self { kernel: module.kernel("paper")?, narrow: module.kernel("narrow")?, grid, sum, pace: Pace::default() })
+    }
+
+    /// The sum so far in double precision, `[z, y, x]`.
+    ///
+    /// # Errors
+    /// Device failure.
+    pub fn sum(&self, backend: &CudaBackend) -> Result<Vec<f64>, CudaError> {
+        guarded("copy values from the device", || {
+            let values = backend.stream.clone_dtoh(&self.sum)?;
+            backend.stream.synchronize()?;
+            Ok(values)
+        })
+    }
+}
+
+impl PlaneBackprojector<CudaBackend> for PaperPlanes {
+    fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    /// The image becomes the sum of everything added so far.
+    fn add(
+        &mut self,
+        backend: &mut CudaBackend,
+        projections: &FilteredProjections,
+        image: &mut CudaArray,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        image.expect_len(self.grid.num_voxels())?;
+        if projections.interpolation != Interpolation::Linear {
+            let text = format!("the paper's kernel interpolates linearly, not by {}", projections.interpolation);
+            return Err(OperatorError::Settings(text));
+        }
+        let values = backend.table(&projections.values, 0.0)?;
+        let directions = upload_directions(backend, projections)?;
+        let (voxel_mm, origin) = (Double3(self.grid.voxel_mm), Double3(zero_of(&self.grid)));
+        let PlaneSampling { num_points, step_mm, centre } = projections.sampling;
+        let [nx, ny, nz] = self.grid.size.map(|n| n as u32);
+        let shape = LaunchConfig { grid_dim: (ny, nz, 1), block_dim: (nx, 1, 1), shared_mem_bytes: 0 };
+        let points = num_points as i32;
+        let (kernel, sum) = (&self.kernel, &mut self.sum);
+        self.pace.run(backend, projections.len(), task, |first, count| {
+            let values = values.slice(first * num_points..);
+            let directions = directions.slice(3 * first..);
+            let count = count as i32;
+            launch!(
+                backend.stream,
+                kernel,
+                shape,
+                &mut *sum,
+                &values,
+                &directions,
+                &voxel_mm,
+                &origin,
+                &step_mm,
+                &centre,
+                &count,
+                &points
+            )
+        })?;
+        let len = self.grid.num_voxels();
+        let count = len as u64;
+        Ok(launch!(backend.stream, self.narrow, one_each(len), &mut image.0, &self.sum, &count)?)
+    }
+
+    fn scratch_bytes(&self, num_projections: usize, sampling: &PlaneSampling) -> u64 {
+        (8 * self.grid.num_voxels() + num_projections * (8 * sampling.num_points + 24)) as u64
+    }
+
+    fn name(&self) -> &'static str {
+        "single-stage, the paper's kernel"
+    }
+}
