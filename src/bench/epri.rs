@@ -7,10 +7,12 @@ use std::time::Instant;
 use serde::Serialize;
 
 use super::{BenchError, median_and_spread};
+#[cfg(feature = "cuda")]
+use crate::cuda::{CudaBackend, FastPlanes, PaperPlanes};
 use crate::data::{Sweep, Volume};
 use crate::geometry::Grid;
 use crate::operator::{
-    FilteredProjections, Host, MultiStage, OperatorError, PlaneBackprojector, Simd, SingleStage, backproject_plain,
+    Backend, FilteredProjections, Host, MultiStage, OperatorError, PlaneBackprojector, Simd, SingleStage, backproject_plain,
     grid_about_zero,
 };
 use crate::phantom::epri::{self, SweepOptions};
@@ -36,6 +38,8 @@ pub struct EpriBench {
     pub threads: Vec<usize>,
     /// Also measure the fast program with the other vector instructions of this processor.
     pub all_simd: bool,
+    /// The CUDA device to measure too.
+    pub cuda: Option<usize>,
     /// Measure each row for about this long at most, seconds; once at least.
     pub row_secs: f64,
 }
@@ -43,7 +47,7 @@ pub struct EpriBench {
 /// One measured thing.
 #[derive(Clone, Debug, Serialize)]
 pub struct EpriRow {
-    /// `cpu`.
+    /// `cpu` or `cuda`.
     pub device: &'static str,
     /// `plain` (double precision, the paper's order), `single-stage` with its instructions, or `multi-stage`.
     pub program: String,
@@ -90,6 +94,9 @@ pub fn bench_epri(bench: &EpriBench, report: impl FnMut(&EpriRow) + Send) -> Res
         let plain = table.plain(&grid)?;
         for (threads, pool) in &pools {
             pool.install(|| table.fast(&grid, *threads, &plain))?;
+        }
+        if let Some(number) = bench.cuda {
+            table.on_cuda(number, &grid, &plain)?;
         }
     }
     Ok(table.rows)
@@ -143,7 +150,7 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
         })?;
         let num_projections = self.data.solid.len();
         let (program, directions, size) = ("plain".into(), "solid", grid.size[0]);
-        self.add(Measured { program, directions, size, num_projections, threads: 1, difference: None }, secs);
+        self.add(true, Measured { program, directions, size, num_projections, threads: 1, difference: None }, secs);
         Ok(image.iter().map(|&value| value as f32).collect())
     }
 
@@ -152,41 +159,69 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
         for simd in levels {
             let fast = SingleStage::new(grid.clone()).with_simd(simd);
             let program = format!("single-stage ({})", simd.name());
-            self.measure(fast, program, "solid", threads, Some(plain))?;
+            self.measure(&mut Host, fast, program, "solid", threads, Some(plain))?;
         }
         let program = format!("single-stage ({})", Simd::detect().name());
-        let one_stage = self.measure(SingleStage::new(grid.clone()), program, "linear", threads, None)?;
-        self.measure(MultiStage::new(grid.clone()), "multi-stage".into(), "linear", threads, Some(&one_stage))?;
+        let one_stage = self.measure(&mut Host, SingleStage::new(grid.clone()), program, "linear", threads, None)?;
+        self.measure(&mut Host, MultiStage::new(grid.clone()), "multi-stage".into(), "linear", threads, Some(&one_stage))?;
         Ok(())
     }
 
-    /// Measures a program; gives its image.
-    fn measure(
+    /// The paper's kernel and the fast one.
+    #[cfg(feature = "cuda")]
+    fn on_cuda(&mut self, number: usize, grid: &Grid, plain: &[f32]) -> Result<(), BenchError> {
+        let fail = |error: crate::cuda::CudaError| BenchError(error.to_string());
+        let mut backend = CudaBackend::open(number).map_err(fail)?;
+        let paper = PaperPlanes::new(&backend, grid.clone())?;
+        self.measure(&mut backend, paper, "the paper's kernel".into(), "solid", 0, None)?;
+        let fast = FastPlanes::new(&backend, grid.clone()).map_err(fail)?;
+        self.measure(&mut backend, fast, "single-stage".into(), "solid", 0, Some(plain))?;
+        Ok(())
+    }
+
+    #[cfg(not(feature = "cuda"))]
+    fn on_cuda(&mut self, _: usize, _: &Grid, _: &[f32]) -> Result<(), BenchError> {
+        Err(BenchError("this program was built without its feature `cuda`".into()))
+    }
+
+    /// Measures a program; gives its image. On CUDA twice: with the image left on the device, and with it brought to the
+    /// host.
+    fn measure<B: Backend>(
         &mut self,
-        mut program: impl PlaneBackprojector<Host>,
+        backend: &mut B,
+        mut program: impl PlaneBackprojector<B>,
         name: String,
         directions: &'static str,
         threads: usize,
         reference: Option<&[f32]>,
     ) -> Result<Vec<f32>, BenchError> {
         // Not zeros from the system: pages that were never touched would be made in the first run.
-        let mut image = Arc::new(vec![1.0f32; program.image_len()]);
+        let mut image = backend.upload(Arc::new(vec![1.0f32; program.image_len()]))?;
         let size = program.grid().size[0];
         let mut volume = Volume::filled(program.grid().clone(), 1.0);
+        let num_projections = self.data.of(directions).len();
+        if !B::SHARES_MEMORY {
+            program.add(backend, self.data.of(directions), &mut image, &Task::new())?;
+            let secs = self.times(|data| {
+                program.add(backend, data.of(directions), &mut image, &Task::new())?;
+                Ok(backend.finish()?)
+            })?;
+            let program = format!("{name}, computing");
+            self.add(B::SHARES_MEMORY, Measured { program, directions, size, num_projections, threads, difference: None }, secs);
+        }
         let secs = self.times(|data| {
-            program.add(&mut Host, data.of(directions), &mut image, &Task::new())?;
-            program.volume_from_image(&image, &mut volume);
+            program.add(backend, data.of(directions), &mut image, &Task::new())?;
+            backend.read(&image, |image| program.volume_from_image(image, &mut volume))?;
             Ok(())
         })?;
         // All runs have been added up; the image is that of one.
-        Arc::make_mut(&mut image).fill(0.0);
-        let projections = self.data.of(directions);
-        let num_projections = projections.len();
-        program.add(&mut Host, projections, &mut image, &Task::new())?;
-        program.volume_from_image(&image, &mut volume);
+        backend.fill(&mut image, 0.0)?;
+        program.add(backend, self.data.of(directions), &mut image, &Task::new())?;
+        backend.read(&image, |image| program.volume_from_image(image, &mut volume))?;
         let image = volume.values.into_raw_vec_and_offset().0;
         let difference = reference.map(|reference| relative_difference(&image, reference));
-        self.add(Measured { program: name, directions, size, num_projections, threads, difference }, secs);
+        let measured = Measured { program: name, directions, size, num_projections, threads, difference };
+        self.add(B::SHARES_MEMORY, measured, secs);
         Ok(image)
     }
 
@@ -202,7 +237,7 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
         Ok(secs)
     }
 
-    fn add(&mut self, what: Measured, secs: Vec<f64>) {
+    fn add(&mut self, is_on_host: bool, what: Measured, secs: Vec<f64>) {
         let Measured { program, directions, size, num_projections, threads, difference } = what;
         let num_runs = secs.len();
         let (median_s, spread_s) = median_and_spread(secs);
@@ -213,7 +248,7 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
             .map(|row| row.median_s);
         let updates = size.pow(3) as f64 * num_projections as f64;
         let row = EpriRow {
-            device: "cpu",
+            device: if is_on_host { "cpu" } else { "cuda" },
             ratio_to_plain: plain.map(|base| base / median_s),
             ratio_to_single_stage: single.filter(|_| program == "multi-stage").map(|base| base / median_s),
             updates_per_s: updates / median_s,

@@ -10,7 +10,7 @@ pub use projector::{ProjectorBench, ProjectorRow, bench_projector};
 
 use serde::Serialize;
 
-use crate::operator::OperatorError;
+use crate::operator::{BackendError, OperatorError};
 use crate::recon::ReconError;
 use crate::session::SetupError;
 
@@ -18,6 +18,12 @@ use crate::session::SetupError;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{0}")]
 pub struct BenchError(String);
+
+impl From<BackendError> for BenchError {
+    fn from(error: BackendError) -> Self {
+        Self(error.to_string())
+    }
+}
 
 impl From<OperatorError> for BenchError {
     fn from(error: OperatorError) -> Self {

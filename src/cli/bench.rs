@@ -125,6 +125,10 @@ struct EpriOptions {
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..))]
     threads: Vec<u16>,
 
+    /// Where to measure: auto (the CPU, and the first CUDA device if there is one), cpu, cuda or cuda:N.
+    #[arg(long, default_value = "auto", value_parser = options::device)]
+    device: DeviceChoice,
+
     /// Also measure the fast program with the other vector instructions of this processor.
     #[arg(long)]
     all_simd: bool,
@@ -171,14 +175,7 @@ fn run_projector(options: ProjectorOptions) -> CliResult {
         _ if all > 1 => vec![1, all],
         _ => vec![1],
     };
-    let cuda = match options.device {
-        DeviceChoice::Cpu => None,
-        DeviceChoice::Cuda(number) => Some(number),
-        DeviceChoice::Auto => {
-            let is_usable = |device: &Device| device.choice == DeviceChoice::Cuda(0) && device.why_not.is_none();
-            available_devices().iter().any(is_usable).then_some(0)
-        }
-    };
+    let cuda = cuda_device(options.device);
     println!(
         "{}: {} LORs, image {nx} × {ny} × {nz}, one line per bin, field of view {fov_radius_mm} mm",
         scanner.title,
@@ -267,6 +264,18 @@ fn print_iteration(row: &IterationRow, first: Option<&IterationRow>) {
     println!("  memory          {:>9.0} MiB estimated{used}", mib(row.estimated_bytes));
 }
 
+/// The CUDA device to measure; of those that nobody named the first, if it can be used.
+fn cuda_device(choice: DeviceChoice) -> Option<usize> {
+    match choice {
+        DeviceChoice::Cpu => None,
+        DeviceChoice::Cuda(number) => Some(number),
+        DeviceChoice::Auto => {
+            let is_usable = |device: &Device| device.choice == DeviceChoice::Cuda(0) && device.why_not.is_none();
+            available_devices().iter().any(is_usable).then_some(0)
+        }
+    }
+}
+
 fn run_epri(options: EpriOptions) -> CliResult {
     let all = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = match options.threads {
@@ -275,7 +284,7 @@ fn run_epri(options: EpriOptions) -> CliResult {
         _ => vec![1],
     };
     println!(
-        "{:<26}{:<10}{:>6}{:>6}{:>9}{:>12}{:>11}{:>6}{:>12}{:>10}{:>11}{:>12}",
+        "{:<30}{:<10}{:>6}{:>6}{:>9}{:>12}{:>11}{:>6}{:>12}{:>10}{:>11}{:>12}",
         "program",
         "equal",
         "size",
@@ -294,6 +303,7 @@ fn run_epri(options: EpriOptions) -> CliResult {
         num_projections: usize::from(options.projections),
         threads,
         all_simd: options.all_simd,
+        cuda: cuda_device(options.device),
         row_secs: options.row_secs,
     };
     let rows = bench_epri(&bench, print_epri)?;
@@ -303,7 +313,7 @@ fn run_epri(options: EpriOptions) -> CliResult {
 fn print_epri(row: &EpriRow) {
     let or_dash = |value: Option<String>| value.unwrap_or_else(|| "–".into());
     println!(
-        "{:<26}{:<10}{:>6}{:>6}{:>9}{:>12.5}{:>11.5}{:>6}{:>12.3}{:>10}{:>11}{:>12}",
+        "{:<30}{:<10}{:>6}{:>6}{:>9}{:>12.5}{:>11.5}{:>6}{:>12.3}{:>10}{:>11}{:>12}",
         row.program,
         row.directions,
         row.size,

@@ -11,13 +11,15 @@ use super::{CliResult, notices};
 use crate::data::{Sweep, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::{read_sweep, read_volume, write_volume};
-use crate::operator::{Host, Interpolation, MultiStage, PlaneBackprojector, SingleStage, grid_about_zero};
+use crate::operator::{Backend, Host, Interpolation, MultiStage, PlaneBackprojector, SingleStage, grid_about_zero};
 use crate::recon::{
     Algorithm as _, Fbp, FbpSettings, Filter, FilterSettings, ReconError, StageTimes, equal_angles_for, resample_to_equal_angles,
 };
 use crate::scanner::epri::Order;
-use crate::session::DeviceChoice;
+use crate::session::{DeviceChoice, choose_device};
 use crate::task::Task;
+#[cfg(feature = "cuda")]
+use crate::{cuda::FastPlanes, operator::OperatorError};
 
 /// Most voxels along an axis of an image of which nothing was said.
 const MAX_DEFAULT_SIDE: usize = 128;
@@ -62,9 +64,13 @@ pub fn run(options: &ReconstructOptions) -> CliResult {
             return Err("mlem and osem are for counts; an EPRI sweep is reconstructed by fbp or fbp-multistage".into());
         }
     };
-    if let DeviceChoice::Cuda(_) = options.projector.device {
-        return Err("EPRI sweeps are reconstructed on the CPU; use --device cpu or auto".into());
+    if stages == Stages::Two && matches!(options.projector.device, DeviceChoice::Cuda(_)) {
+        return Err("two stages are done on the CPU; use --device cpu, or --algorithm fbp on the GPU".into());
     }
+    // Two stages know no other device.
+    let asked = if stages == Stages::Two { DeviceChoice::Cpu } else { options.projector.device };
+    let (device, found) = choose_device(asked)?;
+    notices::print(&found);
     let sweep = read_sweep(&options.input, options.epri.reference.as_deref())?;
     notices::print(&sweep.notices);
     let sweep = match stages {
@@ -79,12 +85,18 @@ pub fn run(options: &ReconstructOptions) -> CliResult {
     println!("data          {}, {} projections of {} samples", sweep.title, sweep.num_complete(), sweep.num_points);
     println!("image         {nx} × {ny} × {nz} voxels of {:?} mm", grid.voxel_mm);
     println!("filter        {filter}, {cutoff}, {interpolation} interpolation");
+    println!("device        {}", device.name());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(options.projector.threads.map_or(0, usize::from)).build()?;
     let start = Instant::now();
     let (volume, times) = with_bar("backprojecting", |task| {
-        pool.install(|| match stages {
-            Stages::Single => reconstruct(SingleStage::new(grid.clone()), &sweep, settings, task),
-            Stages::Two => reconstruct(MultiStage::new(grid.clone()), &sweep, settings, task),
+        pool.install(|| match (stages, device) {
+            #[cfg(feature = "cuda")]
+            (Stages::Single, crate::session::Chosen::Cuda(backend)) => {
+                let planes = FastPlanes::new(&backend, grid.clone()).map_err(OperatorError::from)?;
+                reconstruct(*backend, planes, &sweep, settings, task)
+            }
+            (Stages::Single, _) => reconstruct(Host, SingleStage::new(grid.clone()), &sweep, settings, task),
+            (Stages::Two, _) => reconstruct(Host, MultiStage::new(grid.clone()), &sweep, settings, task),
         })
     })??;
     let secs = |time: Duration| time.as_secs_f64();
@@ -144,15 +156,16 @@ fn grid(options: &ReconstructOptions, sweep: &Sweep) -> Result<Grid, Box<dyn std
     Ok(grid_about_zero(size, voxel_mm)?)
 }
 
-fn reconstruct(
-    backprojector: impl PlaneBackprojector<Host>,
+fn reconstruct<B: Backend>(
+    backend: B,
+    backprojector: impl PlaneBackprojector<B>,
     sweep: &Sweep,
     settings: FbpSettings,
     task: &Task,
 ) -> Result<(Volume, StageTimes), ReconError> {
     let mut volume = Volume::filled(backprojector.grid().clone(), 0.0);
     volume.unit = Unit::Unknown;
-    let mut fbp = Fbp::new(Host, backprojector, sweep, settings)?;
+    let mut fbp = Fbp::new(backend, backprojector, sweep, settings)?;
     let mut times = StageTimes::default();
     task.begin(sweep.num_complete() as u64);
     while fbp.num_waiting() > 0 {

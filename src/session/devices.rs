@@ -31,7 +31,7 @@ pub fn available_devices() -> Vec<Device> {
 }
 
 /// A device that has been chosen and opened.
-pub(super) enum Chosen {
+pub enum Chosen {
     /// The processor.
     Cpu,
     /// A CUDA device.
@@ -39,12 +39,23 @@ pub(super) enum Chosen {
     Cuda(Box<CudaBackend>),
 }
 
+impl Chosen {
+    /// The device in words.
+    pub fn name(&self) -> String {
+        match self {
+            Chosen::Cpu => "CPU".into(),
+            #[cfg(feature = "cuda")]
+            Chosen::Cuda(backend) => backend.info().name.clone(),
+        }
+    }
+}
+
 /// Opens the device that was asked for. "The best there is" is the first CUDA device if it can be used, else the
 /// processor; where there is a GPU that cannot be used, a notice says why.
 ///
 /// # Errors
 /// A CUDA device was asked for and cannot be used; nothing falls back in silence.
-pub(super) fn choose_device(choice: DeviceChoice) -> Result<(Chosen, Vec<Notice>), SetupError> {
+pub fn choose_device(choice: DeviceChoice) -> Result<(Chosen, Vec<Notice>), SetupError> {
     match choice {
         DeviceChoice::Cpu => Ok((Chosen::Cpu, Vec::new())),
         DeviceChoice::Cuda(number) => open_cuda(number).map(|device| (device, Vec::new())).map_err(|reason| {

@@ -21,7 +21,7 @@ mod threads;
 pub mod trace;
 
 pub use defaults::{covering_grid, default_num_subsets, default_settings, grid_of_voxels};
-pub use devices::{Device, available_devices, host_devices, or_on_cpu};
+pub use devices::{Chosen, Device, available_devices, choose_device, host_devices, or_on_cpu};
 pub use estimate::FreeMemory;
 pub use handle::{Session, SessionOptions};
 pub use measurements::{iterate_rows, race_rows, roi_rows};
