@@ -32,9 +32,9 @@ extern "C" __global__ void narrow(float *image, const double *sum, unsigned long
 }
 
 // The fast kernels: single precision; a block holds a tile of voxels, each thread a column of TILE_Z of them. Of each
-// projection only the samples that the tile can meet are brought to shared memory (its window), as straight pieces
-// a + b u with u counted from the window's start: a value costs one read and one multiplication. All distances are from the
-// tile's middle, so that they are small and f32 suffices.
+// projection only the samples that the tile can meet are brought to shared memory (its window), each with the difference to
+// the next: a value costs one read and one multiplication. Positions u are counted from the window's start, in samples,
+// and distances of voxels from the tile's middle, so that they are small and f32 suffices.
 #define TILE_X 32
 #define TILE_Y 8
 #define TILE_Z 8
@@ -76,18 +76,16 @@ __device__ __forceinline__ float sample(const float *values, int i, int num_poin
 struct Linear {
     typedef float2 Piece;
 
-    static __device__ __forceinline__ Piece piece(const float *values, int i, int in_window, int num_points)
+    static __device__ __forceinline__ Piece piece(const float *values, int i, int num_points)
     {
-        if (i < 0 || i + 1 >= num_points)
-            return make_float2(0.0f, 0.0f);
-        const float slope = values[i + 1] - values[i];
-        return make_float2(values[i] - slope * in_window, slope);
+        return i < 0 || i + 1 >= num_points ? make_float2(0.0f, 0.0f) : make_float2(values[i], values[i + 1] - values[i]);
     }
 
     static __device__ __forceinline__ float add(float sum, const Piece *pieces, const Slope &, float u)
     {
-        const Piece piece = pieces[WHOLE_PART(__fadd_rd(u, SHIFT))];
-        return fmaf(piece.y, u, sum) + piece.x;
+        const float shifted = __fadd_rd(u, SHIFT);
+        const Piece piece = pieces[WHOLE_PART(shifted)];
+        return fmaf(piece.y, u - (shifted - SHIFT), sum) + piece.x;
     }
 };
 
@@ -95,7 +93,7 @@ struct Linear {
 struct Nearest {
     typedef float Piece;
 
-    static __device__ __forceinline__ Piece piece(const float *values, int i, int, int num_points)
+    static __device__ __forceinline__ Piece piece(const float *values, int i, int num_points)
     {
         return sample(values, i, num_points);
     }
@@ -110,7 +108,7 @@ struct Nearest {
 struct Cubic {
     typedef float Piece;
 
-    static __device__ __forceinline__ Piece piece(const float *values, int i, int, int num_points)
+    static __device__ __forceinline__ Piece piece(const float *values, int i, int num_points)
     {
         if (i == -1)
             return 2.0f * values[0] - values[1];
@@ -163,7 +161,7 @@ __device__ __forceinline__ void add_planes(const Plan &plan, const float *projec
             const int start = (int)floor(middle - reach) - 2;
             const float *const values = projections + (long long)(done + p) * plan.num_points;
             for (int i = threadIdx.x; i < plan.window; i += TILE_X)
-                windows[p * plan.window + i] = Interpolation::piece(values, start + i, i, plan.num_points);
+                windows[p * plan.window + i] = Interpolation::piece(values, start + i, plan.num_points);
             if (threadIdx.x == 0) {
                 const Slope slope = {(float)(middle - start), (float)along[0], (float)along[1], (float)along[2],
                                      (float)-start, (float)(plan.num_points - 1 - start)};
