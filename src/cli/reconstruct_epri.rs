@@ -87,9 +87,9 @@ pub fn run(options: &ReconstructOptions) -> CliResult {
     println!("filter        {filter}, {cutoff}, {interpolation} interpolation");
     println!("device        {}", device.name());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(options.projector.threads.map_or(0, usize::from)).build()?;
-    let start = Instant::now();
-    let (volume, times) = with_bar("backprojecting", |task| {
-        pool.install(|| match (stages, device) {
+    let (volume, times, total) = with_bar("backprojecting", |task| {
+        let start = Instant::now();
+        let (volume, times) = pool.install(|| match (stages, device) {
             #[cfg(feature = "cuda")]
             (Stages::Single, crate::session::Chosen::Cuda(backend)) => {
                 let planes = FastPlanes::new(&backend, grid.clone()).map_err(OperatorError::from)?;
@@ -97,14 +97,15 @@ pub fn run(options: &ReconstructOptions) -> CliResult {
             }
             (Stages::Single, _) => reconstruct(Host, SingleStage::new(grid.clone()), &sweep, settings, task),
             (Stages::Two, _) => reconstruct(Host, MultiStage::new(grid.clone()), &sweep, settings, task),
-        })
+        })?;
+        Ok::<_, ReconError>((volume, times, start.elapsed()))
     })??;
     let secs = |time: Duration| time.as_secs_f64();
-    let total = secs(start.elapsed());
     println!(
-        "time          filter {:.4} s, backprojection {:.4} s, in all {total:.4} s",
+        "time          filter {:.4} s, backprojection {:.4} s, in all {:.4} s",
         secs(times.filter),
-        secs(times.backprojection)
+        secs(times.backprojection),
+        secs(total)
     );
     write_volume(&options.output, &volume)?;
     println!("{}: written", options.output.display());

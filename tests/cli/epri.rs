@@ -59,3 +59,30 @@ fn a_real_scan_is_described() {
         assert!(about.contains(part), "'{part}' is missing in:\n{about}");
     }
 }
+
+#[test]
+fn a_simulated_ball_is_reconstructed_in_one_stage_and_in_two() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    done(folder, &["simulate", "ball", "--epri", "208", "-o", "ball.sweep"]);
+    for (algorithm, file) in [("fbp", "one.nii"), ("fbp-multistage", "two.nii")] {
+        let grid = ["--image", "32,30,28", "--voxel-mm", "1,1,1"];
+        let said = done(folder, &[&["reconstruct", "ball.sweep", "-o", file, "--algorithm", algorithm], &grid[..]].concat());
+        assert!(said.contains("three-point") && said.contains("208 projections") || algorithm != "fbp", "{said}");
+        assert!(said.contains("resampled") == (algorithm == "fbp-multistage"), "{said}");
+        let (volume, _) = tomoscope::io::read_volume(&folder.join(file)).unwrap();
+        let centre = volume.values[[14, 15, 16]];
+        assert!((centre - 1.0).abs() < 0.02, "{algorithm}: {centre}");
+    }
+}
+
+#[test]
+fn algorithms_and_data_that_do_not_go_together_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    done(folder, &["simulate", "ball", "--epri", "66", "-o", "ball.sweep"]);
+    let refusal = |more: &[&str]| refused(folder, 1, &[&["reconstruct", "ball.sweep", "-o", "out.nii"], more].concat());
+    assert!(refusal(&["--algorithm", "osem"]).contains("by fbp or fbp-multistage"));
+    assert!(refusal(&["--cutoff", "1.5"]).contains("at most 1"));
+    assert!(refusal(&["--algorithm", "fbp-multistage", "--device", "cuda"]).contains("on the CPU"));
+}

@@ -10,6 +10,7 @@ mod device;
 #[cfg(feature = "cuda")]
 mod device_planes;
 mod fbp;
+mod fusillo;
 mod parity;
 mod planes;
 mod recon;

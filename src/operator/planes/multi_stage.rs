@@ -28,12 +28,13 @@ use crate::geometry::Grid;
 use crate::operator::{Host, OperatorError, Simd};
 use crate::task::{Stopped, Task};
 
-/// Distance of the samples of g in s, in those of the projections. Finer is closer to a single stage, and slower.
-const STEP_OF_STAGE: f64 = 0.2;
+/// Distance of the samples of g in s, in those of the projections. Finer is closer to a single stage, and slower; one over a
+/// whole number, so that where the directions lie across z, and weigh most, the samples fall on theirs.
+const STEP_OF_STAGE: f64 = 1.0 / 3.0;
 /// Azimuths closer than this are one, radians.
 const SAME_AZIMUTH: f64 = 1e-6;
 /// Values of a column that are summed in registers at once; columns are padded to whole chunks.
-const CHUNK: usize = 32;
+const CHUNK: usize = 64;
 /// Columns along x and y that are done one after the other: they read neighbouring rows of g.
 const BLOCK: usize = 16;
 

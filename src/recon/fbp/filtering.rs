@@ -2,7 +2,9 @@
 //!
 //! Pulse: q = −w/(4π²)·p″. Continuous wave: the samples are the plane integrals convolved with the probe's derivative
 //! spectrum h, so that P/H has taken p's place before; with G = H/(iξ), the absorption profile, the parabola over H is the
-//! factor −iξ/G(ξ). Where H is small there is nothing to divide: a hard cut-off leaves the frequencies above it out.
+//! factor −iξ/G(ξ). Where H is small there is nothing to divide: a hard cut-off leaves the frequencies above it out. The
+//! spectra are not padded but taken as one period, which they can be because they vanish at their ends: hyperfine lines make
+//! zeros in H, and the finer frequencies of a padded transform come closer to these, where there is nothing but noise.
 
 use std::f64::consts::{PI, TAU};
 use std::sync::Arc;
@@ -63,8 +65,12 @@ impl ProjectionFilter {
             )));
         }
         let sampling = PlaneSampling { num_points: sweep.num_points, step_mm: sweep.step_mm, centre: sweep.centre };
-        // Room for a kernel of 2S − 1 values: nothing wraps round.
-        let len = (2 * sampling.num_points.max(1)).next_power_of_two();
+        let len = match sweep.acquisition {
+            // Room for a kernel of 2S − 1 values: nothing wraps round.
+            Acquisition::Pulse => (2 * sampling.num_points.max(1)).next_power_of_two(),
+            // One period, see above.
+            Acquisition::ContinuousWave { .. } => sampling.num_points.max(1),
+        };
         let mut planner = FftPlanner::new();
         let (forward, inverse) = (planner.plan_fft_forward(len), planner.plan_fft_inverse(len));
         let deconvolution = match &sweep.acquisition {
@@ -149,7 +155,7 @@ fn pulse_response(filter: Filter, num_points: usize, len: usize, forward: &dyn F
     kernel
 }
 
-/// Transform H of the probe's derivative spectrum at the frequencies of the padded projections, relative to what lies at
+/// Transform H of the probe's derivative spectrum at the frequencies of the transform, relative to what lies at
 /// t = 0. Both are measured at the same fields: the spectrum's middle belongs to the sample `centre` of a projection.
 fn spectrum_of(
     reference: &ReferenceSpectrum,
