@@ -1,9 +1,10 @@
 //! The fast backprojection on the processor, all projections in one stage: single precision, every thread, vectors.
 //!
-//! Bytes: the tables of a few hundred projections (2 KiB each at 128 samples) stay in the second cache, a tile's sums in
-//! registers, so that the volume is read and written once per call, 16 MiB at 128³. That floor, about a millisecond and a
-//! half, is what one arriving projection costs; for a whole sweep the arithmetic of [`tile`](super::tile) is the bound:
-//! six operations of 16 lanes for 16 voxels and a projection, at two permutations per pair of cycles about two cycles.
+//! Bytes: the tables of a few hundred projections (2 KiB each at 128 samples) stay in the second cache and a tile's sums in
+//! registers, so that the volume is read and written once per call, 16 MiB at 128³. That floor, about a millisecond on one
+//! thread, is what one arriving projection costs; for a whole sweep the arithmetic of [`tile`](super::tile) is the bound:
+//! six operations of 16 lanes for 16 voxels and a projection (`bench epri` measures about 13·10⁹ voxel-projections per
+//! second and Zen 5 thread, 1.2 ns for these 16).
 
 use std::ops::Range;
 use std::sync::Arc;
