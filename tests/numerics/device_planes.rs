@@ -33,13 +33,14 @@ fn projections(count: usize, sampling: PlaneSampling, interpolation: Interpolati
     FilteredProjections::new(sampling, interpolation, directions(count), smooth).unwrap()
 }
 
-/// Grids: inside the projections, larger than they reach, flat voxels, a single plane.
+/// Grids: inside the projections, larger than they reach, flat voxels, voxels of many samples, a single plane.
 fn cases() -> Vec<(Grid, PlaneSampling)> {
     let sampling = |num_points, step_mm, centre| PlaneSampling { num_points, step_mm, centre };
     vec![
         (grid_about_zero([33, 20, 17], [1.0; 3]).unwrap(), sampling(64, 0.9, 32.0)),
         (grid_about_zero([40, 40, 24], [1.5; 3]).unwrap(), sampling(41, 1.0, 20.3)),
         (grid_about_zero([16, 31, 9], [1.0, 0.5, 2.0]).unwrap(), sampling(51, 0.25, 25.0)),
+        (grid_about_zero([40, 40, 20], [2.366; 3]).unwrap(), sampling(500, 0.189, 250.0)),
         (Grid::new([65, 7, 1], [0.7; 3], [-20.1, -2.0, 3.3]).unwrap(), sampling(80, 0.7, 40.0)),
     ]
 }
