@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use std::sync::Arc;
 
+use super::display::DisplayCopy;
 use super::race::Race;
 use super::{Algorithm, ReconError, StageTimes, StepReport};
 use crate::data::{RoiMask, RoiSums, Study, Volume};
@@ -82,8 +83,7 @@ pub struct MlemOsem<B: Backend, M: ForwardModel<B>> {
     sensitivity: Vec<Option<B::Array>>,
     race: Race<B>,
     masks: Option<B::Masks>,
-    /// The inner `None` is a back end that needs no display copy.
-    display: Option<Option<B::Display>>,
+    display: DisplayCopy<B>,
 }
 
 impl<B: Backend, M: ForwardModel<B>> MlemOsem<B, M> {
@@ -107,7 +107,7 @@ impl<B: Backend, M: ForwardModel<B>> MlemOsem<B, M> {
             sensitivity: (0..num_subsets).map(|_| None).collect(),
             race: Race::new(num_subsets),
             masks: None,
-            display: None,
+            display: DisplayCopy::new(),
             model,
             settings,
             num_steps: 0,
@@ -242,11 +242,8 @@ impl<B: Backend, M: ForwardModel<B>> Algorithm for MlemOsem<B, M> {
     }
 
     fn begin_volume(&mut self) -> Result<Option<PendingVolume>, ReconError> {
-        let display = match &mut self.display {
-            Some(display) => display,
-            none => none.insert(self.backend.display(self.grid.num_voxels(), &|voxel| self.model.image_index(voxel))?),
-        };
-        Ok(display.as_mut().map(|display| self.backend.begin_copy(&self.x, display)).transpose()?)
+        let index = |voxel| self.model.image_index(voxel);
+        Ok(self.display.begin(&mut self.backend, &self.x, self.grid.num_voxels(), &index)?)
     }
 
     fn set_rois(&mut self, masks: &[RoiMask]) -> Result<(), ReconError> {

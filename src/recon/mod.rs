@@ -1,5 +1,6 @@
 //! Reconstruction algorithms. An algorithm steps; it owns no loop, thread, channel, file or print.
 
+mod display;
 mod fbp;
 mod mlem_osem;
 mod post_filter;

@@ -11,6 +11,7 @@ use super::filtering::{FilterSettings, ProjectionFilter};
 use super::order::Queue;
 use crate::data::{Projection, RoiMask, RoiSums, Sweep, Volume};
 use crate::operator::{Accumulation, Backend, BackendError, HALF_SPHERE, OperatorError, PendingVolume, PlaneBackprojector};
+use crate::recon::display::DisplayCopy;
 use crate::recon::{Algorithm, ReconError, StageTimes, StepReport};
 use crate::scanner::epri::Order;
 use crate::task::Task;
@@ -47,8 +48,7 @@ pub struct Fbp<B: Backend, P: PlaneBackprojector<B>> {
     weight: f64,
     image: B::Array,
     masks: Option<B::Masks>,
-    /// The inner `None` is a back end that needs no display copy.
-    display: Option<Option<B::Display>>,
+    display: DisplayCopy<B>,
 }
 
 impl<B: Backend, P: PlaneBackprojector<B>> Fbp<B, P> {
@@ -75,7 +75,7 @@ impl<B: Backend, P: PlaneBackprojector<B>> Fbp<B, P> {
             weight: 0.0,
             image,
             masks: None,
-            display: None,
+            display: DisplayCopy::new(),
         };
         fbp.enqueue(sweep.projections.clone());
         Ok(fbp)
@@ -168,16 +168,10 @@ impl<B: Backend, P: PlaneBackprojector<B>> Algorithm for Fbp<B, P> {
 
     fn begin_volume(&mut self) -> Result<Option<PendingVolume>, ReconError> {
         let scale = self.scale() as f32;
-        let display = match &mut self.display {
-            Some(display) => display,
-            none => {
-                let backprojector = &self.backprojector;
-                let num_voxels = backprojector.grid().num_voxels();
-                none.insert(self.backend.display(num_voxels, &|voxel| backprojector.image_index(voxel))?)
-            }
-        };
-        let Some(display) = display.as_mut() else { return Ok(None) };
-        let pending = self.backend.begin_copy(&self.image, display)?;
+        let num_voxels = self.backprojector.grid().num_voxels();
+        let index = |voxel| self.backprojector.image_index(voxel);
+        let pending = self.display.begin(&mut self.backend, &self.image, num_voxels, &index)?;
+        let Some(pending) = pending else { return Ok(None) };
         Ok(Some(Box::new(move |values: &mut [f32]| {
             pending(values)?;
             values.iter_mut().for_each(|value| *value *= scale);
