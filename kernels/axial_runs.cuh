@@ -338,7 +338,7 @@ __device__ __forceinline__ void find_events(const Plan &plan, const Locator &loc
     __syncwarp();
 }
 
-// All that is common to both directions: the path's steps, the groups' shares and the events in order.
+// All that is common to both directions: the path's steps, the groups' shares, the events in order, and empty slots.
 __device__ __forceinline__ int set_up(const Plan &plan, const Path &path, const int2 *fov_rows, const Pass *passes,
                                       const Group *groups, const Record *records, const Scratch &scratch,
                                       int lane)
@@ -348,6 +348,10 @@ __device__ __forceinline__ int set_up(const Plan &plan, const Path &path, const 
     const Locator locator(path, num_steps);
     prepare_groups(plan, path, locator, passes, groups, scratch, lane);
     find_events(plan, locator, records, num_steps, scratch, lane);
+#pragma unroll 1
+    for (int slot = lane; slot < plan.num_slots; slot += WARP)
+        scratch.slots[slot] = 0.0f;
+    __syncwarp();
     return num_steps;
 }
 
@@ -403,6 +407,13 @@ __device__ __forceinline__ void load_steps(const float *d, const Step *steps, co
     }
 }
 
+// Number in the whole scan of a transaxial LOR of the data.
+__device__ __forceinline__ unsigned transaxial_of(const Plan &plan, unsigned lor)
+{
+    const unsigned view = plan.first_view + plan.view_step * (lor / plan.num_tangential);
+    return view * plan.num_tangential + lor % plan.num_tangential;
+}
+
 #define TABLES                                                                                                         \
     const Plan plan, const Path *paths, const unsigned *lor_paths, const int2 *fov_rows, const Pass *passes,           \
         const Group *groups, const Record *records, const End *pass_ends, const unsigned *outputs
@@ -415,8 +426,7 @@ extern "C" __global__ void forward(TABLES, const float *d, float *bins, unsigned
     if (nth >= num_lors)
         return;
     const unsigned lor = first_lor + nth;
-    const unsigned view = plan.first_view + plan.view_step * (lor / plan.num_tangential);
-    const unsigned transaxial = view * plan.num_tangential + lor % plan.num_tangential;
+    const unsigned transaxial = transaxial_of(plan, lor);
     const Scratch scratch(plan, threadIdx.y);
     const Lane places(plan, lane);
     float *const lane_slots = scratch.slots + lane;
@@ -429,10 +439,6 @@ extern "C" __global__ void forward(TABLES, const float *d, float *bins, unsigned
     for (unsigned which = first_path; which < last_path; which++) {
         const Path path = paths[which];
         const int num_steps = set_up(plan, path, fov_rows, passes, groups, records, scratch, lane);
-#pragma unroll 1
-        for (int slot = lane; slot < plan.num_slots; slot += WARP)
-            scratch.slots[slot] = 0.0f;
-        __syncwarp();
 
         float g[CLASSES][REGISTERS];
 #pragma unroll
@@ -569,8 +575,7 @@ __device__ __forceinline__ void backproject(TABLES, const float *bins, const Add
     if (nth >= num_lors)
         return;
     const unsigned lor = first_lor + nth;
-    const unsigned view = plan.first_view + plan.view_step * (lor / plan.num_tangential);
-    const unsigned transaxial = view * plan.num_tangential + lor % plan.num_tangential;
+    const unsigned transaxial = transaxial_of(plan, lor);
     const Scratch scratch(plan, threadIdx.y);
     const Lane places(plan, lane);
     float *const lane_slots = scratch.slots + lane;
@@ -587,10 +592,6 @@ __device__ __forceinline__ void backproject(TABLES, const float *bins, const Add
     for (unsigned which = lor_paths[transaxial]; which < lor_paths[transaxial + 1]; which++) {
         const Path path = paths[which];
         const int num_steps = set_up(plan, path, fov_rows, passes, groups, records, scratch, lane);
-#pragma unroll 1
-        for (int slot = lane; slot < plan.num_slots; slot += WARP)
-            scratch.slots[slot] = 0.0f;
-        __syncwarp();
 #pragma unroll 1
         for (int plane = lane; plane < plan.num_planes; plane += WARP) {
             const float value = in[plane];

@@ -77,6 +77,18 @@ struct State {
     paces: [Pace; 4],
 }
 
+/// Launches a kernel on `count` transaxial LORs from `first` on: `launch_lors!(self, backend, kernel, head, first, count,
+/// argument, …)` with the arguments between the tables and the range.
+macro_rules! launch_lors {
+    ($self:expr, $backend:expr, $kernel:expr, $head:expr, $first:expr, $count:expr, $($argument:expr),+) => {{
+        let (t, first, count) = (&$self.tables, $first as u32, $count as u32);
+        launch!(
+            $backend.stream, $kernel, $self.shape($count), &$head, &t.paths, &t.lor_paths, &t.fov_rows, &t.passes,
+            &t.groups, &t.records, &t.ends, &t.outputs, $($argument,)+ &first, &count
+        )
+    }};
+}
+
 impl AxialRuns {
     /// The projector between a grid and a scan; `rays` = lines per bin, tangential and axial.
     ///
@@ -148,27 +160,9 @@ impl AxialRuns {
         image: &mut CudaArray,
         task: &Task,
     ) -> Result<(), OperatorError> {
-        let (head, t) = (self.head(subset), &self.tables);
+        let head = self.head(subset);
         pace.run(backend, self.num_lors(subset), task, |first, count| {
-            let (shape, first, count) = (self.shape(count), first as u32, count as u32);
-            launch!(
-                backend.stream,
-                kernel,
-                shape,
-                &head,
-                &t.paths,
-                &t.lor_paths,
-                &t.fov_rows,
-                &t.passes,
-                &t.groups,
-                &t.records,
-                &t.ends,
-                &t.outputs,
-                &q.0,
-                &mut image.0,
-                &first,
-                &count
-            )
+            launch_lors!(self, backend, kernel, head, first, count, &q.0, &mut image.0)
         })
     }
 }
@@ -263,27 +257,9 @@ impl LinearOperator<CudaBackend> for AxialRuns {
         let (len, lanes) = (self.image_len(), self.plan.head.lanes);
         let count = len as u64;
         launch!(backend.stream, self.kernels.difference, one_each(len), &x.0, &mut difference.0, &lanes, &count)?;
-        let (head, t) = (self.head(subset), &self.tables);
+        let head = self.head(subset);
         paces[0].run(backend, self.num_lors(subset), task, |first, count| {
-            let (shape, first, count) = (self.shape(count), first as u32, count as u32);
-            launch!(
-                backend.stream,
-                self.kernels.forward,
-                shape,
-                &head,
-                &t.paths,
-                &t.lor_paths,
-                &t.fov_rows,
-                &t.passes,
-                &t.groups,
-                &t.records,
-                &t.ends,
-                &t.outputs,
-                &difference.0,
-                &mut out.0,
-                &first,
-                &count
-            )
+            launch_lors!(self, backend, self.kernels.forward, head, first, count, &difference.0, &mut out.0)
         })
     }
 
@@ -309,7 +285,7 @@ impl LinearOperator<CudaBackend> for AxialRuns {
                 self.add(backend, &self.kernels.non_atomic, non_atomic, subset, q, out, task)
             }
             Accumulation::Deterministic => {
-                let (head, t) = (self.head(subset), &self.tables);
+                let head = self.head(subset);
                 fixed_point.backproject(
                     backend,
                     subset,
@@ -319,26 +295,7 @@ impl LinearOperator<CudaBackend> for AxialRuns {
                     |backend, ones, image| self.add(backend, &self.kernels.atomic, atomic, subset, ones, image, task),
                     |backend, image, scale| {
                         fixed.run(backend, self.num_lors(subset), task, |first, count| {
-                            let (shape, first, count) = (self.shape(count), first as u32, count as u32);
-                            launch!(
-                                backend.stream,
-                                self.kernels.fixed,
-                                shape,
-                                &head,
-                                &t.paths,
-                                &t.lor_paths,
-                                &t.fov_rows,
-                                &t.passes,
-                                &t.groups,
-                                &t.records,
-                                &t.ends,
-                                &t.outputs,
-                                &q.0,
-                                &mut *image,
-                                &scale,
-                                &first,
-                                &count
-                            )
+                            launch_lors!(self, backend, self.kernels.fixed, head, first, count, &q.0, &mut *image, &scale)
                         })
                     },
                 )

@@ -131,6 +131,18 @@ struct State {
     paces: [Pace; 4],
 }
 
+/// Launches a kernel on `count` threads' bins from `first` on: `launch_bins!(self, backend, kernel, head, first, count,
+/// argument, …)` with the arguments between the tables and the range.
+macro_rules! launch_bins {
+    ($self:expr, $backend:expr, $kernel:expr, $head:expr, $first:expr, $count:expr, $($argument:expr),+) => {{
+        let (first, count) = ($first as u64, $count as u64);
+        launch!(
+            $backend.stream, $kernel, $self.shape($count), &$head, &$self.paths, &$self.lor_paths, &$self.lines,
+            $($argument,)+ &first, &count
+        )
+    }};
+}
+
 impl BinDriven {
     /// The projector between a grid and a scan; `rays` = lines per bin, tangential and axial. `threads_per_block`: by
     /// default the number with which most threads are resident.
@@ -245,20 +257,7 @@ impl BinDriven {
     ) -> Result<(), OperatorError> {
         let head = self.head(subset);
         pace.run(backend, self.data_len(subset), task, |first, count| {
-            let (shape, first, count) = (self.shape(count), first as u64, count as u64);
-            launch!(
-                backend.stream,
-                kernel,
-                shape,
-                &head,
-                &self.paths,
-                &self.lor_paths,
-                &self.lines,
-                &q.0,
-                &mut image.0,
-                &first,
-                &count
-            )
+            launch_bins!(self, backend, kernel, head, first, count, &q.0, &mut image.0)
         })
     }
 
@@ -376,20 +375,7 @@ impl LinearOperator<CudaBackend> for BinDriven {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let head = self.head(subset);
         state.paces[0].run(backend, self.data_len(subset), task, |first, count| {
-            let (shape, first, count) = (self.shape(count), first as u64, count as u64);
-            launch!(
-                backend.stream,
-                self.kernels.forward,
-                shape,
-                &head,
-                &self.paths,
-                &self.lor_paths,
-                &self.lines,
-                &x.0,
-                &mut out.0,
-                &first,
-                &count
-            )
+            launch_bins!(self, backend, self.kernels.forward, head, first, count, &x.0, &mut out.0)
         })
     }
 
@@ -424,21 +410,7 @@ impl LinearOperator<CudaBackend> for BinDriven {
                 |backend, image, scale| {
                     let head = self.head(subset);
                     fixed.run(backend, self.data_len(subset), task, |first, count| {
-                        let (shape, first, count) = (self.shape(count), first as u64, count as u64);
-                        launch!(
-                            backend.stream,
-                            self.kernels.fixed,
-                            shape,
-                            &head,
-                            &self.paths,
-                            &self.lor_paths,
-                            &self.lines,
-                            &q.0,
-                            &mut *image,
-                            &scale,
-                            &first,
-                            &count
-                        )
+                        launch_bins!(self, backend, self.kernels.fixed, head, first, count, &q.0, &mut *image, &scale)
                     })
                 },
             )?,
