@@ -1,6 +1,9 @@
 // Backprojection of planes: every voxel gathers one interpolated value of each filtered projection (Qiao et al. 2015). The
 // definition is src/operator/planes/.
 
+// A position this much outside a projection, in samples, is on its end, and this much short of half-way, half-way.
+#define ROUNDING 1e-9
+
 // The paper's kernel, K.1 to K.18: double precision, one thread for each voxel, a block for each row of the object, the
 // object in global memory. Its coordinates are ours: voxel i lies at (i - origin) voxel_mm along each axis.
 extern "C" __global__ void paper(double *object, const double *projections, const double *directions, double3 voxel_mm,
@@ -11,11 +14,13 @@ extern "C" __global__ void paper(double *object, const double *projections, cons
     const double x = (m - origin.x) * voxel_mm.x;
     const double y = (n - origin.y) * voxel_mm.y;
     const double z = (k - origin.z) * voxel_mm.z;
+    const double last = num_points - 1;
     for (int kk = 0; kk < num_projections; kk++) {
         const double t = x * directions[3 * kk] + y * directions[3 * kk + 1] + z * directions[3 * kk + 2];
-        const double at = t / d_proj + centre;
-        const double below = floor(at), above = ceil(at);
-        if (below >= 0.0 && above <= num_points - 1) {
+        double at = t / d_proj + centre;
+        if (at >= -ROUNDING && at <= last + ROUNDING) {
+            at = fmin(fmax(at, 0.0), last);
+            const double below = floor(at), above = ceil(at);
             const double *const projection = projections + (long long)kk * num_points;
             const double value = projection[(int)below];
             object[voxel] += value + (projection[(int)above] - value) * (at - below);
@@ -35,6 +40,9 @@ extern "C" __global__ void narrow(float *image, const double *sum, unsigned long
 // projection only the samples that the tile can meet are brought to shared memory (its window), each with the difference to
 // the next: a value costs one read and one multiplication. Positions u are counted from the window's start, in samples,
 // and distances of voxels from the tile's middle, so that they are small and f32 suffices.
+//
+// Where a projection jumps, f32 does not suffice: at its ends, and half-way between samples for the nearest one. There
+// positions are integers in units of 2^-40 of a sample, which add up without rounding.
 #define TILE_X 32
 #define TILE_Y 8
 #define TILE_Z 8
@@ -53,24 +61,45 @@ struct Plan {
     int window;
 };
 
-// Where the tile lies on a projection: u of its middle, what a voxel along x, y, z adds, and u of the first and the last
-// sample.
+// How much of a tile lies on a projection.
+enum Part { NONE, SOME, ALL };
+
+// A position in units of 2^-40 of a sample.
+typedef long long Fine;
+#define FINE_BITS 40
+
+// Where the tile lies on a projection: u of its middle, and what a voxel along x, y, z adds. The same exactly, from the
+// tile's first voxel, and u of the first sample and how far the last is from it, both with what rounding may do.
 struct __align__(8) Slope {
     float middle, x, y, z;
-    float first, last;
+    Fine corner, fine_x, fine_y, fine_z;
+    Fine first;
+    unsigned long long length;
+    int part;
 };
+
+__device__ __forceinline__ Fine fine(double u)
+{
+    return __double2ll_rn(u * (double)(1LL << FINE_BITS));
+}
 
 // Adding 2^23, rounding down, leaves the whole part of a number from 0 to 2^23 in the lowest bits.
 #define SHIFT 8388608.0f
 #define WHOLE_PART(shifted) (__float_as_int(shifted) - 0x4b000000)
 
+// What to add to a position to find the nearest sample by rounding down.
+#define HALF_WAY ((Fine)((0.5 + ROUNDING) * (double)(1LL << FINE_BITS)))
+
 extern __shared__ __align__(16) unsigned char memory[];
 
-// A sample; zero beyond the ends.
+// A sample; beyond the ends the first or the last.
 __device__ __forceinline__ float sample(const float *values, int i, int num_points)
 {
-    return i >= 0 && i < num_points ? values[i] : 0.0f;
+    return values[min(max(i, 0), num_points - 1)];
 }
+
+// How projections are read. A piece is what is kept of a sample; beyond the ends it is what a position may need that is on
+// an end and has been rounded to outside.
 
 // Straight lines between the samples.
 struct Linear {
@@ -78,10 +107,11 @@ struct Linear {
 
     static __device__ __forceinline__ Piece piece(const float *values, int i, int num_points)
     {
-        return i < 0 || i + 1 >= num_points ? make_float2(0.0f, 0.0f) : make_float2(values[i], values[i + 1] - values[i]);
+        const float value = sample(values, i, num_points);
+        return make_float2(value, i < 0 ? 0.0f : sample(values, i + 1, num_points) - value);
     }
 
-    static __device__ __forceinline__ float add(float sum, const Piece *pieces, const Slope &, float u)
+    static __device__ __forceinline__ float add(float sum, const Piece *pieces, float u, Fine)
     {
         const float shifted = __fadd_rd(u, SHIFT);
         const Piece piece = pieces[WHOLE_PART(shifted)];
@@ -98,9 +128,9 @@ struct Nearest {
         return sample(values, i, num_points);
     }
 
-    static __device__ __forceinline__ float add(float sum, const Piece *pieces, const Slope &, float u)
+    static __device__ __forceinline__ float add(float sum, const Piece *pieces, float, Fine u)
     {
-        return sum + pieces[WHOLE_PART(__fadd_rd(u + 0.5f, SHIFT))];
+        return sum + pieces[(int)((u + HALF_WAY) >> FINE_BITS)];
     }
 };
 
@@ -110,22 +140,21 @@ struct Cubic {
 
     static __device__ __forceinline__ Piece piece(const float *values, int i, int num_points)
     {
-        if (i == -1)
+        if (i == -1 && num_points > 1)
             return 2.0f * values[0] - values[1];
-        if (i == num_points)
+        if (i == num_points && num_points > 1)
             return 2.0f * values[num_points - 1] - values[num_points - 2];
         return sample(values, i, num_points);
     }
 
-    static __device__ __forceinline__ float add(float sum, const Piece *pieces, const Slope &slope, float u)
+    static __device__ __forceinline__ float add(float sum, const Piece *pieces, float u, Fine)
     {
         const float shifted = __fadd_rd(u, SHIFT);
         const Piece *const at = pieces + WHOLE_PART(shifted);
         const float f = u - (shifted - SHIFT), g = 1.0f - f;
         const float before = g * g * g, here = 4.0f - 3.0f * f * f * (1.0f + g);
         const float next = 4.0f - 3.0f * g * g * (1.0f + f), after = f * f * f;
-        const float value = (before * at[-1] + here * at[0] + next * at[1] + after * at[2]) * (1.0f / 6.0f);
-        return u >= slope.first && u <= slope.last ? sum + value : sum;
+        return sum + (before * at[-1] + here * at[0] + next * at[1] + after * at[2]) * (1.0f / 6.0f);
     }
 };
 
@@ -163,19 +192,39 @@ __device__ __forceinline__ void add_planes(const Plan &plan, const float *projec
             for (int i = threadIdx.x; i < plan.window; i += TILE_X)
                 windows[p * plan.window + i] = Interpolation::piece(values, start + i, plan.num_points);
             if (threadIdx.x == 0) {
+                const double last = plan.num_points - 1;
+                const bool meets = middle + reach >= -ROUNDING && middle - reach <= last + ROUNDING;
+                const bool leaves = middle - reach < -ROUNDING || middle + reach > last + ROUNDING;
+                const double corner = middle - along[0] * tile[0] - along[1] * tile[1] - along[2] * tile[2];
                 const Slope slope = {(float)(middle - start), (float)along[0], (float)along[1], (float)along[2],
-                                     (float)-start, (float)(plan.num_points - 1 - start)};
+                                     fine(corner - start), fine(along[0]), fine(along[1]), fine(along[2]),
+                                     fine(-start - ROUNDING), (unsigned long long)fine(last + 2.0 * ROUNDING),
+                                     meets ? leaves ? SOME : ALL : NONE};
                 slopes[p] = slope;
             }
         }
         __syncthreads();
         for (int p = 0; p < count; p++) {
-            const Slope slope = slopes[p];
+            const Slope &slope = slopes[p];
+            const int part = slope.part;
+            if (part == NONE)
+                continue;
             const Piece *const pieces = windows + p * plan.window;
-            const float u = slope.middle + from_middle_x * slope.x + from_middle_y * slope.y;
+            const float u = slope.middle + from_middle_x * slope.x + from_middle_y * slope.y, u_z = slope.z;
+            const Fine fine_u = slope.corner + threadIdx.x * slope.fine_x + threadIdx.y * slope.fine_y;
+            const Fine fine_z = slope.fine_z;
+            if (part == ALL) {
+#pragma unroll
+                for (int k = 0; k < TILE_Z; k++)
+                    sums[k] = Interpolation::add(sums[k], pieces, u + (k - 0.5f * (TILE_Z - 1)) * u_z, fine_u + k * fine_z);
+                continue;
+            }
+            const Fine first = slope.first;
+            const unsigned long long length = slope.length;
 #pragma unroll
             for (int k = 0; k < TILE_Z; k++)
-                sums[k] = Interpolation::add(sums[k], pieces, slope, u + (k - 0.5f * (TILE_Z - 1)) * slope.z);
+                if ((unsigned long long)(fine_u + k * fine_z - first) <= length)
+                    sums[k] = Interpolation::add(sums[k], pieces, u + (k - 0.5f * (TILE_Z - 1)) * u_z, fine_u + k * fine_z);
         }
     }
     if (x >= plan.size[0] || y >= plan.size[1])

@@ -15,7 +15,7 @@ const TILE: [usize; 3] = [32, 8, 8];
 /// Projections whose windows are in shared memory at a time.
 const BATCH: usize = 32;
 /// Bytes of what is known of a projection in a tile.
-const SLOPE_BYTES: usize = 24;
+const SLOPE_BYTES: usize = 72;
 /// Samples around those that a tile meets: for rounding and for cubic interpolation.
 const MARGIN: usize = 6;
 /// Dynamic shared memory that every block may have.

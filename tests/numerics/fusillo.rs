@@ -8,15 +8,18 @@ use tomoscope::data::{Acquisition, Sweep, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::read_sweep;
 use tomoscope::operator::{Host, MultiStage, PlaneBackprojector, SingleStage, grid_about_zero};
-use tomoscope::recon::{Algorithm, Fbp, FbpSettings, FilterSettings};
+use tomoscope::recon::{Algorithm, Fbp, FbpSettings, FilterSettings, ProjectionFilter};
 use tomoscope::task::Task;
+
+use super::support::{planes_by, planes_by_definition, relative};
 
 /// Frequencies below a tenth of Nyquist's, of 500 samples.
 const NUM_FREQUENCIES: usize = 25;
 /// One voxel in so many is compared.
 const EVERY: usize = 41;
 
-fn fusillo() -> Option<Sweep> {
+/// The scan; `None`, said, where there are no data.
+pub fn fusillo() -> Option<Sweep> {
     let Some(folder) = std::env::var_os("TOMOSCOPE_DATA") else {
         println!("skipped: TOMOSCOPE_DATA is not set");
         return None;
@@ -100,9 +103,16 @@ fn a_real_scan_is_reconstructed_as_published() {
     let correlated = correlation(&every(&volume), &second_way(&sweep, &grid));
     println!("correlation {correlated:.5}");
     assert!(correlated >= 0.99);
+    let filter = ProjectionFilter::new(&sweep, &FilterSettings::for_data(&sweep.acquisition)).unwrap();
+    // Over all that the scan has seen: its filtered spectra are as high at their ends as anywhere.
+    let whole = grid_about_zero([40; 3], [sweep.num_points as f64 * sweep.step_mm / 40.0; 3]).unwrap();
+    let filtered = filter.apply(&sweep.projections).unwrap();
+    let error = relative(&planes_by(&mut SingleStage::new(whole.clone()), &filtered), &planes_by_definition(&whole, &filtered));
+    println!("against the definition: {error:.1e}");
+    assert!(error <= 1e-5);
     // Its angles are equal: two stages do it too.
     let two = reconstruct(&sweep, MultiStage::new(grid));
-    let error = super::support::relative(two.as_slice(), volume.as_slice());
+    let error = relative(two.as_slice(), volume.as_slice());
     println!("two stages: {error:.1e}");
     assert!(error <= 0.01);
     // The rod runs along y through the middle: brighter there than beside it, halfway to the helix' arms.

@@ -12,6 +12,7 @@ mod device_planes;
 mod fbp;
 mod fusillo;
 mod parity;
+mod plane_ends;
 mod planes;
 mod recon;
 mod stir;

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use tomoscope::data::{Unit, Volume};
 use tomoscope::geometry::Grid;
-use tomoscope::operator::{Accumulation, Backend, Host, LinearOperator, Subset};
+use tomoscope::operator::{
+    Accumulation, Backend, FilteredProjections, Host, LinearOperator, PlaneBackprojector, Subset, backproject_plain,
+};
 use tomoscope::scanner::{self, InPlane, ScanGeometry, Segment};
 use tomoscope::task::Task;
 
@@ -109,4 +111,20 @@ pub fn backward(
     let mut volume = Volume::filled(grid.clone(), 0.0);
     operator.volume_from_image(&image, &mut volume);
     volume
+}
+
+/// The backprojection of planes by definition, rounded at the end.
+pub fn planes_by_definition(grid: &Grid, projections: &FilteredProjections) -> Vec<f32> {
+    let mut volume = vec![0.0; grid.num_voxels()];
+    backproject_plain(grid, projections, &mut volume, &Task::new()).unwrap();
+    volume.iter().map(|&value| value as f32).collect()
+}
+
+/// The same by another program of the host.
+pub fn planes_by(backprojector: &mut impl PlaneBackprojector<Host>, projections: &FilteredProjections) -> Vec<f32> {
+    let mut image = Host.zeros(backprojector.image_len()).unwrap();
+    backprojector.add(&mut Host, projections, &mut image, &Task::new()).unwrap();
+    let mut volume = Volume::filled(backprojector.grid().clone(), 7.0);
+    backprojector.volume_from_image(&image, &mut volume);
+    volume.as_slice().to_vec()
 }

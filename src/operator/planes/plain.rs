@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{FilteredProjections, Interpolation, PlaneBackprojector, PlaneSampling};
+use super::{FilteredProjections, HALF_WAY, Interpolation, PlaneBackprojector, PlaneSampling, is_inside};
 use crate::data::Direction;
 use crate::geometry::Grid;
 use crate::operator::{Backend, Host, OperatorError};
@@ -55,15 +55,17 @@ fn address([x, y, z]: [f64; 3], [gx, gy, gz]: &Direction) -> f64 {
 
 /// The sample nearest to `t0` (in samples).
 fn nearest(row: &[f64], t0: f64) -> f64 {
-    let t1 = (t0 + 0.5).floor();
-    if t1 >= 0.0 && t1 <= row.len() as f64 - 1.0 { row[t1 as usize] } else { 0.0 }
+    let last = row.len() as f64 - 1.0;
+    if is_inside(t0, last) { row[(t0 + HALF_WAY).floor().clamp(0.0, last) as usize] } else { 0.0 }
 }
 
 /// Between the two samples about `t0`.
 fn linear(row: &[f64], t0: f64) -> f64 {
-    let t1 = t0.floor();
-    let t2 = t0.ceil();
-    if t1 >= 0.0 && t2 <= row.len() as f64 - 1.0 {
+    let last = row.len() as f64 - 1.0;
+    if is_inside(t0, last) {
+        let t0 = t0.clamp(0.0, last);
+        let t1 = t0.floor();
+        let t2 = t0.ceil();
         let value1 = row[t1 as usize];
         let value2 = row[t2 as usize];
         value1 + (value2 - value1) * (t0 - t1)
@@ -75,8 +77,10 @@ fn linear(row: &[f64], t0: f64) -> f64 {
 /// The spline whose coefficients the row holds.
 fn cubic(row: &[f64], t0: f64) -> f64 {
     let last = row.len() as f64 - 1.0;
-    let t1 = t0.floor().min(last - 1.0);
-    if t1 >= 0.0 && t0 <= last {
+    if is_inside(t0, last) {
+        let t0 = t0.clamp(0.0, last);
+        // From the last sample to the one before.
+        let t1 = t0.floor().min(last - 1.0).max(0.0);
         let [c0, c1, c2, c3] = polynomial(row, t1 as usize);
         let u = t0 - t1;
         c0 + u * (c1 + u * (c2 + u * c3))
@@ -86,8 +90,11 @@ fn cubic(row: &[f64], t0: f64) -> f64 {
 }
 
 /// The spline between samples i and i + 1 as a polynomial in the distance from i. Without curvature at the ends, the
-/// coefficient beyond an end continues the straight line of the last two.
+/// coefficient beyond an end continues the straight line of the last two. A single sample is a constant.
 pub(super) fn polynomial(row: &[f64], i: usize) -> [f64; 4] {
+    if row.len() == 1 {
+        return [row[0], 0.0, 0.0, 0.0];
+    }
     let before = if i == 0 { 2.0 * row[0] - row[1] } else { row[i - 1] };
     let (here, next) = (row[i], row[i + 1]);
     let after = if i + 2 == row.len() { 2.0 * next - here } else { row[i + 2] };

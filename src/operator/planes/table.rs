@@ -1,13 +1,25 @@
 //! Filtered projections as the fast backprojection reads them: for every interval between samples the polynomial that
-//! interpolates there, in single precision.
+//! interpolates there, in single precision. The values at the ends go on for an interval, so that a position on an end may
+//! be rounded to either side.
 
 use rayon::prelude::*;
 
-use super::{FilteredProjections, Interpolation, plain};
+use super::{FilteredProjections, HALF_WAY, Interpolation, ROUNDING, is_inside, plain};
 
 /// Intervals of zeros before the first and behind the last: as many as a kernel reads at once, so that it may begin or end
 /// outside.
 pub const PADDING: usize = 64;
+
+/// How much of some positions lies on the projections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Nothing.
+    None,
+    /// Some may lie on them, some beside them.
+    Some,
+    /// Everything.
+    All,
+}
 
 /// Polynomial coefficients of rows of samples, `[row][power][interval]`.
 pub struct Tables {
@@ -24,7 +36,7 @@ impl Tables {
     /// Of filtered projections.
     pub fn new(projections: &FilteredProjections) -> Self {
         let (degree, shift) = match projections.interpolation {
-            Interpolation::Nearest => (0, 0.5),
+            Interpolation::Nearest => (0, HALF_WAY),
             Interpolation::Linear => (1, 0.0),
             Interpolation::Cubic => (3, 0.0),
         };
@@ -34,15 +46,20 @@ impl Tables {
         tables.values = vec![0.0; projections.len() * num_powers * row_len];
         let rows = tables.values.par_chunks_mut(num_powers * row_len);
         rows.zip(projections.values.par_chunks(num_points.max(1))).for_each(|(row, samples)| {
-            let mut set = |power: usize, interval: usize, value: f64| row[power * row_len + PADDING + interval] = value as f32;
+            let mut set = |power: usize, interval: isize, value: f64| {
+                row[(power * row_len + PADDING).wrapping_add_signed(interval)] = value as f32;
+            };
+            let last = num_points as isize - 1;
+            set(0, -1, samples[0]);
+            set(0, last, samples[num_points - 1]);
             match degree {
-                0 => samples.iter().enumerate().for_each(|(i, &value)| set(0, i, value)),
-                1 => samples.windows(2).enumerate().for_each(|(i, pair)| {
+                0 => (0..last).for_each(|i| set(0, i, samples[i as usize])),
+                1 => samples.windows(2).zip(0..).for_each(|(pair, i)| {
                     set(0, i, pair[0]);
                     set(1, i, pair[1] - pair[0]);
                 }),
-                _ => (0..num_points.saturating_sub(1)).for_each(|i| {
-                    plain::polynomial(samples, i).into_iter().enumerate().for_each(|(power, value)| set(power, i, value));
+                _ => (0..last).for_each(|i| {
+                    plain::polynomial(samples, i as usize).into_iter().enumerate().for_each(|(power, c)| set(power, i, c));
                 }),
             }
         });
@@ -62,13 +79,27 @@ impl Tables {
         4 * self.num_powers() * self.row_len()
     }
 
-    /// The first interval of a window of `len` ≤ [`PADDING`] about positions from `lowest` on; `None` where the whole
-    /// window is outside. `lowest` is in samples, with the shift.
+    /// Which part of positions from `lowest` to `highest`, in samples, lies on the projections.
     #[inline(always)]
-    pub fn window(&self, lowest: f64, len: usize) -> Option<isize> {
-        let inside = lowest > -(len as f64) && lowest < self.num_points as f64;
-        // Within these bounds the conversion is exact; it rounds towards 0, so that PADDING keeps it above.
-        inside.then(|| (lowest + PADDING as f64) as isize - PADDING as isize)
+    pub fn part(&self, lowest: f64, highest: f64) -> Part {
+        let last = self.num_points as f64 - 1.0;
+        if highest < -ROUNDING || lowest > last + ROUNDING {
+            Part::None
+        } else if is_inside(lowest, last) && is_inside(highest, last) {
+            Part::All
+        } else {
+            Part::Some
+        }
+    }
+
+    /// The interval that `position` belongs to, and how far from its beginning it is; `None` outside the projections.
+    #[inline(always)]
+    pub fn interval(&self, position: f64) -> Option<(isize, f64)> {
+        let last = self.num_points as f64 - 1.0;
+        is_inside(position, last).then(|| {
+            let position = position.clamp(0.0, last) + self.shift;
+            (position.floor() as isize, position - position.floor())
+        })
     }
 
     /// Coefficients of `len` intervals from `first` on.

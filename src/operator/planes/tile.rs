@@ -8,8 +8,14 @@
 //!
 //! A number is rounded down in a register by adding 1.5·2²³ (its last bits then count units, and are the index as the
 //! permutation wants it), rounding towards −∞.
+//!
+//! Positions are found in double precision for the corner of a tile and go on in single precision, counted from the first
+//! sample in the registers: a few millionths of a sample are nothing where a projection is continuous. Where it jumps they
+//! are not: at its ends (some tiles) and half-way between samples that are not interpolated, and there every position is
+//! found in double precision.
 
-use super::table::Tables;
+use super::ROUNDING;
+use super::table::{Part, Tables};
 use crate::operator::Simd;
 
 /// Pixels of a tile's side.
@@ -18,7 +24,7 @@ pub const SIDE: usize = 16;
 /// Sums of a tile's pixels, `[v][u]`.
 pub type Tile = [[f32; SIDE]; SIDE];
 
-/// How far below an interval's beginning rounding may put a position that lies on it, in samples.
+/// How far below an interval's beginning single precision may put a position that lies on it, in samples.
 const SLACK: f64 = 1e-3;
 
 /// Where the pixels of a plane image lie in a row of samples: pixel (u, v) of layer w at origin + step·(u, v, w).
@@ -44,10 +50,50 @@ impl Line {
         self.origin + self.step[0] * u + self.step[1] * v + self.step[2] * w
     }
 
-    /// Position of the lowest pixel in a part of a tile relative to its first, samples.
+    /// The line over a part of a tile that begins at `corner`, for registers that hold `len` intervals; `None` where it is
+    /// outside the projection.
     #[inline(always)]
-    fn lowest(&self, [columns, rows]: [usize; 2]) -> f64 {
-        (columns - 1) as f64 * self.step[0].min(0.0) + (rows - 1) as f64 * self.step[1].min(0.0) - SLACK
+    fn over(&self, tables: &Tables, corner: [f64; 3], [columns, rows]: [usize; 2], len: usize) -> Option<Place<'_>> {
+        let position = self.position(corner);
+        let [along_u, along_v] = [(columns - 1) as f64 * self.step[0], (rows - 1) as f64 * self.step[1]];
+        let lowest = position + along_u.min(0.0) + along_v.min(0.0);
+        let part = tables.part(lowest, position + along_u.max(0.0) + along_v.max(0.0));
+        if part == Part::None {
+            return None;
+        }
+        let first = (lowest + tables.shift - SLACK).floor();
+        let to_window = tables.shift - first;
+        let last = tables.num_points as f64 - 1.0;
+        Some(Place {
+            line: self,
+            first: first as isize,
+            len,
+            start: position + to_window,
+            has_ends: part == Part::Some,
+            ends: [to_window - ROUNDING, to_window + last + ROUNDING],
+        })
+    }
+}
+
+/// Where a part of a tile lies in a row of samples.
+struct Place<'a> {
+    line: &'a Line,
+    /// First interval of the window in registers, and how many it has.
+    first: isize,
+    len: usize,
+    /// Position of the first pixel, with the tables' shift, counted from the window's beginning like all of these.
+    start: f64,
+    /// Whether some pixels may lie beyond an end of the projection.
+    has_ends: bool,
+    /// The lowest and the highest position on the projection.
+    ends: [f64; 2],
+}
+
+impl Place<'_> {
+    /// Coefficients of the window.
+    #[inline(always)]
+    fn coefficients<'t>(&self, tables: &'t Tables, power: usize) -> &'t [f32] {
+        tables.coefficients(self.line.row, power, self.first, self.len)
     }
 }
 
@@ -107,17 +153,14 @@ impl Lines {
         for line in &self.far {
             for (v, row) in tile.iter_mut().enumerate() {
                 for (u, pixel) in row.iter_mut().enumerate() {
-                    let position = line.position([corner[0] + u as f64, corner[1] + v as f64, corner[2]]) + tables.shift;
-                    let interval = position.floor();
-                    if interval >= 0.0 && interval < tables.num_points as f64 {
-                        let coefficient = |power| tables.coefficients(line.row, power, interval as isize, 1)[0];
-                        let fraction = (position - interval) as f32;
-                        let mut value = coefficient(tables.degree);
-                        for power in (0..tables.degree).rev() {
-                            value = value * fraction + coefficient(power);
-                        }
-                        *pixel += value;
+                    let position = line.position([corner[0] + u as f64, corner[1] + v as f64, corner[2]]);
+                    let Some((interval, fraction)) = tables.interval(position) else { continue };
+                    let coefficient = |power| tables.coefficients(line.row, power, interval, 1)[0];
+                    let mut value = coefficient(tables.degree);
+                    for power in (0..tables.degree).rev() {
+                        value = value * fraction as f32 + coefficient(power);
                     }
+                    *pixel += value;
                 }
             }
         }
@@ -130,7 +173,7 @@ mod avx512 {
 
     use std::arch::x86_64::*;
 
-    use super::{Line, Lines, SIDE, Tables, Tile};
+    use super::{Line, Lines, Place, SIDE, Tables, Tile};
 
     /// Rows of the tile that a wide kernel does at once.
     const HALF: usize = SIDE / 2;
@@ -169,19 +212,16 @@ mod avx512 {
         corner: [f64; 3],
         rows: &mut [[f32; SIDE]; ROWS],
     ) {
-        let len = if WIDE { 64 } else { 32 };
         let lanes = _mm512_setr_ps(0., 1., 2., 3., 4., 5., 6., 7., 8., 9., 10., 11., 12., 13., 14., 15.);
-        let magic = _mm512_set1_ps(12_582_912.0);
         let mut sums = [_mm512_setzero_ps(); ROWS];
         for (sum, row) in sums.iter_mut().zip(&*rows) {
             *sum = load(row);
         }
         for line in lines {
-            let position = line.position(corner) + tables.shift;
-            let Some(first) = tables.window(position + line.lowest([SIDE, ROWS]), len) else { continue };
+            let Some(place) = line.over(tables, corner, [SIDE, ROWS], if WIDE { 64 } else { 32 }) else { continue };
             let mut windows: [Window; 4] = [[_mm512_setzero_ps(); 4]; 4];
             for (power, window) in windows.iter_mut().enumerate().take(DEGREE + 1) {
-                *window = load_window::<WIDE>(tables.coefficients(line.row, power, first, len));
+                *window = load_window::<WIDE>(place.coefficients(tables, power));
             }
             if DEGREE == 1 {
                 // The straight lines as they would reach the window's beginning: then t alone is needed, not its fraction.
@@ -190,32 +230,80 @@ mod avx512 {
                     *value = _mm512_fnmadd_ps(_mm512_add_ps(lanes, _mm512_set1_ps((16 * k) as f32)), *slope, *value);
                 }
             }
-            let step_v = _mm512_set1_ps(line.step[1] as f32);
-            let first_row =
-                _mm512_fmadd_ps(lanes, _mm512_set1_ps(line.step[0] as f32), _mm512_set1_ps((position - first as f64) as f32));
-            for (v, sum) in sums.iter_mut().enumerate() {
-                let t = _mm512_fmadd_ps(step_v, _mm512_set1_ps(v as f32), first_row);
-                let floor = _mm512_add_round_ps::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(t, magic);
-                let index = _mm512_castps_si512(floor);
-                match DEGREE {
-                    0 => *sum = _mm512_add_ps(*sum, pick::<WIDE>(&windows[0], index)),
-                    1 => {
-                        *sum = _mm512_add_ps(*sum, pick::<WIDE>(&windows[0], index));
-                        *sum = _mm512_fmadd_ps(pick::<WIDE>(&windows[1], index), t, *sum);
-                    }
-                    _ => {
-                        let fraction = _mm512_sub_ps(t, _mm512_sub_ps(floor, magic));
-                        let value = _mm512_fmadd_ps(pick::<WIDE>(&windows[3], index), fraction, pick::<WIDE>(&windows[2], index));
-                        let value = _mm512_fmadd_ps(value, fraction, pick::<WIDE>(&windows[1], index));
-                        let value = _mm512_fmadd_ps(value, fraction, pick::<WIDE>(&windows[0], index));
-                        *sum = _mm512_add_ps(*sum, value);
-                    }
-                }
+            if place.has_ends {
+                add_windows::<DEGREE, WIDE, true, ROWS>(&windows, &place, &mut sums);
+            } else {
+                add_windows::<DEGREE, WIDE, false, ROWS>(&windows, &place, &mut sums);
             }
         }
         for (sum, row) in sums.iter().zip(rows) {
             store(row, *sum);
         }
+    }
+
+    /// Adds what the pixels pick from the windows to their sums; where there are `ENDS`, to those within them.
+    #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
+    #[inline]
+    fn add_windows<const DEGREE: usize, const WIDE: bool, const ENDS: bool, const ROWS: usize>(
+        windows: &[Window; 4],
+        place: &Place<'_>,
+        sums: &mut [__m512; ROWS],
+    ) {
+        let lanes = _mm512_setr_ps(0., 1., 2., 3., 4., 5., 6., 7., 8., 9., 10., 11., 12., 13., 14., 15.);
+        let magic = _mm512_set1_ps(12_582_912.0);
+        let [step_u, step_v, _] = place.line.step;
+        let first_row = _mm512_fmadd_ps(lanes, _mm512_set1_ps(step_u as f32), _mm512_set1_ps(place.start as f32));
+        let step = _mm512_set1_ps(step_v as f32);
+        for (v, sum) in sums.iter_mut().enumerate() {
+            let t = _mm512_fmadd_ps(step, _mm512_set1_ps(v as f32), first_row);
+            let floor = _mm512_add_round_ps::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(t, magic);
+            let index = _mm512_castps_si512(floor);
+            let added = match DEGREE {
+                0 => _mm512_add_ps(*sum, pick::<WIDE>(&windows[0], exact_index(exact_positions(place, v)))),
+                1 => {
+                    let value = _mm512_add_ps(*sum, pick::<WIDE>(&windows[0], index));
+                    _mm512_fmadd_ps(pick::<WIDE>(&windows[1], index), t, value)
+                }
+                _ => {
+                    let fraction = _mm512_sub_ps(t, _mm512_sub_ps(floor, magic));
+                    let value = _mm512_fmadd_ps(pick::<WIDE>(&windows[3], index), fraction, pick::<WIDE>(&windows[2], index));
+                    let value = _mm512_fmadd_ps(value, fraction, pick::<WIDE>(&windows[1], index));
+                    let value = _mm512_fmadd_ps(value, fraction, pick::<WIDE>(&windows[0], index));
+                    _mm512_add_ps(*sum, value)
+                }
+            };
+            *sum = if ENDS { _mm512_mask_mov_ps(*sum, inside(place, exact_positions(place, v)), added) } else { added };
+        }
+    }
+
+    /// Positions of row `v` in double precision.
+    #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
+    #[inline]
+    fn exact_positions(place: &Place<'_>, v: usize) -> [__m512d; 2] {
+        let [step_u, step_v, _] = place.line.step;
+        let start = _mm512_set1_pd(place.start + v as f64 * step_v);
+        let lanes = [_mm512_setr_pd(0., 1., 2., 3., 4., 5., 6., 7.), _mm512_setr_pd(8., 9., 10., 11., 12., 13., 14., 15.)];
+        lanes.map(|lanes| _mm512_fmadd_pd(lanes, _mm512_set1_pd(step_u), start))
+    }
+
+    /// Their whole parts. Where there is nothing to pick they are anything.
+    #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
+    #[inline]
+    fn exact_index(positions: [__m512d; 2]) -> __m512i {
+        let [low, high] = positions.map(|t| _mm512_cvt_roundpd_epi32::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(t));
+        _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high)
+    }
+
+    /// Which of them lie on the projection.
+    #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
+    #[inline]
+    fn inside(place: &Place<'_>, positions: [__m512d; 2]) -> __mmask16 {
+        let [first, last] = place.ends.map(|end| _mm512_set1_pd(end));
+        let [low, high] = positions.map(|t| {
+            let from_first = _mm512_cmp_pd_mask::<_CMP_GE_OQ>(t, first);
+            _mm512_mask_cmp_pd_mask::<_CMP_LE_OQ>(from_first, t, last)
+        });
+        u16::from(low) | u16::from(high) << 8
     }
 
     #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
@@ -263,7 +351,7 @@ mod avx2 {
 
     use std::arch::x86_64::*;
 
-    use super::{Line, Lines, SIDE, Tables, Tile};
+    use super::{Line, Lines, Place, SIDE, Tables, Tile};
 
     const HALF: usize = SIDE / 2;
     /// Samples of a window.
@@ -288,17 +376,15 @@ mod avx2 {
     #[target_feature(enable = "avx2,fma")]
     fn add_lines<const DEGREE: usize>(lines: &[Line], tables: &Tables, corner: [f64; 3], [u, v]: [usize; 2], tile: &mut Tile) {
         let lanes = _mm256_setr_ps(0., 1., 2., 3., 4., 5., 6., 7.);
-        let magic = _mm256_set1_ps(12_582_912.0);
         let mut sums = [_mm256_setzero_ps(); HALF];
         for (sum, row) in sums.iter_mut().zip(&tile[v..]) {
             *sum = load(&row[u..u + HALF]);
         }
         for line in lines {
-            let position = line.position(corner) + tables.shift;
-            let Some(first) = tables.window(position + line.lowest([HALF, HALF]), LEN) else { continue };
+            let Some(place) = line.over(tables, corner, [HALF, HALF], LEN) else { continue };
             let mut windows = [[_mm256_setzero_ps(); 2]; 4];
             for (power, window) in windows.iter_mut().enumerate().take(DEGREE + 1) {
-                let values = tables.coefficients(line.row, power, first, LEN);
+                let values = place.coefficients(tables, power);
                 *window = [load(&values[..8]), load(&values[8..])];
             }
             if DEGREE == 1 {
@@ -307,32 +393,80 @@ mod avx2 {
                     *value = _mm256_fnmadd_ps(_mm256_add_ps(lanes, _mm256_set1_ps((8 * k) as f32)), *slope, *value);
                 }
             }
-            let step_v = _mm256_set1_ps(line.step[1] as f32);
-            let first_row =
-                _mm256_fmadd_ps(lanes, _mm256_set1_ps(line.step[0] as f32), _mm256_set1_ps((position - first as f64) as f32));
-            for (v, sum) in sums.iter_mut().enumerate() {
-                let t = _mm256_fmadd_ps(step_v, _mm256_set1_ps(v as f32), first_row);
-                let floor = _mm256_floor_ps(t);
-                let index = _mm256_castps_si256(_mm256_add_ps(floor, magic));
-                match DEGREE {
-                    0 => *sum = _mm256_add_ps(*sum, pick(&windows[0], index)),
-                    1 => {
-                        *sum = _mm256_add_ps(*sum, pick(&windows[0], index));
-                        *sum = _mm256_fmadd_ps(pick(&windows[1], index), t, *sum);
-                    }
-                    _ => {
-                        let fraction = _mm256_sub_ps(t, floor);
-                        let value = _mm256_fmadd_ps(pick(&windows[3], index), fraction, pick(&windows[2], index));
-                        let value = _mm256_fmadd_ps(value, fraction, pick(&windows[1], index));
-                        let value = _mm256_fmadd_ps(value, fraction, pick(&windows[0], index));
-                        *sum = _mm256_add_ps(*sum, value);
-                    }
-                }
+            if place.has_ends {
+                add_windows::<DEGREE, true>(&windows, &place, &mut sums);
+            } else {
+                add_windows::<DEGREE, false>(&windows, &place, &mut sums);
             }
         }
         for (sum, row) in sums.iter().zip(&mut tile[v..]) {
             store(&mut row[u..u + HALF], *sum);
         }
+    }
+
+    /// Adds what the pixels pick from the windows to their sums; where there are `ENDS`, to those within them.
+    #[target_feature(enable = "avx2,fma")]
+    #[inline]
+    fn add_windows<const DEGREE: usize, const ENDS: bool>(
+        windows: &[[__m256; 2]; 4],
+        place: &Place<'_>,
+        sums: &mut [__m256; HALF],
+    ) {
+        let lanes = _mm256_setr_ps(0., 1., 2., 3., 4., 5., 6., 7.);
+        let magic = _mm256_set1_ps(12_582_912.0);
+        let [step_u, step_v, _] = place.line.step;
+        let first_row = _mm256_fmadd_ps(lanes, _mm256_set1_ps(step_u as f32), _mm256_set1_ps(place.start as f32));
+        let step = _mm256_set1_ps(step_v as f32);
+        for (v, sum) in sums.iter_mut().enumerate() {
+            let t = _mm256_fmadd_ps(step, _mm256_set1_ps(v as f32), first_row);
+            let floor = _mm256_floor_ps(t);
+            let index = _mm256_castps_si256(_mm256_add_ps(floor, magic));
+            let added = match DEGREE {
+                0 => _mm256_add_ps(*sum, pick(&windows[0], exact_index(exact_positions(place, v)))),
+                1 => {
+                    let value = _mm256_add_ps(*sum, pick(&windows[0], index));
+                    _mm256_fmadd_ps(pick(&windows[1], index), t, value)
+                }
+                _ => {
+                    let fraction = _mm256_sub_ps(t, floor);
+                    let value = _mm256_fmadd_ps(pick(&windows[3], index), fraction, pick(&windows[2], index));
+                    let value = _mm256_fmadd_ps(value, fraction, pick(&windows[1], index));
+                    let value = _mm256_fmadd_ps(value, fraction, pick(&windows[0], index));
+                    _mm256_add_ps(*sum, value)
+                }
+            };
+            *sum = if ENDS { _mm256_blendv_ps(added, *sum, outside(place, exact_positions(place, v))) } else { added };
+        }
+    }
+
+    /// Positions of row `v` in double precision.
+    #[target_feature(enable = "avx2,fma")]
+    #[inline]
+    fn exact_positions(place: &Place<'_>, v: usize) -> [__m256d; 2] {
+        let [step_u, step_v, _] = place.line.step;
+        let start = _mm256_set1_pd(place.start + v as f64 * step_v);
+        let lanes = [_mm256_setr_pd(0., 1., 2., 3.), _mm256_setr_pd(4., 5., 6., 7.)];
+        lanes.map(|lanes| _mm256_fmadd_pd(lanes, _mm256_set1_pd(step_u), start))
+    }
+
+    /// Their whole parts. Where there is nothing to pick they are anything.
+    #[target_feature(enable = "avx2,fma")]
+    #[inline]
+    fn exact_index(positions: [__m256d; 2]) -> __m256i {
+        let [low, high] = positions.map(|t| _mm256_cvttpd_epi32(_mm256_floor_pd(t)));
+        _mm256_set_m128i(high, low)
+    }
+
+    /// The sign bit is set in those that lie beyond an end of the projection.
+    #[target_feature(enable = "avx2,fma")]
+    #[inline]
+    fn outside(place: &Place<'_>, positions: [__m256d; 2]) -> __m256 {
+        let [first, last] = place.ends.map(|end| _mm256_set1_pd(end));
+        let [low, high] = positions.map(|t| {
+            // Of two distances that are not negative on the projection, the smaller; its sign outlives single precision.
+            _mm256_cvtpd_ps(_mm256_min_pd(_mm256_sub_pd(t, first), _mm256_sub_pd(last, t)))
+        });
+        _mm256_set_m128(high, low)
     }
 
     /// The window's value at an index that counts from its beginning: bit 3 tells the register.
