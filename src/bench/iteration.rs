@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{BenchError, median_and_spread};
 use crate::data::{Study, Volume};
 use crate::recon::{Algorithm, StageTimes};
-use crate::session::{Prepared, RunSettings, prepare};
+use crate::session::{Job, Prepared, RunSettings, prepare};
 use crate::task::Task;
 
 /// What was measured of one way to reconstruct.
@@ -52,7 +52,8 @@ pub fn bench_iteration(study: &Arc<Study>, settings: &RunSettings) -> Result<Ite
     let task = Task::new();
     let start = Instant::now();
     let free_before = free_bytes(settings);
-    let Prepared { mut algorithm, info, .. } = prepare(study, settings, &task)?;
+    let job = Job::Counts { study: Arc::clone(study), settings: Box::new(settings.clone()) };
+    let Prepared { mut algorithm, info, .. } = prepare(&job, &task)?;
     let cold_start_s = start.elapsed().as_secs_f64();
     // The first iteration makes the sensitivity.
     iterate(algorithm.as_mut(), &task)?;
@@ -71,7 +72,7 @@ pub fn bench_iteration(study: &Arc<Study>, settings: &RunSettings) -> Result<Ite
     drop(algorithm);
 
     let start = Instant::now();
-    let mut again = prepare(study, settings, &task)?.algorithm;
+    let mut again = prepare(&job, &task)?.algorithm;
     for _ in 0..settings.num_iterations {
         iterate(again.as_mut(), &task)?;
     }

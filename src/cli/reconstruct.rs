@@ -1,25 +1,26 @@
-//! `tomoscope reconstruct INPUT -o OUT`: the live session without a window. (EPRI sweeps: [`super::reconstruct_epri`].)
+//! `tomoscope reconstruct INPUT -o OUT`: the live session without a window. (What is asked of EPRI sweeps:
+//! [`super::reconstruct_epri`].)
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
-use crossbeam_channel::{Receiver, select, unbounded};
+use crossbeam_channel::{Receiver, never, select, unbounded};
 
 use super::image_options::ImageOptions;
 use super::options::ProjectorOptions;
 use super::paths::{check_folder, image_file};
-use super::reconstruct_epri::{self, EpriOptions, Stages};
+use super::reconstruct_epri::{self, EpriOptions};
 use super::run_progress::{Progress, Totals, announce};
 use super::{CliResult, notices};
-use crate::data::{Roi, Study, Unit};
+use crate::data::{Notice, Roi, Study, Unit};
 use crate::io::measurements::MeasurementWriter;
 use crate::io::{FileKind, read_study, read_volume, rois, write_volume};
 use crate::recon::{SubsetOrder, gaussian_filter};
 use crate::session::{
-    AlgorithmKind, Command, EndReason, Event, EventKind, Frame, IterateReport, RoiSet, RunSettings, Session, SessionOptions,
-    StartInfo, Trace, default_settings, iterate_rows,
+    AlgorithmKind, Command, EndReason, Event, EventKind, Feed, Frame, IterateReport, Job, RoiSet, RunSettings, Session,
+    SessionOptions, Stages, StartInfo, Trace, default_settings, iterate_rows,
 };
 
 /// Options of `tomoscope reconstruct`.
@@ -61,9 +62,10 @@ pub struct ReconstructOptions {
 
     /// Regions of interest to measure on every iterate (.toml).
     #[arg(long, value_name = "FILE", requires = "csv")]
-    rois: Option<PathBuf>,
+    pub rois: Option<PathBuf>,
 
-    /// Table of measured numbers to write: mean, sd, min, max, nsr and contrast_recovery of each ROI on every iterate,
+    /// Table of measured numbers to write: mean, sd, min, max, nsr and contrast_recovery of each ROI on every iterate (of an EPRI
+    /// sweep after every block of projections, whose number stands under subset),
     /// log_likelihood (of the subset that the next step uses), and of a non-atomic step what its race lost: lost,
     /// lost_of_ones and level.
     #[arg(long, value_name = "FILE")]
@@ -123,45 +125,67 @@ fn positive_mm(text: &str) -> Result<f64, String> {
 /// Reconstructs and writes.
 pub fn run(options: &ReconstructOptions) -> CliResult {
     check_folder(&options.output)?;
-    if FileKind::of(&options.input).is_some_and(FileKind::is_sweep) {
-        return reconstruct_epri::run(options);
-    }
     let interrupts = interrupts()?;
     let trace = match &options.trace {
         Some(path) => Trace::to_file(path).map_err(|error| format!("cannot write {}: {error}", path.display()))?,
         None => Trace::off(),
     };
-    let study = Arc::new(options.study()?);
+    let (job, follower) = if FileKind::of(&options.input).is_some_and(FileKind::is_sweep) {
+        reconstruct_epri::job(options)?
+    } else {
+        (options.counts()?, None)
+    };
     trace.record("study_ready", &[]);
-    let settings = options.settings(&study)?;
     let rois = options.rois.as_deref().map(rois::read_rois).transpose()?.unwrap_or_default();
     let table = options.csv.as_deref().map(MeasurementWriter::create).transpose()?;
     // Nobody looks at what is on the way: neither volumes nor a history.
     let session =
         Session::with_options(SessionOptions { history_bytes: 0, is_watched: false, lower_priority: false, trace }, || {});
-    let mut job = Job {
+    let mut work = Work {
         options,
-        target: settings.num_iterations,
+        target: job.num_iterations(),
+        is_sweep: job.is_sweep(),
         num_subsets: 1,
         rois: rois.clone(),
+        unit: job.unit(),
         table,
-        progress: Progress::new(),
+        progress: Progress::new(job.is_sweep()),
         totals: Totals::default(),
         interrupted: false,
     };
-    let settings = Box::new(RunSettings { num_iterations: job.next_halt(0), ..settings });
-    session.send(Command::Start { study, settings, rois: RoiSet { branch: 0, rois }, paused: false });
+    let mut feed = match (&job, follower) {
+        (Job::Sweep { acquisition, .. }, Some(follower)) => {
+            Some(Feed::follow(follower, acquisition.clone(), session.on_arrival())?)
+        }
+        _ => None,
+    };
+    let job = match job {
+        Job::Counts { study, settings } => {
+            let num_iterations = work.next_halt(0);
+            Job::Counts { study, settings: Box::new(RunSettings { num_iterations, ..*settings }) }
+        }
+        sweep => sweep,
+    };
+    session.send(Command::Start { job, rois: RoiSet { branch: 0, rois }, paused: false });
+    let mut news: Receiver<Notice> = feed.as_ref().map_or_else(never, |feed| feed.notices().clone());
     loop {
         select! {
             recv(session.events()) -> event => {
                 let event = event.map_err(|_| "the solver is gone")?;
-                if job.obey(&session, event)?.is_some() {
+                if work.obey(&session, event)?.is_some() {
                     return Ok(());
                 }
             }
+            recv(news) -> notice => match notice {
+                Ok(notice) => work.progress.print(&notices::line(&notice)),
+                Err(_) => news = never(),
+            },
             recv(interrupts) -> _ => {
-                job.interrupted = true;
-                session.send(Command::Cancel);
+                work.interrupted = true;
+                // Without its feed an acquisition is over, and the run complete with what it has.
+                if feed.take().is_none() {
+                    session.send(Command::Cancel);
+                }
             }
         }
     }
@@ -181,6 +205,36 @@ fn interrupts() -> Result<Receiver<()>, ctrlc::Error> {
 }
 
 impl ReconstructOptions {
+    /// The job of counts.
+    fn counts(&self) -> Result<Job, Box<dyn std::error::Error + Send + Sync>> {
+        if self.epri.follow {
+            return Err("only an EPRI sweep can be followed while it is acquired".into());
+        }
+        let study = Arc::new(self.study()?);
+        let settings = Box::new(self.settings(&study)?);
+        Ok(Job::Counts { study, settings })
+    }
+
+    /// Refuses options that mean nothing for an EPRI sweep.
+    pub(super) fn refuse_those_of_counts(&self) -> Result<(), String> {
+        let projector = &self.projector;
+        let given = [
+            ("--iterations", self.iterations.is_some()),
+            ("--subsets", self.subsets.is_some()),
+            ("--init", self.init.is_some()),
+            ("--save-every", self.save_every.is_some()),
+            ("--racy-sensitivity", self.racy_sensitivity),
+            ("--accumulation", projector.accumulation.is_some()),
+            ("--multiplicative", projector.multiplicative.is_some()),
+            ("--additive", projector.additive.is_some()),
+            ("--fov-radius-mm", projector.fov_radius_mm.is_some()),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            Some((name, _)) => Err(format!("{name} is for counts: filtered backprojection of an EPRI sweep has no such thing")),
+            None => Ok(()),
+        }
+    }
+
     fn study(&self) -> Result<Study, Box<dyn std::error::Error + Send + Sync>> {
         let projector = &self.projector;
         let (multiplicative, additive) = (projector.multiplicative.as_deref(), projector.additive.as_deref());
@@ -232,12 +286,14 @@ impl ReconstructOptions {
 }
 
 /// The work as it goes on.
-struct Job<'a> {
+struct Work<'a> {
     options: &'a ReconstructOptions,
     /// Full iterations to reach.
     target: usize,
+    is_sweep: bool,
     num_subsets: usize,
     rois: Vec<Roi>,
+    unit: Unit,
     table: Option<MeasurementWriter>,
     progress: Progress,
     totals: Totals,
@@ -247,7 +303,7 @@ struct Job<'a> {
 /// That the work is done.
 struct Done;
 
-impl Job<'_> {
+impl Work<'_> {
     /// The iteration after `iteration` at which an image is written.
     fn next_halt(&self, iteration: usize) -> usize {
         let every = self.options.save_every.map_or(usize::MAX, |n| n as usize);
@@ -277,7 +333,7 @@ impl Job<'_> {
         self.totals.add(report);
         self.progress.step(report, self.target);
         if let Some(table) = &mut self.table {
-            table.write(&iterate_rows(run, report, self.num_subsets, &self.rois, Unit::CountsPerMm))?;
+            table.write(&iterate_rows(run, report, self.num_subsets, &self.rois, self.unit))?;
         }
         Ok(())
     }
@@ -320,6 +376,10 @@ impl Job<'_> {
 
     /// Where a run was when an image was taken.
     fn position(&self, frame: &Frame) -> String {
+        if self.is_sweep {
+            let plural = if frame.subiteration == 1 { "" } else { "s" };
+            return format!("{} projection{plural}", frame.subiteration);
+        }
         match frame.subiteration % self.num_subsets {
             0 => format!("iteration {}", frame.iteration),
             subset => format!("iteration {} and {subset} of {} subsets", frame.iteration, self.num_subsets),

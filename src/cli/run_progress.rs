@@ -6,33 +6,41 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::recon::RaceReport;
-use crate::session::{AlgorithmKind, IterateReport, NUM_STAGES, STAGES, StartInfo};
+use crate::recon::{FilterSettings, RaceReport};
+use crate::session::{AlgorithmKind, IterateReport, Job, NUM_STAGES, STAGES, StartInfo};
 
 /// A bar, or nothing where standard error is not a terminal.
 pub struct Progress {
     bar: Option<ProgressBar>,
+    /// Whether projections are counted, not iterations.
+    is_sweep: bool,
+    num_steps: usize,
 }
 
 impl Progress {
     /// Nothing to show yet.
-    pub fn new() -> Self {
-        Self { bar: None }
+    pub fn new(is_sweep: bool) -> Self {
+        Self { bar: None, is_sweep, num_steps: 0 }
     }
 
     /// Starts to count towards so many steps.
     pub fn begin(&mut self, num_steps: usize) {
+        self.num_steps = num_steps;
         if std::io::stderr().is_terminal() {
             let style = ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} %  {eta} left");
             let bar = ProgressBar::new(num_steps as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            bar.set_message("iteration 0");
+            bar.set_message(if self.is_sweep { "projection 0" } else { "iteration 0" });
             self.bar = Some(bar);
         }
     }
 
     /// A step is done.
     pub fn step(&self, report: &IterateReport, num_iterations: usize) {
-        let iteration = format!("iteration {} of {num_iterations}", report.iteration);
+        let iteration = if self.is_sweep {
+            format!("projection {} of {}", report.subiteration, self.num_steps)
+        } else {
+            format!("iteration {} of {num_iterations}", report.iteration)
+        };
         match &self.bar {
             Some(bar) => {
                 bar.set_message(iteration);
@@ -71,18 +79,30 @@ impl Progress {
 
 /// Says what the run became.
 pub fn announce(info: &StartInfo, num_iterations: usize) {
-    let settings = &info.settings;
-    let ([nx, ny, nz], [dx, dy, dz]) = (settings.grid.size, settings.grid.voxel_mm);
-    let algorithm = match settings.algorithm {
-        AlgorithmKind::Mlem => "MLEM".to_owned(),
-        AlgorithmKind::Osem => format!("OSEM with {} subsets", info.num_subsets),
-    };
-    let secs = info.estimate.secs_per_iteration.map_or(String::new(), |secs| format!(", about {} per iteration", duration(secs)));
+    let grid = info.job.grid();
+    let ([nx, ny, nz], [dx, dy, dz]) = (grid.size, grid.voxel_mm);
     println!("device        {}", info.device);
-    println!("projector     {}", info.projector);
-    println!("accumulation  {}", info.accumulation);
+    println!("{}     {}", if info.job.is_sweep() { "program  " } else { "projector" }, info.projector);
+    match &info.job {
+        Job::Counts { settings, .. } => {
+            println!("accumulation  {}", info.accumulation);
+            match settings.algorithm {
+                AlgorithmKind::Mlem => println!("algorithm     MLEM, {num_iterations} iterations"),
+                AlgorithmKind::Osem => {
+                    println!("algorithm     OSEM with {} subsets, {num_iterations} iterations", info.num_subsets);
+                }
+            }
+        }
+        Job::Sweep { acquisition, settings } => {
+            let FilterSettings { filter, cutoff, interpolation } = settings.filter;
+            let cutoff = cutoff.map_or("no cut-off".into(), |cutoff| format!("cut-off {cutoff}"));
+            let num_points = acquisition.look(|sweep| sweep.num_points);
+            println!("data          {} projections of {num_points} samples", info.num_subsets);
+            println!("algorithm     FBP, filter {filter}, {cutoff}, {interpolation} interpolation");
+        }
+    }
     println!("image         {nx} × {ny} × {nz} voxels of {dx:.4} × {dy:.4} × {dz:.4} mm");
-    println!("algorithm     {algorithm}, {num_iterations} iterations");
+    let secs = info.estimate.secs_per_iteration.map_or(String::new(), |secs| format!(", about {} per iteration", duration(secs)));
     println!("needs         about {:.0} MiB{secs}", info.estimate.memory_bytes as f64 / f64::from(1 << 20));
 }
 

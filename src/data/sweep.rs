@@ -64,8 +64,10 @@ pub struct Sweep {
     pub projections: Vec<Projection>,
     /// How many there will be; `None` where nobody knows.
     pub num_expected: Option<usize>,
+    /// Time that the acquisition of one takes, where it is known.
+    pub secs_per_projection: Option<f64>,
     /// The true image, for phantoms.
-    pub truth: Option<Volume>,
+    pub truth: Option<Arc<Volume>>,
     /// Regions that come with the sweep (phantoms).
     pub rois: Vec<Roi>,
     /// What the user should know about the data.

@@ -14,6 +14,8 @@ pub enum Unit {
     BqPerMl,
     /// Line-integral lengths summed over LORs (sensitivity, plain backprojection).
     Mm,
+    /// Proportional to the density of what is imaged (spins), without calibration.
+    Arbitrary,
     /// Not known: values as a file gave them.
     Unknown,
 }
@@ -25,6 +27,7 @@ impl Unit {
             Unit::CountsPerMm => "counts/mm",
             Unit::BqPerMl => "Bq/mL",
             Unit::Mm => "mm",
+            Unit::Arbitrary => "a.u.",
             Unit::Unknown => "file units",
         }
     }

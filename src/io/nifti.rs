@@ -302,7 +302,7 @@ fn reorder(path: &Path, orientation: &Orientation, sides: [usize; 3], values: Ve
 
 fn unit(header: &NiftiHeader) -> Unit {
     let name = String::from_utf8_lossy(&header.intent_name);
-    let units = [Unit::CountsPerMm, Unit::BqPerMl, Unit::Mm];
+    let units = [Unit::CountsPerMm, Unit::BqPerMl, Unit::Mm, Unit::Arbitrary];
     units.into_iter().find(|unit| unit.label() == name.trim_end_matches('\0')).unwrap_or(Unit::Unknown)
 }
 

@@ -112,8 +112,19 @@ pub fn read_projections(path: &Path) -> Result<Sweep, IoError> {
     };
     let projections: Vec<Projection> = kept.iter().zip(weights).map(projection).collect::<Result<_, IoError>>()?;
     let num_expected = Some(projections.len());
-    let (truth, rois) = (None, Vec::new());
-    Ok(Sweep { title, acquisition, num_points, step_mm, centre, projections, num_expected, truth, rois, notices })
+    Ok(Sweep {
+        title,
+        acquisition,
+        num_points,
+        step_mm,
+        centre,
+        projections,
+        num_expected,
+        secs_per_projection: None,
+        truth: None,
+        rois: Vec::new(),
+        notices,
+    })
 }
 
 /// Reads `NAME-h.npy`, whose samples are as far apart as those of `NAME-B.npy`.

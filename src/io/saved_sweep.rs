@@ -9,6 +9,7 @@
 //! step_mm = 0.3125                 # distance of samples
 //! centre = 64.0                    # sample at t = 0
 //! num_expected = 208               # projections that there will be; left out where nobody knows
+//! secs_per_projection = 1.25       # time that the acquisition of one takes; may be left out
 //! data_file = "ball.f32"           # in the same folder
 //! projections = [[0.087, 0.0, 0.996, 0.0302]]   # direction x, y, z and weight of each, as far as they are known
 //!
@@ -52,6 +53,7 @@ struct Header {
     step_mm: f64,
     centre: f64,
     num_expected: Option<usize>,
+    secs_per_projection: Option<f64>,
     data_file: String,
     projections: Vec<[f64; 4]>,
     continuous_wave: Option<Wave>,
@@ -97,6 +99,7 @@ pub(super) fn sweep_header(path: &Path) -> Result<(Sweep, Records), IoError> {
         centre: header.centre,
         projections: Vec::new(),
         num_expected: header.num_expected,
+        secs_per_projection: header.secs_per_projection.filter(|secs| secs.is_finite() && *secs > 0.0),
         truth: None,
         rois: Vec::new(),
         notices: Vec::new(),
@@ -134,6 +137,7 @@ pub fn write_sweep(path: &Path, sweep: &Sweep) -> Result<(), IoError> {
         step_mm: sweep.step_mm,
         centre: sweep.centre,
         num_expected: sweep.num_expected,
+        secs_per_projection: sweep.secs_per_projection,
         data_file: data.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         projections: sweep.projections.iter().map(|p| [p.direction[0], p.direction[1], p.direction[2], p.weight]).collect(),
         continuous_wave: match &sweep.acquisition {

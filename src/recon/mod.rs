@@ -15,7 +15,7 @@ pub use race::RaceReport;
 
 use std::time::Duration;
 
-use crate::data::{RoiMask, RoiSums, Volume};
+use crate::data::{Projection, RoiMask, RoiSums, Volume};
 use crate::operator::{Accumulation, BackendError, OperatorError, PendingVolume};
 use crate::task::Task;
 
@@ -75,7 +75,7 @@ impl std::ops::AddAssign for StageTimes {
 pub struct StepReport {
     /// Full iterations complete after this step.
     pub iteration: usize,
-    /// Steps done in all (subiterations), this one included.
+    /// Steps done in all (subiterations), this one included. Of a sweep: projections in the image.
     pub subiteration: usize,
     /// The subset used.
     pub subset: usize,
@@ -131,8 +131,21 @@ pub trait Algorithm: Send {
     /// Stopped through `task` (the image is then the one before the step), device failure.
     fn step(&mut self, task: &Task) -> Result<StepReport, ReconError>;
 
-    /// Steps that make a full iteration.
+    /// Subiterations of a full iteration, as far as it is known.
     fn num_subsets(&self) -> usize;
+
+    /// Takes projections that have arrived meanwhile; they wait for the next steps. `is_last` tells that no others follow.
+    ///
+    /// # Errors
+    /// One cannot be used (then none of them is taken), or the algorithm works on whole data only.
+    fn append(&mut self, _projections: Vec<Projection>, _is_last: bool) -> Result<(), ReconError> {
+        Err(ReconError::UnsuitableSettings("this algorithm begins when all data are there; it cannot take more".into()))
+    }
+
+    /// Whether there is nothing to do before more data come.
+    fn is_waiting(&self) -> bool {
+        false
+    }
 
     /// Copies the current image into a volume of the run's grid.
     ///

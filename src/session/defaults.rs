@@ -1,17 +1,22 @@
 //! What a reconstruction does when nothing else is asked: OSEM, 4 iterations, about 14 subsets, voxels as wide as the
-//! bins and half a ring spacing high, the circle inscribed in the image as field of view.
+//! bins and half a ring spacing high, the circle inscribed in the image as field of view. Of an EPRI sweep: one-stage
+//! filtered backprojection onto what the samples see.
 
 use super::setup::SetupError;
-use super::{AlgorithmKind, DeviceChoice, ProjectorChoice, Rays, RunSettings};
-use crate::data::Study;
+use super::{AlgorithmKind, DeviceChoice, PlaneKernel, ProjectorChoice, Rays, RunSettings, Stages, SweepSettings};
+use crate::data::{Study, Sweep};
 use crate::geometry::Grid;
-use crate::recon::SubsetOrder;
+use crate::operator::grid_about_zero;
+use crate::recon::{FbpSettings, FilterSettings, SubsetOrder};
 use crate::scanner::ScanGeometry;
+use crate::scanner::epri::Order;
 
 /// Subsets that are aimed at.
 const NUM_SUBSETS: usize = 14;
 /// Full iterations.
 const NUM_ITERATIONS: usize = 4;
+/// Most voxels along an axis of the image of a sweep.
+const MAX_SWEEP_SIDE: usize = 128;
 
 /// The settings for a study when nothing else is asked.
 ///
@@ -35,6 +40,42 @@ pub fn default_settings(study: &Study) -> Result<RunSettings, SetupError> {
         num_threads: None,
         init: None,
     })
+}
+
+/// The settings for an EPRI sweep when nothing else is asked.
+///
+/// # Errors
+/// The image grid cannot be made.
+pub fn default_sweep_settings(sweep: &Sweep) -> Result<SweepSettings, SetupError> {
+    Ok(SweepSettings {
+        stages: Stages::Single,
+        kernel: PlaneKernel::Fast,
+        filter: FilterSettings::for_data(&sweep.acquisition),
+        order: Order::AsAcquired,
+        block: FbpSettings::default().block,
+        grid: sweep_grid(sweep, None, None)?,
+        device: DeviceChoice::Auto,
+        num_threads: None,
+    })
+}
+
+/// The image grid of a sweep. What is not given follows from the samples: the image spans what they see, in voxels as wide
+/// as their distance or, where those are very many, wider.
+///
+/// # Errors
+/// The grid cannot be made.
+pub fn sweep_grid(sweep: &Sweep, size: Option<[usize; 3]>, voxel_mm: Option<[f64; 3]>) -> Result<Grid, SetupError> {
+    let extent_mm = sweep.num_points as f64 * sweep.step_mm;
+    let (size, voxel_mm) = match (size, voxel_mm) {
+        (Some(size), Some(voxel_mm)) => (size, voxel_mm),
+        (Some(size), None) => (size, size.map(|n| extent_mm / n.max(1) as f64)),
+        (None, Some(voxel_mm)) => (voxel_mm.map(|mm| (extent_mm / mm).ceil() as usize), voxel_mm),
+        (None, None) => {
+            let side = sweep.num_points.min(MAX_SWEEP_SIDE);
+            ([side; 3], [extent_mm / side as f64; 3])
+        }
+    };
+    Ok(grid_about_zero(size, voxel_mm)?)
 }
 
 /// 14, or the nearest number that divides the views evenly (the smaller of two), if one lies between half and twice

@@ -16,7 +16,7 @@ use crate::task::Task;
 /// Longest side of an image that is accepted, voxels.
 const MAX_SIDE: usize = 4096;
 /// Volumes on their way to the screen.
-const NUM_FRAMES: u64 = 3;
+pub(super) const NUM_FRAMES: u64 = 3;
 /// The trial ends here even when it has learned nothing.
 const TRIAL_LIMIT: Duration = Duration::from_millis(250);
 /// What the trial aims to take.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crossbeam_channel::{Receiver, Sender, TryRecvError, TrySendError, bounded, unbounded};
 
 use super::Frame;
-use crate::data::Volume;
+use crate::data::{Unit, Volume};
 use crate::geometry::Grid;
 
 /// The solver's end; clones share the channels.
@@ -41,9 +41,10 @@ impl FrameSender {
     }
 
     /// A volume to fill: one that came back from everywhere if it fits, else a new one.
-    pub fn buffer(&self, grid: &Grid) -> Volume {
+    pub fn buffer(&self, grid: &Grid, unit: Unit) -> Volume {
         let mut returned = self.returned.try_iter().filter_map(Arc::into_inner);
-        returned.find(|volume| volume.grid == *grid).unwrap_or_else(|| Volume::filled(grid.clone(), 0.0))
+        let volume = returned.find(|volume| volume.grid == *grid).unwrap_or_else(|| Volume::filled(grid.clone(), 0.0));
+        Volume { unit, ..volume }
     }
 
     /// Takes a volume back that nobody looks at any more.
@@ -88,7 +89,7 @@ mod tests {
         let (sender, receiver) = frame_channel();
         let mut seen = std::collections::HashSet::new();
         for subiteration in 1..=9 {
-            let volume = sender.buffer(&grid);
+            let volume = sender.buffer(&grid, Unit::Mm);
             seen.insert(volume.as_slice().as_ptr());
             sender.send(Frame { run: 1, iteration: 0, subiteration, volume: Arc::new(volume) });
             if subiteration % 3 == 0 {
@@ -100,13 +101,13 @@ mod tests {
         }
         assert!(seen.len() <= 3, "{} buffers", seen.len());
         // What the history holds too comes back when it lets go.
-        let shared = Arc::new(sender.buffer(&grid));
+        let shared = Arc::new(sender.buffer(&grid, Unit::Mm));
         let place = shared.as_slice().as_ptr();
         sender.give_back(Arc::clone(&shared));
-        assert_ne!(sender.buffer(&grid).as_slice().as_ptr(), place);
+        assert_ne!(sender.buffer(&grid, Unit::Mm).as_slice().as_ptr(), place);
         sender.give_back(shared);
-        assert_eq!(sender.buffer(&grid).as_slice().as_ptr(), place);
+        assert_eq!(sender.buffer(&grid, Unit::Mm).as_slice().as_ptr(), place);
         let other = Grid::centred([3, 2, 2], [1.0; 3]).unwrap();
-        assert_eq!(sender.buffer(&other).grid, other);
+        assert_eq!(sender.buffer(&other, Unit::Mm).grid, other);
     }
 }

@@ -1,6 +1,6 @@
 //! The handle to a session: what the watcher (a window, a progress bar, a test) holds.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
@@ -10,8 +10,7 @@ use super::history::History;
 use super::publisher::Publisher;
 use super::setup::{self, Setup};
 use super::solver::{Message, Solver};
-use super::{Command, Event, EventKind, Frame, RunId, Trace};
-use crate::data::Volume;
+use super::{Command, Event, EventKind, Frame, Kept, RunId, Trace};
 use crate::task::Task;
 
 /// Bytes of past iterates that a session keeps by default.
@@ -113,9 +112,15 @@ impl Session {
         self.frames.give_back(frame);
     }
 
-    /// Full iterations of the latest run and their images, oldest first, as far as the byte budget keeps them.
-    pub fn history(&self) -> Vec<(usize, Arc<Volume>)> {
+    /// Images of the latest run's past, oldest first, as far as the byte budget keeps them.
+    pub fn history(&self) -> Vec<Kept> {
         self.history.entries()
+    }
+
+    /// What a feed calls when an acquisition has grown: the run that reconstructs it goes on.
+    pub fn on_arrival(&self) -> impl Fn() + Send + use<> {
+        let messages = self.messages.clone();
+        move || _ = messages.send(Message { command: Command::DataArrived, run: 0, task: Task::new() })
     }
 
     /// The stop flag and the progress of the run started last.

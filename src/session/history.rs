@@ -1,10 +1,12 @@
-//! The iterates of the past, within a byte budget: every full iteration, thinned to every 2nd, 4th, … when full.
+//! The iterates of the past, within a byte budget: every full iteration (of a sweep every block of projections), thinned to
+//! every 2nd, 4th, … when full.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::Kept;
 use crate::data::Volume;
 
-/// Full iterations and their images, oldest first; clones share the same list.
+/// Images of the past, oldest first; clones share the same list.
 #[derive(Clone, Debug)]
 pub(super) struct History {
     budget_bytes: u64,
@@ -13,15 +15,21 @@ pub(super) struct History {
 
 #[derive(Debug)]
 struct Entries {
-    /// Iterations that are multiples of this stay.
+    /// Images whose number is a multiple of this stay.
     stride: usize,
-    kept: Vec<(usize, Arc<Volume>)>,
+    /// Images pushed so far; they are numbered from 1.
+    num_pushed: usize,
+    kept: Vec<(usize, Kept)>,
+}
+
+impl Entries {
+    const NONE: Self = Self { stride: 1, num_pushed: 0, kept: Vec::new() };
 }
 
 impl History {
     /// An empty history that holds at most so many bytes, or one image if that is more. A budget of zero keeps none.
     pub fn new(budget_bytes: u64) -> Self {
-        Self { budget_bytes, entries: Arc::new(Mutex::new(Entries { stride: 1, kept: Vec::new() })) }
+        Self { budget_bytes, entries: Arc::new(Mutex::new(Entries::NONE)) }
     }
 
     /// Whether anything is kept at all.
@@ -31,29 +39,30 @@ impl History {
 
     /// Forgets everything, for a new run.
     pub fn clear(&self) {
-        *self.entries.lock().unwrap_or_else(PoisonError::into_inner) = Entries { stride: 1, kept: Vec::new() };
+        *self.entries.lock().unwrap_or_else(PoisonError::into_inner) = Entries::NONE;
     }
 
-    /// Adds the image of a full iteration, which becomes the newest, and thins what is there until it fits. What was
-    /// thinned out is returned.
-    pub fn push(&self, iteration: usize, volume: Arc<Volume>) -> Vec<Arc<Volume>> {
-        let max_kept = (self.budget_bytes / bytes(&volume).max(1)).max(1) as usize;
+    /// Adds an image, which becomes the newest, and thins what is there until it fits. What was thinned out is returned.
+    pub fn push(&self, image: Kept) -> Vec<Arc<Volume>> {
+        let max_kept = (self.budget_bytes / bytes(&image.volume).max(1)).max(1) as usize;
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let Entries { stride, kept } = &mut *entries;
+        let Entries { stride, num_pushed, kept } = &mut *entries;
         // The newest so far was kept whatever its number; now it stays only if the stride hits it.
-        let mut gone: Vec<_> =
-            kept.extract_if(.., |(earlier, _)| !earlier.is_multiple_of(*stride) || *earlier >= iteration).collect();
-        kept.push((iteration, volume));
+        let mut gone: Vec<_> = kept.extract_if(.., |(earlier, _)| !earlier.is_multiple_of(*stride)).collect();
+        *num_pushed += 1;
+        let newest = *num_pushed;
+        kept.push((newest, image));
         while kept.len() > max_kept {
             *stride *= 2;
-            gone.extend(kept.extract_if(.., |(earlier, _)| !earlier.is_multiple_of(*stride) && *earlier != iteration));
+            gone.extend(kept.extract_if(.., |(earlier, _)| !earlier.is_multiple_of(*stride) && *earlier != newest));
         }
-        gone.into_iter().map(|(_, volume)| volume).collect()
+        gone.into_iter().map(|(_, image)| image.volume).collect()
     }
 
     /// The images that are kept, oldest first, the newest always among them.
-    pub fn entries(&self) -> Vec<(usize, Arc<Volume>)> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner).kept.clone()
+    pub fn entries(&self) -> Vec<Kept> {
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.kept.iter().map(|(_, image)| image.clone()).collect()
     }
 }
 
@@ -66,16 +75,22 @@ mod tests {
     use super::*;
     use crate::geometry::Grid;
 
+    fn image(grid: &Grid, iteration: usize) -> Kept {
+        let volume = Arc::new(Volume::filled(grid.clone(), iteration as f32));
+        Kept { iteration, subiteration: 3 * iteration, volume }
+    }
+
     fn iterations_kept(budget_volumes: u64, count: usize) -> Vec<usize> {
         let grid = Grid::centred([4, 4, 2], [1.0; 3]).unwrap();
         let history = History::new(budget_volumes * 4 * 32);
         for iteration in 1..=count {
-            history.push(iteration, Arc::new(Volume::filled(grid.clone(), iteration as f32)));
+            history.push(image(&grid, iteration));
             let kept = history.entries();
             assert!(kept.len() as u64 <= budget_volumes.max(1), "{} of {budget_volumes}", kept.len());
-            assert_eq!(kept.last().map(|(i, v)| (*i, v.as_slice()[0])), Some((iteration, iteration as f32)));
+            let newest = kept.last().map(|kept| (kept.iteration, kept.volume.as_slice()[0]));
+            assert_eq!(newest, Some((iteration, iteration as f32)));
         }
-        history.entries().iter().map(|(iteration, _)| *iteration).collect()
+        history.entries().iter().map(|kept| kept.iteration).collect()
     }
 
     #[test]
@@ -92,8 +107,8 @@ mod tests {
     fn an_image_larger_than_the_budget_is_kept_alone() {
         let grid = Grid::centred([4, 4, 2], [1.0; 3]).unwrap();
         let history = History::new(1);
-        history.push(1, Arc::new(Volume::filled(grid.clone(), 1.0)));
-        history.push(2, Arc::new(Volume::filled(grid, 2.0)));
+        history.push(image(&grid, 1));
+        history.push(image(&grid, 2));
         assert_eq!(history.entries().len(), 1);
         history.clear();
         assert!(history.entries().is_empty());

@@ -4,9 +4,11 @@
 //! channels of small messages, volumes on a channel of capacity one where the newest wins. What goes out is handed over
 //! by a thread of its own, so that the solver steps on while a device copies a volume.
 
+mod acquisition;
 mod defaults;
 mod devices;
 mod estimate;
+mod feed;
 mod frames;
 mod handle;
 mod history;
@@ -17,18 +19,21 @@ mod publisher;
 mod run;
 mod setup;
 mod solver;
+mod sweep_setup;
 mod threads;
 pub mod trace;
 
-pub use defaults::{covering_grid, default_num_subsets, default_settings, grid_of_voxels};
+pub use acquisition::Acquisition;
+pub use defaults::{covering_grid, default_num_subsets, default_settings, default_sweep_settings, grid_of_voxels, sweep_grid};
 pub use devices::{Chosen, Device, available_devices, choose_device, host_devices, or_on_cpu};
 pub use estimate::FreeMemory;
+pub use feed::{Feed, without_projections};
 pub use handle::{Session, SessionOptions};
 pub use measurements::{iterate_rows, race_rows, roi_rows};
 pub use projector::{Projector, ProjectorSettings, ProjectorWork, rays_per_bin};
 pub use protocol::{
-    AlgorithmKind, Command, DeviceChoice, EndReason, Event, EventKind, Frame, IterateReport, NUM_STAGES, ProjectorChoice, Rays,
-    RoiSet, RunId, RunSettings, STAGES, StartInfo,
+    AlgorithmKind, Command, DeviceChoice, EndReason, Event, EventKind, Frame, IterateReport, Job, Kept, NUM_STAGES, PlaneKernel,
+    ProjectorChoice, Rays, RoiSet, RunId, RunSettings, STAGES, Stages, StartInfo, SweepSettings,
 };
 pub use setup::{Prepared, Setup, SetupError, prepare};
 pub use trace::Trace;

@@ -169,7 +169,7 @@ impl Projector {
 
 /// Memory that is free on a device.
 #[cfg(feature = "cuda")]
-fn free_on(backend: &CudaBackend) -> FreeMemory {
+pub(super) fn free_on(backend: &CudaBackend) -> FreeMemory {
     FreeMemory { bytes: backend.free_memory_bytes(), gpu: Some(backend.name()) }
 }
 

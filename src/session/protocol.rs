@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::data::{Notice, Roi, RoiSums, Study, Volume};
+use super::Acquisition;
+use crate::data::{Notice, Roi, RoiSums, Study, Unit, Volume};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
-use crate::recon::{Estimate, RaceReport, StageTimes, SubsetOrder};
+use crate::recon::{Estimate, FilterSettings, RaceReport, StageTimes, SubsetOrder};
+use crate::scanner::epri::Order;
 
 /// Number of a run within its session, from 1; every event carries it, so that late ones of an earlier run are known.
 pub type RunId = u64;
@@ -60,7 +62,7 @@ pub enum Rays {
     },
 }
 
-/// All that a reconstruction is asked to do.
+/// All that a reconstruction of counts is asked to do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSettings {
     /// Algorithm.
@@ -93,6 +95,107 @@ pub struct RunSettings {
     pub init: Option<Arc<Volume>>,
 }
 
+/// In how many stages the planes of an EPRI sweep are backprojected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stages {
+    /// Voxel by voxel.
+    #[default]
+    Single,
+    /// Azimuth by azimuth, then slice by slice, of directions at equal linear angles; others are resampled. On the processor.
+    Two,
+}
+
+/// Which single-stage program backprojects planes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PlaneKernel {
+    /// The fast one, in single precision.
+    #[default]
+    Fast,
+    /// The published one (Qiao et al. 2015), in double precision and its order of operations.
+    Paper,
+}
+
+/// All that a filtered backprojection of an EPRI sweep is asked to do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SweepSettings {
+    /// One stage or two.
+    pub stages: Stages,
+    /// The program for one stage.
+    pub kernel: PlaneKernel,
+    /// How projections are filtered and read.
+    pub filter: FilterSettings,
+    /// Which projections are used first.
+    pub order: Order,
+    /// Projections of a step, at most; while they arrive one by one a step has one.
+    pub block: usize,
+    /// Image grid.
+    pub grid: Grid,
+    /// Device.
+    pub device: DeviceChoice,
+    /// Threads on the CPU; `None` = all.
+    pub num_threads: Option<usize>,
+}
+
+/// What is reconstructed, and how.
+#[derive(Clone, Debug)]
+pub enum Job {
+    /// Counts along lines, iteratively.
+    Counts {
+        /// What was measured.
+        study: Arc<Study>,
+        /// What to do with it.
+        settings: Box<RunSettings>,
+    },
+    /// An EPRI sweep, by filtered backprojection; while it grows the image grows with it.
+    Sweep {
+        /// What was measured so far.
+        acquisition: Acquisition,
+        /// What to do with it.
+        settings: Box<SweepSettings>,
+    },
+}
+
+impl Job {
+    /// Grid of the image.
+    pub fn grid(&self) -> &Grid {
+        match self {
+            Job::Counts { settings, .. } => &settings.grid,
+            Job::Sweep { settings, .. } => &settings.grid,
+        }
+    }
+
+    /// Unit of the image.
+    pub fn unit(&self) -> Unit {
+        match self {
+            Job::Counts { .. } => Unit::CountsPerMm,
+            Job::Sweep { .. } => Unit::Arbitrary,
+        }
+    }
+
+    /// Full iterations to do; of a sweep one, which is all of it.
+    pub fn num_iterations(&self) -> usize {
+        match self {
+            Job::Counts { settings, .. } => settings.num_iterations,
+            Job::Sweep { .. } => 1,
+        }
+    }
+
+    /// Threads on the CPU; `None` = all.
+    pub fn num_threads(&self) -> Option<usize> {
+        match self {
+            Job::Counts { settings, .. } => settings.num_threads,
+            Job::Sweep { settings, .. } => settings.num_threads,
+        }
+    }
+
+    /// Whether a sweep is reconstructed.
+    pub fn is_sweep(&self) -> bool {
+        matches!(self, Job::Sweep { .. })
+    }
+}
+
 /// ROIs to measure on every iterate. `branch` grows with each edit, so that a curve shows where its ROI changed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RoiSet {
@@ -107,10 +210,8 @@ pub struct RoiSet {
 pub enum Command {
     /// Ends any run and starts another; runs count up from 1 in the order of these commands.
     Start {
-        /// What was measured.
-        study: Arc<Study>,
-        /// What to do with it.
-        settings: Box<RunSettings>,
+        /// What to do.
+        job: Job,
         /// Measure these from the first iterate on.
         rois: RoiSet,
         /// Start paused (for a single step at a time).
@@ -132,6 +233,8 @@ pub enum Command {
     SetRois(RoiSet),
     /// Goes on to this number of full iterations (also after the run had finished).
     SetIterations(usize),
+    /// The acquisition has grown, or is over.
+    DataArrived,
     /// Ends the thread.
     Quit,
 }
@@ -189,7 +292,7 @@ pub struct StartInfo {
     pub device: String,
     /// Projector in use ("axial runs", "per LOR").
     pub projector: String,
-    /// Steps of a full iteration.
+    /// Subiterations of a full iteration; of a sweep its projections, as far as they are known.
     pub num_subsets: usize,
     /// Accumulation in use.
     pub accumulation: Accumulation,
@@ -197,8 +300,8 @@ pub struct StartInfo {
     pub accumulations: &'static [Accumulation],
     /// Memory and time.
     pub estimate: Estimate,
-    /// The settings as they were used.
-    pub settings: Box<RunSettings>,
+    /// The job, with the settings as they were used.
+    pub job: Job,
 }
 
 /// One step, measured.
@@ -206,7 +309,7 @@ pub struct StartInfo {
 pub struct IterateReport {
     /// Full iterations complete.
     pub iteration: usize,
-    /// Steps done in all.
+    /// Steps done in all; of a sweep projections in the image.
     pub subiteration: usize,
     /// Subset of the step.
     pub subset: usize,
@@ -254,8 +357,19 @@ pub struct Frame {
     pub run: RunId,
     /// Full iterations complete.
     pub iteration: usize,
-    /// Steps done in all; 0 = the start image.
+    /// Steps done in all; 0 = the start image. Of a sweep projections in the image.
     pub subiteration: usize,
     /// The image; the history may hold it too.
+    pub volume: Arc<Volume>,
+}
+
+/// An image of the past: after a full iteration, or after each block of projections.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// Full iterations complete.
+    pub iteration: usize,
+    /// Steps done in all; of a sweep projections in the image.
+    pub subiteration: usize,
+    /// The image.
     pub volume: Arc<Volume>,
 }

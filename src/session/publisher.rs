@@ -12,8 +12,8 @@ use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use super::frames::FrameSender;
 use super::history::History;
 use super::run::panic_sentence;
-use super::{Event, EventKind, Frame, RunId, Trace};
-use crate::data::Volume;
+use super::{Event, EventKind, Frame, Kept, RunId, Trace};
+use crate::data::{Unit, Volume};
 use crate::geometry::Grid;
 use crate::operator::PendingVolume;
 
@@ -45,7 +45,7 @@ pub(super) enum Image {
     /// A filled buffer and the time that filling took.
     Filled(Volume, Duration),
     /// A copy that a device has begun.
-    Pending(PendingVolume, Grid),
+    Pending(PendingVolume, Grid, Unit),
 }
 
 enum Outgoing {
@@ -98,8 +98,8 @@ impl Publisher {
     }
 
     /// A volume to fill.
-    pub fn buffer(&self, grid: &Grid) -> Volume {
-        self.frames.buffer(grid)
+    pub fn buffer(&self, grid: &Grid, unit: Unit) -> Volume {
+        self.frames.buffer(grid, unit)
     }
 
     /// Hands a volume over.
@@ -176,9 +176,9 @@ impl<W: Fn()> Worker<W> {
         let Parcel { run, iteration, subiteration, is_kept, image, slot } = parcel;
         let (volume, time) = match image {
             Image::Filled(volume, time) => (volume, time),
-            Image::Pending(pending, grid) => {
+            Image::Pending(pending, grid, unit) => {
                 let start = Instant::now();
-                let mut volume = self.frames.buffer(&grid);
+                let mut volume = self.frames.buffer(&grid, unit);
                 let copied = catch_unwind(AssertUnwindSafe(|| pending(volume.as_mut_slice())));
                 let failure = match copied {
                     Ok(Ok(())) => None,
@@ -194,7 +194,7 @@ impl<W: Fn()> Worker<W> {
         };
         let volume = Arc::new(volume);
         if is_kept {
-            let gone = self.history.push(iteration, Arc::clone(&volume));
+            let gone = self.history.push(Kept { iteration, subiteration, volume: Arc::clone(&volume) });
             gone.into_iter().for_each(|volume| self.frames.give_back(volume));
         }
         self.frames.send(Frame { run, iteration, subiteration, volume });

@@ -8,8 +8,8 @@ use std::time::Duration;
 use rayon::ThreadPool;
 
 use super::setup::{Prepared, Setup, SetupError};
-use super::{EndReason, RoiSet, RunId, RunSettings, StartInfo};
-use crate::data::{Notice, RoiMask, RoiSums, Study, Volume};
+use super::{Acquisition, EndReason, Job, Kept, RoiSet, RunId, StartInfo};
+use crate::data::{Notice, RoiMask, RoiSums, Unit, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, OperatorError, PendingVolume};
 use crate::recon::{Algorithm, ReconError, StepReport};
@@ -57,7 +57,9 @@ pub(super) struct Run {
     pub id: RunId,
     pub state: State,
     pub grid: Grid,
-    pub num_subsets: usize,
+    pub unit: Unit,
+    /// Whether the history keeps the image after every step, not only those of full iterations.
+    pub keeps_steps: bool,
     /// Full iterations to reach.
     pub target: usize,
     /// Full iterations complete.
@@ -66,8 +68,10 @@ pub(super) struct Run {
     pub subiteration: usize,
     /// Step whose image was published last.
     pub published: Option<usize>,
-    /// Iteration that the history was given last.
+    /// Step whose image the history was given last.
     pub kept: usize,
+    /// Whether the image is that of a full iteration.
+    pub completes_iteration: bool,
     /// Time spent on steps and what follows them.
     pub elapsed: Duration,
     /// Whether the user knows of bins that the model cannot explain.
@@ -77,6 +81,9 @@ pub(super) struct Run {
     algorithm: Box<dyn Algorithm>,
     pool: Arc<ThreadPool>,
     task: Task,
+    /// Where further projections come from, and how many of it the algorithm has.
+    acquisition: Option<Acquisition>,
+    num_taken: usize,
 }
 
 impl Run {
@@ -86,21 +93,22 @@ impl Run {
         task: Task,
         pool: Arc<ThreadPool>,
         setup: &mut Setup,
-        study: &Arc<Study>,
-        settings: &RunSettings,
+        job: &Job,
         rois: RoiSet,
     ) -> Result<(Self, StartInfo, Vec<Notice>), Failure> {
-        let Prepared { algorithm, info, notices } = guarded(&pool, || setup(study, settings, &task))?;
+        let Prepared { algorithm, info, notices, num_taken } = guarded(&pool, || setup(job, &task))?;
         let mut run = Self {
             id,
             state: State::Paused,
-            grid: info.settings.grid.clone(),
-            num_subsets: info.num_subsets.max(1),
-            target: info.settings.num_iterations,
+            grid: info.job.grid().clone(),
+            unit: info.job.unit(),
+            keeps_steps: info.job.is_sweep(),
+            target: info.job.num_iterations(),
             iteration: 0,
             subiteration: 0,
             published: None,
             kept: 0,
+            completes_iteration: false,
             elapsed: Duration::ZERO,
             impossible_told: false,
             rois: RoiSet::default(),
@@ -108,6 +116,11 @@ impl Run {
             algorithm,
             pool,
             task,
+            acquisition: match &info.job {
+                Job::Sweep { acquisition, .. } => Some(acquisition.clone()),
+                Job::Counts { .. } => None,
+            },
+            num_taken,
         };
         run.set_rois(rois)?;
         Ok((run, info, notices))
@@ -115,6 +128,38 @@ impl Run {
 
     pub fn is_running(&self) -> bool {
         self.state == State::Running
+    }
+
+    /// Whether nothing can be done before more data come.
+    pub fn is_waiting(&self) -> bool {
+        self.iteration < self.target && self.algorithm.is_waiting()
+    }
+
+    /// Whether the algorithm has nothing left to do, whatever it is asked for.
+    pub fn is_exhausted(&self) -> bool {
+        self.algorithm.is_waiting()
+    }
+
+    /// Hands the algorithm what has arrived meanwhile.
+    pub fn take_in(&mut self) -> Result<(), Failure> {
+        let Some(acquisition) = &self.acquisition else { return Ok(()) };
+        let (projections, is_over) = acquisition.since(self.num_taken);
+        self.num_taken += projections.len();
+        let algorithm = &mut self.algorithm;
+        guarded(&self.pool, || algorithm.append(projections, is_over))?;
+        if !is_over {
+            return Ok(());
+        }
+        self.acquisition = None;
+        if self.num_taken == 0 {
+            let text = "the acquisition ended before one projection was complete: there is nothing to reconstruct";
+            return Err(Failure::Sentence(text.into()));
+        }
+        // Where everything is in the image already no step is left that could complete it.
+        if self.algorithm.is_waiting() {
+            self.iteration = self.target;
+        }
+        Ok(())
     }
 
     /// One step of the algorithm in the run's threads.
@@ -126,6 +171,7 @@ impl Run {
         let report = guarded(&self.pool, || algorithm.step(task))?;
         self.iteration = report.iteration;
         self.subiteration = report.subiteration;
+        self.completes_iteration = report.completes_iteration;
         Ok(report)
     }
 
@@ -158,10 +204,9 @@ impl Run {
     }
 
     /// (iteration, subiteration, sums of each ROI) of past iterations and of the current image, oldest first.
-    pub fn measure_again(&mut self, past: &[(usize, Arc<Volume>)]) -> Result<Vec<(usize, usize, Vec<RoiSums>)>, Failure> {
+    pub fn measure_again(&mut self, past: &[Kept]) -> Result<Vec<(usize, usize, Vec<RoiSums>)>, Failure> {
         let sums = |volume: &Volume| self.masks.iter().map(|mask| mask.sums(volume.as_slice())).collect();
-        let mut points: Vec<_> =
-            past.iter().map(|(iteration, volume)| (*iteration, iteration * self.num_subsets, sums(volume))).collect();
+        let mut points: Vec<_> = past.iter().map(|kept| (kept.iteration, kept.subiteration, sums(&kept.volume))).collect();
         if self.subiteration > 0 && points.last().is_none_or(|(_, subiteration, _)| *subiteration != self.subiteration) {
             points.push((self.iteration, self.subiteration, self.measure()?));
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::devices::or_on_cpu;
 use super::estimate::{FreeMemory, memory_bytes, trial_secs};
 use super::projector::{Projector, ProjectorSettings, ProjectorWork};
-use super::{AlgorithmKind, DeviceChoice, RunSettings, StartInfo};
+use super::{AlgorithmKind, DeviceChoice, Job, RunSettings, StartInfo, sweep_setup};
 use crate::data::{Notice, Study, Volume};
 use crate::geometry::{Grid, GridError};
 use crate::operator::{Accumulation, Backend, BackendError, LinearOperator, OperatorError, ProjectionModel};
@@ -88,19 +88,28 @@ pub struct Prepared {
     pub info: StartInfo,
     /// What the user should know.
     pub notices: Vec<Notice>,
+    /// Projections of the job's acquisition that the algorithm has; 0 for counts.
+    pub num_taken: usize,
 }
 
 /// Makes the algorithm of a run; called on the solver thread, inside the run's pool of threads.
-pub type Setup = Box<dyn FnMut(&Arc<Study>, &RunSettings, &Task) -> Result<Prepared, SetupError> + Send>;
+pub type Setup = Box<dyn FnMut(&Job, &Task) -> Result<Prepared, SetupError> + Send>;
 
-/// Checks study and settings, picks back end and projector, tells what the run will need, and makes its algorithm. Where
+/// Checks data and settings, picks back end and projector, tells what the run will need, and makes its algorithm. Where
 /// the device was left open and the GPU has too little memory or breaks here, the processor is used and a notice says why.
 ///
 /// # Errors
 /// Data or settings that do not suit, a device that is not there, too little memory, as sentences.
-pub fn prepare(study: &Arc<Study>, settings: &RunSettings, task: &Task) -> Result<Prepared, SetupError> {
-    let settings = checked(study, settings)?;
-    let (mut prepared, notice) = or_on_cpu(settings.device, |device| prepare_on(device, study, settings.clone(), task))?;
+pub fn prepare(job: &Job, task: &Task) -> Result<Prepared, SetupError> {
+    let (mut prepared, notice) = match job {
+        Job::Counts { study, settings } => {
+            let settings = checked(study, settings)?;
+            or_on_cpu(settings.device, |device| prepare_on(device, study, settings.clone(), task))?
+        }
+        Job::Sweep { acquisition, settings } => {
+            or_on_cpu(settings.device, |device| sweep_setup::prepare_on(device, acquisition, settings))?
+        }
+    };
     prepared.notices.extend(notice);
     Ok(prepared)
 }
@@ -138,9 +147,9 @@ fn prepare_on(device: DeviceChoice, study: &Arc<Study>, settings: RunSettings, t
         accumulation,
         accumulations: made.algorithm.accumulations(),
         estimate: made.estimate,
-        settings: Box::new(settings),
+        job: Job::Counts { study: Arc::clone(study), settings: Box::new(settings) },
     };
-    Ok(Prepared { algorithm: made.algorithm, info, notices })
+    Ok(Prepared { algorithm: made.algorithm, info, notices, num_taken: 0 })
 }
 
 /// Makes the algorithm over a projector, on its device.

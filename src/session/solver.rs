@@ -2,7 +2,6 @@
 //! this very iterate, hands the volume to the publisher, then the event. Idle or held it sleeps.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::Receiver;
@@ -12,8 +11,8 @@ use super::publisher::{Image, Parcel, Publisher};
 use super::run::{Failure, Run, State};
 use super::setup::Setup;
 use super::threads::Threads;
-use super::{Command, EndReason, Event, EventKind, IterateReport, RoiSet, RunId, RunSettings, SessionOptions};
-use crate::data::{Notice, Study};
+use super::{Command, EndReason, Event, EventKind, IterateReport, Job, RoiSet, RunId, SessionOptions};
+use crate::data::Notice;
 use crate::operator::Accumulation;
 use crate::recon::StepReport;
 use crate::task::Task;
@@ -50,7 +49,7 @@ impl Solver {
         }
         loop {
             self.waiting.extend(self.inbox.try_iter());
-            let running = self.run.as_ref().is_some_and(Run::is_running);
+            let running = self.run.as_ref().is_some_and(|run| run.is_running() && !run.is_waiting());
             let message = match self.waiting.pop_front() {
                 Some(message) => message,
                 None if running => {
@@ -71,9 +70,9 @@ impl Solver {
 
     fn obey(&mut self, message: Message) {
         match message.command {
-            Command::Start { study, settings, rois, paused } => {
+            Command::Start { job, rois, paused } => {
                 self.end(EndReason::Cancelled);
-                self.begin(message.run, message.task, &study, &settings, rois, paused);
+                self.begin(message.run, message.task, &job, rois, paused);
             }
             Command::Pause => self.pause(),
             Command::Resume => self.resume(),
@@ -85,6 +84,7 @@ impl Solver {
             Command::SetRois(_) if self.waiting.front().is_some_and(|m| matches!(m.command, Command::SetRois(_))) => {}
             Command::SetRois(rois) => self.set_rois(rois),
             Command::SetIterations(target) => self.set_iterations(target),
+            Command::DataArrived => self.take_in(),
             Command::Quit => {}
         }
     }
@@ -96,12 +96,12 @@ impl Solver {
     }
 
     /// Sets a run up. A set-up that was stopped ends as cancelled, one that failed says why.
-    fn begin(&mut self, id: RunId, task: Task, study: &Arc<Study>, settings: &RunSettings, rois: RoiSet, paused: bool) {
+    fn begin(&mut self, id: RunId, task: Task, job: &Job, rois: RoiSet, paused: bool) {
         // The old run's memory is given back before the new one's need is looked at.
         self.run = None;
         self.history.clear();
-        let made = match self.threads.pool(settings.num_threads) {
-            Ok(pool) => Run::set_up(id, task, pool, &mut self.setup, study, settings, rois),
+        let made = match self.threads.pool(job.num_threads()) {
+            Ok(pool) => Run::set_up(id, task, pool, &mut self.setup, job, rois),
             Err(text) => Err(Failure::Sentence(text)),
         };
         let (mut run, info, notices) = match made {
@@ -190,11 +190,11 @@ impl Solver {
         Ok(())
     }
 
-    /// Whether the volume after a step goes out. A whole iteration does, if anybody looks; it replaces an unread one. An
-    /// iterate between fills an empty channel, or replaces what is older than this run's first step; it is never
-    /// waited for.
+    /// Whether the volume after a step goes out. A whole iteration (or a block of projections) does, if anybody looks; it
+    /// replaces an unread one. An iterate between fills an empty channel, or replaces what is older than this run's first
+    /// step; it is never waited for.
     fn is_wanted(&self, report: &StepReport) -> bool {
-        if report.completes_iteration {
+        if report.completes_iteration || self.run.as_ref().is_some_and(|run| run.keeps_steps) {
             return self.options.is_watched || self.history.is_kept();
         }
         let is_first = self.run.as_ref().and_then(|run| run.published).is_none_or(|last| last == 0);
@@ -207,18 +207,18 @@ impl Solver {
         let Some(run) = &mut self.run else { return Ok(()) };
         let slot = self.publisher.slot();
         let image = match run.begin_volume()? {
-            Some(pending) => Image::Pending(pending, run.grid.clone()),
+            Some(pending) => Image::Pending(pending, run.grid.clone(), run.unit),
             None => {
                 let start = Instant::now();
-                let mut volume = self.publisher.buffer(&run.grid);
+                let mut volume = self.publisher.buffer(&run.grid, run.unit);
                 run.read_volume(&mut volume)?;
                 Image::Filled(volume, start.elapsed())
             }
         };
-        let completes = run.subiteration > 0 && run.subiteration.is_multiple_of(run.num_subsets);
-        let is_kept = completes && self.history.is_kept() && run.kept != run.iteration;
+        let is_milestone = run.completes_iteration || (run.keeps_steps && run.subiteration > 0);
+        let is_kept = is_milestone && self.history.is_kept() && run.kept != run.subiteration;
         if is_kept {
-            run.kept = run.iteration;
+            run.kept = run.subiteration;
         }
         run.published = Some(run.subiteration);
         let (id, iteration, subiteration) = (run.id, run.iteration, run.subiteration);
@@ -272,7 +272,7 @@ impl Solver {
     /// was stopped begins another iteration if it has to.
     fn step_once(&mut self) {
         let goes_on = |state: State| !matches!(state, State::Ended(EndReason::Cancelled));
-        if let Some(run) = self.run.as_mut().filter(|run| goes_on(run.state)) {
+        if let Some(run) = self.run.as_mut().filter(|run| goes_on(run.state) && !run.is_exhausted()) {
             if matches!(run.state, State::Ended(_)) {
                 run.target = run.target.max(run.iteration + 1);
             }
@@ -318,6 +318,13 @@ impl Solver {
         self.run = None;
     }
 
+    /// Hands what has arrived to the run that waits for it.
+    fn take_in(&mut self) {
+        if let Some(Err(failure)) = self.run.as_mut().map(Run::take_in) {
+            self.give_up(failure);
+        }
+    }
+
     fn set_accumulation(&mut self, accumulation: Accumulation) {
         let Some(run) = &mut self.run else { return };
         if let Err(text) = run.set_accumulation(accumulation) {
@@ -344,7 +351,7 @@ impl Solver {
         let Some(run) = &mut self.run else { return };
         run.target = target;
         let finished = matches!(run.state, State::Ended(EndReason::Completed | EndReason::Stopped));
-        if finished && run.iteration < target {
+        if finished && run.iteration < target && !run.is_exhausted() {
             run.state = State::Running;
             self.say(EventKind::Resumed);
         }

@@ -260,7 +260,7 @@ impl App {
         }
         if any {
             self.curves_are_old = true;
-            self.kept = self.session.history().iter().map(|(iteration, _)| *iteration).collect();
+            self.kept = self.session.history().iter().map(|kept| kept.iteration).collect();
         }
         if !self.session.events().is_empty() {
             ctx.request_repaint();

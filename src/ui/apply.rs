@@ -20,7 +20,7 @@ use crate::data::{Notice, Roi, RoiRole, RoiShape};
 use crate::geometry::Point;
 use crate::io;
 use crate::operator::Accumulation;
-use crate::session::{Command, RoiSet};
+use crate::session::{Command, Job, Kept, RoiSet};
 
 impl App {
     /// Does what a panel asked for.
@@ -133,7 +133,8 @@ impl App {
         self.branch += 1;
         self.sent_rois.clone_from(&self.document.rois);
         let rois = RoiSet { branch: self.branch, rois: self.sent_rois.clone() };
-        let run = self.session.send(Command::Start { study: Arc::clone(&open.study), settings, rois, paused });
+        let job = Job::Counts { study: Arc::clone(&open.study), settings };
+        let run = self.session.send(Command::Start { job, rois, paused });
         self.shown.set_past(None);
         self.left_by_race = self.shows_race();
         self.live = LiveRun::asked_for(run, self.branch, &self.sent_rois, paused);
@@ -205,9 +206,9 @@ impl App {
 
     fn show_iterate(&mut self, iteration: Option<usize>) {
         let past = iteration.and_then(|wanted| {
-            let kept = self.session.history().into_iter().find(|(iteration, _)| *iteration == wanted);
-            let subiteration = wanted * self.live.num_subsets();
-            kept.map(|(iteration, volume)| (IterateId { run: self.live.run, iteration, subiteration }, volume))
+            let Kept { iteration, subiteration, volume } =
+                self.session.history().into_iter().find(|kept| kept.iteration == wanted)?;
+            Some((IterateId { run: self.live.run, iteration, subiteration }, volume))
         });
         self.shown.set_past(past);
     }

@@ -19,7 +19,7 @@ pub fn write_csv(path: &Path, live: &LiveRun, unit: &str) -> Result<(), IoError>
 fn rows(live: &LiveRun, unit: &str) -> Vec<Measurement> {
     let mut rows = Vec::new();
     let subsets = live.num_subsets();
-    let voxel_ml = live.info.as_ref().map_or(0.0, |info| info.settings.grid.voxel_ml());
+    let voxel_ml = live.info.as_ref().map_or(0.0, |info| info.job.grid().voxel_ml());
     let row = |subiteration: usize, roi: &str, quantity: &str, value: f64, unit: &str| Measurement {
         run: live.run,
         iteration: subiteration / subsets,

@@ -170,7 +170,7 @@ impl LiveRun {
         }
         match &event.kind {
             EventKind::Started(info) => {
-                self.target = info.settings.num_iterations;
+                self.target = info.job.num_iterations();
                 self.info = Some((**info).clone());
                 if self.state == RunState::Starting {
                     self.state = RunState::Running;

@@ -8,6 +8,7 @@ use super::plots::{self, PlotsView};
 use super::theme;
 use crate::operator::Accumulation;
 use crate::recon::RaceReport;
+use crate::session::Job;
 
 /// Width of the numbers, points.
 const NUMBERS_WIDTH: f32 = 172.0;
@@ -82,7 +83,8 @@ fn numbers_ui(live: &LiveRun, race: Option<&RaceReport>, ui: &mut Ui) {
         None => _ = ui.label(RichText::new(quiet_words(live)).weak()),
     }
     if let Some(info) = live.info.as_ref().filter(|_| race.is_some()) {
-        let words = if info.settings.racy_sensitivity { "sensitivity image: racy too" } else { "sensitivity image: race-free" };
+        let is_racy = matches!(&info.job, Job::Counts { settings, .. } if settings.racy_sensitivity);
+        let words = if is_racy { "sensitivity image: racy too" } else { "sensitivity image: race-free" };
         ui.label(RichText::new(words).small());
         ui.label(RichText::new("not for diagnosis").small().color(colours.error));
     }

@@ -262,12 +262,18 @@ mod tests {
     use egui_kittest::Harness;
     use egui_kittest::kittest::{NodeT as _, Queryable as _};
 
+    use std::sync::Arc;
+
     use super::*;
-    use crate::session::{EndReason, StartInfo};
+    use crate::data::{Michelogram, Study};
+    use crate::session::{EndReason, Job, StartInfo};
 
     #[test]
     fn what_a_run_cannot_do_is_grey_and_has_a_reason() {
         let form = SettingsForm::default();
+        let geometry = Arc::new(crate::scanner::find("small").unwrap().geometry.clone());
+        let counts = vec![0.0; geometry.num_bins()];
+        let study = Study::new("empty", Michelogram::new(geometry, counts).unwrap());
         let mut live = LiveRun::asked_for(1, 0, &[], false);
         live.info = Some(StartInfo {
             device: "Some device".into(),
@@ -276,7 +282,7 @@ mod tests {
             accumulation: Accumulation::Atomic,
             accumulations: &[Accumulation::Atomic, Accumulation::Deterministic],
             estimate: Default::default(),
-            settings: Box::new(form.run_settings().unwrap()),
+            job: Job::Counts { study: Arc::new(study), settings: Box::new(form.run_settings().unwrap()) },
         });
         let reason = why_not(&live, Accumulation::NonAtomic).unwrap();
         assert!(reason.contains("Some device with per LOR") && reason.contains("atomic, deterministic"), "{reason}");

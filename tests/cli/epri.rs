@@ -61,19 +61,56 @@ fn a_real_scan_is_described() {
 }
 
 #[test]
-fn a_simulated_ball_is_reconstructed_in_one_stage_and_in_two() {
+fn a_simulated_ball_is_reconstructed_by_every_program() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     done(folder, &["simulate", "ball", "--epri", "208", "-o", "ball.sweep"]);
-    for (algorithm, file) in [("fbp", "one.nii"), ("fbp-multistage", "two.nii")] {
-        let grid = ["--image", "32,30,28", "--voxel-mm", "1,1,1"];
-        let said = done(folder, &[&["reconstruct", "ball.sweep", "-o", file, "--algorithm", algorithm], &grid[..]].concat());
-        assert!(said.contains("three-point") && said.contains("208 projections") || algorithm != "fbp", "{said}");
-        assert!(said.contains("resampled") == (algorithm == "fbp-multistage"), "{said}");
-        let (volume, _) = tomoscope::io::read_volume(&folder.join(file)).unwrap();
+    let grid = "--image 32,30,28 --voxel-mm 1,1,1 --device cpu";
+    for (more, program) in [
+        ("--algorithm fbp", "single-stage\n"),
+        ("--order spaced --interpolation cubic", "single-stage\n"),
+        ("--kernel paper", "one thread, double precision"),
+        ("--algorithm fbp-multistage", "multi-stage"),
+    ] {
+        let arguments = format!("reconstruct ball.sweep -o out.nii {grid} {more}");
+        let said = done(folder, &arguments.split(' ').collect::<Vec<_>>());
+        assert!(said.contains(program) && said.contains("filter three-point"), "{said}");
+        let (volume, _) = tomoscope::io::read_volume(&folder.join("out.nii")).unwrap();
         let centre = volume.values[[14, 15, 16]];
-        assert!((centre - 1.0).abs() < 0.02, "{algorithm}: {centre}");
+        assert!((centre - 1.0).abs() < 0.02, "{more}: {centre}");
     }
+}
+
+#[test]
+fn regions_are_measured_after_every_block() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    done(folder, &["simulate", "tubes", "--epri", "66", "-o", "a.sweep", "--rois", "rois.toml"]);
+    let arguments = "reconstruct a.sweep -o out.nii --image 24,24,24 --rois rois.toml --csv table.csv --device cpu";
+    done(folder, &arguments.split(' ').collect::<Vec<_>>());
+    let table = std::fs::read_to_string(folder.join("table.csv")).unwrap();
+    for (iteration, projections) in [(0, 16), (0, 32), (0, 48), (0, 64), (1, 0)] {
+        assert!(table.contains(&format!("\n1,{iteration},{projections},")), "{projections} projections: {table}");
+    }
+    assert!(table.contains("a.u."), "{table}");
+}
+
+#[test]
+fn a_file_is_followed_to_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    done(folder, &["simulate", "ball", "--epri", "66", "-o", "ball.sweep"]);
+    let data = folder.join("ball.f32");
+    let bytes = std::fs::read(&data).unwrap();
+    std::fs::write(&data, &bytes[..bytes.len() / 3 + 10]).unwrap();
+    let writer = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(700));
+        std::fs::write(&data, &bytes).unwrap();
+    });
+    let arguments = "reconstruct ball.sweep -o out.nii --follow --image 16,16,16 --device cpu";
+    let said = done(folder, &arguments.split(' ').collect::<Vec<_>>());
+    writer.join().unwrap();
+    assert!(said.contains("out.nii: the image after 66 projections"), "{said}");
 }
 
 #[test]
@@ -84,5 +121,9 @@ fn algorithms_and_data_that_do_not_go_together_are_refused() {
     let refusal = |more: &[&str]| refused(folder, 1, &[&["reconstruct", "ball.sweep", "-o", "out.nii"], more].concat());
     assert!(refusal(&["--algorithm", "osem"]).contains("by fbp or fbp-multistage"));
     assert!(refusal(&["--cutoff", "1.5"]).contains("at most 1"));
+    assert!(refusal(&["--subsets", "7"]).contains("--subsets is for counts"));
+    assert!(refusal(&["--accumulation", "atomic"]).contains("--accumulation is for counts"));
+    assert!(refusal(&["--algorithm", "fbp-multistage", "--kernel", "paper"]).contains("one stage"));
+    assert!(refusal(&["--algorithm", "fbp-multistage", "--follow"]).contains("whole sweep"));
     assert!(refusal(&["--algorithm", "fbp-multistage", "--device", "cuda"]).contains("on the CPU"));
 }

@@ -53,6 +53,7 @@ pub fn pulse_sweep(
         centre,
         projections: directions.iter().map(projection).collect(),
         num_expected: Some(directions.len()),
+        secs_per_projection: None,
         truth: None,
         rois: Vec::new(),
         notices: Vec::new(),
@@ -343,7 +344,7 @@ fn the_volume_grows_and_ends_the_same_however_projections_arrive() {
     let centre = |volume: &Volume| volume.values[[16, 16, 16]];
     let mut at_once = fbp(&whole, &grid, FbpSettings { block: 208, ..FbpSettings::default() }).unwrap();
     let report = at_once.step(&Task::new()).unwrap();
-    assert!(report.completes_iteration && report.iteration == 1 && at_once.num_subsets() == 1);
+    assert!(report.completes_iteration && report.iteration == 1 && at_once.num_subsets() == 208 && report.subiteration == 208);
     assert!(at_once.step(&Task::new()).unwrap_err().to_string().contains("already"));
     let truth = shown(&mut at_once, &grid);
     assert!((centre(&truth) - 1.0).abs() < 0.005);
@@ -352,7 +353,7 @@ fn the_volume_grows_and_ends_the_same_however_projections_arrive() {
         let mut growing = fbp(&empty, &grid, FbpSettings { order, block: 16, ..FbpSettings::default() }).unwrap();
         let mut completed = false;
         for arrived in whole.projections.chunks(50) {
-            growing.append(arrived.to_vec()).unwrap();
+            growing.append(arrived.to_vec(), false).unwrap();
             while growing.num_waiting() > 0 {
                 assert!(!completed);
                 completed = growing.step(&Task::new()).unwrap().completes_iteration;
@@ -389,7 +390,7 @@ fn unsuitable_sweeps_are_refused_with_a_sentence() {
         let sentence = fbp(&bad, &grid, FbpSettings::default()).err().unwrap().to_string();
         // The same projection arriving later: nothing is added, and the run goes on.
         let mut run = fbp(&good, &grid, FbpSettings::default()).unwrap();
-        let late = run.append(bad.projections.clone()).unwrap_err().to_string();
+        let late = run.append(bad.projections.clone(), false).unwrap_err().to_string();
         assert!(late.starts_with("projection 69 "), "{late}");
         assert_eq!(run.num_waiting(), 66);
         sentence

@@ -63,7 +63,7 @@ fn the_steps_go_on_while_a_volume_is_copied() {
     let iterates = watcher.iterates(run);
     assert!(iterates[0].publish > Duration::ZERO, "the time of the copy is told with its step");
     assert!(iterates[1..30].iter().all(|report| report.publish.is_zero()), "iterates between are not waited for");
-    let kept: Vec<_> = watcher.session.history().iter().map(|(i, volume)| (*i, volume.as_slice()[0])).collect();
+    let kept: Vec<_> = watcher.session.history().iter().map(|kept| (kept.iteration, kept.volume.as_slice()[0])).collect();
     assert_eq!(kept, [(1, value_of(1, 50)), (2, value_of(1, 100))]);
 }
 

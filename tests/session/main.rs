@@ -6,3 +6,4 @@ mod handing_over;
 mod protocol;
 mod runs;
 mod script;
+mod sweeps;

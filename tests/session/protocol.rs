@@ -8,7 +8,7 @@ use crossbeam_channel::unbounded;
 use tomoscope::data::{RoiShape, Severity};
 use tomoscope::operator::Accumulation;
 use tomoscope::recon::ReconError;
-use tomoscope::session::{Command, EndReason, EventKind, RoiSet, Session, SessionOptions, Trace};
+use tomoscope::session::{Command, EndReason, EventKind, Job, RoiSet, Session, SessionOptions, Trace};
 
 use super::script::{Script, Watcher, any_study, ball, scripted, small_settings, value_of, wait_for_stop};
 
@@ -20,7 +20,8 @@ fn the_newest_volume_wins_when_nobody_looks() {
     });
     let study = any_study();
     let settings = Box::new(small_settings(&study, 7));
-    session.send(Command::Start { study, settings, rois: RoiSet::default(), paused: false });
+    let job = Job::Counts { study, settings };
+    session.send(Command::Start { job, rois: RoiSet::default(), paused: false });
     let mut events = Vec::new();
     while !events.iter().any(|e: &tomoscope::session::Event| matches!(e.kind, EventKind::Ended(_))) {
         woken.recv_timeout(Duration::from_secs(30)).unwrap();
@@ -265,7 +266,7 @@ fn more_iterations_continue_a_run_that_was_over() {
     assert!(matches!(watcher.events[from].kind, EventKind::Resumed));
     assert_eq!(watcher.iterates(run).len(), 10);
     assert_eq!(watcher.shown_value(), value_of(1, 10));
-    let history: Vec<_> = watcher.session.history().iter().map(|(iteration, _)| *iteration).collect();
+    let history: Vec<_> = watcher.session.history().iter().map(|kept| kept.iteration).collect();
     assert_eq!(history, [1, 2, 3, 4, 5]);
     // Fewer than done changes nothing.
     let from = watcher.events.len();
@@ -324,10 +325,10 @@ fn the_past_is_measured_again_when_a_roi_is_edited() {
     let EventKind::Remeasured { branch, points } = event.kind else { unreachable!() };
     assert_eq!(branch, 7);
     assert_eq!(points.iter().map(|p| (p.0, p.1)).collect::<Vec<_>>(), [(1, 2), (2, 4), (2, 5)]);
-    for ((iteration, volume), point) in watcher.session.history().iter().zip(&points) {
-        assert_eq!(point.0, *iteration);
-        let mask = edited.rois[0].mask(&volume.grid);
-        assert_eq!(point.2, [mask.sums(volume.as_slice())]);
+    for (kept, point) in watcher.session.history().iter().zip(&points) {
+        assert_eq!((point.0, point.1), (kept.iteration, kept.subiteration));
+        let mask = edited.rois[0].mask(&kept.volume.grid);
+        assert_eq!(point.2, [mask.sums(kept.volume.as_slice())]);
     }
     let now = watcher.shown.as_ref().unwrap();
     assert_eq!(points[2].2, [edited.rois[0].mask(&now.volume.grid).sums(now.volume.as_slice())]);
@@ -345,9 +346,9 @@ fn the_history_stays_within_its_budget() {
     let run = watcher.start(41, RoiSet::default(), false);
     watcher.wait_for_end(run);
     let history = watcher.session.history();
-    assert_eq!(history.iter().map(|(iteration, _)| *iteration).collect::<Vec<_>>(), [8, 16, 24, 32, 40, 41]);
-    for (iteration, volume) in history {
-        assert_eq!(volume.as_slice()[0], value_of(1, iteration));
+    assert_eq!(history.iter().map(|kept| kept.iteration).collect::<Vec<_>>(), [8, 16, 24, 32, 40, 41]);
+    for kept in history {
+        assert_eq!(kept.volume.as_slice()[0], value_of(1, kept.iteration));
     }
     let none = SessionOptions { history_bytes: 0, ..SessionOptions::default() };
     let mut watcher = Watcher::with_options(none, scripted(|_| Script::new(1)), |_| {});

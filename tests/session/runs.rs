@@ -6,7 +6,7 @@ use tomoscope::data::{Michelogram, Study, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, Host, LinearOperator, Siddon, Subset};
 use tomoscope::session::{
-    AlgorithmKind, Command, DeviceChoice, EndReason, EventKind, ProjectorChoice, RoiSet, RunSettings, SessionOptions,
+    AlgorithmKind, Command, DeviceChoice, EndReason, EventKind, Job, ProjectorChoice, RoiSet, RunSettings, SessionOptions,
     default_settings, prepare,
 };
 use tomoscope::task::Task;
@@ -33,10 +33,15 @@ fn cylinder_study() -> Arc<Study> {
     Arc::new(study)
 }
 
+/// The job of reconstructing a study.
+fn counts(study: &Arc<Study>, settings: RunSettings) -> Job {
+    Job::Counts { study: Arc::clone(study), settings: Box::new(settings) }
+}
+
 /// Runs to the end and gives the last volume.
 fn reconstruct(study: &Arc<Study>, settings: RunSettings) -> Volume {
     let mut watcher = Watcher::new(Box::new(prepare));
-    let start = Command::Start { study: Arc::clone(study), settings: Box::new(settings), rois: RoiSet::default(), paused: false };
+    let start = Command::Start { job: counts(study, settings), rois: RoiSet::default(), paused: false };
     let run = watcher.session.send(start);
     assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
     Volume::clone(&watcher.shown.as_ref().unwrap().volume)
@@ -45,7 +50,7 @@ fn reconstruct(study: &Arc<Study>, settings: RunSettings) -> Volume {
 /// The sentence with which a run is refused.
 fn refusal(study: &Arc<Study>, settings: RunSettings) -> String {
     let mut watcher = Watcher::with_options(SessionOptions::default(), Box::new(prepare), |_| {});
-    let start = Command::Start { study: Arc::clone(study), settings: Box::new(settings), rois: RoiSet::default(), paused: false };
+    let start = Command::Start { job: counts(study, settings), rois: RoiSet::default(), paused: false };
     let run = watcher.session.send(start);
     watcher.wait_for_failure(run)
 }
@@ -100,15 +105,16 @@ fn a_run_tells_what_it_became() {
     let study = cylinder_study();
     let mut watcher = Watcher::new(Box::new(prepare));
     let settings = RunSettings { algorithm: AlgorithmKind::Mlem, num_threads: Some(1), ..on_cpu(&study) };
-    let start = Command::Start { study: Arc::clone(&study), settings: Box::new(settings), rois: RoiSet::default(), paused: true };
+    let start = Command::Start { job: counts(&study, settings), rois: RoiSet::default(), paused: true };
     watcher.session.send(start);
     let event = watcher.wait_for(0, |e| matches!(e.kind, EventKind::Started(_)));
     let EventKind::Started(info) = event.kind else { unreachable!() };
     assert!(info.device.starts_with("CPU, 1 thread, "), "{}", info.device);
     assert_eq!(info.projector, "axial runs");
-    assert_eq!((info.num_subsets, info.settings.num_subsets), (1, 1), "MLEM has one subset");
+    let Job::Counts { settings, .. } = &info.job else { unreachable!() };
+    assert_eq!((info.num_subsets, settings.num_subsets), (1, 1), "MLEM has one subset");
     assert_eq!(info.accumulation, Accumulation::Deterministic);
-    let image_bytes = 4 * info.settings.grid.num_voxels() as u64;
+    let image_bytes = 4 * info.job.grid().num_voxels() as u64;
     assert!(info.estimate.memory_bytes > 3 * image_bytes);
     assert!(info.estimate.secs_per_iteration.is_some_and(|secs| secs > 0.0 && secs < 60.0), "{:?}", info.estimate);
 }

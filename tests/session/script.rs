@@ -10,8 +10,8 @@ use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, BackendError, OperatorError, PendingVolume};
 use tomoscope::recon::{Algorithm, Estimate, ReconError, StageTimes, StepReport};
 use tomoscope::session::{
-    Command, EndReason, Event, EventKind, Frame, IterateReport, Prepared, RoiSet, RunId, RunSettings, Session, SessionOptions,
-    Setup, StartInfo, default_settings,
+    Command, EndReason, Event, EventKind, Frame, IterateReport, Job, Prepared, RoiSet, RunId, RunSettings, Session,
+    SessionOptions, Setup, StartInfo, default_settings,
 };
 use tomoscope::task::Task;
 
@@ -140,7 +140,7 @@ impl Algorithm for Script {
 /// A set-up that gives each run the algorithm that `make` writes for it (runs count from 1).
 pub fn scripted(mut make: impl FnMut(usize) -> Script + Send + 'static) -> Setup {
     let mut run = 0;
-    Box::new(move |_, settings, _| {
+    Box::new(move |job, _| {
         run += 1;
         let mut algorithm = make(run);
         algorithm.run = run;
@@ -151,9 +151,9 @@ pub fn scripted(mut make: impl FnMut(usize) -> Script + Send + 'static) -> Setup
             accumulation: Accumulation::Deterministic,
             accumulations: algorithm.accumulations(),
             estimate: Estimate::default(),
-            settings: Box::new(settings.clone()),
+            job: job.clone(),
         };
-        Ok(Prepared { algorithm: Box::new(algorithm), info, notices: Vec::new() })
+        Ok(Prepared { algorithm: Box::new(algorithm), info, notices: Vec::new(), num_taken: 0 })
     })
 }
 
@@ -233,7 +233,8 @@ impl Watcher {
     /// Starts a run of so many iterations.
     pub fn start(&self, num_iterations: usize, rois: RoiSet, paused: bool) -> RunId {
         let settings = Box::new(small_settings(&self.study, num_iterations));
-        self.session.send(Command::Start { study: Arc::clone(&self.study), settings, rois, paused })
+        let job = Job::Counts { study: Arc::clone(&self.study), settings };
+        self.session.send(Command::Start { job, rois, paused })
     }
 
     /// Drains the events, then takes the volume.

@@ -113,6 +113,26 @@ fn field_step_mt(descriptor: &Descriptor, num_points: usize, notices: &mut Vec<N
     if step_mt > 0.0 { Ok(step_mt) } else { Err(descriptor.wrong("XWID", &width.to_string(), "a positive width")) }
 }
 
+/// Time that a spectrum took: the whole acquisition's divided by their number, else samples times the time for one.
+fn secs_per_spectrum(descriptor: &Descriptor, records: &Records) -> Option<f64> {
+    let whole = descriptor.text("grdUnit", "TotalTime").and_then(secs).map(|total| total / records.plan.len() as f64);
+    let samples = || Some(descriptor.number("SPL", "SPTP").ok()? * records.num_points as f64);
+    whole.or_else(samples).filter(|secs| secs.is_finite() && *secs > 0.0)
+}
+
+/// A time with its unit.
+fn secs(text: &str) -> Option<f64> {
+    let (number, unit) = text.split_once(' ')?;
+    let unit_secs = match unit.trim() {
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "min" => 60.0,
+        "h" => 3600.0,
+        _ => return None,
+    };
+    Some(number.parse::<f64>().ok()? * unit_secs)
+}
+
 /// A descriptor's data file: the same name with `.DTA`, in the case of the descriptor's own ending.
 fn data_file(descriptor: &Path) -> Result<PathBuf, IoError> {
     let upper = descriptor.extension().is_some_and(|ending| ending == "DSC");
@@ -173,6 +193,7 @@ pub(super) fn sweep_header(path: &Path) -> Result<(Sweep, Records), IoError> {
         centre: (records.num_points / 2) as f64,
         projections: Vec::new(),
         num_expected: Some(records.plan.len()),
+        secs_per_projection: secs_per_spectrum(&descriptor, &records),
         truth: None,
         rois: Vec::new(),
         notices,

@@ -98,6 +98,7 @@ fn unit(header: &Header) -> Unit {
         "counts/mm" => Unit::CountsPerMm,
         "mm" => Unit::Mm,
         "bq/ml" | "bqml" => Unit::BqPerMl,
+        "a.u." => Unit::Arbitrary,
         _ => Unit::Unknown,
     }
 }

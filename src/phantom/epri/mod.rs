@@ -83,7 +83,7 @@ impl Phantom {
                 *value = (sum / POINTS_PER_VOXEL_SIDE.pow(3) as f64) as f32;
             }
         });
-        truth.unit = Unit::Unknown;
+        truth.unit = Unit::Arbitrary;
         truth
     }
 }

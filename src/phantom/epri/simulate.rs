@@ -135,8 +135,9 @@ pub fn simulate(phantom: &Phantom, options: &SweepOptions, task: &Task) -> Resul
         step_mm: options.step_mm,
         centre: options.centre() as f64,
         num_expected: Some(order.len()),
+        secs_per_projection: None,
         projections: order.iter().zip(exact).map(projection).collect(),
-        truth: options.truth_grid.as_ref().map(|grid| phantom.truth(grid)),
+        truth: options.truth_grid.as_ref().map(|grid| Arc::new(phantom.truth(grid))),
         rois: phantom.rois.clone(),
         notices: phantom.notices.clone(),
     })

@@ -43,7 +43,6 @@ pub struct Fbp<B: Backend, P: PlaneBackprojector<B>> {
     projections: Vec<Projection>,
     num_expected: Option<usize>,
     queue: Queue,
-    num_steps: usize,
     /// Sum of the weights in the image.
     weight: f64,
     image: B::Array,
@@ -71,7 +70,6 @@ impl<B: Backend, P: PlaneBackprojector<B>> Fbp<B, P> {
             projections: Vec::new(),
             num_expected: sweep.num_expected,
             queue: Queue::new(settings.order),
-            num_steps: 0,
             weight: 0.0,
             image,
             masks: None,
@@ -79,18 +77,6 @@ impl<B: Backend, P: PlaneBackprojector<B>> Fbp<B, P> {
         };
         fbp.enqueue(sweep.projections.clone());
         Ok(fbp)
-    }
-
-    /// Adds projections that have arrived meanwhile; they wait for the next steps.
-    ///
-    /// # Errors
-    /// One cannot be used: none of them is added.
-    pub fn append(&mut self, projections: Vec<Projection>) -> Result<(), ReconError> {
-        let (first, num_points) = (self.projections.len(), self.filter.sampling().num_points);
-        let mut numbered = projections.iter().enumerate();
-        numbered.try_for_each(|(k, projection)| check_projection(projection, first + k, num_points))?;
-        self.enqueue(projections);
-        Ok(())
     }
 
     fn enqueue(&mut self, projections: Vec<Projection>) {
@@ -108,9 +94,9 @@ impl<B: Backend, P: PlaneBackprojector<B>> Fbp<B, P> {
         self.projections.len() - self.queue.len()
     }
 
-    /// Whether the image holds every projection that is expected, or all so far where nobody knows how many will come.
+    /// Whether the image holds every projection that is expected; where nobody knows how many will come it never does.
     pub fn is_complete(&self) -> bool {
-        self.num_waiting() == 0 && self.projections.len() >= self.num_expected.unwrap_or(1)
+        self.num_waiting() == 0 && self.num_expected.is_some_and(|expected| self.projections.len() >= expected)
     }
 
     /// What the image is multiplied with to be shown: 2π/Σw.
@@ -137,12 +123,11 @@ impl<B: Backend, P: PlaneBackprojector<B>> Algorithm for Fbp<B, P> {
         self.backend.finish()?;
         stages.backprojection = start.elapsed();
         self.weight += block.iter().map(|projection| projection.weight).sum::<f64>();
-        self.num_steps += 1;
         let complete = self.is_complete();
         Ok(StepReport {
             iteration: usize::from(complete),
-            subiteration: self.num_steps,
-            subset: self.num_steps - 1,
+            subiteration: self.num_used(),
+            subset: 0,
             completes_iteration: complete,
             log_likelihood: None,
             num_impossible_bins: 0,
@@ -152,10 +137,24 @@ impl<B: Backend, P: PlaneBackprojector<B>> Algorithm for Fbp<B, P> {
         })
     }
 
-    /// Blocks of the whole sweep, as far as it is known.
+    /// Projections of the whole sweep, as far as it is known.
     fn num_subsets(&self) -> usize {
-        let total = self.projections.len().max(self.num_expected.unwrap_or(0));
-        total.div_ceil(self.settings.block).max(1)
+        self.projections.len().max(self.num_expected.unwrap_or(0)).max(1)
+    }
+
+    fn append(&mut self, projections: Vec<Projection>, is_last: bool) -> Result<(), ReconError> {
+        let (first, num_points) = (self.projections.len(), self.filter.sampling().num_points);
+        let mut numbered = projections.iter().enumerate();
+        numbered.try_for_each(|(k, projection)| check_projection(projection, first + k, num_points))?;
+        self.enqueue(projections);
+        if is_last {
+            self.num_expected = Some(self.projections.len());
+        }
+        Ok(())
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.num_waiting() == 0
     }
 
     fn volume_into(&mut self, volume: &mut Volume) -> Result<(), ReconError> {

@@ -10,7 +10,7 @@ use super::plan::Image;
 use crate::data::{Study, Volume};
 use crate::recon::{StepReport, SubsetOrder};
 use crate::reproduce::ReproduceError;
-use crate::session::{AlgorithmKind, Prepared, Rays, RunSettings, prepare};
+use crate::session::{AlgorithmKind, Job, Prepared, Rays, RunSettings, prepare};
 use crate::task::Task;
 
 /// A reconstruction that was measured.
@@ -120,7 +120,8 @@ pub(super) fn reconstruct(
     let settings = run_settings(image, implementation, extent)?;
     threads.install(|| {
         let task = Task::new();
-        let Prepared { mut algorithm, info, .. } = prepare(study, &settings, &task)?;
+        let job = Job::Counts { study: Arc::clone(study), settings: Box::new(settings) };
+        let Prepared { mut algorithm, info, .. } = prepare(&job, &task)?;
         if !algorithm.accumulations().contains(&implementation.accumulation) {
             return Ok(None);
         }
@@ -129,7 +130,7 @@ pub(super) fn reconstruct(
         for _ in 0..extent.num_steps {
             steps.push(Step::new(&algorithm.step(&task)?, extent.view_step));
         }
-        let mut volume = Volume::filled(settings.grid.clone(), 0.0);
+        let mut volume = Volume::filled(job.grid().clone(), 0.0);
         algorithm.volume_into(&mut volume)?;
         let run = Run {
             scan: scan.into(),

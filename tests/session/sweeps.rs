@@ -1,0 +1,217 @@
+//! Runs on EPRI sweeps, whole and growing.
+
+use std::fs::{OpenOptions, read, write};
+use std::io::Write as _;
+use std::time::Duration;
+
+use tomoscope::data::{Sweep, Unit, Volume};
+use tomoscope::geometry::Grid;
+use tomoscope::io::{SweepFollower, write_sweep};
+use tomoscope::operator::grid_about_zero;
+use tomoscope::phantom::epri::{SweepOptions, by_name, simulate};
+use tomoscope::scanner::epri::Scheme;
+use tomoscope::session::{
+    Acquisition, Command, DeviceChoice, EndReason, EventKind, Feed, Job, RoiSet, RunId, Stages, SweepSettings,
+    default_sweep_settings, prepare, without_projections,
+};
+use tomoscope::task::Task;
+
+use super::script::{Watcher, ball};
+
+/// A ball seen along 66 directions.
+fn sweep() -> Sweep {
+    let scheme = Scheme::with_at_least(66).unwrap();
+    let options = SweepOptions { scheme, num_points: 48, step_mm: 1.0, ..SweepOptions::default() };
+    simulate(&by_name("ball", options.half_extent_mm()).unwrap(), &options, &Task::new()).unwrap()
+}
+
+fn grid() -> Grid {
+    grid_about_zero([20, 18, 16], [2.0; 3]).unwrap()
+}
+
+fn settings(sweep: &Sweep) -> SweepSettings {
+    SweepSettings { device: DeviceChoice::Cpu, grid: grid(), ..default_sweep_settings(sweep).unwrap() }
+}
+
+fn start(watcher: &Watcher, acquisition: &Acquisition, rois: RoiSet, paused: bool) -> RunId {
+    let settings = Box::new(acquisition.look(settings));
+    watcher.session.send(Command::Start { job: Job::Sweep { acquisition: acquisition.clone(), settings }, rois, paused })
+}
+
+/// The image of the whole sweep.
+fn whole_image(sweep: &Sweep) -> Volume {
+    let mut watcher = Watcher::new(Box::new(prepare));
+    let run = start(&watcher, &Acquisition::complete(sweep.clone()), RoiSet::default(), false);
+    assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
+    shown(&watcher)
+}
+
+fn shown(watcher: &Watcher) -> Volume {
+    Volume::clone(&watcher.shown.as_ref().unwrap().volume)
+}
+
+fn assert_near(a: &Volume, b: &Volume) {
+    let square = |values: &mut dyn Iterator<Item = f32>| values.map(|v| f64::from(v).powi(2)).sum::<f64>().sqrt();
+    let difference = square(&mut a.as_slice().iter().zip(b.as_slice()).map(|(a, b)| a - b));
+    assert!(difference < 1e-5 * square(&mut b.as_slice().iter().copied()), "{difference}");
+}
+
+/// Projections in the image after each step of a run.
+fn counts(watcher: &Watcher, run: RunId) -> Vec<usize> {
+    watcher.iterates(run).iter().map(|report| report.subiteration).collect()
+}
+
+/// A growing acquisition of a sweep and its player.
+fn play(watcher: &Watcher, sweep: &Sweep, per_sec: f64) -> (Acquisition, Feed) {
+    let acquisition = Acquisition::growing(without_projections(sweep));
+    let feed = Feed::replay(sweep.projections.clone(), per_sec, acquisition.clone(), watcher.session.on_arrival()).unwrap();
+    (acquisition, feed)
+}
+
+#[test]
+fn a_whole_sweep_is_reconstructed_block_by_block() {
+    let sweep = sweep();
+    let mut watcher = Watcher::new(Box::new(prepare));
+    let run = start(&watcher, &Acquisition::complete(sweep.clone()), ball(1), false);
+    assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
+    assert_eq!(counts(&watcher, run), [16, 32, 48, 64, 66]);
+    let last = watcher.iterates(run).pop().unwrap();
+    assert!(last.completes_iteration && last.iteration == 1);
+    let mean = last.roi_sums[0].sum / last.roi_sums[0].weight;
+    assert!((mean - 1.0).abs() < 0.05, "the middle of the ball is {mean}");
+    assert_eq!(shown(&watcher).unit, Unit::Arbitrary);
+    let kept: Vec<_> = watcher.session.history().iter().map(|kept| kept.subiteration).collect();
+    assert_eq!(kept, [16, 32, 48, 64, 66], "every block can be gone back to");
+    // A region edited afterwards has its curve over the number of projections.
+    let from = watcher.events.len();
+    watcher.session.send(Command::SetRois(ball(2)));
+    let event = watcher.wait_for(from, |event| matches!(event.kind, EventKind::Remeasured { .. }));
+    let EventKind::Remeasured { points, .. } = event.kind else { unreachable!() };
+    assert_eq!(points.iter().map(|point| point.1).collect::<Vec<_>>(), kept);
+    // Nothing is left to do, and asking for it does no harm.
+    watcher.session.send(Command::StepOnce);
+    watcher.session.send(Command::SetIterations(5));
+    watcher.session.send(Command::DataArrived);
+    let again = start(&watcher, &Acquisition::complete(sweep), RoiSet::default(), false);
+    assert_eq!(watcher.wait_for_end(again), EndReason::Completed);
+    assert!(!watcher.events.iter().any(|event| matches!(event.kind, EventKind::Failed(_))));
+}
+
+#[test]
+fn the_image_grows_while_projections_arrive_and_ends_the_same() {
+    let sweep = sweep();
+    let mut watcher = Watcher::new(Box::new(prepare));
+    let (acquisition, _feed) = play(&watcher, &sweep, 400.0);
+    let run = start(&watcher, &acquisition, RoiSet::default(), false);
+    assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
+    let counts = counts(&watcher, run);
+    assert!(counts.len() > 10 && counts.is_sorted() && counts.last() == Some(&66), "{counts:?}");
+    assert_near(&shown(&watcher), &whole_image(&sweep));
+    assert!(acquisition.is_over());
+}
+
+#[test]
+fn runs_that_begin_in_the_middle_lose_nothing_and_get_nothing_twice() {
+    let sweep = sweep();
+    let mut watcher = Watcher::new(Box::new(prepare));
+    let (acquisition, _feed) = play(&watcher, &sweep, 300.0);
+    let mut run = 0;
+    for _ in 0..8 {
+        run = start(&watcher, &acquisition, RoiSet::default(), false);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
+    assert_eq!(counts(&watcher, run).last(), Some(&66));
+    assert_near(&shown(&watcher), &whole_image(&sweep));
+}
+
+#[test]
+fn a_paused_run_catches_up() {
+    let sweep = sweep();
+    let mut watcher = Watcher::new(Box::new(prepare));
+    let (acquisition, _feed) = play(&watcher, &sweep, f64::INFINITY);
+    let run = start(&watcher, &acquisition, RoiSet::default(), true);
+    watcher.wait_for(0, |event| matches!(event.kind, EventKind::Paused));
+    while !acquisition.is_over() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    watcher.session.send(Command::StepOnce);
+    watcher.wait_for(0, |event| matches!(event.kind, EventKind::Iterate(_)));
+    assert_eq!(counts(&watcher, run), [16]);
+    watcher.session.send(Command::Resume);
+    assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
+    assert_near(&shown(&watcher), &whole_image(&sweep));
+}
+
+#[test]
+fn an_acquisition_that_is_broken_off_leaves_what_it_had() {
+    let sweep = sweep();
+    let mut watcher = Watcher::new(Box::new(prepare));
+    // One projection comes soon, the next would take an hour.
+    let (acquisition, feed) = play(&watcher, &sweep, 100.0);
+    let run = start(&watcher, &acquisition, RoiSet::default(), false);
+    watcher.wait_for(0, |event| matches!(event.kind, EventKind::Iterate(_)));
+    feed.set_pace(1.0 / 3600.0);
+    std::thread::sleep(Duration::from_millis(50));
+    let before = acquisition.num_complete();
+    drop(feed);
+    assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
+    assert!(before < 66 && acquisition.num_expected() == Some(before));
+    assert_eq!(counts(&watcher, run).last(), Some(&before));
+    // Without a single projection there is no image.
+    let (nothing, feed) = play(&watcher, &sweep, 1.0 / 3600.0);
+    let run = start(&watcher, &nothing, RoiSet::default(), false);
+    watcher.wait_for(0, |event| event.run == run && matches!(event.kind, EventKind::Started(_)));
+    drop(feed);
+    assert!(watcher.wait_for_failure(run).contains("nothing to reconstruct"));
+    let run = start(&watcher, &nothing, RoiSet::default(), false);
+    assert!(watcher.wait_for_failure(run).contains("nothing to reconstruct"));
+}
+
+#[test]
+fn two_stages_wait_for_the_whole_sweep() {
+    let sweep = sweep();
+    let mut watcher = Watcher::new(Box::new(prepare));
+    let start = |watcher: &Watcher, acquisition: Acquisition| {
+        let settings = Box::new(SweepSettings { stages: Stages::Two, ..settings(&sweep) });
+        let job = Job::Sweep { acquisition, settings };
+        watcher.session.send(Command::Start { job, rois: RoiSet::default(), paused: false })
+    };
+    let (growing, _feed) = play(&watcher, &sweep, 1.0);
+    let run = start(&watcher, growing);
+    assert!(watcher.wait_for_failure(run).contains("the whole sweep"));
+    let run = start(&watcher, Acquisition::complete(sweep.clone()));
+    assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
+    let told = |event: &tomoscope::session::Event| matches!(&event.kind, EventKind::Notice(n) if n.text.contains("resampled"));
+    assert!(watcher.events.iter().any(told));
+}
+
+#[test]
+fn a_file_is_followed_while_it_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let (header, data) = (folder.path().join("a.sweep"), folder.path().join("a.f32"));
+    let sweep = sweep();
+    write_sweep(&header, &sweep).unwrap();
+    let bytes = read(&data).unwrap();
+    let projection = bytes.len() / 66;
+    // Half of the seventh projection is there.
+    write(&data, &bytes[..6 * projection + projection / 2]).unwrap();
+    let (head, follower) = SweepFollower::open(&header, None).unwrap();
+    let acquisition = Acquisition::growing(head);
+    let mut watcher = Watcher::new(Box::new(prepare));
+    let feed = Feed::follow(follower, acquisition.clone(), watcher.session.on_arrival()).unwrap();
+    let run = start(&watcher, &acquisition, RoiSet::default(), false);
+    watcher.wait_for(0, |event| matches!(&event.kind, EventKind::Iterate(report) if report.subiteration == 6));
+    let append = |bytes: &[u8]| OpenOptions::new().append(true).open(&data).unwrap().write_all(bytes).unwrap();
+    // The scanner's file vanishes and comes back: a notice each, and the image stays.
+    let hidden = folder.path().join("hidden");
+    std::fs::rename(&data, &hidden).unwrap();
+    assert!(feed.notices().recv_timeout(Duration::from_secs(5)).unwrap().text.contains("waiting"));
+    std::fs::rename(&hidden, &data).unwrap();
+    assert!(feed.notices().recv_timeout(Duration::from_secs(5)).unwrap().text.contains("there again"));
+    append(&bytes[6 * projection + projection / 2..40 * projection]);
+    watcher.wait_for(0, |event| matches!(&event.kind, EventKind::Iterate(report) if report.subiteration == 40));
+    append(&bytes[40 * projection..]);
+    assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
+    assert_near(&shown(&watcher), &whole_image(&sweep));
+}
