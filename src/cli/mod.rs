@@ -35,8 +35,13 @@ struct Cli {
     #[command(subcommand)]
     command: Option<CliCommand>,
 
-    /// Study to open in the window: an Interfile projection header (.hs); without one the built-in study runs.
+    /// Study to open in the window: an Interfile projection header (.hs) or an EPRI sweep (.DSC, .npy, .sweep); without one the
+    /// built-in study runs.
     study: Option<PathBuf>,
+
+    /// The study is an EPRI sweep (.DSC, .sweep) that is still being written: the image grows with every projection.
+    #[arg(long, requires = "study")]
+    follow: bool,
 
     /// Write a time line of the window and the reconstruction as JSON lines.
     #[arg(long, value_name = "FILE")]
@@ -92,7 +97,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(CliCommand::Project(options)) => project::project(&options),
         Some(CliCommand::Backproject(options)) => project::backproject(&options),
         Some(CliCommand::Simulate(options)) => simulate::run(&options),
-        None => window::run(cli.study, cli.trace.as_deref()),
+        None => window::run(cli.study, cli.follow, cli.trace.as_deref()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

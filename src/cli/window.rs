@@ -6,11 +6,11 @@ use super::CliResult;
 use crate::session::Trace;
 use crate::ui;
 
-/// Opens the window on a study, or on the built-in one.
-pub fn run(study: Option<PathBuf>, trace: Option<&Path>) -> CliResult {
+/// Opens the window on a study, or on the built-in one; with `follow` on a sweep that is still being written.
+pub fn run(study: Option<PathBuf>, follow: bool, trace: Option<&Path>) -> CliResult {
     let trace = match trace {
         Some(path) => Trace::to_file(path).map_err(|error| format!("{} cannot be written: {error}", path.display()))?,
         None => Trace::off(),
     };
-    Ok(ui::run(study, trace)?)
+    Ok(ui::run(study, follow, trace)?)
 }

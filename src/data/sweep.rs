@@ -75,6 +75,23 @@ pub struct Sweep {
 }
 
 impl Sweep {
+    /// The same without its projections, which it then expects as many of as it had.
+    pub fn without_projections(&self) -> Self {
+        Self {
+            title: self.title.clone(),
+            acquisition: self.acquisition.clone(),
+            num_points: self.num_points,
+            step_mm: self.step_mm,
+            centre: self.centre,
+            projections: Vec::new(),
+            num_expected: Some(self.projections.len()),
+            secs_per_projection: self.secs_per_projection,
+            truth: self.truth.clone(),
+            rois: self.rois.clone(),
+            notices: self.notices.clone(),
+        }
+    }
+
     /// Number of complete projections.
     pub fn num_complete(&self) -> usize {
         self.projections.len()

@@ -1,6 +1,6 @@
 //! Palettes: the colour of a value between the bottom and the top of the window.
 //!
-//! Grey values and the hot-iron and PET ramps are piecewise linear in sRGB and computed here; viridis and inferno come
+//! Grey values and the hot-iron, PET and signed ramps are piecewise linear in sRGB and computed here; viridis and inferno come
 //! from the `colorous` crate (assets/SOURCES.md).
 
 /// Colours of each palette.
@@ -23,12 +23,21 @@ pub enum Palette {
     Inferno,
     /// Black, blue, cyan, green, yellow, red, white.
     Pet,
+    /// Blue below the middle, white there, red above: for values of both signs, with a window symmetric about 0.
+    Signed,
 }
 
 impl Palette {
     /// All palettes in the order of the menu, which is the order of their rows in the texture.
-    pub const ALL: [Palette; 6] =
-        [Palette::InvertedGrey, Palette::Grey, Palette::HotIron, Palette::Viridis, Palette::Inferno, Palette::Pet];
+    pub const ALL: [Palette; 7] = [
+        Palette::InvertedGrey,
+        Palette::Grey,
+        Palette::HotIron,
+        Palette::Viridis,
+        Palette::Inferno,
+        Palette::Pet,
+        Palette::Signed,
+    ];
 
     /// Name for people.
     pub fn name(self) -> &'static str {
@@ -39,6 +48,7 @@ impl Palette {
             Palette::Viridis => "Viridis",
             Palette::Inferno => "Inferno",
             Palette::Pet => "PET rainbow",
+            Palette::Signed => "Signed (blue, red)",
         }
     }
 
@@ -57,6 +67,7 @@ impl Palette {
             Palette::Viridis => colorous::VIRIDIS.eval_continuous(t).into_array(),
             Palette::Inferno => colorous::INFERNO.eval_continuous(t).into_array(),
             Palette::Pet => ramp(&PET, t),
+            Palette::Signed => ramp(&SIGNED, t),
         }
     }
 
@@ -83,6 +94,9 @@ const PET: [(f64, [u8; 3]); 7] = [
     (1.0, [255, 255, 255]),
 ];
 
+const SIGNED: [(f64, [u8; 3]); 5] =
+    [(0.0, [8, 32, 110]), (0.25, [70, 140, 215]), (0.5, [250, 250, 250]), (0.75, [225, 100, 70]), (1.0, [105, 0, 25])];
+
 /// Piecewise linear colour between stops in ascending order.
 fn ramp(stops: &[(f64, [u8; 3])], t: f64) -> [u8; 3] {
     let upper = stops.partition_point(|(at, _)| *at < t).clamp(1, stops.len() - 1);
@@ -102,6 +116,7 @@ mod tests {
         assert_eq!(Palette::Grey.colour(0.5), [128; 3]);
         assert_eq!(Palette::HotIron.colour(0.5), [255, 0, 0]);
         assert_eq!(Palette::Pet.colour(1.0), [255; 3]);
+        assert_eq!(Palette::Signed.colour(0.5), [250; 3]);
         assert_eq!(Palette::Viridis.colour(-1.0), Palette::Viridis.colour(0.0));
     }
 

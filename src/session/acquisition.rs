@@ -35,6 +35,11 @@ impl Acquisition {
         at(&self.lock().sweep)
     }
 
+    /// Whether both are the same one.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.state, &other.state)
+    }
+
     /// The sweep as it is now. Once the acquisition is over it expects no more than it has.
     pub fn snapshot(&self) -> Sweep {
         let state = self.lock();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 
 use super::Acquisition;
-use crate::data::{Notice, Projection, Sweep};
+use crate::data::{Notice, Projection};
 use crate::io::SweepFollower;
 
 /// How often a file is looked at.
@@ -119,12 +119,6 @@ impl Drop for Feed {
             let _ = thread.join();
         }
     }
-}
-
-/// The sweep without its projections: what a player begins with.
-pub fn without_projections(sweep: &Sweep) -> Sweep {
-    let num_expected = Some(sweep.num_complete());
-    Sweep { projections: Vec::new(), num_expected, ..sweep.clone() }
 }
 
 fn interval(per_sec: f64) -> Duration {

@@ -27,7 +27,7 @@ pub use acquisition::Acquisition;
 pub use defaults::{covering_grid, default_num_subsets, default_settings, default_sweep_settings, grid_of_voxels, sweep_grid};
 pub use devices::{Chosen, Device, available_devices, choose_device, host_devices, or_on_cpu};
 pub use estimate::FreeMemory;
-pub use feed::{Feed, without_projections};
+pub use feed::Feed;
 pub use handle::{Session, SessionOptions};
 pub use measurements::{iterate_rows, race_rows, roi_rows};
 pub use projector::{Projector, ProjectorSettings, ProjectorWork, rays_per_bin};

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use egui::Vec2;
 
 use super::document::Grip;
+use super::fbp_form::FbpForm;
 use super::numbers::NumbersTab;
 use super::settings::SettingsForm;
 use super::view::{ProfileLine, Tool};
@@ -60,6 +61,18 @@ pub enum StudyAction {
     SetAdditiveInside(bool),
     /// Forgets the files opened lately.
     ForgetRecent,
+    /// Asks for the reference spectrum of the open sweep.
+    AskForReference,
+    /// Asks for a sweep that is still being written.
+    AskToFollow,
+    /// Plays the open sweep again, projection by projection.
+    Replay,
+    /// Ends a replay, or does not follow a file any longer.
+    StopFeed,
+    /// Pace of a replay, projections per second.
+    SetPace(f64),
+    /// Looks at this projection, or at the newest.
+    SelectProjection(Option<usize>),
 }
 
 /// About the reconstruction.
@@ -83,9 +96,11 @@ pub enum RunAction {
     SetAccumulation(Accumulation),
     /// The form after an edit.
     EditForm(Box<SettingsForm>),
+    /// The form for filtered backprojection after an edit.
+    EditFbpForm(Box<FbpForm>),
     /// The form as it is for a new study.
     ResetForm,
-    /// Shows the newest iterate (`None`) or the one after this many full iterations.
+    /// Shows the newest iterate (`None`) or the one after this many full iterations, of a sweep projections.
     ShowIterate(Option<usize>),
     /// FWHM of the Gaussian applied to what is shown and saved, mm; 0 = none.
     SetPostFilter(f64),
@@ -213,6 +228,10 @@ pub enum FileAction {
 pub enum FileTask {
     /// Opens a study.
     OpenStudy,
+    /// Opens a sweep that is still being written.
+    FollowSweep,
+    /// Gives the open sweep its reference spectrum.
+    Reference,
     /// Corrects the open study.
     Correct(Correction),
     /// Saves the image that is shown.

@@ -1,6 +1,5 @@
 //! The window as a whole: what it holds, what each frame does, and where the panels are.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use egui::{Context, Ui};
@@ -10,11 +9,14 @@ use super::curves::Curves;
 use super::devices::DeviceList;
 use super::dialogs::{self, Dialogs};
 use super::document::{Document, History};
-use super::live::LiveRun;
+use super::fbp_form::FbpForm;
+use super::live::{LiveRun, RunState};
 use super::loader::{Loading, Source};
 use super::measured::TableCache;
 use super::notices::{Notices, notice_list_ui, toasts_ui};
 use super::numbers::{NumbersTab, tabs_ui};
+use super::open_study::OpenStudy;
+use super::open_sweep::OpenSweep;
 use super::plots::{PlotsView, plots_ui};
 use super::post_filter::PostFilter;
 use super::prefs::Preferences;
@@ -22,20 +24,20 @@ use super::profile::Profile;
 use super::race_panel::race_panel_ui;
 use super::recon_panel::{ReconView, recon_ui};
 use super::roi_panel::{RoiView, roi_ui};
-use super::scan_files::ScanFiles;
 use super::settings::SettingsForm;
 use super::shown::Shown;
 use super::slices::{SlicesView, help_text, pointer_text, slices_ui};
 use super::stage_panel::stage_panel_ui;
 use super::status::{MemoryMeter, StatusView, status_ui};
 use super::study_panel::{StudyView, study_ui};
+use super::sweep_panel::sweep_panel_ui;
 use super::toolbar::{ToolbarView, colour_bar_ui, scrubber_ui, shortcut_actions, toolbar_ui};
-use super::view::{ViewState, active_bounds_mm};
+use super::view::{ORIENTATION, ViewState, active_bounds_mm};
 use super::{slice_paint, theme};
 use crate::data::{Notice, Roi, RoiPlane, Study};
 use crate::geometry::Point;
-use crate::render::is_software;
-use crate::session::{Device, DeviceChoice, EventKind, Session, SessionOptions, Trace};
+use crate::render::{Palette, is_software};
+use crate::session::{Acquisition, Device, DeviceChoice, EventKind, Kept, Session, SessionOptions, Trace};
 
 /// Longest time that a frame spends on the session's events.
 const EVENT_TIME: Duration = Duration::from_millis(10);
@@ -66,28 +68,19 @@ pub(super) struct ActiveDrag {
     pub last: Point,
 }
 
-/// The study that is open.
-pub(super) struct OpenStudy {
-    pub study: Arc<Study>,
-    pub total: f64,
-    /// The files that it was read from; `None` for a simulation.
-    pub files: Option<ScanFiles>,
-    /// Voxels that it is best reconstructed on, where they are not the scanner's default.
-    pub size: Option<[usize; 3]>,
-}
-
 /// The window.
 pub struct App {
     pub(super) session: Session,
     pub(super) study: Option<OpenStudy>,
     pub(super) loading: Option<Loading>,
     pub(super) form: SettingsForm,
+    pub(super) fbp_form: FbpForm,
     devices: DeviceList,
     pub(super) live: LiveRun,
     pub(super) shown: Shown,
     /// Whether the image that the run before left on the screen comes from a race.
     pub(super) left_by_race: bool,
-    /// Full iterations that the session keeps.
+    /// Full iterations that the session keeps; of a sweep numbers of projections.
     pub(super) kept: Vec<usize>,
     pub(super) view: ViewState,
     pub(super) drag: Option<ActiveDrag>,
@@ -136,12 +129,18 @@ impl App {
         let session = Session::with_options(session_options, waker(&ctx));
         let loading = Some(Loading::start(options.start.clone(), waker(&ctx)));
         options.trace.record("window", &[]);
-        let view = ViewState { palette: preferences.palette, interpolation: preferences.interpolation, ..ViewState::default() };
+        let view = ViewState {
+            palette: preferences.palette,
+            usual_palette: preferences.palette,
+            interpolation: preferences.interpolation,
+            ..ViewState::default()
+        };
         Self {
             session,
             study: None,
             loading,
             form: SettingsForm::default(),
+            fbp_form: FbpForm::default(),
             devices: DeviceList::start(waker(&ctx)),
             live: LiveRun::default(),
             shown: Shown::default(),
@@ -180,9 +179,21 @@ impl App {
         self.live.run > 0 && !self.live.state.is_active()
     }
 
-    /// The study that is open.
+    /// The counts that are open.
     pub fn study(&self) -> Option<&Study> {
-        self.study.as_ref().map(|open| &*open.study)
+        match &self.study {
+            Some(OpenStudy::Counts(open)) => Some(&open.study),
+            _ => None,
+        }
+    }
+
+    /// The EPRI sweep that is open, as runs reconstruct it.
+    pub fn acquisition(&self) -> Option<&Acquisition> {
+        self.sweep().map(|open| &open.acquisition)
+    }
+
+    pub(super) fn sweep(&self) -> Option<&OpenSweep> {
+        self.study.as_ref().and_then(OpenStudy::sweep)
     }
 
     /// The devices to choose from that are known so far.
@@ -238,11 +249,19 @@ impl App {
         if let Some(path) = dropped {
             self.open(ctx, Source::File(path));
         }
+        self.receive_news(ctx);
         self.receive_events(ctx);
         if let Some(frame) = self.session.take_frame() {
             self.receive_frame(frame);
         }
         self.filter();
+    }
+
+    /// What a feed tells of its file.
+    fn receive_news(&mut self, ctx: &Context) {
+        let feed = self.sweep().and_then(|open| open.feed.as_ref());
+        let news: Vec<Notice> = feed.map(|feed| feed.notices().try_iter().collect()).unwrap_or_default();
+        news.into_iter().for_each(|notice| self.notify(ctx, notice));
     }
 
     fn receive_events(&mut self, ctx: &Context) {
@@ -260,7 +279,7 @@ impl App {
         }
         if any {
             self.curves_are_old = true;
-            self.kept = self.session.history().iter().map(|kept| kept.iteration).collect();
+            self.kept = self.session.history().iter().map(|kept| self.number_of_kept(kept)).collect();
         }
         if !self.session.events().is_empty() {
             ctx.request_repaint();
@@ -275,7 +294,7 @@ impl App {
         if self.shown.unfiltered().is_none_or(|volume| volume.grid != frame.volume.grid) {
             self.view.reset_for(&frame.volume.grid);
             // Of a phantom the object is known before it is reconstructed.
-            let truth = self.study.as_ref().and_then(|open| open.study.truth.as_ref());
+            let truth = self.study.as_ref().and_then(OpenStudy::truth);
             if let Some(bounds) = truth.and_then(active_bounds_mm) {
                 self.view.fit(&frame.volume.grid, bounds);
             }
@@ -302,8 +321,17 @@ impl App {
 
     /// Brings everything that is derived from image, run and document up to date.
     fn derive(&mut self, frame: &eframe::Frame, ctx: &Context) {
+        if self.view.auto_palette {
+            self.view.palette = if self.shown.is_signed() { Palette::Signed } else { self.view.usual_palette };
+        }
         if self.view.auto_window {
-            self.view.window = self.shown.auto_window;
+            self.view.window = self.shown.auto_window(self.view.palette);
+        }
+        let filter = self.fbp_form.filter_settings();
+        if self.numbers == NumbersTab::Sweep
+            && let Some(open) = self.study.as_mut().and_then(OpenStudy::sweep_mut)
+        {
+            open.update(ctx, &filter);
         }
         if let Some(volume) = self.shown.volume() {
             self.table.update(&self.document.rois, volume, self.shown.generation());
@@ -329,7 +357,7 @@ impl App {
 
     /// Names study and device in the window's title.
     fn set_title(&mut self, ctx: &Context) {
-        let study = self.study.as_ref().map_or("no study", |open| open.study.title.as_str());
+        let study = self.study.as_ref().map_or("no study", OpenStudy::title);
         let device =
             self.live.info.as_ref().map_or("no device in use".into(), |info| format!("{} · {}", info.device, info.projector));
         let title = format!("tomoscope – {study} – {device}");
@@ -377,8 +405,7 @@ impl App {
 
     fn side_panel(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
         let study = StudyView {
-            study: self.study.as_ref().map(|open| (&*open.study, open.total)),
-            files: self.study.as_ref().and_then(|open| open.files.as_ref()),
+            study: self.study.as_ref(),
             loading: self.loading.as_ref(),
             recent: &self.preferences.recent,
             path_text: &self.path_text,
@@ -387,6 +414,9 @@ impl App {
         ui.separator();
         let recon = ReconView {
             form: &self.form,
+            fbp_form: &self.fbp_form,
+            is_sweep: self.sweep().is_some(),
+            is_waiting: self.is_waiting(),
             devices: self.devices(),
             live: &self.live,
             has_study: self.study.is_some(),
@@ -399,7 +429,7 @@ impl App {
 
     fn numbers_panel(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
         let table_width = 0.43 * ui.available_width();
-        let has_study_rois = self.study.as_ref().is_some_and(|open| !open.study.rois.is_empty());
+        let has_study_rois = self.study.as_ref().is_some_and(|open| !open.rois().is_empty());
         let rois = RoiView {
             rois: &self.document.rois,
             numbers: self.table.numbers(),
@@ -407,15 +437,17 @@ impl App {
             can_undo: self.undo.can_undo(&self.document),
             can_redo: self.undo.can_redo(&self.document),
             has_study_rois,
+            is_sweep: self.sweep().is_some(),
         };
-        let truth = self.study.as_ref().and_then(|open| open.study.truth.as_ref());
+        let truth = self.study.as_ref().and_then(OpenStudy::truth);
         let profile = self.shown.volume().map(|volume| Profile::of(&self.view, volume, truth));
         let plots = PlotsView {
             curves: &self.curves,
+            is_sweep: self.sweep().is_some(),
             profile: profile.as_ref(),
             unit: self.unit(),
             view: &self.view,
-            shown_at: self.shown.id().filter(|_| self.shown.is_past()).map(|id| self.live.iterations(id.subiteration as f64)),
+            shown_at: self.shown.id().filter(|_| self.shown.is_past()).map(|id| self.live.place(id.subiteration as f64)),
         };
         let size = egui::vec2(table_width, ui.available_height());
         ui.horizontal_top(|ui| {
@@ -424,9 +456,10 @@ impl App {
                 if self.numbers == NumbersTab::Rois {
                     return roi_ui(&rois, ui, actions);
                 }
-                ui.horizontal(|ui| tabs_ui(self.numbers, ui, actions));
-                match self.numbers {
-                    NumbersTab::Race => race_panel_ui(&self.live, &plots, ui),
+                ui.horizontal(|ui| tabs_ui(self.numbers, self.sweep().is_some(), ui, actions));
+                match (self.numbers, self.sweep()) {
+                    (NumbersTab::Sweep, Some(open)) => sweep_panel_ui(open, ui, actions),
+                    (NumbersTab::Race, _) => race_panel_ui(&self.live, &plots, ui),
                     _ => stage_panel_ui(&self.live, ui),
                 }
             });
@@ -458,6 +491,8 @@ impl App {
         let Some(id) = self.shown.id() else { return String::new() };
         let subsets = self.live.num_subsets();
         let mut words = match (id.subiteration, id.subiteration % subsets) {
+            (0, _) if self.live.is_sweep() => "no projection yet".to_owned(),
+            (number, _) if self.live.is_sweep() => format!("{number} projections"),
             (0, _) => "start image".to_owned(),
             (_, 0) => format!("iteration {}", id.iteration),
             (_, subset) => format!("iteration {}, after subset {subset} of {subsets}", id.iteration),
@@ -478,7 +513,11 @@ impl App {
             range: self.shown.range,
             unit: self.unit(),
             iterations: &self.kept,
-            past: self.shown.id().filter(|_| self.shown.is_past()).map(|id| id.iteration),
+            past: self
+                .shown
+                .id()
+                .filter(|_| self.shown.is_past())
+                .map(|id| if self.live.is_sweep() { id.subiteration } else { id.iteration }),
             shown: &shown,
             is_racy: self.shows_race(),
         };
@@ -498,6 +537,7 @@ impl App {
             selected: self.selected,
             draft: self.draft.as_ref(),
             drag: self.drag.map(|active| (active.drag, active.plane)),
+            axis_ends: self.study.as_ref().map_or(ORIENTATION, OpenStudy::axis_ends),
             has_renderer: self.has_renderer,
         };
         let mut hovered = None;
@@ -518,13 +558,24 @@ impl App {
         }
     }
 
+    /// The number by which an image of the past is called: of the iteration, of a sweep of the projections.
+    pub(super) fn number_of_kept(&self, kept: &Kept) -> usize {
+        if self.live.is_sweep() { kept.subiteration } else { kept.iteration }
+    }
+
+    /// Whether the run has nothing to do before another projection comes.
+    fn is_waiting(&self) -> bool {
+        let all = |open: &OpenSweep| open.is_live() && open.acquisition.num_complete() == self.live.progress().0;
+        self.live.state == RunState::Running && self.live.is_sweep() && self.sweep().is_some_and(all)
+    }
+
     /// What is said where no image is there yet.
     fn waiting_words(&self) -> String {
         match (&self.loading, &self.study) {
             (Some(loading), _) => format!("{} …", loading.source.words()),
             (None, Some(_)) if self.live.state.is_active() => "Setting the reconstruction up …".into(),
             (None, Some(_)) => "Press Start to reconstruct.".into(),
-            (None, None) => "Open a study, or drop a .hs file here.".into(),
+            (None, None) => "Open a study, or drop its file here.".into(),
         }
     }
 

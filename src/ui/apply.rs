@@ -6,13 +6,17 @@ use std::sync::Arc;
 use egui::Context;
 
 use super::actions::{Action, Drag, FileAction, FileTask, RoiAction, RunAction, StudyAction, ViewAction};
-use super::app::{ActiveDrag, App, OpenStudy};
+use super::app::{ActiveDrag, App};
 use super::document::dragged;
 use super::export;
+use super::fbp_form::FbpForm;
 use super::live::{LiveRun, RunState};
 use super::loader::{BUILT_IN, Loaded, Loading, Source};
-use super::recon_panel::why_not;
-use super::scan_files::ScanFiles;
+use super::numbers::NumbersTab;
+use super::open_study::{OpenCounts, OpenStudy};
+use super::open_sweep::OpenSweep;
+use super::recon_panel::{GATHERED, why_not};
+use super::scan_files::{ScanFiles, SweepFiles};
 use super::settings::SettingsForm;
 use super::shown::IterateId;
 use super::view::{ProfileLine, Tool, active_bounds_mm};
@@ -20,7 +24,8 @@ use crate::data::{Notice, Roi, RoiRole, RoiShape};
 use crate::geometry::Point;
 use crate::io;
 use crate::operator::Accumulation;
-use crate::session::{Command, Job, Kept, RoiSet};
+use crate::render::Palette;
+use crate::session::{Acquisition, Command, Feed, Job, Kept, RoiSet};
 
 impl App {
     /// Does what a panel asked for.
@@ -57,6 +62,23 @@ impl App {
             StudyAction::RemoveCorrection(which) => self.correct(ctx, |files| *files.correction_mut(which) = None),
             StudyAction::SetAdditiveInside(inside) => self.correct(ctx, |files| files.additive_inside = inside),
             StudyAction::ForgetRecent => self.preferences.recent.clear(),
+            StudyAction::AskForReference => self.ask(ctx, FileTask::Reference, ""),
+            StudyAction::AskToFollow => self.ask(ctx, FileTask::FollowSweep, ""),
+            StudyAction::Replay => self.replay(ctx),
+            StudyAction::StopFeed => self.with_sweep(OpenSweep::leave_replay),
+            StudyAction::SetPace(per_sec) => self.with_sweep(|open| {
+                open.pace = per_sec;
+                if let Some(feed) = &open.feed {
+                    feed.set_pace(per_sec);
+                }
+            }),
+            StudyAction::SelectProjection(index) => self.with_sweep(|open| open.selected = index),
+        }
+    }
+
+    fn with_sweep(&mut self, change: impl FnOnce(&mut OpenSweep)) {
+        if let Some(open) = self.study.as_mut().and_then(OpenStudy::sweep_mut) {
+            change(open);
         }
     }
 
@@ -68,7 +90,8 @@ impl App {
 
     /// Reads the open file again with other corrections.
     fn correct(&mut self, ctx: &Context, edit: impl FnOnce(&mut ScanFiles)) {
-        if let Some(mut files) = self.study.as_ref().and_then(|open| open.files.clone()) {
+        if let Some(OpenStudy::Counts(OpenCounts { files: Some(files), .. })) = &self.study {
+            let mut files = files.clone();
             edit(&mut files);
             self.open(ctx, Source::Corrected(files));
         }
@@ -85,34 +108,94 @@ impl App {
     }
 
     fn show_study(&mut self, ctx: &Context, loaded: Loaded, source: Source) {
-        let Loaded { study, files } = loaded;
-        self.options.trace.record("study_ready", &[("bins", study.geometry().num_bins() as f64)]);
-        for notice in &study.notices {
-            self.notify(ctx, notice.clone());
-        }
         self.session.send(Command::Cancel);
         self.live = LiveRun::default();
         self.forget_images();
-        let total = study.measured.total();
-        let open = OpenStudy { study: Arc::new(study), total, files, size: source.size() };
-        let study = Arc::clone(&open.study);
-        self.study = Some(open);
-        // Corrected otherwise it is still the same scan: settings and regions stay.
-        if !matches!(source, Source::Corrected(_)) {
+        self.view.auto_palette = true;
+        let (notices, is_the_same) = match loaded {
+            Loaded::Counts { mut study, files, size } => {
+                self.options.trace.record("study_ready", &[("bins", study.geometry().num_bins() as f64)]);
+                let notices = std::mem::take(&mut study.notices);
+                let total = study.measured.total();
+                self.study = Some(OpenStudy::Counts(OpenCounts { study: Arc::from(study), total, files, size }));
+                if self.numbers == NumbersTab::Sweep {
+                    self.numbers = NumbersTab::Rois;
+                }
+                // Corrected otherwise it is still the same scan: settings and regions stay.
+                (notices, matches!(source, Source::Corrected(_)))
+            }
+            Loaded::Sweep { mut sweep, files, follower } => {
+                self.options.trace.record("study_ready", &[("projections", sweep.num_complete() as f64)]);
+                let notices = std::mem::take(&mut sweep.notices);
+                // With another reference spectrum it is still the same.
+                let is_of = |files: &SweepFiles| {
+                    self.sweep().and_then(|open| open.files.as_ref()).map(|f| &f.projections) == Some(&files.projections)
+                };
+                let is_the_same = files.as_ref().is_some_and(is_of);
+                let mut open = OpenSweep::new(*sweep, files);
+                if let Some(follower) = follower {
+                    let feed = Feed::follow(*follower, open.whole.clone(), self.on_arrival(ctx));
+                    open.feed = self.feed_or_notice(ctx, feed);
+                }
+                self.study = Some(OpenStudy::Sweep(Box::new(open)));
+                self.numbers = NumbersTab::Sweep;
+                (notices, is_the_same)
+            }
+        };
+        notices.into_iter().for_each(|notice| self.notify(ctx, notice));
+        if !is_the_same {
             self.reset_form(ctx);
             if let Some(num_iterations) = self.options.num_iterations.take() {
                 self.form.num_iterations = num_iterations;
             }
-            self.document.rois.clone_from(&study.rois);
-            self.selected = None;
+            self.take_rois_from_study();
             self.undo.restart(&self.document);
         }
-        if let Source::File(path) = &source {
+        if let Source::File(path) | Source::Sweep(SweepFiles { projections: path, .. }) = &source {
             self.preferences.remember(path);
         }
         if self.options.autostart {
             self.start(ctx, false);
         }
+    }
+
+    fn take_rois_from_study(&mut self) {
+        if let Some(open) = &self.study {
+            self.document.rois = open.rois().to_vec();
+            self.selected = None;
+        }
+    }
+
+    /// What a feed calls: the solver goes on, and the window looks.
+    fn on_arrival(&self, ctx: &Context) -> impl Fn() + Send + use<> {
+        let (arrived, ctx) = (self.session.on_arrival(), ctx.clone());
+        move || {
+            arrived();
+            ctx.request_repaint();
+        }
+    }
+
+    fn feed_or_notice(&mut self, ctx: &Context, feed: std::io::Result<Feed>) -> Option<Feed> {
+        feed.map_err(|error| {
+            let text = format!("the sweep cannot be followed, for no thread could be started: {error}; close other programs");
+            self.notify(ctx, Notice::error(text));
+        })
+        .ok()
+    }
+
+    /// Plays the open sweep again from its first projection.
+    fn replay(&mut self, ctx: &Context) {
+        let arrived = self.on_arrival(ctx);
+        let Some(open) = self.study.as_mut().and_then(OpenStudy::sweep_mut) else { return };
+        let whole = open.whole.snapshot();
+        open.acquisition = Acquisition::growing(whole.without_projections());
+        open.selected = None;
+        let feed = Feed::replay(whole.projections, open.pace, open.acquisition.clone(), arrived);
+        let feed = self.feed_or_notice(ctx, feed);
+        if let Some(open) = self.study.as_mut().and_then(OpenStudy::sweep_mut) {
+            open.feed = feed;
+        }
+        self.start(ctx, false);
     }
 
     fn forget_images(&mut self) {
@@ -125,15 +208,24 @@ impl App {
 
     /// Starts a run with the form's settings.
     fn start(&mut self, ctx: &Context, paused: bool) {
-        let Some(open) = &self.study else { return };
-        let settings = match self.form.run_settings() {
-            Ok(settings) => Box::new(settings),
+        let job = match &self.study {
+            None => return,
+            Some(OpenStudy::Counts(open)) => self
+                .form
+                .run_settings()
+                .map(|settings| Job::Counts { study: Arc::clone(&open.study), settings: Box::new(settings) }),
+            Some(OpenStudy::Sweep(open)) => self
+                .fbp_form
+                .sweep_settings()
+                .map(|settings| Job::Sweep { acquisition: open.acquisition.clone(), settings: Box::new(settings) }),
+        };
+        let job = match job {
+            Ok(job) => job,
             Err(text) => return self.notify(ctx, Notice::error(text)),
         };
         self.branch += 1;
         self.sent_rois.clone_from(&self.document.rois);
         let rois = RoiSet { branch: self.branch, rois: self.sent_rois.clone() };
-        let job = Job::Counts { study: Arc::clone(&open.study), settings };
         let run = self.session.send(Command::Start { job, rois, paused });
         self.shown.set_past(None);
         self.left_by_race = self.shows_race();
@@ -151,7 +243,9 @@ impl App {
             RunAction::Pause | RunAction::Resume => {}
             RunAction::Continue => self.set_target(self.live.progress().0 / self.live.num_subsets() + self.form.num_iterations),
             RunAction::Step => {
-                if self.live.state.can_continue() {
+                if self.live.is_sweep() && matches!(self.live.state, RunState::Ended(_)) {
+                    self.start(ctx, true);
+                } else if self.live.state.can_continue() {
                     self.live.target = self.live.target.max(self.live.progress().0 / self.live.num_subsets() + 1);
                 } else if !self.live.state.is_active() {
                     self.start(ctx, true);
@@ -168,6 +262,7 @@ impl App {
                     self.set_target(self.form.num_iterations);
                 }
             }
+            RunAction::EditFbpForm(form) => self.fbp_form = *form,
             RunAction::ResetForm => self.reset_form(ctx),
             RunAction::ShowIterate(iteration) => self.show_iterate(iteration),
             RunAction::SetPostFilter(fwhm_mm) => {
@@ -182,6 +277,9 @@ impl App {
 
     /// Adds so in the next steps, unless the run's back end cannot.
     fn set_accumulation(&mut self, ctx: &Context, accumulation: Accumulation) {
+        if self.sweep().is_some() {
+            return self.notify(ctx, Notice::info(GATHERED));
+        }
         if let Some(reason) = why_not(&self.live, accumulation) {
             return self.notify(ctx, Notice::info(reason));
         }
@@ -197,17 +295,25 @@ impl App {
     }
 
     fn reset_form(&mut self, ctx: &Context) {
-        let Some(open) = &self.study else { return };
-        match SettingsForm::for_study(&open.study, open.size) {
-            Ok(form) => self.form = SettingsForm { device: self.options.device, ..form },
-            Err(text) => self.notify(ctx, Notice::error(text)),
+        let device = self.options.device;
+        let outcome = match &self.study {
+            None => return,
+            Some(OpenStudy::Counts(open)) => {
+                SettingsForm::for_study(&open.study, open.size).map(|form| self.form = SettingsForm { device, ..form })
+            }
+            Some(OpenStudy::Sweep(open)) => {
+                open.whole.look(FbpForm::for_sweep).map(|form| self.fbp_form = FbpForm { device, ..form })
+            }
+        };
+        if let Err(text) = outcome {
+            self.notify(ctx, Notice::error(text));
         }
     }
 
     fn show_iterate(&mut self, iteration: Option<usize>) {
         let past = iteration.and_then(|wanted| {
             let Kept { iteration, subiteration, volume } =
-                self.session.history().into_iter().find(|kept| kept.iteration == wanted)?;
+                self.session.history().into_iter().find(|kept| self.number_of_kept(kept) == wanted)?;
             Some((IterateId { run: self.live.run, iteration, subiteration }, volume))
         });
         self.shown.set_past(past);
@@ -233,7 +339,13 @@ impl App {
             ViewAction::ToggleMaximised(plane) => {
                 self.view.maximised = if self.view.maximised.is_none() { Some(plane) } else { None };
             }
-            ViewAction::SetPalette(palette) => self.view.palette = palette,
+            ViewAction::SetPalette(palette) => {
+                self.view.palette = palette;
+                self.view.auto_palette = false;
+                if palette != Palette::Signed {
+                    self.view.usual_palette = palette;
+                }
+            }
             ViewAction::SetInterpolation(interpolation) => self.view.interpolation = interpolation,
             ViewAction::SetWindow(window) => {
                 self.view.window = window;
@@ -329,10 +441,7 @@ impl App {
                 self.add_roi(Roi { name, shape, centre_mm, role: RoiRole::None, activity_ratio: None });
             }
             RoiAction::TakeFromStudy => {
-                if let Some(open) = &self.study {
-                    self.document.rois.clone_from(&open.study.rois);
-                    self.selected = None;
-                }
+                self.take_rois_from_study();
             }
             RoiAction::GoTo(index) => {
                 if let Some(centre) = self.document.rois.get(index).map(|roi| roi.centre_mm) {
@@ -390,6 +499,17 @@ impl App {
         let outcome = match task {
             FileTask::OpenStudy => {
                 self.open(ctx, Source::File(path.to_owned()));
+                return;
+            }
+            FileTask::FollowSweep => {
+                let files = SweepFiles { is_followed: true, ..SweepFiles::of(path) };
+                return self.open(ctx, Source::Sweep(files));
+            }
+            FileTask::Reference => {
+                if let Some(files) = self.sweep().and_then(|open| open.files.clone()) {
+                    let files = SweepFiles { reference: Some(path.to_owned()), ..files };
+                    self.open(ctx, Source::Sweep(files));
+                }
                 return;
             }
             FileTask::Correct(which) => {

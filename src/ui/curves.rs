@@ -1,4 +1,5 @@
-//! Curves of noise, contrast and likelihood against iteration, made from the run's events.
+//! Curves of noise, contrast and likelihood against iteration (of a sweep: of noise, contrast and means against the number
+//! of projections), made from the run's events.
 
 use std::collections::HashSet;
 
@@ -19,7 +20,7 @@ pub struct Series {
     pub index: usize,
     /// Of the ROIs before the last edit.
     pub is_earlier: bool,
-    /// (iterations, value).
+    /// (iterations or projections, value).
     pub points: Vec<[f64; 2]>,
 }
 
@@ -37,6 +38,8 @@ pub struct Curves {
     pub recovery: Vec<Series>,
     /// Log-likelihood over all data.
     pub log_likelihood: Vec<[f64; 2]>,
+    /// Mean of each ROI, of a sweep.
+    pub mean: Vec<Series>,
     /// What a race lost of each step's backprojection, per cent; a piece for each stretch of racy steps.
     pub lost: Pieces,
     /// The same of a backprojection of ones.
@@ -56,7 +59,7 @@ impl Curves {
         for (number, branch) in live.branches.iter().rev() {
             curves.add_branch(live, branch, Some(*number) != newest);
         }
-        let at = |steps: f64| live.iterations(steps);
+        let at = |steps: f64| live.place(steps);
         curves.log_likelihood = thinned(&live.log_likelihood).map(|[step, value]| [at(*step), *value]).collect();
         curves.marks = live.marks.iter().map(|(step, mark)| (at(*step as f64), mark.clone())).collect();
         for stretch in live.race.chunk_by(|before, after| before.0 + 1 == after.0) {
@@ -74,12 +77,16 @@ impl Curves {
         let series = |index: usize| Series { name: branch.rois[index].name.clone(), index, is_earlier, points: Vec::new() };
         let mut nsr: Vec<Series> = (0..branch.rois.len()).map(series).collect();
         let mut recovery = nsr.clone();
+        let mut mean_value = nsr.clone();
         let points: Vec<_> = branch.points.values().collect();
         for point in thinned(&points) {
-            let at = live.iterations(point.subiteration as f64);
+            let at = live.place(point.subiteration as f64);
             for (index, n) in numbers(&branch.rois, &point.sums, 1.0).iter().enumerate() {
                 let Some(n) = n else { continue };
                 let role = branch.rois[index].role;
+                if let Some(value) = n.mean.filter(|_| live.is_sweep()) {
+                    mean_value[index].points.push([at, value]);
+                }
                 if let Some(value) = n.nsr.filter(|_| role == RoiRole::Background) {
                     nsr[index].points.push([at, 100.0 * value]);
                 }
@@ -93,6 +100,7 @@ impl Curves {
         }
         add_new(&mut self.nsr, nsr);
         add_new(&mut self.recovery, recovery);
+        add_new(&mut self.mean, mean_value);
     }
 }
 

@@ -69,7 +69,15 @@ impl Dialogs {
 fn ask_desktop(task: FileTask, name: &str) -> Option<PathBuf> {
     let dialog = rfd::FileDialog::new().set_title(title(task));
     match task {
-        FileTask::OpenStudy | FileTask::Correct(_) => {
+        FileTask::OpenStudy => dialog
+            .add_filter("Studies", &["hs", "HS", "DSC", "dsc", "npy", "sweep"])
+            .add_filter("Interfile projection header", &["hs", "HS"])
+            .add_filter("EPRI sweep", &["DSC", "dsc", "npy", "sweep"])
+            .add_filter("All files", &["*"])
+            .pick_file(),
+        FileTask::FollowSweep => dialog.add_filter("EPRI sweep", &["DSC", "dsc", "sweep"]).pick_file(),
+        FileTask::Reference => dialog.add_filter("Reference spectrum", &["DSC", "dsc", "npy"]).pick_file(),
+        FileTask::Correct(_) => {
             dialog.add_filter("Interfile projection header", &["hs", "HS"]).add_filter("All files", &["*"]).pick_file()
         }
         FileTask::LoadRois => dialog.add_filter("ROIs", &["toml"]).pick_file(),
@@ -88,6 +96,8 @@ fn ask_desktop(task: FileTask, name: &str) -> Option<PathBuf> {
 pub fn title(task: FileTask) -> &'static str {
     match task {
         FileTask::OpenStudy => "Open a study",
+        FileTask::FollowSweep => "Follow a sweep that is being acquired",
+        FileTask::Reference => "Reference spectrum",
         FileTask::Correct(Correction::Multiplicative) => "Multiplicative correction",
         FileTask::Correct(Correction::Additive) => "Additive correction",
         FileTask::SaveImage => "Save the image",
@@ -100,7 +110,10 @@ pub fn title(task: FileTask) -> &'static str {
 /// The formats of a task, in words.
 fn formats(task: FileTask) -> &'static str {
     match task {
-        FileTask::OpenStudy | FileTask::Correct(_) => "an Interfile projection header (.hs)",
+        FileTask::OpenStudy => "an Interfile projection header (.hs) or an EPRI sweep (.DSC, .npy, .sweep)",
+        FileTask::FollowSweep => "a sweep whose data file grows (.DSC or .sweep)",
+        FileTask::Reference => "a spectrum without a gradient (.DSC or .npy)",
+        FileTask::Correct(_) => "an Interfile projection header (.hs)",
         FileTask::SaveImage => ".nii, .nii.gz or .hv: the ending chooses the format",
         FileTask::LoadRois | FileTask::SaveRois => ".toml",
         FileTask::ExportCsv => ".csv",

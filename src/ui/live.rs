@@ -215,7 +215,7 @@ impl LiveRun {
             }
         }
         self.add_roi_point(report);
-        self.stages.add(report);
+        self.stages.add(report, self.is_sweep());
         self.race.extend(report.race.map(|race| (report.subiteration, race)));
         self.recent_steps.push_back((report.subiteration, report.elapsed));
         while self.recent_steps.len() > 2 * self.num_subsets().max(8) {
@@ -246,16 +246,22 @@ impl LiveRun {
         self.info.as_ref().map_or(1, |info| info.num_subsets.max(1))
     }
 
-    /// Steps done as iterations, with fractions.
-    pub fn iterations(&self, subiteration: f64) -> f64 {
-        subiteration / self.num_subsets() as f64
+    /// Whether an EPRI sweep is reconstructed: steps are then counted in projections.
+    pub fn is_sweep(&self) -> bool {
+        self.info.as_ref().is_some_and(|info| info.job.is_sweep())
+    }
+
+    /// Where steps done stand on the horizontal axis of curves: iterations with fractions, of a sweep projections.
+    pub fn place(&self, subiteration: f64) -> f64 {
+        if self.is_sweep() { subiteration } else { subiteration / self.num_subsets() as f64 }
     }
 
     /// Steps done and steps in all.
     pub fn progress(&self) -> (usize, usize) {
         let done = self.last.as_ref().map_or(0, |last| last.subiteration);
         let total = self.info.as_ref().map_or(0, |info| self.target * info.num_subsets);
-        (done, total)
+        // Of a sweep more may come than were known of at the beginning.
+        (done, if self.is_sweep() { total.max(done) } else { total })
     }
 
     /// Steps per second lately.

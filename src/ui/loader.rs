@@ -5,66 +5,91 @@ use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, TryRecvError, bounded};
 
-use super::scan_files::{ScanFiles, read_with_neighbours};
-use crate::data::Study;
-use crate::phantom::{self, Noise, SimulationOptions};
+use super::scan_files::{ScanFiles, SweepFiles, read_with_neighbours};
+use crate::data::{Study, Sweep};
+use crate::io::{FileKind, SweepFollower, read_sweep};
+use crate::operator::grid_about_zero;
+use crate::phantom::{self, Noise, SimulationOptions, epri};
 use crate::scanner;
+use crate::scanner::epri::Order;
 use crate::session;
 use crate::task::Task;
 
-/// A phantom on a scanner that the program can simulate.
+/// A phantom that the program can simulate a study of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BuiltIn {
     /// Name for people.
     pub title: &'static str,
     /// The phantom's name on the command line.
     pub phantom: &'static str,
-    /// The scanner's name on the command line.
-    pub scanner: &'static str,
-    /// Expected true counts.
-    pub counts: f64,
-    /// Voxels of the image along x, y, z; `None` = the scanner's default grid.
-    pub size: Option<[usize; 3]>,
-    /// Whether the phantom attenuates.
-    pub attenuation: bool,
-    /// Share of scatter and randoms in all counts.
-    pub background_fraction: f64,
+    /// How it is measured.
+    pub measured: Measured,
 }
 
-const PLAIN: BuiltIn = BuiltIn {
-    title: "NEMA image quality 2001, Discovery STE",
-    phantom: "nema-iq-2001",
-    scanner: "discovery-ste",
-    counts: 1e8,
-    size: Some([256, 256, 47]),
-    attenuation: false,
-    background_fraction: 0.0,
-};
+/// How a built-in phantom is measured.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Measured {
+    /// As counts on a PET scanner.
+    Counts {
+        /// The scanner's name on the command line.
+        scanner: &'static str,
+        /// Expected true counts.
+        counts: f64,
+        /// Voxels of the image along x, y, z; `None` = the scanner's default grid.
+        size: Option<[usize; 3]>,
+        /// Whether the phantom attenuates.
+        attenuation: bool,
+        /// Share of scatter and randoms in all counts.
+        background_fraction: f64,
+    },
+    /// As pulse projections, in an order that spreads over the half sphere.
+    Sweep {
+        /// Standard deviation of the noise as a fraction of the largest sample.
+        noise_fraction: f64,
+    },
+}
+
+/// The image of the Discovery STE's studies.
+const STE_SIZE: Option<[usize; 3]> = Some([256, 256, 47]);
+
+const fn ste(title: &'static str, phantom: &'static str, counts: f64, attenuation: bool, background_fraction: f64) -> BuiltIn {
+    let scanner = "discovery-ste";
+    let measured = Measured::Counts { scanner, counts, size: STE_SIZE, attenuation, background_fraction };
+    BuiltIn { title, phantom, measured }
+}
+
+const fn ring(scanner: &'static str, title: &'static str, phantom: &'static str, counts: f64) -> BuiltIn {
+    let measured = Measured::Counts { scanner, counts, size: None, attenuation: false, background_fraction: 0.0 };
+    BuiltIn { title, phantom, measured }
+}
+
+const fn epri(title: &'static str, phantom: &'static str, noise_fraction: f64) -> BuiltIn {
+    BuiltIn { title, phantom, measured: Measured::Sweep { noise_fraction } }
+}
 
 /// The built-in studies; the first one opens where no other is asked for, the last one is the smallest.
-pub const BUILT_IN: [BuiltIn; 8] = [
-    PLAIN,
-    BuiltIn {
-        title: "NEMA image quality 2001 with attenuation and scatter",
-        attenuation: true,
-        background_fraction: 0.3,
-        ..PLAIN
-    },
-    BuiltIn { title: "NEMA image quality 2018 (six hot spheres)", phantom: "nema-iq-2018", ..PLAIN },
-    BuiltIn { title: "Derenzo rods, Discovery STE", phantom: "derenzo", counts: 5e7, ..PLAIN },
-    BuiltIn { title: "Uniform cylinder, Discovery STE", phantom: "cylinder", counts: 3e7, ..PLAIN },
-    BuiltIn { title: "Brain-like ellipsoids, Discovery STE", phantom: "brain-like", counts: 5e7, ..PLAIN },
-    BuiltIn { title: "Points and lines, CTI PRT-1", phantom: "points", scanner: "prt-1", counts: 1e6, size: None, ..PLAIN },
-    BuiltIn { title: "Small cylinder, small ring", phantom: "cylinder", scanner: "small", counts: 2e6, size: None, ..PLAIN },
+pub const BUILT_IN: [BuiltIn; 10] = [
+    ste("NEMA image quality 2001, Discovery STE", "nema-iq-2001", 1e8, false, 0.0),
+    ste("NEMA image quality 2001 with attenuation and scatter", "nema-iq-2001", 1e8, true, 0.3),
+    ste("NEMA image quality 2018 (six hot spheres)", "nema-iq-2018", 1e8, false, 0.0),
+    ste("Derenzo rods, Discovery STE", "derenzo", 5e7, false, 0.0),
+    ste("Uniform cylinder, Discovery STE", "cylinder", 3e7, false, 0.0),
+    ste("Brain-like ellipsoids, Discovery STE", "brain-like", 5e7, false, 0.0),
+    ring("prt-1", "Points and lines, CTI PRT-1", "points", 1e6),
+    epri("EPRI: bottle, 208 projections", "bottle", 0.0),
+    epri("EPRI: tubes, 208 projections with noise", "tubes", 0.005),
+    ring("small", "Small cylinder, small ring", "cylinder", 2e6),
 ];
 
 /// What a study came from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
-    /// A file, with the corrections that lie beside it.
+    /// A file: counts with the corrections that lie beside it, or an EPRI sweep with its reference spectrum.
     File(PathBuf),
     /// The open file again, with these corrections.
     Corrected(ScanFiles),
+    /// An EPRI sweep, with this reference spectrum, or while it is still being written.
+    Sweep(SweepFiles),
     /// A simulation.
     BuiltIn(BuiltIn),
 }
@@ -73,26 +98,34 @@ impl Source {
     /// What is being done, in words.
     pub fn words(&self) -> String {
         match self {
-            Source::File(path) | Source::Corrected(ScanFiles { measured: path, .. }) => format!("Reading {}", path.display()),
+            Source::File(path)
+            | Source::Corrected(ScanFiles { measured: path, .. })
+            | Source::Sweep(SweepFiles { projections: path, .. }) => format!("Reading {}", path.display()),
             Source::BuiltIn(study) => format!("Simulating {}", study.title),
-        }
-    }
-
-    /// Voxels of the image along x, y, z; `None` = the scanner's default grid.
-    pub fn size(&self) -> Option<[usize; 3]> {
-        match self {
-            Source::File(_) | Source::Corrected(_) => None,
-            Source::BuiltIn(study) => study.size,
         }
     }
 }
 
 /// A study that has come.
-pub struct Loaded {
-    /// The study.
-    pub study: Study,
-    /// The files that it was read from; `None` for a simulation.
-    pub files: Option<ScanFiles>,
+pub enum Loaded {
+    /// Counts.
+    Counts {
+        /// The study.
+        study: Box<Study>,
+        /// The files that it was read from; `None` for a simulation.
+        files: Option<ScanFiles>,
+        /// Voxels that it is best reconstructed on; `None` = the scanner's default grid.
+        size: Option<[usize; 3]>,
+    },
+    /// An EPRI sweep.
+    Sweep {
+        /// The sweep.
+        sweep: Box<Sweep>,
+        /// The files that it was read from; `None` for a simulation.
+        files: Option<SweepFiles>,
+        /// What tells of further projections, where it is still being written.
+        follower: Option<Box<SweepFollower>>,
+    },
 }
 
 /// A study that is being read or simulated.
@@ -145,28 +178,66 @@ impl Drop for Loading {
 }
 
 fn load(source: &Source, task: &Task) -> Result<Loaded, String> {
-    let (study, files) = match source {
-        Source::File(path) => read_with_neighbours(path).map(|(study, files)| (study, Some(files)))?,
-        Source::Corrected(files) => (files.read()?, Some(files.clone())),
-        Source::BuiltIn(study) => (simulate(study, task)?, None),
-    };
-    Ok(Loaded { study, files })
+    let counts = |study: Study, files, size| Loaded::Counts { study: Box::new(study), files, size };
+    match source {
+        Source::File(path) if FileKind::of(path).is_some_and(FileKind::is_sweep) => load_sweep(SweepFiles::of(path)),
+        Source::File(path) => read_with_neighbours(path).map(|(study, files)| counts(study, Some(files), None)),
+        Source::Corrected(files) => Ok(counts(files.read()?, Some(files.clone()), None)),
+        Source::Sweep(files) => load_sweep(files.clone()),
+        Source::BuiltIn(BuiltIn { phantom, measured: Measured::Sweep { noise_fraction }, .. }) => {
+            let sweep = Box::new(simulate_sweep(phantom, *noise_fraction, task)?);
+            Ok(Loaded::Sweep { sweep, files: None, follower: None })
+        }
+        Source::BuiltIn(BuiltIn {
+            phantom,
+            measured: Measured::Counts { scanner, counts: total, size, attenuation, background_fraction },
+            ..
+        }) => {
+            let options = SimulationOptions {
+                counts: *total,
+                noise: Noise::Poisson,
+                attenuation: *attenuation,
+                background_fraction: *background_fraction,
+                ..SimulationOptions::default()
+            };
+            Ok(counts(simulate(phantom, scanner, *size, options, task)?, None, *size))
+        }
+    }
 }
 
-fn simulate(study: &BuiltIn, task: &Task) -> Result<Study, String> {
-    let scanner = scanner::find(study.scanner).ok_or_else(|| format!("there is no scanner '{}'", study.scanner))?;
-    let phantom = phantom::by_name(study.phantom, &scanner.geometry).map_err(|error| error.to_string())?;
-    let truth_grid = match study.size {
+fn load_sweep(files: SweepFiles) -> Result<Loaded, String> {
+    let reference = files.reference.as_deref();
+    let (sweep, follower) = if files.is_followed {
+        let (sweep, follower) = SweepFollower::open(&files.projections, reference).map_err(|error| error.to_string())?;
+        (sweep, Some(Box::new(follower)))
+    } else {
+        (read_sweep(&files.projections, reference).map_err(|error| error.to_string())?, None)
+    };
+    Ok(Loaded::Sweep { sweep: Box::new(sweep), files: Some(files), follower })
+}
+
+fn simulate(
+    phantom: &str,
+    scanner: &str,
+    size: Option<[usize; 3]>,
+    options: SimulationOptions,
+    task: &Task,
+) -> Result<Study, String> {
+    let scanner = scanner::find(scanner).ok_or_else(|| format!("there is no scanner '{scanner}'"))?;
+    let phantom = phantom::by_name(phantom, &scanner.geometry).map_err(|error| error.to_string())?;
+    let truth_grid = match size {
         Some(size) => Some(session::covering_grid(&scanner.geometry, size).map_err(|error| error.to_string())?),
         None => None,
     };
-    let options = SimulationOptions {
-        counts: study.counts,
-        noise: Noise::Poisson,
-        attenuation: study.attenuation,
-        background_fraction: study.background_fraction,
-        truth_grid,
-        ..SimulationOptions::default()
-    };
+    let options = SimulationOptions { truth_grid, ..options };
     phantom::simulate(&phantom, Arc::new(scanner.geometry.clone()), &options, task).map_err(|error| error.to_string())
+}
+
+fn simulate_sweep(phantom: &str, noise_fraction: f64, task: &Task) -> Result<Sweep, String> {
+    let options = epri::SweepOptions { noise_fraction, order: Order::Spaced, ..epri::SweepOptions::default() };
+    let side = options.num_points;
+    let grid = grid_about_zero([side; 3], [options.step_mm; 3]).map_err(|error| error.to_string())?;
+    let options = epri::SweepOptions { truth_grid: Some(grid), ..options };
+    let phantom = epri::by_name(phantom, options.half_extent_mm()).map_err(|error| error.to_string())?;
+    epri::simulate(&phantom, &options, task).map_err(|error| error.to_string())
 }

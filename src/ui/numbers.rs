@@ -1,4 +1,4 @@
-//! The left part of the bottom panel: regions of interest, where the time goes, or what a race loses.
+//! The left part of the bottom panel: regions of interest, where the time goes, what a race loses, or an EPRI sweep.
 
 use egui::Ui;
 
@@ -14,19 +14,24 @@ pub enum NumbersTab {
     Time,
     /// What a race loses.
     Race,
+    /// The projections of an EPRI sweep.
+    Sweep,
 }
 
 impl NumbersTab {
-    const ALL: [(NumbersTab, &'static str, &'static str); 3] = [
+    const ALL: [(NumbersTab, &'static str, &'static str); 4] = [
         (NumbersTab::Rois, "Regions", "Numbers of the regions of interest on the image on the screen"),
         (NumbersTab::Time, "Time", "Where the time of an iteration goes, stage by stage"),
         (NumbersTab::Race, "Race", "What non-atomic additions lose"),
+        (NumbersTab::Sweep, "Sweep", "The projections of the EPRI sweep, measured and filtered"),
     ];
 }
 
 /// The choice of what is shown.
-pub fn tabs_ui(current: NumbersTab, ui: &mut Ui, actions: &mut Vec<Action>) {
-    for (tab, name, help) in NumbersTab::ALL {
+pub fn tabs_ui(current: NumbersTab, is_sweep: bool, ui: &mut Ui, actions: &mut Vec<Action>) {
+    // A sweep has no race, counts have no sweep.
+    let other = if is_sweep { NumbersTab::Race } else { NumbersTab::Sweep };
+    for (tab, name, help) in NumbersTab::ALL.into_iter().filter(|(tab, ..)| *tab != other) {
         if ui.selectable_label(current == tab, name).on_hover_text(help).clicked() {
             actions.push(Action::ShowNumbers(tab));
         }

@@ -5,7 +5,7 @@ use egui::{Align2, Color32, CornerRadius, FontId, Painter, Pos2, Rect, Stroke, S
 use super::outline::{Outline, outline};
 use super::slices::SlicesView;
 use super::theme::{self, Colours};
-use super::view::{AXIS_NAMES, ORIENTATION, ProfileLine, SliceGeometry, Tool, plane_name, slice_index};
+use super::view::{AXIS_NAMES, ProfileLine, SliceGeometry, Tool, plane_name, slice_index};
 use crate::data::Roi;
 
 /// Rulers leave this much room on either side of the orientation letters, points.
@@ -28,7 +28,7 @@ pub fn draw(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours
     crosshair(view, slice, painter, colours);
     profile(view, slice, painter, colours);
     rulers(slice, painter, colours);
-    orientation(slice, painter, colours);
+    orientation(&view.axis_ends, slice, painter, colours);
     title(view, slice, painter, colours);
 }
 
@@ -102,19 +102,19 @@ fn profile(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours:
     }
 }
 
-/// Letters at the ends of the slice's axes, named from the patient.
-fn orientation(slice: &SliceGeometry, painter: &Painter, colours: &Colours) {
+/// What stands at the ends of the slice's axes.
+fn orientation(ends: &[[&str; 2]; 3], slice: &SliceGeometry, painter: &Painter, colours: &Colours) {
     let ([a, b], _) = slice.plane.axes();
     let rect = slice.rect.shrink(5.0);
     let shade = Some(colours.overlay_shade);
     let size = theme::ORIENTATION_TEXT;
-    text(painter, rect.left_center(), Align2::LEFT_CENTER, ORIENTATION[a][0], size, colours.overlay, shade);
-    text(painter, rect.right_center(), Align2::RIGHT_CENTER, ORIENTATION[a][1], size, colours.overlay, shade);
+    text(painter, rect.left_center(), Align2::LEFT_CENTER, ends[a][0], size, colours.overlay, shade);
+    text(painter, rect.right_center(), Align2::RIGHT_CENTER, ends[a][1], size, colours.overlay, shade);
     // Below the title where that reaches the middle.
     let below = if rect.width() < TITLE_ROOM { 17.0 } else { 0.0 };
     let top = rect.center_top() + egui::vec2(0.0, below);
-    text(painter, top, Align2::CENTER_TOP, ORIENTATION[b][0], size, colours.overlay, shade);
-    text(painter, rect.center_bottom(), Align2::CENTER_BOTTOM, ORIENTATION[b][1], size, colours.overlay, shade);
+    text(painter, top, Align2::CENTER_TOP, ends[b][0], size, colours.overlay, shade);
+    text(painter, rect.center_bottom(), Align2::CENTER_BOTTOM, ends[b][1], size, colours.overlay, shade);
 }
 
 /// Name and position of the slice.

@@ -1,4 +1,4 @@
-//! Plots against iteration, and the line profile.
+//! Plots against iteration or the number of projections, and the line profile.
 
 use egui::{Color32, RichText, Ui};
 use egui_plot::{AxisHints, Line, LineStyle, Plot, PlotPoints, PlotResponse, PlotUi, VLine};
@@ -13,16 +13,25 @@ use super::{format, view::ViewState};
 
 /// What the plots show.
 pub struct PlotsView<'a> {
-    /// Curves against iteration.
+    /// The curves.
     pub curves: &'a Curves,
+    /// Whether they are a sweep's, against the number of projections.
+    pub is_sweep: bool,
     /// The line profile of the image on the screen.
     pub profile: Option<&'a Profile>,
     /// Unit of the image.
     pub unit: &'a str,
     /// Where the profile runs.
     pub view: &'a ViewState,
-    /// Iterations of the image on the screen, if it is one of the past.
+    /// Place of the image on the screen, if it is one of the past.
     pub shown_at: Option<f64>,
+}
+
+impl PlotsView<'_> {
+    /// What runs along the horizontal axis of the curves.
+    fn axis(&self) -> &'static str {
+        if self.is_sweep { "projections" } else { "iteration" }
+    }
 }
 
 /// Least width of a plot, points.
@@ -43,7 +52,7 @@ pub fn plots_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<Action>) {
             };
             cell(ui, &mut |ui| noise_ui(view, ui, &colours));
             cell(ui, &mut |ui| contrast_ui(view, ui, &colours));
-            cell(ui, &mut |ui| likelihood_ui(view, ui, &colours));
+            cell(ui, &mut |ui| if view.is_sweep { means_ui(view, ui, &colours) } else { likelihood_ui(view, ui, &colours) });
             cell(ui, &mut |ui| profile_ui(view, ui, actions, &colours));
         });
     });
@@ -83,7 +92,7 @@ fn noise_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
     ui.label(RichText::new("Background NSR, %").strong());
     let mean_colour = ui.visuals().strong_text_color();
     let has_mean = !view.curves.mean_nsr.is_empty();
-    let response = percent_plot("noise").show(ui, |plot| {
+    let response = percent_plot("noise", view).show(ui, |plot| {
         marks(plot, view, colours);
         for series in &view.curves.nsr {
             curve(plot, &series.name, &series.points, series_colour(series, has_mean), if has_mean { 1.0 } else { 1.8 });
@@ -98,7 +107,7 @@ fn noise_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
 
 fn contrast_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
     ui.label(RichText::new("Contrast recovery, %").strong());
-    let response = percent_plot("contrast").show(ui, |plot| {
+    let response = percent_plot("contrast", view).show(ui, |plot| {
         marks(plot, view, colours);
         for series in &view.curves.recovery {
             curve(plot, &series.name, &series.points, series_colour(series, false), 1.8);
@@ -110,9 +119,24 @@ fn contrast_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
     }
 }
 
-/// A plot of per cent against iteration that has a scale also while it is empty.
-fn percent_plot<'a>(id: &str) -> Plot<'a> {
-    plot(id, "iteration").include_y(0.0).include_y(10.0).include_x(0.0).include_x(1.0)
+/// A plot of per cent that has a scale also while it is empty.
+fn percent_plot<'a>(id: &str, view: &PlotsView) -> Plot<'a> {
+    plot(id, view.axis()).include_y(0.0).include_y(10.0).include_x(0.0).include_x(1.0)
+}
+
+/// Means of the ROIs, of a sweep.
+fn means_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
+    ui.label(RichText::new(format!("Mean of the ROIs, {}", view.unit)).strong());
+    let response = plot("means", view.axis()).include_x(0.0).include_x(1.0).include_y(0.0).show(ui, |plot| {
+        marks(plot, view, colours);
+        for series in &view.curves.mean {
+            curve(plot, &series.name, &series.points, series_colour(series, false), 1.8);
+        }
+    });
+    mark_labels(ui, &response, view, colours, "Plot: means");
+    if view.curves.mean.is_empty() {
+        hint(ui, response.response.rect, "needs a ROI");
+    }
 }
 
 fn series_colour(series: &Series, is_thin: bool) -> Color32 {

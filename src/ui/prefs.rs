@@ -33,7 +33,7 @@ impl Preferences {
 
     /// Stores the memory with what the view shows now.
     pub fn save(&mut self, view: &ViewState, storage: &mut dyn eframe::Storage) {
-        self.palette = view.palette;
+        self.palette = view.usual_palette;
         self.interpolation = view.interpolation;
         eframe::set_value(storage, KEY, self);
     }

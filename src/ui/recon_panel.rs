@@ -6,6 +6,8 @@ use egui::{DragValue, RichText, Ui};
 
 use super::actions::{Action, FileAction, RunAction};
 use super::devices::device_menu;
+use super::fbp_form::FbpForm;
+use super::fbp_panel::fbp_form_ui;
 use super::live::{LiveRun, RunState};
 use super::settings::SettingsForm;
 use super::{format, theme};
@@ -17,6 +19,12 @@ use crate::session::{AlgorithmKind, Device, ProjectorChoice, Rays};
 pub struct ReconView<'a> {
     /// The form.
     pub form: &'a SettingsForm,
+    /// The form for filtered backprojection.
+    pub fbp_form: &'a FbpForm,
+    /// Whether an EPRI sweep is open.
+    pub is_sweep: bool,
+    /// Whether the run has nothing to do before another projection comes.
+    pub is_waiting: bool,
     /// The devices to choose from.
     pub devices: &'a [Device],
     /// The run.
@@ -38,11 +46,7 @@ pub fn recon_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<Action>) {
     progress_ui(view, ui);
     ui.add_space(2.0);
     accumulation_ui(view, ui, actions);
-    let mut form = view.form.clone();
-    form_ui(&mut form, view.devices, ui, actions);
-    if form != *view.form {
-        actions.push(Action::Run(RunAction::EditForm(Box::new(form))));
-    }
+    form_ui(view, ui, actions);
     image_ui(view, ui, actions);
 }
 
@@ -55,16 +59,18 @@ fn buttons_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<Action>) {
     };
     ui.horizontal(|ui| {
         let start = if state == RunState::Idle { "Start" } else { "Restart" };
-        button(ui, view.has_study, start, "Start from a uniform image with the settings below", RunAction::Start);
+        let help =
+            if view.is_sweep { "Start with the settings below" } else { "Start from a uniform image with the settings below" };
+        button(ui, view.has_study, start, help, RunAction::Start);
         if state == RunState::Paused {
             button(ui, true, "Resume", "Go on (Space)", RunAction::Resume);
-        } else if state.can_continue() {
+        } else if state.can_continue() && !view.is_sweep {
             button(ui, true, "Continue", "Add as many iterations again", RunAction::Continue);
         } else {
             let can = matches!(state, RunState::Running | RunState::Starting);
             button(ui, can, "Pause", "Hold after this step (Space)", RunAction::Pause);
         }
-        let help = "One update, then hold (S)";
+        let help = if view.is_sweep { "One block of projections, then hold (S)" } else { "One update, then hold (S)" };
         button(ui, view.has_study && state != RunState::Starting, "Step", help, RunAction::Step);
     });
     ui.horizontal(|ui| {
@@ -78,7 +84,9 @@ fn progress_ui(view: &ReconView, ui: &mut Ui) {
     let (done, total) = live.progress();
     let fraction = if total > 0 { done as f32 / total as f32 } else { 0.0 };
     let mut text = live.state.label().to_owned();
-    if view.show_timings
+    if view.is_waiting {
+        text = "waiting for projections".into();
+    } else if view.show_timings
         && live.state == RunState::Running
         && let Some(remaining) = live.remaining()
     {
@@ -96,6 +104,9 @@ fn progress_ui(view: &ReconView, ui: &mut Ui) {
 
 /// How the backprojection adds: switchable while it runs.
 fn accumulation_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<Action>) {
+    if view.is_sweep {
+        return gathered_ui(ui);
+    }
     ui.label("Accumulation (may be switched while running)");
     let in_use = view.live.accumulation().filter(|_| view.live.is_there());
     let current = view.form.accumulation.or(in_use);
@@ -129,6 +140,20 @@ fn accumulation_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<Action>) {
     }
 }
 
+/// Why there is nothing to choose for a sweep.
+pub const GATHERED: &str = "Filtered backprojection goes voxel by voxel: each gathers its own sum, no two threads ever add to the same one, so there is no race and nothing to choose";
+
+/// The switch of a sweep: grey, with the reason.
+fn gathered_ui(ui: &mut Ui) {
+    ui.label(RichText::new("Accumulation").weak());
+    ui.horizontal(|ui| {
+        for accumulation in Accumulation::ALL {
+            ui.add_enabled(false, egui::RadioButton::new(false, accumulation.name())).on_disabled_hover_text(GATHERED);
+        }
+    });
+    ui.label(RichText::new("every voxel gathers its own sum: no race").weak()).on_hover_text(GATHERED);
+}
+
 /// Why a run cannot add in a way; `None` where it can, or where there is none yet.
 pub fn why_not(live: &LiveRun, accumulation: Accumulation) -> Option<String> {
     let info = live.info.as_ref().filter(|info| live.is_there() && !info.accumulations.contains(&accumulation))?;
@@ -148,7 +173,7 @@ fn accumulation_help(accumulation: Accumulation) -> &'static str {
 }
 
 /// The settings that the next start uses.
-fn form_ui(form: &mut SettingsForm, devices: &[Device], ui: &mut Ui, actions: &mut Vec<Action>) {
+fn form_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<Action>) {
     ui.separator();
     ui.horizontal(|ui| {
         ui.label(RichText::new("Settings of the next start").strong());
@@ -157,39 +182,61 @@ fn form_ui(form: &mut SettingsForm, devices: &[Device], ui: &mut Ui, actions: &m
         }
     });
     egui::Grid::new("settings").num_columns(2).spacing([8.0, 4.0]).show(ui, |ui| {
-        combo(ui, "Algorithm", &mut form.algorithm, &[(AlgorithmKind::Osem, "OSEM"), (AlgorithmKind::Mlem, "MLEM")]);
-        number(ui, "Iterations", &mut form.num_iterations, 1..=10_000);
-        ui.add_enabled_ui(form.algorithm == AlgorithmKind::Osem, |ui| ui.label("Subsets"));
-        let subsets = DragValue::new(&mut form.num_subsets).range(1..=512);
-        let response = ui.add_enabled(form.algorithm == AlgorithmKind::Osem, subsets);
-        name(&response, "Subsets");
-        ui.end_row();
-        ui.label("Voxels x, y, z");
-        ui.horizontal(|ui| {
-            for (axis, size) in super::view::AXIS_NAMES.iter().zip(&mut form.size) {
-                name(&ui.add(DragValue::new(size).range(1..=2048)), &format!("Voxels {axis}"));
+        if view.is_sweep {
+            let mut form = view.fbp_form.clone();
+            fbp_form_ui(&mut form, view.devices, ui);
+            if form != *view.fbp_form {
+                actions.push(Action::Run(RunAction::EditFbpForm(Box::new(form))));
             }
-        });
-        ui.end_row();
-        ui.label("Voxel mm");
-        ui.horizontal(|ui| {
-            for (axis, side) in super::view::AXIS_NAMES.iter().zip(&mut form.voxel_mm) {
-                let value = DragValue::new(side).range(0.05..=50.0).speed(0.02).max_decimals(3);
-                name(&ui.add(value), &format!("Voxel mm {axis}"));
+        } else {
+            let mut form = view.form.clone();
+            counts_form_ui(&mut form, view.devices, ui);
+            if form != *view.form {
+                actions.push(Action::Run(RunAction::EditForm(Box::new(form))));
             }
-        });
-        ui.end_row();
-        rays_ui(&mut form.rays, ui);
-        let projectors =
-            [(ProjectorChoice::Auto, "auto"), (ProjectorChoice::AxialRuns, "axial runs"), (ProjectorChoice::PerLor, "per LOR")];
-        combo(ui, "Projector", &mut form.projector, &projectors);
-        device_menu(devices, &mut form.device, ui);
-        ui.label("Sensitivity");
-        ui.checkbox(&mut form.racy_sensitivity, "racy too").on_hover_text(
+        }
+    });
+}
+
+/// The rows of the form for counts.
+fn counts_form_ui(form: &mut SettingsForm, devices: &[Device], ui: &mut Ui) {
+    combo(ui, "Algorithm", &mut form.algorithm, &[(AlgorithmKind::Osem, "OSEM"), (AlgorithmKind::Mlem, "MLEM")]);
+    number(ui, "Iterations", &mut form.num_iterations, 1..=10_000);
+    ui.add_enabled_ui(form.algorithm == AlgorithmKind::Osem, |ui| ui.label("Subsets"));
+    let subsets = DragValue::new(&mut form.num_subsets).range(1..=512);
+    let response = ui.add_enabled(form.algorithm == AlgorithmKind::Osem, subsets);
+    name(&response, "Subsets");
+    ui.end_row();
+    voxels_ui(&mut form.size, &mut form.voxel_mm, ui);
+    rays_ui(&mut form.rays, ui);
+    let projectors =
+        [(ProjectorChoice::Auto, "auto"), (ProjectorChoice::AxialRuns, "axial runs"), (ProjectorChoice::PerLor, "per LOR")];
+    combo(ui, "Projector", &mut form.projector, &projectors);
+    device_menu(devices, &mut form.device, ui);
+    ui.label("Sensitivity");
+    ui.checkbox(&mut form.racy_sensitivity, "racy too").on_hover_text(
             "For non-atomic runs: make the sensitivity image with the race as well. A race in the backprojection alone scales the image down by what it loses; a race in both mostly cancels, and what stays is noise",
         );
-        ui.end_row();
+    ui.end_row();
+}
+
+/// The rows of the image grid.
+pub fn voxels_ui(size: &mut [usize; 3], voxel_mm: &mut [f64; 3], ui: &mut Ui) {
+    ui.label("Voxels x, y, z");
+    ui.horizontal(|ui| {
+        for (axis, size) in super::view::AXIS_NAMES.iter().zip(size) {
+            name(&ui.add(DragValue::new(size).range(1..=2048)), &format!("Voxels {axis}"));
+        }
     });
+    ui.end_row();
+    ui.label("Voxel mm");
+    ui.horizontal(|ui| {
+        for (axis, side) in super::view::AXIS_NAMES.iter().zip(voxel_mm) {
+            let value = DragValue::new(side).range(0.01..=50.0).speed(0.02).max_decimals(3);
+            name(&ui.add(value), &format!("Voxel mm {axis}"));
+        }
+    });
+    ui.end_row();
 }
 
 fn rays_ui(rays: &mut Rays, ui: &mut Ui) {
@@ -208,13 +255,15 @@ fn rays_ui(rays: &mut Rays, ui: &mut Ui) {
     ui.end_row();
 }
 
-fn number(ui: &mut Ui, label: &str, value: &mut usize, range: std::ops::RangeInclusive<usize>) {
+/// A row of the form with a number.
+pub fn number(ui: &mut Ui, label: &str, value: &mut usize, range: std::ops::RangeInclusive<usize>) {
     ui.label(label);
     name(&ui.add(DragValue::new(value).range(range)), label);
     ui.end_row();
 }
 
-fn combo<T: PartialEq + Copy>(ui: &mut Ui, label: &str, value: &mut T, choices: &[(T, &str)]) {
+/// A row of the form with a choice.
+pub fn combo<T: PartialEq + Copy>(ui: &mut Ui, label: &str, value: &mut T, choices: &[(T, &str)]) {
     let current = choices.iter().find(|(choice, _)| choice == value).map_or("other", |(_, name)| name);
     menu(ui, label, current, |ui| {
         for (choice, name) in choices {
@@ -290,6 +339,9 @@ mod tests {
         let draw = |ui: &mut Ui, live: &mut LiveRun| {
             let view = ReconView {
                 form: &form,
+                fbp_form: &FbpForm::default(),
+                is_sweep: false,
+                is_waiting: false,
                 devices: &[],
                 live,
                 has_study: true,

@@ -25,6 +25,8 @@ pub struct RoiView<'a> {
     pub can_redo: bool,
     /// Whether the study brought ROIs of its own.
     pub has_study_rois: bool,
+    /// Whether an EPRI sweep is open.
+    pub is_sweep: bool,
 }
 
 const COLUMNS: [&str; 10] = ["ROI", "role", "mean", "SD", "min", "max", "voxels", "mL", "NSR", "recovery"];
@@ -40,7 +42,7 @@ pub fn roi_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<Action>) {
 
 fn buttons_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<Action>) {
     ui.horizontal_wrapped(|ui| {
-        tabs_ui(NumbersTab::Rois, ui, actions);
+        tabs_ui(NumbersTab::Rois, view.is_sweep, ui, actions);
         ui.separator();
         let mut button = |enabled: bool, words: &str, help: &str, action: Action| {
             if ui.add_enabled(enabled, egui::Button::new(words).small()).on_hover_text(help).clicked() {

@@ -1,4 +1,5 @@
-//! The files of a scan: measured data and its corrections, chosen by the user or found beside it.
+//! The files of a scan: measured data and its corrections, or projections and their reference spectrum, chosen by the user
+//! or found beside it.
 
 use std::path::{Path, PathBuf};
 
@@ -78,6 +79,24 @@ impl ScanFiles {
         let (factors, background) = (self.multiplicative.as_deref(), self.additive.as_deref());
         let study = io::read_study(&self.measured, factors, background, self.additive_inside);
         study.map_err(|error| error.to_string())
+    }
+}
+
+/// An EPRI sweep and its reference spectrum.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SweepFiles {
+    /// The projections.
+    pub projections: PathBuf,
+    /// The reference spectrum; `None` = the one that lies beside them, if one does.
+    pub reference: Option<PathBuf>,
+    /// Whether the file is still being written.
+    pub is_followed: bool,
+}
+
+impl SweepFiles {
+    /// A finished sweep, with what lies beside it.
+    pub fn of(projections: &Path) -> Self {
+        Self { projections: projections.to_owned(), reference: None, is_followed: false }
     }
 }
 

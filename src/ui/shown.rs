@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::data::Volume;
+use crate::render::Palette;
 use crate::session::{Frame, RunId};
 
 /// Values looked at for the automatic window.
@@ -11,6 +12,8 @@ const NUM_SAMPLED: usize = 200_000;
 const CUT_OFF: f64 = 5e-5;
 /// Share of the slices at either end that the automatic window leaves out: few LORs reach them, so their noise is large.
 const END_SLICES: f64 = 0.1;
+/// Negative values of this size relative to the largest ones are looked at in colours with a middle.
+const SIGNED: f32 = 0.01;
 /// Rounding can leave values a little below 0: the automatic window then still begins at 0.
 const ROUNDING: f32 = 1e-3;
 
@@ -35,8 +38,8 @@ pub struct Shown {
     uploaded: u64,
     /// Smallest and largest value.
     pub range: [f32; 2],
-    /// Window that suits most images: 0 up to nearly the largest value.
-    pub auto_window: [f32; 2],
+    /// Nearly the smallest and nearly the largest value: a few may lie outside.
+    usual: [f32; 2],
 }
 
 impl Shown {
@@ -115,16 +118,32 @@ impl Shown {
         self.volume()
     }
 
+    /// Whether the image has negative values that are more than rounding and ringing.
+    pub fn is_signed(&self) -> bool {
+        self.usual[0] < -SIGNED * self.usual[1]
+    }
+
+    /// The window that suits a palette: from 0, or from the smallest value where some are negative, up to nearly the largest;
+    /// for a signed palette symmetric about 0.
+    pub fn auto_window(&self, palette: Palette) -> [f32; 2] {
+        let [low, high] = self.usual;
+        if palette == Palette::Signed {
+            let size = high.max(-low);
+            return [-size, size];
+        }
+        [if self.range[0] < -ROUNDING * high { self.range[0] } else { 0.0 }, high]
+    }
+
     fn changed(&mut self) {
         self.generation += 1;
-        if let Some((range, window)) = self.volume().map(ranges) {
+        if let Some((range, usual)) = self.volume().map(ranges) {
             self.range = range;
-            self.auto_window = window;
+            self.usual = usual;
         }
     }
 }
 
-/// Smallest and largest value; and a window that lets the few largest values saturate.
+/// Smallest and largest value; and nearly these, so that a few lie outside.
 fn ranges(volume: &Volume) -> ([f32; 2], [f32; 2]) {
     let (low, high) = volume.range();
     let [num_x, num_y, num_z] = volume.grid.size;
@@ -135,11 +154,13 @@ fn ranges(volume: &Volume) -> ([f32; 2], [f32; 2]) {
     if sample.is_empty() {
         return ([low, high], [0.0, 1.0]);
     }
-    let rank = ((1.0 - CUT_OFF) * (sample.len() - 1) as f64).round() as usize;
-    let (_, top, _) = sample.select_nth_unstable_by(rank, f32::total_cmp);
-    let top = if *top > 0.0 { *top } else { high };
+    let last = sample.len() - 1;
+    let rank = ((1.0 - CUT_OFF) * last as f64).round() as usize;
+    let top = *sample.select_nth_unstable_by(rank, f32::total_cmp).1;
+    let bottom = *sample.select_nth_unstable_by(last - rank, f32::total_cmp).1;
+    let top = if top > 0.0 { top } else { high };
     let top = if top > 0.0 { top } else { 1.0 };
-    ([low, high], [if low < -ROUNDING * top { low } else { 0.0 }, top])
+    ([low, high], [bottom.min(0.0), top])
 }
 
 #[cfg(test)]
@@ -167,7 +188,7 @@ mod tests {
         shown.set_past(None);
         assert_eq!(shown.take_for_upload().map(|v| v.as_slice()[0]), Some(2.0));
         assert_eq!(shown.range, [2.0, 2.0]);
-        assert_eq!(shown.auto_window, [0.0, 2.0]);
+        assert_eq!(shown.auto_window(Palette::Grey), [0.0, 2.0]);
     }
 
     #[test]
@@ -175,9 +196,17 @@ mod tests {
         let mut volume = Volume::filled(Grid::centred([64, 64, 64], [1.0; 3]).unwrap(), 1.0);
         volume.values[[32, 32, 32]] = 1e6;
         volume.values[[0, 0, 0]] = -1e-9;
-        let (range, window) = ranges(&volume);
-        assert_eq!((range, window), ([-1e-9, 1e6], [0.0, 1.0]));
+        let window = |volume: &Volume, palette| {
+            let mut shown = Shown::default();
+            shown.set_past(Some((IterateId { run: 1, iteration: 1, subiteration: 1 }, Arc::new(volume.clone()))));
+            (shown.range, shown.auto_window(palette), shown.is_signed())
+        };
+        assert_eq!(window(&volume, Palette::Grey), ([-1e-9, 1e6], [0.0, 1.0], false));
         volume.values[[0, 0, 0]] = -0.5;
-        assert_eq!(ranges(&volume).1, [-0.5, 1.0]);
+        assert_eq!(window(&volume, Palette::Grey).1, [-0.5, 1.0]);
+        // Where more than a few are negative the colours have a middle.
+        volume.as_mut_slice()[64 * 64 * 20..64 * 64 * 30].fill(-2.0);
+        assert_eq!(window(&volume, Palette::Signed).1, [-2.0, 2.0]);
+        assert!(window(&volume, Palette::Signed).2);
     }
 }

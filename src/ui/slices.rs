@@ -25,6 +25,8 @@ pub struct SlicesView<'a> {
     pub draft: Option<&'a Roi>,
     /// The drag under way and the plane it began in.
     pub drag: Option<(Drag, RoiPlane)>,
+    /// What stands at the negative and positive end of each axis.
+    pub axis_ends: [[&'static str; 2]; 3],
     /// Whether there is an adapter to draw with.
     pub has_renderer: bool,
 }

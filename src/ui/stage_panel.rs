@@ -17,9 +17,12 @@ const TABLE_WIDTH: f32 = 262.0;
 /// What a stage is, in words.
 fn help(stage: &str) -> &'static str {
     match stage {
+        "filter" => "Filtering of the projections",
         "forward" => "Projection of the image onto the measured bins",
         "ratio" => "Measured counts divided by the projection, with the log-likelihood",
-        "backprojection" => "Backprojection of the ratio, with the accumulation chosen",
+        "backprojection" => {
+            "Backprojection of the ratio, with the accumulation chosen; of a sweep that of the filtered projections"
+        }
         "update" => "Image × backprojection / sensitivity",
         "sensitivity" => "Backprojection of ones; once for each subset, in the first iteration",
         "race" => "Measuring what non-atomic additions lose: not part of the reconstruction itself",
@@ -32,7 +35,10 @@ fn help(stage: &str) -> &'static str {
 pub fn stage_panel_ui(live: &LiveRun, ui: &mut Ui) {
     let log = &live.stages;
     let (Some(last), Some(mean)) = (log.last(), log.mean()) else {
-        ui.label(RichText::new("The times of the stages are shown after the first full iteration.").weak());
+        ui.label(
+            RichText::new("The times of the stages are shown after the first full iteration, of a sweep after the first block.")
+                .weak(),
+        );
         return;
     };
     if let Some(info) = &live.info {
@@ -47,7 +53,7 @@ pub fn stage_panel_ui(live: &LiveRun, ui: &mut Ui) {
                 egui::ScrollArea::vertical().id_salt("stage table").show(ui, |ui| table_ui(log, last, &mean, ui));
             },
         );
-        ui.vertical(|ui| bars_ui(log, ui));
+        ui.vertical(|ui| bars_ui(log, live.is_sweep(), ui));
     });
 }
 
@@ -97,20 +103,24 @@ fn table_ui(log: &StageLog, last: &Times, mean: &Times, ui: &mut Ui) {
     });
 }
 
-fn bars_ui(log: &StageLog, ui: &mut Ui) {
-    ui.label(RichText::new("Time per iteration, ms").small().strong());
+fn bars_ui(log: &StageLog, is_sweep: bool, ui: &mut Ui) {
+    let (title, axis) = if is_sweep { ("Time per block, ms", "projections") } else { ("Time per iteration, ms", "iteration") };
+    ui.label(RichText::new(title).small().strong());
+    // Bars do not overlap, however few projections a block has.
+    let numbers: Vec<usize> = log.iterations().map(|(number, _)| *number).collect();
+    let gap = numbers.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap_or(1);
     let mut charts: Vec<BarChart> = Vec::new();
     for (stage, stage_name) in log.used() {
         let colour = theme::stage_colour(stage);
-        let bar = |(iteration, times): &(usize, Times)| {
-            Bar::new(*iteration as f64, 1e3 * times[stage].as_secs_f64()).width(0.8).fill(colour)
+        let bar = |(number, times): &(usize, Times)| {
+            Bar::new(*number as f64, 1e3 * times[stage].as_secs_f64()).width(0.8 * gap as f64).fill(colour)
         };
         let chart = BarChart::new(stage_name, log.iterations().map(bar).collect()).color(colour);
         let below: Vec<&BarChart> = charts.iter().collect();
         let chart = chart.stack_on(&below);
         charts.push(chart);
     }
-    let response = plot("stage bars", "iteration").include_y(0.0).show(ui, |plot| {
+    let response = plot("stage bars", axis).include_y(0.0).show(ui, |plot| {
         charts.into_iter().for_each(|chart| plot.bar_chart(chart));
     });
     plots::name(&response.response, "Plot: time of each stage");

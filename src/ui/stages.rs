@@ -1,4 +1,4 @@
-//! Where the time of a run went, iteration by iteration (Belzunce et al. 2012, Table 4 and Figure 6).
+//! Where the time of a run went, iteration by iteration, of a sweep block by block (Belzunce et al. 2012, Table 4 and Figure 6).
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -25,14 +25,14 @@ fn add(sum: &mut Times, times: &Times) {
 }
 
 impl StageLog {
-    /// Takes a step in.
-    pub fn add(&mut self, report: &IterateReport) {
+    /// Takes a step in, which of a sweep stands for itself.
+    pub fn add(&mut self, report: &IterateReport, is_sweep: bool) {
         add(&mut self.under_way, &report.stage_times());
-        if report.completes_iteration {
+        if report.completes_iteration || is_sweep {
             let times = std::mem::take(&mut self.under_way);
             add(&mut self.sum, &times);
             self.num_iterations += 1;
-            self.iterations.push_back((report.iteration, times));
+            self.iterations.push_back((if is_sweep { report.subiteration } else { report.iteration }, times));
             if self.iterations.len() > MAX_ITERATIONS {
                 self.iterations.pop_front();
             }
@@ -88,17 +88,17 @@ mod tests {
     #[test]
     fn subsets_are_added_up_and_iterations_averaged() {
         let mut log = StageLog::default();
-        log.add(&report(1, 10));
+        log.add(&report(1, 10), false);
         assert!(log.last().is_none() && log.mean().is_none());
-        log.add(&report(2, 12));
-        log.add(&report(3, 30));
-        log.add(&report(4, 30));
+        log.add(&report(2, 12), false);
+        log.add(&report(3, 30), false);
+        log.add(&report(4, 30), false);
         let names: Vec<_> = log.used().iter().map(|(_, name)| *name).collect();
         assert_eq!(names, ["forward", "backprojection", "copy", "measure"]);
         let of = |times: Times| log.used().iter().map(|(stage, _)| times[*stage].as_millis()).collect::<Vec<_>>();
         assert_eq!(of(*log.last().unwrap()), [60, 40, 6, 2]);
         assert_eq!(of(log.mean().unwrap()), [41, 40, 6, 2]);
-        (5..=200).for_each(|step| log.add(&report(step, 1)));
+        (5..=200).for_each(|step| log.add(&report(step, 1), false));
         assert_eq!(log.iterations().map(|(iteration, _)| *iteration).collect::<Vec<_>>(), (41..=100).collect::<Vec<_>>());
     }
 }

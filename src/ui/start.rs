@@ -8,6 +8,7 @@ use eframe::egui_wgpu::{SurfaceConfig, WgpuSetup, WgpuSetupCreateNew};
 
 use super::app::{App, AppOptions};
 use super::loader::{BUILT_IN, Source};
+use super::scan_files::SweepFiles;
 use crate::render::device_descriptor;
 use crate::session::{DeviceChoice, Trace};
 
@@ -40,13 +41,18 @@ pub enum StartError {
     },
 }
 
-/// Opens the window on a study, or on the built-in one, and returns when it is closed.
+/// Opens the window on a study, or on the built-in one, and returns when it is closed. A study to `follow` is an EPRI sweep
+/// that is still being written.
 ///
 /// # Errors
 /// No display, no graphics adapter; the sentence names the command that works without.
-pub fn run(study: Option<PathBuf>, trace: Trace) -> Result<(), StartError> {
+pub fn run(study: Option<PathBuf>, follow: bool, trace: Trace) -> Result<(), StartError> {
     let [built_in, ..] = BUILT_IN;
-    let start = study.map_or(Source::BuiltIn(built_in), Source::File);
+    let start = match study {
+        Some(path) if follow => Source::Sweep(SweepFiles { is_followed: true, ..SweepFiles::of(&path) }),
+        Some(path) => Source::File(path),
+        None => Source::BuiltIn(built_in),
+    };
     let device = DeviceChoice::Auto;
     let options = AppOptions { start, autostart: true, device, num_iterations: None, for_pictures: false, trace };
     // Missing libraries of the display make the window's library panic: its message is the reason.

@@ -7,6 +7,7 @@ use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 use super::actions::Action;
 use super::live::LiveRun;
 use super::notices::Notices;
+use super::recon_panel::GATHERED;
 use super::{format, theme};
 use crate::operator::Accumulation;
 
@@ -98,7 +99,7 @@ fn run_ui(view: &StatusView, ui: &mut egui::Ui) {
 fn keys_ui(ui: &mut egui::Ui) {
     const KEYS: [(&str, &str); 11] = [
         ("Space", "pause, resume"),
-        ("S", "one step"),
+        ("S", "one step (of a sweep one block of projections)"),
         ("1, 2, 3", "accumulation atomic, non-atomic, deterministic"),
         ("Up, Down", "slice before, after (of the view under the pointer)"),
         ("Page up, down", "five slices"),
@@ -120,6 +121,10 @@ fn keys_ui(ui: &mut egui::Ui) {
 
 fn accumulation_ui(live: &LiveRun, ui: &mut egui::Ui) {
     let Some(accumulation) = live.accumulation() else { return };
+    if live.is_sweep() {
+        ui.label("gathered, no race").on_hover_text(GATHERED);
+        return;
+    }
     let mut text = egui::RichText::new(accumulation_words(accumulation));
     if accumulation == Accumulation::NonAtomic {
         text = text.color(theme::colours(ui.visuals()).error).strong();
@@ -142,6 +147,11 @@ fn progress_words(live: &LiveRun, show_timings: bool) -> String {
         return live.state.label().into();
     }
     let subsets = live.num_subsets();
+    if live.is_sweep() {
+        let speed = live.steps_per_sec().filter(|_| show_timings);
+        let speed = speed.map_or_else(String::new, |speed| format!(" · {speed:.0} projections/s"));
+        return format!("{} · {done} of {total} projections{speed}", live.state.label());
+    }
     let mut words = format!("{} · iteration {} of {}", live.state.label(), done / subsets, total / subsets);
     if done % subsets > 0 {
         words += &format!(", subset {} of {subsets}", done % subsets);

@@ -7,17 +7,17 @@ use egui::{RichText, Ui};
 use super::actions::{Action, StudyAction};
 use super::format;
 use super::loader::{BUILT_IN, Loading};
+use super::open_study::{OpenCounts, OpenStudy};
 use super::scan_files::ScanFiles;
+use super::sweep_facts::{sweep_facts_ui, sweep_feed_ui};
 use crate::data::Study;
 use crate::io::Correction;
 use crate::scanner::{self, InPlane};
 
 /// What the panel shows.
 pub struct StudyView<'a> {
-    /// The study that is open, with its total counts.
-    pub study: Option<(&'a Study, f64)>,
-    /// The files that it was read from; `None` for a simulation.
-    pub files: Option<&'a ScanFiles>,
+    /// The study that is open.
+    pub study: Option<&'a OpenStudy>,
     /// The one that is being read or simulated.
     pub loading: Option<&'a Loading>,
     /// Files opened lately, newest first.
@@ -33,18 +33,28 @@ pub fn study_ui(view: &StudyView, ui: &mut Ui, actions: &mut Vec<Action>) {
         loading_ui(loading, ui, actions);
     }
     match view.study {
-        Some((study, total)) => facts_ui(study, total, view.files, ui),
+        Some(OpenStudy::Counts(open)) => facts_ui(&open.study, open.total, open.files.as_ref(), ui),
+        Some(OpenStudy::Sweep(open)) => sweep_facts_ui(open, ui),
         None if view.loading.is_none() => {
             ui.label("No study is open. Open a file, drop one here, or choose a built-in study.");
         }
         None => {}
     }
-    if let Some(files) = view.files {
-        ui.add_enabled_ui(view.loading.is_none(), |ui| corrections_ui(files, ui, actions));
+    match view.study {
+        Some(OpenStudy::Counts(OpenCounts { files: Some(files), .. })) => {
+            ui.add_enabled_ui(view.loading.is_none(), |ui| corrections_ui(files, ui, actions));
+        }
+        Some(OpenStudy::Sweep(open)) => sweep_feed_ui(open, ui, actions),
+        _ => {}
     }
     ui.horizontal(|ui| {
-        if ui.button("Open…").on_hover_text("Open an Interfile projection header (.hs)").clicked() {
+        let help = "Open an Interfile projection header (.hs) or an EPRI sweep (.DSC, .npy, .sweep)";
+        if ui.button("Open…").on_hover_text(help).clicked() {
             actions.push(Action::Study(StudyAction::AskForFile));
+        }
+        let help = "Open an EPRI sweep that the scanner is still writing (.DSC, .sweep): every projection is added as it comes";
+        if ui.button("Follow…").on_hover_text(help).clicked() {
+            actions.push(Action::Study(StudyAction::AskToFollow));
         }
         ui.menu_button("Built-in", |ui| {
             for (index, study) in BUILT_IN.iter().enumerate() {
@@ -168,7 +178,7 @@ fn path_field_ui(path_text: &str, ui: &mut Ui, actions: &mut Vec<Action>) {
     ui.horizontal(|ui| {
         let mut text = path_text.to_owned();
         let width = ui.available_width() - 54.0;
-        let field = egui::TextEdit::singleline(&mut text).desired_width(width).hint_text("path of a .hs file");
+        let field = egui::TextEdit::singleline(&mut text).desired_width(width).hint_text("path of a study");
         let response = ui.add(field);
         if text != path_text {
             actions.push(Action::Study(StudyAction::EditPath(text.clone())));

@@ -17,7 +17,7 @@ pub struct ToolbarView<'a> {
     pub range: [f32; 2],
     /// Unit of the values.
     pub unit: &'a str,
-    /// Full iterations that can be shown.
+    /// Full iterations that can be shown; of a sweep numbers of projections.
     pub iterations: &'a [usize],
     /// The iterate of the past on the screen; `None` = live.
     pub past: Option<usize>,

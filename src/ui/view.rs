@@ -30,6 +30,9 @@ pub fn plane_name(plane: RoiPlane) -> &'static str {
 /// Orientation letters at the negative and positive end of each axis (+x left, +y posterior, +z inferior).
 pub const ORIENTATION: [[&str; 2]; 3] = [["R", "L"], ["A", "P"], ["S", "I"]];
 
+/// Of an EPRI image: the gradients' axes.
+pub const GRADIENT_AXES: [[&str; 2]; 3] = [["−x", "+x"], ["−y", "+y"], ["−z", "+z"]];
+
 /// What the left button does in a slice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tool {
@@ -81,6 +84,10 @@ pub struct ViewState {
     pub auto_window: bool,
     /// Palette.
     pub palette: Palette,
+    /// The palette of images without negative values.
+    pub usual_palette: Palette,
+    /// Whether the palette follows the image: the signed one where it has negative values.
+    pub auto_palette: bool,
     /// Between voxel centres.
     pub interpolation: Interpolation,
     /// The only slice shown, if one is.
@@ -102,6 +109,8 @@ impl Default for ViewState {
             window: [0.0, 1.0],
             auto_window: true,
             palette: Palette::default(),
+            usual_palette: Palette::default(),
+            auto_palette: true,
             interpolation: Interpolation::default(),
             maximised: None,
             tool: Tool::default(),

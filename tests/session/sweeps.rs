@@ -12,7 +12,7 @@ use tomoscope::phantom::epri::{SweepOptions, by_name, simulate};
 use tomoscope::scanner::epri::Scheme;
 use tomoscope::session::{
     Acquisition, Command, DeviceChoice, EndReason, EventKind, Feed, Job, RoiSet, RunId, Stages, SweepSettings,
-    default_sweep_settings, prepare, without_projections,
+    default_sweep_settings, prepare,
 };
 use tomoscope::task::Task;
 
@@ -63,7 +63,7 @@ fn counts(watcher: &Watcher, run: RunId) -> Vec<usize> {
 
 /// A growing acquisition of a sweep and its player.
 fn play(watcher: &Watcher, sweep: &Sweep, per_sec: f64) -> (Acquisition, Feed) {
-    let acquisition = Acquisition::growing(without_projections(sweep));
+    let acquisition = Acquisition::growing(sweep.without_projections());
     let feed = Feed::replay(sweep.projections.clone(), per_sec, acquisition.clone(), watcher.session.on_arrival()).unwrap();
     (acquisition, feed)
 }

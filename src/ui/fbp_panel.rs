@@ -1,0 +1,51 @@
+//! The settings of filtered backprojection in the reconstruction panel.
+
+use egui::{DragValue, Ui};
+
+use super::devices::device_menu;
+use super::fbp_form::FbpForm;
+use super::recon_panel::{combo, name, number, voxels_ui};
+use crate::operator::Interpolation;
+use crate::recon::Filter;
+use crate::scanner::epri::Order;
+use crate::session::{Device, PlaneKernel, Stages};
+
+/// The rows of the form.
+pub fn fbp_form_ui(form: &mut FbpForm, devices: &[Device], ui: &mut Ui) {
+    combo(ui, "Algorithm", &mut form.stages, &[(Stages::Single, "FBP, one stage"), (Stages::Two, "FBP, two stages")]);
+    ui.add_enabled_ui(form.stages == Stages::Single, |ui| ui.label("Program"));
+    ui.add_enabled_ui(form.stages == Stages::Single, |ui| {
+        ui.horizontal(|ui| {
+            for (kernel, kernel_name, help) in [
+                (PlaneKernel::Fast, "fast", "Single precision, vector instructions or the GPU's shared memory"),
+                (PlaneKernel::Paper, "paper", "Double precision, in the order of Qiao et al. 2015: slow, for comparison"),
+            ] {
+                ui.selectable_value(&mut form.kernel, kernel, kernel_name).on_hover_text(help);
+            }
+        });
+    });
+    ui.end_row();
+    combo(ui, "Filter", &mut form.filter, &Filter::ALL.map(|filter| (filter, filter.name())));
+    cutoff_ui(&mut form.cutoff, ui);
+    combo(ui, "Interpolation", &mut form.interpolation, &Interpolation::ALL.map(|kind| (kind, kind.name())));
+    combo(ui, "Order", &mut form.order, &[(Order::AsAcquired, "as acquired"), (Order::Spaced, "spaced")]);
+    number(ui, "Projections a step", &mut form.block, 1..=10_000);
+    voxels_ui(&mut form.size, &mut form.voxel_mm, ui);
+    device_menu(devices, &mut form.device, ui);
+}
+
+fn cutoff_ui(cutoff: &mut Option<f64>, ui: &mut Ui) {
+    ui.label("Cut-off");
+    ui.horizontal(|ui| {
+        let mut has = cutoff.is_some();
+        let help = "Leave out the frequencies above this part of the highest one that the samples have";
+        if ui.checkbox(&mut has, "").on_hover_text(help).changed() {
+            *cutoff = has.then_some(0.5);
+        }
+        match cutoff {
+            Some(part) => name(&ui.add(DragValue::new(part).range(0.01..=1.0).speed(0.005).max_decimals(3)), "Cut-off"),
+            None => _ = ui.label("none"),
+        }
+    });
+    ui.end_row();
+}

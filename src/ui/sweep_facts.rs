@@ -1,0 +1,92 @@
+//! The study panel of an EPRI sweep: what it is, its reference spectrum, and whether projections are still coming.
+
+use std::f64::consts::TAU;
+
+use egui::{DragValue, RichText, Ui};
+
+use super::actions::{Action, StudyAction};
+use super::format;
+use super::open_sweep::OpenSweep;
+use super::recon_panel::name;
+use crate::data::{Acquisition, Sweep};
+
+/// What the sweep is.
+pub fn sweep_facts_ui(open: &OpenSweep, ui: &mut Ui) {
+    ui.add(egui::Label::new(RichText::new(&open.title).strong()).wrap());
+    let expected = open.acquisition.num_expected();
+    let rows = open.acquisition.look(|sweep| facts(sweep, expected));
+    egui::Grid::new("study facts").num_columns(2).spacing([8.0, 2.0]).show(ui, |ui| {
+        for (name, value) in rows {
+            ui.label(RichText::new(name).weak());
+            ui.add(egui::Label::new(value).wrap());
+            ui.end_row();
+        }
+    });
+}
+
+fn facts(sweep: &Sweep, expected: Option<usize>) -> Vec<(&'static str, String)> {
+    let kind = match &sweep.acquisition {
+        Acquisition::Pulse => "EPRI, pulse: plane integrals".to_owned(),
+        Acquisition::ContinuousWave { gradient_mt_per_mm, .. } => {
+            format!("EPRI, continuous wave, gradient {} mT/mm", format::value(*gradient_mt_per_mm))
+        }
+    };
+    let num_complete = sweep.num_complete();
+    let projections = match expected {
+        Some(expected) if expected == num_complete => format!("{num_complete}"),
+        Some(expected) => format!("{num_complete} of {expected}"),
+        None => format!("{num_complete} so far"),
+    };
+    let samples = format!("{} of {} mm, ±{:.1} mm", sweep.num_points, format::value(sweep.step_mm), sweep.half_extent_mm());
+    let cover = format!("{:.1} % of the half sphere", 100.0 * sweep.total_weight() / TAU);
+    let mut rows = vec![("Data", kind), ("Projections", projections), ("Samples", samples), ("Directions", cover)];
+    if let Acquisition::ContinuousWave { reference, .. } = &sweep.acquisition {
+        let words = match reference {
+            Some(spectrum) => format!("{} samples", spectrum.values.len()),
+            None => "missing: without it nothing can be deconvolved".into(),
+        };
+        rows.push(("Reference", words));
+    }
+    rows
+}
+
+/// The reference spectrum; replaying, following and their pace.
+pub fn sweep_feed_ui(open: &OpenSweep, ui: &mut Ui, actions: &mut Vec<Action>) {
+    let mut act = |action| actions.push(Action::Study(action));
+    let is_wave = open.whole.look(|sweep| matches!(sweep.acquisition, Acquisition::ContinuousWave { .. }));
+    if is_wave && open.files.is_some() && ui.button("Reference spectrum…").clicked() {
+        act(StudyAction::AskForReference);
+    }
+    if !open.whole.is_over() {
+        ui.horizontal(|ui| {
+            ui.label(RichText::new("following the file").strong());
+            let help = "Take the projections that are there as the whole sweep";
+            if ui.button("Stop following").on_hover_text(help).clicked() {
+                act(StudyAction::StopFeed);
+            }
+        });
+        return;
+    }
+    ui.horizontal(|ui| {
+        if open.is_replay() {
+            if ui.button("End replay").on_hover_text("The whole sweep again at the next start").clicked() {
+                act(StudyAction::StopFeed);
+            }
+        } else if ui.button("Replay").on_hover_text("Play the acquisition again: the image grows as it did").clicked() {
+            act(StudyAction::Replay);
+        }
+        let mut pace = open.pace;
+        let value = DragValue::new(&mut pace).range(0.001..=1000.0).speed(0.1).max_decimals(3).suffix(" /s");
+        let help = "Projections per second of a replay";
+        name(&ui.add(value).on_hover_text(help), "Projections per second");
+        if let Some(secs) = open.whole.look(|sweep| sweep.secs_per_projection) {
+            let help = format!("The scanner took {} s for each projection", format::value(secs));
+            if ui.small_button("scanner's").on_hover_text(help).clicked() {
+                pace = 1.0 / secs;
+            }
+        }
+        if pace != open.pace {
+            act(StudyAction::SetPace(pace));
+        }
+    });
+}
