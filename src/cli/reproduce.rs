@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::{CliResult, options};
-use crate::reproduce::belzunce_2012::{self, NsrReading, Readings, Settings, Stage};
+use crate::reproduce::belzunce_2012::{self, NsrReading, Readings};
+use crate::reproduce::qiao_2015;
 use crate::session::DeviceChoice;
 
 /// Options of `tomoscope reproduce`.
@@ -20,21 +21,48 @@ enum Paper {
     /// Belzunce et al. 2012, Open Med Imaging J 6:108: MLEM on GPUs with and without atomic additions.
     #[command(name = "belzunce-2012")]
     Belzunce2012(BelzunceOptions),
+
+    /// Qiao et al. 2015, J X-Ray Sci Technol 23(4): filtered backprojection for EPR imaging on a GPU.
+    #[command(name = "qiao-2015")]
+    Qiao2015(QiaoOptions),
 }
 
+/// Options for every paper.
 #[derive(Args)]
-struct BelzunceOptions {
+struct CommonOptions {
     /// Where the GPU's columns are measured: auto, cpu, cuda or cuda:N.
     #[arg(long, default_value = "auto", value_parser = options::device)]
     device: DeviceChoice,
 
-    /// A small scanner and small images: less than a minute, for a look at the tables.
+    /// Small images (and a small scanner): less than a minute, for a look at the tables.
     #[arg(long)]
     quick: bool,
 
+    /// Begin nothing that would probably end later than this; the same command goes on from there. Seconds.
+    #[arg(long, value_name = "S")]
+    budget_secs: Option<f64>,
+
+    /// Folder for measurements, tables and figures; what it already holds is not measured again. Default: the paper's
+    /// name, with -quick for --quick.
+    #[arg(short, long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+}
+
+impl CommonOptions {
+    fn folder(&self, paper: &str) -> PathBuf {
+        let default = || format!("{paper}{}", if self.quick { "-quick" } else { "" }).into();
+        self.output.clone().unwrap_or_else(default)
+    }
+}
+
+#[derive(Args)]
+struct BelzunceOptions {
+    #[command(flatten)]
+    common: CommonOptions,
+
     /// Stages to run, separated by commas: limits, times, iq, iq-noisy, cylinder, sizes, voxels, brain; by default all.
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
-    stage: Vec<Stage>,
+    stage: Vec<belzunce_2012::Stage>,
 
     /// Diameter of a sphere's region relative to the sphere's: 0.4 ("80 % of the sphere radius"), 0.8 or 1.
     #[arg(long, default_value_t = Readings::default().roi_fraction, value_name = "F", value_parser = fraction)]
@@ -47,15 +75,16 @@ struct BelzunceOptions {
     /// Distance of the background's circles from the slice of the spheres, mm.
     #[arg(long, default_value_t = Readings::default().nsr_slice_mm, value_name = "Z", allow_negative_numbers = true)]
     nsr_slice_mm: f64,
+}
 
-    /// Begin nothing that would probably end later than this; the same command goes on from there. Seconds.
-    #[arg(long, value_name = "S")]
-    budget_secs: Option<f64>,
+#[derive(Args)]
+struct QiaoOptions {
+    #[command(flatten)]
+    common: CommonOptions,
 
-    /// Folder for measurements, tables and figures; what it already holds is not measured again. Default: the paper's
-    /// name, with -quick for --quick.
-    #[arg(short, long, value_name = "FOLDER")]
-    output: Option<PathBuf>,
+    /// Stages to run, separated by commas: limits, times, images; by default all.
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    stage: Vec<qiao_2015::Stage>,
 }
 
 fn fraction(text: &str) -> Result<f64, String> {
@@ -65,15 +94,33 @@ fn fraction(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("'{text}' is not a fraction above 0 and up to 1"))
 }
 
+/// Those that were asked for, or all.
+fn or_all<S: Clone>(stages: Vec<S>, all: &[S]) -> Vec<S> {
+    if stages.is_empty() { all.to_vec() } else { stages }
+}
+
 /// Runs `tomoscope reproduce`.
 pub fn run(options: ReproduceOptions) -> CliResult {
-    let Paper::Belzunce2012(options) = options.paper;
-    let readings = Readings { roi_fraction: options.roi_fraction, nsr: options.nsr, nsr_slice_mm: options.nsr_slice_mm };
-    let folder = options.output.unwrap_or_else(|| format!("belzunce-2012{}", if options.quick { "-quick" } else { "" }).into());
-    let stages = if options.stage.is_empty() { Stage::ALL.to_vec() } else { options.stage };
-    let settings =
-        Settings { device: options.device, quick: options.quick, stages, readings, budget_secs: options.budget_secs, folder };
-    let text = belzunce_2012::reproduce(&settings, &mut |line| eprintln!("{line}"))?;
+    let say = &mut |line: &str| eprintln!("{line}");
+    let text = match options.paper {
+        Paper::Belzunce2012(options) => belzunce_2012::reproduce(&belzunce(options), say)?,
+        Paper::Qiao2015(options) => qiao_2015::reproduce(&qiao(options), say)?,
+    };
     print!("{text}");
     Ok(())
+}
+
+fn belzunce(options: BelzunceOptions) -> belzunce_2012::Settings {
+    let folder = options.common.folder("belzunce-2012");
+    let CommonOptions { device, quick, budget_secs, .. } = options.common;
+    let readings = Readings { roi_fraction: options.roi_fraction, nsr: options.nsr, nsr_slice_mm: options.nsr_slice_mm };
+    let stages = or_all(options.stage, &belzunce_2012::Stage::ALL);
+    belzunce_2012::Settings { device, quick, stages, readings, budget_secs, folder }
+}
+
+fn qiao(options: QiaoOptions) -> qiao_2015::Settings {
+    let folder = options.common.folder("qiao-2015");
+    let CommonOptions { device, quick, budget_secs, .. } = options.common;
+    let stages = or_all(options.stage, &qiao_2015::Stage::ALL);
+    qiao_2015::Settings { device, quick, stages, budget_secs, folder }
 }

@@ -70,6 +70,10 @@ pub struct DeviceLimits {
     pub warp_size: u32,
     /// Most threads of a block.
     pub max_threads_per_block: u32,
+    /// Most threads of a block along x, y and z.
+    pub max_block_size: [u32; 3],
+    /// Most blocks of a launch along x, y and z.
+    pub max_grid_size: [u32; 3],
     /// Most threads that a multiprocessor holds at a time.
     pub max_threads_per_multiprocessor: u32,
     /// Most blocks that a multiprocessor holds at a time.
@@ -98,6 +102,16 @@ impl DeviceLimits {
             num_multiprocessors: limit(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
             warp_size: limit(Attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE)?,
             max_threads_per_block: limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+            max_block_size: [
+                limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X)?,
+                limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y)?,
+                limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)?,
+            ],
+            max_grid_size: [
+                limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X)?,
+                limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?,
+                limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)?,
+            ],
             max_threads_per_multiprocessor: limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?,
             max_blocks_per_multiprocessor: limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR)?,
             registers_per_multiprocessor: limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)?,

@@ -200,7 +200,10 @@ impl Backend for Host {
     type Display = std::convert::Infallible;
 
     fn name(&self) -> String {
-        format!("CPU, {} threads", rayon::current_num_threads())
+        match rayon::current_num_threads() {
+            1 => "CPU, 1 thread".into(),
+            count => format!("CPU, {count} threads"),
+        }
     }
 
     fn finish(&mut self) -> Result<(), BackendError> {

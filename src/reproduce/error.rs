@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::geometry::GridError;
 use crate::io::IoError;
 use crate::operator::OperatorError;
+use crate::phantom::epri::SweepError;
 use crate::phantom::{PhantomError, SimulationError};
 use crate::recon::ReconError;
 use crate::session::SetupError;
@@ -21,6 +22,9 @@ pub enum ReproduceError {
     /// A scan cannot be simulated.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
+    /// A sweep cannot be simulated.
+    #[error(transparent)]
+    Sweep(#[from] SweepError),
     /// There is no such phantom.
     #[error(transparent)]
     Phantom(#[from] PhantomError),

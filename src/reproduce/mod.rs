@@ -6,7 +6,12 @@
 pub mod belzunce_2012;
 mod error;
 mod folder;
+mod limits;
 mod picture;
+mod plot;
+pub mod qiao_2015;
+mod schedule;
+mod tables;
 mod text_table;
 mod value;
 

@@ -1,9 +1,11 @@
-//! Grey pictures of slices, as PNG.
+//! Grey pictures of slices, as PNG files.
 
 use std::io::Cursor;
 
 use image::{GrayImage, ImageFormat, Luma};
 
+use super::ReproduceError;
+use super::folder::Folder;
 use crate::data::Volume;
 
 /// One slice in a window: `low` is black, `high` white.
@@ -19,8 +21,18 @@ pub(super) struct Panel<'a> {
 /// Pixels of black between panels.
 const GAP: usize = 4;
 
-/// The transverse slices `z` of some images, from left to right, as the bytes of a PNG file; +y points down.
-pub(super) fn slices(panels: &[Panel], z: usize) -> Result<Vec<u8>, image::ImageError> {
+/// Writes the transverse slices `z` of some images, from left to right; +y points down.
+///
+/// # Errors
+/// The file cannot be written.
+pub(super) fn write_slices(folder: &Folder, file: &str, panels: &[Panel], z: usize) -> Result<(), ReproduceError> {
+    let failed =
+        |error: image::ImageError| ReproduceError::File { path: folder.path(file), doing: "written", reason: error.to_string() };
+    folder.write(file, &slices(panels, z).map_err(failed)?)
+}
+
+/// The transverse slices `z` of some images, from left to right, as the bytes of a PNG file.
+fn slices(panels: &[Panel], z: usize) -> Result<Vec<u8>, image::ImageError> {
     let width: usize = panels.iter().map(|panel| panel.volume.grid.size[0] + GAP).sum();
     let height = panels.iter().map(|panel| panel.volume.grid.size[1]).max().unwrap_or(0);
     let mut picture = GrayImage::new(width.saturating_sub(GAP) as u32, height as u32);

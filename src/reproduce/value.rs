@@ -34,6 +34,13 @@ pub(super) struct Value {
     pub digits: Option<usize>,
 }
 
+/// Median of some measurements, and half the distance between their quartiles.
+pub(super) fn median_and_spread(mut all: Vec<f64>) -> (f64, f64) {
+    all.sort_by(f64::total_cmp);
+    let at = |q: f64| all.get(((all.len() as f64 - 1.0) * q).round() as usize).copied().unwrap_or(f64::NAN);
+    (at(0.5), 0.5 * (at(0.75) - at(0.25)))
+}
+
 impl Value {
     /// A number in a table: three digits; one after the point for percentages and ratios.
     fn number(&self, value: f64) -> String {
@@ -80,13 +87,18 @@ pub(super) fn text_table(title: String, values: &[&Value], remarks: Vec<String>)
     let rows = distinct(values.iter().map(|value| (value.row.clone(), value.paper_row.clone())));
     let columns = distinct(values.iter().map(|value| (value.column.clone(), value.unit)));
     let names_paper = rows.iter().any(|(_, paper_row)| !paper_row.is_empty());
-    let both = |column: &Column| {
-        values.iter().any(|v| (&v.column, v.unit) == (&column.0, column.1) && v.paper.is_some() && v.here.is_some())
-    };
+    let any =
+        |column: &Column, has: fn(&Value) -> bool| values.iter().any(|v| (&v.column, v.unit) == (&column.0, column.1) && has(v));
+    let both = |column: &Column| any(column, |v| v.paper.is_some() && v.here.is_some());
+    let has_here = |column: &Column| any(column, |v| v.here.is_some());
     let group = |column: &Column| {
         let title = if column.1.is_empty() { column.0.clone() } else { format!("{}, {}", column.0, column.1) };
-        let titles = if both(column) { vec!["paper".to_owned(), "here".to_owned()] } else { vec![String::new()] };
-        (title, titles)
+        let titles: &[&str] = match (both(column), has_here(column)) {
+            (true, _) => &["paper", "here"],
+            (false, true) => &[""],
+            (false, false) => &["paper"],
+        };
+        (title, titles.iter().map(|&title| title.to_owned()).collect())
     };
     let line = |row: &Row| {
         let mut line = vec![row.0.clone()];
@@ -102,8 +114,7 @@ pub(super) fn text_table(title: String, values: &[&Value], remarks: Vec<String>)
         }
         line
     };
-    let mut words = vec!["here".to_owned()];
-    words.extend(names_paper.then(|| "in the paper".to_owned()));
+    let words = if names_paper { vec!["here".into(), "in the paper".into()] } else { vec![String::new()] };
     TextTable { title, words, groups: columns.iter().map(group).collect(), rows: rows.iter().map(line).collect(), remarks }
 }
 
@@ -136,10 +147,12 @@ mod tests {
             value("a", "y", None, Some(3.0)),
             value("b", "x", Some(4.0), None),
             value("b", "y", Some(5.0), None),
+            value("b", "z", Some(6.0), None),
         ];
         let table = text_table(String::new(), &values.iter().collect::<Vec<_>>(), Vec::new());
-        assert_eq!(table.rows, [["a", "1.0", "2.0", "3.0"], ["b", "4.0", "–", "5.0"]]);
-        assert_eq!(table.groups[0].1.len() + table.groups[1].1.len(), 3);
+        assert_eq!(table.rows, [["a", "1.0", "2.0", "3.0", "–"], ["b", "4.0", "–", "5.0", "6.0"]]);
+        let titles: Vec<Vec<String>> = table.groups.into_iter().map(|(_, titles)| titles).collect();
+        assert_eq!(titles, [vec!["paper", "here"], vec![""], vec!["paper"]]);
         assert_eq!(table.words.len(), 1);
     }
 }

@@ -1,5 +1,5 @@
-//! A paper's tables on the small scanner: all of them are there, atomic additions do not add noise, and what is in the
-//! folder is not measured again.
+//! Papers' tables on small images: all of them are there beside the published numbers, atomic additions do not add noise,
+//! every way to backproject gives the same image, and what is in the folder is not measured again.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,21 +10,28 @@ use serde_json::Value;
 
 use super::{done, refused, tomoscope};
 
-const QUICK: [&str; 6] = ["reproduce", "belzunce-2012", "--quick", "--device", "cpu", "-o"];
+const BELZUNCE: &str = "belzunce-2012";
+const QIAO: &str = "qiao-2015";
 
-fn with<'a>(folder: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    QUICK.into_iter().chain([folder]).chain(more.iter().copied()).collect()
+/// A quick run of a paper.
+fn quick<'a>(paper: &'a str, folder: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    ["reproduce", paper, "--quick", "--device", "cpu", "-o", folder].into_iter().chain(more.iter().copied()).collect()
 }
 
-fn report(folder: &Path) -> Value {
-    serde_json::from_slice(&fs::read(folder.join("belzunce-2012.json")).unwrap()).unwrap()
+fn report(folder: &Path, paper: &str) -> Value {
+    serde_json::from_slice(&fs::read(folder.join(format!("{paper}.json"))).unwrap()).unwrap()
 }
 
-/// Our numbers of a table by row and column.
-fn numbers(report: &Value, table: &str) -> BTreeMap<(String, String), f64> {
+/// The numbers of a table by row and column, `here` or of the `paper`.
+fn numbers_of(whose: &str, report: &Value, table: &str) -> BTreeMap<(String, String), f64> {
     let text = |value: &Value, key: &str| value[key].as_str().unwrap().to_owned();
     let of_table = report["values"].as_array().unwrap().iter().filter(|value| value["table"] == table);
-    of_table.filter_map(|value| Some(((text(value, "row"), text(value, "column")), value["here"].as_f64()?))).collect()
+    of_table.filter_map(|value| Some(((text(value, "row"), text(value, "column")), value[whose].as_f64()?))).collect()
+}
+
+/// Our numbers of a table.
+fn numbers(report: &Value, table: &str) -> BTreeMap<(String, String), f64> {
+    numbers_of("here", report, table)
 }
 
 /// When each measurement was made.
@@ -37,8 +44,8 @@ fn times_of(folder: &Path) -> BTreeMap<String, SystemTime> {
 fn all_tables_are_made_and_nothing_is_measured_twice() {
     let temporary = tempfile::tempdir().unwrap();
     let folder = temporary.path().join("all");
-    let text = done(temporary.path(), &with("all", &[]));
-    let report = report(&folder);
+    let text = done(temporary.path(), &quick(BELZUNCE, "all", &[]));
+    let report = report(&folder, BELZUNCE);
     for title in ["Table 1.", "Table 2.", "Table 3.", "Table 4.", "Table 5.", "Table 6.", "Table 7.", "Figure 6.", "Figure 9."] {
         assert!(text.contains(title), "{title} is missing in\n{text}");
     }
@@ -78,12 +85,12 @@ fn all_tables_are_made_and_nothing_is_measured_twice() {
     let before = times_of(&folder);
     let removed = "iq.64-inner.cpu-axial-runs-atomic.json";
     fs::remove_file(folder.join("results").join(removed)).unwrap();
-    done(temporary.path(), &with("all", &["--roi-fraction", "1", "--nsr", "averaged"]));
+    done(temporary.path(), &quick(BELZUNCE, "all", &["--roi-fraction", "1", "--nsr", "averaged"]));
     let after = times_of(&folder);
     let made: Vec<&String> = after.iter().filter(|(name, time)| before[*name] != **time).map(|(name, _)| name).collect();
     assert_eq!((made, after.len()), (vec![&removed.to_owned()], before.len()));
     // Another reading gives other numbers from the same images.
-    assert_ne!(numbers(&self::report(&folder), "6"), numbers(&report, "6"));
+    assert_ne!(numbers(&self::report(&folder, BELZUNCE), "6"), numbers(&report, "6"));
     // The folder belongs to the quick plan.
     let text = refused(temporary.path(), 1, &["reproduce", "belzunce-2012", "--device", "cpu", "-o", "all"]);
     assert!(text.contains("other settings"), "{text}");
@@ -92,12 +99,79 @@ fn all_tables_are_made_and_nothing_is_measured_twice() {
 #[test]
 fn a_run_without_time_says_what_is_left() {
     let temporary = tempfile::tempdir().unwrap();
-    let output = tomoscope(temporary.path(), &with("part", &["--stage", "limits,iq", "--budget-secs", "0"]));
+    let output = tomoscope(temporary.path(), &quick(BELZUNCE, "part", &["--stage", "limits,iq", "--budget-secs", "0"]));
     assert_eq!(output.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&output.stderr).contains("run the same command again"));
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("measurements of all stages are not made yet"), "{text}");
-    assert_eq!(report(&temporary.path().join("part"))["complete"], false);
+    assert_eq!(report(&temporary.path().join("part"), BELZUNCE)["complete"], false);
     refused(temporary.path(), 2, &["reproduce", "belzunce-2012", "--stage", "everything"]);
     refused(temporary.path(), 2, &["reproduce", "belzunce-2012", "--roi-fraction", "2"]);
+}
+
+#[test]
+fn backprojections_of_epri_are_compared_as_in_their_paper() {
+    let temporary = tempfile::tempdir().unwrap();
+    let folder = temporary.path().join("all");
+    let text = done(temporary.path(), &quick(QIAO, "all", &[]));
+    let report = report(&folder, QIAO);
+    let titles = ["Table 1. Time", "Table 1. Acc", "Table 2.", "Section 4.4.", "Figure 2.", "Figures 4 and 5.", "NO CUDA DEVICE"];
+    assert!(titles.iter().all(|title| text.contains(title)), "{text}");
+    assert_eq!(report["complete"], true);
+    let at = |row: &str, column: &str| (row.to_owned(), column.to_owned());
+    let (published, measured) = (numbers_of("paper", &report, "1"), numbers(&report, "1"));
+    let expected = [
+        ("64³", "GS, transfer", 0.049),
+        ("128³", "GS", 0.4),
+        ("200³", "CM", 8.05),
+        ("64³", "CS", 13.0),
+        ("100³", "GS vs. CM", 2.55),
+        ("average", "GS vs. CM, computing", 59.3),
+        ("average", "GS vs. CM", 3.4),
+        ("average", "GS vs. CS, computing", 3523.0),
+        ("average", "GS vs. CS", 208.4),
+    ];
+    for (row, column, number) in expected {
+        assert_eq!(published[&at(row, column)], number, "{row}, {column}");
+    }
+    assert!(text.contains("average") && text.contains("208.4") && text.contains("3523.0"), "{text}");
+    // Five sizes of five times, and six rows of four factors. Here two sizes of two programs: there is no GPU.
+    assert_eq!((published.len(), measured.len()), (49, 4), "{measured:#?}");
+    assert!(measured.values().all(|secs| *secs > 0.0 && *secs < 60.0), "{measured:#?}");
+    assert_eq!((numbers(&report, "ours").len(), numbers(&report, "ours over CS").len()), (4, 4));
+    assert_eq!(numbers_of("paper", &report, "4.4")[&at("200³", "threads")], 2000.0);
+
+    // The images, in percent: one stage in single precision is the plain loop; two are as good but for the resampling.
+    let image = numbers(&report, "figures 4 and 5");
+    let [plain, two, one] =
+        ["1 thread, plain", "1 thread, multi-stage", "all threads, single-stage"].map(|p| format!("CPU, {p}"));
+    assert_eq!(image[&at(&plain, "from CS")], 0.0);
+    assert!(image[&at(&one, "from CS")] < 1e-3 && image[&at(&two, "two stages alone")] < 1.0, "{image:#?}");
+    let resampled = image[&at(&two, "from CS")];
+    assert!(resampled > image[&at(&two, "two stages alone")] && resampled < 20.0, "{image:#?}");
+    assert!([&plain, &one, &two].iter().all(|program| image[&at(program, "from the bottle")] < 40.0), "{image:#?}");
+
+    for figure in 1..=3 {
+        let plot = fs::read_to_string(folder.join(format!("figures/figure-{figure}.svg"))).unwrap();
+        assert!(plot.contains("published") && plot.contains("here") && plot.contains("<polyline"), "{plot}");
+    }
+    for figure in [4, 5] {
+        let picture = image::open(folder.join(format!("figures/figure-{figure}.png"))).unwrap().into_luma8();
+        let [darkest, brightest] = [picture.pixels().min_by_key(|p| p.0), picture.pixels().max_by_key(|p| p.0)];
+        assert!(brightest.unwrap().0[0] - darkest.unwrap().0[0] > 100, "figure {figure} shows nothing");
+    }
+    assert!(folder.join("tables.txt").is_file() && folder.join("values.csv").is_file());
+
+    // Again with one measurement missing: only that one is made.
+    let before = times_of(&folder);
+    let removed = "times.64.cpu-single-stage.json";
+    fs::remove_file(folder.join("results").join(removed)).unwrap();
+    done(temporary.path(), &quick(QIAO, "all", &[]));
+    let after = times_of(&folder);
+    let made: Vec<&String> = after.iter().filter(|(name, time)| before[*name] != **time).map(|(name, _)| name).collect();
+    assert_eq!((made, after.len()), (vec![&removed.to_owned()], before.len()));
+    let text = refused(temporary.path(), 1, &["reproduce", QIAO, "--device", "cpu", "-o", "all"]);
+    assert!(text.contains("other settings"), "{text}");
+    let part = tomoscope(temporary.path(), &quick(QIAO, "part", &["--stage", "times", "--budget-secs", "0"]));
+    assert!(String::from_utf8_lossy(&part.stdout).contains("measurements of all stages are not made yet"));
 }

@@ -9,7 +9,7 @@ use super::tables::Measured;
 use crate::data::Volume;
 use crate::operator::Accumulation;
 use crate::reproduce::ReproduceError;
-use crate::reproduce::picture::{Panel, slices};
+use crate::reproduce::picture::{Panel, write_slices};
 
 /// Half of the window of a difference, relative to the window of the images.
 const DIFFERENCE: f64 = 0.2;
@@ -52,12 +52,7 @@ fn write_one(measured: &Measured, name: &str, scan: Scan, image: &Image, white: 
         names.push(format!("{} less atomic (from -{DIFFERENCE} to {DIFFERENCE} of that window)", one.title()));
     }
     let file = format!("figures/{name}-{}.png", scan.name());
-    let png = slices(&panels, image.size[2] / 2).map_err(|error| ReproduceError::File {
-        path: measured.folder.path(&file),
-        doing: "written",
-        reason: error.to_string(),
-    })?;
-    measured.folder.write(&file, &png)?;
+    write_slices(measured.folder, &file, &panels, image.size[2] / 2)?;
     let mut text = format!("{file}: {}; black 0, white {white} x the mean of the uniform part; from the left:", scan.title());
     for name in names {
         text += &format!("\n    {name}");

@@ -25,7 +25,8 @@ use std::path::PathBuf;
 
 use super::ReproduceError;
 use super::folder::Folder;
-use crate::session::{DeviceChoice, available_devices};
+use super::limits::concrete;
+use crate::session::DeviceChoice;
 
 /// What is to be reproduced.
 #[derive(Clone, Debug)]
@@ -55,14 +56,4 @@ pub fn reproduce(settings: &Settings, say: &mut dyn FnMut(&str)) -> Result<Strin
     let device = concrete(settings.device);
     let complete = stages::run(&plan, device, settings, &folder, say)?;
     tables::write(&plan, device, &settings.readings, &folder, complete)
-}
-
-/// The device that `auto` stands for: the first GPU that can reconstruct, else the processor.
-fn concrete(device: DeviceChoice) -> DeviceChoice {
-    if device != DeviceChoice::Auto {
-        return device;
-    }
-    let usable = |choice: &DeviceChoice| matches!(choice, DeviceChoice::Cuda(_));
-    let devices = available_devices().into_iter().filter(|device| device.why_not.is_none());
-    devices.map(|device| device.choice).find(usable).unwrap_or(DeviceChoice::Cpu)
 }

@@ -4,11 +4,9 @@
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::Instant;
 
 use super::Settings;
 use super::implementation::Implementation;
-use super::limits::limits;
 use super::measure::{Extent, Run, reconstruct};
 use super::plan::{Image, Plan, VIEW_STEP};
 use super::studies::{Scan, cylinder_of_nsr};
@@ -16,6 +14,8 @@ use super::warps::warps;
 use crate::data::Study;
 use crate::reproduce::ReproduceError;
 use crate::reproduce::folder::Folder;
+use crate::reproduce::limits::limits;
+use crate::reproduce::schedule::{Measurement, measure_missing, stage_of_name};
 use crate::session::{DeviceChoice, ProjectorChoice};
 
 /// A part of the measurements.
@@ -69,10 +69,7 @@ impl FromStr for Stage {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Stage::ALL.into_iter().find(|stage| stage.name() == text).ok_or_else(|| {
-            let names = Stage::ALL.map(Stage::name);
-            format!("'{text}' is not a stage; use {}", names.join(", "))
-        })
+        stage_of_name(text, &Stage::ALL)
     }
 }
 
@@ -86,9 +83,8 @@ pub(super) enum Work {
     Image(Scan, Image, Implementation),
 }
 
-impl Work {
-    /// Its name in the folder.
-    pub fn key(&self) -> String {
+impl Measurement for Work {
+    fn key(&self) -> String {
         match self {
             Work::Limits(device) => format!("limits.{device:?}").to_lowercase().replace(['(', ')'], ""),
             Work::Warps(image) => format!("warps.{}", image.name),
@@ -151,30 +147,9 @@ pub(super) fn run(
     folder: &Folder,
     say: &mut dyn FnMut(&str),
 ) -> Result<bool, ReproduceError> {
-    let begin = Instant::now();
-    let mut longest_secs = 0.0f64;
+    let stages = settings.stages.iter().map(|&stage| (stage, work(stage, plan, device)));
     let mut runner = Runner { plan, folder, study: None };
-    for &stage in &settings.stages {
-        let (todo, stage_begin) = (work(stage, plan, device), Instant::now());
-        let missing: Vec<&Work> = todo.iter().filter(|work| !folder.has(&work.key())).collect();
-        say(&format!("stage {stage}: {} of {} measurements are there", todo.len() - missing.len(), todo.len()));
-        for (index, work) in missing.iter().enumerate() {
-            let elapsed_secs = begin.elapsed().as_secs_f64();
-            if settings.budget_secs.is_some_and(|budget| elapsed_secs + longest_secs > budget) {
-                say(&format!("stopped after {elapsed_secs:.0} s for lack of time; run the same command again to go on"));
-                return Ok(false);
-            }
-            let work_begin = Instant::now();
-            let outcome = runner.measure(work)?;
-            let secs = work_begin.elapsed().as_secs_f64();
-            longest_secs = longest_secs.max(secs);
-            say(&format!("  {} of {}: {}: {outcome}{secs:.1} s", index + 1, missing.len(), work.title()));
-        }
-        if !missing.is_empty() {
-            say(&format!("stage {stage} took {:.1} s", stage_begin.elapsed().as_secs_f64()));
-        }
-    }
-    Ok(true)
+    measure_missing(stages, folder, settings.budget_secs, say, |work| runner.measure(work))
 }
 
 /// Does measurements; keeps the last scan, which the next one mostly needs too.

@@ -15,6 +15,7 @@ use crate::operator::{AxialRuns, Backend, Host, LinearOperator, OperatorError, S
 use crate::phantom::{self, Noise, Phantom, SimulationOptions};
 use crate::reproduce::ReproduceError;
 use crate::reproduce::folder::Folder;
+use crate::reproduce::schedule::Measurement;
 use crate::scanner::ScanGeometry;
 use crate::session::{Rays, rays_per_bin};
 use crate::task::Task;

@@ -8,7 +8,7 @@ mod warps;
 use serde::Serialize;
 
 use super::implementation::{Implementation, PaperColumn};
-use super::limits::{self, Limits};
+use super::limits;
 use super::measure::Run;
 use super::plan::{Image, Plan};
 use super::quality::Readings;
@@ -18,7 +18,9 @@ use super::{figures, published};
 use crate::data::Volume;
 use crate::reproduce::ReproduceError;
 use crate::reproduce::folder::Folder;
-use crate::reproduce::text_table::TextTable;
+use crate::reproduce::limits::Limits;
+use crate::reproduce::schedule::Measurement;
+use crate::reproduce::tables::Tables;
 use crate::reproduce::value::Value;
 use crate::session::DeviceChoice;
 
@@ -55,24 +57,6 @@ impl Measured<'_> {
     ) -> Result<Option<(Volume, Volume)>, ReproduceError> {
         let exact = implementation.with_atomic_additions();
         Ok(self.image(scan, image, implementation)?.zip(self.image(scan, image, exact)?))
-    }
-}
-
-/// Tables as they are made: their values, and how they are printed.
-#[derive(Default)]
-pub(super) struct Tables {
-    pub values: Vec<Value>,
-    pub text: Vec<TextTable>,
-}
-
-impl Tables {
-    /// Adds a table of values.
-    pub fn add(&mut self, title: impl Into<String>, values: Vec<Value>, remarks: Vec<String>) {
-        if !values.is_empty() {
-            let all: Vec<&Value> = values.iter().collect();
-            self.text.push(crate::reproduce::value::text_table(title.into(), &all, remarks));
-            self.values.extend(values);
-        }
     }
 }
 
@@ -154,7 +138,7 @@ pub(super) fn write(
         text += &format!("\n{picture}\n");
     }
     folder.write("tables.txt", text.as_bytes())?;
-    folder.write("values.csv", &csv(&tables.values, folder)?)?;
+    tables.write_csv(folder, "values.csv")?;
     let report = Report {
         paper: "Belzunce et al. 2012, Open Med Imaging J 6:108",
         plan,
@@ -199,14 +183,4 @@ fn runs(measured: &Measured) -> Result<Vec<Run>, ReproduceError> {
         }
     }
     Ok(runs)
-}
-
-/// The values, one a line.
-fn csv(values: &[Value], folder: &Folder) -> Result<Vec<u8>, ReproduceError> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let failed = |reason: String| ReproduceError::File { path: folder.path("values.csv"), doing: "written", reason };
-    for value in values {
-        writer.serialize(value).map_err(|error| failed(error.to_string()))?;
-    }
-    writer.into_inner().map_err(|error| failed(error.to_string()))
 }

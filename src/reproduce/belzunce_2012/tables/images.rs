@@ -1,6 +1,6 @@
 //! Tables 5 and 6, and what the race lost: numbers from the images.
 
-use super::{Measured, Row, Tables};
+use super::{Measured, Row};
 use crate::operator::Accumulation;
 use crate::reproduce::ReproduceError;
 use crate::reproduce::belzunce_2012::implementation::Implementation;
@@ -8,6 +8,8 @@ use crate::reproduce::belzunce_2012::published;
 use crate::reproduce::belzunce_2012::quality::{contrast, cylinder_nsr, iq_nsr, uniform_mean};
 use crate::reproduce::belzunce_2012::stages::Work;
 use crate::reproduce::belzunce_2012::studies::Scan;
+use crate::reproduce::schedule::Measurement;
+use crate::reproduce::tables::Tables;
 use crate::reproduce::value::Value;
 
 /// Adds the tables.

@@ -1,7 +1,7 @@
 //! What the paper's text leaves open about its regions and its phantom: every reading, on the reference images, beside
 //! the published numbers of the CPU, and which one is nearest.
 
-use super::{Measured, Tables};
+use super::Measured;
 use crate::data::Volume;
 use crate::phantom::Phantom;
 use crate::reproduce::ReproduceError;
@@ -9,6 +9,7 @@ use crate::reproduce::belzunce_2012::implementation::{Implementation, PaperColum
 use crate::reproduce::belzunce_2012::published;
 use crate::reproduce::belzunce_2012::quality::{NsrReading, contrast, iq_nsr};
 use crate::reproduce::belzunce_2012::studies::Scan;
+use crate::reproduce::tables::Tables;
 use crate::reproduce::value::Value;
 
 /// Diameters of the regions relative to the spheres': 80 % of the radius, 80 % of the diameter, all.

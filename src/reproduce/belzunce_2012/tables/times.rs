@@ -1,7 +1,7 @@
 //! Tables 2, 3, 4 and 7 and figure 6: times of an iteration and of its stages, and speed-ups over one thread of the
 //! processor that runs the paper's program.
 
-use super::{Measured, Row, Tables};
+use super::{Measured, Row};
 use crate::reproduce::ReproduceError;
 use crate::reproduce::belzunce_2012::implementation::{Implementation, PaperColumn};
 use crate::reproduce::belzunce_2012::measure::{Run, Step};
@@ -9,7 +9,8 @@ use crate::reproduce::belzunce_2012::plan::Image;
 use crate::reproduce::belzunce_2012::published;
 use crate::reproduce::belzunce_2012::stages::Work;
 use crate::reproduce::belzunce_2012::studies::Scan;
-use crate::reproduce::value::Value;
+use crate::reproduce::tables::Tables;
+use crate::reproduce::value::{Value, median_and_spread};
 
 /// Marks times of some views.
 const PART: &str = "*";
@@ -17,13 +18,6 @@ const PART: &str = "*";
 const DISAGREES: &str = "!";
 /// Row of the paper's other number for the same thing.
 const BY_STAGES: &str = "GTX480 with atomics, by table 4";
-
-/// Median of some times, and half the distance between their quartiles.
-fn median_and_spread(mut secs: Vec<f64>) -> (f64, f64) {
-    secs.sort_by(f64::total_cmp);
-    let at = |q: f64| secs.get(((secs.len() as f64 - 1.0) * q).round() as usize).copied().unwrap_or(f64::NAN);
-    (at(0.5), 0.5 * (at(0.75) - at(0.25)))
-}
 
 impl Run {
     /// Median and spread of a time over all steps but the first, which touches memory for the first time.

@@ -1,0 +1,190 @@
+//! Figures 1 to 3 as plots and 4 and 5 as pictures. What the first three show is taken from section 4.1: the times of the
+//! programs by the size of the object, how they grow with the number of voxels, and the acceleration factors.
+
+use super::plan::Plan;
+use super::program::Program;
+use super::published;
+use super::stages::Work;
+use super::tables::sizes;
+use super::times::{AllTimes, Column, FACTORS, Part, columns_of_ours, columns_of_paper};
+use crate::data::Volume;
+use crate::geometry::Grid;
+use crate::reproduce::ReproduceError;
+use crate::reproduce::folder::Folder;
+use crate::reproduce::picture::{Panel, write_slices};
+use crate::reproduce::plot::{Line, Plot};
+use crate::reproduce::schedule::Measurement;
+use crate::session::DeviceChoice;
+
+/// White in pictures, relative to the density of the solution.
+const WHITE: f64 = 1.25;
+/// Half of the window of a difference, relative to that density.
+const DIFFERENCE: f64 = 0.1;
+
+/// Writes the figures; what each of them shows.
+pub(super) fn write(plan: &Plan, device: DeviceChoice, folder: &Folder, times: &AllTimes) -> Result<Vec<String>, ReproduceError> {
+    let mut shown = Vec::new();
+    if times.iter().next().is_some() {
+        let all = [time_plot(plan, device, times), growth_plot(plan, device, times), factor_plot(plan, device, times)];
+        for (number, plot) in (1..).zip(all) {
+            let Some(svg) = plot.svg() else { continue };
+            let file = format!("figures/figure-{number}.svg");
+            folder.write(&file, svg.as_bytes())?;
+            shown.push(format!("{file}: {}", plot.title));
+        }
+    }
+    shown.extend(write_pictures(device, folder)?);
+    Ok(shown)
+}
+
+/// Columns that are drawn: not the transfer alone.
+fn drawn(device: DeviceChoice) -> Vec<Column> {
+    let all = columns_of_paper(device).into_iter().chain(columns_of_ours(device));
+    all.filter(|column| column.part != Part::Transfer).collect()
+}
+
+/// The published and the measured line of something.
+fn lines(
+    name: &str,
+    colour: usize,
+    plan: &Plan,
+    paper: impl Fn(&published::Row) -> Option<[f64; 2]>,
+    here: impl Fn(usize) -> Option<[f64; 2]>,
+) -> Vec<Line> {
+    let published = published::TIMES.iter().filter_map(paper).collect();
+    let measured = plan.sizes.iter().filter_map(|&size| here(size)).collect();
+    let line = |points: Vec<[f64; 2]>, is_published| {
+        let name = format!("{name}, {}", if is_published { "published" } else { "here" });
+        (!points.is_empty()).then_some(Line { name, colour, is_published, points })
+    };
+    [line(published, true), line(measured, false)].into_iter().flatten().collect()
+}
+
+fn size_ticks(plan: &Plan) -> Vec<(f64, String)> {
+    sizes(plan).into_iter().map(|size| (size as f64, format!("{size}³"))).collect()
+}
+
+/// Figure 1.
+fn time_plot(plan: &Plan, device: DeviceChoice, times: &AllTimes) -> Plot {
+    let of_column = |(colour, column): (usize, Column)| {
+        let paper = |row: &published::Row| Some([row.size as f64, column.paper?(row)]);
+        let here = |size: usize| Some([size as f64, times.secs(size, &column)?.0]);
+        lines(column.name, colour, plan, paper, here)
+    };
+    Plot {
+        title: "Figure 1. Time of a backprojection".into(),
+        x_title: "voxels of the object".into(),
+        y_title: "time, s".into(),
+        x_ticks: size_ticks(plan),
+        lines: drawn(device).into_iter().enumerate().flat_map(of_column).collect(),
+    }
+}
+
+/// Figure 2.
+fn growth_plot(plan: &Plan, device: DeviceChoice, times: &AllTimes) -> Plot {
+    let first = published::TIMES[0];
+    let voxels = |size: usize| (size as f64 / first.size as f64).powi(3);
+    let of_column = |(colour, column): (usize, Column)| {
+        let paper = |row: &published::Row| {
+            let secs = column.paper?;
+            Some([voxels(row.size), secs(row) / secs(&first)])
+        };
+        let here = |size: usize| Some([voxels(size), times.growth(size, first.size, &column)?]);
+        lines(column.name, colour, plan, paper, here)
+    };
+    Plot {
+        title: "Figure 2. Time relative to the paper's smallest object's".into(),
+        x_title: format!("voxels relative to {}³", first.size),
+        y_title: "relative time".into(),
+        x_ticks: [1.0, 2.0, 5.0, 10.0, 20.0, 30.0].map(|x| (x, format!("{x}"))).into(),
+        lines: drawn(device).into_iter().enumerate().flat_map(of_column).collect(),
+    }
+}
+
+/// Figure 3.
+fn factor_plot(plan: &Plan, device: DeviceChoice, times: &AllTimes) -> Plot {
+    let columns = columns_of_paper(device);
+    let mut all = Vec::new();
+    for (k, (slow, fast)) in FACTORS.into_iter().enumerate() {
+        let paper = |row: &published::Row| Some([row.size as f64, row.factors[k]]);
+        let here = |size: usize| Some([size as f64, times.ratio(size, &columns[slow], &columns[fast])?]);
+        all.extend(lines(published::FACTORS[k], k, plan, paper, here));
+    }
+    for (k, column) in columns_of_ours(device).into_iter().filter(|column| column.part != Part::Transfer).enumerate() {
+        let here = |size: usize| Some([size as f64, times.ratio(size, &columns[4], &column)?]);
+        all.extend(lines(&format!("{} vs. CS", column.name), FACTORS.len() + k, plan, |_| None, here));
+    }
+    Plot {
+        title: "Figure 3. Acceleration factors".into(),
+        x_title: "voxels of the object".into(),
+        y_title: "times faster".into(),
+        x_ticks: size_ticks(plan),
+        lines: all,
+    }
+}
+
+/// Figures 4 and 5: the slice along the bottle through its axis, and what it differs by from that of CS.
+fn write_pictures(device: DeviceChoice, folder: &Folder) -> Result<Vec<String>, ReproduceError> {
+    let mut images = Vec::new();
+    // The paper's order.
+    let programs = [Program::gs(device), Some(Program::Plain), Some(Program::MultiStage), Some(Program::SingleStage)];
+    for program in programs.into_iter().flatten().chain(Program::fast(device)) {
+        if let Some(volume) = folder.load_image(&Work::Image(program).key())? {
+            images.push((program, upright(&volume)?));
+        }
+    }
+    if images.is_empty() {
+        return Ok(Vec::new());
+    }
+    let name = |program: Program| program.paper_name().map_or_else(|| program.title(), String::from);
+    let titles = |images: &[&(Program, Volume)]| images.iter().map(|(program, _)| name(*program)).collect::<Vec<_>>().join("; ");
+    let panel = |volume, minus, [low, high]: [f64; 2]| Panel { volume, minus, low, high };
+    let mut shown = Vec::new();
+    let panels: Vec<Panel> = images.iter().map(|(_, volume)| panel(volume, None, [0.0, WHITE])).collect();
+    write_slices(folder, "figures/figure-4.png", &panels, 0)?;
+    let all: Vec<_> = images.iter().collect();
+    shown.push(format!(
+        "figures/figure-4.png: along the bottle; black 0, white {WHITE} x its density; from the left: {}",
+        titles(&all)
+    ));
+    let Some((_, plain)) = images.iter().find(|(program, _)| *program == Program::Plain) else { return Ok(shown) };
+    let others: Vec<_> = images.iter().filter(|(program, _)| *program != Program::Plain).collect();
+    if !others.is_empty() {
+        let window = [-DIFFERENCE, DIFFERENCE];
+        let panels: Vec<Panel> = others.iter().map(|(_, volume)| panel(volume, Some(plain), window)).collect();
+        write_slices(folder, "figures/figure-5.png", &panels, 0)?;
+        shown.push(format!(
+            "figures/figure-5.png: the same less CS; from -{DIFFERENCE} to {DIFFERENCE} x the density; from the left: {}",
+            titles(&others)
+        ));
+    }
+    Ok(shown)
+}
+
+/// The slice x, z at y = 0 as a volume of one slice, +z up.
+fn upright(volume: &Volume) -> Result<Volume, ReproduceError> {
+    let [nx, ny, nz] = volume.grid.size;
+    let [dx, dy, dz] = volume.grid.voxel_mm;
+    let mut slice = Volume::filled(Grid::centred([nx, nz, 1], [dx, dz, dy])?, 0.0);
+    for z in 0..nz {
+        for x in 0..nx {
+            slice.values[[0, nz - 1 - z, x]] = volume.values[[z, ny / 2, x]];
+        }
+    }
+    Ok(slice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bottle_stands_upright() {
+        let mut volume = Volume::filled(Grid::centred([3, 5, 4], [1.0, 2.0, 3.0]).unwrap(), 0.0);
+        volume.values[[3, 2, 1]] = 1.0;
+        let slice = upright(&volume).unwrap();
+        assert_eq!(slice.grid.size, [3, 4, 1]);
+        assert_eq!(slice.values[[0, 0, 1]], 1.0);
+        assert_eq!(slice.as_slice().iter().sum::<f32>(), 1.0);
+    }
+}

@@ -1,0 +1,171 @@
+//! One program on one object: how long it takes, and how its image differs from others.
+
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use super::plan::{Data, Plan};
+use super::program::{Angles, Program};
+use super::ready::ready;
+use crate::geometry::Grid;
+use crate::operator::FilteredProjections;
+use crate::reproduce::ReproduceError;
+
+/// Most runs that are timed.
+const MAX_RUNS: usize = 25;
+/// Projections on which it is tried how fast the plain program is.
+const NUM_TRIED: usize = 8;
+
+/// A program's times on an object.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Times {
+    pub size: usize,
+    pub program: String,
+    pub device: String,
+    /// One of so many projections was used; times are for all of them.
+    pub projection_step: usize,
+    /// Each run: from the projections in the host's memory to the object, there or on the device, s.
+    pub computing_s: Vec<f64>,
+    /// From there to the host's memory; empty on the processor, s.
+    pub transfer_s: Vec<f64>,
+}
+
+impl Data {
+    fn of(&self, angles: Angles) -> &FilteredProjections {
+        if angles == Angles::Linear { &self.linear } else { &self.solid }
+    }
+}
+
+/// One of `step` projections.
+fn every(data: &FilteredProjections, step: usize) -> FilteredProjections {
+    let kept = || data.iter().step_by(step);
+    FilteredProjections {
+        directions: kept().map(|(direction, _)| *direction).collect(),
+        values: kept().flat_map(|(_, values)| values).copied().collect(),
+        ..data.clone()
+    }
+}
+
+/// Work on as many threads as the program has.
+fn on_threads<T: Send>(program: Program, work: impl FnOnce() -> Result<T, ReproduceError> + Send) -> Result<T, ReproduceError> {
+    let count = program.num_threads().unwrap_or(0);
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(count).build();
+    threads.map_err(|error| ReproduceError::Threads { count, reason: error.to_string() })?.install(work)
+}
+
+/// Times a program.
+pub(super) fn times(plan: &Plan, size: usize, program: Program, data: &Data) -> Result<Times, ReproduceError> {
+    let (grid, all) = (plan.grid(size)?, data.of(program.angles()));
+    on_threads(program, || {
+        let step = if program == Program::Plain { plain_step(&grid, all, plan.most_plain_secs)? } else { 1 };
+        let part = every(all, step);
+        let mut ready = ready(program, grid, &part)?;
+        let mut times = Times {
+            size,
+            program: program.title(),
+            device: ready.device(),
+            projection_step: step,
+            computing_s: Vec::new(),
+            transfer_s: Vec::new(),
+        };
+        if program != Program::Plain {
+            // The first one makes tables and touches memory for the first time.
+            ready.run()?;
+        }
+        let scale = all.len() as f64 / part.len().max(1) as f64;
+        let begin = Instant::now();
+        while times.computing_s.is_empty()
+            || (begin.elapsed().as_secs_f64() < plan.timed_secs && times.computing_s.len() < MAX_RUNS)
+        {
+            let (computing_s, transfer_s) = ready.run()?;
+            times.computing_s.push(scale * computing_s);
+            times.transfer_s.extend(transfer_s);
+        }
+        Ok(times)
+    })
+}
+
+/// Of how many projections the plain program does one so as not to take longer than `most_secs`.
+fn plain_step(grid: &Grid, data: &FilteredProjections, most_secs: f64) -> Result<usize, ReproduceError> {
+    let few = every(data, data.len().div_ceil(NUM_TRIED).max(1));
+    let (secs, _) = ready(Program::Plain, grid.clone(), &few)?.run()?;
+    let all_secs = secs * data.len() as f64 / few.len().max(1) as f64;
+    Ok(((all_secs / most_secs).ceil() as usize).clamp(1, data.len().max(1)))
+}
+
+/// The object that a program makes, `[z, y, x]`.
+pub(super) fn image(plan: &Plan, program: Program, data: &Data) -> Result<Vec<f64>, ReproduceError> {
+    image_from(plan, program, data.of(program.angles()))
+}
+
+/// The object that the plain program makes of the projections at these angles.
+pub(super) fn plain_image(plan: &Plan, angles: Angles, data: &Data) -> Result<Vec<f64>, ReproduceError> {
+    image_from(plan, Program::Plain, data.of(angles))
+}
+
+fn image_from(plan: &Plan, program: Program, data: &FilteredProjections) -> Result<Vec<f64>, ReproduceError> {
+    let grid = plan.grid(plan.image_size)?;
+    on_threads(program, || {
+        let mut ready = ready(program, grid, data)?;
+        ready.run()?;
+        Ok(ready.image())
+    })
+}
+
+/// How an image differs from another.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Difference {
+    /// ‖a − b‖ / ‖b‖.
+    pub relative_norm: f64,
+    /// Largest |a − b|.
+    pub largest: f64,
+}
+
+impl Difference {
+    /// a − b.
+    pub fn between(a: &[f64], b: &[f64]) -> Self {
+        let norm: f64 = b.iter().map(|b| b * b).sum();
+        let pairs = || a.iter().zip(b).map(|(a, b)| a - b);
+        let square: f64 = pairs().map(|difference| difference * difference).sum();
+        Self { relative_norm: (square / norm).sqrt(), largest: pairs().map(f64::abs).fold(0.0, f64::max) }
+    }
+}
+
+/// How a program's image differs from others.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Precision {
+    /// From the plain program's, from the measured projections.
+    pub from_plain: Difference,
+    /// Of a program that uses resampled projections: from what the plain one makes of these.
+    pub of_stages: Option<Difference>,
+    /// From the phantom.
+    pub from_truth: Difference,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_by_hand() {
+        let found = Difference::between(&[3.0, 0.5, 4.0], &[3.0, 0.0, 4.0]);
+        assert_eq!(found, Difference { relative_norm: 0.1, largest: 0.5 });
+        assert_eq!(Difference::between(&[1.0], &[1.0]).relative_norm, 0.0);
+    }
+
+    /// A plain program that would take too long does a part of the projections, and its time is that of all.
+    #[test]
+    fn a_slow_plain_program_is_timed_on_a_part() {
+        let mut plan = Plan::new(true);
+        let data = Data::new(&plan).unwrap();
+        let whole = times(&plan, 32, Program::Plain, &data).unwrap();
+        assert_eq!(whole.projection_step, 1);
+        plan.most_plain_secs = 0.25 * whole.computing_s[0];
+        let part = times(&plan, 32, Program::Plain, &data).unwrap();
+        assert!(part.projection_step > 1, "{part:?}");
+        let ratio = part.computing_s[0] / whole.computing_s[0];
+        assert!(ratio > 0.1 && ratio < 10.0, "{ratio}");
+        assert_eq!(every(&data.solid, 8).len(), 26);
+        assert_eq!(every(&data.solid, 1), data.solid);
+    }
+}

@@ -1,0 +1,108 @@
+//! All measured times, and the columns of times in the tables and figures.
+
+use super::measure::Times;
+use super::plan::Plan;
+use super::program::Program;
+use super::published;
+use super::stages::Work;
+use crate::reproduce::ReproduceError;
+use crate::reproduce::folder::Folder;
+use crate::reproduce::schedule::Measurement;
+use crate::reproduce::value::median_and_spread;
+use crate::session::DeviceChoice;
+
+/// What of a program's time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Computing,
+    Transfer,
+    Total,
+}
+
+/// A column of times.
+#[derive(Clone, Copy)]
+pub(super) struct Column {
+    pub name: &'static str,
+    /// `None`: this machine has no device for it.
+    pub program: Option<Program>,
+    pub part: Part,
+    pub paper: Option<fn(&published::Row) -> f64>,
+}
+
+/// Table 1: GS computing, its transfer, GS, CM, CS.
+pub(super) fn columns_of_paper(device: DeviceChoice) -> [Column; 5] {
+    let gs = Program::gs(device);
+    [
+        Column { name: "GS, computing", program: gs, part: Part::Computing, paper: Some(|row| row.gs_s[0]) },
+        Column { name: "GS, transfer", program: gs, part: Part::Transfer, paper: Some(|row| row.gs_s[1]) },
+        Column { name: "GS", program: gs, part: Part::Total, paper: Some(|row| row.gs_s[2]) },
+        Column { name: "CM", program: Some(Program::MultiStage), part: Part::Total, paper: Some(|row| row.cm_s) },
+        Column { name: "CS", program: Some(Program::Plain), part: Part::Total, paper: Some(|row| row.cs_s) },
+    ]
+}
+
+/// Which of them the factors of table 1 compare, in the order of [`published::FACTORS`]: time over time.
+pub(super) const FACTORS: [(usize, usize); 4] = [(3, 0), (3, 2), (4, 0), (4, 2)];
+
+/// Our own programs.
+pub(super) fn columns_of_ours(device: DeviceChoice) -> Vec<Column> {
+    let ours = |name, program, part| Column { name, program, part, paper: None };
+    let fast = Program::fast(device);
+    let mut columns = vec![
+        ours("CPU, multi-stage", Some(Program::MultiStageAll), Part::Total),
+        ours("CPU, single-stage", Some(Program::SingleStage), Part::Total),
+    ];
+    if fast.is_some() {
+        columns.push(ours("CUDA, computing", fast, Part::Computing));
+        columns.push(ours("CUDA, transfer", fast, Part::Transfer));
+        columns.push(ours("CUDA, single-stage", fast, Part::Total));
+    }
+    columns
+}
+
+/// What a folder holds.
+pub(super) struct AllTimes(Vec<(Program, Times)>);
+
+impl AllTimes {
+    pub fn load(plan: &Plan, device: DeviceChoice, folder: &Folder) -> Result<Self, ReproduceError> {
+        let mut all = Vec::new();
+        for program in Program::of_times(device) {
+            for &size in &plan.sizes {
+                all.extend(folder.load(&Work::Times(size, program).key())?.map(|times| (program, times)));
+            }
+        }
+        Ok(Self(all))
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Times> {
+        self.0.iter().map(|(_, times)| times)
+    }
+
+    /// The times in which a column was measured.
+    pub fn of(&self, size: usize, column: &Column) -> Option<&Times> {
+        let found = self.0.iter().find(|(program, times)| (Some(*program), times.size) == (column.program, size));
+        found.map(|(_, times)| times)
+    }
+
+    /// Median and spread of a column, s.
+    pub fn secs(&self, size: usize, column: &Column) -> Option<(f64, f64)> {
+        let times = self.of(size, column)?;
+        let secs: Vec<f64> = match column.part {
+            Part::Computing => times.computing_s.clone(),
+            Part::Transfer => times.transfer_s.clone(),
+            Part::Total if times.transfer_s.is_empty() => times.computing_s.clone(),
+            Part::Total => times.computing_s.iter().zip(&times.transfer_s).map(|(a, b)| a + b).collect(),
+        };
+        Some(median_and_spread(secs))
+    }
+
+    /// How many times longer one column takes than another.
+    pub fn ratio(&self, size: usize, slow: &Column, fast: &Column) -> Option<f64> {
+        Some(self.secs(size, slow)?.0 / self.secs(size, fast)?.0)
+    }
+
+    /// How many times longer a column takes for one size than for another.
+    pub fn growth(&self, large: usize, small: usize, column: &Column) -> Option<f64> {
+        Some(self.secs(large, column)?.0 / self.secs(small, column)?.0)
+    }
+}
