@@ -1,9 +1,11 @@
 //! Benchmarks of the program by itself: commands that print medians, spreads and ratios within one run.
 
+mod arrival;
 mod epri;
 mod iteration;
 mod projector;
 
+pub use arrival::{ArrivalBench, ArrivalRow, bench_arrival};
 pub use epri::{EpriBench, EpriRow, bench_epri};
 pub use iteration::{IterationRow, bench_iteration};
 pub use projector::{ProjectorBench, ProjectorRow, bench_projector};

@@ -9,7 +9,8 @@ use serde::Serialize;
 use super::progress::with_bar;
 use super::{CliResult, options};
 use crate::bench::{
-    BenchReport, EpriBench, EpriRow, IterationRow, ProjectorBench, ProjectorRow, bench_epri, bench_iteration, bench_projector,
+    ArrivalBench, BenchReport, EpriBench, EpriRow, IterationRow, ProjectorBench, ProjectorRow, bench_arrival, bench_epri,
+    bench_iteration, bench_projector,
 };
 use crate::data::Study;
 use crate::geometry::Grid;
@@ -35,6 +36,27 @@ enum What {
     Iteration(IterationOptions),
     /// EPRI backprojection on the processor: plain, fast and in two stages, on objects of several sizes.
     Epri(EpriOptions),
+    /// The time from an EPRI projection's completion to its image in the viewer's hands, on a replay of 208 projections.
+    Arrival(ArrivalOptions),
+}
+
+#[derive(Args)]
+struct ArrivalOptions {
+    /// Voxels along each axis, separated by commas.
+    #[arg(long, value_delimiter = ',', default_value = "64,128", value_parser = clap::value_parser!(u16).range(2..))]
+    size: Vec<u16>,
+
+    /// Projections per second.
+    #[arg(long, default_value_t = 25.0, value_name = "N")]
+    pace: f64,
+
+    /// Where to reconstruct: auto, cpu, cuda or cuda:N.
+    #[arg(long, default_value = "auto", value_parser = options::device)]
+    device: DeviceChoice,
+
+    /// Also write the rows as JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -148,6 +170,7 @@ pub fn run(options: BenchOptions) -> CliResult {
         What::Projector(options) => run_projector(options),
         What::Iteration(options) => run_iteration(options),
         What::Epri(options) => run_epri(options),
+        What::Arrival(options) => run_arrival(options),
     }
 }
 
@@ -308,6 +331,24 @@ fn run_epri(options: EpriOptions) -> CliResult {
     };
     let rows = bench_epri(&bench, print_epri)?;
     write_json(options.json.as_deref(), format!("CPU, {all} threads, {}", Simd::detect().name()), rows)
+}
+
+fn run_arrival(options: ArrivalOptions) -> CliResult {
+    println!(
+        "{:<32}{:>6}{:>9}{:>11}{:>11}{:>9}{:>12}",
+        "device", "size", "proj./s", "median ms", "spread ms", "95 %", "longest ms"
+    );
+    let mut rows = Vec::new();
+    for size in options.size {
+        let row = bench_arrival(&ArrivalBench { size: size.into(), per_sec: options.pace, device: options.device })?;
+        let ms = [row.median_s, row.spread_s, row.p95_s, row.longest_s].map(|secs| 1e3 * secs);
+        println!(
+            "{:<32}{:>6}{:>9.1}{:>11.2}{:>11.2}{:>9.2}{:>12.2}",
+            row.device, row.size, row.per_sec, ms[0], ms[1], ms[2], ms[3]
+        );
+        rows.push(row);
+    }
+    write_json(options.json.as_deref(), rows.first().map(|row| row.device.clone()).unwrap_or_default(), rows)
 }
 
 fn print_epri(row: &EpriRow) {

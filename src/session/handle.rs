@@ -46,6 +46,7 @@ pub struct Session {
     events: Receiver<Event>,
     frames: FrameReceiver,
     history: History,
+    trace: Trace,
     /// Number and stop flag of the run started last.
     latest: Mutex<(RunId, Task)>,
     thread: Option<JoinHandle<()>>,
@@ -71,7 +72,7 @@ impl Session {
         let history = History::new(options.history_bytes);
         let refused = event_sender.clone();
         let (kept, trace) = (history.clone(), options.trace.clone());
-        let thread = Publisher::start(event_sender, frame_sender, kept.clone(), wake, trace).and_then(|publisher| {
+        let thread = Publisher::start(event_sender, frame_sender, kept.clone(), wake, trace.clone()).and_then(|publisher| {
             let solver = Solver::new(setup, options, inbox, publisher, kept);
             Builder::new().name("solver".into()).spawn(move || solver.run())
         });
@@ -79,7 +80,7 @@ impl Session {
             let text = format!("the solver's threads could not be started: {error}; close other programs and try again");
             let _ = refused.send(Event { run: 0, kind: EventKind::Failed(text) });
         }
-        Self { messages, events, frames, history, latest: Mutex::new((0, Task::new())), thread: thread.ok() }
+        Self { messages, events, frames, history, trace, latest: Mutex::new((0, Task::new())), thread: thread.ok() }
     }
 
     /// Sends a command; never waits. The number of the run that it is about: for `Start` the new one, else the run
@@ -119,8 +120,11 @@ impl Session {
 
     /// What a feed calls when an acquisition has grown: the run that reconstructs it goes on.
     pub fn on_arrival(&self) -> impl Fn() + Send + use<> {
-        let messages = self.messages.clone();
-        move || _ = messages.send(Message { command: Command::DataArrived, run: 0, task: Task::new() })
+        let (messages, trace) = (self.messages.clone(), self.trace.clone());
+        move || {
+            trace.record("data_arrived", &[]);
+            let _ = messages.send(Message { command: Command::DataArrived, run: 0, task: Task::new() });
+        }
     }
 
     /// The stop flag and the progress of the run started last.

@@ -296,7 +296,7 @@ impl App {
             // Of a phantom the object is known before it is reconstructed.
             let truth = self.study.as_ref().and_then(OpenStudy::truth);
             if let Some(bounds) = truth.and_then(active_bounds_mm) {
-                self.view.fit(&frame.volume.grid, bounds);
+                self.view.fit(&frame.volume.grid, bounds, if self.sweep().is_some() { 3 } else { 2 });
             }
         }
         if let Some(before) = self.shown.set_newest(frame) {

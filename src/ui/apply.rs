@@ -360,7 +360,7 @@ impl App {
                 if let Some(bounds) = self.shown.volume().and_then(active_bounds_mm)
                     && let Some(grid) = &grid
                 {
-                    self.view.fit(grid, bounds);
+                    self.view.fit(grid, bounds, if self.sweep().is_some() { 3 } else { 2 });
                 }
             }
             ViewAction::Reset => {

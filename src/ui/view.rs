@@ -138,12 +138,14 @@ impl ViewState {
         }
     }
 
-    /// Zooms to a box, given as its lower and upper corner in mm.
-    pub fn fit(&mut self, grid: &Grid, [low, high]: [Point; 2]) {
+    /// Zooms to a box, given as its lower and upper corner in mm: to its first `num_axes` axes. (What a scanner sees fills its
+    /// short z axis, which there is room for anyhow.)
+    pub fn fit(&mut self, grid: &Grid, [low, high]: [Point; 2], num_axes: usize) {
         self.focus_mm = std::array::from_fn(|a| 0.5 * (low[a] + high[a]));
         let margin = 1.15;
-        let zoom =
-            (0..2).map(|a| grid.size[a] as f64 * grid.voxel_mm[a] / (margin * (high[a] - low[a]))).fold(f64::INFINITY, f64::min);
+        let zoom = (0..num_axes)
+            .map(|a| grid.size[a] as f64 * grid.voxel_mm[a] / (margin * (high[a] - low[a])))
+            .fold(f64::INFINITY, f64::min);
         self.zoom = zoom.clamp(1.0, MAX_ZOOM);
     }
 
@@ -312,7 +314,7 @@ mod tests {
         let bounds = active_bounds_mm(&volume).unwrap();
         assert_eq!(bounds, [[-19.0, 1.0, -1.0], [-1.0, 19.0, -1.0]]);
         let mut view = ViewState::default();
-        view.fit(&volume.grid, bounds);
+        view.fit(&volume.grid, bounds, 2);
         assert_eq!(view.focus_mm, [-10.0, 10.0, -1.0]);
         assert!((view.zoom - 80.0 / (1.15 * 18.0)).abs() < 1e-12);
     }

@@ -6,6 +6,7 @@ mod corrections;
 mod pictures;
 mod pixels;
 mod race;
+mod sweeps;
 mod work;
 
 use std::time::{Duration, Instant};

@@ -1,0 +1,113 @@
+//! How long an EPRI projection takes from the moment that it is complete until the watcher of the session holds the image
+//! with it: measured on a replay at a steady pace, projection by projection.
+
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::unbounded;
+use serde::Serialize;
+
+use super::{BenchError, median_and_spread};
+use crate::operator::grid_about_zero;
+use crate::phantom::epri::{SweepOptions, by_name, simulate};
+use crate::session::{
+    Acquisition, Command, DeviceChoice, EventKind, Feed, Job, RoiSet, Session, SweepSettings, default_sweep_settings,
+};
+use crate::task::Task;
+
+/// Longest wait for anything.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct ArrivalBench {
+    /// Voxels along each axis.
+    pub size: usize,
+    /// Projections per second.
+    pub per_sec: f64,
+    /// Where the image is reconstructed.
+    pub device: DeviceChoice,
+}
+
+/// What was measured of one image size.
+#[derive(Clone, Debug, Serialize)]
+pub struct ArrivalRow {
+    /// Device in words.
+    pub device: String,
+    /// Voxels along each axis.
+    pub size: usize,
+    /// Projections per second.
+    pub per_sec: f64,
+    /// Number of projections.
+    pub num_projections: usize,
+    /// Seconds from the arrival of a projection to its image in the watcher's hands: median.
+    pub median_s: f64,
+    /// Half of the interquartile range.
+    pub spread_s: f64,
+    /// 95 of 100 took no longer.
+    pub p95_s: f64,
+    /// The longest.
+    pub longest_s: f64,
+}
+
+/// Measures a replay of the bottle's 208 projections.
+///
+/// # Errors
+/// A size that cannot be, a device that cannot be used, a run that fails.
+pub fn bench_arrival(bench: &ArrivalBench) -> Result<ArrivalRow, BenchError> {
+    let fail = |error: &dyn std::fmt::Display| BenchError(error.to_string());
+    let options = SweepOptions::default();
+    let phantom = by_name("bottle", options.half_extent_mm()).map_err(|error| fail(&error))?;
+    let sweep = simulate(&phantom, &options, &Task::new()).map_err(|error| fail(&error))?;
+    let extent_mm = options.num_points as f64 * options.step_mm;
+    let grid = grid_about_zero([bench.size; 3], [extent_mm / bench.size.max(1) as f64; 3]).map_err(|error| fail(&error))?;
+    let settings = SweepSettings { grid, device: bench.device, ..default_sweep_settings(&sweep)? };
+
+    let (wake, woken) = unbounded();
+    let session = Session::start(move || _ = wake.send(()));
+    let acquisition = Acquisition::growing(sweep.without_projections());
+    let job = Job::Sweep { acquisition: acquisition.clone(), settings: Box::new(settings) };
+    session.send(Command::Start { job, rois: RoiSet::default(), paused: false });
+    let mut device = String::new();
+    while device.is_empty() {
+        woken.recv_timeout(PATIENCE).map_err(|_| BenchError("the run was not set up within a minute".into()))?;
+        for event in session.events().try_iter() {
+            match event.kind {
+                EventKind::Started(info) => device = info.device,
+                EventKind::Failed(text) => return Err(BenchError(text)),
+                _ => {}
+            }
+        }
+    }
+    let (arrived, arrivals) = unbounded();
+    let notify = session.on_arrival();
+    let num_projections = sweep.num_complete();
+    let _feed = Feed::replay(sweep.projections, bench.per_sec, acquisition, move || {
+        let _ = arrived.send(Instant::now());
+        notify();
+    })
+    .map_err(|error| fail(&error))?;
+    let mut secs: Vec<f64> = Vec::with_capacity(num_projections);
+    while secs.len() < num_projections {
+        woken.recv_timeout(PATIENCE).map_err(|_| BenchError("a projection was not shown within a minute".into()))?;
+        let failed = session.events().try_iter().find_map(|event| match event.kind {
+            EventKind::Failed(text) => Some(text),
+            _ => None,
+        });
+        if let Some(text) = failed {
+            return Err(BenchError(text));
+        }
+        let Some(frame) = session.take_frame() else { continue };
+        let now = Instant::now();
+        while secs.len() < frame.subiteration
+            && let Ok(arrival) = arrivals.recv_timeout(PATIENCE)
+        {
+            secs.push(now.saturating_duration_since(arrival).as_secs_f64());
+        }
+        session.return_frame(frame);
+    }
+    secs.sort_by(f64::total_cmp);
+    let at = |part: f64| secs.get((part * (num_projections - 1) as f64).round() as usize).copied().unwrap_or_default();
+    let (p95_s, longest_s) = (at(0.95), at(1.0));
+    let (median_s, spread_s) = median_and_spread(secs);
+    Ok(ArrivalRow { device, size: bench.size, per_sec: bench.per_sec, num_projections, median_s, spread_s, p95_s, longest_s })
+}

@@ -1,0 +1,161 @@
+//! EPRI sweeps in the window: opened, replayed, followed, and what is said of them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use egui::Theme;
+use egui_kittest::Harness;
+use egui_kittest::kittest::{NodeT as _, Queryable as _};
+use tomoscope::data::{Acquisition, Sweep};
+use tomoscope::io::write_sweep;
+use tomoscope::phantom::epri::{SweepOptions, by_name, simulate};
+use tomoscope::render::Palette;
+use tomoscope::scanner::epri::Scheme;
+use tomoscope::session::EndReason;
+use tomoscope::task::Task;
+use tomoscope::ui::{App, BUILT_IN, Measured, RunState, Source, SweepFiles};
+
+use super::{click, drag, num_measured, renderer, small_study, wait_for, window_on};
+
+const SIZE: [f32; 2] = [1400.0, 900.0];
+
+/// Tubes seen along 66 directions.
+fn sweep() -> Sweep {
+    let scheme = Scheme::with_at_least(66).unwrap();
+    let options = SweepOptions { scheme, num_points: 48, step_mm: 1.0, ..SweepOptions::default() };
+    simulate(&by_name("tubes", options.half_extent_mm()).unwrap(), &options, &Task::new()).unwrap()
+}
+
+fn file(path: &Path, is_followed: bool) -> Source {
+    Source::Sweep(SweepFiles { is_followed, ..SweepFiles::of(path) })
+}
+
+fn opened(start: Source, autostart: bool) -> Option<Harness<'static, App>> {
+    let mut harness = window_on(renderer()?, SIZE, Theme::Dark, autostart, start);
+    wait_for(&mut harness, "the sweep", |app| app.acquisition().is_some());
+    Some(harness)
+}
+
+fn is_completed(app: &App) -> bool {
+    app.live().state == RunState::Ended(EndReason::Completed)
+}
+
+#[test]
+fn a_sweep_is_reconstructed_and_measured_over_its_projections() {
+    let built_in = BUILT_IN.iter().find(|study| matches!(study.measured, Measured::Sweep { .. })).unwrap().clone();
+    let Some(mut harness) = opened(Source::BuiltIn(built_in), true) else { return };
+    wait_for(&mut harness, "the end of the run", is_completed);
+    let app = harness.state();
+    assert_eq!(app.live().progress(), (208, 208));
+    // Filtered backprojection rings below zero: the colours have a middle, and it is at 0.
+    assert_eq!(app.view().palette, Palette::Signed);
+    assert_eq!(app.view().window[0], -app.view().window[1]);
+    harness.get_by_label("208 projections");
+    harness.get_by_label("Picture: 208 projections");
+    harness.get_by_label("Plot: projection 208");
+    harness.get_by_label("Plot: means");
+    harness.check_accessibility();
+    // There is nothing to choose about adding, and the reason is given.
+    for name in ["atomic", "non-atomic", "deterministic"] {
+        assert!(harness.get_by_label(name).accesskit_node().is_disabled(), "{name}");
+    }
+    harness.key_press(egui::Key::Num2);
+    harness.run_steps(3);
+    assert!(harness.state().notices().texts().any(|text| text.contains("voxel by voxel")));
+    // A region drawn afterwards is measured on every block that is kept.
+    click(&mut harness, "Circle");
+    drag(&mut harness, "Transaxial slice", [0.5, 0.5], [0.56, 0.5]);
+    let drawn = harness.state().document().rois.len() - 1;
+    wait_for(&mut harness, "its curve", |app| num_measured(app, drawn) == 13);
+    // Back in time, and on.
+    harness.key_press(egui::Key::ArrowLeft);
+    wait_for(&mut harness, "the block before", |app| app.shown().id().is_some_and(|id| id.subiteration == 192));
+    click(&mut harness, "Time");
+    harness.get_by_label("Plot: time of each stage");
+    // Another projection is looked at by a drag in the picture.
+    click(&mut harness, "Sweep");
+    drag(&mut harness, "Picture: 208 projections", [0.5, 0.5], [0.5, 0.55]);
+    assert!(harness.query_by_label("Plot: projection 208").is_none());
+    harness.get_by_label_contains("Plot: projection ");
+}
+
+#[test]
+fn an_acquisition_is_played_again_at_any_pace() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sweep");
+    write_sweep(&path, &sweep()).unwrap();
+    let Some(mut harness) = opened(Source::File(path), true) else { return };
+    wait_for(&mut harness, "the end of the run", is_completed);
+    click(&mut harness, "Replay");
+    wait_for(&mut harness, "the first projections", |app| {
+        !is_completed(app) && app.live().last.as_ref().is_some_and(|last| last.subiteration > 2)
+    });
+    let growing = harness.state().acquisition().unwrap();
+    assert!(!growing.is_over() && growing.num_expected() == Some(66));
+    assert!(harness.query_all_by_label_contains(" of 66").count() > 0);
+    // It is broken off: what came is kept, and the next start takes the whole sweep again.
+    click(&mut harness, "End replay");
+    wait_for(&mut harness, "its end", is_completed);
+    assert!(harness.state().live().progress().0 < 66);
+    click(&mut harness, "Restart");
+    wait_for(&mut harness, "the whole sweep", |app| is_completed(app) && app.live().progress() == (66, 66));
+    assert!(harness.state().acquisition().unwrap().is_over());
+}
+
+#[test]
+fn a_file_is_followed_and_left_alone_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, data) = (folder.path().join("a.sweep"), folder.path().join("a.f32"));
+    write_sweep(&path, &sweep()).unwrap();
+    let bytes = std::fs::read(&data).unwrap();
+    std::fs::write(&data, &bytes[..bytes.len() / 2]).unwrap();
+    let Some(mut harness) = opened(file(&path, true), true) else { return };
+    let done = |app: &App| app.live().progress().0;
+    wait_for(&mut harness, "what is there", |app| done(app) == 33);
+    harness.get_by_label("33 of 66");
+    harness.get_by_label("following the file");
+    // The file gets shorter: a notice, and everything stays.
+    std::fs::write(&data, &bytes[..100]).unwrap();
+    wait_for(&mut harness, "the notice", |app| app.notices().texts().any(|text| text.contains("shorter")));
+    assert_eq!(done(harness.state()), 33);
+    std::fs::write(&data, &bytes[..bytes.len() / 66 * 50]).unwrap();
+    wait_for(&mut harness, "more of it", |app| done(app) == 50);
+    click(&mut harness, "Stop following");
+    wait_for(&mut harness, "the end", is_completed);
+    assert_eq!(done(harness.state()), 50);
+    harness.get_by_label("Replay");
+}
+
+#[test]
+fn spectra_without_their_reference_say_what_is_missing_and_take_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("wave.sweep");
+    let acquisition = Acquisition::ContinuousWave { step_mt: 0.01, gradient_mt_per_mm: 0.01, reference: None };
+    write_sweep(&path, &Sweep { acquisition, ..sweep() }).unwrap();
+    let Some(mut harness) = opened(Source::File(path), false) else { return };
+    assert!(harness.state().notices().texts().any(|text| text.contains("No reference spectrum")));
+    harness.get_by_label_contains("missing");
+    harness.get_by_label("Reference spectrum…");
+    click(&mut harness, "Start");
+    wait_for(&mut harness, "the refusal", |app| app.live().state == RunState::Failed);
+    assert!(harness.state().notices().texts().any(|text| text.contains("open that reference spectrum too")));
+}
+
+#[test]
+fn counts_after_a_sweep_have_their_own_colours_and_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sweep");
+    write_sweep(&path, &sweep()).unwrap();
+    let Some(mut harness) = opened(Source::File(path), true) else { return };
+    wait_for(&mut harness, "the end of the run", is_completed);
+    assert_eq!(harness.state().view().palette, Palette::Signed);
+    harness.get_by_label("Filter: three-point");
+    let Source::BuiltIn(small) = small_study() else { unreachable!() };
+    click(&mut harness, "Built-in");
+    click(&mut harness, small.title);
+    wait_for(&mut harness, "its run", |app| app.study().is_some() && app.shown().volume().is_some());
+    assert_eq!(harness.state().view().palette, Palette::InvertedGrey);
+    assert!(harness.query_by_label("Filter: three-point").is_none() && harness.query_by_label("Race").is_some());
+    let study = Arc::new(harness.state().study().unwrap().title.clone());
+    assert!(study.contains("ylinder"), "{study}");
+}
