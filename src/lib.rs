@@ -1,4 +1,4 @@
-//! tomoscope: watch a PET image reconstruct live.
+//! tomoscope: watch a PET or EPRI image reconstruct live.
 //!
 //! A scan (or a phantom's simulated scan) is reconstructed on a background thread that streams every iterate to
 //! three orthogonal slices, ROI statistics and noise/contrast curves. The same engine runs without a window.

@@ -28,7 +28,7 @@ use clap::{Parser, Subcommand};
 /// What a command gives back: an error is a sentence for a person.
 type CliResult = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
-/// Watch a PET image reconstruct live.
+/// Watch a PET or EPRI image reconstruct live.
 #[derive(Parser)]
 #[command(name = "tomoscope", version, args_conflicts_with_subcommands = true)]
 struct Cli {

@@ -154,8 +154,11 @@ impl App {
         if let Source::File(path) | Source::Sweep(SweepFiles { projections: path, .. }) = &source {
             self.preferences.remember(path);
         }
-        if self.options.autostart {
-            self.start(ctx, false);
+        match self.options.autostart {
+            // What cannot be reconstructed yet is not started, but asked for.
+            true if self.sweep().is_some_and(OpenSweep::lacks_reference) => self.ask(ctx, FileTask::Reference, ""),
+            true => self.start(ctx, false),
+            false => {}
         }
     }
 

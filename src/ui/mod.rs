@@ -15,6 +15,7 @@ mod export;
 mod fbp_form;
 mod fbp_panel;
 mod format;
+mod layout;
 mod live;
 mod loader;
 mod measured;

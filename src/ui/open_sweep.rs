@@ -5,7 +5,7 @@ use std::sync::Arc;
 use egui::{ColorImage, TextureHandle, TextureOptions};
 
 use super::scan_files::SweepFiles;
-use crate::data::{Direction, Projection, Roi, Sweep, Volume};
+use crate::data::{self, Direction, Projection, Roi, Sweep, Volume};
 use crate::recon::{FilterSettings, ProjectionFilter};
 use crate::render::Palette;
 use crate::session::{Acquisition, Feed};
@@ -91,6 +91,12 @@ impl OpenSweep {
             picture: None,
             lines: None,
         }
+    }
+
+    /// Whether it came from a file without the reference spectrum that it takes.
+    pub fn lacks_reference(&self) -> bool {
+        let lacks = |sweep: &Sweep| matches!(sweep.acquisition, data::Acquisition::ContinuousWave { reference: None, .. });
+        self.files.is_some() && self.whole.look(lacks)
     }
 
     /// Whether what runs reconstruct is a replay.

@@ -142,6 +142,37 @@ fn spectra_without_their_reference_say_what_is_missing_and_take_one() {
 }
 
 #[test]
+fn a_real_scan_opens_by_itself_and_without_its_reference_takes_another() {
+    let Some(data) = std::env::var_os("TOMOSCOPE_DATA") else {
+        println!("skipped: TOMOSCOPE_DATA is not set");
+        return;
+    };
+    let data = Path::new(&data).join("epri");
+    let scan = data.join("fusillo-20091002-proj.DSC");
+    let Some(harness) = opened(Source::File(scan.clone()), false) else { return };
+    harness.get_by_label("500 samples");
+    harness.get_by_label("Filter: rectangular");
+    // Elsewhere, under another name, its reference spectrum is not found.
+    let folder = tempfile::tempdir().unwrap();
+    for ending in ["DSC", "DTA"] {
+        std::fs::copy(scan.with_extension(ending), folder.path().join("alone.x").with_extension(ending)).unwrap();
+    }
+    let projections = folder.path().join("alone.DSC");
+    let Some(harness) = opened(Source::File(projections.clone()), false) else { return };
+    harness.get_by_label_contains("missing");
+    let reference = Some(data.join("fusillo-20091002-h.DSC"));
+    let given = Source::Sweep(SweepFiles { reference, ..SweepFiles::of(&projections) });
+    let Some(mut harness) = opened(given, false) else { return };
+    for axis in ["Voxels x", "Voxels y", "Voxels z"] {
+        harness.get_by_label(axis);
+    }
+    click(&mut harness, "Start");
+    wait_for(&mut harness, "the end of the run", is_completed);
+    assert_eq!(harness.state().live().progress(), (961, 961));
+    assert_eq!(harness.state().view().palette, Palette::Signed);
+}
+
+#[test]
 fn counts_after_a_sweep_have_their_own_colours_and_settings() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sweep");

@@ -1,0 +1,217 @@
+//! Where the panels of the window are, and what each is drawn from.
+
+use egui::Ui;
+
+use super::actions::Action;
+use super::app::App;
+use super::dialogs;
+use super::live::RunState;
+use super::notices::{notice_list_ui, toasts_ui};
+use super::numbers::{NumbersTab, tabs_ui};
+use super::open_study::OpenStudy;
+use super::open_sweep::OpenSweep;
+use super::plots::{PlotsView, plots_ui};
+use super::profile::Profile;
+use super::race_panel::race_panel_ui;
+use super::recon_panel::{ReconView, recon_ui};
+use super::roi_panel::{RoiView, roi_ui};
+use super::slices::{SlicesView, help_text, pointer_text, slices_ui};
+use super::stage_panel::stage_panel_ui;
+use super::status::{StatusView, status_ui};
+use super::study_panel::{StudyView, study_ui};
+use super::sweep_panel::sweep_panel_ui;
+use super::theme;
+use super::toolbar::{ToolbarView, colour_bar_ui, scrubber_ui, shortcut_actions, toolbar_ui};
+use super::view::ORIENTATION;
+
+impl App {
+    /// Draws everything; what the user asked for comes back.
+    pub(super) fn panels(&mut self, ui: &mut Ui) -> Vec<Action> {
+        let mut actions = Vec::new();
+        let memory_bytes = if self.options.for_pictures { None } else { self.memory.bytes() };
+        let show_timings = !self.options.for_pictures;
+        if self.options.for_pictures {
+            // In the window this is the clear colour.
+            ui.painter().rect_filled(ui.max_rect(), 0.0, ui.visuals().panel_fill);
+        }
+        let bar = egui::Frame::side_top_panel(ui.style()).fill(egui::Color32::TRANSPARENT);
+        let middle = egui::Frame::central_panel(ui.style()).fill(egui::Color32::TRANSPARENT);
+        egui::Panel::bottom("status").frame(bar).show(ui, |ui| {
+            let view =
+                StatusView { live: &self.live, notices: &self.notices, memory_bytes, show_timings, adapter: &self.adapter };
+            status_ui(&view, ui, &mut actions);
+        });
+        egui::Panel::bottom("numbers")
+            .frame(bar)
+            .resizable(true)
+            .default_size(theme::BOTTOM_HEIGHT.min(0.38 * ui.available_height()))
+            .size_range(120.0..=600.0)
+            .show(ui, |ui| self.numbers_panel(ui, &mut actions));
+        egui::Panel::left("side").frame(bar).resizable(true).default_size(theme::SIDE_WIDTH).size_range(240.0..=420.0).show(
+            ui,
+            |ui| {
+                egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| self.side_panel(ui, &mut actions));
+            },
+        );
+        egui::CentralPanel::default().frame(middle).show(ui, |ui| self.centre(ui, &mut actions));
+        let ctx = ui.ctx().clone();
+        toasts_ui(&self.notices, &ctx, &mut actions);
+        notice_list_ui(&self.notices, &ctx, &mut actions);
+        dialogs::path_window_ui(&self.dialogs, &ctx, &mut actions);
+        dialogs::drop_hint_ui(&ctx);
+        actions
+    }
+
+    fn side_panel(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
+        let study = StudyView {
+            study: self.study.as_ref(),
+            loading: self.loading.as_ref(),
+            recent: &self.preferences.recent,
+            path_text: &self.path_text,
+        };
+        study_ui(&study, ui, actions);
+        ui.separator();
+        let recon = ReconView {
+            form: &self.form,
+            fbp_form: &self.fbp_form,
+            is_sweep: self.sweep().is_some(),
+            is_waiting: self.is_waiting(),
+            devices: self.devices(),
+            live: &self.live,
+            has_study: self.study.is_some(),
+            has_image: self.shown.volume().is_some(),
+            post_filter_mm: self.post_filter_mm,
+            show_timings: !self.options.for_pictures,
+        };
+        recon_ui(&recon, ui, actions);
+    }
+
+    fn numbers_panel(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
+        let table_width = 0.43 * ui.available_width();
+        let has_study_rois = self.study.as_ref().is_some_and(|open| !open.rois().is_empty());
+        let rois = RoiView {
+            rois: &self.document.rois,
+            numbers: self.table.numbers(),
+            selected: self.selected,
+            can_undo: self.undo.can_undo(&self.document),
+            can_redo: self.undo.can_redo(&self.document),
+            has_study_rois,
+            is_sweep: self.sweep().is_some(),
+        };
+        let truth = self.study.as_ref().and_then(OpenStudy::truth);
+        let profile = self.shown.volume().map(|volume| Profile::of(&self.view, volume, truth));
+        let plots = PlotsView {
+            curves: &self.curves,
+            is_sweep: self.sweep().is_some(),
+            profile: profile.as_ref(),
+            unit: self.unit(),
+            view: &self.view,
+            shown_at: self.shown.id().filter(|_| self.shown.is_past()).map(|id| self.live.place(id.subiteration as f64)),
+        };
+        let size = egui::vec2(table_width, ui.available_height());
+        ui.horizontal_top(|ui| {
+            ui.allocate_ui_with_layout(size, egui::Layout::top_down(egui::Align::Min), |ui| {
+                ui.set_width(size.x);
+                if self.numbers == NumbersTab::Rois {
+                    return roi_ui(&rois, ui, actions);
+                }
+                ui.horizontal(|ui| tabs_ui(self.numbers, self.sweep().is_some(), ui, actions));
+                match (self.numbers, self.sweep()) {
+                    (NumbersTab::Sweep, Some(open)) => sweep_panel_ui(open, ui, actions),
+                    (NumbersTab::Race, _) => race_panel_ui(&self.live, &plots, ui),
+                    _ => stage_panel_ui(&self.live, ui),
+                }
+            });
+            ui.separator();
+            plots_ui(&plots, ui, actions);
+        });
+    }
+
+    /// What is on the screen, in words.
+    fn shown_words(&self) -> String {
+        let Some(id) = self.shown.id() else { return String::new() };
+        let subsets = self.live.num_subsets();
+        let mut words = match (id.subiteration, id.subiteration % subsets) {
+            (0, _) if self.live.is_sweep() => "no projection yet".to_owned(),
+            (number, _) if self.live.is_sweep() => format!("{number} projections"),
+            (0, _) => "start image".to_owned(),
+            (_, 0) => format!("iteration {}", id.iteration),
+            (_, subset) => format!("iteration {}, after subset {subset} of {subsets}", id.iteration),
+        };
+        if id.run != self.live.run {
+            words += " of the run before";
+        }
+        if self.post_filter_mm > 0.0 {
+            words += &format!(", filtered {:.1} mm", self.post_filter_mm);
+        }
+        words
+    }
+
+    fn centre(&mut self, ui: &mut Ui, actions: &mut Vec<Action>) {
+        let shown = self.shown_words();
+        let toolbar = ToolbarView {
+            view: &self.view,
+            range: self.shown.range,
+            unit: self.unit(),
+            iterations: &self.kept,
+            past: self
+                .shown
+                .id()
+                .filter(|_| self.shown.is_past())
+                .map(|id| if self.live.is_sweep() { id.subiteration } else { id.iteration }),
+            shown: &shown,
+            is_racy: self.shows_race(),
+        };
+        actions.extend(shortcut_actions(ui.ctx(), &toolbar, !self.live.is_running(), self.active_plane.axes().1));
+        toolbar_ui(&toolbar, ui, actions);
+        scrubber_ui(&toolbar, ui, actions);
+        let Some(volume) = self.shown.volume() else {
+            ui.centered_and_justified(|ui| ui.label(self.waiting_words()));
+            return;
+        };
+        let lines = egui::vec2(ui.available_width(), 2.0 * ui.text_style_height(&egui::TextStyle::Small) + 8.0);
+        let area = egui::vec2(ui.available_width(), (ui.available_height() - lines.y).max(50.0));
+        let slices = SlicesView {
+            view: &self.view,
+            volume,
+            rois: &self.document.rois,
+            selected: self.selected,
+            draft: self.draft.as_ref(),
+            drag: self.drag.map(|active| (active.drag, active.plane)),
+            axis_ends: self.study.as_ref().map_or(ORIENTATION, OpenStudy::axis_ends),
+            has_renderer: self.has_renderer,
+        };
+        let mut hovered = None;
+        ui.allocate_ui_with_layout(area, egui::Layout::left_to_right(egui::Align::Min), |ui| {
+            let bar = theme::COLOUR_BAR_WIDTH;
+            let size = egui::vec2(area.x - bar, area.y);
+            ui.allocate_ui(size, |ui| {
+                ui.set_min_size(size);
+                hovered = slices_ui(&slices, ui, actions);
+            });
+            colour_bar_ui(&toolbar, ui);
+        });
+        let pointer = hovered.map_or_else(String::new, |(_, point)| pointer_text(point, volume));
+        ui.add(egui::Label::new(egui::RichText::new(pointer).small()).truncate());
+        ui.add(egui::Label::new(egui::RichText::new(help_text(self.view.tool)).small().weak()).truncate());
+        if let Some((plane, _)) = hovered {
+            self.active_plane = plane;
+        }
+    }
+
+    /// Whether the run has nothing to do before another projection comes.
+    fn is_waiting(&self) -> bool {
+        let all = |open: &OpenSweep| open.is_live() && open.acquisition.num_complete() == self.live.progress().0;
+        self.live.state == RunState::Running && self.live.is_sweep() && self.sweep().is_some_and(all)
+    }
+
+    /// What is said where no image is there yet.
+    fn waiting_words(&self) -> String {
+        match (&self.loading, &self.study) {
+            (Some(loading), _) => format!("{} …", loading.source.words()),
+            (None, Some(_)) if self.live.state.is_active() => "Setting the reconstruction up …".into(),
+            (None, Some(_)) => "Press Start to reconstruct.".into(),
+            (None, None) => "Open a study, or drop its file here.".into(),
+        }
+    }
+}
