@@ -130,6 +130,9 @@ fn sweep_lines(sweep: &Sweep) -> Vec<(&'static str, String)> {
             ));
         }
     }
+    if let Some(secs) = sweep.secs_per_projection {
+        lines.push(("time for a projection", format!("{} s", decimal(secs))));
+    }
     let ranges = sweep.projections.iter().map(|projection| range(&projection.values));
     let (low, high) = ranges.fold((f32::INFINITY, f32::NEG_INFINITY), |all, one| (all.0.min(one.0), all.1.max(one.1)));
     lines.push(("smallest, largest", format!("{low}, {high}")));

@@ -53,9 +53,15 @@ fn a_real_scan_is_described() {
     };
     let scan = std::path::Path::new(&data).join("epri/fusillo-20091002-proj.DSC");
     let about = done(std::path::Path::new("."), &["info", scan.to_str().unwrap()]);
-    for part in
-        ["Bruker BES3T", "961\n", "500 of 0.18929 mm", "continuous wave", "0.14 mT/mm (14 G/cm)", "500 samples of 0.02650 mT"]
-    {
+    for part in [
+        "Bruker BES3T",
+        "961\n",
+        "500 of 0.18929 mm",
+        "continuous wave",
+        "0.14 mT/mm (14 G/cm)",
+        "500 samples of 0.02650 mT",
+        "24.505723 s",
+    ] {
         assert!(about.contains(part), "'{part}' is missing in:\n{about}");
     }
 }

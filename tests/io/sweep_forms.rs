@@ -23,7 +23,7 @@ pub fn ball() -> Sweep {
 fn assert_same(a: &Sweep, b: &Sweep) {
     assert_eq!((&a.title, &a.acquisition, a.num_points), (&b.title, &b.acquisition, b.num_points));
     assert_eq!((a.step_mm, a.centre, a.num_expected), (b.step_mm, b.centre, b.num_expected));
-    assert_eq!(a.projections, b.projections);
+    assert_eq!((&a.projections, a.secs_per_projection), (&b.projections, b.secs_per_projection));
 }
 
 #[test]
@@ -36,6 +36,7 @@ fn a_saved_sweep_reads_back_the_same() {
     // Unfinished, continuous wave, with a reference, an unknown total and a title to be quoted.
     sweep.projections.truncate(7);
     sweep.num_expected = None;
+    sweep.secs_per_projection = Some(1.25);
     sweep.title = "half a \"ball\"\n".into();
     let reference = Some(ReferenceSpectrum { values: [0.1, -0.3, 1e-7].into(), step_mt: 0.1 });
     sweep.acquisition = Acquisition::ContinuousWave { step_mt: 0.03, gradient_mt_per_mm: 0.03, reference };

@@ -33,11 +33,13 @@ pub fn descriptor(changes: &[&str]) -> String {
         "*",
         "#SPL\t1.2 * STANDARD PARAMETER LAYER",
         "GRAD    5.0",
+        "SPTP    0.0025",
         "#DSL\t1.0 * DEVICE SPECIFIC LAYER",
         ".DVC     grdUnit, 1.0",
         "FirstAlpha         45.0 deg",
         "ImageType          3D",
         "NrOfAlpha          2",
+        "TotalTime          -",
     ];
     let key = |line: &str| line.split_whitespace().next().unwrap_or_default().to_owned();
     let changed = |line: &&str| changes.iter().find(|change| key(change) == key(line)).copied().unwrap_or(line).to_owned();
@@ -75,6 +77,14 @@ fn a_descriptor_written_by_hand_is_understood() {
         (0..3).for_each(|a| near(projection.direction[a], -gradient[a]));
     }
     near(sweep.total_weight(), std::f64::consts::TAU);
+    // Four samples of 2.5 ms each; or what the spectrometer tells of all four spectra.
+    near(sweep.secs_per_projection.unwrap(), 0.01);
+    for (text, secs) in [("TotalTime  392.5 min", 5887.5), ("TotalTime  8 s", 2.0), ("TotalTime  4 parsec", 0.01)] {
+        let told = read_sweep(&put(folder.path(), &[text], "float 8", true), None).unwrap();
+        near(told.secs_per_projection.unwrap(), secs);
+    }
+    let silent = read_sweep(&put(folder.path(), &["SPTP  -1"], "float 8", true), None).unwrap();
+    assert_eq!(silent.secs_per_projection, None);
     assert_eq!(&sweep.projections[2].values[..], [8.0, 9.0, 10.0, 11.0]);
 }
 
