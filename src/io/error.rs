@@ -111,6 +111,23 @@ pub enum IoError {
         /// What the system said.
         source: io::Error,
     },
+    /// A sweep's file has fewer projections than its header describes: it was cut short, or is still being written.
+    #[error(
+        "{path} is too short: its header describes {expected} bytes ({num_planned} projections of {num_points} samples), the file has {found}; if it is still being written, follow it (--follow, or Follow… in the window)",
+        path = .path.display()
+    )]
+    Unfinished {
+        /// Which file.
+        path: PathBuf,
+        /// Projections that the header describes.
+        num_planned: usize,
+        /// Samples of each.
+        num_points: usize,
+        /// Bytes that these take.
+        expected: u64,
+        /// Bytes that there are.
+        found: u64,
+    },
     /// The file has fewer bytes than its header describes.
     #[error("{path} is too short: its header describes {expected} bytes ({what}), the file has {found}", path = .path.display())]
     TooShort {

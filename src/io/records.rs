@@ -48,8 +48,8 @@ impl Records {
     pub(super) fn read_all(&self) -> Result<(Vec<Projection>, u64), IoError> {
         let (expected, (_, found)) = (self.total_bytes(), self.num_complete()?);
         if found < expected {
-            let what = format!("{} projections of {} samples", self.plan.len(), self.num_points);
-            return Err(IoError::TooShort { path: self.data.clone(), what, expected, found });
+            let (path, num_planned, num_points) = (self.data.clone(), self.plan.len(), self.num_points);
+            return Err(IoError::Unfinished { path, num_planned, num_points, expected, found });
         }
         let projections = self.read(0..self.plan.len())?;
         for (index, projection) in projections.iter().enumerate() {

@@ -107,36 +107,34 @@ fn noise_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
 
 fn contrast_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
     ui.label(RichText::new("Contrast recovery, %").strong());
-    let response = percent_plot("contrast", view).show(ui, |plot| {
+    let hint = "needs a\nbackground ROI and\na hot or cold one";
+    rois_ui(view, ui, colours, percent_plot("contrast", view), &view.curves.recovery, "Plot: contrast recovery", hint);
+}
+
+/// Means of the ROIs, of a sweep.
+fn means_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
+    ui.label(RichText::new(format!("Mean of the ROIs, {}", view.unit)).strong());
+    let plot = plot("means", view.axis()).include_x(0.0).include_x(1.0).include_y(0.0);
+    rois_ui(view, ui, colours, plot, &view.curves.mean, "Plot: means", "needs a ROI");
+}
+
+/// A plot with a curve for each ROI, or words on what is missing.
+fn rois_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours, plot: Plot, curves: &[Series], label: &str, missing: &str) {
+    let response = plot.show(ui, |plot| {
         marks(plot, view, colours);
-        for series in &view.curves.recovery {
+        for series in curves {
             curve(plot, &series.name, &series.points, series_colour(series, false), 1.8);
         }
     });
-    mark_labels(ui, &response, view, colours, "Plot: contrast recovery");
-    if view.curves.recovery.is_empty() {
-        hint(ui, response.response.rect, "needs a\nbackground ROI and\na hot or cold one");
+    mark_labels(ui, &response, view, colours, label);
+    if curves.is_empty() {
+        hint(ui, response.response.rect, missing);
     }
 }
 
 /// A plot of per cent that has a scale also while it is empty.
 fn percent_plot<'a>(id: &str, view: &PlotsView) -> Plot<'a> {
     plot(id, view.axis()).include_y(0.0).include_y(10.0).include_x(0.0).include_x(1.0)
-}
-
-/// Means of the ROIs, of a sweep.
-fn means_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
-    ui.label(RichText::new(format!("Mean of the ROIs, {}", view.unit)).strong());
-    let response = plot("means", view.axis()).include_x(0.0).include_x(1.0).include_y(0.0).show(ui, |plot| {
-        marks(plot, view, colours);
-        for series in &view.curves.mean {
-            curve(plot, &series.name, &series.points, series_colour(series, false), 1.8);
-        }
-    });
-    mark_labels(ui, &response, view, colours, "Plot: means");
-    if view.curves.mean.is_empty() {
-        hint(ui, response.response.rect, "needs a ROI");
-    }
 }
 
 fn series_colour(series: &Series, is_thin: bool) -> Color32 {

@@ -188,13 +188,14 @@ impl ViewState {
 }
 
 /// Lower and upper corner (mm) of the box around the active voxels: those above half the mean of all that lie above the
-/// image's mean. `None` where there is none.
+/// image's mean, and above what noise and streaks reach (as far up as they go down below zero). `None` where there is none.
 pub fn active_bounds_mm(volume: &Volume) -> Option<[Point; 2]> {
     let grid = &volume.grid;
     let values = volume.as_slice();
     let mean = volume.sum() / values.len() as f64;
     let active: Vec<f32> = values.iter().copied().filter(|v| f64::from(*v) > mean).collect();
     let threshold = 0.5 * active.iter().map(|v| f64::from(*v)).sum::<f64>() / active.len() as f64;
+    let threshold = threshold.max(-f64::from(volume.range().0));
     let mut bounds = [[usize::MAX; 3], [0usize; 3]];
     for ((z, y, x), value) in volume.values.indexed_iter() {
         if f64::from(*value) > threshold {
@@ -313,6 +314,11 @@ mod tests {
         }
         let bounds = active_bounds_mm(&volume).unwrap();
         assert_eq!(bounds, [[-19.0, 1.0, -1.0], [-1.0, 19.0, -1.0]]);
+        // Streaks of both signs do not hide it.
+        for (index, value) in volume.as_mut_slice().iter_mut().enumerate() {
+            *value += if index % 2 == 0 { 0.9 } else { -0.9 };
+        }
+        assert_eq!(active_bounds_mm(&volume), Some(bounds));
         let mut view = ViewState::default();
         view.fit(&volume.grid, bounds, 2);
         assert_eq!(view.focus_mm, [-10.0, 10.0, -1.0]);

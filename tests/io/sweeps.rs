@@ -139,7 +139,7 @@ fn what_cannot_be_read_is_refused_with_a_sentence() {
         (&["XPTS\t-5"], &["XPTS"]),
         (&["XPTS\t2"], &["XPTS", "at least 3"]),
         (&["XPTS\t18446744073709551615"], &["XPTS", "at most"]),
-        (&["XPTS\t16000000"], &["a-proj.DTA", "too short", "512000000"]),
+        (&["XPTS\t16000000"], &["a-proj.DTA", "too short", "512000000", "still being written"]),
         (&["XTYP\tIGD"], &["XTYP", "evenly spaced"]),
         (&["XUNI\t'GHz'"], &["XUNI", "GHz", "mT"]),
         (&["XWID\tNaN"], &["XWID", "NaN"]),
