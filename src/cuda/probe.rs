@@ -7,6 +7,7 @@ use cudarc::driver::{CudaContext, DriverError, result, sys};
 
 use super::CudaError;
 use super::kernel::context;
+use crate::operator::GpuLimits;
 
 /// Oldest CUDA whose driver loads PTX ISA 8.0.
 const MIN_DRIVER: (u32, u32) = (12, 0);
@@ -33,7 +34,7 @@ pub struct DeviceInfo {
     /// (major, minor) version of CUDA that the driver supports.
     pub driver_cuda_version: (u32, u32),
     /// How much of everything it has.
-    pub limits: DeviceLimits,
+    pub limits: GpuLimits,
     /// Why it does not even tell these figures, which are zero then.
     pub trouble: Option<CudaError>,
 }
@@ -48,7 +49,7 @@ impl DeviceInfo {
             memory_bytes: 0,
             free_memory_bytes: 0,
             driver_cuda_version,
-            limits: DeviceLimits::default(),
+            limits: GpuLimits::default(),
             trouble: Some(trouble),
         }
     }
@@ -61,68 +62,34 @@ impl DeviceInfo {
     }
 }
 
-/// How much a CUDA device can do at once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DeviceLimits {
-    /// Multiprocessors.
-    pub num_multiprocessors: u32,
-    /// Threads that go in step.
-    pub warp_size: u32,
-    /// Most threads of a block.
-    pub max_threads_per_block: u32,
-    /// Most threads of a block along x, y and z.
-    pub max_block_size: [u32; 3],
-    /// Most blocks of a launch along x, y and z.
-    pub max_grid_size: [u32; 3],
-    /// Most threads that a multiprocessor holds at a time.
-    pub max_threads_per_multiprocessor: u32,
-    /// Most blocks that a multiprocessor holds at a time.
-    pub max_blocks_per_multiprocessor: u32,
-    /// 32-bit registers of a multiprocessor.
-    pub registers_per_multiprocessor: u32,
-    /// Shared memory of a multiprocessor, bytes.
-    pub shared_bytes_per_multiprocessor: u32,
-    /// Most shared memory of a block that asks for it, bytes.
-    pub shared_bytes_per_block: u32,
-    /// Second-level cache, bytes.
-    pub l2_cache_bytes: u32,
-    /// Highest clock of the multiprocessors, kHz.
-    pub clock_khz: u32,
-    /// Highest clock of the memory, kHz; the data rate is twice that.
-    pub memory_clock_khz: u32,
-    /// Width of the memory's bus, bits.
-    pub memory_bus_bits: u32,
-}
-
-impl DeviceLimits {
-    fn of(context: &CudaContext) -> Result<Self, DriverError> {
-        use sys::CUdevice_attribute as Attribute;
-        let limit = |attribute: Attribute| context.attribute(attribute).map(i32::unsigned_abs);
-        Ok(Self {
-            num_multiprocessors: limit(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
-            warp_size: limit(Attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE)?,
-            max_threads_per_block: limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
-            max_block_size: [
-                limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X)?,
-                limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y)?,
-                limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)?,
-            ],
-            max_grid_size: [
-                limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X)?,
-                limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?,
-                limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)?,
-            ],
-            max_threads_per_multiprocessor: limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?,
-            max_blocks_per_multiprocessor: limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR)?,
-            registers_per_multiprocessor: limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)?,
-            shared_bytes_per_multiprocessor: limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?,
-            shared_bytes_per_block: limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
-            l2_cache_bytes: limit(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?,
-            clock_khz: limit(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
-            memory_clock_khz: limit(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?,
-            memory_bus_bits: limit(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?,
-        })
-    }
+/// How much a device can do at once.
+fn limits_of(context: &CudaContext) -> Result<GpuLimits, DriverError> {
+    use sys::CUdevice_attribute as Attribute;
+    let limit = |attribute: Attribute| context.attribute(attribute).map(i32::unsigned_abs);
+    Ok(GpuLimits {
+        num_multiprocessors: limit(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+        warp_size: limit(Attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE)?,
+        max_threads_per_block: limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+        max_block_size: [
+            limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X)?,
+            limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y)?,
+            limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)?,
+        ],
+        max_grid_size: [
+            limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X)?,
+            limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?,
+            limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)?,
+        ],
+        max_threads_per_multiprocessor: limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?,
+        max_blocks_per_multiprocessor: limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR)?,
+        registers_per_multiprocessor: limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)?,
+        shared_bytes_per_multiprocessor: limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?,
+        shared_bytes_per_block: limit(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+        l2_cache_bytes: limit(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?,
+        clock_khz: limit(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
+        memory_clock_khz: limit(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?,
+        memory_bus_bits: limit(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?,
+    })
 }
 
 /// All CUDA devices of this machine, at least one. One that is broken, or that another program has for itself, says only
@@ -170,7 +137,7 @@ fn device_info(context: &CudaContext, driver_cuda_version: (u32, u32)) -> Result
         let (free_memory_bytes, memory_bytes) = context.mem_get_info()?;
         let compute_capability = (major.unsigned_abs(), minor.unsigned_abs());
         let name = context.name()?;
-        let limits = DeviceLimits::of(context)?;
+        let limits = limits_of(context)?;
         Ok(DeviceInfo {
             number,
             name,

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::operator::GpuLimits;
 use crate::session::{DeviceChoice, available_devices};
 
 /// Registers are given to warps in pieces of so many for each thread.
@@ -20,53 +21,37 @@ pub(super) struct Limits {
 pub(super) struct Gpu {
     pub compute_capability: (u32, u32),
     pub memory_bytes: usize,
-    pub num_multiprocessors: u32,
-    pub warp_size: u32,
-    pub max_threads_per_block: u32,
-    /// Along x, y and z; zeros where an earlier version of the program measured the rest.
-    #[serde(default)]
-    pub max_block_size: [u32; 3],
-    /// The same of the blocks of a launch.
-    #[serde(default)]
-    pub max_grid_size: [u32; 3],
-    pub max_threads_per_multiprocessor: u32,
-    pub max_blocks_per_multiprocessor: u32,
-    pub registers_per_multiprocessor: u32,
-    pub shared_bytes_per_multiprocessor: u32,
-    pub shared_bytes_per_block: u32,
-    pub l2_cache_bytes: u32,
-    pub clock_khz: u32,
-    pub memory_clock_khz: u32,
-    pub memory_bus_bits: u32,
+    #[serde(flatten)]
+    pub limits: GpuLimits,
 }
 
 impl Gpu {
     /// Threads that fit at a time.
     pub fn resident_threads(&self) -> u32 {
-        self.num_multiprocessors * self.max_threads_per_multiprocessor
+        self.limits.num_multiprocessors * self.limits.max_threads_per_multiprocessor
     }
 
     /// The same for a kernel that needs so many registers a thread, in blocks of so many threads.
     pub fn resident_threads_of(&self, registers: u32, block: u32) -> u32 {
         let registers = registers.div_ceil(REGISTER_PIECE) * REGISTER_PIECE;
-        let by_registers = self.registers_per_multiprocessor / (registers * block);
+        let by_registers = self.limits.registers_per_multiprocessor / (registers * block);
         let blocks = by_registers.min(self.resident_blocks(block));
-        self.num_multiprocessors * blocks * block
+        self.limits.num_multiprocessors * blocks * block
     }
 
     /// Blocks of so many threads that a multiprocessor holds at a time, by the numbers of blocks and threads.
     pub fn resident_blocks(&self, block: u32) -> u32 {
-        self.max_blocks_per_multiprocessor.min(self.max_threads_per_multiprocessor / block)
+        self.limits.max_blocks_per_multiprocessor.min(self.limits.max_threads_per_multiprocessor / block)
     }
 
     /// The same where a block takes whole warps, the last of which may be part empty.
     pub fn resident_blocks_of_warps(&self, block: u32) -> u32 {
-        self.resident_blocks(block.next_multiple_of(self.warp_size))
+        self.resident_blocks(block.next_multiple_of(self.limits.warp_size))
     }
 
     /// Bytes to and from memory, GB/s.
     pub fn bandwidth_gb_per_s(&self) -> Option<f64> {
-        let gb_per_s = 2.0 * f64::from(self.memory_clock_khz) * 1e3 * f64::from(self.memory_bus_bits) / 8.0 * 1e-9;
+        let gb_per_s = 2.0 * f64::from(self.limits.memory_clock_khz) * 1e3 * f64::from(self.limits.memory_bus_bits) / 8.0 * 1e-9;
         // Newer drivers do not tell the clock.
         (gb_per_s > 0.0).then_some(gb_per_s)
     }
@@ -78,7 +63,7 @@ impl Gpu {
             (8..=12, _) => 128,
             _ => return None,
         };
-        Some(per_multiprocessor * self.num_multiprocessors)
+        Some(per_multiprocessor * self.limits.num_multiprocessors)
     }
 }
 
@@ -98,25 +83,7 @@ fn gpu(number: usize) -> Limits {
     let Some(info) = crate::cuda::devices().ok().and_then(|all| all.into_iter().find(|info| info.number == number)) else {
         return Limits { name: format!("cuda:{number}"), gpu: None };
     };
-    let limits = info.limits;
-    let gpu = Gpu {
-        compute_capability: info.compute_capability,
-        memory_bytes: info.memory_bytes,
-        num_multiprocessors: limits.num_multiprocessors,
-        warp_size: limits.warp_size,
-        max_threads_per_block: limits.max_threads_per_block,
-        max_block_size: limits.max_block_size,
-        max_grid_size: limits.max_grid_size,
-        max_threads_per_multiprocessor: limits.max_threads_per_multiprocessor,
-        max_blocks_per_multiprocessor: limits.max_blocks_per_multiprocessor,
-        registers_per_multiprocessor: limits.registers_per_multiprocessor,
-        shared_bytes_per_multiprocessor: limits.shared_bytes_per_multiprocessor,
-        shared_bytes_per_block: limits.shared_bytes_per_block,
-        l2_cache_bytes: limits.l2_cache_bytes,
-        clock_khz: limits.clock_khz,
-        memory_clock_khz: limits.memory_clock_khz,
-        memory_bus_bits: limits.memory_bus_bits,
-    };
+    let gpu = Gpu { compute_capability: info.compute_capability, memory_bytes: info.memory_bytes, limits: info.limits };
     Limits { name: info.name, gpu: Some(gpu) }
 }
 
@@ -144,20 +111,22 @@ mod tests {
         let gpu = Gpu {
             compute_capability: (9, 0),
             memory_bytes: 80_000_000_000,
-            num_multiprocessors: 132,
-            warp_size: 32,
-            max_threads_per_block: 1024,
-            max_block_size: [1024, 1024, 64],
-            max_grid_size: [2_147_483_647, 65535, 65535],
-            max_threads_per_multiprocessor: 2048,
-            max_blocks_per_multiprocessor: 32,
-            registers_per_multiprocessor: 65536,
-            shared_bytes_per_multiprocessor: 233_472,
-            shared_bytes_per_block: 232_448,
-            l2_cache_bytes: 52_428_800,
-            clock_khz: 1_980_000,
-            memory_clock_khz: 2_619_000,
-            memory_bus_bits: 5120,
+            limits: GpuLimits {
+                num_multiprocessors: 132,
+                warp_size: 32,
+                max_threads_per_block: 1024,
+                max_block_size: [1024, 1024, 64],
+                max_grid_size: [2_147_483_647, 65535, 65535],
+                max_threads_per_multiprocessor: 2048,
+                max_blocks_per_multiprocessor: 32,
+                registers_per_multiprocessor: 65536,
+                shared_bytes_per_multiprocessor: 233_472,
+                shared_bytes_per_block: 232_448,
+                l2_cache_bytes: 52_428_800,
+                clock_khz: 1_980_000,
+                memory_clock_khz: 2_619_000,
+                memory_bus_bits: 5120,
+            },
         };
         assert_eq!(gpu.resident_threads(), 270_336);
         // 32 registers each: six blocks of 320 by the registers and by the threads.

@@ -19,16 +19,20 @@ pub(super) fn table(limits: &Limits) -> TextTable {
         }
     };
     row("CUDA cores", paper(0), here(&|g| g.num_cores().map_or_else(|| "–".into(), |n| n.to_string())));
-    row("processor clock, MHz", paper(1), here(&|g| (g.clock_khz / 1000).to_string()));
+    row("processor clock, MHz", paper(1), here(&|g| (g.limits.clock_khz / 1000).to_string()));
     row("memory bandwidth, GB/s", paper(2), here(&|g| g.bandwidth_gb_per_s().map_or_else(|| "–".into(), |b| format!("{b:.1}"))));
     row("memory, GB", paper(3), here(&|g| format!("{:.1}", g.memory_bytes as f64 * 1e-9)));
     row("compute capability", paper(4), here(&|g| format!("{}.{}", g.compute_capability.0, g.compute_capability.1)));
-    row("multiprocessors", none(), here(&|g| g.num_multiprocessors.to_string()));
-    row("threads of a block, at most", none(), here(&|g| g.max_threads_per_block.to_string()));
-    row("threads of a multiprocessor, at most", none(), here(&|g| g.max_threads_per_multiprocessor.to_string()));
-    row("registers of a multiprocessor", none(), here(&|g| g.registers_per_multiprocessor.to_string()));
-    row("shared memory of a multiprocessor, KiB", none(), here(&|g| (g.shared_bytes_per_multiprocessor / 1024).to_string()));
-    row("second-level cache, MiB", none(), here(&|g| format!("{:.1}", f64::from(g.l2_cache_bytes) / 1048576.0)));
+    row("multiprocessors", none(), here(&|g| g.limits.num_multiprocessors.to_string()));
+    row("threads of a block, at most", none(), here(&|g| g.limits.max_threads_per_block.to_string()));
+    row("threads of a multiprocessor, at most", none(), here(&|g| g.limits.max_threads_per_multiprocessor.to_string()));
+    row("registers of a multiprocessor", none(), here(&|g| g.limits.registers_per_multiprocessor.to_string()));
+    row(
+        "shared memory of a multiprocessor, KiB",
+        none(),
+        here(&|g| (g.limits.shared_bytes_per_multiprocessor / 1024).to_string()),
+    );
+    row("second-level cache, MiB", none(), here(&|g| format!("{:.1}", f64::from(g.limits.l2_cache_bytes) / 1048576.0)));
     row("resident threads, at most", none(), here(&|g| g.resident_threads().to_string()));
     let name = format!("resident threads, {registers} registers, blocks of {block}");
     row(&name, none(), here(&|g| g.resident_threads_of(registers, block).to_string()));

@@ -31,37 +31,37 @@ pub(super) fn table(limits: &Limits) -> TextTable {
     let mut row = |name: &str, paper: String, here: &dyn Fn(&Gpu) -> Option<String>| {
         rows.push(vec![name.to_owned(), paper, gpu.and_then(here).unwrap_or_else(|| "–".into())]);
     };
-    let cores_of_one = |g: &Gpu| g.num_cores().map(|cores| cores / g.num_multiprocessors.max(1));
+    let cores_of_one = |g: &Gpu| g.num_cores().map(|cores| cores / g.limits.num_multiprocessors.max(1));
     row("memory, GB", gtx_760::MEMORY_GB.to_string(), &|g| Some(format!("{:.1}", g.memory_bytes as f64 * 1e-9)));
     row("cores", gtx_760::NUM_CORES.to_string(), &|g| Some(g.num_cores()?.to_string()));
     row("compute capability", gtx_760::COMPUTE_CAPABILITY.into(), &|g| {
         Some(format!("{}.{}", g.compute_capability.0, g.compute_capability.1))
     });
-    row("threads of a warp", gtx_760::WARP_SIZE.to_string(), &|g| Some(g.warp_size.to_string()));
+    row("threads of a warp", gtx_760::WARP_SIZE.to_string(), &|g| Some(g.limits.warp_size.to_string()));
     row("threads of a block, at most", gtx_760::MAX_THREADS_PER_BLOCK.to_string(), &|g| {
-        Some(g.max_threads_per_block.to_string())
+        Some(g.limits.max_threads_per_block.to_string())
     });
     let known = |size: [u32; 3]| (size != [0; 3]).then(|| triple(size));
-    row("size of a block, at most", triple(gtx_760::MAX_BLOCK_SIZE), &|g| known(g.max_block_size));
-    row("size of a launch in blocks, at most", triple(gtx_760::MAX_GRID_SIZE), &|g| known(g.max_grid_size));
+    row("size of a block, at most", triple(gtx_760::MAX_BLOCK_SIZE), &|g| known(g.limits.max_block_size));
+    row("size of a launch in blocks, at most", triple(gtx_760::MAX_GRID_SIZE), &|g| known(g.limits.max_grid_size));
     let multiprocessors = gtx_760::NUM_CORES / gtx_760::NUM_CORES_PER_MULTIPROCESSOR;
-    row("multiprocessors", format!("{multiprocessors}{COUNTED}"), &|g| Some(g.num_multiprocessors.to_string()));
+    row("multiprocessors", format!("{multiprocessors}{COUNTED}"), &|g| Some(g.limits.num_multiprocessors.to_string()));
     row("cores of a multiprocessor", gtx_760::NUM_CORES_PER_MULTIPROCESSOR.to_string(), &|g| Some(cores_of_one(g)?.to_string()));
     row("blocks of a multiprocessor, at most", gtx_760::MAX_BLOCKS_PER_MULTIPROCESSOR.to_string(), &|g| {
-        Some(g.max_blocks_per_multiprocessor.to_string())
+        Some(g.limits.max_blocks_per_multiprocessor.to_string())
     });
     row("threads of a multiprocessor, at most", gtx_760::MAX_THREADS_PER_MULTIPROCESSOR.to_string(), &|g| {
-        Some(g.max_threads_per_multiprocessor.to_string())
+        Some(g.limits.max_threads_per_multiprocessor.to_string())
     });
     row("registers of a multiprocessor, KiB", kib(4 * gtx_760::REGISTERS_PER_MULTIPROCESSOR), &|g| {
-        Some(kib(4 * g.registers_per_multiprocessor))
+        Some(kib(4 * g.limits.registers_per_multiprocessor))
     });
     let variables = |threads: u32| kib(LOCAL_VARIABLE_BYTES * threads);
     row("local variables of all threads, KiB", variables(gtx_760::MAX_THREADS_PER_MULTIPROCESSOR), &|g| {
-        Some(variables(g.max_threads_per_multiprocessor))
+        Some(variables(g.limits.max_threads_per_multiprocessor))
     });
     row("shared memory of a multiprocessor, KiB", gtx_760::SHARED_KIB.to_string(), &|g| {
-        Some(kib(g.shared_bytes_per_multiprocessor))
+        Some(kib(g.limits.shared_bytes_per_multiprocessor))
     });
     row("local memory, KiB", gtx_760::LOCAL_KIB.to_string(), &|_| None);
     let mut remarks = vec![
@@ -112,7 +112,7 @@ pub(super) fn add_resident_threads(plan: &Plan, limits: &Limits, tables: &mut Ta
         values.push(value("blocks", "", blocks_of_paper(threads).into(), gpu.map(|g| g.resident_blocks(threads).into())));
         let here = gpu.map(|g| f64::from(g.resident_blocks(threads) * threads));
         values.push(value("threads", "", paper, here));
-        let most = gpu.map(|g| f64::from(g.max_threads_per_multiprocessor));
+        let most = gpu.map(|g| f64::from(g.limits.max_threads_per_multiprocessor));
         values.push(value("of the most", "%", paper * share, here.zip(most).map(|(threads, most)| 100.0 * threads / most)));
         let in_warps = gpu.map(|g| f64::from(g.resident_blocks_of_warps(threads) * threads));
         let warps = value("threads, blocks of whole warps", "", 0.0, in_warps);
