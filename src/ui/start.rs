@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use eframe::egui_wgpu::{SurfaceConfig, WgpuSetup, WgpuSetupCreateNew};
 
@@ -30,6 +31,12 @@ pub enum StartError {
         "no graphics adapter to draw the window with ({reason}). Install a driver; mesa-vulkan-drivers draws on the processor. {HEADLESS}"
     )]
     NoAdapter {
+        /// What the system said.
+        reason: String,
+    },
+    /// The window was open and is gone, because its display ended or something in it failed.
+    #[error("the window was lost: {reason}. What was saved is there; start tomoscope again")]
+    Lost {
         /// What the system said.
         reason: String,
     },
@@ -69,17 +76,28 @@ pub fn run(study: Option<PathBuf>, follow: bool, trace: Trace) -> Result<(), Sta
             eprintln!("{info}");
         }
     }));
+    let opened = Arc::new(AtomicBool::new(false));
+    let was_opened = Arc::clone(&opened);
     let outcome = catch_unwind(AssertUnwindSafe(|| {
-        eframe::run_native("tomoscope", native_options(), Box::new(move |creation| Ok(Box::new(App::new(creation, options)))))
+        let create = move |creation: &eframe::CreationContext<'_>| {
+            opened.store(true, Ordering::Relaxed);
+            Ok::<Box<dyn eframe::App>, _>(Box::new(App::new(creation, options)))
+        };
+        eframe::run_native("tomoscope", native_options(), Box::new(create))
     }));
     std::panic::set_hook(hook);
     match outcome {
         Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) if was_opened.load(Ordering::Relaxed) => {
+            Err(StartError::Lost { reason: without_place(&error.to_string()) })
+        }
         Ok(Err(error)) => Err(explained(error)),
         Err(_) => {
             let seen = message.lock().ok().and_then(|mut seen| seen.take());
             let reason = seen.map_or_else(|| "no message".into(), |text| without_place(&text));
-            if reason.contains("could not be loaded") {
+            if was_opened.load(Ordering::Relaxed) {
+                Err(StartError::Lost { reason })
+            } else if reason.contains("could not be loaded") {
                 Err(StartError::NoDisplay { reason })
             } else {
                 Err(StartError::Other { reason })
