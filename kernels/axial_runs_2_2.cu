@@ -1,4 +1,5 @@
 // Axial runs for neighbouring planes two slices apart, images of up to about 128 slices.
 #define CLASSES 2
 #define REGISTERS 2
+#include "axial_path.cuh"
 #include "axial_runs.cuh"

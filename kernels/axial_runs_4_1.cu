@@ -1,4 +1,5 @@
 // Axial runs for neighbouring planes four slices apart, images of up to about 128 slices.
 #define CLASSES 4
 #define REGISTERS 1
+#include "axial_path.cuh"
 #include "axial_runs.cuh"

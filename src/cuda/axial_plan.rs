@@ -1,5 +1,5 @@
-//! The tables of the axial-run kernels (`kernels/axial_runs.cuh`): which lane of a warp holds which z, where the bins of
-//! each group of planes lie in shared memory ("slots"), and which of them a crossing touches.
+//! The tables of the axial-run kernels (`kernels/axial_path.cuh`, `kernels/axial_runs.cuh`): which lane of a warp holds
+//! which z, where the bins of each group of planes lie in shared memory ("slots"), and which of them a crossing touches.
 
 use super::in_plane::InPlanePaths;
 use crate::geometry::Grid;

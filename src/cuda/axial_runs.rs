@@ -1,4 +1,5 @@
-//! The axial-run projector on a CUDA device (`kernels/axial_runs.cuh`; the definition is [`crate::operator::AxialRuns`]).
+//! The axial-run projector on a CUDA device (`kernels/axial_path.cuh`, `kernels/axial_runs.cuh`; the definition is
+//! [`crate::operator::AxialRuns`]).
 
 use std::sync::{Arc, Mutex, PoisonError};
 
