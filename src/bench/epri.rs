@@ -24,6 +24,8 @@ use crate::task::Task;
 const EXTENT_MM: f64 = 40.0;
 /// Samples of a projection, over the side of the object.
 const NUM_POINTS: usize = 128;
+/// The plain program is left out where it would take longer than this, seconds.
+const MAX_PLAIN_SECS: f64 = 100.0;
 /// Most measurements of a row.
 const MAX_RUNS: usize = 25;
 
@@ -93,10 +95,10 @@ pub fn bench_epri(bench: &EpriBench, report: impl FnMut(&EpriRow) + Send) -> Res
         let grid = grid_about_zero([size; 3], [EXTENT_MM / size.max(1) as f64; 3]).map_err(|error| fail(&error))?;
         let plain = table.plain(&grid)?;
         for (threads, pool) in &pools {
-            pool.install(|| table.fast(&grid, *threads, &plain))?;
+            pool.install(|| table.fast(&grid, *threads, plain.as_deref()))?;
         }
         if let Some(number) = bench.cuda {
-            table.on_cuda(number, &grid, &plain)?;
+            table.on_cuda(number, &grid, plain.as_deref())?;
         }
     }
     Ok(table.rows)
@@ -141,9 +143,15 @@ struct Measured {
 }
 
 impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
-    /// The plain program's image.
-    fn plain(&mut self, grid: &Grid) -> Result<Vec<f32>, BenchError> {
+    /// The plain program's image; `None` where that would take too long.
+    fn plain(&mut self, grid: &Grid) -> Result<Option<Vec<f32>>, BenchError> {
         let mut image = vec![0.0f64; grid.num_voxels()];
+        let start = Instant::now();
+        let first = self.data.solid.first();
+        backproject_plain(grid, &first, &mut image, &Task::new())?;
+        if start.elapsed().as_secs_f64() * self.data.solid.len() as f64 > MAX_PLAIN_SECS {
+            return Ok(None);
+        }
         let secs = self.times(|data| {
             image.fill(0.0);
             backproject_plain(grid, &data.solid, &mut image, &Task::new())
@@ -151,15 +159,15 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
         let num_projections = self.data.solid.len();
         let (program, directions, size) = ("plain".into(), "solid", grid.size[0]);
         self.add(true, Measured { program, directions, size, num_projections, threads: 1, difference: None }, secs);
-        Ok(image.iter().map(|&value| value as f32).collect())
+        Ok(Some(image.iter().map(|&value| value as f32).collect()))
     }
 
-    fn fast(&mut self, grid: &Grid, threads: usize, plain: &[f32]) -> Result<(), BenchError> {
+    fn fast(&mut self, grid: &Grid, threads: usize, plain: Option<&[f32]>) -> Result<(), BenchError> {
         let levels = if self.bench.all_simd { Simd::available() } else { vec![Simd::detect()] };
         for simd in levels {
             let fast = SingleStage::new(grid.clone()).with_simd(simd);
             let program = format!("single-stage ({})", simd.name());
-            self.measure(&mut Host, fast, program, "solid", threads, Some(plain))?;
+            self.measure(&mut Host, fast, program, "solid", threads, plain)?;
         }
         let program = format!("single-stage ({})", Simd::detect().name());
         let one_stage = self.measure(&mut Host, SingleStage::new(grid.clone()), program, "linear", threads, None)?;
@@ -169,18 +177,18 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
 
     /// The paper's kernel and the fast one.
     #[cfg(feature = "cuda")]
-    fn on_cuda(&mut self, number: usize, grid: &Grid, plain: &[f32]) -> Result<(), BenchError> {
+    fn on_cuda(&mut self, number: usize, grid: &Grid, plain: Option<&[f32]>) -> Result<(), BenchError> {
         let fail = |error: crate::cuda::CudaError| BenchError(error.to_string());
         let mut backend = CudaBackend::open(number).map_err(fail)?;
         let paper = PaperPlanes::new(&backend, grid.clone())?;
         self.measure(&mut backend, paper, "the paper's kernel".into(), "solid", 0, None)?;
         let fast = FastPlanes::new(&backend, grid.clone()).map_err(fail)?;
-        self.measure(&mut backend, fast, "single-stage".into(), "solid", 0, Some(plain))?;
+        self.measure(&mut backend, fast, "single-stage".into(), "solid", 0, plain)?;
         Ok(())
     }
 
     #[cfg(not(feature = "cuda"))]
-    fn on_cuda(&mut self, _: usize, _: &Grid, _: &[f32]) -> Result<(), BenchError> {
+    fn on_cuda(&mut self, _: usize, _: &Grid, _: Option<&[f32]>) -> Result<(), BenchError> {
         Err(BenchError("this program was built without its feature `cuda`".into()))
     }
 

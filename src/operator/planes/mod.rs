@@ -128,6 +128,13 @@ impl FilteredProjections {
         Ok(Self { sampling, interpolation, directions, values: samples })
     }
 
+    /// The first of them alone.
+    pub fn first(&self) -> Self {
+        let directions = self.directions.iter().take(1).copied().collect();
+        let values = self.values.iter().take(self.sampling.num_points).copied().collect();
+        Self { directions, values, ..*self }
+    }
+
     /// Number of projections.
     pub fn len(&self) -> usize {
         self.directions.len()
