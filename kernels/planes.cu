@@ -36,7 +36,7 @@ extern "C" __global__ void narrow(float *image, const double *sum, unsigned long
         image[i] = (float)sum[i];
 }
 
-// The fast kernels: single precision; a block holds a tile of voxels, each thread a column of TILE_Z of them. Of each
+// The fast kernels: single precision; a block holds a tile of voxels, each thread a column of DEPTH of them. Of each
 // projection only the samples that the tile can meet are brought to shared memory (its window), each with the difference to
 // the next: a value costs one read and one multiplication. Positions u are counted from the window's start, in samples,
 // and distances of voxels from the tile's middle, so that they are small and f32 suffices.
@@ -45,37 +45,39 @@ extern "C" __global__ void narrow(float *image, const double *sum, unsigned long
 // positions are integers in units of 2^-40 of a sample, which add up without rounding.
 #define TILE_X 32
 #define TILE_Y 8
-#define TILE_Z 8
 // Projections whose windows are in shared memory at a time.
 #define BATCH 32
 
-// What all tiles have in common. Along each axis voxel i lies at (i - origin) voxel_mm.
+// A position in units of 2^-40 of a sample.
+typedef long long Fine;
+#define FINE_BITS 40
+
+// What all tiles have in common.
 struct Plan {
-    double voxel_mm[3];
-    double origin[3];
-    double step_mm;
-    double centre;
     int size[3];
     int num_points;
     // Samples of a window: enough for a tile in any direction.
     int window;
 };
 
+// Where a projection is read, in samples: for voxel (0, 0, 0), and how much farther for the next one along each axis, the
+// latter also in fine units.
+struct Plane {
+    double corner;
+    double along[3];
+    Fine fine[3];
+};
+
 // How much of a tile lies on a projection.
 enum Part { NONE, SOME, ALL };
 
-// A position in units of 2^-40 of a sample.
-typedef long long Fine;
-#define FINE_BITS 40
-
 // Where the tile lies on a projection: u of its middle, and what a voxel along x, y, z adds. The same exactly, from the
-// tile's first voxel, and u of the first sample and how far the last is from it, both with what rounding may do.
-struct __align__(8) Slope {
+// tile's first voxel, and u of the first sample with what rounding may do.
+struct __align__(16) Slope {
     float middle, x, y, z;
+    int part;
     Fine corner, fine_x, fine_y, fine_z;
     Fine first;
-    unsigned long long length;
-    int part;
 };
 
 __device__ __forceinline__ Fine fine(double u)
@@ -83,14 +85,22 @@ __device__ __forceinline__ Fine fine(double u)
     return __double2ll_rn(u * (double)(1LL << FINE_BITS));
 }
 
-// Adding 2^23, rounding down, leaves the whole part of a number from 0 to 2^23 in the lowest bits.
+// Adding 2^23, rounding down, leaves the whole part of a number from 0 to 2^23 in the lowest bits, above those of 2^23.
 #define SHIFT 8388608.0f
-#define WHOLE_PART(shifted) (__float_as_int(shifted) - 0x4b000000)
+#define SHIFT_BITS 0x4b000000u
 
 // What to add to a position to find the nearest sample by rounding down.
 #define HALF_WAY ((Fine)((0.5 + ROUNDING) * (double)(1LL << FINE_BITS)))
 
 extern __shared__ __align__(16) unsigned char memory[];
+
+// The piece of a number of a window that begins at this byte of the shared memory. The bytes of SHIFT_BITS pieces may have
+// been taken off the beginning beforehand, for numbers that have them: addresses wrap round.
+template <typename Piece>
+__device__ __forceinline__ const Piece *piece_at(unsigned window, unsigned number)
+{
+    return (const Piece *)(memory + (window + (unsigned)sizeof(Piece) * number));
+}
 
 // A sample; beyond the ends the first or the last.
 __device__ __forceinline__ float sample(const float *values, int i, int num_points)
@@ -104,6 +114,8 @@ __device__ __forceinline__ float sample(const float *values, int i, int num_poin
 // Straight lines between the samples.
 struct Linear {
     typedef float2 Piece;
+    // Whether every position is needed exactly.
+    static const bool IS_FINE = false;
 
     static __device__ __forceinline__ Piece piece(const float *values, int i, int num_points)
     {
@@ -111,10 +123,15 @@ struct Linear {
         return make_float2(value, i < 0 ? 0.0f : sample(values, i + 1, num_points) - value);
     }
 
-    static __device__ __forceinline__ float add(float sum, const Piece *pieces, float u, Fine)
+    static __device__ __forceinline__ unsigned before(unsigned window)
+    {
+        return window - (unsigned)sizeof(Piece) * SHIFT_BITS;
+    }
+
+    static __device__ __forceinline__ float add(float sum, unsigned before, float u, Fine)
     {
         const float shifted = __fadd_rd(u, SHIFT);
-        const Piece piece = pieces[WHOLE_PART(shifted)];
+        const Piece piece = *piece_at<Piece>(before, __float_as_uint(shifted));
         return fmaf(piece.y, u - (shifted - SHIFT), sum) + piece.x;
     }
 };
@@ -122,21 +139,30 @@ struct Linear {
 // The nearest sample.
 struct Nearest {
     typedef float Piece;
+    // Whether every position is needed exactly.
+    static const bool IS_FINE = true;
 
     static __device__ __forceinline__ Piece piece(const float *values, int i, int num_points)
     {
         return sample(values, i, num_points);
     }
 
-    static __device__ __forceinline__ float add(float sum, const Piece *pieces, float, Fine u)
+    static __device__ __forceinline__ unsigned before(unsigned window)
     {
-        return sum + pieces[(int)((u + HALF_WAY) >> FINE_BITS)];
+        return window;
+    }
+
+    static __device__ __forceinline__ float add(float sum, unsigned before, float, Fine u)
+    {
+        return sum + *piece_at<Piece>(before, (unsigned)((u + HALF_WAY) >> FINE_BITS));
     }
 };
 
 // The cubic spline whose coefficients the samples are; beyond an end they go on in a straight line.
 struct Cubic {
     typedef float Piece;
+    // Whether every position is needed exactly.
+    static const bool IS_FINE = false;
 
     static __device__ __forceinline__ Piece piece(const float *values, int i, int num_points)
     {
@@ -147,59 +173,77 @@ struct Cubic {
         return sample(values, i, num_points);
     }
 
-    static __device__ __forceinline__ float add(float sum, const Piece *pieces, float u, Fine)
+    static __device__ __forceinline__ unsigned before(unsigned window)
+    {
+        return window - (unsigned)sizeof(Piece) * SHIFT_BITS;
+    }
+
+    static __device__ __forceinline__ float add(float sum, unsigned before, float u, Fine)
     {
         const float shifted = __fadd_rd(u, SHIFT);
-        const Piece *const at = pieces + WHOLE_PART(shifted);
+        const Piece *const at = piece_at<Piece>(before, __float_as_uint(shifted));
         const float f = u - (shifted - SHIFT), g = 1.0f - f;
-        const float before = g * g * g, here = 4.0f - 3.0f * f * f * (1.0f + g);
+        const float last = g * g * g, here = 4.0f - 3.0f * f * f * (1.0f + g);
         const float next = 4.0f - 3.0f * g * g * (1.0f + f), after = f * f * f;
-        return sum + (before * at[-1] + here * at[0] + next * at[1] + after * at[2]) * (1.0f / 6.0f);
+        return sum + (last * at[-1] + here * at[0] + next * at[1] + after * at[2]) * (1.0f / 6.0f);
     }
 };
 
 // image += the projections, for one tile per block.
-template <typename Interpolation>
-__device__ __forceinline__ void add_planes(const Plan &plan, const float *projections, const double *directions,
+template <typename Interpolation, int DEPTH>
+__device__ __forceinline__ void add_planes(const Plan &plan, const float *projections, const Plane *planes,
                                            int num_projections, float *image)
 {
     typedef typename Interpolation::Piece Piece;
     Slope *const slopes = (Slope *)memory;
     Piece *const windows = (Piece *)(slopes + BATCH);
-    const int first[3] = {(int)blockIdx.x * TILE_X, (int)blockIdx.y * TILE_Y, (int)blockIdx.z * TILE_Z};
+    const int first[3] = {(int)blockIdx.x * TILE_X, (int)blockIdx.y * TILE_Y, (int)blockIdx.z * DEPTH};
     const int x = first[0] + threadIdx.x, y = first[1] + threadIdx.y;
+    const double tile[3] = {0.5 * (TILE_X - 1), 0.5 * (TILE_Y - 1), 0.5 * (DEPTH - 1)};
+    const double middle_voxel[3] = {first[0] + tile[0], first[1] + tile[1], first[2] + tile[2]};
     const float from_middle_x = threadIdx.x - 0.5f * (TILE_X - 1), from_middle_y = threadIdx.y - 0.5f * (TILE_Y - 1);
-    float sums[TILE_Z];
+    const double last = plan.num_points - 1;
+    const unsigned long long length = fine(last + 2.0 * ROUNDING);
+    float sums[DEPTH];
 #pragma unroll
-    for (int k = 0; k < TILE_Z; k++)
+    for (int k = 0; k < DEPTH; k++)
         sums[k] = 0.0f;
     for (int done = 0; done < num_projections; done += BATCH) {
         const int count = min(BATCH, num_projections - done);
         __syncthreads();
         // Each warp brings some of the windows.
         for (int p = threadIdx.y; p < count; p += TILE_Y) {
-            const double *const direction = directions + 3 * (done + p);
-            const double tile[3] = {0.5 * (TILE_X - 1), 0.5 * (TILE_Y - 1), 0.5 * (TILE_Z - 1)};
-            double middle = plan.centre, reach = 0.0, along[3];
+            const Plane &plane = planes[done + p];
+            double middle = plane.corner, reach = 0.0;
+#pragma unroll
             for (int a = 0; a < 3; a++) {
-                along[a] = direction[a] * plan.voxel_mm[a] / plan.step_mm;
-                middle += along[a] * (first[a] + tile[a] - plan.origin[a]);
-                reach += fabs(along[a]) * tile[a];
+                middle += plane.along[a] * middle_voxel[a];
+                reach += fabs(plane.along[a]) * tile[a];
             }
             // One sample before the first that is met, and two behind the last, for cubic interpolation and rounding.
-            const int start = (int)floor(middle - reach) - 2;
+            const int start = __double2int_rd(middle - reach) - 2;
             const float *const values = projections + (long long)(done + p) * plan.num_points;
             for (int i = threadIdx.x; i < plan.window; i += TILE_X)
                 windows[p * plan.window + i] = Interpolation::piece(values, start + i, plan.num_points);
             if (threadIdx.x == 0) {
-                const double last = plan.num_points - 1;
                 const bool meets = middle + reach >= -ROUNDING && middle - reach <= last + ROUNDING;
                 const bool leaves = middle - reach < -ROUNDING || middle + reach > last + ROUNDING;
-                const double corner = middle - along[0] * tile[0] - along[1] * tile[1] - along[2] * tile[2];
-                const Slope slope = {(float)(middle - start), (float)along[0], (float)along[1], (float)along[2],
-                                     fine(corner - start), fine(along[0]), fine(along[1]), fine(along[2]),
-                                     fine(-start - ROUNDING), (unsigned long long)fine(last + 2.0 * ROUNDING),
-                                     meets ? leaves ? SOME : ALL : NONE};
+                Slope slope;
+                slope.middle = (float)(middle - start);
+                slope.x = (float)plane.along[0];
+                slope.y = (float)plane.along[1];
+                slope.z = (float)plane.along[2];
+                slope.part = meets ? leaves ? SOME : ALL : NONE;
+                if (Interpolation::IS_FINE || slope.part == SOME) {
+                    double corner = plane.corner;
+                    for (int a = 0; a < 3; a++)
+                        corner += plane.along[a] * first[a];
+                    slope.corner = fine(corner - start);
+                    slope.fine_x = plane.fine[0];
+                    slope.fine_y = plane.fine[1];
+                    slope.fine_z = plane.fine[2];
+                    slope.first = fine(-start - ROUNDING);
+                }
                 slopes[p] = slope;
             }
         }
@@ -209,41 +253,50 @@ __device__ __forceinline__ void add_planes(const Plan &plan, const float *projec
             const int part = slope.part;
             if (part == NONE)
                 continue;
-            const Piece *const pieces = windows + p * plan.window;
-            const float u = slope.middle + from_middle_x * slope.x + from_middle_y * slope.y, u_z = slope.z;
+            const unsigned window = BATCH * sizeof(Slope) + (unsigned)(p * plan.window) * (unsigned)sizeof(Piece);
+            const unsigned before = Interpolation::before(window);
+            const float u_z = slope.z;
+            const float u = slope.middle + from_middle_x * slope.x + from_middle_y * slope.y - 0.5f * (DEPTH - 1) * u_z;
+            if (part == ALL && !Interpolation::IS_FINE) {
+#pragma unroll
+                for (int k = 0; k < DEPTH; k++)
+                    sums[k] = Interpolation::add(sums[k], before, u + k * u_z, 0);
+                continue;
+            }
             const Fine fine_u = slope.corner + threadIdx.x * slope.fine_x + threadIdx.y * slope.fine_y;
             const Fine fine_z = slope.fine_z;
             if (part == ALL) {
 #pragma unroll
-                for (int k = 0; k < TILE_Z; k++)
-                    sums[k] = Interpolation::add(sums[k], pieces, u + (k - 0.5f * (TILE_Z - 1)) * u_z, fine_u + k * fine_z);
+                for (int k = 0; k < DEPTH; k++)
+                    sums[k] = Interpolation::add(sums[k], before, u + k * u_z, fine_u + k * fine_z);
                 continue;
             }
-            const Fine first = slope.first;
-            const unsigned long long length = slope.length;
+            const Fine start = slope.first;
 #pragma unroll
-            for (int k = 0; k < TILE_Z; k++)
-                if ((unsigned long long)(fine_u + k * fine_z - first) <= length)
-                    sums[k] = Interpolation::add(sums[k], pieces, u + (k - 0.5f * (TILE_Z - 1)) * u_z, fine_u + k * fine_z);
+            for (int k = 0; k < DEPTH; k++)
+                if ((unsigned long long)(fine_u + k * fine_z - start) <= length)
+                    sums[k] = Interpolation::add(sums[k], before, u + k * u_z, fine_u + k * fine_z);
         }
     }
     if (x >= plan.size[0] || y >= plan.size[1])
         return;
 #pragma unroll
-    for (int k = 0; k < TILE_Z; k++) {
+    for (int k = 0; k < DEPTH; k++) {
         const int z = first[2] + k;
         if (z < plan.size[2])
             image[((long long)z * plan.size[1] + y) * plan.size[0] + x] += sums[k];
     }
 }
 
-#define KERNEL(NAME, INTERPOLATION)                                                                                    \
-    extern "C" __global__ void NAME(const Plan plan, const float *projections, const double *directions,              \
-                                    int num_projections, float *image)                                                \
+#define KERNEL(NAME, INTERPOLATION, DEPTH)                                                                             \
+    extern "C" __global__ void __launch_bounds__(TILE_X * TILE_Y, 4)                                                   \
+    NAME(const Plan plan, const float *projections, const Plane *planes, int num_projections, float *image)            \
     {                                                                                                                  \
-        add_planes<INTERPOLATION>(plan, projections, directions, num_projections, image);                              \
+        add_planes<INTERPOLATION, DEPTH>(plan, projections, planes, num_projections, image);                           \
     }
 
-KERNEL(linear, Linear)
-KERNEL(nearest, Nearest)
-KERNEL(cubic, Cubic)
+// Deep tiles share more of what is prepared for each; small images have too few of them to keep all multiprocessors busy.
+KERNEL(linear, Linear, 8)
+KERNEL(linear_deep, Linear, 16)
+KERNEL(nearest, Nearest, 8)
+KERNEL(cubic, Cubic, 8)

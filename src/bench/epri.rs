@@ -217,9 +217,14 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
             let program = format!("{name}, computing");
             self.add(B::SHARES_MEMORY, Measured { program, directions, size, num_projections, threads, difference: None }, secs);
         }
+        // As the window has it: a device brings it by its way for the screen.
+        let mut display = backend.display(program.grid().num_voxels(), &|voxel| program.image_index(voxel))?;
         let secs = self.times(|data| {
             program.add(backend, data.of(directions), &mut image, &Task::new())?;
-            backend.read(&image, |image| program.volume_from_image(image, &mut volume))?;
+            match &mut display {
+                Some(display) => backend.begin_copy(&image, display)?(volume.as_mut_slice())?,
+                None => backend.read(&image, |image| program.volume_from_image(image, &mut volume))?,
+            }
             Ok(())
         })?;
         // All runs have been added up; the image is that of one.

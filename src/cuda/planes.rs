@@ -6,16 +6,24 @@ use super::kernel::{Kernel, Module, launch, one_each};
 use super::pacing::Pace;
 use super::probe::guarded;
 use super::{CudaArray, CudaBackend, CudaError};
+use crate::data::Direction;
 use crate::geometry::Grid;
 use crate::operator::{FilteredProjections, Interpolation, OperatorError, PlaneBackprojector, PlaneSampling};
 use crate::task::Task;
 
-/// Voxels of a block of the fast kernels along x, y, z.
-const TILE: [usize; 3] = [32, 8, 8];
+/// Voxels of a block of the fast kernels along x and y.
+const TILE: [usize; 2] = [32, 8];
+/// The same along z: as a rule, and of the deep kernel.
+const DEPTH: usize = 8;
+const DEEP: usize = 16;
+/// Deep tiles for each multiprocessor from which on they are faster.
+const MIN_DEEP_TILES: usize = 3;
 /// Projections whose windows are in shared memory at a time.
 const BATCH: usize = 32;
 /// Bytes of what is known of a projection in a tile.
-const SLOPE_BYTES: usize = 72;
+const SLOPE_BYTES: usize = 64;
+/// Units of a position that is needed exactly in a sample.
+const FINE_UNITS: f64 = (1u64 << 40) as f64;
 /// Samples around those that a tile meets: for rounding and for cubic interpolation.
 const MARGIN: usize = 6;
 /// Dynamic shared memory that every block may have.
@@ -25,13 +33,28 @@ const DEFAULT_SHARED_BYTES: u32 = 48 << 10;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 struct PlanHead {
-    voxel_mm: [f64; 3],
-    origin: [f64; 3],
-    step_mm: f64,
-    centre: f64,
     size: [i32; 3],
     num_points: i32,
     window: i32,
+}
+
+/// `Plane` of the kernels.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct Plane {
+    corner: f64,
+    along: [f64; 3],
+    fine: [i64; 3],
+}
+
+impl Plane {
+    /// Where a grid's voxels lie on a projection.
+    fn new(grid: &Grid, sampling: &PlaneSampling, direction: &Direction) -> Self {
+        let along: [f64; 3] = std::array::from_fn(|a| direction[a] * grid.voxel_mm[a] / sampling.step_mm);
+        let origin = zero_of(grid);
+        let corner = (0..3).fold(sampling.centre, |sum, a| sum - along[a] * origin[a]);
+        Self { corner, along, fine: along.map(|u| (u * FINE_UNITS).round() as i64) }
+    }
 }
 
 /// A `double3` of the kernels.
@@ -40,11 +63,12 @@ struct PlanHead {
 struct Double3([f64; 3]);
 
 #[allow(unsafe_code)]
-// SAFETY: both are `repr(C)` with fields of plain numbers, laid out as the structs of the kernels.
+// SAFETY: all are `repr(C)` with fields of plain numbers, laid out as the structs of the kernels.
 mod device_repr {
     use super::*;
 
     unsafe impl DeviceRepr for PlanHead {}
+    unsafe impl DeviceRepr for Plane {}
     unsafe impl DeviceRepr for Double3 {}
 }
 
@@ -53,18 +77,39 @@ fn zero_of(grid: &Grid) -> [f64; 3] {
     std::array::from_fn(|a| -grid.origin_mm[a] / grid.voxel_mm[a])
 }
 
-/// The directions one after the other, on the device.
-fn upload_directions(backend: &CudaBackend, projections: &FilteredProjections) -> Result<CudaSlice<f64>, CudaError> {
-    backend.table(projections.directions.as_flattened(), 0.0)
-}
-
 /// The fast backprojector: single precision, windows of the projections in shared memory, several voxels a thread.
 pub struct FastPlanes {
     grid: Grid,
+    kernels: Kernels,
+    pace: Pace,
+}
+
+/// The fast kernels.
+struct Kernels {
     linear: Kernel,
+    /// The same with deeper tiles.
+    linear_deep: Kernel,
     nearest: Kernel,
     cubic: Kernel,
-    pace: Pace,
+}
+
+impl Kernels {
+    /// The kernel for an interpolation, the depth of its tiles and the bytes that it keeps of a sample.
+    fn choose(&self, interpolation: Interpolation, grid: &Grid, num_multiprocessors: u32) -> (&Kernel, usize, usize) {
+        let num_deep: usize = tiles(grid, DEEP).iter().product();
+        match interpolation {
+            Interpolation::Linear if num_deep >= MIN_DEEP_TILES * num_multiprocessors as usize => (&self.linear_deep, DEEP, 8),
+            Interpolation::Linear => (&self.linear, DEPTH, 8),
+            Interpolation::Nearest => (&self.nearest, DEPTH, 4),
+            Interpolation::Cubic => (&self.cubic, DEPTH, 4),
+        }
+    }
+}
+
+/// Tiles along x, y and z.
+fn tiles(grid: &Grid, depth: usize) -> [usize; 3] {
+    let [nx, ny, nz] = grid.size;
+    [nx.div_ceil(TILE[0]), ny.div_ceil(TILE[1]), nz.div_ceil(depth)]
 }
 
 impl FastPlanes {
@@ -74,13 +119,19 @@ impl FastPlanes {
     /// Device failure.
     pub fn new(backend: &CudaBackend, grid: Grid) -> Result<Self, CudaError> {
         let module = Module::load(&backend.context, include_str!("../../kernels/ptx/planes.ptx"))?;
-        let [linear, nearest, cubic] = ["linear", "nearest", "cubic"].map(|name| module.kernel(name));
-        Ok(Self { grid, linear: linear?, nearest: nearest?, cubic: cubic?, pace: Pace::default() })
+        let kernels = Kernels {
+            linear: module.kernel("linear")?,
+            linear_deep: module.kernel("linear_deep")?,
+            nearest: module.kernel("nearest")?,
+            cubic: module.kernel("cubic")?,
+        };
+        Ok(Self { grid, kernels, pace: Pace::default() })
     }
 
     /// Samples that a tile can meet on a projection in any direction.
-    fn window(&self, sampling: &PlaneSampling) -> usize {
-        let half = |a: usize| 0.5 * (TILE[a] - 1) as f64 * self.grid.voxel_mm[a];
+    fn window(&self, depth: usize, sampling: &PlaneSampling) -> usize {
+        let tile = [TILE[0], TILE[1], depth];
+        let half = |a: usize| 0.5 * (tile[a] - 1) as f64 * self.grid.voxel_mm[a];
         let reach_mm = half(0).hypot(half(1)).hypot(half(2));
         (2.0 * reach_mm / sampling.step_mm).ceil() as usize + MARGIN
     }
@@ -102,13 +153,10 @@ impl PlaneBackprojector<CudaBackend> for FastPlanes {
         if projections.is_empty() {
             return Ok(());
         }
-        let (kernel, piece_bytes) = match projections.interpolation {
-            Interpolation::Linear => (&self.linear, 8),
-            Interpolation::Nearest => (&self.nearest, 4),
-            Interpolation::Cubic => (&self.cubic, 4),
-        };
+        let num_multiprocessors = backend.info().limits.num_multiprocessors;
+        let (kernel, depth, piece_bytes) = self.kernels.choose(projections.interpolation, &self.grid, num_multiprocessors);
         let sampling = &projections.sampling;
-        let window = self.window(sampling);
+        let window = self.window(depth, sampling);
         let shared_bytes = (BATCH * (SLOPE_BYTES + piece_bytes * window)) as u32;
         if shared_bytes > DEFAULT_SHARED_BYTES && kernel.allow_shared_bytes(shared_bytes).is_err() {
             let text = format!(
@@ -117,33 +165,24 @@ impl PlaneBackprojector<CudaBackend> for FastPlanes {
             );
             return Err(OperatorError::Settings(text));
         }
-        let plan = PlanHead {
-            voxel_mm: self.grid.voxel_mm,
-            origin: zero_of(&self.grid),
-            step_mm: sampling.step_mm,
-            centre: sampling.centre,
-            size: self.grid.size.map(|n| n as i32),
-            num_points: sampling.num_points as i32,
-            window: window as i32,
-        };
-        let tiles = |a: usize| self.grid.size[a].div_ceil(TILE[a]) as u32;
-        let shape = LaunchConfig {
-            grid_dim: (tiles(0), tiles(1), tiles(2)),
-            block_dim: (TILE[0] as u32, TILE[1] as u32, 1),
-            shared_mem_bytes: shared_bytes,
-        };
+        let plan =
+            PlanHead { size: self.grid.size.map(|n| n as i32), num_points: sampling.num_points as i32, window: window as i32 };
+        let [x, y, z] = tiles(&self.grid, depth).map(|n| n as u32);
+        let shape =
+            LaunchConfig { grid_dim: (x, y, z), block_dim: (TILE[0] as u32, TILE[1] as u32, 1), shared_mem_bytes: shared_bytes };
         let values = backend.table(&projections.values_f32(), 0.0)?;
-        let directions = upload_directions(backend, projections)?;
+        let planes: Vec<Plane> = projections.directions.iter().map(|n| Plane::new(&self.grid, sampling, n)).collect();
+        let planes = backend.table(&planes, Plane::default())?;
         self.pace.run(backend, projections.len(), task, |first, count| {
             let values = values.slice(first * sampling.num_points..);
-            let directions = directions.slice(3 * first..);
+            let planes = planes.slice(first..);
             let count = count as i32;
-            launch!(backend.stream, kernel, shape, &plan, &values, &directions, &count, &mut image.0)
+            launch!(backend.stream, kernel, shape, &plan, &values, &planes, &count, &mut image.0)
         })
     }
 
     fn scratch_bytes(&self, num_projections: usize, sampling: &PlaneSampling) -> u64 {
-        (num_projections * (4 * sampling.num_points + 24)) as u64
+        (num_projections * (4 * sampling.num_points + size_of::<Plane>())) as u64
     }
 
     fn name(&self) -> &'static str {
@@ -211,7 +250,7 @@ impl PlaneBackprojector<CudaBackend> for PaperPlanes {
             return Err(OperatorError::Settings(text));
         }
         let values = backend.table(&projections.values, 0.0)?;
-        let directions = upload_directions(backend, projections)?;
+        let directions = backend.table(projections.directions.as_flattened(), 0.0)?;
         let (voxel_mm, origin) = (Double3(self.grid.voxel_mm), Double3(zero_of(&self.grid)));
         let PlaneSampling { num_points, step_mm, centre } = projections.sampling;
         let [nx, ny, nz] = self.grid.size.map(|n| n as u32);
