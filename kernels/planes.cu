@@ -45,7 +45,7 @@ extern "C" __global__ void narrow(float *image, const double *sum, unsigned long
 // positions are integers in units of 2^-40 of a sample, which add up without rounding.
 #define TILE_X 32
 #define TILE_Y 8
-// Projections whose windows are in shared memory at a time.
+// Projections whose windows are brought at a time; there is room for two such batches.
 #define BATCH 32
 
 // A position in units of 2^-40 of a sample.
@@ -189,18 +189,76 @@ struct Cubic {
     }
 };
 
+// What a block knows of its tile.
+template <int DEPTH>
+struct Tile {
+    int first[3];
+    double middle_voxel[3];
+    // Half its extent, voxels.
+    static __device__ __forceinline__ double half(int axis)
+    {
+        return 0.5 * ((axis == 0 ? TILE_X : axis == 1 ? TILE_Y : DEPTH) - 1);
+    }
+};
+
+// Brings the windows of some projections, and where the tile lies on them; each warp some.
+template <typename Interpolation, int DEPTH>
+__device__ __forceinline__ void prepare(const Plan &plan, const Tile<DEPTH> &tile, const float *projections,
+                                        const Plane *planes, int count, double last, Slope *slopes,
+                                        typename Interpolation::Piece *windows)
+{
+    for (int p = threadIdx.y; p < count; p += TILE_Y) {
+        const Plane &plane = planes[p];
+        double middle = plane.corner, reach = 0.0;
+#pragma unroll
+        for (int a = 0; a < 3; a++) {
+            middle += plane.along[a] * tile.middle_voxel[a];
+            reach += fabs(plane.along[a]) * tile.half(a);
+        }
+        // One sample before the first that is met, and two behind the last, for cubic interpolation and rounding.
+        const int start = __double2int_rd(middle - reach) - 2;
+        const float *const values = projections + (long long)p * plan.num_points;
+        for (int i = threadIdx.x; i < plan.window; i += TILE_X)
+            windows[p * plan.window + i] = Interpolation::piece(values, start + i, plan.num_points);
+        if (threadIdx.x == 0) {
+            const bool meets = middle + reach >= -ROUNDING && middle - reach <= last + ROUNDING;
+            const bool leaves = middle - reach < -ROUNDING || middle + reach > last + ROUNDING;
+            Slope slope;
+            slope.middle = (float)(middle - start);
+            slope.x = (float)plane.along[0];
+            slope.y = (float)plane.along[1];
+            slope.z = (float)plane.along[2];
+            slope.part = meets ? leaves ? SOME : ALL : NONE;
+            if (Interpolation::IS_FINE || slope.part == SOME) {
+                double corner = plane.corner;
+                for (int a = 0; a < 3; a++)
+                    corner += plane.along[a] * tile.first[a];
+                slope.corner = fine(corner - start);
+                slope.fine_x = plane.fine[0];
+                slope.fine_y = plane.fine[1];
+                slope.fine_z = plane.fine[2];
+                slope.first = fine(-start - ROUNDING);
+            }
+            slopes[p] = slope;
+        }
+    }
+}
+
 // image += the projections, for one tile per block.
 template <typename Interpolation, int DEPTH>
 __device__ __forceinline__ void add_planes(const Plan &plan, const float *projections, const Plane *planes,
                                            int num_projections, float *image)
 {
     typedef typename Interpolation::Piece Piece;
-    Slope *const slopes = (Slope *)memory;
-    Piece *const windows = (Piece *)(slopes + BATCH);
-    const int first[3] = {(int)blockIdx.x * TILE_X, (int)blockIdx.y * TILE_Y, (int)blockIdx.z * DEPTH};
-    const int x = first[0] + threadIdx.x, y = first[1] + threadIdx.y;
-    const double tile[3] = {0.5 * (TILE_X - 1), 0.5 * (TILE_Y - 1), 0.5 * (DEPTH - 1)};
-    const double middle_voxel[3] = {first[0] + tile[0], first[1] + tile[1], first[2] + tile[2]};
+    // While the projections of one batch are added, the next one is brought.
+    const unsigned batch_bytes = BATCH * ((unsigned)sizeof(Slope) + (unsigned)plan.window * (unsigned)sizeof(Piece));
+    Tile<DEPTH> tile;
+    tile.first[0] = blockIdx.x * TILE_X;
+    tile.first[1] = blockIdx.y * TILE_Y;
+    tile.first[2] = blockIdx.z * DEPTH;
+    for (int a = 0; a < 3; a++)
+        tile.middle_voxel[a] = tile.first[a] + tile.half(a);
+    const int x = tile.first[0] + threadIdx.x, y = tile.first[1] + threadIdx.y;
     const float from_middle_x = threadIdx.x - 0.5f * (TILE_X - 1), from_middle_y = threadIdx.y - 0.5f * (TILE_Y - 1);
     const double last = plan.num_points - 1;
     const unsigned long long length = fine(last + 2.0 * ROUNDING);
@@ -208,52 +266,22 @@ __device__ __forceinline__ void add_planes(const Plan &plan, const float *projec
 #pragma unroll
     for (int k = 0; k < DEPTH; k++)
         sums[k] = 0.0f;
-    for (int done = 0; done < num_projections; done += BATCH) {
-        const int count = min(BATCH, num_projections - done);
-        __syncthreads();
-        // Each warp brings some of the windows.
-        for (int p = threadIdx.y; p < count; p += TILE_Y) {
-            const Plane &plane = planes[done + p];
-            double middle = plane.corner, reach = 0.0;
-#pragma unroll
-            for (int a = 0; a < 3; a++) {
-                middle += plane.along[a] * middle_voxel[a];
-                reach += fabs(plane.along[a]) * tile[a];
-            }
-            // One sample before the first that is met, and two behind the last, for cubic interpolation and rounding.
-            const int start = __double2int_rd(middle - reach) - 2;
-            const float *const values = projections + (long long)(done + p) * plan.num_points;
-            for (int i = threadIdx.x; i < plan.window; i += TILE_X)
-                windows[p * plan.window + i] = Interpolation::piece(values, start + i, plan.num_points);
-            if (threadIdx.x == 0) {
-                const bool meets = middle + reach >= -ROUNDING && middle - reach <= last + ROUNDING;
-                const bool leaves = middle - reach < -ROUNDING || middle + reach > last + ROUNDING;
-                Slope slope;
-                slope.middle = (float)(middle - start);
-                slope.x = (float)plane.along[0];
-                slope.y = (float)plane.along[1];
-                slope.z = (float)plane.along[2];
-                slope.part = meets ? leaves ? SOME : ALL : NONE;
-                if (Interpolation::IS_FINE || slope.part == SOME) {
-                    double corner = plane.corner;
-                    for (int a = 0; a < 3; a++)
-                        corner += plane.along[a] * first[a];
-                    slope.corner = fine(corner - start);
-                    slope.fine_x = plane.fine[0];
-                    slope.fine_y = plane.fine[1];
-                    slope.fine_z = plane.fine[2];
-                    slope.first = fine(-start - ROUNDING);
-                }
-                slopes[p] = slope;
-            }
+    unsigned batch = 0;
+    for (int next = 0, count = 0;; next += BATCH) {
+        const int next_count = min(BATCH, num_projections - next);
+        const unsigned other = batch_bytes - batch;
+        if (next_count > 0) {
+            Slope *const slopes = (Slope *)(memory + other);
+            prepare<Interpolation, DEPTH>(plan, tile, projections + (long long)next * plan.num_points, planes + next,
+                                          next_count, last, slopes, (Piece *)(slopes + BATCH));
         }
-        __syncthreads();
+        const Slope *const slopes = (const Slope *)(memory + batch);
         for (int p = 0; p < count; p++) {
             const Slope &slope = slopes[p];
             const int part = slope.part;
             if (part == NONE)
                 continue;
-            const unsigned window = BATCH * sizeof(Slope) + (unsigned)(p * plan.window) * (unsigned)sizeof(Piece);
+            const unsigned window = batch + BATCH * (unsigned)sizeof(Slope) + p * plan.window * (unsigned)sizeof(Piece);
             const unsigned before = Interpolation::before(window);
             const float u_z = slope.z;
             const float u = slope.middle + from_middle_x * slope.x + from_middle_y * slope.y - 0.5f * (DEPTH - 1) * u_z;
@@ -277,12 +305,17 @@ __device__ __forceinline__ void add_planes(const Plan &plan, const float *projec
                 if ((unsigned long long)(fine_u + k * fine_z - start) <= length)
                     sums[k] = Interpolation::add(sums[k], before, u + k * u_z, fine_u + k * fine_z);
         }
+        if (next_count <= 0)
+            break;
+        __syncthreads();
+        batch = other;
+        count = next_count;
     }
     if (x >= plan.size[0] || y >= plan.size[1])
         return;
 #pragma unroll
     for (int k = 0; k < DEPTH; k++) {
-        const int z = first[2] + k;
+        const int z = tile.first[2] + k;
         if (z < plan.size[2])
             image[((long long)z * plan.size[1] + y) * plan.size[0] + x] += sums[k];
     }

@@ -12,10 +12,10 @@ use super::probe::guarded;
 use super::{CudaArray, CudaBackend, CudaError};
 use crate::operator::{BackendError, PendingVolume};
 
-/// Values of a part that is copied by itself: while the next one is on the bus, the threads take it out.
-const PART_LEN: usize = 1 << 20;
-/// Values that a thread takes out at a time.
-const COPY_LEN: usize = 1 << 16;
+/// A copy has so many parts: as soon as one has arrived a thread takes it out, for one alone takes longer than the bus.
+const NUM_PARTS: usize = 16;
+/// Smaller parts than of so many values would cost more than they gain.
+const MIN_PART_LEN: usize = 1 << 17;
 
 /// Copies that can be under way at once.
 const NUM_SLOTS: usize = 2;
@@ -32,10 +32,10 @@ pub struct CudaDisplay {
 /// Memory for one copy.
 struct Slot {
     on_device: CudaSlice<f32>,
+    /// All of the same length but the last.
     on_host: Vec<Part>,
 }
 
-/// [`PART_LEN`] values, or fewer in the last one.
 struct Part {
     values: PinnedHostSlice<f32>,
     /// Unlike the one of the values it is not slept for: waking up takes as long as a copy.
@@ -63,7 +63,8 @@ impl CudaDisplay {
         let (give_back, free) = unbounded();
         for _ in 0..NUM_SLOTS {
             let slot = guarded("reserve memory for the display", || {
-                let lens = (0..num_voxels).step_by(PART_LEN).map(|first| PART_LEN.min(num_voxels - first));
+                let part_len = num_voxels.div_ceil(NUM_PARTS).max(MIN_PART_LEN);
+                let lens = (0..num_voxels).step_by(part_len).map(|first| part_len.min(num_voxels - first));
                 #[allow(unsafe_code)]
                 // SAFETY: the memory is read only after a copy has filled it. It is not write-combined, which is slow to
                 // read.
@@ -90,10 +91,12 @@ impl CudaDisplay {
         launch!(backend.stream, backend.kernels.gather, one_each(len), &mut slot.on_device, &x.0, &self.index, &count)?;
         guarded("copy an image for the display", || {
             self.stream.wait(&backend.stream.record_event(None)?)?;
-            for (index, part) in slot.on_host.iter_mut().enumerate() {
-                let first = index * PART_LEN;
-                self.stream.memcpy_dtoh(&slot.on_device.slice(first..first + part.values.len()), &mut part.values)?;
+            let mut first = 0;
+            for part in &mut slot.on_host {
+                let next = first + part.values.len();
+                self.stream.memcpy_dtoh(&slot.on_device.slice(first..next), &mut part.values)?;
                 part.copied.record(&self.stream)?;
+                first = next;
             }
             Ok(())
         })?;
@@ -109,11 +112,11 @@ impl Loan {
         if expected != volume.len() {
             return Err(BackendError::Length { expected: volume.len(), found: expected });
         }
-        for (part, to) in slot.on_host.iter().zip(volume.chunks_mut(PART_LEN)) {
-            let values = guarded("copy an image for the display", || part.values())?;
-            // One thread alone takes longer than the bus.
-            to.par_chunks_mut(COPY_LEN).zip(values.par_chunks(COPY_LEN)).for_each(|(to, from)| to.copy_from_slice(from));
-        }
+        let part_len = slot.on_host.first().map_or(1, |part| part.values.len());
+        slot.on_host.par_iter().zip(volume.par_chunks_mut(part_len)).try_for_each(|(part, to)| {
+            to.copy_from_slice(guarded("copy an image for the display", || part.values())?);
+            Ok::<_, CudaError>(())
+        })?;
         Ok(())
     }
 }

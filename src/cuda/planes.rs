@@ -18,8 +18,9 @@ const DEPTH: usize = 8;
 const DEEP: usize = 16;
 /// Deep tiles for each multiprocessor from which on they are faster.
 const MIN_DEEP_TILES: usize = 3;
-/// Projections whose windows are in shared memory at a time.
+/// Projections whose windows are brought at a time, and how many such batches are in shared memory.
 const BATCH: usize = 32;
+const NUM_BATCHES: usize = 2;
 /// Bytes of what is known of a projection in a tile.
 const SLOPE_BYTES: usize = 64;
 /// Units of a position that is needed exactly in a sample.
@@ -157,7 +158,7 @@ impl PlaneBackprojector<CudaBackend> for FastPlanes {
         let (kernel, depth, piece_bytes) = self.kernels.choose(projections.interpolation, &self.grid, num_multiprocessors);
         let sampling = &projections.sampling;
         let window = self.window(depth, sampling);
-        let shared_bytes = (BATCH * (SLOPE_BYTES + piece_bytes * window)) as u32;
+        let shared_bytes = (NUM_BATCHES * BATCH * (SLOPE_BYTES + piece_bytes * window)) as u32;
         if shared_bytes > DEFAULT_SHARED_BYTES && kernel.allow_shared_bytes(shared_bytes).is_err() {
             let text = format!(
                 "voxels of {:?} mm are too large for samples of {} mm: a tile of them meets {window} samples, more than the GPU's shared memory holds; choose smaller voxels",
