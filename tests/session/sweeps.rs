@@ -7,11 +7,11 @@ use std::time::Duration;
 use tomoscope::data::{Sweep, Unit, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::{SweepFollower, write_sweep};
-use tomoscope::operator::grid_about_zero;
+use tomoscope::operator::{Interpolation, grid_about_zero};
 use tomoscope::phantom::epri::{SweepOptions, by_name, simulate};
 use tomoscope::scanner::epri::Scheme;
 use tomoscope::session::{
-    Acquisition, Command, DeviceChoice, EndReason, EventKind, Feed, Job, RoiSet, RunId, Stages, SweepSettings,
+    Acquisition, Command, DeviceChoice, EndReason, Event, EventKind, Feed, Job, RoiSet, RunId, Stages, SweepSettings,
     default_sweep_settings, prepare,
 };
 use tomoscope::task::Task;
@@ -173,7 +173,8 @@ fn two_stages_wait_for_the_whole_sweep() {
     let sweep = sweep();
     let mut watcher = Watcher::new(Box::new(prepare));
     let start = |watcher: &Watcher, acquisition: Acquisition| {
-        let settings = Box::new(SweepSettings { stages: Stages::Two, ..settings(&sweep) });
+        let mut settings = Box::new(SweepSettings { stages: Stages::Two, ..settings(&sweep) });
+        settings.filter.interpolation = Interpolation::Nearest;
         let job = Job::Sweep { acquisition, settings };
         watcher.session.send(Command::Start { job, rois: RoiSet::default(), paused: false })
     };
@@ -182,8 +183,11 @@ fn two_stages_wait_for_the_whole_sweep() {
     assert!(watcher.wait_for_failure(run).contains("the whole sweep"));
     let run = start(&watcher, Acquisition::complete(sweep.clone()));
     assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
-    let told = |event: &tomoscope::session::Event| matches!(&event.kind, EventKind::Notice(n) if n.text.contains("resampled"));
-    assert!(watcher.events.iter().any(told));
+    // Both that it was resampled and what the nearest sample comes to are told.
+    for words in ["resampled", "straight lines in the second"] {
+        let tells = |event: &Event| matches!(&event.kind, EventKind::Notice(notice) if notice.text.contains(words));
+        assert!(watcher.events.iter().any(tells), "{words}");
+    }
 }
 
 #[test]
