@@ -7,10 +7,10 @@ use crossbeam_channel::unbounded;
 use serde::Serialize;
 
 use super::{BenchError, median_and_spread};
-use crate::operator::grid_about_zero;
+use crate::measure::quantile;
 use crate::phantom::epri::{SweepOptions, by_name, simulate};
 use crate::session::{
-    Acquisition, Command, DeviceChoice, EventKind, Feed, Job, RoiSet, Session, SweepSettings, default_sweep_settings,
+    Acquisition, Command, DeviceChoice, EventKind, Feed, Job, RoiSet, Session, SweepSettings, default_sweep_settings, sweep_grid,
 };
 use crate::task::Task;
 
@@ -58,8 +58,7 @@ pub fn bench_arrival(bench: &ArrivalBench) -> Result<ArrivalRow, BenchError> {
     let options = SweepOptions::default();
     let phantom = by_name("bottle", options.half_extent_mm()).map_err(|error| fail(&error))?;
     let sweep = simulate(&phantom, &options, &Task::new()).map_err(|error| fail(&error))?;
-    let extent_mm = options.num_points as f64 * options.step_mm;
-    let grid = grid_about_zero([bench.size; 3], [extent_mm / bench.size.max(1) as f64; 3]).map_err(|error| fail(&error))?;
+    let grid = sweep_grid(&sweep, Some([bench.size; 3]), None)?;
     let settings = SweepSettings { grid, device: bench.device, ..default_sweep_settings(&sweep)? };
 
     let (wake, woken) = unbounded();
@@ -106,8 +105,7 @@ pub fn bench_arrival(bench: &ArrivalBench) -> Result<ArrivalRow, BenchError> {
         session.return_frame(frame);
     }
     secs.sort_by(f64::total_cmp);
-    let at = |part: f64| secs.get((part * (num_projections - 1) as f64).round() as usize).copied().unwrap_or_default();
-    let (p95_s, longest_s) = (at(0.95), at(1.0));
+    let [p95_s, longest_s] = [0.95, 1.0].map(|part| quantile(&secs, part).unwrap_or(0.0));
     let (median_s, spread_s) = median_and_spread(secs);
     Ok(ArrivalRow { device, size: bench.size, per_sec: bench.per_sec, num_projections, median_s, spread_s, p95_s, longest_s })
 }

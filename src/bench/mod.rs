@@ -12,6 +12,7 @@ pub use projector::{ProjectorBench, ProjectorRow, bench_projector};
 
 use serde::Serialize;
 
+use crate::measure::quantile;
 use crate::operator::{BackendError, OperatorError};
 use crate::recon::ReconError;
 use crate::session::SetupError;
@@ -57,6 +58,6 @@ pub struct BenchReport<R> {
 /// Median of some times, and half the distance between the quartiles.
 fn median_and_spread(mut secs: Vec<f64>) -> (f64, f64) {
     secs.sort_by(f64::total_cmp);
-    let at = |q: f64| secs.get(((secs.len() as f64 - 1.0) * q).round() as usize).copied().unwrap_or(0.0);
+    let at = |part: f64| quantile(&secs, part).unwrap_or(0.0);
     (at(0.5), 0.5 * (at(0.75) - at(0.25)))
 }

@@ -6,10 +6,12 @@
 
 mod contrast;
 mod profile;
+mod quantile;
 mod roi_stats;
 
 pub use contrast::{background_variability, cold_recovery, contrast_to_noise, hot_recovery};
 pub use profile::{Fwhm, ProfileBackground, ProfilePoint, fwhm, profile};
+pub use quantile::quantile;
 pub use roi_stats::{RoiStats, average_noise_to_signal, noise_to_signal, pooled, pooled_noise_to_signal};
 
 /// The value, if it is a finite number.

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::text_table::TextTable;
+use crate::measure::quantile;
 
 /// A cell of a table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -37,7 +38,7 @@ pub(super) struct Value {
 /// Median of some measurements, and half the distance between their quartiles.
 pub(super) fn median_and_spread(mut all: Vec<f64>) -> (f64, f64) {
     all.sort_by(f64::total_cmp);
-    let at = |q: f64| all.get(((all.len() as f64 - 1.0) * q).round() as usize).copied().unwrap_or(f64::NAN);
+    let at = |part: f64| quantile(&all, part).unwrap_or(f64::NAN);
     (at(0.5), 0.5 * (at(0.75) - at(0.25)))
 }
 

@@ -174,6 +174,12 @@ fn spline_coefficients(row: &mut [f64]) {
     }
 }
 
+/// Refuses an image of another number of values than the grid has voxels.
+fn check_image(grid: &Grid, image: &[f32]) -> Result<(), OperatorError> {
+    let (expected, found) = (grid.num_voxels(), image.len());
+    if found == expected { Ok(()) } else { Err(OperatorError::Length { what: "the image", expected, found }) }
+}
+
 /// A way to add filtered projections to images of one grid on a back end. Host and device implement it.
 pub trait PlaneBackprojector<B: Backend>: Send {
     /// Values of an image array; by default it is `[z, y, x]`.

@@ -35,7 +35,7 @@ use rayon::prelude::*;
 
 use super::table::Tables;
 use super::tile::{Line, Lines, SIDE, Tile};
-use super::{FilteredProjections, PlaneBackprojector, PlaneSampling};
+use super::{FilteredProjections, PlaneBackprojector, PlaneSampling, check_image};
 use crate::data::Direction;
 use crate::geometry::Grid;
 use crate::operator::{Host, OperatorError, Simd};
@@ -382,10 +382,7 @@ impl PlaneBackprojector<Host> for MultiStage {
         image: &mut Arc<Vec<f32>>,
         task: &Task,
     ) -> Result<(), OperatorError> {
-        let (expected, found) = (self.grid.num_voxels(), image.len());
-        if found != expected {
-            return Err(OperatorError::Length { what: "the image", expected, found });
-        }
+        check_image(&self.grid, image)?;
         let stage = self.stage(&projections.sampling, samples_of_stage(projections));
         let tables = Tables::new(projections);
         let azimuths = azimuths(&projections.directions);

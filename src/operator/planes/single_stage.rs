@@ -13,7 +13,7 @@ use rayon::prelude::*;
 
 use super::table::{PADDING, Tables};
 use super::tile::{Line, Lines, SIDE, Tile};
-use super::{FilteredProjections, PlaneBackprojector, PlaneSampling};
+use super::{FilteredProjections, PlaneBackprojector, PlaneSampling, check_image};
 use crate::data::Direction;
 use crate::geometry::Grid;
 use crate::operator::{Host, OperatorError, Simd};
@@ -64,10 +64,7 @@ impl PlaneBackprojector<Host> for SingleStage {
         image: &mut Arc<Vec<f32>>,
         task: &Task,
     ) -> Result<(), OperatorError> {
-        let (expected, found) = (self.grid.num_voxels(), image.len());
-        if found != expected {
-            return Err(OperatorError::Length { what: "the image", expected, found });
-        }
+        check_image(&self.grid, image)?;
         let tables = Tables::new(projections);
         let lines = projections.directions.iter().enumerate().map(|(row, n)| self.line(row, n, &projections.sampling));
         let lines: Vec<Line> = lines.collect();
