@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
+use super::console::out;
 use super::progress::with_bar;
 use super::{CliResult, options};
 use crate::bench::{
@@ -199,14 +200,23 @@ fn run_projector(options: ProjectorOptions) -> CliResult {
         _ => vec![1],
     };
     let cuda = cuda_device(options.device);
-    println!(
+    out!(
         "{}: {} LORs, image {nx} × {ny} × {nz}, one line per bin, field of view {fov_radius_mm} mm",
         scanner.title,
         scanner.geometry.num_bins()
     );
-    println!(
+    out!(
         "{:<8}{:<26}{:<16}{:<15}{:>8}{:>12}{:>11}{:>10}{:>11}{:>8}  views",
-        "device", "projector", "direction", "accumulation", "threads", "median s", "spread s", "MLOR/s", "Gvisits/s", "ratio"
+        "device",
+        "projector",
+        "direction",
+        "accumulation",
+        "threads",
+        "median s",
+        "spread s",
+        "MLOR/s",
+        "Gvisits/s",
+        "ratio"
     );
     let bench = ProjectorBench {
         geometry: Arc::new(scanner.geometry.clone()),
@@ -228,7 +238,7 @@ fn run_projector(options: ProjectorOptions) -> CliResult {
 }
 
 fn print_row(row: &ProjectorRow) {
-    println!(
+    out!(
         "{:<8}{:<26}{:<16}{:<15}{:>8}{:>12.5}{:>11.5}{:>10.3}{:>11.3}{:>8}  {}",
         row.device,
         row.projector,
@@ -272,19 +282,19 @@ fn run_iteration(options: IterationOptions) -> CliResult {
 
 fn print_iteration(row: &IterationRow, first: Option<&IterationRow>) {
     let ms = |secs: f64| 1e3 * secs;
-    println!("{}, {}, {}", row.device, row.projector, row.accumulation);
+    out!("{}, {}, {}", row.device, row.projector, row.accumulation);
     let ratio = first.map_or(String::new(), |first| format!(", {:.2} × the first", first.median_s / row.median_s));
-    println!("  iteration       {:>9.3} ± {:.3} ms{ratio}", ms(row.median_s), ms(row.spread_s));
+    out!("  iteration       {:>9.3} ± {:.3} ms{ratio}", ms(row.median_s), ms(row.spread_s));
     for (name, secs) in row.stages_s.iter().filter(|(_, secs)| *secs > 0.0) {
-        println!("    {name:<14}{:>9.3} ms {:>5.1} %", ms(*secs), 100.0 * secs / row.median_s);
+        out!("    {name:<14}{:>9.3} ms {:>5.1} %", ms(*secs), 100.0 * secs / row.median_s);
     }
     let added = 100.0 * (row.viewed_median_s / row.median_s - 1.0);
-    println!("  viewed          {:>9.3} ± {:.3} ms, {added:+.1} %", ms(row.viewed_median_s), ms(row.viewed_spread_s));
-    println!("  cold start      {:>9.1} ms", ms(row.cold_start_s));
-    println!("  {:>3} iterations  {:>9.1} ms from data to volume in host memory", row.num_iterations, ms(row.run_s));
+    out!("  viewed          {:>9.3} ± {:.3} ms, {added:+.1} %", ms(row.viewed_median_s), ms(row.viewed_spread_s));
+    out!("  cold start      {:>9.1} ms", ms(row.cold_start_s));
+    out!("  {:>3} iterations  {:>9.1} ms from data to volume in host memory", row.num_iterations, ms(row.run_s));
     let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     let used = row.used_bytes.map_or(String::new(), |used| format!(", {:.0} MiB taken on the device", mib(used)));
-    println!("  memory          {:>9.0} MiB estimated{used}", mib(row.estimated_bytes));
+    out!("  memory          {:>9.0} MiB estimated{used}", mib(row.estimated_bytes));
 }
 
 /// The CUDA device to measure; of those that nobody named the first, if it can be used.
@@ -306,7 +316,7 @@ fn run_epri(options: EpriOptions) -> CliResult {
         _ if all > 1 => vec![1, all],
         _ => vec![1],
     };
-    println!(
+    out!(
         "{:<30}{:<10}{:>6}{:>6}{:>9}{:>12}{:>11}{:>6}{:>12}{:>10}{:>11}{:>12}",
         "program",
         "equal",
@@ -334,18 +344,12 @@ fn run_epri(options: EpriOptions) -> CliResult {
 }
 
 fn run_arrival(options: ArrivalOptions) -> CliResult {
-    println!(
-        "{:<32}{:>6}{:>9}{:>11}{:>11}{:>9}{:>12}",
-        "device", "size", "proj./s", "median ms", "spread ms", "95 %", "longest ms"
-    );
+    out!("{:<32}{:>6}{:>9}{:>11}{:>11}{:>9}{:>12}", "device", "size", "proj./s", "median ms", "spread ms", "95 %", "longest ms");
     let mut rows = Vec::new();
     for size in options.size {
         let row = bench_arrival(&ArrivalBench { size: size.into(), per_sec: options.pace, device: options.device })?;
         let ms = [row.median_s, row.spread_s, row.p95_s, row.longest_s].map(|secs| 1e3 * secs);
-        println!(
-            "{:<32}{:>6}{:>9.1}{:>11.2}{:>11.2}{:>9.2}{:>12.2}",
-            row.device, row.size, row.per_sec, ms[0], ms[1], ms[2], ms[3]
-        );
+        out!("{:<32}{:>6}{:>9.1}{:>11.2}{:>11.2}{:>9.2}{:>12.2}", row.device, row.size, row.per_sec, ms[0], ms[1], ms[2], ms[3]);
         rows.push(row);
     }
     write_json(options.json.as_deref(), rows.first().map(|row| row.device.clone()).unwrap_or_default(), rows)
@@ -353,7 +357,7 @@ fn run_arrival(options: ArrivalOptions) -> CliResult {
 
 fn print_epri(row: &EpriRow) {
     let or_dash = |value: Option<String>| value.unwrap_or_else(|| "–".into());
-    println!(
+    out!(
         "{:<30}{:<10}{:>6}{:>6}{:>9}{:>12.5}{:>11.5}{:>6}{:>12.3}{:>10}{:>11}{:>12}",
         row.program,
         row.directions,

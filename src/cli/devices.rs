@@ -3,15 +3,16 @@
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
 use super::CliResult;
+use super::console::out;
 
 /// Bytes of a GiB.
 const GIB: f64 = (1u64 << 30) as f64;
 
 /// Prints the processor and the CUDA devices, or why there are none.
 pub fn run() -> CliResult {
-    println!("cpu     {}", processor());
+    out!("cpu     {}", processor());
     for line in cuda_lines() {
-        println!("{line}");
+        out!("{line}");
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::console::out;
 use super::{CliResult, notices};
 use crate::data::{Acquisition, Michelogram, Roi, RoiRole, RoiShape, Sweep, Volume};
 use crate::geometry::Grid;
@@ -43,12 +44,12 @@ pub fn run(path: &Path) -> CliResult {
             .into());
         }
     };
-    println!("{}: {what}", path.display());
+    out!("{}: {what}", path.display());
     for (name, value) in lines {
-        println!("  {name:<22} {value}");
+        out!("  {name:<22} {value}");
     }
     for notice in notices {
-        println!("  {}", notices::line(&notice));
+        out!("  {}", notices::line(&notice));
     }
     Ok(())
 }

@@ -1,8 +1,10 @@
 //! The command line. Without a command the window opens; every command runs without one.
 //!
-//! Exit codes: 0 done, 1 with a sentence on standard error, 2 wrong arguments.
+//! Exit codes: 0 done, 1 with a sentence on standard error, 2 wrong arguments. What cannot be printed never costs a result
+//! ([`console`]).
 
 mod bench;
+mod console;
 mod devices;
 mod image_options;
 mod info;
@@ -24,6 +26,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use console::err;
+
+/// Exit code for arguments that are not understood.
+const WRONG_ARGUMENTS: u8 = 2;
 
 /// What a command gives back: an error is a sentence for a person.
 type CliResult = Result<(), Box<dyn std::error::Error + Send + Sync>>;
@@ -83,9 +90,12 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
-            // clap's own exit code: 0 for --help and --version, 2 for wrong arguments. Nothing to do if printing fails.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            let printed = error.print();
+            if error.use_stderr() {
+                return ExitCode::from(WRONG_ARGUMENTS);
+            }
+            console::note(printed);
+            return exit_code(console::finish().map_err(Into::into));
         }
     };
     let result: CliResult = match cli.command {
@@ -99,10 +109,15 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(CliCommand::Simulate(options)) => simulate::run(&options),
         None => window::run(cli.study, cli.follow, cli.trace.as_deref()),
     };
+    exit_code(result.and_then(|()| Ok(console::finish()?)))
+}
+
+/// The exit code of a command, whose error is told.
+fn exit_code(result: CliResult) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("tomoscope: {error}");
+            err!("tomoscope: {error}");
             ExitCode::FAILURE
         }
     }

@@ -1,5 +1,6 @@
 //! Notices on the terminal.
 
+use super::console::err;
 use crate::data::{Notice, Severity};
 
 /// A notice as one line.
@@ -15,6 +16,6 @@ pub fn line(notice: &Notice) -> String {
 /// Prints notices on standard error, a line each.
 pub fn print(notices: &[Notice]) {
     for notice in notices {
-        eprintln!("{}", line(notice));
+        err!("{}", line(notice));
     }
 }

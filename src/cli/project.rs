@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 
+use super::console::out;
 use super::options::ProjectorOptions;
 use super::paths::{check_folder, image_file, projections_file};
 use super::{CliResult, notices};
@@ -69,7 +70,7 @@ pub fn project(options: &ProjectOptions) -> CliResult {
     })?;
     let projected = Michelogram::new(Arc::clone(study.geometry()), projected)?;
     write_projections(&options.output, &projected)?;
-    println!("{}: {} bins, total {:.6e}", options.output.display(), projected.counts.len(), projected.total());
+    out!("{}: {} bins, total {:.6e}", options.output.display(), projected.counts.len(), projected.total());
     Ok(())
 }
 
@@ -100,7 +101,7 @@ impl ProjectorWork for Project<'_> {
             backend.add_scaled(&mut data, 0, 1.0, &background, 0..num_bins)?;
         }
         let data = backend.read(&data, <[f32]>::to_vec)?;
-        println!("projected in {:.2} s", start.elapsed().as_secs_f64());
+        out!("projected in {:.2} s", start.elapsed().as_secs_f64());
         Ok(operator.in_order(data))
     }
 }
@@ -122,7 +123,7 @@ pub fn backproject(options: &BackprojectOptions) -> CliResult {
         })
     })?;
     write_volume(&options.output, &image)?;
-    println!("{}: total {:.6e}", options.output.display(), image.sum());
+    out!("{}: total {:.6e}", options.output.display(), image.sum());
     Ok(())
 }
 
@@ -144,7 +145,7 @@ impl ProjectorWork for Backproject<'_> {
         let scratch = operator.scratch_bytes(Subset::ALL, accumulation);
         let factors = study.multiplicative.as_ref().map_or(0, |_| num_bins);
         place.begin(scratch + 8 * operator.image_len() as u64 + 4 * (num_bins + factors) as u64)?;
-        println!("accumulation  {accumulation}");
+        out!("accumulation  {accumulation}");
         let mut data = backend.upload(operator.arranged(&study.measured, 1))?;
         if let Some(factors) = &study.multiplicative {
             let factors = backend.upload(operator.arranged(factors, 1))?;
@@ -154,7 +155,7 @@ impl ProjectorWork for Backproject<'_> {
         operator.adjoint(&mut backend, Subset::ALL, &data, accumulation, &mut image, &Task::new())?;
         let mut volume = Volume { unit: Unit::Mm, ..Volume::filled(grid.clone(), 0.0) };
         backend.read(&image, |image| operator.volume_from_image(image, &mut volume))?;
-        println!("backprojected in {:.2} s", start.elapsed().as_secs_f64());
+        out!("backprojected in {:.2} s", start.elapsed().as_secs_f64());
         Ok(volume)
     }
 }
@@ -177,7 +178,7 @@ impl Place {
     /// Prints where the work is done, if there is memory for it.
     fn begin(&self, needed_bytes: u64) -> Result<(), SetupError> {
         self.free.check(needed_bytes)?;
-        println!("{}", self.words);
+        out!("{}", self.words);
         Ok(())
     }
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::Args;
 use crossbeam_channel::{Receiver, never, select, unbounded};
 
+use super::console::{err, out};
 use super::image_options::ImageOptions;
 use super::options::ProjectorOptions;
 use super::paths::{check_folder, image_file};
@@ -197,7 +198,7 @@ fn interrupts() -> Result<Receiver<()>, ctrlc::Error> {
     let again = AtomicBool::new(false);
     ctrlc::set_handler(move || {
         if again.swap(true, Ordering::Relaxed) || sender.send(()).is_err() {
-            eprintln!("tomoscope: broken off; the image was not saved");
+            err!("tomoscope: broken off; the image was not saved");
             std::process::exit(1);
         }
     })?;
@@ -355,7 +356,7 @@ impl Work<'_> {
         self.progress.end();
         self.write(&frame, &self.options.output)?;
         if !complete {
-            println!("stopped by hand after {}", self.position(&frame));
+            out!("stopped by hand after {}", self.position(&frame));
         }
         self.totals.print();
         Ok(Some(Done))

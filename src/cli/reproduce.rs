@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::console::{self, err};
 use super::{CliResult, options};
 use crate::reproduce::belzunce_2012::{self, NsrReading, Readings};
 use crate::reproduce::qiao_2015;
@@ -101,12 +102,12 @@ fn or_all<S: Clone>(stages: Vec<S>, all: &[S]) -> Vec<S> {
 
 /// Runs `tomoscope reproduce`.
 pub fn run(options: ReproduceOptions) -> CliResult {
-    let say = &mut |line: &str| eprintln!("{line}");
+    let say = &mut |line: &str| err!("{line}");
     let text = match options.paper {
         Paper::Belzunce2012(options) => belzunce_2012::reproduce(&belzunce(options), say)?,
         Paper::Qiao2015(options) => qiao_2015::reproduce(&qiao(options), say)?,
     };
-    print!("{text}");
+    console::print(format_args!("{text}"));
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::console::{err, out};
 use crate::recon::{FilterSettings, RaceReport};
 use crate::session::{AlgorithmKind, IterateReport, Job, NUM_STAGES, STAGES, StartInfo};
 
@@ -47,7 +48,7 @@ impl Progress {
                 bar.set_position(report.subiteration as u64);
             }
             None if report.completes_iteration => {
-                eprintln!("{iteration}, {:.2} s since the start", report.elapsed.as_secs_f64());
+                err!("{iteration}, {:.2} s since the start", report.elapsed.as_secs_f64());
             }
             None => {}
         }
@@ -56,16 +57,16 @@ impl Progress {
     /// A line on standard error, above the bar.
     pub fn print(&self, line: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| eprintln!("{line}")),
-            None => eprintln!("{line}"),
+            Some(bar) => bar.suspend(|| err!("{line}")),
+            None => err!("{line}"),
         }
     }
 
     /// A line on standard output, above the bar.
     pub fn tell(&self, line: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| println!("{line}")),
-            None => println!("{line}"),
+            Some(bar) => bar.suspend(|| out!("{line}")),
+            None => out!("{line}"),
         }
     }
 
@@ -81,15 +82,15 @@ impl Progress {
 pub fn announce(info: &StartInfo, num_iterations: usize) {
     let grid = info.job.grid();
     let ([nx, ny, nz], [dx, dy, dz]) = (grid.size, grid.voxel_mm);
-    println!("device        {}", info.device);
-    println!("{}     {}", if info.job.is_sweep() { "program  " } else { "projector" }, info.projector);
+    out!("device        {}", info.device);
+    out!("{}     {}", if info.job.is_sweep() { "program  " } else { "projector" }, info.projector);
     match &info.job {
         Job::Counts { settings, .. } => {
-            println!("accumulation  {}", info.accumulation);
+            out!("accumulation  {}", info.accumulation);
             match settings.algorithm {
-                AlgorithmKind::Mlem => println!("algorithm     MLEM, {num_iterations} iterations"),
+                AlgorithmKind::Mlem => out!("algorithm     MLEM, {num_iterations} iterations"),
                 AlgorithmKind::Osem => {
-                    println!("algorithm     OSEM with {} subsets, {num_iterations} iterations", info.num_subsets);
+                    out!("algorithm     OSEM with {} subsets, {num_iterations} iterations", info.num_subsets);
                 }
             }
         }
@@ -97,13 +98,13 @@ pub fn announce(info: &StartInfo, num_iterations: usize) {
             let FilterSettings { filter, cutoff, interpolation } = settings.filter;
             let cutoff = cutoff.map_or("no cut-off".into(), |cutoff| format!("cut-off {cutoff}"));
             let num_points = acquisition.look(|sweep| sweep.num_points);
-            println!("data          {} projections of {num_points} samples", info.num_subsets);
-            println!("algorithm     FBP, filter {filter}, {cutoff}, {interpolation} interpolation");
+            out!("data          {} projections of {num_points} samples", info.num_subsets);
+            out!("algorithm     FBP, filter {filter}, {cutoff}, {interpolation} interpolation");
         }
     }
-    println!("image         {nx} × {ny} × {nz} voxels of {dx:.4} × {dy:.4} × {dz:.4} mm");
+    out!("image         {nx} × {ny} × {nz} voxels of {dx:.4} × {dy:.4} × {dz:.4} mm");
     let secs = info.estimate.secs_per_iteration.map_or(String::new(), |secs| format!(", about {} per iteration", duration(secs)));
-    println!("needs         about {:.0} MiB{secs}", info.estimate.memory_bytes as f64 / f64::from(1 << 20));
+    out!("needs         about {:.0} MiB{secs}", info.estimate.memory_bytes as f64 / f64::from(1 << 20));
 }
 
 /// Sums over all steps: where the time went, and what a race lost.
@@ -139,22 +140,22 @@ impl Totals {
 
     /// Prints them.
     pub fn print(&self) {
-        println!("{} steps in {}", self.num_steps, duration(self.elapsed.as_secs_f64()));
+        out!("{} steps in {}", self.num_steps, duration(self.elapsed.as_secs_f64()));
         let total = self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
         for (name, time) in STAGES.iter().zip(self.stages).filter(|(_, time)| !time.is_zero()) {
             let secs = time.as_secs_f64();
-            println!("  {name:<16} {:>9}  {:>3.0} %", duration(secs), 100.0 * secs / total);
+            out!("  {name:<16} {:>9}  {:>3.0} %", duration(secs), 100.0 * secs / total);
         }
         let Some(last) = self.last_race else { return };
         let mean = |sum: f64| RaceReport::percent(sum / self.num_racy as f64);
-        println!("race: {} steps added without atomics; the image is not for diagnosis", self.num_racy);
-        println!(
+        out!("race: {} steps added without atomics; the image is not for diagnosis", self.num_racy);
+        out!(
             "  lost             {} of the additions (mean; {} in the last step)",
             mean(self.lost[0]),
             RaceReport::percent(last.lost)
         );
-        println!("  lost of ones     {} of a backprojection of ones (mean)", mean(self.lost[1]));
-        println!("  image level      {} of a race-free step's", RaceReport::percent(last.level));
+        out!("  lost of ones     {} of a backprojection of ones (mean)", mean(self.lost[1]));
+        out!("  image level      {} of a race-free step's", RaceReport::percent(last.level));
     }
 }
 

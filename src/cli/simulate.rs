@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::CliResult;
+use super::console::out;
 use super::options::triple;
 use super::paths::{image_file, rois_file, simulated_file};
 use super::progress::with_bar;
 use super::simulate_epri::{self, EpriOptions};
+use super::{CliResult, notices};
 use crate::geometry::{Grid, GridError};
 use crate::io::{Correction, FileKind, rois, write_projections, write_volume};
 use crate::phantom::{self, Noise, PhantomError, PhantomInfo, SimulationOptions, epri};
@@ -98,11 +99,9 @@ fn run_scan(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
         truth_grid: Some(options.truth_grid(&geometry)?),
     };
     let study = with_bar("simulating", |task| phantom::simulate(&phantom, geometry, &simulation, task))??;
-    for notice in &study.notices {
-        eprintln!("note: {}", notice.text);
-    }
-    println!("{} on {}", study.title, scanner.title);
-    let report = |path: &Path, what: &str| println!("  {:<28} {what}", path.display().to_string());
+    notices::print(&study.notices);
+    out!("{} on {}", study.title, scanner.title);
+    let report = |path: &Path, what: &str| out!("  {:<28} {what}", path.display().to_string());
     write_projections(&options.output, &study.measured)?;
     report(&options.output, &format!("{:.0} counts in {} bins", study.measured.total(), study.geometry().num_bins()));
     let corrections = [

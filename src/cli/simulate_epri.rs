@@ -4,6 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 
+use super::console::out;
 use super::progress::with_bar;
 use super::simulate::SimulateOptions;
 use super::{CliResult, notices};
@@ -65,8 +66,8 @@ pub fn run(options: &SimulateOptions, scheme: Scheme) -> CliResult {
     let phantom = by_name(&options.phantom, sweep_options.half_extent_mm())?;
     let sweep = with_bar("simulating", |task| simulate(&phantom, &sweep_options, task))??;
     notices::print(&sweep.notices);
-    println!("{}, {scheme}", sweep.title);
-    let report = |path: &Path, what: &str| println!("  {:<28} {what}", path.display().to_string());
+    out!("{}, {scheme}", sweep.title);
+    let report = |path: &Path, what: &str| out!("  {:<28} {what}", path.display().to_string());
     write_sweep(&options.output, &sweep)?;
     let what = format!("{} projections of {} samples, {step_mm:.5} mm apart", sweep.num_complete(), sweep.num_points);
     report(&options.output, &what);

@@ -1,5 +1,6 @@
 //! Opening the window, and a friendly end where there is none to open.
 
+use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -73,7 +74,8 @@ pub fn run(study: Option<PathBuf>, follow: bool, trace: Trace) -> Result<(), Sta
         {
             *seen = Some(info.to_string());
         } else {
-            eprintln!("{info}");
+            // Where standard error is gone there is nobody to tell.
+            let _ = writeln!(std::io::stderr(), "{info}");
         }
     }));
     let opened = Arc::new(AtomicBool::new(false));

@@ -1,8 +1,9 @@
 //! The built program on the command line: what it writes, and how it refuses.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // everything here is a test
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)] // everything here is a test
 
 mod epri;
+mod printing;
 mod refusals;
 mod reproduce;
 mod simulate;

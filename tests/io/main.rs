@@ -1,6 +1,6 @@
 //! Files: round trips, files that other programs wrote, and files that should not be.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // everything here is a test
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)] // everything here is a test
 
 mod follow;
 mod hostile;

@@ -1,7 +1,7 @@
 //! Numbers against truth.
 
 // The helpers of tests may fail as tests may; clippy allows it by itself only inside test functions.
-#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 
 mod adjoint;
 mod analytic;

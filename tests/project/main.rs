@@ -1,6 +1,6 @@
 //! The project about itself: module rows, scanner figures, compiled kernels, shaders.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // everything here is a test
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)] // everything here is a test
 
 mod code;
 mod kernels;

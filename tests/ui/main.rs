@@ -1,6 +1,6 @@
 //! The window, driven by the names of its widgets: open, run, draw, switch, read.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // everything here is a test
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)] // everything here is a test
 
 mod corrections;
 mod pictures;

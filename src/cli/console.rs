@@ -1,0 +1,50 @@
+//! All that the command line prints goes through here. What cannot be printed never costs a result: where nobody reads a
+//! pipe any more the rest is left out in silence, and where standard output cannot be written for another reason (a full
+//! disk) the command does its work, says so at the end and exits with 1. What standard error does not take is lost.
+
+use std::fmt::Arguments;
+use std::io::{self, ErrorKind, Write};
+use std::sync::OnceLock;
+
+/// Why standard output is not all there: its first error.
+static LOST: OnceLock<io::Error> = OnceLock::new();
+
+/// A line on standard output, as `println!` writes it.
+macro_rules! out {
+    ($($line:tt)*) => { $crate::cli::console::print(format_args!("{}\n", format_args!($($line)*))) };
+}
+
+/// A line on standard error, as `eprintln!` writes it.
+macro_rules! err {
+    ($($line:tt)*) => { $crate::cli::console::print_error(format_args!("{}\n", format_args!($($line)*))) };
+}
+
+pub(super) use {err, out};
+
+/// Text on standard output.
+pub fn print(text: Arguments<'_>) {
+    note(io::stdout().write_all(text.to_string().as_bytes()));
+}
+
+/// Text on standard error.
+pub fn print_error(text: Arguments<'_>) {
+    let _ = io::stderr().write_all(text.to_string().as_bytes());
+}
+
+/// Keeps in mind that standard output was not written. That its reader has gone is no error: it has what it wanted.
+pub fn note(written: io::Result<()>) {
+    if let Err(error) = written
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        let _ = LOST.set(error);
+    }
+}
+
+/// Writes out what is still held back.
+///
+/// # Errors
+/// Something that was printed has not reached standard output, as a sentence.
+pub fn finish() -> Result<(), String> {
+    note(io::stdout().flush());
+    LOST.get().map_or(Ok(()), |error| Err(format!("standard output cannot be written: {error}")))
+}
