@@ -2,6 +2,7 @@
 
 mod michelogram;
 mod notice;
+mod origin;
 mod roi;
 mod study;
 mod sweep;
@@ -9,6 +10,7 @@ mod volume;
 
 pub use michelogram::{Michelogram, MichelogramError};
 pub use notice::{Notice, Severity};
+pub use origin::Origin;
 pub use roi::{Roi, RoiMask, RoiPlane, RoiRole, RoiShape, RoiSums};
 pub use study::{Study, StudyError};
 pub use sweep::{Acquisition, Direction, Projection, ReferenceSpectrum, Sweep};

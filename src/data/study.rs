@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Michelogram, Notice, Roi, Volume};
+use super::{Michelogram, Notice, Origin, Roi, Volume};
 use crate::scanner::ScanGeometry;
 
 /// Measured projection data with its corrections: ȳ = multiplicative ⊙ (A x) + additive.
@@ -10,6 +10,8 @@ use crate::scanner::ScanGeometry;
 pub struct Study {
     /// Name for people: the file's name or the phantom's title.
     pub title: String,
+    /// The files that it was read from.
+    pub origin: Origin,
     /// Measured (prompt) counts.
     pub measured: Michelogram,
     /// Attenuation × normalisation factors of each bin; `None` = 1.
@@ -44,6 +46,7 @@ impl Study {
     pub fn new(title: impl Into<String>, measured: Michelogram) -> Self {
         Self {
             title: title.into(),
+            origin: Origin::default(),
             measured,
             multiplicative: None,
             additive: None,

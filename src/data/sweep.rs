@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{Notice, Roi, Volume};
+use super::{Notice, Origin, Roi, Volume};
 
 /// Coordinates along the gradient axes x, y, z.
 pub type Direction = [f64; 3];
@@ -52,6 +52,8 @@ pub enum Acquisition {
 pub struct Sweep {
     /// Name for people: the file's name or the phantom's title.
     pub title: String,
+    /// The files that it was read from.
+    pub origin: Origin,
     /// What the samples are.
     pub acquisition: Acquisition,
     /// Samples of a projection.
@@ -79,6 +81,7 @@ impl Sweep {
     pub fn without_projections(&self) -> Self {
         Self {
             title: self.title.clone(),
+            origin: self.origin.clone(),
             acquisition: self.acquisition.clone(),
             num_points: self.num_points,
             step_mm: self.step_mm,

@@ -93,9 +93,17 @@ pub fn read_volume(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
 /// # Errors
 /// An ending that is not understood, or what [`interfile::write_image`] or [`nifti::write_image`] says.
 pub fn write_volume(path: &Path, volume: &Volume) -> Result<(), IoError> {
+    write_described_volume(path, volume, concat!("tomoscope ", env!("CARGO_PKG_VERSION")))
+}
+
+/// The same with a few words on what made the image, where the format has a place for them.
+///
+/// # Errors
+/// As [`write_volume`].
+pub fn write_described_volume(path: &Path, volume: &Volume, description: &str) -> Result<(), IoError> {
     match FileKind::of(path) {
         Some(FileKind::InterfileImage) => interfile::write_image(path, volume),
-        Some(FileKind::NiftiImage) => nifti::write_image(path, volume),
+        Some(FileKind::NiftiImage) => nifti::write_image(path, volume, description),
         _ => Err(not_understood(path, "an image", IMAGES)),
     }
 }

@@ -40,6 +40,15 @@ pub enum IoError {
         /// Which file.
         path: PathBuf,
     },
+    /// The place of a record of what made a file is taken by something else.
+    #[error(
+        "{path} is not a record that this program wrote, so it stays as it is, and what made the file beside it is not written down; give one of them another name",
+        path = .path.display()
+    )]
+    NotOurs {
+        /// Which file.
+        path: PathBuf,
+    },
     /// The name's ending says nothing that is understood.
     #[error("{path} is not understood as {what}, which must be {understood}", path = .path.display())]
     Extension {

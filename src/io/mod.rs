@@ -10,6 +10,7 @@
 //! | | those still being written | [`SweepFollower`] |
 //! | regions of interest | TOML | [`rois`] |
 //! | measured numbers | CSV, long form | [`measurements`] |
+//! | what made an image or numbers | JSON | [`provenance`] |
 //!
 //! Every reader checks the file's size against its header before it allocates, and every writer completes a temporary
 //! file before it replaces one that exists.
@@ -26,13 +27,14 @@ mod npy;
 mod numbers;
 pub mod numpy_sweep;
 mod pending;
+pub mod provenance;
 mod records;
 pub mod rois;
 pub mod saved_sweep;
 mod study;
 mod sweep;
 
-pub use any::{FileKind, read_projections, read_volume, write_projections, write_volume};
+pub use any::{FileKind, read_projections, read_volume, write_described_volume, write_projections, write_volume};
 pub use error::IoError;
 pub use follow::{SweepFollower, SweepUpdate};
 pub use study::{Correction, read_study};

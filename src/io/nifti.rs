@@ -23,6 +23,9 @@ use crate::geometry::Grid;
 /// Bytes of a NIfTI-1 header.
 const HEADER_BYTES: u64 = 348;
 
+/// Bytes of the header's description.
+const DESCRIP_BYTES: usize = 80;
+
 /// No gzip stream unpacks to more than this many times its size (deflate's limit is 1032).
 const MAX_GZIP_RATIO: u64 = 1032;
 
@@ -306,18 +309,19 @@ fn unit(header: &NiftiHeader) -> Unit {
     units.into_iter().find(|unit| unit.label() == name.trim_end_matches('\0')).unwrap_or(Unit::Unknown)
 }
 
-/// Writes an image; a name that ends in `.gz` is compressed.
+/// Writes an image; a name that ends in `.gz` is compressed. `description` says in a few words what made it; what does not
+/// fit in the header's field is cut off.
 ///
 /// # Errors
 /// A side of more than 32767 voxels; the file cannot be written: what was there before then still is.
-pub fn write_image(path: &Path, volume: &Volume) -> Result<(), IoError> {
+pub fn write_image(path: &Path, volume: &Volume, description: &str) -> Result<(), IoError> {
     let grid = &volume.grid;
     if let Some(n) = grid.size.iter().find(|&&n| n > MAX_SIDE) {
         let reason = format!("a side of {n} voxels does not fit in NIfTI-1 (at most {MAX_SIDE}); write Interfile (.hv)");
         return Err(IoError::unsupported(path, reason));
     }
     let file = PendingFile::create(path, if is_gzip(path) { "nii.gz" } else { "nii" })?;
-    let header = header(volume);
+    let header = NiftiHeader { descrip: descrip(description), ..header(volume) };
     let written = WriterOptions::new(file.temporary()).reference_header(&header).write_nifti(&volume.values.t());
     written.map_err(|error| IoError::write(path)(std::io::Error::other(error)))?;
     // The last bytes of an uncompressed file leave through a buffer whose failure is not told.
@@ -326,6 +330,14 @@ pub fn write_image(path: &Path, volume: &Volume) -> Result<(), IoError> {
         return Err(IoError::write(path)(std::io::Error::other("it could not be written completely; is the disk full?")));
     }
     file.commit()
+}
+
+/// The header's field of 80 bytes, ended by a zero: ASCII, what is not becomes a question mark.
+fn descrip(description: &str) -> Vec<u8> {
+    let plain = |c: char| if matches!(c, ' '..='~') { c as u8 } else { b'?' };
+    let mut field: Vec<u8> = description.chars().map(plain).take(DESCRIP_BYTES - 1).collect();
+    field.resize(DESCRIP_BYTES, 0);
+    field
 }
 
 fn header(volume: &Volume) -> NiftiHeader {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use super::IoError;
 use super::npy::{Array, read_array};
 use super::records::check_finite;
-use crate::data::{Acquisition, Direction, Notice, Projection, ReferenceSpectrum, Sweep};
+use crate::data::{Acquisition, Direction, Notice, Origin, Projection, ReferenceSpectrum, Sweep};
 use crate::scanner::epri::solid_angle_weights;
 
 /// mT in a gauss, and mT/mm in a G/cm.
@@ -114,6 +114,7 @@ pub fn read_projections(path: &Path) -> Result<Sweep, IoError> {
     let num_expected = Some(projections.len());
     Ok(Sweep {
         title,
+        origin: Origin::default(),
         acquisition,
         num_points,
         step_mm,

@@ -32,7 +32,7 @@ use super::blocks::read_text;
 use super::numbers::{ByteOrder, NumberFormat, NumberType};
 use super::pending::{PendingFile, write_f32_le};
 use super::records::{Planned, Records};
-use crate::data::{Acquisition, Notice, ReferenceSpectrum, Sweep};
+use crate::data::{Acquisition, Notice, Origin, ReferenceSpectrum, Sweep};
 
 /// Version of the format.
 const VERSION: u32 = 1;
@@ -93,6 +93,7 @@ pub(super) fn sweep_header(path: &Path) -> Result<(Sweep, Records), IoError> {
     };
     let sweep = Sweep {
         title: header.title,
+        origin: Origin::default(),
         acquisition,
         num_points: header.num_points,
         step_mm: header.step_mm,

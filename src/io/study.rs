@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{IoError, read_projections};
-use crate::data::{Michelogram, Study};
+use crate::data::{Michelogram, Origin, Study};
 
 /// What measured data is corrected by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,13 @@ pub fn read_study(
     additive: Option<&Path>,
     additive_inside: bool,
 ) -> Result<Study, IoError> {
+    let origin = Origin {
+        measured: Some(path.to_owned()),
+        multiplicative: multiplicative.map(Path::to_owned),
+        additive: additive.map(Path::to_owned),
+        additive_inside,
+        reference: None,
+    };
     let (measured, mut notices) = read_projections(path)?;
     let mut read = |path: Option<&Path>| -> Result<Option<Michelogram>, IoError> {
         let Some(path) = path else { return Ok(None) };
@@ -55,6 +62,7 @@ pub fn read_study(
         let values = Arc::make_mut(&mut additive.counts).iter_mut();
         values.zip(factors.counts.iter()).for_each(|(value, factor)| *value *= factor);
     }
+    study.origin = origin;
     study.notices = notices;
     Ok(study)
 }

@@ -49,8 +49,9 @@ pub fn write_sweep(path: &Path, sweep: &Sweep) -> Result<(), IoError> {
     }
 }
 
-/// Gives a continuous-wave sweep its reference spectrum.
+/// Gives a continuous-wave sweep its reference spectrum, and notes where everything came from.
 pub(super) fn attach_reference(sweep: &mut Sweep, path: &Path, asked_for: Option<&Path>) -> Result<(), IoError> {
+    sweep.origin.measured = Some(path.to_owned());
     let Acquisition::ContinuousWave { step_mt, reference, .. } = &mut sweep.acquisition else {
         if let Some(given) = asked_for {
             let text = format!("{} is not needed: these projections were measured with pulses", given.display());
@@ -86,6 +87,7 @@ pub(super) fn attach_reference(sweep: &mut Sweep, path: &Path, asked_for: Option
                 )));
             }
             *reference = Some(spectrum);
+            sweep.origin.reference = Some(from);
         }
         None if reference.is_none() => sweep.notices.push(Notice::warning(
             "No reference spectrum was found, which continuous-wave projections are deconvolved with: measure one without a \

@@ -16,7 +16,7 @@ use crate::operator::{Accumulation, Backend, ForwardModel, OperatorError};
 use crate::task::Task;
 
 /// What a step with a race lost.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct RaceReport {
     /// 1 − Σ racy / Σ exact of this step's backprojection: the part of the additions (by value) that was lost.
     pub lost: f64,

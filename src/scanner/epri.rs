@@ -249,7 +249,8 @@ fn share_between_equals(directions: &[Point], weights: &mut [f64]) {
 }
 
 /// In which order projections are taken or used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// As they were acquired.
     #[default]

@@ -15,8 +15,10 @@ mod history;
 mod measurements;
 mod projector;
 mod protocol;
+mod provenance;
 mod publisher;
 mod run;
+mod run_record;
 mod setup;
 mod solver;
 mod sweep_setup;
@@ -35,5 +37,10 @@ pub use protocol::{
     AlgorithmKind, Command, DeviceChoice, EndReason, Event, EventKind, Frame, IterateReport, Job, Kept, NUM_STAGES, PlaneKernel,
     ProjectorChoice, Rays, RoiSet, RunId, RunSettings, STAGES, Stages, StartInfo, SweepSettings,
 };
+pub use provenance::{
+    AccumulationSpan, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord, ImageRecord, Made,
+    PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance, SIMULATED, Times,
+};
+pub use run_record::RunRecord;
 pub use setup::{Prepared, Setup, SetupError, prepare};
 pub use trace::Trace;

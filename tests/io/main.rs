@@ -8,6 +8,7 @@ mod images;
 mod info;
 mod nifti;
 mod projections;
+mod provenance;
 mod stir;
 mod sweep_forms;
 mod sweeps;

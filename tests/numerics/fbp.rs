@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 use std::sync::Arc;
 
-use tomoscope::data::{Acquisition, Direction, Projection, ReferenceSpectrum, RoiMask, Sweep, Volume};
+use tomoscope::data::{Acquisition, Direction, Origin, Projection, ReferenceSpectrum, RoiMask, Sweep, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{
     FilteredProjections, HALF_SPHERE, Host, Interpolation, MultiStage, PlaneSampling, Simd, SingleStage, backproject_plain,
@@ -47,6 +47,7 @@ pub fn pulse_sweep(
     };
     Sweep {
         title: "test".into(),
+        origin: Origin::default(),
         acquisition: Acquisition::Pulse,
         num_points,
         step_mm,

@@ -13,7 +13,7 @@ use super::IoError;
 use super::blocks::read_contiguous;
 use super::numbers::{ByteOrder, NumberFormat, NumberType};
 use super::records::{Records, check_finite};
-use crate::data::{Acquisition, Notice, ReferenceSpectrum, Sweep};
+use crate::data::{Acquisition, Notice, Origin, ReferenceSpectrum, Sweep};
 
 /// Most samples of a spectrum and most spectra.
 const MAX_COUNT: usize = 1 << 24;
@@ -187,6 +187,7 @@ pub(super) fn sweep_header(path: &Path) -> Result<(Sweep, Records), IoError> {
     notices.extend(gradients.notices);
     let sweep = Sweep {
         title: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        origin: Origin::default(),
         acquisition: Acquisition::ContinuousWave { step_mt, gradient_mt_per_mm, reference: None },
         num_points: records.num_points,
         step_mm,

@@ -6,7 +6,7 @@ use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
 use super::Phantom;
-use crate::data::{Acquisition, Projection, Sweep};
+use crate::data::{Acquisition, Origin, Projection, Sweep};
 use crate::geometry::{Grid, Point};
 use crate::random;
 use crate::scanner::epri::{Order, Scheme, Weighting};
@@ -130,6 +130,7 @@ pub fn simulate(phantom: &Phantom, options: &SweepOptions, task: &Task) -> Resul
     };
     Ok(Sweep {
         title: phantom.title.to_owned(),
+        origin: Origin::default(),
         acquisition: Acquisition::Pulse,
         num_points: options.num_points,
         step_mm: options.step_mm,

@@ -19,7 +19,7 @@ use crate::operator::{FilteredProjections, Interpolation, OperatorError, PlaneSa
 use crate::recon::ReconError;
 
 /// How projections are filtered and read.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct FilterSettings {
     /// The form of the filter.
     pub filter: Filter,

@@ -1,0 +1,18 @@
+//! The files that data came from.
+
+use std::path::PathBuf;
+
+/// What was read; all `None` for a simulation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The measured data: projection data or a sweep.
+    pub measured: Option<PathBuf>,
+    /// Factors of each bin.
+    pub multiplicative: Option<PathBuf>,
+    /// Expected background of each bin.
+    pub additive: Option<PathBuf>,
+    /// Whether the background was divided by the factors in its file (STIR's convention).
+    pub additive_inside: bool,
+    /// The reference spectrum of a continuous-wave sweep, where it has a file of its own.
+    pub reference: Option<PathBuf>,
+}

@@ -1,0 +1,406 @@
+//! What made an image: a record that is written beside it as JSON, told in NIfTI's description and, in the window, in a line
+//! under the slices.
+
+use std::path::Path;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::PlaneKernel;
+use crate::data::{Notice, Origin, Study, Unit, Volume};
+use crate::geometry::Grid;
+use crate::io::{self, IoError};
+use crate::operator::Accumulation;
+use crate::recon::{FilterSettings, RaceReport, SubsetOrder};
+use crate::scanner::epri::Order;
+
+/// Version of the record's form; it grows when a key changes its meaning.
+pub const PROVENANCE_VERSION: u32 = 1;
+
+/// All that is needed to make an image again, and to know it from others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// Always [`io::provenance::PROGRAM`], by which the program knows its own records.
+    pub program: String,
+    /// The program's version.
+    pub program_version: String,
+    /// [`PROVENANCE_VERSION`].
+    pub provenance_version: u32,
+    /// What was made.
+    pub made: Made,
+    /// Names of the files that it is written beside.
+    pub files: Vec<String>,
+    /// What it was made of.
+    pub data: DataRecord,
+    /// What the data was corrected by; of counts only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub corrections: Option<CorrectionRecord>,
+    /// How it was reconstructed.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub algorithm: Option<AlgorithmRecord>,
+    /// How far the reconstruction was.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub progress: Option<Progress>,
+    /// What computed A and its adjoint; of counts only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub projector: Option<ProjectorRecord>,
+    /// Full width at half maximum of the Gaussian that the image was filtered with, mm; `None` = none.
+    pub post_filter_fwhm_mm: Option<f64>,
+    /// Where the voxels are and what they hold.
+    pub image: ImageRecord,
+    /// Where it was computed.
+    pub device: DeviceRecord,
+    /// When, and how long it took.
+    pub times: Times,
+}
+
+/// What an image is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Made {
+    /// A reconstruction.
+    Reconstruction,
+    /// Aᵀ (m ⊙ q) of projection data q.
+    Backprojection,
+    /// The true image of a phantom.
+    TrueImage,
+}
+
+/// What an image was made of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DataRecord {
+    /// The study's name.
+    pub title: String,
+    /// Name of the file; `None` for a simulation that was not written.
+    pub file: Option<String>,
+    /// File of the reference spectrum of a continuous-wave sweep.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reference: Option<String>,
+}
+
+impl DataRecord {
+    /// Of a study of this name out of these files.
+    pub fn new(title: &str, origin: &Origin) -> Self {
+        let name = |path: &Option<_>| path.as_deref().map(file_name);
+        Self { title: title.to_owned(), file: name(&origin.measured), reference: name(&origin.reference) }
+    }
+}
+
+/// What counts were corrected by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CorrectionRecord {
+    /// File of the factors; [`SIMULATED`] where they come from no file, `None` = 1.
+    pub multiplicative: Option<String>,
+    /// File of the background; [`SIMULATED`] where it comes from no file, `None` = 0.
+    pub additive: Option<String>,
+    /// Whether the background was divided by the factors in its file.
+    pub additive_inside: bool,
+}
+
+/// What stands for the file of a correction that was simulated with the data.
+pub const SIMULATED: &str = "simulated with the data";
+
+impl CorrectionRecord {
+    /// Of a study with or without corrections.
+    pub fn new(study: &Study) -> Self {
+        let Origin { multiplicative, additive, additive_inside, .. } = &study.origin;
+        let name =
+            |is_there: bool, path: &Option<_>| is_there.then(|| path.as_deref().map_or_else(|| SIMULATED.to_owned(), file_name));
+        Self {
+            multiplicative: name(study.multiplicative.is_some(), multiplicative),
+            additive: name(study.additive.is_some(), additive),
+            additive_inside: *additive_inside && study.additive.is_some(),
+        }
+    }
+}
+
+/// How an image was reconstructed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "kebab-case")]
+pub enum AlgorithmRecord {
+    /// Maximum-likelihood expectation maximisation.
+    Mlem(EmRecord),
+    /// The same over ordered subsets.
+    Osem(EmRecord),
+    /// Filtered backprojection of a sweep in one stage.
+    Fbp(FbpRecord),
+    /// The same in two stages.
+    FbpMultistage(FbpRecord),
+}
+
+/// Settings of an iterative reconstruction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EmRecord {
+    /// Subsets of an iteration.
+    pub subsets: usize,
+    /// Their order.
+    pub subset_order: SubsetOrder,
+    /// File of the start image; "uniform", or "given" where its file is not known.
+    pub start_image: String,
+    /// Whether a non-atomic run's sensitivity image was made with the race too.
+    pub racy_sensitivity: bool,
+    /// What the race of the step that made the image lost.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub race: Option<RaceReport>,
+}
+
+/// Settings of a filtered backprojection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FbpRecord {
+    /// The program that backprojected ("single stage", …).
+    pub program: String,
+    /// Which single-stage program it was.
+    pub kernel: PlaneKernel,
+    /// How projections were filtered and read.
+    #[serde(flatten)]
+    pub filter: FilterSettings,
+    /// Which projections were used first.
+    pub order: Order,
+}
+
+/// How far a reconstruction was.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Progress {
+    /// Of counts.
+    Iterations {
+        /// Full iterations complete.
+        iteration: usize,
+        /// Full iterations asked for.
+        iterations_asked: usize,
+        /// Steps done in all: subsets used.
+        subiteration: usize,
+        /// Whether all iterations that were asked for are in the image.
+        complete: bool,
+    },
+    /// Of a sweep.
+    Projections {
+        /// Projections in the image.
+        projections: usize,
+        /// Projections that the sweep has when it is whole; `None` where nobody knows.
+        projections_expected: Option<usize>,
+        /// Directions at equal angles that the projections were resampled to; `None` = not resampled.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        resampled_to: Option<usize>,
+        /// Whether all of them are in the image; `None` where nobody knows.
+        complete: Option<bool>,
+    },
+}
+
+/// What computed A and its adjoint.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProjectorRecord {
+    /// Its name ("axial runs", "per LOR").
+    pub name: String,
+    /// Lines of a bin, tangentially and axially.
+    pub rays_per_bin: [usize; 2],
+    /// Voxels whose centre lies farther than this from the axis are zero, mm.
+    pub fov_radius_mm: f64,
+    /// How the backprojection of the last step added.
+    pub accumulation: Accumulation,
+    /// The same from each step on at which it was switched; empty where it never was.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub accumulation_switched: Vec<AccumulationSpan>,
+}
+
+/// From one step on additions were made so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AccumulationSpan {
+    /// The first of these steps, from 1.
+    pub from_subiteration: usize,
+    /// How they added.
+    pub accumulation: Accumulation,
+}
+
+/// Where the voxels are and what they hold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ImageRecord {
+    /// Number of voxels along x, y, z.
+    pub size: [usize; 3],
+    /// Voxel pitch along x, y, z, mm.
+    pub voxel_mm: [f64; 3],
+    /// Centre of the first voxel, mm.
+    pub origin_mm: [f64; 3],
+    /// Unit of the values.
+    pub unit: String,
+    /// Voxels that do not hold a finite number; `None` where nobody counted.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub not_finite: Option<usize>,
+}
+
+impl ImageRecord {
+    /// Of an image on this grid.
+    pub fn new(grid: &Grid, unit: Unit) -> Self {
+        let Grid { size, voxel_mm, origin_mm } = *grid;
+        Self { size, voxel_mm, origin_mm, unit: unit.label().to_owned(), not_finite: None }
+    }
+}
+
+/// Where something was computed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeviceRecord {
+    /// In words.
+    pub name: String,
+    /// Threads on the CPU.
+    pub threads: usize,
+}
+
+/// When something was made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Times {
+    /// Start in UTC, RFC 3339, whole seconds.
+    pub started: String,
+    /// Seconds that it took, pauses left out.
+    pub elapsed_secs: f64,
+}
+
+impl Times {
+    /// From a start on, for so long.
+    pub fn new(started: Timestamp, elapsed: Duration) -> Self {
+        Self { started: format!("{started:.0}"), elapsed_secs: elapsed.as_secs_f64() }
+    }
+}
+
+impl Provenance {
+    /// A record of an image of this data; what does not concern every image is left out.
+    pub fn new(made: Made, data: DataRecord, image: ImageRecord, device: DeviceRecord, times: Times) -> Self {
+        Self {
+            program: io::provenance::PROGRAM.to_owned(),
+            program_version: env!("CARGO_PKG_VERSION").to_owned(),
+            provenance_version: PROVENANCE_VERSION,
+            made,
+            files: Vec::new(),
+            data,
+            corrections: None,
+            algorithm: None,
+            progress: None,
+            projector: None,
+            post_filter_fwhm_mm: None,
+            image,
+            device,
+            times,
+        }
+    }
+
+    /// The same of this very image: what it is on, and how much of it is not finite.
+    pub fn of_image(mut self, volume: &Volume) -> Self {
+        let not_finite = volume.as_slice().iter().filter(|value| !value.is_finite()).count();
+        self.image = ImageRecord { not_finite: Some(not_finite), ..ImageRecord::new(&volume.grid, volume.unit) };
+        self
+    }
+
+    /// The same beside these files.
+    pub fn beside<'a>(mut self, files: impl IntoIterator<Item = &'a Path>) -> Self {
+        self.files = files.into_iter().map(file_name).collect();
+        self
+    }
+
+    /// In one line: "OSEM 14 subsets, iteration 3 · axial runs · deterministic · CPU, 2 threads · post-filter 4 mm".
+    pub fn line(&self) -> String {
+        let made = [self.algorithm.as_ref().map(AlgorithmRecord::words), self.position()];
+        let made: Vec<String> = made.into_iter().flatten().collect();
+        let mut parts = vec![if made.is_empty() { self.made.words().to_owned() } else { made.join(", ") }];
+        match (&self.projector, &self.algorithm) {
+            (Some(projector), _) => parts.extend([projector.name.clone(), projector.accumulation_words()]),
+            (None, Some(AlgorithmRecord::Fbp(fbp) | AlgorithmRecord::FbpMultistage(fbp))) => parts.push(fbp.program.clone()),
+            (None, _) => {}
+        }
+        parts.push(self.device.name.clone());
+        parts.extend(self.post_filter_fwhm_mm.map(|fwhm| format!("post-filter {fwhm} mm")));
+        parts.join(" · ")
+    }
+
+    /// What fits in a few words, for NIfTI's description: program and version, algorithm, iteration, device.
+    pub fn description(&self) -> String {
+        let algorithm = self.algorithm.as_ref().map_or_else(|| self.made.words().to_owned(), AlgorithmRecord::words);
+        let program = format!("{} {}", self.program, self.program_version);
+        let parts = [Some(program), Some(algorithm), self.position(), Some(self.device.name.clone())];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    }
+
+    /// How far the reconstruction was, in words; of an image that was not reconstructed `None`.
+    pub fn position(&self) -> Option<String> {
+        Some(self.progress?.words(self.num_subsets()))
+    }
+
+    fn num_subsets(&self) -> usize {
+        match &self.algorithm {
+            Some(AlgorithmRecord::Osem(em) | AlgorithmRecord::Mlem(em)) => em.subsets.max(1),
+            _ => 1,
+        }
+    }
+
+    /// Writes an image with this record: the whole of it beside the image, in short inside it where the format has a place
+    /// for it. A notice says why the record was not written, if it was not.
+    ///
+    /// # Errors
+    /// The image cannot be written.
+    pub fn write_image(&self, path: &Path, volume: &Volume) -> Result<Option<Notice>, IoError> {
+        io::write_described_volume(path, volume, &self.description())?;
+        Ok(self.write_beside(path))
+    }
+
+    /// Writes the record beside a file; a notice says why not, if it was not.
+    pub fn write_beside(&self, path: &Path) -> Option<Notice> {
+        io::provenance::write(path, self).err().map(|error| Notice::warning(error.to_string()))
+    }
+}
+
+impl Made {
+    fn words(self) -> &'static str {
+        match self {
+            Made::Reconstruction => "reconstruction",
+            Made::Backprojection => "backprojection",
+            Made::TrueImage => "true image of a phantom",
+        }
+    }
+}
+
+impl AlgorithmRecord {
+    fn words(&self) -> String {
+        match self {
+            AlgorithmRecord::Mlem(_) => "MLEM".to_owned(),
+            AlgorithmRecord::Osem(EmRecord { subsets: 1, .. }) => "OSEM 1 subset".to_owned(),
+            AlgorithmRecord::Osem(em) => format!("OSEM {} subsets", em.subsets),
+            AlgorithmRecord::Fbp(fbp) | AlgorithmRecord::FbpMultistage(fbp) => {
+                let FilterSettings { filter, cutoff, interpolation } = &fbp.filter;
+                let cutoff = cutoff.map_or_else(String::new, |cutoff| format!(", cut-off {cutoff}"));
+                format!("FBP {filter}{cutoff}, {interpolation}")
+            }
+        }
+    }
+}
+
+impl Progress {
+    /// In words, of iterations of so many subsets.
+    fn words(self, num_subsets: usize) -> String {
+        match self {
+            Progress::Iterations { subiteration: 0, .. } => "start image".to_owned(),
+            Progress::Iterations { iteration, subiteration, .. } => match subiteration % num_subsets.max(1) {
+                0 => format!("iteration {iteration}"),
+                subset => format!("iteration {iteration}, after subset {subset} of {num_subsets}"),
+            },
+            Progress::Projections { projections: 0, .. } => "no projection yet".to_owned(),
+            Progress::Projections { projections, projections_expected: Some(all), complete: Some(false), .. } => {
+                format!("{projections} of {all} projections")
+            }
+            Progress::Projections { projections: 1, .. } => "1 projection".to_owned(),
+            Progress::Projections { projections, .. } => format!("{projections} projections"),
+        }
+    }
+}
+
+impl ProjectorRecord {
+    fn accumulation_words(&self) -> String {
+        match self.accumulation_switched.last() {
+            None => self.accumulation.to_string(),
+            Some(span) => format!("{} since step {}", span.accumulation, span.from_subiteration),
+        }
+    }
+}
+
+/// A file's name without its folder.
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}

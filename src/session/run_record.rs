@@ -1,0 +1,134 @@
+//! What is remembered of a run, so that each of its images can be told what made it: an iterate of the past as well as the
+//! newest, and the one that stays on the screen while the next run is set up.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::provenance::{
+    AccumulationSpan, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord, ImageRecord, Made,
+    Progress, ProjectorRecord, Provenance, Times,
+};
+use super::threads::num_cores;
+use super::{AlgorithmKind, IterateReport, Job, RunSettings, Stages, StartInfo, SweepSettings, rays_per_bin};
+use crate::data::Study;
+use crate::recon::RaceReport;
+
+/// A run as it was set up, and what its steps did.
+#[derive(Clone, Debug)]
+pub struct RunRecord {
+    info: StartInfo,
+    started: Timestamp,
+    /// Steps done and time since the start, after each step.
+    times: Vec<(usize, Duration)>,
+    /// How steps added, from each step on at which it changed.
+    accumulations: Vec<AccumulationSpan>,
+    /// What steps with a race lost.
+    races: Vec<(usize, RaceReport)>,
+}
+
+impl RunRecord {
+    /// Of a run that has just been set up.
+    pub fn new(info: StartInfo) -> Self {
+        Self { info, started: Timestamp::now(), times: Vec::new(), accumulations: Vec::new(), races: Vec::new() }
+    }
+
+    /// Remembers a step.
+    pub fn add(&mut self, report: &IterateReport) {
+        let IterateReport { subiteration, accumulation, .. } = *report;
+        self.times.push((subiteration, report.elapsed));
+        if self.accumulations.last().is_none_or(|span| span.accumulation != accumulation) {
+            self.accumulations.push(AccumulationSpan { from_subiteration: subiteration, accumulation });
+        }
+        self.races.extend(report.race.map(|race| (subiteration, race)));
+    }
+
+    /// What the race of a step lost, if it had one.
+    pub fn race_of(&self, subiteration: usize) -> Option<RaceReport> {
+        self.races.binary_search_by_key(&subiteration, |(step, _)| *step).ok().map(|index| self.races[index].1)
+    }
+
+    /// How far the run was after so many steps (of a sweep projections), of so many full iterations that were asked for.
+    pub fn progress(&self, subiteration: usize, iterations_asked: usize) -> Progress {
+        match &self.info.job {
+            Job::Counts { .. } => {
+                let iteration = subiteration / self.info.num_subsets.max(1);
+                let complete = iteration >= iterations_asked;
+                Progress::Iterations { iteration, iterations_asked, subiteration, complete }
+            }
+            Job::Sweep { acquisition, settings } => {
+                let (num_complete, expected) = acquisition.look(|sweep| (sweep.num_complete(), sweep.num_expected));
+                // Two stages take the whole sweep in one step, at the directions that they need.
+                let is_resampled = settings.stages == Stages::Two && subiteration > 0 && subiteration != num_complete;
+                let projections = if is_resampled { num_complete } else { subiteration };
+                Progress::Projections {
+                    projections,
+                    projections_expected: expected,
+                    resampled_to: is_resampled.then_some(subiteration),
+                    complete: expected.map(|expected| projections >= expected),
+                }
+            }
+        }
+    }
+
+    /// What made the image after so many steps, of so many full iterations that were asked for.
+    pub fn provenance(&self, subiteration: usize, iterations_asked: usize, post_filter_fwhm_mm: Option<f64>) -> Provenance {
+        let info = &self.info;
+        let num_done = self.times.partition_point(|(step, _)| *step <= subiteration);
+        let times = Times::new(self.started, self.times[..num_done].last().map_or(Duration::ZERO, |(_, elapsed)| *elapsed));
+        let threads = info.job.num_threads().unwrap_or_else(num_cores);
+        let device = DeviceRecord { name: info.device.clone(), threads };
+        let data = match &info.job {
+            Job::Counts { study, .. } => DataRecord::new(&study.title, &study.origin),
+            Job::Sweep { acquisition, .. } => acquisition.look(|sweep| DataRecord::new(&sweep.title, &sweep.origin)),
+        };
+        let image = ImageRecord::new(info.job.grid(), info.job.unit());
+        let mut provenance = Provenance::new(Made::Reconstruction, data, image, device, times);
+        provenance.progress = Some(self.progress(subiteration, iterations_asked));
+        provenance.post_filter_fwhm_mm = post_filter_fwhm_mm;
+        match &info.job {
+            Job::Counts { study, settings } => {
+                provenance.corrections = Some(CorrectionRecord::new(study));
+                provenance.algorithm = Some(self.em_record(settings, subiteration));
+                provenance.projector = Some(self.projector_record(study, settings, subiteration));
+            }
+            Job::Sweep { settings, .. } => provenance.algorithm = Some(self.fbp_record(settings)),
+        }
+        provenance
+    }
+
+    fn em_record(&self, settings: &RunSettings, subiteration: usize) -> AlgorithmRecord {
+        let record = EmRecord {
+            subsets: self.info.num_subsets,
+            subset_order: settings.subset_order,
+            start_image: if settings.init.is_some() { "given" } else { "uniform" }.to_owned(),
+            racy_sensitivity: settings.racy_sensitivity,
+            race: self.race_of(subiteration),
+        };
+        match settings.algorithm {
+            AlgorithmKind::Mlem => AlgorithmRecord::Mlem(record),
+            AlgorithmKind::Osem => AlgorithmRecord::Osem(record),
+        }
+    }
+
+    fn projector_record(&self, study: &Study, settings: &RunSettings, subiteration: usize) -> ProjectorRecord {
+        let so_far = self.accumulations.iter().filter(|span| span.from_subiteration <= subiteration);
+        let spans: Vec<AccumulationSpan> = so_far.copied().collect();
+        ProjectorRecord {
+            name: self.info.projector.clone(),
+            rays_per_bin: rays_per_bin(study.geometry(), &settings.grid, settings.rays),
+            fov_radius_mm: settings.fov_radius_mm,
+            accumulation: spans.last().map_or(self.info.accumulation, |span| span.accumulation),
+            accumulation_switched: if spans.len() > 1 { spans } else { Vec::new() },
+        }
+    }
+
+    fn fbp_record(&self, settings: &SweepSettings) -> AlgorithmRecord {
+        let SweepSettings { kernel, filter, order, .. } = *settings;
+        let record = FbpRecord { program: self.info.projector.clone(), kernel, filter, order };
+        match settings.stages {
+            Stages::Single => AlgorithmRecord::Fbp(record),
+            Stages::Two => AlgorithmRecord::FbpMultistage(record),
+        }
+    }
+}
