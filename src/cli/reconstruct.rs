@@ -184,8 +184,9 @@ pub fn run(options: &ReconstructOptions) -> CliResult {
             recv(interrupts) -> _ => {
                 work.interrupted = true;
                 // Without its feed an acquisition is over, and the run complete with what it has.
-                if feed.take().is_none() {
-                    session.send(Command::Cancel);
+                match feed.take() {
+                    Some(feed) => feed.stop().iter().for_each(|notice| work.progress.print(&notices::line(notice))),
+                    None => _ = session.send(Command::Cancel),
                 }
             }
         }

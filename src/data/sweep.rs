@@ -22,6 +22,13 @@ pub struct Projection {
     pub values: Arc<[f32]>,
 }
 
+impl Projection {
+    /// Whether every sample is exactly zero: what stands in a file that was allocated before it is measured.
+    pub fn is_zero(&self) -> bool {
+        self.values.iter().all(|&value| value == 0.0)
+    }
+}
+
 /// The spectrum of the probe without a gradient, which continuous-wave projections are deconvolved with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReferenceSpectrum {

@@ -1,13 +1,15 @@
 //! A sweep whose file is still being written: new complete projections, each time it is asked.
 //!
-//! A projection is complete when all its bytes are in the file. Files that get shorter, vanish or are replaced by others are
+//! A projection is complete when all its bytes are in the file. Where the file was allocated in advance, which projections of
+//! zeros at its end show, one is complete when something stands in its last sample or in a projection after it; the very
+//! last one also when it has stopped changing from one look to the next. Files that get shorter, vanish or are replaced by others are
 //! told as notices, once; nothing that was read before is taken back. A file that comes back with the same projections goes
 //! on where it was; one with others ends the following.
 
 use std::path::{Path, PathBuf};
 
 use super::records::{Records, check_finite};
-use super::sweep::attach_reference;
+use super::sweep::{attach_reference, num_measured};
 use super::{FileKind, IoError, bes3t, saved_sweep};
 use crate::data::{Notice, Projection, Sweep};
 
@@ -23,6 +25,10 @@ pub struct SweepFollower {
     /// Whether the header may yet tell of further projections.
     is_open_ended: bool,
     num_read: usize,
+    /// Records that were in the file before they were measured.
+    num_allocated: usize,
+    /// The last record of an allocated file, when it may be half written.
+    unsettled: Option<Projection>,
     /// The first and the last record that were read, by number: they tell whether the file is still the same.
     witnesses: Vec<(usize, Projection)>,
     /// What was wrong when last looked at, to say it once.
@@ -34,6 +40,11 @@ pub struct SweepFollower {
 enum Trouble {
     Unreadable,
     Shorter,
+}
+
+/// Whether both hold the same samples, bit by bit: NaN too is the same as itself.
+fn is_same(a: &Projection, b: &Projection) -> bool {
+    a.values.iter().map(|value| value.to_bits()).eq(b.values.iter().map(|value| value.to_bits()))
 }
 
 /// What has happened since the last time.
@@ -68,6 +79,8 @@ impl SweepFollower {
             is_open_ended: sweep.num_expected != Some(records.plan.len()),
             records,
             num_read: 0,
+            num_allocated: 0,
+            unsettled: None,
             witnesses: Vec::new(),
             trouble: None,
             has_ended: false,
@@ -111,10 +124,12 @@ impl SweepFollower {
             );
             return Ok(());
         }
-        let fresh = self.records.read(self.num_read..num_complete)?;
+        let mut fresh = self.records.read(self.num_read..num_complete)?;
+        self.leave_unmeasured(&mut fresh, update);
         if self.trouble.take().is_some() {
             update.notices.push(Notice::info(format!("{data} is there again, unchanged")));
         }
+        let num_next = self.num_read + fresh.len();
         self.keep_witnesses(&fresh);
         for (index, projection) in (self.num_read..).zip(fresh) {
             match check_finite(&self.records.data, &format!("projection {}", index + 1), &projection.values) {
@@ -122,8 +137,43 @@ impl SweepFollower {
                 Err(error) => update.notices.push(Notice::warning(format!("A projection was left out: {error}"))),
             }
         }
-        self.num_read = num_complete;
+        self.num_read = num_next;
         Ok(())
+    }
+
+    /// Takes off the end what is allocated and not measured.
+    fn leave_unmeasured(&mut self, fresh: &mut Vec<Projection>, update: &mut SweepUpdate) {
+        let num_there = self.num_read + fresh.len();
+        let num_measured = num_measured(fresh);
+        if num_measured < fresh.len() {
+            if self.num_allocated == 0 {
+                update.notices.push(Notice::info(format!(
+                    "{} was allocated in advance: its projections {} to {num_there} are zero; each is taken in when it is measured",
+                    self.records.data.display(),
+                    self.num_read + num_measured + 1
+                )));
+            }
+            self.num_allocated = self.num_allocated.max(num_there);
+            fresh.truncate(num_measured);
+        }
+        let num_measured = self.num_read + fresh.len();
+        let may_be_half = |last: &Projection| num_measured <= self.num_allocated && last.values.last() == Some(&0.0);
+        let Some(last) = fresh.pop_if(|last| may_be_half(last)) else { return };
+        if num_measured == num_there && self.unsettled.as_ref().is_some_and(|before| is_same(before, &last)) {
+            fresh.push(last);
+        } else {
+            self.unsettled = Some(last);
+        }
+    }
+
+    /// What is said when nobody waits any longer for what was not measured.
+    pub fn unmeasured(&self) -> Option<Notice> {
+        let num_zero = self.num_allocated.checked_sub(self.num_read).filter(|&num| num > 0)?;
+        Some(Notice::warning(format!(
+            "{num_zero} of {} projections in {} were not measured when following ended; they are not in the image",
+            self.num_allocated,
+            self.records.data.display()
+        )))
     }
 
     /// Where all planned projections were read and more may come: reads the header again.
@@ -148,8 +198,7 @@ impl SweepFollower {
     fn is_the_same(&self) -> Result<bool, IoError> {
         for (index, projection) in &self.witnesses {
             let again = self.records.read(*index..index + 1)?;
-            let bits = |p: &Projection| p.values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
-            if again.first().map(bits) != Some(bits(projection)) {
+            if !again.first().is_some_and(|again| is_same(again, projection)) {
                 return Ok(false);
             }
         }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{FileKind, IoError, bes3t, numpy_sweep, saved_sweep};
-use crate::data::{Acquisition, Notice, ReferenceSpectrum, Sweep};
+use crate::data::{Acquisition, Notice, Projection, ReferenceSpectrum, Sweep};
 
 const SWEEPS: &str = "a Bruker descriptor (.DSC, beside its .DTA), NumPy arrays (NAME-proj.npy with the others of its set) or a \
                       saved sweep (.sweep, beside its .f32)";
@@ -22,8 +22,40 @@ pub fn read_sweep(path: &Path, reference: Option<&Path>) -> Result<Sweep, IoErro
         Some(FileKind::SavedSweep) => saved_sweep::read_projections(path)?,
         _ => return Err(IoError::Extension { path: path.to_owned(), what: "an EPRI sweep", understood: SWEEPS }),
     };
+    leave_out_unmeasured(&mut sweep, path)?;
     attach_reference(&mut sweep, path, reference)?;
     Ok(sweep)
+}
+
+/// Takes projections of zeros off the end: acquisition programs allocate a file in advance and fill it from the start.
+fn leave_out_unmeasured(sweep: &mut Sweep, path: &Path) -> Result<(), IoError> {
+    let num_there = sweep.projections.len();
+    let num_measured = num_measured(&sweep.projections);
+    match num_there - num_measured {
+        0 => {}
+        _ if num_measured == 0 => {
+            return Err(IoError::unsupported(
+                path,
+                format!(
+                    "its {num_there} projections are all zero, as in a file that was allocated in advance and is not measured yet; \
+                     if it is being written now, follow it (--follow, or Follow… in the window)"
+                ),
+            ));
+        }
+        1 => sweep.notices.push(Notice::warning(format!(
+            "The last of {num_there} projections is zero, so it was not measured yet: it is left out, and the image is of the others"
+        ))),
+        num_zero => sweep.notices.push(Notice::warning(format!(
+            "The last {num_zero} of {num_there} projections are zero, so they were not measured yet: they are left out, and the image is of the first {num_measured}"
+        ))),
+    }
+    sweep.projections.truncate(num_measured);
+    Ok(())
+}
+
+/// How many projections there are without those of zeros at the end.
+pub(super) fn num_measured(projections: &[Projection]) -> usize {
+    projections.iter().rposition(|projection| !projection.is_zero()).map_or(0, |last| last + 1)
 }
 
 /// Reads a reference spectrum: a single spectrum without a gradient.

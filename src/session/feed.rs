@@ -49,6 +49,9 @@ impl Feed {
                     break;
                 }
             }
+            if let Some(notice) = follower.unmeasured() {
+                let _ = notices.send(notice);
+            }
         })
     }
 
@@ -105,6 +108,20 @@ impl Feed {
         }
     }
 
+    /// Ends the thread and with it the acquisition; gives what is still to be told about the file.
+    pub fn stop(mut self) -> Vec<Notice> {
+        self.join();
+        self.notices.try_iter().collect()
+    }
+
+    fn join(&mut self) {
+        self.pace = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic of the thread itself was already printed.
+            let _ = thread.join();
+        }
+    }
+
     /// What there is to know about the file.
     pub fn notices(&self) -> &Receiver<Notice> {
         &self.notices
@@ -113,11 +130,7 @@ impl Feed {
 
 impl Drop for Feed {
     fn drop(&mut self) {
-        self.pace = None;
-        if let Some(thread) = self.thread.take() {
-            // A panic of the thread itself was already printed.
-            let _ = thread.join();
-        }
+        self.join();
     }
 }
 

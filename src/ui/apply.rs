@@ -65,7 +65,7 @@ impl App {
             StudyAction::AskForReference => self.ask(ctx, FileTask::Reference, ""),
             StudyAction::AskToFollow => self.ask(ctx, FileTask::FollowSweep, ""),
             StudyAction::Replay => self.replay(ctx),
-            StudyAction::StopFeed => self.with_sweep(OpenSweep::leave_replay),
+            StudyAction::StopFeed => self.stop_feed(ctx),
             StudyAction::SetPace(per_sec) => self.with_sweep(|open| {
                 open.pace = per_sec;
                 if let Some(feed) = &open.feed {
@@ -74,6 +74,11 @@ impl App {
             }),
             StudyAction::SelectProjection(index) => self.with_sweep(|open| open.selected = index),
         }
+    }
+
+    fn stop_feed(&mut self, ctx: &Context) {
+        let told = self.study.as_mut().and_then(OpenStudy::sweep_mut).map(OpenSweep::stop_feed).unwrap_or_default();
+        told.into_iter().for_each(|notice| self.notify(ctx, notice));
     }
 
     fn with_sweep(&mut self, change: impl FnOnce(&mut OpenSweep)) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use egui::{ColorImage, TextureHandle, TextureOptions};
 
 use super::scan_files::SweepFiles;
-use crate::data::{self, Direction, Projection, Roi, Sweep, Volume};
+use crate::data::{self, Direction, Notice, Projection, Roi, Sweep, Volume};
 use crate::recon::{FilterSettings, ProjectionFilter};
 use crate::render::Palette;
 use crate::session::{Acquisition, Feed};
@@ -109,10 +109,10 @@ impl OpenSweep {
         !self.acquisition.is_over()
     }
 
-    /// Makes a replay's projections and the sweep's the same again.
-    pub fn leave_replay(&mut self) {
-        self.feed = None;
+    /// Ends what feeds it, so that a replay's projections and the sweep's are the same again; gives what is still to be told.
+    pub fn stop_feed(&mut self) -> Vec<Notice> {
         self.acquisition = self.whole.clone();
+        self.feed.take().map(Feed::stop).unwrap_or_default()
     }
 
     /// The projection that is looked at; `None` while there is none.

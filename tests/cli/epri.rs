@@ -119,6 +119,38 @@ fn a_file_is_followed_to_its_end() {
     assert!(said.contains("out.nii: the image after 66 projections"), "{said}");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_file_that_was_allocated_in_advance_is_followed_only_as_far_as_it_is_measured() {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    done(folder, &["simulate", "ball", "--epri", "66", "-o", "ball.sweep"]);
+    let data = folder.join("ball.f32");
+    let mut bytes = std::fs::read(&data).unwrap();
+    let measured = bytes.len() / 66 * 20;
+    bytes[measured..].fill(0);
+    std::fs::write(&data, &bytes).unwrap();
+    // Opened as a whole: of the 20 that are there, and said so.
+    let arguments = "reconstruct ball.sweep -o whole.nii --image 16,16,16 --device cpu";
+    let said = done(folder, &arguments.split(' ').collect::<Vec<_>>());
+    assert!(said.contains("whole.nii: the image after 20 projections"), "{said}");
+    assert!(done(folder, &["info", "ball.sweep"]).contains("The last 46 of 66 projections are zero"));
+    // Followed until Ctrl-C.
+    let arguments = "reconstruct ball.sweep -o out.nii --follow --image 16,16,16 --device cpu";
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tomoscope"));
+    let command = command.args(arguments.split(' ')).current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut program = command.spawn().unwrap();
+    let mut told = BufReader::new(program.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(told.any(|line| line.contains("was allocated in advance: its projections 21 to 66 are zero")));
+    assert!(Command::new("kill").args(["-INT", &program.id().to_string()]).status().unwrap().success());
+    assert!(told.any(|line| line.contains("of 66 projections in") && line.contains("were not measured")));
+    let said = String::from_utf8(program.wait_with_output().unwrap().stdout).unwrap();
+    assert!(said.contains("out.nii: the image after 19 projections"), "{said}");
+}
+
 #[test]
 fn algorithms_and_data_that_do_not_go_together_are_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -110,6 +110,56 @@ fn a_projection_that_holds_no_numbers_is_left_out() {
 }
 
 #[test]
+fn what_is_allocated_in_advance_is_waited_for() {
+    let folder = folder();
+    let path = sweeps::put(folder.path(), &[], "float 8", true);
+    let data = path.with_extension("DTA");
+    let mut samples = [0.0; 16];
+    let write = |samples: &[f64; 16]| fs::write(&data, bytes_of(*samples, "float 8", true)).unwrap();
+    write(&samples);
+    let (_, mut follower) = SweepFollower::open(&path, None).unwrap();
+    let update = follower.poll();
+    let [notice] = &update.notices[..] else { panic!("{:?}", update.notices) };
+    assert!(notice.severity == Severity::Info && notice.text.contains("allocated in advance"), "{notice:?}");
+    assert!(notice.text.contains("projections 1 to 4 are zero"), "{notice:?}");
+    assert!(update.projections.is_empty() && !follower.is_finished());
+    let mut next = |follower: &mut SweepFollower, first: usize, values: &[f64]| {
+        samples[first..first + values.len()].copy_from_slice(values);
+        write(&samples);
+        let update = follower.poll();
+        assert_eq!(update.notices, []);
+        update.projections.iter().map(|p| p.values.to_vec()).collect::<Vec<_>>()
+    };
+    assert_eq!(next(&mut follower, 0, &[1.0, 2.0, 3.0, 4.0]), [[1.0, 2.0, 3.0, 4.0]]);
+    // Half of the third one: the second one, of zeros, has something after it, the third one not yet.
+    assert_eq!(next(&mut follower, 8, &[5.0, 6.0]), [[0.0; 4]]);
+    assert_eq!(next(&mut follower, 10, &[7.0]).len(), 0);
+    assert!(follower.unmeasured().unwrap().text.contains("2 of 4 projections"));
+    // It ends with a zero, which the next one shows; that one does so too, and stands still.
+    assert_eq!(next(&mut follower, 12, &[8.0]), [[5.0, 6.0, 7.0, 0.0]]);
+    assert_eq!(next(&mut follower, 13, &[9.0]).len(), 0);
+    assert!(!follower.is_finished());
+    assert_eq!(next(&mut follower, 0, &[]), [[8.0, 9.0, 0.0, 0.0]]);
+    assert!(follower.is_finished() && follower.unmeasured().is_none());
+}
+
+#[test]
+fn zeros_that_were_appended_are_measured() {
+    let folder = folder();
+    let path = sweeps::put(folder.path(), &[], "float 8", true);
+    let data = path.with_extension("DTA");
+    let bytes = bytes_of((0..16).map(|k| f64::from(k % 4)), "float 8", true);
+    fs::write(&data, &bytes[..64]).unwrap();
+    let (_, mut follower) = SweepFollower::open(&path, None).unwrap();
+    assert_eq!(follower.poll().projections.len(), 2);
+    // A file that grows tells by its length what is complete, also where a projection ends with a zero.
+    let tail = bytes_of([1.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0], "float 8", true);
+    append(&data, &tail);
+    assert_eq!(follower.poll().projections.len(), 2);
+    assert!(follower.is_finished());
+}
+
+#[test]
 fn a_saved_sweep_of_unknown_length_goes_on_as_long_as_its_header_does() {
     let folder = folder();
     let path = folder.path().join("a.sweep");

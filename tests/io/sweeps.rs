@@ -180,6 +180,20 @@ fn leftovers_and_two_dimensions_are_said() {
     near(sweep.projections[1].direction[2], 0.0);
 }
 
+#[test]
+fn projections_that_were_not_measured_yet_are_left_out_and_counted() {
+    let folder = folder();
+    let path = put(folder.path(), &[], "float 8", true);
+    let write = |samples: [f64; 16]| fs::write(path.with_extension("DTA"), bytes_of(samples, "float 8", true)).unwrap();
+    // The first one is zero too, but others came after it.
+    write(std::array::from_fn(|k| if (4..8).contains(&k) { 1.0 } else { 0.0 }));
+    let sweep = read_sweep(&path, None).unwrap();
+    assert_eq!((sweep.num_complete(), sweep.num_expected), (2, Some(4)));
+    assert!(warns_of(&sweep.notices, "The last 2 of 4 projections are zero"), "{:?}", sweep.notices);
+    write([0.0; 16]);
+    assert_says(&read_sweep(&path, None).unwrap_err(), &["a-proj.DSC", "4 projections are all zero", "follow it"]);
+}
+
 /// Little-endian floats after the header of a `.npy` file.
 fn npy_floats(path: &Path) -> Vec<f32> {
     let bytes = fs::read(path).unwrap();
