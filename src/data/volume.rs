@@ -14,7 +14,8 @@ pub enum Unit {
     BqPerMl,
     /// Line-integral lengths summed over LORs (sensitivity, plain backprojection).
     Mm,
-    /// Proportional to the density of what is imaged (spins), without calibration.
+    /// Proportional to the density of what is imaged (spins), without calibration. Only EPRI has it: the axes of such an
+    /// image are those of the gradients.
     Arbitrary,
     /// Not known: values as a file gave them.
     Unknown,

@@ -4,7 +4,11 @@
 //! anterior, +z superior: ours with every axis reversed. Voxels stay in the order x, y, z; orientation lives only in the
 //! affine, diag(−dx, −dy, −dz) with −origin as translation. Reading accepts any affine that follows the axes, flipped or
 //! exchanged, and turns the voxels into our order; an oblique one would need interpolation and is refused.
+//!
+//! EPRI knows no patient: its world is the gradients' axes, diag(dx, dy, dz) with the origin as it is. `intent_name` says so
+//! ([`GRADIENT_AXES`]); an image in a.u. without it was written with the patient's axes and is read so.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
@@ -37,6 +41,9 @@ const OBLIQUE_TOLERANCE: f64 = 1e-4;
 
 /// Values decoded at a time from a compressed file.
 const BLOCK_VALUES: usize = 1 << 16;
+
+/// `intent_name` of an image on the gradients' axes.
+const GRADIENT_AXES: &str = "tomoscope a.u.";
 
 /// How the voxel axes of a file lie in the world.
 struct Orientation {
@@ -194,6 +201,8 @@ fn orientation(path: &Path, header: &NiftiHeader, sides: [usize; 3], notices: &m
         3 => 1e-3,
         _ => 1.0,
     };
+    // Of our axes in the file's world.
+    let sign = if intent_name(header) == GRADIENT_AXES { 1.0 } else { -1.0 };
     let pitch: [f64; 3] = std::array::from_fn(|axis| decimal(header.pixdim[axis + 1]).abs());
     // Rows of the world's axes right, anterior, superior; columns of the voxel axes and the translation.
     let affine = if header.sform_code > 0 {
@@ -206,7 +215,7 @@ fn orientation(path: &Path, header: &NiftiHeader, sides: [usize; 3], notices: &m
              head-first supine",
             path.display()
         )));
-        centred_affine(pitch, sides)
+        centred_affine(pitch, sides, sign)
     };
     let affine = affine.map(|row| row.map(|value| value * scale));
     if affine.iter().flatten().any(|value| !value.is_finite()) {
@@ -223,9 +232,9 @@ fn orientation(path: &Path, header: &NiftiHeader, sides: [usize; 3], notices: &m
             return Err(oblique());
         }
         world_axis[axis] = main;
-        step_mm[axis] = -step;
+        step_mm[axis] = sign * step;
     }
-    Ok(Orientation { world_axis, step_mm, first_mm: affine.map(|row| -row[3]) })
+    Ok(Orientation { world_axis, step_mm, first_mm: affine.map(|row| sign * row[3]) })
 }
 
 /// World axis that a voxel axis follows, and its step along it; `None` where it is oblique.
@@ -236,11 +245,11 @@ fn main_direction(column: [f64; 3]) -> Option<(usize, f64)> {
 }
 
 /// The affine of a header that has none: the middle of the image at the origin, in our orientation.
-fn centred_affine(pitch: [f64; 3], sides: [usize; 3]) -> [[f64; 4]; 3] {
+fn centred_affine(pitch: [f64; 3], sides: [usize; 3], sign: f64) -> [[f64; 4]; 3] {
     std::array::from_fn(|row| {
-        let diagonal = std::array::from_fn(|axis| if axis == row { -pitch[axis] } else { 0.0 });
+        let diagonal = std::array::from_fn(|axis| if axis == row { sign * pitch[axis] } else { 0.0 });
         let [a, b, c]: [f64; 3] = diagonal;
-        [a, b, c, 0.5 * (sides[row] as f64 - 1.0) * pitch[row]]
+        [a, b, c, -0.5 * sign * (sides[row] as f64 - 1.0) * pitch[row]]
     })
 }
 
@@ -303,10 +312,25 @@ fn reorder(path: &Path, orientation: &Orientation, sides: [usize; 3], values: Ve
     Ok((grid, ours))
 }
 
+fn intent_name(header: &NiftiHeader) -> Cow<'_, str> {
+    let name = header.intent_name.split(|&byte| byte == 0).next();
+    String::from_utf8_lossy(name.unwrap_or_default())
+}
+
 fn unit(header: &NiftiHeader) -> Unit {
-    let name = String::from_utf8_lossy(&header.intent_name);
+    let name = intent_name(header);
     let units = [Unit::CountsPerMm, Unit::BqPerMl, Unit::Mm, Unit::Arbitrary];
-    units.into_iter().find(|unit| unit.label() == name.trim_end_matches('\0')).unwrap_or(Unit::Unknown)
+    let known = units.into_iter().find(|unit| name == unit.label() || name == name_of(*unit));
+    known.unwrap_or(Unit::Unknown)
+}
+
+/// What `intent_name` says of an image in this unit.
+fn name_of(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Arbitrary => GRADIENT_AXES,
+        Unit::Unknown => "",
+        known => known.label(),
+    }
 }
 
 /// Writes an image; a name that ends in `.gz` is compressed. `description` says in a few words what made it; what does not
@@ -342,26 +366,29 @@ fn descrip(description: &str) -> Vec<u8> {
 
 fn header(volume: &Volume) -> NiftiHeader {
     let grid = &volume.grid;
+    let name = name_of(volume.unit);
+    let sign = if name == GRADIENT_AXES { 1.0 } else { -1.0 };
     let pitch = grid.voxel_mm.map(|d| d as f32);
-    let shift = grid.origin_mm.map(|o| 0.0 - o as f32);
+    // Added to 0 so that no −0 is written.
+    let shift = grid.origin_mm.map(|o| 0.0 + sign * o as f32);
+    let step = pitch.map(|d| sign * d);
     let mut intent_name = [0; 16];
-    if volume.unit != Unit::Unknown {
-        intent_name.iter_mut().zip(volume.unit.label().bytes()).for_each(|(to, from)| *to = from);
-    }
+    intent_name.iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from);
     NiftiHeader {
-        // diag(−, −, −) = the half turn about z (quaternion 0, 0, 0, 1) with the third axis reversed (pixdim[0] = −1).
-        pixdim: [-1.0, pitch[0], pitch[1], pitch[2], 1.0, 1.0, 1.0, 1.0],
+        // diag(−, −, −) = the half turn about z (quaternion 0, 0, 0, 1) with the third axis reversed (pixdim[0] = −1);
+        // diag(+, +, +) = no turn (1, 0, 0, 0).
+        pixdim: [sign, pitch[0], pitch[1], pitch[2], 1.0, 1.0, 1.0, 1.0],
         qform_code: 1,
         sform_code: 1,
         quatern_b: 0.0,
         quatern_c: 0.0,
-        quatern_d: 1.0,
+        quatern_d: if sign < 0.0 { 1.0 } else { 0.0 },
         quatern_x: shift[0],
         quatern_y: shift[1],
         quatern_z: shift[2],
-        srow_x: [-pitch[0], 0.0, 0.0, shift[0]],
-        srow_y: [0.0, -pitch[1], 0.0, shift[1]],
-        srow_z: [0.0, 0.0, -pitch[2], shift[2]],
+        srow_x: [step[0], 0.0, 0.0, shift[0]],
+        srow_y: [0.0, step[1], 0.0, shift[1]],
+        srow_z: [0.0, 0.0, step[2], shift[2]],
         // 2 = millimetres.
         xyzt_units: 2,
         intent_name,

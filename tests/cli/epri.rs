@@ -88,6 +88,26 @@ fn a_simulated_ball_is_reconstructed_by_every_program() {
 }
 
 #[test]
+fn an_image_has_the_gradients_axes_and_gives_its_grid_to_the_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    done(folder, &["simulate", "bottle", "--epri", "66", "-o", "a.sweep", "--truth", "truth.nii"]);
+    let arguments = "reconstruct a.sweep -o first.nii --image 12,14,15 --voxel-mm 2,2.5,3 --device cpu";
+    done(folder, &arguments.split(' ').collect::<Vec<_>>());
+    done(folder, &"reconstruct a.sweep -o again.nii.gz --like first.nii --device cpu".split(' ').collect::<Vec<_>>());
+    done(folder, &"reconstruct a.sweep -o twice.hv --like again.nii.gz --device cpu".split(' ').collect::<Vec<_>>());
+    let [first, again, twice] =
+        ["first.nii", "again.nii.gz", "twice.hv"].map(|name| tomoscope::io::read_volume(&folder.join(name)).unwrap().0);
+    assert_eq!((&first.grid, first.as_slice()), (&again.grid, again.as_slice()));
+    assert_eq!(first.as_slice(), twice.as_slice());
+    for image in ["first.nii", "truth.nii"] {
+        let bytes = std::fs::read(folder.join(image)).unwrap();
+        let diagonal = [280, 300, 320].map(|at| f32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()));
+        assert!(diagonal.iter().all(|&step| step > 0.0), "{image}: {diagonal:?}");
+    }
+}
+
+#[test]
 fn regions_are_measured_after_every_block() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

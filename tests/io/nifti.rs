@@ -137,6 +137,40 @@ fn a_written_header_says_where_the_patient_is() {
 }
 
 #[test]
+fn gradient_axes_are_the_world_of_an_epri_image() {
+    let folder = folder();
+    let path = folder.path().join("image.nii.gz");
+    let plain = folder.path().join("image.nii");
+    let grid = Grid::new([4, 3, 2], [2.0, 3.0, 4.0], [-4.0, -3.0, 0.0]).unwrap();
+    let volume = Volume::from_vec(grid, (0..24).map(|i| i as f32).collect(), Unit::Arbitrary).unwrap();
+    for path in [&path, &plain] {
+        write_volume(path, &volume).unwrap();
+        assert_eq!(read_volume(path).unwrap(), (volume.clone(), Vec::new()));
+    }
+    let bytes = fs::read(&plain).unwrap();
+    let float = |at: usize| f32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    let sform: Vec<f32> = (0..12).map(|i| float(280 + 4 * i)).collect();
+    assert_eq!(sform, [2.0, 0.0, 0.0, -4.0, 0.0, 3.0, 0.0, -3.0, 0.0, 0.0, 4.0, 0.0]);
+    let qform: Vec<f32> = (0..6).map(|i| float(256 + 4 * i)).collect();
+    assert_eq!((qform, float(76)), (vec![0.0, 0.0, 0.0, -4.0, -3.0, 0.0], 1.0));
+    assert_eq!(&bytes[328..344], b"tomoscope a.u.\0\0");
+    // By its quaternion alone, and without either, it lies the same way round.
+    let mut other = bytes.clone();
+    other[254..256].fill(0);
+    fs::write(&plain, &other).unwrap();
+    assert_eq!(read_volume(&plain).unwrap().0, volume);
+    other[252..254].fill(0);
+    fs::write(&plain, &other).unwrap();
+    assert_eq!(read_volume(&plain).unwrap().0.as_slice(), volume.as_slice());
+    // One that says a.u. alone has the patient's axes, as all images had before.
+    let mut before = Header::plain().file("float 4");
+    before[328..332].copy_from_slice(b"a.u.");
+    fs::write(&plain, &before).unwrap();
+    let (before, _) = read_volume(&plain).unwrap();
+    assert_eq!((before.unit, before.grid.origin_mm), (Unit::Arbitrary, [-3.0, -3.0, -2.0]));
+}
+
+#[test]
 fn the_quaternion_says_the_same_as_the_affine() {
     let by_affine = read(&Header::plain());
     assert_eq!(by_affine.grid, Grid::new([4, 3, 2], [2.0, 3.0, 4.0], [-3.0, -3.0, -2.0]).unwrap());
