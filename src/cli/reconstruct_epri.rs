@@ -10,7 +10,7 @@ use crate::data::Sweep;
 use crate::geometry::Grid;
 use crate::io::{SweepFollower, read_sweep, read_volume};
 use crate::operator::Interpolation;
-use crate::recon::{Filter, FilterSettings};
+use crate::recon::{Baseline, Filter, FilterSettings};
 use crate::scanner::epri::Order;
 use crate::session::{Acquisition, Job, PlaneKernel, Stages, SweepSettings, default_sweep_settings, sweep_grid};
 
@@ -28,6 +28,11 @@ pub struct EpriOptions {
     /// Part of the frequencies of a projection that is kept, above 0 and at most 1. Default: all; for continuous-wave data 0.1.
     #[arg(long, value_name = "F")]
     cutoff: Option<f64>,
+
+    /// Polynomial that is fitted to the outer 5 % at each end of every continuous-wave projection and taken off before it is
+    /// deconvolved: its order 0, 1, 2 or 3, or none. Default: 1; of pulse data none.
+    #[arg(long, value_name = "ORDER")]
+    baseline: Option<Baseline>,
 
     /// Interpolation between the samples of a filtered projection: nearest, linear or cubic.
     #[arg(long, default_value = "linear")]
@@ -94,6 +99,7 @@ fn settings(options: &ReconstructOptions, sweep: &Sweep) -> Result<SweepSettings
         filter: FilterSettings {
             filter: epri.filter.unwrap_or(base.filter.filter),
             cutoff: epri.cutoff.or(base.filter.cutoff),
+            baseline: epri.baseline.unwrap_or(base.filter.baseline),
             interpolation: epri.interpolation,
         },
         order: epri.order,

@@ -7,7 +7,8 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::console::{err, out};
-use crate::recon::{FilterSettings, RaceReport};
+use crate::data::Sweep;
+use crate::recon::{Baseline, FilterSettings, RaceReport};
 use crate::session::{AlgorithmKind, IterateReport, Job, NUM_STAGES, STAGES, StartInfo};
 
 /// A bar, or nothing where standard error is not a terminal.
@@ -95,11 +96,14 @@ pub fn announce(info: &StartInfo, num_iterations: usize) {
             }
         }
         Job::Sweep { acquisition, settings } => {
-            let FilterSettings { filter, cutoff, interpolation } = settings.filter;
+            let FilterSettings { filter, cutoff, baseline, interpolation } = settings.filter;
             let cutoff = cutoff.map_or("no cut-off".into(), |cutoff| format!("cut-off {cutoff}"));
             let num_points = acquisition.look(|sweep| sweep.num_points);
             out!("data          {} projections of {num_points} samples", info.num_subsets);
             out!("algorithm     FBP, filter {filter}, {cutoff}, {interpolation} interpolation");
+            if baseline != Baseline::None || acquisition.look(Sweep::is_continuous_wave) {
+                out!("baseline      {}", baseline.title());
+            }
         }
     }
     out!("image         {nx} × {ny} × {nz} voxels of {dx:.4} × {dy:.4} × {dz:.4} mm");

@@ -102,6 +102,11 @@ impl Sweep {
         }
     }
 
+    /// Whether its projections are first-derivative spectra.
+    pub fn is_continuous_wave(&self) -> bool {
+        matches!(self.acquisition, Acquisition::ContinuousWave { .. })
+    }
+
     /// Number of complete projections.
     pub fn num_complete(&self) -> usize {
         self.projections.len()

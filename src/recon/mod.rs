@@ -7,7 +7,7 @@ mod post_filter;
 mod race;
 
 pub use fbp::{
-    Fbp, FbpSettings, Filter, FilterSettings, ProjectionFilter, check_sweep, equal_angles_for, resample_to_equal_angles,
+    Baseline, Fbp, FbpSettings, Filter, FilterSettings, ProjectionFilter, check_sweep, equal_angles_for, resample_to_equal_angles,
 };
 pub use mlem_osem::{EmSettings, MlemOsem, SubsetOrder, check_poisson_data};
 pub use post_filter::gaussian_filter;

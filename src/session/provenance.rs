@@ -12,7 +12,7 @@ use crate::data::{Notice, Origin, Study, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::{self, IoError};
 use crate::operator::Accumulation;
-use crate::recon::{FilterSettings, RaceReport, SubsetOrder};
+use crate::recon::{Baseline, FilterSettings, RaceReport, SubsetOrder};
 use crate::scanner::epri::Order;
 
 /// Version of the record's form; it grows when a key changes its meaning.
@@ -364,9 +364,10 @@ impl AlgorithmRecord {
             AlgorithmRecord::Osem(EmRecord { subsets: 1, .. }) => "OSEM 1 subset".to_owned(),
             AlgorithmRecord::Osem(em) => format!("OSEM {} subsets", em.subsets),
             AlgorithmRecord::Fbp(fbp) | AlgorithmRecord::FbpMultistage(fbp) => {
-                let FilterSettings { filter, cutoff, interpolation } = &fbp.filter;
+                let FilterSettings { filter, cutoff, baseline, interpolation } = &fbp.filter;
                 let cutoff = cutoff.map_or_else(String::new, |cutoff| format!(", cut-off {cutoff}"));
-                format!("FBP {filter}{cutoff}, {interpolation}")
+                let baseline = if *baseline == Baseline::None { String::new() } else { format!(", baseline {baseline}") };
+                format!("FBP {filter}{cutoff}{baseline}, {interpolation}")
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::data::Sweep;
 use crate::operator::{Interpolation, grid_about_zero};
-use crate::recon::{Filter, FilterSettings};
+use crate::recon::{Baseline, Filter, FilterSettings};
 use crate::scanner::epri::Order;
 use crate::session::{DeviceChoice, PlaneKernel, Stages, SweepSettings, default_sweep_settings};
 
@@ -17,6 +17,10 @@ pub struct FbpForm {
     pub filter: Filter,
     /// Part of the frequencies that is kept; `None` = all.
     pub cutoff: Option<f64>,
+    /// What is taken off continuous-wave spectra.
+    pub baseline: Baseline,
+    /// Whether the sweep has such spectra.
+    pub is_continuous_wave: bool,
     /// Between samples.
     pub interpolation: Interpolation,
     /// Which projections are used first.
@@ -39,6 +43,8 @@ impl Default for FbpForm {
             kernel: PlaneKernel::Fast,
             filter: Filter::default(),
             cutoff: None,
+            baseline: Baseline::None,
+            is_continuous_wave: false,
             interpolation: Interpolation::default(),
             order: Order::AsAcquired,
             block: 16,
@@ -57,14 +63,28 @@ impl FbpForm {
     pub fn for_sweep(sweep: &Sweep) -> Result<Self, String> {
         let SweepSettings { stages, kernel, filter, order, block, grid, device, .. } =
             default_sweep_settings(sweep).map_err(|error| error.to_string())?;
-        let FilterSettings { filter, cutoff, interpolation } = filter;
+        let FilterSettings { filter, cutoff, baseline, interpolation } = filter;
+        let is_continuous_wave = sweep.is_continuous_wave();
         let (size, voxel_mm) = (grid.size, grid.voxel_mm);
-        Ok(Self { stages, kernel, filter, cutoff, interpolation, order, block, size, voxel_mm, device })
+        Ok(Self {
+            stages,
+            kernel,
+            filter,
+            cutoff,
+            baseline,
+            is_continuous_wave,
+            interpolation,
+            order,
+            block,
+            size,
+            voxel_mm,
+            device,
+        })
     }
 
     /// How projections are filtered.
     pub fn filter_settings(&self) -> FilterSettings {
-        FilterSettings { filter: self.filter, cutoff: self.cutoff, interpolation: self.interpolation }
+        FilterSettings { filter: self.filter, cutoff: self.cutoff, baseline: self.baseline, interpolation: self.interpolation }
     }
 
     /// The settings of a run.

@@ -6,7 +6,7 @@ use super::devices::device_menu;
 use super::fbp_form::FbpForm;
 use super::recon_panel::{combo, name, number, voxels_ui};
 use crate::operator::Interpolation;
-use crate::recon::Filter;
+use crate::recon::{Baseline, Filter};
 use crate::scanner::epri::Order;
 use crate::session::{Device, PlaneKernel, Stages};
 
@@ -27,6 +27,9 @@ pub fn fbp_form_ui(form: &mut FbpForm, devices: &[Device], ui: &mut Ui) {
     ui.end_row();
     combo(ui, "Filter", &mut form.filter, &Filter::ALL.map(|filter| (filter, filter.name())));
     cutoff_ui(&mut form.cutoff, ui);
+    if form.is_continuous_wave {
+        combo(ui, "Baseline", &mut form.baseline, &Baseline::ALL.map(|baseline| (baseline, baseline.title())));
+    }
     combo(ui, "Interpolation", &mut form.interpolation, &Interpolation::ALL.map(|kind| (kind, kind.name())));
     combo(ui, "Order", &mut form.order, &[(Order::AsAcquired, "as acquired"), (Order::Spaced, "spaced")]);
     number(ui, "Projections a step", &mut form.block, 1..=10_000);

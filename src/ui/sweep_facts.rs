@@ -53,7 +53,7 @@ fn facts(sweep: &Sweep, expected: Option<usize>) -> Vec<(&'static str, String)> 
 /// The reference spectrum; replaying, following and their pace.
 pub fn sweep_feed_ui(open: &OpenSweep, ui: &mut Ui, actions: &mut Vec<Action>) {
     let mut act = |action| actions.push(Action::Study(action));
-    let is_wave = open.whole.look(|sweep| matches!(sweep.acquisition, Acquisition::ContinuousWave { .. }));
+    let is_wave = open.whole.look(Sweep::is_continuous_wave);
     if is_wave && open.files.is_some() && ui.button("Reference spectrum…").clicked() {
         act(StudyAction::AskForReference);
     }

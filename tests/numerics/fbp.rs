@@ -10,7 +10,8 @@ use tomoscope::operator::{
     grid_about_zero,
 };
 use tomoscope::recon::{
-    Algorithm, Fbp, FbpSettings, Filter, FilterSettings, ProjectionFilter, ReconError, equal_angles_for, resample_to_equal_angles,
+    Algorithm, Baseline, Fbp, FbpSettings, Filter, FilterSettings, ProjectionFilter, ReconError, equal_angles_for,
+    resample_to_equal_angles,
 };
 use tomoscope::scanner::epri::Order;
 use tomoscope::task::Task;
@@ -95,7 +96,7 @@ fn a_ball_of_density_one_reconstructs_to_one_in_its_centre() {
     let sweep = pulse_sweep(&equal_solid_angle(18), 128, 0.5, |_, t| ball(16.0, t));
     for filter in [Filter::SecondDifference, Filter::ThreePoint, Filter::FivePoint] {
         for interpolation in Interpolation::ALL {
-            let volume = reconstruct(&sweep, &FilterSettings { filter, interpolation, cutoff: None }, &grid);
+            let volume = reconstruct(&sweep, &FilterSettings { filter, interpolation, ..FilterSettings::default() }, &grid);
             let centre = volume[(4 * 9 + 4) * 9 + 4];
             println!("{filter}, {interpolation}: {centre:.6}");
             assert!((centre - 1.0).abs() < 0.005, "{filter}, {interpolation}: {centre}");
@@ -113,7 +114,8 @@ fn every_filter_gives_a_smooth_object_back() {
     for filter in Filter::ALL {
         for interpolation in Interpolation::ALL {
             for cutoff in [None, Some(0.5)] {
-                let volume = reconstruct(&sweep, &FilterSettings { filter, interpolation, cutoff }, &grid);
+                let volume =
+                    reconstruct(&sweep, &FilterSettings { filter, interpolation, cutoff, ..FilterSettings::default() }, &grid);
                 let mut worst = 0.0f64;
                 for (m, value) in volume[(5 + 2) * 33..(5 + 3) * 33].iter().enumerate() {
                     let x = m as f64 - 16.0;
@@ -147,8 +149,8 @@ fn a_balls_profile_is_one_inside_and_zero_outside() {
 }
 
 /// The derivative of a Gaussian line, and a smooth ball's plane integrals convolved with it by the same sums.
-#[test]
-fn deconvolution_takes_the_line_shape_off() {
+/// Continuous-wave spectra of a smooth ball of radius 20 mm.
+fn smooth_ball_spectra() -> Sweep {
     let (num_points, step_mm, step_mt, radius, width) = (256, 0.25, 0.02, 20.0, 3.0);
     let line = |i: f64| -i / (width * width) * (-0.5 * (i / width).powi(2)).exp();
     let pulse = pulse_sweep(&equal_solid_angle(10), num_points, step_mm, |_, t| smooth_ball(radius, t));
@@ -163,6 +165,12 @@ fn deconvolution_takes_the_line_shape_off() {
     }
     let reference = Some(ReferenceSpectrum { values: reference, step_mt });
     sweep.acquisition = Acquisition::ContinuousWave { step_mt, gradient_mt_per_mm: step_mt / step_mm, reference };
+    sweep
+}
+
+#[test]
+fn deconvolution_takes_the_line_shape_off() {
+    let (sweep, radius) = (smooth_ball_spectra(), 20.0);
     let grid = grid_about_zero([17, 3, 3], [2.0; 3]).unwrap();
     let settings = FilterSettings { filter: Filter::Rectangular, cutoff: Some(0.2), ..FilterSettings::default() };
     let volume = reconstruct(&sweep, &settings, &grid);
@@ -174,12 +182,41 @@ fn deconvolution_takes_the_line_shape_off() {
 }
 
 #[test]
+fn a_drift_of_the_baseline_is_taken_off() {
+    let sweep = smooth_ball_spectra();
+    let largest = sweep.projections.iter().flat_map(|p| p.values.iter()).fold(0.0f32, |largest, value| largest.max(value.abs()));
+    let mut drifting = sweep.clone();
+    for (projection, slope) in drifting.projections.iter_mut().zip(noise(5, sweep.num_complete())) {
+        let drift = |i: usize| 0.1 * largest * (2.0 * slope - 1.0) * (2.0 * i as f32 / 255.0 - 1.0);
+        projection.values = projection.values.iter().enumerate().map(|(i, value)| value + drift(i)).collect();
+    }
+    let grid = grid_about_zero([20; 3], [2.0; 3]).unwrap();
+    let with = |sweep: &Sweep, baseline| {
+        let settings = FilterSettings { filter: Filter::Rectangular, cutoff: Some(0.2), baseline, ..FilterSettings::default() };
+        reconstruct(sweep, &settings, &grid)
+    };
+    let change = |baseline| {
+        let (clean, drifted) = (with(&sweep, baseline), with(&drifting, baseline));
+        let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|value| value * value).sum::<f64>().sqrt();
+        norm(&mut clean.iter().zip(&drifted).map(|(a, b)| a - b)) / norm(&mut clean.iter().copied())
+    };
+    let (without, taken_off) = (change(Baseline::None), change(Baseline::Line));
+    println!("the drift changes the image by {without:.3}, with a baseline by {taken_off:.1e}");
+    assert!(without > 0.02 && taken_off < 1e-4);
+    // The ends of these spectra are empty: nothing that is there is taken away.
+    let (plain, flat) = (with(&sweep, Baseline::None), with(&sweep, Baseline::Cubic));
+    assert!(plain.iter().zip(&flat).all(|(a, b)| (a - b).abs() < 1e-3), "the object was touched");
+}
+
+#[test]
 fn what_cannot_be_filtered_is_refused_with_a_sentence() {
     let mut sweep = pulse_sweep(&equal_solid_angle(10), 64, 1.0, |_, t| ball(16.0, t));
     for cutoff in [0.0, -0.1, 1.5, f64::NAN] {
         let refused = ProjectionFilter::new(&sweep, &FilterSettings { cutoff: Some(cutoff), ..FilterSettings::default() });
         assert!(refused.err().unwrap().to_string().contains("at most 1"));
     }
+    let refused = ProjectionFilter::new(&sweep, &FilterSettings { baseline: Baseline::Line, ..FilterSettings::default() });
+    assert!(refused.err().unwrap().to_string().contains("measured with pulses"));
     sweep.acquisition = Acquisition::ContinuousWave { step_mt: 0.02, gradient_mt_per_mm: 0.02, reference: None };
     let refused = ProjectionFilter::new(&sweep, &FilterSettings::default());
     assert!(refused.err().unwrap().to_string().contains("reference spectrum"));
@@ -294,7 +331,7 @@ fn two_stages_give_what_one_gives() {
         let sweep = pulse_sweep(&equal_linear_angle(15, 14), 128, 0.6, |n, t| balls.iter().map(|ball| of(n, t, ball)).sum());
         for filter in Filter::ALL {
             for interpolation in [Interpolation::Linear, Interpolation::Cubic] {
-                let settings = FilterSettings { filter, interpolation, cutoff: None };
+                let settings = FilterSettings { filter, interpolation, ..FilterSettings::default() };
                 let mut filtered = ProjectionFilter::new(&sweep, &settings).unwrap().apply(&sweep.projections).unwrap();
                 filtered.sampling.centre += 0.3;
                 let one = planes_by(&mut SingleStage::new(grid.clone()), &filtered);

@@ -8,7 +8,7 @@ use tomoscope::data::{Acquisition, Sweep, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::read_sweep;
 use tomoscope::operator::{Host, MultiStage, PlaneBackprojector, SingleStage, grid_about_zero};
-use tomoscope::recon::{Algorithm, Fbp, FbpSettings, FilterSettings, ProjectionFilter};
+use tomoscope::recon::{Algorithm, Baseline, Fbp, FbpSettings, FilterSettings, ProjectionFilter};
 use tomoscope::task::Task;
 
 use super::support::{planes_by, planes_by_definition, relative};
@@ -27,9 +27,10 @@ pub fn fusillo() -> Option<Sweep> {
     Some(read_sweep(&PathBuf::from(folder).join("epri/fusillo-20091002-proj.DSC"), None).unwrap())
 }
 
-fn reconstruct(sweep: &Sweep, backprojector: impl PlaneBackprojector<Host>) -> Volume {
+fn reconstruct(sweep: &Sweep, backprojector: impl PlaneBackprojector<Host>, baseline: Baseline) -> Volume {
     let mut volume = Volume::filled(backprojector.grid().clone(), 0.0);
-    let settings = FbpSettings { filter: FilterSettings::for_data(&sweep.acquisition), block: 2000, ..FbpSettings::default() };
+    let filter = FilterSettings { baseline, ..FilterSettings::for_data(&sweep.acquisition) };
+    let settings = FbpSettings { filter, block: 2000, ..FbpSettings::default() };
     let mut fbp = Fbp::new(Host, backprojector, sweep, settings).unwrap();
     assert!(fbp.step(&Task::new()).unwrap().completes_iteration);
     fbp.volume_into(&mut volume).unwrap();
@@ -98,11 +99,14 @@ fn a_real_scan_is_reconstructed_as_published() {
     let Some(sweep) = fusillo() else { return };
     assert_eq!((sweep.num_complete(), sweep.num_points), (961, 500));
     let grid = grid_about_zero([50, 100, 50], [0.5; 3]).unwrap();
-    let volume = reconstruct(&sweep, SingleStage::new(grid.clone()));
+    let volume = reconstruct(&sweep, SingleStage::new(grid.clone()), Baseline::None);
     let every = |volume: &Volume| volume.as_slice().iter().step_by(EVERY).map(|&value| f64::from(value)).collect::<Vec<_>>();
-    let correlated = correlation(&every(&volume), &second_way(&sweep, &grid));
-    println!("correlation {correlated:.5}");
-    assert!(correlated >= 0.99);
+    let published = second_way(&sweep, &grid);
+    let correlated = correlation(&every(&volume), &published);
+    let with_baseline = reconstruct(&sweep, SingleStage::new(grid.clone()), Baseline::Line);
+    let correlated_with_baseline = correlation(&every(&with_baseline), &published);
+    println!("correlation {correlated:.5}, with a baseline taken off {correlated_with_baseline:.5}");
+    assert!(correlated >= 0.99 && correlated_with_baseline >= 0.98);
     let filter = ProjectionFilter::new(&sweep, &FilterSettings::for_data(&sweep.acquisition)).unwrap();
     // Over all that the scan has seen: its filtered spectra are as high at their ends as anywhere.
     let whole = grid_about_zero([40; 3], [sweep.num_points as f64 * sweep.step_mm / 40.0; 3]).unwrap();
@@ -111,7 +115,7 @@ fn a_real_scan_is_reconstructed_as_published() {
     println!("against the definition: {error:.1e}");
     assert!(error <= 1e-5);
     // Its angles are equal: two stages do it too.
-    let two = reconstruct(&sweep, MultiStage::new(grid));
+    let two = reconstruct(&sweep, MultiStage::new(grid), Baseline::None);
     let error = relative(two.as_slice(), volume.as_slice());
     println!("two stages: {error:.1e}");
     assert!(error <= 0.01);

@@ -13,7 +13,8 @@ use rayon::prelude::*;
 use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftPlanner};
 
-use super::Filter;
+use super::baseline::BaselineFit;
+use super::{Baseline, Filter};
 use crate::data::{Acquisition, Projection, ReferenceSpectrum, Sweep};
 use crate::operator::{FilteredProjections, Interpolation, OperatorError, PlaneSampling};
 use crate::recon::ReconError;
@@ -25,6 +26,8 @@ pub struct FilterSettings {
     pub filter: Filter,
     /// Frequencies above this part of the Nyquist frequency (0 … 1] are left out.
     pub cutoff: Option<f64>,
+    /// Of continuous-wave spectra: what is taken off before they are deconvolved.
+    pub baseline: Baseline,
     /// How filtered projections are read between their samples.
     pub interpolation: Interpolation,
 }
@@ -36,7 +39,7 @@ impl FilterSettings {
         match acquisition {
             Acquisition::Pulse => Self::default(),
             Acquisition::ContinuousWave { .. } => {
-                Self { filter: Filter::Rectangular, cutoff: Some(0.1), interpolation: Interpolation::default() }
+                Self { filter: Filter::Rectangular, cutoff: Some(0.1), baseline: Baseline::Line, ..Self::default() }
             }
         }
     }
@@ -47,6 +50,7 @@ pub struct ProjectionFilter {
     sampling: PlaneSampling,
     interpolation: Interpolation,
     num_passes: usize,
+    baseline: BaselineFit,
     /// Response of one pass, in the order of the transform.
     response: Vec<Complex<f64>>,
     forward: Arc<dyn Fft<f64>>,
@@ -57,12 +61,17 @@ impl ProjectionFilter {
     /// For projections that are sampled and acquired like those of `sweep`.
     ///
     /// # Errors
-    /// A cut-off outside 0 … 1, continuous-wave data without a reference spectrum or with one that is all zero.
+    /// A cut-off outside 0 … 1, a baseline of pulse data, continuous-wave data without a reference spectrum or with one that is all zero.
     pub fn new(sweep: &Sweep, settings: &FilterSettings) -> Result<Self, ReconError> {
         if let Some(cutoff) = settings.cutoff.filter(|cutoff| !(*cutoff > 0.0 && *cutoff <= 1.0)) {
             return Err(ReconError::UnsuitableSettings(format!(
                 "a cut-off of {cutoff} cannot be used: it is the part of the frequencies that is kept, above 0 and at most 1"
             )));
+        }
+        if matches!(sweep.acquisition, Acquisition::Pulse) && settings.baseline != Baseline::None {
+            return Err(ReconError::UnsuitableSettings(
+                "a baseline is taken off continuous-wave spectra; these projections were measured with pulses and have none: use baseline none".into(),
+            ));
         }
         let sampling = PlaneSampling { num_points: sweep.num_points, step_mm: sweep.step_mm, centre: sweep.centre };
         let len = match sweep.acquisition {
@@ -95,7 +104,8 @@ impl ProjectionFilter {
         for (k, value) in response.iter_mut().enumerate() {
             *value = if omega(k, len).abs() <= largest { *value * scale } else { Complex::default() };
         }
-        Ok(Self { sampling, interpolation: settings.interpolation, num_passes, response, forward, inverse })
+        let (interpolation, baseline) = (settings.interpolation, BaselineFit::new(settings.baseline, sampling.num_points));
+        Ok(Self { sampling, interpolation, num_passes, baseline, response, forward, inverse })
     }
 
     /// Where the samples of its projections lie.
@@ -118,6 +128,7 @@ impl ProjectionFilter {
             |buffer, (row, projection)| {
                 let values = projection.values.iter().map(|&value| projection.weight * f64::from(value));
                 row.iter_mut().zip(values).for_each(|(sample, value)| *sample = value);
+                self.baseline.subtract(row);
                 for _ in 0..self.num_passes {
                     self.pass(row, buffer);
                 }

@@ -1,6 +1,7 @@
 //! Filtered backprojection of EPRI sweeps, a block of projections in each step, so that the volume grows while they arrive.
 
 mod algorithm;
+mod baseline;
 mod check;
 mod filter;
 mod filtering;
@@ -8,6 +9,7 @@ mod order;
 mod resample;
 
 pub use algorithm::{Fbp, FbpSettings};
+pub use baseline::Baseline;
 pub use check::check_sweep;
 pub use filter::Filter;
 pub use filtering::{FilterSettings, ProjectionFilter};
