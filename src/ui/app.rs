@@ -312,7 +312,8 @@ impl App {
     /// Brings everything that is derived from image, run and document up to date.
     fn derive(&mut self, frame: &eframe::Frame, ctx: &Context) {
         if self.view.auto_palette {
-            self.view.palette = if self.shown.is_signed() { Palette::Signed } else { self.view.usual_palette };
+            let palette = if self.shown.is_signed() { Palette::Signed } else { self.view.usual_palette };
+            self.view.set_palette(palette);
         }
         if self.view.auto_window {
             self.view.window = self.shown.auto_window(self.view.palette);

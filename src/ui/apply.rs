@@ -348,22 +348,16 @@ impl App {
                 self.view.maximised = if self.view.maximised.is_none() { Some(plane) } else { None };
             }
             ViewAction::SetPalette(palette) => {
-                self.view.palette = palette;
+                self.view.set_palette(palette);
                 self.view.auto_palette = false;
                 if palette != Palette::Signed {
                     self.view.usual_palette = palette;
                 }
             }
             ViewAction::SetInterpolation(interpolation) => self.view.interpolation = interpolation,
-            ViewAction::SetWindow(window) => {
-                self.view.window = window;
-                self.view.auto_window = false;
-            }
+            ViewAction::SetWindow(window) => self.view.set_window(window),
             ViewAction::SetAutoWindow(auto) => self.view.auto_window = auto,
-            ViewAction::FullWindow => {
-                self.view.window = self.shown.range;
-                self.view.auto_window = false;
-            }
+            ViewAction::FullWindow => self.view.set_window(self.shown.range),
             ViewAction::FitObject => {
                 if let Some(bounds) = self.shown.volume().and_then(active_bounds_mm)
                     && let Some(grid) = &grid

@@ -89,6 +89,9 @@ fn window_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<Action>) {
         let value = DragValue::new(end).speed(speed).custom_formatter(|v, _| format::value(v));
         name(&ui.add(value), label);
     }
+    if view.view.palette == Palette::Signed {
+        ui.label("±").on_hover_text("Signed colours are white at 0, so their window is symmetric about it");
+    }
     if window != view.view.window {
         actions.push(Action::View(ViewAction::SetWindow(window)));
     }

@@ -177,13 +177,42 @@ impl ViewState {
         self.zoom = zoom;
     }
 
-    /// Drags window and level: to the right widens by the fraction of the image's range, up brightens a PET image.
+    /// Takes another palette; the window follows where it has to.
+    pub fn set_palette(&mut self, palette: Palette) {
+        self.palette = palette;
+        self.window = self.suited(self.window);
+    }
+
+    /// Sets the window by hand.
+    pub fn set_window(&mut self, window: [f32; 2]) {
+        self.window = self.suited(window);
+        self.auto_window = false;
+    }
+
+    /// The window that becomes of one that was asked for: signed colours have their white at 0, so theirs is symmetric, and
+    /// the end that was moved decides (of two, the larger one).
+    fn suited(&self, window: [f32; 2]) -> [f32; 2] {
+        if self.palette != Palette::Signed {
+            return window;
+        }
+        let [low, high] = window.map(f32::abs);
+        let size = match (window[0] != self.window[0], window[1] != self.window[1]) {
+            (true, false) => low,
+            (false, true) => high,
+            _ => low.max(high),
+        };
+        let size = size.max(f32::MIN_POSITIVE);
+        [-size, size]
+    }
+
+    /// Drags window and level: to the right widens by the fraction of the image's range, up brightens a PET image. Signed
+    /// colours have no level.
     pub fn drag_window(&mut self, delta: egui::Vec2, range: [f32; 2]) {
         let span = (range[1] - range[0]).max(f32::MIN_POSITIVE);
         let width = (self.window[1] - self.window[0] + delta.x * span / 300.0).max(span * 1e-3);
         let level = 0.5 * (self.window[0] + self.window[1]) + delta.y * span / 300.0;
-        self.window = [level - 0.5 * width, level + 0.5 * width];
-        self.auto_window = false;
+        let level = if self.palette == Palette::Signed { 0.0 } else { level };
+        self.set_window([level - 0.5 * width, level + 0.5 * width]);
     }
 }
 
@@ -291,6 +320,28 @@ mod tests {
         assert_eq!(view.crosshair_mm[2], 4.0);
         view.step_slice(&grid(), 2, 100);
         assert_eq!(view.crosshair_mm[2], 8.0);
+    }
+
+    #[test]
+    fn the_window_of_signed_colours_is_symmetric_whatever_is_done_to_it() {
+        let mut view = ViewState { window: [0.0, 4.0], ..Default::default() };
+        view.set_window([1.0, 3.0]);
+        assert_eq!((view.window, view.auto_window), ([1.0, 3.0], false));
+        view.set_palette(Palette::Signed);
+        assert_eq!(view.window, [-3.0, 3.0]);
+        // One end, the other, both.
+        for (window, size) in
+            [([-2.0, 3.0], 2.0), ([-2.0, 5.0], 5.0), ([1.0, 5.0], 1.0), ([-7.0, 0.5], 7.0), ([0.0, 7.0], f32::MIN_POSITIVE)]
+        {
+            view.set_window(window);
+            assert_eq!(view.window, [-size, size], "{window:?}");
+        }
+        view.window = [-6.0, 6.0];
+        view.drag_window(egui::vec2(30.0, 80.0), [-10.0, 20.0]);
+        assert_eq!(view.window, [-7.5, 7.5]);
+        view.set_palette(Palette::Grey);
+        view.drag_window(egui::vec2(0.0, 10.0), [-10.0, 20.0]);
+        assert_eq!(view.window, [-6.5, 8.5]);
     }
 
     #[test]

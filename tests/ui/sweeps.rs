@@ -79,6 +79,52 @@ fn a_sweep_is_reconstructed_and_measured_over_its_projections() {
     harness.get_by_label_contains("Plot: projection ");
 }
 
+/// The colour at the middle of the voxel whose value is nearest to 0, of those of the transaxial slice that nothing is drawn
+/// over, and that value as a part of the window's top.
+fn colour_near_zero(harness: &mut Harness<'static, App>) -> ([u8; 3], f32) {
+    let rect = harness.get_by_label("Transaxial slice").rect();
+    let picture = harness.render().unwrap();
+    let (volume, view) = (harness.state().shown().volume().unwrap(), harness.state().view());
+    let [nx, ny, nz] = volume.grid.size;
+    let at = |voxel: [usize; 3]| volume.grid.mm_from_voxel(voxel.map(|i| i as f64));
+    let z = (0..nz).min_by(|&a, &b| {
+        (at([0, 0, a])[2] - view.crosshair_mm[2]).abs().total_cmp(&(at([0, 0, b])[2] - view.crosshair_mm[2]).abs())
+    });
+    let inner = |n: usize| n / 4..n / 2 - 4;
+    let voxels = inner(ny).flat_map(|y| inner(nx).map(move |x| [x, y, z.unwrap()]));
+    let value = |[x, y, z]: [usize; 3]| volume.values[[z, y, x]];
+    let voxel = voxels.min_by(|&a, &b| value(a).abs().total_cmp(&value(b).abs())).unwrap();
+    let length = |a: usize| volume.grid.size[a] as f64 * volume.grid.voxel_mm[a];
+    let scale = (f64::from(rect.width()) / length(0)).min(f64::from(rect.height()) / length(1));
+    let offset = [0, 1].map(|a| ((at(voxel)[a] - view.focus_mm[a]) * scale * view.zoom) as f32);
+    let place = rect.center() + egui::vec2(offset[0], offset[1]);
+    let [r, g, b, _] = picture.get_pixel(place.x as u32, place.y as u32).0;
+    ([r, g, b], value(voxel).abs() / view.window[1])
+}
+
+#[test]
+fn signed_colours_are_white_at_zero_whatever_the_window() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sweep");
+    write_sweep(&path, &sweep()).unwrap();
+    let Some(mut harness) = opened(Source::File(path), true) else { return };
+    wait_for(&mut harness, "the end of the run", is_completed);
+    for name in ["auto", "Full"] {
+        if name == "Full" {
+            click(&mut harness, name);
+            let (view, range) = (harness.state().view(), harness.state().shown().range);
+            assert!(
+                !view.auto_window && view.window == [-range[1], range[1]] && range[0] > -range[1],
+                "{:?} {range:?}",
+                view.window
+            );
+        }
+        let (colour, value) = colour_near_zero(&mut harness);
+        assert!(value < 2e-3, "{name}: no voxel is near 0 but {value}");
+        assert!(colour.iter().all(|channel| *channel >= 246), "{name}: {colour:?}");
+    }
+}
+
 #[test]
 fn an_acquisition_is_played_again_at_any_pace() {
     let folder = tempfile::tempdir().unwrap();
