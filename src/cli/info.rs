@@ -117,6 +117,7 @@ fn sweep_lines(sweep: &Sweep) -> Vec<(&'static str, String)> {
         ("projections", format!("{}{expected}", sweep.num_complete())),
         ("samples", format!("{} of {:.5} mm, t = 0 at {}", sweep.num_points, sweep.step_mm, sweep.centre)),
         ("sampled on both sides", format!("{:.2} mm", sweep.half_extent_mm())),
+        ("samples span", format!("{:.2} mm, the image unless asked otherwise", sweep.extent_mm())),
         ("weights", format!("{:.5} × 2π", sweep.total_weight() / std::f64::consts::TAU)),
     ];
     match &sweep.acquisition {
@@ -130,6 +131,9 @@ fn sweep_lines(sweep: &Sweep) -> Vec<(&'static str, String)> {
                 reference.as_ref().map_or("none".to_owned(), |r| format!("{} samples of {:.5} mT", r.values.len(), r.step_mt)),
             ));
         }
+    }
+    if let Some(mm) = sweep.facts.field_of_view_mm {
+        lines.push(("field of view", format!("{} mm, as the acquisition was planned", decimal(mm))));
     }
     if let Some(secs) = sweep.secs_per_projection {
         lines.push(("time for a projection", format!("{} s", decimal(secs))));

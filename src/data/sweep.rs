@@ -54,6 +54,13 @@ pub enum Acquisition {
     },
 }
 
+/// What a sweep's file tells beside what is needed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SweepFacts {
+    /// Side of the image that the acquisition was planned for, mm.
+    pub field_of_view_mm: Option<f64>,
+}
+
 /// Projections of an object, complete or still being acquired.
 #[derive(Clone, Debug)]
 pub struct Sweep {
@@ -75,6 +82,8 @@ pub struct Sweep {
     pub num_expected: Option<usize>,
     /// Time that the acquisition of one takes, where it is known.
     pub secs_per_projection: Option<f64>,
+    /// What else its file tells.
+    pub facts: SweepFacts,
     /// The true image, for phantoms.
     pub truth: Option<Arc<Volume>>,
     /// Regions that come with the sweep (phantoms).
@@ -96,6 +105,7 @@ impl Sweep {
             projections: Vec::new(),
             num_expected: Some(self.projections.len()),
             secs_per_projection: self.secs_per_projection,
+            facts: self.facts,
             truth: self.truth.clone(),
             rois: self.rois.clone(),
             notices: self.notices.clone(),
@@ -115,6 +125,11 @@ impl Sweep {
     /// Sum of the weights of the complete projections; 2π for a whole sweep.
     pub fn total_weight(&self) -> f64 {
         self.projections.iter().map(|projection| projection.weight).sum()
+    }
+
+    /// Length along t that the samples stand for, mm.
+    pub fn extent_mm(&self) -> f64 {
+        self.num_points as f64 * self.step_mm
     }
 
     /// Largest |t| that is sampled on both sides, mm.

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use super::IoError;
 use super::npy::{Array, read_array};
 use super::records::check_finite;
-use crate::data::{Acquisition, Direction, Notice, Origin, Projection, ReferenceSpectrum, Sweep};
+use crate::data::{Acquisition, Direction, Notice, Origin, Projection, ReferenceSpectrum, Sweep, SweepFacts};
 use crate::scanner::epri::solid_angle_weights;
 
 /// mT in a gauss, and mT/mm in a G/cm.
@@ -122,6 +122,7 @@ pub fn read_projections(path: &Path) -> Result<Sweep, IoError> {
         projections,
         num_expected,
         secs_per_projection: None,
+        facts: SweepFacts::default(),
         truth: None,
         rois: Vec::new(),
         notices,

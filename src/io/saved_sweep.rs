@@ -32,7 +32,7 @@ use super::blocks::read_text;
 use super::numbers::{ByteOrder, NumberFormat, NumberType};
 use super::pending::{PendingFile, write_f32_le};
 use super::records::{Planned, Records};
-use crate::data::{Acquisition, Notice, Origin, ReferenceSpectrum, Sweep};
+use crate::data::{Acquisition, Notice, Origin, ReferenceSpectrum, Sweep, SweepFacts};
 
 /// Version of the format.
 const VERSION: u32 = 1;
@@ -101,6 +101,7 @@ pub(super) fn sweep_header(path: &Path) -> Result<(Sweep, Records), IoError> {
         projections: Vec::new(),
         num_expected: header.num_expected,
         secs_per_projection: header.secs_per_projection.filter(|secs| secs.is_finite() && *secs > 0.0),
+        facts: SweepFacts::default(),
         truth: None,
         rois: Vec::new(),
         notices: Vec::new(),

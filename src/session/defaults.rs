@@ -65,7 +65,7 @@ pub fn default_sweep_settings(sweep: &Sweep) -> Result<SweepSettings, SetupError
 /// # Errors
 /// The grid cannot be made.
 pub fn sweep_grid(sweep: &Sweep, size: Option<[usize; 3]>, voxel_mm: Option<[f64; 3]>) -> Result<Grid, SetupError> {
-    let extent_mm = sweep.num_points as f64 * sweep.step_mm;
+    let extent_mm = sweep.extent_mm();
     let (size, voxel_mm) = match (size, voxel_mm) {
         (Some(size), Some(voxel_mm)) => (size, voxel_mm),
         (Some(size), None) => (size, size.map(|n| extent_mm / n.max(1) as f64)),

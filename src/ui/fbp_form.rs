@@ -19,8 +19,6 @@ pub struct FbpForm {
     pub cutoff: Option<f64>,
     /// What is taken off continuous-wave spectra.
     pub baseline: Baseline,
-    /// Whether the sweep has such spectra.
-    pub is_continuous_wave: bool,
     /// Between samples.
     pub interpolation: Interpolation,
     /// Which projections are used first.
@@ -33,6 +31,19 @@ pub struct FbpForm {
     pub voxel_mm: [f64; 3],
     /// Device.
     pub device: DeviceChoice,
+    /// What the sweep leaves to choose from.
+    pub choices: Choices,
+}
+
+/// What a sweep leaves to choose from.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Choices {
+    /// Whether it has continuous-wave spectra.
+    pub is_continuous_wave: bool,
+    /// What its samples span, mm.
+    pub samples_mm: f64,
+    /// Side of the image that it was planned for, mm.
+    pub field_of_view_mm: Option<f64>,
 }
 
 impl Default for FbpForm {
@@ -44,13 +55,13 @@ impl Default for FbpForm {
             filter: Filter::default(),
             cutoff: None,
             baseline: Baseline::None,
-            is_continuous_wave: false,
             interpolation: Interpolation::default(),
             order: Order::AsAcquired,
             block: 16,
             size: [128; 3],
             voxel_mm: [0.3125; 3],
             device: DeviceChoice::Auto,
+            choices: Choices::default(),
         }
     }
 }
@@ -64,27 +75,34 @@ impl FbpForm {
         let SweepSettings { stages, kernel, filter, order, block, grid, device, .. } =
             default_sweep_settings(sweep).map_err(|error| error.to_string())?;
         let FilterSettings { filter, cutoff, baseline, interpolation } = filter;
-        let is_continuous_wave = sweep.is_continuous_wave();
+        let choices = Choices {
+            is_continuous_wave: sweep.is_continuous_wave(),
+            samples_mm: sweep.extent_mm(),
+            field_of_view_mm: sweep.facts.field_of_view_mm,
+        };
         let (size, voxel_mm) = (grid.size, grid.voxel_mm);
-        Ok(Self {
-            stages,
-            kernel,
-            filter,
-            cutoff,
-            baseline,
-            is_continuous_wave,
-            interpolation,
-            order,
-            block,
-            size,
-            voxel_mm,
-            device,
-        })
+        Ok(Self { stages, kernel, filter, cutoff, baseline, interpolation, order, block, size, voxel_mm, device, choices })
     }
 
     /// How projections are filtered.
     pub fn filter_settings(&self) -> FilterSettings {
         FilterSettings { filter: self.filter, cutoff: self.cutoff, baseline: self.baseline, interpolation: self.interpolation }
+    }
+
+    /// Takes other numbers of voxels for the same extent.
+    pub fn set_size(&mut self, size: [usize; 3]) {
+        let extent_mm: [f64; 3] = std::array::from_fn(|a| self.size[a] as f64 * self.voxel_mm[a]);
+        for a in 0..3 {
+            if size[a] != self.size[a] {
+                self.voxel_mm[a] = extent_mm[a] / size[a].max(1) as f64;
+            }
+        }
+        self.size = size;
+    }
+
+    /// Makes the image a cube of this side, of as many voxels as before.
+    pub fn set_extent(&mut self, extent_mm: f64) {
+        self.voxel_mm = self.size.map(|n| extent_mm / n.max(1) as f64);
     }
 
     /// The settings of a run.
@@ -102,5 +120,19 @@ impl FbpForm {
             device: self.device,
             num_threads: None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_voxels_changes_their_size_and_not_the_extent() {
+        let mut form = FbpForm { size: [128, 64, 32], voxel_mm: [0.5, 1.0, 2.0], ..FbpForm::default() };
+        form.set_size([64, 64, 100]);
+        assert_eq!((form.size, form.voxel_mm), ([64, 64, 100], [1.0, 1.0, 0.64]));
+        form.set_extent(30.0);
+        assert_eq!((form.size, form.voxel_mm), ([64, 64, 100], [30.0 / 64.0, 30.0 / 64.0, 0.3]));
     }
 }

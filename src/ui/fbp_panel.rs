@@ -3,7 +3,8 @@
 use egui::{DragValue, Ui};
 
 use super::devices::device_menu;
-use super::fbp_form::FbpForm;
+use super::fbp_form::{Choices, FbpForm};
+use super::format;
 use super::recon_panel::{combo, name, number, voxels_ui};
 use crate::operator::Interpolation;
 use crate::recon::{Baseline, Filter};
@@ -27,14 +28,35 @@ pub fn fbp_form_ui(form: &mut FbpForm, devices: &[Device], ui: &mut Ui) {
     ui.end_row();
     combo(ui, "Filter", &mut form.filter, &Filter::ALL.map(|filter| (filter, filter.name())));
     cutoff_ui(&mut form.cutoff, ui);
-    if form.is_continuous_wave {
+    if form.choices.is_continuous_wave {
         combo(ui, "Baseline", &mut form.baseline, &Baseline::ALL.map(|baseline| (baseline, baseline.title())));
     }
     combo(ui, "Interpolation", &mut form.interpolation, &Interpolation::ALL.map(|kind| (kind, kind.name())));
     combo(ui, "Order", &mut form.order, &[(Order::AsAcquired, "as acquired"), (Order::Spaced, "spaced")]);
     number(ui, "Projections a step", &mut form.block, 1..=10_000);
-    voxels_ui(&mut form.size, &mut form.voxel_mm, ui);
+    let mut size = form.size;
+    voxels_ui(&mut size, &mut form.voxel_mm, ui);
+    form.set_size(size);
+    extent_ui(form, ui);
     device_menu(devices, &mut form.device, ui);
+}
+
+/// What the image can span.
+fn extent_ui(form: &mut FbpForm, ui: &mut Ui) {
+    let Choices { samples_mm, field_of_view_mm, .. } = form.choices;
+    ui.label("Image spans");
+    ui.horizontal_wrapped(|ui| {
+        let help = "Make the image as wide as the samples of a projection reach, in as many voxels";
+        if ui.small_button(format!("Samples {} mm", format::value(samples_mm))).on_hover_text(help).clicked() {
+            form.set_extent(samples_mm);
+        }
+        let Some(field_mm) = field_of_view_mm else { return };
+        let help = "Make the image as wide as the acquisition was planned for, in as many voxels";
+        if ui.small_button(format!("Field of view {} mm", format::value(field_mm))).on_hover_text(help).clicked() {
+            form.set_extent(field_mm);
+        }
+    });
+    ui.end_row();
 }
 
 fn cutoff_ui(cutoff: &mut Option<f64>, ui: &mut Ui) {

@@ -89,6 +89,17 @@ fn a_descriptor_written_by_hand_is_understood() {
 }
 
 #[test]
+fn the_planned_field_of_view_is_told() {
+    let folder = folder();
+    for (value, mm) in [("20.00 mm", Some(20.0)), ("2.5 cm", Some(25.0)), ("-1 mm", None), ("20", None), ("2 G", None)] {
+        let line = format!("FieldOfView        {value}");
+        let path = put(folder.path(), &[], "float 8", true);
+        fs::write(&path, descriptor(&[]) + "\n" + &line).unwrap();
+        assert_eq!(read_sweep(&path, None).unwrap().facts.field_of_view_mm, mm, "{value}");
+    }
+}
+
+#[test]
 fn every_number_format_is_read_in_both_byte_orders() {
     let folder = folder();
     let formats =

@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 use std::sync::Arc;
 
-use tomoscope::data::{Acquisition, Direction, Origin, Projection, ReferenceSpectrum, RoiMask, Sweep, Volume};
+use tomoscope::data::{Acquisition, Direction, Origin, Projection, ReferenceSpectrum, RoiMask, Sweep, SweepFacts, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{
     FilteredProjections, HALF_SPHERE, Host, Interpolation, MultiStage, PlaneSampling, Simd, SingleStage, backproject_plain,
@@ -56,6 +56,7 @@ pub fn pulse_sweep(
         projections: directions.iter().map(projection).collect(),
         num_expected: Some(directions.len()),
         secs_per_projection: None,
+        facts: SweepFacts::default(),
         truth: None,
         rois: Vec::new(),
         notices: Vec::new(),

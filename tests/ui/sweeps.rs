@@ -198,6 +198,13 @@ fn a_real_scan_opens_by_itself_and_without_its_reference_takes_another() {
     let Some(harness) = opened(Source::File(scan.clone()), false) else { return };
     harness.get_by_label("500 samples");
     harness.get_by_label("Filter: rectangular");
+    harness.get_by_label("Baseline: line (1)");
+    let mut harness = harness;
+    let side = |harness: &Harness<'static, App>| harness.get_by_label("Voxel mm x").accesskit_node().numeric_value().unwrap();
+    click(&mut harness, "Field of view 20.00 mm");
+    assert!((side(&harness) - 20.0 / 128.0).abs() < 1e-9, "{}", side(&harness));
+    click(&mut harness, "Samples 94.64 mm");
+    assert!((side(&harness) - 94.6432 / 128.0).abs() < 1e-4, "{}", side(&harness));
     // Elsewhere, under another name, its reference spectrum is not found.
     let folder = tempfile::tempdir().unwrap();
     for ending in ["DSC", "DTA"] {

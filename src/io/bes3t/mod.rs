@@ -13,7 +13,7 @@ use super::IoError;
 use super::blocks::read_contiguous;
 use super::numbers::{ByteOrder, NumberFormat, NumberType};
 use super::records::{Records, check_finite};
-use crate::data::{Acquisition, Notice, Origin, ReferenceSpectrum, Sweep};
+use crate::data::{Acquisition, Notice, Origin, ReferenceSpectrum, Sweep, SweepFacts};
 
 /// Most samples of a spectrum and most spectra.
 const MAX_COUNT: usize = 1 << 24;
@@ -120,6 +120,18 @@ fn secs_per_spectrum(descriptor: &Descriptor, records: &Records) -> Option<f64> 
     whole.or_else(samples).filter(|secs| secs.is_finite() && *secs > 0.0)
 }
 
+/// Side of the planned image.
+fn field_of_view_mm(descriptor: &Descriptor) -> Option<f64> {
+    let (number, unit) = descriptor.text("grdUnit", "FieldOfView")?.split_once(' ')?;
+    let mm_per_unit = match unit.trim() {
+        "mm" => 1.0,
+        "cm" => 10.0,
+        "m" => 1000.0,
+        _ => return None,
+    };
+    number.parse().ok().map(|number: f64| mm_per_unit * number).filter(|mm| mm.is_finite() && *mm > 0.0)
+}
+
 /// A time with its unit.
 fn secs(text: &str) -> Option<f64> {
     let (number, unit) = text.split_once(' ')?;
@@ -195,6 +207,7 @@ pub(super) fn sweep_header(path: &Path) -> Result<(Sweep, Records), IoError> {
         projections: Vec::new(),
         num_expected: Some(records.plan.len()),
         secs_per_projection: secs_per_spectrum(&descriptor, &records),
+        facts: SweepFacts { field_of_view_mm: field_of_view_mm(&descriptor) },
         truth: None,
         rois: Vec::new(),
         notices,

@@ -6,7 +6,7 @@ use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
 use super::Phantom;
-use crate::data::{Acquisition, Origin, Projection, Sweep};
+use crate::data::{Acquisition, Origin, Projection, Sweep, SweepFacts};
 use crate::geometry::{Grid, Point};
 use crate::random;
 use crate::scanner::epri::{Order, Scheme, Weighting};
@@ -137,6 +137,7 @@ pub fn simulate(phantom: &Phantom, options: &SweepOptions, task: &Task) -> Resul
         centre: options.centre() as f64,
         num_expected: Some(order.len()),
         secs_per_projection: None,
+        facts: SweepFacts::default(),
         projections: order.iter().zip(exact).map(projection).collect(),
         truth: options.truth_grid.as_ref().map(|grid| Arc::new(phantom.truth(grid))),
         rois: phantom.rois.clone(),
