@@ -15,13 +15,13 @@ use super::paths::{check_folder, image_file};
 use super::reconstruct_epri::{self, EpriOptions};
 use super::run_progress::{Progress, Totals, announce};
 use super::{CliResult, notices};
-use crate::data::{Notice, Roi, Study, Unit};
+use crate::data::{Notice, Roi, Study};
 use crate::io::measurements::MeasurementWriter;
 use crate::io::{FileKind, read_study, read_volume, rois, write_volume};
 use crate::recon::{SubsetOrder, gaussian_filter};
 use crate::session::{
-    AlgorithmKind, Command, EndReason, Event, EventKind, Feed, Frame, IterateReport, Job, RoiSet, RunSettings, Session,
-    SessionOptions, Stages, StartInfo, Trace, default_settings, iterate_rows,
+    AlgorithmKind, Command, EndReason, Event, EventKind, Feed, Frame, IterateReport, Job, RoiSet, RunId, RunSettings, RunTable,
+    Session, SessionOptions, Stages, StartInfo, Trace, default_settings,
 };
 
 /// Options of `tomoscope reconstruct`.
@@ -65,10 +65,11 @@ pub struct ReconstructOptions {
     #[arg(long, value_name = "FILE", requires = "csv")]
     pub rois: Option<PathBuf>,
 
-    /// Table of measured numbers to write: mean, sd, min, max, nsr and contrast_recovery of each ROI on every iterate (of an EPRI
-    /// sweep after every block of projections, whose number stands under subset),
-    /// log_likelihood (of the subset that the next step uses), and of a non-atomic step what its race lost: lost,
-    /// lost_of_ones and level.
+    /// Table of measured numbers to write: mean, sd, min, max, num_voxels, volume, nsr and contrast_recovery of each ROI on
+    /// every iterate (of an EPRI sweep after every block of projections, whose number stands under subset);
+    /// log_likelihood_of_subset of each step, beside the image before it, and their sum over each full iteration,
+    /// log_likelihood, beside the image that it began with; of a non-atomic step what its race lost: lost, lost_of_ones and
+    /// level. All are of the unfiltered reconstruction, whatever --post-filter-mm is.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
@@ -148,8 +149,7 @@ pub fn run(options: &ReconstructOptions) -> CliResult {
         is_sweep: job.is_sweep(),
         num_subsets: 1,
         rois: rois.clone(),
-        unit: job.unit(),
-        table,
+        table: table.map(|file| Table { file, rows: None }),
         progress: Progress::new(job.is_sweep()),
         totals: Totals::default(),
         interrupted: false,
@@ -295,11 +295,16 @@ struct Work<'a> {
     is_sweep: bool,
     num_subsets: usize,
     rois: Vec<Roi>,
-    unit: Unit,
-    table: Option<MeasurementWriter>,
+    table: Option<Table>,
     progress: Progress,
     totals: Totals,
     interrupted: bool,
+}
+
+/// The table of measured numbers, and how numbers become its rows once the run is set up.
+struct Table {
+    file: MeasurementWriter,
+    rows: Option<RunTable>,
 }
 
 /// That the work is done.
@@ -315,8 +320,8 @@ impl Work<'_> {
     /// Follows what the solver says.
     fn obey(&mut self, session: &Session, event: Event) -> Result<Option<Done>, Box<dyn std::error::Error + Send + Sync>> {
         match event.kind {
-            EventKind::Started(info) => self.started(&info),
-            EventKind::Iterate(report) => self.iterate(event.run, &report)?,
+            EventKind::Started(info) => self.started(event.run, &info)?,
+            EventKind::Iterate(report) => self.iterate(&report)?,
             EventKind::Notice(notice) => self.progress.print(&notices::line(&notice)),
             EventKind::Ended(reason) => return self.ended(session, reason),
             EventKind::Failed(text) => return Err(self.failed(session, text).into()),
@@ -325,17 +330,23 @@ impl Work<'_> {
         Ok(None)
     }
 
-    fn started(&mut self, info: &StartInfo) {
+    fn started(&mut self, run: RunId, info: &StartInfo) -> CliResult {
         self.num_subsets = info.num_subsets;
         announce(info, self.target);
         self.progress.begin(self.target * info.num_subsets);
+        if let Some(Table { file, rows }) = &mut self.table {
+            let table = RunTable::of(run, info);
+            file.write(&table.first_rows())?;
+            *rows = Some(table);
+        }
+        Ok(())
     }
 
-    fn iterate(&mut self, run: u64, report: &IterateReport) -> CliResult {
+    fn iterate(&mut self, report: &IterateReport) -> CliResult {
         self.totals.add(report);
         self.progress.step(report, self.target);
-        if let Some(table) = &mut self.table {
-            table.write(&iterate_rows(run, report, self.num_subsets, &self.rois, self.unit))?;
+        if let Some(Table { file, rows: Some(rows) }) = &mut self.table {
+            file.write(&rows.rows(report, &self.rois))?;
         }
         Ok(())
     }

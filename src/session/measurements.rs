@@ -1,64 +1,183 @@
-//! The numbers of an iterate as rows of a table: mean, SD, extremes and noise-to-signal ratio of each ROI, contrast
-//! recovery where its role and the background allow it, the log-likelihood, and what a race lost.
+//! The numbers of a run, and the rows of the table that they become: the same for the window, the command line and
+//! whatever else writes them.
+//!
+//! Rows stand in the order in which their numbers come, so that the table can grow while the run goes on. First the width
+//! of the filter of the images that are measured, which is 0: always those of the reconstruction itself. Then of each step
+//! `log_likelihood_of_subset`, with a step that completes an iteration `log_likelihood` (the sum of the iteration's terms),
+//! what a race lost, and the numbers of each ROI. Every row bears the number of the image that it tells of: terms of the
+//! likelihood are those of the image *before* a step, their sum stands beside the image that the iteration began with, and
+//! all else is of the image after the step.
 
-use super::{IterateReport, RunId};
+use super::{IterateReport, RunId, StartInfo};
 use crate::data::{Roi, RoiRole, RoiSums, Unit};
 use crate::io::measurements::Measurement;
 use crate::measure::{RoiStats, cold_recovery, hot_recovery, noise_to_signal, pooled};
 use crate::recon::RaceReport;
 
-/// Rows of ROIs measured on one image; quantities that are undefined have no row. The background of contrast is all
-/// ROIs of that role together.
-pub fn roi_rows(run: RunId, [iteration, subset]: [usize; 2], rois: &[Roi], sums: &[RoiSums], unit: Unit) -> Vec<Measurement> {
-    let background: Vec<RoiSums> =
-        rois.iter().zip(sums).filter(|(roi, _)| roi.role == RoiRole::Background).map(|(_, sums)| *sums).collect();
-    let background_mean = RoiStats::of(&pooled(&background), 1.0).map(|stats| stats.mean);
-    let mut rows = Vec::new();
-    for (roi, sums) in rois.iter().zip(sums) {
-        let Some(stats) = RoiStats::of(sums, 1.0) else { continue };
-        let recovery = background_mean.and_then(|background| match roi.role {
-            RoiRole::Hot => hot_recovery(stats.mean, background, roi.activity_ratio?),
-            RoiRole::Cold => cold_recovery(stats.mean, background),
-            RoiRole::Background | RoiRole::None => None,
-        });
-        let quantities = [
-            ("mean", Some(stats.mean), unit.label()),
-            ("sd", stats.sd, unit.label()),
-            ("min", Some(f64::from(stats.min)), unit.label()),
-            ("max", Some(f64::from(stats.max)), unit.label()),
-            ("nsr", noise_to_signal(sums), ""),
-            ("contrast_recovery", recovery, ""),
+/// Numbers of one ROI on one image.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RoiNumbers {
+    /// Mean, in the image's unit; `None` where it covers nothing.
+    pub mean: Option<f64>,
+    /// Standard deviation between voxels.
+    pub sd: Option<f64>,
+    /// Smallest value.
+    pub min: f32,
+    /// Largest value.
+    pub max: f32,
+    /// Voxels touched.
+    pub num_voxels: usize,
+    /// Volume covered, mL.
+    pub volume_ml: f64,
+    /// Noise-to-signal ratio SD / mean.
+    pub nsr: Option<f64>,
+    /// Contrast recovery against the background ROIs.
+    pub recovery: Option<f64>,
+}
+
+impl RoiNumbers {
+    /// Those that are defined, with their names and units, of an image in `unit`.
+    fn quantities(&self, unit: Unit) -> impl Iterator<Item = (&'static str, f64, &'static str)> {
+        let unit = unit.label();
+        let all = [
+            ("mean", self.mean, unit),
+            ("sd", self.sd, unit),
+            ("min", self.mean.map(|_| f64::from(self.min)), unit),
+            ("max", self.mean.map(|_| f64::from(self.max)), unit),
+            ("num_voxels", Some(self.num_voxels as f64), ""),
+            ("volume", Some(self.volume_ml), "mL"),
+            ("nsr", self.nsr, ""),
+            ("contrast_recovery", self.recovery, ""),
         ];
-        for (quantity, value, unit) in quantities {
-            let Some(value) = value else { continue };
-            let (roi, quantity, unit) = (roi.name.clone(), quantity.to_owned(), unit.to_owned());
-            rows.push(Measurement { run, iteration, subset, roi, quantity, value, unit });
+        all.into_iter().filter_map(|(quantity, value, unit)| Some((quantity, value?, unit)))
+    }
+}
+
+/// The numbers of all ROIs of a set from their sums; `None` where a ROI was not measured.
+pub fn roi_numbers(rois: &[Roi], sums: &[Option<RoiSums>], voxel_ml: f64) -> Vec<Option<RoiNumbers>> {
+    let background = background(rois, sums).filter(|all| all.weight > 0.0).map(|all| all.sum / all.weight);
+    rois.iter().zip(sums).map(|(roi, sums)| Some(one(roi, sums.as_ref()?, background, voxel_ml))).collect()
+}
+
+/// All background ROIs as one; `None` where there is none or one was not measured.
+fn background(rois: &[Roi], sums: &[Option<RoiSums>]) -> Option<RoiSums> {
+    let of_role = rois.iter().zip(sums).filter(|(roi, _)| roi.role == RoiRole::Background);
+    let regions: Option<Vec<RoiSums>> = of_role.map(|(_, sums)| *sums).collect();
+    regions.filter(|regions| !regions.is_empty()).map(|regions| pooled(&regions))
+}
+
+fn one(roi: &Roi, sums: &RoiSums, background: Option<f64>, voxel_ml: f64) -> RoiNumbers {
+    let stats = RoiStats::of(sums, voxel_ml);
+    let recovery = stats.zip(background).and_then(|(stats, background)| match (roi.role, roi.activity_ratio) {
+        (RoiRole::Hot, Some(ratio)) => hot_recovery(stats.mean, background, ratio),
+        (RoiRole::Cold, _) => cold_recovery(stats.mean, background),
+        _ => None,
+    });
+    RoiNumbers {
+        mean: stats.map(|stats| stats.mean),
+        sd: stats.and_then(|stats| stats.sd),
+        min: sums.min,
+        max: sums.max,
+        num_voxels: sums.num_voxels,
+        volume_ml: sums.weight * voxel_ml,
+        nsr: noise_to_signal(sums),
+        recovery,
+    }
+}
+
+/// What a step tells of the whole image.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StepFigures {
+    /// Full iterations complete.
+    pub iteration: usize,
+    /// Steps done in all; of a sweep projections in the image.
+    pub subiteration: usize,
+    /// Log-likelihood of the subset's data at the image before the step.
+    pub log_likelihood_of_subset: Option<f64>,
+    /// Of a step that completes an iteration: the sum of its terms.
+    pub log_likelihood: Option<f64>,
+    /// What the race lost, where the step had one.
+    pub race: Option<RaceReport>,
+}
+
+impl From<&IterateReport> for StepFigures {
+    fn from(report: &IterateReport) -> Self {
+        let IterateReport { iteration, subiteration, log_likelihood_of_subset, log_likelihood, race, .. } = *report;
+        Self { iteration, subiteration, log_likelihood_of_subset, log_likelihood, race }
+    }
+}
+
+/// How the numbers of a run become rows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunTable {
+    run: RunId,
+    /// Steps of a full iteration; `None` of a sweep, whose steps are counted in projections.
+    num_subsets: Option<usize>,
+    unit: Unit,
+    voxel_ml: f64,
+}
+
+impl RunTable {
+    /// The table of a run that became so.
+    pub fn of(run: RunId, info: &StartInfo) -> Self {
+        let num_subsets = (!info.job.is_sweep()).then_some(info.num_subsets.max(1));
+        Self { run, num_subsets, unit: info.job.unit(), voxel_ml: info.job.grid().voxel_ml() }
+    }
+
+    /// The rows before those of the first step.
+    pub fn first_rows(&self) -> Vec<Measurement> {
+        vec![self.row([0, 0], "", ("post_filter_fwhm", 0.0, "mm"))]
+    }
+
+    /// Rows of what a step tells of the whole image.
+    pub fn step_rows(&self, step: &StepFigures) -> Vec<Measurement> {
+        let before = |steps: usize| self.number(0, step.subiteration.saturating_sub(steps));
+        let mut rows = Vec::new();
+        if let Some(value) = step.log_likelihood_of_subset {
+            rows.push(self.row(before(1), "", ("log_likelihood_of_subset", value, "")));
+        }
+        if let Some(value) = step.log_likelihood {
+            rows.push(self.row(before(self.num_subsets.unwrap_or(1)), "", ("log_likelihood", value, "")));
+        }
+        if let Some(RaceReport { lost, lost_of_ones, level }) = step.race {
+            let at = self.number(step.iteration, step.subiteration);
+            let quantities = [("lost", lost, ""), ("lost_of_ones", lost_of_ones, ""), ("level", level, "")];
+            rows.extend(quantities.map(|quantity| self.row(at, "", quantity)));
+        }
+        rows
+    }
+
+    /// Rows of ROIs measured on the image after so many iterations and steps; quantities that are undefined have none.
+    pub fn roi_rows(&self, iteration: usize, subiteration: usize, rois: &[Roi], sums: &[Option<RoiSums>]) -> Vec<Measurement> {
+        let at = self.number(iteration, subiteration);
+        let numbers = roi_numbers(rois, sums, self.voxel_ml);
+        let measured = rois.iter().zip(&numbers).filter_map(|(roi, numbers)| Some((roi, numbers.as_ref()?)));
+        measured
+            .flat_map(|(roi, numbers)| numbers.quantities(self.unit).map(move |quantity| self.row(at, &roi.name, quantity)))
+            .collect()
+    }
+
+    /// All rows of a step whose ROIs are these.
+    pub fn rows(&self, report: &IterateReport, rois: &[Roi]) -> Vec<Measurement> {
+        let sums: Vec<Option<RoiSums>> = report.roi_sums.iter().copied().map(Some).collect();
+        let mut rows = self.step_rows(&report.into());
+        rows.extend(self.roi_rows(report.iteration, report.subiteration, rois, &sums));
+        rows
+    }
+
+    /// Iterations complete, and steps (of a sweep projections) of the one that is under way.
+    fn number(&self, iteration: usize, subiteration: usize) -> [usize; 2] {
+        match self.num_subsets {
+            Some(num_subsets) => [subiteration / num_subsets, subiteration % num_subsets],
+            None if iteration > 0 => [iteration, 0],
+            None => [0, subiteration],
         }
     }
-    rows
-}
 
-/// Rows of what a step's race lost, beside the number of the iterate after the step: `lost` and `lost_of_ones`, the parts
-/// of the additions that did not arrive, and `level`, the image's relative to a race-free step's.
-pub fn race_rows(run: RunId, [iteration, subset]: [usize; 2], race: &RaceReport) -> [Measurement; 3] {
-    [("lost", race.lost), ("lost_of_ones", race.lost_of_ones), ("level", race.level)].map(|(quantity, value)| {
-        let (roi, quantity, unit) = (String::new(), quantity.to_owned(), String::new());
-        Measurement { run, iteration, subset, roi, quantity, value, unit }
-    })
-}
-
-/// Rows of a step: the ROIs on the iterate after it, what its race lost, and the log-likelihood of the step's subset, which
-/// is that of the iterate *before* it and stands beside that one's number.
-pub fn iterate_rows(run: RunId, report: &IterateReport, num_subsets: usize, rois: &[Roi], unit: Unit) -> Vec<Measurement> {
-    let number = |subiteration: usize| [subiteration / num_subsets.max(1), subiteration % num_subsets.max(1)];
-    let likelihood = report.log_likelihood.map(|value| {
-        let [iteration, subset] = number(report.subiteration.saturating_sub(1));
-        let (roi, quantity, unit) = (String::new(), "log_likelihood".to_owned(), String::new());
-        Measurement { run, iteration, subset, roi, quantity, value, unit }
-    });
-    let at = number(report.subiteration);
-    let race = report.race.iter().flat_map(|race| race_rows(run, at, race));
-    likelihood.into_iter().chain(race).chain(roi_rows(run, at, rois, &report.roi_sums, unit)).collect()
+    fn row(&self, [iteration, subset]: [usize; 2], roi: &str, (quantity, value, unit): (&str, f64, &str)) -> Measurement {
+        let (roi, quantity, unit) = (roi.to_owned(), quantity.to_owned(), unit.to_owned());
+        Measurement { run: self.run, iteration, subset, roi, quantity, value, unit }
+    }
 }
 
 #[cfg(test)]
@@ -66,25 +185,31 @@ mod tests {
     use super::*;
     use crate::data::{RoiMask, RoiShape};
 
+    fn table(num_subsets: Option<usize>) -> RunTable {
+        RunTable { run: 3, num_subsets, unit: Unit::CountsPerMm, voxel_ml: 0.5 }
+    }
+
+    fn roi(name: &str, role: RoiRole, activity_ratio: Option<f64>) -> Roi {
+        let (name, shape) = (name.into(), RoiShape::Sphere { radius_mm: 1.0 });
+        Roi { name, shape, centre_mm: [0.0; 3], role, activity_ratio }
+    }
+
+    fn sums(values: &[f32]) -> Option<RoiSums> {
+        Some(RoiMask { voxels: (0..values.len() as u32).map(|i| (i, 1.0)).collect() }.sums(values))
+    }
+
     #[test]
     fn contrast_recovery_is_taken_against_all_background_regions_together() {
-        let roi = |name: &str, role, activity_ratio| Roi {
-            name: name.into(),
-            shape: RoiShape::Sphere { radius_mm: 1.0 },
-            centre_mm: [0.0; 3],
-            role,
-            activity_ratio,
-        };
         let rois = [
             roi("hot", RoiRole::Hot, Some(4.0)),
             roi("cold", RoiRole::Cold, None),
             roi("a", RoiRole::Background, None),
             roi("b", RoiRole::Background, None),
             roi("outside", RoiRole::None, None),
+            roi("not measured", RoiRole::None, None),
         ];
-        let sums = |values: &[f32]| RoiMask { voxels: (0..values.len() as u32).map(|i| (i, 1.0)).collect() }.sums(values);
-        let sums = [sums(&[5.0, 5.0]), sums(&[1.0]), sums(&[1.0, 3.0]), sums(&[2.0, 2.0]), sums(&[])];
-        let rows = roi_rows(3, [2, 1], &rois, &sums, Unit::CountsPerMm);
+        let sums = [sums(&[5.0, 5.0]), sums(&[1.0]), sums(&[1.0, 3.0]), sums(&[2.0, 2.0]), sums(&[]), None];
+        let rows = table(Some(4)).roi_rows(2, 9, &rois, &sums);
         let value = |roi: &str, quantity: &str| {
             rows.iter().find(|row| row.roi == roi && row.quantity == quantity).map(|row| (row.value, row.unit.as_str()))
         };
@@ -93,7 +218,33 @@ mod tests {
         assert_eq!(value("cold", "contrast_recovery"), Some((0.5, "")));
         assert_eq!(value("a", "nsr"), Some((2f64.sqrt() / 2.0, "")));
         assert_eq!(value("a", "max"), Some((3.0, "counts/mm")));
+        assert_eq!((value("a", "num_voxels"), value("a", "volume")), (Some((2.0, "")), Some((1.0, "mL"))));
         assert_eq!((value("cold", "sd"), value("a", "contrast_recovery"), value("outside", "mean")), (None, None, None));
-        assert!(rows.iter().all(|row| (row.run, row.iteration, row.subset) == (3, 2, 1)));
+        assert!(rows.iter().all(|row| (row.run, row.iteration, row.subset) == (3, 2, 1) && row.roi != "not measured"));
+    }
+
+    #[test]
+    fn every_row_bears_the_number_of_the_image_that_it_tells_of() {
+        let race = Some(RaceReport { lost: 0.25, lost_of_ones: 0.5, level: 0.75 });
+        let (log_likelihood_of_subset, log_likelihood) = (Some(-2.0), Some(-9.0));
+        let step = StepFigures { iteration: 2, subiteration: 8, log_likelihood_of_subset, log_likelihood, race };
+        let numbers = |rows: Vec<Measurement>| -> Vec<_> {
+            rows.into_iter().map(|row| (row.quantity, row.iteration, row.subset, row.value)).collect()
+        };
+        let expected = [
+            ("log_likelihood_of_subset", 1, 3, -2.0),
+            ("log_likelihood", 1, 0, -9.0),
+            ("lost", 2, 0, 0.25),
+            ("lost_of_ones", 2, 0, 0.5),
+            ("level", 2, 0, 0.75),
+        ];
+        assert_eq!(numbers(table(Some(4)).step_rows(&step)), expected.map(|(name, i, s, v)| (name.to_owned(), i, s, v)));
+        // Of a sweep the second number counts projections, however many were known of when the run began.
+        let rois = [roi("a", RoiRole::None, None)];
+        let numbers = |iteration, done| {
+            let rows = table(None).roi_rows(iteration, done, &rois, &[sums(&[1.0])]);
+            (rows[0].iteration, rows[0].subset)
+        };
+        assert_eq!((numbers(0, 961), numbers(1, 961)), ((0, 961), (1, 0)));
     }
 }

@@ -31,7 +31,7 @@ pub use devices::{Chosen, Device, available_devices, choose_device, host_devices
 pub use estimate::FreeMemory;
 pub use feed::Feed;
 pub use handle::{Session, SessionOptions};
-pub use measurements::{iterate_rows, race_rows, roi_rows};
+pub use measurements::{RoiNumbers, RunTable, StepFigures, roi_numbers};
 pub use projector::{Projector, ProjectorSettings, ProjectorWork, rays_per_bin};
 pub use protocol::{
     AlgorithmKind, Command, DeviceChoice, EndReason, Event, EventKind, Frame, IterateReport, Job, Kept, NUM_STAGES, PlaneKernel,

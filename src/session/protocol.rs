@@ -316,6 +316,8 @@ pub struct IterateReport {
     /// Whether the step completed an iteration.
     pub completes_iteration: bool,
     /// Log-likelihood of the subset's data at the image before the step.
+    pub log_likelihood_of_subset: Option<f64>,
+    /// Of a step that completes an iteration: the sum of the terms of all its steps, at the images before the steps.
     pub log_likelihood: Option<f64>,
     /// Accumulation of the step.
     pub accumulation: Accumulation,

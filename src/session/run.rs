@@ -72,6 +72,8 @@ pub(super) struct Run {
     pub kept: usize,
     /// Whether the image is that of a full iteration.
     pub completes_iteration: bool,
+    /// Log-likelihood of the subsets done of the iteration that is under way.
+    log_likelihood: f64,
     /// Time spent on steps and what follows them.
     pub elapsed: Duration,
     /// Whether the user knows of bins that the model cannot explain.
@@ -109,6 +111,7 @@ impl Run {
             published: None,
             kept: 0,
             completes_iteration: false,
+            log_likelihood: 0.0,
             elapsed: Duration::ZERO,
             impossible_told: false,
             rois: RoiSet::default(),
@@ -173,6 +176,12 @@ impl Run {
         self.subiteration = report.subiteration;
         self.completes_iteration = report.completes_iteration;
         Ok(report)
+    }
+
+    /// Adds a step's term to the log-likelihood of its iteration; what that is, if the step completes it.
+    pub fn add_term(&mut self, report: &StepReport) -> Option<f64> {
+        self.log_likelihood += report.log_likelihood?;
+        report.completes_iteration.then(|| std::mem::take(&mut self.log_likelihood))
     }
 
     /// Sums of each ROI on the current image.

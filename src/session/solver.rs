@@ -166,12 +166,14 @@ impl Solver {
         }
         let Some(run) = &mut self.run else { return Ok(()) };
         run.elapsed += start.elapsed();
+        let log_likelihood = run.add_term(&report);
         let iterate = IterateReport {
             iteration: report.iteration,
             subiteration: report.subiteration,
             subset: report.subset,
             completes_iteration: report.completes_iteration,
-            log_likelihood: report.log_likelihood,
+            log_likelihood_of_subset: report.log_likelihood,
+            log_likelihood,
             accumulation: report.accumulation,
             race: report.race,
             stages: report.stages,

@@ -1,5 +1,6 @@
 //! The window as a whole: what it holds, and what each frame does.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use egui::{Context, Ui};
@@ -23,9 +24,10 @@ use super::settings::SettingsForm;
 use super::shown::Shown;
 use super::status::MemoryMeter;
 use super::view::{ViewState, active_bounds_mm};
-use super::{slice_paint, theme};
+use super::{export, slice_paint, theme};
 use crate::data::{Notice, Roi, RoiPlane, Study};
 use crate::geometry::Point;
+use crate::io::IoError;
 use crate::render::{Palette, is_software};
 use crate::session::{Acquisition, Device, DeviceChoice, EventKind, Kept, Session, SessionOptions, Trace};
 
@@ -167,6 +169,14 @@ impl App {
     /// Whether the run that is shown is over, one way or another.
     pub fn is_run_over(&self) -> bool {
         self.live.run > 0 && !self.live.state.is_active()
+    }
+
+    /// Writes the numbers of the run as CSV.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn export_csv(&self, path: &Path) -> Result<(), IoError> {
+        export::write_csv(path, &self.live)
     }
 
     /// The counts that are open.

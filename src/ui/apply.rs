@@ -8,7 +8,6 @@ use egui::Context;
 use super::actions::{Action, Drag, FileAction, FileTask, RoiAction, RunAction, StudyAction, ViewAction};
 use super::app::{ActiveDrag, App};
 use super::document::dragged;
-use super::export;
 use super::fbp_form::FbpForm;
 use super::live::{LiveRun, RunState};
 use super::loader::{BUILT_IN, Loaded, Loading, Source};
@@ -528,7 +527,7 @@ impl App {
                 "loaded"
             }),
             FileTask::SaveRois => io::rois::write_rois(path, &self.document.rois).map_err(sentence).map(|()| "saved"),
-            FileTask::ExportCsv => export::write_csv(path, &self.live, self.unit()).map_err(sentence).map(|()| "written"),
+            FileTask::ExportCsv => self.export_csv(path).map_err(sentence).map(|()| "written"),
         };
         self.notify(
             ctx,

@@ -4,9 +4,9 @@
 use std::collections::HashSet;
 
 use super::live::{Branch, LiveRun, Mark};
-use super::measured::numbers;
 use crate::data::RoiRole;
 use crate::recon::RaceReport;
+use crate::session::roi_numbers;
 
 /// Most points of a curve that are drawn; longer ones are thinned.
 const MAX_POINTS: usize = 1000;
@@ -60,9 +60,9 @@ impl Curves {
             curves.add_branch(live, branch, Some(*number) != newest);
         }
         let at = |steps: f64| live.place(steps);
-        curves.log_likelihood = thinned(&live.log_likelihood).map(|[step, value]| [at(*step), *value]).collect();
+        curves.log_likelihood = thinned(&live.log_likelihood()).map(|[step, value]| [at(*step), *value]).collect();
         curves.marks = live.marks.iter().map(|(step, mark)| (at(*step as f64), mark.clone())).collect();
-        for stretch in live.race.chunk_by(|before, after| before.0 + 1 == after.0) {
+        for stretch in live.race().chunk_by(|before, after| before.0 + 1 == after.0) {
             let piece = |part: fn(&RaceReport) -> f64| {
                 thinned(stretch).map(|(step, race)| [at(*step as f64), 100.0 * part(race)]).collect::<Vec<_>>()
             };
@@ -81,7 +81,7 @@ impl Curves {
         let points: Vec<_> = branch.points.values().collect();
         for point in thinned(&points) {
             let at = live.place(point.subiteration as f64);
-            for (index, n) in numbers(&branch.rois, &point.sums, 1.0).iter().enumerate() {
+            for (index, n) in roi_numbers(&branch.rois, &point.sums, 1.0).iter().enumerate() {
                 let Some(n) = n else { continue };
                 let role = branch.rois[index].role;
                 if let Some(value) = n.mean.filter(|_| live.is_sweep()) {
@@ -134,6 +134,7 @@ fn mean(series: &[Series]) -> Vec<[f64; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::StepFigures;
 
     #[test]
     fn long_curves_are_thinned_and_keep_their_end() {
@@ -148,7 +149,8 @@ mod tests {
     fn a_race_that_was_switched_off_between_has_two_pieces() {
         let mut live = LiveRun::default();
         let race = |lost| RaceReport { lost, lost_of_ones: 0.5, level: 1.0 - lost };
-        live.race = vec![(1, race(0.25)), (2, race(0.5)), (5, race(0.125))];
+        let step = |(subiteration, lost)| StepFigures { subiteration, race: Some(race(lost)), ..StepFigures::default() };
+        live.steps = [(1, 0.25), (2, 0.5), (5, 0.125)].map(step).into();
         let curves = Curves::of(&live);
         assert_eq!(curves.lost, [vec![[1.0, 25.0], [2.0, 50.0]], vec![[5.0, 12.5]]]);
         assert_eq!(curves.level[1], [[5.0, 87.5]]);

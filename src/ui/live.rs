@@ -7,7 +7,7 @@ use super::stages::StageLog;
 use crate::data::{Roi, RoiSums};
 use crate::operator::Accumulation;
 use crate::recon::RaceReport;
-use crate::session::{EndReason, Event, EventKind, IterateReport, RunId, StartInfo};
+use crate::session::{EndReason, Event, EventKind, IterateReport, RunId, RunTable, StartInfo, StepFigures};
 
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -107,17 +107,14 @@ pub struct LiveRun {
     pub info: Option<StartInfo>,
     /// The newest step.
     pub last: Option<IterateReport>,
-    /// Log-likelihood over all data, against steps done (a sum over the last full set of subsets).
-    pub log_likelihood: Vec<[f64; 2]>,
+    /// What each step told of the whole image, by steps done.
+    pub steps: Vec<StepFigures>,
     /// ROI curves by branch number.
     pub branches: BTreeMap<u64, Branch>,
     /// Marks and the steps done when they came.
     pub marks: Vec<(usize, Mark)>,
     /// Where the time went.
     pub stages: StageLog,
-    /// What the race of each racy step lost, by steps done.
-    pub race: Vec<(usize, RaceReport)>,
-    recent_likelihoods: VecDeque<f64>,
     recent_steps: VecDeque<(usize, Duration)>,
 }
 
@@ -202,21 +199,9 @@ impl LiveRun {
         if before.is_some_and(|accumulation| accumulation != report.accumulation) {
             self.marks.push((report.subiteration - 1, Mark::Accumulation(report.accumulation)));
         }
-        if let Some(value) = report.log_likelihood {
-            self.recent_likelihoods.push_back(value);
-            let window = self.num_subsets();
-            while self.recent_likelihoods.len() > window {
-                self.recent_likelihoods.pop_front();
-            }
-            if self.recent_likelihoods.len() == window {
-                // The terms belong to the images before the steps.
-                let at = report.subiteration as f64 - 1.0;
-                self.log_likelihood.push([at, self.recent_likelihoods.iter().sum()]);
-            }
-        }
         self.add_roi_point(report);
         self.stages.add(report, self.is_sweep());
-        self.race.extend(report.race.map(|race| (report.subiteration, race)));
+        self.steps.push(report.into());
         self.recent_steps.push_back((report.subiteration, report.elapsed));
         while self.recent_steps.len() > 2 * self.num_subsets().max(8) {
             self.recent_steps.pop_front();
@@ -244,6 +229,22 @@ impl LiveRun {
     /// Steps of a full iteration, at least 1.
     pub fn num_subsets(&self) -> usize {
         self.info.as_ref().map_or(1, |info| info.num_subsets.max(1))
+    }
+
+    /// How the run's numbers become rows, once it is set up.
+    pub fn table(&self) -> Option<RunTable> {
+        self.info.as_ref().map(|info| RunTable::of(self.run, info))
+    }
+
+    /// Log-likelihood over all data of each full iteration, against the steps done before it.
+    pub fn log_likelihood(&self) -> Vec<[f64; 2]> {
+        let before = |step: &StepFigures| step.subiteration.saturating_sub(self.num_subsets()) as f64;
+        self.steps.iter().filter_map(|step| Some([before(step), step.log_likelihood?])).collect()
+    }
+
+    /// What the race of each racy step lost, by steps done.
+    pub fn race(&self) -> Vec<(usize, RaceReport)> {
+        self.steps.iter().filter_map(|step| Some((step.subiteration, step.race?))).collect()
     }
 
     /// Whether an EPRI sweep is reconstructed: steps are then counted in projections.
@@ -281,7 +282,7 @@ impl LiveRun {
 
     /// Whether the image after so many steps comes from a race: the step that made it had one.
     pub fn had_race(&self, subiteration: usize) -> bool {
-        self.race.iter().any(|(step, _)| *step == subiteration)
+        self.steps.iter().any(|step| step.subiteration == subiteration && step.race.is_some())
     }
 
     /// The accumulation in use.
@@ -301,6 +302,7 @@ mod tests {
             subiteration,
             subset: 0,
             completes_iteration: true,
+            log_likelihood_of_subset: Some(10.0 * subiteration as f64),
             log_likelihood: Some(10.0 * subiteration as f64),
             accumulation,
             race: None,
@@ -323,7 +325,7 @@ mod tests {
             live.apply(&report(step, accumulation));
         }
         assert_eq!(live.marks, [(1, Mark::Accumulation(Accumulation::NonAtomic))]);
-        assert_eq!(live.log_likelihood, [[0.0, 10.0], [1.0, 20.0], [2.0, 30.0]]);
+        assert_eq!(live.log_likelihood(), [[0.0, 10.0], [1.0, 20.0], [2.0, 30.0]]);
         assert_eq!(live.steps_per_sec(), Some(2.0));
         assert_eq!(live.branches[&1].points.len(), 3);
     }

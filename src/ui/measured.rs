@@ -1,61 +1,8 @@
-//! Numbers of ROIs for the table and the curves.
+//! Numbers of the ROIs on the image that is shown, for the table.
 
-use crate::data::{Roi, RoiMask, RoiRole, RoiSums, Volume};
+use crate::data::{Roi, RoiMask, RoiSums, Volume};
 use crate::geometry::Grid;
-use crate::measure::{self, RoiStats};
-
-/// Numbers of one ROI on one image.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RoiNumbers {
-    /// Mean, in the image's unit; `None` where it covers nothing.
-    pub mean: Option<f64>,
-    /// Standard deviation between voxels.
-    pub sd: Option<f64>,
-    /// Smallest value.
-    pub min: f32,
-    /// Largest value.
-    pub max: f32,
-    /// Voxels touched.
-    pub num_voxels: usize,
-    /// Volume covered, mL.
-    pub volume_ml: f64,
-    /// Noise-to-signal ratio SD / mean.
-    pub nsr: Option<f64>,
-    /// Contrast recovery against the background ROIs.
-    pub recovery: Option<f64>,
-}
-
-/// The numbers of all ROIs of a set from their sums; `None` where a ROI was not measured.
-pub fn numbers(rois: &[Roi], sums: &[Option<RoiSums>], voxel_ml: f64) -> Vec<Option<RoiNumbers>> {
-    let background = background(rois, sums).filter(|all| all.weight > 0.0).map(|all| all.sum / all.weight);
-    rois.iter().zip(sums).map(|(roi, sums)| Some(one(roi, sums.as_ref()?, background, voxel_ml))).collect()
-}
-
-/// All background ROIs as one; `None` where there is none or one was not measured.
-fn background(rois: &[Roi], sums: &[Option<RoiSums>]) -> Option<RoiSums> {
-    let of_role = rois.iter().zip(sums).filter(|(roi, _)| roi.role == RoiRole::Background);
-    let regions: Option<Vec<RoiSums>> = of_role.map(|(_, sums)| *sums).collect();
-    regions.filter(|regions| !regions.is_empty()).map(|regions| measure::pooled(&regions))
-}
-
-fn one(roi: &Roi, sums: &RoiSums, background: Option<f64>, voxel_ml: f64) -> RoiNumbers {
-    let stats = RoiStats::of(sums, voxel_ml);
-    let recovery = stats.zip(background).and_then(|(stats, background)| match (roi.role, roi.activity_ratio) {
-        (RoiRole::Hot, Some(ratio)) => measure::hot_recovery(stats.mean, background, ratio),
-        (RoiRole::Cold, _) => measure::cold_recovery(stats.mean, background),
-        _ => None,
-    });
-    RoiNumbers {
-        mean: stats.map(|stats| stats.mean),
-        sd: stats.and_then(|stats| stats.sd),
-        min: sums.min,
-        max: sums.max,
-        num_voxels: sums.num_voxels,
-        volume_ml: sums.weight * voxel_ml,
-        nsr: measure::noise_to_signal(sums),
-        recovery,
-    }
-}
+use crate::session::{RoiNumbers, roi_numbers};
 
 /// Masks and sums of the document's ROIs on the image that is shown, renewed only where something changed.
 #[derive(Default)]
@@ -92,7 +39,7 @@ impl TableCache {
         }
         self.generation = Some(generation);
         let sums: Vec<Option<RoiSums>> = self.sums.iter().copied().map(Some).collect();
-        self.numbers = numbers(rois, &sums, volume.grid.voxel_ml()).into_iter().flatten().collect();
+        self.numbers = roi_numbers(rois, &sums, volume.grid.voxel_ml()).into_iter().flatten().collect();
     }
 
     /// The numbers, in the order of the ROIs.
@@ -104,7 +51,7 @@ impl TableCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::RoiShape;
+    use crate::data::{RoiRole, RoiShape};
 
     fn sphere(role: RoiRole, x_mm: f64) -> Roi {
         let shape = RoiShape::Sphere { radius_mm: 3.0 };

@@ -4,12 +4,12 @@ use egui::{DragValue, RichText, Ui};
 use egui_extras::{Column, TableBuilder};
 
 use super::actions::{Action, FileAction, RoiAction};
-use super::measured::RoiNumbers;
 use super::numbers::{NumbersTab, tabs_ui};
 use super::recon_panel::name;
 use super::view::AXIS_NAMES;
 use super::{format, theme};
 use crate::data::{Roi, RoiRole, RoiShape};
+use crate::session::RoiNumbers;
 
 /// What the panel shows.
 pub struct RoiView<'a> {

@@ -73,6 +73,7 @@ mod tests {
             subiteration,
             subset: subiteration % 2,
             completes_iteration: subiteration.is_multiple_of(2),
+            log_likelihood_of_subset: None,
             log_likelihood: None,
             accumulation: Accumulation::Atomic,
             race: None,

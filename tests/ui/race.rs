@@ -89,7 +89,7 @@ fn what_the_race_loses_is_told_in_numbers() {
     harness.get_by_role_and_label(egui::accesskit::Role::RadioButton, "deterministic").click();
     step(&mut harness);
     harness.get_by_label_contains("No race: deterministic");
-    assert_eq!(harness.state().live().race.len(), 1);
+    assert_eq!(harness.state().live().race().len(), 1);
 }
 
 #[test]
