@@ -8,7 +8,7 @@ use super::notices;
 use super::reconstruct::{Algorithm, ReconstructOptions};
 use crate::data::Sweep;
 use crate::geometry::Grid;
-use crate::io::{SweepFollower, read_sweep, read_volume};
+use crate::io::{SweepFollower, read_sweep_at_phase, read_volume};
 use crate::operator::Interpolation;
 use crate::recon::{Baseline, Filter, FilterSettings};
 use crate::scanner::epri::Order;
@@ -42,6 +42,11 @@ pub struct EpriOptions {
     #[arg(long, value_name = "FILE")]
     reference: Option<PathBuf>,
 
+    /// Phase, in degrees, that complex projections (BES3T, IKKF CPLX) are turned back by, or auto: the one that leaves least in
+    /// the imaginary part, with a positive absorption. A complex reference spectrum always has its own.
+    #[arg(long, value_name = "DEG", default_value = "auto", value_parser = phase, allow_hyphen_values = true)]
+    phase: PhaseChoice,
+
     /// Program of a backprojection in one stage: fast, or paper (double precision, in the order of Qiao et al. 2015).
     #[arg(long, default_value = "fast", value_parser = kernel)]
     kernel: PlaneKernel,
@@ -53,6 +58,18 @@ pub struct EpriOptions {
     /// The file is still being written: takes every projection in as soon as it is complete, until the last one or Ctrl-C.
     #[arg(long)]
     pub follow: bool,
+}
+
+/// A phase that was asked for, degrees; `None` = the data's own.
+#[derive(Clone, Copy, Debug)]
+struct PhaseChoice(Option<f64>);
+
+fn phase(text: &str) -> Result<PhaseChoice, String> {
+    if text == "auto" {
+        return Ok(PhaseChoice(None));
+    }
+    let degrees = text.parse().ok().filter(|degrees: &f64| degrees.is_finite());
+    degrees.map(|degrees| PhaseChoice(Some(degrees))).ok_or_else(|| format!("'{text}' is not a phase; use auto or degrees"))
 }
 
 fn kernel(text: &str) -> Result<PlaneKernel, String> {
@@ -71,10 +88,11 @@ pub fn job(options: &ReconstructOptions) -> Result<(Job, Option<SweepFollower>),
     options.refuse_those_of_counts()?;
     let reference = options.epri.reference.as_deref();
     let (acquisition, follower) = if options.epri.follow {
-        let (sweep, follower) = SweepFollower::open(&options.input, reference)?;
+        let (sweep, mut follower) = SweepFollower::open(&options.input, reference)?;
+        options.epri.phase.0.map_or(Ok(()), |degrees| follower.set_phase(degrees))?;
         (Acquisition::growing(sweep), Some(follower))
     } else {
-        (Acquisition::complete(read_sweep(&options.input, reference)?), None)
+        (Acquisition::complete(read_sweep_at_phase(&options.input, reference, options.epri.phase.0)?), None)
     };
     let settings = acquisition.look(|sweep| {
         notices::print(&sweep.notices);

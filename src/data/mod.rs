@@ -13,5 +13,5 @@ pub use notice::{Notice, Severity};
 pub use origin::Origin;
 pub use roi::{Roi, RoiMask, RoiPlane, RoiRole, RoiShape, RoiSums};
 pub use study::{Study, StudyError};
-pub use sweep::{Acquisition, Direction, Projection, ReferenceSpectrum, Sweep, SweepFacts};
+pub use sweep::{Acquisition, Direction, Phase, Projection, ReferenceSpectrum, Sweep, SweepFacts};
 pub use volume::{Unit, Volume};

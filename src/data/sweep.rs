@@ -59,6 +59,31 @@ pub enum Acquisition {
 pub struct SweepFacts {
     /// Side of the image that the acquisition was planned for, mm.
     pub field_of_view_mm: Option<f64>,
+    /// Of complex spectra: how they were made real.
+    pub phase: Option<Phase>,
+}
+
+/// The phase that complex spectra were turned back by, so that their real parts are the signal.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Phase {
+    /// The angle, degrees.
+    pub degrees: f64,
+    /// Whether it was found from the data, not asked for.
+    pub is_automatic: bool,
+    /// Part of the energy that is left in the imaginary parts, 0 … 1.
+    pub remainder: f64,
+}
+
+impl Phase {
+    /// It in words, as a clause.
+    pub fn words(&self) -> String {
+        let how = if self.is_automatic { "found from the data" } else { "as asked for" };
+        format!(
+            "turned by {:.2}°, {how}; {:.2} % of the energy is left in the imaginary part",
+            self.degrees,
+            100.0 * self.remainder
+        )
+    }
 }
 
 /// Projections of an object, complete or still being acquired.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::records::{Records, check_finite};
 use super::sweep::{attach_reference, num_measured};
 use super::{FileKind, IoError, bes3t, saved_sweep};
-use crate::data::{Notice, Projection, Sweep};
+use crate::data::{Notice, Phase, Projection, Sweep};
 
 /// Reads the header of a format: a sweep without projections, and where they are.
 type ReadHeader = fn(&Path) -> Result<(Sweep, Records), IoError>;
@@ -22,6 +22,8 @@ pub struct SweepFollower {
     header: PathBuf,
     read_header: ReadHeader,
     records: Records,
+    /// The phase that was asked for, degrees.
+    phase: Option<f64>,
     /// Whether the header may yet tell of further projections.
     is_open_ended: bool,
     num_read: usize,
@@ -52,6 +54,8 @@ fn is_same(a: &Projection, b: &Projection) -> bool {
 pub struct SweepUpdate {
     /// Projections that have become complete, in the order of acquisition.
     pub projections: Vec<Projection>,
+    /// The phase that complex projections are turned back by, when it was found.
+    pub phase: Option<Phase>,
     /// What the user should know.
     pub notices: Vec<Notice>,
 }
@@ -78,6 +82,7 @@ impl SweepFollower {
             read_header,
             is_open_ended: sweep.num_expected != Some(records.plan.len()),
             records,
+            phase: None,
             num_read: 0,
             num_allocated: 0,
             unsettled: None,
@@ -86,6 +91,17 @@ impl SweepFollower {
             has_ended: false,
         };
         Ok((sweep, follower))
+    }
+
+    /// Sets the phase, in degrees, that complex projections are turned back by. By default it is the one that those have which
+    /// are complete when the first ones are read.
+    ///
+    /// # Errors
+    /// The values are real.
+    pub fn set_phase(&mut self, degrees: f64) -> Result<(), IoError> {
+        self.records.check_phase(&self.header, Some(degrees))?;
+        self.phase = Some(degrees);
+        Ok(())
     }
 
     /// Whether nothing more will come: all projections were read, or the file became another.
@@ -130,6 +146,11 @@ impl SweepFollower {
             update.notices.push(Notice::info(format!("{data} is there again, unchanged")));
         }
         let num_next = self.num_read + fresh.len();
+        if let Some(phase) = self.records.find_phase(self.num_read..num_next, self.phase)? {
+            update.notices.push(bes3t::phase_notice("The complex projections", &phase));
+            update.phase = Some(phase);
+            fresh = self.records.read(self.num_read..num_next)?;
+        }
         self.keep_witnesses(&fresh);
         for (index, projection) in (self.num_read..).zip(fresh) {
             match check_finite(&self.records.data, &format!("projection {}", index + 1), &projection.values) {

@@ -27,6 +27,7 @@ mod npy;
 mod numbers;
 pub mod numpy_sweep;
 mod pending;
+mod phase;
 pub mod provenance;
 mod records;
 pub mod rois;
@@ -38,4 +39,4 @@ pub use any::{FileKind, read_projections, read_volume, write_described_volume, w
 pub use error::IoError;
 pub use follow::{SweepFollower, SweepUpdate};
 pub use study::{Correction, read_study};
-pub use sweep::{read_reference, read_sweep, write_sweep};
+pub use sweep::{read_reference, read_sweep, read_sweep_at_phase, write_sweep};

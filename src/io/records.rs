@@ -7,7 +7,8 @@ use std::sync::Arc;
 use super::IoError;
 use super::blocks::{read_contiguous, regular_file_len};
 use super::numbers::NumberFormat;
-use crate::data::{Direction, Projection};
+use super::phase::{Moments, turned};
+use crate::data::{Direction, Phase, Projection};
 
 /// Where a record's projection belongs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,12 +17,21 @@ pub(super) struct Planned {
     pub(super) weight: f64,
 }
 
+/// What a sample is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Kind {
+    Real,
+    /// A real and an imaginary part, one after the other; the phase, degrees, by which they are turned back, once it is known.
+    Complex(Option<f64>),
+}
+
 /// The records of a data file.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Records {
     pub(super) data: PathBuf,
     pub(super) format: NumberFormat,
     pub(super) num_points: usize,
+    pub(super) kind: Kind,
     /// One entry per record, complete or not.
     pub(super) plan: Vec<Planned>,
 }
@@ -29,7 +39,11 @@ pub(super) struct Records {
 impl Records {
     /// Bytes of one record.
     pub(super) fn record_bytes(&self) -> u64 {
-        (self.num_points * self.format.number_type.num_bytes()) as u64
+        (self.numbers_per_record() * self.format.number_type.num_bytes()) as u64
+    }
+
+    fn numbers_per_record(&self) -> usize {
+        self.num_points * if self.kind == Kind::Real { 1 } else { 2 }
     }
 
     /// Bytes of all records. The caller of [`Records`] has checked that their number can be counted.
@@ -44,24 +58,59 @@ impl Records {
         Ok((complete.min(self.plan.len()), len))
     }
 
-    /// All records; a file that is too short is refused, one that is too long gives the number of bytes left over.
-    pub(super) fn read_all(&self) -> Result<(Vec<Projection>, u64), IoError> {
+    /// Refuses a file that is too short; the number of bytes left over in one that is too long.
+    pub(super) fn check_len(&self) -> Result<u64, IoError> {
         let (expected, (_, found)) = (self.total_bytes(), self.num_complete()?);
         if found < expected {
             let (path, num_planned, num_points) = (self.data.clone(), self.plan.len(), self.num_points);
             return Err(IoError::Unfinished { path, num_planned, num_points, expected, found });
         }
+        Ok(found - expected)
+    }
+
+    /// Refuses a phase of what is not complex.
+    pub(super) fn check_phase(&self, header: &Path, phase: Option<f64>) -> Result<(), IoError> {
+        match (self.kind, phase) {
+            (Kind::Real, Some(degrees)) => Err(IoError::unsupported(header, not_complex(degrees))),
+            _ => Ok(()),
+        }
+    }
+
+    /// All records; a file that is too short is refused, one that is too long gives the number of bytes left over.
+    pub(super) fn read_all(&self) -> Result<(Vec<Projection>, u64), IoError> {
+        let num_left = self.check_len()?;
         let projections = self.read(0..self.plan.len())?;
         for (index, projection) in projections.iter().enumerate() {
             check_finite(&self.data, &format!("projection {}", index + 1), &projection.values)?;
         }
-        Ok((projections, found - expected))
+        Ok((projections, num_left))
+    }
+
+    /// Of complex records whose phase is not known yet: finds it from some of them, which the caller knows to be in the file.
+    /// One that was asked for is only measured.
+    pub(super) fn find_phase(&mut self, records: Range<usize>, asked_for: Option<f64>) -> Result<Option<Phase>, IoError> {
+        if self.kind != Kind::Complex(None) || records.is_empty() {
+            return Ok(None);
+        }
+        let mut moments = Moments::default();
+        self.read_numbers(records)?.chunks_exact(self.numbers_per_record()).for_each(|record| moments.add(record));
+        let phase = moments.phase(asked_for);
+        self.kind = Kind::Complex(phase.map(|phase| phase.degrees));
+        Ok(phase)
+    }
+
+    fn read_numbers(&self, records: Range<usize>) -> Result<Vec<f32>, IoError> {
+        let offset = records.start as u64 * self.record_bytes();
+        read_contiguous(&self.data, self.format, offset, records.len() * self.numbers_per_record())
     }
 
     /// Some of the records, which the caller knows to be in the file. Their values are not looked at.
     pub(super) fn read(&self, records: Range<usize>) -> Result<Vec<Projection>, IoError> {
-        let offset = records.start as u64 * self.record_bytes();
-        let values = read_contiguous(&self.data, self.format, offset, records.len() * self.num_points)?;
+        let values = self.read_numbers(records.clone())?;
+        let values = match self.kind {
+            Kind::Real => values,
+            Kind::Complex(degrees) => turned(&values, degrees.unwrap_or_default()),
+        };
         let planned = self.plan.get(records).unwrap_or_default();
         let projection = |(values, planned): (&[f32], &Planned)| Projection {
             direction: planned.direction,
@@ -70,6 +119,11 @@ impl Records {
         };
         Ok(values.chunks_exact(self.num_points).zip(planned).map(projection).collect())
     }
+}
+
+/// Why a phase cannot be used.
+pub(super) fn not_complex(degrees: f64) -> String {
+    format!("its values are real, so there is nothing to turn by {degrees}°; leave the phase out (--phase)")
 }
 
 /// Refuses samples that are not numbers; `what` says whose they are.

@@ -31,7 +31,7 @@ use super::IoError;
 use super::blocks::read_text;
 use super::numbers::{ByteOrder, NumberFormat, NumberType};
 use super::pending::{PendingFile, write_f32_le};
-use super::records::{Planned, Records};
+use super::records::{self, Planned, Records};
 use crate::data::{Acquisition, Notice, Origin, ReferenceSpectrum, Sweep, SweepFacts};
 
 /// Version of the format.
@@ -82,7 +82,7 @@ pub(super) fn sweep_header(path: &Path) -> Result<(Sweep, Records), IoError> {
     let plan = header.projections.iter().map(|&[x, y, z, weight]| Planned { direction: [x, y, z], weight }).collect();
     let format = NumberFormat { number_type: NumberType::Float32, byte_order: ByteOrder::Little, scale: 1.0, intercept: 0.0 };
     let data = path.with_file_name(&header.data_file);
-    let records = Records { data, format, num_points: header.num_points, plan };
+    let records = Records { data, format, num_points: header.num_points, kind: records::Kind::Real, plan };
     let acquisition = match header.continuous_wave {
         None => Acquisition::Pulse,
         Some(wave) => {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::records::not_complex;
 use super::{FileKind, IoError, bes3t, numpy_sweep, saved_sweep};
 use crate::data::{Acquisition, Notice, Projection, ReferenceSpectrum, Sweep};
 
@@ -16,10 +17,23 @@ const OWN: &str = "the program's own form (.sweep)";
 /// # Errors
 /// An ending that is not understood, what the format's reader says, a reference that was asked for and cannot be used.
 pub fn read_sweep(path: &Path, reference: Option<&Path>) -> Result<Sweep, IoError> {
+    read_sweep_at_phase(path, reference, None)
+}
+
+/// The same with a phase, in degrees, that complex projections (BES3T) are turned back by; `None` = the one that their own
+/// values have. A complex reference spectrum always has its own.
+///
+/// # Errors
+/// As [`read_sweep`]; a phase of real values.
+pub fn read_sweep_at_phase(path: &Path, reference: Option<&Path>, phase: Option<f64>) -> Result<Sweep, IoError> {
+    let real = |sweep: Sweep| match phase {
+        Some(degrees) => Err(IoError::unsupported(path, not_complex(degrees))),
+        None => Ok(sweep),
+    };
     let mut sweep = match FileKind::of(path) {
-        Some(FileKind::Bes3t) => bes3t::read_projections(path)?,
-        Some(FileKind::NumpySweep) => numpy_sweep::read_projections(path)?,
-        Some(FileKind::SavedSweep) => saved_sweep::read_projections(path)?,
+        Some(FileKind::Bes3t) => bes3t::read_projections(path, phase)?,
+        Some(FileKind::NumpySweep) => numpy_sweep::read_projections(path).and_then(real)?,
+        Some(FileKind::SavedSweep) => saved_sweep::read_projections(path).and_then(real)?,
         _ => return Err(IoError::Extension { path: path.to_owned(), what: "an EPRI sweep", understood: SWEEPS }),
     };
     leave_out_unmeasured(&mut sweep, path)?;
@@ -58,14 +72,14 @@ pub(super) fn num_measured(projections: &[Projection]) -> usize {
     projections.iter().rposition(|projection| !projection.is_zero()).map_or(0, |last| last + 1)
 }
 
-/// Reads a reference spectrum: a single spectrum without a gradient.
+/// Reads a reference spectrum: a single spectrum without a gradient; and what a user should know about it.
 ///
 /// # Errors
 /// An ending that is not understood, or what the format's reader says.
-pub fn read_reference(path: &Path) -> Result<ReferenceSpectrum, IoError> {
+pub fn read_reference(path: &Path) -> Result<(ReferenceSpectrum, Vec<Notice>), IoError> {
     match FileKind::of(path) {
         Some(FileKind::Bes3t) => bes3t::read_spectrum(path),
-        Some(FileKind::NumpySweep) => numpy_sweep::read_spectrum(path),
+        Some(FileKind::NumpySweep) => Ok((numpy_sweep::read_spectrum(path)?, Vec::new())),
         _ => Err(IoError::Extension { path: path.to_owned(), what: "a reference spectrum", understood: SPECTRA }),
     }
 }
@@ -93,10 +107,15 @@ pub(super) fn attach_reference(sweep: &mut Sweep, path: &Path, asked_for: Option
     };
     let beside = path_beside(path).filter(|beside| beside.exists());
     let found = match (asked_for, beside) {
-        (Some(given), _) => Some((given.to_owned(), read_reference(given)?)),
+        (Some(given), _) => {
+            let (spectrum, found) = read_reference(given)?;
+            sweep.notices.extend(found);
+            Some((given.to_owned(), spectrum))
+        }
         (None, None) => None,
         (None, Some(beside)) => match read_reference(&beside) {
-            Ok(spectrum) => {
+            Ok((spectrum, found)) => {
+                sweep.notices.extend(found);
                 sweep.notices.push(Notice::info(format!("The reference spectrum is that of {}", beside.display())));
                 Some((beside, spectrum))
             }

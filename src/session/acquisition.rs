@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::data::{Projection, Sweep};
+use crate::data::{Phase, Projection, Sweep};
 
 /// A sweep with the projections that have arrived so far; clones share them.
 #[derive(Clone, Debug)]
@@ -75,6 +75,11 @@ impl Acquisition {
     /// Adds projections that have become complete.
     pub(super) fn append(&self, projections: Vec<Projection>) {
         self.lock().sweep.projections.extend(projections);
+    }
+
+    /// The phase of its complex projections was found.
+    pub(super) fn set_phase(&self, phase: Phase) {
+        self.lock().sweep.facts.phase = Some(phase);
     }
 
     /// Nothing more will come.

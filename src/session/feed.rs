@@ -38,6 +38,9 @@ impl Feed {
             while !follower.is_finished() {
                 let update = follower.poll();
                 let is_new = !update.projections.is_empty() || !update.notices.is_empty();
+                if let Some(phase) = update.phase {
+                    acquisition.set_phase(phase);
+                }
                 acquisition.append(update.projections);
                 for notice in update.notices {
                     let _ = notices.send(notice);

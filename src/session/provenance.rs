@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::PlaneKernel;
-use crate::data::{Notice, Origin, Study, Unit, Volume};
+use crate::data::{Notice, Origin, Phase, Study, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::{self, IoError};
 use crate::operator::Accumulation;
@@ -77,13 +77,16 @@ pub struct DataRecord {
     /// File of the reference spectrum of a continuous-wave sweep.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reference: Option<String>,
+    /// How complex spectra were made real.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub phase: Option<Phase>,
 }
 
 impl DataRecord {
     /// Of a study of this name out of these files.
     pub fn new(title: &str, origin: &Origin) -> Self {
         let name = |path: &Option<_>| path.as_deref().map(file_name);
-        Self { title: title.to_owned(), file: name(&origin.measured), reference: name(&origin.reference) }
+        Self { title: title.to_owned(), file: name(&origin.measured), reference: name(&origin.reference), phase: None }
     }
 }
 

@@ -69,6 +69,10 @@ pub enum StudyAction {
     Replay,
     /// Ends a replay, or does not follow a file any longer.
     StopFeed,
+    /// The phase that is being typed, degrees.
+    EditPhase(f64),
+    /// Reads the open complex sweep again, turned back by this phase in degrees, or by its own.
+    SetPhase(Option<f64>),
     /// Pace of a replay, projections per second.
     SetPace(f64),
     /// Looks at this projection, or at the newest.

@@ -65,6 +65,12 @@ impl App {
             StudyAction::AskToFollow => self.ask(ctx, FileTask::FollowSweep, ""),
             StudyAction::Replay => self.replay(ctx),
             StudyAction::StopFeed => self.stop_feed(ctx),
+            StudyAction::EditPhase(degrees) => self.with_sweep(|open| open.phase_degrees = degrees),
+            StudyAction::SetPhase(phase) => {
+                if let Some(files) = self.sweep().and_then(|open| open.files.clone()) {
+                    self.open(ctx, Source::Sweep(SweepFiles { phase, ..files }));
+                }
+            }
             StudyAction::SetPace(per_sec) => self.with_sweep(|open| {
                 open.pace = per_sec;
                 if let Some(feed) = &open.feed {

@@ -7,7 +7,7 @@ use crossbeam_channel::{Receiver, TryRecvError, bounded};
 
 use super::scan_files::{ScanFiles, SweepFiles, read_with_neighbours};
 use crate::data::{Study, Sweep};
-use crate::io::{FileKind, SweepFollower, read_sweep};
+use crate::io::{FileKind, SweepFollower, read_sweep_at_phase};
 use crate::operator::grid_about_zero;
 use crate::phantom::{self, Noise, SimulationOptions, epri};
 use crate::scanner;
@@ -208,10 +208,11 @@ fn load(source: &Source, task: &Task) -> Result<Loaded, String> {
 fn load_sweep(files: SweepFiles) -> Result<Loaded, String> {
     let reference = files.reference.as_deref();
     let (sweep, follower) = if files.is_followed {
-        let (sweep, follower) = SweepFollower::open(&files.projections, reference).map_err(|error| error.to_string())?;
+        let (sweep, mut follower) = SweepFollower::open(&files.projections, reference).map_err(|error| error.to_string())?;
+        files.phase.map_or(Ok(()), |degrees| follower.set_phase(degrees)).map_err(|error| error.to_string())?;
         (sweep, Some(Box::new(follower)))
     } else {
-        (read_sweep(&files.projections, reference).map_err(|error| error.to_string())?, None)
+        (read_sweep_at_phase(&files.projections, reference, files.phase).map_err(|error| error.to_string())?, None)
     };
     Ok(Loaded::Sweep { sweep: Box::new(sweep), files: Some(files), follower })
 }

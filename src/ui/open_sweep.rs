@@ -33,6 +33,8 @@ pub struct OpenSweep {
     pub feed: Option<Feed>,
     /// Pace of a replay, projections per second.
     pub pace: f64,
+    /// The phase of complex spectra that is being typed, degrees.
+    pub phase_degrees: f64,
     /// The projection that is looked at; `None` = the newest.
     pub selected: Option<usize>,
     picture: Option<Picture>,
@@ -76,6 +78,7 @@ impl OpenSweep {
     /// A sweep that is whole, or begins to be followed.
     pub fn new(sweep: Sweep, files: Option<SweepFiles>) -> Self {
         let is_followed = files.as_ref().is_some_and(|files| files.is_followed);
+        let phase_degrees = sweep.facts.phase.map_or(0.0, |phase| phase.degrees);
         let (title, truth, rois) = (sweep.title.clone(), sweep.truth.clone(), sweep.rois.clone());
         let whole = if is_followed { Acquisition::growing(sweep) } else { Acquisition::complete(sweep) };
         Self {
@@ -87,6 +90,7 @@ impl OpenSweep {
             whole,
             feed: None,
             pace: USUAL_PACE,
+            phase_degrees,
             selected: None,
             picture: None,
             lines: None,

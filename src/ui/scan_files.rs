@@ -83,12 +83,14 @@ impl ScanFiles {
 }
 
 /// An EPRI sweep and its reference spectrum.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SweepFiles {
     /// The projections.
     pub projections: PathBuf,
     /// The reference spectrum; `None` = the one that lies beside them, if one does.
     pub reference: Option<PathBuf>,
+    /// The phase that complex projections are turned back by, degrees; `None` = their own.
+    pub phase: Option<f64>,
     /// Whether the file is still being written.
     pub is_followed: bool,
 }
@@ -96,7 +98,7 @@ pub struct SweepFiles {
 impl SweepFiles {
     /// A finished sweep, with what lies beside it.
     pub fn of(projections: &Path) -> Self {
-        Self { projections: projections.to_owned(), reference: None, is_followed: false }
+        Self { projections: projections.to_owned(), reference: None, phase: None, is_followed: false }
     }
 }
 

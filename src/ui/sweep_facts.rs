@@ -47,7 +47,32 @@ fn facts(sweep: &Sweep, expected: Option<usize>) -> Vec<(&'static str, String)> 
         };
         rows.push(("Reference", words));
     }
+    if let Some(phase) = &sweep.facts.phase {
+        rows.push(("Complex", phase.words()));
+    }
     rows
+}
+
+/// The phase of complex spectra, which they are read again with.
+fn phase_ui(open: &OpenSweep, ui: &mut Ui, act: &mut impl FnMut(StudyAction)) {
+    let Some(phase) = open.whole.look(|sweep| sweep.facts.phase) else { return };
+    ui.horizontal(|ui| {
+        ui.label("Phase");
+        let mut degrees = open.phase_degrees;
+        let value = DragValue::new(&mut degrees).range(-360.0..=360.0).speed(0.5).max_decimals(2).suffix("°");
+        name(&ui.add(value).on_hover_text("The angle by which the complex projections are turned back"), "Phase");
+        if degrees != open.phase_degrees {
+            act(StudyAction::EditPhase(degrees));
+        }
+        let is_other = open.phase_degrees != phase.degrees;
+        if ui.add_enabled(is_other, egui::Button::new("Turn")).on_hover_text("Read the file again with this phase").clicked() {
+            act(StudyAction::SetPhase(Some(open.phase_degrees)));
+        }
+        let help = "Read the file again with the phase that leaves least in the imaginary part";
+        if ui.add_enabled(!phase.is_automatic, egui::Button::new("Automatic")).on_hover_text(help).clicked() {
+            act(StudyAction::SetPhase(None));
+        }
+    });
 }
 
 /// The reference spectrum; replaying, following and their pace.
@@ -57,6 +82,7 @@ pub fn sweep_feed_ui(open: &OpenSweep, ui: &mut Ui, actions: &mut Vec<Action>) {
     if is_wave && open.files.is_some() && ui.button("Reference spectrum…").clicked() {
         act(StudyAction::AskForReference);
     }
+    phase_ui(open, ui, &mut act);
     if !open.whole.is_over() {
         ui.horizontal(|ui| {
             ui.label(RichText::new("following the file").strong());

@@ -109,6 +109,48 @@ fn an_image_has_the_gradients_axes_and_gives_its_grid_to_the_next() {
     }
 }
 
+/// Writes four complex spectra of 64 samples, the derivatives of a line, turned by 35°, and their reference turned by −60°.
+fn put_complex(folder: &std::path::Path) {
+    let line = |j: usize| {
+        let u = (j as f64 - 32.0) / 4.0;
+        -u * (-0.5 * u * u).exp()
+    };
+    let write = |name: &str, num_spectra: usize, degrees: f64, rows: &str| {
+        let (sin, cos) = f64::to_radians(degrees).sin_cos();
+        let samples = (0..64 * num_spectra).flat_map(|k| [line(k % 64) * cos, line(k % 64) * sin]);
+        std::fs::write(folder.join(name).with_extension("DTA"), samples.flat_map(f64::to_be_bytes).collect::<Vec<u8>>()).unwrap();
+        let head = "#DESC 1.2\nBSEQ BIG\nIKKF CPLX\nXTYP IDX\nIRFMT D\nXPTS 64\nXWID 6.3\nXUNI 'G'\n";
+        std::fs::write(folder.join(name).with_extension("DSC"), format!("{head}{rows}")).unwrap();
+    };
+    let gradients =
+        "YTYP IGD\nYPTS 4\n#SPL 1.2\nGRAD 5.0\n#DSL 1.0\n.DVC grdUnit, 1.0\nFirstAlpha 45.0 deg\nImageType 3D\nNrOfAlpha 2\n";
+    write("a-proj", 4, 35.0, gradients);
+    write("a-h", 1, -60.0, "YTYP NODATA\n");
+}
+
+#[test]
+fn complex_spectra_are_reconstructed_at_a_phase() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    put_complex(folder);
+    let about = done(folder, &["info", "a-proj.DSC"]);
+    assert!(about.contains("turned by 35.00°, found from the data; 0.00 % of the energy is left"), "{about}");
+    assert!(about.contains("reference spectrum are turned by -60.00°"), "{about}");
+    let image = |name: &str, phase: &[&str]| {
+        let arguments = ["reconstruct", "a-proj.DSC", "-o", name, "--image", "9,9,9", "--device", "cpu"];
+        done(folder, &[&arguments[..], phase].concat());
+        tomoscope::io::read_volume(&folder.join(name)).unwrap().0.values[[4, 4, 4]]
+    };
+    let (own, asked_for, turned) =
+        (image("a.nii", &[]), image("b.nii", &["--phase", "35"]), image("c.nii", &["--phase", "-145"]));
+    assert!(own > 0.0 && (asked_for / own - 1.0).abs() < 1e-4 && (turned / own + 1.0).abs() < 1e-4, "{own} {asked_for} {turned}");
+    let said = refused(folder, 2, &["reconstruct", "a-proj.DSC", "-o", "d.nii", "--phase", "east"]);
+    assert!(said.contains("auto or degrees"), "{said}");
+    done(folder, &["simulate", "ball", "--epri", "66", "-o", "ball.sweep"]);
+    let said = refused(folder, 1, &["reconstruct", "ball.sweep", "-o", "d.nii", "--phase", "5"]);
+    assert!(said.contains("ball.sweep") && said.contains("nothing to turn"), "{said}");
+}
+
 #[test]
 fn regions_are_measured_after_every_block() {
     let folder = tempfile::tempdir().unwrap();

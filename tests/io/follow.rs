@@ -160,6 +160,38 @@ fn zeros_that_were_appended_are_measured() {
 }
 
 #[test]
+fn complex_projections_are_followed_at_the_phase_of_the_first_ones() {
+    let folder = folder();
+    let path = sweeps::put_complex(folder.path(), "a-proj", &[], 4, 50.0, 0.0);
+    let data = path.with_extension("DTA");
+    let bytes = fs::read(&data).unwrap();
+    for asked_for in [None, Some(-130.0)] {
+        // A projection and three quarters: a real file would have three.
+        fs::write(&data, &bytes[..64 * 16 * 7 / 4]).unwrap();
+        let (_, mut follower) = SweepFollower::open(&path, None).unwrap();
+        asked_for.map_or(Ok(()), |degrees| follower.set_phase(degrees)).unwrap();
+        let update = follower.poll();
+        let degrees = asked_for.unwrap_or(50.0);
+        let [notice] = &update.notices[..] else { panic!("{:?}", update.notices) };
+        assert!(notice.text.contains(&format!("turned by {degrees:.2}°")), "{notice:?}");
+        assert_eq!(update.phase.map(|phase| phase.is_automatic), Some(asked_for.is_none()));
+        let mut read = update.projections;
+        assert_eq!(read.len(), 1);
+        fs::write(&data, &bytes).unwrap();
+        let update = follower.poll();
+        assert!(update.notices.is_empty() && follower.is_finished());
+        read.extend(update.projections);
+        let sign = if asked_for.is_none() { 1.0 } else { -1.0 };
+        for (k, projection) in read.iter().enumerate() {
+            let near = |(j, value): (usize, &f32)| (f64::from(*value) - sign * sweeps::line(k, j)).abs() < 1e-3;
+            assert!(projection.values.iter().enumerate().all(near), "{k}: {projection:?}");
+        }
+    }
+    let real = sweeps::put(folder.path(), &[], "float 8", true);
+    assert!(SweepFollower::open(&real, None).unwrap().1.set_phase(1.0).is_err());
+}
+
+#[test]
 fn a_saved_sweep_of_unknown_length_goes_on_as_long_as_its_header_does() {
     let folder = folder();
     let path = folder.path().join("a.sweep");

@@ -19,6 +19,7 @@ const PROMPT: Duration = Duration::from_secs(2);
 const PROJECTIONS: &str = include_str!("corpus/good.hs");
 const SWEEP: &str = include_str!("corpus/good.sweep");
 const DESCRIPTOR: &str = include_str!("corpus/good.dsc");
+const COMPLEX: &str = include_str!("corpus/good_complex.dsc");
 const IMAGE: &str = include_str!("corpus/good.hv");
 
 /// Reads a file of any kind; the error's sentence, if it is one.
@@ -174,7 +175,7 @@ proptest! {
     #[test]
     fn no_damaged_sweep_panics(
         sweep in prop_oneof![damaged(SWEEP), wild(SWEEP, "=")],
-        descriptor in prop_oneof![damaged(DESCRIPTOR), wild(DESCRIPTOR, " ")],
+        descriptor in prop_oneof![damaged(DESCRIPTOR), wild(DESCRIPTOR, " "), damaged(COMPLEX), wild(COMPLEX, " ")],
         size in 0usize..4096,
     ) {
         let folder = folder();

@@ -143,7 +143,7 @@ fn numpy_sets_are_read_in_both_index_orders() {
         npy(folder.path(), "a-weights.npy", "<f8", false, "(4,)", [1.0, 2.0, 3.0, 4.0]);
         let sweep = read_sweep(&path, None).unwrap();
         let Acquisition::ContinuousWave { reference: Some(spectrum), .. } = &sweep.acquisition else { panic!() };
-        assert_eq!(spectrum, &read_reference(&reference).unwrap());
+        assert_eq!(spectrum, &read_reference(&reference).unwrap().0);
         assert_eq!(sweep.projections.iter().map(|p| p.weight).collect::<Vec<_>>(), [1.0, 2.0, 4.0]);
     }
 }

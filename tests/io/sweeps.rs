@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tomoscope::data::{Acquisition, Severity, Sweep};
-use tomoscope::io::{IoError, read_reference, read_sweep};
+use tomoscope::io::{IoError, read_reference, read_sweep, read_sweep_at_phase};
 
 use super::{assert_says, bytes_of, folder, real_data, warns_of};
 
@@ -140,10 +140,12 @@ fn the_data_file_may_be_named_instead_and_the_reference_lies_beside_it() {
 #[test]
 fn what_cannot_be_read_is_refused_with_a_sentence() {
     let folder = folder();
-    let cases: [(&[&str], &[&str]); 23] = [
+    let cases: [(&[&str], &[&str]); 25] = [
         (&["BSEQ\tMIDDLE"], &["BSEQ", "MIDDLE", "BIG or LIT"]),
-        (&["IKKF\tCPLX"], &["complex", "IKKF"]),
+        (&["IKKF\tCPLX"], &["a-proj.DTA", "too short", "256", "128"]),
         (&["IKKF\tREAL,REAL"], &["IKKF", "REAL,REAL"]),
+        (&["IKKF\tCPLX,CPLX"], &["IKKF", "CPLX,CPLX", "one channel"]),
+        (&["IKKF\tQUATERNION"], &["IKKF", "QUATERNION", "REAL or CPLX"]),
         (&["IRFMT"], &["IRFMT", "missing"]),
         (&["IRFMT\tA"], &["IRFMT", "'A'"]),
         (&["XPTS\t0"], &["XPTS", "at least 1"]),
@@ -205,6 +207,95 @@ fn projections_that_were_not_measured_yet_are_left_out_and_counted() {
     assert_says(&read_sweep(&path, None).unwrap_err(), &["a-proj.DSC", "4 projections are all zero", "follow it"]);
 }
 
+/// Sample j of 64 of spectrum k: the derivative of a line whose place and size depend on k.
+pub fn line(k: usize, j: usize) -> f64 {
+    let u = (j as f64 - 26.0 - 3.0 * k as f64) / 4.0;
+    -(1.0 + k as f64) * u * (-0.5 * u * u).exp()
+}
+
+/// Writes spectra as complex numbers, turned by an angle, with an imaginary part of their own.
+pub fn put_complex(folder: &Path, name: &str, changes: &[&str], num_spectra: usize, degrees: f64, imaginary: f64) -> PathBuf {
+    let (sin, cos) = f64::to_radians(degrees).sin_cos();
+    let turned = |k: usize, j: usize| {
+        let (re, im) = (line(k, j), imaginary * (-0.5 * ((j as f64 - 40.0) / 4.0).powi(2)).exp());
+        [re * cos - im * sin, re * sin + im * cos]
+    };
+    let samples = (0..num_spectra).flat_map(|k| (0..64).flat_map(move |j| turned(k, j)));
+    fs::write(folder.join(name).with_extension("DTA"), bytes_of(samples, "float 8", true)).unwrap();
+    let path = folder.join(name).with_extension("DSC");
+    let complex = descriptor(&[&["IKKF\tCPLX", "XPTS\t64"], changes].concat());
+    fs::write(&path, complex).unwrap();
+    path
+}
+
+fn assert_lines(sweep: &Sweep, factor: f64) {
+    for (k, projection) in sweep.projections.iter().enumerate() {
+        for (j, value) in projection.values.iter().enumerate() {
+            assert!((f64::from(*value) - factor * line(k, j)).abs() < 1e-3, "{k}, {j}: {value}");
+        }
+    }
+}
+
+#[test]
+fn complex_spectra_are_turned_back_by_their_phase() {
+    let folder = folder();
+    for degrees in [-160.0, -20.0, 35.0, 100.0] {
+        let path = put_complex(folder.path(), "a-proj", &[], 4, degrees, 0.0);
+        let sweep = read_sweep(&path, None).unwrap();
+        assert_eq!((sweep.num_complete(), sweep.num_points), (4, 64));
+        let phase = sweep.facts.phase.unwrap();
+        assert!((phase.degrees - degrees).abs() < 1e-3 && phase.is_automatic && phase.remainder < 1e-6, "{phase:?}");
+        assert_lines(&sweep, 1.0);
+        let told = sweep.notices.iter().find(|notice| notice.text.contains("imaginary part")).unwrap();
+        assert!(told.severity == Severity::Info && told.text.contains(&format!("turned by {degrees:.2}°")), "{told:?}");
+    }
+    // By a phase that was asked for: what it leaves in the imaginary part is told.
+    let path = put_complex(folder.path(), "a-proj", &[], 4, 35.0, 0.0);
+    let sweep = read_sweep_at_phase(&path, None, Some(35.0 + 180.0)).unwrap();
+    assert_lines(&sweep, -1.0);
+    let sweep = read_sweep_at_phase(&path, None, Some(95.0)).unwrap();
+    assert_lines(&sweep, 0.5);
+    assert!((sweep.facts.phase.unwrap().remainder - 0.75).abs() < 1e-6, "{:?}", sweep.facts.phase);
+    assert!(warns_of(&sweep.notices, "turned by 95.00°, as asked for; 75.00 % of the energy is left"), "{:?}", sweep.notices);
+    // Real values have no phase.
+    let real = put(folder.path(), &[], "float 8", true);
+    assert_says(&read_sweep_at_phase(&real, None, Some(5.0)).unwrap_err(), &["a-proj.DSC", "real", "--phase"]);
+}
+
+#[test]
+fn a_complex_reference_has_a_phase_of_its_own() {
+    let folder = folder();
+    let path = put_complex(folder.path(), "a-proj", &[], 4, 35.0, 0.0);
+    put_complex(folder.path(), "a-h", &["YTYP\tNODATA", "GRAD", "YPTS"], 1, -110.0, 0.0);
+    let sweep = read_sweep_at_phase(&path, None, Some(35.0)).unwrap();
+    let Acquisition::ContinuousWave { reference: Some(reference), .. } = &sweep.acquisition else { panic!() };
+    assert_eq!(reference.values.len(), 64);
+    assert!(reference.values.iter().enumerate().all(|(j, value)| (f64::from(*value) - line(0, j)).abs() < 1e-3));
+    assert!(sweep.notices.iter().any(|n| n.text.contains("reference spectrum are turned by -110.00°")), "{:?}", sweep.notices);
+}
+
+#[test]
+fn complex_files_that_cannot_be_are_refused() {
+    let folder = folder();
+    let path = put_complex(folder.path(), "a-proj", &["IIFMT\tF"], 4, 35.0, 0.0);
+    fs::write(&path, fs::read_to_string(&path).unwrap() + "\n#DESC\nIIFMT\tF").unwrap();
+    assert_says(&read_sweep(&path, None).unwrap_err(), &["IIFMT", "'F'", "real part"]);
+    let path = put_complex(folder.path(), "a-proj", &[], 4, 35.0, 0.0);
+    let data = path.with_extension("DTA");
+    let bytes = fs::read(&data).unwrap();
+    assert_eq!(bytes.len(), 4 * 64 * 16);
+    // Cut within the last number: as many bytes as real values would need are not enough.
+    for len in [bytes.len() - 1, bytes.len() / 2, 0] {
+        fs::write(&data, &bytes[..len]).unwrap();
+        assert_says(&read_sweep(&path, None).unwrap_err(), &["a-proj.DTA", "too short", "4096", &len.to_string()]);
+    }
+    let mut broken = bytes.clone();
+    // The imaginary part of sample 3 of the second one.
+    broken[16 * (64 + 2) + 8..][..8].copy_from_slice(&f64::NAN.to_be_bytes());
+    fs::write(&data, &broken).unwrap();
+    assert_says(&read_sweep(&path, None).unwrap_err(), &["sample 3 of projection 2 is NaN"]);
+}
+
 /// Little-endian floats after the header of a `.npy` file.
 fn npy_floats(path: &Path) -> Vec<f32> {
     let bytes = fs::read(path).unwrap();
@@ -249,5 +340,5 @@ fn the_field_axis_and_the_reference_of_a_real_scan_are_found() {
     assert_eq!([first[0], first[250], last[499]], PYEPRI_SAMPLES, "{} {} {}", first[0], first[250], last[499]);
     let sum: f64 = sweep.projections.iter().flat_map(|p| p.values.iter()).map(|&v| f64::from(v).abs()).sum();
     assert!((sum / PYEPRI_SUM - 1.0).abs() < 1e-6, "{sum}");
-    assert_eq!(reference.values[249], read_reference(&path.with_file_name("fusillo-20091002-h.DTA")).unwrap().values[249]);
+    assert_eq!(reference.values[249], read_reference(&path.with_file_name("fusillo-20091002-h.DTA")).unwrap().0.values[249]);
 }

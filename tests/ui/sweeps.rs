@@ -225,6 +225,41 @@ fn a_real_scan_opens_by_itself_and_without_its_reference_takes_another() {
     assert_eq!(harness.state().view().palette, Palette::Signed);
 }
 
+/// Writes four complex spectra of 64 samples, the derivatives of a line, turned by 35°, and their reference turned by −60°.
+fn put_complex(folder: &Path) {
+    let line = |j: usize| {
+        let u = (j as f64 - 32.0) / 4.0;
+        -u * (-0.5 * u * u).exp()
+    };
+    let write = |name: &str, num_spectra: usize, degrees: f64, rows: &str| {
+        let (sin, cos) = f64::to_radians(degrees).sin_cos();
+        let samples = (0..64 * num_spectra).flat_map(|k| [line(k % 64) * cos, line(k % 64) * sin]);
+        std::fs::write(folder.join(name).with_extension("DTA"), samples.flat_map(f64::to_be_bytes).collect::<Vec<u8>>()).unwrap();
+        let head = "#DESC 1.2\nBSEQ BIG\nIKKF CPLX\nXTYP IDX\nIRFMT D\nXPTS 64\nXWID 6.3\nXUNI 'G'\n";
+        std::fs::write(folder.join(name).with_extension("DSC"), format!("{head}{rows}")).unwrap();
+    };
+    let gradients =
+        "YTYP IGD\nYPTS 4\n#SPL 1.2\nGRAD 5.0\n#DSL 1.0\n.DVC grdUnit, 1.0\nFirstAlpha 45.0 deg\nImageType 3D\nNrOfAlpha 2\n";
+    write("a-proj", 4, 35.0, gradients);
+    write("a-h", 1, -60.0, "YTYP NODATA\n");
+}
+
+#[test]
+fn complex_spectra_are_read_again_with_another_phase() {
+    let folder = tempfile::tempdir().unwrap();
+    put_complex(folder.path());
+    let path = folder.path().join("a-proj.DSC");
+    let asked_for = Source::Sweep(SweepFiles { phase: Some(95.0), ..SweepFiles::of(&path) });
+    let Some(mut harness) = opened(asked_for, false) else { return };
+    harness.get_by_label_contains("turned by 95.00°, as asked for; 75.00 % of the energy");
+    assert!(harness.get_by_label("Turn").accesskit_node().is_disabled());
+    let phase = |app: &App| app.acquisition().and_then(|acquisition| acquisition.look(|sweep| sweep.facts.phase));
+    click(&mut harness, "Automatic");
+    wait_for(&mut harness, "its own phase", |app| phase(app).is_some_and(|phase| phase.is_automatic));
+    harness.get_by_label_contains("turned by 35.00°, found from the data");
+    assert!(harness.get_by_label("Automatic").accesskit_node().is_disabled());
+}
+
 #[test]
 fn counts_after_a_sweep_have_their_own_colours_and_settings() {
     let folder = tempfile::tempdir().unwrap();

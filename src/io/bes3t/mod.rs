@@ -10,13 +10,15 @@ use std::path::{Path, PathBuf};
 use self::gradient::Gradients;
 use self::header::Descriptor;
 use super::IoError;
-use super::blocks::read_contiguous;
 use super::numbers::{ByteOrder, NumberFormat, NumberType};
-use super::records::{Records, check_finite};
-use crate::data::{Acquisition, Notice, Origin, ReferenceSpectrum, Sweep, SweepFacts};
+use super::records::{Kind, Planned, Records, check_finite};
+use crate::data::{Acquisition, Notice, Origin, Phase, ReferenceSpectrum, Sweep, SweepFacts};
 
 /// Most samples of a spectrum and most spectra.
 const MAX_COUNT: usize = 1 << 24;
+
+/// Part of the energy in the imaginary part that should not be there.
+const LARGE_REMAINDER: f64 = 0.25;
 
 /// mT/mm in a G/cm.
 const MT_PER_MM: f64 = 0.01;
@@ -34,6 +36,7 @@ impl Layout {
     fn from_descriptor(descriptor: &Descriptor) -> Result<Self, IoError> {
         let mut notices = Vec::new();
         let format = number_format(descriptor, &mut notices)?;
+        let kind = kind(descriptor)?;
         let num_points = descriptor.count("DESC", "XPTS")?;
         let num_spectra = match descriptor.text("DESC", "YTYP") {
             None | Some("NODATA") => 1,
@@ -52,12 +55,26 @@ impl Layout {
             return Err(IoError::unsupported(descriptor.path(), reason));
         }
         let step_mt = field_step_mt(descriptor, num_points, &mut notices)?;
-        let records = Records { data: data_file(descriptor.path())?, format, num_points, plan: Vec::new() };
+        let records = Records { data: data_file(descriptor.path())?, format, num_points, kind, plan: Vec::new() };
         Ok(Self { records, num_spectra, step_mt, notices })
     }
 }
 
-/// How the numbers are stored; what is not real is refused.
+/// Whether samples are complex; several channels are refused.
+fn kind(descriptor: &Descriptor) -> Result<Kind, IoError> {
+    match descriptor.text("DESC", "IKKF") {
+        None | Some("REAL") => Ok(Kind::Real),
+        Some("CPLX") => match (descriptor.text("DESC", "IRFMT"), descriptor.text("DESC", "IIFMT")) {
+            (real, Some(imaginary)) if real != Some(imaginary) => {
+                Err(descriptor.wrong("IIFMT", imaginary, "the format of the real part (IRFMT)"))
+            }
+            _ => Ok(Kind::Complex(None)),
+        },
+        Some(other) => Err(descriptor.wrong("IKKF", other, "REAL or CPLX, one channel,")),
+    }
+}
+
+/// How the numbers are stored.
 fn number_format(descriptor: &Descriptor, notices: &mut Vec<Notice>) -> Result<NumberFormat, IoError> {
     let byte_order = match descriptor.text("DESC", "BSEQ") {
         Some("BIG") => ByteOrder::Big,
@@ -71,14 +88,6 @@ fn number_format(descriptor: &Descriptor, notices: &mut Vec<Notice>) -> Result<N
             ByteOrder::Big
         }
     };
-    match descriptor.text("DESC", "IKKF") {
-        None | Some("REAL") => {}
-        Some(other) if other.contains("CPLX") => {
-            let reason = "its values are complex (IKKF CPLX); only real spectra are read: export the real part";
-            return Err(IoError::unsupported(descriptor.path(), reason));
-        }
-        Some(other) => return Err(descriptor.wrong("IKKF", other, "REAL")),
-    }
     let number_type = match descriptor.needed("DESC", "IRFMT")? {
         "C" => NumberType::Int8,
         "S" => NumberType::Int16,
@@ -207,7 +216,7 @@ pub(super) fn sweep_header(path: &Path) -> Result<(Sweep, Records), IoError> {
         projections: Vec::new(),
         num_expected: Some(records.plan.len()),
         secs_per_projection: secs_per_spectrum(&descriptor, &records),
-        facts: SweepFacts { field_of_view_mm: field_of_view_mm(&descriptor) },
+        facts: SweepFacts { field_of_view_mm: field_of_view_mm(&descriptor), phase: None },
         truth: None,
         rois: Vec::new(),
         notices,
@@ -215,13 +224,18 @@ pub(super) fn sweep_header(path: &Path) -> Result<(Sweep, Records), IoError> {
     Ok((sweep, records))
 }
 
-/// Reads an imaging sweep (its reference spectrum is not looked for).
+/// Reads an imaging sweep (its reference spectrum is not looked for); complex ones are turned back by a phase in degrees, by
+/// default the one that their own values have.
 ///
 /// # Errors
-/// A descriptor without what is needed or with what cannot be, complex values, counts that do not agree, a data file that is
-/// missing or too short, samples that are not numbers.
-pub fn read_projections(path: &Path) -> Result<Sweep, IoError> {
-    let (mut sweep, records) = sweep_header(path)?;
+/// A descriptor without what is needed or with what cannot be, counts that do not agree, a data file that is missing or too
+/// short, samples that are not numbers, a phase of real values.
+pub fn read_projections(path: &Path, phase: Option<f64>) -> Result<Sweep, IoError> {
+    let (mut sweep, mut records) = sweep_header(path)?;
+    records.check_phase(path, phase)?;
+    records.check_len()?;
+    sweep.facts.phase = records.find_phase(0..records.plan.len(), phase)?;
+    sweep.notices.extend(sweep.facts.phase.map(|phase| phase_notice("The complex projections", &phase)));
     let (projections, num_left) = records.read_all()?;
     if num_left > 0 {
         sweep.notices.push(Notice::warning(format!(
@@ -235,14 +249,20 @@ pub fn read_projections(path: &Path) -> Result<Sweep, IoError> {
     Ok(sweep)
 }
 
-/// Reads a single spectrum.
+/// What is said of complex spectra; `what` says of which.
+pub(super) fn phase_notice(what: &str, phase: &Phase) -> Notice {
+    let text = format!("{what} are {}", phase.words());
+    if phase.remainder > LARGE_REMAINDER { Notice::warning(text) } else { Notice::info(text) }
+}
+
+/// Reads a single spectrum; a complex one is turned back by its own phase, which a notice tells.
 ///
 /// # Errors
 /// As [`read_projections`]; several spectra.
-pub fn read_spectrum(path: &Path) -> Result<ReferenceSpectrum, IoError> {
+pub fn read_spectrum(path: &Path) -> Result<(ReferenceSpectrum, Vec<Notice>), IoError> {
     let path = &descriptor_file(path);
     let descriptor = Descriptor::read(path)?;
-    let Layout { records, num_spectra, step_mt, .. } = Layout::from_descriptor(&descriptor)?;
+    let Layout { mut records, num_spectra, step_mt, .. } = Layout::from_descriptor(&descriptor)?;
     if num_spectra != 1 {
         let reason =
             format!("it holds {num_spectra} spectra, where one reference spectrum, measured without a gradient, is expected");
@@ -253,7 +273,10 @@ pub fn read_spectrum(path: &Path) -> Result<ReferenceSpectrum, IoError> {
         let what = format!("a spectrum of {} samples", records.num_points);
         return Err(IoError::TooShort { path: records.data.clone(), what, expected: records.record_bytes(), found });
     }
-    let values = read_contiguous(&records.data, records.format, 0, records.num_points)?;
+    records.plan = vec![Planned { direction: [0.0; 3], weight: 0.0 }];
+    let phase = records.find_phase(0..1, None)?;
+    let notices = phase.map(|phase| phase_notice("The complex values of the reference spectrum", &phase)).into_iter().collect();
+    let values = records.read(0..1)?.pop().map(|spectrum| spectrum.values).unwrap_or_default();
     check_finite(&records.data, "the spectrum", &values)?;
-    Ok(ReferenceSpectrum { values: values.into(), step_mt })
+    Ok((ReferenceSpectrum { values, step_mt }, notices))
 }
