@@ -73,6 +73,12 @@ impl Volume {
         self.as_slice().iter().map(|&v| f64::from(v)).sum()
     }
 
+    /// What is wrong with its values, as a sentence: how many are infinite or no numbers; `None` where all are finite.
+    pub fn not_finite(&self) -> Option<String> {
+        let num = self.as_slice().iter().filter(|value| !value.is_finite()).count();
+        (num > 0).then(|| format!("{num} of {} voxels do not hold a finite number", self.grid.num_voxels()))
+    }
+
     /// Smallest and largest value; (0, 0) where none is a number.
     pub fn range(&self) -> (f32, f32) {
         let (low, high) = self

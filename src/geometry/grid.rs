@@ -1,9 +1,18 @@
 //! A regular grid of voxels.
 
+use std::ops::RangeInclusive;
+
 use super::Point;
 
 /// Largest number of voxels that a grid may have (2³¹: an index fits in 32 bits, and the values in 8 GiB).
 const MAX_VOXELS: usize = 1 << 31;
+
+/// Smallest and largest length that voxels and scanners may have, mm: a nanometre and a kilometre. Between them positions along a
+/// line in double precision tell every voxel face from the next.
+pub const LENGTHS_MM: RangeInclusive<f64> = 1e-6..=1e6;
+
+/// Farthest from the world's origin that a grid may begin, mm.
+const MAX_ORIGIN_MM: f64 = 1e9;
 
 /// A regular grid of voxels in world coordinates. All triples are `[x, y, z]`.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,11 +33,11 @@ pub enum GridError {
         "an image of {0} × {1} × {2} voxels cannot be made: each side must be at least 1 and the total at most 2³¹; choose other sizes"
     )]
     Size(usize, usize, usize),
-    /// A pitch is not a positive length.
-    #[error("voxels of {0} × {1} × {2} mm cannot be used: each side must be a positive length in mm")]
+    /// A pitch is not a positive length, or out of all proportion.
+    #[error("voxels of {0} × {1} × {2} mm cannot be used: each side must be a positive length in mm, from 0.000001 to 1000000")]
     Voxel(f64, f64, f64),
-    /// The origin is not a number.
-    #[error("the position of the first voxel, ({0}, {1}, {2}) mm, is not a point")]
+    /// The origin is not a number, or out of all proportion.
+    #[error("the first voxel's position, ({0}, {1}, {2}) mm, cannot be used: each must be a number of at most 10⁹ mm")]
     Origin(f64, f64, f64),
 }
 
@@ -36,16 +45,16 @@ impl Grid {
     /// A checked grid; `origin_mm` is the centre of voxel (0, 0, 0).
     ///
     /// # Errors
-    /// Zero or huge sizes, pitches that are not positive, an origin that is not finite.
+    /// Zero or huge sizes, pitches that are not within [`LENGTHS_MM`], an origin that is not finite or too far away.
     pub fn new(size: [usize; 3], voxel_mm: [f64; 3], origin_mm: Point) -> Result<Self, GridError> {
         let total = size[0].checked_mul(size[1]).and_then(|n| n.checked_mul(size[2]));
         if !total.is_some_and(|n| (1..=MAX_VOXELS).contains(&n)) {
             return Err(GridError::Size(size[0], size[1], size[2]));
         }
-        if !voxel_mm.iter().all(|d| d.is_finite() && *d > 0.0) {
+        if !voxel_mm.iter().all(|d| LENGTHS_MM.contains(d)) {
             return Err(GridError::Voxel(voxel_mm[0], voxel_mm[1], voxel_mm[2]));
         }
-        if !origin_mm.iter().all(|o| o.is_finite()) {
+        if !origin_mm.iter().all(|o| o.abs() <= MAX_ORIGIN_MM) {
             return Err(GridError::Origin(origin_mm[0], origin_mm[1], origin_mm[2]));
         }
         Ok(Self { size, voxel_mm, origin_mm })
@@ -113,5 +122,22 @@ impl Grid {
                 let last_shift = first_shift + last * (self.voxel_mm[a] - other.voxel_mm[a]);
                 first_shift.abs() <= tolerance && last_shift.abs() <= tolerance
             })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_out_of_all_proportion_are_refused() {
+        for voxel in [1e-7, 1e-300, f64::MIN_POSITIVE, 1.1e6, 1e300, f64::INFINITY, f64::NAN, 0.0, -1.0] {
+            let error = Grid::new([4, 4, 4], [1.0, voxel, 1.0], [0.0; 3]).unwrap_err();
+            assert!(error.to_string().contains("positive length"), "{error}");
+        }
+        for origin in [1.1e9, -1e300, f64::NAN, f64::INFINITY] {
+            assert!(Grid::new([4, 4, 4], [1.0; 3], [0.0, origin, 0.0]).is_err(), "{origin}");
+        }
+        assert!(Grid::new([4, 4, 4], [1e-6, 1.0, 1e6], [-1e9, 0.0, 1e9]).is_ok());
     }
 }

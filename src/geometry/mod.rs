@@ -6,9 +6,16 @@
 
 mod grid;
 mod line;
+mod nearest;
 
-pub use grid::{Grid, GridError};
+pub use grid::{Grid, GridError, LENGTHS_MM};
 pub use line::{FACE_TOLERANCE_VOXELS, Line, Row, face_or_row, perpendicular_rows};
+pub use nearest::Directions;
 
 /// A point or vector in mm, `[x, y, z]`.
 pub type Point = [f64; 3];
+
+/// Scalar product.
+pub fn dot(a: Point, b: Point) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}

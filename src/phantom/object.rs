@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use super::solid::{Interval, Solid};
 use crate::data::{Notice, Roi, Unit, Volume};
 use crate::geometry::{Grid, Line};
+use crate::task::{Stopped, Task};
 
 /// What fills a solid.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -114,12 +115,16 @@ impl Phantom {
 
     /// The activity times `scale` on a grid: every voxel the mean over 4 × 4 lines along x through it, exact along each.
     /// On all cores.
-    pub fn truth(&self, grid: &Grid, scale: f64) -> Volume {
+    ///
+    /// # Errors
+    /// Stopped.
+    pub fn truth(&self, grid: &Grid, scale: f64, task: &Task) -> Result<Volume, Stopped> {
         let mut truth = Volume::filled(grid.clone(), 0.0);
         let [num_x, num_y, _] = grid.size;
         let weight = scale / (LINES_PER_VOXEL_SIDE * LINES_PER_VOXEL_SIDE) as f64;
         let offset = |k: usize| (k as f64 + 0.5) / LINES_PER_VOXEL_SIDE as f64 - 0.5;
-        truth.as_mut_slice().par_chunks_mut(num_x).enumerate().for_each(|(row, values)| {
+        truth.as_mut_slice().par_chunks_mut(num_x).enumerate().try_for_each(|(row, values)| {
+            task.check()?;
             let (y, z) = ((row % num_y) as f64, (row / num_y) as f64);
             let mut sums = vec![0.0; num_x];
             for k in 0..LINES_PER_VOXEL_SIDE {
@@ -134,9 +139,10 @@ impl Phantom {
             for (value, sum) in values.iter_mut().zip(&sums) {
                 *value = (weight * sum) as f32;
             }
-        });
+            Ok(())
+        })?;
         truth.unit = Unit::CountsPerMm;
-        truth
+        Ok(truth)
     }
 }
 
@@ -189,7 +195,7 @@ mod tests {
     fn the_truth_holds_the_activity_and_its_place() {
         let phantom = phantom(vec![part(Solid::ball([4.0, -3.0, 2.0], 9.0), 2.0)]);
         let grid = Grid::centred([31, 30, 29], [1.0, 1.1, 0.9]).unwrap();
-        let truth = phantom.truth(&grid, 3.0);
+        let truth = phantom.truth(&grid, 3.0, &Task::new()).unwrap();
         let integral = truth.sum() * grid.voxel_ml() * 1e3;
         let expected = 6.0 * 4.0 / 3.0 * std::f64::consts::PI * 729.0;
         assert!((integral / expected - 1.0).abs() < 1e-3, "{integral} is not {expected}");

@@ -122,8 +122,7 @@ pub fn simulate(
         Background::new(&geometry, &expected.per_transaxial, counts)
     });
     let additive = measure(&mut expected, &geometry, scale, background.as_ref(), options, task)?;
-    let truth = phantom.truth(&grid, scale);
-    task.check()?;
+    let truth = phantom.truth(&grid, scale, task)?;
     let michelogram = |values: Vec<f32>| Michelogram::new(geometry.clone(), values);
     let mut study = Study::new(phantom.title.clone(), michelogram(expected.bins)?)
         .with_corrections(expected.factors.map(michelogram).transpose()?, additive.map(michelogram).transpose()?)?;

@@ -40,7 +40,9 @@ pub fn gaussian_filter(volume: &Volume, fwhm_mm: f64) -> Volume {
 /// g_0, g_1, … of a Gaussian whose σ is given in voxels.
 fn half_kernel(sigma: f64) -> Vec<f32> {
     let reach = (REACH_SIGMAS * sigma).ceil().min(4096.0) as usize;
-    (0..=reach).map(|k| (-0.5 * (k as f64 / sigma).powi(2)).exp() as f32).collect()
+    // (g_0 is 1 also where σ is too small to divide by.)
+    let rest = (1..=reach).map(|k| (-0.5 * (k as f64 / sigma).powi(2)).exp() as f32);
+    std::iter::once(1.0).chain(rest).collect()
 }
 
 /// The filtered value at x of one row.
@@ -82,6 +84,10 @@ mod tests {
         assert!(filtered.as_slice().iter().all(|v| (v - 2.5).abs() < 1e-5));
         assert_eq!(gaussian_filter(&volume, 0.0), volume);
         assert_eq!(gaussian_filter(&volume, f64::NAN), volume);
+        // Widths that are nothing beside a voxel, down to the smallest number that there is.
+        for fwhm_mm in [1e-3, 1e-200, 1e-323, f64::MIN_POSITIVE] {
+            assert_eq!(gaussian_filter(&volume, fwhm_mm), volume, "{fwhm_mm}");
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::str::FromStr;
 
 use rayon::prelude::*;
 
-use crate::geometry::Point;
+use crate::geometry::{Directions, Point, dot};
 
 /// Most directions of a scheme: far more than anyone waits for.
 const MAX_DIRECTIONS: usize = 1 << 17;
@@ -200,52 +200,49 @@ pub fn unit_vector(theta: f64, phi: f64) -> Point {
     [theta.sin() * phi.cos(), theta.sin() * phi.sin(), theta.cos()]
 }
 
-fn dot(a: Point, b: Point) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
 /// Weights for directions of any arrangement: the solid angle of the points of the half sphere that are nearest to each (n
-/// and −n being the same), which adds up to 2π. Measured with evenly scattered points, about a thousand for each direction
-/// up to 1 000 directions; equal directions share.
+/// and −n being the same), which adds up to 2π. Measured with evenly scattered points, a thousand for each direction up to
+/// 1 000 directions, a hundred up to 40 000; equal directions share.
 pub fn solid_angle_weights(directions: &[Point]) -> Vec<f64> {
-    const MAX_PRODUCTS: usize = 1_000_000_000;
-    let num = directions.len();
-    if num == 0 {
+    let groups = equal_directions(directions);
+    if groups.is_empty() {
         return Vec::new();
     }
-    let num_points = (1000 * num).max(100_000).min(MAX_PRODUCTS / num).max(num);
+    let num = directions.len();
+    let num_points = (1000 * num).clamp(100_000, 1_000_000).max((100 * num).min(4_000_000)).max(num);
+    let units: Vec<Point> = groups.iter().map(|group| directions[group[0]]).collect();
+    let tree = Directions::new(&units);
     // Fibonacci's lattice: equal steps of z, the golden ratio's turn from one to the next.
     let golden_turn = PI * (3.0 - 5f64.sqrt());
     let nearest = |i: usize| {
         let z = (i as f64 + 0.5) / num_points as f64;
         let (sin, cos) = (i as f64 * golden_turn).sin_cos();
         let radius = (1.0 - z * z).sqrt();
-        let point = [radius * cos, radius * sin, z];
-        let closer = |best: (usize, f64), (k, n): (usize, &Point)| {
-            let cosine = dot(*n, point).abs();
-            if cosine > best.1 { (k, cosine) } else { best }
-        };
-        directions.iter().enumerate().fold((0, f64::NEG_INFINITY), closer).0
+        tree.nearest([radius * cos, radius * sin, z])
     };
     let owners: Vec<usize> = (0..num_points).into_par_iter().map(nearest).collect();
+    let mut num_owned = vec![0usize; groups.len()];
+    owners.into_iter().for_each(|owner| num_owned[owner] += 1);
     let mut weights = vec![0.0; num];
-    owners.into_iter().for_each(|owner| weights[owner] += TAU / num_points as f64);
-    share_between_equals(directions, &mut weights);
+    for (group, num_owned) in groups.iter().zip(num_owned) {
+        let share = TAU * num_owned as f64 / (num_points * group.len()) as f64;
+        group.iter().for_each(|&index| weights[index] = share);
+    }
     weights
 }
 
-/// Gives directions that are the same, to a millionth, the mean of their weights.
-fn share_between_equals(directions: &[Point], weights: &mut [f64]) {
+/// Numbers of the directions that are the same to a millionth, in the order of the first of each.
+fn equal_directions(directions: &[Point]) -> Vec<Vec<usize>> {
     let folded = |n: &Point| {
         let [x, y, z] = n.map(|v| (v * 1e6).round() as i64);
         if (z, y, x) < (0, 0, 0) { [-x, -y, -z] } else { [x, y, z] }
     };
     let mut order: Vec<([i64; 3], usize)> = directions.iter().map(folded).zip(0..).collect();
     order.sort_unstable();
-    for same in order.chunk_by(|(a, _), (b, _)| a == b) {
-        let mean = same.iter().map(|(_, i)| weights[*i]).sum::<f64>() / same.len() as f64;
-        same.iter().for_each(|(_, i)| weights[*i] = mean);
-    }
+    let group = |same: &[([i64; 3], usize)]| same.iter().map(|(_, index)| *index).collect();
+    let mut groups: Vec<Vec<usize>> = order.chunk_by(|(a, _), (b, _)| a == b).map(group).collect();
+    groups.sort_unstable_by_key(|group| group[0]);
+    groups
 }
 
 /// In which order projections are taken or used.
@@ -408,6 +405,34 @@ mod tests {
         let weights = solid_angle_weights(&twice);
         assert!(weights[0] == weights[2] && (weights[1] - PI).abs() < 0.01, "{weights:?}");
         assert_eq!(solid_angle_weights(&[]), Vec::<f64>::new());
+    }
+
+    /// What the definition says, direction by direction and point by point.
+    #[test]
+    fn measured_solid_angles_of_many_directions_are_those_of_looking_at_every_one() {
+        let units: Vec<Point> = solid_angle(18).directions(Weighting::SolidAngle).iter().map(|d| d.unit).collect();
+        let num_points = 1000 * units.len();
+        let mut expected = vec![0.0; units.len()];
+        for i in 0..num_points {
+            let z = (i as f64 + 0.5) / num_points as f64;
+            let (sin, cos) = (i as f64 * PI * (3.0 - 5f64.sqrt())).sin_cos();
+            let point = [(1.0 - z * z).sqrt() * cos, (1.0 - z * z).sqrt() * sin, z];
+            let closer =
+                |a: &usize, b: &usize| dot(units[*a], point).abs().total_cmp(&dot(units[*b], point).abs()).then(b.cmp(a));
+            expected[(0..units.len()).max_by(closer).unwrap()] += TAU / num_points as f64;
+        }
+        let weights = solid_angle_weights(&units);
+        assert!(weights.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-12));
+        // As many as no product of points and directions could be made of, half of them twice.
+        let many: Vec<Point> = solid_angle(200).directions(Weighting::SolidAngle).iter().map(|d| d.unit).collect();
+        let weights = solid_angle_weights(&many);
+        let exact = solid_angle(200).directions(Weighting::SolidAngle);
+        let deviation: f64 = weights.iter().zip(&exact).map(|(w, d)| (w - d.weight).abs()).sum::<f64>() / TAU;
+        assert!(deviation < 0.06, "{} directions: {deviation}", many.len());
+        let twice: Vec<Point> = many.iter().flat_map(|&n| [n, n.map(|c| -c)]).collect();
+        let shared = solid_angle_weights(&twice);
+        assert!((shared.iter().sum::<f64>() - TAU).abs() < 1e-9);
+        assert!(shared.as_chunks::<2>().0.iter().all(|[a, b]| a == b));
     }
 
     /// How far the worst point of the half sphere is from the nearest of these directions, as |cos|.

@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use crate::geometry::{Grid, GridError, Line};
+use crate::geometry::{Grid, GridError, LENGTHS_MM, Line};
 
 /// Largest number of bins that a michelogram may have (2³²: 16 GiB of counts).
 const MAX_BINS: u64 = 1 << 32;
@@ -118,8 +118,8 @@ pub enum ScanGeometryError {
         /// What was found.
         found: usize,
     },
-    /// A length is not positive and finite.
-    #[error("{what} is {found} mm; it must be a positive length")]
+    /// A length is not positive, or out of all proportion.
+    #[error("{what} is {found} mm; it must be a positive length, from 0.000001 to 1000000 mm")]
     Length {
         /// Which length.
         what: &'static str,
@@ -191,16 +191,17 @@ impl ScanGeometry {
             ("the distance between rings", self.ring_spacing_mm),
             ("the inner ring radius", self.inner_radius_mm),
             ("the radius of the field of view", self.fov_radius_mm),
+            ("the axial length", self.axial_length_mm()),
         ];
         if let InPlane::ArcCorrected { bin_mm } = self.in_plane {
             lengths.push(("the tangential bin size", bin_mm));
         }
         for (what, found) in lengths {
-            if !(found.is_finite() && found > 0.0) {
+            if !LENGTHS_MM.contains(&found) {
                 return Err(ScanGeometryError::Length { what, found });
             }
         }
-        if !(self.depth_of_interaction_mm.is_finite() && self.depth_of_interaction_mm >= 0.0) {
+        if !(0.0..=*LENGTHS_MM.end()).contains(&self.depth_of_interaction_mm) {
             let found = self.depth_of_interaction_mm;
             return Err(ScanGeometryError::Length { what: "the depth of interaction", found });
         }

@@ -13,7 +13,7 @@ use super::frames::FrameSender;
 use super::history::History;
 use super::run::panic_sentence;
 use super::{Event, EventKind, Frame, Kept, RunId, Trace};
-use crate::data::{Unit, Volume};
+use crate::data::{Notice, Unit, Volume};
 use crate::geometry::Grid;
 use crate::operator::PendingVolume;
 
@@ -80,7 +80,7 @@ impl Publisher {
     ) -> std::io::Result<Self> {
         let (queue, inbox) = unbounded();
         let (failed, failures) = unbounded();
-        let mut worker = Worker { events, frames: frames.clone(), history, wake, trace, failed, last_copy: None };
+        let mut worker = Worker { events, frames: frames.clone(), history, wake, trace, failed, last_copy: None, warned: None };
         let thread = Builder::new().name("publisher".into()).spawn(move || worker.run(&inbox))?;
         Ok(Self { queue: Some(queue), under_way: bounded(MAX_UNDER_WAY), failures, frames, thread: Some(thread) })
     }
@@ -156,6 +156,8 @@ struct Worker<W> {
     failed: Sender<String>,
     /// Run, step and time of the volume copied last.
     last_copy: Option<(RunId, usize, Duration)>,
+    /// The run whose image was said not to be finite.
+    warned: Option<RunId>,
 }
 
 impl<W: Fn()> Worker<W> {
@@ -193,6 +195,16 @@ impl<W: Fn()> Worker<W> {
             }
         };
         let volume = Arc::new(volume);
+        if self.warned != Some(run)
+            && let Some(text) = volume.not_finite()
+        {
+            self.warned = Some(run);
+            let text = format!(
+                "the image is broken: {text} since iteration {iteration}, step {subiteration}; the data or its factors are too \
+                 large or too small to compute with"
+            );
+            self.tell(Event { run, kind: EventKind::Notice(Notice::warning(text)) });
+        }
         if is_kept {
             let gone = self.history.push(Kept { iteration, subiteration, volume: Arc::clone(&volume) });
             gone.into_iter().for_each(|volume| self.frames.give_back(volume));

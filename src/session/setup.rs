@@ -107,7 +107,7 @@ pub fn prepare(job: &Job, task: &Task) -> Result<Prepared, SetupError> {
             or_on_cpu(settings.device, |device| prepare_on(device, study, settings.clone(), task))?
         }
         Job::Sweep { acquisition, settings } => {
-            or_on_cpu(settings.device, |device| sweep_setup::prepare_on(device, acquisition, settings))?
+            or_on_cpu(settings.device, |device| sweep_setup::prepare_on(device, acquisition, settings, task))?
         }
     };
     prepared.notices.extend(notice);

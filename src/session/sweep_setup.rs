@@ -15,12 +15,14 @@ use crate::operator::{
     Accumulation, Backend, Host, Interpolation, MultiStage, PlainPlanes, PlaneBackprojector, PlaneSampling, SingleStage,
 };
 use crate::recon::{Algorithm, Estimate, Fbp, FbpSettings, equal_angles_for, resample_to_equal_angles};
+use crate::task::Task;
 
 /// Makes the algorithm for the projections that the acquisition has so far, on one device.
 pub(super) fn prepare_on(
     device: DeviceChoice,
     acquisition: &Acquisition,
     settings: &SweepSettings,
+    task: &Task,
 ) -> Result<Prepared, SetupError> {
     check(acquisition, settings, device)?;
     let sweep = acquisition.snapshot();
@@ -29,7 +31,7 @@ pub(super) fn prepare_on(
     let (chosen, mut notices) = choose_device(if settings.stages == Stages::Two { DeviceChoice::Cpu } else { device })?;
     let (sweep, notice) = match settings.stages {
         Stages::Single => (sweep, None),
-        Stages::Two => at_equal_angles(sweep)?,
+        Stages::Two => at_equal_angles(sweep, task)?,
     };
     notices.extend(notice);
     if settings.stages == Stages::Two && settings.filter.interpolation == Interpolation::Nearest {
@@ -137,7 +139,7 @@ fn make<B: Backend + 'static>(
 }
 
 /// The sweep itself where few azimuths are shared by many directions already, else resampled, which is told.
-fn at_equal_angles(sweep: Sweep) -> Result<(Sweep, Option<Notice>), SetupError> {
+fn at_equal_angles(sweep: Sweep, task: &Task) -> Result<(Sweep, Option<Notice>), SetupError> {
     let directions: Vec<_> = sweep.projections.iter().map(|projection| projection.direction).collect();
     let num_azimuths = MultiStage::num_azimuths(&directions);
     if num_azimuths * num_azimuths <= 4 * directions.len() {
@@ -148,5 +150,5 @@ fn at_equal_angles(sweep: Sweep) -> Result<(Sweep, Option<Notice>), SetupError> 
         "the projections were resampled to {} polar angles × {} azimuths, which two stages need: the image is less sharp than one stage makes it",
         angles[0], angles[1]
     );
-    Ok((resample_to_equal_angles(&sweep, angles)?, Some(Notice::info(text))))
+    Ok((resample_to_equal_angles(&sweep, angles, task)?, Some(Notice::info(text))))
 }

@@ -349,7 +349,7 @@ fn resampling_to_equal_angles_keeps_the_object() {
     let grid = grid_about_zero([64, 64, 64], [1.0; 3]).unwrap();
     let object = |n: &Direction, t: f64| smooth_ball(18.0, t - 6.0 * n[0] - 4.0 * n[1] + 5.0 * n[2]);
     let sweep = pulse_sweep(&equal_solid_angle(18), 128, 0.75, object);
-    let resampled = resample_to_equal_angles(&sweep, equal_angles_for(208)).unwrap();
+    let resampled = resample_to_equal_angles(&sweep, equal_angles_for(208), &Task::new()).unwrap();
     assert!((resampled.total_weight() / HALF_SPHERE - 1.0).abs() < 1e-12);
     for projection in &resampled.projections {
         let exact: Vec<f32> = (0..128).map(|i| object(&projection.direction, (i as f64 - 64.0) * 0.75) as f32).collect();

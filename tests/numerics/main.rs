@@ -3,6 +3,7 @@
 // The helpers of tests may fail as tests may; clippy allows it by itself only inside test functions.
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 
+mod absurd;
 mod adjoint;
 mod analytic;
 #[cfg(feature = "cuda")]

@@ -6,7 +6,7 @@ use tomoscope::data::{Michelogram, Study, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, Host, LinearOperator, Siddon, Subset};
 use tomoscope::session::{
-    AlgorithmKind, Command, DeviceChoice, EndReason, EventKind, Job, ProjectorChoice, RoiSet, RunSettings, SessionOptions,
+    AlgorithmKind, Command, DeviceChoice, EndReason, Event, EventKind, Job, ProjectorChoice, RoiSet, RunSettings, SessionOptions,
     default_settings, prepare,
 };
 use tomoscope::task::Task;
@@ -154,4 +154,25 @@ fn a_start_image_is_gone_on_from() {
     let one = reconstruct(&study, RunSettings { num_iterations: 1, ..base.clone() });
     let again = reconstruct(&study, RunSettings { num_iterations: 1, init: Some(Arc::new(one)), ..base });
     assert_eq!(two, again);
+}
+
+#[test]
+fn an_image_that_is_not_finite_is_told_once() {
+    let study = cylinder_study();
+    let geometry = study.geometry();
+    let tiny = Michelogram::new(Arc::clone(geometry), vec![1e-44; geometry.num_bins()]).unwrap();
+    let factors = Study::new("tiny factors", study.measured.clone()).with_corrections(Some(tiny), None).unwrap();
+    let most = study.measured.counts.iter().copied().fold(0.0, f32::max);
+    let huge = study.measured.counts.iter().map(|count| count / most * 3e38).collect();
+    let huge = Michelogram::new(Arc::clone(geometry), huge).unwrap();
+    for (study, is_finite) in [(factors, false), (Study::new("huge counts", huge), false), (Study::clone(&study), true)] {
+        let study = Arc::new(study);
+        let mut watcher = Watcher::new(Box::new(prepare));
+        let start = Command::Start { job: counts(&study, on_cpu(&study)), rois: RoiSet::default(), paused: false };
+        let run = watcher.session.send(start);
+        assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
+        let tells = |event: &&Event| matches!(&event.kind, EventKind::Notice(notice) if notice.text.contains("finite number"));
+        assert_eq!(watcher.events.iter().filter(tells).count(), usize::from(!is_finite), "{}", study.title);
+        assert_eq!(watcher.shown.as_ref().unwrap().volume.not_finite().is_none(), is_finite);
+    }
 }

@@ -13,6 +13,8 @@ use crate::scanner::{Plane, ScanGeometry};
 pub const LANES: usize = 8;
 /// Largest distance of planes in voxels (classes of rows kept apart).
 const MAX_CLASSES: usize = 16;
+/// Rows that planes may reach beyond the first of the image, either way: each takes a place in every row of a path.
+const MAX_ROW: usize = 1 << 16;
 /// How far, in voxels, planes may be from a whole number of voxels apart over their whole segment.
 const PITCH_TOLERANCE_VOXELS: f64 = 1e-4;
 
@@ -181,6 +183,11 @@ impl AxialTable {
                 }
                 first_plane += segment.num_axial_pos;
             }
+        }
+        let farthest = |d: &Draft| d.crossing_rows.iter().chain(&d.rows).map(|z| z.unsigned_abs()).max().unwrap_or(0);
+        if drafts.iter().any(|d| farthest(d) > MAX_ROW) {
+            let text = "the image lies too far from the scanner, or the scanner's planes reach too far beyond the image";
+            return Err(OperatorError::Unsuitable(text.into()));
         }
         Ok(Self::from_drafts(drafts, num_classes, grid.size[2]))
     }

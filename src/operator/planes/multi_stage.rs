@@ -137,14 +137,28 @@ impl MultiStage {
         };
         let half = (reach(0).hypot(reach(1)) / step_mm).ceil() + 1.0;
         let first_mm = -half * step_mm - sampling.centre.rem_euclid(1.0) * sampling.step_mm;
-        Stage { first_mm, step_mm, num_points: (2.0 * half + num) as usize + 1 }
+        Stage { first_mm, step_mm, num_points: ((2.0 * half + num) as usize).saturating_add(1) }
     }
 
     /// The parts of g, chunk by chunk and azimuth by azimuth.
-    fn parts<'a>(&self, planes: &'a mut Vec<f32>, azimuths: &'a [Azimuth], stage: &Stage) -> Vec<Part<'a>> {
+    fn parts<'a>(
+        &self,
+        planes: &'a mut Vec<f32>,
+        azimuths: &'a [Azimuth],
+        stage: &Stage,
+    ) -> Result<Vec<Part<'a>>, OperatorError> {
         let chunks = self.layers();
         let num_layers: usize = chunks.iter().map(|layers| layers.len).sum();
-        planes.resize(azimuths.len() * stage.num_points * num_layers, 0.0);
+        let total = azimuths.len().saturating_mul(stage.num_points).saturating_mul(num_layers);
+        planes.try_reserve_exact(total.saturating_sub(planes.len())).map_err(|_| {
+            OperatorError::Settings(format!(
+                "there is no memory for the {} azimuths of the first of two stages, {} samples × {num_layers} layers each; choose \
+                 an image that the projections reach, or one stage (--algorithm fbp)",
+                azimuths.len(),
+                stage.num_points
+            ))
+        })?;
+        planes.resize(total, 0.0);
         let mut rest = planes.as_mut_slice();
         let mut parts = Vec::new();
         for layers in chunks {
@@ -154,7 +168,7 @@ impl MultiStage {
                 rest = others;
             }
         }
-        parts
+        Ok(parts)
     }
 
     /// The rows of an image by blocks of [`BLOCK`] y, `[z][y]` in each.
@@ -387,7 +401,7 @@ impl PlaneBackprojector<Host> for MultiStage {
         let tables = Tables::new(projections);
         let azimuths = azimuths(&projections.directions);
         let mut planes = std::mem::take(&mut self.planes);
-        let mut parts = self.parts(&mut planes, &azimuths, &stage);
+        let mut parts = self.parts(&mut planes, &azimuths, &stage)?;
         parts.par_iter_mut().try_for_each(|part| {
             task.check()?;
             self.first_stage(part, &stage, &projections.sampling, &tables);
@@ -412,8 +426,9 @@ impl PlaneBackprojector<Host> for MultiStage {
 
     fn scratch_bytes(&self, num_projections: usize, sampling: &PlaneSampling) -> u64 {
         let num_azimuths = (num_projections as f64).sqrt().ceil() as usize;
-        let planes = 4 * num_azimuths * self.stage(sampling, FINEST).num_points * self.grid.size[2].next_multiple_of(SQUARE);
-        (num_projections * 24 * sampling.num_points + planes) as u64
+        let num_layers = self.grid.size[2].next_multiple_of(SQUARE);
+        let planes = self.stage(sampling, FINEST).num_points.saturating_mul(4 * num_azimuths * num_layers);
+        planes.saturating_add(num_projections * 24 * sampling.num_points) as u64
     }
 
     fn name(&self) -> &'static str {

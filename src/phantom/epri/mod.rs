@@ -15,6 +15,7 @@ use rayon::prelude::*;
 
 use crate::data::{Notice, Roi, Unit, Volume};
 use crate::geometry::{Grid, Point};
+use crate::task::{Stopped, Task};
 
 /// A body and what fills it.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,12 +63,16 @@ impl Phantom {
     }
 
     /// The density on a grid: every voxel the mean over 4³ points. On all cores.
-    pub fn truth(&self, grid: &Grid) -> Volume {
+    ///
+    /// # Errors
+    /// Stopped.
+    pub fn truth(&self, grid: &Grid, task: &Task) -> Result<Volume, Stopped> {
         let mut truth = Volume::filled(grid.clone(), 0.0);
         let [num_x, num_y, _] = grid.size;
         let reach = self.reach_mm() + grid.voxel_mm.iter().sum::<f64>();
         let offset = |k: usize| (k as f64 + 0.5) / POINTS_PER_VOXEL_SIDE as f64 - 0.5;
-        truth.as_mut_slice().par_chunks_mut(num_x).enumerate().for_each(|(row, values)| {
+        truth.as_mut_slice().par_chunks_mut(num_x).enumerate().try_for_each(|(row, values)| {
+            task.check()?;
             let (y, z) = ((row % num_y) as f64, (row / num_y) as f64);
             for (x, value) in values.iter_mut().enumerate() {
                 let centre = grid.mm_from_voxel([x as f64, y, z]);
@@ -82,8 +87,9 @@ impl Phantom {
                 }
                 *value = (sum / POINTS_PER_VOXEL_SIDE.pow(3) as f64) as f32;
             }
-        });
+            Ok(())
+        })?;
         truth.unit = Unit::Arbitrary;
-        truth
+        Ok(truth)
     }
 }

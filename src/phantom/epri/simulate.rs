@@ -128,6 +128,7 @@ pub fn simulate(phantom: &Phantom, options: &SweepOptions, task: &Task) -> Resul
         let values: Arc<[f32]> = values.into_iter().map(&mut noisy).collect();
         Projection { direction: units[index], weight: directions[index].weight, values }
     };
+    let truth = options.truth_grid.as_ref().map(|grid| phantom.truth(grid, task)).transpose()?;
     Ok(Sweep {
         title: phantom.title.to_owned(),
         origin: Origin::default(),
@@ -139,7 +140,7 @@ pub fn simulate(phantom: &Phantom, options: &SweepOptions, task: &Task) -> Resul
         secs_per_projection: None,
         facts: SweepFacts::default(),
         projections: order.iter().zip(exact).map(projection).collect(),
-        truth: options.truth_grid.as_ref().map(|grid| Arc::new(phantom.truth(grid))),
+        truth: truth.map(Arc::new),
         rois: phantom.rois.clone(),
         notices: phantom.notices.clone(),
     })

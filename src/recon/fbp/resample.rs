@@ -12,8 +12,10 @@ use rayon::prelude::*;
 
 use super::check::check_sweep;
 use crate::data::{Direction, Projection, Sweep};
+use crate::operator::OperatorError;
 use crate::recon::ReconError;
 use crate::scanner::epri::{Scheme, WeightedDirection, Weighting};
+use crate::task::{Stopped, Task};
 
 /// Neighbours that a plane is fitted through.
 const NUM_NEIGHBOURS: usize = 7;
@@ -27,8 +29,8 @@ pub fn equal_angles_for(num_projections: usize) -> [usize; 2] {
 /// The sweep with projections at equal linear angles, azimuths within a polar angle.
 ///
 /// # Errors
-/// A sweep that cannot be reconstructed, fewer projections than a plane is fitted through.
-pub fn resample_to_equal_angles(sweep: &Sweep, [num_polar, num_azimuth]: [usize; 2]) -> Result<Sweep, ReconError> {
+/// A sweep that cannot be reconstructed, fewer projections than a plane is fitted through, stopped.
+pub fn resample_to_equal_angles(sweep: &Sweep, [num_polar, num_azimuth]: [usize; 2], task: &Task) -> Result<Sweep, ReconError> {
     check_sweep(sweep)?;
     let found = sweep.num_complete();
     if found < NUM_NEIGHBOURS {
@@ -38,9 +40,11 @@ pub fn resample_to_equal_angles(sweep: &Sweep, [num_polar, num_azimuth]: [usize;
     }
     let scheme = Scheme::EqualLinearAngle { num_polar, num_azimuth };
     let projections = scheme.directions(Weighting::SolidAngle).into_par_iter().map(|WeightedDirection { unit, weight }| {
-        Projection { direction: unit, weight, values: interpolate(sweep, &unit).into() }
+        task.check()?;
+        Ok(Projection { direction: unit, weight, values: interpolate(sweep, &unit).into() })
     });
-    Ok(Sweep { projections: projections.collect(), num_expected: Some(scheme.num_directions()), ..sweep.clone() })
+    let projections = projections.collect::<Result<_, Stopped>>().map_err(OperatorError::from)?;
+    Ok(Sweep { projections, num_expected: Some(scheme.num_directions()), ..sweep.clone() })
 }
 
 /// The projection along `direction`.

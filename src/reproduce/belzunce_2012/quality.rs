@@ -130,7 +130,7 @@ mod tests {
         let geometry = &crate::scanner::find("discovery-ste").unwrap().geometry;
         let phantom = crate::phantom::by_name("nema-iq-2001", geometry).unwrap();
         let grid = crate::geometry::Grid::centred([256, 256, 5], [1.5625, 1.5625, 1.0]).unwrap();
-        let truth = phantom.truth(&grid, 7.0);
+        let truth = phantom.truth(&grid, 7.0, &crate::task::Task::new()).unwrap();
         for recovery in contrast(&phantom, &truth, 0.4) {
             assert!((recovery.unwrap() - 1.0).abs() < 1e-4, "{recovery:?}");
         }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::data::Volume;
 use crate::geometry::Grid;
 use crate::operator::{FilteredProjections, grid_about_zero};
-use crate::phantom::epri::{self, Phantom, SweepOptions};
+use crate::phantom::epri::{self, Phantom, SweepError, SweepOptions};
 use crate::recon::{FilterSettings, ProjectionFilter, equal_angles_for, resample_to_equal_angles};
 use crate::reproduce::ReproduceError;
 use crate::scanner::epri::Scheme;
@@ -94,7 +94,7 @@ impl Plan {
 
     /// The density of the phantom.
     pub fn truth(&self, size: usize) -> Result<Volume, ReproduceError> {
-        Ok(self.phantom()?.truth(&self.grid(size)?))
+        Ok(self.phantom()?.truth(&self.grid(size)?, &Task::new()).map_err(SweepError::from)?)
     }
 }
 
@@ -110,7 +110,7 @@ impl Data {
     /// Simulates, resamples and filters.
     pub fn new(plan: &Plan) -> Result<Self, ReproduceError> {
         let sweep = epri::simulate(&plan.phantom()?, &plan.sweep_options(), &Task::new())?;
-        let resampled = resample_to_equal_angles(&sweep, plan.equal_angles())?;
+        let resampled = resample_to_equal_angles(&sweep, plan.equal_angles(), &Task::new())?;
         let filter = ProjectionFilter::new(&sweep, &plan.filter()?)?;
         Ok(Self { solid: filter.apply(&sweep.projections)?, linear: filter.apply(&resampled.projections)? })
     }
