@@ -1,6 +1,8 @@
 //! All that the command line prints goes through here. What cannot be printed never costs a result: where nobody reads a
 //! pipe any more the rest is left out in silence, and where standard output cannot be written for another reason (a full
 //! disk) the command does its work, says so at the end and exits with 1. What standard error does not take is lost.
+//!
+//! Titles, names of regions and paths come from files, and may come from anybody: what could steer the terminal is replaced.
 
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
@@ -23,12 +25,17 @@ pub(super) use {err, out};
 
 /// Text on standard output.
 pub fn print(text: Arguments<'_>) {
-    note(io::stdout().write_all(text.to_string().as_bytes()));
+    note(io::stdout().write_all(printable(&text.to_string()).as_bytes()));
 }
 
 /// Text on standard error.
 pub fn print_error(text: Arguments<'_>) {
-    let _ = io::stderr().write_all(text.to_string().as_bytes());
+    let _ = io::stderr().write_all(printable(&text.to_string()).as_bytes());
+}
+
+/// Text without control characters but the ends of its lines.
+fn printable(text: &str) -> String {
+    text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
 }
 
 /// Keeps in mind that standard output was not written. That its reader has gone is no error: it has what it wanted.

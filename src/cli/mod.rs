@@ -29,6 +29,8 @@ use clap::{Parser, Subcommand};
 
 use console::err;
 
+use crate::session::start_workers;
+
 /// Exit code for arguments that are not understood.
 const WRONG_ARGUMENTS: u8 = 2;
 
@@ -98,6 +100,9 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return exit_code(console::finish().map_err(Into::into));
         }
     };
+    if let Err(text) = start_workers() {
+        return exit_code(Err(text.into()));
+    }
     let result: CliResult = match cli.command {
         Some(CliCommand::Bench(options)) => bench::run(options),
         Some(CliCommand::Devices) => devices::run(),

@@ -14,22 +14,24 @@ const INTERVAL: Duration = Duration::from_millis(50);
 /// terminal nothing is shown.
 ///
 /// # Errors
-/// The work ended by a panic.
+/// The system refuses the thread; the work ended by a panic.
 pub fn with_bar<T: Send>(title: &str, work: impl FnOnce(&Task) -> T + Send) -> Result<T, String> {
     let task = Task::new();
     let style = ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} %  {eta} left");
     let bar = ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar.set_message(title.to_owned());
     let result = thread::scope(|scope| {
-        let worker = scope.spawn(|| work(&task));
+        let worker = thread::Builder::new().spawn_scoped(scope, || work(&task)).map_err(|error| {
+            format!("{title}: a thread could not be started: {error}; allow this process more (ulimit -u, ulimit -v)")
+        })?;
         while !worker.is_finished() {
             let (done, total) = task.progress();
             bar.set_length(total);
             bar.set_position(done);
             thread::sleep(INTERVAL);
         }
-        worker.join()
+        worker.join().map_err(|_| format!("{title}: the work broke off by a fault of the program"))
     });
     bar.finish_and_clear();
-    result.map_err(|_| format!("{title}: the work broke off by a fault of the program"))
+    result
 }

@@ -14,7 +14,7 @@ use crate::data::{Michelogram, Study, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::{read_study, read_volume, write_projections, write_volume};
 use crate::operator::{Accumulation, Backend, LinearOperator, Subset};
-use crate::session::{DeviceChoice, FreeMemory, Projector, ProjectorSettings, ProjectorWork, SetupError, or_on_cpu};
+use crate::session::{DeviceChoice, FreeMemory, Projector, ProjectorSettings, ProjectorWork, SetupError, or_on_cpu, thread_pool};
 use crate::task::Task;
 
 /// Options of `tomoscope project`.
@@ -214,7 +214,5 @@ fn on_device<T>(options: &ProjectorOptions, work: impl FnMut(DeviceChoice) -> Re
 
 /// Does work in as many threads as were asked for.
 fn in_pool<T: Send>(options: &ProjectorOptions, work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
-    let num_threads = options.threads.map_or(0, usize::from);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(num_threads).build()?;
-    pool.install(work)
+    thread_pool(options.threads.map(usize::from))?.install(work)
 }

@@ -2,6 +2,7 @@
 //! trial of a few views.
 
 use std::sync::Arc;
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::bounded;
@@ -11,7 +12,7 @@ use super::setup::SetupError;
 use crate::data::Study;
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, Backend, LinearOperator, OperatorError, Subset};
-use crate::task::Task;
+use crate::task::{Stopped, Task};
 
 /// Longest side of an image that is accepted, voxels.
 const MAX_SIDE: usize = 4096;
@@ -108,12 +109,16 @@ pub(super) fn trial_secs<B: Backend>(
     let result = std::thread::scope(|scope| {
         let (done, waiting) = bounded::<()>(0);
         let clock = task.clone();
-        scope.spawn(move || {
+        let limit = Builder::new().spawn_scoped(scope, move || {
             // The sender is dropped when the trial is over; until then the limit runs.
             if waiting.recv_timeout(TRIAL_LIMIT) == Err(crossbeam_channel::RecvTimeoutError::Timeout) {
                 clock.stop();
             }
         });
+        if limit.is_err() {
+            // No trial without its limit.
+            return Err(Stopped.into());
+        }
         let result = trial(backend, operator, num_subsets, accumulation, &task);
         drop(done);
         result

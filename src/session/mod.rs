@@ -43,4 +43,5 @@ pub use provenance::{
 };
 pub use run_record::RunRecord;
 pub use setup::{Prepared, Setup, SetupError, prepare};
+pub use threads::{start_workers, thread_pool};
 pub use trace::Trace;

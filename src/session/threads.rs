@@ -1,4 +1,4 @@
-//! The solver's own threads: one pool, made again when a run asks for another number of threads.
+//! Threads: the solver's own pool, made again when a run asks for another number of them, and the one that everything else uses.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -31,20 +31,53 @@ impl Threads {
             return Ok(Arc::clone(pool));
         }
         let low_priority = self.low_priority;
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(count)
-            .thread_name(|index| format!("solver {index}"))
-            .start_handler(move |_| {
-                if low_priority {
-                    lower_priority();
-                }
-            })
-            .build()
-            .map_err(|error| format!("{count} threads could not be started: {error}; ask for fewer"))?;
-        let pool = Arc::new(pool);
+        let builder = ThreadPoolBuilder::new().thread_name(|index| format!("solver {index}")).start_handler(move |_| {
+            if low_priority {
+                lower_priority();
+            }
+        });
+        let pool = Arc::new(build(builder, count)?);
         self.pool = Some(Arc::clone(&pool));
         Ok(pool)
     }
+}
+
+/// A pool of so many threads; all cores by default.
+///
+/// # Errors
+/// The system refuses the threads, as a sentence.
+pub fn thread_pool(num_threads: Option<usize>) -> Result<ThreadPool, String> {
+    build(ThreadPoolBuilder::new(), num_threads.unwrap_or_else(num_cores).max(1))
+}
+
+/// Starts the pool that files are read and written with: a thread for each core, or for fewer where the system grants no more.
+/// To be called once, before any of that is done: rayon would start it by itself, and panic where it cannot.
+///
+/// # Errors
+/// The system refuses even one thread, as a sentence.
+pub fn start_workers() -> Result<(), String> {
+    let mut count = num_cores();
+    loop {
+        // A refused attempt to start the pool is final: each is tried with a pool of its own first.
+        match thread_pool(Some(count)) {
+            Ok(_) => break,
+            Err(text) if count == 1 => return Err(text),
+            Err(_) => count /= 2,
+        }
+    }
+    // It fails where the pool is there already.
+    let _ = ThreadPoolBuilder::new().num_threads(count).build_global();
+    Ok(())
+}
+
+fn build(builder: ThreadPoolBuilder, count: usize) -> Result<ThreadPool, String> {
+    let refused = |error| {
+        format!(
+            "{count} threads could not be started: {error}; ask for fewer (--threads), or allow this process more threads and \
+             memory (ulimit -u, ulimit -v)"
+        )
+    };
+    builder.num_threads(count).build().map_err(refused)
 }
 
 /// Number of cores that this process may use.

@@ -1,0 +1,80 @@
+//! What the system refuses, and files that never end or talk to the terminal.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use super::{done, refused};
+
+/// Runs the program in a shell that first does `limit`.
+#[cfg(unix)]
+fn under(folder: &Path, limit: &str, arguments: &str) -> Output {
+    let script = format!("{limit} && exec {} {arguments}", env!("CARGO_BIN_EXE_tomoscope"));
+    Command::new("sh").current_dir(folder).env("CUDA_VISIBLE_DEVICES", "").args(["-c", &script]).output().unwrap()
+}
+
+#[cfg(unix)]
+#[test]
+fn threads_and_memory_that_are_refused_give_a_sentence_and_no_half_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    done(folder, &["simulate", "cylinder", "--scanner", "small", "--counts", "1e5", "-o", "scan.hs"]);
+    done(folder, &["simulate", "ball", "--epri", "66", "-o", "ball.sweep"]);
+    let inputs = std::fs::read_dir(folder).unwrap().count();
+    let mut num_sentences = 0;
+    // From where the program cannot even be loaded to where it has what it needs for a few threads, but not for all.
+    for kib in (40_000..200_000).step_by(20_000) {
+        for arguments in [
+            "info scan.hs",
+            "simulate ball --epri 66 -o out.sweep",
+            "reconstruct scan.hs -o out.nii --device cpu --threads 64 --iterations 1",
+            "reconstruct ball.sweep -o out.hv --device cpu --threads 64 --image 8,8,8",
+            "backproject scan.hs --like scan.nii -o out.nii --device cpu --threads 64",
+        ] {
+            let output = under(folder, &format!("ulimit -v {kib}"), arguments);
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(!said.contains("panicked") && output.status.code() != Some(101), "{kib} KiB, {arguments}: {said}");
+            num_sentences += u32::from(output.status.code() == Some(1) && said.contains("could not be started"));
+            for out in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+                let name = out.file_name().unwrap().to_str().unwrap().to_owned();
+                if name.ends_with(".nii") || name.ends_with("out.sweep") || name.ends_with("out.hv") {
+                    done(folder, &["info", &name]);
+                }
+                if name.starts_with("out") || name.starts_with("tomoscope-") {
+                    std::fs::remove_file(out).unwrap();
+                }
+            }
+        }
+    }
+    assert!(num_sentences > 0, "nothing was refused");
+    assert_eq!(std::fs::read_dir(folder).unwrap().count(), inputs);
+}
+
+#[cfg(unix)]
+#[test]
+fn info_ends_on_what_never_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for ending in ["hs", "hv", "nii", "nii.gz", "DSC", "npy", "sweep", "toml", "csv"] {
+        let (pipe, endless) = (format!("pipe.{ending}"), format!("endless.{ending}"));
+        assert!(Command::new("mkfifo").arg(folder.join(&pipe)).status().unwrap().success());
+        std::os::unix::fs::symlink("/dev/zero", folder.join(&endless)).unwrap();
+        for name in [pipe, endless] {
+            let said = refused(folder, 1, &["info", &name]);
+            assert!(said.contains(&name) || said.contains("NAME-proj.npy"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn control_characters_of_a_file_do_not_reach_the_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let roi = "version = 1\n[[roi]]\nname = \"liver \\u001b]0;owned\\u0007 \\u009b2J \\r\\n end\"\nshape = \"sphere\"\ncentre_mm = [0, 0, 0]\nradius_mm = 10\n";
+    std::fs::write(folder.join("a.toml"), roi).unwrap();
+    let said = done(folder, &["info", "a.toml"]);
+    assert!(said.contains("liver \u{fffd}]0;owned\u{fffd} \u{fffd}2J"), "{said:?}");
+    assert!(said.chars().all(|c| c == '\n' || !c.is_control()), "{said:?}");
+    // And of a file's name, on standard error.
+    let said = refused(folder, 1, &["info", "none\u{1b}[31m.hs"]);
+    assert!(said.contains("none\u{fffd}[31m.hs") && said.chars().all(|c| c == '\n' || !c.is_control()), "{said:?}");
+}
