@@ -32,7 +32,7 @@ pub fn run(path: &Path) -> CliResult {
         }
         Some(FileKind::Rois) => ("regions of interest", rois::read_rois(path)?.iter().map(roi_line).collect(), Vec::new()),
         Some(FileKind::Measurements) => {
-            let rows = measurements::read_measurements(path)?.len();
+            let rows = measurements::measurements(path)?.try_fold(0u64, |num, row| row.map(|_| num + 1))?;
             ("measured numbers (CSV)", vec![("rows", rows.to_string())], Vec::new())
         }
         None => {

@@ -149,6 +149,21 @@ pub enum IoError {
         /// Bytes that there are.
         found: u64,
     },
+    /// A data file that is not the one that its header was written with.
+    #[error(
+        "{header} and {data} do not belong together: the header's checksum of its data is '{recorded}', the data's is '{found}'; one of them was replaced without the other, or writing them was cut short: write them again, or, where the data was changed on purpose, take the checksum out of the header",
+        header = .header.display(), data = .data.display()
+    )]
+    NotAPair {
+        /// The header.
+        header: PathBuf,
+        /// The data file.
+        data: PathBuf,
+        /// The checksum that the header tells.
+        recorded: String,
+        /// The data file's.
+        found: String,
+    },
     /// There is not enough memory for the values.
     #[error("{path} holds {num_values} values, for which there is not enough memory", path = .path.display())]
     Memory {

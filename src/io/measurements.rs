@@ -1,11 +1,15 @@
 //! Measured numbers as CSV, one number a row: `run,iteration,subset,roi,quantity,value,unit`.
+//!
+//! Spreadsheets compute what begins with `=`, `+`, `-`, `@`, a tab or a carriage return. The name of a ROI, which may come from
+//! somebody else's file, is written with an apostrophe before these; reading takes it off.
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::IoError;
+use super::blocks::regular_file_len;
 
 /// One measured number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,6 +21,7 @@ pub struct Measurement {
     /// Subsets done of the iteration that is under way; 0 = none, the iteration is complete.
     pub subset: usize,
     /// Name of the ROI; empty for numbers of the whole image.
+    #[serde(serialize_with = "write_name", deserialize_with = "read_name")]
     pub roi: String,
     /// What was measured: `mean`, `nsr`, `log_likelihood`, …
     pub quantity: String,
@@ -24,6 +29,23 @@ pub struct Measurement {
     pub value: f64,
     /// Its unit; empty for plain numbers.
     pub unit: String,
+}
+
+/// Whether a spreadsheet would compute a text, or whether it would once apostrophes are taken off.
+fn is_formula(text: &str) -> bool {
+    text.trim_start_matches('\'').starts_with(['=', '+', '-', '@', '\t', '\r'])
+}
+
+fn write_name<S: Serializer>(name: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    if is_formula(name) { serializer.collect_str(&format_args!("'{name}")) } else { serializer.serialize_str(name) }
+}
+
+fn read_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    Ok(match text.strip_prefix('\'') {
+        Some(name) if is_formula(name) => name.to_owned(),
+        _ => text,
+    })
 }
 
 /// A CSV file that grows while a run goes on.
@@ -69,7 +91,16 @@ impl MeasurementWriter {
 /// # Errors
 /// The file cannot be read or is no such table.
 pub fn read_measurements(path: &Path) -> Result<Vec<Measurement>, IoError> {
+    measurements(path)?.collect()
+}
+
+/// The rows of a file, one after the other.
+///
+/// # Errors
+/// The file cannot be opened or is no regular one; a row is an error where the file is no such table.
+pub fn measurements(path: &Path) -> Result<impl Iterator<Item = Result<Measurement, IoError>>, IoError> {
+    regular_file_len(path)?;
     let file = File::open(path).map_err(IoError::open(path))?;
     let rows = csv::Reader::from_reader(file).into_deserialize();
-    rows.collect::<Result<_, _>>().map_err(|source| IoError::Csv { path: path.to_owned(), source })
+    Ok(rows.map(|row| row.map_err(|source| IoError::Csv { path: path.to_owned(), source })))
 }

@@ -10,15 +10,15 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use ::nifti::object::GzDecodedFile;
 use ::nifti::writer::WriterOptions;
 use ::nifti::{Endianness, NiftiHeader};
 
 use super::IoError;
 use super::blocks::{read_contiguous, regular_file_len, zeroed};
+use super::gzip::GzipReader;
 use super::numbers::{ByteOrder, NumberFormat, NumberType};
 use super::pending::PendingFile;
 use crate::data::{Notice, Unit, Volume};
@@ -38,6 +38,9 @@ const MAX_SIDE: usize = i16::MAX as usize;
 
 /// Largest part of a voxel axis that may point along another world axis.
 const OBLIQUE_TOLERANCE: f64 = 1e-4;
+
+/// How much is unpacked of what follows the voxels of a small image.
+const MIN_REST_BYTES: u64 = 1 << 24;
 
 /// Values decoded at a time from a compressed file.
 const BLOCK_VALUES: usize = 1 << 16;
@@ -62,9 +65,14 @@ struct Orientation {
 /// bytes than the header describes.
 pub fn read_image(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
     let file_len = regular_file_len(path)?;
-    let mut reader = open(path)?;
-    let header = NiftiHeader::from_reader(&mut reader)
-        .map_err(|error| IoError::unsupported(path, format!("it is not a NIfTI-1 file: {error}")))?;
+    let file = BufReader::new(File::open(path).map_err(IoError::open(path))?);
+    let (header, packed) = if is_gzip(path) {
+        let mut unpacked = GzipReader::new(file);
+        (NiftiHeader::from_reader(&mut unpacked), Some(unpacked))
+    } else {
+        (NiftiHeader::from_reader(file), None)
+    };
+    let header = header.map_err(|error| IoError::unsupported(path, format!("it is not a NIfTI-1 file: {error}")))?;
     if header.magic != *b"n+1\0" {
         return Err(IoError::unsupported(path, "it is the header of a .hdr/.img pair; convert it to one .nii file"));
     }
@@ -74,29 +82,26 @@ pub fn read_image(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
     let format = number_format(path, &header)?;
     let offset = check_length(path, &header, sides, format, file_len)?;
     let num_values = sides.iter().product();
-    let values = if is_gzip(path) {
-        let skip = offset - HEADER_BYTES;
-        read_stream(path, &mut reader, skip, format, num_values)?
-    } else {
-        read_contiguous(path, format, offset, num_values)?
+    let values = match packed {
+        Some(mut unpacked) => read_stream(path, &mut unpacked, offset - HEADER_BYTES, format, num_values, &mut notices)?,
+        None => {
+            let end = offset + (num_values * format.number_type.num_bytes()) as u64;
+            if file_len > end {
+                notices.push(left_unread(path, &format!("{} more bytes", file_len - end)));
+            }
+            read_contiguous(path, format, offset, num_values)?
+        }
     };
     let (grid, values) = reorder(path, &orientation, sides, values)?;
-    let not_numbers = values.iter().filter(|value| !value.is_finite()).count();
-    if not_numbers > 0 {
-        notices.push(Notice::warning(format!("{}: {not_numbers} voxels do not hold a finite number", path.display())));
-    }
     let volume = Volume::from_vec(grid, values, unit(&header));
-    Ok((volume.ok_or_else(|| IoError::unsupported(path, "its voxels do not fill its grid"))?, notices))
+    let volume = volume.ok_or_else(|| IoError::unsupported(path, "its voxels do not fill its grid"))?;
+    notices.extend(volume.not_finite().map(|text| Notice::warning(format!("{}: {text}", path.display()))));
+    Ok((volume, notices))
 }
 
 /// Whether the name ends in `.gz`.
 fn is_gzip(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"))
-}
-
-fn open(path: &Path) -> Result<Box<dyn Read>, IoError> {
-    let file = BufReader::new(File::open(path).map_err(IoError::open(path))?);
-    Ok(if is_gzip(path) { Box::new(GzDecodedFile::new(file)) } else { Box::new(file) })
 }
 
 /// Voxels along the file's three axes.
@@ -172,13 +177,15 @@ fn check_length(
     Ok(offset)
 }
 
-/// Values out of a stream that stands `skip` bytes before them.
+/// Values out of a stream that stands `skip` bytes before them. It is read to its end: only there does a compressed file tell
+/// whether it is whole.
 fn read_stream(
     path: &Path,
-    reader: &mut impl Read,
+    reader: &mut GzipReader<impl BufRead>,
     skip: u64,
     format: NumberFormat,
     num_values: usize,
+    notices: &mut Vec<Notice>,
 ) -> Result<Vec<f32>, IoError> {
     let num_bytes = format.number_type.num_bytes();
     std::io::copy(&mut reader.by_ref().take(skip), &mut std::io::sink()).map_err(IoError::read(path))?;
@@ -189,9 +196,23 @@ fn read_stream(
         reader.read_exact(bytes).map_err(IoError::read(path))?;
         format.decode(bytes, block);
     }
-    // Only at its end does a compressed stream tell whether it was whole.
-    reader.read(&mut [0]).map_err(IoError::read(path))?;
+    // A few bytes can unpack to very many: of those that are not wanted no more are looked at than of the others.
+    let limit = MIN_REST_BYTES.max((num_values * num_bytes) as u64);
+    let rest = std::io::copy(&mut reader.by_ref().take(limit), &mut std::io::sink()).map_err(IoError::read(path))?;
+    if rest == limit {
+        notices.push(left_unread(path, "far more bytes (whether the file is whole was not looked at)"));
+    } else if rest > 0 {
+        notices.push(left_unread(path, &format!("{rest} more bytes")));
+    }
+    if reader.has_tail() {
+        notices.push(left_unread(path, "bytes that are no gzip"));
+    }
     Ok(values)
+}
+
+/// A file that is longer than its header says.
+fn left_unread(path: &Path, what: &str) -> Notice {
+    Notice::warning(format!("{}: after the voxels that its header describes it has {what}; they are left unread", path.display()))
 }
 
 /// The affine of the header in our world, if it follows the axes.
@@ -344,7 +365,7 @@ pub fn write_image(path: &Path, volume: &Volume, description: &str) -> Result<()
         let reason = format!("a side of {n} voxels does not fit in NIfTI-1 (at most {MAX_SIDE}); write Interfile (.hv)");
         return Err(IoError::unsupported(path, reason));
     }
-    let file = PendingFile::create(path, if is_gzip(path) { "nii.gz" } else { "nii" })?;
+    let file = PendingFile::create(path)?;
     let header = NiftiHeader { descrip: descrip(description), ..header(volume) };
     let written = WriterOptions::new(file.temporary()).reference_header(&header).write_nifti(&volume.values.t());
     written.map_err(|error| IoError::write(path)(std::io::Error::other(error)))?;

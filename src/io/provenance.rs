@@ -64,7 +64,7 @@ pub fn write(file: &Path, record: &impl Serialize) -> Result<PathBuf, IoError> {
     let mut record = serde_json::to_value(record).map_err(not_json)?;
     share(&mut record, &path);
     let text = serde_json::to_string_pretty(&record).map_err(not_json)?;
-    let pending = PendingFile::create(&path, "json")?;
+    let pending = PendingFile::create(&path)?;
     pending.write(|writer| writeln!(writer, "{text}"))?;
     pending.commit()?;
     Ok(path)

@@ -30,6 +30,10 @@ pub(super) enum Kind {
 pub(super) struct Records {
     pub(super) data: PathBuf,
     pub(super) format: NumberFormat,
+    /// First byte of the first record.
+    pub(super) offset: u64,
+    /// Values at the beginning of a record that are not samples.
+    pub(super) num_leading: usize,
     pub(super) num_points: usize,
     pub(super) kind: Kind,
     /// One entry per record, complete or not.
@@ -37,30 +41,31 @@ pub(super) struct Records {
 }
 
 impl Records {
+    /// Numbers of one record.
+    fn numbers_per_record(&self) -> usize {
+        self.num_leading + self.num_points * if self.kind == Kind::Real { 1 } else { 2 }
+    }
+
     /// Bytes of one record.
     pub(super) fn record_bytes(&self) -> u64 {
         (self.numbers_per_record() * self.format.number_type.num_bytes()) as u64
     }
 
-    fn numbers_per_record(&self) -> usize {
-        self.num_points * if self.kind == Kind::Real { 1 } else { 2 }
-    }
-
-    /// Bytes of all records. The caller of [`Records`] has checked that their number can be counted.
-    pub(super) fn total_bytes(&self) -> u64 {
-        self.record_bytes() * self.plan.len() as u64
+    /// Bytes up to the end of so many records.
+    pub(super) fn bytes_of(&self, num_records: usize) -> u64 {
+        (num_records as u64).saturating_mul(self.record_bytes()).saturating_add(self.offset)
     }
 
     /// Whole records that the file holds now, at most those that are planned, and its size.
     pub(super) fn num_complete(&self) -> Result<(usize, u64), IoError> {
         let len = regular_file_len(&self.data)?;
-        let complete = usize::try_from(len / self.record_bytes()).unwrap_or(usize::MAX);
+        let complete = usize::try_from(len.saturating_sub(self.offset) / self.record_bytes()).unwrap_or(usize::MAX);
         Ok((complete.min(self.plan.len()), len))
     }
 
     /// Refuses a file that is too short; the number of bytes left over in one that is too long.
     pub(super) fn check_len(&self) -> Result<u64, IoError> {
-        let (expected, (_, found)) = (self.total_bytes(), self.num_complete()?);
+        let (expected, (_, found)) = (self.bytes_of(self.plan.len()), self.num_complete()?);
         if found < expected {
             let (path, num_planned, num_points) = (self.data.clone(), self.plan.len(), self.num_points);
             return Err(IoError::Unfinished { path, num_planned, num_points, expected, found });
@@ -100,7 +105,7 @@ impl Records {
     }
 
     fn read_numbers(&self, records: Range<usize>) -> Result<Vec<f32>, IoError> {
-        let offset = records.start as u64 * self.record_bytes();
+        let offset = self.offset + records.start as u64 * self.record_bytes();
         read_contiguous(&self.data, self.format, offset, records.len() * self.numbers_per_record())
     }
 
@@ -115,9 +120,9 @@ impl Records {
         let projection = |(values, planned): (&[f32], &Planned)| Projection {
             direction: planned.direction,
             weight: planned.weight,
-            values: Arc::from(values),
+            values: Arc::from(&values[self.num_leading..]),
         };
-        Ok(values.chunks_exact(self.num_points).zip(planned).map(projection).collect())
+        Ok(values.chunks_exact(self.num_leading + self.num_points).zip(planned).map(projection).collect())
     }
 }
 

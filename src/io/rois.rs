@@ -20,13 +20,14 @@ use serde::{Deserialize, Serialize};
 use super::IoError;
 use super::blocks::read_text;
 use super::pending::PendingFile;
+use super::toml_text::{sentence, version};
 use crate::data::{Roi, RoiPlane, RoiRole, RoiShape};
 
 /// Version of the format.
 const VERSION: u32 = 1;
 
-/// Largest file that is read.
-const MAX_BYTES: u64 = 16 << 20;
+/// Largest file that is read: parsed text takes about a hundred times its size.
+const MAX_BYTES: u64 = 2 << 20;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -62,29 +63,31 @@ pub fn read_rois(path: &Path) -> Result<Vec<Roi>, IoError> {
 /// Writes a ROI file.
 ///
 /// # Errors
-/// The file cannot be written; what was there before then still is.
+/// A region that could not be read back, the file cannot be written; what was there before then still is.
 pub fn write_rois(path: &Path, rois: &[Roi]) -> Result<(), IoError> {
+    let refused =
+        |reason: String| IoError::Rois { path: path.to_owned(), reason: format!("it could not be read back: {reason}") };
     let file = RoiFile { version: VERSION, roi: rois.iter().map(entry).collect() };
-    let text = toml::to_string(&file).map_err(|error| IoError::Rois { path: path.to_owned(), reason: error.to_string() })?;
-    let pending = PendingFile::create(path, "toml")?;
+    let readable = file.roi.iter().try_for_each(|entry| roi(entry).map(|_| ()).map_err(|e| format!("'{}': {e}", entry.name)));
+    readable.map_err(refused)?;
+    let text = toml::to_string(&file).map_err(|error| refused(error.to_string()))?;
+    if text.len() as u64 > MAX_BYTES {
+        return Err(refused(format!("{} bytes are more than the {MAX_BYTES} that such a file can have", text.len())));
+    }
+    let pending = PendingFile::create(path)?;
     pending.write(|writer| std::io::Write::write_all(writer, text.as_bytes()))?;
     pending.commit()
 }
 
-/// Line and reason, without the line itself, which may be of any length.
-fn sentence(text: &str, error: &toml::de::Error) -> String {
-    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-    format!("line {}: {}", before.matches('\n').count() + 1, error.message())
-}
-
 fn parse(text: &str) -> Result<Vec<Roi>, String> {
-    let table: toml::Table = text.parse().map_err(|error| sentence(text, &error))?;
-    match table.get("version").and_then(toml::Value::as_integer) {
-        Some(version) if version == i64::from(VERSION) => {}
-        Some(version) => return Err(format!("it has version {version}; this program reads version {VERSION}")),
-        None => return Err(format!("the key 'version' is missing; this program reads version {VERSION}")),
+    let unknown = |version: i64| format!("it has version {version}; this program reads version {VERSION}");
+    let file: RoiFile = toml::from_str(text).map_err(|error| {
+        let other = version(text).filter(|version| *version != i64::from(VERSION));
+        other.map_or_else(|| sentence(text, &error), unknown)
+    })?;
+    if file.version != VERSION {
+        return Err(unknown(i64::from(file.version)));
     }
-    let file: RoiFile = toml::from_str(text).map_err(|error| sentence(text, &error))?;
     let numbered = file.roi.into_iter().enumerate();
     numbered.map(|(i, entry)| roi(&entry).map_err(|reason| format!("ROI {} ('{}'): {reason}", i + 1, entry.name))).collect()
 }

@@ -1,8 +1,7 @@
-//! The program's own form of an EPRI sweep: a TOML header (`NAME.sweep`) beside raw little-endian 32-bit floats (`NAME.f32`),
-//! one projection after the other.
+//! The program's own form of an EPRI sweep: a small TOML header (`NAME.sweep`) beside little-endian numbers (`NAME.f32`).
 //!
 //! ```toml
-//! version = 1
+//! version = 2
 //! title = "Ball"
 //! acquisition = "pulse"            # or "continuous-wave"
 //! num_points = 128                 # samples of a projection
@@ -11,37 +10,58 @@
 //! num_expected = 208               # projections that there will be; left out where nobody knows
 //! secs_per_projection = 1.25       # time that the acquisition of one takes; may be left out
 //! data_file = "ball.f32"           # in the same folder
-//! projections = [[0.087, 0.0, 0.996, 0.0302]]   # direction x, y, z and weight of each, as far as they are known
+//! num_projections = 208            # those that the data file held when it was complete; left out while it grows
+//! data_checksum = "crc32 cbf43926" # of the data file with these; left out while it grows
 //!
 //! [continuous_wave]                # only there
 //! step_mt = 0.0265
 //! gradient_mt_per_mm = 0.14
-//! reference_step_mt = 0.0265       # the reference spectrum, once it is known
-//! reference = [0.0, 0.1]
+//! reference_step_mt = 0.0265       # the reference spectrum, where it is known
+//! num_reference = 2048             # its samples
 //! ```
 //!
-//! A sweep that is still being acquired lists the directions to come; its data file grows.
+//! The data file holds the `num_reference` samples of the reference spectrum, 32-bit floats, and then a record for each
+//! projection: its direction x, y, z and its weight, 64-bit floats, and its `num_points` samples, 32-bit floats. A sweep that is
+//! still being acquired grows by one record after the other; zeros where a direction is to stand tell that it is not there yet.
+//!
+//! Version 1, which is still read, has 32-bit samples of projections alone in its data file and the rest in its header:
+//! `projections = [[x, y, z, weight], …]` for those that are known, and `reference = [0.0, 0.1, …]`.
 
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::IoError;
-use super::blocks::read_text;
+use super::blocks::{read_contiguous, read_text, regular_file_len};
+use super::checksum::check_pair;
 use super::numbers::{ByteOrder, NumberFormat, NumberType};
-use super::pending::{PendingFile, write_f32_le};
-use super::records::{self, Planned, Records};
-use crate::data::{Acquisition, Notice, Origin, ReferenceSpectrum, Sweep, SweepFacts};
+use super::pair::PendingPair;
+use super::pending::write_f32_le;
+use super::records::{self, Planned, Records, check_finite};
+use super::toml_text::{sentence, version};
+use crate::data::{Acquisition, Notice, Origin, Projection, ReferenceSpectrum, Sweep, SweepFacts};
 
-/// Version of the format.
-const VERSION: u32 = 1;
+/// Version that is written, and the earlier one that is still read.
+const VERSION: u32 = 2;
+const VERSION_OF_LISTS: u32 = 1;
 
-/// Largest header that is read.
-const MAX_BYTES: u64 = 64 << 20;
+/// Largest headers that are read: parsed text takes about a hundred times its size.
+const MAX_BYTES: u64 = 1 << 16;
+const MAX_BYTES_OF_LISTS: u64 = 2 << 20;
 
 /// Most samples of a projection.
 const MAX_POINTS: usize = 1 << 24;
+
+/// Values of a record before its samples: four numbers of twice their size.
+const NUM_LEADING: usize = 8;
+
+/// Bytes of these.
+const DIRECTION_BYTES: usize = 32;
+
+const FORMAT: NumberFormat =
+    NumberFormat { number_type: NumberType::Float32, byte_order: ByteOrder::Little, scale: 1.0, intercept: 0.0 };
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -55,7 +75,10 @@ struct Header {
     num_expected: Option<usize>,
     secs_per_projection: Option<f64>,
     data_file: String,
-    projections: Vec<[f64; 4]>,
+    num_projections: Option<usize>,
+    data_checksum: Option<String>,
+    /// Version 1.
+    projections: Option<Vec<[f64; 4]>>,
     continuous_wave: Option<Wave>,
 }
 
@@ -72,23 +95,47 @@ struct Wave {
     step_mt: f64,
     gradient_mt_per_mm: f64,
     reference_step_mt: Option<f64>,
+    num_reference: Option<usize>,
+    /// Version 1.
     reference: Option<Vec<f32>>,
+}
+
+impl Header {
+    /// Projections that the data file will have, where anybody knows.
+    fn num_planned(&self) -> Option<usize> {
+        self.num_projections.or(self.num_expected)
+    }
+
+    fn num_reference(&self) -> usize {
+        self.continuous_wave.as_ref().and_then(|wave| wave.num_reference).unwrap_or(0)
+    }
 }
 
 /// A sweep as far as its header tells it, without projections, and where these are.
 pub(super) fn sweep_header(path: &Path) -> Result<(Sweep, Records), IoError> {
-    let text = read_text(path, MAX_BYTES)?;
-    let header = parse(&text).map_err(|reason| refused(path, reason))?;
-    let plan = header.projections.iter().map(|&[x, y, z, weight]| Planned { direction: [x, y, z], weight }).collect();
-    let format = NumberFormat { number_type: NumberType::Float32, byte_order: ByteOrder::Little, scale: 1.0, intercept: 0.0 };
+    let header = read_header(path)?;
+    sweep_of(path, header)
+}
+
+fn read_header(path: &Path) -> Result<Header, IoError> {
+    let text = read_text(path, MAX_BYTES_OF_LISTS)?;
+    parse(&text).map_err(|reason| refused(path, reason))
+}
+
+fn sweep_of(path: &Path, mut header: Header) -> Result<(Sweep, Records), IoError> {
     let data = path.with_file_name(&header.data_file);
-    let records = Records { data, format, num_points: header.num_points, kind: records::Kind::Real, plan };
-    let acquisition = match header.continuous_wave {
+    let records = match header.projections.take() {
+        Some(listed) => {
+            let plan = listed.iter().map(planned).collect();
+            Records { num_leading: 0, offset: 0, plan, ..empty_records(&header, data) }
+        }
+        None => records_with_directions(path, &header, data)?,
+    };
+    let acquisition = match header.continuous_wave.take() {
         None => Acquisition::Pulse,
         Some(wave) => {
-            let spectrum = wave.reference.zip(wave.reference_step_mt);
-            let reference = spectrum.map(|(values, step_mt)| ReferenceSpectrum { values: values.into(), step_mt });
-            Acquisition::ContinuousWave { step_mt: wave.step_mt, gradient_mt_per_mm: wave.gradient_mt_per_mm, reference }
+            let (step_mt, gradient_mt_per_mm) = (wave.step_mt, wave.gradient_mt_per_mm);
+            Acquisition::ContinuousWave { step_mt, gradient_mt_per_mm, reference: reference(wave, &records)? }
         }
     };
     let sweep = Sweep {
@@ -109,13 +156,89 @@ pub(super) fn sweep_header(path: &Path) -> Result<(Sweep, Records), IoError> {
     Ok((sweep, records))
 }
 
+fn planned(&[x, y, z, weight]: &[f64; 4]) -> Planned {
+    Planned { direction: [x, y, z], weight }
+}
+
+/// The records of version 2 that are in the file now.
+fn records_with_directions(path: &Path, header: &Header, data: PathBuf) -> Result<Records, IoError> {
+    let mut records = empty_records(header, data);
+    let offset = records.offset;
+    if !records.data.exists() {
+        return Ok(records);
+    }
+    let data = &records.data;
+    let len = regular_file_len(data)?;
+    if let (Some(num), Some(recorded)) = (header.num_projections, &header.data_checksum) {
+        let described = records.bytes_of(num);
+        if described <= len {
+            check_pair(path, data, described, recorded)?;
+        }
+    }
+    let mut file = BufReader::new(File::open(data).map_err(IoError::open(data))?);
+    file.seek(SeekFrom::Start(offset)).map_err(IoError::read(data))?;
+    let num_whole = usize::try_from(len.saturating_sub(offset) / records.record_bytes()).unwrap_or(usize::MAX);
+    let sample_bytes = records.record_bytes() as i64 - DIRECTION_BYTES as i64;
+    for index in 0..num_whole.min(header.num_planned().unwrap_or(usize::MAX)) {
+        let mut bytes = [0; DIRECTION_BYTES];
+        file.read_exact(&mut bytes).map_err(IoError::read(data))?;
+        if bytes == [0; DIRECTION_BYTES] {
+            break;
+        }
+        let numbers = bytes.as_chunks::<8>().0.iter().map(|number| f64::from_le_bytes(*number));
+        let mut vector = [0.0; 4];
+        vector.iter_mut().zip(numbers).for_each(|(to, from)| *to = from);
+        check_direction(index, &vector).map_err(|reason| refused(data, reason))?;
+        records.plan.push(planned(&vector));
+        file.seek_relative(sample_bytes).map_err(IoError::read(data))?;
+    }
+    Ok(records)
+}
+
+/// Where the records of version 2 are.
+fn empty_records(header: &Header, data: PathBuf) -> Records {
+    let offset = 4 * header.num_reference() as u64;
+    let (num_points, kind) = (header.num_points, records::Kind::Real);
+    Records { data, format: FORMAT, offset, num_leading: NUM_LEADING, num_points, kind, plan: Vec::new() }
+}
+
+/// The reference spectrum, where it is known and in the file by now.
+fn reference(wave: Wave, records: &Records) -> Result<Option<ReferenceSpectrum>, IoError> {
+    let values = match (wave.reference, wave.num_reference) {
+        (Some(values), _) => values,
+        (None, Some(num)) if regular_file_len(&records.data).is_ok_and(|len| len >= records.offset) => {
+            let values = read_contiguous(&records.data, FORMAT, 0, num)?;
+            check_finite(&records.data, "the reference spectrum", &values)?;
+            values
+        }
+        _ => return Ok(None),
+    };
+    Ok(wave.reference_step_mt.map(|step_mt| ReferenceSpectrum { values: values.into(), step_mt }))
+}
+
 /// Reads a sweep.
 ///
 /// # Errors
-/// Not a header of this form, another version, figures that cannot be, a data file that is missing or too short, samples that
-/// are not numbers.
+/// Not a header of this form, another version, figures that cannot be, a data file that is missing, too short or not the one that
+/// the header was written with, samples that are not numbers.
 pub fn read_projections(path: &Path) -> Result<Sweep, IoError> {
-    let (mut sweep, records) = sweep_header(path)?;
+    let header = read_header(path)?;
+    let num_planned = header.num_planned().filter(|_| header.version == VERSION);
+    if let Some(num_planned) = num_planned {
+        let empty = empty_records(&header, path.with_file_name(&header.data_file));
+        let (found, expected) = (regular_file_len(&empty.data)?, empty.bytes_of(num_planned));
+        if found < expected {
+            return Err(IoError::Unfinished { path: empty.data, num_planned, num_points: empty.num_points, expected, found });
+        }
+    }
+    let (mut sweep, records) = sweep_of(path, header)?;
+    if num_planned.is_some_and(|num| num > records.plan.len()) {
+        let reason = format!(
+            "projection {} has no direction: it is still to be written; follow it (--follow, or Follow… in the window)",
+            records.plan.len() + 1
+        );
+        return Err(IoError::unsupported(&records.data, reason));
+    }
     let (projections, num_left) = records.read_all()?;
     if num_left > 0 {
         let text = format!("{} has {num_left} more bytes than its header describes; they were left out", records.data.display());
@@ -128,10 +251,10 @@ pub fn read_projections(path: &Path) -> Result<Sweep, IoError> {
 /// Writes a sweep: the header to `path`, its complete projections beside it (`.f32`). Truth, regions and notices are not kept.
 ///
 /// # Errors
-/// A file cannot be written; what was there before then still is.
+/// Figures that could not be read back, a file cannot be written; what was there before then still is.
 pub fn write_sweep(path: &Path, sweep: &Sweep) -> Result<(), IoError> {
     let data = data_file(path);
-    let header = Header {
+    let mut header = Header {
         version: VERSION,
         title: sweep.title.clone(),
         acquisition: if matches!(sweep.acquisition, Acquisition::Pulse) { Kind::Pulse } else { Kind::ContinuousWave },
@@ -141,24 +264,48 @@ pub fn write_sweep(path: &Path, sweep: &Sweep) -> Result<(), IoError> {
         num_expected: sweep.num_expected,
         secs_per_projection: sweep.secs_per_projection,
         data_file: data.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        projections: sweep.projections.iter().map(|p| [p.direction[0], p.direction[1], p.direction[2], p.weight]).collect(),
+        num_projections: Some(sweep.projections.len()),
+        data_checksum: None,
+        projections: None,
         continuous_wave: match &sweep.acquisition {
             Acquisition::Pulse => None,
             Acquisition::ContinuousWave { step_mt, gradient_mt_per_mm, reference } => Some(Wave {
                 step_mt: *step_mt,
                 gradient_mt_per_mm: *gradient_mt_per_mm,
                 reference_step_mt: reference.as_ref().map(|spectrum| spectrum.step_mt),
-                reference: reference.as_ref().map(|spectrum| spectrum.values.to_vec()),
+                num_reference: reference.as_ref().map(|spectrum| spectrum.values.len()),
+                reference: None,
             }),
         },
     };
-    let text = toml::to_string(&header).map_err(|error| refused(path, error.to_string()))?;
-    let pending_data = PendingFile::create(&data, "f32")?;
-    pending_data.write(|writer| sweep.projections.iter().try_for_each(|p| write_f32_le(writer, &p.values)))?;
-    let pending_header = PendingFile::create(path, "sweep")?;
-    pending_header.write(|writer| writer.write_all(text.as_bytes()))?;
-    pending_data.commit()?;
-    pending_header.commit()
+    let unreadable = |reason: String| IoError::unsupported(path, format!("such a sweep could not be read back: {reason}"));
+    check(&header).and_then(|()| check_values(sweep)).map_err(unreadable)?;
+    let checked_size = |text: String| {
+        if text.len() as u64 <= MAX_BYTES { Ok(text) } else { Err(io::Error::other("its title is too long")) }
+    };
+    PendingPair::write(
+        [path, &data],
+        |writer| {
+            if let Acquisition::ContinuousWave { reference: Some(spectrum), .. } = &sweep.acquisition {
+                write_f32_le(writer, &spectrum.values)?;
+            }
+            sweep.projections.iter().try_for_each(|projection| write_record(writer, projection))
+        },
+        |writer, checksum| {
+            header.data_checksum = Some(checksum.to_string());
+            let text = toml::to_string(&header).map_err(io::Error::other).and_then(checked_size)?;
+            writer.write_all(text.as_bytes())
+        },
+    )?
+    .commit()
+}
+
+fn write_record(writer: &mut dyn Write, projection: &Projection) -> io::Result<()> {
+    let [x, y, z] = projection.direction;
+    for number in [x, y, z, projection.weight] {
+        writer.write_all(&number.to_le_bytes())?;
+    }
+    write_f32_le(writer, &projection.values)
 }
 
 /// The data file that belongs to a header.
@@ -171,17 +318,18 @@ fn refused(path: &Path, reason: String) -> IoError {
 }
 
 fn parse(text: &str) -> Result<Header, String> {
-    let sentence = |error: toml::de::Error| {
-        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-        format!("line {}: {}", before.matches('\n').count() + 1, error.message())
-    };
-    let table: toml::Table = text.parse().map_err(sentence)?;
-    match table.get("version").and_then(toml::Value::as_integer) {
-        Some(version) if version == i64::from(VERSION) => {}
-        Some(version) => return Err(format!("it has version {version}; this program reads version {VERSION}")),
-        None => return Err(format!("the key 'version' is missing; this program reads version {VERSION}")),
+    let known = [i64::from(VERSION_OF_LISTS), i64::from(VERSION)];
+    let unknown = |version: i64| format!("it has version {version}; this program reads version 1 and version 2");
+    let header: Header = toml::from_str(text).map_err(|error| {
+        let other = version(text).filter(|version| !known.contains(version));
+        other.map_or_else(|| sentence(text, &error), unknown)
+    })?;
+    if !known.contains(&i64::from(header.version)) {
+        return Err(unknown(i64::from(header.version)));
     }
-    let header: Header = toml::from_str(text).map_err(sentence)?;
+    if header.version == VERSION && text.len() as u64 > MAX_BYTES {
+        return Err(format!("it has {} bytes, more than the {MAX_BYTES} that such a header can have", text.len()));
+    }
     check(&header)?;
     Ok(header)
 }
@@ -194,6 +342,7 @@ fn check(header: &Header) -> Result<(), String> {
             Err(format!("'{name}' is {value} where a positive number is expected"))
         }
     };
+    let is_of_lists = header.version == VERSION_OF_LISTS;
     if !(3..=MAX_POINTS).contains(&header.num_points) {
         return Err(format!("'num_points' is {} where 3 to {MAX_POINTS} are expected", header.num_points));
     }
@@ -201,18 +350,20 @@ fn check(header: &Header) -> Result<(), String> {
     if !header.centre.is_finite() {
         return Err(format!("'centre' is {} where a number is expected", header.centre));
     }
-    if header.num_expected.is_some_and(|expected| expected < header.projections.len()) {
-        return Err(format!("'num_expected' is less than the {} directions that are listed", header.projections.len()));
+    if header.projections.is_some() != is_of_lists {
+        return Err(format!("'projections' belongs to version {VERSION_OF_LISTS}, and only there"));
+    }
+    if header.num_expected.zip(header.num_projections).is_some_and(|(expected, there)| expected < there) {
+        return Err("'num_projections' is more than 'num_expected'".into());
+    }
+    let listed = header.projections.as_deref().unwrap_or_default();
+    if header.num_expected.is_some_and(|expected| expected < listed.len()) {
+        return Err(format!("'num_expected' is less than the {} directions that are listed", listed.len()));
     }
     if Path::new(&header.data_file).file_name().is_none_or(|name| name != header.data_file.as_str()) {
         return Err("'data_file' must be the name of a file in the same folder".into());
     }
-    for (index, &[x, y, z, weight]) in header.projections.iter().enumerate() {
-        let length = (x * x + y * y + z * z).sqrt();
-        if !((length - 1.0).abs() < 1e-6 && weight.is_finite() && weight >= 0.0) {
-            return Err(format!("direction {} is not a unit vector with a weight of at least 0", index + 1));
-        }
-    }
+    listed.iter().enumerate().try_for_each(|(index, vector)| check_direction(index, vector))?;
     match (&header.acquisition, &header.continuous_wave) {
         (Kind::Pulse, None) => Ok(()),
         (Kind::Pulse, Some(_)) => Err("a pulse acquisition has no [continuous_wave]".into()),
@@ -220,13 +371,42 @@ fn check(header: &Header) -> Result<(), String> {
         (Kind::ContinuousWave, Some(wave)) => {
             positive("step_mt", wave.step_mt)?;
             positive("gradient_mt_per_mm", wave.gradient_mt_per_mm)?;
-            match (&wave.reference, wave.reference_step_mt) {
+            let (num, key) = match &wave.reference {
+                Some(values) if values.iter().any(|v| !v.is_finite()) => return Err("'reference' holds what is no number".into()),
+                Some(values) => (Some(values.len()), "reference"),
+                None => (wave.num_reference, "num_reference"),
+            };
+            match (num, wave.reference_step_mt) {
                 (None, None) => Ok(()),
-                (Some(values), Some(step)) if values.len() >= 3 && values.iter().all(|v| v.is_finite()) => {
-                    positive("reference_step_mt", step)
-                }
-                _ => Err("a reference spectrum needs 'reference', at least three numbers, and 'reference_step_mt'".into()),
+                (Some(_), _) if (key == "reference") != is_of_lists => Err(format!("version {} has no '{key}'", header.version)),
+                (Some(3..=MAX_POINTS), Some(step)) => positive("reference_step_mt", step),
+                _ => Err(format!("a reference spectrum needs '{key}' of at least three samples and 'reference_step_mt'")),
             }
         }
+    }
+}
+
+fn check_direction(index: usize, &[x, y, z, weight]: &[f64; 4]) -> Result<(), String> {
+    let length = (x * x + y * y + z * z).sqrt();
+    if (length - 1.0).abs() < 1e-6 && weight.is_finite() && weight >= 0.0 {
+        return Ok(());
+    }
+    Err(format!("direction {} is not a unit vector with a weight of at least 0", index + 1))
+}
+
+/// What a reader would refuse of a sweep's numbers.
+fn check_values(sweep: &Sweep) -> Result<(), String> {
+    for (index, projection) in sweep.projections.iter().enumerate() {
+        let [x, y, z] = projection.direction;
+        check_direction(index, &[x, y, z, projection.weight])?;
+        if projection.values.len() != sweep.num_points || projection.values.iter().any(|value| !value.is_finite()) {
+            return Err(format!("projection {} does not have {} finite samples", index + 1, sweep.num_points));
+        }
+    }
+    match &sweep.acquisition {
+        Acquisition::ContinuousWave { reference: Some(spectrum), .. } if spectrum.values.iter().any(|v| !v.is_finite()) => {
+            Err("its reference spectrum holds what is no number".into())
+        }
+        _ => Ok(()),
     }
 }

@@ -18,6 +18,7 @@ const PROMPT: Duration = Duration::from_secs(2);
 
 const PROJECTIONS: &str = include_str!("corpus/good.hs");
 const SWEEP: &str = include_str!("corpus/good.sweep");
+const SWEEP_WITH_RECORDS: &str = include_str!("corpus/records.sweep");
 const DESCRIPTOR: &str = include_str!("corpus/good.dsc");
 const COMPLEX: &str = include_str!("corpus/good_complex.dsc");
 const IMAGE: &str = include_str!("corpus/good.hv");
@@ -156,8 +157,13 @@ fn wild(good: &'static str, mark: &'static str) -> impl Strategy<Value = Vec<u8>
     })
 }
 
+/// Mutated files of each kind; `TOMOSCOPE_FUZZ_CASES` asks for more.
+fn cases() -> u32 {
+    std::env::var("TOMOSCOPE_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(256)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_damaged_header_panics(projections in damaged(PROJECTIONS), image in damaged(IMAGE), size in 0usize..4096) {
@@ -190,6 +196,58 @@ proptest! {
                 let _ = follower.poll();
             }
         }
+    }
+
+    #[test]
+    fn no_damaged_record_panics(
+        sweep in prop_oneof![Just(SWEEP_WITH_RECORDS.into()), damaged(SWEEP_WITH_RECORDS), wild(SWEEP_WITH_RECORDS, "=")],
+        counts in prop_oneof![Just(String::new()), any::<u64>().prop_map(|n| format!("num_projections = {n}\n"))],
+        checksum in prop_oneof![Just(String::new()), "[ -&(-~]{0,12}".prop_map(|text| format!("data_checksum = '{text}'\n"))],
+        changes in proptest::collection::vec((0usize..120, any::<u8>()), 0..4),
+        keep in 0usize..200,
+    ) {
+        let folder = folder();
+        let text = [counts.as_bytes(), checksum.as_bytes(), &sweep].concat();
+        let path = put(folder.path(), "a.sweep", &text, 0);
+        let record = |direction: [f64; 4]| {
+            let direction = direction.into_iter().flat_map(f64::to_le_bytes);
+            direction.chain((0..4).flat_map(|i| (i as f32).to_le_bytes())).collect::<Vec<u8>>()
+        };
+        let mut bytes = [vec![0; 12], record([1.0, 0.0, 0.0, 3.1]), record([0.0, 0.6, 0.8, 3.2]), vec![0; 60]].concat();
+        changes.iter().for_each(|&(at, byte)| bytes[at] = byte);
+        bytes.truncate(keep);
+        fs::write(folder.path().join("data.bin"), &bytes).unwrap();
+        let _ = read(&path);
+        if let Ok((_, mut follower)) = SweepFollower::open(&path, None) {
+            let _ = follower.poll();
+            bytes.extend([1; 70]);
+            fs::write(folder.path().join("data.bin"), &bytes).unwrap();
+            let _ = follower.poll();
+            fs::write(folder.path().join("data.bin"), &bytes[..keep.min(bytes.len()) / 2]).unwrap();
+            let _ = follower.poll();
+        }
+    }
+
+    /// A header with a checksum line in any place.
+    #[test]
+    fn no_damaged_checksum_panics(line in "; ?tomoscope data checksum ?:?=? ?(crc32)? ?[0-9a-g]{0,10}", at in 0usize..20) {
+        let folder = folder();
+        for (name, good) in [("a.hs", PROJECTIONS), ("a.hv", IMAGE)] {
+            let mut lines: Vec<&str> = good.lines().collect();
+            lines.insert(at.min(lines.len()), &line);
+            let _ = read(&put(folder.path(), name, lines.join("\n"), 4096));
+        }
+    }
+
+    #[test]
+    fn no_damaged_gzip_panics(changes in proptest::collection::vec((0usize..136, any::<u8>()), 1..4), twice in any::<bool>()) {
+        let folder = folder();
+        let mut bytes = include_bytes!("corpus/good.nii.gz").to_vec();
+        if twice {
+            bytes.extend(bytes.clone());
+        }
+        changes.iter().for_each(|&(at, byte)| bytes[at] = byte);
+        let _ = read(&put(folder.path(), "a.nii.gz", &bytes, 0));
     }
 
     #[test]

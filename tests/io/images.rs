@@ -110,3 +110,18 @@ fn what_is_not_an_image_is_refused_with_a_sentence() {
     let error = read_volume(&folder.path().join("image.png")).unwrap_err();
     assert_says(&error, &["image.png", ".hv", ".nii", ".nii.gz"]);
 }
+
+#[test]
+fn names_that_a_header_could_not_tell_are_not_written() {
+    let folder = folder();
+    let volume = Volume::filled(Grid::centred([1, 1, 1], [1.0; 3]).unwrap(), 1.0);
+    for name in [" image.hv", "\u{a0}image.hv", "im\nage.hv", "im\u{1b}age.hv"] {
+        assert_says(&write_volume(&folder.path().join(name), &volume).unwrap_err(), &["name", "text header"]);
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    for name in ["im age .hv", "ïmage.hv", "im := age.hv"] {
+        let path = folder.path().join(name);
+        write_volume(&path, &volume).unwrap();
+        assert_eq!(read_volume(&path).unwrap().0.as_slice(), [1.0], "{name}");
+    }
+}

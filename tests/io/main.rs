@@ -7,12 +7,14 @@ mod hostile;
 mod images;
 mod info;
 mod nifti;
+mod pairs;
 mod projections;
 mod provenance;
 mod stir;
 mod sweep_forms;
 mod sweeps;
 mod tables;
+mod unfinished;
 
 use std::path::{Path, PathBuf};
 

@@ -1,13 +1,14 @@
 //! NIfTI images.
 
 use std::fs;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use tomoscope::data::{Unit, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::{read_volume, write_volume};
 
-use super::{assert_says, bytes_of, folder};
+use super::{assert_says, bytes_of, folder, warns_of};
 
 /// A header of 4 × 3 × 2 voxels, written by hand from nifti1.h's offsets.
 struct Header {
@@ -263,4 +264,61 @@ fn a_compressed_file_that_ends_early_is_an_error() {
     }
     fs::write(&path, b"this was never compressed").unwrap();
     assert_says(&read_volume(&path).unwrap_err(), &["image.nii.gz"]);
+}
+
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// The good file of the corpus and some bytes after its voxels.
+fn longer() -> Vec<u8> {
+    [include_bytes!("corpus/good.nii").as_slice(), &[7; 1000]].concat()
+}
+
+#[test]
+fn a_compressed_file_is_read_to_its_end_and_its_checksum_is_looked_at() {
+    let folder = folder();
+    let path = folder.path().join("image.nii.gz");
+    let mut bytes = packed(&longer());
+    fs::write(&path, &bytes).unwrap();
+    let (whole, notices) = read_volume(&path).unwrap();
+    assert!(warns_of(&notices, "1000 more bytes"), "{notices:?}");
+    let checksum = bytes.len() - 8;
+    bytes[checksum] ^= 1;
+    fs::write(&path, &bytes).unwrap();
+    assert_says(&read_volume(&path).unwrap_err(), &["image.nii.gz", "checksum"]);
+    // Several members are one file, and what is none after them is told.
+    let good = include_bytes!("corpus/good.nii");
+    let mut members = good.chunks(100).map(packed).collect::<Vec<_>>().concat();
+    fs::write(&path, &members).unwrap();
+    let (volume, notices) = read_volume(&path).unwrap();
+    assert_eq!((&volume, notices.len()), (&whole, 0), "{notices:?}");
+    members.extend([0; 512]);
+    fs::write(&path, &members).unwrap();
+    let (volume, notices) = read_volume(&path).unwrap();
+    assert_eq!(volume, whole);
+    assert!(warns_of(&notices, "no gzip"), "{notices:?}");
+}
+
+#[test]
+fn a_few_bytes_that_unpack_to_very_many_are_not_unpacked() {
+    let folder = folder();
+    let path = folder.path().join("image.nii.gz");
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(include_bytes!("corpus/good.nii")).unwrap();
+    std::io::copy(&mut std::io::repeat(0).take(1 << 27), &mut encoder).unwrap();
+    fs::write(&path, encoder.finish().unwrap()).unwrap();
+    let (_, notices) = read_volume(&path).unwrap();
+    assert!(warns_of(&notices, "far more bytes"), "{notices:?}");
+}
+
+#[test]
+fn a_file_that_is_too_long_is_told() {
+    let folder = folder();
+    let path = folder.path().join("image.nii");
+    fs::write(&path, longer()).unwrap();
+    let (_, notices) = read_volume(&path).unwrap();
+    assert!(warns_of(&notices, "image.nii") && warns_of(&notices, "1000 more bytes"), "{notices:?}");
 }

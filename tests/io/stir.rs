@@ -100,7 +100,7 @@ fn images() {
 fn keys(path: &Path) -> Vec<(String, String)> {
     let text = fs::read_to_string(path).unwrap();
     let plain = |text: &str| text.to_lowercase().replace([' ', '!', '\t'], "");
-    let pairs = text.lines().filter_map(|line| line.split_once(":="));
+    let pairs = text.lines().filter(|line| !line.starts_with(';')).filter_map(|line| line.split_once(":="));
     pairs.map(|(key, value)| (plain(key), plain(value))).collect()
 }
 

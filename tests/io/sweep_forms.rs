@@ -55,30 +55,34 @@ fn a_saved_sweep_that_cannot_be_is_refused() {
     write_sweep(&path, &sweep).unwrap();
     let good = fs::read_to_string(&path).unwrap();
     for (from, to, parts) in [
-        ("version = 1", "version = 9", ["version 9", "version 1"]),
-        ("version = 1", "", ["version", "missing"]),
+        ("version = 2", "version = 9", ["version 9", "version 2"]),
+        ("version = 2", "version = 9\nunknown = 3", ["version 9", "version 2"]),
+        ("version = 2", "", ["version", "missing"]),
         ("num_points = 32", "num_points = 0", ["num_points", "0"]),
         ("num_points = 32", "num_points = 33", ["a.f32", "too short"]),
         ("num_points = 32", "num_points = 16000000", ["a.f32", "too short"]),
         ("step_mm = 1.0", "step_mm = nan", ["step_mm", "positive"]),
         ("centre = 16.0", "centre = inf", ["centre", "inf"]),
-        ("num_expected = ", "num_expected = 1 #", ["num_expected", "directions that are listed"]),
+        ("num_expected = ", "num_expected = 1 #", ["num_expected", "num_projections"]),
+        ("num_projections = ", "num_projections = 9999999999 #", ["num_expected", "num_projections"]),
+        ("data_checksum = \"crc32 ", "data_checksum = \"crc32 f", ["a.sweep", "do not belong together"]),
         ("\"a.f32\"", "\"../a.f32\"", ["data_file", "same folder"]),
         ("\"a.f32\"", "\"/dev/zero\"", ["data_file", "same folder"]),
         ("\"a.f32\"", "\"none.f32\"", ["none.f32", "cannot be opened"]),
         ("\"pulse\"", "\"continuous-wave\"", ["continuous-wave", "[continuous_wave]"]),
         ("\"pulse\"", "\"magic\"", ["line", "magic"]),
-        ("projections = [[", "projections = [[3.0, 0.0, 0.0, 1.0]] # [[", ["direction 1", "unit vector"]),
+        ("title", "projections = [[1.0, 0.0, 0.0, 1.0]]\ntitle", ["'projections'", "version 1"]),
         ("title", "unknown = 3\ntitle", ["unknown", "line"]),
     ] {
         assert!(good.contains(from), "{from}");
         fs::write(&path, good.replacen(from, to, 1)).unwrap();
         assert_says(&read_sweep(&path, None).unwrap_err(), &parts);
     }
-    fs::write(&path, &good).unwrap();
+    let unchecked = good.replacen("data_checksum", "# data_checksum", 1);
+    fs::write(&path, unchecked).unwrap();
     let data = path.with_extension("f32");
     let mut bytes = fs::read(&data).unwrap();
-    bytes[4 * 33..4 * 34].copy_from_slice(&f32::INFINITY.to_le_bytes());
+    bytes[160 + 32 + 4..][..4].copy_from_slice(&f32::INFINITY.to_le_bytes());
     fs::write(&data, &bytes).unwrap();
     assert_says(&read_sweep(&path, None).unwrap_err(), &["a.f32", "sample 2 of projection 2 is inf"]);
     bytes.truncate(bytes.len() - 1);

@@ -39,7 +39,7 @@ fn a_roi_file_written_by_hand() {
     assert_eq!(read_rois(&path).unwrap(), [expected]);
     let cases: [(&str, &str, &[&str]); 11] = [
         ("version = 1", "version = 2", &["version 2", "version 1"]),
-        ("version = 1", "", &["'version' is missing"]),
+        ("version = 1", "", &["missing field `version`"]),
         ("radius_mm = 10", "radius_mm = -10", &["ROI 1 ('liver')", "radius_mm"]),
         ("radius_mm = 10", "radius_mm = nan", &["radius_mm"]),
         ("radius_mm = 10", "size_mm = [1, 2]", &["radius_mm"]),
@@ -81,4 +81,47 @@ fn measured_numbers_are_in_the_file_as_soon_as_they_are_written() {
     assert_eq!(read_measurements(&fresh).unwrap(), [row(1, "c", 2.0)]);
     fs::write(&fresh, "run,iteration\n1,x\n").unwrap();
     assert_says(&read_measurements(&fresh).unwrap_err(), &["fresh.csv"]);
+}
+
+#[test]
+fn names_that_a_spreadsheet_would_compute_are_written_as_text_and_read_back() {
+    let folder = folder();
+    let path = folder.path().join("numbers.csv");
+    let names = ["=1+1", "+a", "-b", "@c", "\td", "\re", "'=f", "''-g", "'h", "i=j", "liver", ""];
+    let rows: Vec<Measurement> = names.iter().map(|name| row(1, name, -2.0)).collect();
+    MeasurementWriter::create(&path).unwrap().write(&rows).unwrap();
+    assert_eq!(read_measurements(&path).unwrap(), rows);
+    let mut reader = csv::Reader::from_path(&path).unwrap();
+    let cells: Vec<String> = reader.records().map(|record| record.unwrap()[3].to_owned()).collect();
+    assert!(cells.iter().all(|cell| !cell.starts_with(['=', '+', '-', '@', '\t', '\r'])), "{cells:?}");
+    assert_eq!([&cells[0], &cells[6], &cells[8], &cells[10]], ["'=1+1", "''=f", "'h", "liver"]);
+}
+
+#[test]
+fn regions_that_could_not_be_read_back_are_not_written() {
+    let folder = folder();
+    let path = folder.path().join("rois.toml");
+    let good = roi("a", RoiShape::Sphere { radius_mm: 1.0 }, RoiRole::None, None);
+    let bad = [
+        Roi { centre_mm: [f64::NAN, 0.0, 0.0], ..good.clone() },
+        Roi { shape: RoiShape::Sphere { radius_mm: 0.0 }, ..good.clone() },
+        Roi { name: "x".repeat(3 << 20), ..good.clone() },
+    ];
+    for roi in bad {
+        assert_says(&write_rois(&path, &[roi]).unwrap_err(), &["rois.toml", "could not be read back"]);
+        assert!(!path.exists());
+    }
+    write_rois(&path, &[good]).unwrap();
+    // A text takes a hundred times its size once it is parsed.
+    fs::write(&path, format!("version = 1\n# {}", "x".repeat(3 << 20))).unwrap();
+    assert_says(&read_rois(&path).unwrap_err(), &["rois.toml", "more than the 2097152"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn tables_that_are_no_regular_files_are_refused_at_once() {
+    let folder = folder();
+    let path = folder.path().join("zero.csv");
+    std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+    assert_says(&read_measurements(&path).unwrap_err(), &["zero.csv", "not a regular file"]);
 }

@@ -55,7 +55,8 @@ impl Layout {
             return Err(IoError::unsupported(descriptor.path(), reason));
         }
         let step_mt = field_step_mt(descriptor, num_points, &mut notices)?;
-        let records = Records { data: data_file(descriptor.path())?, format, num_points, kind, plan: Vec::new() };
+        let data = data_file(descriptor.path())?;
+        let records = Records { data, format, offset: 0, num_leading: 0, num_points, kind, plan: Vec::new() };
         Ok(Self { records, num_spectra, step_mt, notices })
     }
 }

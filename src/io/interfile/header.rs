@@ -7,6 +7,7 @@ use std::str::FromStr;
 use crate::data::Notice;
 use crate::io::IoError;
 use crate::io::blocks::{read_text, regular_file_len};
+use crate::io::checksum::check_pair;
 use crate::io::numbers::{ByteOrder, NumberFormat, NumberType};
 
 /// Largest header that is read; real ones have a few kilobytes.
@@ -15,11 +16,16 @@ const MAX_HEADER_BYTES: u64 = 1 << 20;
 /// Largest count that a header may give: what STIR's 32-bit integers hold.
 const MAX_COUNT: u64 = i32::MAX as u64;
 
+/// What the comment line is called that ties the data file to the header; other programs pass comments over.
+pub(super) const CHECKSUM: &str = "tomoscope data checksum";
+
 /// A parsed header.
 pub(super) struct Header {
     /// The header's own path.
     pub(super) path: PathBuf,
     entries: Vec<Entry>,
+    /// The data file's checksum, where the header tells it.
+    checksum: Option<String>,
 }
 
 struct Entry {
@@ -50,7 +56,9 @@ impl Header {
             return Err(IoError::NotInterfile { path: path.to_owned(), found: shortened(first) });
         }
         let entries = lines.filter_map(split_line).take_while(|entry| entry.key != "end of interfile").collect();
-        Ok(Self { path: path.to_owned(), entries })
+        let comments = text.lines().filter_map(|line| line.trim_start().strip_prefix(';'));
+        let checksum = comments.filter_map(split_line).find(|entry| entry.key == CHECKSUM).map(|entry| entry.value);
+        Ok(Self { path: path.to_owned(), entries, checksum })
     }
 
     /// The value of `key[index]`, or of `key` without an index; the last one counts. An empty value is none.
@@ -259,14 +267,9 @@ impl Header {
 }
 
 impl DataSource {
-    /// Checks that the data file holds `num_values` numbers, before anything is allocated for them.
-    pub(super) fn check_length(
-        &self,
-        header: &Header,
-        num_values: usize,
-        what: &str,
-        notices: &mut Vec<Notice>,
-    ) -> Result<(), IoError> {
+    /// Checks that the data file holds `num_values` numbers, before anything is allocated for them, and that they are those
+    /// that the header was written with.
+    pub(super) fn check(&self, header: &Header, num_values: usize, what: &str, notices: &mut Vec<Notice>) -> Result<(), IoError> {
         let missing = |source| IoError::DataFileMissing {
             header: header.path.clone(),
             named: header.text("name of data file").unwrap_or_default().to_owned(),
@@ -290,7 +293,7 @@ impl DataSource {
                 found - expected
             )));
         }
-        Ok(())
+        header.checksum.as_ref().map_or(Ok(()), |recorded| check_pair(&header.path, &self.path, expected, recorded))
     }
 }
 

@@ -3,12 +3,14 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::header::Header;
+use super::header::{CHECKSUM, Header};
 use crate::data::{Notice, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::IoError;
 use crate::io::blocks::read_contiguous;
-use crate::io::pending::{PendingFile, write_f32_le};
+use crate::io::checksum::Checksum;
+use crate::io::pair::PendingPair;
+use crate::io::pending::write_f32_le;
 
 /// A key of our own that names the unit of the values; other programs pass it over.
 const UNIT_KEY: &str = "tomoscope image unit";
@@ -30,15 +32,13 @@ pub fn read_image(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
     let source = header.data_source(&mut notices)?;
     let [nx, ny, nz] = grid.size;
     let what = format!("{nx} × {ny} × {nz} voxels of {} bytes", source.format.number_type.num_bytes());
-    source.check_length(&header, grid.num_voxels(), &what, &mut notices)?;
+    source.check(&header, grid.num_voxels(), &what, &mut notices)?;
     header.patient_position(&mut notices);
     let values = read_contiguous(&source.path, source.format, source.offset, grid.num_voxels())?;
-    let not_numbers = values.iter().filter(|value| !value.is_finite()).count();
-    if not_numbers > 0 {
-        notices.push(header.warning(format!("{not_numbers} voxels do not hold a finite number")));
-    }
     let volume = Volume::from_vec(grid, values, unit(&header));
-    Ok((volume.ok_or_else(|| header.unsupported("its voxels do not fill its grid"))?, notices))
+    let volume = volume.ok_or_else(|| header.unsupported("its voxels do not fill its grid"))?;
+    notices.extend(volume.not_finite().map(|text| header.warning(text)));
+    Ok((volume, notices))
 }
 
 fn grid(header: &Header, notices: &mut Vec<Notice>) -> Result<Grid, IoError> {
@@ -111,17 +111,20 @@ fn unit(header: &Header) -> Unit {
 pub fn write_image(path: &Path, volume: &Volume) -> Result<(), IoError> {
     let data_path = path.with_extension("v");
     let data_name = super::data_file_name(path, &data_path)?;
-    let data_file = PendingFile::create(&data_path, "v")?;
-    data_file.write(|writer| write_f32_le(writer, volume.as_slice()))?;
-    let header_file = PendingFile::create(path, "hv")?;
-    header_file.write(|writer| write_header(writer, volume, &data_name))?;
-    data_file.commit()?;
-    header_file.commit()
+    PendingPair::write(
+        [path, &data_path],
+        |writer| write_f32_le(writer, volume.as_slice()),
+        |writer, checksum| write_header(writer, volume, &data_name, checksum),
+    )?
+    .commit()
 }
 
-fn write_header(w: &mut impl Write, volume: &Volume, data_name: &str) -> io::Result<()> {
+fn write_header(w: &mut dyn Write, volume: &Volume, data_name: &str, checksum: Checksum) -> io::Result<()> {
     let grid = &volume.grid;
-    writeln!(w, "!INTERFILE  :=\n!imaging modality := PT\n!version of keys := STIR6.0\nname of data file := {data_name}")?;
+    writeln!(
+        w,
+        "!INTERFILE  :=\n; {CHECKSUM} := {checksum}\n!imaging modality := PT\n!version of keys := STIR6.0\nname of data file := {data_name}"
+    )?;
     writeln!(w, "!GENERAL DATA :=\npatient orientation := head_in\npatient rotation := supine")?;
     writeln!(
         w,

@@ -10,6 +10,9 @@
 //! * images are `[z][y][x]`, x fastest. The first pixel offset is the centre of voxel 0 in x and y, by default
 //!   −⌊n/2⌋ voxels; in z it is the shift of the middle plane, (nz − 1)/2, from the scanner's centre, by default 0.
 //!
+//! Ours begin with a comment line `; tomoscope data checksum := crc32 …` (of the data file's bytes as far as the header
+//! describes them): a header and data that were not written together are refused. Files without it are read as they are.
+//!
 //! Coordinates are the scanner's, however the patient lay: STIR turns them only when it goes to patient coordinates.
 
 mod header;
@@ -28,7 +31,9 @@ use super::IoError;
 /// The data file's name as a header names it, relative to the header's folder.
 fn data_file_name(header: &Path, data: &Path) -> Result<String, IoError> {
     let reason = "its name cannot stand in a text header; choose one of plain characters, with the ending of a header";
-    let name = data.file_name().and_then(|name| name.to_str()).filter(|name| !name.chars().any(char::is_control));
+    // Readers take blanks off at both ends.
+    let is_plain = |name: &&str| !name.chars().any(char::is_control) && name.trim() == *name;
+    let name = data.file_name().and_then(|name| name.to_str()).filter(is_plain);
     match name {
         Some(name) if data != header => Ok(name.to_owned()),
         _ => Err(IoError::unsupported(header, reason)),

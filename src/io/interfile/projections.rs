@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::header::{DataSource, Header};
+use super::header::{CHECKSUM, DataSource, Header};
 use super::layout::{AxisOrder, Layout};
 use super::scanner;
 use crate::data::{Michelogram, Notice};
 use crate::io::IoError;
 use crate::io::blocks::{BlockReader, zeroed};
-use crate::io::pending::{PendingFile, write_f32_le};
+use crate::io::checksum::Checksum;
+use crate::io::pair::PendingPair;
+use crate::io::pending::write_f32_le;
 use crate::scanner::{InPlane, ScanGeometry, Segment};
 
 /// Views that one task of the reader handles where a file holds sinograms: enough of them that each read is some ten
@@ -51,7 +53,7 @@ pub fn read_projections(path: &Path) -> Result<(Michelogram, Vec<Notice>), IoErr
         geometry.num_planes(),
         source.format.number_type.num_bytes()
     );
-    source.check_length(&header, geometry.num_bins(), &what, &mut notices)?;
+    source.check(&header, geometry.num_bins(), &what, &mut notices)?;
     header.patient_position(&mut notices);
     let segments = file_segments(&layout, &geometry, &place);
     let counts = read_counts(&source, layout.order, &segments, &geometry)?;
@@ -183,15 +185,15 @@ fn scatter_planes(
 pub fn write_projections(path: &Path, data: &Michelogram) -> Result<(), IoError> {
     let data_path = path.with_extension("s");
     let data_name = super::data_file_name(path, &data_path)?;
-    let data_file = PendingFile::create(&data_path, "s")?;
-    data_file.write(|writer| write_counts(writer, data))?;
-    let header_file = PendingFile::create(path, "hs")?;
-    header_file.write(|writer| write_header(writer, &data.geometry, &data_name))?;
-    data_file.commit()?;
-    header_file.commit()
+    PendingPair::write(
+        [path, &data_path],
+        |writer| write_counts(writer, data),
+        |writer, checksum| write_header(writer, &data.geometry, &data_name, checksum),
+    )?
+    .commit()
 }
 
-fn write_counts(writer: &mut impl Write, data: &Michelogram) -> io::Result<()> {
+fn write_counts(writer: &mut dyn Write, data: &Michelogram) -> io::Result<()> {
     let geometry = &data.geometry;
     let (num_tangential, num_planes) = (geometry.num_tangential, geometry.num_planes());
     let per_view = num_tangential * num_planes;
@@ -216,15 +218,17 @@ fn write_counts(writer: &mut impl Write, data: &Michelogram) -> io::Result<()> {
     Ok(())
 }
 
-fn write_header(w: &mut impl Write, geometry: &ScanGeometry, data_name: &str) -> io::Result<()> {
-    let scanner: String = geometry.scanner.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+fn write_header(w: &mut dyn Write, geometry: &ScanGeometry, data_name: &str, checksum: Checksum) -> io::Result<()> {
+    // (A backslash at the end of a line would draw the next one to it.)
+    let scanner: String = geometry.scanner.chars().map(|c| if c.is_control() || c == '\\' { ' ' } else { c }).collect();
     let segments = &geometry.segments;
     let list = |of: &dyn Fn(&Segment) -> String| segments.iter().map(of).collect::<Vec<_>>().join(",");
     let (corrections, bin_mm) = match geometry.in_plane {
         InPlane::ArcCorrected { bin_mm } => ("{arc correction}", bin_mm),
         InPlane::Detectors => ("{None}", geometry.central_bin_mm()),
     };
-    writeln!(w, "!INTERFILE  :=\n!imaging modality := PT\nname of data file := {data_name}\noriginating system := {scanner}")?;
+    writeln!(w, "!INTERFILE  :=\n; {CHECKSUM} := {checksum}\n!imaging modality := PT")?;
+    writeln!(w, "name of data file := {data_name}\noriginating system := {scanner}")?;
     writeln!(w, "!version of keys := STIR6.0\n!GENERAL DATA :=\n!GENERAL IMAGE DATA :=\n!type of data := PET")?;
     writeln!(w, "patient orientation := head_in\npatient rotation := supine\nimagedata byte order := LITTLEENDIAN")?;
     writeln!(w, "number of radionuclides := 1\n!PET STUDY (General) :=")?;

@@ -1,0 +1,76 @@
+//! A header and its data file, written together: both are complete before either takes its place, and the header comes first.
+//! Where the program is killed between the two, the new header stands over the old data, whose checksum is another one.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::IoError;
+use super::checksum::{Checksum, ChecksumWriter};
+use super::pending::PendingFile;
+
+/// Both files of a pair, complete, not yet in their places.
+pub(super) struct PendingPair {
+    header: PendingFile,
+    data: PendingFile,
+}
+
+impl PendingPair {
+    /// Writes the data, then the header that tells their checksum.
+    pub(super) fn write(
+        [header_path, data_path]: [&Path; 2],
+        write_data: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+        write_header: impl FnOnce(&mut dyn Write, Checksum) -> io::Result<()>,
+    ) -> Result<Self, IoError> {
+        let data = PendingFile::create(data_path)?;
+        let mut checksum = None;
+        data.write(|writer| {
+            let mut writer = ChecksumWriter::new(writer);
+            write_data(&mut writer)?;
+            checksum = Some(writer.checksum());
+            Ok(())
+        })?;
+        let header = PendingFile::create(header_path)?;
+        header.write(|writer| checksum.map_or(Ok(()), |checksum| write_header(writer, checksum)))?;
+        Ok(Self { header, data })
+    }
+
+    /// Puts both in their places.
+    pub(super) fn commit(self) -> Result<(), IoError> {
+        self.header.commit()?;
+        self.data.commit()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::io::read_volume;
+
+    const OLD: &str = "!INTERFILE :=\nname of data file := a.v\n!number format := float\n!number of bytes per pixel := 4\n\
+                       imagedata byte order := LITTLEENDIAN\n!matrix size [1] := 1\n!matrix size [2] := 1\n!matrix size [3] := 1\n\
+                       !END OF INTERFILE :=\n";
+
+    #[test]
+    fn a_pair_that_was_half_replaced_is_refused_also_over_another_programs() {
+        let folder = tempfile::tempdir().unwrap();
+        let [header, data] = ["a.hv", "a.v"].map(|name| folder.path().join(name));
+        fs::write(&header, OLD).unwrap();
+        fs::write(&data, [0; 4]).unwrap();
+        read_volume(&header).unwrap();
+        let pair = PendingPair::write(
+            [&header, &data],
+            |writer| writer.write_all(&1f32.to_le_bytes()),
+            |writer, checksum| {
+                write!(writer, "{}", OLD.replacen('\n', &format!("\n; tomoscope data checksum := {checksum}\n"), 1))
+            },
+        );
+        // Killed between the two.
+        let PendingPair { header: new, data: unborn } = pair.unwrap();
+        new.commit().unwrap();
+        drop(unborn);
+        let sentence = read_volume(&header).unwrap_err().to_string();
+        assert!(sentence.contains("a.hv") && sentence.contains("a.v do not belong together"), "{sentence}");
+    }
+}
