@@ -43,9 +43,9 @@ pub struct EpriOptions {
     reference: Option<PathBuf>,
 
     /// Phase, in degrees, that complex projections (BES3T, IKKF CPLX) are turned back by, or auto: the one that leaves least in
-    /// the imaginary part, with a positive absorption. A complex reference spectrum always has its own.
-    #[arg(long, value_name = "DEG", default_value = "auto", value_parser = phase, allow_hyphen_values = true)]
-    phase: PhaseChoice,
+    /// the imaginary part, with a positive absorption (default). A complex reference spectrum always has its own.
+    #[arg(long, value_name = "DEG", value_parser = phase, allow_hyphen_values = true)]
+    phase: Option<PhaseChoice>,
 
     /// Program of a backprojection in one stage: fast, or paper (double precision, in the order of Qiao et al. 2015).
     #[arg(long, default_value = "fast", value_parser = kernel)]
@@ -87,12 +87,13 @@ fn kernel(text: &str) -> Result<PlaneKernel, String> {
 pub fn job(options: &ReconstructOptions) -> Result<(Job, Option<SweepFollower>), Error> {
     options.refuse_those_of_counts()?;
     let reference = options.epri.reference.as_deref();
+    let phase = options.epri.phase.and_then(|PhaseChoice(degrees)| degrees);
     let (acquisition, follower) = if options.epri.follow {
         let (sweep, mut follower) = SweepFollower::open(&options.input, reference)?;
-        options.epri.phase.0.map_or(Ok(()), |degrees| follower.set_phase(degrees))?;
+        phase.map_or(Ok(()), |degrees| follower.set_phase(degrees))?;
         (Acquisition::growing(sweep), Some(follower))
     } else {
-        (Acquisition::complete(read_sweep_at_phase(&options.input, reference, options.epri.phase.0)?), None)
+        (Acquisition::complete(read_sweep_at_phase(&options.input, reference, phase)?), None)
     };
     let settings = acquisition.look(|sweep| {
         notices::print(&sweep.notices);

@@ -45,14 +45,15 @@ pub fn fbp_form_ui(form: &mut FbpForm, devices: &[Device], ui: &mut Ui) {
 fn extent_ui(form: &mut FbpForm, ui: &mut Ui) {
     let Choices { samples_mm, field_of_view_mm, .. } = form.choices;
     ui.label("Image spans");
-    ui.horizontal_wrapped(|ui| {
+    // One above the other: a wrapped row would reach into the next row of the form.
+    ui.vertical(|ui| {
         let help = "Make the image as wide as the samples of a projection reach, in as many voxels";
         if ui.small_button(format!("Samples {} mm", format::value(samples_mm))).on_hover_text(help).clicked() {
             form.set_extent(samples_mm);
         }
         let Some(field_mm) = field_of_view_mm else { return };
         let help = "Make the image as wide as the acquisition was planned for, in as many voxels";
-        if ui.small_button(format!("Field of view {} mm", format::value(field_mm))).on_hover_text(help).clicked() {
+        if ui.small_button(format!("Field of view {} mm", format::short_number(field_mm))).on_hover_text(help).clicked() {
             form.set_extent(field_mm);
         }
     });

@@ -87,10 +87,11 @@ fn window_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<Action>) {
     ui.label("Window");
     for (end, label) in window.iter_mut().zip(["Window bottom", "Window top"]) {
         let value = DragValue::new(end).speed(speed).custom_formatter(|v, _| format::value(v));
-        name(&ui.add(value), label);
-    }
-    if view.view.palette == Palette::Signed {
-        ui.label("±").on_hover_text("Signed colours are white at 0, so their window is symmetric about it");
+        let response = ui.add(value);
+        name(&response, label);
+        if view.view.palette == Palette::Signed {
+            response.on_hover_text("Signed colours are white at 0, so their window is symmetric about it");
+        }
     }
     if window != view.view.window {
         actions.push(Action::View(ViewAction::SetWindow(window)));

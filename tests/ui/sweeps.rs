@@ -210,8 +210,11 @@ fn a_real_scan_opens_by_itself_and_without_its_reference_takes_another() {
         harness.get_by_label(name).click_accesskit();
         harness.run_steps(3);
     };
-    press(&mut harness, "Field of view 20.00 mm");
+    press(&mut harness, "Field of view 20 mm");
     assert!((side(&harness) - 20.0 / 128.0).abs() < 1e-9, "{}", side(&harness));
+    let field = harness.get_by_label("Field of view 20 mm").rect();
+    let device = harness.get_by_label_contains("Device: ").rect();
+    assert!(!field.intersects(device), "{field:?} {device:?}");
     press(&mut harness, "Samples 94.64 mm");
     assert!((side(&harness) - 94.6432 / 128.0).abs() < 1e-4, "{}", side(&harness));
     // Elsewhere, under another name, its reference spectrum is not found.
