@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::console::out;
+use super::options::TalkOptions;
 use super::progress::with_bar;
 use super::{CliResult, options};
 use crate::bench::{
@@ -27,6 +28,9 @@ use crate::session::{
 pub struct BenchOptions {
     #[command(subcommand)]
     what: What,
+
+    #[command(flatten)]
+    talk: TalkOptions,
 }
 
 #[derive(Subcommand)]
@@ -167,6 +171,7 @@ struct EpriOptions {
 
 /// Runs `tomoscope bench`.
 pub fn run(options: BenchOptions) -> CliResult {
+    options.talk.apply();
     match options.what {
         What::Projector(options) => run_projector(options),
         What::Iteration(options) => run_iteration(options),

@@ -7,9 +7,16 @@
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Why standard output is not all there: its first error.
 static LOST: OnceLock<io::Error> = OnceLock::new();
+
+/// Whether standard output is left to [`print_result`].
+static IS_OUTPUT_RESERVED: AtomicBool = AtomicBool::new(false);
+
+/// Whether only warnings and errors are told.
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
 /// A line on standard output, as `println!` writes it.
 macro_rules! out {
@@ -21,10 +28,38 @@ macro_rules! err {
     ($($line:tt)*) => { $crate::cli::console::print_error(format_args!("{}\n", format_args!($($line)*))) };
 }
 
-pub(super) use {err, out};
+/// A line on standard error that is neither a warning nor an error.
+macro_rules! remark {
+    ($($line:tt)*) => { if !$crate::cli::console::is_quiet() { $crate::cli::console::err!($($line)*) } };
+}
+
+pub(super) use {err, out, remark};
+
+/// From now on only warnings and errors are told.
+pub fn be_quiet() {
+    IS_QUIET.store(true, Ordering::Relaxed);
+    reserve_output();
+}
+
+/// Whether only warnings and errors are told.
+pub fn is_quiet() -> bool {
+    IS_QUIET.load(Ordering::Relaxed)
+}
+
+/// From now on nothing but [`print_result`] writes to standard output.
+pub fn reserve_output() {
+    IS_OUTPUT_RESERVED.store(true, Ordering::Relaxed);
+}
 
 /// Text on standard output.
 pub fn print(text: Arguments<'_>) {
+    if !IS_OUTPUT_RESERVED.load(Ordering::Relaxed) {
+        print_result(text);
+    }
+}
+
+/// Text on standard output, whoever else may not write there.
+pub fn print_result(text: Arguments<'_>) {
     note(io::stdout().write_all(printable(&text.to_string()).as_bytes()));
 }
 

@@ -8,6 +8,7 @@ mod console;
 mod devices;
 mod image_options;
 mod info;
+mod manual;
 mod notices;
 mod options;
 mod paths;
@@ -79,6 +80,10 @@ enum CliCommand {
     Project(project::ProjectOptions),
     /// Backprojects projection data into an image.
     Backproject(project::BackprojectOptions),
+    /// Prints what a shell needs to complete the program's arguments.
+    Completions(manual::CompletionOptions),
+    /// Prints the manual page.
+    Man(manual::ManOptions),
 }
 
 /// Runs the program with the process's arguments.
@@ -112,6 +117,8 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(CliCommand::Project(options)) => project::project(&options),
         Some(CliCommand::Backproject(options)) => project::backproject(&options),
         Some(CliCommand::Simulate(options)) => simulate::run(&options),
+        Some(CliCommand::Completions(options)) => manual::completions(&options),
+        Some(CliCommand::Man(options)) => manual::man(&options),
         None => window::run(cli.study, cli.follow, cli.trace.as_deref()),
     };
     exit_code(result.and_then(|()| Ok(console::finish()?)))

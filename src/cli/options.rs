@@ -4,8 +4,26 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::console;
 use crate::operator::Accumulation;
 use crate::session::{DeviceChoice, ProjectorChoice, Rays};
+
+/// How much a command tells.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct TalkOptions {
+    /// Tell warnings and errors only.
+    #[arg(long, global = true)]
+    quiet: bool,
+}
+
+impl TalkOptions {
+    /// From now on so much is told.
+    pub fn apply(self) {
+        if self.quiet {
+            console::be_quiet();
+        }
+    }
+}
 
 /// Options of every command that projects.
 #[derive(Args, Clone, Debug)]

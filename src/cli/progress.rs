@@ -3,8 +3,9 @@
 use std::thread;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::console::is_quiet;
 use crate::task::Task;
 
 /// How often the bar looks at the work.
@@ -19,6 +20,9 @@ pub fn with_bar<T: Send>(title: &str, work: impl FnOnce(&Task) -> T + Send) -> R
     let task = Task::new();
     let style = ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} %  {eta} left");
     let bar = ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    if is_quiet() {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
     bar.set_message(title.to_owned());
     let result = thread::scope(|scope| {
         let worker = thread::Builder::new().spawn_scoped(scope, || work(&task)).map_err(|error| {

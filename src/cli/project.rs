@@ -7,14 +7,17 @@ use std::time::Instant;
 use clap::Args;
 
 use super::console::out;
-use super::options::ProjectorOptions;
+use super::options::{ProjectorOptions, TalkOptions};
 use super::paths::{check_folder, image_file, projections_file};
 use super::{CliResult, notices};
 use crate::data::{Michelogram, Study, Unit, Volume};
 use crate::geometry::Grid;
-use crate::io::{read_study, read_volume, write_projections, write_volume};
+use crate::io::{read_study, read_volume, write_projections};
 use crate::operator::{Accumulation, Backend, LinearOperator, Subset};
-use crate::session::{DeviceChoice, FreeMemory, Projector, ProjectorSettings, ProjectorWork, SetupError, or_on_cpu, thread_pool};
+use crate::session::{
+    CorrectionRecord, DataRecord, DeviceChoice, DeviceRecord, FreeMemory, ImageRecord, Made, Projector, ProjectorRecord,
+    ProjectorSettings, ProjectorWork, Provenance, SetupError, Start, or_on_cpu, rays_per_bin, thread_pool,
+};
 use crate::task::Task;
 
 /// Options of `tomoscope project`.
@@ -33,6 +36,9 @@ pub struct ProjectOptions {
 
     #[command(flatten)]
     projector: ProjectorOptions,
+
+    #[command(flatten)]
+    talk: TalkOptions,
 }
 
 /// Options of `tomoscope backproject`.
@@ -51,6 +57,9 @@ pub struct BackprojectOptions {
 
     #[command(flatten)]
     projector: ProjectorOptions,
+
+    #[command(flatten)]
+    talk: TalkOptions,
 }
 
 /// Any error as it is told.
@@ -58,6 +67,7 @@ type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// Projects an image and writes the data.
 pub fn project(options: &ProjectOptions) -> CliResult {
+    options.talk.apply();
     check_folder(&options.output)?;
     let (volume, found) = read_volume(&options.image)?;
     notices::print(&found);
@@ -108,21 +118,40 @@ impl ProjectorWork for Project<'_> {
 
 /// Backprojects data and writes the image.
 pub fn backproject(options: &BackprojectOptions) -> CliResult {
+    options.talk.apply();
     check_folder(&options.output)?;
     if options.projector.additive.is_some() {
         return Err("a backprojection adds nothing to its data: --additive does not go with it".into());
     }
+    let start = Start::now();
     let (like, found) = read_volume(&options.like)?;
     notices::print(&found);
     let study = read(&options.input, &options.projector)?;
-    let image = in_pool(&options.projector, || {
+    let (image, projector, device) = in_pool(&options.projector, || {
         on_device(&options.projector, |device| {
             let (projector, place) = choose(device, &study, &like.grid, &options.projector)?;
             let accumulation = options.projector.accumulation.unwrap_or(projector.default_accumulation());
-            projector.hand_to(Backproject { study: &study, grid: &like.grid, accumulation, place })
+            let device = DeviceRecord { name: projector.device(), threads: rayon::current_num_threads() };
+            let record = ProjectorRecord {
+                name: projector.name().to_owned(),
+                rays_per_bin: rays_per_bin(study.geometry(), &like.grid, options.projector.rays),
+                fov_radius_mm: options.projector.fov_radius_mm.unwrap_or_else(|| like.grid.inscribed_radius_mm()),
+                accumulation,
+                accumulation_switched: Vec::new(),
+            };
+            let work = Backproject { study: &study, grid: &like.grid, accumulation, place };
+            projector.hand_to(work).map(|image| (image, record, device))
         })
     })?;
-    write_volume(&options.output, &image)?;
+    let data = DataRecord::new(&study.title, &study.origin);
+    let image_record = ImageRecord::new(&image.grid, image.unit);
+    let provenance = Provenance {
+        corrections: Some(CorrectionRecord::new(&study)),
+        projector: Some(projector),
+        ..Provenance::new(Made::Backprojection, data, image_record, device, start.times())
+    };
+    let provenance = provenance.of_image(&image).beside([options.output.as_path()]);
+    notices::print(provenance.write_image(&options.output, &image)?.as_slice());
     out!("{}: total {:.6e}", options.output.display(), image.sum());
     Ok(())
 }

@@ -10,18 +10,18 @@ use crossbeam_channel::{Receiver, never, select, unbounded};
 
 use super::console::{err, out};
 use super::image_options::ImageOptions;
-use super::options::ProjectorOptions;
+use super::options::{ProjectorOptions, TalkOptions};
 use super::paths::{check_folder, image_file};
 use super::reconstruct_epri::{self, EpriOptions};
 use super::run_progress::{Progress, Totals, announce};
-use super::{CliResult, notices};
+use super::{CliResult, console, notices};
 use crate::data::{Notice, Roi, Study};
 use crate::io::measurements::MeasurementWriter;
-use crate::io::{FileKind, read_study, read_volume, rois, write_volume};
+use crate::io::{FileKind, provenance, read_study, read_volume, rois};
 use crate::recon::{SubsetOrder, gaussian_filter};
 use crate::session::{
-    AlgorithmKind, Command, EndReason, Event, EventKind, Feed, Frame, IterateReport, Job, RoiSet, RunId, RunSettings, RunTable,
-    Session, SessionOptions, Stages, StartInfo, Trace, default_settings,
+    AlgorithmKind, Command, EndReason, Event, EventKind, Feed, Frame, IterateReport, Job, Provenance, RoiSet, RunId, RunRecord,
+    RunSettings, RunTable, Session, SessionOptions, Stages, StartInfo, Trace, default_settings,
 };
 
 /// Options of `tomoscope reconstruct`.
@@ -91,6 +91,13 @@ pub struct ReconstructOptions {
 
     #[command(flatten)]
     pub projector: ProjectorOptions,
+
+    /// Print the record of what made the image (OUT.json) to standard output, and nothing else.
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    talk: TalkOptions,
 }
 
 /// An algorithm by its name here.
@@ -126,6 +133,10 @@ fn positive_mm(text: &str) -> Result<f64, String> {
 
 /// Reconstructs and writes.
 pub fn run(options: &ReconstructOptions) -> CliResult {
+    options.talk.apply();
+    if options.json {
+        console::reserve_output();
+    }
     check_folder(&options.output)?;
     let interrupts = interrupts()?;
     let trace = match &options.trace {
@@ -150,6 +161,7 @@ pub fn run(options: &ReconstructOptions) -> CliResult {
         num_subsets: 1,
         rois: rois.clone(),
         table: table.map(|file| Table { file, rows: None }),
+        record: None,
         progress: Progress::new(job.is_sweep()),
         totals: Totals::default(),
         interrupted: false,
@@ -178,14 +190,14 @@ pub fn run(options: &ReconstructOptions) -> CliResult {
                 }
             }
             recv(news) -> notice => match notice {
-                Ok(notice) => work.progress.print(&notices::line(&notice)),
+                Ok(notice) => work.progress.notice(&notice),
                 Err(_) => news = never(),
             },
             recv(interrupts) -> _ => {
                 work.interrupted = true;
                 // Without its feed an acquisition is over, and the run complete with what it has.
                 match feed.take() {
-                    Some(feed) => feed.stop().iter().for_each(|notice| work.progress.print(&notices::line(notice))),
+                    Some(feed) => feed.stop().iter().for_each(|notice| work.progress.notice(notice)),
                     None => _ = session.send(Command::Cancel),
                 }
             }
@@ -296,6 +308,7 @@ struct Work<'a> {
     num_subsets: usize,
     rois: Vec<Roi>,
     table: Option<Table>,
+    record: Option<RunRecord>,
     progress: Progress,
     totals: Totals,
     interrupted: bool,
@@ -322,7 +335,7 @@ impl Work<'_> {
         match event.kind {
             EventKind::Started(info) => self.started(event.run, &info)?,
             EventKind::Iterate(report) => self.iterate(&report)?,
-            EventKind::Notice(notice) => self.progress.print(&notices::line(&notice)),
+            EventKind::Notice(notice) => self.progress.notice(&notice),
             EventKind::Ended(reason) => return self.ended(session, reason),
             EventKind::Failed(text) => return Err(self.failed(session, text).into()),
             EventKind::Remeasured { .. } | EventKind::Paused | EventKind::Resumed => {}
@@ -332,6 +345,7 @@ impl Work<'_> {
 
     fn started(&mut self, run: RunId, info: &StartInfo) -> CliResult {
         self.num_subsets = info.num_subsets;
+        self.record = Some(RunRecord::new(info.clone()));
         announce(info, self.target);
         self.progress.begin(self.target * info.num_subsets);
         if let Some(Table { file, rows }) = &mut self.table {
@@ -344,6 +358,9 @@ impl Work<'_> {
 
     fn iterate(&mut self, report: &IterateReport) -> CliResult {
         self.totals.add(report);
+        if let Some(record) = &mut self.record {
+            record.add(report);
+        }
         self.progress.step(report, self.target);
         if let Some(Table { file, rows: Some(rows) }) = &mut self.table {
             file.write(&rows.rows(report, &self.rois))?;
@@ -358,7 +375,8 @@ impl Work<'_> {
         };
         let complete = reason == EndReason::Completed;
         if complete && self.options.save_every.is_some_and(|every| frame.iteration.is_multiple_of(every as usize)) {
-            self.write(&frame, &numbered(&self.options.output, frame.iteration))?;
+            let path = numbered(&self.options.output, frame.iteration);
+            self.write(&frame, &path, &[&path])?;
         }
         if complete && frame.iteration < self.target && !self.interrupted {
             session.send(Command::SetIterations(self.next_halt(frame.iteration)));
@@ -366,7 +384,7 @@ impl Work<'_> {
             return Ok(None);
         }
         self.progress.end();
-        self.write(&frame, &self.options.output)?;
+        self.write_last(&frame)?;
         if !complete {
             out!("stopped by hand after {}", self.position(&frame));
         }
@@ -381,7 +399,7 @@ impl Work<'_> {
             let is_lost = self.totals.num_steps() > 0;
             return if is_lost { format!("{text} (the last image is lost; --save-every keeps some on the way)") } else { text };
         };
-        match self.write(&frame, &self.options.output) {
+        match self.write_last(&frame) {
             Ok(()) => format!("{text} (the image after {} was written)", self.position(&frame)),
             Err(error) => format!("{text} (and its last image could not be written: {error})"),
         }
@@ -399,13 +417,33 @@ impl Work<'_> {
         }
     }
 
-    fn write(&self, frame: &Frame, path: &Path) -> CliResult {
-        match self.options.post_filter_mm {
-            Some(fwhm_mm) => write_volume(path, &gaussian_filter(&frame.volume, fwhm_mm))?,
-            None => write_volume(path, &frame.volume)?,
+    /// Writes the image that was asked for, and what made it: beside the image, beside the table, and where it is asked for on
+    /// standard output.
+    fn write_last(&self, frame: &Frame) -> CliResult {
+        let (image, table) = (self.options.output.as_path(), self.options.csv.as_deref());
+        let files: Vec<&Path> = [image].into_iter().chain(table).collect();
+        let provenance = self.write(frame, image, &files)?;
+        if let Some(table) = table.filter(|table| provenance::path_beside(table) != provenance::path_beside(image)) {
+            provenance.write_beside(table).iter().for_each(|notice| self.progress.notice(notice));
         }
-        self.progress.tell(&format!("{}: the image after {}", path.display(), self.position(frame)));
+        if self.options.json {
+            console::print_result(format_args!("{}\n", serde_json::to_string_pretty(&provenance)?));
+        }
         Ok(())
+    }
+
+    /// Writes an image and beside it what made it, which is true of all these files.
+    fn write(&self, frame: &Frame, path: &Path, files: &[&Path]) -> Result<Provenance, Box<dyn std::error::Error + Send + Sync>> {
+        let record = self.record.as_ref().ok_or("the run was never set up")?;
+        let fwhm_mm = self.options.post_filter_mm;
+        let filtered = fwhm_mm.map(|fwhm_mm| gaussian_filter(&frame.volume, fwhm_mm));
+        let volume = filtered.as_ref().unwrap_or(&frame.volume);
+        let provenance = record.provenance(frame.subiteration, self.target, fwhm_mm);
+        let provenance = provenance.of_image(volume).beside(files.iter().copied()).from_start_image(self.options.init.as_deref());
+        let notice = provenance.write_image(path, volume)?;
+        notice.iter().for_each(|notice| self.progress.notice(notice));
+        self.progress.tell(&format!("{}: the image after {}", path.display(), self.position(frame)));
+        Ok(provenance)
     }
 }
 

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::console::{self, err};
+use super::console::{self, remark};
+use super::options::TalkOptions;
 use super::{CliResult, options};
 use crate::reproduce::belzunce_2012::{self, NsrReading, Readings};
 use crate::reproduce::qiao_2015;
@@ -15,6 +16,9 @@ use crate::session::DeviceChoice;
 pub struct ReproduceOptions {
     #[command(subcommand)]
     paper: Paper,
+
+    #[command(flatten)]
+    talk: TalkOptions,
 }
 
 #[derive(Subcommand)]
@@ -102,7 +106,8 @@ fn or_all<S: Clone>(stages: Vec<S>, all: &[S]) -> Vec<S> {
 
 /// Runs `tomoscope reproduce`.
 pub fn run(options: ReproduceOptions) -> CliResult {
-    let say = &mut |line: &str| err!("{line}");
+    options.talk.apply();
+    let say = &mut |line: &str| remark!("{line}");
     let text = match options.paper {
         Paper::Belzunce2012(options) => belzunce_2012::reproduce(&belzunce(options), say)?,
         Paper::Qiao2015(options) => qiao_2015::reproduce(&qiao(options), say)?,

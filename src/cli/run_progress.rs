@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::console::{err, out};
-use crate::data::Sweep;
+use super::console::{err, is_quiet, out, remark};
+use super::notices;
+use crate::data::{Notice, Sweep};
 use crate::recon::{Baseline, FilterSettings, RaceReport};
 use crate::session::{AlgorithmKind, IterateReport, Job, NUM_STAGES, STAGES, StartInfo};
 
@@ -28,7 +29,7 @@ impl Progress {
     /// Starts to count towards so many steps.
     pub fn begin(&mut self, num_steps: usize) {
         self.num_steps = num_steps;
-        if std::io::stderr().is_terminal() {
+        if std::io::stderr().is_terminal() && !is_quiet() {
             let style = ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} %  {eta} left");
             let bar = ProgressBar::new(num_steps as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar.set_message(if self.is_sweep { "projection 0" } else { "iteration 0" });
@@ -49,14 +50,21 @@ impl Progress {
                 bar.set_position(report.subiteration as u64);
             }
             None if report.completes_iteration => {
-                err!("{iteration}, {:.2} s since the start", report.elapsed.as_secs_f64());
+                remark!("{iteration}, {:.2} s since the start", report.elapsed.as_secs_f64());
             }
             None => {}
         }
     }
 
+    /// A notice on standard error, above the bar.
+    pub fn notice(&self, notice: &Notice) {
+        if notices::is_told(notice) {
+            self.print(&notices::line(notice));
+        }
+    }
+
     /// A line on standard error, above the bar.
-    pub fn print(&self, line: &str) {
+    fn print(&self, line: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| err!("{line}")),
             None => err!("{line}"),

@@ -7,15 +7,17 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::console::out;
-use super::options::triple;
+use super::options::{TalkOptions, triple};
 use super::paths::{image_file, rois_file, simulated_file};
 use super::progress::with_bar;
 use super::simulate_epri::{self, EpriOptions};
 use super::{CliResult, notices};
+use crate::data::{Origin, Volume};
 use crate::geometry::{Grid, GridError};
-use crate::io::{Correction, FileKind, rois, write_projections, write_volume};
+use crate::io::{Correction, FileKind, rois, write_projections};
 use crate::phantom::{self, Noise, PhantomError, PhantomInfo, SimulationOptions, epri};
 use crate::scanner::{self, ScanGeometry, Scanner};
+use crate::session::{DataRecord, DeviceRecord, ImageRecord, Made, Provenance, Start};
 
 /// Options of `tomoscope simulate`.
 #[derive(Args, Clone, Debug)]
@@ -73,10 +75,14 @@ pub struct SimulateOptions {
     /// Write the phantom's regions of interest too (.toml).
     #[arg(long, value_name = "FILE", value_parser = rois_file)]
     pub rois: Option<PathBuf>,
+
+    #[command(flatten)]
+    talk: TalkOptions,
 }
 
 /// Simulates and writes.
 pub fn run(options: &SimulateOptions) -> CliResult {
+    options.talk.apply();
     match (options.epri.epri, options.scanner) {
         (Some(scheme), _) => simulate_epri::run(options, scheme),
         (None, Some(scanner)) => run_scan(options, scanner),
@@ -88,6 +94,7 @@ fn run_scan(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
     if FileKind::of(&options.output) != Some(FileKind::InterfileProjections) {
         return Err(format!("{} must end in .hs, as scans do", options.output.display()).into());
     }
+    let start = Start::now();
     let geometry = Arc::new(scanner.geometry.clone());
     let phantom = phantom::by_name(&options.phantom, &geometry)?;
     let simulation = SimulationOptions {
@@ -116,13 +123,23 @@ fn run_scan(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
         }
     }
     if let (Some(path), Some(truth)) = (&options.truth, &study.truth) {
-        write_volume(path, truth)?;
+        write_truth(path, truth, &study.title, options, start)?;
         report(path, &format!("true image, {}", truth.unit.label()));
     }
     if let Some(path) = &options.rois {
         rois::write_rois(path, &study.rois)?;
         report(path, &format!("{} regions of interest", study.rois.len()));
     }
+    Ok(())
+}
+
+/// Writes the true image of a phantom, and what made it beside it.
+pub fn write_truth(path: &Path, truth: &Volume, title: &str, options: &SimulateOptions, start: Start) -> CliResult {
+    let origin = Origin { measured: Some(options.output.clone()), ..Origin::default() };
+    let device = DeviceRecord { name: "CPU".into(), threads: rayon::current_num_threads() };
+    let image = ImageRecord::new(&truth.grid, truth.unit);
+    let provenance = Provenance::new(Made::TrueImage, DataRecord::new(title, &origin), image, device, start.times());
+    notices::print(provenance.of_image(truth).beside([path]).write_image(path, truth)?.as_slice());
     Ok(())
 }
 

@@ -6,12 +6,13 @@ use clap::Args;
 
 use super::console::out;
 use super::progress::with_bar;
-use super::simulate::SimulateOptions;
+use super::simulate::{SimulateOptions, write_truth};
 use super::{CliResult, notices};
 use crate::geometry::{Grid, GridError};
-use crate::io::{FileKind, rois, write_sweep, write_volume};
+use crate::io::{FileKind, rois, write_sweep};
 use crate::phantom::epri::{SweepOptions, by_name, simulate};
 use crate::scanner::epri::{Order, Scheme, Weighting};
+use crate::session::Start;
 
 /// Options of a sweep.
 #[derive(Args, Clone, Debug)]
@@ -44,6 +45,7 @@ pub struct EpriOptions {
 
 /// Simulates and writes.
 pub fn run(options: &SimulateOptions, scheme: Scheme) -> CliResult {
+    let start = Start::now();
     let epri = &options.epri;
     if FileKind::of(&options.output) != Some(FileKind::SavedSweep) {
         return Err(format!("{} must end in .sweep, as EPRI sweeps do", options.output.display()).into());
@@ -72,7 +74,7 @@ pub fn run(options: &SimulateOptions, scheme: Scheme) -> CliResult {
     let what = format!("{} projections of {} samples, {step_mm:.5} mm apart", sweep.num_complete(), sweep.num_points);
     report(&options.output, &what);
     if let (Some(path), Some(truth)) = (&options.truth, &sweep.truth) {
-        write_volume(path, truth)?;
+        write_truth(path, truth, &sweep.title, options, start)?;
         report(path, "true image");
     }
     if let Some(path) = &options.rois {

@@ -39,7 +39,7 @@ pub use protocol::{
 };
 pub use provenance::{
     AccumulationSpan, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord, ImageRecord, Made,
-    PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance, SIMULATED, Times,
+    PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance, SIMULATED, Start, Times,
 };
 pub use run_record::RunRecord;
 pub use setup::{Prepared, Setup, SetupError, prepare};

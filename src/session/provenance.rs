@@ -2,7 +2,7 @@
 //! under the slices.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -258,10 +258,27 @@ pub struct Times {
     pub elapsed_secs: f64,
 }
 
-impl Times {
-    /// From a start on, for so long.
-    pub fn new(started: Timestamp, elapsed: Duration) -> Self {
-        Self { started: format!("{started:.0}"), elapsed_secs: elapsed.as_secs_f64() }
+/// The moment at which something was begun, on the calendar and on the clock that only goes forward.
+#[derive(Clone, Copy, Debug)]
+pub struct Start {
+    date: Timestamp,
+    clock: Instant,
+}
+
+impl Start {
+    /// This moment.
+    pub fn now() -> Self {
+        Self { date: Timestamp::now(), clock: Instant::now() }
+    }
+
+    /// From then until now.
+    pub fn times(self) -> Times {
+        self.times_of(self.clock.elapsed())
+    }
+
+    /// From then on for so long.
+    pub fn times_of(self, elapsed: Duration) -> Times {
+        Times { started: format!("{:.0}", self.date), elapsed_secs: elapsed.as_secs_f64() }
     }
 }
 
@@ -290,6 +307,14 @@ impl Provenance {
     pub fn of_image(mut self, volume: &Volume) -> Self {
         let not_finite = volume.as_slice().iter().filter(|value| !value.is_finite()).count();
         self.image = ImageRecord { not_finite: Some(not_finite), ..ImageRecord::new(&volume.grid, volume.unit) };
+        self
+    }
+
+    /// The same from a start image of this file, where there is one.
+    pub fn from_start_image(mut self, file: Option<&Path>) -> Self {
+        if let (Some(AlgorithmRecord::Mlem(em) | AlgorithmRecord::Osem(em)), Some(file)) = (&mut self.algorithm, file) {
+            em.start_image = file_name(file);
+        }
         self
     }
 

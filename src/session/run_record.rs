@@ -3,11 +3,9 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
-
 use super::provenance::{
     AccumulationSpan, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord, ImageRecord, Made,
-    Progress, ProjectorRecord, Provenance, Times,
+    Progress, ProjectorRecord, Provenance, Start,
 };
 use super::threads::num_cores;
 use super::{AlgorithmKind, IterateReport, Job, RunSettings, Stages, StartInfo, SweepSettings, rays_per_bin};
@@ -18,7 +16,7 @@ use crate::recon::RaceReport;
 #[derive(Clone, Debug)]
 pub struct RunRecord {
     info: StartInfo,
-    started: Timestamp,
+    start: Start,
     /// Steps done and time since the start, after each step.
     times: Vec<(usize, Duration)>,
     /// How steps added, from each step on at which it changed.
@@ -30,7 +28,7 @@ pub struct RunRecord {
 impl RunRecord {
     /// Of a run that has just been set up.
     pub fn new(info: StartInfo) -> Self {
-        Self { info, started: Timestamp::now(), times: Vec::new(), accumulations: Vec::new(), races: Vec::new() }
+        Self { info, start: Start::now(), times: Vec::new(), accumulations: Vec::new(), races: Vec::new() }
     }
 
     /// Remembers a step.
@@ -75,7 +73,7 @@ impl RunRecord {
     pub fn provenance(&self, subiteration: usize, iterations_asked: usize, post_filter_fwhm_mm: Option<f64>) -> Provenance {
         let info = &self.info;
         let num_done = self.times.partition_point(|(step, _)| *step <= subiteration);
-        let times = Times::new(self.started, self.times[..num_done].last().map_or(Duration::ZERO, |(_, elapsed)| *elapsed));
+        let times = self.start.times_of(self.times[..num_done].last().map_or(Duration::ZERO, |(_, elapsed)| *elapsed));
         let threads = info.job.num_threads().unwrap_or_else(num_cores);
         let device = DeviceRecord { name: info.device.clone(), threads };
         let data = match &info.job {

@@ -5,6 +5,7 @@
 mod epri;
 mod limits;
 mod printing;
+mod provenance;
 mod refusals;
 mod reproduce;
 mod simulate;

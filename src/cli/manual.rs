@@ -1,0 +1,51 @@
+//! `tomoscope man` and `tomoscope completions`: what shells and manual readers want, made from the definition of the commands.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, CommandFactory as _};
+use clap_complete::Shell;
+use clap_mangen::Man;
+
+use super::console::{out, print};
+use super::{Cli, CliResult};
+
+/// Options of `tomoscope completions`.
+#[derive(Args)]
+pub struct CompletionOptions {
+    /// The shell that reads them.
+    shell: Shell,
+}
+
+/// Options of `tomoscope man`.
+#[derive(Args)]
+pub struct ManOptions {
+    /// Write the pages of all commands into this folder (made if it is not there), not the main page to standard output.
+    #[arg(short, long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+}
+
+/// Prints the completions of a shell.
+pub fn completions(options: &CompletionOptions) -> CliResult {
+    let mut text = Vec::new();
+    clap_complete::generate(options.shell, &mut Cli::command(), "tomoscope", &mut text);
+    print(format_args!("{}", String::from_utf8_lossy(&text)));
+    Ok(())
+}
+
+/// Prints the main page, or writes all pages.
+pub fn man(options: &ManOptions) -> CliResult {
+    let Some(folder) = &options.output else {
+        let mut page = Vec::new();
+        Man::new(Cli::command()).render(&mut page)?;
+        print(format_args!("{}", String::from_utf8_lossy(&page)));
+        return Ok(());
+    };
+    write_pages(folder).map_err(|error| format!("manual pages cannot be written to {}: {error}", folder.display()))?;
+    out!("{}: the manual pages of all commands", folder.display());
+    Ok(())
+}
+
+fn write_pages(folder: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    clap_mangen::generate_to(Cli::command(), folder)
+}
