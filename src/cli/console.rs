@@ -63,6 +63,11 @@ pub fn print_result(text: Arguments<'_>) {
     note(io::stdout().write_all(printable(&text.to_string()).as_bytes()));
 }
 
+/// The program's own text for other programs to read, on standard output as it is.
+pub fn print_script(text: &[u8]) {
+    note(io::stdout().write_all(text));
+}
+
 /// Text on standard error.
 pub fn print_error(text: Arguments<'_>) {
     let _ = io::stderr().write_all(printable(&text.to_string()).as_bytes());

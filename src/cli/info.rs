@@ -1,25 +1,39 @@
 //! `tomoscope info FILE`: what a file holds, in words.
 
-use std::path::Path;
+use std::path::PathBuf;
+
+use clap::Args;
 
 use super::console::out;
-use super::{CliResult, notices};
+use super::{CliResult, info_json, notices};
 use crate::data::{Acquisition, Michelogram, Roi, RoiRole, RoiShape, Sweep, Volume};
 use crate::geometry::Grid;
 use crate::io::{FileKind, measurements, read_projections, read_sweep, read_volume, rois};
 use crate::scanner::{InPlane, ScanGeometry, Segment};
 
+/// Options of `tomoscope info`.
+#[derive(Args)]
+pub struct InfoOptions {
+    /// Projection data (.hs), EPRI sweep (.DSC, -proj.npy, .sweep), image (.hv, .nii, .nii.gz), ROIs (.toml) or measured numbers (.csv).
+    file: PathBuf,
+
+    /// Print the figures as JSON, for scripts.
+    #[arg(long)]
+    json: bool,
+}
+
 /// Prints what the file holds.
-pub fn run(path: &Path) -> CliResult {
-    let (what, lines, notices) = match FileKind::of(path) {
+pub fn run(options: &InfoOptions) -> CliResult {
+    let path = options.file.as_path();
+    let (what, lines, facts, notices) = match FileKind::of(path) {
         Some(FileKind::InterfileProjections) => {
             let (data, notices) = read_projections(path)?;
-            ("projection data (Interfile)", projection_lines(&data), notices)
+            ("projection data (Interfile)", projection_lines(&data), info_json::projections(&data), notices)
         }
         Some(kind @ (FileKind::InterfileImage | FileKind::NiftiImage)) => {
             let (volume, notices) = read_volume(path)?;
             let what = if kind == FileKind::NiftiImage { "image (NIfTI)" } else { "image (Interfile)" };
-            (what, image_lines(&volume), notices)
+            (what, image_lines(&volume), info_json::image(&volume), notices)
         }
         Some(kind @ (FileKind::Bes3t | FileKind::NumpySweep | FileKind::SavedSweep)) => {
             let sweep = read_sweep(path, None)?;
@@ -28,12 +42,15 @@ pub fn run(path: &Path) -> CliResult {
                 FileKind::NumpySweep => "EPRI sweep (NumPy arrays)",
                 _ => "EPRI sweep",
             };
-            (what, sweep_lines(&sweep), sweep.notices)
+            (what, sweep_lines(&sweep), info_json::sweep(&sweep), sweep.notices)
         }
-        Some(FileKind::Rois) => ("regions of interest", rois::read_rois(path)?.iter().map(roi_line).collect(), Vec::new()),
+        Some(FileKind::Rois) => {
+            let rois = rois::read_rois(path)?;
+            ("regions of interest", rois.iter().map(roi_line).collect(), info_json::rois(&rois), Vec::new())
+        }
         Some(FileKind::Measurements) => {
             let rows = measurements::measurements(path)?.try_fold(0u64, |num, row| row.map(|_| num + 1))?;
-            ("measured numbers (CSV)", vec![("rows", rows.to_string())], Vec::new())
+            ("measured numbers (CSV)", vec![("rows", rows.to_string())], info_json::measurements(rows), Vec::new())
         }
         None => {
             let understood = ".hs (projection data), .DSC, -proj.npy, .sweep (EPRI sweeps), .hv, .nii, .nii.gz (images), .toml (ROIs) and .csv (measured numbers)";
@@ -44,6 +61,10 @@ pub fn run(path: &Path) -> CliResult {
             .into());
         }
     };
+    if options.json {
+        out!("{}", serde_json::to_string_pretty(&info_json::whole(path, facts, &notices))?);
+        return Ok(());
+    }
     out!("{}: {what}", path.display());
     for (name, value) in lines {
         out!("  {name:<22} {value}");

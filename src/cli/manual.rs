@@ -6,7 +6,7 @@ use clap::{Args, CommandFactory as _};
 use clap_complete::Shell;
 use clap_mangen::Man;
 
-use super::console::{out, print};
+use super::console::{out, print_script};
 use super::{Cli, CliResult};
 
 /// Options of `tomoscope completions`.
@@ -28,7 +28,7 @@ pub struct ManOptions {
 pub fn completions(options: &CompletionOptions) -> CliResult {
     let mut text = Vec::new();
     clap_complete::generate(options.shell, &mut Cli::command(), "tomoscope", &mut text);
-    print(format_args!("{}", String::from_utf8_lossy(&text)));
+    print_script(&text);
     Ok(())
 }
 
@@ -37,7 +37,7 @@ pub fn man(options: &ManOptions) -> CliResult {
     let Some(folder) = &options.output else {
         let mut page = Vec::new();
         Man::new(Cli::command()).render(&mut page)?;
-        print(format_args!("{}", String::from_utf8_lossy(&page)));
+        print_script(&page);
         return Ok(());
     };
     write_pages(folder).map_err(|error| format!("manual pages cannot be written to {}: {error}", folder.display()))?;

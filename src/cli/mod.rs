@@ -8,6 +8,7 @@ mod console;
 mod devices;
 mod image_options;
 mod info;
+mod info_json;
 mod manual;
 mod notices;
 mod options;
@@ -66,10 +67,7 @@ enum CliCommand {
     /// Lists what this machine can compute on.
     Devices,
     /// Says what a file holds.
-    Info {
-        /// Projection data (.hs), EPRI sweep (.DSC, -proj.npy, .sweep), image (.hv, .nii, .nii.gz), ROIs (.toml) or measured numbers (.csv).
-        file: PathBuf,
-    },
+    Info(info::InfoOptions),
     /// Simulates a scan of an analytic phantom.
     Simulate(simulate::SimulateOptions),
     /// Reconstructs an image from projection data, or from an EPRI sweep.
@@ -111,7 +109,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let result: CliResult = match cli.command {
         Some(CliCommand::Bench(options)) => bench::run(options),
         Some(CliCommand::Devices) => devices::run(),
-        Some(CliCommand::Info { file }) => info::run(&file),
+        Some(CliCommand::Info(options)) => info::run(&options),
         Some(CliCommand::Reconstruct(options)) => reconstruct::run(&options),
         Some(CliCommand::Reproduce(options)) => reproduce::run(options),
         Some(CliCommand::Project(options)) => project::project(&options),

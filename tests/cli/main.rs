@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)] // everything here is a test
 
 mod epri;
+mod info;
 mod limits;
 mod printing;
 mod provenance;

@@ -1,0 +1,133 @@
+//! What `tomoscope info --json` tells: the figures behind the words of [`super::info`], as JSON for scripts.
+
+use serde_json::{Value, json};
+
+use crate::data::{Acquisition, Michelogram, Notice, Roi, RoiShape, Severity, Sweep, Volume};
+use crate::geometry::Grid;
+use crate::scanner::InPlane;
+
+/// Of projection data.
+pub fn projections(data: &Michelogram) -> Value {
+    let g = data.geometry.as_ref();
+    let segment = |s: &crate::scanner::Segment| {
+        json!({
+            "min_ring_difference": s.min_ring_difference,
+            "max_ring_difference": s.max_ring_difference,
+            "num_axial_pos": s.num_axial_pos,
+        })
+    };
+    json!({
+        "kind": "projection-data",
+        "scanner": g.scanner,
+        "num_rings": g.num_rings,
+        "ring_spacing_mm": g.ring_spacing_mm,
+        "num_detectors_per_ring": g.num_detectors_per_ring,
+        "inner_radius_mm": g.inner_radius_mm,
+        "depth_of_interaction_mm": g.depth_of_interaction_mm,
+        "segments": g.segments.iter().map(segment).collect::<Vec<_>>(),
+        "num_planes": g.num_planes(),
+        "num_views": g.num_views,
+        "first_view_degrees": g.phi_rad(0).to_degrees(),
+        "num_tangential": g.num_tangential,
+        "bin_mm": g.central_bin_mm(),
+        "is_arc_corrected": matches!(g.in_plane, InPlane::ArcCorrected { .. }),
+        "num_bins": g.num_bins(),
+        "fov_radius_mm": g.fov_radius_mm,
+        "total": data.total(),
+        "range": range(data.counts.iter()),
+        "default_image": g.default_grid().ok().as_ref().map(grid),
+    })
+}
+
+/// Of an image.
+pub fn image(volume: &Volume) -> Value {
+    json!({
+        "kind": "image",
+        "grid": grid(&volume.grid),
+        "unit": volume.unit.label(),
+        "total": volume.sum(),
+        "range": range(volume.as_slice().iter()),
+        "not_finite": volume.as_slice().iter().filter(|value| !value.is_finite()).count(),
+    })
+}
+
+/// Of a sweep.
+pub fn sweep(sweep: &Sweep) -> Value {
+    let acquisition = match &sweep.acquisition {
+        Acquisition::Pulse => json!({"kind": "pulse"}),
+        Acquisition::ContinuousWave { step_mt, gradient_mt_per_mm, reference } => json!({
+            "kind": "continuous-wave",
+            "step_mt": step_mt,
+            "gradient_mt_per_mm": gradient_mt_per_mm,
+            "reference": reference.as_ref().map(|r| json!({"samples": r.values.len(), "step_mt": r.step_mt})),
+        }),
+    };
+    json!({
+        "kind": "sweep",
+        "title": sweep.title,
+        "projections": sweep.num_complete(),
+        "projections_expected": sweep.num_expected,
+        "samples": sweep.num_points,
+        "step_mm": sweep.step_mm,
+        "centre": sweep.centre,
+        "half_extent_mm": sweep.half_extent_mm(),
+        "total_weight": sweep.total_weight(),
+        "acquisition": acquisition,
+        "secs_per_projection": sweep.secs_per_projection,
+        "field_of_view_mm": sweep.facts.field_of_view_mm,
+        "range": range(sweep.projections.iter().flat_map(|projection| projection.values.iter())),
+    })
+}
+
+/// Of regions of interest.
+pub fn rois(rois: &[Roi]) -> Value {
+    let roi = |roi: &Roi| {
+        let (shape, radius_mm, size_mm, plane) = match roi.shape {
+            RoiShape::Circle { radius_mm, plane } => ("circle", Some(radius_mm), None, Some(plane)),
+            RoiShape::Sphere { radius_mm } => ("sphere", Some(radius_mm), None, None),
+            RoiShape::Rectangle { size_mm, plane } => ("rectangle", None, Some(size_mm), Some(plane)),
+        };
+        json!({
+            "name": roi.name,
+            "shape": shape,
+            "centre_mm": roi.centre_mm,
+            "radius_mm": radius_mm,
+            "size_mm": size_mm,
+            "plane": plane,
+            "role": roi.role,
+            "activity_ratio": roi.activity_ratio,
+        })
+    };
+    json!({"kind": "regions-of-interest", "rois": rois.iter().map(roi).collect::<Vec<_>>()})
+}
+
+/// Of a table of measured numbers with so many rows.
+pub fn measurements(num_rows: u64) -> Value {
+    json!({"kind": "measured-numbers", "rows": num_rows})
+}
+
+/// What a file holds with its name and what is to be known about it.
+pub fn whole(file: &std::path::Path, mut facts: Value, notices: &[Notice]) -> Value {
+    let notice = |notice: &Notice| {
+        let severity = match notice.severity {
+            Severity::Info => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        };
+        json!({"severity": severity, "text": notice.text})
+    };
+    facts["file"] = json!(file.to_string_lossy());
+    facts["notices"] = notices.iter().map(notice).collect();
+    facts
+}
+
+fn grid(grid: &Grid) -> Value {
+    json!({"size": grid.size, "voxel_mm": grid.voxel_mm, "origin_mm": grid.origin_mm})
+}
+
+/// Smallest and largest finite value; `null` where there is none.
+fn range<'a>(values: impl Iterator<Item = &'a f32>) -> Value {
+    let finite = values.filter(|value| value.is_finite());
+    let (low, high) = finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), &v| (low.min(v), high.max(v)));
+    if low <= high { json!([low, high]) } else { Value::Null }
+}
