@@ -1,6 +1,6 @@
 //! The format of a file by its ending.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{IoError, interfile, nifti};
 use crate::data::{Michelogram, Notice, Volume};
@@ -51,6 +51,18 @@ impl FileKind {
             (".csv", FileKind::Measurements),
         ];
         endings.into_iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, kind)| kind)
+    }
+
+    /// The files that are written for one of this name: itself, and its data where they lie in a file of their own.
+    pub fn files_of(path: &Path) -> Vec<PathBuf> {
+        let data_ending = match Self::of(path) {
+            Some(FileKind::InterfileProjections) => Some("s"),
+            Some(FileKind::InterfileImage) => Some("v"),
+            Some(FileKind::SavedSweep) => Some("f32"),
+            _ => None,
+        };
+        let data = data_ending.map(|ending| path.with_extension(ending));
+        std::iter::once(path.to_owned()).chain(data).collect()
     }
 }
 

@@ -219,12 +219,16 @@ pub enum FileAction {
     AskSaveRois,
     /// Asks where to export the numbers of every iterate.
     AskExportCsv,
-    /// Carries out what a dialog or the path window asked for.
-    Do(FileTask, PathBuf),
+    /// Carries out what the path window asked for, after a question where files would be overwritten.
+    Choose(FileTask, PathBuf),
     /// The path typed into the path window.
     EditTyped(String),
     /// Closes the path window.
     CloseTyped,
+    /// Overwrites the files that were asked about.
+    Replace,
+    /// Leaves the files that were asked about as they are.
+    Keep,
 }
 
 /// What is done with a file.

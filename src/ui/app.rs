@@ -47,6 +47,8 @@ pub struct AppOptions {
     pub num_iterations: Option<usize>,
     /// Whether pictures of the window are compared: times, speeds and memory are then left out.
     pub for_pictures: bool,
+    /// Whether the desktop is asked for its file dialogs; else paths are typed.
+    pub desktop_dialogs: bool,
     /// Where the time line goes.
     pub trace: Trace,
 }
@@ -100,6 +102,8 @@ pub struct App {
     pub(super) memory: MemoryMeter,
     pub(super) adapter: String,
     pub(super) has_renderer: bool,
+    /// Whether the keys were no shortcuts when the last frame ended.
+    pub(super) keys_were_taken: bool,
     title: String,
     frame_start: Option<Instant>,
 }
@@ -149,7 +153,7 @@ impl App {
             post_filter: PostFilter::start(waker(&ctx)),
             post_filter_mm: 0.0,
             notices: Notices::default(),
-            dialogs: Dialogs::default(),
+            dialogs: Dialogs::new(options.desktop_dialogs),
             preferences,
             path_text: String::new(),
             options,
@@ -161,6 +165,7 @@ impl App {
             memory: MemoryMeter::default(),
             adapter,
             has_renderer: creation.wgpu_render_state.is_some(),
+            keys_were_taken: false,
             title: String::new(),
             frame_start: None,
         }
@@ -243,7 +248,7 @@ impl App {
         }
         self.devices.poll();
         if let Some((task, path)) = self.dialogs.poll() {
-            self.do_with_file(ctx, task, &path);
+            self.take_from_desktop(ctx, task, path);
         }
         let dropped = ctx.input(|input| input.raw.dropped_files.first().map(|file| file.path().to_owned()));
         if let Some(path) = dropped {

@@ -1,11 +1,10 @@
 //! What the window does about each action.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use egui::Context;
 
-use super::actions::{Action, Drag, FileAction, FileTask, RoiAction, RunAction, StudyAction, ViewAction};
+use super::actions::{Action, Drag, FileTask, RoiAction, RunAction, StudyAction, ViewAction};
 use super::app::{ActiveDrag, App};
 use super::document::dragged;
 use super::fbp_form::FbpForm;
@@ -21,7 +20,6 @@ use super::shown::IterateId;
 use super::view::{ProfileLine, Tool, active_bounds_mm};
 use crate::data::{Notice, Roi, RoiRole, RoiShape};
 use crate::geometry::Point;
-use crate::io;
 use crate::operator::Accumulation;
 use crate::render::Palette;
 use crate::session::{Acquisition, Command, Feed, Job, Kept, RoiSet};
@@ -48,7 +46,7 @@ impl App {
 
     fn apply_study(&mut self, ctx: &Context, action: StudyAction) {
         match action {
-            StudyAction::AskForFile => self.ask(ctx, FileTask::OpenStudy, ""),
+            StudyAction::AskForFile => self.ask(ctx, FileTask::OpenStudy),
             StudyAction::Open(path) => self.open(ctx, Source::File(path)),
             StudyAction::BuiltIn(index) => {
                 if let Some(study) = BUILT_IN.get(index) {
@@ -57,12 +55,12 @@ impl App {
             }
             StudyAction::CancelLoading => self.loading = None,
             StudyAction::EditPath(text) => self.path_text = text,
-            StudyAction::AskForCorrection(which) => self.ask(ctx, FileTask::Correct(which), ""),
+            StudyAction::AskForCorrection(which) => self.ask(ctx, FileTask::Correct(which)),
             StudyAction::RemoveCorrection(which) => self.correct(ctx, |files| *files.correction_mut(which) = None),
             StudyAction::SetAdditiveInside(inside) => self.correct(ctx, |files| files.additive_inside = inside),
             StudyAction::ForgetRecent => self.preferences.recent.clear(),
-            StudyAction::AskForReference => self.ask(ctx, FileTask::Reference, ""),
-            StudyAction::AskToFollow => self.ask(ctx, FileTask::FollowSweep, ""),
+            StudyAction::AskForReference => self.ask(ctx, FileTask::Reference),
+            StudyAction::AskToFollow => self.ask(ctx, FileTask::FollowSweep),
             StudyAction::Replay => self.replay(ctx),
             StudyAction::StopFeed => self.stop_feed(ctx),
             StudyAction::EditPhase(degrees) => self.with_sweep(|open| open.phase_degrees = degrees),
@@ -166,7 +164,7 @@ impl App {
         }
         match self.options.autostart {
             // What cannot be reconstructed yet is not started, but asked for.
-            true if self.sweep().is_some_and(OpenSweep::lacks_reference) => self.ask(ctx, FileTask::Reference, ""),
+            true if self.sweep().is_some_and(OpenSweep::lacks_reference) => self.ask(ctx, FileTask::Reference),
             true => self.start(ctx, false),
             false => {}
         }
@@ -477,70 +475,5 @@ impl App {
             self.session.send(Command::SetRois(RoiSet { branch: self.branch, rois: self.sent_rois.clone() }));
         }
         self.curves_changed();
-    }
-
-    fn ask(&mut self, ctx: &Context, task: FileTask, name: &str) {
-        let wake = ctx.clone();
-        self.dialogs.ask(task, name, move || wake.request_repaint());
-    }
-
-    fn apply_file(&mut self, ctx: &Context, action: FileAction) {
-        match action {
-            FileAction::AskSaveImage => self.ask(ctx, FileTask::SaveImage, "image.nii.gz"),
-            FileAction::AskLoadRois => self.ask(ctx, FileTask::LoadRois, ""),
-            FileAction::AskSaveRois => self.ask(ctx, FileTask::SaveRois, "rois.toml"),
-            FileAction::AskExportCsv => self.ask(ctx, FileTask::ExportCsv, "numbers.csv"),
-            FileAction::Do(task, path) => self.do_with_file(ctx, task, &path),
-            FileAction::EditTyped(text) => {
-                if let Some((_, typed)) = &mut self.dialogs.typed {
-                    *typed = text;
-                }
-            }
-            FileAction::CloseTyped => self.dialogs.typed = None,
-        }
-    }
-
-    /// Does what a dialog was opened for; says how it went.
-    pub(super) fn do_with_file(&mut self, ctx: &Context, task: FileTask, path: &Path) {
-        let sentence = |error: io::IoError| error.to_string();
-        let outcome = match task {
-            FileTask::OpenStudy => {
-                self.open(ctx, Source::File(path.to_owned()));
-                return;
-            }
-            FileTask::FollowSweep => {
-                let files = SweepFiles { is_followed: true, ..SweepFiles::of(path) };
-                return self.open(ctx, Source::Sweep(files));
-            }
-            FileTask::Reference => {
-                if let Some(files) = self.sweep().and_then(|open| open.files.clone()) {
-                    let files = SweepFiles { reference: Some(path.to_owned()), ..files };
-                    self.open(ctx, Source::Sweep(files));
-                }
-                return;
-            }
-            FileTask::Correct(which) => {
-                self.correct(ctx, |files| *files.correction_mut(which) = Some(path.to_owned()));
-                return;
-            }
-            FileTask::SaveImage => match self.shown.volume() {
-                Some(volume) => io::write_volume(path, volume).map_err(sentence).map(|()| "saved"),
-                None => Err("there is no image to save yet".to_owned()),
-            },
-            FileTask::LoadRois => io::rois::read_rois(path).map_err(sentence).map(|rois| {
-                self.document.rois = rois;
-                self.selected = None;
-                "loaded"
-            }),
-            FileTask::SaveRois => io::rois::write_rois(path, &self.document.rois).map_err(sentence).map(|()| "saved"),
-            FileTask::ExportCsv => self.export_csv(path).map_err(sentence).map(|()| "written"),
-        };
-        self.notify(
-            ctx,
-            match outcome {
-                Ok(done) => Notice::info(format!("{} {done}", path.display())),
-                Err(text) => Notice::error(text),
-            },
-        );
     }
 }

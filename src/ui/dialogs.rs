@@ -1,12 +1,13 @@
 //! File dialogs of the desktop, on a thread of their own. Where the desktop has none, a path is typed instead.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, bounded};
 
 use super::actions::{Action, FileAction, FileTask};
-use crate::io::Correction;
+use super::modal::modal_ui;
+use crate::io::{Correction, FileKind};
 
 /// A dialog that comes back empty sooner than a person can cancel it was never shown.
 const NO_DIALOG: Duration = Duration::from_millis(100);
@@ -18,25 +19,52 @@ enum Answer {
     NoDialog,
 }
 
-/// The dialog that is open and the path window that stands in for one.
+/// What a task would put new files in the place of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overwrite {
+    /// The task.
+    pub task: FileTask,
+    /// The path that was chosen for it.
+    pub path: PathBuf,
+    /// The files that are there already.
+    pub files: Vec<PathBuf>,
+}
+
+/// The dialog that is open and the questions that stand in for one.
 #[derive(Default)]
 pub struct Dialogs {
+    has_desktop: bool,
     pending: Option<(FileTask, Receiver<Answer>)>,
     /// The path window: what for and what was typed so far.
     pub typed: Option<(FileTask, String)>,
+    /// Files that would be overwritten: asked about before anything else.
+    pub overwrite: Option<Overwrite>,
 }
 
 impl Dialogs {
-    /// Opens a dialog; one at a time. `name` is the file name that is suggested for saving.
-    pub fn ask(&mut self, task: FileTask, name: &str, wake: impl Fn() + Send + 'static) {
+    /// Dialogs of the desktop where it offers them, or only the path window.
+    pub fn new(has_desktop: bool) -> Self {
+        Self { has_desktop, ..Self::default() }
+    }
+
+    /// Whether a question is in front of the window.
+    pub fn is_modal(&self) -> bool {
+        self.typed.is_some() || self.overwrite.is_some()
+    }
+
+    /// Opens a dialog; one at a time.
+    pub fn ask(&mut self, task: FileTask, wake: impl Fn() + Send + 'static) {
         if self.pending.is_some() {
             return;
         }
+        if !self.has_desktop {
+            self.typed = Some((task, String::new()));
+            return;
+        }
         let (sender, receiver) = bounded(1);
-        let suggested = name.to_owned();
         let spawned = std::thread::Builder::new().name("dialog".into()).spawn(move || {
             let begin = Instant::now();
-            let answer = match std::panic::catch_unwind(|| ask_desktop(task, &suggested)) {
+            let answer = match std::panic::catch_unwind(|| ask_desktop(task)) {
                 Ok(Some(path)) => Answer::Chosen(path),
                 Ok(None) if begin.elapsed() >= NO_DIALOG => Answer::Cancelled,
                 Ok(None) | Err(_) => Answer::NoDialog,
@@ -46,7 +74,7 @@ impl Dialogs {
         });
         match spawned {
             Ok(_) => self.pending = Some((task, receiver)),
-            Err(_) => self.typed = Some((task, name.to_owned())),
+            Err(_) => self.typed = Some((task, String::new())),
         }
     }
 
@@ -66,7 +94,17 @@ impl Dialogs {
     }
 }
 
-fn ask_desktop(task: FileTask, name: &str) -> Option<PathBuf> {
+/// The files that are there and that a task would overwrite.
+pub fn overwritten(task: FileTask, path: &Path) -> Vec<PathBuf> {
+    let written = match task {
+        FileTask::SaveImage => FileKind::files_of(path),
+        FileTask::SaveRois | FileTask::ExportCsv => vec![path.to_owned()],
+        _ => Vec::new(),
+    };
+    written.into_iter().filter(|path| path.exists()).collect()
+}
+
+fn ask_desktop(task: FileTask) -> Option<PathBuf> {
     let dialog = rfd::FileDialog::new().set_title(title(task));
     match task {
         FileTask::OpenStudy => dialog
@@ -85,10 +123,10 @@ fn ask_desktop(task: FileTask, name: &str) -> Option<PathBuf> {
             .add_filter("NIfTI, compressed", &["gz"])
             .add_filter("NIfTI", &["nii"])
             .add_filter("Interfile image", &["hv"])
-            .set_file_name(name)
+            .set_file_name("image.nii.gz")
             .save_file(),
-        FileTask::SaveRois => dialog.add_filter("ROIs", &["toml"]).set_file_name(name).save_file(),
-        FileTask::ExportCsv => dialog.add_filter("CSV", &["csv"]).set_file_name(name).save_file(),
+        FileTask::SaveRois => dialog.add_filter("ROIs", &["toml"]).set_file_name("rois.toml").save_file(),
+        FileTask::ExportCsv => dialog.add_filter("CSV", &["csv"]).set_file_name("numbers.csv").save_file(),
     }
 }
 
@@ -120,37 +158,66 @@ fn formats(task: FileTask) -> &'static str {
     }
 }
 
+/// The question that is open, if one is.
+pub fn dialogs_ui(dialogs: &Dialogs, ctx: &egui::Context, actions: &mut Vec<Action>) {
+    if let Some(overwrite) = &dialogs.overwrite {
+        overwrite_ui(overwrite, ctx, actions);
+    } else if let Some((task, typed)) = &dialogs.typed {
+        path_window_ui(*task, typed, ctx, actions);
+    }
+}
+
 /// The window in which a path is typed.
-pub fn path_window_ui(dialogs: &Dialogs, ctx: &egui::Context, actions: &mut Vec<Action>) {
-    let Some((task, typed)) = &dialogs.typed else { return };
-    let mut open = true;
-    let centre = egui::Align2::CENTER_CENTER;
-    egui::Window::new(title(*task)).anchor(centre, egui::Vec2::ZERO).collapsible(false).resizable(false).open(&mut open).show(
-        ctx,
-        |ui| {
-            ui.label("This desktop offers no file dialog. Type a path:");
-            let mut text = typed.clone();
-            let label = ui.label(formats(*task));
-            let edit = ui.add(egui::TextEdit::singleline(&mut text).desired_width(360.0).hint_text("path"));
-            let edit = edit.labelled_by(label.id);
-            let entered = edit.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
-            if text != *typed {
-                actions.push(Action::File(FileAction::EditTyped(text.clone())));
+fn path_window_ui(task: FileTask, typed: &str, ctx: &egui::Context, actions: &mut Vec<Action>) {
+    let mut text = typed.to_owned();
+    let is_escaped = modal_ui(ctx, "path window", title(task), |ui| {
+        ui.label("This desktop offers no file dialog. Type a path:");
+        let label = ui.label(formats(task));
+        let edit = ui.add(egui::TextEdit::singleline(&mut text).desired_width(f32::INFINITY).hint_text("path"));
+        let edit = edit.labelled_by(label.id);
+        let entered = edit.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
+        ui.horizontal(|ui| {
+            let can = !text.trim().is_empty();
+            if ui.add_enabled(can, egui::Button::new("OK")).clicked() || (can && entered) {
+                actions.push(Action::File(FileAction::Choose(task, PathBuf::from(text.trim()))));
             }
-            ui.horizontal(|ui| {
-                let can = !text.trim().is_empty();
-                if ui.add_enabled(can, egui::Button::new("OK")).clicked() || (can && entered) {
-                    actions.push(Action::File(FileAction::Do(*task, PathBuf::from(text.trim()))));
-                    actions.push(Action::File(FileAction::CloseTyped));
-                }
-                if ui.button("Cancel").clicked() {
-                    actions.push(Action::File(FileAction::CloseTyped));
-                }
-            });
-        },
-    );
-    if !open {
+            if ui.button("Cancel").clicked() {
+                actions.push(Action::File(FileAction::CloseTyped));
+            }
+        });
+        edit
+    });
+    if text != typed {
+        actions.insert(0, Action::File(FileAction::EditTyped(text)));
+    }
+    if is_escaped {
         actions.push(Action::File(FileAction::CloseTyped));
+    }
+}
+
+/// Asks whether files are to be overwritten; they stay unless that is said.
+fn overwrite_ui(overwrite: &Overwrite, ctx: &egui::Context, actions: &mut Vec<Action>) {
+    let title = if overwrite.files.len() == 1 { "Replace this file?" } else { "Replace these files?" };
+    let is_escaped = modal_ui(ctx, "overwrite", title, |ui| {
+        for file in &overwrite.files {
+            ui.add(egui::Label::new(file.display().to_string()).wrap());
+        }
+        ui.label(if overwrite.files.len() == 1 { "It is there already." } else { "They are there already." });
+        ui.add_space(4.0);
+        ui.horizontal(|ui| {
+            if ui.button("Replace").clicked() {
+                actions.push(Action::File(FileAction::Replace));
+            }
+            let keep = ui.button("Keep");
+            if keep.clicked() {
+                actions.push(Action::File(FileAction::Keep));
+            }
+            keep
+        })
+        .inner
+    });
+    if is_escaped {
+        actions.push(Action::File(FileAction::Keep));
     }
 }
 

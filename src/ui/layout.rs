@@ -28,6 +28,8 @@ impl App {
     /// Draws everything; what the user asked for comes back.
     pub(super) fn panels(&mut self, ui: &mut Ui) -> Vec<Action> {
         let mut actions = Vec::new();
+        // The key that takes the focus from a field is no shortcut either.
+        let has_shortcuts = !self.keys_were_taken && !self.keys_are_taken(ui.ctx());
         let memory_bytes = if self.options.for_pictures { None } else { self.memory.bytes() };
         let show_timings = !self.options.for_pictures;
         if self.options.for_pictures {
@@ -53,13 +55,19 @@ impl App {
                 egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| self.side_panel(ui, &mut actions));
             },
         );
-        egui::CentralPanel::default().frame(middle).show(ui, |ui| self.centre(ui, &mut actions));
+        egui::CentralPanel::default().frame(middle).show(ui, |ui| self.centre(has_shortcuts, ui, &mut actions));
         let ctx = ui.ctx().clone();
         toasts_ui(&self.notices, &ctx, &mut actions);
         notice_list_ui(&self.notices, &ctx, &mut actions);
-        dialogs::path_window_ui(&self.dialogs, &ctx, &mut actions);
+        dialogs::dialogs_ui(&self.dialogs, &ctx, &mut actions);
         dialogs::drop_hint_ui(&ctx);
+        self.keys_were_taken = self.keys_are_taken(&ctx);
         actions
+    }
+
+    /// Whether keys go to a field, a menu or a question, and are no shortcuts.
+    fn keys_are_taken(&self, ctx: &egui::Context) -> bool {
+        ctx.egui_wants_keyboard_input() || egui::Popup::is_any_open(ctx) || self.dialogs.is_modal()
     }
 
     fn side_panel(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
@@ -147,7 +155,7 @@ impl App {
         words
     }
 
-    fn centre(&mut self, ui: &mut Ui, actions: &mut Vec<Action>) {
+    fn centre(&mut self, has_shortcuts: bool, ui: &mut Ui, actions: &mut Vec<Action>) {
         let shown = self.shown_words();
         let toolbar = ToolbarView {
             view: &self.view,
@@ -162,7 +170,9 @@ impl App {
             shown: &shown,
             is_racy: self.shows_race(),
         };
-        actions.extend(shortcut_actions(ui.ctx(), &toolbar, !self.live.is_running(), self.active_plane.axes().1));
+        if has_shortcuts {
+            actions.extend(shortcut_actions(ui.ctx(), &toolbar, !self.live.is_running(), self.active_plane.axes().1));
+        }
         toolbar_ui(&toolbar, ui, actions);
         scrubber_ui(&toolbar, ui, actions);
         let Some(volume) = self.shown.volume() else {

@@ -7,6 +7,7 @@
 mod actions;
 mod app;
 mod apply;
+mod apply_files;
 mod curves;
 mod devices;
 mod dialogs;
@@ -19,6 +20,7 @@ mod layout;
 mod live;
 mod loader;
 mod measured;
+mod modal;
 mod notices;
 mod numbers;
 mod open_study;

@@ -192,13 +192,10 @@ fn gradient(bar: Rect, palette: Palette) -> Mesh {
     mesh
 }
 
-/// Keys that work wherever no text is typed.
+/// Keys that work wherever nothing else takes them.
 pub fn shortcut_actions(ctx: &egui::Context, view: &ToolbarView, is_paused: bool, axis: usize) -> Vec<Action> {
     use egui::{Key, KeyboardShortcut, Modifiers};
     let mut actions = Vec::new();
-    if ctx.egui_wants_keyboard_input() {
-        return actions;
-    }
     let undo = KeyboardShortcut::new(Modifiers::COMMAND, Key::Z);
     let redo =
         [KeyboardShortcut::new(Modifiers::COMMAND | Modifiers::SHIFT, Key::Z), KeyboardShortcut::new(Modifiers::COMMAND, Key::Y)];

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)] // everything here is a test
 
 mod corrections;
+mod files;
 mod numbers;
 mod pictures;
 mod pixels;
@@ -51,7 +52,15 @@ fn window_on(
 ) -> Harness<'static, App> {
     // What is looked at must not depend on the GPU of the machine.
     let device = DeviceChoice::Cpu;
-    let options = AppOptions { start, autostart, device, num_iterations: Some(3), for_pictures: true, trace: Trace::off() };
+    let options = AppOptions {
+        start,
+        autostart,
+        device,
+        num_iterations: Some(3),
+        for_pictures: true,
+        desktop_dialogs: false,
+        trace: Trace::off(),
+    };
     let builder: HarnessBuilder<App> = Harness::builder().with_size(size).with_theme(theme).renderer(renderer);
     builder.build_eframe(|creation| App::new(creation, options))
 }

@@ -1,0 +1,140 @@
+//! Paths typed where the desktop has no dialogs: in front of everything, with the keys to themselves, and never over a file
+//! that nobody was asked about.
+
+use std::path::Path;
+
+use egui::accesskit::Role;
+use egui::{Event, Key, Theme};
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable as _;
+use tomoscope::io::read_volume;
+use tomoscope::ui::{App, Tool};
+
+use super::{click, drag, finished};
+
+const SIZE: [f32; 2] = [1400.0, 900.0];
+
+/// Types without a click: what has the focus gets it.
+fn type_text(harness: &mut Harness<'_, App>, text: &str) {
+    harness.event(Event::Text(text.into()));
+    harness.run_steps(2);
+}
+
+fn press(harness: &mut Harness<'_, App>, key: Key) {
+    harness.key_press(key);
+    harness.run_steps(3);
+}
+
+fn save_image_as(harness: &mut Harness<'_, App>, path: &Path) {
+    harness.get_by_label("Save image…").scroll_to_me();
+    harness.run_steps(3);
+    click(harness, "Save image…");
+    type_text(harness, path.to_str().unwrap());
+    press(harness, Key::Enter);
+}
+
+fn has(harness: &Harness<'_, App>, label: &str) -> bool {
+    harness.query_by_label(label).is_some()
+}
+
+#[test]
+fn typed_letters_are_a_path_and_no_shortcuts() {
+    let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
+    let done = harness.state().live().progress();
+    click(&mut harness, "Save ROIs…");
+    assert!(has(&harness, "Save ROIs"));
+    // The focus is there without a click.
+    for (key, text) in [(Key::S, "s"), (Key::Num2, "2"), (Key::F, "f")] {
+        harness.key_down(key);
+        harness.event(Event::Text(text.into()));
+        harness.key_up(key);
+        harness.run_steps(3);
+    }
+    harness.key_press(Key::Delete);
+    harness.key_press(Key::ArrowLeft);
+    harness.run_steps(3);
+    let field = harness.get_all_by_role(Role::TextInput).find(|field| field.is_focused()).unwrap();
+    assert_eq!(field.value().as_deref(), Some("s2f"));
+    let app = harness.state();
+    assert_eq!((app.live().progress(), app.shown().id().unwrap().iteration), (done, 3));
+    assert!(app.is_run_over() && app.notices().is_empty());
+    // Nothing behind it can be clicked.
+    let before = app.document().clone();
+    click(&mut harness, "Add sphere");
+    drag(&mut harness, "Transaxial slice", [0.5, 0.1], [0.6, 0.2]);
+    assert_eq!(harness.state().document(), &before);
+    // Escape closes it and does nothing else.
+    press(&mut harness, Key::Escape);
+    assert!(!has(&harness, "Save ROIs"));
+    click(&mut harness, "Sphere");
+    assert_eq!(harness.state().view().tool, Tool::Sphere);
+}
+
+#[test]
+fn the_key_that_leaves_a_field_is_no_shortcut() {
+    let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
+    click(&mut harness, "Sphere");
+    let field = harness.get_by_role(Role::TextInput);
+    field.focus();
+    harness.run_steps(2);
+    press(&mut harness, Key::Escape);
+    assert_eq!(harness.state().view().tool, Tool::Sphere, "Escape left the field");
+    press(&mut harness, Key::Escape);
+    assert_eq!(harness.state().view().tool, Tool::Crosshair);
+    // A menu takes it too.
+    click(&mut harness, "Sphere");
+    click(&mut harness, "Keys");
+    press(&mut harness, Key::Escape);
+    assert_eq!(harness.state().view().tool, Tool::Sphere, "Escape closed the menu");
+    // In a number field digits are a number, and letters nothing.
+    harness.get_by_role_and_label(Role::SpinButton, "Iterations").scroll_to_me();
+    harness.run_steps(3);
+    harness.get_by_role_and_label(Role::SpinButton, "Iterations").click();
+    harness.run_steps(3);
+    harness.key_down(Key::Num1);
+    type_text(&mut harness, "1");
+    press(&mut harness, Key::S);
+    press(&mut harness, Key::Enter);
+    assert!(harness.state().is_run_over() && harness.state().notices().is_empty());
+}
+
+#[test]
+fn a_file_is_overwritten_only_after_a_question() {
+    let Some(mut harness) = finished(SIZE, Theme::Light) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("image.nii");
+    save_image_as(&mut harness, &path);
+    let image = harness.state().shown().volume().unwrap().as_slice().to_vec();
+    assert_eq!(read_volume(&path).unwrap().0.as_slice(), image);
+    assert!(!has(&harness, "Save the image"));
+    // Kept: the path is there to be changed.
+    std::fs::write(&path, "precious").unwrap();
+    save_image_as(&mut harness, &path);
+    harness.get_by_label("Replace this file?");
+    harness.check_accessibility();
+    press(&mut harness, Key::Enter);
+    assert_eq!(std::fs::read(&path).unwrap(), b"precious");
+    assert!(has(&harness, "Save the image") && !has(&harness, "Replace this file?"));
+    press(&mut harness, Key::Enter);
+    press(&mut harness, Key::Escape);
+    assert_eq!(std::fs::read(&path).unwrap(), b"precious");
+    assert!(has(&harness, "Save the image"));
+    // Replaced.
+    press(&mut harness, Key::Enter);
+    click(&mut harness, "Replace");
+    assert_eq!(read_volume(&path).unwrap().0.as_slice(), image);
+    assert!(!has(&harness, "Save the image") && !has(&harness, "Replace this file?"));
+}
+
+#[test]
+fn the_data_beside_a_header_are_asked_about_too() {
+    let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("image.v");
+    std::fs::write(&data, "another's").unwrap();
+    save_image_as(&mut harness, &folder.path().join("image.hv"));
+    harness.get_by_label(data.to_str().unwrap());
+    click(&mut harness, "Keep");
+    assert_eq!(std::fs::read(&data).unwrap(), b"another's");
+    assert!(!folder.path().join("image.hv").exists());
+}
