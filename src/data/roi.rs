@@ -78,6 +78,8 @@ pub struct Roi {
     pub role: RoiRole,
     /// True ratio of its activity to the background's (hot ROIs), for contrast recovery.
     pub activity_ratio: Option<f64>,
+    /// Colour of its outline and curves: red, green, blue. `None` = it is given one when it is shown.
+    pub colour: Option<[u8; 3]>,
 }
 
 /// The voxels of a ROI on one grid, with the fraction of each that lies inside.
@@ -254,7 +256,14 @@ mod tests {
             RoiShape::Circle { radius_mm: 7.1, plane },
             RoiShape::Rectangle { size_mm: [9.0, 11.5], plane },
         ] {
-            let roi = Roi { name: String::new(), shape, centre_mm: [1.1, -0.7, 0.4], role: RoiRole::None, activity_ratio: None };
+            let roi = Roi {
+                name: String::new(),
+                shape,
+                centre_mm: [1.1, -0.7, 0.4],
+                role: RoiRole::None,
+                activity_ratio: None,
+                colour: None,
+            };
             let mask = roi.mask(&grid);
             let flat = roi.half_extent_mm().1;
             let weight = |x: usize, y: usize, z: usize| {

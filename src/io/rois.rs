@@ -11,6 +11,7 @@
 //! plane = "transaxial"             # circle and rectangle: transaxial (default), coronal or sagittal
 //! role = "hot"                     # none (default), background, hot or cold
 //! activity_ratio = 4.0             # true activity over background, for contrast recovery
+//! colour = "#d6581e"               # of its outline and curves; without it the window gives one
 //! ```
 
 use std::path::Path;
@@ -50,6 +51,7 @@ struct RoiEntry {
     #[serde(default)]
     role: RoiRole,
     activity_ratio: Option<f64>,
+    colour: Option<String>,
 }
 
 /// Reads a ROI file.
@@ -119,7 +121,17 @@ fn roi(entry: &RoiEntry) -> Result<Roi, String> {
         other => return Err(format!("the shape '{other}' is not known; use circle, sphere or rectangle")),
     };
     let (name, centre_mm, role) = (entry.name.clone(), entry.centre_mm, entry.role);
-    Ok(Roi { name, shape, centre_mm, role, activity_ratio: entry.activity_ratio })
+    let colour = entry.colour.as_deref().map(colour).transpose()?;
+    Ok(Roi { name, shape, centre_mm, role, activity_ratio: entry.activity_ratio, colour })
+}
+
+/// Red, green and blue of `#rrggbb`.
+fn colour(text: &str) -> Result<[u8; 3], String> {
+    let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6 && digits.bytes().all(|b| b.is_ascii_hexdigit()));
+    let value = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+    let [_, red, green, blue] =
+        value.ok_or("'colour' must be like \"#d6581e\": red, green and blue, two digits each")?.to_be_bytes();
+    Ok([red, green, blue])
 }
 
 fn entry(roi: &Roi) -> RoiEntry {
@@ -138,5 +150,6 @@ fn entry(roi: &Roi) -> RoiEntry {
         plane,
         role: roi.role,
         activity_ratio: roi.activity_ratio,
+        colour: roi.colour.map(|[red, green, blue]| format!("#{red:02x}{green:02x}{blue:02x}")),
     }
 }

@@ -119,7 +119,7 @@ impl Draft {
     /// A circle in a transaxial plane, or where `role` is `None` just its numbers.
     fn circle(&mut self, name: impl Into<String>, centre_mm: Point, radius_mm: f64, role: RoiRole, ratio: Option<f64>) {
         let shape = RoiShape::Circle { radius_mm, plane: RoiPlane::Transaxial };
-        self.rois.push(Roi { name: name.into(), shape, centre_mm, role, activity_ratio: ratio });
+        self.rois.push(Roi { name: name.into(), shape, centre_mm, role, activity_ratio: ratio, colour: None });
     }
 
     /// The phantom, scaled down until it fits.
@@ -219,7 +219,7 @@ fn points(info: PhantomInfo, geometry: &ScanGeometry) -> Draft {
             draft.part(Solid::ball(centre_mm, radius_mm), 1.0, Material::default());
             let shape = RoiShape::Sphere { radius_mm: 10.0 };
             let name = format!("point {}", draft.rois.len() + 1);
-            draft.rois.push(Roi { name, shape, centre_mm, role: RoiRole::None, activity_ratio: None });
+            draft.rois.push(Roi { name, shape, centre_mm, role: RoiRole::None, activity_ratio: None, colour: None });
         }
     }
     draft

@@ -61,6 +61,7 @@ pub(super) fn image_quality(name: &'static str, title: &'static str, cold_from_m
             centre_mm,
             role: if hot { RoiRole::Hot } else { RoiRole::Cold },
             activity_ratio: hot.then_some(HOT),
+            colour: None,
         });
     }
     rois.extend((1..).zip(BACKGROUND_MM).map(|(n, at)| background(format!("background {n}"), at, 18.5, 0.0)));
@@ -88,6 +89,7 @@ fn background(name: String, [x, up]: [f64; 2], radius_mm: f64, z_mm: f64) -> Roi
         centre_mm: [x, -up, z_mm],
         role: RoiRole::Background,
         activity_ratio: None,
+        colour: None,
     }
 }
 

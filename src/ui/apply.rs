@@ -18,7 +18,7 @@ use super::scan_files::{ScanFiles, SweepFiles};
 use super::settings::SettingsForm;
 use super::shown::IterateId;
 use super::view::{ProfileLine, Tool, active_bounds_mm};
-use crate::data::{Notice, Roi, RoiRole, RoiShape};
+use crate::data::{Notice, Roi, RoiShape};
 use crate::geometry::Point;
 use crate::operator::Accumulation;
 use crate::render::Palette;
@@ -172,7 +172,7 @@ impl App {
 
     fn take_rois_from_study(&mut self) {
         if let Some(open) = &self.study {
-            self.document.rois = open.rois().to_vec();
+            self.document.set_rois(open.rois().to_vec());
             self.selected = None;
         }
     }
@@ -441,9 +441,7 @@ impl App {
                 }
             }
             RoiAction::AddAtCrosshair => {
-                let (name, centre_mm) = (self.document.free_name(), self.view.crosshair_mm);
-                let shape = RoiShape::Sphere { radius_mm: 10.0 };
-                self.add_roi(Roi { name, shape, centre_mm, role: RoiRole::None, activity_ratio: None });
+                self.add_roi(self.document.new_roi(RoiShape::Sphere { radius_mm: 10.0 }, self.view.crosshair_mm));
             }
             RoiAction::TakeFromStudy => {
                 self.take_rois_from_study();

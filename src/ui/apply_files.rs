@@ -89,7 +89,7 @@ impl App {
                 None => Err("there is no image to save yet".to_owned()),
             },
             FileTask::LoadRois => io::rois::read_rois(path).map_err(sentence).map(|rois| {
-                self.document.rois = rois;
+                self.document.set_rois(rois);
                 self.selected = None;
                 "loaded"
             }),

@@ -3,8 +3,11 @@
 
 use std::collections::HashSet;
 
+use egui::Color32;
+
 use super::live::{Branch, LiveRun, Mark};
-use crate::data::RoiRole;
+use super::theme;
+use crate::data::{Roi, RoiRole};
 use crate::recon::RaceReport;
 use crate::session::roi_numbers;
 
@@ -16,8 +19,8 @@ const MAX_POINTS: usize = 1000;
 pub struct Series {
     /// Name of the ROI.
     pub name: String,
-    /// Its place in the list, which gives the colour.
-    pub index: usize,
+    /// Its colour.
+    pub colour: Color32,
     /// Of the ROIs before the last edit.
     pub is_earlier: bool,
     /// (iterations or projections, value).
@@ -74,8 +77,9 @@ impl Curves {
     }
 
     fn add_branch(&mut self, live: &LiveRun, branch: &Branch, is_earlier: bool) {
-        let series = |index: usize| Series { name: branch.rois[index].name.clone(), index, is_earlier, points: Vec::new() };
-        let mut nsr: Vec<Series> = (0..branch.rois.len()).map(series).collect();
+        let series =
+            |roi: &Roi| Series { name: roi.name.clone(), colour: theme::roi_colour(roi), is_earlier, points: Vec::new() };
+        let mut nsr: Vec<Series> = branch.rois.iter().map(series).collect();
         let mut recovery = nsr.clone();
         let mut mean_value = nsr.clone();
         let points: Vec<_> = branch.points.values().collect();
@@ -159,7 +163,12 @@ mod tests {
 
     #[test]
     fn the_mean_of_curves_is_taken_point_by_point() {
-        let series = |points: &[[f64; 2]]| Series { name: String::new(), index: 0, is_earlier: false, points: points.to_vec() };
+        let series = |points: &[[f64; 2]]| Series {
+            name: String::new(),
+            colour: Color32::BLACK,
+            is_earlier: false,
+            points: points.to_vec(),
+        };
         let curves = [series(&[[1.0, 2.0], [2.0, 6.0]]), series(&[]), series(&[[1.0, 4.0], [2.0, 8.0]])];
         assert_eq!(mean(&curves), [[1.0, 3.0], [2.0, 7.0]]);
     }

@@ -3,6 +3,7 @@
 use crate::data::{Roi, RoiPlane, RoiRole, RoiShape};
 use crate::geometry::Point;
 
+use super::theme;
 use super::view::Tool;
 
 /// The user's work on a study, small enough to be compared and cloned in each frame.
@@ -99,8 +100,30 @@ impl Document {
             }
             _ => return None,
         };
-        Some(Roi { name: self.free_name(), shape, centre_mm, role: RoiRole::None, activity_ratio: None })
+        Some(self.new_roi(shape, centre_mm))
     }
+
+    /// A ROI with a name and a colour of its own.
+    pub fn new_roi(&self, shape: RoiShape, centre_mm: Point) -> Roi {
+        let (name, colour) = (self.free_name(), Some(free_colour(&self.rois)));
+        Roi { name, shape, centre_mm, role: RoiRole::None, activity_ratio: None, colour }
+    }
+
+    /// Takes other ROIs. Those without a colour are given one, which they keep.
+    pub fn set_rois(&mut self, rois: Vec<Roi>) {
+        self.rois = rois;
+        for index in 0..self.rois.len() {
+            if self.rois[index].colour.is_none() {
+                self.rois[index].colour = Some(free_colour(&self.rois));
+            }
+        }
+    }
+}
+
+/// The first colour of the palette that no ROI has; where all are taken, of those that fewest have.
+fn free_colour(rois: &[Roi]) -> [u8; 3] {
+    let num_rois = |colour: &&[u8; 3]| rois.iter().filter(|roi| roi.colour.as_ref() == Some(colour)).count();
+    theme::ROI_COLOURS.iter().min_by_key(num_rois).copied().unwrap_or_default()
 }
 
 /// The ROI after its grip was dragged by `delta` (mm) to `pointer` in a plane.
@@ -155,6 +178,27 @@ mod tests {
         assert_eq!(roi.shape, RoiShape::Circle { radius_mm: 5.0, plane: RoiPlane::Coronal });
         assert_eq!(roi.centre_mm, [1.0, 2.0, 3.0]);
         assert!(document.drawn(Tool::Circle, RoiPlane::Coronal, [1.0, 2.0, 3.0], [1.1, 2.0, 3.0]).is_none());
+    }
+
+    #[test]
+    fn a_roi_keeps_its_colour_and_a_new_one_takes_a_free_one() {
+        let shape = RoiShape::Sphere { radius_mm: 5.0 };
+        let mut document = Document::default();
+        let plain = Roi { colour: None, ..document.new_roi(shape, [0.0; 3]) };
+        let chosen = Roi { colour: Some(theme::ROI_COLOURS[1]), ..plain.clone() };
+        document.set_rois(vec![plain.clone(), plain.clone(), chosen, plain.clone()]);
+        let places = |document: &Document| {
+            let place = |roi: &Roi| theme::ROI_COLOURS.iter().position(|colour| Some(*colour) == roi.colour).unwrap();
+            document.rois.iter().map(place).collect::<Vec<_>>()
+        };
+        assert_eq!(places(&document), [0, 2, 1, 3]);
+        document.rois.remove(1);
+        document.rois.swap(0, 1);
+        assert_eq!(places(&document), [1, 0, 3]);
+        for place in [2, 4, 5, 6, 7, 0, 1] {
+            document.rois.push(document.new_roi(shape, [0.0; 3]));
+            assert_eq!(places(&document).last(), Some(&place));
+        }
     }
 
     #[test]

@@ -351,6 +351,7 @@ mod tests {
             centre_mm: [x_mm, 0.0, 0.0],
             role: Default::default(),
             activity_ratio: None,
+            colour: None,
         };
         let sums = |sum: f64| RoiSums { weight: 1.0, sum, sum_of_squares: 0.0, min: 0.0, max: 0.0, num_voxels: 1 };
         let point = RoiPoint { iteration: 1, subiteration: 1, sums: vec![Some(sums(1.0)), Some(sums(2.0))] };

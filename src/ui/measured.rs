@@ -55,7 +55,7 @@ mod tests {
 
     fn sphere(role: RoiRole, x_mm: f64) -> Roi {
         let shape = RoiShape::Sphere { radius_mm: 3.0 };
-        Roi { name: "r".into(), shape, centre_mm: [x_mm, 0.0, 0.0], role, activity_ratio: Some(3.0) }
+        Roi { name: "r".into(), shape, centre_mm: [x_mm, 0.0, 0.0], role, activity_ratio: Some(3.0), colour: None }
     }
 
     #[test]

@@ -164,7 +164,7 @@ mod tests {
     }
 
     fn roi(shape: RoiShape, centre_mm: [f64; 3]) -> Roi {
-        Roi { name: "r".into(), shape, centre_mm, role: RoiRole::None, activity_ratio: None }
+        Roi { name: "r".into(), shape, centre_mm, role: RoiRole::None, activity_ratio: None, colour: None }
     }
 
     #[test]

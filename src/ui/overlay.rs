@@ -19,11 +19,11 @@ pub fn draw(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours
     frame(view, slice, painter, colours);
     if view.view.show_rois {
         for (index, roi) in view.rois.iter().enumerate() {
-            draw_roi(view, slice, painter, roi, theme::roi_colour(index), view.selected == Some(index));
+            draw_roi(view, slice, painter, roi, view.selected == Some(index));
         }
     }
     if let Some(draft) = view.draft {
-        draw_roi(view, slice, painter, draft, theme::roi_colour(view.rois.len()), true);
+        draw_roi(view, slice, painter, draft, true);
     }
     crosshair(view, slice, painter, colours);
     profile(view, slice, painter, colours);
@@ -55,8 +55,9 @@ fn crosshair(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colour
     }
 }
 
-fn draw_roi(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, roi: &Roi, colour: Color32, is_selected: bool) {
+fn draw_roi(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, roi: &Roi, is_selected: bool) {
     let Some(outline) = outline(roi, slice, &view.volume.grid) else { return };
+    let colour = theme::roi_colour(roi);
     let stroke = Stroke::new(if is_selected { 2.5 } else { 1.5 }, colour);
     match outline {
         Outline::Circle(centre, radius) => {

@@ -138,7 +138,7 @@ fn percent_plot<'a>(id: &str, view: &PlotsView) -> Plot<'a> {
 }
 
 fn series_colour(series: &Series, is_thin: bool) -> Color32 {
-    let colour = theme::roi_colour(series.index);
+    let colour = series.colour;
     match (series.is_earlier, is_thin) {
         (true, _) => colour.gamma_multiply(0.3),
         (false, true) => colour.gamma_multiply(0.6),

@@ -1,5 +1,6 @@
 //! The ROI table with the numbers of the image on the screen, and the fields of the selected ROI.
 
+use egui::containers::menu::{MenuButton, MenuConfig};
 use egui::{DragValue, RichText, Ui};
 use egui_extras::{Column, TableBuilder};
 
@@ -66,6 +67,7 @@ fn buttons_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<Action>) {
 fn fields_ui(index: usize, roi: &Roi, ui: &mut Ui, actions: &mut Vec<Action>) {
     let mut edited = roi.clone();
     ui.horizontal_wrapped(|ui| {
+        colour_ui(&mut edited, ui);
         let label = ui.label("Name");
         ui.add(egui::TextEdit::singleline(&mut edited.name).desired_width(110.0)).labelled_by(label.id);
         role_ui(&mut edited, ui);
@@ -93,6 +95,35 @@ fn fields_ui(index: usize, roi: &Roi, ui: &mut Ui, actions: &mut Vec<Action>) {
     if edited != *roi {
         actions.push(Action::Roi(RoiAction::Replace(index, Box::new(edited))));
     }
+}
+
+/// The choice of its colour: one of the palette, or any other.
+fn colour_ui(roi: &mut Roi, ui: &mut Ui) {
+    let button = MenuButton::new(RichText::new("Colour").color(theme::roi_colour(roi)).strong());
+    let stays_open = MenuConfig::new().close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside);
+    let (button, _) = button.config(stays_open).ui(ui, |ui| {
+        ui.horizontal(|ui| {
+            for (number, colour) in (1..).zip(theme::ROI_COLOURS) {
+                let [red, green, blue] = colour;
+                let swatch = egui::Button::new("").fill(egui::Color32::from_rgb(red, green, blue));
+                let swatch = ui.add(swatch.min_size(egui::Vec2::splat(18.0)));
+                swatch.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Colour {number}")));
+                if swatch.clicked() {
+                    roi.colour = Some(colour);
+                    ui.close();
+                }
+            }
+        });
+        ui.horizontal(|ui| {
+            let mut colour = roi.colour.unwrap_or_default();
+            for (part, part_name) in colour.iter_mut().zip(["Red", "Green", "Blue"]) {
+                ui.label(part_name);
+                name(&ui.add(DragValue::new(part)), part_name);
+            }
+            roi.colour = Some(colour);
+        });
+    });
+    button.on_hover_text("Colour of its outline and curves");
 }
 
 fn role_ui(roi: &mut Roi, ui: &mut Ui) {
@@ -139,7 +170,7 @@ fn table_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<Action>) {
             let roi = &view.rois[index];
             row.set_selected(view.selected == Some(index));
             row.col(|ui| {
-                let text = RichText::new(&roi.name).color(theme::roi_colour(index)).strong();
+                let text = RichText::new(&roi.name).color(theme::roi_colour(roi)).strong();
                 if ui.add(egui::Label::new(text).truncate().sense(egui::Sense::click())).clicked() {
                     actions.push(Action::Roi(RoiAction::Select(Some(index))));
                 }

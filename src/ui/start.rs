@@ -62,15 +62,8 @@ pub fn run(study: Option<PathBuf>, follow: bool, trace: Trace) -> Result<(), Sta
         None => Source::BuiltIn(built_in),
     };
     let device = DeviceChoice::Auto;
-    let options = AppOptions {
-        start,
-        autostart: true,
-        device,
-        num_iterations: None,
-        for_pictures: false,
-        desktop_dialogs: true,
-        trace,
-    };
+    let options =
+        AppOptions { start, autostart: true, device, num_iterations: None, for_pictures: false, desktop_dialogs: true, trace };
     // Missing libraries of the display make the window's library panic: its message is the reason.
     let hook = std::panic::take_hook();
     let message = Arc::new(std::sync::Mutex::new(None::<String>));

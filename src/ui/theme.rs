@@ -2,7 +2,7 @@
 
 use egui::Color32;
 
-use crate::data::{RoiRole, Severity};
+use crate::data::{Roi, RoiRole, Severity};
 
 /// Width of the left panel, points.
 pub const SIDE_WIDTH: f32 = 292.0;
@@ -80,20 +80,13 @@ pub fn colours(visuals: &egui::Visuals) -> Colours {
 }
 
 /// Colours of ROIs, in the order in which they are given out. They stand out on grey values in both themes.
-const ROI_COLOURS: [Color32; 8] = [
-    Color32::from_rgb(214, 88, 30),
-    Color32::from_rgb(35, 132, 67),
-    Color32::from_rgb(122, 76, 190),
-    Color32::from_rgb(196, 40, 100),
-    Color32::from_rgb(0, 130, 150),
-    Color32::from_rgb(150, 105, 20),
-    Color32::from_rgb(50, 90, 210),
-    Color32::from_rgb(110, 120, 30),
-];
+pub const ROI_COLOURS: [[u8; 3]; 8] =
+    [[214, 88, 30], [35, 132, 67], [122, 76, 190], [196, 40, 100], [0, 130, 150], [150, 105, 20], [50, 90, 210], [110, 120, 30]];
 
-/// Colour of the ROI at this place in the list.
-pub fn roi_colour(index: usize) -> Color32 {
-    ROI_COLOURS[index % ROI_COLOURS.len()]
+/// Colour of a ROI.
+pub fn roi_colour(roi: &Roi) -> Color32 {
+    let [red, green, blue] = roi.colour.unwrap_or(ROI_COLOURS[0]);
+    Color32::from_rgb(red, green, blue)
 }
 
 /// Colours of the stages of a step, in their order: neighbours in a stacked bar differ in hue and lightness.

@@ -9,7 +9,7 @@ use tomoscope::io::rois::{read_rois, write_rois};
 use super::{assert_says, folder};
 
 fn roi(name: &str, shape: RoiShape, role: RoiRole, activity_ratio: Option<f64>) -> Roi {
-    Roi { name: name.into(), shape, centre_mm: [1.5, -2.0, 1.0 / 3.0], role, activity_ratio }
+    Roi { name: name.into(), shape, centre_mm: [1.5, -2.0, 1.0 / 3.0], role, activity_ratio, colour: None }
 }
 
 #[test]
@@ -35,7 +35,8 @@ fn a_roi_file_written_by_hand() {
     let text = "version = 1\n[[roi]]\nname = \"liver\"\nshape = \"circle\"\ncentre_mm = [1, 2, 3.5]\nradius_mm = 10\n";
     fs::write(&path, text).unwrap();
     let shape = RoiShape::Circle { radius_mm: 10.0, plane: RoiPlane::Transaxial };
-    let expected = Roi { name: "liver".into(), shape, centre_mm: [1.0, 2.0, 3.5], role: RoiRole::None, activity_ratio: None };
+    let expected =
+        Roi { name: "liver".into(), shape, centre_mm: [1.0, 2.0, 3.5], role: RoiRole::None, activity_ratio: None, colour: None };
     assert_eq!(read_rois(&path).unwrap(), [expected]);
     let cases: [(&str, &str, &[&str]); 11] = [
         ("version = 1", "version = 2", &["version 2", "version 1"]),
@@ -55,6 +56,25 @@ fn a_roi_file_written_by_hand() {
         let error = read_rois(&path).unwrap_err();
         assert_says(&error, parts);
         assert_says(&error, &["rois.toml"]);
+    }
+}
+
+#[test]
+fn a_roi_file_keeps_colours() {
+    let folder = folder();
+    let path = folder.path().join("rois.toml");
+    let plain = roi("plain", RoiShape::Sphere { radius_mm: 11.0 }, RoiRole::None, None);
+    let rois = [Roi { colour: Some([0xd6, 0x08, 0xff]), ..plain.clone() }, plain];
+    write_rois(&path, &rois).unwrap();
+    let text = fs::read_to_string(&path).unwrap();
+    assert_eq!(text.matches("colour = \"#d608ff\"").count(), 1);
+    assert_eq!(text.matches("colour").count(), 1, "a ROI without a colour has none in the file");
+    assert_eq!(read_rois(&path).unwrap(), rois);
+    fs::write(&path, text.replace("#d608ff", "#D608FF")).unwrap();
+    assert_eq!(read_rois(&path).unwrap(), rois);
+    for wrong in ["d608ff", "#d608f", "#d608fg", "#+608ff", "red", "#d608ffff", "#ß08f"] {
+        fs::write(&path, text.replace("#d608ff", wrong)).unwrap();
+        assert_says(&read_rois(&path).unwrap_err(), &["ROI 1 ('plain')", "'colour'", "#d6581e"]);
     }
 }
 

@@ -121,6 +121,7 @@ fn regions_and_display_copies_are_those_of_the_host() {
         centre_mm: [x, 1.0, 2.0],
         role: RoiRole::Background,
         activity_ratio: None,
+        colour: None,
     };
     let rois = [roi(20.0, 0.0), roi(6.0, 15.0), roi(1.0, 500.0)];
     let masks: Vec<RoiMask> = rois.iter().map(|roi| roi.mask(&grid)).collect();

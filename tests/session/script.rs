@@ -190,7 +190,14 @@ pub fn ball(branch: u64) -> RoiSet {
     let shape = RoiShape::Sphere { radius_mm: 3.0 };
     RoiSet {
         branch,
-        rois: vec![Roi { name: "ball".into(), shape, centre_mm: [0.0; 3], role: RoiRole::Background, activity_ratio: None }],
+        rois: vec![Roi {
+            name: "ball".into(),
+            shape,
+            centre_mm: [0.0; 3],
+            role: RoiRole::Background,
+            activity_ratio: None,
+            colour: None,
+        }],
     }
 }
 
