@@ -28,6 +28,8 @@ pub enum Action {
     Roi(RoiAction),
     /// About files of results.
     File(FileAction),
+    /// The answer to the question whether to save before leaving.
+    Leave(LeaveAction),
     /// Turns the theme from light to dark or back.
     ToggleTheme,
     /// Shows or hides the list of notices.
@@ -229,6 +231,17 @@ pub enum FileAction {
     Replace,
     /// Leaves the files that were asked about as they are.
     Keep,
+}
+
+/// What becomes of work that is not saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeaveAction {
+    /// It is saved first.
+    Save,
+    /// It is lost.
+    Discard,
+    /// Everything stays as it is.
+    Stay,
 }
 
 /// What is done with a file.

@@ -11,6 +11,7 @@ use super::devices::DeviceList;
 use super::dialogs::Dialogs;
 use super::document::{Document, History};
 use super::fbp_form::FbpForm;
+use super::leaving::{Leaving, SavedWork};
 use super::live::LiveRun;
 use super::loader::{Loading, Source};
 use super::measured::TableCache;
@@ -89,6 +90,11 @@ pub struct App {
     pub(super) post_filter_mm: f64,
     pub(super) notices: Notices,
     pub(super) dialogs: Dialogs,
+    /// What need not be asked about before the window is closed or another study opened; and the question.
+    pub(super) saved: SavedWork,
+    pub(super) leaving: Option<Leaving>,
+    /// Whether the window may close without a question.
+    pub(super) may_close: bool,
     pub(super) preferences: Preferences,
     pub(super) path_text: String,
     pub(super) options: AppOptions,
@@ -154,6 +160,9 @@ impl App {
             post_filter_mm: 0.0,
             notices: Notices::default(),
             dialogs: Dialogs::new(options.desktop_dialogs),
+            saved: SavedWork::default(),
+            leaving: None,
+            may_close: false,
             preferences,
             path_text: String::new(),
             options,
@@ -243,12 +252,16 @@ impl App {
 
     /// Takes in what came from other threads: studies, dialogs, events, volumes (in this order; events before volumes).
     fn receive(&mut self, ctx: &Context) {
-        if let Some(outcome) = self.loading.as_ref().and_then(Loading::poll) {
+        // While a question is open the study waits for its answer.
+        let loading = self.loading.as_ref().filter(|_| self.leaving.is_none());
+        if let Some(outcome) = loading.and_then(Loading::poll) {
             self.finish_loading(ctx, outcome);
         }
         self.devices.poll();
-        if let Some((task, path)) = self.dialogs.poll() {
-            self.take_from_desktop(ctx, task, path);
+        match self.dialogs.poll() {
+            Some((task, Some(path))) => self.take_from_desktop(ctx, task, path),
+            Some((task, None)) => self.was_not_saved(task),
+            None => {}
         }
         let dropped = ctx.input(|input| input.raw.dropped_files.first().map(|file| file.path().to_owned()));
         if let Some(path) = dropped {
@@ -260,6 +273,7 @@ impl App {
             self.receive_frame(frame);
         }
         self.filter();
+        self.look_for_close(ctx);
     }
 
     /// What a feed tells of its file.

@@ -8,8 +8,9 @@ use super::actions::{Action, Drag, FileTask, RoiAction, RunAction, StudyAction, 
 use super::app::{ActiveDrag, App};
 use super::document::dragged;
 use super::fbp_form::FbpForm;
+use super::leaving::Leave;
 use super::live::{LiveRun, RunState};
-use super::loader::{BUILT_IN, Loaded, Loading, Source};
+use super::loader::{BUILT_IN, Loaded, Source};
 use super::numbers::NumbersTab;
 use super::open_study::{OpenCounts, OpenStudy};
 use super::open_sweep::OpenSweep;
@@ -33,6 +34,7 @@ impl App {
             Action::View(action) => self.apply_view(action),
             Action::Roi(action) => self.apply_roi(action),
             Action::File(action) => self.apply_file(ctx, action),
+            Action::Leave(action) => self.apply_leave(ctx, action),
             Action::ToggleTheme => {
                 let dark = ctx.theme() == egui::Theme::Dark;
                 ctx.set_theme(if dark { egui::Theme::Light } else { egui::Theme::Dark });
@@ -46,21 +48,24 @@ impl App {
 
     fn apply_study(&mut self, ctx: &Context, action: StudyAction) {
         match action {
-            StudyAction::AskForFile => self.ask(ctx, FileTask::OpenStudy),
+            StudyAction::AskForFile => _ = self.ask(ctx, FileTask::OpenStudy),
             StudyAction::Open(path) => self.open(ctx, Source::File(path)),
             StudyAction::BuiltIn(index) => {
                 if let Some(study) = BUILT_IN.get(index) {
                     self.open(ctx, Source::BuiltIn(study.clone()));
                 }
             }
-            StudyAction::CancelLoading => self.loading = None,
+            StudyAction::CancelLoading => {
+                self.loading = None;
+                self.saved.forget_decision();
+            }
             StudyAction::EditPath(text) => self.path_text = text,
-            StudyAction::AskForCorrection(which) => self.ask(ctx, FileTask::Correct(which)),
+            StudyAction::AskForCorrection(which) => _ = self.ask(ctx, FileTask::Correct(which)),
             StudyAction::RemoveCorrection(which) => self.correct(ctx, |files| *files.correction_mut(which) = None),
             StudyAction::SetAdditiveInside(inside) => self.correct(ctx, |files| files.additive_inside = inside),
             StudyAction::ForgetRecent => self.preferences.recent.clear(),
-            StudyAction::AskForReference => self.ask(ctx, FileTask::Reference),
-            StudyAction::AskToFollow => self.ask(ctx, FileTask::FollowSweep),
+            StudyAction::AskForReference => _ = self.ask(ctx, FileTask::Reference),
+            StudyAction::AskToFollow => _ = self.ask(ctx, FileTask::FollowSweep),
             StudyAction::Replay => self.replay(ctx),
             StudyAction::StopFeed => self.stop_feed(ctx),
             StudyAction::EditPhase(degrees) => self.with_sweep(|open| open.phase_degrees = degrees),
@@ -92,12 +97,11 @@ impl App {
 
     /// Begins to read or simulate a study; the one that is open stays until the new one is there.
     pub(super) fn open(&mut self, ctx: &Context, source: Source) {
-        let wake = ctx.clone();
-        self.loading = Some(Loading::start(source, move || wake.request_repaint()));
+        self.leave(ctx, Leave::Open(source));
     }
 
     /// Reads the open file again with other corrections.
-    fn correct(&mut self, ctx: &Context, edit: impl FnOnce(&mut ScanFiles)) {
+    pub(super) fn correct(&mut self, ctx: &Context, edit: impl FnOnce(&mut ScanFiles)) {
         if let Some(OpenStudy::Counts(OpenCounts { files: Some(files), .. })) = &self.study {
             let mut files = files.clone();
             edit(&mut files);
@@ -110,17 +114,20 @@ impl App {
         let Some(loading) = self.loading.take() else { return };
         let source = loading.source.clone();
         match outcome {
-            Ok(loaded) => self.show_study(ctx, loaded, source),
+            Ok(loaded) => self.leave(ctx, Leave::Show(Box::new(loaded), source)),
             Err(text) => self.notify(ctx, Notice::error(text)),
         }
+        self.saved.forget_decision();
     }
 
-    fn show_study(&mut self, ctx: &Context, loaded: Loaded, source: Source) {
+    pub(super) fn show_study(&mut self, ctx: &Context, loaded: Loaded, source: Source) {
         self.session.send(Command::Cancel);
         self.live = LiveRun::default();
         self.forget_images();
         self.view.auto_palette = true;
-        let (notices, is_the_same) = match loaded {
+        // Corrected otherwise, or with another reference spectrum, it is still the same: settings and regions stay.
+        let is_the_same = self.is_open(&source);
+        let notices = match loaded {
             Loaded::Counts { mut study, files, size } => {
                 self.options.trace.record("study_ready", &[("bins", study.geometry().num_bins() as f64)]);
                 let notices = std::mem::take(&mut study.notices);
@@ -129,17 +136,11 @@ impl App {
                 if self.numbers == NumbersTab::Sweep {
                     self.numbers = NumbersTab::Rois;
                 }
-                // Corrected otherwise it is still the same scan: settings and regions stay.
-                (notices, matches!(source, Source::Corrected(_)))
+                notices
             }
             Loaded::Sweep { mut sweep, files, follower } => {
                 self.options.trace.record("study_ready", &[("projections", sweep.num_complete() as f64)]);
                 let notices = std::mem::take(&mut sweep.notices);
-                // With another reference spectrum it is still the same.
-                let is_of = |files: &SweepFiles| {
-                    self.sweep().and_then(|open| open.files.as_ref()).map(|f| &f.projections) == Some(&files.projections)
-                };
-                let is_the_same = files.as_ref().is_some_and(is_of);
                 let mut open = OpenSweep::new(*sweep, files);
                 if let Some(follower) = follower {
                     let feed = Feed::follow(*follower, open.whole.clone(), self.on_arrival(ctx));
@@ -147,7 +148,7 @@ impl App {
                 }
                 self.study = Some(OpenStudy::Sweep(Box::new(open)));
                 self.numbers = NumbersTab::Sweep;
-                (notices, is_the_same)
+                notices
             }
         };
         notices.into_iter().for_each(|notice| self.notify(ctx, notice));
@@ -164,8 +165,13 @@ impl App {
         }
         match self.options.autostart {
             // What cannot be reconstructed yet is not started, but asked for.
-            true if self.sweep().is_some_and(OpenSweep::lacks_reference) => self.ask(ctx, FileTask::Reference),
-            true => self.start(ctx, false),
+            true if self.sweep().is_some_and(OpenSweep::lacks_reference) => _ = self.ask(ctx, FileTask::Reference),
+            true => {
+                self.start(ctx, false);
+                if matches!(source, Source::BuiltIn(_)) {
+                    self.saved.started_by_itself(self.live.run);
+                }
+            }
             false => {}
         }
     }
@@ -173,6 +179,7 @@ impl App {
     fn take_rois_from_study(&mut self) {
         if let Some(open) = &self.study {
             self.document.set_rois(open.rois().to_vec());
+            self.rois_are_kept();
             self.selected = None;
         }
     }
@@ -254,6 +261,7 @@ impl App {
             RunAction::Pause | RunAction::Resume => {}
             RunAction::Continue => self.set_target(self.live.progress().0 / self.live.num_subsets() + self.form.num_iterations),
             RunAction::Step => {
+                self.saved.run_was_touched();
                 if self.live.is_sweep() && matches!(self.live.state, RunState::Ended(_)) {
                     self.start(ctx, true);
                 } else if self.live.state.can_continue() {
@@ -295,12 +303,14 @@ impl App {
             return self.notify(ctx, Notice::info(reason));
         }
         self.form.accumulation = Some(accumulation);
+        self.saved.run_was_touched();
         if self.live.is_there() {
             self.session.send(Command::SetAccumulation(accumulation));
         }
     }
 
     fn set_target(&mut self, num_iterations: usize) {
+        self.saved.run_was_touched();
         self.live.target = num_iterations;
         self.session.send(Command::SetIterations(num_iterations));
     }

@@ -13,17 +13,18 @@ use crate::data::Notice;
 use crate::io;
 
 impl App {
-    pub(super) fn ask(&mut self, ctx: &Context, task: FileTask) {
+    /// Opens a dialog; whether it could.
+    pub(super) fn ask(&mut self, ctx: &Context, task: FileTask) -> bool {
         let wake = ctx.clone();
-        self.dialogs.ask(task, move || wake.request_repaint());
+        self.dialogs.ask(task, move || wake.request_repaint())
     }
 
     pub(super) fn apply_file(&mut self, ctx: &Context, action: FileAction) {
         match action {
-            FileAction::AskSaveImage => self.ask(ctx, FileTask::SaveImage),
-            FileAction::AskLoadRois => self.ask(ctx, FileTask::LoadRois),
-            FileAction::AskSaveRois => self.ask(ctx, FileTask::SaveRois),
-            FileAction::AskExportCsv => self.ask(ctx, FileTask::ExportCsv),
+            FileAction::AskSaveImage => _ = self.ask(ctx, FileTask::SaveImage),
+            FileAction::AskLoadRois => _ = self.ask(ctx, FileTask::LoadRois),
+            FileAction::AskSaveRois => _ = self.ask(ctx, FileTask::SaveRois),
+            FileAction::AskExportCsv => _ = self.ask(ctx, FileTask::ExportCsv),
             FileAction::Choose(task, path) => {
                 let files = overwritten(task, &path);
                 self.do_unless_overwriting(ctx, task, path, files);
@@ -33,15 +34,24 @@ impl App {
                     *typed = text;
                 }
             }
-            FileAction::CloseTyped => self.dialogs.typed = None,
+            FileAction::CloseTyped => {
+                if let Some((task, _)) = self.dialogs.typed.take() {
+                    self.was_not_saved(task);
+                }
+            }
             FileAction::Replace => {
                 if let Some(Overwrite { task, path, .. }) = self.dialogs.overwrite.take() {
                     self.dialogs.typed = None;
                     self.do_with_file(ctx, task, &path);
                 }
             }
-            // The path window, where the path came from it, is there again.
-            FileAction::Keep => self.dialogs.overwrite = None,
+            FileAction::Keep => {
+                let overwrite = self.dialogs.overwrite.take();
+                // The path window, where the path came from it, is there again.
+                if let Some(Overwrite { task, .. }) = overwrite.filter(|_| self.dialogs.typed.is_none()) {
+                    self.was_not_saved(task);
+                }
+            }
         }
     }
 
@@ -90,18 +100,22 @@ impl App {
             },
             FileTask::LoadRois => io::rois::read_rois(path).map_err(sentence).map(|rois| {
                 self.document.set_rois(rois);
+                self.rois_are_kept();
                 self.selected = None;
                 "loaded"
             }),
             FileTask::SaveRois => io::rois::write_rois(path, &self.document.rois).map_err(sentence).map(|()| "saved"),
             FileTask::ExportCsv => self.export_csv(path).map_err(sentence).map(|()| "written"),
         };
-        self.notify(
-            ctx,
-            match outcome {
-                Ok(done) => Notice::info(format!("{} {done}", path.display())),
-                Err(text) => Notice::error(text),
-            },
-        );
+        match outcome {
+            Ok(done) => {
+                self.notify(ctx, Notice::info(format!("{} {done}", path.display())));
+                self.was_saved(ctx, task);
+            }
+            Err(text) => {
+                self.notify(ctx, Notice::error(text));
+                self.was_not_saved(task);
+            }
+        }
     }
 }

@@ -52,14 +52,14 @@ impl Dialogs {
         self.typed.is_some() || self.overwrite.is_some()
     }
 
-    /// Opens a dialog; one at a time.
-    pub fn ask(&mut self, task: FileTask, wake: impl Fn() + Send + 'static) {
+    /// Opens a dialog; whether it could, for one of the desktop may be open still.
+    pub fn ask(&mut self, task: FileTask, wake: impl Fn() + Send + 'static) -> bool {
         if self.pending.is_some() {
-            return;
+            return false;
         }
         if !self.has_desktop {
             self.typed = Some((task, String::new()));
-            return;
+            return true;
         }
         let (sender, receiver) = bounded(1);
         let spawned = std::thread::Builder::new().name("dialog".into()).spawn(move || {
@@ -76,16 +76,17 @@ impl Dialogs {
             Ok(_) => self.pending = Some((task, receiver)),
             Err(_) => self.typed = Some((task, String::new())),
         }
+        true
     }
 
-    /// The path that was chosen since the last call. Opens the path window where there was no dialog.
-    pub fn poll(&mut self) -> Option<(FileTask, PathBuf)> {
+    /// The path that was chosen since the last call, or that none was. Opens the path window where there was no dialog.
+    pub fn poll(&mut self) -> Option<(FileTask, Option<PathBuf>)> {
         let (task, receiver) = self.pending.as_ref()?;
         let (task, answer) = (*task, receiver.try_recv().ok()?);
         self.pending = None;
         match answer {
-            Answer::Chosen(path) => Some((task, path)),
-            Answer::Cancelled => None,
+            Answer::Chosen(path) => Some((task, Some(path))),
+            Answer::Cancelled => Some((task, None)),
             Answer::NoDialog => {
                 self.typed = Some((task, String::new()));
                 None

@@ -5,6 +5,7 @@ use egui::Ui;
 use super::actions::Action;
 use super::app::App;
 use super::dialogs;
+use super::leaving::leaving_ui;
 use super::live::RunState;
 use super::notices::{notice_list_ui, toasts_ui};
 use super::numbers::{NumbersTab, tabs_ui};
@@ -59,7 +60,10 @@ impl App {
         let ctx = ui.ctx().clone();
         toasts_ui(&self.notices, &ctx, &mut actions);
         notice_list_ui(&self.notices, &ctx, &mut actions);
-        dialogs::dialogs_ui(&self.dialogs, &ctx, &mut actions);
+        match self.leaving.as_ref().filter(|leaving| leaving.is_asking()) {
+            Some(leaving) => leaving_ui(leaving, &ctx, &mut actions),
+            None => dialogs::dialogs_ui(&self.dialogs, &ctx, &mut actions),
+        }
         dialogs::drop_hint_ui(&ctx);
         self.keys_were_taken = self.keys_are_taken(&ctx);
         actions
@@ -67,7 +71,7 @@ impl App {
 
     /// Whether keys go to a field, a menu or a question, and are no shortcuts.
     fn keys_are_taken(&self, ctx: &egui::Context) -> bool {
-        ctx.egui_wants_keyboard_input() || egui::Popup::is_any_open(ctx) || self.dialogs.is_modal()
+        ctx.egui_wants_keyboard_input() || egui::Popup::is_any_open(ctx) || self.dialogs.is_modal() || self.leaving.is_some()
     }
 
     fn side_panel(&self, ui: &mut Ui, actions: &mut Vec<Action>) {

@@ -17,6 +17,7 @@ mod fbp_form;
 mod fbp_panel;
 mod format;
 mod layout;
+mod leaving;
 mod live;
 mod loader;
 mod measured;

@@ -82,11 +82,13 @@ impl Shown {
 
     /// Which iterate is chosen: the past one, or the newest.
     pub fn id(&self) -> Option<IterateId> {
-        let newest = || {
-            let frame = self.newest.as_ref()?;
-            Some(IterateId { run: frame.run, iteration: frame.iteration, subiteration: frame.subiteration })
-        };
-        self.past.as_ref().map(|(id, _)| *id).or_else(newest)
+        self.past.as_ref().map(|(id, _)| *id).or_else(|| self.newest_id())
+    }
+
+    /// Which iterate is the newest.
+    pub fn newest_id(&self) -> Option<IterateId> {
+        let frame = self.newest.as_ref()?;
+        Some(IterateId { run: frame.run, iteration: frame.iteration, subiteration: frame.subiteration })
     }
 
     /// The image as it was reconstructed.

@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)] // everything here is a test
 
+mod colours;
 mod corrections;
 mod files;
+mod leaving;
 mod numbers;
 mod pictures;
 mod pixels;

@@ -20,7 +20,7 @@ use super::{click, drag, num_measured, renderer, small_study, wait_for, window_o
 const SIZE: [f32; 2] = [1400.0, 900.0];
 
 /// Tubes seen along 66 directions.
-fn sweep() -> Sweep {
+pub fn sweep() -> Sweep {
     let scheme = Scheme::with_at_least(66).unwrap();
     let options = SweepOptions { scheme, num_points: 48, step_mm: 1.0, ..SweepOptions::default() };
     simulate(&by_name("tubes", options.half_extent_mm()).unwrap(), &options, &Task::new()).unwrap()
