@@ -18,6 +18,9 @@ use crate::task::{Stopped, Task};
 const MAX_SIDE: usize = 4096;
 /// Volumes on their way to the screen.
 pub(super) const NUM_FRAMES: u64 = 3;
+/// Address space that is left for the stacks of threads and the allocator's reserves.
+#[cfg(unix)]
+const SPARE_ADDRESS_SPACE: u64 = 64 << 20;
 /// The trial ends here even when it has learned nothing.
 const TRIAL_LIMIT: Duration = Duration::from_millis(250);
 /// What the trial aims to take.
@@ -60,6 +63,17 @@ pub(super) fn memory_bytes<B: Backend>(
     4 * values + operator.scratch_bytes(subset, accumulation)
 }
 
+/// What a run will need, before it begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forecast {
+    /// Memory where its arrays are, bytes.
+    pub memory_bytes: u64,
+    /// Device in words, as in [`super::StartInfo`].
+    pub device: String,
+    /// Projector, as there.
+    pub projector: String,
+}
+
 /// Memory that is free, and where.
 #[derive(Clone, Debug)]
 pub struct FreeMemory {
@@ -70,14 +84,21 @@ pub struct FreeMemory {
 }
 
 impl FreeMemory {
-    /// What this process can still get: what the system has free, within the limit of its control group.
+    /// What this process can still get: what the system has free, within the limits of its control group and of its
+    /// address space.
     pub fn of_the_computer() -> Self {
         let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
-        let bytes = System::new_with_specifics(kind).ok().map(|system| {
+        let system = System::new_with_specifics(kind).ok();
+        let free = system.and_then(|system| {
             let limit = system.cgroup_limits().map_or(u64::MAX, |limits| limits.free_memory);
-            system.available_memory().min(limit)
+            Some(system.available_memory().min(limit)).filter(|bytes| *bytes > 0)
         });
-        Self { bytes: bytes.filter(|bytes| *bytes > 0), gpu: None }
+        Self { bytes: [free, free_address_space()].into_iter().flatten().min(), gpu: None }
+    }
+
+    /// The same with what a run of so many bytes gives back when it ends.
+    pub fn with(self, given_back_bytes: u64) -> Self {
+        Self { bytes: self.bytes.map(|bytes| bytes.saturating_add(given_back_bytes)), ..self }
     }
 
     /// Refuses to begin what it cannot hold. Where the system does not tell, nothing is refused.
@@ -92,6 +113,26 @@ impl FreeMemory {
             _ => Ok(()),
         }
     }
+}
+
+/// What is left of the address space that the process may use (`ulimit -v`); `None` where it has no limit.
+#[cfg(unix)]
+fn free_address_space() -> Option<u64> {
+    use sysinfo::{ProcessRefreshKind, ProcessesToUpdate};
+    let (limit, _) = rlimit::getrlimit(rlimit::Resource::AS).ok()?;
+    if limit == rlimit::INFINITY {
+        return None;
+    }
+    let (mut system, pid) = (System::new().ok()?, sysinfo::get_current_pid().ok()?);
+    let what = ProcessRefreshKind::nothing().with_memory();
+    system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), false, what);
+    Some(limit.saturating_sub(system.process(pid)?.virtual_memory()).saturating_sub(SPARE_ADDRESS_SPACE))
+}
+
+/// Other systems have no such limit.
+#[cfg(not(unix))]
+fn free_address_space() -> Option<u64> {
+    None
 }
 
 /// Seconds for a forward projection and a backprojection of all views, from a few of them; `None` when even one view

@@ -28,7 +28,7 @@ pub mod trace;
 pub use acquisition::Acquisition;
 pub use defaults::{covering_grid, default_num_subsets, default_settings, default_sweep_settings, grid_of_voxels, sweep_grid};
 pub use devices::{Chosen, Device, available_devices, choose_device, host_devices, or_on_cpu};
-pub use estimate::FreeMemory;
+pub use estimate::{Forecast, FreeMemory};
 pub use feed::Feed;
 pub use handle::{Session, SessionOptions};
 pub use measurements::{RoiNumbers, RunTable, StepFigures, roi_numbers};
@@ -42,6 +42,6 @@ pub use provenance::{
     PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance, SIMULATED, Start, Times,
 };
 pub use run_record::RunRecord;
-pub use setup::{Prepared, Setup, SetupError, prepare};
+pub use setup::{Prepared, Setup, SetupError, forecast, prepare};
 pub use threads::{start_workers, thread_pool};
 pub use trace::Trace;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::devices::or_on_cpu;
-use super::estimate::{FreeMemory, memory_bytes, trial_secs};
+use super::estimate::{Forecast, FreeMemory, memory_bytes, trial_secs};
 use super::projector::{Projector, ProjectorSettings, ProjectorWork};
 use super::{AlgorithmKind, DeviceChoice, Job, RunSettings, StartInfo, sweep_setup};
 use crate::data::{Notice, Study, Volume};
@@ -114,8 +114,55 @@ pub fn prepare(job: &Job, task: &Task) -> Result<Prepared, SetupError> {
     Ok(prepared)
 }
 
-/// The same on one device, from settings that were checked.
-fn prepare_on(device: DeviceChoice, study: &Arc<Study>, settings: RunSettings, task: &Task) -> Result<Prepared, SetupError> {
+/// What a run of this job will need, without beginning it, counted as [`prepare`] does. `running` is the run whose memory is
+/// given back when this one begins.
+///
+/// # Errors
+/// What [`prepare`] would refuse, as far as it can be known without looking at the data.
+pub fn forecast(job: &Job, running: Option<&StartInfo>) -> Result<Forecast, SetupError> {
+    let given_back =
+        |device: &str| running.filter(|running| running.device == device).map_or(0, |running| running.estimate.memory_bytes);
+    let (forecast, _) = match job {
+        Job::Counts { study, settings } => {
+            let settings = checked_settings(study, settings)?;
+            or_on_cpu(settings.device, |device| {
+                let (projector, _) = choose_projector(device, study, &settings)?;
+                let (device, name, free) = (projector.device(), projector.name(), projector.free_memory());
+                let accumulation = settings.accumulation.unwrap_or(projector.default_accumulation());
+                let memory_bytes = projector.hand_to(CountMemory { study, settings: &settings, accumulation });
+                free.with(given_back(&device)).check(memory_bytes)?;
+                Ok(Forecast { memory_bytes, device, projector: name.to_owned() })
+            })?
+        }
+        Job::Sweep { acquisition, settings } => or_on_cpu(settings.device, |device| {
+            let (forecast, free) = sweep_setup::forecast_on(device, acquisition, settings)?;
+            free.with(given_back(&forecast.device)).check(forecast.memory_bytes)?;
+            Ok(forecast)
+        })?,
+    };
+    Ok(forecast)
+}
+
+/// Counts the memory of a run over a projector.
+struct CountMemory<'a> {
+    study: &'a Study,
+    settings: &'a RunSettings,
+    accumulation: Accumulation,
+}
+
+impl ProjectorWork for CountMemory<'_> {
+    type Output = u64;
+
+    fn run<B: Backend + 'static, A: LinearOperator<B> + 'static>(self, _: B, operator: A) -> u64 {
+        memory_bytes(&operator, self.study, &self.settings.grid, self.settings.num_subsets, self.accumulation)
+    }
+}
+
+fn choose_projector(
+    device: DeviceChoice,
+    study: &Arc<Study>,
+    settings: &RunSettings,
+) -> Result<(Projector, Vec<Notice>), SetupError> {
     let projector_settings = ProjectorSettings {
         grid: settings.grid.clone(),
         fov_radius_mm: settings.fov_radius_mm,
@@ -124,7 +171,12 @@ fn prepare_on(device: DeviceChoice, study: &Arc<Study>, settings: RunSettings, t
         device,
         threads_per_block: settings.threads_per_block,
     };
-    let (projector, mut notices) = Projector::choose(study.geometry(), &projector_settings)?;
+    Projector::choose(study.geometry(), &projector_settings)
+}
+
+/// The same on one device, from settings that were checked.
+fn prepare_on(device: DeviceChoice, study: &Arc<Study>, settings: RunSettings, task: &Task) -> Result<Prepared, SetupError> {
+    let (projector, mut notices) = choose_projector(device, study, &settings)?;
     let default = projector.default_accumulation();
     let accumulation = settings.accumulation.unwrap_or(default);
     if accumulation == Accumulation::NonAtomic {
@@ -184,8 +236,15 @@ impl ProjectorWork for MakeAlgorithm<'_> {
     }
 }
 
-/// The settings as they will be used, once everything about them that can be wrong was looked at.
+/// The settings as they will be used, once everything that can be wrong about them and the data was looked at.
 fn checked(study: &Study, settings: &RunSettings) -> Result<RunSettings, SetupError> {
+    let settings = checked_settings(study, settings)?;
+    check_poisson_data(study)?;
+    Ok(settings)
+}
+
+/// The settings as they will be used, without a look at the data.
+fn checked_settings(study: &Study, settings: &RunSettings) -> Result<RunSettings, SetupError> {
     let mut settings = settings.clone();
     let refuse = |text: String| Err(SetupError::Settings(text));
     if settings.algorithm == AlgorithmKind::Mlem {
@@ -207,7 +266,6 @@ fn checked(study: &Study, settings: &RunSettings) -> Result<RunSettings, SetupEr
             grid_in_words(&settings.grid)
         ));
     }
-    check_poisson_data(study)?;
     Ok(settings)
 }
 

@@ -11,6 +11,7 @@ use super::devices::DeviceList;
 use super::dialogs::Dialogs;
 use super::document::{Document, History};
 use super::fbp_form::FbpForm;
+use super::forecast::Forecaster;
 use super::leaving::{Leaving, SavedWork};
 use super::live::LiveRun;
 use super::loader::{Loading, Source};
@@ -30,7 +31,7 @@ use crate::data::{Notice, Roi, RoiPlane, Study};
 use crate::geometry::Point;
 use crate::io::IoError;
 use crate::render::{Palette, is_software};
-use crate::session::{Acquisition, Device, DeviceChoice, EventKind, Kept, Session, SessionOptions, Trace};
+use crate::session::{Acquisition, Device, DeviceChoice, EventKind, Forecast, Kept, Session, SessionOptions, Trace};
 
 /// Longest time that a frame spends on the session's events.
 const EVENT_TIME: Duration = Duration::from_millis(10);
@@ -71,6 +72,12 @@ pub struct App {
     pub(super) form: SettingsForm,
     pub(super) fbp_form: FbpForm,
     devices: DeviceList,
+    /// What the next start will need.
+    pub(super) forecaster: Forecaster,
+    /// The forms as they were when the run began.
+    pub(super) running_forms: Option<(SettingsForm, FbpForm)>,
+    /// Number of the study that is open, counted up.
+    pub(super) study_number: usize,
     pub(super) live: LiveRun,
     pub(super) shown: Shown,
     /// Whether the image that the run before left on the screen comes from a race.
@@ -144,6 +151,9 @@ impl App {
             form: SettingsForm::default(),
             fbp_form: FbpForm::default(),
             devices: DeviceList::start(waker(&ctx)),
+            forecaster: Forecaster::start(waker(&ctx)),
+            running_forms: None,
+            study_number: 0,
             live: LiveRun::default(),
             shown: Shown::default(),
             left_by_race: false,
@@ -230,6 +240,11 @@ impl App {
         &self.shown
     }
 
+    /// What the next start will need, or why it will be refused; `None` while that is not known.
+    pub fn next_start(&self) -> Option<&Result<Forecast, String>> {
+        self.forecaster.known().map(|(_, forecast)| forecast).filter(|_| self.study.is_some())
+    }
+
     /// What the slices show.
     pub fn view(&self) -> &ViewState {
         &self.view
@@ -273,6 +288,7 @@ impl App {
             self.receive_frame(frame);
         }
         self.filter();
+        self.look_ahead();
         self.look_for_close(ctx);
     }
 

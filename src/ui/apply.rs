@@ -123,6 +123,8 @@ impl App {
     pub(super) fn show_study(&mut self, ctx: &Context, loaded: Loaded, source: Source) {
         self.session.send(Command::Cancel);
         self.live = LiveRun::default();
+        self.running_forms = None;
+        self.study_number += 1;
         self.forget_images();
         self.view.auto_palette = true;
         // Corrected otherwise, or with another reference spectrum, it is still the same: settings and regions stay.
@@ -224,23 +226,32 @@ impl App {
         self.post_filter.forget();
     }
 
-    /// Starts a run with the form's settings.
-    fn start(&mut self, ctx: &Context, paused: bool) {
-        let job = match &self.study {
-            None => return,
-            Some(OpenStudy::Counts(open)) => self
+    /// What a start would do now; `None` without a study, an error where the form does not make sense.
+    pub(super) fn job(&self) -> Option<Result<Job, String>> {
+        Some(match self.study.as_ref()? {
+            OpenStudy::Counts(open) => self
                 .form
                 .run_settings()
                 .map(|settings| Job::Counts { study: Arc::clone(&open.study), settings: Box::new(settings) }),
-            Some(OpenStudy::Sweep(open)) => self
+            OpenStudy::Sweep(open) => self
                 .fbp_form
                 .sweep_settings()
                 .map(|settings| Job::Sweep { acquisition: open.acquisition.clone(), settings: Box::new(settings) }),
+        })
+    }
+
+    /// Starts a run with the form's settings, unless it is known to be refused: then the run before stays as it is.
+    fn start(&mut self, ctx: &Context, paused: bool) {
+        let job = match self.job().map(|job| job.and_then(|job| self.refusal().map_or(Ok(job), Err))) {
+            None => return,
+            Some(Ok(job)) => job,
+            Some(Err(text)) => {
+                // Memory may be free by the next try.
+                self.forecaster.forget();
+                return self.notify(ctx, Notice::error(text));
+            }
         };
-        let job = match job {
-            Ok(job) => job,
-            Err(text) => return self.notify(ctx, Notice::error(text)),
-        };
+        self.running_forms = Some((self.form.clone(), self.fbp_form.clone()));
         self.branch += 1;
         self.sent_rois.clone_from(&self.document.rois);
         let rois = RoiSet { branch: self.branch, rois: self.sent_rois.clone() };
@@ -279,6 +290,9 @@ impl App {
                 self.form = *form;
                 if more && self.live.state.is_active() {
                     self.set_target(self.form.num_iterations);
+                    if let Some((running, _)) = &mut self.running_forms {
+                        running.num_iterations = self.form.num_iterations;
+                    }
                 }
             }
             RunAction::EditFbpForm(form) => self.fbp_form = *form,

@@ -48,10 +48,14 @@ fn words(device: &Device) -> String {
     }
 }
 
+/// A choice of device in words.
+pub fn device_in_words(devices: &[Device], choice: DeviceChoice) -> String {
+    devices.iter().find(|device| device.choice == choice).map_or_else(|| "other".into(), words)
+}
+
 /// The menu of devices; those that cannot be used are grey.
 pub fn device_menu(devices: &[Device], chosen: &mut DeviceChoice, ui: &mut egui::Ui) {
-    let current = devices.iter().find(|device| device.choice == *chosen).map_or_else(|| "other".into(), words);
-    menu(ui, "Device", &current, |ui| {
+    menu(ui, "Device", &device_in_words(devices, *chosen), |ui| {
         for device in devices {
             let choice = egui::Button::selectable(*chosen == device.choice, words(device));
             if ui.add_enabled(device.why_not.is_none(), choice).clicked() {

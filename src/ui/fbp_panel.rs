@@ -2,19 +2,28 @@
 
 use egui::{DragValue, Ui};
 
-use super::devices::device_menu;
+use super::devices::{device_in_words, device_menu};
 use super::fbp_form::{Choices, FbpForm};
 use super::format;
-use super::recon_panel::{combo, name, number, voxels_ui};
+use super::recon_panel::{Running, name};
 use crate::operator::Interpolation;
 use crate::recon::{Baseline, Filter};
 use crate::scanner::epri::Order;
 use crate::session::{Device, PlaneKernel, Stages};
 
 /// The rows of the form.
-pub fn fbp_form_ui(form: &mut FbpForm, devices: &[Device], ui: &mut Ui) {
-    combo(ui, "Algorithm", &mut form.stages, &[(Stages::Single, "FBP, one stage"), (Stages::Two, "FBP, two stages")]);
-    ui.add_enabled_ui(form.stages == Stages::Single, |ui| ui.label("Program"));
+pub fn fbp_form_ui(form: &mut FbpForm, running: &Running<FbpForm>, devices: &[Device], ui: &mut Ui) {
+    let stages = [(Stages::Single, "FBP, one stage"), (Stages::Two, "FBP, two stages")];
+    running.combo(ui, "Algorithm", &mut form.stages, |form| &form.stages, &stages);
+    ui.add_enabled_ui(form.stages == Stages::Single, |ui| {
+        running.label(
+            ui,
+            "Program",
+            &form.kernel,
+            |form| &form.kernel,
+            |kernel| (if *kernel == PlaneKernel::Fast { "fast" } else { "paper" }).to_owned(),
+        );
+    });
     ui.add_enabled_ui(form.stages == Stages::Single, |ui| {
         ui.horizontal(|ui| {
             for (kernel, kernel_name, help) in [
@@ -26,18 +35,31 @@ pub fn fbp_form_ui(form: &mut FbpForm, devices: &[Device], ui: &mut Ui) {
         });
     });
     ui.end_row();
-    combo(ui, "Filter", &mut form.filter, &Filter::ALL.map(|filter| (filter, filter.name())));
+    let filters = Filter::ALL.map(|filter| (filter, filter.name()));
+    running.combo(ui, "Filter", &mut form.filter, |form| &form.filter, &filters);
+    running.label(
+        ui,
+        "Cut-off",
+        &form.cutoff,
+        |form| &form.cutoff,
+        |cutoff| cutoff.map_or_else(|| "none".into(), |part| format!("{part:.3}")),
+    );
     cutoff_ui(&mut form.cutoff, ui);
     if form.choices.is_continuous_wave {
-        combo(ui, "Baseline", &mut form.baseline, &Baseline::ALL.map(|baseline| (baseline, baseline.title())));
+        let baselines = Baseline::ALL.map(|baseline| (baseline, baseline.title()));
+        running.combo(ui, "Baseline", &mut form.baseline, |form| &form.baseline, &baselines);
     }
-    combo(ui, "Interpolation", &mut form.interpolation, &Interpolation::ALL.map(|kind| (kind, kind.name())));
-    combo(ui, "Order", &mut form.order, &[(Order::AsAcquired, "as acquired"), (Order::Spaced, "spaced")]);
-    number(ui, "Projections a step", &mut form.block, 1..=10_000);
+    let interpolations = Interpolation::ALL.map(|kind| (kind, kind.name()));
+    running.combo(ui, "Interpolation", &mut form.interpolation, |form| &form.interpolation, &interpolations);
+    let orders = [(Order::AsAcquired, "as acquired"), (Order::Spaced, "spaced")];
+    running.combo(ui, "Order", &mut form.order, |form| &form.order, &orders);
+    running.number(ui, "Projections a step", &mut form.block, |form| &form.block, 1..=10_000);
     let mut size = form.size;
-    voxels_ui(&mut size, &mut form.voxel_mm, ui);
+    running.size(ui, &mut size, |form| &form.size);
     form.set_size(size);
+    running.voxel_mm(ui, &mut form.voxel_mm, |form| &form.voxel_mm);
     extent_ui(form, ui);
+    running.label(ui, "Device", &form.device, |form| &form.device, |choice| device_in_words(devices, *choice));
     device_menu(devices, &mut form.device, ui);
 }
 
@@ -61,7 +83,6 @@ fn extent_ui(form: &mut FbpForm, ui: &mut Ui) {
 }
 
 fn cutoff_ui(cutoff: &mut Option<f64>, ui: &mut Ui) {
-    ui.label("Cut-off");
     ui.horizontal(|ui| {
         let mut has = cutoff.is_some();
         let help = "Leave out the frequencies above this part of the highest one that the samples have";

@@ -90,6 +90,8 @@ impl App {
             is_waiting: self.is_waiting(),
             devices: self.devices(),
             live: &self.live,
+            running: self.running_forms.as_ref().filter(|_| self.live.info.is_some()),
+            forecast: self.next_start(),
             has_study: self.study.is_some(),
             has_image: self.shown.volume().is_some(),
             post_filter_mm: self.post_filter_mm,

@@ -199,11 +199,10 @@ impl App {
         match self.leaving.as_ref().map(|leaving| leaving.tasks.front().copied()) {
             None => {}
             Some(None) => self.decided(ctx),
-            Some(Some(task)) => {
-                if !self.ask(ctx, task) {
-                    self.leaving = None;
-                    self.notify(ctx, Notice::info("A file dialog is still open: close it first, then try again"));
-                }
+            Some(Some(task)) if self.ask(ctx, task) => {}
+            Some(Some(_)) => {
+                self.leaving = None;
+                self.notify(ctx, Notice::info("A file dialog is still open: close it first, then try again"));
             }
         }
     }

@@ -15,6 +15,7 @@ mod document;
 mod export;
 mod fbp_form;
 mod fbp_panel;
+mod forecast;
 mod format;
 mod layout;
 mod leaving;

@@ -1,19 +1,21 @@
 //! The reconstruction panel: settings, start to stop, progress, accumulation, post-filter, saving.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use egui::{DragValue, RichText, Ui};
 
 use super::actions::{Action, FileAction, RunAction};
-use super::devices::device_menu;
+use super::devices::{device_in_words, device_menu};
 use super::fbp_form::FbpForm;
 use super::fbp_panel::fbp_form_ui;
+use super::forecast::secs_per_iteration;
 use super::live::{LiveRun, RunState};
 use super::settings::SettingsForm;
 use super::{format, theme};
 use crate::operator::Accumulation;
 use crate::recon::RaceReport;
-use crate::session::{AlgorithmKind, Device, ProjectorChoice, Rays};
+use crate::session::{AlgorithmKind, Device, Forecast, ProjectorChoice, Rays};
 
 /// What the panel shows.
 pub struct ReconView<'a> {
@@ -29,6 +31,10 @@ pub struct ReconView<'a> {
     pub devices: &'a [Device],
     /// The run.
     pub live: &'a LiveRun,
+    /// The forms as they were when it began; `None` = there is none.
+    pub running: Option<&'a (SettingsForm, FbpForm)>,
+    /// What the next start will need, or why it will be refused.
+    pub forecast: Option<&'a Result<Forecast, String>>,
     /// Whether there is a study to reconstruct.
     pub has_study: bool,
     /// Whether there is an image to save.
@@ -93,13 +99,35 @@ fn progress_ui(view: &ReconView, ui: &mut Ui) {
         text = format!("{} left", format::duration(remaining));
     }
     ui.add(egui::ProgressBar::new(fraction).text(text));
-    let Some(info) = live.info.as_ref().filter(|_| view.show_timings) else { return };
-    let mut words = format!("needs {}", format::bytes(info.estimate.memory_bytes));
-    if let Some(secs) = info.estimate.secs_per_iteration {
-        let time = Duration::try_from_secs_f64(secs).unwrap_or_default();
-        words += &format!(", about {} per iteration", format::duration(time));
+}
+
+/// What the next start makes and needs, or why it will be refused.
+fn forecast_ui(view: &ReconView, ui: &mut Ui) {
+    let (size, voxel_mm) =
+        if view.is_sweep { (view.fbp_form.size, view.fbp_form.voxel_mm) } else { (view.form.size, view.form.voxel_mm) };
+    let [x, y, z]: [String; 3] = std::array::from_fn(|a| format::short_number(size[a] as f64 * voxel_mm[a]));
+    let mut words = format!("image {x} × {y} × {z} mm");
+    if let Ok(settings) = view.form.run_settings()
+        && !view.is_sweep
+    {
+        words += &format!(", field of view {} mm across", format::short_number(2.0 * settings.fov_radius_mm));
     }
-    ui.label(RichText::new(words).weak());
+    ui.add(egui::Label::new(RichText::new(words).weak()).wrap());
+    match view.forecast {
+        None => {}
+        Some(Ok(forecast)) => {
+            let mut words = format!("needs {}", format::bytes(forecast.memory_bytes));
+            let secs = secs_per_iteration(view.live, view.form, forecast).filter(|_| view.show_timings);
+            if let Some(time) = secs.and_then(|secs| Duration::try_from_secs_f64(secs).ok()) {
+                words += &format!(", about {} per iteration", format::duration(time));
+            }
+            ui.add(egui::Label::new(RichText::new(words).weak()).wrap());
+        }
+        Some(Err(reason)) => {
+            let words = RichText::new(format!("will be refused: {reason}")).color(theme::colours(ui.visuals()).error);
+            ui.add(egui::Label::new(words).wrap());
+        }
+    }
 }
 
 /// How the backprojection adds: switchable while it runs.
@@ -182,65 +210,140 @@ fn form_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<Action>) {
         }
     });
     egui::Grid::new("settings").num_columns(2).spacing([8.0, 4.0]).show(ui, |ui| {
+        let is_active = view.live.state.is_active();
         if view.is_sweep {
             let mut form = view.fbp_form.clone();
-            fbp_form_ui(&mut form, view.devices, ui);
+            let running = view.running.map(|(_, running)| running);
+            fbp_form_ui(&mut form, &Running { form: running, is_active }, view.devices, ui);
             if form != *view.fbp_form {
                 actions.push(Action::Run(RunAction::EditFbpForm(Box::new(form))));
             }
         } else {
             let mut form = view.form.clone();
-            counts_form_ui(&mut form, view.devices, ui);
+            let running = view.running.map(|(running, _)| running);
+            counts_form_ui(&mut form, &Running { form: running, is_active }, view.devices, ui);
             if form != *view.form {
                 actions.push(Action::Run(RunAction::EditForm(Box::new(form))));
             }
         }
     });
+    forecast_ui(view, ui);
+}
+
+/// The form of the run that is watched, beside which the settings of the next start are marked where they differ.
+pub struct Running<'a, Form> {
+    /// The form as it was when the run began; `None` = there is no run.
+    pub form: Option<&'a Form>,
+    /// Whether the run is not over yet.
+    pub is_active: bool,
+}
+
+impl<Form> Running<'_, Form> {
+    /// The label of a row. It is marked where the next start's value is not the run's, which its tooltip tells.
+    pub fn label<T: PartialEq>(&self, ui: &mut Ui, label: &str, next: &T, of: fn(&Form) -> &T, words: impl Fn(&T) -> String) {
+        match self.form.map(of).filter(|running| *running != next) {
+            None => _ = ui.label(label),
+            Some(running) => {
+                let verb = if self.is_active { "runs" } else { "ran" };
+                let marked = RichText::new(format!("{label} •")).color(theme::colours(ui.visuals()).shown_mark);
+                ui.label(marked).on_hover_text(format!("{verb} with {}", words(running)));
+            }
+        }
+    }
+
+    /// A row with a number.
+    pub fn number(&self, ui: &mut Ui, label: &str, value: &mut usize, of: fn(&Form) -> &usize, range: RangeInclusive<usize>) {
+        self.label(ui, label, value, of, usize::to_string);
+        name(&ui.add(DragValue::new(value).range(range)), label);
+        ui.end_row();
+    }
+
+    /// A row with a choice.
+    pub fn combo<T: PartialEq + Copy>(
+        &self,
+        ui: &mut Ui,
+        label: &str,
+        value: &mut T,
+        of: fn(&Form) -> &T,
+        choices: &[(T, &str)],
+    ) {
+        let named = |value: &T| choices.iter().find(|(choice, _)| choice == value).map_or("other", |(_, name)| *name);
+        self.label(ui, label, value, of, |value| named(value).to_owned());
+        menu(ui, label, named(value), |ui| {
+            for (choice, name) in choices {
+                ui.selectable_value(value, *choice, *name);
+            }
+        });
+    }
 }
 
 /// The rows of the form for counts.
-fn counts_form_ui(form: &mut SettingsForm, devices: &[Device], ui: &mut Ui) {
-    combo(ui, "Algorithm", &mut form.algorithm, &[(AlgorithmKind::Osem, "OSEM"), (AlgorithmKind::Mlem, "MLEM")]);
-    number(ui, "Iterations", &mut form.num_iterations, 1..=10_000);
-    ui.add_enabled_ui(form.algorithm == AlgorithmKind::Osem, |ui| ui.label("Subsets"));
+fn counts_form_ui(form: &mut SettingsForm, running: &Running<SettingsForm>, devices: &[Device], ui: &mut Ui) {
+    let algorithms = [(AlgorithmKind::Osem, "OSEM"), (AlgorithmKind::Mlem, "MLEM")];
+    running.combo(ui, "Algorithm", &mut form.algorithm, |form| &form.algorithm, &algorithms);
+    running.number(ui, "Iterations", &mut form.num_iterations, |form| &form.num_iterations, 1..=10_000);
+    ui.add_enabled_ui(form.algorithm == AlgorithmKind::Osem, |ui| {
+        running.label(ui, "Subsets", &form.num_subsets, |form| &form.num_subsets, usize::to_string);
+    });
     let subsets = DragValue::new(&mut form.num_subsets).range(1..=512);
     let response = ui.add_enabled(form.algorithm == AlgorithmKind::Osem, subsets);
     name(&response, "Subsets");
     ui.end_row();
-    voxels_ui(&mut form.size, &mut form.voxel_mm, ui);
+    running.size(ui, &mut form.size, |form| &form.size);
+    running.voxel_mm(ui, &mut form.voxel_mm, |form| &form.voxel_mm);
+    running.label(ui, "Lines per bin", &form.rays, |form| &form.rays, rays_in_words);
     rays_ui(&mut form.rays, ui);
     let projectors =
         [(ProjectorChoice::Auto, "auto"), (ProjectorChoice::AxialRuns, "axial runs"), (ProjectorChoice::PerLor, "per LOR")];
-    combo(ui, "Projector", &mut form.projector, &projectors);
+    running.combo(ui, "Projector", &mut form.projector, |form| &form.projector, &projectors);
+    running.label(ui, "Device", &form.device, |form| &form.device, |choice| device_in_words(devices, *choice));
     device_menu(devices, &mut form.device, ui);
-    ui.label("Sensitivity");
+    running.label(
+        ui,
+        "Sensitivity",
+        &form.racy_sensitivity,
+        |form| &form.racy_sensitivity,
+        |racy| (if *racy { "racy too" } else { "free of races" }).to_owned(),
+    );
     ui.checkbox(&mut form.racy_sensitivity, "racy too").on_hover_text(
             "For non-atomic runs: make the sensitivity image with the race as well. A race in the backprojection alone scales the image down by what it loses; a race in both mostly cancels, and what stays is noise",
         );
     ui.end_row();
 }
 
-/// The rows of the image grid.
-pub fn voxels_ui(size: &mut [usize; 3], voxel_mm: &mut [f64; 3], ui: &mut Ui) {
-    ui.label("Voxels x, y, z");
-    ui.horizontal(|ui| {
-        for (axis, size) in super::view::AXIS_NAMES.iter().zip(size) {
-            name(&ui.add(DragValue::new(size).range(1..=2048)), &format!("Voxels {axis}"));
-        }
-    });
-    ui.end_row();
-    ui.label("Voxel mm");
-    ui.horizontal(|ui| {
-        for (axis, side) in super::view::AXIS_NAMES.iter().zip(voxel_mm) {
-            let value = DragValue::new(side).range(0.01..=50.0).speed(0.02).max_decimals(3);
-            name(&ui.add(value), &format!("Voxel mm {axis}"));
-        }
-    });
-    ui.end_row();
+impl<Form> Running<'_, Form> {
+    /// The row of the image's numbers of voxels.
+    pub fn size(&self, ui: &mut Ui, size: &mut [usize; 3], of: fn(&Form) -> &[usize; 3]) {
+        self.label(ui, "Voxels x, y, z", size, of, |[x, y, z]| format!("{x} × {y} × {z}"));
+        ui.horizontal(|ui| {
+            for (axis, size) in super::view::AXIS_NAMES.iter().zip(size) {
+                name(&ui.add(DragValue::new(size).range(1..=2048)), &format!("Voxels {axis}"));
+            }
+        });
+        ui.end_row();
+    }
+
+    /// The row of the sides of its voxels.
+    pub fn voxel_mm(&self, ui: &mut Ui, voxel_mm: &mut [f64; 3], of: fn(&Form) -> &[f64; 3]) {
+        self.label(ui, "Voxel mm", voxel_mm, of, |[x, y, z]| format!("{x:.3} × {y:.3} × {z:.3} mm"));
+        ui.horizontal(|ui| {
+            for (axis, side) in super::view::AXIS_NAMES.iter().zip(voxel_mm) {
+                let value = DragValue::new(side).range(0.01..=50.0).speed(0.02).max_decimals(3);
+                name(&ui.add(value), &format!("Voxel mm {axis}"));
+            }
+        });
+        ui.end_row();
+    }
+}
+
+fn rays_in_words(rays: &Rays) -> String {
+    match rays {
+        Rays::Auto => "auto".into(),
+        Rays::Fixed { tangential, axial } => format!("{tangential} × {axial}"),
+    }
 }
 
 fn rays_ui(rays: &mut Rays, ui: &mut Ui) {
-    ui.label("Lines per bin");
     ui.horizontal(|ui| {
         let mut automatic = *rays == Rays::Auto;
         if ui.checkbox(&mut automatic, "auto").changed() {
@@ -255,26 +358,8 @@ fn rays_ui(rays: &mut Rays, ui: &mut Ui) {
     ui.end_row();
 }
 
-/// A row of the form with a number.
-pub fn number(ui: &mut Ui, label: &str, value: &mut usize, range: std::ops::RangeInclusive<usize>) {
-    ui.label(label);
-    name(&ui.add(DragValue::new(value).range(range)), label);
-    ui.end_row();
-}
-
-/// A row of the form with a choice.
-pub fn combo<T: PartialEq + Copy>(ui: &mut Ui, label: &str, value: &mut T, choices: &[(T, &str)]) {
-    let current = choices.iter().find(|(choice, _)| choice == value).map_or("other", |(_, name)| name);
-    menu(ui, label, current, |ui| {
-        for (choice, name) in choices {
-            ui.selectable_value(value, *choice, *name);
-        }
-    });
-}
-
-/// A row of the form with a menu, whose name for screen readers and tests is "label: current".
+/// A menu, whose name for screen readers and tests is "label: current", as the end of a row.
 pub fn menu(ui: &mut Ui, label: &str, current: &str, contents: impl FnOnce(&mut Ui)) {
-    ui.label(label);
     let shown = egui::ComboBox::from_id_salt(label).selected_text(current).show_ui(ui, contents);
     let text = format!("{label}: {current}");
     shown.response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ComboBox, true, &text));
@@ -344,6 +429,8 @@ mod tests {
                 is_waiting: false,
                 devices: &[],
                 live,
+                running: None,
+                forecast: None,
                 has_study: true,
                 has_image: true,
                 post_filter_mm: 0.0,

@@ -5,6 +5,8 @@
 mod epri;
 mod info;
 mod limits;
+#[cfg(unix)]
+mod memory;
 mod printing;
 mod provenance;
 mod refusals;

@@ -19,7 +19,7 @@ use tomoscope::task::Task;
 use super::script::{Watcher, ball};
 
 /// A ball seen along 66 directions.
-fn sweep() -> Sweep {
+pub fn sweep() -> Sweep {
     let scheme = Scheme::with_at_least(66).unwrap();
     let options = SweepOptions { scheme, num_points: 48, step_mm: 1.0, ..SweepOptions::default() };
     simulate(&by_name("ball", options.half_extent_mm()).unwrap(), &options, &Task::new()).unwrap()

@@ -6,6 +6,7 @@ mod colours;
 mod corrections;
 mod files;
 mod leaving;
+mod next_start;
 mod numbers;
 mod pictures;
 mod pixels;

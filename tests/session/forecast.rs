@@ -1,0 +1,87 @@
+//! What a run is said to need before it begins is what it counts when it does.
+
+use std::sync::Arc;
+
+use tomoscope::data::{Michelogram, Study};
+use tomoscope::geometry::Grid;
+use tomoscope::operator::Accumulation;
+use tomoscope::scanner;
+use tomoscope::session::{
+    Acquisition, AlgorithmKind, DeviceChoice, FreeMemory, Job, PlaneKernel, ProjectorChoice, RunSettings, Stages, SweepSettings,
+    default_settings, default_sweep_settings, forecast, prepare,
+};
+use tomoscope::task::Task;
+
+use super::sweeps::sweep;
+
+/// The small scanner with one count in each bin.
+fn study() -> Arc<Study> {
+    let geometry = Arc::new(scanner::find("small").unwrap().geometry.clone());
+    let ones = vec![1.0; geometry.num_bins()];
+    Arc::new(Study::new("ones", Michelogram::new(geometry, ones).unwrap()))
+}
+
+fn assert_comes_true(job: &Job) -> u64 {
+    let foretold = forecast(job, None).unwrap();
+    let info = prepare(job, &Task::new()).unwrap().info;
+    assert_eq!(
+        (foretold.memory_bytes, &foretold.device, &foretold.projector),
+        (info.estimate.memory_bytes, &info.device, &info.projector)
+    );
+    foretold.memory_bytes
+}
+
+#[test]
+fn counts() {
+    let study = study();
+    let plain = RunSettings { device: DeviceChoice::Cpu, ..default_settings(&study).unwrap() };
+    let larger = Grid::centred(plain.grid.size.map(|n| n + 8), plain.grid.voxel_mm).unwrap();
+    let job = |settings: RunSettings| Job::Counts { study: Arc::clone(&study), settings: Box::new(settings) };
+    let needed = [
+        plain.clone(),
+        RunSettings { algorithm: AlgorithmKind::Mlem, ..plain.clone() },
+        RunSettings { projector: ProjectorChoice::PerLor, ..plain.clone() },
+        RunSettings { accumulation: Some(Accumulation::NonAtomic), ..plain.clone() },
+        RunSettings { grid: larger, ..plain.clone() },
+    ]
+    .map(|settings| assert_comes_true(&job(settings)));
+    assert!(needed[4] > needed[0] && needed[3] != needed[0], "{needed:?}");
+    // What cannot be is refused alike.
+    let wrong = job(RunSettings { num_subsets: 10_000, ..plain });
+    assert_eq!(forecast(&wrong, None).unwrap_err(), prepare(&wrong, &Task::new()).err().unwrap());
+}
+
+#[test]
+fn sweeps() {
+    let sweep = sweep();
+    let plain = SweepSettings { device: DeviceChoice::Cpu, ..default_sweep_settings(&sweep).unwrap() };
+    let acquisition = Acquisition::complete(sweep);
+    for settings in [
+        plain.clone(),
+        SweepSettings { stages: Stages::Two, ..plain.clone() },
+        SweepSettings { kernel: PlaneKernel::Paper, ..plain.clone() },
+        SweepSettings { block: 5, ..plain },
+    ] {
+        assert_comes_true(&Job::Sweep { acquisition: acquisition.clone(), settings: Box::new(settings) });
+    }
+}
+
+#[test]
+fn a_run_gives_its_memory_back_to_the_next() {
+    let study = study();
+    let settings = RunSettings { device: DeviceChoice::Cpu, ..default_settings(&study).unwrap() };
+    let job = Job::Counts { study: Arc::clone(&study), settings: Box::new(settings.clone()) };
+    let mut running = prepare(&job, &Task::new()).unwrap().info;
+    // So many voxels that the volumes on their way to the screen can be held, but not all images of the algorithm.
+    let free_bytes = FreeMemory::of_the_computer().bytes.unwrap();
+    let side = ((free_bytes / 40) as f64).cbrt() as usize;
+    let grid = Grid::centred([side; 3], [1.0, 1.0, 2.5]).unwrap();
+    let large = Job::Counts { study, settings: Box::new(RunSettings { grid, num_subsets: 24, ..settings }) };
+    let refusal = forecast(&large, Some(&running)).unwrap_err().to_string();
+    assert!(refusal.contains("of memory are needed"), "{refusal}");
+    running.estimate.memory_bytes = 1 << 50;
+    assert!(forecast(&large, Some(&running)).unwrap().memory_bytes > free_bytes);
+    // Of another device it helps nothing.
+    running.device = "Some GPU".into();
+    assert!(forecast(&large, Some(&running)).is_err());
+}
