@@ -20,6 +20,8 @@ pub(super) struct Array {
     /// Rows and columns; an array of one dimension is one row.
     pub(super) shape: [usize; 2],
     pub(super) values: Vec<f32>,
+    /// Bytes of the file that the header does not describe.
+    pub(super) num_left: u64,
 }
 
 impl Array {
@@ -27,7 +29,7 @@ impl Array {
     pub(super) fn transposed(self) -> Self {
         let [rows, columns] = self.shape;
         let values = (0..rows * columns).map(|i| self.values[i % rows * columns + i / rows]).collect();
-        Self { shape: [columns, rows], values }
+        Self { shape: [columns, rows], values, ..self }
     }
 }
 
@@ -55,8 +57,9 @@ pub(super) fn read_array(path: &Path) -> Result<Array, IoError> {
         return Err(IoError::TooShort { path: path.to_owned(), what, expected, found: len });
     }
     let values = read_contiguous(path, format, offset, num_values)?;
-    let [rows, columns] = shape;
-    Ok(if is_fortran { Array { shape: [columns, rows], values }.transposed() } else { Array { shape, values } })
+    let ([rows, columns], num_left) = (shape, len - expected);
+    let array = |shape| Array { shape, values, num_left };
+    Ok(if is_fortran { array([columns, rows]).transposed() } else { array(shape) })
 }
 
 /// The header's text, and where the numbers begin.

@@ -95,6 +95,10 @@ pub fn read_projections(path: &Path) -> Result<Sweep, IoError> {
     let sign = if is_wave { -1.0 } else { 1.0 };
     let kept: Vec<(usize, Direction)> = unit_vectors(&vectors).map(|(i, unit)| (i, unit.map(|v| v * sign))).collect();
     let mut notices = Vec::new();
+    if projections.num_left > 0 {
+        let (data, num_left) = (path.display(), projections.num_left);
+        notices.push(Notice::warning(format!("{data} has {num_left} more bytes than its header describes; they were left out")));
+    }
     if kept.len() < num_projections {
         let dropped = num_projections - kept.len();
         notices.push(Notice::info(format!(
@@ -135,7 +139,7 @@ pub fn read_projections(path: &Path) -> Result<Sweep, IoError> {
 /// As [`read_projections`].
 pub fn read_spectrum(path: &Path) -> Result<ReferenceSpectrum, IoError> {
     let set = Set::of(path, "-h")?;
-    let Array { shape, values } = read_array(path)?;
+    let Array { shape, values, .. } = read_array(path)?;
     if shape[0] != 1 {
         return Err(IoError::unsupported(
             path,
@@ -203,7 +207,7 @@ struct Axis {
 }
 
 fn axis(path: &Path, num_points: usize) -> Result<Axis, IoError> {
-    let Array { shape, values } = read_array(path)?;
+    let Array { shape, values, .. } = read_array(path)?;
     if values.len() != num_points {
         let reason = format!("it holds {} × {} numbers where {num_points} are expected, one per sample", shape[0], shape[1]);
         return Err(IoError::unsupported(path, reason));

@@ -162,6 +162,9 @@ fn a_pulse_set_gives_the_sweep_that_it_was_made_of() {
     npy(folder.path(), "a-dir.npy", "<f8", false, &format!("({num}, 3)"), directions);
     npy(folder.path(), "a-t.npy", "<f8", false, "(32,)", (0..32).map(|k| f64::from(k) - 16.0));
     let again = read_sweep(&path, None).unwrap();
+    assert!(!warns_of(&again.notices, "more bytes"), "{:?}", again.notices);
+    fs::write(&path, [fs::read(&path).unwrap(), vec![0; 70]].concat()).unwrap();
+    assert!(warns_of(&read_sweep(&path, None).unwrap().notices, "70 more bytes than its header describes"));
     assert_eq!((&again.acquisition, again.step_mm, again.centre), (&Acquisition::Pulse, 1.0, 16.0));
     assert!((again.total_weight() - TAU).abs() < 1e-9);
     for (a, b) in again.projections.iter().zip(&sweep.projections) {
