@@ -168,7 +168,8 @@ fn an_image_that_is_not_finite_is_told_once() {
     for (study, is_finite) in [(factors, false), (Study::new("huge counts", huge), false), (Study::clone(&study), true)] {
         let study = Arc::new(study);
         let mut watcher = Watcher::new(Box::new(prepare));
-        let start = Command::Start { job: counts(&study, on_cpu(&study)), rois: RoiSet::default(), paused: false };
+        let settings = RunSettings { algorithm: AlgorithmKind::Mlem, num_iterations: 1, ..on_cpu(&study) };
+        let start = Command::Start { job: counts(&study, settings), rois: RoiSet::default(), paused: false };
         let run = watcher.session.send(start);
         assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
         let tells = |event: &&Event| matches!(&event.kind, EventKind::Notice(notice) if notice.text.contains("finite number"));
