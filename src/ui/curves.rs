@@ -1,15 +1,15 @@
 //! Curves of noise, contrast and likelihood against iteration (of a sweep: of noise, contrast and means against the number
 //! of projections), made from the run's events.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use egui::Color32;
 
-use super::live::{Branch, LiveRun, Mark};
+use super::live::{Branch, LiveRun, Mark, RoiPoint};
 use super::theme;
 use crate::data::{Roi, RoiRole};
 use crate::recon::RaceReport;
-use crate::session::roi_numbers;
+use crate::session::{RoiNumbers, roi_numbers};
 
 /// Most points of a curve that are drawn; longer ones are thinned.
 const MAX_POINTS: usize = 1000;
@@ -57,10 +57,12 @@ impl Curves {
     /// The curves of a run as it stands.
     pub fn of(live: &LiveRun) -> Self {
         let mut curves = Curves::default();
-        let newest = live.branches.keys().next_back().copied();
         // The newest branch first: of the one before only what it does not repeat is shown.
-        for (number, branch) in live.branches.iter().rev() {
-            curves.add_branch(live, branch, Some(*number) != newest);
+        let mut branches = live.branches.values().rev();
+        if let Some(newest) = branches.next() {
+            let steps = drawn_steps(newest);
+            curves.add_branch(live, newest, &steps, false);
+            branches.for_each(|earlier| curves.add_branch(live, earlier, &steps, true));
         }
         let at = |steps: f64| live.place(steps);
         curves.log_likelihood = thinned(&live.log_likelihood()).map(|[step, value]| [at(*step), *value]).collect();
@@ -76,16 +78,19 @@ impl Curves {
         curves
     }
 
-    fn add_branch(&mut self, live: &LiveRun, branch: &Branch, is_earlier: bool) {
+    fn add_branch(&mut self, live: &LiveRun, branch: &Branch, steps: &BTreeSet<usize>, is_earlier: bool) {
         let series =
             |roi: &Roi| Series { name: roi.name.clone(), colour: theme::roi_colour(roi), is_earlier, points: Vec::new() };
         let mut nsr: Vec<Series> = branch.rois.iter().map(series).collect();
         let mut recovery = nsr.clone();
         let mut mean_value = nsr.clone();
-        let points: Vec<_> = branch.points.values().collect();
-        for point in thinned(&points) {
+        for point in steps.iter().filter_map(|step| branch.points.get(step)) {
             let at = live.place(point.subiteration as f64);
-            for (index, n) in roi_numbers(&branch.rois, &point.sums, 1.0).iter().enumerate() {
+            let numbers = roi_numbers(&branch.rois, &point.sums, 1.0);
+            if let Some(mean) = mean_nsr(&branch.rois, &numbers).filter(|_| !is_earlier) {
+                self.mean_nsr.push([at, 100.0 * mean]);
+            }
+            for (index, n) in numbers.iter().enumerate() {
                 let Some(n) = n else { continue };
                 let role = branch.rois[index].role;
                 if let Some(value) = n.mean.filter(|_| live.is_sweep()) {
@@ -99,13 +104,28 @@ impl Curves {
                 }
             }
         }
-        if !is_earlier && nsr.iter().filter(|series| !series.points.is_empty()).count() > 1 {
-            self.mean_nsr = mean(&nsr);
-        }
         add_new(&mut self.nsr, nsr);
         add_new(&mut self.recovery, recovery);
         add_new(&mut self.mean, mean_value);
     }
+}
+
+/// Mean of the background ROIs' noise-to-signal ratios on one iterate. Those that cover nothing of the image are left out;
+/// `None` where there are fewer than two, or one of them has no value on this iterate: the mean of the others would be that
+/// of another background.
+fn mean_nsr(rois: &[Roi], numbers: &[Option<RoiNumbers>]) -> Option<f64> {
+    let of_role = rois.iter().zip(numbers).filter(|(roi, _)| roi.role == RoiRole::Background).map(|(_, numbers)| numbers);
+    let covering = of_role.filter(|numbers| numbers.is_none_or(|n| n.num_voxels > 0));
+    let values: Vec<f64> = covering.map(|numbers| numbers.as_ref()?.nsr).collect::<Option<_>>()?;
+    (values.len() > 1).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The steps at which the curves of all branches are drawn. Those at which every ROI was measured and those at which some
+/// were not are thinned by themselves, so that no ROI loses the few steps that it has.
+fn drawn_steps(newest: &Branch) -> BTreeSet<usize> {
+    let (whole, partly): (Vec<&RoiPoint>, Vec<&RoiPoint>) =
+        newest.points.values().partition(|point| point.sums.iter().all(Option::is_some));
+    thinned(&whole).chain(thinned(&partly)).map(|point| point.subiteration).collect()
 }
 
 /// Adds curves without the points that are there already, and without those of which nothing is left.
@@ -127,17 +147,10 @@ fn thinned<T>(values: &[T]) -> impl Iterator<Item = &T> {
     values.iter().enumerate().filter(move |(index, _)| index % stride == 0 || *index == last).map(|(_, value)| value)
 }
 
-/// Mean of several curves that have the same places, without those that have no points.
-fn mean(series: &[Series]) -> Vec<[f64; 2]> {
-    let curves: Vec<&Series> = series.iter().filter(|series| !series.points.is_empty()).collect();
-    let shortest = curves.iter().map(|series| series.points.len()).min().unwrap_or(0);
-    let sum = |k: usize| curves.iter().map(|series| series.points[k][1]).sum::<f64>();
-    (0..shortest).map(|k| [curves[0].points[k][0], sum(k) / curves.len() as f64]).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::{RoiMask, RoiShape, RoiSums};
     use crate::session::StepFigures;
 
     #[test]
@@ -161,15 +174,82 @@ mod tests {
         assert_eq!(curves.lost_of_ones[0].len(), 2);
     }
 
+    fn roi(name: &str, role: RoiRole) -> Roi {
+        let shape = RoiShape::Sphere { radius_mm: 1.0 };
+        Roi { name: name.into(), shape, centre_mm: [0.0; 3], role, activity_ratio: None, colour: None }
+    }
+
+    /// Sums over two voxels whose noise-to-signal ratio is √2 × `spread`.
+    fn sums(spread: f32) -> Option<RoiSums> {
+        Some(RoiMask { voxels: vec![(0, 1.0), (1, 1.0)] }.sums(&[1.0 - spread, 1.0 + spread]))
+    }
+
+    fn run(rois: &[Roi], points: impl IntoIterator<Item = (usize, Vec<Option<RoiSums>>)>) -> LiveRun {
+        let mut live = LiveRun::asked_for(1, 1, rois, false);
+        let point = |(step, sums)| (step, RoiPoint { iteration: step, subiteration: step, sums });
+        live.branches.get_mut(&1).unwrap().points = points.into_iter().map(point).collect();
+        live
+    }
+
+    fn rounded(points: &[[f64; 2]]) -> Vec<(f64, i64)> {
+        points.iter().map(|[at, value]| (*at, value.round() as i64)).collect()
+    }
+
     #[test]
-    fn the_mean_of_curves_is_taken_point_by_point() {
-        let series = |points: &[[f64; 2]]| Series {
-            name: String::new(),
-            colour: Color32::BLACK,
-            is_earlier: false,
-            points: points.to_vec(),
-        };
-        let curves = [series(&[[1.0, 2.0], [2.0, 6.0]]), series(&[]), series(&[[1.0, 4.0], [2.0, 8.0]])];
-        assert_eq!(mean(&curves), [[1.0, 3.0], [2.0, 7.0]]);
+    fn the_mean_stands_where_all_background_regions_were_measured() {
+        // B is measured at every second step only, as a region drawn late on the iterates that were kept.
+        let rois = [roi("A", RoiRole::Background), roi("B", RoiRole::Background), roi("C", RoiRole::Hot)];
+        let points = (1..=6).map(|step| {
+            let late = if step % 2 == 0 { sums(0.1 * step as f32 / 2f32.sqrt()) } else { None };
+            (step, vec![sums(0.1 / 2f32.sqrt()), late, sums(0.5)])
+        });
+        let mut live = run(&rois, points);
+        let curves = Curves::of(&live);
+        assert_eq!(rounded(&curves.nsr[0].points), (1..=6).map(|step| (f64::from(step), 10)).collect::<Vec<_>>());
+        assert_eq!(rounded(&curves.nsr[1].points), [(2.0, 20), (4.0, 40), (6.0, 60)]);
+        assert_eq!(rounded(&curves.mean_nsr), [(2.0, 15), (4.0, 25), (6.0, 35)]);
+        // A third one, by a change of its role alone; then one that lies outside the image and takes no part.
+        let mut rois = rois.to_vec();
+        rois[2].role = RoiRole::Background;
+        live.rename_rois(1, &rois);
+        assert_eq!(rounded(&Curves::of(&live).mean_nsr)[0], (2.0, 34));
+        rois.push(roi("outside", RoiRole::Background));
+        live.rename_rois(1, &rois);
+        for point in live.branches.get_mut(&1).unwrap().points.values_mut() {
+            point.sums.push(Some(RoiMask::default().sums(&[])));
+        }
+        assert_eq!(rounded(&Curves::of(&live).mean_nsr)[0], (2.0, 34));
+    }
+
+    #[test]
+    fn a_region_that_was_not_measured_at_all_leaves_no_mean() {
+        let rois = [roi("A", RoiRole::Background), roi("B", RoiRole::Background)];
+        let live = run(&rois, (1..=3).map(|step| (step, vec![sums(0.1), None])));
+        assert_eq!(Curves::of(&live).mean_nsr, Vec::<[f64; 2]>::new());
+        let live = run(&rois[..1], (1..=3).map(|step| (step, vec![sums(0.1)])));
+        assert_eq!(Curves::of(&live).mean_nsr, Vec::<[f64; 2]>::new(), "of one there is no mean");
+    }
+
+    #[test]
+    fn thinning_keeps_the_steps_of_a_region_that_has_few() {
+        // 1400 steps are thinned to every second one; B was measured after every 14th, of which that would leave none.
+        let rois = [roi("A", RoiRole::Background), roi("B", RoiRole::Background)];
+        let live = run(&rois, (1..=1400).map(|step| (step, vec![sums(0.1), if step % 14 == 0 { sums(0.3) } else { None }])));
+        let curves = Curves::of(&live);
+        assert_eq!((curves.nsr[1].points.len(), curves.mean_nsr.len()), (100, 100));
+        assert!(curves.nsr[0].points.len() <= 2 * MAX_POINTS);
+        let places = |series: &[[f64; 2]]| series.iter().map(|p| p[0] as usize).collect::<BTreeSet<_>>();
+        assert!(places(&curves.mean_nsr).is_subset(&places(&curves.nsr[0].points)));
+    }
+
+    #[test]
+    fn a_branch_repeats_nothing_of_the_one_after_it() {
+        let rois = [roi("A", RoiRole::Background), Roi { centre_mm: [9.0; 3], ..roi("B", RoiRole::Background) }];
+        let mut live = run(&rois, (1..=4).map(|step| (step, vec![sums(0.1), sums(0.2)])));
+        live.begin_branch(2, &[rois[0].clone(), Roi { centre_mm: [5.0; 3], ..rois[1].clone() }]);
+        let curves = Curves::of(&live);
+        let names: Vec<_> = curves.nsr.iter().map(|series| (series.name.as_str(), series.is_earlier)).collect();
+        assert_eq!(names, [("A", false), ("B", true)]);
+        assert!(curves.mean_nsr.is_empty(), "the moved region was not measured yet");
     }
 }
