@@ -368,6 +368,8 @@ pub struct Frame {
 /// An image of the past: after a full iteration, or after each block of projections.
 #[derive(Clone, Debug)]
 pub struct Kept {
+    /// Which run.
+    pub run: RunId,
     /// Full iterations complete.
     pub iteration: usize,
     /// Steps done in all; of a sweep projections in the image.

@@ -206,7 +206,7 @@ impl<W: Fn()> Worker<W> {
             self.tell(Event { run, kind: EventKind::Notice(Notice::warning(text)) });
         }
         if is_kept {
-            let gone = self.history.push(Kept { iteration, subiteration, volume: Arc::clone(&volume) });
+            let gone = self.history.push(Kept { run, iteration, subiteration, volume: Arc::clone(&volume) });
             gone.into_iter().for_each(|volume| self.frames.give_back(volume));
         }
         self.frames.send(Frame { run, iteration, subiteration, volume });

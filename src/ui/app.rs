@@ -23,7 +23,7 @@ use super::open_sweep::OpenSweep;
 use super::post_filter::PostFilter;
 use super::prefs::Preferences;
 use super::settings::SettingsForm;
-use super::shown::Shown;
+use super::shown::{IterateId, Shown};
 use super::status::MemoryMeter;
 use super::view::{ViewState, active_bounds_mm};
 use super::{export, slice_paint, theme};
@@ -80,8 +80,8 @@ pub struct App {
     pub(super) study_number: usize,
     pub(super) live: LiveRun,
     pub(super) shown: Shown,
-    /// Whether the image that the run before left on the screen comes from a race.
-    pub(super) left_by_race: bool,
+    /// The run before, whose image may still be on the screen.
+    pub(super) left: LiveRun,
     /// Full iterations that the session keeps; of a sweep numbers of projections.
     pub(super) kept: Vec<usize>,
     pub(super) view: ViewState,
@@ -156,7 +156,7 @@ impl App {
             study_number: 0,
             live: LiveRun::default(),
             shown: Shown::default(),
-            left_by_race: false,
+            left: LiveRun::default(),
             kept: Vec::new(),
             view,
             drag: None,
@@ -235,6 +235,11 @@ impl App {
         &self.live
     }
 
+    /// What the plots draw of the run.
+    pub fn curves(&self) -> &Curves {
+        &self.curves
+    }
+
     /// The image on the screen.
     pub fn shown(&self) -> &Shown {
         &self.shown
@@ -306,7 +311,9 @@ impl App {
             let Ok(event) = self.session.events().try_recv() else { break };
             any = true;
             self.live.apply(&event);
+            // What a run said that is no longer watched would be taken for a word on this one; run 0 is the session itself.
             match event.kind {
+                _ if event.run != self.live.run && event.run != 0 => {}
                 EventKind::Notice(notice) => self.notify(ctx, notice),
                 EventKind::Failed(text) => self.notify(ctx, Notice::error(text)),
                 _ => {}
@@ -314,7 +321,7 @@ impl App {
         }
         if any {
             self.curves_are_old = true;
-            self.kept = self.session.history().iter().map(|kept| self.number_of_kept(kept)).collect();
+            self.kept = self.history().map(|kept| self.number_of_kept(&kept)).collect();
         }
         if !self.session.events().is_empty() {
             ctx.request_repaint();
@@ -326,7 +333,7 @@ impl App {
             self.session.return_frame(frame);
             return;
         }
-        if self.shown.unfiltered().is_none_or(|volume| volume.grid != frame.volume.grid) {
+        if self.shown.chosen().is_none_or(|(_, volume)| volume.grid != frame.volume.grid) {
             self.view.reset_for(&frame.volume.grid);
             // Of a phantom the object is known before it is reconstructed.
             let truth = self.study.as_ref().and_then(OpenStudy::truth);
@@ -341,14 +348,13 @@ impl App {
 
     /// Keeps the filtered image up to date.
     fn filter(&mut self) {
-        if let Some((id, volume)) = self.post_filter.poll()
+        if let Some(filtered) = self.post_filter.poll()
             && self.post_filter_mm > 0.0
-            && id.run == self.live.run
         {
-            self.shown.set_filtered(Some((id, volume)));
+            self.shown.set_filtered(Some(filtered));
         }
         if self.post_filter_mm > 0.0
-            && let Some((id, volume)) = self.shown.id().zip(self.shown.unfiltered())
+            && let Some((id, volume)) = self.shown.chosen()
         {
             self.post_filter.ask(id, volume, self.post_filter_mm);
         }
@@ -369,8 +375,9 @@ impl App {
         {
             open.update(ctx, &filter);
         }
-        if let Some(volume) = self.shown.volume() {
-            self.table.update(&self.document.rois, volume, self.shown.generation());
+        match self.shown.volume() {
+            Some(volume) => self.table.update(&self.document.rois, volume, self.shown.generation()),
+            None => self.table = TableCache::default(),
         }
         if std::mem::take(&mut self.curves_are_old) {
             self.curves = Curves::of(&self.live);
@@ -403,6 +410,23 @@ impl App {
         }
     }
 
+    /// Watches this run from now on: nothing of the one before stays but its image, until there is another.
+    pub(super) fn watch(&mut self, live: LiveRun) {
+        let before = std::mem::replace(&mut self.live, live);
+        if self.shown.id().is_some_and(|id| id.run == before.run) {
+            self.left = before;
+        }
+        self.kept.clear();
+        self.curves_changed();
+    }
+
+    /// The images of the past of the run that is watched, oldest first. Before it is set up the session still has those of
+    /// the one before.
+    pub(super) fn history(&self) -> impl Iterator<Item = Kept> + use<> {
+        let run = self.live.run;
+        self.session.history().into_iter().filter(move |kept| kept.run == run)
+    }
+
     /// The run's curves must be made anew.
     pub(super) fn curves_changed(&mut self) {
         self.curves_are_old = true;
@@ -412,13 +436,10 @@ impl App {
         self.shown.volume().map_or("", |volume| volume.unit.label())
     }
 
-    /// Whether the image on the screen comes from a race. It may still be that of the run before.
-    pub(super) fn shows_race(&self) -> bool {
-        match self.shown.id() {
-            Some(id) if id.run == self.live.run => self.live.had_race(id.subiteration),
-            Some(_) => self.left_by_race,
-            None => false,
-        }
+    /// The image on the screen and the run that made it: the one that is watched, or still the one before.
+    pub(super) fn shown_of(&self) -> Option<(IterateId, &LiveRun)> {
+        let id = self.shown.id()?;
+        [&self.live, &self.left].into_iter().find(|live| live.run == id.run).map(|live| (id, live))
     }
 
     /// The number by which an image of the past is called: of the iteration, of a sweep of the projections.

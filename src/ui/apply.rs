@@ -122,10 +122,11 @@ impl App {
 
     pub(super) fn show_study(&mut self, ctx: &Context, loaded: Loaded, source: Source) {
         self.session.send(Command::Cancel);
-        self.live = LiveRun::default();
         self.running_forms = None;
         self.study_number += 1;
         self.forget_images();
+        self.watch(LiveRun::default());
+        (self.drag, self.draft) = (None, None);
         self.view.auto_palette = true;
         // Corrected otherwise, or with another reference spectrum, it is still the same: settings and regions stay.
         let is_the_same = self.is_open(&source);
@@ -155,6 +156,7 @@ impl App {
         };
         notices.into_iter().for_each(|notice| self.notify(ctx, notice));
         if !is_the_same {
+            self.view.auto_window = true;
             self.reset_form(ctx);
             if let Some(num_iterations) = self.options.num_iterations.take() {
                 self.form.num_iterations = num_iterations;
@@ -222,7 +224,6 @@ impl App {
         if let Some(frame) = self.shown.clear() {
             self.session.return_frame(frame);
         }
-        self.kept.clear();
         self.post_filter.forget();
     }
 
@@ -257,11 +258,7 @@ impl App {
         let rois = RoiSet { branch: self.branch, rois: self.sent_rois.clone() };
         let run = self.session.send(Command::Start { job, rois, paused });
         self.shown.set_past(None);
-        self.left_by_race = self.shows_race();
-        self.live = LiveRun::asked_for(run, self.branch, &self.sent_rois, paused);
-        self.shown.set_filtered(None);
-        self.post_filter.forget();
-        self.kept.clear();
+        self.watch(LiveRun::asked_for(run, self.branch, &self.sent_rois, paused));
     }
 
     fn apply_run(&mut self, ctx: &Context, action: RunAction) {
@@ -347,9 +344,9 @@ impl App {
 
     fn show_iterate(&mut self, iteration: Option<usize>) {
         let past = iteration.and_then(|wanted| {
-            let Kept { iteration, subiteration, volume } =
-                self.session.history().into_iter().find(|kept| self.number_of_kept(kept) == wanted)?;
-            Some((IterateId { run: self.live.run, iteration, subiteration }, volume))
+            let Kept { run, iteration, subiteration, volume } =
+                self.history().find(|kept| self.number_of_kept(kept) == wanted)?;
+            Some((IterateId { run, iteration, subiteration }, volume))
         });
         self.shown.set_past(past);
     }

@@ -8,6 +8,7 @@ use super::actions::{FileAction, FileTask};
 use super::app::App;
 use super::dialogs::{Overwrite, overwritten};
 use super::loader::Source;
+use super::roi_panel::NOTHING_MEASURED;
 use super::scan_files::SweepFiles;
 use crate::data::Notice;
 use crate::io;
@@ -105,6 +106,7 @@ impl App {
                 "loaded"
             }),
             FileTask::SaveRois => io::rois::write_rois(path, &self.document.rois).map_err(sentence).map(|()| "saved"),
+            FileTask::ExportCsv if !self.live.is_measured() => Err(format!("{}: {NOTHING_MEASURED}", path.display())),
             FileTask::ExportCsv => self.export_csv(path).map_err(sentence).map(|()| "written"),
         };
         match outcome {

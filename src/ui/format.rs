@@ -29,6 +29,11 @@ pub fn short_number(v: f64) -> String {
     words.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// What a filter on the image did, in words.
+pub fn filtered(fwhm_mm: f64) -> String {
+    format!("filtered {fwhm_mm:.1} mm")
+}
+
 /// A time in words.
 pub fn duration(time: Duration) -> String {
     let secs = time.as_secs_f64();

@@ -5,6 +5,7 @@ use egui::Ui;
 use super::actions::Action;
 use super::app::App;
 use super::dialogs;
+use super::format;
 use super::leaving::leaving_ui;
 use super::live::RunState;
 use super::notices::{notice_list_ui, toasts_ui};
@@ -111,6 +112,7 @@ impl App {
             can_redo: self.undo.can_redo(&self.document),
             has_study_rois,
             is_sweep: self.sweep().is_some(),
+            is_measured: self.live.is_measured(),
         };
         let truth = self.study.as_ref().and_then(OpenStudy::truth);
         let profile = self.shown.volume().map(|volume| Profile::of(&self.view, volume, truth));
@@ -143,20 +145,20 @@ impl App {
 
     /// What is on the screen, in words.
     fn shown_words(&self) -> String {
-        let Some(id) = self.shown.id() else { return String::new() };
-        let subsets = self.live.num_subsets();
+        let Some((id, live)) = self.shown_of() else { return String::new() };
+        let subsets = live.num_subsets();
         let mut words = match (id.subiteration, id.subiteration % subsets) {
-            (0, _) if self.live.is_sweep() => "no projection yet".to_owned(),
-            (number, _) if self.live.is_sweep() => format!("{number} projections"),
+            (0, _) if live.is_sweep() => "no projection yet".to_owned(),
+            (number, _) if live.is_sweep() => format!("{number} projections"),
             (0, _) => "start image".to_owned(),
             (_, 0) => format!("iteration {}", id.iteration),
             (_, subset) => format!("iteration {}, after subset {subset} of {subsets}", id.iteration),
         };
-        if id.run != self.live.run {
+        if live.run != self.live.run {
             words += " of the run before";
         }
-        if self.post_filter_mm > 0.0 {
-            words += &format!(", filtered {:.1} mm", self.post_filter_mm);
+        if let Some(fwhm_mm) = self.shown.filter_mm() {
+            words += &format!(", {}", format::filtered(fwhm_mm));
         }
         words
     }
@@ -170,11 +172,11 @@ impl App {
             iterations: &self.kept,
             past: self
                 .shown
-                .id()
+                .chosen()
                 .filter(|_| self.shown.is_past())
-                .map(|id| if self.live.is_sweep() { id.subiteration } else { id.iteration }),
+                .map(|(id, _)| if self.live.is_sweep() { id.subiteration } else { id.iteration }),
             shown: &shown,
-            is_racy: self.shows_race(),
+            is_racy: self.shown_of().is_some_and(|(id, live)| live.had_race(id.subiteration)),
         };
         if has_shortcuts {
             actions.extend(shortcut_actions(ui.ctx(), &toolbar, !self.live.is_running(), self.active_plane.axes().1));

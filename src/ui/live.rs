@@ -150,6 +150,11 @@ impl LiveRun {
         }
     }
 
+    /// Whether there are numbers of any iterate.
+    pub fn is_measured(&self) -> bool {
+        self.last.is_some()
+    }
+
     /// Whether there is a run that does further steps, or can be made to.
     pub fn is_there(&self) -> bool {
         self.state.is_active() || self.state.can_continue()

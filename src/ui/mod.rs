@@ -53,6 +53,7 @@ mod toolbar;
 mod view;
 
 pub use app::{App, AppOptions};
+pub use curves::{Curves, Series};
 pub use document::Document;
 pub use live::{LiveRun, RunState};
 pub use loader::{BUILT_IN, BuiltIn, Measured, Source};

@@ -2,7 +2,7 @@
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
-use super::shown::IterateId;
+use super::shown::{Filtered, IterateId};
 use crate::data::Volume;
 use crate::recon::gaussian_filter;
 
@@ -11,8 +11,8 @@ type Key = (IterateId, u64);
 
 /// A thread that filters one image at a time.
 pub struct PostFilter {
-    jobs: Sender<(Key, Volume, f64)>,
-    results: Receiver<(Key, Volume)>,
+    jobs: Sender<(IterateId, Volume, f64)>,
+    results: Receiver<Filtered>,
     under_way: Option<Key>,
     done: Option<Key>,
 }
@@ -20,12 +20,13 @@ pub struct PostFilter {
 impl PostFilter {
     /// Starts the thread; `wake` is called after each image.
     pub fn start(wake: impl Fn() + Send + 'static) -> Self {
-        let (jobs, inbox) = bounded::<(Key, Volume, f64)>(1);
+        let (jobs, inbox) = bounded::<(IterateId, Volume, f64)>(1);
         let (outbox, results) = unbounded();
         // Without a thread the inbox closes and images stay unfiltered.
         let _ = std::thread::Builder::new().name("post-filter".into()).spawn(move || {
-            for (key, volume, fwhm_mm) in inbox {
-                if outbox.send((key, gaussian_filter(&volume, fwhm_mm))).is_err() {
+            for (id, volume, fwhm_mm) in inbox {
+                let filtered = gaussian_filter(&volume, fwhm_mm);
+                if outbox.send(Filtered { id, fwhm_mm, volume: filtered, unfiltered: volume }).is_err() {
                     return;
                 }
                 wake();
@@ -37,17 +38,17 @@ impl PostFilter {
     /// Asks for the filtered image of an iterate, unless it is there or another one is under way.
     pub fn ask(&mut self, id: IterateId, volume: &Volume, fwhm_mm: f64) {
         let key = (id, fwhm_mm.to_bits());
-        if self.under_way.is_none() && self.done != Some(key) && self.jobs.try_send((key, volume.clone(), fwhm_mm)).is_ok() {
+        if self.under_way.is_none() && self.done != Some(key) && self.jobs.try_send((id, volume.clone(), fwhm_mm)).is_ok() {
             self.under_way = Some(key);
         }
     }
 
     /// The image that is ready, if one is.
-    pub fn poll(&mut self) -> Option<(IterateId, Volume)> {
-        let (key, volume) = self.results.try_iter().last()?;
+    pub fn poll(&mut self) -> Option<Filtered> {
+        let filtered = self.results.try_iter().last()?;
         self.under_way = None;
-        self.done = Some(key);
-        Some((key.0, volume))
+        self.done = Some((filtered.id, filtered.fwhm_mm.to_bits()));
+        Some(filtered)
     }
 
     /// Forgets what was done: the next question is answered anew.

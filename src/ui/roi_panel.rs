@@ -28,7 +28,12 @@ pub struct RoiView<'a> {
     pub has_study_rois: bool,
     /// Whether an EPRI sweep is open.
     pub is_sweep: bool,
+    /// Whether any iterate was measured.
+    pub is_measured: bool,
 }
+
+/// Why there are no numbers to export.
+pub const NOTHING_MEASURED: &str = "no iterate of this study has been measured yet; start its reconstruction first";
 
 const COLUMNS: [&str; 10] = ["ROI", "role", "mean", "SD", "min", "max", "voxels", "mL", "NSR", "recovery"];
 
@@ -46,7 +51,8 @@ fn buttons_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<Action>) {
         tabs_ui(NumbersTab::Rois, view.is_sweep, ui, actions);
         ui.separator();
         let mut button = |enabled: bool, words: &str, help: &str, action: Action| {
-            if ui.add_enabled(enabled, egui::Button::new(words).small()).on_hover_text(help).clicked() {
+            let response = ui.add_enabled(enabled, egui::Button::new(words).small()).on_hover_text(help);
+            if response.on_disabled_hover_text(help).clicked() {
                 actions.push(action);
             }
         };
@@ -58,8 +64,8 @@ fn buttons_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<Action>) {
         button(view.has_study_rois, "Study's", "The ROIs that came with the study", Action::Roi(RoiAction::TakeFromStudy));
         button(true, "Load…", "Load a ROI file", Action::File(FileAction::AskLoadRois));
         button(!view.rois.is_empty(), "Save ROIs…", "Save a ROI file", Action::File(FileAction::AskSaveRois));
-        let help = "Numbers of every iterate as CSV";
-        button(!view.rois.is_empty(), "Export CSV…", help, Action::File(FileAction::AskExportCsv));
+        let help = if view.is_measured { "Numbers of every iterate as CSV" } else { NOTHING_MEASURED };
+        button(view.is_measured, "Export CSV…", help, Action::File(FileAction::AskExportCsv));
     });
 }
 

@@ -28,12 +28,25 @@ pub struct IterateId {
     pub subiteration: usize,
 }
 
+/// An image after the filter on what is shown.
+#[derive(Debug)]
+pub struct Filtered {
+    /// Which iterate.
+    pub id: IterateId,
+    /// Width of the filter, mm.
+    pub fwhm_mm: f64,
+    /// The image.
+    pub volume: Volume,
+    /// The same iterate as it was reconstructed.
+    pub unfiltered: Volume,
+}
+
 /// The image on the screen.
 #[derive(Default)]
 pub struct Shown {
     newest: Option<Frame>,
     past: Option<(IterateId, Arc<Volume>)>,
-    filtered: Option<(IterateId, Volume)>,
+    filtered: Option<Filtered>,
     generation: u64,
     uploaded: u64,
     /// Smallest and largest value.
@@ -52,6 +65,9 @@ impl Shown {
 
     /// Takes the newest frame in; the one before comes back, to be returned to the session.
     pub fn set_newest(&mut self, frame: Frame) -> Option<Frame> {
+        if self.newest.as_ref().is_some_and(|before| before.run != frame.run) {
+            self.filtered = None;
+        }
         let before = self.newest.replace(frame);
         if self.past.is_none() {
             self.changed();
@@ -72,17 +88,17 @@ impl Shown {
         }
     }
 
-    /// The filtered image of an iterate has come; `None` when there is no filter any more.
-    pub fn set_filtered(&mut self, filtered: Option<(IterateId, Volume)>) {
+    /// The filtered image of an iterate has come; `None` when there is no filter any more. An image of another run than the
+    /// chosen iterate's is dropped.
+    pub fn set_filtered(&mut self, filtered: Option<Filtered>) {
+        let run = self.chosen().map(|(id, _)| id.run);
+        if filtered.as_ref().is_some_and(|filtered| Some(filtered.id.run) != run) {
+            return;
+        }
         if self.filtered.is_some() || filtered.is_some() {
             self.filtered = filtered;
             self.changed();
         }
-    }
-
-    /// Which iterate is chosen: the past one, or the newest.
-    pub fn id(&self) -> Option<IterateId> {
-        self.past.as_ref().map(|(id, _)| *id).or_else(|| self.newest_id())
     }
 
     /// Which iterate is the newest.
@@ -91,14 +107,31 @@ impl Shown {
         Some(IterateId { run: frame.run, iteration: frame.iteration, subiteration: frame.subiteration })
     }
 
-    /// The image as it was reconstructed.
-    pub fn unfiltered(&self) -> Option<&Volume> {
-        self.past.as_ref().map(|(_, volume)| &**volume).or_else(|| self.newest.as_ref().map(|frame| &*frame.volume))
+    /// The iterate that is to be shown, the past one or the newest, as it was reconstructed. Where a filter is set the one
+    /// before it stays on the screen until it is filtered.
+    pub fn chosen(&self) -> Option<(IterateId, &Volume)> {
+        let newest = || Some((self.newest_id()?, &*self.newest.as_ref()?.volume));
+        self.past.as_ref().map(|(id, volume)| (*id, &**volume)).or_else(newest)
     }
 
-    /// The image as it is shown, filtered where a filter is set (the last one filtered while the next is in the works).
+    /// Which iterate is on the screen.
+    pub fn id(&self) -> Option<IterateId> {
+        self.filtered.as_ref().map(|filtered| filtered.id).or_else(|| Some(self.chosen()?.0))
+    }
+
+    /// The image on the screen, filtered where a filter is set.
     pub fn volume(&self) -> Option<&Volume> {
-        self.filtered.as_ref().map(|(_, volume)| volume).or_else(|| self.unfiltered())
+        self.filtered.as_ref().map(|filtered| &filtered.volume).or_else(|| Some(self.chosen()?.1))
+    }
+
+    /// The image on the screen as it was reconstructed.
+    pub fn unfiltered(&self) -> Option<&Volume> {
+        self.filtered.as_ref().map(|filtered| &filtered.unfiltered).or_else(|| Some(self.chosen()?.1))
+    }
+
+    /// FWHM of the filter that was applied to the image on the screen, mm.
+    pub fn filter_mm(&self) -> Option<f64> {
+        self.filtered.as_ref().map(|filtered| filtered.fwhm_mm)
     }
 
     /// Whether an iterate of the past is shown.
@@ -191,6 +224,36 @@ mod tests {
         assert_eq!(shown.take_for_upload().map(|v| v.as_slice()[0]), Some(2.0));
         assert_eq!(shown.range, [2.0, 2.0]);
         assert_eq!(shown.auto_window(Palette::Grey), [0.0, 2.0]);
+    }
+
+    #[test]
+    fn what_is_said_of_an_image_is_true_while_the_next_is_filtered() {
+        let mut shown = Shown::default();
+        let filtered = |run, subiteration, fwhm_mm| {
+            let Frame { volume, .. } = frame(subiteration);
+            let mut smooth = (*volume).clone();
+            smooth.as_mut_slice().fill(0.5);
+            let id = IterateId { run, iteration: subiteration, subiteration };
+            Some(Filtered { id, fwhm_mm, volume: smooth, unfiltered: (*volume).clone() })
+        };
+        shown.set_filtered(filtered(1, 1, 4.0));
+        assert!(shown.volume().is_none(), "there is no image of that run");
+        shown.set_newest(frame(1));
+        assert_eq!((shown.filter_mm(), shown.id().map(|id| id.subiteration)), (None, Some(1)));
+        shown.set_filtered(filtered(1, 1, 4.0));
+        shown.set_newest(frame(2));
+        let value = |volume: Option<&Volume>| volume.map(|volume| volume.as_slice()[0]);
+        let on_screen = |shown: &Shown| (shown.filter_mm(), shown.id().map(|id| id.subiteration));
+        assert_eq!(on_screen(&shown), (Some(4.0), Some(1)), "the second is not filtered yet");
+        assert_eq!((value(shown.volume()), value(shown.unfiltered())), (Some(0.5), Some(1.0)));
+        assert_eq!(shown.chosen().map(|(id, _)| id.subiteration), Some(2));
+        shown.set_filtered(filtered(1, 2, 6.0));
+        assert_eq!(on_screen(&shown), (Some(6.0), Some(2)));
+        // Another run's image is not hidden behind a filtered one of this run, nor is a late one of this run taken.
+        shown.set_newest(Frame { run: 2, ..frame(3) });
+        assert_eq!(on_screen(&shown), (None, Some(3)));
+        shown.set_filtered(filtered(1, 2, 6.0));
+        assert_eq!(on_screen(&shown), (None, Some(3)));
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod pictures;
 mod pixels;
 mod race;
 mod sweeps;
+mod transitions;
 mod work;
 
 use std::time::{Duration, Instant};

@@ -1,0 +1,212 @@
+//! From one study or run to the next: nothing of one ever stands under another's names.
+
+use std::sync::Arc;
+
+use egui::Theme;
+use egui_kittest::kittest::{NodeT as _, Queryable as _};
+use egui_kittest::{Harness, HarnessBuilder};
+use tomoscope::io::{Correction, write_projections};
+use tomoscope::phantom::{self, SimulationOptions};
+use tomoscope::scanner;
+use tomoscope::session::{DeviceChoice, EndReason, Trace};
+use tomoscope::task::Task;
+use tomoscope::ui::{App, AppOptions, BUILT_IN, BuiltIn, Curves, Measured, RunState, Source};
+
+use super::{click, renderer, small_study, wait_for, window_on};
+
+const SIZE: [f32; 2] = [1400.0, 900.0];
+/// Colour of the first region's curve.
+const FIRST_COLOUR: [u8; 3] = [214, 88, 30];
+
+/// Hot and cold spheres on the small ring.
+fn spheres() -> Source {
+    let measured = Measured::Counts { scanner: "small", counts: 1e6, size: None, attenuation: false, background_fraction: 0.0 };
+    Source::BuiltIn(BuiltIn { title: "Spheres", phantom: "nema-iq-2001", measured })
+}
+
+fn opened(start: Source) -> Option<Harness<'static, App>> {
+    let mut harness = window_on(renderer()?, SIZE, Theme::Light, false, start);
+    wait_for(&mut harness, "the study", |app| app.study().is_some() || app.acquisition().is_some());
+    Some(harness)
+}
+
+/// A study, opened and reconstructed.
+fn reconstructed(start: Source) -> Option<Harness<'static, App>> {
+    let mut harness = opened(start)?;
+    reconstruct(&mut harness);
+    Some(harness)
+}
+
+fn reconstruct(harness: &mut Harness<'_, App>) {
+    click(harness, "Start");
+    wait_for(harness, "the end of the run", |app| app.live().state == RunState::Ended(EndReason::Completed));
+}
+
+fn choose_built_in(harness: &mut Harness<'_, App>, title: &str) {
+    click(harness, "Built-in");
+    click(harness, title);
+}
+
+fn small_title() -> &'static str {
+    let Source::BuiltIn(small) = small_study() else { unreachable!() };
+    small.title
+}
+
+/// The mean of the first region as the table writes it.
+fn first_mean(app: &App) -> String {
+    let volume = app.shown().volume().unwrap();
+    let sums = app.document().rois[0].mask(&volume.grid).sums(volume.as_slice());
+    let mean = sums.sum / sums.weight;
+    format!("{mean:.*}", (3 - mean.abs().log10().floor() as i32).max(0) as usize)
+}
+
+fn has(harness: &Harness<'_, App>, label: &str) -> bool {
+    harness.query_all_by_label(label).next().is_some()
+}
+
+fn is_disabled(harness: &Harness<'_, App>, label: &str) -> bool {
+    harness.get_by_label(label).accesskit_node().is_disabled()
+}
+
+/// Pixels of a plot in the colour of the first region.
+fn coloured_pixels(harness: &mut Harness<'_, App>, plot: &str) -> usize {
+    let rect = harness.get_by_label(plot).rect();
+    let picture = harness.render().unwrap();
+    let is_inside = |x: u32, y: u32| rect.contains(egui::pos2(x as f32, y as f32));
+    let is_like = |pixel: &[u8]| pixel.iter().zip(FIRST_COLOUR).all(|(a, b)| a.abs_diff(b) < 12);
+    picture.enumerate_pixels().filter(|(x, y, pixel)| is_inside(*x, *y) && is_like(&pixel.0[..3])).count()
+}
+
+/// The window shows a study of which nothing was reconstructed yet, and nothing of another one.
+fn assert_nothing_is_shown(harness: &Harness<'_, App>, earlier_means: &[String]) {
+    let app = harness.state();
+    assert!(app.shown().volume().is_none() && app.shown().id().is_none());
+    assert_eq!(app.curves(), &Curves::default());
+    assert_eq!((app.live().run, app.live().state), (0, RunState::Idle));
+    for mean in earlier_means {
+        assert!(!has(harness, mean), "the mean {mean} of the study before is in the table");
+    }
+    for roi in &app.document().rois {
+        assert!(has(harness, &roi.name), "{}", roi.name);
+    }
+    assert!(app.document().rois.is_empty() || has(harness, "–"), "what is not known yet is a dash");
+    assert!(has(harness, "Press Start to reconstruct."));
+    assert!(!has(harness, "Iterate"), "there is no past to go back to");
+    assert!(has(harness, "Plot: profile, "), "a profile of nothing has no unit");
+    assert!(is_disabled(harness, "Export CSV…") && is_disabled(harness, "Save image…"));
+}
+
+#[test]
+fn numbers_and_curves_of_a_study_end_with_it() {
+    let Some(mut harness) = reconstructed(spheres()) else { return };
+    let before = first_mean(harness.state());
+    assert!(has(&harness, &before) && !is_disabled(&harness, "Export CSV…"));
+    assert!(!harness.state().curves().recovery.is_empty());
+    assert!(coloured_pixels(&mut harness, "Plot: contrast recovery") > 20);
+    // While the next is simulated the first stays whole.
+    choose_built_in(&mut harness, small_title());
+    wait_for(&mut harness, "the other study", |app| app.document().rois.len() != 14 && app.shown().volume().is_none());
+    assert_nothing_is_shown(&harness, std::slice::from_ref(&before));
+    assert_eq!(coloured_pixels(&mut harness, "Plot: contrast recovery"), 0);
+    for tab in ["Time", "Race", "Regions"] {
+        click(&mut harness, tab);
+        assert!(!has(&harness, "Plot: time of each stage") && !has(&harness, "Plot: image level"), "{tab}");
+    }
+    // Its own numbers come with its own run, and the curves are of its regions.
+    reconstruct(&mut harness);
+    let own = first_mean(harness.state());
+    assert!(has(&harness, &own) && !is_disabled(&harness, "Export CSV…"));
+    let names: Vec<_> = harness.state().document().rois.iter().map(|roi| roi.name.clone()).collect();
+    let curves = harness.state().curves();
+    assert!(curves.nsr.iter().chain(&curves.recovery).all(|series| names.contains(&series.name)), "{names:?}");
+}
+
+#[test]
+fn what_a_run_still_says_after_its_study_has_gone_is_not_heard() {
+    let Some(renderer) = renderer() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("trace");
+    let trace = Trace::to_file(&log).unwrap();
+    let device = DeviceChoice::Cpu;
+    let options = AppOptions { start: spheres(), autostart: false, device, num_iterations: None, for_pictures: true, trace };
+    let builder: HarnessBuilder<App> = Harness::builder().with_size(SIZE).renderer(renderer);
+    let mut harness = builder.build_eframe(|creation| App::new(creation, options));
+    wait_for(&mut harness, "the study", |app| app.study().is_some());
+    harness.get_by_role_and_label(egui::accesskit::Role::SpinButton, "Iterations").set_value_accesskit(9000.0);
+    harness.run_steps(3);
+    click(&mut harness, "Start");
+    wait_for(&mut harness, "some iterations", |app| app.live().last.as_ref().is_some_and(|last| last.iteration > 4));
+    assert!(has(&harness, "Iterate"));
+    choose_built_in(&mut harness, small_title());
+    wait_for(&mut harness, "the other study", |app| app.live().run == 0);
+    // Cancelled, the run publishes its last image and says that it has ended.
+    let has_ended = || std::fs::read_to_string(&log).unwrap().contains("run_ended");
+    wait_for(&mut harness, "the end of the cancelled run", |_| has_ended());
+    assert_nothing_is_shown(&harness, &[]);
+}
+
+#[test]
+fn counts_and_sweeps_follow_each_other_with_nothing_left_behind() {
+    let Some(mut harness) = reconstructed(spheres()) else { return };
+    let of_counts = first_mean(harness.state());
+    let sweep = BUILT_IN.iter().find(|study| matches!(study.measured, Measured::Sweep { .. })).unwrap();
+    choose_built_in(&mut harness, sweep.title);
+    wait_for(&mut harness, "the sweep", |app| app.acquisition().is_some());
+    click(&mut harness, "Regions");
+    assert_nothing_is_shown(&harness, std::slice::from_ref(&of_counts));
+    assert!(has(&harness, "Plot: means") && !has(&harness, "Plot: log-likelihood"));
+    reconstruct(&mut harness);
+    let of_sweep = first_mean(harness.state());
+    assert!(!harness.state().curves().mean.is_empty() && harness.state().curves().log_likelihood.is_empty());
+    choose_built_in(&mut harness, small_title());
+    wait_for(&mut harness, "the counts", |app| app.study().is_some());
+    assert_nothing_is_shown(&harness, &[of_counts, of_sweep]);
+    assert!(!has(&harness, "Plot: means") && has(&harness, "Plot: log-likelihood"));
+}
+
+#[test]
+fn a_study_that_does_not_come_leaves_the_open_one_whole() {
+    let Some(mut harness) = reconstructed(spheres()) else { return };
+    let mean = first_mean(harness.state());
+    let curves = harness.state().curves().clone();
+    let assert_whole = |harness: &Harness<'_, App>| {
+        assert!(has(harness, &mean) && has(harness, "Iterate") && has(harness, "iteration 3"));
+        assert_eq!(harness.state().curves(), &curves);
+        assert!(!is_disabled(harness, "Export CSV…") && !is_disabled(harness, "Save image…"));
+    };
+    let field = harness.get_by_role(egui::accesskit::Role::TextInput);
+    field.focus();
+    field.type_text("/nowhere/scan.hs");
+    harness.run_steps(2);
+    click(&mut harness, "Read");
+    wait_for(&mut harness, "the notice", |app| app.notices().texts().any(|text| text.contains("/nowhere/scan.hs")));
+    assert_whole(&harness);
+    // The first built-in study takes a while to simulate.
+    choose_built_in(&mut harness, BUILT_IN[0].title);
+    assert_whole(&harness);
+    click(&mut harness, "Cancel loading");
+    assert!(!has(&harness, "Cancel loading"));
+    harness.run_steps(10);
+    assert_whole(&harness);
+}
+
+#[test]
+fn a_scan_corrected_otherwise_keeps_its_regions_and_none_of_their_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let geometry = Arc::new(scanner::find("small").unwrap().geometry.clone());
+    let phantom = phantom::by_name("cylinder", &geometry).unwrap();
+    let options = SimulationOptions { counts: 1e5, attenuation: true, ..SimulationOptions::default() };
+    let study = phantom::simulate(&phantom, geometry, &options, &Task::new()).unwrap();
+    let scan = folder.path().join("scan.hs");
+    write_projections(&scan, &study.measured).unwrap();
+    write_projections(&Correction::Multiplicative.path_beside(&scan), study.multiplicative.as_ref().unwrap()).unwrap();
+    let Some(mut harness) = opened(Source::File(scan)) else { return };
+    click(&mut harness, "Add sphere");
+    reconstruct(&mut harness);
+    let mean = first_mean(harness.state());
+    assert!(has(&harness, &mean));
+    click(&mut harness, "without multiplicative");
+    wait_for(&mut harness, "no factors", |app| app.study().is_some_and(|study| study.multiplicative.is_none()));
+    assert_eq!(harness.state().document().rois.len(), 1);
+    assert_nothing_is_shown(&harness, &[mean]);
+}
