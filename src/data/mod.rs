@@ -11,7 +11,7 @@ mod volume;
 pub use michelogram::{Michelogram, MichelogramError};
 pub use notice::{Notice, Severity};
 pub use origin::Origin;
-pub use roi::{Roi, RoiMask, RoiPlane, RoiRole, RoiShape, RoiSums};
+pub use roi::{ActivityRatioError, Roi, RoiMask, RoiPlane, RoiRole, RoiShape, RoiSums, checked_activity_ratio};
 pub use study::{Study, StudyError};
 pub use sweep::{Acquisition, Direction, Phase, Projection, ReferenceSpectrum, Sweep, SweepFacts};
 pub use volume::{Unit, Volume};

@@ -76,10 +76,38 @@ pub struct Roi {
     pub centre_mm: Point,
     /// What it stands for.
     pub role: RoiRole,
-    /// True ratio of its activity to the background's (hot ROIs), for contrast recovery.
+    /// True ratio of its activity to the background's (hot ROIs), for contrast recovery; see [`checked_activity_ratio`].
+    /// `None` until somebody who knows it has said so.
     pub activity_ratio: Option<f64>,
     /// Colour of its outline and curves: red, green, blue. `None` = it is given one when it is shown.
     pub colour: Option<[u8; 3]>,
+}
+
+/// Why a number cannot be the true ratio of a hot ROI's activity to the background's.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum ActivityRatioError {
+    /// Zero, negative, or not a number.
+    #[error(
+        "a true activity ratio must be a positive number, found {0}: it is the region's activity over the background's (a cold region needs none)"
+    )]
+    NotPositive(f64),
+    /// As active as the background.
+    #[error(
+        "a true activity ratio of 1 leaves no contrast to recover: enter the region's activity over the background's, or give it no role"
+    )]
+    NoContrast,
+}
+
+/// A true ratio of activities, if it can be one.
+///
+/// # Errors
+/// It is not positive and finite, or 1.
+pub fn checked_activity_ratio(ratio: f64) -> Result<f64, ActivityRatioError> {
+    match ratio {
+        1.0 => Err(ActivityRatioError::NoContrast),
+        _ if ratio.is_finite() && ratio > 0.0 => Ok(ratio),
+        _ => Err(ActivityRatioError::NotPositive(ratio)),
+    }
 }
 
 /// The voxels of a ROI on one grid, with the fraction of each that lies inside.
@@ -246,6 +274,15 @@ impl RoiMask {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_ratio_is_positive_and_not_one() {
+        assert_eq!([0.25, 4.0].map(checked_activity_ratio), [Ok(0.25), Ok(4.0)]);
+        assert_eq!(checked_activity_ratio(1.0), Err(ActivityRatioError::NoContrast));
+        for ratio in [0.0, -2.0, f64::INFINITY, f64::NAN] {
+            assert!(matches!(checked_activity_ratio(ratio), Err(ActivityRatioError::NotPositive(_))), "{ratio}");
+        }
+    }
 
     #[test]
     fn voxels_wholly_inside_or_outside_need_no_points() {

@@ -10,7 +10,8 @@
 //! radius_mm = 11.0                 # circle and sphere; a rectangle has size_mm = [horizontal, vertical]
 //! plane = "transaxial"             # circle and rectangle: transaxial (default), coronal or sagittal
 //! role = "hot"                     # none (default), background, hot or cold
-//! activity_ratio = 4.0             # true activity over background, for contrast recovery
+//! activity_ratio = 4.0             # of a hot one: true activity over background, positive and not 1. Without it there is
+//!                                  # no contrast recovery
 //! colour = "#d6581e"               # of its outline and curves; without it the window gives one
 //! ```
 
@@ -22,7 +23,7 @@ use super::IoError;
 use super::blocks::read_text;
 use super::pending::PendingFile;
 use super::toml_text::{sentence, version};
-use crate::data::{Roi, RoiPlane, RoiRole, RoiShape};
+use crate::data::{Roi, RoiPlane, RoiRole, RoiShape, checked_activity_ratio};
 
 /// Version of the format.
 const VERSION: u32 = 1;
@@ -57,7 +58,7 @@ struct RoiEntry {
 /// Reads a ROI file.
 ///
 /// # Errors
-/// Not TOML of this form, another version, a shape that is not known, sizes that are not positive.
+/// Not TOML of this form, another version, a shape that is not known, sizes that are not positive, ratios that cannot be.
 pub fn read_rois(path: &Path) -> Result<Vec<Roi>, IoError> {
     parse(&read_text(path, MAX_BYTES)?).map_err(|reason| IoError::Rois { path: path.to_owned(), reason })
 }
@@ -101,9 +102,8 @@ fn roi(entry: &RoiEntry) -> Result<Roi, String> {
     if !entry.centre_mm.iter().all(|c| c.is_finite()) {
         return Err("'centre_mm' is not a point".into());
     }
-    if entry.activity_ratio.is_some_and(|ratio| !(ratio.is_finite() && ratio >= 0.0)) {
-        return Err("'activity_ratio' must be a number of at least 0".into());
-    }
+    let activity_ratio = entry.activity_ratio.map(checked_activity_ratio).transpose();
+    let activity_ratio = activity_ratio.map_err(|error| format!("'activity_ratio': {error}"))?;
     let positive = |length: f64| length.is_finite() && length > 0.0;
     let radius = || match (entry.radius_mm, entry.size_mm) {
         (Some(radius), None) if positive(radius) => Ok(radius),

@@ -7,9 +7,9 @@ use super::finite;
 use super::roi_stats::RoiStats;
 
 /// Contrast recovery of a hot region whose true activity is `activity_ratio` times the background's; `None` where the
-/// background is not positive or the ratio is 1.
+/// background is not positive or the ratio is not a positive one other than 1.
 pub fn hot_recovery(hot_mean: f64, background_mean: f64, activity_ratio: f64) -> Option<f64> {
-    if background_mean <= 0.0 || activity_ratio == 1.0 {
+    if background_mean <= 0.0 || activity_ratio <= 0.0 || activity_ratio == 1.0 {
         return None;
     }
     finite((hot_mean / background_mean - 1.0) / (activity_ratio - 1.0))
@@ -70,6 +70,7 @@ mod tests {
     fn what_is_undefined_is_none() {
         assert_eq!(hot_recovery(1.0, 0.0, 4.0), None);
         assert_eq!(hot_recovery(1.0, 1.0, 1.0), None);
+        assert_eq!(hot_recovery(1.0, 1.0, 0.0), None);
         assert_eq!(hot_recovery(f64::NAN, 1.0, 4.0), None);
         assert_eq!(cold_recovery(1.0, 0.0), None);
         assert_eq!(background_variability(&[]), None);

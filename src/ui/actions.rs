@@ -196,6 +196,8 @@ pub enum RoiAction {
     Select(Option<usize>),
     /// Puts this one in the place of an earlier.
     Replace(usize, Box<Roi>),
+    /// Gives this one the true ratio of activities that was typed; nothing takes it away.
+    EnterRatio(usize, String),
     /// Removes the selected one.
     DeleteSelected,
     /// Adds a sphere at the crosshair.

@@ -6,7 +6,7 @@ use egui::Context;
 
 use super::actions::{Action, Drag, FileTask, RoiAction, RunAction, StudyAction, ViewAction};
 use super::app::{ActiveDrag, App};
-use super::document::dragged;
+use super::document::{dragged, typed_ratio};
 use super::fbp_form::FbpForm;
 use super::leaving::Leave;
 use super::live::{LiveRun, RunState};
@@ -32,7 +32,7 @@ impl App {
             Action::Study(action) => self.apply_study(ctx, action),
             Action::Run(action) => self.apply_run(ctx, action),
             Action::View(action) => self.apply_view(action),
-            Action::Roi(action) => self.apply_roi(action),
+            Action::Roi(action) => self.apply_roi(ctx, action),
             Action::File(action) => self.apply_file(ctx, action),
             Action::Leave(action) => self.apply_leave(ctx, action),
             Action::ToggleTheme => {
@@ -446,12 +446,22 @@ impl App {
         self.selected = Some(self.document.rois.len() - 1);
     }
 
-    fn apply_roi(&mut self, action: RoiAction) {
+    fn apply_roi(&mut self, ctx: &Context, action: RoiAction) {
         match action {
             RoiAction::Select(index) => self.selected = index,
             RoiAction::Replace(index, roi) => {
                 if let Some(place) = self.document.rois.get_mut(index) {
                     *place = *roi;
+                }
+            }
+            RoiAction::EnterRatio(index, typed) => {
+                let Some(roi) = self.document.rois.get_mut(index) else { return };
+                match typed_ratio(&typed) {
+                    Ok(ratio) => roi.activity_ratio = ratio,
+                    Err(reason) => {
+                        let text = format!("{}: {reason}", roi.name);
+                        self.notify(ctx, Notice::warning(text));
+                    }
                 }
             }
             RoiAction::DeleteSelected => {

@@ -1,6 +1,6 @@
 //! What the user edits and can undo: the regions of interest. Volumes are never in it.
 
-use crate::data::{Roi, RoiPlane, RoiRole, RoiShape};
+use crate::data::{Roi, RoiPlane, RoiRole, RoiShape, checked_activity_ratio};
 use crate::geometry::Point;
 
 use super::theme;
@@ -126,6 +126,20 @@ fn free_colour(rois: &[Roi]) -> [u8; 3] {
     theme::ROI_COLOURS.iter().min_by_key(num_rois).copied().unwrap_or_default()
 }
 
+/// A true ratio of activities as it was typed; nothing typed is none.
+///
+/// # Errors
+/// It is not a number, or cannot be such a ratio.
+pub fn typed_ratio(typed: &str) -> Result<Option<f64>, String> {
+    let typed = typed.trim();
+    if typed.is_empty() {
+        return Ok(None);
+    }
+    let not_a_number = || format!("'{typed}' is not a number; enter the region's activity over the background's, such as 4");
+    let ratio: f64 = typed.replacen(',', ".", 1).parse().map_err(|_| not_a_number())?;
+    checked_activity_ratio(ratio).map(Some).map_err(|error| error.to_string())
+}
+
 /// The ROI after its grip was dragged by `delta` (mm) to `pointer` in a plane.
 pub fn dragged(roi: &Roi, grip: Grip, plane: RoiPlane, delta: Point, pointer: Point) -> Roi {
     let ([a, b], _) = plane.axes();
@@ -198,6 +212,17 @@ mod tests {
         for place in [2, 4, 5, 6, 7, 0, 1] {
             document.rois.push(document.new_roi(shape, [0.0; 3]));
             assert_eq!(places(&document).last(), Some(&place));
+        }
+    }
+
+    #[test]
+    fn a_ratio_is_typed_or_not_known() {
+        assert_eq!(typed_ratio(" "), Ok(None));
+        assert_eq!([typed_ratio("4"), typed_ratio(" 2,5 ")], [Ok(Some(4.0)), Ok(Some(2.5))]);
+        let refused =
+            [("four", "not a number"), ("0", "positive"), ("-1", "positive"), ("1", "no contrast"), ("nan", "positive")];
+        for (typed, why) in refused {
+            assert!(typed_ratio(typed).is_err_and(|reason| reason.contains(why)), "{typed}");
         }
     }
 

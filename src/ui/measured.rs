@@ -1,8 +1,18 @@
 //! Numbers of the ROIs on the image that is shown, for the table.
 
-use crate::data::{Roi, RoiMask, RoiSums, Volume};
+use crate::data::{Roi, RoiMask, RoiRole, RoiSums, Volume};
 use crate::geometry::Grid;
 use crate::session::{RoiNumbers, roi_numbers};
+
+/// Why a ROI's recovery is not known.
+pub fn why_no_recovery(rois: &[Roi], roi: &Roi) -> &'static str {
+    match (roi.role, roi.activity_ratio) {
+        (RoiRole::None | RoiRole::Background, _) => "only regions of the role hot or cold have a recovery",
+        (RoiRole::Hot, None) => "enter the true ratio of its activity to the background's: without it there is no recovery",
+        _ if rois.iter().all(|roi| roi.role != RoiRole::Background) => "needs a region of the role background",
+        _ => "the region lies outside the image, or the background's mean is not positive",
+    }
+}
 
 /// Masks and sums of the document's ROIs on the image that is shown, renewed only where something changed.
 #[derive(Default)]
@@ -51,7 +61,7 @@ impl TableCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{RoiRole, RoiShape};
+    use crate::data::RoiShape;
 
     fn sphere(role: RoiRole, x_mm: f64) -> Roi {
         let shape = RoiShape::Sphere { radius_mm: 3.0 };
@@ -71,6 +81,11 @@ mod tests {
         cache.update(&rois, &volume, 1);
         assert_eq!(cache.numbers()[0].recovery, Some(0.5));
         assert_eq!(cache.numbers()[1].nsr, Some(0.0));
+        // Nobody said how active it truly is.
+        let unknown = Roi { activity_ratio: None, ..rois[0].clone() };
+        cache.update(&[unknown.clone(), rois[1].clone()], &volume, 1);
+        assert_eq!((cache.numbers()[0].recovery, cache.numbers()[0].mean), (None, Some(4.0)));
+        assert!(why_no_recovery(&rois, &unknown).contains("enter the true ratio"));
         // Another image, then another place.
         volume.as_mut_slice().fill(2.0);
         cache.update(&rois, &volume, 2);

@@ -5,6 +5,7 @@ use egui::{DragValue, RichText, Ui};
 use egui_extras::{Column, TableBuilder};
 
 use super::actions::{Action, FileAction, RoiAction};
+use super::measured::why_no_recovery;
 use super::numbers::{NumbersTab, tabs_ui};
 use super::recon_panel::name;
 use super::view::AXIS_NAMES;
@@ -77,6 +78,9 @@ fn fields_ui(index: usize, roi: &Roi, ui: &mut Ui, actions: &mut Vec<Action>) {
         let label = ui.label("Name");
         ui.add(egui::TextEdit::singleline(&mut edited.name).desired_width(110.0)).labelled_by(label.id);
         role_ui(&mut edited, ui);
+        if roi.role == RoiRole::Hot {
+            ratio_ui(index, roi, ui, actions);
+        }
         ui.label("centre");
         for (axis, centre) in AXIS_NAMES.iter().zip(&mut edited.centre_mm) {
             name(&ui.add(DragValue::new(centre).speed(0.5).max_decimals(1)), &format!("ROI centre {axis}, mm"));
@@ -141,12 +145,26 @@ fn role_ui(roi: &mut Roi, ui: &mut Ui) {
     });
     let label = format!("Role: {}", theme::role_name(roi.role));
     combo.response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ComboBox, true, &label));
-    if roi.role == RoiRole::Hot {
-        let mut ratio = roi.activity_ratio.unwrap_or(4.0);
-        ui.label("true ratio");
-        name(&ui.add(DragValue::new(&mut ratio).range(0.0..=100.0).speed(0.05)), "True activity ratio");
-        roi.activity_ratio = Some(ratio);
+}
+
+/// The true ratio of a hot ROI, empty until somebody enters it. What is being typed lives in the field until it is left.
+fn ratio_ui(index: usize, roi: &Roi, ui: &mut Ui, actions: &mut Vec<Action>) {
+    let typing = ui.scope_id().with(("true ratio", index));
+    let known = roi.activity_ratio.map_or_else(String::new, |ratio| ratio.to_string());
+    let typed: Option<String> = ui.data(|data| data.get_temp(typing));
+    let mut text = typed.unwrap_or_else(|| known.clone());
+    let label = ui.label("true ratio");
+    let field = egui::TextEdit::singleline(&mut text).id(typing.with("field")).desired_width(48.0).hint_text("enter");
+    let response = ui.add(field).labelled_by(label.id);
+    if response.has_focus() {
+        ui.data_mut(|data| data.insert_temp(typing, text));
+    } else {
+        ui.data_mut(|data| data.remove_temp::<String>(typing));
+        if response.lost_focus() && text != known {
+            actions.push(Action::Roi(RoiAction::EnterRatio(index, text)));
+        }
     }
+    response.on_hover_text("True activity of the region over that of the background, for the recovery: positive and not 1");
 }
 
 fn table_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<Action>) {
@@ -181,12 +199,13 @@ fn table_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<Action>) {
                     actions.push(Action::Roi(RoiAction::Select(Some(index))));
                 }
             });
-            let cells = cells(roi, view.numbers.get(index));
-            for cell in cells {
+            let numbers = view.numbers.get(index);
+            for cell in cells(roi, numbers) {
                 row.col(|ui| {
                     ui.add(egui::Label::new(RichText::new(cell).small()).extend());
                 });
             }
+            row.col(|ui| recovery_ui(view.rois, roi, numbers, ui));
             let response = row.response();
             if response.clicked() {
                 actions.push(Action::Roi(RoiAction::Select(Some(index))));
@@ -198,10 +217,22 @@ fn table_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<Action>) {
     });
 }
 
-/// A row's text after its name.
-fn cells(roi: &Roi, numbers: Option<&RoiNumbers>) -> [String; 9] {
+/// A ROI's recovery, or why there is none.
+fn recovery_ui(rois: &[Roi], roi: &Roi, numbers: Option<&RoiNumbers>, ui: &mut Ui) {
+    let words = format::percent(numbers.and_then(|numbers| numbers.recovery));
+    let response = ui.add(egui::Label::new(RichText::new(&words).small()).extend());
+    let label = format!("Recovery of {}: {words}", roi.name);
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &label));
+    if let Some(RoiNumbers { recovery: None, .. }) = numbers {
+        response.on_hover_text(why_no_recovery(rois, roi));
+    }
+}
+
+/// A row's text between its name and its recovery.
+fn cells(roi: &Roi, numbers: Option<&RoiNumbers>) -> [String; 8] {
     let role = match (roi.role, roi.activity_ratio) {
         (RoiRole::Hot, Some(ratio)) => format!("hot {ratio}:1"),
+        (RoiRole::Hot, None) => "hot ?:1".into(),
         (role, _) => theme::role_name(role).to_owned(),
     };
     let Some(n) = numbers else { return std::array::from_fn(|k| if k == 0 { role.clone() } else { "–".into() }) };
@@ -214,6 +245,5 @@ fn cells(roi: &Roi, numbers: Option<&RoiNumbers>) -> [String; 9] {
         n.num_voxels.to_string(),
         format::value(n.volume_ml),
         format::percent(n.nsr),
-        format::percent(n.recovery),
     ]
 }

@@ -38,7 +38,7 @@ fn a_roi_file_written_by_hand() {
     let expected =
         Roi { name: "liver".into(), shape, centre_mm: [1.0, 2.0, 3.5], role: RoiRole::None, activity_ratio: None, colour: None };
     assert_eq!(read_rois(&path).unwrap(), [expected]);
-    let cases: [(&str, &str, &[&str]); 11] = [
+    let cases: [(&str, &str, &[&str]); 14] = [
         ("version = 1", "version = 2", &["version 2", "version 1"]),
         ("version = 1", "", &["missing field `version`"]),
         ("radius_mm = 10", "radius_mm = -10", &["ROI 1 ('liver')", "radius_mm"]),
@@ -48,6 +48,13 @@ fn a_roi_file_written_by_hand() {
         ("\"circle\"", "\"heart\"", &["'heart'", "circle, sphere or rectangle"]),
         ("radius_mm = 10", "points_mm = [[1, 2, 3]]", &["points_mm", "not understood yet"]),
         ("radius_mm = 10", "radius = 10", &["radius", "line"]),
+        (
+            "radius_mm = 10",
+            "radius_mm = 10\nrole = \"hot\"\nactivity_ratio = 0",
+            &["ROI 1 ('liver')", "'activity_ratio'", "positive"],
+        ),
+        ("radius_mm = 10", "radius_mm = 10\nactivity_ratio = -4", &["'activity_ratio'", "found -4"]),
+        ("radius_mm = 10", "radius_mm = 10\nactivity_ratio = 1.0", &["'activity_ratio'", "no contrast to recover"]),
         ("[1, 2, 3.5]", "[1, 2]", &["line 5"]),
         ("shape", "shape =", &["line 4"]),
     ];
