@@ -150,6 +150,7 @@ pub fn run(options: &ReconstructOptions) -> CliResult {
     };
     trace.record("study_ready", &[]);
     let rois = options.rois.as_deref().map(rois::read_rois).transpose()?.unwrap_or_default();
+    notices::print(rois::notice(&rois).as_slice());
     let table = options.csv.as_deref().map(MeasurementWriter::create).transpose()?;
     // Nobody looks at what is on the way: neither volumes nor a history.
     let session =

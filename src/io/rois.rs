@@ -23,7 +23,7 @@ use super::IoError;
 use super::blocks::read_text;
 use super::pending::PendingFile;
 use super::toml_text::{sentence, version};
-use crate::data::{Roi, RoiPlane, RoiRole, RoiShape, checked_activity_ratio};
+use crate::data::{Notice, Roi, RoiPlane, RoiRole, RoiShape, checked_activity_ratio};
 
 /// Version of the format.
 const VERSION: u32 = 1;
@@ -61,6 +61,18 @@ struct RoiEntry {
 /// Not TOML of this form, another version, a shape that is not known, sizes that are not positive, ratios that cannot be.
 pub fn read_rois(path: &Path) -> Result<Vec<Roi>, IoError> {
     parse(&read_text(path, MAX_BYTES)?).map_err(|reason| IoError::Rois { path: path.to_owned(), reason })
+}
+
+/// What to know about regions that were read: hot ones without a true ratio have no contrast recovery.
+pub fn notice(rois: &[Roi]) -> Option<Notice> {
+    let unknown = rois.iter().filter(|roi| roi.role == RoiRole::Hot && roi.activity_ratio.is_none());
+    let names: Vec<String> = unknown.map(|roi| format!("'{}'", roi.name)).collect();
+    (!names.is_empty()).then(|| {
+        let names = names.join(", ");
+        Notice::warning(format!(
+            "hot without a true ratio of activities ('activity_ratio'): {names}; there is no contrast recovery of what has none"
+        ))
+    })
 }
 
 /// Writes a ROI file.
