@@ -206,6 +206,8 @@ pub enum RoiAction {
     TakeFromStudy,
     /// Sets the crosshair to its centre.
     GoTo(usize),
+    /// The table's numbers are of the image as it was reconstructed, or of the one on the screen.
+    MeasureUnfiltered(bool),
     /// Goes back one edit.
     Undo,
     /// Goes forward one edit.

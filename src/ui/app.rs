@@ -95,6 +95,8 @@ pub struct App {
     pub(super) sent_rois: Vec<Roi>,
     pub(super) post_filter: PostFilter,
     pub(super) post_filter_mm: f64,
+    /// Whether the table of regions leaves the filter out.
+    pub(super) measure_unfiltered: bool,
     pub(super) notices: Notices,
     pub(super) dialogs: Dialogs,
     /// What need not be asked about before the window is closed or another study opened; and the question.
@@ -168,6 +170,7 @@ impl App {
             sent_rois: Vec::new(),
             post_filter: PostFilter::start(waker(&ctx)),
             post_filter_mm: 0.0,
+            measure_unfiltered: false,
             notices: Notices::default(),
             dialogs: Dialogs::new(options.desktop_dialogs),
             saved: SavedWork::default(),
@@ -375,8 +378,11 @@ impl App {
         {
             open.update(ctx, &filter);
         }
-        match self.shown.volume() {
-            Some(volume) => self.table.update(&self.document.rois, volume, self.shown.generation()),
+        let measured = if self.measure_unfiltered { self.shown.unfiltered() } else { self.shown.volume() };
+        match measured {
+            Some(volume) => {
+                self.table.update(&self.document.rois, volume, (self.shown.generation(), self.measure_unfiltered));
+            }
             None => self.table = TableCache::default(),
         }
         if std::mem::take(&mut self.curves_are_old) {

@@ -482,6 +482,7 @@ impl App {
                     self.apply_view(ViewAction::SetCrosshair(centre));
                 }
             }
+            RoiAction::MeasureUnfiltered(unfiltered) => self.measure_unfiltered = unfiltered,
             RoiAction::Undo => self.undo.undo(&mut self.document),
             RoiAction::Redo => self.undo.redo(&mut self.document),
         }

@@ -29,6 +29,9 @@ pub fn short_number(v: f64) -> String {
     words.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// What is said of numbers and curves that leave the filter on the image out.
+pub const UNFILTERED: &str = "unfiltered";
+
 /// What a filter on the image did, in words.
 pub fn filtered(fwhm_mm: f64) -> String {
     format!("filtered {fwhm_mm:.1} mm")

@@ -113,6 +113,8 @@ impl App {
             has_study_rois,
             is_sweep: self.sweep().is_some(),
             is_measured: self.live.is_measured(),
+            filter_mm: self.shown.filter_mm(),
+            is_unfiltered: self.measure_unfiltered,
         };
         let truth = self.study.as_ref().and_then(OpenStudy::truth);
         let profile = self.shown.volume().map(|volume| Profile::of(&self.view, volume, truth));
@@ -121,6 +123,7 @@ impl App {
             is_sweep: self.sweep().is_some(),
             profile: profile.as_ref(),
             unit: self.unit(),
+            filter_mm: self.shown.filter_mm(),
             view: &self.view,
             shown_at: self.shown.id().filter(|_| self.shown.is_past()).map(|id| self.live.place(id.subiteration as f64)),
         };

@@ -14,21 +14,24 @@ pub fn why_no_recovery(rois: &[Roi], roi: &Roi) -> &'static str {
     }
 }
 
+/// Which image is measured: grows with each change of what is on the screen; whether without its filter.
+type ImageKey = (u64, bool);
+
 /// Masks and sums of the document's ROIs on the image that is shown, renewed only where something changed.
 #[derive(Default)]
 pub struct TableCache {
     grid: Option<Grid>,
     masks: Vec<(Roi, RoiMask)>,
     sums: Vec<RoiSums>,
-    generation: Option<u64>,
+    image: Option<ImageKey>,
     numbers: Vec<RoiNumbers>,
 }
 
 impl TableCache {
-    /// Brings the numbers up to date; `generation` is the image's.
-    pub fn update(&mut self, rois: &[Roi], volume: &Volume, generation: u64) {
+    /// Brings the numbers up to date; `image` tells which one the volume is.
+    pub fn update(&mut self, rois: &[Roi], volume: &Volume, image: ImageKey) {
         let same_grid = self.grid.as_ref() == Some(&volume.grid);
-        let same_image = same_grid && self.generation == Some(generation);
+        let same_image = same_grid && self.image == Some(image);
         if same_image && self.masks.iter().map(|(roi, _)| roi).eq(rois) {
             return;
         }
@@ -47,7 +50,7 @@ impl TableCache {
             self.sums.push(sums.unwrap_or_else(|| mask.sums(volume.as_slice())));
             self.masks.push((roi.clone(), mask));
         }
-        self.generation = Some(generation);
+        self.image = Some(image);
         let sums: Vec<Option<RoiSums>> = self.sums.iter().copied().map(Some).collect();
         self.numbers = roi_numbers(rois, &sums, volume.grid.voxel_ml()).into_iter().flatten().collect();
     }
@@ -78,19 +81,19 @@ mod tests {
         }
         let rois = [sphere(RoiRole::Hot, -5.0), sphere(RoiRole::Background, 5.0)];
         let mut cache = TableCache::default();
-        cache.update(&rois, &volume, 1);
+        cache.update(&rois, &volume, (1, false));
         assert_eq!(cache.numbers()[0].recovery, Some(0.5));
         assert_eq!(cache.numbers()[1].nsr, Some(0.0));
         // Nobody said how active it truly is.
         let unknown = Roi { activity_ratio: None, ..rois[0].clone() };
-        cache.update(&[unknown.clone(), rois[1].clone()], &volume, 1);
+        cache.update(&[unknown.clone(), rois[1].clone()], &volume, (1, false));
         assert_eq!((cache.numbers()[0].recovery, cache.numbers()[0].mean), (None, Some(4.0)));
         assert!(why_no_recovery(&rois, &unknown).contains("enter the true ratio"));
         // Another image, then another place.
         volume.as_mut_slice().fill(2.0);
-        cache.update(&rois, &volume, 2);
+        cache.update(&rois, &volume, (2, false));
         assert_eq!(cache.numbers()[0].recovery, Some(0.0));
-        cache.update(&[rois[1].clone(), sphere(RoiRole::Cold, -50.0)], &volume, 2);
+        cache.update(&[rois[1].clone(), sphere(RoiRole::Cold, -50.0)], &volume, (2, false));
         assert_eq!((cache.numbers()[0].mean, cache.numbers()[1].mean), (Some(2.0), None));
     }
 }

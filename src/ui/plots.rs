@@ -21,6 +21,8 @@ pub struct PlotsView<'a> {
     pub profile: Option<&'a Profile>,
     /// Unit of the image.
     pub unit: &'a str,
+    /// FWHM of the filter on the image on the screen, mm. The curves are without it.
+    pub filter_mm: Option<f64>,
     /// Where the profile runs.
     pub view: &'a ViewState,
     /// Place of the image on the screen, if it is one of the past.
@@ -87,9 +89,21 @@ pub fn name(response: &egui::Response, label: &str) {
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, label));
 }
 
+/// Title of curves that are measured on the reconstruction, whatever is done to the image on the screen.
+fn title_ui(title: &str, view: &PlotsView, ui: &mut Ui) {
+    ui.horizontal(|ui| {
+        ui.label(RichText::new(title).strong());
+        if view.filter_mm.is_some() {
+            let words = RichText::new(format::UNFILTERED).small().color(theme::colours(ui.visuals()).warning);
+            let help = "The curves are measured on every iterate as it is reconstructed; the post-filter is on the image alone";
+            ui.add(egui::Label::new(words).truncate()).on_hover_text(help);
+        }
+    });
+}
+
 /// Noise: the mean of the background ROIs above their own curves.
 fn noise_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
-    ui.label(RichText::new("Background NSR, %").strong());
+    title_ui("Background NSR, %", view, ui);
     let mean_colour = ui.visuals().strong_text_color();
     let has_mean = !view.curves.mean_nsr.is_empty();
     let response = percent_plot("noise", view).show(ui, |plot| {
@@ -106,14 +120,14 @@ fn noise_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
 }
 
 fn contrast_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
-    ui.label(RichText::new("Contrast recovery, %").strong());
+    title_ui("Contrast recovery, %", view, ui);
     let hint = "needs a\nbackground ROI and\na hot or cold one";
     rois_ui(view, ui, colours, percent_plot("contrast", view), &view.curves.recovery, "Plot: contrast recovery", hint);
 }
 
 /// Means of the ROIs, of a sweep.
 fn means_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
-    ui.label(RichText::new(format!("Mean of the ROIs, {}", view.unit)).strong());
+    title_ui(&format!("Mean of the ROIs, {}", view.unit), view, ui);
     let plot = plot("means", view.axis()).include_x(0.0).include_x(1.0).include_y(0.0);
     rois_ui(view, ui, colours, plot, &view.curves.mean, "Plot: means", "needs a ROI");
 }

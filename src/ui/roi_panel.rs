@@ -31,6 +31,10 @@ pub struct RoiView<'a> {
     pub is_sweep: bool,
     /// Whether any iterate was measured.
     pub is_measured: bool,
+    /// FWHM of the filter on the image on the screen, mm.
+    pub filter_mm: Option<f64>,
+    /// Whether the numbers are of the image without it.
+    pub is_unfiltered: bool,
 }
 
 /// Why there are no numbers to export.
@@ -43,6 +47,9 @@ pub fn roi_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<Action>) {
     buttons_ui(view, ui, actions);
     if let Some((index, roi)) = view.selected.and_then(|index| Some((index, view.rois.get(index)?))) {
         fields_ui(index, roi, ui, actions);
+    }
+    if let Some(fwhm_mm) = view.filter_mm {
+        filter_ui(fwhm_mm, view.is_unfiltered, ui, actions);
     }
     egui::ScrollArea::horizontal().id_salt("roi table").show(ui, |ui| table_ui(view, ui, actions));
 }
@@ -67,6 +74,21 @@ fn buttons_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<Action>) {
         button(!view.rois.is_empty(), "Save ROIs…", "Save a ROI file", Action::File(FileAction::AskSaveRois));
         let help = if view.is_measured { "Numbers of every iterate as CSV" } else { NOTHING_MEASURED };
         button(view.is_measured, "Export CSV…", help, Action::File(FileAction::AskExportCsv));
+    });
+}
+
+/// Which image the table measures where the one on the screen is filtered.
+fn filter_ui(fwhm_mm: f64, is_unfiltered: bool, ui: &mut Ui, actions: &mut Vec<Action>) {
+    ui.horizontal(|ui| {
+        ui.label("Numbers of the image");
+        for (unfiltered, words, help) in [
+            (false, format::filtered(fwhm_mm), "The image on the screen, after the post-filter"),
+            (true, format::UNFILTERED.to_owned(), "The image as it was reconstructed, as in the curves and the exported numbers"),
+        ] {
+            if ui.selectable_label(is_unfiltered == unfiltered, words).on_hover_text(help).clicked() {
+                actions.push(Action::Roi(RoiAction::MeasureUnfiltered(unfiltered)));
+            }
+        }
     });
 }
 

@@ -11,6 +11,7 @@ mod numbers;
 mod pictures;
 mod pixels;
 mod race;
+mod regions;
 mod sweeps;
 mod transitions;
 mod work;
