@@ -5,12 +5,14 @@
 //! the experiment.
 
 mod contrast;
+mod peak_width;
 mod profile;
 mod quantile;
 mod roi_stats;
 
 pub use contrast::{background_variability, cold_recovery, contrast_to_noise, hot_recovery};
-pub use profile::{Fwhm, ProfileBackground, ProfilePoint, fwhm, profile};
+pub use peak_width::{NoPeakWidth, PeakWidth, peak_width};
+pub use profile::{ProfilePoint, profile};
 pub use quantile::quantile;
 pub use roi_stats::{RoiStats, average_noise_to_signal, noise_to_signal, pooled, pooled_noise_to_signal};
 

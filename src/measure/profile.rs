@@ -1,4 +1,4 @@
-//! Profiles along a line through a volume, and the width of the peak in one.
+//! Profiles along a line through a volume.
 
 use super::finite;
 use crate::data::Volume;
@@ -51,63 +51,10 @@ fn interpolated(volume: &Volume, point: Point) -> Option<f64> {
     finite(sum)
 }
 
-/// The level that a peak stands on.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum ProfileBackground {
-    /// Zero.
-    #[default]
-    Zero,
-    /// A known value.
-    Level(f64),
-    /// The mean of the profile's two ends.
-    Ends,
-}
-
-/// The width of a peak.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Fwhm {
-    /// Full width at half of the height above the background, mm.
-    pub width_mm: f64,
-    /// Middle between the two half-height points, distance from the profile's start, mm.
-    pub centre_mm: f64,
-    /// Largest value of the profile.
-    pub peak: f64,
-}
-
-/// Full width at half maximum of the highest peak, by linear interpolation between the points of the profile. `None`
-/// where the profile does not fall to half on both sides, or does not rise above the background.
-pub fn fwhm(points: &[ProfilePoint], background: ProfileBackground) -> Option<Fwhm> {
-    let (first, last) = (points.first()?, points.last()?);
-    let base = match background {
-        ProfileBackground::Zero => 0.0,
-        ProfileBackground::Level(level) => level,
-        ProfileBackground::Ends => 0.5 * (first.value + last.value),
-    };
-    let top = (0..points.len()).max_by(|&a, &b| points[a].value.total_cmp(&points[b].value))?;
-    let peak = finite(points[top].value)?;
-    let half = finite(0.5 * (base + peak))?;
-    if half >= peak {
-        return None;
-    }
-    let crossing = |above: &ProfilePoint, below: &ProfilePoint| {
-        let t = (above.value - half) / (above.value - below.value);
-        above.distance_mm + t * (below.distance_mm - above.distance_mm)
-    };
-    let below = |index: &usize| points[*index].value < half;
-    let left = (0..top).rev().find(below)?;
-    let right = (top + 1..points.len()).find(below)?;
-    let (from, to) = (crossing(&points[left + 1], &points[left]), crossing(&points[right - 1], &points[right]));
-    Some(Fwhm { width_mm: finite(to - from)?, centre_mm: finite(0.5 * (from + to))?, peak })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::geometry::Grid;
-
-    fn points(values: &[f64]) -> Vec<ProfilePoint> {
-        values.iter().enumerate().map(|(i, &value)| ProfilePoint { distance_mm: 2.0 * i as f64, value }).collect()
-    }
 
     #[test]
     fn a_profile_of_a_linear_image_is_linear() {
@@ -128,40 +75,5 @@ mod tests {
         // x reaches from −5 to 5: of −6, −4, … 6 the outer two are left out.
         assert_eq!(profile(&volume, [-6.0, 0.0, 0.0], [6.0, 0.0, 0.0], 7).len(), 5);
         assert!(profile(&volume, [f64::NAN; 3], [1.0; 3], 3).is_empty());
-    }
-
-    #[test]
-    fn widths_by_hand() {
-        // Half of 8 is reached midway between 2 and 6 on the left and at a point on the right.
-        let found = fwhm(&points(&[0.0, 2.0, 6.0, 8.0, 4.0, 0.0]), ProfileBackground::Zero).unwrap();
-        assert_eq!((found.width_mm, found.centre_mm, found.peak), (5.0, 5.5, 8.0));
-        // On a background of 4, half height is 6.
-        let found = fwhm(&points(&[4.0, 4.0, 8.0, 4.0, 4.0]), ProfileBackground::Ends).unwrap();
-        assert_eq!((found.width_mm, found.centre_mm), (2.0, 4.0));
-        assert_eq!(fwhm(&points(&[4.0, 4.0, 8.0, 4.0, 4.0]), ProfileBackground::Zero), None);
-        let found = fwhm(&points(&[4.0, 4.0, 8.0, 4.0, 4.0]), ProfileBackground::Level(4.0)).unwrap();
-        assert_eq!(found.width_mm, 2.0);
-    }
-
-    #[test]
-    fn what_has_no_width_has_none() {
-        assert_eq!(fwhm(&[], ProfileBackground::Zero), None);
-        assert_eq!(fwhm(&points(&[1.0, 2.0, 3.0]), ProfileBackground::Zero), None);
-        assert_eq!(fwhm(&points(&[0.0, 0.0, 0.0]), ProfileBackground::Zero), None);
-        assert_eq!(fwhm(&points(&[0.0, f64::NAN, 0.0]), ProfileBackground::Zero), None);
-        assert_eq!(fwhm(&points(&[0.0, -1.0, 0.0]), ProfileBackground::Ends), None);
-    }
-
-    #[test]
-    fn a_sampled_gaussian_has_its_width() {
-        let sigma = 3.0f64;
-        let gaussian = |i: usize| {
-            let distance_mm = 0.1 * i as f64;
-            ProfilePoint { distance_mm, value: 5.0 + 40.0 * (-0.5 * ((distance_mm - 15.3) / sigma).powi(2)).exp() }
-        };
-        let points: Vec<ProfilePoint> = (0..300).map(gaussian).collect();
-        let found = fwhm(&points, ProfileBackground::Level(5.0)).unwrap();
-        assert!((found.width_mm - 2.0 * (2.0 * 2f64.ln()).sqrt() * sigma).abs() < 1e-2);
-        assert!((found.centre_mm - 15.3).abs() < 1e-2);
     }
 }

@@ -18,6 +18,12 @@ pub fn value(v: f64) -> String {
     }
 }
 
+/// A value with its standard deviation, to two digits of it.
+pub fn with_sd(value: f64, sd: f64) -> String {
+    let decimals = (1.0 - sd.log10().floor()).clamp(0.0, 3.0) as usize;
+    format!("{value:.decimals$} ± {sd:.decimals$}")
+}
+
 /// A fraction as per cent with one decimal.
 pub fn percent(fraction: Option<f64>) -> String {
     fraction.filter(|v| v.is_finite()).map_or_else(|| "–".into(), |v| format!("{:.1} %", 100.0 * v))
@@ -81,6 +87,10 @@ mod tests {
         assert_eq!(value(1.5e9), "1.50e9");
         assert_eq!(value(f64::NAN), "–");
         assert_eq!([3.0, 0.5, 1.234, 120.0].map(short_number), ["3", "0.5", "1.23", "120"]);
+        assert_eq!(
+            [with_sd(6.4251, 0.132), with_sd(128.3, 12.0), with_sd(5.0, 0.0)],
+            ["6.43 ± 0.13", "128 ± 12", "5.000 ± 0.000"]
+        );
         assert_eq!(percent(Some(0.1234)), "12.3 %");
         assert_eq!(percent(Some(f64::INFINITY)), "–");
         assert_eq!(duration(Duration::from_millis(250)), "250 ms");

@@ -281,11 +281,32 @@ fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<Action>, colours:
         }
     });
     name(&response.response, &format!("Plot: profile, {}", view.unit));
-    if let Some(fwhm) = view.profile.and_then(|profile| profile.fwhm_mm) {
-        let at = response.response.rect.right_top() + egui::vec2(-4.0, 3.0);
-        let words = format!("FWHM {} mm", format::value(fwhm));
-        let font = egui::TextStyle::Small.resolve(ui.style());
-        ui.painter().text(at, egui::Align2::RIGHT_TOP, words, font, colours.profile);
+    if let Some(profile) = view.profile {
+        width_ui(profile, view.filter_mm, response.response.rect, colours.profile, ui);
+    }
+}
+
+/// Width of the peak with its standard deviation, or why there is none, in the plot's upper right corner.
+fn width_ui(profile: &Profile, filter_mm: Option<f64>, plot: egui::Rect, colour: Color32, ui: &mut Ui) {
+    let (words, help) = match profile.width {
+        Ok(width) => (
+            format!("FWHM {} mm", format::with_sd(width.fwhm_mm, width.sd_mm)),
+            "Full width at half maximum ± its standard deviation, of a Gaussian on a constant fitted to the profile".to_owned(),
+        ),
+        Err(reason) => ("FWHM –".to_owned(), reason.to_string()),
+    };
+    let mut top = plot.top() + 2.0;
+    let mut line = |words: String| {
+        let text = RichText::new(words).small().color(colour);
+        let height = ui.text_style_height(&egui::TextStyle::Small);
+        let rect = egui::Rect::from_min_max(egui::pos2(plot.left(), top), egui::pos2(plot.right() - 4.0, top + height));
+        top += height;
+        let layout = egui::Layout::right_to_left(egui::Align::Min);
+        ui.scope_builder(egui::UiBuilder::new().max_rect(rect).layout(layout), |ui| ui.label(text)).inner
+    };
+    line(words).on_hover_text(help);
+    if let Some(fwhm_mm) = filter_mm {
+        line(format::filtered(fwhm_mm));
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the table of regions says, and what it does not.
+//! What the table of regions and the profile say, and what they do not say.
 
 use egui::Theme;
 use egui::accesskit::Role;
@@ -101,4 +101,12 @@ fn table_and_curves_say_whether_they_are_filtered() {
     harness.get_by_role_and_label(Role::SpinButton, "Post-filter FWHM").set_value_accesskit(0.0);
     wait_for(&mut harness, "the image without a filter", |app| app.shown().filter_mm().is_none());
     assert!(!has(&harness, "unfiltered") && has(&harness, &unfiltered));
+}
+
+#[test]
+fn a_body_has_no_width_and_the_reason_is_told() {
+    let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
+    hover(&mut harness, "FWHM –");
+    let reasons = ["a plateau", "fits", "wider than half"];
+    assert!(reasons.iter().any(|reason| harness.query_all_by_label_contains(reason).next().is_some()));
 }

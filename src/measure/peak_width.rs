@@ -1,0 +1,325 @@
+//! The width of the peak in a profile: a Gaussian on a constant, v(x) = c + a exp(−(x − μ)² / 2 s²), fitted by least squares
+//! after Levenberg and Marquardt (Moré 1978); FWHM = 2 √(2 ln 2) s.
+//!
+//! The standard deviation of s is that of the covariance r² (JᵀJ)⁻¹, with the residuals' variance r² = Σ residual² / (n − 4)
+//! and their derivatives J. Where neighbouring residuals go together, for the image is smooth or the peak is no Gaussian, n
+//! points tell no more than n (1 − ρ) / (1 + ρ) independent ones (Bayley and Hammersley 1946), ρ being the correlation of
+//! neighbours, and the variance grows by the inverse.
+//!
+//! A body has a width too, but no peak: its plateau shows in the fourth Gauss-Hermite coefficient of what the Gaussian leaves
+//! (van der Marel and Franx 1993), about −0.15 for a sharp edge and 0 for a Gaussian.
+
+use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
+use nalgebra::storage::Owned;
+use nalgebra::{Dyn, Matrix4, OMatrix, OVector, U4, Vector4};
+
+use super::profile::ProfilePoint;
+
+/// FWHM of a Gaussian in standard deviations, 2 √(2 ln 2).
+const FWHM_OF_SIGMA: f64 = 2.354_820_045_030_949_3;
+/// Largest standard deviation of a width that is told, as a fraction of it.
+const MAX_UNCERTAINTY: f64 = 0.2;
+/// The Gauss-Hermite coefficient h4 below which a peak is a plateau.
+const PLATEAU: f64 = -0.05;
+/// How long a fit goes on: evaluations for each parameter, and one more. What has no peak never ends by itself.
+const MAX_EVALUATIONS: usize = 30;
+/// Fewest points of a fit: as many again as there are parameters.
+const MIN_POINTS: usize = 8;
+
+/// The width of a peak.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PeakWidth {
+    /// Full width at half maximum, mm.
+    pub fwhm_mm: f64,
+    /// Its standard deviation, mm.
+    pub sd_mm: f64,
+    /// Middle of the peak, distance from the profile's start, mm.
+    pub centre_mm: f64,
+}
+
+/// Why a profile has no width that could be told.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum NoPeakWidth {
+    /// A short line, or one that lies outside the image.
+    #[error("the profile has {found} voxels; a width needs at least {MIN_POINTS}")]
+    TooShort {
+        /// Points.
+        found: usize,
+    },
+    /// Values that are infinite or no numbers.
+    #[error("the profile has values that are no finite numbers")]
+    NotFinite,
+    /// One value everywhere.
+    #[error("the profile is flat")]
+    Flat,
+    /// The fit found no peak inside the profile.
+    #[error("no Gaussian peak on a constant background fits this profile")]
+    NoPeak,
+    /// A body with edges, not a peak.
+    #[error("the profile has a plateau, as a body has, and no Gaussian peak")]
+    Plateau,
+    /// The standard deviation of the width is more than a fifth of it.
+    #[error("a Gaussian fits no better than {fwhm_mm:.1} ± {sd_mm:.1} mm: noise, or no single peak")]
+    Uncertain {
+        /// Width, mm.
+        fwhm_mm: f64,
+        /// Its standard deviation, mm.
+        sd_mm: f64,
+    },
+    /// Less than a voxel wide.
+    #[error("the peak ({fwhm_mm:.2} mm) is narrower than a voxel ({voxel_mm:.2} mm)")]
+    Narrow {
+        /// Width, mm.
+        fwhm_mm: f64,
+        /// Side of a voxel along the profile, mm.
+        voxel_mm: f64,
+    },
+    /// More than half of the profile wide.
+    #[error(
+        "the peak ({fwhm_mm:.1} mm) is wider than half of the profile ({half_mm:.1} mm): there is too little background beside it"
+    )]
+    Wide {
+        /// Width, mm.
+        fwhm_mm: f64,
+        /// Half of the profile's length, mm.
+        half_mm: f64,
+    },
+}
+
+/// The width of the highest peak of a profile whose points lie a voxel apart (`voxel_mm`): interpolated ones between them
+/// would pass for measured ones.
+///
+/// # Errors
+/// There is no single peak, or its width is not known well enough.
+pub fn peak_width(points: &[ProfilePoint], voxel_mm: f64) -> Result<PeakWidth, NoPeakWidth> {
+    let (Some(first), Some(last), MIN_POINTS..) = (points.first(), points.last(), points.len()) else {
+        return Err(NoPeakWidth::TooShort { found: points.len() });
+    };
+    if !points.iter().all(|point| point.value.is_finite()) {
+        return Err(NoPeakWidth::NotFinite);
+    }
+    let start = Gaussian::guess(points, voxel_mm).ok_or(NoPeakWidth::Flat)?;
+    let solver = LevenbergMarquardt::new().with_patience(MAX_EVALUATIONS);
+    let (fit, report) = solver.minimize(start);
+    let [height, centre, sigma, _] = fit.parameters.into();
+    let centre_mm = fit.from_mm + centre * voxel_mm;
+    if !(height > 0.0 && (first.distance_mm..=last.distance_mm).contains(&centre_mm)) {
+        return Err(NoPeakWidth::NoPeak);
+    }
+    let fwhm_mm = FWHM_OF_SIGMA * voxel_mm * sigma.abs();
+    if fwhm_mm < voxel_mm {
+        return Err(NoPeakWidth::Narrow { fwhm_mm, voxel_mm });
+    }
+    let sd = fit.sd_of_sigma().filter(|_| report.termination.was_successful()).ok_or(NoPeakWidth::NoPeak)?;
+    let sd_mm = FWHM_OF_SIGMA * voxel_mm * sd;
+    let half_mm = 0.5 * (last.distance_mm - first.distance_mm);
+    if fwhm_mm > half_mm {
+        Err(NoPeakWidth::Wide { fwhm_mm, half_mm })
+    } else if sd_mm > MAX_UNCERTAINTY * fwhm_mm {
+        Err(NoPeakWidth::Uncertain { fwhm_mm, sd_mm })
+    } else if fit.flatness().is_some_and(|[h4, sd]| h4 < PLATEAU.min(-2.0 * sd)) {
+        Err(NoPeakWidth::Plateau)
+    } else {
+        Ok(PeakWidth { fwhm_mm, sd_mm, centre_mm })
+    }
+}
+
+/// The problem that is solved: places in voxels from the highest point, values in parts of the first guess of the height.
+struct Gaussian {
+    /// (place, value).
+    points: Vec<[f64; 2]>,
+    /// Where the places begin, mm from the profile's start.
+    from_mm: f64,
+    /// Height a, centre μ, standard deviation s, background c.
+    parameters: Vector4<f64>,
+}
+
+impl Gaussian {
+    /// The problem with its first guess: the median as the background, the highest point, and as wide as it is above half.
+    /// `None` where all values are alike.
+    fn guess(points: &[ProfilePoint], voxel_mm: f64) -> Option<Self> {
+        let mut sorted: Vec<f64> = points.iter().map(|point| point.value).collect();
+        sorted.sort_by(f64::total_cmp);
+        let (lowest, median) = (sorted[0], sorted[sorted.len() / 2]);
+        let top = (0..points.len()).max_by(|&a, &b| points[a].value.total_cmp(&points[b].value))?;
+        let highest = points[top].value;
+        let background = if median < highest { median } else { lowest };
+        let height = highest - background;
+        if !(height > 0.0 && height.is_finite()) {
+            return None;
+        }
+        let above = |point: &&ProfilePoint| point.value > background + 0.5 * height;
+        let width = points[top..].iter().take_while(above).count() + points[..top].iter().rev().take_while(above).count();
+        let from_mm = points[top].distance_mm;
+        let scaled = points.iter().map(|p| [(p.distance_mm - from_mm) / voxel_mm, (p.value - background) / height]);
+        let parameters = Vector4::new(1.0, 0.0, (width as f64 / FWHM_OF_SIGMA).max(0.5), 0.0);
+        Some(Self { points: scaled.collect(), from_mm, parameters })
+    }
+
+    /// Coefficient h4 of the Gauss-Hermite series and its standard deviation: how much flatter (negative) than a Gaussian the
+    /// peak is. The Hermite functions are orthogonal, so that the fit of the others leaves it as it is.
+    fn flatness(&self) -> Option<[f64; 2]> {
+        let residuals = self.residuals()?;
+        let [height, centre, sigma, _] = self.parameters.into();
+        let hermite = self.points.iter().map(|[x, _]| {
+            let t = (x - centre) / sigma;
+            (4.0 * t.powi(4) - 12.0 * t * t + 3.0) / 24f64.sqrt() * (-0.5 * t * t).exp()
+        });
+        let (mut product, mut square) = (0.0, 0.0);
+        for (residual, hermite) in residuals.iter().zip(hermite) {
+            product -= residual * hermite;
+            square += hermite * hermite;
+        }
+        let noise = (residuals.norm_squared() / (residuals.len() as f64 - 4.0)).sqrt();
+        Some([product / (height * square), noise / (height * square.sqrt())])
+    }
+
+    /// Standard deviation of s, in voxels.
+    fn sd_of_sigma(&self) -> Option<f64> {
+        let (residuals, jacobian) = (self.residuals()?, self.jacobian()?);
+        let num = residuals.len() as f64;
+        let squares = residuals.norm_squared();
+        let curvature: Matrix4<f64> = jacobian.transpose() * jacobian;
+        let variance = squares / (num - 4.0) * curvature.try_inverse()?[(2, 2)];
+        let of_neighbours: f64 = residuals.as_slice().windows(2).map(|pair| pair[0] * pair[1]).sum();
+        let correlation = if squares > 0.0 { (of_neighbours / squares).max(0.0) } else { 0.0 };
+        let sd = (variance * (1.0 + correlation) / (1.0 - correlation)).sqrt();
+        sd.is_finite().then_some(sd)
+    }
+}
+
+impl LeastSquaresProblem<f64, Dyn, U4> for Gaussian {
+    type ResidualStorage = Owned<f64, Dyn>;
+    type JacobianStorage = Owned<f64, Dyn, U4>;
+    type ParameterStorage = Owned<f64, U4>;
+
+    fn set_params(&mut self, parameters: &Vector4<f64>) {
+        self.parameters = *parameters;
+    }
+
+    fn params(&self) -> Vector4<f64> {
+        self.parameters
+    }
+
+    fn residuals(&self) -> Option<OVector<f64, Dyn>> {
+        let [height, centre, sigma, background] = self.parameters.into();
+        let residual = |[x, value]: &[f64; 2]| background + height * (-0.5 * ((x - centre) / sigma).powi(2)).exp() - value;
+        Some(OVector::<f64, Dyn>::from_iterator(self.points.len(), self.points.iter().map(residual)))
+    }
+
+    fn jacobian(&self) -> Option<OMatrix<f64, Dyn, U4>> {
+        let [height, centre, sigma, _] = self.parameters.into();
+        let mut jacobian = OMatrix::<f64, Dyn, U4>::zeros(self.points.len());
+        for (mut row, [x, _]) in jacobian.row_iter_mut().zip(&self.points) {
+            let t = (x - centre) / sigma;
+            let e = (-0.5 * t * t).exp();
+            row.copy_from_slice(&[e, height * e * t / sigma, height * e * t * t / sigma, 1.0]);
+        }
+        Some(jacobian)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_distr::{Distribution, StandardNormal};
+
+    use super::*;
+    use crate::random;
+
+    const VOXEL_MM: f64 = 2.0;
+
+    fn points(values: impl IntoIterator<Item = f64>) -> Vec<ProfilePoint> {
+        let point = |(index, value)| ProfilePoint { distance_mm: VOXEL_MM * index as f64, value };
+        values.into_iter().enumerate().map(point).collect()
+    }
+
+    fn gaussian(index: usize, height: f64, sigma_voxels: f64) -> f64 {
+        20.0 + height * (-0.5 * ((index as f64 - 23.4) / sigma_voxels).powi(2)).exp()
+    }
+
+    fn noise(seed: u64, num: usize) -> Vec<f64> {
+        let mut stream = random::stream(seed, 0);
+        (0..num).map(|_| StandardNormal.sample(&mut stream)).collect()
+    }
+
+    /// A profile with the background 20, the standard deviation of which is 1.
+    fn noisy(seed: u64, height: f64, sigma_voxels: f64) -> Vec<ProfilePoint> {
+        points(noise(seed, 48).iter().enumerate().map(|(index, noise)| gaussian(index, height, sigma_voxels) + noise))
+    }
+
+    /// The means of three neighbours each.
+    fn smoothed(values: &[f64]) -> Vec<f64> {
+        values.windows(3).map(|of| of.iter().sum::<f64>() / 3.0).collect()
+    }
+
+    #[test]
+    fn a_gaussian_has_its_width() {
+        for sigma in [0.6, 1.0, 2.5, 7.0] {
+            let found = peak_width(&points((0..48).map(|index| gaussian(index, 40.0, sigma))), VOXEL_MM).unwrap();
+            let expected = 2.0 * (2.0 * 2f64.ln()).sqrt() * sigma * VOXEL_MM;
+            assert!((found.fwhm_mm / expected - 1.0).abs() < 1e-6, "{found:?} is not {expected}");
+            assert!((found.centre_mm - 46.8).abs() < 1e-6 && found.sd_mm < 1e-6, "{found:?}");
+        }
+        // Values of any size.
+        for scale in [1e-30, 1e30] {
+            let found = peak_width(&points((0..48).map(|index| scale * gaussian(index, 40.0, 2.0))), VOXEL_MM).unwrap();
+            assert!((found.fwhm_mm - 4.0 * FWHM_OF_SIGMA).abs() < 1e-6, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn two_thirds_of_the_noisy_ones_lie_within_their_standard_deviation() {
+        for (height, sigma) in [(10.0, 2.0), (10.0, 4.0), (30.0, 1.0), (30.0, 3.0)] {
+            let expected = FWHM_OF_SIGMA * sigma * VOXEL_MM;
+            let found: Vec<PeakWidth> =
+                (0..200).filter_map(|seed| peak_width(&noisy(seed, height, sigma), VOXEL_MM).ok()).collect();
+            let within = found.iter().filter(|width| (width.fwhm_mm - expected).abs() <= width.sd_mm).count();
+            let part = within as f64 / found.len() as f64;
+            assert!(found.len() > 150 && (0.58..0.8).contains(&part), "{height} {sigma}: {part} of {}", found.len());
+        }
+    }
+
+    #[test]
+    fn noise_has_no_width() {
+        for num in [32, 128] {
+            let white = |seed| peak_width(&points(noise(seed, num)), VOXEL_MM);
+            assert_eq!((0..150).filter(|seed| white(*seed).is_ok()).count(), 0, "{num} points");
+            let smooth = |seed| peak_width(&points(smoothed(&noise(seed, num))), VOXEL_MM);
+            assert!((0..150).filter(|seed| smooth(*seed).is_ok()).count() <= 2, "{num} points");
+        }
+    }
+
+    #[test]
+    fn a_body_is_a_plateau_and_no_peak() {
+        for (num, width) in [(256, 70), (256, 110), (128, 60), (128, 20), (64, 20), (47, 20)] {
+            let inside = |index: usize| if index.abs_diff(num / 2) <= width / 2 { 10.0 } else { 0.0 };
+            let sharp: Vec<f64> = (0..num).map(inside).collect();
+            let noisy: Vec<f64> = smoothed(&sharp).iter().zip(noise(7, num)).map(|(value, noise)| value + 0.5 * noise).collect();
+            for profile in [sharp, noisy] {
+                let found = peak_width(&points(profile), VOXEL_MM);
+                assert!(matches!(found, Err(NoPeakWidth::Plateau | NoPeakWidth::Uncertain { .. })), "{num} {width}: {found:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_has_no_width_says_why() {
+        let width = |values: Vec<f64>| peak_width(&points(values), VOXEL_MM);
+        assert_eq!(width(vec![1.0, 2.0, 1.0]), Err(NoPeakWidth::TooShort { found: 3 }));
+        assert_eq!(width(Vec::new()), Err(NoPeakWidth::TooShort { found: 0 }));
+        assert_eq!(width(vec![3.0; 40]), Err(NoPeakWidth::Flat));
+        for bad in [f64::NAN, f64::INFINITY] {
+            let values = (0..40).map(|index| if index == 9 { bad } else { gaussian(index, 40.0, 3.0) });
+            assert_eq!(width(values.collect()), Err(NoPeakWidth::NotFinite));
+        }
+        assert_eq!(width((0..64).map(f64::from).collect()), Err(NoPeakWidth::NoPeak));
+        let wide = width((0..48).map(|index| gaussian(index, 40.0, 11.0)).collect());
+        assert!(matches!(wide, Err(NoPeakWidth::Wide { half_mm: 47.0, .. })), "{wide:?}");
+        let spike = width((0..40).map(|index| if index == 20 { 1.0 } else { 0.0 }).collect());
+        assert!(matches!(spike, Err(NoPeakWidth::Narrow { .. })), "{spike:?}");
+        let two = width((0..48).map(|index| gaussian(index, 40.0, 3.0) + gaussian(index + 15, 36.0, 3.0)).collect());
+        assert!(matches!(two, Err(NoPeakWidth::Uncertain { .. } | NoPeakWidth::NoPeak)), "{two:?}");
+        // A trough is not a peak.
+        assert!(width((0..48).map(|index| gaussian(index, -15.0, 3.0)).collect()).is_err());
+    }
+}
