@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::notices;
-use super::options::triple;
+use super::options::{PerAxis, per_axis, voxels};
 use crate::geometry::Grid;
 use crate::io::read_volume;
 use crate::scanner::ScanGeometry;
@@ -15,13 +15,13 @@ use crate::session::grid_of_voxels;
 /// ring spacing high, as many of them as the field of view takes.
 #[derive(Args, Clone, Debug)]
 pub struct ImageOptions {
-    /// Number of voxels along x, y, z.
-    #[arg(long, value_name = "NX,NY,NZ", value_parser = triple::<usize, 3>, conflicts_with = "like")]
-    pub image: Option<[usize; 3]>,
+    /// Number of voxels along x, y, z; of a two-dimensional EPRI sweep NX,NY.
+    #[arg(long, value_name = "NX,NY,NZ", value_parser = per_axis::<usize>, conflicts_with = "like")]
+    pub image: Option<PerAxis<usize>>,
 
-    /// Size of a voxel, mm.
-    #[arg(long, value_name = "X,Y,Z", value_parser = triple::<f64, 3>, conflicts_with = "like")]
-    pub voxel_mm: Option<[f64; 3]>,
+    /// Size of a voxel, mm; of a two-dimensional EPRI sweep X,Y.
+    #[arg(long, value_name = "X,Y,Z", value_parser = per_axis::<f64>, conflicts_with = "like")]
+    pub voxel_mm: Option<PerAxis<f64>>,
 
     /// Take the grid of this image (.hv, .nii, .nii.gz).
     #[arg(long, value_name = "IMAGE")]
@@ -39,7 +39,7 @@ impl ImageOptions {
             notices::print(&found);
             return Ok(Some(volume.grid));
         }
-        match (self.image, self.voxel_mm) {
+        match voxels(self.image, self.voxel_mm, false)? {
             (Some(size), Some(voxel_mm)) => Ok(Some(Grid::centred(size, voxel_mm)?)),
             (Some(size), None) => Ok(Some(Grid::centred(size, geometry.default_grid()?.voxel_mm)?)),
             (None, Some(voxel_mm)) => Ok(Some(grid_of_voxels(geometry, voxel_mm)?)),

@@ -134,12 +134,14 @@ fn sweep_lines(sweep: &Sweep) -> Vec<(&'static str, String)> {
         Some(expected) if expected != sweep.num_complete() => format!(" of {expected}"),
         _ => String::new(),
     };
+    let whole = if sweep.space.is_slice() { "π" } else { "2π" };
     let mut lines = vec![
+        ("image", sweep.space.to_string()),
         ("projections", format!("{}{expected}", sweep.num_complete())),
         ("samples", format!("{} of {:.5} mm, t = 0 at {}", sweep.num_points, sweep.step_mm, sweep.centre)),
         ("sampled on both sides", format!("{:.2} mm", sweep.half_extent_mm())),
         ("samples span", format!("{:.2} mm, the image unless asked otherwise", sweep.extent_mm())),
-        ("weights", format!("{:.5} × 2π", sweep.total_weight() / std::f64::consts::TAU)),
+        ("weights", format!("{:.5} × {whole}", sweep.cover())),
     ];
     match &sweep.acquisition {
         Acquisition::Pulse => lines.push(("acquisition", "pulse (plane integrals)".to_owned())),

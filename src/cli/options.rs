@@ -104,6 +104,44 @@ fn rays(text: &str) -> Result<Rays, String> {
     Ok(Rays::Fixed { tangential, axial })
 }
 
+/// A number for each axis of an image; that of z is left out for an image of one slice.
+#[derive(Clone, Copy, Debug)]
+pub struct PerAxis<T> {
+    xy: [T; 2],
+    z: Option<T>,
+}
+
+impl<T: Copy> PerAxis<T> {
+    /// The numbers of a volume, or of an image of one slice, where `z` stands for what was left out.
+    fn of(self, option: &str, is_slice: bool, z: T) -> Result<[T; 3], String> {
+        let [x, y] = self.xy;
+        match self.z {
+            Some(z) => Ok([x, y, z]),
+            None if is_slice => Ok([x, y, z]),
+            None => Err(format!("--{option} has two numbers where a volume has three: add one for z, after a comma")),
+        }
+    }
+}
+
+/// How many voxels and of which size were asked for. An image of one slice is as thick as its pixels are wide.
+///
+/// # Errors
+/// Two numbers where a volume has three.
+pub fn voxels(
+    image: Option<PerAxis<usize>>,
+    voxel_mm: Option<PerAxis<f64>>,
+    is_slice: bool,
+) -> Result<(Option<[usize; 3]>, Option<[f64; 3]>), String> {
+    let size = image.map(|size| size.of("image", is_slice, 1)).transpose()?;
+    Ok((size, voxel_mm.map(|side| side.of("voxel-mm", is_slice, side.xy[0])).transpose()?))
+}
+
+/// Two or three values separated by commas.
+pub fn per_axis<T: std::str::FromStr + Copy>(text: &str) -> Result<PerAxis<T>, String> {
+    let three = triple::<T, 3>(text).map(|[x, y, z]| PerAxis { xy: [x, y], z: Some(z) });
+    three.or_else(|error| triple::<T, 2>(text).map(|xy| PerAxis { xy, z: None }).map_err(|_| error))
+}
+
 /// N values separated by commas.
 pub fn triple<T: std::str::FromStr, const N: usize>(text: &str) -> Result<[T; N], String> {
     let values: Vec<T> = text.split(',').filter_map(|part| part.trim().parse().ok()).collect();

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::notices;
+use super::options::voxels;
 use super::reconstruct::{Algorithm, ReconstructOptions};
 use crate::data::Sweep;
 use crate::geometry::Grid;
@@ -25,7 +26,8 @@ pub struct EpriOptions {
     #[arg(long)]
     filter: Option<Filter>,
 
-    /// Part of the frequencies of a projection that is kept, above 0 and at most 1. Default: all; for continuous-wave data 0.1.
+    /// Part of the frequencies of a projection that is kept, above 0 and at most 1; sinc and hamming end there, the others are
+    /// cut off. Default: all; for continuous-wave data 0.1.
     #[arg(long, value_name = "F")]
     cutoff: Option<f64>,
 
@@ -137,6 +139,9 @@ fn grid(options: &ReconstructOptions, sweep: &Sweep) -> Result<Grid, Error> {
             notices::print(&found);
             Ok(volume.grid)
         }
-        None => Ok(sweep_grid(sweep, options.image.image, options.image.voxel_mm)?),
+        None => {
+            let (size, voxel_mm) = voxels(options.image.image, options.image.voxel_mm, sweep.space.is_slice())?;
+            Ok(sweep_grid(sweep, size, voxel_mm)?)
+        }
     }
 }

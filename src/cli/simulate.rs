@@ -7,13 +7,13 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::console::out;
-use super::options::{TalkOptions, triple};
+use super::options::{PerAxis, TalkOptions, per_axis, voxels};
 use super::paths::{image_file, rois_file, simulated_file};
 use super::progress::with_bar;
 use super::simulate_epri::{self, EpriOptions};
 use super::{CliResult, notices};
 use crate::data::{Origin, Volume};
-use crate::geometry::{Grid, GridError};
+use crate::geometry::Grid;
 use crate::io::{Correction, FileKind, rois, write_projections};
 use crate::phantom::{self, Noise, PhantomError, PhantomInfo, SimulationOptions, epri};
 use crate::scanner::{self, ScanGeometry, Scanner};
@@ -23,7 +23,7 @@ use crate::session::{DataRecord, DeviceRecord, ImageRecord, Made, Provenance, St
 #[derive(Args, Clone, Debug)]
 pub struct SimulateOptions {
     /// Phantom: nema-iq-2001, nema-iq-2018, cylinder, derenzo, points, rods, brain-like or ellipsoid; for EPRI ball, balls,
-    /// bottle or tubes.
+    /// bottle, disc or tubes.
     #[arg(value_parser = phantom_name)]
     pub phantom: String,
 
@@ -64,13 +64,13 @@ pub struct SimulateOptions {
     #[arg(long, value_name = "FILE", value_parser = image_file)]
     pub truth: Option<PathBuf>,
 
-    /// Voxels of the true image along x, y, z. Default: as many as the scanner's default image has.
-    #[arg(long, value_name = "NX,NY,NZ", value_parser = triple::<usize, 3>)]
-    pub image: Option<[usize; 3]>,
+    /// Voxels of the true image along x, y, z (with --epri 2d:N NX,NY). Default: as many as the scanner's default image has.
+    #[arg(long, value_name = "NX,NY,NZ", value_parser = per_axis::<usize>)]
+    pub image: Option<PerAxis<usize>>,
 
-    /// Voxel size of the true image, mm. Default: bin size and half the ring spacing.
-    #[arg(long, value_name = "X,Y,Z", value_parser = triple::<f64, 3>)]
-    pub voxel_mm: Option<[f64; 3]>,
+    /// Voxel size of the true image, mm (with --epri 2d:N X,Y). Default: bin size and half the ring spacing.
+    #[arg(long, value_name = "X,Y,Z", value_parser = per_axis::<f64>)]
+    pub voxel_mm: Option<PerAxis<f64>>,
 
     /// Write the phantom's regions of interest too (.toml).
     #[arg(long, value_name = "FILE", value_parser = rois_file)]
@@ -145,9 +145,10 @@ pub fn write_truth(path: &Path, truth: &Volume, title: &str, options: &SimulateO
 
 impl SimulateOptions {
     /// The grid asked for; the scanner's default in what was not.
-    fn truth_grid(&self, geometry: &ScanGeometry) -> Result<Grid, GridError> {
+    fn truth_grid(&self, geometry: &ScanGeometry) -> Result<Grid, Box<dyn std::error::Error + Send + Sync>> {
         let default = geometry.default_grid()?;
-        Grid::centred(self.image.unwrap_or(default.size), self.voxel_mm.unwrap_or(default.voxel_mm))
+        let (size, voxel_mm) = voxels(self.image, self.voxel_mm, false)?;
+        Ok(Grid::centred(size.unwrap_or(default.size), voxel_mm.unwrap_or(default.voxel_mm))?)
     }
 }
 

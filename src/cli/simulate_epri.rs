@@ -5,11 +5,13 @@ use std::path::Path;
 use clap::Args;
 
 use super::console::out;
+use super::options::voxels;
 use super::progress::with_bar;
 use super::simulate::{SimulateOptions, write_truth};
 use super::{CliResult, notices};
-use crate::geometry::{Grid, GridError};
+use crate::geometry::Grid;
 use crate::io::{FileKind, rois, write_sweep};
+use crate::operator::grid_about_zero;
 use crate::phantom::epri::{SweepOptions, by_name, simulate};
 use crate::scanner::epri::{Order, Scheme, Weighting};
 use crate::session::Start;
@@ -17,8 +19,8 @@ use crate::session::Start;
 /// Options of a sweep.
 #[derive(Args, Clone, Debug)]
 pub struct EpriOptions {
-    /// Directions of a pulse EPRI sweep: how many (208, 828, ...: equal solid angle, at least as many), or POLARxAZIMUTH
-    /// (16x13: equal linear angle).
+    /// Directions of a pulse EPRI sweep: how many (208, 828, ...: equal solid angle, at least as many), POLARxAZIMUTH
+    /// (16x13: equal linear angle), or 2d:N (2d:60: N equal angles, for an image of the slice z = 0).
     #[arg(long, value_name = "SCHEME", conflicts_with_all = ["counts", "noise", "attenuation", "background"])]
     pub epri: Option<Scheme>,
 
@@ -63,7 +65,7 @@ pub fn run(options: &SimulateOptions, scheme: Scheme) -> CliResult {
     };
     sweep_options.check()?;
     if options.truth.is_some() {
-        sweep_options.truth_grid = Some(truth_grid(options, epri.points, step_mm)?);
+        sweep_options.truth_grid = Some(truth_grid(options, scheme, step_mm)?);
     }
     let phantom = by_name(&options.phantom, sweep_options.half_extent_mm())?;
     let sweep = with_bar("simulating", |task| simulate(&phantom, &sweep_options, task))??;
@@ -84,9 +86,11 @@ pub fn run(options: &SimulateOptions, scheme: Scheme) -> CliResult {
     Ok(())
 }
 
-/// The grid asked for; by default as many voxels as samples, as far apart. The voxel of index floor(n/2) lies at zero.
-fn truth_grid(options: &SimulateOptions, num_points: usize, step_mm: f64) -> Result<Grid, GridError> {
-    let size = options.image.unwrap_or([num_points; 3]);
-    let voxel_mm = options.voxel_mm.unwrap_or([step_mm; 3]);
-    Grid::new(size, voxel_mm, std::array::from_fn(|a| -((size[a] / 2) as f64) * voxel_mm[a]))
+/// The grid asked for; by default as many voxels as samples, as far apart, of a slice one along z. The voxel of index
+/// floor(n/2) lies at zero.
+fn truth_grid(options: &SimulateOptions, scheme: Scheme, step_mm: f64) -> Result<Grid, Box<dyn std::error::Error + Send + Sync>> {
+    let (size, voxel_mm) = voxels(options.image, options.voxel_mm, scheme.is_slice())?;
+    let side = options.epri.points;
+    let size = size.unwrap_or([side, side, if scheme.is_slice() { 1 } else { side }]);
+    Ok(grid_about_zero(size, voxel_mm.unwrap_or([step_mm; 3]))?)
 }

@@ -1,14 +1,81 @@
 //! An EPRI sweep: projections of a paramagnetic object along gradient directions, as they arrive.
 //!
 //! A projection p(t) along the unit vector n is the integral of the object over the planes x·n = t, in mm: measured as it is
-//! (pulse), or as the first derivative of its convolution with the line shape of the probe (continuous wave).
+//! (pulse), or as the first derivative of its convolution with the line shape of the probe (continuous wave). Where all
+//! gradients lie in one plane the sweep is two-dimensional: what it is an image of is the object summed up across that plane,
+//! and p(t) is that image's integral over the lines x·n = t.
 
+use std::f64::consts::{PI, TAU};
+use std::fmt;
 use std::sync::Arc;
 
 use super::{Notice, Origin, Roi, Volume};
 
-/// Coordinates along the gradient axes x, y, z.
+/// Coordinates along the axes of the image: of a volume the gradient axes x, y, z; of a slice its two, and 0.
 pub type Direction = [f64; 3];
+
+/// An axis of the gradients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GradientAxis {
+    /// The first one.
+    X,
+    /// The second one.
+    Y,
+    /// The third one.
+    Z,
+}
+
+impl GradientAxis {
+    /// All of them in order.
+    pub const ALL: [GradientAxis; 3] = [GradientAxis::X, GradientAxis::Y, GradientAxis::Z];
+
+    /// Its name for people and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            GradientAxis::X => "x",
+            GradientAxis::Y => "y",
+            GradientAxis::Z => "z",
+        }
+    }
+}
+
+/// What a sweep is an image of. Its reader decides, by what the file says or by all directions that it lists: the first few
+/// projections of a volume may lie in one plane too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SweepSpace {
+    /// A volume: directions fill a half sphere, weights are solid angles.
+    #[default]
+    Volume,
+    /// A single slice: directions (cos θ, sin θ, 0) fill a half circle, weights are angles. The gradient axes that are the
+    /// image's x and y.
+    Slice([GradientAxis; 2]),
+}
+
+impl SweepSpace {
+    /// Whether it is a single slice.
+    pub fn is_slice(self) -> bool {
+        matches!(self, SweepSpace::Slice(_))
+    }
+
+    /// What the weights of a whole sweep add up to: 2π, the half sphere, or π, the half circle.
+    pub fn whole_weight(self) -> f64 {
+        match self {
+            SweepSpace::Volume => TAU,
+            SweepSpace::Slice(_) => PI,
+        }
+    }
+}
+
+/// "3D", or "2D, axes z and y".
+impl fmt::Display for SweepSpace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SweepSpace::Volume => f.write_str("3D"),
+            SweepSpace::Slice([x, y]) => write!(f, "2D, axes {} and {}", x.name(), y.name()),
+        }
+    }
+}
 
 /// One complete projection.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,7 +83,8 @@ pub struct Projection {
     /// Unit vector n along which t grows. In continuous-wave data it points against the gradient: spins at x resonate at
     /// the field B with B + gradient · x = const, so that a higher field shows what lies farther down the gradient.
     pub direction: Direction,
-    /// Solid angle on the half sphere that it stands for; those of a whole sweep add up to 2π.
+    /// Part of all directions that it stands for: a solid angle of the half sphere, in two dimensions an angle of the half
+    /// circle. Those of a whole sweep add up to [`SweepSpace::whole_weight`].
     pub weight: f64,
     /// Samples along t, [`Sweep::num_points`] of them.
     pub values: Arc<[f32]>,
@@ -95,6 +163,8 @@ pub struct Sweep {
     pub origin: Origin,
     /// What the samples are.
     pub acquisition: Acquisition,
+    /// What it is an image of.
+    pub space: SweepSpace,
     /// Samples of a projection.
     pub num_points: usize,
     /// Distance of samples along t, mm.
@@ -124,6 +194,7 @@ impl Sweep {
             title: self.title.clone(),
             origin: self.origin.clone(),
             acquisition: self.acquisition.clone(),
+            space: self.space,
             num_points: self.num_points,
             step_mm: self.step_mm,
             centre: self.centre,
@@ -147,9 +218,14 @@ impl Sweep {
         self.projections.len()
     }
 
-    /// Sum of the weights of the complete projections; 2π for a whole sweep.
+    /// Sum of the weights of the complete projections; [`SweepSpace::whole_weight`] for a whole sweep.
     pub fn total_weight(&self) -> f64 {
         self.projections.iter().map(|projection| projection.weight).sum()
+    }
+
+    /// Part of all directions that the complete projections stand for.
+    pub fn cover(&self) -> f64 {
+        self.total_weight() / self.space.whole_weight()
     }
 
     /// Length along t that the samples stand for, mm.

@@ -37,6 +37,7 @@ pub mod rois;
 pub mod saved_sweep;
 mod study;
 mod sweep;
+mod sweep_space;
 mod toml_text;
 
 pub use any::{FileKind, read_projections, read_volume, write_described_volume, write_projections, write_volume};

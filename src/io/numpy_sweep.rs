@@ -3,14 +3,15 @@
 //! | file | shape | what |
 //! |---|---|---|
 //! | `NAME-proj.npy` | projections × samples | the projections; this is the file to open |
-//! | `NAME-fgrad.npy` | 3 × projections, or projections × 3 | continuous wave: gradients along x, y, z, G/cm |
+//! | `NAME-fgrad.npy` | 3 (of a slice also 2) × projections, or the other way round | continuous wave: gradients along x, y, z (the slice's x, y), G/cm |
 //! | `NAME-B.npy` | samples | continuous wave: evenly spaced field, G |
 //! | `NAME-h.npy` | samples | continuous wave: reference spectrum on the same axis (if there is one) |
-//! | `NAME-dir.npy` | 3 × projections, or projections × 3 | pulse: directions, of any length |
+//! | `NAME-dir.npy` | the same | pulse: directions, of any length |
 //! | `NAME-t.npy` | samples | pulse: evenly spaced positions along the direction, mm |
-//! | `NAME-weights.npy` | projections | what each direction counts (if left out: the solid angle that is nearest to it) |
+//! | `NAME-weights.npy` | projections | what each direction counts (if left out: the solid angle that is nearest to it; of a slice the angle) |
 //!
-//! A projection without a gradient (all three zero) is a service trace and is left out.
+//! A projection without a gradient (all three zero) is a service trace and is left out. The image is a slice where directions
+//! have two coordinates, or where all of them lie in one plane through two of the three axes.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,8 +19,11 @@ use std::sync::Arc;
 use super::IoError;
 use super::npy::{Array, read_array};
 use super::records::check_finite;
-use crate::data::{Acquisition, Direction, Notice, Origin, Projection, ReferenceSpectrum, Sweep, SweepFacts};
-use crate::scanner::epri::solid_angle_weights;
+use super::sweep_space::{in_space, space_of};
+use crate::data::{
+    Acquisition, Direction, GradientAxis, Notice, Origin, Projection, ReferenceSpectrum, Sweep, SweepFacts, SweepSpace,
+};
+use crate::scanner::epri::{half_circle_weights, solid_angle_weights};
 
 /// mT in a gauss, and mT/mm in a G/cm.
 const MT: f64 = 0.1;
@@ -82,7 +86,7 @@ pub fn read_projections(path: &Path) -> Result<Sweep, IoError> {
                       continuous-wave projections, or NAME-dir.npy (directions) and NAME-t.npy (positions, mm) for pulse ones";
         return Err(IoError::unsupported(path, reason));
     }
-    let vectors = vectors(&vectors_file, num_projections)?;
+    let (vectors, num_coordinates) = vectors(&vectors_file, num_projections)?;
     let axis = axis(&set.file(if is_wave { "-B" } else { "-t" }), num_points)?;
     let (acquisition, step_mm, centre) = if is_wave {
         let (step_mt, gradient) = (axis.step * MT, common_size(&vectors_file, &vectors)? * MT_PER_MM);
@@ -93,7 +97,7 @@ pub fn read_projections(path: &Path) -> Result<Sweep, IoError> {
     };
     // In continuous-wave data t runs against the gradient.
     let sign = if is_wave { -1.0 } else { 1.0 };
-    let kept: Vec<(usize, Direction)> = unit_vectors(&vectors).map(|(i, unit)| (i, unit.map(|v| v * sign))).collect();
+    let mut kept: Vec<(usize, Direction)> = unit_vectors(&vectors).map(|(i, unit)| (i, unit.map(|v| v * sign))).collect();
     let mut notices = Vec::new();
     if projections.num_left > 0 {
         let (data, num_left) = (path.display(), projections.num_left);
@@ -108,7 +112,14 @@ pub fn read_projections(path: &Path) -> Result<Sweep, IoError> {
     if kept.is_empty() {
         return Err(IoError::unsupported(&vectors_file, "all gradients are zero; there is no projection to reconstruct"));
     }
-    let weights = weights(&set, &kept, num_projections, &mut notices)?;
+    let units: Vec<Direction> = kept.iter().map(|(_, unit)| *unit).collect();
+    let (space, notice) = match num_coordinates {
+        2 => (SweepSpace::Slice([GradientAxis::X, GradientAxis::Y]), None),
+        _ => space_of(&vectors_file, &units)?,
+    };
+    notices.extend(notice);
+    kept.iter_mut().for_each(|(_, unit)| *unit = in_space(space, *unit));
+    let weights = weights(&set, space, &kept, num_projections, &mut notices)?;
     let rows: Vec<&[f32]> = projections.values.chunks_exact(num_points).collect();
     let projection = |(&(index, direction), weight): (&(usize, Direction), f64)| {
         check_finite(path, &format!("projection {}", index + 1), rows[index])?;
@@ -120,6 +131,7 @@ pub fn read_projections(path: &Path) -> Result<Sweep, IoError> {
         title,
         origin: Origin::default(),
         acquisition,
+        space,
         num_points,
         step_mm,
         centre,
@@ -156,20 +168,23 @@ pub(super) fn reference_beside(path: &Path) -> Option<PathBuf> {
     Set::of(path, "-proj").ok().map(|set| set.file("-h"))
 }
 
-/// Vectors of x, y, z, one per projection.
-fn vectors(path: &Path, num_projections: usize) -> Result<Vec<Direction>, IoError> {
+/// Vectors of x, y, z, one per projection, and how many coordinates they had: of two, z is 0.
+fn vectors(path: &Path, num_projections: usize) -> Result<(Vec<Direction>, usize), IoError> {
     let mut array = read_array(path)?;
-    if array.shape == [3, num_projections] {
+    let is_by_axis = |shape: [usize; 2]| matches!(shape, [2 | 3, columns] if columns == num_projections);
+    let [rows, columns] = array.shape;
+    if is_by_axis([rows, columns]) {
         array = array.transposed();
-    }
-    if array.shape != [num_projections, 3] {
-        let [rows, columns] = array.shape;
-        let reason =
-            format!("its shape is {rows} × {columns} where 3 × {num_projections} is expected: one vector per projection");
+    } else if !is_by_axis([columns, rows]) {
+        let reason = format!(
+            "its shape is {rows} × {columns} where 3 × {num_projections} is expected (2 × {num_projections} for a slice): one vector per projection"
+        );
         return Err(IoError::unsupported(path, reason));
     }
     check_finite(path, "the vectors", &array.values)?;
-    Ok(array.values.as_chunks::<3>().0.iter().map(|v| v.map(f64::from)).collect())
+    let num_coordinates = array.shape[1];
+    let vector = |v: &[f32]| std::array::from_fn(|a| v.get(a).map_or(0.0, |&value| f64::from(value)));
+    Ok((array.values.chunks_exact(num_coordinates).map(vector).collect(), num_coordinates))
 }
 
 fn length(v: Direction) -> f64 {
@@ -227,14 +242,19 @@ fn axis(path: &Path, num_points: usize) -> Result<Axis, IoError> {
 /// Weights of the projections that are kept.
 fn weights(
     set: &Set,
+    space: SweepSpace,
     kept: &[(usize, Direction)],
     num_projections: usize,
     notices: &mut Vec<Notice>,
 ) -> Result<Vec<f64>, IoError> {
     let Some(array) = set.optional("-weights")? else {
-        notices.push(Notice::info("The weights of the projections are the solid angles nearest to their directions"));
         let units: Vec<Direction> = kept.iter().map(|(_, unit)| *unit).collect();
-        return Ok(solid_angle_weights(&units));
+        let (of_what, weights) = match space {
+            SweepSpace::Volume => ("solid angles", solid_angle_weights(&units)),
+            SweepSpace::Slice(_) => ("angles", half_circle_weights(&units)),
+        };
+        notices.push(Notice::info(format!("The weights of the projections are the {of_what} nearest to their directions")));
+        return Ok(weights);
     };
     let path = set.file("-weights");
     if array.values.len() != num_projections {

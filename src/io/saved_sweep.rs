@@ -4,6 +4,7 @@
 //! version = 2
 //! title = "Ball"
 //! acquisition = "pulse"            # or "continuous-wave"
+//! slice_axes = ["z", "y"]          # only of a two-dimensional sweep: the gradient axes of the image's x and y
 //! num_points = 128                 # samples of a projection
 //! step_mm = 0.3125                 # distance of samples
 //! centre = 64.0                    # sample at t = 0
@@ -26,6 +27,9 @@
 //!
 //! Version 1, which is still read, has 32-bit samples of projections alone in its data file and the rest in its header:
 //! `projections = [[x, y, z, weight], …]` for those that are known, and `reference = [0.0, 0.1, …]`.
+//!
+//! A sweep without `slice_axes` of which all directions are there is of a slice too where they lie in one plane through two axes;
+//! its weights are then taken from these.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write};
@@ -40,8 +44,12 @@ use super::numbers::{ByteOrder, NumberFormat, NumberType};
 use super::pair::PendingPair;
 use super::pending::write_f32_le;
 use super::records::{self, Planned, Records, check_finite};
+use super::sweep_space::{in_space, space_of};
 use super::toml_text::{sentence, version};
-use crate::data::{Acquisition, Notice, Origin, Projection, ReferenceSpectrum, Sweep, SweepFacts};
+use crate::data::{
+    Acquisition, Direction, GradientAxis, Notice, Origin, Projection, ReferenceSpectrum, Sweep, SweepFacts, SweepSpace,
+};
+use crate::scanner::epri::half_circle_weights;
 
 /// Version that is written, and the earlier one that is still read.
 const VERSION: u32 = 2;
@@ -69,6 +77,7 @@ struct Header {
     version: u32,
     title: String,
     acquisition: Kind,
+    slice_axes: Option<[GradientAxis; 2]>,
     num_points: usize,
     step_mm: f64,
     centre: f64,
@@ -124,13 +133,15 @@ fn read_header(path: &Path) -> Result<Header, IoError> {
 
 fn sweep_of(path: &Path, mut header: Header) -> Result<(Sweep, Records), IoError> {
     let data = path.with_file_name(&header.data_file);
-    let records = match header.projections.take() {
+    let mut records = match header.projections.take() {
         Some(listed) => {
             let plan = listed.iter().map(planned).collect();
             Records { num_leading: 0, offset: 0, plan, ..empty_records(&header, data) }
         }
         None => records_with_directions(path, &header, data)?,
     };
+    let (space, plan, notice) = space_and_plan(path, &header, std::mem::take(&mut records.plan))?;
+    records.plan = plan;
     let acquisition = match header.continuous_wave.take() {
         None => Acquisition::Pulse,
         Some(wave) => {
@@ -142,6 +153,7 @@ fn sweep_of(path: &Path, mut header: Header) -> Result<(Sweep, Records), IoError
         title: header.title,
         origin: Origin::default(),
         acquisition,
+        space,
         num_points: header.num_points,
         step_mm: header.step_mm,
         centre: header.centre,
@@ -151,7 +163,7 @@ fn sweep_of(path: &Path, mut header: Header) -> Result<(Sweep, Records), IoError
         facts: SweepFacts::default(),
         truth: None,
         rois: Vec::new(),
-        notices: Vec::new(),
+        notices: notice.into_iter().collect(),
     };
     Ok((sweep, records))
 }
@@ -216,6 +228,33 @@ fn reference(wave: Wave, records: &Records) -> Result<Option<ReferenceSpectrum>,
     Ok(wave.reference_step_mt.map(|step_mt| ReferenceSpectrum { values: values.into(), step_mt }))
 }
 
+/// What the directions make an image of, and the plan along its axes.
+fn space_and_plan(
+    path: &Path,
+    header: &Header,
+    plan: Vec<Planned>,
+) -> Result<(SweepSpace, Vec<Planned>, Option<Notice>), IoError> {
+    if let Some(axes) = header.slice_axes {
+        if let Some(index) = plan.iter().position(|planned| planned.direction[2] != 0.0) {
+            let reason = format!("direction {} leaves the slice ('slice_axes'): its third number must be 0", index + 1);
+            return Err(refused(path, reason));
+        }
+        return Ok((SweepSpace::Slice(axes), plan, None));
+    }
+    if header.num_expected != Some(plan.len()) {
+        return Ok((SweepSpace::Volume, plan, None));
+    }
+    let units: Vec<Direction> = plan.iter().map(|planned| planned.direction).collect();
+    let (space, notice) = space_of(path, &units)?;
+    if !space.is_slice() {
+        return Ok((space, plan, notice));
+    }
+    let units: Vec<Direction> = units.into_iter().map(|unit| in_space(space, unit)).collect();
+    let weights = half_circle_weights(&units);
+    let plan = units.into_iter().zip(weights).map(|(direction, weight)| Planned { direction, weight }).collect();
+    Ok((space, plan, notice))
+}
+
 /// Reads a sweep.
 ///
 /// # Errors
@@ -258,6 +297,10 @@ pub fn write_sweep(path: &Path, sweep: &Sweep) -> Result<(), IoError> {
         version: VERSION,
         title: sweep.title.clone(),
         acquisition: if matches!(sweep.acquisition, Acquisition::Pulse) { Kind::Pulse } else { Kind::ContinuousWave },
+        slice_axes: match sweep.space {
+            SweepSpace::Volume => None,
+            SweepSpace::Slice(axes) => Some(axes),
+        },
         num_points: sweep.num_points,
         step_mm: sweep.step_mm,
         centre: sweep.centre,
@@ -364,6 +407,11 @@ fn check(header: &Header) -> Result<(), String> {
         return Err("'data_file' must be the name of a file in the same folder".into());
     }
     listed.iter().enumerate().try_for_each(|(index, vector)| check_direction(index, vector))?;
+    if let Some([x, y]) = header.slice_axes
+        && x == y
+    {
+        return Err(format!("'slice_axes' names the axis {} twice; a slice has two different ones", x.name()));
+    }
     match (&header.acquisition, &header.continuous_wave) {
         (Kind::Pulse, None) => Ok(()),
         (Kind::Pulse, Some(_)) => Err("a pulse acquisition has no [continuous_wave]".into()),

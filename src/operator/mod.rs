@@ -25,7 +25,7 @@ pub use in_plane::{InPlanePath, Sides};
 pub use linear::{Accumulation, LinearOperator, OperatorError, Subset};
 pub use model::{ForwardModel, ProjectionModel};
 pub use planes::{
-    FilteredProjections, HALF_SPHERE, Interpolation, MultiStage, PlainPlanes, PlaneBackprojector, PlaneSampling, SingleStage,
+    FilteredProjections, Interpolation, MultiStage, PlainPlanes, PlaneBackprojector, PlaneSampling, SingleStage,
     backproject_plain, grid_about_zero,
 };
 pub use siddon::Siddon;

@@ -5,9 +5,15 @@
 //! * Equal solid angle, N bands: θ_k = π/2 + π/(2N) − kπ/N, k = 1…N, with n_k = round(|N sin θ_k|) azimuths
 //!   φ_j = π/2 + π/(2n_k) − jπ/n_k. N = 10, 18, 36 give 66, 208, 828 directions.
 //! * Equal linear angle: θ_k = (k + ½)π/N_polar, φ_j = (j + ½)π/N_azimuth, azimuths fastest.
+//! * Two-dimensional: n = (cos α, sin α, 0), α_k = (k + ½)π/N; a half circle.
 //!
 //! Weights w_i are solid angles and add up to 2π: that of the polar band shared by its directions. (The weights in the paper
-//! are (π/N)² and (π/N_polar)(π/N_azimuth)|sin θ|; for N = 18 they add up to 1.0084 · 2π.) Source: Qiao et al. 2015.
+//! are (π/N)² and (π/N_polar)(π/N_azimuth)|sin θ|; for N = 18 they add up to 1.0084 · 2π.) Of a half circle they are angles
+//! and add up to π. Source: Qiao et al. 2015.
+
+mod half_circle;
+
+pub use half_circle::half_circle_weights;
 
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 use std::fmt;
@@ -39,12 +45,18 @@ pub enum Scheme {
         /// Number of azimuths.
         num_azimuth: usize,
     },
+    /// Equal angles in the plane of the first two axes, for an image of one slice.
+    HalfCircle {
+        /// Number of angles.
+        num_angles: usize,
+    },
 }
 
 /// What a direction counts in the sum over all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Weighting {
-    /// Its part of the half sphere: the solid angle of its polar band, shared equally. They add up to 2π.
+    /// Its part of the half sphere: the solid angle of its polar band, shared equally. They add up to 2π. Of a half circle its
+    /// part of that; they add up to π.
     #[default]
     SolidAngle,
     /// As Qiao et al. print it, for comparison with their images; they do not quite add up to 2π.
@@ -68,7 +80,7 @@ impl FromStr for Weighting {
 pub struct WeightedDirection {
     /// Unit vector.
     pub unit: Point,
-    /// Solid angle that it stands for.
+    /// Solid angle, on a half circle angle, that it stands for.
     pub weight: f64,
 }
 
@@ -80,7 +92,7 @@ pub enum SchemeError {
     Count(usize),
     /// The text is not a scheme.
     #[error(
-        "'{0}' is not a scheme; use the number of projections (208: equal solid angle), or polar x azimuth (16x13: equal linear angle)"
+        "'{0}' is not a scheme; use the number of projections (208: equal solid angle), polar x azimuth (16x13: equal linear angle), or 2d:number (2d:60: a slice, equal angles)"
     )]
     Text(String),
 }
@@ -105,7 +117,13 @@ impl Scheme {
         match *self {
             Scheme::EqualSolidAngle { num_bands } => bands(num_bands).map(|band| band.num_azimuth).sum(),
             Scheme::EqualLinearAngle { num_polar, num_azimuth } => num_polar.saturating_mul(num_azimuth),
+            Scheme::HalfCircle { num_angles } => num_angles,
         }
+    }
+
+    /// Whether it is for an image of one slice.
+    pub fn is_slice(&self) -> bool {
+        matches!(self, Scheme::HalfCircle { .. })
     }
 
     /// The directions in the order of acquisition: band by band, azimuths fastest.
@@ -125,18 +143,31 @@ impl Scheme {
                 };
                 polar.into_iter().flat_map(|theta| (0..num_azimuth).map(move |j| at(theta, j))).collect()
             }
+            Scheme::HalfCircle { num_angles } => {
+                let weight = PI / num_angles as f64;
+                let at = |k: usize| {
+                    let (sin, cos) = ((k as f64 + 0.5) * weight).sin_cos();
+                    WeightedDirection { unit: [cos, sin, 0.0], weight }
+                };
+                (0..num_angles).map(at).collect()
+            }
         }
     }
 }
 
-/// The number of directions (equal solid angle), or POLARxAZIMUTH (equal linear angle).
+/// The number of directions (equal solid angle), POLARxAZIMUTH (equal linear angle), or 2d:NUMBER (a slice).
 impl FromStr for Scheme {
     type Err = SchemeError;
 
     fn from_str(text: &str) -> Result<Self, SchemeError> {
         let number = |part: &str| part.trim().parse::<usize>().map_err(|_| SchemeError::Text(text.to_owned()));
-        let Some((polar, azimuth)) = text.split_once(['x', '×']) else { return Self::with_at_least(number(text)?) };
-        let scheme = Scheme::EqualLinearAngle { num_polar: number(polar)?, num_azimuth: number(azimuth)? };
+        let scheme = if let Some(num_angles) = text.strip_prefix("2d:").or_else(|| text.strip_prefix("2D:")) {
+            Scheme::HalfCircle { num_angles: number(num_angles)? }
+        } else if let Some((polar, azimuth)) = text.split_once(['x', '×']) {
+            Scheme::EqualLinearAngle { num_polar: number(polar)?, num_azimuth: number(azimuth)? }
+        } else {
+            return Self::with_at_least(number(text)?);
+        };
         match scheme.num_directions() {
             1..=MAX_DIRECTIONS => Ok(scheme),
             count => Err(SchemeError::Count(count)),
@@ -153,6 +184,7 @@ impl fmt::Display for Scheme {
             Scheme::EqualLinearAngle { num_polar, num_azimuth } => {
                 write!(f, "equal linear angle, {num_polar} polar × {num_azimuth} azimuth")
             }
+            Scheme::HalfCircle { num_angles } => write!(f, "a slice, {num_angles} equal angles"),
         }
     }
 }
@@ -335,7 +367,10 @@ mod tests {
         }
         assert_eq!("828".parse(), Ok(solid_angle(36)));
         assert_eq!("16x13".parse(), Ok(Scheme::EqualLinearAngle { num_polar: 16, num_azimuth: 13 }));
-        for text in ["", "x", "0", "0x3", "-4", "1e3", "99999999999", "9999999999x9999999999"] {
+        assert_eq!("2d:60".parse(), Ok(Scheme::HalfCircle { num_angles: 60 }));
+        for text in
+            ["", "x", "0", "2d:", "2d:0", "2d:5x4", "2d:999999", "0x3", "-4", "1e3", "99999999999", "9999999999x9999999999"]
+        {
             assert!(text.parse::<Scheme>().is_err(), "{text}");
         }
     }

@@ -4,7 +4,7 @@
 
 use super::setup::SetupError;
 use super::{AlgorithmKind, DeviceChoice, PlaneKernel, ProjectorChoice, Rays, RunSettings, Stages, SweepSettings};
-use crate::data::{Study, Sweep};
+use crate::data::{Study, Sweep, SweepSpace};
 use crate::geometry::Grid;
 use crate::operator::grid_about_zero;
 use crate::recon::{FbpSettings, FilterSettings, SubsetOrder};
@@ -60,22 +60,29 @@ pub fn default_sweep_settings(sweep: &Sweep) -> Result<SweepSettings, SetupError
 }
 
 /// The image grid of a sweep. What is not given follows from the samples: the image spans what they see, in voxels as wide
-/// as their distance or, where those are very many, wider.
+/// as their distance or, where those are very many, wider. Of a slice it has one, as thick as its pixels are wide along x.
 ///
 /// # Errors
 /// The grid cannot be made.
 pub fn sweep_grid(sweep: &Sweep, size: Option<[usize; 3]>, voxel_mm: Option<[f64; 3]>) -> Result<Grid, SetupError> {
     let extent_mm = sweep.extent_mm();
+    let one_slice = |size: [usize; 3]| if sweep.space.is_slice() { [size[0], size[1], 1] } else { size };
     let (size, voxel_mm) = match (size, voxel_mm) {
         (Some(size), Some(voxel_mm)) => (size, voxel_mm),
-        (Some(size), None) => (size, size.map(|n| extent_mm / n.max(1) as f64)),
-        (None, Some(voxel_mm)) => (voxel_mm.map(|mm| (extent_mm / mm).ceil() as usize), voxel_mm),
+        (Some(size), None) => (size, voxel_of(extent_mm, sweep.space, size)),
+        (None, Some(voxel_mm)) => (one_slice(voxel_mm.map(|mm| (extent_mm / mm).ceil() as usize)), voxel_mm),
         (None, None) => {
             let side = sweep.num_points.min(MAX_SWEEP_SIDE);
-            ([side; 3], [extent_mm / side as f64; 3])
+            (one_slice([side; 3]), [extent_mm / side as f64; 3])
         }
     };
     Ok(grid_about_zero(size, voxel_mm)?)
+}
+
+/// Voxels that so many of along each axis fill the extent; a slice is as thick as they are wide.
+fn voxel_of(extent_mm: f64, space: SweepSpace, size: [usize; 3]) -> [f64; 3] {
+    let [x, y, z] = size.map(|n| extent_mm / n.max(1) as f64);
+    [x, y, if space.is_slice() { x } else { z }]
 }
 
 /// 14, or the nearest number that divides the views evenly (the smaller of two), if one lies between half and twice

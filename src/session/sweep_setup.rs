@@ -55,6 +55,19 @@ pub(super) fn prepare_on(
 /// Refuses what does not go together.
 fn check(acquisition: &Acquisition, settings: &SweepSettings, device: DeviceChoice) -> Result<(), SetupError> {
     let refuse = |text: &str| Err(SetupError::Settings(text.into()));
+    if acquisition.look(|sweep| sweep.space).is_slice() {
+        if settings.stages == Stages::Two {
+            return refuse(
+                "two stages put a volume together from slices, and this sweep is two-dimensional: it has one; use one stage (--algorithm fbp)",
+            );
+        }
+        let num_slices = settings.grid.size[2];
+        if num_slices != 1 {
+            return refuse(&format!(
+                "this sweep is two-dimensional and makes an image of one slice, not of {num_slices}; ask for two numbers of voxels (--image NX,NY)"
+            ));
+        }
+    }
     if settings.stages == Stages::Two {
         if matches!(device, DeviceChoice::Cuda(_)) {
             return refuse("two stages are done on the CPU; use --device cpu, or one stage (--algorithm fbp) on the GPU");

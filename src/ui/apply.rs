@@ -149,6 +149,9 @@ impl App {
                     let feed = Feed::follow(*follower, open.whole.clone(), self.on_arrival(ctx));
                     open.feed = self.feed_or_notice(ctx, feed);
                 }
+                if open.space.is_slice() && self.view.profile == ProfileLine::Axis(2) {
+                    self.view.profile = ProfileLine::Axis(0);
+                }
                 self.study = Some(OpenStudy::Sweep(Box::new(open)));
                 self.numbers = NumbersTab::Sweep;
                 notices
@@ -386,7 +389,7 @@ impl App {
                 if let Some(bounds) = self.shown.volume().and_then(active_bounds_mm)
                     && let Some(grid) = &grid
                 {
-                    self.view.fit(grid, bounds, if self.sweep().is_some() { 3 } else { 2 });
+                    self.view.fit(grid, bounds, if self.sweep().is_some() { self.axes().shown().len() } else { 2 });
                 }
             }
             ViewAction::Reset => {

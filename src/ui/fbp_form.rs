@@ -1,6 +1,6 @@
 //! The form for filtered backprojection: what the user chose, and the settings that it makes.
 
-use crate::data::Sweep;
+use crate::data::{Sweep, SweepSpace};
 use crate::operator::{Interpolation, grid_about_zero};
 use crate::recon::{Baseline, Filter, FilterSettings};
 use crate::scanner::epri::Order;
@@ -38,6 +38,8 @@ pub struct FbpForm {
 /// What a sweep leaves to choose from.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Choices {
+    /// What it is an image of.
+    pub space: SweepSpace,
     /// Whether it has continuous-wave spectra.
     pub is_continuous_wave: bool,
     /// What its samples span, mm.
@@ -76,6 +78,7 @@ impl FbpForm {
             default_sweep_settings(sweep).map_err(|error| error.to_string())?;
         let FilterSettings { filter, cutoff, baseline, interpolation } = filter;
         let choices = Choices {
+            space: sweep.space,
             is_continuous_wave: sweep.is_continuous_wave(),
             samples_mm: sweep.extent_mm(),
             field_of_view_mm: sweep.facts.field_of_view_mm,
@@ -110,13 +113,16 @@ impl FbpForm {
     /// # Errors
     /// A grid that cannot be; the sentence says why.
     pub fn sweep_settings(&self) -> Result<SweepSettings, String> {
+        let [x, y, z] = self.voxel_mm;
+        // A slice is as thick as its pixels are wide.
+        let voxel_mm = [x, y, if self.choices.space.is_slice() { x } else { z }];
         Ok(SweepSettings {
             stages: self.stages,
             kernel: self.kernel,
             filter: self.filter_settings(),
             order: self.order,
             block: self.block,
-            grid: grid_about_zero(self.size, self.voxel_mm).map_err(|error| error.to_string())?,
+            grid: grid_about_zero(self.size, voxel_mm).map_err(|error| error.to_string())?,
             device: self.device,
             num_threads: None,
         })

@@ -5,6 +5,7 @@ use egui::{DragValue, Ui};
 use super::devices::{device_in_words, device_menu};
 use super::fbp_form::{Choices, FbpForm};
 use super::format;
+use super::image_axes::ImageAxes;
 use super::recon_panel::{Running, name};
 use crate::operator::Interpolation;
 use crate::recon::{Baseline, Filter};
@@ -14,7 +15,9 @@ use crate::session::{Device, PlaneKernel, Stages};
 /// The rows of the form.
 pub fn fbp_form_ui(form: &mut FbpForm, running: &Running<FbpForm>, devices: &[Device], ui: &mut Ui) {
     let stages = [(Stages::Single, "FBP, one stage"), (Stages::Two, "FBP, two stages")];
-    running.combo(ui, "Algorithm", &mut form.stages, |form| &form.stages, &stages);
+    let is_slice = form.choices.space.is_slice();
+    let stages = if is_slice { &stages[..1] } else { &stages };
+    running.combo(ui, "Algorithm", &mut form.stages, |form| &form.stages, stages);
     ui.add_enabled_ui(form.stages == Stages::Single, |ui| {
         running.label(
             ui,
@@ -35,7 +38,9 @@ pub fn fbp_form_ui(form: &mut FbpForm, running: &Running<FbpForm>, devices: &[De
         });
     });
     ui.end_row();
-    let filters = Filter::ALL.map(|filter| (filter, filter.name()));
+    // One ramp, all that a slice takes, is the rectangular filter.
+    let filters = Filter::ALL.into_iter().filter(|filter| !(is_slice && *filter == Filter::TwoRamp));
+    let filters: Vec<_> = filters.map(|filter| (filter, filter.name())).collect();
     running.combo(ui, "Filter", &mut form.filter, |form| &form.filter, &filters);
     running.label(
         ui,
@@ -55,9 +60,10 @@ pub fn fbp_form_ui(form: &mut FbpForm, running: &Running<FbpForm>, devices: &[De
     running.combo(ui, "Order", &mut form.order, |form| &form.order, &orders);
     running.number(ui, "Projections a step", &mut form.block, |form| &form.block, 1..=10_000);
     let mut size = form.size;
-    running.size(ui, &mut size, |form| &form.size);
+    let axes = ImageAxes::of(form.choices.space);
+    running.size(ui, axes.shown(), &mut size, |form| &form.size);
     form.set_size(size);
-    running.voxel_mm(ui, &mut form.voxel_mm, |form| &form.voxel_mm);
+    running.voxel_mm(ui, axes.shown(), &mut form.voxel_mm, |form| &form.voxel_mm);
     extent_ui(form, ui);
     running.label(ui, "Device", &form.device, |form| &form.device, |choice| device_in_words(devices, *choice));
     device_menu(devices, &mut form.device, ui);
@@ -85,7 +91,7 @@ fn extent_ui(form: &mut FbpForm, ui: &mut Ui) {
 fn cutoff_ui(cutoff: &mut Option<f64>, ui: &mut Ui) {
     ui.horizontal(|ui| {
         let mut has = cutoff.is_some();
-        let help = "Leave out the frequencies above this part of the highest one that the samples have";
+        let help = "Leave out the frequencies above this part of the highest one that the samples have. The windows sinc and hamming end there, the others are cut off: see the filter's curve under Sweep";
         if ui.checkbox(&mut has, "").on_hover_text(help).changed() {
             *cutoff = has.then_some(0.5);
         }

@@ -6,6 +6,7 @@ use super::actions::Action;
 use super::app::App;
 use super::dialogs;
 use super::format;
+use super::image_axes::ImageAxes;
 use super::leaving::leaving_ui;
 use super::live::RunState;
 use super::notices::{notice_list_ui, toasts_ui};
@@ -24,7 +25,6 @@ use super::study_panel::{StudyView, study_ui};
 use super::sweep_panel::sweep_panel_ui;
 use super::theme;
 use super::toolbar::{ToolbarView, colour_bar_ui, scrubber_ui, shortcut_actions, toolbar_ui};
-use super::view::ORIENTATION;
 
 impl App {
     /// Draws everything; what the user asked for comes back.
@@ -115,12 +115,14 @@ impl App {
             is_measured: self.live.is_measured(),
             filter_mm: self.shown.filter_mm(),
             is_unfiltered: self.measure_unfiltered,
+            axes: self.axes(),
         };
         let truth = self.study.as_ref().and_then(OpenStudy::truth);
         let profile = self.shown.volume().map(|volume| Profile::of(&self.view, volume, truth));
         let plots = PlotsView {
             curves: &self.curves,
             is_sweep: self.sweep().is_some(),
+            axes: self.axes(),
             profile: profile.as_ref(),
             unit: self.unit(),
             filter_mm: self.shown.filter_mm(),
@@ -144,6 +146,11 @@ impl App {
             ui.separator();
             plots_ui(&plots, ui, actions);
         });
+    }
+
+    /// The axes of the image.
+    pub(super) fn axes(&self) -> ImageAxes {
+        self.study.as_ref().map_or(ImageAxes::PATIENT, OpenStudy::axes)
     }
 
     /// What is on the screen, in words.
@@ -199,7 +206,7 @@ impl App {
             selected: self.selected,
             draft: self.draft.as_ref(),
             drag: self.drag.map(|active| (active.drag, active.plane)),
-            axis_ends: self.study.as_ref().map_or(ORIENTATION, OpenStudy::axis_ends),
+            axes: self.axes(),
             has_renderer: self.has_renderer,
         };
         let mut hovered = None;
@@ -212,7 +219,7 @@ impl App {
             });
             colour_bar_ui(&toolbar, ui);
         });
-        let pointer = hovered.map_or_else(String::new, |(_, point)| pointer_text(point, volume));
+        let pointer = hovered.map_or_else(String::new, |(_, point)| pointer_text(point, volume, &self.axes()));
         ui.add(egui::Label::new(egui::RichText::new(pointer).small()).truncate());
         ui.add(egui::Label::new(egui::RichText::new(help_text(self.view.tool)).small().weak()).truncate());
         if let Some((plane, _)) = hovered {

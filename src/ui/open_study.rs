@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use super::image_axes::ImageAxes;
 use super::open_sweep::OpenSweep;
 use super::scan_files::ScanFiles;
-use super::view::{GRADIENT_AXES, ORIENTATION};
 use crate::data::{Roi, Study, Volume};
 
 /// The study that is open.
@@ -52,11 +52,11 @@ impl OpenStudy {
         }
     }
 
-    /// What stands at the negative and positive end of each axis of its image.
-    pub fn axis_ends(&self) -> [[&'static str; 2]; 3] {
+    /// The axes of its image.
+    pub fn axes(&self) -> ImageAxes {
         match self {
-            OpenStudy::Counts(_) => ORIENTATION,
-            OpenStudy::Sweep(_) => GRADIENT_AXES,
+            OpenStudy::Counts(_) => ImageAxes::PATIENT,
+            OpenStudy::Sweep(open) => ImageAxes::of(open.space),
         }
     }
 

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use egui::{ColorImage, TextureHandle, TextureOptions};
 
+use super::filter_curve::FilterCurve;
 use super::scan_files::SweepFiles;
-use crate::data::{self, Direction, Notice, Projection, Roi, Sweep, Volume};
+use crate::data::{self, Direction, Notice, Projection, Roi, Sweep, SweepSpace, Volume};
 use crate::recon::{FilterSettings, ProjectionFilter};
 use crate::render::Palette;
 use crate::session::{Acquisition, Feed};
@@ -19,6 +20,8 @@ const MAX_PICTURE: [usize; 2] = [1024, 1024];
 pub struct OpenSweep {
     /// Name for people.
     pub title: String,
+    /// What it is an image of.
+    pub space: SweepSpace,
     /// The true image, for phantoms.
     pub truth: Option<Arc<Volume>>,
     /// Regions that came with it.
@@ -39,6 +42,7 @@ pub struct OpenSweep {
     pub selected: Option<usize>,
     picture: Option<Picture>,
     lines: Option<(LinesOf, Lines)>,
+    filter: Option<FilterCurve>,
 }
 
 /// All projections as a picture, one row each.
@@ -79,10 +83,11 @@ impl OpenSweep {
     pub fn new(sweep: Sweep, files: Option<SweepFiles>) -> Self {
         let is_followed = files.as_ref().is_some_and(|files| files.is_followed);
         let phase_degrees = sweep.facts.phase.map_or(0.0, |phase| phase.degrees);
-        let (title, truth, rois) = (sweep.title.clone(), sweep.truth.clone(), sweep.rois.clone());
+        let (title, space, truth, rois) = (sweep.title.clone(), sweep.space, sweep.truth.clone(), sweep.rois.clone());
         let whole = if is_followed { Acquisition::growing(sweep) } else { Acquisition::complete(sweep) };
         Self {
             title,
+            space,
             truth,
             rois,
             files,
@@ -94,6 +99,7 @@ impl OpenSweep {
             selected: None,
             picture: None,
             lines: None,
+            filter: None,
         }
     }
 
@@ -135,8 +141,16 @@ impl OpenSweep {
         self.lines.as_ref().map(|(_, lines)| lines)
     }
 
-    /// Brings picture and lines up to date.
+    /// The filter of the form.
+    pub fn filter(&self) -> Option<&FilterCurve> {
+        self.filter.as_ref()
+    }
+
+    /// Brings picture, lines and the filter's curve up to date.
     pub fn update(&mut self, ctx: &egui::Context, filter: &FilterSettings) {
+        if self.filter.as_ref().is_none_or(|curve| curve.settings != *filter) {
+            self.filter = Some(FilterCurve::new(self.space, filter));
+        }
         let (is_whole, num_projections) = (!self.is_replay(), self.acquisition.num_complete());
         let is_new = |picture: &Picture| picture.num_projections != num_projections || picture.is_whole != is_whole;
         if self.picture.as_ref().is_none_or(is_new) {

@@ -28,7 +28,7 @@ pub fn draw(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours
     crosshair(view, slice, painter, colours);
     profile(view, slice, painter, colours);
     rulers(slice, painter, colours);
-    orientation(&view.axis_ends, slice, painter, colours);
+    orientation(&view.axes.ends, slice, painter, colours);
     title(view, slice, painter, colours);
 }
 
@@ -123,14 +123,18 @@ fn title(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours: &
     let normal = slice.plane.axes().1;
     let grid = &view.volume.grid;
     let index = slice_index(grid, normal, slice.middle_mm[normal]);
-    let words = format!(
-        "{} · {} = {:.1} mm · slice {} of {}",
-        plane_name(slice.plane),
-        AXIS_NAMES[normal],
-        slice.middle_mm[normal],
-        index + 1,
-        grid.size[normal]
-    );
+    let words = if view.axes.is_slice {
+        format!("{} to the right, {} down", view.axes.names[0], view.axes.names[1])
+    } else {
+        format!(
+            "{} · {} = {:.1} mm · slice {} of {}",
+            plane_name(slice.plane),
+            AXIS_NAMES[normal],
+            slice.middle_mm[normal],
+            index + 1,
+            grid.size[normal]
+        )
+    };
     let at = slice.rect.min + egui::vec2(6.0, 5.0);
     text(painter, at, Align2::LEFT_TOP, &words, theme::OVERLAY_TEXT, colours.overlay, Some(colours.overlay_shade));
 }

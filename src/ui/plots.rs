@@ -5,10 +5,11 @@ use egui_plot::{AxisHints, Line, LineStyle, Plot, PlotPoints, PlotResponse, Plot
 
 use super::actions::{Action, ViewAction};
 use super::curves::{Curves, Series};
+use super::image_axes::ImageAxes;
 use super::live::Mark;
 use super::profile::Profile;
 use super::theme::{self, Colours};
-use super::view::{AXIS_NAMES, ProfileLine, Tool};
+use super::view::{ProfileLine, Tool};
 use super::{format, view::ViewState};
 
 /// What the plots show.
@@ -17,6 +18,8 @@ pub struct PlotsView<'a> {
     pub curves: &'a Curves,
     /// Whether they are a sweep's, against the number of projections.
     pub is_sweep: bool,
+    /// The image's axes.
+    pub axes: ImageAxes,
     /// The line profile of the image on the screen.
     pub profile: Option<&'a Profile>,
     /// Unit of the image.
@@ -260,10 +263,10 @@ pub fn mark_labels(ui: &Ui, response: &PlotResponse<()>, view: &PlotsView, colou
 fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<Action>, colours: &Colours) {
     ui.horizontal(|ui| {
         ui.label(RichText::new("Profile").strong());
-        for (axis, axis_name) in AXIS_NAMES.into_iter().enumerate() {
+        for (axis, axis_name) in view.axes.shown().iter().enumerate() {
             let chosen = view.view.profile == ProfileLine::Axis(axis);
             let help = "Along this axis through the crosshair";
-            if ui.selectable_label(chosen, axis_name).on_hover_text(help).clicked() {
+            if ui.selectable_label(chosen, *axis_name).on_hover_text(help).clicked() {
                 actions.push(Action::View(ViewAction::SetProfile(ProfileLine::Axis(axis))));
             }
         }

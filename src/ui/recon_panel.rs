@@ -12,6 +12,7 @@ use super::fbp_panel::fbp_form_ui;
 use super::forecast::secs_per_iteration;
 use super::live::{LiveRun, RunState};
 use super::settings::SettingsForm;
+use super::view::AXIS_NAMES;
 use super::{format, theme};
 use crate::operator::Accumulation;
 use crate::recon::RaceReport;
@@ -289,8 +290,8 @@ fn counts_form_ui(form: &mut SettingsForm, running: &Running<SettingsForm>, devi
     let response = ui.add_enabled(form.algorithm == AlgorithmKind::Osem, subsets);
     name(&response, "Subsets");
     ui.end_row();
-    running.size(ui, &mut form.size, |form| &form.size);
-    running.voxel_mm(ui, &mut form.voxel_mm, |form| &form.voxel_mm);
+    running.size(ui, &AXIS_NAMES, &mut form.size, |form| &form.size);
+    running.voxel_mm(ui, &AXIS_NAMES, &mut form.voxel_mm, |form| &form.voxel_mm);
     running.label(ui, "Lines per bin", &form.rays, |form| &form.rays, rays_in_words);
     rays_ui(&mut form.rays, ui);
     let projectors =
@@ -312,11 +313,11 @@ fn counts_form_ui(form: &mut SettingsForm, running: &Running<SettingsForm>, devi
 }
 
 impl<Form> Running<'_, Form> {
-    /// The row of the image's numbers of voxels.
-    pub fn size(&self, ui: &mut Ui, size: &mut [usize; 3], of: fn(&Form) -> &[usize; 3]) {
-        self.label(ui, "Voxels x, y, z", size, of, |[x, y, z]| format!("{x} × {y} × {z}"));
+    /// The row of the image's numbers of voxels along the axes of these names.
+    pub fn size(&self, ui: &mut Ui, axes: &[&str], size: &mut [usize; 3], of: fn(&Form) -> &[usize; 3]) {
+        self.label(ui, &format!("Voxels {}", axes.join(", ")), size, of, |size| by(&size[..axes.len()], usize::to_string));
         ui.horizontal(|ui| {
-            for (axis, size) in super::view::AXIS_NAMES.iter().zip(size) {
+            for (axis, size) in axes.iter().zip(size) {
                 name(&ui.add(DragValue::new(size).range(1..=2048)), &format!("Voxels {axis}"));
             }
         });
@@ -324,16 +325,22 @@ impl<Form> Running<'_, Form> {
     }
 
     /// The row of the sides of its voxels.
-    pub fn voxel_mm(&self, ui: &mut Ui, voxel_mm: &mut [f64; 3], of: fn(&Form) -> &[f64; 3]) {
-        self.label(ui, "Voxel mm", voxel_mm, of, |[x, y, z]| format!("{x:.3} × {y:.3} × {z:.3} mm"));
+    pub fn voxel_mm(&self, ui: &mut Ui, axes: &[&str], voxel_mm: &mut [f64; 3], of: fn(&Form) -> &[f64; 3]) {
+        let words = |sides: &[f64; 3]| format!("{} mm", by(&sides[..axes.len()], |side| format!("{side:.3}")));
+        self.label(ui, "Voxel mm", voxel_mm, of, words);
         ui.horizontal(|ui| {
-            for (axis, side) in super::view::AXIS_NAMES.iter().zip(voxel_mm) {
+            for (axis, side) in axes.iter().zip(voxel_mm) {
                 let value = DragValue::new(side).range(0.01..=50.0).speed(0.02).max_decimals(3);
                 name(&ui.add(value), &format!("Voxel mm {axis}"));
             }
         });
         ui.end_row();
     }
+}
+
+/// "64 × 64 × 32".
+fn by<T>(values: &[T], words: impl Fn(&T) -> String) -> String {
+    values.iter().map(words).collect::<Vec<_>>().join(" × ")
 }
 
 fn rays_in_words(rays: &Rays) -> String {

@@ -5,10 +5,10 @@ use egui::{DragValue, RichText, Ui};
 use egui_extras::{Column, TableBuilder};
 
 use super::actions::{Action, FileAction, RoiAction};
+use super::image_axes::ImageAxes;
 use super::measured::why_no_recovery;
 use super::numbers::{NumbersTab, tabs_ui};
 use super::recon_panel::name;
-use super::view::AXIS_NAMES;
 use super::{format, theme};
 use crate::data::{Roi, RoiRole, RoiShape};
 use crate::session::RoiNumbers;
@@ -35,6 +35,8 @@ pub struct RoiView<'a> {
     pub filter_mm: Option<f64>,
     /// Whether the numbers are of the image without it.
     pub is_unfiltered: bool,
+    /// The image's axes.
+    pub axes: ImageAxes,
 }
 
 /// Why there are no numbers to export.
@@ -46,7 +48,7 @@ const COLUMNS: [&str; 10] = ["ROI", "role", "mean", "SD", "min", "max", "voxels"
 pub fn roi_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<Action>) {
     buttons_ui(view, ui, actions);
     if let Some((index, roi)) = view.selected.and_then(|index| Some((index, view.rois.get(index)?))) {
-        fields_ui(index, roi, ui, actions);
+        fields_ui(index, roi, &view.axes, ui, actions);
     }
     if let Some(fwhm_mm) = view.filter_mm {
         filter_ui(fwhm_mm, view.is_unfiltered, ui, actions);
@@ -93,7 +95,7 @@ fn filter_ui(fwhm_mm: f64, is_unfiltered: bool, ui: &mut Ui, actions: &mut Vec<A
 }
 
 /// Fields to edit the selected ROI exactly.
-fn fields_ui(index: usize, roi: &Roi, ui: &mut Ui, actions: &mut Vec<Action>) {
+fn fields_ui(index: usize, roi: &Roi, axes: &ImageAxes, ui: &mut Ui, actions: &mut Vec<Action>) {
     let mut edited = roi.clone();
     ui.horizontal_wrapped(|ui| {
         colour_ui(&mut edited, ui);
@@ -104,7 +106,7 @@ fn fields_ui(index: usize, roi: &Roi, ui: &mut Ui, actions: &mut Vec<Action>) {
             ratio_ui(index, roi, ui, actions);
         }
         ui.label("centre");
-        for (axis, centre) in AXIS_NAMES.iter().zip(&mut edited.centre_mm) {
+        for (axis, centre) in axes.shown().iter().zip(&mut edited.centre_mm) {
             name(&ui.add(DragValue::new(centre).speed(0.5).max_decimals(1)), &format!("ROI centre {axis}, mm"));
         }
         match &mut edited.shape {

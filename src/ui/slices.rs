@@ -3,6 +3,7 @@
 use egui::{PointerButton, Pos2, Rect, Sense, Ui};
 
 use super::actions::{Action, Drag, ViewAction};
+use super::image_axes::ImageAxes;
 use super::outline::{roi_at, selected_grip_at};
 use super::overlay;
 use super::slice_paint::{SlicePaint, slice_view};
@@ -25,8 +26,8 @@ pub struct SlicesView<'a> {
     pub draft: Option<&'a Roi>,
     /// The drag under way and the plane it began in.
     pub drag: Option<(Drag, RoiPlane)>,
-    /// What stands at the negative and positive end of each axis.
-    pub axis_ends: [[&'static str; 2]; 3],
+    /// The image's axes.
+    pub axes: ImageAxes,
     /// Whether there is an adapter to draw with.
     pub has_renderer: bool,
 }
@@ -35,7 +36,8 @@ pub struct SlicesView<'a> {
 /// the pointer.
 pub fn slices_ui(view: &SlicesView, ui: &mut Ui, actions: &mut Vec<Action>) -> Option<(RoiPlane, Point)> {
     let area = ui.available_rect_before_wrap();
-    let cells = layout(area, view.view.maximised);
+    let only = if view.axes.is_slice { Some(RoiPlane::Transaxial) } else { view.view.maximised };
+    let cells = layout(area, only);
     let grid = &view.volume.grid;
     let scale = cells.iter().map(|(plane, rect)| fit_scale(grid, *plane, rect.shrink(4.0).size())).fold(f64::INFINITY, f64::min);
     let mut hovered = None;
@@ -53,9 +55,9 @@ pub fn slices_ui(view: &SlicesView, ui: &mut Ui, actions: &mut Vec<Action>) -> O
     hovered
 }
 
-/// Transaxial on the left, coronal over sagittal on the right; or the one that is maximised.
-fn layout(area: Rect, maximised: Option<RoiPlane>) -> Vec<(RoiPlane, Rect)> {
-    if let Some(plane) = maximised {
+/// Transaxial on the left, coronal over sagittal on the right; or the only one.
+fn layout(area: Rect, only: Option<RoiPlane>) -> Vec<(RoiPlane, Rect)> {
+    if let Some(plane) = only {
         return vec![(plane, area)];
     }
     let gap = theme::SLICE_GAP;
@@ -71,7 +73,7 @@ fn layout(area: Rect, maximised: Option<RoiPlane>) -> Vec<(RoiPlane, Rect)> {
 /// One slice.
 fn slice_ui(view: &SlicesView, slice: &SliceGeometry, slot: usize, ui: &mut Ui, actions: &mut Vec<Action>) -> Option<Point> {
     let response = ui.interact(slice.rect, ui.scope_id().with(plane_name(slice.plane)), Sense::click_and_drag());
-    let label = format!("{} slice", plane_name(slice.plane));
+    let label = view.axes.view_name(slice.plane);
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &label));
     let colours = theme::colours(ui.visuals());
     let painter = ui.painter_at(slice.rect);
@@ -220,10 +222,10 @@ pub fn help_text(tool: Tool) -> &'static str {
 }
 
 /// The value under a point, in words.
-pub fn pointer_text(point: Point, volume: &Volume) -> String {
+pub fn pointer_text(point: Point, volume: &Volume, axes: &ImageAxes) -> String {
     let grid: &Grid = &volume.grid;
     let voxel = grid.voxel_from_mm(point).map(f64::round);
-    let place = format!("x {:.1}  y {:.1}  z {:.1} mm", point[0], point[1], point[2]);
+    let place = format!("{} mm", axes.words(point));
     if (0..3).any(|a| voxel[a] < 0.0 || voxel[a] >= grid.size[a] as f64) {
         return format!("{place} · outside the image");
     }

@@ -1,7 +1,5 @@
 //! The study panel of an EPRI sweep: what it is, its reference spectrum, and whether projections are still coming.
 
-use std::f64::consts::TAU;
-
 use egui::{DragValue, RichText, Ui};
 
 use super::actions::{Action, StudyAction};
@@ -26,6 +24,7 @@ pub fn sweep_facts_ui(open: &OpenSweep, ui: &mut Ui) {
 
 fn facts(sweep: &Sweep, expected: Option<usize>) -> Vec<(&'static str, String)> {
     let kind = match &sweep.acquisition {
+        Acquisition::Pulse if sweep.space.is_slice() => "EPRI, pulse: line integrals".to_owned(),
         Acquisition::Pulse => "EPRI, pulse: plane integrals".to_owned(),
         Acquisition::ContinuousWave { gradient_mt_per_mm, .. } => {
             format!("EPRI, continuous wave, gradient {} mT/mm", format::value(*gradient_mt_per_mm))
@@ -38,8 +37,15 @@ fn facts(sweep: &Sweep, expected: Option<usize>) -> Vec<(&'static str, String)> 
         None => format!("{num_complete} so far"),
     };
     let samples = format!("{} of {} mm, ±{:.1} mm", sweep.num_points, format::value(sweep.step_mm), sweep.half_extent_mm());
-    let cover = format!("{:.1} % of the half sphere", 100.0 * sweep.total_weight() / TAU);
-    let mut rows = vec![("Data", kind), ("Projections", projections), ("Samples", samples), ("Directions", cover)];
+    let half = if sweep.space.is_slice() { "circle" } else { "sphere" };
+    let cover = format!("{:.1} % of the half {half}", 100.0 * sweep.cover());
+    let mut rows = vec![
+        ("Data", kind),
+        ("Image", sweep.space.to_string()),
+        ("Projections", projections),
+        ("Samples", samples),
+        ("Directions", cover),
+    ];
     if let Acquisition::ContinuousWave { reference, .. } = &sweep.acquisition {
         let words = match reference {
             Some(spectrum) => format!("{} samples", spectrum.values.len()),

@@ -1,15 +1,21 @@
-//! The sweep: all projections as a picture, and the one that is looked at as lines, measured and filtered.
+//! The sweep: all projections as a picture, and the one that is looked at as lines, measured and
+//! filtered, with the filter's curve.
 
 use egui::{RichText, Ui};
 use egui_plot::{HLine, Legend, LineStyle, PlotImage, PlotPoint};
 
 use super::actions::{Action, StudyAction};
+use super::filter_curve::filter_curve_ui;
 use super::open_sweep::{Lines, OpenSweep};
 use super::plots::{self, curve, plot};
 use super::theme;
+use crate::data::SweepSpace;
 
 /// Part of the width that the picture takes.
 const PICTURE_SHARE: f32 = 0.42;
+
+/// Part of the height that the lines take beside it.
+const LINES_SHARE: f32 = 0.55;
 
 /// Picture and lines side by side.
 pub fn sweep_panel_ui(open: &OpenSweep, ui: &mut Ui, actions: &mut Vec<Action>) {
@@ -48,13 +54,24 @@ pub fn sweep_panel_ui(open: &OpenSweep, ui: &mut Ui, actions: &mut Vec<Action>) 
             }
             plots::name(&response.response, &format!("Picture: {count} projections"));
         });
-        ui.vertical(|ui| lines_ui(lines, ui));
+        ui.vertical(|ui| {
+            // The lines above, the filter that makes one of the other below.
+            let size = egui::vec2(ui.available_width(), LINES_SHARE * ui.available_height());
+            ui.allocate_ui_with_layout(size, egui::Layout::top_down(egui::Align::Min), |ui| {
+                ui.set_height(size.y);
+                lines_ui(lines, open.space, ui);
+            });
+            if let Some(filter) = open.filter() {
+                filter_curve_ui(filter, ui);
+            }
+        });
     });
 }
 
-fn lines_ui(lines: &Lines, ui: &mut Ui) {
-    let [x, y, z] = lines.direction;
-    let title = format!("No. {} along ({x:.2}, {y:.2}, {z:.2})", lines.index + 1);
+fn lines_ui(lines: &Lines, space: SweepSpace, ui: &mut Ui) {
+    let axes = if space.is_slice() { 2 } else { 3 };
+    let along: Vec<String> = lines.direction.iter().take(axes).map(|c| format!("{c:.2}")).collect();
+    let title = format!("No. {} along ({})", lines.index + 1, along.join(", "));
     ui.add(egui::Label::new(RichText::new(title).strong()).truncate());
     if let Some(text) = &lines.trouble {
         ui.add(egui::Label::new(RichText::new(text).small().color(theme::colours(ui.visuals()).warning)).wrap());

@@ -27,12 +27,6 @@ pub fn plane_name(plane: RoiPlane) -> &'static str {
     }
 }
 
-/// Orientation letters at the negative and positive end of each axis (+x left, +y posterior, +z inferior).
-pub const ORIENTATION: [[&str; 2]; 3] = [["R", "L"], ["A", "P"], ["S", "I"]];
-
-/// Of an EPRI image: the gradients' axes.
-pub const GRADIENT_AXES: [[&str; 2]; 3] = [["−x", "+x"], ["−y", "+y"], ["−z", "+z"]];
-
 /// What the left button does in a slice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tool {

@@ -152,6 +152,51 @@ fn complex_spectra_are_reconstructed_at_a_phase() {
 }
 
 #[test]
+fn a_slice_is_simulated_reconstructed_and_refuses_what_a_volume_needs() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let run = |arguments: &str| done(folder, &arguments.split(' ').collect::<Vec<_>>());
+    let printed = run("simulate disc --epri 2d:60 --truth truth.nii --rois rois.toml -o disc.sweep");
+    assert!(printed.contains("a slice, 60 equal angles") && printed.contains("60 projections"), "{printed}");
+    assert!(run("info truth.nii").contains("128 × 128 × 1 of 0.3125"));
+    assert!(run("info rois.toml").contains("circle"));
+    let about = run("info disc.sweep");
+    for part in ["image                  2D, axes x and y\n", "1.00000 × π"] {
+        assert!(about.contains(part), "'{part}' is missing in:\n{about}");
+    }
+    for (grid, output, size) in [
+        ("", "out.nii", "128 × 128 × 1 of 0.3125 × 0.3125 × 0.3125"),
+        (" --image 64,60", "out.nii.gz", "64 × 60 × 1 of 0.6250 × 0.6667 × 0.6250"),
+        (" --voxel-mm 0.5,0.5", "out.hv", "80 × 80 × 1 of 0.5000"),
+        (" --image 50,50,1 --voxel-mm 1,1,2", "out.nii", "50 × 50 × 1 of 1.0000 × 1.0000 × 2.0000"),
+        (" --like truth.nii", "out.nii", "128 × 128 × 1 of 0.3125"),
+        (" --image 40,40 --voxel-mm 1,1 --kernel paper --filter hamming", "out.hv", "40 × 40 × 1 of 1.0000"),
+    ] {
+        run(&format!("reconstruct disc.sweep -o {output} --device cpu{grid}"));
+        let about = run(&format!("info {output}"));
+        assert!(about.contains(size), "{grid}: {about}");
+        let (volume, _) = tomoscope::io::read_volume(&folder.join(output)).unwrap();
+        let [nx, ny, _] = volume.grid.size;
+        let middle = volume.values[[0, ny / 2, nx / 2]];
+        assert!((middle - 1.0).abs() < 0.03, "{grid}: {middle}");
+    }
+    let refusal = |code: i32, arguments: &str| {
+        refused(
+            folder,
+            code,
+            &format!("reconstruct disc.sweep -o no.nii --device cpu {arguments}").split(' ').collect::<Vec<_>>(),
+        )
+    };
+    assert!(refusal(1, "--image 20,20,4").contains("one slice, not of 4"));
+    assert!(refusal(1, "--algorithm fbp-multistage").contains("two-dimensional"));
+    assert!(refusal(2, "--image 20").contains("numbers separated by commas"));
+    run("simulate ball --epri 66 -o ball.sweep");
+    let said = refused(folder, 1, &["reconstruct", "ball.sweep", "-o", "no.nii", "--image", "20,20"]);
+    assert!(said.contains("--image has two numbers where a volume has three"), "{said}");
+    assert!(!folder.join("no.nii").exists());
+}
+
+#[test]
 fn regions_are_measured_after_every_block() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

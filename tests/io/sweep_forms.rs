@@ -1,11 +1,11 @@
 //! Sweeps in the program's own form and as NumPy arrays.
 
-use std::f64::consts::TAU;
+use std::f64::consts::{PI, TAU};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tomoscope::data::{Acquisition, ReferenceSpectrum, Sweep};
-use tomoscope::io::{read_reference, read_sweep, write_sweep};
+use tomoscope::data::{Acquisition, GradientAxis, ReferenceSpectrum, Sweep, SweepSpace};
+use tomoscope::io::{SweepFollower, read_reference, read_sweep, write_sweep};
 use tomoscope::phantom::epri::{SweepOptions, by_name, simulate};
 use tomoscope::scanner::epri::{Scheme, Weighting};
 use tomoscope::task::Task;
@@ -150,6 +150,81 @@ fn numpy_sets_are_read_in_both_index_orders() {
         assert_eq!(spectrum, &read_reference(&reference).unwrap().0);
         assert_eq!(sweep.projections.iter().map(|p| p.weight).collect::<Vec<_>>(), [1.0, 2.0, 4.0]);
     }
+}
+
+/// Four gradients of 14 G/cm at these angles between two axes, and four samples of each.
+fn put_plane(folder: &Path, degrees: [f64; 4], [first, second]: [[f64; 3]; 2]) -> PathBuf {
+    let path = put_wave(folder, false);
+    let along = |degrees: f64, a: usize| 14.0 * (degrees.to_radians().cos() * first[a] + degrees.to_radians().sin() * second[a]);
+    let values = (0..3).flat_map(|a| degrees.map(|degrees| along(degrees, a)));
+    npy(folder, "a-fgrad.npy", "<f8", false, "(3, 4)", values);
+    path
+}
+
+#[test]
+fn directions_in_one_plane_through_two_axes_make_a_slice() {
+    const X: [f64; 3] = [1.0, 0.0, 0.0];
+    const Y: [f64; 3] = [0.0, 1.0, 0.0];
+    const Z: [f64; 3] = [0.0, 0.0, 1.0];
+    let quarters = [22.5, 67.5, 112.5, 157.5];
+    use GradientAxis as Axis;
+    for (axes, expected) in [([X, Y], [Axis::X, Axis::Y]), ([Y, Z], [Axis::Y, Axis::Z]), ([X, Z], [Axis::X, Axis::Z])] {
+        let folder = folder();
+        let sweep = read_sweep(&put_plane(folder.path(), quarters, axes), None).unwrap();
+        assert_eq!(sweep.space, SweepSpace::Slice(expected));
+        for (projection, degrees) in sweep.projections.iter().zip(quarters) {
+            // Against the gradient; a quarter of the half circle each.
+            let expected = [-degrees.to_radians().cos(), -degrees.to_radians().sin(), 0.0];
+            assert!((0..3).all(|a| (projection.direction[a] - expected[a]).abs() < 1e-9), "{projection:?}");
+            assert!((projection.weight - PI / 4.0).abs() < 1e-9);
+        }
+        assert!(sweep.notices.iter().any(|notice| notice.text.contains("slice (2D, axes ")), "{:?}", sweep.notices);
+    }
+    // Two rows: no third axis at all.
+    let folder = folder();
+    let path = put_plane(folder.path(), quarters, [X, Y]);
+    let both = quarters.map(|degrees| 14.0 * degrees.to_radians().cos());
+    let both = both.into_iter().chain(quarters.map(|degrees| 14.0 * degrees.to_radians().sin()));
+    npy(folder.path(), "a-fgrad.npy", "<f8", false, "(2, 4)", both);
+    let sweep = read_sweep(&path, None).unwrap();
+    assert_eq!(sweep.space, SweepSpace::Slice([Axis::X, Axis::Y]));
+    assert!((sweep.total_weight() - PI).abs() < 1e-9);
+    // An oblique plane is refused; two different directions show none.
+    let oblique = put_plane(folder.path(), quarters, [[0.6, 0.0, 0.8], Y]);
+    assert_says(&read_sweep(&oblique, None).unwrap_err(), &["a-fgrad.npy", "oblique", "two rows"]);
+    let few = put_plane(folder.path(), [0.0, 90.0, 180.0, 270.0], [X, Y]);
+    let sweep = read_sweep(&few, None).unwrap();
+    assert!(sweep.space == SweepSpace::Volume && warns_of(&sweep.notices, "too few"), "{:?}", sweep.notices);
+}
+
+#[test]
+fn a_saved_slice_reads_back_the_same() {
+    let folder = folder();
+    let path = folder.path().join("a.sweep");
+    let scheme = Scheme::HalfCircle { num_angles: 12 };
+    let options = SweepOptions { scheme, num_points: 32, step_mm: 1.0, ..SweepOptions::default() };
+    let mut sweep = simulate(&by_name("disc", options.half_extent_mm()).unwrap(), &options, &Task::new()).unwrap();
+    sweep.space = SweepSpace::Slice([GradientAxis::Z, GradientAxis::Y]);
+    write_sweep(&path, &sweep).unwrap();
+    let again = read_sweep(&path, None).unwrap();
+    assert_same(&again, &sweep);
+    assert_eq!(again.space, sweep.space);
+    // Without the key it is still one, of the axes that its directions lie along, if all are listed.
+    let good = fs::read_to_string(&path).unwrap();
+    let without = good.replace("slice_axes = [\"z\", \"y\"]\n", "");
+    assert_ne!(good, without);
+    fs::write(&path, &without).unwrap();
+    let again = read_sweep(&path, None).unwrap();
+    assert_eq!(again.space, SweepSpace::Slice([GradientAxis::X, GradientAxis::Y]));
+    assert!((again.total_weight() - PI).abs() < 1e-9);
+    // One that goes on may yet leave the plane.
+    fs::write(&path, without.replace("num_expected = 12", "num_expected = 13")).unwrap();
+    assert_eq!(SweepFollower::open(&path, None).unwrap().0.space, SweepSpace::Volume);
+    fs::write(&path, good.replace("[\"z\", \"y\"]", "[\"y\", \"y\"]")).unwrap();
+    assert_says(&read_sweep(&path, None).unwrap_err(), &["twice"]);
+    sweep.projections[4].direction = [0.6, 0.0, 0.8];
+    write_sweep(&path, &sweep).unwrap();
+    assert_says(&read_sweep(&path, None).unwrap_err(), &["direction 5", "leaves the slice"]);
 }
 
 #[test]

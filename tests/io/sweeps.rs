@@ -1,9 +1,10 @@
 //! EPRI sweeps: Bruker BES3T against what other programs read, and hand-made files of every number format.
 
+use std::f64::consts::FRAC_PI_2;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tomoscope::data::{Acquisition, Severity, Sweep};
+use tomoscope::data::{Acquisition, GradientAxis, Severity, Sweep, SweepSpace};
 use tomoscope::io::{IoError, read_reference, read_sweep, read_sweep_at_phase};
 
 use super::{assert_says, bytes_of, folder, real_data, warns_of};
@@ -188,9 +189,15 @@ fn leftovers_and_two_dimensions_are_said() {
     let folder = folder();
     let path = put(folder.path(), &["ImageType 2D", "YPTS 2"], "float 8", true);
     let sweep = read_sweep(&path, None).unwrap();
-    assert!(warns_of(&sweep.notices, "64 more bytes") && warns_of(&sweep.notices, "one plane"), "{:?}", sweep.notices);
+    assert!(warns_of(&sweep.notices, "64 more bytes") && warns_of(&sweep.notices, "ImageOrient"), "{:?}", sweep.notices);
+    assert_eq!(sweep.space, SweepSpace::Slice([GradientAxis::X, GradientAxis::Y]));
     near(sweep.projections[1].direction[0], 0.5f64.sqrt());
     near(sweep.projections[1].direction[2], 0.0);
+    assert!(sweep.projections.iter().all(|projection| (projection.weight - FRAC_PI_2).abs() < 1e-12));
+    let named = put(folder.path(), &["ImageType 2D", "YPTS 2", "TotalTime -\nImageOrient ZY"], "float 8", true);
+    let sweep = read_sweep(&named, None).unwrap();
+    assert_eq!(sweep.space.to_string(), "2D, axes z and y");
+    assert!(!warns_of(&sweep.notices, "ImageOrient"));
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! Filtered backprojection of plane integrals against closed forms.
 
-use std::f64::consts::PI;
+use std::f64::consts::{PI, TAU};
 use std::sync::Arc;
 
-use tomoscope::data::{Acquisition, Direction, Origin, Projection, ReferenceSpectrum, RoiMask, Sweep, SweepFacts, Volume};
+use tomoscope::data::{
+    Acquisition, Direction, Origin, Projection, ReferenceSpectrum, RoiMask, Sweep, SweepFacts, SweepSpace, Volume,
+};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{
-    FilteredProjections, HALF_SPHERE, Host, Interpolation, MultiStage, PlaneSampling, Simd, SingleStage, backproject_plain,
-    grid_about_zero,
+    FilteredProjections, Host, Interpolation, MultiStage, PlaneSampling, Simd, SingleStage, backproject_plain, grid_about_zero,
 };
 use tomoscope::recon::{
     Algorithm, Baseline, Fbp, FbpSettings, Filter, FilterSettings, ProjectionFilter, ReconError, equal_angles_for,
@@ -50,6 +51,7 @@ pub fn pulse_sweep(
         title: "test".into(),
         origin: Origin::default(),
         acquisition: Acquisition::Pulse,
+        space: SweepSpace::Volume,
         num_points,
         step_mm,
         centre,
@@ -87,7 +89,7 @@ fn weights_add_up_to_half_a_sphere() {
         let directions = equal_solid_angle(bands);
         assert_eq!(directions.len(), count);
         let sum: f64 = directions.iter().map(|(_, weight)| weight).sum();
-        assert!((sum / HALF_SPHERE - 1.0).abs() < 1e-12, "{sum}");
+        assert!((sum / TAU - 1.0).abs() < 1e-12, "{sum}");
     }
 }
 
@@ -179,6 +181,48 @@ fn deconvolution_takes_the_line_shape_off() {
         let x = 2.0 * (m as f64 - 8.0);
         let truth = (1.0 - x * x / (radius * radius)).powi(2);
         assert!((value - truth).abs() < 0.02, "x = {x}: {value}, not {truth}");
+    }
+}
+
+/// At half the Nyquist frequency: what a window takes off there depends on where it ends.
+#[test]
+fn windows_of_pulse_data_end_at_the_cut_off() {
+    let wave = |i: i32| (0.25 * PI * f64::from(i)).cos() as f32;
+    let values: Arc<[f32]> = (-512..512).map(wave).collect();
+    let mut sweep = pulse_sweep(&equal_solid_angle(1), 1024, 1.0, |_, _| 0.0);
+    sweep.projections[0].values = values;
+    sweep.projections[0].weight = 4.0 * PI * PI;
+    let response = |filter: Filter, cutoff: Option<f64>| {
+        let settings = FilterSettings { filter, cutoff, ..FilterSettings::default() };
+        ProjectionFilter::new(&sweep, &settings).unwrap().apply(&sweep.projections[..1]).unwrap().values[512]
+    };
+    let parabola = (0.25 * PI).powi(2);
+    for (filter, cutoff, window) in [
+        (Filter::Rectangular, Some(0.5), 1.0),
+        (Filter::Sinc, None, (0.125 * PI).sin() / (0.125 * PI)),
+        (Filter::Sinc, Some(1.0), (0.125 * PI).sin() / (0.125 * PI)),
+        (Filter::Sinc, Some(0.5), (0.25 * PI).sin() / (0.25 * PI)),
+        (Filter::Hamming, None, 0.54 + 0.46 * 0.5f64.sqrt()),
+        (Filter::Hamming, Some(0.5), 0.54),
+        (Filter::Hamming, Some(0.2), 0.0),
+    ] {
+        let found = response(filter, cutoff) / parabola;
+        println!("{filter}, cut-off {cutoff:?}: {found:.4}");
+        assert!((found - window).abs() < 0.01, "{filter}, {cutoff:?}: {found} is not {window}");
+    }
+}
+
+#[test]
+fn balls_of_known_density_have_it() {
+    let grid = grid_about_zero([40, 40, 1], [0.6; 3]).unwrap();
+    let sweep = pulse_sweep(&equal_solid_angle(18), 128, 0.4, |_, t| ball(10.0, t));
+    for filter in [Filter::SecondDifference, Filter::ThreePoint, Filter::FivePoint, Filter::Hamming] {
+        let volume = reconstruct(&sweep, &FilterSettings { filter, ..FilterSettings::default() }, &grid);
+        let inside = (0..volume.len()).filter(|i| ((i % 40) as f64 - 20.0).hypot((i / 40) as f64 - 20.0) * 0.6 < 7.5);
+        let values: Vec<f64> = inside.map(|i| volume[i]).collect();
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        println!("{filter}: {mean:.5}");
+        assert!((mean - 1.0).abs() <= 0.005, "{filter}: {mean}");
     }
 }
 
@@ -312,7 +356,7 @@ fn equal_linear_angle(num_polar: usize, num_azimuths: usize) -> Vec<(Direction, 
         let (sin, cos) = polar(index / num_azimuths).sin_cos();
         // From −π/2 on, so that some azimuths have to be turned round.
         let phi = ((index % num_azimuths) as f64 + 0.5) * PI / num_azimuths as f64 - 0.5 * PI;
-        ([sin * phi.cos(), sin * phi.sin(), cos], HALF_SPHERE * sin / (sum * num_azimuths as f64))
+        ([sin * phi.cos(), sin * phi.sin(), cos], TAU * sin / (sum * num_azimuths as f64))
     };
     (0..num_polar * num_azimuths).map(direction).collect()
 }
@@ -350,7 +394,7 @@ fn resampling_to_equal_angles_keeps_the_object() {
     let object = |n: &Direction, t: f64| smooth_ball(18.0, t - 6.0 * n[0] - 4.0 * n[1] + 5.0 * n[2]);
     let sweep = pulse_sweep(&equal_solid_angle(18), 128, 0.75, object);
     let resampled = resample_to_equal_angles(&sweep, equal_angles_for(208), &Task::new()).unwrap();
-    assert!((resampled.total_weight() / HALF_SPHERE - 1.0).abs() < 1e-12);
+    assert!((resampled.total_weight() / TAU - 1.0).abs() < 1e-12);
     for projection in &resampled.projections {
         let exact: Vec<f32> = (0..128).map(|i| object(&projection.direction, (i as f64 - 64.0) * 0.75) as f32).collect();
         assert!(relative(&projection.values, &exact) < 0.02, "{:?}", projection.direction);

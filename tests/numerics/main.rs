@@ -16,5 +16,6 @@ mod parity;
 mod plane_ends;
 mod planes;
 mod recon;
+mod slice;
 mod stir;
 mod support;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use egui::Theme;
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
-use tomoscope::data::{Acquisition, Sweep};
+use tomoscope::data::{Acquisition, GradientAxis, Sweep, SweepSpace};
 use tomoscope::io::write_sweep;
 use tomoscope::phantom::epri::{SweepOptions, by_name, simulate};
 use tomoscope::render::Palette;
@@ -127,6 +127,33 @@ fn signed_colours_are_white_at_zero_whatever_the_window() {
         assert!(value < 2e-3, "{name}: no voxel is near 0 but {value}");
         assert!(colour.iter().all(|channel| *channel >= 246), "{name}: {colour:?}");
     }
+}
+
+#[test]
+fn a_slice_has_one_view_with_the_names_of_its_axes_and_the_filters_curve() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("disc.sweep");
+    let scheme = Scheme::HalfCircle { num_angles: 40 };
+    let options = SweepOptions { scheme, num_points: 48, step_mm: 1.0, ..SweepOptions::default() };
+    let disc = simulate(&by_name("disc", options.half_extent_mm()).unwrap(), &options, &Task::new()).unwrap();
+    write_sweep(&path, &Sweep { space: SweepSpace::Slice([GradientAxis::Z, GradientAxis::Y]), ..disc }).unwrap();
+    let Some(mut harness) = opened(Source::File(path), true) else { return };
+    wait_for(&mut harness, "the end of the run", is_completed);
+    harness.get_by_label("2D, axes z and y");
+    assert!(harness.query_by_label("Coronal slice").is_none() && harness.query_by_label("Sagittal slice").is_none());
+    // One large view, of the one slice that there is.
+    let view = harness.get_by_label("Slice z, y").rect();
+    assert!(view.width() > 0.6 * SIZE[0] && view.height() > 0.35 * SIZE[1], "{view:?}");
+    assert_eq!(harness.state().shown().volume().unwrap().grid.size, [48, 48, 1]);
+    harness.get_by_label("Voxels z, y");
+    assert!(harness.query_by_label("Voxels x").is_none());
+    harness.get_by_label("Plot: Filter three-point, no cut-off");
+    click(&mut harness, "Circle");
+    drag(&mut harness, "Slice z, y", [0.5, 0.5], [0.55, 0.5]);
+    let drawn = harness.state().document().rois.len() - 1;
+    assert_eq!(harness.state().document().rois[drawn].centre_mm[2], 0.0);
+    wait_for(&mut harness, "its curve", |app| num_measured(app, drawn) == 3);
+    harness.check_accessibility();
 }
 
 #[test]

@@ -2,15 +2,16 @@
 //!
 //! Angles are α_k = FirstAlpha · (1 + 2k), k = 0 … NrOfAlpha − 1, as the number stands in the file (three decimals; 180°
 //! divided by 2·NrOfAlpha is not quite the same). In three dimensions azimuth θ and polar angle φ both run through them,
-//! θ fastest: g = GRAD · (cos θ sin φ, sin θ sin φ, cos φ); in two, g = GRAD · (cos α, sin α, 0).
+//! θ fastest: g = GRAD · (cos θ sin φ, sin θ sin φ, cos φ); in two, g = GRAD · (cos α, sin α) on the two axes that ImageOrient
+//! names (ZY: the first is z), which are the image's x and y.
 
-use std::f64::consts::{FRAC_PI_2, TAU};
+use std::f64::consts::TAU;
 
 use super::header::Descriptor;
-use crate::data::{Direction, Notice};
+use crate::data::{Direction, GradientAxis, Notice, SweepSpace};
 use crate::io::IoError;
 use crate::io::records::Planned;
-use crate::scanner::epri::unit_vector;
+use crate::scanner::epri::{half_circle_weights, unit_vector};
 
 const DEVICE: &str = "grdUnit";
 
@@ -21,7 +22,9 @@ const MAX_ANGLES: usize = 512;
 pub(super) struct Gradients {
     /// Size, G/cm.
     pub(super) size_g_per_cm: f64,
-    /// Unit vectors of the gradients, one per projection, with the weight that each projection has.
+    /// What they make an image of.
+    pub(super) space: SweepSpace,
+    /// Unit vectors of the gradients along the image's axes, one per projection, with the weight that each projection has.
     pub(super) units: Vec<(Direction, f64)>,
     pub(super) notices: Vec<Notice>,
 }
@@ -46,7 +49,7 @@ impl Gradients {
         let angles: Vec<f64> = (0..num_angles).map(|k| (first * (1.0 + 2.0 * k as f64)).to_radians()).collect();
         let image_type = descriptor.needed(DEVICE, "ImageType")?;
         let mut notices = Vec::new();
-        let units = match image_type {
+        let (space, units) = match image_type {
             "3D" | "3d" => {
                 if let Some(num_beta) = descriptor.text(DEVICE, "NrOfBeta").filter(|text| text.parse() != Ok(num_angles)) {
                     return Err(descriptor.wrong("NrOfBeta", num_beta, format!("{num_angles}, as NrOfAlpha has,")));
@@ -57,22 +60,37 @@ impl Gradients {
                 }
                 let weight = |phi: f64| TAU * phi.sin().abs() / (sum * num_angles as f64);
                 let at = |phi: f64, theta: f64| (unit_vector(phi, theta), weight(phi));
-                angles.iter().flat_map(|&phi| angles.iter().map(move |&theta| at(phi, theta))).collect()
+                let units = angles.iter().flat_map(|&phi| angles.iter().map(move |&theta| at(phi, theta))).collect();
+                (SweepSpace::Volume, units)
             }
             "2D" | "2d" => {
-                notices.push(Notice::warning(
-                    "The gradients lie in one plane (ImageType 2D): a volume from these projections has no depth of its own",
-                ));
-                let weight = TAU / num_angles as f64;
-                angles.iter().map(|&alpha| (unit_vector(FRAC_PI_2, alpha), weight)).collect()
+                let units: Vec<Direction> = angles.iter().map(|alpha| [alpha.cos(), alpha.sin(), 0.0]).collect();
+                let weights = half_circle_weights(&units);
+                (SweepSpace::Slice(slice_axes(descriptor, &mut notices)), units.into_iter().zip(weights).collect())
             }
             other => return Err(descriptor.wrong("ImageType", other, "2D or 3D")),
         };
-        Ok(Self { size_g_per_cm, units, notices })
+        Ok(Self { size_g_per_cm, space, units, notices })
     }
 
     /// What is measured under each gradient: t runs against it (see [`crate::data::Projection::direction`]).
     pub(super) fn plan(&self) -> Vec<Planned> {
         self.units.iter().map(|(unit, weight)| Planned { direction: unit.map(|v| -v), weight: *weight }).collect()
+    }
+}
+
+/// The gradient axes of a slice's x and y, by their letters.
+fn slice_axes(descriptor: &Descriptor, notices: &mut Vec<Notice>) -> [GradientAxis; 2] {
+    let text = descriptor.text(DEVICE, "ImageOrient").unwrap_or_default();
+    let axis = |letter: char| GradientAxis::ALL.into_iter().find(|axis| axis.name().eq_ignore_ascii_case(&letter.to_string()));
+    let axes: Vec<GradientAxis> = text.chars().filter_map(axis).collect();
+    match axes[..] {
+        [x, y] if x != y && text.chars().count() == 2 => [x, y],
+        _ => {
+            notices.push(Notice::warning(
+                "The descriptor does not name the slice's two gradient axes (ImageOrient, as in ZY); they are called x and y",
+            ));
+            [GradientAxis::X, GradientAxis::Y]
+        }
     }
 }

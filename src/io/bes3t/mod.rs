@@ -211,6 +211,7 @@ pub(super) fn sweep_header(path: &Path) -> Result<(Sweep, Records), IoError> {
         title: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         origin: Origin::default(),
         acquisition: Acquisition::ContinuousWave { step_mt, gradient_mt_per_mm, reference: None },
+        space: gradients.space,
         num_points: records.num_points,
         step_mm,
         centre: (records.num_points / 2) as f64,

@@ -1,7 +1,8 @@
 //! Backprojection of planes, for data that are integrals over planes: f(x) += Σ_i q_i(x·n_i).
 //!
 //! Qiao et al. 2015, eq. 1: every voxel gathers one interpolated value of each filtered projection. Nothing is ever added
-//! by two threads to one voxel, so there is no race and no way to choose how to add.
+//! by two threads to one voxel, so there is no race and no way to choose how to add. An image of one slice (z = 0) and
+//! directions (cos θ, sin θ, 0) make it the backprojection of two dimensions.
 //! [`plain`] is the definition, in double precision and in the paper's order; [`SingleStage`] is the fast way, and
 //! [`MultiStage`] the one for directions that share azimuths.
 
@@ -15,7 +16,6 @@ pub use multi_stage::MultiStage;
 pub use plain::{PlainPlanes, backproject as backproject_plain};
 pub use single_stage::SingleStage;
 
-use std::f64::consts::PI;
 use std::fmt;
 use std::str::FromStr;
 
@@ -226,6 +226,3 @@ pub trait PlaneBackprojector<B: Backend>: Send {
 pub fn grid_about_zero(size: [usize; 3], voxel_mm: [f64; 3]) -> Result<Grid, GridError> {
     Grid::new(size, voxel_mm, std::array::from_fn(|a| -((size[a] / 2) as f64) * voxel_mm[a]))
 }
-
-/// Solid angle of half a sphere, which the weights of a whole sweep add up to.
-pub const HALF_SPHERE: f64 = 2.0 * PI;

@@ -7,6 +7,8 @@
 //!   σ = √(1 − c²), the plane n·x = t meets the slice at height s in a chord at distance d = (t − c s)/σ from the axis, so
 //!   that p(t) = (1/σ) ∫ 2 √(r²(s) − d²) ds. Under the root is a polynomial of degree two, whose positive part is one or two
 //!   intervals, integrated numerically to rounding.
+//! * Integrals over lines are lengths of chords: along x + u·d the surface of an ellipsoid and of a stage are polynomials of
+//!   degree two in u.
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
@@ -90,6 +92,40 @@ impl Body {
                 let across = minus(n, axis.map(|v| v * cosine));
                 let sine = dot(across, across).sqrt();
                 stages.iter().map(|stage| stage.plane_integral(cosine, sine, t)).sum()
+            }
+        }
+    }
+
+    /// Length of the line from + u·along inside the body, mm; `along` is a unit vector.
+    pub fn chord_length(&self, from_mm: Point, along: Point) -> f64 {
+        let positive = |q: [f64; 3], limits: [f64; 2]| positive_intervals(q, limits).map(|[low, high]| high - low).sum::<f64>();
+        match self {
+            Body::Ellipsoid { centre_mm, semi_axes_mm } => {
+                let scaled = |v: Point| std::array::from_fn(|a| v[a] / semi_axes_mm[a]);
+                let (offset, along): (Point, Point) = (scaled(minus(from_mm, *centre_mm)), scaled(along));
+                let q = [1.0 - dot(offset, offset), -2.0 * dot(offset, along), -dot(along, along)];
+                positive(q, [f64::NEG_INFINITY, f64::INFINITY])
+            }
+            Body::Revolution { origin_mm, axis, stages } => {
+                let offset = minus(from_mm, *origin_mm);
+                // Heights h + c u; squared distance from the axis |offset + u·along|² − (h + c u)².
+                let (height, slope) = (dot(offset, *axis), dot(along, *axis));
+                let of_stage = |stage: &Stage| {
+                    let [c0, c1, c2] = stage.radius_squared;
+                    let q = [
+                        c0 + height * (c1 + height * c2) - dot(offset, offset) + height * height,
+                        slope * (c1 + 2.0 * height * c2) - 2.0 * (dot(offset, along) - height * slope),
+                        slope * slope * (c2 + 1.0) - dot(along, along),
+                    ];
+                    let [low, high] = stage.heights_mm;
+                    if slope.abs() < NORMAL_SINE {
+                        let is_within = low <= height && height < high;
+                        return if is_within { positive(q, [f64::NEG_INFINITY, f64::INFINITY]) } else { 0.0 };
+                    }
+                    let ends = [(low - height) / slope, (high - height) / slope];
+                    positive(q, [ends[0].min(ends[1]), ends[0].max(ends[1])])
+                };
+                stages.iter().map(of_stage).sum()
             }
         }
     }
@@ -271,6 +307,36 @@ mod tests {
             let upright = [(1.0 - cosine * cosine).sqrt(), 0.0, cosine];
             for t in [-9.0, -2.5, 0.0, 0.1, 3.0, 8.7] {
                 near(turned.plane_integral(n, t + dot(n, centre)), can.plane_integral(upright, t), 1e-9);
+            }
+        }
+    }
+
+    /// Along parallel lines in a plane the chords add up to the plane's integral, and lines through a can are those of a
+    /// rectangle or a disc.
+    #[test]
+    fn chords_are_those_of_the_textbook_and_add_up_to_planes() {
+        let can = Body::cylinder([0.0, 0.0, -10.0], [0.0, 0.0, 10.0], 3.0);
+        near(can.chord_length([1.0, 0.0, 4.0], [0.0, 1.0, 0.0]), 2.0 * 8f64.sqrt(), 1e-12);
+        near(can.chord_length([1.0, 2.0, 70.0], [0.0, 0.0, -1.0]), 20.0, 1e-12);
+        assert_eq!(can.chord_length([3.1, 0.0, 0.0], [0.0, 1.0, 0.0]), 0.0);
+        assert_eq!(can.chord_length([0.0, 0.0, 10.5], [0.0, 1.0, 0.0]), 0.0);
+        near(can.chord_length([0.0; 3], unit([3.0, 0.0, 4.0])), 10.0, 1e-12);
+        let egg = Body::Ellipsoid { centre_mm: [1.0, 0.0, 0.0], semi_axes_mm: [2.0, 3.0, 5.0] };
+        near(egg.chord_length([1.0, 0.0, 0.0], unit([0.0, 3.0, 0.0])), 6.0, 1e-12);
+        let cone = Body::Revolution {
+            origin_mm: [1.0, -2.0, 0.5],
+            axis: unit([0.3, 0.4, 0.9]),
+            stages: vec![Stage { heights_mm: [0.0, 12.0], radius_squared: [25.0, -2.5, 0.0625] }],
+        };
+        for body in [can, egg, cone] {
+            for n in DIRECTIONS.map(unit) {
+                // Two unit vectors in the plane.
+                let first = unit(minus([0.31, 0.52, -0.44], n.map(|v| v * dot(n, [0.31, 0.52, -0.44]))));
+                let second =
+                    [n[1] * first[2] - n[2] * first[1], n[2] * first[0] - n[0] * first[2], n[0] * first[1] - n[1] * first[0]];
+                let at = |k: i32| std::array::from_fn(|a| 0.7 * n[a] + f64::from(k) * 0.01 * first[a]);
+                let sum: f64 = (-4000..4000).map(|k| body.chord_length(at(k), second) * 0.01).sum();
+                near(sum, body.plane_integral(n, 0.7), 2e-3);
             }
         }
     }

@@ -5,8 +5,9 @@ use crate::data::{Notice, Roi, RoiRole, RoiShape};
 use crate::geometry::Point;
 use crate::phantom::{PhantomError, PhantomInfo};
 
-const CATALOGUE: [PhantomInfo; 4] = [
+const CATALOGUE: [PhantomInfo; 5] = [
     PhantomInfo { name: "ball", title: "Ball" },
+    PhantomInfo { name: "disc", title: "Disc" },
     PhantomInfo { name: "balls", title: "Balls of five sizes" },
     PhantomInfo { name: "bottle", title: "Bottle with solution up to its neck" },
     PhantomInfo { name: "tubes", title: "Tubes of five diameters" },
@@ -39,6 +40,7 @@ pub fn by_name(name: &str, half_extent_mm: f64) -> Result<Phantom, PhantomError>
     let parts = match info.name {
         "balls" => balls(),
         "bottle" => bottle(),
+        "disc" => vec![Part { body: Body::cylinder([0.0, 0.0, -2.0], [0.0, 0.0, 2.0], 10.0), density: 1.0 }],
         "tubes" => tubes(),
         _ => vec![Part { body: Body::ball([0.0; 3], 10.0), density: 1.0 }],
     };

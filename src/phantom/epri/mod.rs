@@ -1,7 +1,8 @@
 //! Phantoms for EPRI: bodies with a density, and pulse sweeps of them.
 //!
 //! A projection along n is p(t) = Σ density · (integral of the body over the plane n·x = t), in mm², so that a filtered
-//! backprojection gives the density back. Bodies add up; none lies inside another.
+//! backprojection gives the density back. Bodies add up; none lies inside another. A sweep of a slice measures the section
+//! z = 0: p(t) = Σ density · (length of the line n·x = t inside it), in mm.
 
 mod body;
 mod catalogue;
@@ -13,7 +14,7 @@ pub use simulate::{SweepError, SweepOptions, simulate};
 
 use rayon::prelude::*;
 
-use crate::data::{Notice, Roi, Unit, Volume};
+use crate::data::{Notice, Roi, RoiPlane, RoiShape, Unit, Volume};
 use crate::geometry::{Grid, Point};
 use crate::task::{Stopped, Task};
 
@@ -50,6 +51,24 @@ impl Phantom {
     /// Integral over the plane n·x = t, mm²; n is a unit vector.
     pub fn plane_integral(&self, n: Point, t_mm: f64) -> f64 {
         self.parts.iter().map(|part| part.density * part.body.plane_integral(n, t_mm)).sum()
+    }
+
+    /// Integral over the line n·x = t in the plane z = 0, mm; n is a unit vector in that plane.
+    pub fn line_integral(&self, [x, y, _]: Point, t_mm: f64) -> f64 {
+        let (from, along) = ([t_mm * x, t_mm * y, 0.0], [-y, x, 0.0]);
+        self.parts.iter().map(|part| part.density * part.body.chord_length(from, along)).sum()
+    }
+
+    /// The regions' cuts with the plane z = 0: balls become circles.
+    pub fn slice_rois(&self) -> Vec<Roi> {
+        let cut = |roi: &Roi| {
+            let [x, y, z] = roi.centre_mm;
+            let RoiShape::Sphere { radius_mm } = roi.shape else { return Some(roi.clone()) };
+            let radius_mm = (radius_mm * radius_mm - z * z).max(0.0).sqrt();
+            let shape = RoiShape::Circle { radius_mm, plane: RoiPlane::Transaxial };
+            (radius_mm > 0.0).then(|| Roi { shape, centre_mm: [x, y, 0.0], ..roi.clone() })
+        };
+        self.rois.iter().filter_map(cut).collect()
     }
 
     /// Density at a point.

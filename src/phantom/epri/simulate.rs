@@ -1,4 +1,5 @@
-//! A simulated pulse sweep of a phantom: exact plane integrals at the samples, with Gaussian noise.
+//! A simulated pulse sweep of a phantom: exact integrals over planes, of a slice over lines, at the samples, with Gaussian
+//! noise.
 
 use std::sync::Arc;
 
@@ -6,7 +7,7 @@ use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
 use super::Phantom;
-use crate::data::{Acquisition, Origin, Projection, Sweep, SweepFacts};
+use crate::data::{Acquisition, GradientAxis, Origin, Projection, Sweep, SweepFacts, SweepSpace};
 use crate::geometry::{Grid, Point};
 use crate::random;
 use crate::scanner::epri::{Order, Scheme, Weighting};
@@ -98,7 +99,7 @@ pub enum SweepError {
     Stopped(#[from] Stopped),
 }
 
-/// Simulates a pulse sweep. It carries the phantom's ROIs, and the truth if a grid is given. `task` counts projections.
+/// Simulates a pulse sweep, in two dimensions of the section z = 0. It carries the phantom's ROIs, and the truth if a grid is given. `task` counts projections.
 ///
 /// # Errors
 /// Options out of range, stopped.
@@ -109,9 +110,11 @@ pub fn simulate(phantom: &Phantom, options: &SweepOptions, task: &Task) -> Resul
     let order = options.order.indices(&units);
     task.begin(order.len() as u64);
     let t_mm = |k: usize| (k as f64 - options.centre() as f64) * options.step_mm;
+    let is_slice = options.scheme.is_slice();
+    let integral = |n: Point, t: f64| if is_slice { phantom.line_integral(n, t) } else { phantom.plane_integral(n, t) };
     let exact = |&index: &usize| {
         task.check()?;
-        let values = (0..options.num_points).map(|k| phantom.plane_integral(units[index], t_mm(k))).collect();
+        let values = (0..options.num_points).map(|k| integral(units[index], t_mm(k))).collect();
         task.advance(1);
         Ok(values)
     };
@@ -133,6 +136,7 @@ pub fn simulate(phantom: &Phantom, options: &SweepOptions, task: &Task) -> Resul
         title: phantom.title.to_owned(),
         origin: Origin::default(),
         acquisition: Acquisition::Pulse,
+        space: if is_slice { SweepSpace::Slice([GradientAxis::X, GradientAxis::Y]) } else { SweepSpace::Volume },
         num_points: options.num_points,
         step_mm: options.step_mm,
         centre: options.centre() as f64,
@@ -141,7 +145,7 @@ pub fn simulate(phantom: &Phantom, options: &SweepOptions, task: &Task) -> Resul
         facts: SweepFacts::default(),
         projections: order.iter().zip(exact).map(projection).collect(),
         truth: truth.map(Arc::new),
-        rois: phantom.rois.clone(),
+        rois: if is_slice { phantom.slice_rois() } else { phantom.rois.clone() },
         notices: phantom.notices.clone(),
     })
 }

@@ -1,7 +1,7 @@
 //! Filtered backprojection as an algorithm that steps: each step filters a block of projections and adds it to the volume.
 //!
 //! While some projections are missing, the volume is shown divided by the part of the half sphere that they cover,
-//! Σw/2π, so that it has the right size from the first block on; for a whole sweep that is 1. (The Radon inverse needs all
+//! Σw/2π (of the half circle, Σw/π), so that it has the right size from the first block on; for a whole sweep that is 1. (The Radon inverse needs all
 //! directions: a part of them gives streaks, but the right densities on average over directions spread evenly.)
 
 use std::time::Instant;
@@ -9,8 +9,8 @@ use std::time::Instant;
 use super::check::{check_projection, check_sweep};
 use super::filtering::{FilterSettings, ProjectionFilter};
 use super::order::Queue;
-use crate::data::{Projection, RoiMask, RoiSums, Sweep, Volume};
-use crate::operator::{Accumulation, Backend, BackendError, HALF_SPHERE, OperatorError, PendingVolume, PlaneBackprojector};
+use crate::data::{Projection, RoiMask, RoiSums, Sweep, SweepSpace, Volume};
+use crate::operator::{Accumulation, Backend, BackendError, OperatorError, PendingVolume, PlaneBackprojector};
 use crate::recon::display::DisplayCopy;
 use crate::recon::{Algorithm, ReconError, StageTimes, StepReport};
 use crate::scanner::epri::Order;
@@ -39,6 +39,7 @@ pub struct Fbp<B: Backend, P: PlaneBackprojector<B>> {
     backprojector: P,
     filter: ProjectionFilter,
     settings: FbpSettings,
+    space: SweepSpace,
     /// All that have arrived, in the order of acquisition.
     projections: Vec<Projection>,
     num_expected: Option<usize>,
@@ -67,6 +68,7 @@ impl<B: Backend, P: PlaneBackprojector<B>> Fbp<B, P> {
             backprojector,
             filter,
             settings,
+            space: sweep.space,
             projections: Vec::new(),
             num_expected: sweep.num_expected,
             queue: Queue::new(settings.order),
@@ -99,9 +101,9 @@ impl<B: Backend, P: PlaneBackprojector<B>> Fbp<B, P> {
         self.num_waiting() == 0 && self.num_expected.is_some_and(|expected| self.projections.len() >= expected)
     }
 
-    /// What the image is multiplied with to be shown: 2π/Σw.
+    /// What the image is multiplied with to be shown: that of a whole sweep by Σw.
     pub fn scale(&self) -> f64 {
-        if self.weight > 0.0 { HALF_SPHERE / self.weight } else { 1.0 }
+        if self.weight > 0.0 { self.space.whole_weight() / self.weight } else { 1.0 }
     }
 }
 
@@ -145,7 +147,7 @@ impl<B: Backend, P: PlaneBackprojector<B>> Algorithm for Fbp<B, P> {
     fn append(&mut self, projections: Vec<Projection>, is_last: bool) -> Result<(), ReconError> {
         let (first, num_points) = (self.projections.len(), self.filter.sampling().num_points);
         let mut numbered = projections.iter().enumerate();
-        numbered.try_for_each(|(k, projection)| check_projection(projection, first + k, num_points))?;
+        numbered.try_for_each(|(k, projection)| check_projection(projection, first + k, num_points, self.space))?;
         self.enqueue(projections);
         if is_last {
             self.num_expected = Some(self.projections.len());

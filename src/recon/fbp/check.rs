@@ -1,6 +1,6 @@
 //! What filtered backprojection refuses, with a sentence.
 
-use crate::data::{Projection, Sweep};
+use crate::data::{Projection, Sweep, SweepSpace};
 use crate::recon::ReconError;
 
 /// How far the length of a direction may be from 1.
@@ -26,14 +26,15 @@ pub fn check_sweep(sweep: &Sweep) -> Result<(), ReconError> {
         return Err(ReconError::UnsuitableData(format!("the sample at t = 0 is number {centre}, which is no place")));
     }
     let mut projections = sweep.projections.iter().enumerate();
-    projections.try_for_each(|(index, projection)| check_projection(projection, index, *num_points))
+    projections.try_for_each(|(index, projection)| check_projection(projection, index, *num_points, sweep.space))
 }
 
 /// Refuses a projection that cannot be used; `index` counts the projections of the sweep.
 ///
 /// # Errors
-/// Another number of samples, a sample that is not a number, a direction that is none, a weight that is none.
-pub fn check_projection(projection: &Projection, index: usize, num_points: usize) -> Result<(), ReconError> {
+/// Another number of samples, a sample that is not a number, a direction that is none or leaves the
+/// slice, a weight that is none.
+pub fn check_projection(projection: &Projection, index: usize, num_points: usize, space: SweepSpace) -> Result<(), ReconError> {
     let refuse = |what: String| Err(ReconError::UnsuitableData(format!("projection {index} (counted from 0) {what}")));
     let found = projection.values.len();
     if found != num_points {
@@ -49,8 +50,11 @@ pub fn check_projection(projection: &Projection, index: usize, num_points: usize
     if length.is_nan() || (length - 1.0).abs() > DIRECTION_TOLERANCE {
         return refuse(format!("has a direction of length {length}; a unit vector along the gradient is needed"));
     }
+    if space.is_slice() && projection.direction[2] != 0.0 {
+        return refuse("has a direction that leaves the slice; all of a two-dimensional sweep lie in one plane".into());
+    }
     if !(projection.weight.is_finite() && projection.weight >= 0.0) {
-        return refuse(format!("has the weight {}; a solid angle of zero or more is needed", projection.weight));
+        return refuse(format!("has the weight {}; an angle of zero or more is needed", projection.weight));
     }
     Ok(())
 }

@@ -1,0 +1,181 @@
+//! Two-dimensional sweeps: filtered backprojection of line integrals against closed forms and another program.
+
+use std::f64::consts::PI;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tomoscope::data::{Acquisition, GradientAxis, ReferenceSpectrum, RoiShape, Sweep, SweepSpace, Volume};
+use tomoscope::geometry::Grid;
+use tomoscope::io::read_sweep;
+use tomoscope::operator::{Host, PlainPlanes, PlaneBackprojector, SingleStage, grid_about_zero};
+use tomoscope::phantom::epri::{SweepOptions, by_name, simulate};
+use tomoscope::recon::{Algorithm, Baseline, Fbp, FbpSettings, Filter, FilterSettings, ReconError};
+use tomoscope::scanner::epri::Scheme;
+use tomoscope::task::Task;
+
+/// A phantom seen along so many angles of a half circle.
+fn slice(name: &str, num_angles: usize) -> Sweep {
+    let options = SweepOptions { scheme: Scheme::HalfCircle { num_angles }, ..SweepOptions::default() };
+    simulate(&by_name(name, options.half_extent_mm()).unwrap(), &options, &Task::new()).unwrap()
+}
+
+fn fbp<P: PlaneBackprojector<Host>>(sweep: &Sweep, planes: P, filter: FilterSettings) -> Result<Fbp<Host, P>, ReconError> {
+    Fbp::new(Host, planes, sweep, FbpSettings { filter, block: 2000, ..FbpSettings::default() })
+}
+
+fn reconstruct(sweep: &Sweep, filter: FilterSettings, grid: &Grid) -> Volume {
+    let mut fbp = fbp(sweep, SingleStage::new(grid.clone()), filter).unwrap();
+    fbp.step(&Task::new()).unwrap();
+    let mut volume = Volume::filled(grid.clone(), 0.0);
+    fbp.volume_into(&mut volume).unwrap();
+    volume
+}
+
+/// Mean over the pixels whose distance from a point lies between two.
+fn mean(volume: &Volume, [x, y]: [f64; 2], from: f64, to: f64) -> f64 {
+    let (mut sum, mut count) = (0.0, 0.0);
+    for ((_, j, i), value) in volume.values.indexed_iter() {
+        let point = volume.grid.mm_from_voxel([i as f64, j as f64, 0.0]);
+        let distance = (point[0] - x).hypot(point[1] - y);
+        if distance >= from && distance <= to {
+            (sum, count) = (sum + f64::from(*value), count + 1.0);
+        }
+    }
+    sum / count
+}
+
+fn pixels() -> Grid {
+    grid_about_zero([96, 96, 1], [0.4; 3]).unwrap()
+}
+
+fn with(filter: Filter, cutoff: Option<f64>) -> FilterSettings {
+    FilterSettings { filter, cutoff, ..FilterSettings::default() }
+}
+
+#[test]
+fn a_disc_of_known_density_has_it_and_nothing_lies_beside_it() {
+    let sweep = slice("disc", 120);
+    assert_eq!((sweep.num_complete(), sweep.space.is_slice()), (120, true));
+    assert!((sweep.total_weight() - PI).abs() < 1e-12);
+    // Chords of a disc.
+    let middle = &sweep.projections[7].values;
+    assert!((middle[64] - 20.0).abs() < 1e-4 && (middle[64 + 16] - 2.0 * 75f32.sqrt()).abs() < 1e-4);
+    for filter in Filter::ALL {
+        for cutoff in [None, Some(0.5)] {
+            let volume = reconstruct(&sweep, with(filter, cutoff), &pixels());
+            let (inside, outside) = (mean(&volume, [0.0; 2], 0.0, 8.0), mean(&volume, [0.0; 2], 12.0, 17.0));
+            println!("{filter}, cut-off {cutoff:?}: {inside:.5}, beside it {outside:.5}");
+            assert!((inside - 1.0).abs() <= 0.005 && outside.abs() <= 0.005, "{filter}, {cutoff:?}: {inside} {outside}");
+        }
+    }
+    // The plain program, and half of the angles only: the same density.
+    let mut plain = fbp(&sweep, PlainPlanes::new(pixels()), FilterSettings::default()).unwrap();
+    plain.step(&Task::new()).unwrap();
+    let mut volume = Volume::filled(pixels(), 0.0);
+    plain.volume_into(&mut volume).unwrap();
+    assert!((mean(&volume, [0.0; 2], 0.0, 8.0) - 1.0).abs() <= 0.005);
+    let half = Sweep { projections: sweep.projections.iter().step_by(2).cloned().collect(), ..sweep };
+    let volume = reconstruct(&half, FilterSettings::default(), &pixels());
+    assert!((mean(&volume, [0.0; 2], 0.0, 8.0) - 1.0).abs() <= 0.005);
+}
+
+#[test]
+fn tubes_have_their_densities_in_their_places() {
+    let sweep = slice("tubes", 120);
+    let volume = reconstruct(&sweep, with(Filter::Hamming, None), &pixels());
+    let densities = [1.0, 1.5, 2.0, 3.0];
+    for (roi, density) in sweep.rois.iter().zip(densities) {
+        let RoiShape::Circle { radius_mm, .. } = roi.shape else { panic!("{roi:?}") };
+        let [x, y, z] = roi.centre_mm;
+        let found = mean(&volume, [x, y], 0.0, 0.8 * radius_mm);
+        println!("{}: {found:.4}", roi.name);
+        assert!(z == 0.0 && (found / density - 1.0).abs() < 0.02, "{}: {found}", roi.name);
+    }
+}
+
+/// The same disc, each projection convolved with the derivative of a Gaussian line.
+#[test]
+fn deconvolution_takes_the_line_shape_off_and_keeps_the_level() {
+    let (num_points, step_mm, step_mt, width) = (512, 40.0 / 512.0, 0.02, 8.0);
+    let line = |i: f64| -i / (width * width) * (-0.5 * (i / width).powi(2)).exp();
+    let options = SweepOptions { scheme: Scheme::HalfCircle { num_angles: 90 }, num_points, step_mm, ..SweepOptions::default() };
+    let mut sweep = simulate(&by_name("disc", options.half_extent_mm()).unwrap(), &options, &Task::new()).unwrap();
+    let reference: Arc<[f32]> = (0..num_points).map(|j| line(j as f64 - 256.0) as f32).collect();
+    for projection in &mut sweep.projections {
+        let of = |i: usize| {
+            let term = |(j, value): (usize, &f32)| f64::from(*value) * step_mm * line(i as f64 - j as f64);
+            projection.values.iter().enumerate().map(term).sum::<f64>() as f32
+        };
+        projection.values = (0..num_points).map(of).collect();
+    }
+    let reference = Some(ReferenceSpectrum { values: reference, step_mt });
+    sweep.acquisition = Acquisition::ContinuousWave { step_mt, gradient_mt_per_mm: step_mt / step_mm, reference };
+    let volume = reconstruct(&sweep, with(Filter::Rectangular, Some(0.1)), &pixels());
+    let (inside, outside) = (mean(&volume, [0.0; 2], 0.0, 8.0), mean(&volume, [0.0; 2], 12.0, 17.0));
+    println!("{inside:.5}, beside it {outside:.5}");
+    assert!((inside - 1.0).abs() <= 0.005 && outside.abs() <= 0.005, "{inside} {outside}");
+}
+
+#[test]
+fn a_direction_out_of_the_plane_is_refused() {
+    let mut sweep = slice("disc", 10);
+    sweep.projections[3].direction = [0.6, 0.0, 0.8];
+    let refused = fbp(&sweep, SingleStage::new(pixels()), FilterSettings::default()).err().unwrap().to_string();
+    assert!(refused.contains("projection 3") && refused.contains("leaves the slice"), "{refused}");
+}
+
+/// The real two-dimensional scan and its folder; `None`, said, where there are no data.
+fn phalanx() -> Option<(Sweep, PathBuf)> {
+    let Some(folder) = std::env::var_os("TOMOSCOPE_DATA") else {
+        println!("skipped: TOMOSCOPE_DATA is not set");
+        return None;
+    };
+    let path = PathBuf::from(folder).join("epri2d/phalanx-20220203-proj.DSC");
+    Some((read_sweep(&path, None).unwrap(), path))
+}
+
+/// Little-endian 32-bit floats after the header of a `.npy` file.
+fn npy_floats(path: &Path) -> Vec<f32> {
+    let bytes = std::fs::read(path).unwrap();
+    let start = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    bytes[start..].as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect()
+}
+
+fn correlation(a: &[f32], b: &[f32]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let mean = |values: &[f32]| values.iter().map(|&value| f64::from(value)).sum::<f64>() / values.len() as f64;
+    let (mean_a, mean_b) = (mean(a), mean(b));
+    let product = |x: &[f32], mx: f64, y: &[f32], my: f64| {
+        x.iter().zip(y).map(|(x, y)| (f64::from(*x) - mx) * (f64::from(*y) - my)).sum::<f64>()
+    };
+    product(a, mean_a, b, mean_b) / (product(a, mean_a, a, mean_a) * product(b, mean_b, b, mean_b)).sqrt()
+}
+
+#[test]
+fn a_real_scan_is_what_pyepri_makes_of_it() {
+    let Some((sweep, path)) = phalanx() else { return };
+    assert_eq!(sweep.space, SweepSpace::Slice([GradientAxis::Z, GradientAxis::Y]));
+    assert_eq!((sweep.num_complete(), sweep.num_points), (113, 2000));
+    let pyepri = npy_floats(&path.with_file_name("phalanx-20220203-pyepri-fbp2d.npy"));
+    let grid = grid_about_zero([200, 200, 1], [0.15; 3]).unwrap();
+    for baseline in [Baseline::None, FilterSettings::for_data(&sweep.acquisition).baseline] {
+        let settings = FilterSettings { baseline, ..FilterSettings::for_data(&sweep.acquisition) };
+        assert_eq!((settings.filter, settings.cutoff), (Filter::Rectangular, Some(0.1)));
+        let correlated = correlation(reconstruct(&sweep, settings, &grid).as_slice(), &pyepri);
+        println!("baseline {baseline:?}: correlation {correlated:.6}");
+        assert!(correlated >= 0.99, "{correlated}");
+    }
+}
+
+#[test]
+fn the_windows_differ_at_the_cut_off_that_spectra_have() {
+    let Some((sweep, _)) = phalanx() else { return };
+    let grid = grid_about_zero([100, 100, 1], [0.3; 3]).unwrap();
+    let image = |filter: Filter| reconstruct(&sweep, with(filter, Some(0.1)), &grid);
+    let images = [Filter::Rectangular, Filter::Sinc, Filter::Hamming].map(image);
+    for (a, b) in [(0, 1), (1, 2), (0, 2)] {
+        let difference = super::support::relative(images[a].as_slice(), images[b].as_slice());
+        println!("{a} and {b}: {difference:.3}");
+        assert!(difference > 0.014, "{a} and {b} differ by {difference}");
+    }
+}
