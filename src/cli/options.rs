@@ -123,15 +123,14 @@ impl<T: Copy> PerAxis<T> {
     }
 }
 
+/// Numbers of voxels and their sides in mm along x, y, z, as far as they were asked for.
+pub type Voxels = (Option<[usize; 3]>, Option<[f64; 3]>);
+
 /// How many voxels and of which size were asked for. An image of one slice is as thick as its pixels are wide.
 ///
 /// # Errors
 /// Two numbers where a volume has three.
-pub fn voxels(
-    image: Option<PerAxis<usize>>,
-    voxel_mm: Option<PerAxis<f64>>,
-    is_slice: bool,
-) -> Result<(Option<[usize; 3]>, Option<[f64; 3]>), String> {
+pub fn voxels(image: Option<PerAxis<usize>>, voxel_mm: Option<PerAxis<f64>>, is_slice: bool) -> Result<Voxels, String> {
     let size = image.map(|size| size.of("image", is_slice, 1)).transpose()?;
     Ok((size, voxel_mm.map(|side| side.of("voxel-mm", is_slice, side.xy[0])).transpose()?))
 }
