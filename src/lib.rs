@@ -7,7 +7,7 @@
 //! `tests/layers.rs` reads this table and enforces it:
 //!
 //! ```text
-//! row 1: geometry task random
+//! row 1: geometry task random words
 //! row 2: scanner
 //! row 3: data
 //! row 4: io phantom operator measure
@@ -36,3 +36,4 @@ pub mod scanner;
 pub mod session;
 pub mod task;
 pub mod ui;
+pub mod words;

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::console::out;
 use super::options::TalkOptions;
+use super::outputs::Files;
 use super::progress::with_bar;
 use super::{CliResult, options};
 use crate::bench::{
@@ -22,6 +23,7 @@ use crate::scanner::{self, ScanGeometry, Scanner};
 use crate::session::{
     AlgorithmKind, Device, DeviceChoice, ProjectorChoice, Rays, RunSettings, available_devices, default_settings,
 };
+use crate::words::counted;
 
 /// Options of `tomoscope bench`.
 #[derive(Args)]
@@ -172,6 +174,13 @@ struct EpriOptions {
 /// Runs `tomoscope bench`.
 pub fn run(options: BenchOptions) -> CliResult {
     options.talk.apply();
+    let json = match &options.what {
+        What::Projector(options) => &options.json,
+        What::Iteration(options) => &options.json,
+        What::Epri(options) => &options.json,
+        What::Arrival(options) => &options.json,
+    };
+    Files::new().write_lines("--json", json).check()?;
     match options.what {
         What::Projector(options) => run_projector(options),
         What::Iteration(options) => run_iteration(options),
@@ -236,7 +245,7 @@ fn run_projector(options: ProjectorOptions) -> CliResult {
         budget_secs: options.budget_secs,
     };
     let rows = bench_projector(&bench, print_row)?;
-    let mut devices = vec![format!("CPU, {all} threads, {}", Simd::detect().name())];
+    let mut devices = vec![format!("CPU, {}, {}", counted(all, "thread"), Simd::detect().name())];
     devices
         .extend(cuda.and_then(|n| available_devices().into_iter().find(|d| d.choice == DeviceChoice::Cuda(n))).map(|d| d.name));
     write_json(options.json.as_deref(), devices.join("; "), rows)
@@ -345,7 +354,7 @@ fn run_epri(options: EpriOptions) -> CliResult {
         row_secs: options.row_secs,
     };
     let rows = bench_epri(&bench, print_epri)?;
-    write_json(options.json.as_deref(), format!("CPU, {all} threads, {}", Simd::detect().name()), rows)
+    write_json(options.json.as_deref(), format!("CPU, {}, {}", counted(all, "thread"), Simd::detect().name()), rows)
 }
 
 fn run_arrival(options: ArrivalOptions) -> CliResult {

@@ -4,6 +4,7 @@ use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
 use super::CliResult;
 use super::console::out;
+use crate::words::counted;
 
 /// Bytes of a GiB.
 const GIB: f64 = (1u64 << 30) as f64;
@@ -26,8 +27,9 @@ fn processor() -> String {
     let name = name.unwrap_or("processor");
     let memory = system.as_ref().map_or(String::new(), |s| format!("{:.1} GiB memory, ", s.total_memory() as f64 / GIB));
     let num_threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let cores = System::physical_core_count().map_or(String::new(), |n| format!("{n} cores, "));
-    format!("{name}: {cores}{num_threads} threads, {memory}vector instructions {}", vector_instructions())
+    let cores = System::physical_core_count().map_or(String::new(), |n| format!("{}, ", counted(n, "core")));
+    let threads = counted(num_threads, "thread");
+    format!("{name}: {cores}{threads}, {memory}vector instructions {}", vector_instructions())
 }
 
 /// The sets of vector instructions that the processor has, of those that compiled code may use.

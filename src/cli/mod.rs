@@ -1,6 +1,7 @@
 //! The command line. Without a command the window opens; every command runs without one.
 //!
-//! Exit codes: 0 done, 1 with a sentence on standard error, 2 wrong arguments. What cannot be printed never costs a result
+//! Exit codes: 0 done, 1 with a sentence on standard error, 2 wrong arguments, 3 an image was written that holds less than
+//! was asked for. What cannot be printed never costs a result
 //! ([`console`]).
 
 mod bench;
@@ -12,6 +13,7 @@ mod info_json;
 mod manual;
 mod notices;
 mod options;
+mod outputs;
 mod paths;
 mod progress;
 mod project;
@@ -19,6 +21,7 @@ mod reconstruct;
 mod reconstruct_epri;
 mod reproduce;
 mod run_progress;
+mod signals;
 mod simulate;
 mod simulate_epri;
 mod window;
@@ -36,8 +39,26 @@ use crate::session::start_workers;
 /// Exit code for arguments that are not understood.
 const WRONG_ARGUMENTS: u8 = 2;
 
+/// Exit code for an image in part.
+const IN_PART: u8 = 3;
+
 /// What a command gives back: an error is a sentence for a person.
-type CliResult = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+type CliResult<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// How a command ended that did its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Done {
+    /// All of it.
+    Wholly,
+    /// The image that was written holds less than was asked for; why was said.
+    InPart,
+}
+
+impl From<()> for Done {
+    fn from((): ()) -> Self {
+        Done::Wholly
+    }
+}
 
 /// Watch a PET or EPRI image reconstruct live.
 #[derive(Parser)]
@@ -100,32 +121,38 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
                 return ExitCode::from(WRONG_ARGUMENTS);
             }
             console::note(printed);
-            return exit_code(console::finish().map_err(Into::into));
+            return exit_code(Ok(Done::Wholly));
         }
     };
     if let Err(text) = start_workers() {
         return exit_code(Err(text.into()));
     }
-    let result: CliResult = match cli.command {
-        Some(CliCommand::Bench(options)) => bench::run(options),
-        Some(CliCommand::Devices) => devices::run(),
-        Some(CliCommand::Info(options)) => info::run(&options),
+    if cli.command.is_some()
+        && let Err(error) = signals::listen()
+    {
+        err!("warning: Ctrl-C ends the program at once, its image is not kept: {error}");
+    }
+    let result: CliResult<Done> = match cli.command {
+        Some(CliCommand::Bench(options)) => bench::run(options).map(Done::from),
+        Some(CliCommand::Devices) => devices::run().map(Done::from),
+        Some(CliCommand::Info(options)) => info::run(&options).map(Done::from),
         Some(CliCommand::Reconstruct(options)) => reconstruct::run(&options),
-        Some(CliCommand::Reproduce(options)) => reproduce::run(options),
-        Some(CliCommand::Project(options)) => project::project(&options),
-        Some(CliCommand::Backproject(options)) => project::backproject(&options),
-        Some(CliCommand::Simulate(options)) => simulate::run(&options),
-        Some(CliCommand::Completions(options)) => manual::completions(&options),
-        Some(CliCommand::Man(options)) => manual::man(&options),
-        None => window::run(cli.study, cli.follow, cli.trace.as_deref()),
+        Some(CliCommand::Reproduce(options)) => reproduce::run(options).map(Done::from),
+        Some(CliCommand::Project(options)) => project::project(&options).map(Done::from),
+        Some(CliCommand::Backproject(options)) => project::backproject(&options).map(Done::from),
+        Some(CliCommand::Simulate(options)) => simulate::run(&options).map(Done::from),
+        Some(CliCommand::Completions(options)) => manual::completions(&options).map(Done::from),
+        Some(CliCommand::Man(options)) => manual::man(&options).map(Done::from),
+        None => window::run(cli.study, cli.follow, cli.trace.as_deref()).map(Done::from),
     };
-    exit_code(result.and_then(|()| Ok(console::finish()?)))
+    exit_code(result)
 }
 
 /// The exit code of a command, whose error is told.
-fn exit_code(result: CliResult) -> ExitCode {
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
+fn exit_code(result: CliResult<Done>) -> ExitCode {
+    match result.and_then(|done| Ok(console::finish().map(|()| done)?)) {
+        Ok(Done::Wholly) => ExitCode::SUCCESS,
+        Ok(Done::InPart) => ExitCode::from(IN_PART),
         Err(error) => {
             err!("tomoscope: {error}");
             ExitCode::FAILURE

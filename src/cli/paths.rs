@@ -1,6 +1,6 @@
 //! Names of files to write, checked by their endings before the work, not after it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::io::FileKind;
 
@@ -31,16 +31,4 @@ pub fn image_file(text: &str) -> Result<PathBuf, String> {
 /// A path of regions of interest.
 pub fn rois_file(text: &str) -> Result<PathBuf, String> {
     file_of(text, &[FileKind::Rois], ".toml")
-}
-
-/// Refuses a file to write whose folder is not there: said before hours of work, not after them.
-///
-/// # Errors
-/// The folder is not there, as a sentence.
-pub fn check_folder(path: &Path) -> Result<(), String> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if folder.is_dir() {
-        return Ok(());
-    }
-    Err(format!("{} cannot be written: there is no folder {}; make it first", path.display(), folder.display()))
 }

@@ -8,7 +8,8 @@ use clap::Args;
 
 use super::console::out;
 use super::options::{ProjectorOptions, TalkOptions};
-use super::paths::{check_folder, image_file, projections_file};
+use super::outputs::Files;
+use super::paths::{image_file, projections_file};
 use super::{CliResult, notices};
 use crate::data::{Michelogram, Study, Unit, Volume};
 use crate::geometry::Grid;
@@ -68,7 +69,7 @@ type Error = Box<dyn std::error::Error + Send + Sync>;
 /// Projects an image and writes the data.
 pub fn project(options: &ProjectOptions) -> CliResult {
     options.talk.apply();
-    check_folder(&options.output)?;
+    files(&options.projector).read([&options.image, &options.like]).write("-o", [&options.output]).check()?;
     let (volume, found) = read_volume(&options.image)?;
     notices::print(&found);
     let study = read(&options.like, &options.projector)?;
@@ -119,7 +120,7 @@ impl ProjectorWork for Project<'_> {
 /// Backprojects data and writes the image.
 pub fn backproject(options: &BackprojectOptions) -> CliResult {
     options.talk.apply();
-    check_folder(&options.output)?;
+    files(&options.projector).read([&options.input, &options.like]).write("-o", [&options.output]).check()?;
     if options.projector.additive.is_some() {
         return Err("a backprojection adds nothing to its data: --additive does not go with it".into());
     }
@@ -187,6 +188,11 @@ impl ProjectorWork for Backproject<'_> {
         out!("backprojected in {:.2} s", start.elapsed().as_secs_f64());
         Ok(volume)
     }
+}
+
+/// The files that every projection reads.
+fn files(options: &ProjectorOptions) -> Files {
+    Files::new().read(&options.multiplicative).read(&options.additive)
 }
 
 /// Data with the corrections asked for.

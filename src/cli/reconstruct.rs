@@ -3,26 +3,31 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use clap::Args;
-use crossbeam_channel::{Receiver, never, select, unbounded};
+use crossbeam_channel::{Receiver, never, select, tick};
 
 use super::console::{err, out};
 use super::image_options::ImageOptions;
 use super::options::{ProjectorOptions, TalkOptions};
-use super::paths::{check_folder, image_file};
+use super::outputs::Files;
+use super::paths::image_file;
 use super::reconstruct_epri::{self, EpriOptions};
 use super::run_progress::{Progress, Totals, announce};
-use super::{CliResult, console, notices};
+use super::{CliResult, Done, console, notices, signals};
 use crate::data::{Notice, Roi, Study};
-use crate::io::measurements::MeasurementWriter;
-use crate::io::{FileKind, provenance, read_study, read_volume, rois};
+use crate::io::measurements::{Measurement, MeasurementWriter};
+use crate::io::{FileKind, files_written, identity, provenance, read_study, read_volume, rois};
 use crate::recon::{SubsetOrder, gaussian_filter};
 use crate::session::{
-    AlgorithmKind, Command, EndReason, Event, EventKind, Feed, Frame, IterateReport, Job, Provenance, RoiSet, RunId, RunRecord,
-    RunSettings, RunTable, Session, SessionOptions, Stages, StartInfo, Trace, default_settings,
+    AlgorithmKind, Command, EndReason, Event, EventKind, Feed, Frame, IterateReport, Job, ProjectorChoice, Provenance, Rays,
+    RoiSet, RunId, RunRecord, RunSettings, RunTable, Session, SessionOptions, Stages, StartInfo, Trace, default_settings,
 };
+use crate::words::counted;
+
+/// How often the inside of a run in one step is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Options of `tomoscope reconstruct`.
 #[derive(Args, Clone, Debug)]
@@ -50,9 +55,9 @@ pub struct ReconstructOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     subsets: Option<u32>,
 
-    /// Order of the subsets: spaced (each as far as possible from those before) or sequential.
-    #[arg(long, default_value = "spaced", value_name = "ORDER", value_parser = subset_order)]
-    subset_order: SubsetOrder,
+    /// Order of the subsets: spaced (each as far as possible from those before) or sequential. Default: spaced.
+    #[arg(long, value_name = "ORDER", value_parser = subset_order)]
+    subset_order: Option<SubsetOrder>,
 
     #[command(flatten)]
     pub image: ImageOptions,
@@ -132,21 +137,21 @@ fn positive_mm(text: &str) -> Result<f64, String> {
 }
 
 /// Reconstructs and writes.
-pub fn run(options: &ReconstructOptions) -> CliResult {
+pub fn run(options: &ReconstructOptions) -> CliResult<Done> {
     options.talk.apply();
     if options.json {
         console::reserve_output();
     }
-    check_folder(&options.output)?;
-    let interrupts = interrupts()?;
+    options.check_files()?;
+    let requests = signals::keep();
     let trace = match &options.trace {
         Some(path) => Trace::to_file(path).map_err(|error| format!("cannot write {}: {error}", path.display()))?,
         None => Trace::off(),
     };
-    let (job, follower) = if FileKind::of(&options.input).is_some_and(FileKind::is_sweep) {
+    let (job, follower, num_expected) = if FileKind::of(&options.input).is_some_and(FileKind::is_sweep) {
         reconstruct_epri::job(options)?
     } else {
-        (options.counts()?, None)
+        (options.counts()?, None, None)
     };
     trace.record("study_ready", &[]);
     let rois = options.rois.as_deref().map(rois::read_rois).transpose()?.unwrap_or_default();
@@ -159,9 +164,11 @@ pub fn run(options: &ReconstructOptions) -> CliResult {
         options,
         target: job.num_iterations(),
         is_sweep: job.is_sweep(),
+        num_expected,
         num_subsets: 1,
         rois: rois.clone(),
-        table: table.map(|file| Table { file, rows: None }),
+        table: Ok(table),
+        rows: None,
         record: None,
         progress: Progress::new(job.is_sweep()),
         totals: Totals::default(),
@@ -173,6 +180,7 @@ pub fn run(options: &ReconstructOptions) -> CliResult {
         }
         _ => None,
     };
+    let job_is_one_step = job.is_one_step();
     let job = match job {
         Job::Counts { study, settings } => {
             let num_iterations = work.next_halt(0);
@@ -181,20 +189,22 @@ pub fn run(options: &ReconstructOptions) -> CliResult {
         sweep => sweep,
     };
     session.send(Command::Start { job, rois: RoiSet { branch: 0, rois }, paused: false });
+    let looks = if job_is_one_step { tick(LOOK_EVERY) } else { never() };
     let mut news: Receiver<Notice> = feed.as_ref().map_or_else(never, |feed| feed.notices().clone());
     loop {
         select! {
             recv(session.events()) -> event => {
                 let event = event.map_err(|_| "the solver is gone")?;
-                if work.obey(&session, event)?.is_some() {
-                    return Ok(());
+                if let Some(done) = work.obey(&session, event)? {
+                    return Ok(done);
                 }
             }
+            recv(looks) -> _ => work.progress.inside(session.task().progress()),
             recv(news) -> notice => match notice {
                 Ok(notice) => work.progress.notice(&notice),
                 Err(_) => news = never(),
             },
-            recv(interrupts) -> _ => {
+            recv(requests) -> _ => {
                 work.interrupted = true;
                 // Without its feed an acquisition is over, and the run complete with what it has.
                 match feed.take() {
@@ -206,24 +216,24 @@ pub fn run(options: &ReconstructOptions) -> CliResult {
     }
 }
 
-/// Ctrl-C: the first one is a message, which ends the run and keeps its image; the second one ends the program.
-fn interrupts() -> Result<Receiver<()>, ctrlc::Error> {
-    let (sender, receiver) = unbounded();
-    let again = AtomicBool::new(false);
-    ctrlc::set_handler(move || {
-        if again.swap(true, Ordering::Relaxed) || sender.send(()).is_err() {
-            err!("tomoscope: broken off; the image was not saved");
-            std::process::exit(1);
-        }
-    })?;
-    Ok(receiver)
-}
-
 impl ReconstructOptions {
+    /// Looks at the files that will be read and written.
+    fn check_files(&self) -> Result<(), String> {
+        let projector = &self.projector;
+        let files = Files::new().read([&self.input]).read(&self.rois).read(&self.init).read(&self.image.like);
+        let files = files.read(&projector.multiplicative).read(&projector.additive).read(self.epri.reference());
+        let mut files = files.write("-o", [&self.output]).write_lines("--csv", &self.csv).write_lines("--trace", &self.trace);
+        if let Some(every) = self.save_every {
+            files = files.check_numbered("--save-every", |path| is_numbered(path, &self.output, every as usize))?;
+        }
+        files.check()
+    }
+
     /// The job of counts.
     fn counts(&self) -> Result<Job, Box<dyn std::error::Error + Send + Sync>> {
-        if self.epri.follow {
-            return Err("only an EPRI sweep can be followed while it is acquired".into());
+        if let Some(name) = self.epri.first_given() {
+            let text = format!("{name} is for EPRI sweeps: counts are reconstructed by iterations, which have no such thing");
+            return Err(text.into());
         }
         let study = Arc::new(self.study()?);
         let settings = Box::new(self.settings(&study)?);
@@ -236,10 +246,14 @@ impl ReconstructOptions {
         let given = [
             ("--iterations", self.iterations.is_some()),
             ("--subsets", self.subsets.is_some()),
+            ("--subset-order", self.subset_order.is_some()),
             ("--init", self.init.is_some()),
             ("--save-every", self.save_every.is_some()),
             ("--racy-sensitivity", self.racy_sensitivity),
             ("--accumulation", projector.accumulation.is_some()),
+            ("--projector", projector.projector != ProjectorChoice::Auto),
+            ("--rays", projector.rays != Rays::Auto),
+            ("--threads-per-block", projector.threads_per_block.is_some()),
             ("--multiplicative", projector.multiplicative.is_some()),
             ("--additive", projector.additive.is_some()),
             ("--fov-radius-mm", projector.fov_radius_mm.is_some()),
@@ -285,7 +299,7 @@ impl ReconstructOptions {
             algorithm,
             num_iterations: self.iterations.map_or(base.num_iterations, |n| n as usize),
             num_subsets: self.subsets.map_or(base.num_subsets, |n| n as usize),
-            subset_order: self.subset_order,
+            subset_order: self.subset_order.unwrap_or(base.subset_order),
             fov_radius_mm: projector.fov_radius_mm.unwrap_or_else(|| grid.inscribed_radius_mm()),
             grid,
             rays: projector.rays,
@@ -306,23 +320,19 @@ struct Work<'a> {
     /// Full iterations to reach.
     target: usize,
     is_sweep: bool,
+    /// Projections that a sweep should have, where it is known.
+    num_expected: Option<usize>,
     num_subsets: usize,
     rois: Vec<Roi>,
-    table: Option<Table>,
+    /// The table of measured numbers, or why it was given up.
+    table: Result<Option<MeasurementWriter>, String>,
+    /// How numbers become its rows, once the run is set up.
+    rows: Option<RunTable>,
     record: Option<RunRecord>,
     progress: Progress,
     totals: Totals,
     interrupted: bool,
 }
-
-/// The table of measured numbers, and how numbers become its rows once the run is set up.
-struct Table {
-    file: MeasurementWriter,
-    rows: Option<RunTable>,
-}
-
-/// That the work is done.
-struct Done;
 
 impl Work<'_> {
     /// The iteration after `iteration` at which an image is written.
@@ -332,45 +342,51 @@ impl Work<'_> {
     }
 
     /// Follows what the solver says.
-    fn obey(&mut self, session: &Session, event: Event) -> Result<Option<Done>, Box<dyn std::error::Error + Send + Sync>> {
+    fn obey(&mut self, session: &Session, event: Event) -> CliResult<Option<Done>> {
         match event.kind {
-            EventKind::Started(info) => self.started(event.run, &info)?,
-            EventKind::Iterate(report) => self.iterate(&report)?,
+            EventKind::Started(info) => self.started(event.run, &info),
+            EventKind::Iterate(report) => self.iterate(&report),
             EventKind::Notice(notice) => self.progress.notice(&notice),
             EventKind::Ended(reason) => return self.ended(session, reason),
-            EventKind::Failed(text) => return Err(self.failed(session, text).into()),
+            EventKind::Failed(text) => return self.failed(session, &text).map(Some),
             EventKind::Remeasured { .. } | EventKind::Paused | EventKind::Resumed => {}
         }
         Ok(None)
     }
 
-    fn started(&mut self, run: RunId, info: &StartInfo) -> CliResult {
+    fn started(&mut self, run: RunId, info: &StartInfo) {
         self.num_subsets = info.num_subsets;
         self.record = Some(RunRecord::new(info.clone()));
         announce(info, self.target);
         self.progress.begin(self.target * info.num_subsets);
-        if let Some(Table { file, rows }) = &mut self.table {
-            let table = RunTable::of(run, info);
-            file.write(&table.first_rows())?;
-            *rows = Some(table);
-        }
-        Ok(())
+        let rows = RunTable::of(run, info);
+        self.tabulate(&rows.first_rows());
+        self.rows = Some(rows);
     }
 
-    fn iterate(&mut self, report: &IterateReport) -> CliResult {
+    fn iterate(&mut self, report: &IterateReport) {
         self.totals.add(report);
         if let Some(record) = &mut self.record {
             record.add(report);
         }
         self.progress.step(report, self.target);
-        if let Some(Table { file, rows: Some(rows) }) = &mut self.table {
-            file.write(&rows.rows(report, &self.rois))?;
+        if let Some(rows) = self.rows.filter(|_| self.table.is_ok()) {
+            self.tabulate(&rows.rows(report, &self.rois));
         }
-        Ok(())
+    }
+
+    /// Adds rows to the table. One that cannot be written any more is given up, the image is not.
+    fn tabulate(&mut self, rows: &[Measurement]) {
+        let Ok(Some(table)) = &mut self.table else { return };
+        if let Err(error) = table.write(rows) {
+            let text = format!("the table of measured numbers is not complete: {error}");
+            self.progress.print(&format!("warning: {text}; the reconstruction goes on"));
+            self.table = Err(text);
+        }
     }
 
     /// Writes what is to be written here, and goes on if there is more to do.
-    fn ended(&mut self, session: &Session, reason: EndReason) -> Result<Option<Done>, Box<dyn std::error::Error + Send + Sync>> {
+    fn ended(&mut self, session: &Session, reason: EndReason) -> CliResult<Option<Done>> {
         let Some(frame) = session.take_frame().filter(|frame| frame.subiteration > 0) else {
             return Err("stopped before the first step was complete; nothing was written".into());
         };
@@ -390,27 +406,43 @@ impl Work<'_> {
             out!("stopped by hand after {}", self.position(&frame));
         }
         self.totals.print();
-        Ok(Some(Done))
+        std::mem::replace(&mut self.table, Ok(None))?;
+        Ok(Some(self.done(&frame)))
+    }
+
+    /// Whether an image holds all that was asked for; what it lacks is said.
+    fn done(&self, frame: &Frame) -> Done {
+        let (held, asked, what) = match self.num_expected {
+            Some(expected) => (frame.subiteration, expected, "projection"),
+            None if self.is_sweep => return Done::Wholly,
+            None => (frame.iteration, self.target, "iteration"),
+        };
+        if held >= asked {
+            return Done::Wholly;
+        }
+        err!("warning: the image holds {held} of {}", counted(asked, what));
+        Done::InPart
     }
 
     /// A run that broke still leaves its last good image.
-    fn failed(&mut self, session: &Session, text: String) -> String {
+    fn failed(&mut self, session: &Session, text: &str) -> CliResult<Done> {
         self.progress.end();
         let Some(frame) = session.take_frame().filter(|frame| frame.subiteration > 0) else {
             let is_lost = self.totals.num_steps() > 0;
-            return if is_lost { format!("{text} (the last image is lost; --save-every keeps some on the way)") } else { text };
+            let lost = if is_lost { " (the last image is lost; --save-every keeps some on the way)" } else { "" };
+            return Err(format!("{text}{lost}").into());
         };
         match self.write_last(&frame) {
-            Ok(()) => format!("{text} (the image after {} was written)", self.position(&frame)),
-            Err(error) => format!("{text} (and its last image could not be written: {error})"),
+            Ok(()) => err!("tomoscope: {text} (the image after {} was written)", self.position(&frame)),
+            Err(error) => return Err(format!("{text} (and its last image could not be written: {error})").into()),
         }
+        Ok(Done::InPart)
     }
 
     /// Where a run was when an image was taken.
     fn position(&self, frame: &Frame) -> String {
         if self.is_sweep {
-            let plural = if frame.subiteration == 1 { "" } else { "s" };
-            return format!("{} projection{plural}", frame.subiteration);
+            return counted(frame.subiteration, "projection");
         }
         match frame.subiteration % self.num_subsets {
             0 => format!("iteration {}", frame.iteration),
@@ -457,6 +489,15 @@ fn numbered(path: &Path, iteration: usize) -> PathBuf {
     path.with_file_name(format!("{stem}_it{iteration:03}{ending}"))
 }
 
+/// Whether a file is among those of every so many iterations.
+fn is_numbered(path: &Path, output: &Path, every: usize) -> bool {
+    let stem = path.file_name().unwrap_or_default().to_string_lossy();
+    let digits = stem.rsplit_once("_it").map_or("", |(_, rest)| rest).split('.').next().unwrap_or_default();
+    let Ok(iteration) = digits.parse::<usize>() else { return false };
+    let written = || files_written(&numbered(output, iteration));
+    iteration > 0 && iteration.is_multiple_of(every) && written().iter().any(|file| identity(file) == identity(path))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -467,5 +508,13 @@ mod tests {
         assert_eq!(name("a.b/out.hv", 5), "a.b/out_it005.hv");
         assert_eq!(name("brain.2.nii.gz", 12), "brain.2_it012.nii.gz");
         assert_eq!(name("x.NII", 1234), "x_it1234.NII");
+    }
+
+    #[test]
+    fn numbered_files_are_known_by_their_names() {
+        let is_one = |path: &str| is_numbered(Path::new(path), Path::new("no/such/out.hv"), 5);
+        assert!(is_one("no/such/out_it005.hv") && is_one("no/such/out_it1010.v"));
+        assert!(!is_one("no/such/out_it004.hv") && !is_one("out_it005.hv") && !is_one("no/such/other_it005.hv"));
+        assert!(!is_one("no/such/out.hv") && !is_one("no/such/out_it000.hv"));
     }
 }

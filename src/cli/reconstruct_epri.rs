@@ -36,9 +36,9 @@ pub struct EpriOptions {
     #[arg(long, value_name = "ORDER")]
     baseline: Option<Baseline>,
 
-    /// Interpolation between the samples of a filtered projection: nearest, linear or cubic.
-    #[arg(long, default_value = "linear")]
-    interpolation: Interpolation,
+    /// Interpolation between the samples of a filtered projection: nearest, linear or cubic. Default: linear.
+    #[arg(long)]
+    interpolation: Option<Interpolation>,
 
     /// Reference spectrum of continuous-wave data. Default: the one beside it (NAME-h beside NAME-proj).
     #[arg(long, value_name = "FILE")]
@@ -50,12 +50,14 @@ pub struct EpriOptions {
     phase: Option<PhaseChoice>,
 
     /// Program of a backprojection in one stage: fast, or paper (double precision, in the order of Qiao et al. 2015).
-    #[arg(long, default_value = "fast", value_parser = kernel)]
-    kernel: PlaneKernel,
+    /// Default: fast.
+    #[arg(long, value_parser = kernel)]
+    kernel: Option<PlaneKernel>,
 
     /// Which projections are used first: as-acquired, or spaced (each as far in angle from those before as any is).
-    #[arg(long, default_value = "as-acquired")]
-    order: Order,
+    /// Default: as-acquired.
+    #[arg(long)]
+    order: Option<Order>,
 
     /// The file is still being written: takes every projection in as soon as it is complete, until the last one or Ctrl-C.
     #[arg(long)]
@@ -74,6 +76,29 @@ fn phase(text: &str) -> Result<PhaseChoice, String> {
     degrees.map(|degrees| PhaseChoice(Some(degrees))).ok_or_else(|| format!("'{text}' is not a phase; use auto or degrees"))
 }
 
+impl EpriOptions {
+    /// The file of the reference spectrum, where it is named.
+    pub fn reference(&self) -> Option<&PathBuf> {
+        self.reference.as_ref()
+    }
+
+    /// The name of the first of them that is given.
+    pub fn first_given(&self) -> Option<&'static str> {
+        let given = [
+            ("--filter", self.filter.is_some()),
+            ("--cutoff", self.cutoff.is_some()),
+            ("--baseline", self.baseline.is_some()),
+            ("--interpolation", self.interpolation.is_some()),
+            ("--reference", self.reference.is_some()),
+            ("--phase", self.phase.is_some()),
+            ("--kernel", self.kernel.is_some()),
+            ("--order", self.order.is_some()),
+            ("--follow", self.follow),
+        ];
+        given.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name)
+    }
+}
+
 fn kernel(text: &str) -> Result<PlaneKernel, String> {
     match text {
         "fast" => Ok(PlaneKernel::Fast),
@@ -82,11 +107,11 @@ fn kernel(text: &str) -> Result<PlaneKernel, String> {
     }
 }
 
-/// The job that the options describe, and the file to follow.
+/// The job that the options describe, the file to follow, and how many projections there should be, as far as it is known.
 ///
 /// # Errors
 /// A file that cannot be read, options that an EPRI sweep does not have.
-pub fn job(options: &ReconstructOptions) -> Result<(Job, Option<SweepFollower>), Error> {
+pub fn job(options: &ReconstructOptions) -> Result<(Job, Option<SweepFollower>, Option<usize>), Error> {
     options.refuse_those_of_counts()?;
     let reference = options.epri.reference.as_deref();
     let phase = options.epri.phase.and_then(|PhaseChoice(degrees)| degrees);
@@ -97,11 +122,11 @@ pub fn job(options: &ReconstructOptions) -> Result<(Job, Option<SweepFollower>),
     } else {
         (Acquisition::complete(read_sweep_at_phase(&options.input, reference, phase)?), None)
     };
-    let settings = acquisition.look(|sweep| {
+    let (settings, num_expected) = acquisition.look(|sweep| {
         notices::print(&sweep.notices);
-        settings(options, sweep)
+        Ok::<_, Error>((settings(options, sweep)?, sweep.num_expected))
     })?;
-    Ok((Job::Sweep { acquisition, settings: Box::new(settings) }, follower))
+    Ok((Job::Sweep { acquisition, settings: Box::new(settings) }, follower, num_expected))
 }
 
 /// What was asked for, and what suits the data.
@@ -116,16 +141,15 @@ fn settings(options: &ReconstructOptions, sweep: &Sweep) -> Result<SweepSettings
     let (epri, base) = (&options.epri, default_sweep_settings(sweep)?);
     Ok(SweepSettings {
         stages,
-        kernel: epri.kernel,
+        kernel: epri.kernel.unwrap_or(base.kernel),
         filter: FilterSettings {
             filter: epri.filter.unwrap_or(base.filter.filter),
             cutoff: epri.cutoff.or(base.filter.cutoff),
             baseline: epri.baseline.unwrap_or(base.filter.baseline),
-            interpolation: epri.interpolation,
+            interpolation: epri.interpolation.unwrap_or(base.filter.interpolation),
         },
-        order: epri.order,
-        // Of a whole sweep nobody looks at what is on the way, unless regions are measured on it.
-        block: if epri.follow || options.rois.is_some() { base.block } else { sweep.num_complete().max(1) },
+        order: epri.order.unwrap_or(base.order),
+        block: base.block,
         grid: grid(options, sweep)?,
         device: options.projector.device,
         num_threads: options.projector.threads.map(usize::from),

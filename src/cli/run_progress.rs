@@ -1,8 +1,7 @@
-//! How a reconstruction on the command line shows what it does: a bar on a terminal, a line per iteration elsewhere, and
-//! at the end where the time went and what a race lost.
+//! How a reconstruction on the command line shows what it does: a bar on a terminal, lines elsewhere, and at the end where the time went and what a race lost.
 
 use std::io::IsTerminal;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -11,24 +10,28 @@ use super::notices;
 use crate::data::{Notice, Sweep};
 use crate::recon::{Baseline, FilterSettings, RaceReport};
 use crate::session::{AlgorithmKind, IterateReport, Job, NUM_STAGES, STAGES, StartInfo};
+use crate::words::counted;
 
-/// A bar, or nothing where standard error is not a terminal.
+/// A bar; where standard error is not a terminal a line for each iteration, of a sweep for each tenth of its projections.
 pub struct Progress {
     bar: Option<ProgressBar>,
     /// Whether projections are counted, not iterations.
     is_sweep: bool,
     num_steps: usize,
+    start: Instant,
+    /// Tenths of a sweep that were told, where there is no bar.
+    tenths: u64,
 }
 
 impl Progress {
     /// Nothing to show yet.
     pub fn new(is_sweep: bool) -> Self {
-        Self { bar: None, is_sweep, num_steps: 0 }
+        Self { bar: None, is_sweep, num_steps: 0, start: Instant::now(), tenths: 0 }
     }
 
     /// Starts to count towards so many steps.
     pub fn begin(&mut self, num_steps: usize) {
-        self.num_steps = num_steps;
+        (self.num_steps, self.start) = (num_steps, Instant::now());
         if std::io::stderr().is_terminal() && !is_quiet() {
             let style = ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} %  {eta} left");
             let bar = ProgressBar::new(num_steps as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
@@ -38,21 +41,44 @@ impl Progress {
     }
 
     /// A step is done.
-    pub fn step(&self, report: &IterateReport, num_iterations: usize) {
-        let iteration = if self.is_sweep {
-            format!("projection {} of {}", report.subiteration, self.num_steps)
+    pub fn step(&mut self, report: &IterateReport, num_iterations: usize) {
+        let done = report.subiteration as u64;
+        let position = if self.is_sweep {
+            // Of a sweep that is being acquired there may be more than was known of at the beginning.
+            format!("projection {done} of {}", self.num_steps.max(report.subiteration))
         } else {
             format!("iteration {} of {num_iterations}", report.iteration)
         };
-        match &self.bar {
-            Some(bar) => {
-                bar.set_message(iteration);
-                bar.set_position(report.subiteration as u64);
+        let is_told = if self.is_sweep { self.is_another_tenth(done, self.num_steps as u64) } else { report.completes_iteration };
+        self.show(position, done, is_told.then_some(report.elapsed));
+    }
+
+    /// Of a run in one step so much of the work inside it is done, in units of its own.
+    pub fn inside(&mut self, (done, total): (u64, u64)) {
+        if self.is_another_tenth(done, total) {
+            let percent = 100 * done / total;
+            let position = (self.num_steps as u64 * done) / total;
+            self.show(format!("backprojection {percent} %"), position, Some(self.start.elapsed()));
+        }
+    }
+
+    /// Whether a tenth was passed since the last one that was told.
+    fn is_another_tenth(&mut self, done: u64, total: u64) -> bool {
+        let tenths = (10 * done).checked_div(total).unwrap_or(0);
+        let is_another = tenths > self.tenths;
+        self.tenths = self.tenths.max(tenths);
+        is_another
+    }
+
+    /// Moves the bar; where there is none, a line if it is to be told.
+    fn show(&self, position: String, done: u64, told_at: Option<Duration>) {
+        match (&self.bar, told_at) {
+            (Some(bar), _) => {
+                bar.set_message(position);
+                bar.set_position(done);
             }
-            None if report.completes_iteration => {
-                remark!("{iteration}, {:.2} s since the start", report.elapsed.as_secs_f64());
-            }
-            None => {}
+            (None, Some(elapsed)) => remark!("{position}, {:.2} s since the start", elapsed.as_secs_f64()),
+            (None, None) => {}
         }
     }
 
@@ -97,9 +123,10 @@ pub fn announce(info: &StartInfo, num_iterations: usize) {
         Job::Counts { settings, .. } => {
             out!("accumulation  {}", info.accumulation);
             match settings.algorithm {
-                AlgorithmKind::Mlem => out!("algorithm     MLEM, {num_iterations} iterations"),
+                AlgorithmKind::Mlem => out!("algorithm     MLEM, {}", counted(num_iterations, "iteration")),
                 AlgorithmKind::Osem => {
-                    out!("algorithm     OSEM with {} subsets, {num_iterations} iterations", info.num_subsets);
+                    let (subsets, iterations) = (counted(info.num_subsets, "subset"), counted(num_iterations, "iteration"));
+                    out!("algorithm     OSEM with {subsets}, {iterations}");
                 }
             }
         }
@@ -107,7 +134,7 @@ pub fn announce(info: &StartInfo, num_iterations: usize) {
             let FilterSettings { filter, cutoff, baseline, interpolation } = settings.filter;
             let cutoff = cutoff.map_or("no cut-off".into(), |cutoff| format!("cut-off {cutoff}"));
             let num_points = acquisition.look(|sweep| sweep.num_points);
-            out!("data          {} projections of {num_points} samples", info.num_subsets);
+            out!("data          {} of {}", counted(info.num_subsets, "projection"), counted(num_points, "sample"));
             out!("algorithm     FBP, filter {filter}, {cutoff}, {interpolation} interpolation");
             if baseline != Baseline::None || acquisition.look(Sweep::is_continuous_wave) {
                 out!("baseline      {}", baseline.title());
@@ -152,7 +179,7 @@ impl Totals {
 
     /// Prints them.
     pub fn print(&self) {
-        out!("{} steps in {}", self.num_steps, duration(self.elapsed.as_secs_f64()));
+        out!("{} in {}", counted(self.num_steps, "step"), duration(self.elapsed.as_secs_f64()));
         let total = self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
         for (name, time) in STAGES.iter().zip(self.stages).filter(|(_, time)| !time.is_zero()) {
             let secs = time.as_secs_f64();
@@ -160,7 +187,7 @@ impl Totals {
         }
         let Some(last) = self.last_race else { return };
         let mean = |sum: f64| RaceReport::percent(sum / self.num_racy as f64);
-        out!("race: {} steps added without atomics; the image is not for diagnosis", self.num_racy);
+        out!("race: {} added without atomics; the image is not for diagnosis", counted(self.num_racy, "step"));
         out!(
             "  lost             {} of the additions (mean; {} in the last step)",
             mean(self.lost[0]),

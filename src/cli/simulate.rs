@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::console::out;
 use super::options::{PerAxis, TalkOptions, per_axis, voxels};
+use super::outputs::Files;
 use super::paths::{image_file, rois_file, simulated_file};
 use super::progress::with_bar;
 use super::simulate_epri::{self, EpriOptions};
@@ -18,6 +19,7 @@ use crate::io::{Correction, FileKind, rois, write_projections};
 use crate::phantom::{self, Noise, PhantomError, PhantomInfo, SimulationOptions, epri};
 use crate::scanner::{self, ScanGeometry, Scanner};
 use crate::session::{DataRecord, DeviceRecord, ImageRecord, Made, Provenance, Start};
+use crate::words::counted;
 
 /// Options of `tomoscope simulate`.
 #[derive(Args, Clone, Debug)]
@@ -83,6 +85,7 @@ pub struct SimulateOptions {
 /// Simulates and writes.
 pub fn run(options: &SimulateOptions) -> CliResult {
     options.talk.apply();
+    options.files().check()?;
     match (options.epri.epri, options.scanner) {
         (Some(scheme), _) => simulate_epri::run(options, scheme),
         (None, Some(scanner)) => run_scan(options, scanner),
@@ -128,7 +131,7 @@ fn run_scan(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
     }
     if let Some(path) = &options.rois {
         rois::write_rois(path, &study.rois)?;
-        report(path, &format!("{} regions of interest", study.rois.len()));
+        report(path, &counted(study.rois.len(), "region of interest"));
     }
     Ok(())
 }
@@ -144,6 +147,15 @@ pub fn write_truth(path: &Path, truth: &Volume, title: &str, options: &SimulateO
 }
 
 impl SimulateOptions {
+    /// The files that will be written.
+    fn files(&self) -> Files {
+        let corrections = [(Correction::Multiplicative, self.attenuation), (Correction::Additive, self.background > 0.0)];
+        let corrections: Vec<PathBuf> =
+            corrections.iter().filter(|(_, is_made)| *is_made).map(|(which, _)| which.path_beside(&self.output)).collect();
+        let files = Files::new().write("-o", [&self.output]).write("-o", &corrections);
+        files.write("--truth", &self.truth).write("--rois", &self.rois)
+    }
+
     /// The grid asked for; the scanner's default in what was not.
     fn truth_grid(&self, geometry: &ScanGeometry) -> Result<Grid, Box<dyn std::error::Error + Send + Sync>> {
         let default = geometry.default_grid()?;

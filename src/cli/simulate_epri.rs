@@ -15,6 +15,7 @@ use crate::operator::grid_about_zero;
 use crate::phantom::epri::{SweepOptions, by_name, simulate};
 use crate::scanner::epri::{Order, Scheme, Weighting};
 use crate::session::Start;
+use crate::words::counted;
 
 /// Options of a sweep.
 #[derive(Args, Clone, Debug)]
@@ -73,7 +74,7 @@ pub fn run(options: &SimulateOptions, scheme: Scheme) -> CliResult {
     out!("{}, {scheme}", sweep.title);
     let report = |path: &Path, what: &str| out!("  {:<28} {what}", path.display().to_string());
     write_sweep(&options.output, &sweep)?;
-    let what = format!("{} projections of {} samples, {step_mm:.5} mm apart", sweep.num_complete(), sweep.num_points);
+    let what = format!("{} of {} samples, {step_mm:.5} mm apart", counted(sweep.num_complete(), "projection"), sweep.num_points);
     report(&options.output, &what);
     if let (Some(path), Some(truth)) = (&options.truth, &sweep.truth) {
         write_truth(path, truth, &sweep.title, options, start)?;
@@ -81,7 +82,7 @@ pub fn run(options: &SimulateOptions, scheme: Scheme) -> CliResult {
     }
     if let Some(path) = &options.rois {
         rois::write_rois(path, &sweep.rois)?;
-        report(path, &format!("{} regions of interest", sweep.rois.len()));
+        report(path, &counted(sweep.rois.len(), "region of interest"));
     }
     Ok(())
 }

@@ -20,6 +20,7 @@ pub mod bes3t;
 mod blocks;
 mod checksum;
 mod error;
+mod files;
 mod follow;
 mod gzip;
 pub mod interfile;
@@ -42,6 +43,7 @@ mod toml_text;
 
 pub use any::{FileKind, read_projections, read_volume, write_described_volume, write_projections, write_volume};
 pub use error::IoError;
+pub use files::{files_read, files_written, header_of, identity};
 pub use follow::{SweepFollower, SweepUpdate};
 pub use pending::discard_unfinished;
 pub use study::{Correction, read_study};

@@ -14,7 +14,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use ::nifti::writer::WriterOptions;
-use ::nifti::{Endianness, NiftiHeader};
+use ::nifti::{Endianness, NiftiError, NiftiHeader};
 
 use super::IoError;
 use super::blocks::{read_contiguous, regular_file_len, zeroed};
@@ -368,7 +368,7 @@ pub fn write_image(path: &Path, volume: &Volume, description: &str) -> Result<()
     let file = PendingFile::create(path)?;
     let header = NiftiHeader { descrip: descrip(description), ..header(volume) };
     let written = WriterOptions::new(file.temporary()).reference_header(&header).write_nifti(&volume.values.t());
-    written.map_err(|error| IoError::write(path)(std::io::Error::other(error)))?;
+    written.map_err(|error| IoError::write(path)(cause(error)))?;
     // The last bytes of an uncompressed file leave through a buffer whose failure is not told.
     let expected = 352 + 4 * grid.num_voxels() as u64;
     if !is_gzip(path) && regular_file_len(file.temporary())? != expected {
@@ -383,6 +383,14 @@ fn descrip(description: &str) -> Vec<u8> {
     let mut field: Vec<u8> = description.chars().map(plain).take(DESCRIP_BYTES - 1).collect();
     field.resize(DESCRIP_BYTES, 0);
     field
+}
+
+/// What the system said, where it was the system.
+fn cause(error: NiftiError) -> std::io::Error {
+    match error {
+        NiftiError::Io(error) => error,
+        other => std::io::Error::other(other),
+    }
 }
 
 fn header(volume: &Volume) -> NiftiHeader {

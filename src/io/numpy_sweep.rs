@@ -163,6 +163,12 @@ pub fn read_spectrum(path: &Path) -> Result<ReferenceSpectrum, IoError> {
     Ok(ReferenceSpectrum { values: values.into(), step_mt })
 }
 
+/// All files of the set of some projections.
+pub(super) fn set(projections: &Path) -> Vec<PathBuf> {
+    let suffixes = ["-proj", "-fgrad", "-B", "-h", "-dir", "-t", "-weights"];
+    Set::of(projections, "-proj").map_or(Vec::new(), |set| suffixes.map(|suffix| set.file(suffix)).into())
+}
+
 /// Where the reference spectrum of a set lies.
 pub(super) fn reference_beside(path: &Path) -> Option<PathBuf> {
     Set::of(path, "-proj").ok().map(|set| set.file("-h"))

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::Simd;
 use crate::data::{RoiMask, RoiSums};
+use crate::words::counted;
 
 /// Values per piece of a reduction: fixed, so that sums have the same bits for any number of threads.
 const CHUNK: usize = 1 << 15;
@@ -200,10 +201,7 @@ impl Backend for Host {
     type Display = std::convert::Infallible;
 
     fn name(&self) -> String {
-        match rayon::current_num_threads() {
-            1 => "CPU, 1 thread".into(),
-            count => format!("CPU, {count} threads"),
-        }
+        format!("CPU, {}", counted(rayon::current_num_threads(), "thread"))
     }
 
     fn finish(&mut self) -> Result<(), BackendError> {

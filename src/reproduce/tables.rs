@@ -10,11 +10,17 @@ use super::value::{Value, text_table};
 pub(super) struct Tables {
     pub values: Vec<Value>,
     pub text: Vec<TextTable>,
+    /// Leaves the paper's numbers out: they do not belong beside those of other sizes.
+    pub without_paper: bool,
 }
 
 impl Tables {
     /// Adds a table of values.
-    pub fn add(&mut self, title: impl Into<String>, values: Vec<Value>, remarks: Vec<String>) {
+    pub fn add(&mut self, title: impl Into<String>, mut values: Vec<Value>, remarks: Vec<String>) {
+        if self.without_paper {
+            values.retain(|value| value.here.is_some());
+            values.iter_mut().for_each(|value| (value.paper, value.paper_mark) = (None, ""));
+        }
         if !values.is_empty() {
             let all: Vec<&Value> = values.iter().collect();
             self.text.push(text_table(title.into(), &all, remarks));

@@ -70,7 +70,7 @@ pub fn sweep_grid(sweep: &Sweep, size: Option<[usize; 3]>, voxel_mm: Option<[f64
     let (size, voxel_mm) = match (size, voxel_mm) {
         (Some(size), Some(voxel_mm)) => (size, voxel_mm),
         (Some(size), None) => (size, voxel_of(extent_mm, sweep.space, size)),
-        (None, Some(voxel_mm)) => (one_slice(voxel_mm.map(|mm| (extent_mm / mm).ceil() as usize)), voxel_mm),
+        (None, Some(voxel_mm)) => (one_slice(covering_size([extent_mm; 3], voxel_mm)?), voxel_mm),
         (None, None) => {
             let side = sweep.num_points.min(MAX_SWEEP_SIDE);
             (one_slice([side; 3]), [extent_mm / side as f64; 3])
@@ -112,12 +112,28 @@ pub fn covering_grid(geometry: &ScanGeometry, size: [usize; 3]) -> Result<Grid, 
 /// The grid cannot be made.
 pub fn grid_of_voxels(geometry: &ScanGeometry, voxel_mm: [f64; 3]) -> Result<Grid, SetupError> {
     let default = geometry.default_grid()?;
-    let size = std::array::from_fn(|a| {
-        // A quotient that is whole up to rounding must not cost a voxel more.
-        let count = default.size[a] as f64 * default.voxel_mm[a] / voxel_mm[a];
-        (count - 1e-9 * count).ceil().max(1.0) as usize
-    });
+    let extent_mm = std::array::from_fn(|a| default.size[a] as f64 * default.voxel_mm[a]);
+    let size = covering_size(extent_mm, voxel_mm)?;
     Ok(Grid::centred(size, voxel_mm)?)
+}
+
+/// How many voxels of this size it takes to cover a length along each axis.
+fn covering_size(extent_mm: [f64; 3], voxel_mm: [f64; 3]) -> Result<[usize; 3], SetupError> {
+    // What is wrong with the voxels themselves is said as of any grid.
+    Grid::centred([1; 3], voxel_mm)?;
+    let count = |a: usize| {
+        // A quotient that is whole up to rounding must not cost a voxel more.
+        let count = extent_mm[a] / voxel_mm[a];
+        (count - 1e-9 * count).ceil().max(1.0)
+    };
+    let counts: [f64; 3] = std::array::from_fn(count);
+    match counts.iter().position(|count| *count > f64::from(u32::MAX)) {
+        Some(axis) => Err(SetupError::Settings(format!(
+            "voxels of {} mm are too small: {:.1} mm would take {:.1e} voxels; choose larger ones, or say how many (--image)",
+            voxel_mm[axis], extent_mm[axis], counts[axis]
+        ))),
+        None => Ok(counts.map(|count| count as usize)),
+    }
 }
 
 #[cfg(test)]

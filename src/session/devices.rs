@@ -135,8 +135,12 @@ mod tests {
 
     #[test]
     fn the_processor_does_what_a_gpu_cannot_only_where_the_device_was_left_open() {
-        let too_much =
-            |gpu: Option<&str>| SetupError::Memory { needed_bytes: 9 << 30, free_bytes: 5 << 20, gpu: gpu.map(str::to_owned) };
+        let too_much = |gpu: Option<&str>| SetupError::Memory {
+            needed_bytes: 9 << 30,
+            free_bytes: 5 << 20,
+            gpu: gpu.map(str::to_owned),
+            has_subsets: true,
+        };
         let broken: SetupError = BackendError::Device("the GPU broke".into()).into();
         let settings = SetupError::Settings("wrong".into());
         let work = |error: &SetupError, choice: DeviceChoice| {

@@ -108,7 +108,7 @@ impl FreeMemory {
     pub fn check(&self, needed_bytes: u64) -> Result<(), SetupError> {
         match self.bytes {
             Some(free_bytes) if needed_bytes > free_bytes => {
-                Err(SetupError::Memory { needed_bytes, free_bytes, gpu: self.gpu.clone() })
+                Err(SetupError::Memory { needed_bytes, free_bytes, gpu: self.gpu.clone(), has_subsets: false })
             }
             _ => Ok(()),
         }

@@ -47,9 +47,18 @@ pub struct Session {
     frames: FrameReceiver,
     history: History,
     trace: Trace,
-    /// Number and stop flag of the run started last.
-    latest: Mutex<(RunId, Task)>,
+    latest: Mutex<Latest>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// The run started last.
+#[derive(Debug, Default)]
+struct Latest {
+    run: RunId,
+    /// Its stop flag and progress.
+    task: Task,
+    /// Whether a stop has nothing to wait for.
+    is_one_step: bool,
 }
 
 impl Session {
@@ -80,22 +89,23 @@ impl Session {
             let text = format!("the solver's threads could not be started: {error}; close other programs and try again");
             let _ = refused.send(Event { run: 0, kind: EventKind::Failed(text) });
         }
-        Self { messages, events, frames, history, trace, latest: Mutex::new((0, Task::new())), thread: thread.ok() }
+        Self { messages, events, frames, history, trace, latest: Mutex::default(), thread: thread.ok() }
     }
 
     /// Sends a command; never waits. The number of the run that it is about: for `Start` the new one, else the run
     /// started last (0 before any).
     pub fn send(&self, command: Command) -> RunId {
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let command = if latest.is_one_step && matches!(command, Command::Stop) { Command::Cancel } else { command };
         // The flag is raised before the command is sent: raised after it, the solver could have begun the next run.
         if matches!(command, Command::Start { .. } | Command::Cancel | Command::Quit) {
-            latest.1.stop();
+            latest.task.stop();
         }
-        if matches!(command, Command::Start { .. }) {
-            *latest = (latest.0 + 1, Task::new());
+        if let Command::Start { job, .. } = &command {
+            *latest = Latest { run: latest.run + 1, task: Task::new(), is_one_step: job.is_one_step() };
         }
-        let _ = self.messages.send(Message { command, run: latest.0, task: latest.1.clone() });
-        latest.0
+        let _ = self.messages.send(Message { command, run: latest.run, task: latest.task.clone() });
+        latest.run
     }
 
     /// What the solver says, in order. To be drained before [`Session::take_frame`].
@@ -129,7 +139,7 @@ impl Session {
 
     /// The stop flag and the progress of the run started last.
     pub fn task(&self) -> Task {
-        self.latest.lock().unwrap_or_else(PoisonError::into_inner).1.clone()
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner).task.clone()
     }
 }
 

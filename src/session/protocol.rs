@@ -190,6 +190,11 @@ impl Job {
         }
     }
 
+    /// Whether all is done in one step, in two stages: nothing can be kept before its end, and it is stopped inside.
+    pub fn is_one_step(&self) -> bool {
+        matches!(self, Job::Sweep { settings, .. } if settings.stages == Stages::Two)
+    }
+
     /// Whether a sweep is reconstructed.
     pub fn is_sweep(&self) -> bool {
         matches!(self, Job::Sweep { .. })
@@ -223,7 +228,7 @@ pub enum Command {
     Resume,
     /// Does one step, then holds (also after the run had finished: with a further iteration where it needs one).
     StepOnce,
-    /// Ends the run after the current step and keeps its image ("Done").
+    /// Ends the run after the current step and keeps its image ("Done"). Of a run in one step it is [`Command::Cancel`].
     Stop,
     /// Ends the run at once; the image before the interrupted step stays.
     Cancel,

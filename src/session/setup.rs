@@ -24,7 +24,7 @@ pub enum SetupError {
     /// More memory is needed than there is.
     #[error(
         "about {} of memory are needed{} and {} are free; {}",
-        size(*needed_bytes), place(gpu.as_deref()), size(*free_bytes), way_out(gpu.is_some())
+        size(*needed_bytes), place(gpu.as_deref()), size(*free_bytes), way_out(gpu.is_some(), *has_subsets)
     )]
     Memory {
         /// What is needed.
@@ -33,6 +33,8 @@ pub enum SetupError {
         free_bytes: u64,
         /// The GPU whose memory it is; `None` = the computer's own.
         gpu: Option<String>,
+        /// Whether fewer subsets would do with less.
+        has_subsets: bool,
     },
     /// Settings that do not go together, as a sentence.
     #[error("{0}")]
@@ -52,6 +54,14 @@ impl From<BackendError> for SetupError {
 }
 
 impl SetupError {
+    /// The same of a run with so many subsets: each has a sensitivity image.
+    fn of_subsets(mut self, num_subsets: usize) -> Self {
+        if let SetupError::Memory { has_subsets, .. } = &mut self {
+            *has_subsets = num_subsets > 1;
+        }
+        self
+    }
+
     /// Whether it is the GPU's, so that the processor may still do.
     pub(super) fn is_of_a_gpu(&self) -> bool {
         match self {
@@ -72,11 +82,12 @@ fn place(gpu: Option<&str>) -> String {
     gpu.map_or(String::new(), |name| format!(" on {name}"))
 }
 
-fn way_out(on_gpu: bool) -> &'static str {
-    if on_gpu {
-        "choose fewer or larger voxels, fewer subsets, or the CPU (--device cpu)"
-    } else {
-        "choose fewer or larger voxels, or fewer subsets"
+fn way_out(on_gpu: bool, has_subsets: bool) -> &'static str {
+    match (on_gpu, has_subsets) {
+        (true, true) => "choose fewer or larger voxels, fewer subsets, or the CPU (--device cpu)",
+        (true, false) => "choose fewer or larger voxels, or the CPU (--device cpu)",
+        (false, true) => "choose fewer or larger voxels, or fewer subsets",
+        (false, false) => "choose fewer or larger voxels",
     }
 }
 
@@ -224,7 +235,7 @@ impl ProjectorWork for MakeAlgorithm<'_> {
     fn run<B: Backend + 'static, A: LinearOperator<B> + 'static>(self, mut backend: B, operator: A) -> Self::Output {
         let Self { study, settings, em, free, task } = self;
         let memory_bytes = memory_bytes(&operator, study, &settings.grid, settings.num_subsets, em.accumulation);
-        free.check(memory_bytes)?;
+        free.check(memory_bytes).map_err(|error| error.of_subsets(settings.num_subsets))?;
         let secs_per_iteration = trial_secs(&mut backend, &operator, settings.num_subsets, em.accumulation)?;
         task.check().map_err(OperatorError::from)?;
         let model = ProjectionModel::new(&mut backend, operator, study, settings.num_subsets)?;

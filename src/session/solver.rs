@@ -16,6 +16,7 @@ use crate::data::Notice;
 use crate::operator::Accumulation;
 use crate::recon::StepReport;
 use crate::task::Task;
+use crate::words::counted;
 
 /// A command with the run that it is about and that run's stop flag.
 pub(super) struct Message {
@@ -363,6 +364,7 @@ impl Solver {
 /// What to know about counts that the model cannot explain.
 fn impossible_bins(count: usize) -> Notice {
     Notice::warning(format!(
-        "{count} bins of a subset hold counts although no line of theirs crosses the image; they are left out. An image that covers the whole field of view, or an additive sinogram (randoms + scatter), explains them"
+        "a subset has {} with counts although no line crosses the image there; their counts are left out. An image that covers the whole field of view, or an additive sinogram (randoms + scatter), explains them",
+        counted(count, "bin")
     ))
 }

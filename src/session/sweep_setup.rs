@@ -16,6 +16,7 @@ use crate::operator::{
 };
 use crate::recon::{Algorithm, Estimate, Fbp, FbpSettings, equal_angles_for, resample_to_equal_angles};
 use crate::task::Task;
+use crate::words::counted;
 
 /// Makes the algorithm for the projections that the acquisition has so far, on one device.
 pub(super) fn prepare_on(
@@ -141,7 +142,7 @@ fn on_host<W: PlaneWork>(settings: &SweepSettings, work: W) -> Result<W::Output,
     let (free, grid) = (FreeMemory::of_the_computer(), settings.grid.clone());
     check_image(&grid, &free)?;
     let num_threads = rayon::current_num_threads();
-    let threads = format!("CPU, {num_threads} {}", if num_threads == 1 { "thread" } else { "threads" });
+    let threads = format!("CPU, {}", counted(num_threads, "thread"));
     Ok(match (settings.stages, settings.kernel) {
         (Stages::Single, PlaneKernel::Fast) => {
             let planes = SingleStage::new(grid);
@@ -159,7 +160,20 @@ fn sampling_of(sweep: &Sweep) -> PlaneSampling {
 
 /// Projections of a step. Two stages are as fast as they are because an azimuth's projections come together.
 fn block(settings: &SweepSettings, num_projections: usize) -> usize {
-    if settings.stages == Stages::Two { num_projections.max(1) } else { settings.block }
+    match settings.stages {
+        Stages::Two => num_projections.max(1),
+        Stages::Single => settings.block.min(short_block(settings)),
+    }
+}
+
+/// Projections whose backprojection is short work, some tenths of a second, whatever the grid and the program: no command
+/// has to wait for longer.
+fn short_block(settings: &SweepSettings) -> usize {
+    let num_updates = match settings.kernel {
+        PlaneKernel::Fast => 1 << 31,
+        PlaneKernel::Paper => 1 << 26,
+    };
+    (num_updates / settings.grid.num_voxels().max(1)).max(1)
 }
 
 /// Bytes of a run where its arrays are: the image, the volumes on their way to the screen, the program's working memory.

@@ -159,7 +159,7 @@ impl App {
         let subsets = live.num_subsets();
         let mut words = match (id.subiteration, id.subiteration % subsets) {
             (0, _) if live.is_sweep() => "no projection yet".to_owned(),
-            (number, _) if live.is_sweep() => format!("{number} projections"),
+            (number, _) if live.is_sweep() => crate::words::counted(number, "projection"),
             (0, _) => "start image".to_owned(),
             (_, 0) => format!("iteration {}", id.iteration),
             (_, subset) => format!("iteration {}, after subset {subset} of {subsets}", id.iteration),

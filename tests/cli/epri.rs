@@ -1,6 +1,6 @@
 //! `tomoscope simulate --epri` and `tomoscope info` of sweeps.
 
-use super::{done, refused};
+use super::{done, refused, tomoscope};
 
 #[test]
 fn a_sweep_is_simulated_and_described() {
@@ -247,7 +247,9 @@ fn a_file_that_was_allocated_in_advance_is_followed_only_as_far_as_it_is_measure
     std::fs::write(folder.join("ball.sweep"), header.replace("data_checksum", "# data_checksum")).unwrap();
     // Opened as a whole: of the 20 that are there, and said so.
     let arguments = "reconstruct ball.sweep -o whole.nii --image 16,16,16 --device cpu";
-    let said = done(folder, &arguments.split(' ').collect::<Vec<_>>());
+    let output = tomoscope(folder, &arguments.split(' ').collect::<Vec<_>>());
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(3), "{said}");
     assert!(said.contains("whole.nii: the image after 20 projections"), "{said}");
     assert!(done(folder, &["info", "ball.sweep"]).contains("The last 46 of 66 projections are zero"));
     // Followed until Ctrl-C.

@@ -2,11 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)] // everything here is a test
 
+mod ends;
 mod epri;
 mod info;
 mod limits;
 #[cfg(unix)]
 mod memory;
+mod outputs;
 mod printing;
 mod provenance;
 mod refusals;

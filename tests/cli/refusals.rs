@@ -142,3 +142,72 @@ fn hostile_headers_are_refused_with_a_sentence() {
     let text = refused(folder.path(), 1, &["reconstruct", "scan.hs", "-o", "out.hv"]);
     assert!(text.contains("100"), "{text}");
 }
+
+#[test]
+fn options_of_the_other_modality_are_refused() {
+    let folder = folder_with_scan();
+    let at = folder.path();
+    done(at, &["simulate", "ball", "--epri", "66", "-o", "ball.sweep"]);
+    for option in [
+        "--filter hamming",
+        "--cutoff 0.5",
+        "--baseline 1",
+        "--phase auto",
+        "--interpolation linear",
+        "--reference scan.hs",
+        "--kernel fast",
+        "--order spaced",
+        "--follow",
+    ] {
+        let arguments: Vec<&str> = "reconstruct scan.hs -o out.hv".split(' ').chain(option.split(' ')).collect();
+        let said = refused(at, 1, &arguments);
+        assert!(said.contains("is for EPRI sweeps") && said.contains(arguments[4]), "{option}: {said}");
+    }
+    for option in ["--rays 1,1", "--projector per-lor", "--subset-order spaced", "--threads-per-block 64", "--subsets 3"] {
+        let arguments: Vec<&str> = "reconstruct ball.sweep -o out.nii".split(' ').chain(option.split(' ')).collect();
+        let said = refused(at, 1, &arguments);
+        assert!(said.contains("is for counts") && said.contains(arguments[4]), "{option}: {said}");
+    }
+}
+
+#[test]
+fn absurd_voxels_are_told_as_what_they_are() {
+    let folder = folder_with_scan();
+    let at = folder.path();
+    done(at, &["simulate", "ball", "--epri", "66", "-o", "ball.sweep"]);
+    for input in ["scan.hs", "ball.sweep"] {
+        for (voxels, words) in [("0,1,1", "positive length"), ("NaN,1,1", "positive length"), ("1e-300,1,1", "too small")] {
+            let said = refused(at, 1, &["reconstruct", input, "-o", "out.nii", "--voxel-mm", voxels]);
+            assert!(said.contains(words) && !said.contains("18446744073709551615"), "{input}, {voxels}: {said}");
+        }
+    }
+    // Fewer subsets are no way out for a sweep, which has none.
+    let said = refused(at, 1, &["reconstruct", "ball.sweep", "-o", "out.nii", "--image", "4096,4096,128", "--device", "cpu"]);
+    assert!(said.contains("choose fewer or larger voxels") && !said.contains("subsets"), "{said}");
+}
+
+#[test]
+fn one_is_no_plural() {
+    let folder = folder_with_scan();
+    let arguments = "reconstruct scan.hs -o out.hv --algorithm mlem --iterations 1 --device cpu --threads 1";
+    let said = done(folder.path(), &arguments.split(' ').collect::<Vec<_>>());
+    for words in ["MLEM, 1 iteration\n", "1 step in", "CPU, 1 thread"] {
+        assert!(said.contains(words), "'{words}' is not in: {said}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_image_for_which_there_is_no_room_is_a_sentence() {
+    let folder = folder_with_scan();
+    let program = env!("CARGO_BIN_EXE_tomoscope");
+    for name in ["out.nii", "out.hv"] {
+        // No file of more than 4 KiB (8 blocks of 512 bytes), which is told and does not end the program.
+        let line = format!("trap '' XFSZ; ulimit -f 8; exec {program} reconstruct scan.hs -o {name} --iterations 1 --device cpu");
+        let output = std::process::Command::new("sh").args(["-c", &line]).current_dir(folder.path()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("out.") && said.contains("cannot be written: File too large"), "{said}");
+        assert!(!said.contains("Os {") && !said.contains("panicked"), "{said}");
+    }
+}

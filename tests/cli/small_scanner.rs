@@ -1,7 +1,6 @@
 //! From a simulated scan of the small scanner to files, through every option.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use tomoscope::data::Volume;
 use tomoscope::io::measurements::{Measurement, read_measurements};
@@ -217,33 +216,4 @@ fn the_time_line_has_the_iterates() {
         [1, 1, 4, 1],
         "{text}"
     );
-}
-
-#[cfg(unix)]
-#[test]
-fn an_interrupt_keeps_the_last_iterate() {
-    let folder = folder_with_scan(&[]);
-    let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_tomoscope"))
-        .env("CUDA_VISIBLE_DEVICES", "")
-        .current_dir(folder.path())
-        .args(["reconstruct", "scan.hs", "-o", "out.hv", "--iterations", "4000000", "--csv", "table.csv"])
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let start = Instant::now();
-    let has_steps = || read_measurements(&folder.path().join("table.csv")).is_ok_and(|rows| rows.len() > 20);
-    while !has_steps() {
-        assert!(start.elapsed() < Duration::from_secs(60), "no step in a minute");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    // The shell's own `kill`: not every machine has the command.
-    let kill = std::process::Command::new("sh").args(["-c", &format!("kill -INT {}", program.id())]).status().unwrap();
-    assert!(kill.success());
-    let output = {
-        let status = program.wait().unwrap();
-        assert_eq!(status.code(), Some(0));
-        std::io::read_to_string(program.stdout.take().unwrap()).unwrap()
-    };
-    assert!(output.contains("stopped by hand after iteration"), "{output}");
-    assert!(image(folder.path(), "out.hv").sum() > 0.0);
 }

@@ -219,3 +219,32 @@ fn a_file_is_followed_while_it_is_written() {
     assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
     assert_near(&shown(&watcher), &whole_image(&sweep));
 }
+
+#[test]
+fn a_stop_in_two_stages_is_heard_inside_and_leaves_nothing_half_done() {
+    let sweep = sweep();
+    let mut watcher = Watcher::new(Box::new(prepare));
+    let acquisition = Acquisition::complete(sweep.clone());
+    // So large that the stop comes before the end.
+    let settings = SweepSettings {
+        stages: Stages::Two,
+        grid: grid_about_zero([300, 300, 300], [0.15; 3]).unwrap(),
+        num_threads: Some(1),
+        ..settings(&sweep)
+    };
+    let run = watcher.session.send(Command::Start {
+        job: Job::Sweep { acquisition, settings: Box::new(settings) },
+        rois: RoiSet::default(),
+        paused: false,
+    });
+    let task = watcher.session.task();
+    while task.progress().0 == 0 {
+        std::thread::yield_now();
+    }
+    watcher.session.send(Command::Stop);
+    assert_eq!(watcher.wait_for_end(run), EndReason::Cancelled);
+    let (done, total) = task.progress();
+    assert!(done < total, "it was not heard inside: {done} of {total}");
+    assert!(watcher.iterates(run).is_empty());
+    assert!(shown(&watcher).as_slice().iter().all(|value| *value == 0.0), "a part of the image was left");
+}

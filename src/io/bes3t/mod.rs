@@ -164,6 +164,12 @@ fn data_file(descriptor: &Path) -> Result<PathBuf, IoError> {
     if first.exists() || !second.exists() { Ok(first) } else { Ok(second) }
 }
 
+/// The descriptor and the data file of a `.DTA` or `.DSC` file.
+pub(super) fn pair(path: &Path) -> Vec<PathBuf> {
+    let descriptor = descriptor_file(path);
+    data_file(&descriptor).into_iter().chain([descriptor]).collect()
+}
+
 /// The descriptor of a `.DTA` or `.DSC` file.
 fn descriptor_file(path: &Path) -> PathBuf {
     let ending = path.extension().unwrap_or_default();

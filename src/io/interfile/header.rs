@@ -158,11 +158,14 @@ impl Header {
         Notice::info(format!("{}: {text}", self.path.display()))
     }
 
+    /// The data file that it names.
+    pub(super) fn data_file(&self) -> Option<PathBuf> {
+        Some(self.path.parent().unwrap_or(Path::new("")).join(self.text("name of data file")?))
+    }
+
     /// The data file, number type, byte order, scale and offset.
     pub(super) fn data_source(&self, notices: &mut Vec<Notice>) -> Result<DataSource, IoError> {
-        let named =
-            self.text("name of data file").ok_or_else(|| self.missing("name of data file", "add the data file's name"))?;
-        let path = self.path.parent().unwrap_or(Path::new("")).join(named);
+        let path = self.data_file().ok_or_else(|| self.missing("name of data file", "add the data file's name"))?;
         let number_type = self.number_type(notices)?;
         let byte_order = self.byte_order(number_type, notices)?;
         let offset = match self.text_at("data offset in bytes", 1) {

@@ -24,9 +24,14 @@ mod scanner;
 pub use image::{read_image, write_image};
 pub use projections::{read_projections, write_projections};
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::IoError;
+
+/// The data file that a header names, if it is one.
+pub(super) fn data_file(header: &Path) -> Option<PathBuf> {
+    header::Header::read(header).ok()?.data_file()
+}
 
 /// The data file's name as a header names it, relative to the header's folder.
 fn data_file_name(header: &Path, data: &Path) -> Result<String, IoError> {

@@ -402,9 +402,13 @@ impl PlaneBackprojector<Host> for MultiStage {
         let azimuths = azimuths(&projections.directions);
         let mut planes = std::mem::take(&mut self.planes);
         let mut parts = self.parts(&mut planes, &azimuths, &stage)?;
+        // Each stage is half of the progress.
+        let (num_parts, num_blocks) = (parts.len() as u64, self.grid.size[1].div_ceil(BLOCK) as u64);
+        task.begin(2 * num_parts * num_blocks);
         parts.par_iter_mut().try_for_each(|part| {
             task.check()?;
             self.first_stage(part, &stage, &projections.sampling, &tables);
+            task.advance(num_blocks);
             Ok::<_, Stopped>(())
         })?;
         let chunks = parts.chunks(azimuths.len().max(1)).map(|parts| Chunk {
@@ -418,6 +422,7 @@ impl PlaneBackprojector<Host> for MultiStage {
             task.check()?;
             let num_y = rows.len() / nz;
             self.add_azimuths(&chunks, rows, [j * BLOCK, num_y]);
+            task.advance(num_parts);
             Ok::<_, Stopped>(())
         })?;
         self.planes = planes;

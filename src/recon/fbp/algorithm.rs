@@ -81,6 +81,14 @@ impl<B: Backend, P: PlaneBackprojector<B>> Fbp<B, P> {
         Ok(fbp)
     }
 
+    /// Forgets a first block of which a part may have been added.
+    fn begin_again(&mut self) -> Result<(), ReconError> {
+        self.image = self.backend.zeros(self.backprojector.image_len())?;
+        self.queue = Queue::new(self.settings.order);
+        self.projections.iter().for_each(|projection| self.queue.push(projection.direction));
+        Ok(())
+    }
+
     fn enqueue(&mut self, projections: Vec<Projection>) {
         projections.iter().for_each(|projection| self.queue.push(projection.direction));
         self.projections.extend(projections);
@@ -108,7 +116,8 @@ impl<B: Backend, P: PlaneBackprojector<B>> Fbp<B, P> {
 }
 
 impl<B: Backend, P: PlaneBackprojector<B>> Algorithm for Fbp<B, P> {
-    /// A block is short work and is added whole: a stop is looked for before it.
+    /// A block is short work and is added whole: a stop is looked for before it. Only the first, which may be the whole
+    /// sweep, is also stopped inside: the image before it is empty, so that it can be taken back.
     fn step(&mut self, task: &Task) -> Result<StepReport, ReconError> {
         task.check().map_err(OperatorError::from)?;
         let mut stages = StageTimes::default();
@@ -116,12 +125,18 @@ impl<B: Backend, P: PlaneBackprojector<B>> Algorithm for Fbp<B, P> {
             return Err(ReconError::UnsuitableData("every projection that has arrived is in the image already".into()));
         }
         let start = Instant::now();
+        let is_first = self.num_used() == 0;
         let block: Vec<Projection> =
             self.queue.take(self.settings.block).into_iter().map(|index| self.projections[index].clone()).collect();
         let filtered = self.filter.apply(&block)?;
         stages.filter = start.elapsed();
         let start = Instant::now();
-        self.backprojector.add(&mut self.backend, &filtered, &mut self.image, &Task::new())?;
+        let heard = if is_first { task.clone() } else { Task::new() };
+        let added = self.backprojector.add(&mut self.backend, &filtered, &mut self.image, &heard);
+        if is_first && matches!(added, Err(OperatorError::Stopped(_))) {
+            self.begin_again()?;
+        }
+        added?;
         self.backend.finish()?;
         stages.backprojection = start.elapsed();
         self.weight += block.iter().map(|projection| projection.weight).sum::<f64>();

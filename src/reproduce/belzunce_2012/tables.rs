@@ -120,7 +120,7 @@ pub(super) fn write(
     complete: bool,
 ) -> Result<String, ReproduceError> {
     let measured = Measured { plan, device, readings, folder };
-    let mut tables = Tables::default();
+    let mut tables = Tables { without_paper: plan.quick, ..Tables::default() };
     let limits: Option<Limits> = folder.load(&Work::Limits(device).key())?;
     tables.text.extend(limits.as_ref().map(limits::table));
     times::add(&measured, &mut tables)?;

@@ -1,0 +1,136 @@
+//! The files of a command, looked at before it computes: what it reads, and what it is to write. A place that cannot be
+//! written, and a name that would cost another file, are told at once and not after hours of work.
+
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use crate::io::{FileKind, files_read, files_written, header_of, identity};
+
+/// What a command reads and writes.
+#[derive(Default)]
+pub struct Files {
+    read: Vec<PathBuf>,
+    written: Vec<Output>,
+}
+
+/// A file to write.
+struct Output {
+    /// The option that names it.
+    option: &'static str,
+    path: PathBuf,
+    /// A table or a time line, which grows in its place; other files are complete before they replace one that is there.
+    grows: bool,
+}
+
+impl Files {
+    /// Neither reads nor writes.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The command reads this file, and what belongs to it.
+    pub fn read<'a>(mut self, paths: impl IntoIterator<Item = &'a PathBuf>) -> Self {
+        self.read.extend(paths.into_iter().flat_map(|path| files_read(path)));
+        self
+    }
+
+    /// The command writes this file, and the data file beside a header.
+    pub fn write<'a>(mut self, option: &'static str, paths: impl IntoIterator<Item = &'a PathBuf>) -> Self {
+        let files = paths.into_iter().flat_map(|path| files_written(path));
+        self.written.extend(files.map(|path| Output { option, path, grows: false }));
+        self
+    }
+
+    /// The command writes this table or time line.
+    pub fn write_lines<'a>(mut self, option: &'static str, paths: impl IntoIterator<Item = &'a PathBuf>) -> Self {
+        self.written.extend(paths.into_iter().map(|path| Output { option, path: path.clone(), grows: true }));
+        self
+    }
+
+    /// Also written are files whose names are only known later, if they are `named` so.
+    pub fn check_numbered(self, option: &'static str, named: impl Fn(&Path) -> bool) -> Result<Self, String> {
+        let others = self.written.iter().map(|output| &output.path).chain(&self.read);
+        match others.into_iter().find(|path| named(path)) {
+            Some(path) => Err(format!("{option} would write {} too; choose another name", path.display())),
+            None => Ok(self),
+        }
+    }
+
+    /// Looks at all of them.
+    ///
+    /// # Errors
+    /// A place that cannot be written, two outputs under one name, an output that this command reads or another file
+    /// needs, as a sentence.
+    pub fn check(&self) -> Result<(), String> {
+        for (index, output) in self.written.iter().enumerate() {
+            let (path, option) = (&output.path, output.option);
+            let same = |other: &&Output| identity(&other.path) == identity(path);
+            if let Some(first) = self.written[..index].iter().find(same) {
+                let by = if first.option == option { option.to_owned() } else { format!("both {} and {option}", first.option) };
+                return Err(format!("{} would be written twice, by {by}; choose other names", path.display()));
+            }
+            output.check_place()?;
+            self.check_content(output)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses to replace what somebody needs.
+    fn check_content(&self, Output { option, path, grows }: &Output) -> Result<(), String> {
+        let name = path.display();
+        if self.read.iter().any(|read| identity(read) == identity(path)) {
+            return Err(format!("{option} would replace {name}, which this command reads; choose another name"));
+        }
+        if !fs::exists(path).unwrap_or(false) {
+            return Ok(());
+        }
+        let is_ours = |header: &Path| self.written.iter().any(|output| identity(&output.path) == identity(header));
+        if let Some(header) = header_of(path, is_ours) {
+            let text =
+                format!("{option} would replace {name}, which holds the data of {}; choose another name", header.display());
+            return Err(text);
+        }
+        match FileKind::of(path) {
+            Some(kind) if *grows && (kind != FileKind::Measurements || *option != "--csv") => {
+                Err(format!("{option} would replace {name}, which by its ending is something else; choose another name"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Output {
+    /// Refuses a place where the file cannot be written.
+    fn check_place(&self) -> Result<(), String> {
+        let path = &self.path;
+        let refuse = |reason: String| Err(format!("{} cannot be written: {reason}", path.display()));
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if !folder.is_dir() {
+            return refuse(format!("there is no folder {}; make it first", folder.display()));
+        }
+        // Links are followed: what they lead to is replaced.
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+        match fs::metadata(&target) {
+            Ok(there) if there.is_dir() => return refuse("it is a folder".into()),
+            Ok(there) if there.is_file() => {
+                if let Err(error) = OpenOptions::new().append(true).open(&target) {
+                    return refuse(format!("the file that is there is protected: {error}"));
+                }
+            }
+            // Lines also go to pipes and devices, which opening them would wait for or wake.
+            Ok(_) if self.grows => return Ok(()),
+            Ok(_) => return refuse("it is not an ordinary file".into()),
+            Err(_) => {}
+        }
+        let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(folder);
+        match tempfile::Builder::new().prefix("tomoscope-").suffix("-unfinished").tempfile_in(folder) {
+            Ok(_) => Ok(()),
+            Err(error) => refuse(format!("no file can be made in {}: {}", folder.display(), reason(&error))),
+        }
+    }
+}
+
+/// What the system said, without the path of a file that nobody asked for.
+fn reason(error: &std::io::Error) -> String {
+    error.get_ref().and_then(std::error::Error::source).map_or_else(|| error.kind().to_string(), ToString::to_string)
+}

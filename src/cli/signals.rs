@@ -1,0 +1,82 @@
+//! Signals that ask a command to end: Ctrl-C, SIGTERM (a batch system, a container) and SIGHUP (the terminal has gone).
+//!
+//! They end it at once, without leaving an unfinished file, unless the command has something to keep: then the first one is
+//! a message, a second Ctrl-C breaks it off all the same, and further ones of the others change nothing. A process that was
+//! told to outlive its terminal (`nohup`) does.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::{flag, low_level};
+
+use super::console::err;
+use crate::io::discard_unfinished;
+
+/// How often a signal is looked for: none is felt to be late.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Who is asked first.
+static KEEPER: OnceLock<Sender<()>> = OnceLock::new();
+
+/// Begins to listen.
+///
+/// # Errors
+/// The system refuses.
+pub fn listen() -> io::Result<()> {
+    let mut raised = Vec::new();
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        if signal != SIGHUP || !is_ignored(signal) {
+            let is_raised = Arc::new(AtomicBool::new(false));
+            flag::register(signal, Arc::clone(&is_raised))?;
+            raised.push((signal, is_raised));
+        }
+    }
+    thread::Builder::new().name("signals".into()).spawn(move || {
+        let mut num_interrupts = 0;
+        loop {
+            thread::sleep(LOOK_EVERY);
+            for (signal, _) in raised.iter().filter(|(_, is_raised)| is_raised.swap(false, Ordering::Relaxed)) {
+                num_interrupts += usize::from(*signal == SIGINT);
+                obey(*signal, num_interrupts);
+            }
+        }
+    })?;
+    Ok(())
+}
+
+/// From now on the first signal is a message: the command ends by itself and keeps what it has.
+pub fn keep() -> Receiver<()> {
+    let (sender, receiver) = unbounded();
+    let _ = KEEPER.set(sender);
+    receiver
+}
+
+fn obey(signal: i32, num_interrupts: usize) {
+    match KEEPER.get() {
+        None => {
+            discard_unfinished();
+            // As if nobody had listened: whoever waits for the program learns which signal it was.
+            let _ = low_level::emulate_default_handler(signal);
+        }
+        Some(_) if signal == SIGINT && num_interrupts > 1 => {
+            discard_unfinished();
+            err!("tomoscope: broken off; the image was not saved");
+            std::process::exit(1);
+        }
+        Some(keeper) => {
+            let _ = keeper.send(());
+        }
+    }
+}
+
+/// Whether the process was told to ignore a signal (n is bit n − 1 of the mask); not where the system does not tell.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & (1 << (signal - 1)) != 0)
+}

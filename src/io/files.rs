@@ -1,0 +1,93 @@
+//! Which files belong together: a header and its data file, a sweep and its reference spectrum, the arrays of a set. Who
+//! wants to write a file asks here whether another one needs it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{FileKind, bes3t, interfile, numpy_sweep, saved_sweep};
+
+/// The files that are written as `path`: it, and the data file beside a header.
+pub fn files_written(path: &Path) -> Vec<PathBuf> {
+    let data = match FileKind::of(path) {
+        Some(FileKind::InterfileProjections) => Some(path.with_extension("s")),
+        Some(FileKind::InterfileImage) => Some(path.with_extension("v")),
+        Some(FileKind::SavedSweep) => Some(saved_sweep::data_file(path)),
+        _ => None,
+    };
+    [path.to_owned()].into_iter().chain(data).collect()
+}
+
+/// The files that are read when `path` is: it, its data and what is looked for beside it, whether they are there or not.
+pub fn files_read(path: &Path) -> Vec<PathBuf> {
+    let mut files = vec![path.to_owned()];
+    match FileKind::of(path) {
+        Some(FileKind::InterfileProjections | FileKind::InterfileImage) => files.extend(interfile::data_file(path)),
+        Some(FileKind::SavedSweep) => files.push(saved_sweep::data_file(path)),
+        Some(FileKind::Bes3t) => {
+            files.extend(bes3t::pair(path));
+            files.extend(bes3t::reference_beside(path).iter().flat_map(|reference| bes3t::pair(reference)));
+        }
+        Some(FileKind::NumpySweep) => files.extend(numpy_sweep::set(path)),
+        _ => {}
+    }
+    files
+}
+
+/// A header in the folder of `file` that has its data there, but for those that `is_excepted`.
+pub fn header_of(file: &Path, is_excepted: impl Fn(&Path) -> bool) -> Option<PathBuf> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let wanted = identity(file);
+    let has_data = |header: &PathBuf| match FileKind::of(header) {
+        Some(FileKind::InterfileProjections | FileKind::InterfileImage) => {
+            interfile::data_file(header).is_some_and(|data| identity(&data) == wanted)
+        }
+        Some(FileKind::SavedSweep) => identity(&saved_sweep::data_file(header)) == wanted,
+        Some(FileKind::Bes3t) => bes3t::pair(header).iter().any(|data| identity(data) == wanted),
+        _ => false,
+    };
+    let headers = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
+    headers.filter(|header| identity(header) != wanted && !is_excepted(header)).find(has_data)
+}
+
+/// What is the same for all names of one file: its path without links, `.` and `..`. It need not exist.
+pub fn identity(path: &Path) -> PathBuf {
+    let of_parent = || {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Some(fs::canonicalize(folder).ok()?.join(path.file_name()?))
+    };
+    fs::canonicalize(path).ok().or_else(of_parent).unwrap_or_else(|| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_know_their_data_and_data_their_header() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("a.hs"), "!INTERFILE :=\nname of data file := shared.s\n").unwrap();
+        assert_eq!(files_read(&at("a.hs")), [at("a.hs"), at("shared.s")]);
+        assert_eq!(files_written(&at("b.hs")), [at("b.hs"), at("b.s")]);
+        assert_eq!(files_written(&at("b.nii.gz")), [at("b.nii.gz")]);
+        assert_eq!(header_of(&at("shared.s"), |_| false), Some(at("a.hs")));
+        assert_eq!(header_of(&folder.path().join("./shared.s"), |_| false), Some(at("a.hs")));
+        assert_eq!(header_of(&at("shared.s"), |header| header == at("a.hs")), None);
+        assert_eq!(header_of(&at("b.s"), |_| false), None);
+        fs::write(at("scan-proj.DSC"), "").unwrap();
+        assert_eq!(header_of(&at("scan-proj.DTA"), |_| false), Some(at("scan-proj.DSC")));
+        assert!(files_read(&at("scan-proj.DSC")).contains(&at("scan-h.DTA")));
+        assert!(files_read(&at("scan-proj.npy")).contains(&at("scan-fgrad.npy")));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_the_file_that_it_leads_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("file"), "").unwrap();
+        std::os::unix::fs::symlink("file", at("link")).unwrap();
+        assert_eq!(identity(&at("link")), identity(&at("file")));
+        assert_ne!(identity(&at("link")), identity(&at("new")));
+    }
+}
