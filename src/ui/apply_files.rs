@@ -95,10 +95,7 @@ impl App {
                 self.correct(ctx, |files| *files.correction_mut(which) = Some(path.to_owned()));
                 return;
             }
-            FileTask::SaveImage => match self.shown.volume() {
-                Some(volume) => io::write_volume(path, volume).map_err(sentence).map(|()| "saved"),
-                None => Err("there is no image to save yet".to_owned()),
-            },
+            FileTask::SaveImage => self.save_image(ctx, path).map(|()| "saved"),
             FileTask::LoadRois => io::rois::read_rois(path).map_err(sentence).map(|rois| {
                 self.document.set_rois(rois);
                 self.rois_are_kept();
@@ -107,7 +104,10 @@ impl App {
             }),
             FileTask::SaveRois => io::rois::write_rois(path, &self.document.rois).map_err(sentence).map(|()| "saved"),
             FileTask::ExportCsv if !self.live.is_measured() => Err(format!("{}: {NOTHING_MEASURED}", path.display())),
-            FileTask::ExportCsv => self.export_csv(path).map_err(sentence).map(|()| "written"),
+            FileTask::ExportCsv => self.export_csv(path).map_err(sentence).map(|()| {
+                self.save_provenance_of_table(ctx, path);
+                "written"
+            }),
         };
         match outcome {
             Ok(done) => {

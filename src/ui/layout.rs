@@ -197,7 +197,7 @@ impl App {
             ui.centered_and_justified(|ui| ui.label(self.waiting_words()));
             return;
         };
-        let lines = egui::vec2(ui.available_width(), 2.0 * ui.text_style_height(&egui::TextStyle::Small) + 8.0);
+        let lines = egui::vec2(ui.available_width(), 3.0 * ui.text_style_height(&egui::TextStyle::Small) + 12.0);
         let area = egui::vec2(ui.available_width(), (ui.available_height() - lines.y).max(50.0));
         let slices = SlicesView {
             view: &self.view,
@@ -219,6 +219,7 @@ impl App {
             });
             colour_bar_ui(&toolbar, ui);
         });
+        ui.add(egui::Label::new(egui::RichText::new(self.provenance_words()).small()).truncate());
         let pointer = hovered.map_or_else(String::new, |(_, point)| pointer_text(point, volume, &self.axes()));
         ui.add(egui::Label::new(egui::RichText::new(pointer).small()).truncate());
         ui.add(egui::Label::new(egui::RichText::new(help_text(self.view.tool)).small().weak()).truncate());

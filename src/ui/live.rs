@@ -7,7 +7,9 @@ use super::stages::StageLog;
 use crate::data::{Roi, RoiSums};
 use crate::operator::Accumulation;
 use crate::recon::RaceReport;
-use crate::session::{EndReason, Event, EventKind, IterateReport, RunId, RunTable, StartInfo, StepFigures};
+use crate::session::{
+    EndReason, Event, EventKind, IterateReport, Provenance, RunId, RunRecord, RunTable, StartInfo, StepFigures,
+};
 
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,6 +107,8 @@ pub struct LiveRun {
     pub target: usize,
     /// How it was set up.
     pub info: Option<StartInfo>,
+    /// What made each of its images.
+    record: Option<RunRecord>,
     /// The newest step.
     pub last: Option<IterateReport>,
     /// What each step told of the whole image, by steps done.
@@ -174,6 +178,7 @@ impl LiveRun {
             EventKind::Started(info) => {
                 self.target = info.job.num_iterations();
                 self.info = Some((**info).clone());
+                self.record = Some(RunRecord::new((**info).clone()));
                 if self.state == RunState::Starting {
                     self.state = RunState::Running;
                 }
@@ -203,6 +208,9 @@ impl LiveRun {
         let before = self.last.as_ref().map(|last| last.accumulation);
         if before.is_some_and(|accumulation| accumulation != report.accumulation) {
             self.marks.push((report.subiteration - 1, Mark::Accumulation(report.accumulation)));
+        }
+        if let Some(record) = &mut self.record {
+            record.add(report);
         }
         self.add_roi_point(report);
         self.stages.add(report, self.is_sweep());
@@ -288,6 +296,11 @@ impl LiveRun {
     /// Whether the image after so many steps comes from a race: the step that made it had one.
     pub fn had_race(&self, subiteration: usize) -> bool {
         self.steps.iter().any(|step| step.subiteration == subiteration && step.race.is_some())
+    }
+
+    /// What made the image after so many steps, filtered with a Gaussian of this width.
+    pub fn provenance(&self, subiteration: usize, post_filter_mm: Option<f64>) -> Option<Provenance> {
+        Some(self.record.as_ref()?.provenance(subiteration, self.target, post_filter_mm))
     }
 
     /// The accumulation in use.

@@ -35,6 +35,7 @@ mod plots;
 mod post_filter;
 mod prefs;
 mod profile;
+mod provenance;
 mod race_panel;
 mod recon_panel;
 mod roi_panel;

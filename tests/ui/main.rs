@@ -10,6 +10,7 @@ mod next_start;
 mod numbers;
 mod pictures;
 mod pixels;
+mod provenance;
 mod race;
 mod regions;
 mod sweeps;
