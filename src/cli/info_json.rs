@@ -75,6 +75,7 @@ pub fn sweep(sweep: &Sweep) -> Value {
         "acquisition": acquisition,
         "secs_per_projection": sweep.secs_per_projection,
         "field_of_view_mm": sweep.facts.field_of_view_mm,
+        "phase": sweep.facts.phase,
         "range": range(sweep.projections.iter().flat_map(|projection| projection.values.iter())),
     })
 }

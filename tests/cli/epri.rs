@@ -136,6 +136,9 @@ fn complex_spectra_are_reconstructed_at_a_phase() {
     let about = done(folder, &["info", "a-proj.DSC"]);
     assert!(about.contains("turned by 35.00°, found from the data; 0.00 % of the energy is left"), "{about}");
     assert!(about.contains("reference spectrum are turned by -60.00°"), "{about}");
+    let about: serde_json::Value = serde_json::from_str(&done(folder, &["info", "--json", "a-proj.DSC"])).unwrap();
+    let phase = &about["phase"];
+    assert!((phase["degrees"].as_f64().unwrap() - 35.0).abs() < 1e-3 && phase["is_automatic"] == true, "{about}");
     let image = |name: &str, phase: &[&str]| {
         let arguments = ["reconstruct", "a-proj.DSC", "-o", name, "--image", "9,9,9", "--device", "cpu"];
         done(folder, &[&arguments[..], phase].concat());
