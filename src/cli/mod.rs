@@ -1,8 +1,7 @@
 //! The command line. Without a command the window opens; every command runs without one.
 //!
 //! Exit codes: 0 done, 1 with a sentence on standard error, 2 wrong arguments, 3 an image was written that holds less than
-//! was asked for. What cannot be printed never costs a result
-//! ([`console`]).
+//! was asked for, or values that are not finite. What cannot be printed never costs a result ([`console`]).
 
 mod bench;
 mod console;
@@ -50,7 +49,7 @@ type CliResult<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 enum Done {
     /// All of it.
     Wholly,
-    /// The image that was written holds less than was asked for; why was said.
+    /// The image that was written holds less than was asked for, or values that are not finite; why was said.
     InPart,
 }
 

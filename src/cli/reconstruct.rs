@@ -412,6 +412,10 @@ impl Work<'_> {
 
     /// Whether an image holds all that was asked for; what it lacks is said.
     fn done(&self, frame: &Frame) -> Done {
+        if let Some(text) = frame.volume.not_finite() {
+            err!("warning: {text} in the image that was written");
+            return Done::InPart;
+        }
         let (held, asked, what) = match self.num_expected {
             Some(expected) => (frame.subiteration, expected, "projection"),
             None if self.is_sweep => return Done::Wholly,

@@ -78,3 +78,19 @@ fn control_characters_of_a_file_do_not_reach_the_terminal() {
     let said = refused(folder, 1, &["info", "none\u{1b}[31m.hs"]);
     assert!(said.contains("none\u{fffd}[31m.hs") && said.chars().all(|c| c == '\n' || !c.is_control()), "{said:?}");
 }
+
+#[test]
+fn an_image_that_is_not_finite_is_written_and_the_exit_code_is_3() {
+    use tomoscope::data::Michelogram;
+    use tomoscope::io::{read_projections, read_volume, write_projections};
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    done(folder, &["simulate", "cylinder", "--scanner", "small", "--counts", "1e5", "-o", "scan.hs"]);
+    let (scan, _) = read_projections(&folder.join("scan.hs")).unwrap();
+    let tiny = Michelogram::new(scan.geometry.clone(), vec![1e-44; scan.counts.len()]).unwrap();
+    write_projections(&folder.join("tiny.hs"), &tiny).unwrap();
+    let arguments = "reconstruct scan.hs --multiplicative tiny.hs --algorithm mlem --iterations 1 --device cpu -o out.nii";
+    let said = refused(folder, 3, &arguments.split(' ').collect::<Vec<_>>());
+    assert!(said.contains("do not hold a finite number"), "{said}");
+    assert!(read_volume(&folder.join("out.nii")).unwrap().0.not_finite().is_some());
+}
