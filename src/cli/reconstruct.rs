@@ -380,7 +380,7 @@ impl Work<'_> {
         let Ok(Some(table)) = &mut self.table else { return };
         if let Err(error) = table.write(rows) {
             let text = format!("the table of measured numbers is not complete: {error}");
-            self.progress.print(&format!("warning: {text}; the reconstruction goes on"));
+            self.progress.notice(&Notice::warning(format!("{text}; the reconstruction goes on")));
             self.table = Err(text);
         }
     }

@@ -134,7 +134,7 @@ fn roi(entry: &RoiEntry) -> Result<Roi, String> {
     };
     let (name, centre_mm, role) = (entry.name.clone(), entry.centre_mm, entry.role);
     let colour = entry.colour.as_deref().map(colour).transpose()?;
-    Ok(Roi { name, shape, centre_mm, role, activity_ratio: entry.activity_ratio, colour })
+    Ok(Roi { name, shape, centre_mm, role, activity_ratio, colour })
 }
 
 /// Red, green and blue of `#rrggbb`.

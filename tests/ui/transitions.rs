@@ -128,7 +128,15 @@ fn what_a_run_still_says_after_its_study_has_gone_is_not_heard() {
     let log = folder.path().join("trace");
     let trace = Trace::to_file(&log).unwrap();
     let device = DeviceChoice::Cpu;
-    let options = AppOptions { start: spheres(), autostart: false, device, num_iterations: None, for_pictures: true, trace };
+    let options = AppOptions {
+        start: spheres(),
+        autostart: false,
+        device,
+        num_iterations: None,
+        for_pictures: true,
+        desktop_dialogs: false,
+        trace,
+    };
     let builder: HarnessBuilder<App> = Harness::builder().with_size(SIZE).renderer(renderer);
     let mut harness = builder.build_eframe(|creation| App::new(creation, options));
     wait_for(&mut harness, "the study", |app| app.study().is_some());
