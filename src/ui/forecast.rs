@@ -64,17 +64,17 @@ impl Forecaster {
     }
 
     /// Takes an answer in, and asks again where the question has changed since.
-    pub fn update(&mut self, asked: Asked, job: Option<Job>, running: Option<&StartInfo>) {
+    pub fn update(&mut self, asked: Asked, job: Result<Job, String>, running: Option<&StartInfo>) {
         if let Some(answer) = self.answers.try_iter().last() {
             self.under_way = false;
             self.known = Some(answer);
         }
         let is_known = self.known.as_ref().is_some_and(|(known, _)| *known == asked);
-        if !self.under_way
-            && !is_known
-            && let Some(job) = job
-        {
-            self.under_way = self.questions.try_send((asked, job, running.cloned().map(Box::new))).is_ok();
+        match job {
+            _ if is_known || self.under_way => {}
+            Ok(job) => self.under_way = self.questions.try_send((asked, job, running.cloned().map(Box::new))).is_ok(),
+            // The form itself makes no sense.
+            Err(reason) => self.known = Some((asked, Err(reason))),
         }
     }
 
@@ -92,8 +92,7 @@ impl Forecaster {
 impl App {
     /// Keeps the forecast of the next start up to date.
     pub(super) fn look_ahead(&mut self) {
-        let Some(asked) = self.asked() else { return };
-        let job = self.job().and_then(Result::ok);
+        let Some((asked, job)) = self.asked().zip(self.job()) else { return };
         self.forecaster.update(asked, job, self.live.info.as_ref());
     }
 

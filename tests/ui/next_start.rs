@@ -77,8 +77,8 @@ fn a_start_that_memory_does_not_suffice_for_is_refused_and_the_run_stays() {
     let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
     wait_for(&mut harness, "the forecast", |app| app.next_start().is_some());
     let done = harness.state().live().progress();
-    for axis in ["x", "y", "z"] {
-        set(&mut harness, &format!("Voxels {axis}"), 2048.0);
+    for (axis, size) in [("x", 2048.0), ("y", 2048.0), ("z", 400.0)] {
+        set(&mut harness, &format!("Voxels {axis}"), size);
     }
     wait_for(&mut harness, "the refusal", |app| app.next_start().is_some_and(Result::is_err));
     assert!(has(&harness, "will be refused: about "));
@@ -88,4 +88,7 @@ fn a_start_that_memory_does_not_suffice_for_is_refused_and_the_run_stays() {
     assert!(harness.state().notices().texts().any(|text| text.contains("of memory are needed")));
     let live = harness.state().live();
     assert_eq!((live.run, live.state, live.progress()), (1, RunState::Ended(EndReason::Completed), done));
+    // So is one that cannot be an image at all.
+    set(&mut harness, "Voxels z", 2048.0);
+    assert!(!harness.state().next_start().unwrap().as_ref().unwrap_err().contains("memory"));
 }
