@@ -34,7 +34,9 @@ pub enum GridError {
     )]
     Size(usize, usize, usize),
     /// A pitch is not a positive length, or out of all proportion.
-    #[error("voxels of {0} × {1} × {2} mm cannot be used: each side must be a positive length in mm, from 0.000001 to 1000000")]
+    #[error(
+        "voxels of {0:?} × {1:?} × {2:?} mm cannot be used: each side must be a positive length in mm, from 0.000001 to 1000000"
+    )]
     Voxel(f64, f64, f64),
     /// The origin is not a number, or out of all proportion.
     #[error("the first voxel's position, ({0}, {1}, {2}) mm, cannot be used: each must be a number of at most 10⁹ mm")]

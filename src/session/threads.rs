@@ -1,9 +1,10 @@
 //! Threads: the solver's own pool, made again when a run asks for another number of them, and the one that everything else uses.
 
+use std::error::Error as _;
 use std::num::NonZero;
 use std::sync::Arc;
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use thread_priority::{ThreadPriority, ThreadPriorityValue, set_current_thread_priority};
 
 /// On the scale 0 to 99 of the thread-priority package, on which 50 is usual: niceness 10 on Linux, which leaves the
@@ -65,19 +66,23 @@ pub fn start_workers() -> Result<(), String> {
             Err(_) => count /= 2,
         }
     }
-    // It fails where the pool is there already.
-    let _ = ThreadPoolBuilder::new().num_threads(count).build_global();
-    Ok(())
+    match ThreadPoolBuilder::new().num_threads(count).build_global() {
+        // The threads of the trial may still hold what these need.
+        Err(error) if error.source().is_some() => Err(refused(count, &error)),
+        // Any other error is that the pool is there already.
+        _ => Ok(()),
+    }
 }
 
 fn build(builder: ThreadPoolBuilder, count: usize) -> Result<ThreadPool, String> {
-    let refused = |error| {
-        format!(
-            "{count} threads could not be started: {error}; ask for fewer (--threads), or allow this process more threads and \
-             memory (ulimit -u, ulimit -v)"
-        )
-    };
-    builder.num_threads(count).build().map_err(refused)
+    builder.num_threads(count).build().map_err(|error| refused(count, &error))
+}
+
+fn refused(count: usize, error: &ThreadPoolBuildError) -> String {
+    format!(
+        "{count} threads could not be started: {error}; ask for fewer (--threads), or allow this process more threads and \
+         memory (ulimit -u, ulimit -v)"
+    )
 }
 
 /// Number of cores that this process may use.

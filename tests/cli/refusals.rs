@@ -28,10 +28,10 @@ fn wrong_arguments_end_with_two() {
         &["--iterations", "99999999999999999999"],
         &["--subsets", "0"],
         &["--subset-order", "random"],
-        &["--image", "1,2"],
+        &["--image", "1"],
         &["--image", "1,2,x"],
         &["--image", "10,10,10", "--like", "other.hv"],
-        &["--voxel-mm", "1,1"],
+        &["--voxel-mm", "1,1,1,1"],
         &["--rays", "0,1"],
         &["--rays", "1000000000000,1000000000000"],
         &["--device", "gpu"],
@@ -176,7 +176,12 @@ fn absurd_voxels_are_told_as_what_they_are() {
     let at = folder.path();
     done(at, &["simulate", "ball", "--epri", "66", "-o", "ball.sweep"]);
     for input in ["scan.hs", "ball.sweep"] {
-        for (voxels, words) in [("0,1,1", "positive length"), ("NaN,1,1", "positive length"), ("1e-300,1,1", "too small")] {
+        for (voxels, words) in [
+            ("0,1,1", "positive length"),
+            ("NaN,1,1", "positive length"),
+            ("1e-300,1,1", "voxels of 1e-300 × "),
+            ("1e-6,1,1", "too small"),
+        ] {
             let said = refused(at, 1, &["reconstruct", input, "-o", "out.nii", "--voxel-mm", voxels]);
             assert!(said.contains(words) && !said.contains("18446744073709551615"), "{input}, {voxels}: {said}");
         }

@@ -43,7 +43,7 @@ fn plane_integrals_are_those_of_a_brute_force_sum() {
                 * half
                 / f64::from(steps);
             let counted = counted(&phantom, n, t, half);
-            assert!((slab / counted - 1.0).abs() < 0.01, "{} {n:?} {t}: {slab} {counted}", phantom.name);
+            assert!((slab - counted).abs() <= 0.01 * counted, "{} {n:?} {t}: {slab} {counted}", phantom.name);
         }
     }
 }
@@ -68,6 +68,10 @@ fn every_projection_holds_the_whole_phantom_and_the_truth_does_too() {
             let RoiShape::Sphere { radius_mm } = roi.shape else { panic!("{roi:?}") };
             let expected = if roi.role == RoiRole::Hot { roi.activity_ratio.unwrap() } else { 1.0 };
             for (axis, side) in [(0, -1.0), (0, 1.0), (1, -1.0), (1, 1.0), (2, -1.0), (2, 1.0), (0, 0.0)] {
+                // A disc is flat: its regions are those of its slice.
+                if phantom.name == "disc" && axis == 2 {
+                    continue;
+                }
                 let mut rim = roi.centre_mm;
                 rim[axis] += side * radius_mm;
                 assert_eq!(phantom.density_at(rim), expected, "{} {}", phantom.name, roi.name);

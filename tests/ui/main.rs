@@ -71,6 +71,20 @@ fn window_on(
     builder.build_eframe(|creation| App::new(creation, options))
 }
 
+/// Opens a built-in study; an image that nobody saved is given up.
+fn choose_built_in(harness: &mut Harness<'_, App>, title: &str) {
+    click(harness, "Built-in");
+    click(harness, title);
+    give_up_unsaved(harness);
+}
+
+/// Answers the question about what nobody saved, where it is asked.
+fn give_up_unsaved(harness: &mut Harness<'_, App>) {
+    if harness.query_by_label("Discard").is_some() {
+        click(harness, "Discard");
+    }
+}
+
 /// Frames until something holds; fails after a minute.
 fn wait_for(harness: &mut Harness<'_, App>, what: &str, holds: impl Fn(&App) -> bool) {
     let begin = Instant::now();

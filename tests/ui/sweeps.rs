@@ -15,7 +15,7 @@ use tomoscope::session::EndReason;
 use tomoscope::task::Task;
 use tomoscope::ui::{App, BUILT_IN, Measured, RunState, Source, SweepFiles};
 
-use super::{click, drag, num_measured, renderer, small_study, wait_for, window_on};
+use super::{choose_built_in, click, drag, num_measured, renderer, small_study, wait_for, window_on};
 
 const SIZE: [f32; 2] = [1400.0, 900.0];
 
@@ -311,8 +311,7 @@ fn counts_after_a_sweep_have_their_own_colours_and_settings() {
     assert_eq!(harness.state().view().palette, Palette::Signed);
     harness.get_by_label("Filter: three-point");
     let Source::BuiltIn(small) = small_study() else { unreachable!() };
-    click(&mut harness, "Built-in");
-    click(&mut harness, small.title);
+    choose_built_in(&mut harness, small.title);
     wait_for(&mut harness, "its run", |app| app.study().is_some() && app.shown().volume().is_some());
     assert_eq!(harness.state().view().palette, Palette::InvertedGrey);
     assert!(harness.query_by_label("Filter: three-point").is_none() && harness.query_by_label("Race").is_some());

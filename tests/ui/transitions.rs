@@ -12,7 +12,7 @@ use tomoscope::session::{DeviceChoice, EndReason, Trace};
 use tomoscope::task::Task;
 use tomoscope::ui::{App, AppOptions, BUILT_IN, BuiltIn, Curves, Measured, RunState, Source};
 
-use super::{click, renderer, small_study, wait_for, window_on};
+use super::{choose_built_in, click, give_up_unsaved, renderer, small_study, wait_for, window_on};
 
 const SIZE: [f32; 2] = [1400.0, 900.0];
 /// Colour of the first region's curve.
@@ -40,11 +40,6 @@ fn reconstructed(start: Source) -> Option<Harness<'static, App>> {
 fn reconstruct(harness: &mut Harness<'_, App>) {
     click(harness, "Start");
     wait_for(harness, "the end of the run", |app| app.live().state == RunState::Ended(EndReason::Completed));
-}
-
-fn choose_built_in(harness: &mut Harness<'_, App>, title: &str) {
-    click(harness, "Built-in");
-    click(harness, title);
 }
 
 fn small_title() -> &'static str {
@@ -187,6 +182,7 @@ fn a_study_that_does_not_come_leaves_the_open_one_whole() {
     field.type_text("/nowhere/scan.hs");
     harness.run_steps(2);
     click(&mut harness, "Read");
+    give_up_unsaved(&mut harness);
     wait_for(&mut harness, "the notice", |app| app.notices().texts().any(|text| text.contains("/nowhere/scan.hs")));
     assert_whole(&harness);
     // The first built-in study takes a while to simulate.
@@ -214,6 +210,7 @@ fn a_scan_corrected_otherwise_keeps_its_regions_and_none_of_their_numbers() {
     let mean = first_mean(harness.state());
     assert!(has(&harness, &mean));
     click(&mut harness, "without multiplicative");
+    give_up_unsaved(&mut harness);
     wait_for(&mut harness, "no factors", |app| app.study().is_some_and(|study| study.multiplicative.is_none()));
     assert_eq!(harness.state().document().rois.len(), 1);
     assert_nothing_is_shown(&harness, &[mean]);
