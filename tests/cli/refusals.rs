@@ -180,7 +180,7 @@ fn absurd_voxels_are_told_as_what_they_are() {
             ("0,1,1", "positive length"),
             ("NaN,1,1", "positive length"),
             ("1e-300,1,1", "voxels of 1e-300 × "),
-            ("1e-6,1,1", "too small"),
+            ("1e-6,1,1", "cannot be made"),
         ] {
             let said = refused(at, 1, &["reconstruct", input, "-o", "out.nii", "--voxel-mm", voxels]);
             assert!(said.contains(words) && !said.contains("18446744073709551615"), "{input}, {voxels}: {said}");
