@@ -65,6 +65,7 @@ pub fn sweep(sweep: &Sweep) -> Value {
     json!({
         "kind": "sweep",
         "title": sweep.title,
+        "space": sweep.space.to_string(),
         "projections": sweep.num_complete(),
         "projections_expected": sweep.num_expected,
         "samples": sweep.num_points,

@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use clap::Args;
 
-use super::console::out;
+use super::console::{err, out};
 use super::options::{ProjectorOptions, TalkOptions};
 use super::outputs::Files;
 use super::paths::{image_file, projections_file};
-use super::{CliResult, notices};
+use super::{CliResult, Done, notices};
 use crate::data::{Michelogram, Study, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::{read_study, read_volume, write_projections};
@@ -20,6 +20,7 @@ use crate::session::{
     ProjectorSettings, ProjectorWork, Provenance, SetupError, Start, or_on_cpu, rays_per_bin, thread_pool,
 };
 use crate::task::Task;
+use crate::words::counted;
 
 /// Options of `tomoscope project`.
 #[derive(Args, Clone, Debug)]
@@ -67,7 +68,7 @@ pub struct BackprojectOptions {
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// Projects an image and writes the data.
-pub fn project(options: &ProjectOptions) -> CliResult {
+pub fn project(options: &ProjectOptions) -> CliResult<Done> {
     options.talk.apply();
     files(&options.projector).read([&options.image, &options.like]).write("-o", [&options.output]).check()?;
     let (volume, found) = read_volume(&options.image)?;
@@ -82,7 +83,8 @@ pub fn project(options: &ProjectOptions) -> CliResult {
     let projected = Michelogram::new(Arc::clone(study.geometry()), projected)?;
     write_projections(&options.output, &projected)?;
     out!("{}: {} bins, total {:.6e}", options.output.display(), projected.counts.len(), projected.total());
-    Ok(())
+    let not_finite = projected.counts.iter().filter(|value| !value.is_finite()).count();
+    Ok(done(not_finite, projected.counts.len(), "bin"))
 }
 
 /// ȳ = m ⊙ (A x) + a.
@@ -118,7 +120,7 @@ impl ProjectorWork for Project<'_> {
 }
 
 /// Backprojects data and writes the image.
-pub fn backproject(options: &BackprojectOptions) -> CliResult {
+pub fn backproject(options: &BackprojectOptions) -> CliResult<Done> {
     options.talk.apply();
     files(&options.projector).read([&options.input, &options.like]).write("-o", [&options.output]).check()?;
     if options.projector.additive.is_some() {
@@ -154,7 +156,16 @@ pub fn backproject(options: &BackprojectOptions) -> CliResult {
     let provenance = provenance.of_image(&image).beside([options.output.as_path()]);
     notices::print(provenance.write_image(&options.output, &image)?.as_slice());
     out!("{}: total {:.6e}", options.output.display(), image.sum());
-    Ok(())
+    Ok(done(provenance.image.not_finite.unwrap_or(0), image.grid.num_voxels(), "voxel"))
+}
+
+/// What a result is worth of which so many values are not finite numbers; those are told.
+fn done(num_not_finite: usize, num: usize, what: &str) -> Done {
+    if num_not_finite == 0 {
+        return Done::Wholly;
+    }
+    err!("warning: {num_not_finite} of {} do not hold a finite number", counted(num, what));
+    Done::InPart
 }
 
 /// Aᵀ (m ⊙ q).

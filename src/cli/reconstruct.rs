@@ -143,7 +143,6 @@ pub fn run(options: &ReconstructOptions) -> CliResult<Done> {
         console::reserve_output();
     }
     options.check_files()?;
-    let requests = signals::keep();
     let trace = match &options.trace {
         Some(path) => Trace::to_file(path).map_err(|error| format!("cannot write {}: {error}", path.display()))?,
         None => Trace::off(),
@@ -157,6 +156,8 @@ pub fn run(options: &ReconstructOptions) -> CliResult<Done> {
     let rois = options.rois.as_deref().map(rois::read_rois).transpose()?.unwrap_or_default();
     notices::print(rois::notice(&rois).as_slice());
     let table = options.csv.as_deref().map(MeasurementWriter::create).transpose()?;
+    // Until here there is nothing to keep: a signal ends the program at once, also in the middle of a file.
+    let requests = signals::keep();
     // Nobody looks at what is on the way: neither volumes nor a history.
     let session =
         Session::with_options(SessionOptions { history_bytes: 0, is_watched: false, lower_priority: false, trace }, || {});
@@ -412,8 +413,8 @@ impl Work<'_> {
 
     /// Whether an image holds all that was asked for; what it lacks is said.
     fn done(&self, frame: &Frame) -> Done {
-        if let Some(text) = frame.volume.not_finite() {
-            err!("warning: {text} in the image that was written");
+        if frame.volume.not_finite().is_some() {
+            // The session said so when it began.
             return Done::InPart;
         }
         let (held, asked, what) = match self.num_expected {

@@ -41,6 +41,16 @@ pub fn discard_unfinished() {
     }
 }
 
+/// Writes a file that is complete before it takes its place.
+///
+/// # Errors
+/// It cannot be written; what was there before stays.
+pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), IoError> {
+    let pending = PendingFile::create(path)?;
+    pending.write(|writer| writer.write_all(content))?;
+    pending.commit()
+}
+
 /// A temporary file beside its target. It is removed when dropped before [`PendingFile::commit`].
 pub(super) struct PendingFile {
     target: PathBuf,

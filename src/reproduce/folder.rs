@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::ReproduceError;
 use crate::data::Volume;
-use crate::io::{read_volume, write_volume};
+use crate::io::{read_volume, write_volume, write_whole};
 
 /// A folder of measurements by name.
 pub(super) struct Folder(PathBuf);
@@ -27,6 +27,8 @@ impl Folder {
     pub fn open(path: &Path, plan: &impl Serialize) -> Result<Self, ReproduceError> {
         for folder in [path.to_owned(), path.join("results"), path.join("images"), path.join("figures")] {
             fs::create_dir_all(&folder).map_err(|error| failed(&folder, "made")(&error))?;
+            // Before hours of work: also where nothing new need be made.
+            tempfile::tempfile_in(&folder).map_err(|error| failed(&folder, "written to")(&error))?;
         }
         let this = Self(path.to_owned());
         let file = path.join("plan.json");
@@ -106,7 +108,7 @@ impl Folder {
     /// # Errors
     /// It cannot be written.
     pub fn write(&self, name: &str, content: &[u8]) -> Result<(), ReproduceError> {
-        write_whole(&self.path(name), content)
+        Ok(write_whole(&self.path(name), content)?)
     }
 }
 
@@ -120,12 +122,5 @@ fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, ReproduceErr
 
 fn write_json(path: &Path, value: &impl Serialize) -> Result<(), ReproduceError> {
     let text = serde_json::to_vec_pretty(value).map_err(|error| failed(path, "written")(&error))?;
-    write_whole(path, &text)
-}
-
-/// Writes under another name first: a file that is there is complete.
-fn write_whole(path: &Path, content: &[u8]) -> Result<(), ReproduceError> {
-    let temporary = path.with_extension("unfinished");
-    let write = || fs::write(&temporary, content).and_then(|()| fs::rename(&temporary, path));
-    write().map_err(|error| failed(path, "written")(&error))
+    Ok(write_whole(path, &text)?)
 }

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::PlaneKernel;
-use crate::data::{Notice, Origin, Phase, Study, Unit, Volume};
+use crate::data::{Notice, Origin, Phase, Study, Sweep, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::{self, IoError};
 use crate::operator::Accumulation;
@@ -74,6 +74,9 @@ pub struct DataRecord {
     pub title: String,
     /// Name of the file; `None` for a simulation that was not written.
     pub file: Option<String>,
+    /// What a sweep is an image of: "3D", or "2D, axes z and y".
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub space: Option<String>,
     /// File of the reference spectrum of a continuous-wave sweep.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reference: Option<String>,
@@ -86,7 +89,14 @@ impl DataRecord {
     /// Of a study of this name out of these files.
     pub fn new(title: &str, origin: &Origin) -> Self {
         let name = |path: &Option<_>| path.as_deref().map(file_name);
-        Self { title: title.to_owned(), file: name(&origin.measured), reference: name(&origin.reference), phase: None }
+        let (file, reference) = (name(&origin.measured), name(&origin.reference));
+        Self { title: title.to_owned(), file, space: None, reference, phase: None }
+    }
+
+    /// Of a sweep.
+    pub fn of_sweep(sweep: &Sweep) -> Self {
+        let (space, phase) = (Some(sweep.space.to_string()), sweep.facts.phase);
+        Self { space, phase, ..Self::new(&sweep.title, &sweep.origin) }
     }
 }
 

@@ -78,9 +78,7 @@ impl RunRecord {
         let device = DeviceRecord { name: info.device.clone(), threads };
         let data = match &info.job {
             Job::Counts { study, .. } => DataRecord::new(&study.title, &study.origin),
-            Job::Sweep { acquisition, .. } => {
-                acquisition.look(|sweep| DataRecord { phase: sweep.facts.phase, ..DataRecord::new(&sweep.title, &sweep.origin) })
-            }
+            Job::Sweep { acquisition, .. } => acquisition.look(DataRecord::of_sweep),
         };
         let image = ImageRecord::new(info.job.grid(), info.job.unit());
         let mut provenance = Provenance::new(Made::Reconstruction, data, image, device, times);

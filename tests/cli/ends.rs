@@ -74,6 +74,32 @@ fn signals_keep_the_last_iterate() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn only_a_second_interrupt_discards() {
+    let folder = folder_with_scan();
+    let at = folder.path();
+    // A table that nobody reads: what is kept after the first interrupt is never complete.
+    assert!(Command::new("mkfifo").arg(at.join("table.csv")).status().unwrap().success());
+    let mut program = start(at, "reconstruct scan.hs -o out.hv --iterations 4000000 --csv table.csv --device cpu");
+    let mut table = BufReader::new(std::fs::File::open(at.join("table.csv")).unwrap());
+    for _ in 0..21 {
+        assert!(table.read_line(&mut String::new()).unwrap() > 0);
+    }
+    // Until the pipe is full nothing tells; a second is a hundred times longer.
+    std::thread::sleep(Duration::from_secs(1));
+    for signal in ["TERM", "INT", "HUP"] {
+        kill(&program, signal);
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(program.try_wait().unwrap().is_none(), "one {signal} ended it");
+    }
+    kill(&program, "INT");
+    let (code, _, said) = ended(program);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("broken off; the image was not saved") && !at.join("out.hv").exists(), "{said}");
+    assert_nothing_unfinished(at);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn a_run_under_nohup_outlives_its_terminal() {
     let folder = folder_with_scan();
     let at = folder.path();

@@ -77,6 +77,7 @@ fn sweeps_backprojections_and_true_images_tell_it_too() {
     let at = folder.path();
     run(at, "reconstruct ball.sweep --filter hamming --cutoff 0.5 --interpolation cubic --order spaced --image 16,16,16 -o a.hv");
     let of = record(at, "a.json");
+    assert_eq!((&of["data"]["space"], &of["data"]["file"]), (&json!("3D"), &json!("ball.sweep")));
     assert_eq!((&of["data"]["file"], of.get("corrections"), of.get("projector")), (&json!("ball.sweep"), None, None));
     let algorithm = of["algorithm"].as_object().unwrap();
     for (key, value) in
@@ -90,6 +91,9 @@ fn sweeps_backprojections_and_true_images_tell_it_too() {
     run(at, "reconstruct ball.sweep --algorithm fbp-multistage --image 16,16,16 -o b.hv");
     let of = record(at, "b.json");
     assert_eq!((&of["algorithm"]["name"], &of["progress"]["projections"]), (&json!("fbp-multistage"), &json!(66)));
+    run(at, "simulate disc --epri 2d:30 -o disc.sweep");
+    run(at, "reconstruct disc.sweep --image 16,16 -o disc.nii");
+    assert_eq!(record(at, "disc.json")["data"]["space"], json!("2D, axes x and y"));
     run(at, "backproject scan.hs --multiplicative scan_mult.hs --accumulation atomic --like truth.nii -o back.hv");
     let of = record(at, "back.json");
     assert_eq!((&of["made"], &of["projector"]["accumulation"]), (&json!("backprojection"), &json!("atomic")));

@@ -100,6 +100,20 @@ fn all_tables_are_made_and_nothing_is_measured_twice() {
     assert!(text.contains("other settings"), "{text}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_that_takes_no_files_is_refused_before_anything_is_measured() {
+    let temporary = tempfile::tempdir().unwrap();
+    let folder = temporary.path().join("all");
+    done(temporary.path(), &quick(BELZUNCE, "all", &["--stage", "limits", "--budget-secs", "0"]));
+    // Where not even root can make a file.
+    fs::remove_dir_all(folder.join("images")).unwrap();
+    std::os::unix::fs::symlink("/proc", folder.join("images")).unwrap();
+    let text = refused(temporary.path(), 1, &quick(BELZUNCE, "all", &[]));
+    assert!(text.contains("all/images cannot be written to"), "{text}");
+    assert_eq!(fs::read_dir(folder.join("results")).unwrap().count(), 0);
+}
+
 #[test]
 fn a_run_without_time_says_what_is_left() {
     let temporary = tempfile::tempdir().unwrap();
