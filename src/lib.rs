@@ -13,9 +13,10 @@
 //! row 4: io phantom operator measure
 //! row 5: recon
 //! row 6: cuda
-//! row 7: session render
-//! row 8: ui bench reproduce
-//! row 9: cli
+//! row 7: plan
+//! row 8: session render
+//! row 9: ui bench reproduce
+//! row 10: cli
 //! ```
 
 pub mod bench;
@@ -28,6 +29,7 @@ pub mod io;
 pub mod measure;
 pub mod operator;
 pub mod phantom;
+pub mod plan;
 pub mod random;
 pub mod recon;
 pub mod render;

@@ -9,9 +9,8 @@ use serde::Serialize;
 use super::{BenchError, median_and_spread};
 use crate::measure::quantile;
 use crate::phantom::epri::{SweepOptions, by_name, simulate};
-use crate::session::{
-    Acquisition, Command, DeviceChoice, EventKind, Feed, Job, RoiSet, Session, SweepSettings, default_sweep_settings, sweep_grid,
-};
+use crate::plan::{Acquisition, DeviceChoice, Job, SweepSettings, default_sweep_settings, sweep_grid};
+use crate::session::{Command, EventKind, Feed, RoiSet, Session};
 use crate::task::Task;
 
 /// Longest wait for anything.

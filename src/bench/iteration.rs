@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::{BenchError, median_and_spread};
 use crate::data::{Study, Volume};
+use crate::plan::{Job, Prepared, RunSettings, prepare};
 use crate::recon::{Algorithm, StageTimes};
-use crate::session::{Job, Prepared, RunSettings, prepare};
 use crate::task::Task;
 
 /// What was measured of one way to reconstruct.
@@ -141,7 +141,7 @@ fn viewed(algorithm: &mut dyn Algorithm, settings: &RunSettings, task: &Task) ->
 #[cfg(feature = "cuda")]
 fn free_bytes(settings: &RunSettings) -> Option<u64> {
     let number = match settings.device {
-        crate::session::DeviceChoice::Cuda(number) => number,
+        crate::plan::DeviceChoice::Cuda(number) => number,
         _ => return None,
     };
     crate::cuda::devices().ok()?.into_iter().nth(number).map(|info| info.free_memory_bytes as u64)

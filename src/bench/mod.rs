@@ -14,8 +14,8 @@ use serde::Serialize;
 
 use crate::measure::quantile;
 use crate::operator::{BackendError, OperatorError};
+use crate::plan::SetupError;
 use crate::recon::ReconError;
-use crate::session::SetupError;
 
 /// Why something could not be measured, as a sentence.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -19,10 +19,8 @@ use crate::data::Study;
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, Simd};
 use crate::phantom::{self, Noise, SimulationOptions};
+use crate::plan::{AlgorithmKind, Device, DeviceChoice, ProjectorChoice, Rays, RunSettings, available_devices, default_settings};
 use crate::scanner::{self, ScanGeometry, Scanner};
-use crate::session::{
-    AlgorithmKind, Device, DeviceChoice, ProjectorChoice, Rays, RunSettings, available_devices, default_settings,
-};
 use crate::words::counted;
 
 /// Options of `tomoscope bench`.

@@ -8,8 +8,8 @@ use super::notices;
 use super::options::{PerAxis, per_axis, voxels};
 use crate::geometry::Grid;
 use crate::io::read_volume;
+use crate::plan::grid_of_voxels;
 use crate::scanner::ScanGeometry;
-use crate::session::grid_of_voxels;
 
 /// The grid of an image that is made. What is not given follows from the scanner: voxels as wide as the bins and half a
 /// ring spacing high, as many of them as the field of view takes.

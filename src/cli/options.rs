@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::console;
 use crate::operator::Accumulation;
-use crate::session::{DeviceChoice, ProjectorChoice, Rays};
+use crate::plan::{DeviceChoice, ProjectorChoice, Rays};
 
 /// How much a command tells.
 #[derive(Args, Clone, Copy, Debug)]

@@ -15,10 +15,11 @@ use crate::data::{Michelogram, Study, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::{read_study, read_volume, write_projections};
 use crate::operator::{Accumulation, Backend, LinearOperator, Subset};
-use crate::session::{
+use crate::plan::{
     CorrectionRecord, DataRecord, DeviceChoice, DeviceRecord, FreeMemory, ImageRecord, Made, Projector, ProjectorRecord,
-    ProjectorSettings, ProjectorWork, Provenance, SetupError, Start, or_on_cpu, rays_per_bin, thread_pool,
+    ProjectorSettings, ProjectorWork, Provenance, SetupError, Start, or_on_cpu, rays_per_bin,
 };
+use crate::session::thread_pool;
 use crate::task::Task;
 use crate::words::counted;
 

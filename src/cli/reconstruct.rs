@@ -19,10 +19,11 @@ use super::{CliResult, Done, console, notices, signals};
 use crate::data::{Notice, Roi, Study};
 use crate::io::measurements::{Measurement, MeasurementWriter};
 use crate::io::{FileKind, files_written, identity, provenance, read_study, read_volume, rois};
+use crate::plan::{AlgorithmKind, Job, ProjectorChoice, Provenance, Rays, RunSettings, Stages, StartInfo, default_settings};
 use crate::recon::{SubsetOrder, gaussian_filter};
 use crate::session::{
-    AlgorithmKind, Command, EndReason, Event, EventKind, Feed, Frame, IterateReport, Job, ProjectorChoice, Provenance, Rays,
-    RoiSet, RunId, RunRecord, RunSettings, RunTable, Session, SessionOptions, Stages, StartInfo, Trace, default_settings,
+    Command, EndReason, Event, EventKind, Feed, Frame, IterateReport, RoiSet, RunId, RunRecord, RunTable, Session,
+    SessionOptions, Trace,
 };
 use crate::words::counted;
 

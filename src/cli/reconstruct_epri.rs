@@ -11,9 +11,9 @@ use crate::data::Sweep;
 use crate::geometry::Grid;
 use crate::io::{SweepFollower, read_sweep_at_phase, read_volume};
 use crate::operator::Interpolation;
+use crate::plan::{Acquisition, Job, PlaneKernel, Stages, SweepSettings, default_sweep_settings, sweep_grid};
 use crate::recon::{Baseline, Filter, FilterSettings};
 use crate::scanner::epri::Order;
-use crate::session::{Acquisition, Job, PlaneKernel, Stages, SweepSettings, default_sweep_settings, sweep_grid};
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
 

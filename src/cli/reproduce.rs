@@ -7,9 +7,9 @@ use clap::{Args, Subcommand};
 use super::console::{self, remark};
 use super::options::TalkOptions;
 use super::{CliResult, options};
+use crate::plan::DeviceChoice;
 use crate::reproduce::belzunce_2012::{self, NsrReading, Readings};
 use crate::reproduce::qiao_2015;
-use crate::session::DeviceChoice;
 
 /// Options of `tomoscope reproduce`.
 #[derive(Args)]

@@ -8,8 +8,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::console::{err, is_quiet, out, remark};
 use super::notices;
 use crate::data::{Notice, Sweep};
+use crate::plan::{AlgorithmKind, Job, StartInfo};
 use crate::recon::{Baseline, FilterSettings, RaceReport};
-use crate::session::{AlgorithmKind, IterateReport, Job, NUM_STAGES, STAGES, StartInfo};
+use crate::session::{IterateReport, NUM_STAGES, STAGES};
 use crate::words::counted;
 
 /// A bar; where standard error is not a terminal a line for each iteration, of a sweep for each tenth of its projections.

@@ -17,8 +17,8 @@ use crate::data::{Origin, Volume};
 use crate::geometry::Grid;
 use crate::io::{Correction, FileKind, rois, write_projections};
 use crate::phantom::{self, Noise, PhantomError, PhantomInfo, SimulationOptions, epri};
+use crate::plan::{DataRecord, DeviceRecord, ImageRecord, Made, Provenance, Start};
 use crate::scanner::{self, ScanGeometry, Scanner};
-use crate::session::{DataRecord, DeviceRecord, ImageRecord, Made, Provenance, Start};
 use crate::words::counted;
 
 /// Options of `tomoscope simulate`.

@@ -13,8 +13,8 @@ use crate::geometry::Grid;
 use crate::io::{FileKind, rois, write_sweep};
 use crate::operator::grid_about_zero;
 use crate::phantom::epri::{SweepOptions, by_name, simulate};
+use crate::plan::Start;
 use crate::scanner::epri::{Order, Scheme, Weighting};
-use crate::session::Start;
 use crate::words::counted;
 
 /// Options of a sweep.

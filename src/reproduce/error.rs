@@ -7,8 +7,8 @@ use crate::io::IoError;
 use crate::operator::OperatorError;
 use crate::phantom::epri::SweepError;
 use crate::phantom::{PhantomError, SimulationError};
+use crate::plan::SetupError;
 use crate::recon::ReconError;
-use crate::session::SetupError;
 
 /// Why a paper's tables cannot be made.
 #[derive(Debug, thiserror::Error)]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::operator::GpuLimits;
-use crate::session::{DeviceChoice, available_devices};
+use crate::plan::{DeviceChoice, available_devices};
 
 /// Registers are given to warps in pieces of so many for each thread.
 const REGISTER_PIECE: u32 = 8;

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 
-use super::Acquisition;
 use crate::data::{Notice, Projection};
 use crate::io::SweepFollower;
+use crate::plan::Acquisition;
 
 /// How often a file is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

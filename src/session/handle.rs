@@ -8,10 +8,13 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 use super::frames::{FrameReceiver, frame_channel};
 use super::history::History;
 use super::publisher::Publisher;
-use super::setup::{self, Setup};
 use super::solver::{Message, Solver};
 use super::{Command, Event, EventKind, Frame, Kept, RunId, Trace};
+use crate::plan::{Job, Prepared, SetupError, prepare};
 use crate::task::Task;
+
+/// Makes the algorithm of a run; called on the solver thread, inside the run's pool of threads.
+pub type Setup = Box<dyn FnMut(&Job, &Task) -> Result<Prepared, SetupError> + Send>;
 
 /// Bytes of past iterates that a session keeps by default.
 const HISTORY_BYTES: u64 = 256 << 20;
@@ -70,7 +73,7 @@ impl Session {
 
     /// A session that behaves so.
     pub fn with_options(options: SessionOptions, wake: impl Fn() + Send + 'static) -> Self {
-        Self::with_setup(options, Box::new(setup::prepare), wake)
+        Self::with_setup(options, Box::new(prepare), wake)
     }
 
     /// A session whose runs are made by `setup`.

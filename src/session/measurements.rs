@@ -8,10 +8,11 @@
 //! likelihood are those of the image *before* a step, their sum stands beside the image that the iteration began with, and
 //! all else is of the image after the step.
 
-use super::{IterateReport, RunId, StartInfo};
+use super::{IterateReport, RunId};
 use crate::data::{Roi, RoiRole, RoiSums, Unit};
 use crate::io::measurements::Measurement;
 use crate::measure::{RoiStats, cold_recovery, hot_recovery, noise_to_signal, pooled};
+use crate::plan::StartInfo;
 use crate::recon::RaceReport;
 
 /// Numbers of one ROI on one image.

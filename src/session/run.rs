@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use rayon::ThreadPool;
 
-use super::setup::{Prepared, Setup, SetupError};
-use super::{Acquisition, EndReason, Job, Kept, RoiSet, RunId, StartInfo};
+use super::{EndReason, Kept, RoiSet, RunId, Setup};
 use crate::data::{Notice, RoiMask, RoiSums, Unit, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, OperatorError, PendingVolume};
+use crate::plan::{Acquisition, Job, Prepared, SetupError, StartInfo};
 use crate::recon::{Algorithm, ReconError, StepReport};
 use crate::task::Task;
 

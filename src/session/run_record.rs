@@ -3,13 +3,14 @@
 
 use std::time::Duration;
 
-use super::provenance::{
-    AccumulationSpan, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord, ImageRecord, Made,
-    Progress, ProjectorRecord, Provenance, Start,
-};
+use super::IterateReport;
 use super::threads::num_cores;
-use super::{AlgorithmKind, IterateReport, Job, RunSettings, Stages, StartInfo, SweepSettings, rays_per_bin};
 use crate::data::Study;
+use crate::plan::{
+    AccumulationSpan, AlgorithmKind, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord,
+    ImageRecord, Job, Made, Progress, ProjectorRecord, Provenance, RunSettings, Stages, Start, StartInfo, SweepSettings,
+    rays_per_bin,
+};
 use crate::recon::RaceReport;
 
 /// A run as it was set up, and what its steps did.

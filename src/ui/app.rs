@@ -30,8 +30,9 @@ use super::{export, slice_paint, theme};
 use crate::data::{Notice, Roi, RoiPlane, Study};
 use crate::geometry::Point;
 use crate::io::IoError;
+use crate::plan::{Acquisition, Device, DeviceChoice, Forecast};
 use crate::render::{Palette, is_software};
-use crate::session::{Acquisition, Device, DeviceChoice, EventKind, Forecast, Kept, Session, SessionOptions, Trace};
+use crate::session::{EventKind, Kept, Session, SessionOptions, Trace};
 
 /// Longest time that a frame spends on the session's events.
 const EVENT_TIME: Duration = Duration::from_millis(10);

@@ -22,8 +22,9 @@ use super::view::{ProfileLine, Tool, active_bounds_mm};
 use crate::data::{Notice, Roi, RoiShape};
 use crate::geometry::Point;
 use crate::operator::Accumulation;
+use crate::plan::{Acquisition, Job};
 use crate::render::Palette;
-use crate::session::{Acquisition, Command, Feed, Job, Kept, RoiSet};
+use crate::session::{Command, Feed, Kept, RoiSet};
 
 impl App {
     /// Does what a panel asked for.

@@ -3,7 +3,7 @@
 use crossbeam_channel::{Receiver, bounded};
 
 use super::recon_panel::menu;
-use crate::session::{Device, DeviceChoice, available_devices, host_devices};
+use crate::plan::{Device, DeviceChoice, available_devices, host_devices};
 
 /// The devices that are known so far.
 pub struct DeviceList {

@@ -2,9 +2,9 @@
 
 use crate::data::{Sweep, SweepSpace};
 use crate::operator::{Interpolation, grid_about_zero};
+use crate::plan::{DeviceChoice, PlaneKernel, Stages, SweepSettings, default_sweep_settings};
 use crate::recon::{Baseline, Filter, FilterSettings};
 use crate::scanner::epri::Order;
-use crate::session::{DeviceChoice, PlaneKernel, Stages, SweepSettings, default_sweep_settings};
 
 /// The form's fields.
 #[derive(Clone, Debug, PartialEq)]

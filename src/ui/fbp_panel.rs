@@ -8,9 +8,9 @@ use super::format;
 use super::image_axes::ImageAxes;
 use super::recon_panel::{Running, name};
 use crate::operator::Interpolation;
+use crate::plan::{Device, PlaneKernel, Stages};
 use crate::recon::{Baseline, Filter};
 use crate::scanner::epri::Order;
-use crate::session::{Device, PlaneKernel, Stages};
 
 /// The rows of the form.
 pub fn fbp_form_ui(form: &mut FbpForm, running: &Running<FbpForm>, devices: &[Device], ui: &mut Ui) {

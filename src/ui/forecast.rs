@@ -10,7 +10,8 @@ use super::live::LiveRun;
 use super::open_study::OpenStudy;
 use super::settings::SettingsForm;
 use crate::geometry::Grid;
-use crate::session::{Forecast, Job, RunId, StartInfo, forecast};
+use crate::plan::{Forecast, Job, StartInfo, forecast};
+use crate::session::RunId;
 
 /// What a forecast was made for.
 #[derive(Clone, Debug, PartialEq)]
@@ -124,7 +125,7 @@ pub fn secs_per_iteration(live: &LiveRun, next: &SettingsForm, forecast: &Foreca
     let secs = measured.or(info.estimate.secs_per_iteration)?;
     let next = next.run_settings().ok()?;
     let work = |grid: &Grid, rays| {
-        let [tangential, axial] = crate::session::rays_per_bin(study.geometry(), grid, rays);
+        let [tangential, axial] = crate::plan::rays_per_bin(study.geometry(), grid, rays);
         let [nx, ny, nz] = grid.size.map(|n| n as f64);
         // A path crosses about as many columns as the image is wide and high. Axial runs take a whole column at each, a
         // single LOR one voxel, and as many more as it crosses slices.

@@ -6,10 +6,9 @@ use std::time::Duration;
 use super::stages::StageLog;
 use crate::data::{Roi, RoiSums};
 use crate::operator::Accumulation;
+use crate::plan::{Provenance, StartInfo};
 use crate::recon::RaceReport;
-use crate::session::{
-    EndReason, Event, EventKind, IterateReport, Provenance, RunId, RunRecord, RunTable, StartInfo, StepFigures,
-};
+use crate::session::{EndReason, Event, EventKind, IterateReport, RunId, RunRecord, RunTable, StepFigures};
 
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

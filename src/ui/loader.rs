@@ -10,9 +10,9 @@ use crate::data::{Study, Sweep};
 use crate::io::{FileKind, SweepFollower, read_sweep_at_phase};
 use crate::operator::grid_about_zero;
 use crate::phantom::{self, Noise, SimulationOptions, epri};
+use crate::plan;
 use crate::scanner;
 use crate::scanner::epri::Order;
-use crate::session;
 use crate::task::Task;
 
 /// A phantom that the program can simulate a study of.
@@ -227,7 +227,7 @@ fn simulate(
     let scanner = scanner::find(scanner).ok_or_else(|| format!("there is no scanner '{scanner}'"))?;
     let phantom = phantom::by_name(phantom, &scanner.geometry).map_err(|error| error.to_string())?;
     let truth_grid = match size {
-        Some(size) => Some(session::covering_grid(&scanner.geometry, size).map_err(|error| error.to_string())?),
+        Some(size) => Some(plan::covering_grid(&scanner.geometry, size).map_err(|error| error.to_string())?),
         None => None,
     };
     let options = SimulationOptions { truth_grid, ..options };

@@ -7,9 +7,10 @@ use egui::{ColorImage, TextureHandle, TextureOptions};
 use super::filter_curve::FilterCurve;
 use super::scan_files::SweepFiles;
 use crate::data::{self, Direction, Notice, Projection, Roi, Sweep, SweepSpace, Volume};
+use crate::plan::Acquisition;
 use crate::recon::{FilterSettings, ProjectionFilter};
 use crate::render::Palette;
-use crate::session::{Acquisition, Feed};
+use crate::session::Feed;
 
 /// Pace of a replay where the scanner's is not known, projections per second.
 const USUAL_PACE: f64 = 20.0;

@@ -5,7 +5,7 @@ use std::path::Path;
 use egui::Context;
 
 use super::app::App;
-use crate::session::Provenance;
+use crate::plan::Provenance;
 
 impl App {
     /// What made the image on the screen: the run that is watched or the one before, at the iterate and with the filter of

@@ -7,8 +7,8 @@ use super::live::LiveRun;
 use super::plots::{self, PlotsView};
 use super::theme;
 use crate::operator::Accumulation;
+use crate::plan::Job;
 use crate::recon::RaceReport;
-use crate::session::Job;
 
 /// Width of the numbers, points.
 const NUMBERS_WIDTH: f32 = 172.0;

@@ -15,8 +15,8 @@ use super::settings::SettingsForm;
 use super::view::AXIS_NAMES;
 use super::{format, theme};
 use crate::operator::Accumulation;
+use crate::plan::{AlgorithmKind, Device, Forecast, ProjectorChoice, Rays};
 use crate::recon::RaceReport;
-use crate::session::{AlgorithmKind, Device, Forecast, ProjectorChoice, Rays};
 
 /// What the panel shows.
 pub struct ReconView<'a> {
@@ -407,7 +407,8 @@ mod tests {
 
     use super::*;
     use crate::data::{Michelogram, Study};
-    use crate::session::{EndReason, Job, StartInfo};
+    use crate::plan::{Job, StartInfo};
+    use crate::session::EndReason;
 
     #[test]
     fn what_a_run_cannot_do_is_grey_and_has_a_reason() {

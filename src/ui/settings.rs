@@ -3,8 +3,8 @@
 use crate::data::Study;
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
+use crate::plan::{self, AlgorithmKind, DeviceChoice, ProjectorChoice, Rays, RunSettings};
 use crate::recon::SubsetOrder;
-use crate::session::{self, AlgorithmKind, DeviceChoice, ProjectorChoice, Rays, RunSettings};
 
 /// The form's fields.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,15 +53,15 @@ impl Default for SettingsForm {
 }
 
 impl SettingsForm {
-    /// The form for a new study: the session's defaults, on a grid of `size` voxels where one is asked for.
+    /// The form for a new study: the defaults, on a grid of `size` voxels where one is asked for.
     ///
     /// # Errors
     /// The study's default grid cannot be made.
     pub fn for_study(study: &Study, size: Option<[usize; 3]>) -> Result<Self, String> {
-        let sentence = |error: session::SetupError| error.to_string();
-        let defaults = session::default_settings(study).map_err(sentence)?;
+        let sentence = |error: plan::SetupError| error.to_string();
+        let defaults = plan::default_settings(study).map_err(sentence)?;
         let grid = match size {
-            Some(size) => session::covering_grid(study.geometry(), size).map_err(sentence)?,
+            Some(size) => plan::covering_grid(study.geometry(), size).map_err(sentence)?,
             None => defaults.grid,
         };
         Ok(Self {

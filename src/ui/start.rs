@@ -11,8 +11,9 @@ use eframe::egui_wgpu::{SurfaceConfig, WgpuSetup, WgpuSetupCreateNew};
 use super::app::{App, AppOptions};
 use super::loader::{BUILT_IN, Source};
 use super::scan_files::SweepFiles;
+use crate::plan::DeviceChoice;
 use crate::render::device_descriptor;
-use crate::session::{DeviceChoice, Trace};
+use crate::session::Trace;
 
 /// What works without a window.
 const HEADLESS: &str =

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use tomoscope::data::{Michelogram, Study};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::Accumulation;
-use tomoscope::scanner;
-use tomoscope::session::{
+use tomoscope::plan::{
     Acquisition, AlgorithmKind, DeviceChoice, FreeMemory, Job, PlaneKernel, ProjectorChoice, RunSettings, Stages, SweepSettings,
     default_settings, default_sweep_settings, forecast, prepare,
 };
+use tomoscope::scanner;
 use tomoscope::task::Task;
 
 use super::sweeps::sweep;

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::unbounded;
 use tomoscope::data::{RoiShape, Severity};
 use tomoscope::operator::Accumulation;
+use tomoscope::plan::Job;
 use tomoscope::recon::ReconError;
-use tomoscope::session::{Command, EndReason, EventKind, Job, RoiSet, Session, SessionOptions, Trace};
+use tomoscope::session::{Command, EndReason, EventKind, RoiSet, Session, SessionOptions, Trace};
 
 use super::script::{Script, Watcher, any_study, ball, scripted, small_settings, value_of, wait_for_stop};
 

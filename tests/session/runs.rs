@@ -5,10 +5,8 @@ use std::sync::Arc;
 use tomoscope::data::{Michelogram, Study, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, Host, LinearOperator, Siddon, Subset};
-use tomoscope::session::{
-    AlgorithmKind, Command, DeviceChoice, EndReason, Event, EventKind, Job, ProjectorChoice, RoiSet, RunSettings, SessionOptions,
-    default_settings, prepare,
-};
+use tomoscope::plan::{AlgorithmKind, DeviceChoice, Job, ProjectorChoice, RunSettings, default_settings, prepare};
+use tomoscope::session::{Command, EndReason, Event, EventKind, RoiSet, SessionOptions};
 use tomoscope::task::Task;
 
 use super::script::Watcher;

@@ -8,10 +8,10 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 use tomoscope::data::{Michelogram, Roi, RoiMask, RoiRole, RoiShape, RoiSums, Study, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, BackendError, OperatorError, PendingVolume};
+use tomoscope::plan::{Job, Prepared, RunSettings, StartInfo, default_settings};
 use tomoscope::recon::{Algorithm, Estimate, ReconError, StageTimes, StepReport};
 use tomoscope::session::{
-    Command, EndReason, Event, EventKind, Frame, IterateReport, Job, Prepared, RoiSet, RunId, RunSettings, Session,
-    SessionOptions, Setup, StartInfo, default_settings,
+    Command, EndReason, Event, EventKind, Frame, IterateReport, RoiSet, RunId, Session, SessionOptions, Setup,
 };
 use tomoscope::task::Task;
 

@@ -9,11 +9,9 @@ use tomoscope::geometry::Grid;
 use tomoscope::io::{SweepFollower, write_sweep};
 use tomoscope::operator::{Interpolation, grid_about_zero};
 use tomoscope::phantom::epri::{SweepOptions, by_name, simulate};
+use tomoscope::plan::{Acquisition, DeviceChoice, Job, Stages, SweepSettings, default_sweep_settings, prepare};
 use tomoscope::scanner::epri::Scheme;
-use tomoscope::session::{
-    Acquisition, Command, DeviceChoice, EndReason, Event, EventKind, Feed, Job, RoiSet, RunId, Stages, SweepSettings,
-    default_sweep_settings, prepare,
-};
+use tomoscope::session::{Command, EndReason, Event, EventKind, Feed, RoiSet, RunId};
 use tomoscope::task::Task;
 
 use super::script::{Watcher, ball};

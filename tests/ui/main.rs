@@ -22,7 +22,8 @@ use std::time::{Duration, Instant};
 use egui_kittest::kittest::Queryable as _;
 use egui_kittest::wgpu::WgpuTestRenderer;
 use egui_kittest::{Harness, HarnessBuilder};
-use tomoscope::session::{DeviceChoice, Trace};
+use tomoscope::plan::DeviceChoice;
+use tomoscope::session::Trace;
 use tomoscope::ui::{App, AppOptions, BUILT_IN, Source};
 
 /// The smallest built-in study.

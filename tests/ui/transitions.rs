@@ -7,8 +7,9 @@ use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use egui_kittest::{Harness, HarnessBuilder};
 use tomoscope::io::{Correction, write_projections};
 use tomoscope::phantom::{self, SimulationOptions};
+use tomoscope::plan::DeviceChoice;
 use tomoscope::scanner;
-use tomoscope::session::{DeviceChoice, EndReason, Trace};
+use tomoscope::session::{EndReason, Trace};
 use tomoscope::task::Task;
 use tomoscope::ui::{App, AppOptions, BUILT_IN, BuiltIn, Curves, Measured, RunState, Source};
 

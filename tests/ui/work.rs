@@ -4,7 +4,7 @@ use egui::Theme;
 use egui_kittest::kittest::Queryable as _;
 use tomoscope::data::{RoiRole, RoiShape};
 use tomoscope::operator::Accumulation;
-use tomoscope::session::{Device, DeviceChoice, available_devices};
+use tomoscope::plan::{Device, DeviceChoice, available_devices};
 use tomoscope::ui::RunState;
 
 use super::{click, drag, finished, num_measured, renderer, wait_for, window};

@@ -2,7 +2,7 @@
 
 use super::plan::Plan;
 use crate::operator::Accumulation;
-use crate::session::{DeviceChoice, ProjectorChoice};
+use crate::plan::{DeviceChoice, ProjectorChoice};
 
 /// One way to reconstruct.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::implementation::Implementation;
 use super::plan::Image;
 use crate::data::{Study, Volume};
+use crate::plan::{AlgorithmKind, Job, Prepared, Rays, RunSettings, prepare};
 use crate::recon::{StepReport, SubsetOrder};
 use crate::reproduce::ReproduceError;
-use crate::session::{AlgorithmKind, Job, Prepared, Rays, RunSettings, prepare};
 use crate::task::Task;
 
 /// A reconstruction that was measured.

@@ -12,11 +12,11 @@ use super::plan::{Image, Plan, VIEW_STEP};
 use super::studies::{Scan, cylinder_of_nsr};
 use super::warps::warps;
 use crate::data::Study;
+use crate::plan::{DeviceChoice, ProjectorChoice};
 use crate::reproduce::ReproduceError;
 use crate::reproduce::folder::Folder;
 use crate::reproduce::limits::limits;
 use crate::reproduce::schedule::{Measurement, measure_missing, stage_of_name};
-use crate::session::{DeviceChoice, ProjectorChoice};
 
 /// A part of the measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

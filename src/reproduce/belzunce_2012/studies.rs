@@ -13,11 +13,11 @@ use super::stages::Work;
 use crate::data::{Michelogram, Study};
 use crate::operator::{AxialRuns, Backend, Host, LinearOperator, OperatorError, Subset};
 use crate::phantom::{self, Noise, Phantom, SimulationOptions};
+use crate::plan::{Rays, rays_per_bin};
 use crate::reproduce::ReproduceError;
 use crate::reproduce::folder::Folder;
 use crate::reproduce::schedule::Measurement;
 use crate::scanner::ScanGeometry;
-use crate::session::{Rays, rays_per_bin};
 use crate::task::Task;
 
 /// A scan.

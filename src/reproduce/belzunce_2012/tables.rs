@@ -16,13 +16,13 @@ use super::stages::{Stage, Work, work};
 use super::studies::{CylinderCounts, Scan};
 use super::{figures, published};
 use crate::data::Volume;
+use crate::plan::DeviceChoice;
 use crate::reproduce::ReproduceError;
 use crate::reproduce::folder::Folder;
 use crate::reproduce::limits::Limits;
 use crate::reproduce::schedule::Measurement;
 use crate::reproduce::tables::Tables;
 use crate::reproduce::value::Value;
-use crate::session::DeviceChoice;
 
 /// All that tables are made from.
 pub(super) struct Measured<'a> {

@@ -9,12 +9,12 @@ use super::tables::sizes;
 use super::times::{AllTimes, Column, FACTORS, Part, columns_of_ours, columns_of_paper};
 use crate::data::Volume;
 use crate::geometry::Grid;
+use crate::plan::DeviceChoice;
 use crate::reproduce::ReproduceError;
 use crate::reproduce::folder::Folder;
 use crate::reproduce::picture::{Panel, write_slices};
 use crate::reproduce::plot::{Line, Plot};
 use crate::reproduce::schedule::Measurement;
-use crate::session::DeviceChoice;
 
 /// White in pictures, relative to the density of the solution.
 const WHITE: f64 = 1.25;

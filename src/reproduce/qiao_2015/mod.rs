@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use super::ReproduceError;
 use super::folder::Folder;
 use super::limits::concrete;
-use crate::session::DeviceChoice;
+use crate::plan::DeviceChoice;
 
 /// What is to be reproduced.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! The programs that are compared: those of the paper's section 3, and ours.
 
-use crate::session::DeviceChoice;
+use crate::plan::DeviceChoice;
 
 /// A program that backprojects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,9 +10,9 @@ use crate::geometry::Grid;
 use crate::operator::{
     Backend, FilteredProjections, Host, MultiStage, OperatorError, PlaneBackprojector, SingleStage, backproject_plain,
 };
-use crate::reproduce::ReproduceError;
 #[cfg(feature = "cuda")]
-use crate::session::{Chosen, DeviceChoice, choose_device};
+use crate::plan::{Chosen, DeviceChoice, choose_device};
+use crate::reproduce::ReproduceError;
 use crate::task::Task;
 
 /// A program that is ready for an object.

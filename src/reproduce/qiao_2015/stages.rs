@@ -9,11 +9,11 @@ use super::measure::{Difference, Precision, image, plain_image, times};
 use super::plan::{Data, Plan};
 use super::program::{Angles, Program};
 use crate::data::Volume;
+use crate::plan::DeviceChoice;
 use crate::reproduce::ReproduceError;
 use crate::reproduce::folder::Folder;
 use crate::reproduce::limits::limits;
 use crate::reproduce::schedule::{Measurement, measure_missing, stage_of_name};
-use crate::session::DeviceChoice;
 
 /// A part of the measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

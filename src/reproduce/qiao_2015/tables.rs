@@ -9,13 +9,13 @@ use super::published::{self, AVERAGE_FACTORS, GROWTH_IN_TEXT};
 use super::stages::{Stage, Work, work};
 use super::times::{AllTimes, Column, FACTORS, Part, columns_of_ours, columns_of_paper};
 use super::{figures, limits};
+use crate::plan::DeviceChoice;
 use crate::reproduce::ReproduceError;
 use crate::reproduce::folder::Folder;
 use crate::reproduce::limits::Limits;
 use crate::reproduce::schedule::Measurement;
 use crate::reproduce::tables::Tables;
 use crate::reproduce::value::Value;
-use crate::session::DeviceChoice;
 
 /// Marks times of some projections.
 const PART: &str = "*";

@@ -5,11 +5,11 @@ use super::plan::Plan;
 use super::program::Program;
 use super::published;
 use super::stages::Work;
+use crate::plan::DeviceChoice;
 use crate::reproduce::ReproduceError;
 use crate::reproduce::folder::Folder;
 use crate::reproduce::schedule::Measurement;
 use crate::reproduce::value::median_and_spread;
-use crate::session::DeviceChoice;
 
 /// What of a program's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -73,17 +73,17 @@ impl Acquisition {
     }
 
     /// Adds projections that have become complete.
-    pub(super) fn append(&self, projections: Vec<Projection>) {
+    pub(crate) fn append(&self, projections: Vec<Projection>) {
         self.lock().sweep.projections.extend(projections);
     }
 
     /// The phase of its complex projections was found.
-    pub(super) fn set_phase(&self, phase: Phase) {
+    pub(crate) fn set_phase(&self, phase: Phase) {
         self.lock().sweep.facts.phase = Some(phase);
     }
 
     /// Nothing more will come.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         self.lock().is_over = true;
     }
 

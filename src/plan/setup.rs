@@ -103,9 +103,6 @@ pub struct Prepared {
     pub num_taken: usize,
 }
 
-/// Makes the algorithm of a run; called on the solver thread, inside the run's pool of threads.
-pub type Setup = Box<dyn FnMut(&Job, &Task) -> Result<Prepared, SetupError> + Send>;
-
 /// Checks data and settings, picks back end and projector, tells what the run will need, and makes its algorithm. Where
 /// the device was left open and the GPU has too little memory or breaks here, the processor is used and a notice says why.
 ///

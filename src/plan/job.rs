@@ -1,0 +1,217 @@
+//! What is reconstructed and how: the data with the settings of a run, and what a run became when it was set up.
+
+use std::sync::Arc;
+
+use super::Acquisition;
+use crate::data::{Study, Unit, Volume};
+use crate::geometry::Grid;
+use crate::operator::Accumulation;
+use crate::recon::{Estimate, FilterSettings, SubsetOrder};
+use crate::scanner::epri::Order;
+
+/// Which algorithm reconstructs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AlgorithmKind {
+    /// Maximum-likelihood expectation maximisation: all views in each step.
+    Mlem,
+    /// The same over ordered subsets of the views.
+    Osem,
+}
+
+/// Where the run computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeviceChoice {
+    /// The best there is; which one it became is always told.
+    Auto,
+    /// The processor.
+    Cpu,
+    /// The CUDA device of this number.
+    Cuda(usize),
+}
+
+/// Which projector computes A.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProjectorChoice {
+    /// Axial runs where the geometry allows them, else per LOR.
+    Auto,
+    /// Siddon's path, one LOR at a time: the definition.
+    PerLor,
+    /// All planes of a transaxial LOR at once.
+    AxialRuns,
+}
+
+/// Lines traced for each bin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rays {
+    /// One tangentially, ceil(axial sampling / voxel height) axially.
+    Auto,
+    /// This many.
+    Fixed {
+        /// Spread over the bin's width.
+        tangential: usize,
+        /// Spread over the bin's axial sampling.
+        axial: usize,
+    },
+}
+
+/// All that a reconstruction of counts is asked to do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunSettings {
+    /// Algorithm.
+    pub algorithm: AlgorithmKind,
+    /// Full iterations to do.
+    pub num_iterations: usize,
+    /// Subsets of an OSEM iteration; MLEM has one, whatever stands here.
+    pub num_subsets: usize,
+    /// Order of the subsets.
+    pub subset_order: SubsetOrder,
+    /// Image grid.
+    pub grid: Grid,
+    /// Voxels whose centre lies farther than this from the axis stay zero, mm.
+    pub fov_radius_mm: f64,
+    /// Lines per bin.
+    pub rays: Rays,
+    /// Projector.
+    pub projector: ProjectorChoice,
+    /// Device.
+    pub device: DeviceChoice,
+    /// Accumulation; `None` = the device's default.
+    pub accumulation: Option<Accumulation>,
+    /// Whether a non-atomic run's sensitivity image is made with the race too. Else it is free of races.
+    pub racy_sensitivity: bool,
+    /// Threads of a block of the per-LOR projector on CUDA; `None` = the number with which most are resident.
+    pub threads_per_block: Option<u32>,
+    /// Threads on the CPU; `None` = all.
+    pub num_threads: Option<usize>,
+    /// Start image; `None` = 1 inside the field of view.
+    pub init: Option<Arc<Volume>>,
+}
+
+/// In how many stages the planes of an EPRI sweep are backprojected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stages {
+    /// Voxel by voxel.
+    #[default]
+    Single,
+    /// Azimuth by azimuth, then slice by slice, of directions at equal linear angles; others are resampled. On the processor.
+    Two,
+}
+
+/// Which single-stage program backprojects planes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PlaneKernel {
+    /// The fast one, in single precision.
+    #[default]
+    Fast,
+    /// The published one (Qiao et al. 2015), in double precision and its order of operations.
+    Paper,
+}
+
+/// All that a filtered backprojection of an EPRI sweep is asked to do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SweepSettings {
+    /// One stage or two.
+    pub stages: Stages,
+    /// The program for one stage.
+    pub kernel: PlaneKernel,
+    /// How projections are filtered and read.
+    pub filter: FilterSettings,
+    /// Which projections are used first.
+    pub order: Order,
+    /// Projections of a step, at most; while they arrive one by one a step has one.
+    pub block: usize,
+    /// Image grid.
+    pub grid: Grid,
+    /// Device.
+    pub device: DeviceChoice,
+    /// Threads on the CPU; `None` = all.
+    pub num_threads: Option<usize>,
+}
+
+/// What is reconstructed, and how.
+#[derive(Clone, Debug)]
+pub enum Job {
+    /// Counts along lines, iteratively.
+    Counts {
+        /// What was measured.
+        study: Arc<Study>,
+        /// What to do with it.
+        settings: Box<RunSettings>,
+    },
+    /// An EPRI sweep, by filtered backprojection; while it grows the image grows with it.
+    Sweep {
+        /// What was measured so far.
+        acquisition: Acquisition,
+        /// What to do with it.
+        settings: Box<SweepSettings>,
+    },
+}
+
+impl Job {
+    /// Grid of the image.
+    pub fn grid(&self) -> &Grid {
+        match self {
+            Job::Counts { settings, .. } => &settings.grid,
+            Job::Sweep { settings, .. } => &settings.grid,
+        }
+    }
+
+    /// Unit of the image.
+    pub fn unit(&self) -> Unit {
+        match self {
+            Job::Counts { .. } => Unit::CountsPerMm,
+            Job::Sweep { .. } => Unit::Arbitrary,
+        }
+    }
+
+    /// Full iterations to do; of a sweep one, which is all of it.
+    pub fn num_iterations(&self) -> usize {
+        match self {
+            Job::Counts { settings, .. } => settings.num_iterations,
+            Job::Sweep { .. } => 1,
+        }
+    }
+
+    /// Threads on the CPU; `None` = all.
+    pub fn num_threads(&self) -> Option<usize> {
+        match self {
+            Job::Counts { settings, .. } => settings.num_threads,
+            Job::Sweep { settings, .. } => settings.num_threads,
+        }
+    }
+
+    /// Whether all is done in one step, in two stages: nothing can be kept before its end, and it is stopped inside.
+    pub fn is_one_step(&self) -> bool {
+        matches!(self, Job::Sweep { settings, .. } if settings.stages == Stages::Two)
+    }
+
+    /// Whether a sweep is reconstructed.
+    pub fn is_sweep(&self) -> bool {
+        matches!(self, Job::Sweep { .. })
+    }
+}
+
+/// What a run became when it was set up.
+#[derive(Clone, Debug)]
+pub struct StartInfo {
+    /// Device in words ("CPU, 2 threads, AVX-512").
+    pub device: String,
+    /// Projector in use ("axial runs", "per LOR").
+    pub projector: String,
+    /// Subiterations of a full iteration; of a sweep its projections, as far as they are known.
+    pub num_subsets: usize,
+    /// Accumulation in use.
+    pub accumulation: Accumulation,
+    /// Accumulations that can be switched to.
+    pub accumulations: &'static [Accumulation],
+    /// Memory and time.
+    pub estimate: Estimate,
+    /// The job, with the settings as they were used.
+    pub job: Job,
+}

@@ -1,0 +1,26 @@
+//! From data and settings to an algorithm that is ready to step: jobs, defaults, the choice of a device and a projector, the
+//! estimate of what a run needs, and the record of what made an image.
+
+mod acquisition;
+mod defaults;
+mod devices;
+mod estimate;
+mod job;
+mod projector;
+mod provenance;
+mod setup;
+mod sweep_setup;
+
+pub use acquisition::Acquisition;
+pub use defaults::{covering_grid, default_num_subsets, default_settings, default_sweep_settings, grid_of_voxels, sweep_grid};
+pub use devices::{Chosen, Device, available_devices, choose_device, host_devices, or_on_cpu};
+pub use estimate::{Forecast, FreeMemory};
+pub use job::{
+    AlgorithmKind, DeviceChoice, Job, PlaneKernel, ProjectorChoice, Rays, RunSettings, Stages, StartInfo, SweepSettings,
+};
+pub use projector::{Projector, ProjectorSettings, ProjectorWork, rays_per_bin};
+pub use provenance::{
+    AccumulationSpan, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord, ImageRecord, Made,
+    PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance, SIMULATED, Start, Times,
+};
+pub use setup::{Prepared, SetupError, forecast, prepare};
