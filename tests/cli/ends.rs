@@ -77,15 +77,16 @@ fn signals_keep_the_last_iterate() {
 fn only_a_second_interrupt_discards() {
     let folder = folder_with_scan();
     let at = folder.path();
-    // A table that nobody reads: what is kept after the first interrupt is never complete.
+    // A table that nobody reads, with more in a step than a pipe holds: what is kept after the first signal is never complete.
     assert!(Command::new("mkfifo").arg(at.join("table.csv")).status().unwrap().success());
-    let mut program = start(at, "reconstruct scan.hs -o out.hv --iterations 4000000 --csv table.csv --device cpu");
+    let roi = "[[roi]]\nname = \"m\"\nshape = \"sphere\"\ncentre_mm = [0.0, 0.0, 0.0]\nradius_mm = 9.0\n";
+    std::fs::write(at.join("rois.toml"), format!("version = 1\n{}", roi.repeat(500))).unwrap();
+    let arguments = "reconstruct scan.hs -o out.hv --iterations 4000000 --rois rois.toml --csv table.csv --device cpu";
+    let mut program = start(at, arguments);
     let mut table = BufReader::new(std::fs::File::open(at.join("table.csv")).unwrap());
     for _ in 0..21 {
         assert!(table.read_line(&mut String::new()).unwrap() > 0);
     }
-    // Until the pipe is full nothing tells; a second is a hundred times longer.
-    std::thread::sleep(Duration::from_secs(1));
     for signal in ["TERM", "INT", "HUP"] {
         kill(&program, signal);
         std::thread::sleep(Duration::from_millis(300));
