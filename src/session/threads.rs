@@ -7,6 +7,8 @@ use std::sync::Arc;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use thread_priority::{ThreadPriority, ThreadPriorityValue, set_current_thread_priority};
 
+use crate::words::counted;
+
 /// On the scale 0 to 99 of the thread-priority package, on which 50 is usual: niceness 10 on Linux, which leaves the
 /// solver about a tenth of a core that a window wants for itself and all of one that nobody wants.
 const LOW_PRIORITY: u8 = 22;
@@ -80,8 +82,9 @@ fn build(builder: ThreadPoolBuilder, count: usize) -> Result<ThreadPool, String>
 
 fn refused(count: usize, error: &ThreadPoolBuildError) -> String {
     format!(
-        "{count} threads could not be started: {error}; ask for fewer (--threads), or allow this process more threads and \
-         memory (ulimit -u, ulimit -v)"
+        "{} could not be started: {error}; ask for fewer (--threads), or allow this process more threads and \
+         memory (ulimit -u, ulimit -v)",
+        counted(count, "thread")
     )
 }
 
