@@ -19,13 +19,14 @@ use super::{CliResult, Done, console, notices, signals};
 use crate::data::{Notice, Roi, Study};
 use crate::io::measurements::{Measurement, MeasurementWriter};
 use crate::io::{FileKind, files_written, identity, provenance, read_study, read_volume, rois};
-use crate::plan::{AlgorithmKind, Job, ProjectorChoice, Provenance, Rays, RunSettings, Stages, StartInfo, default_settings};
+use crate::plan::{
+    AlgorithmKind, Course, Job, ProjectorChoice, Provenance, Rays, RunSettings, Stages, StartInfo, default_settings,
+};
 use crate::recon::{SubsetOrder, gaussian_filter};
 use crate::session::{
     Command, EndReason, Event, EventKind, Feed, Frame, IterateReport, RoiSet, RunId, RunRecord, RunTable, Session,
     SessionOptions, Trace,
 };
-use crate::words::counted;
 
 /// How often the inside of a run in one step is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -165,14 +166,14 @@ pub fn run(options: &ReconstructOptions) -> CliResult<Done> {
     let mut work = Work {
         options,
         target: job.num_iterations(),
-        is_sweep: job.is_sweep(),
+        course: job.course(),
         num_expected,
         num_subsets: 1,
         rois: rois.clone(),
         table: Ok(table),
         rows: None,
         record: None,
-        progress: Progress::new(job.is_sweep()),
+        progress: Progress::new(job.course()),
         totals: Totals::default(),
         interrupted: false,
     };
@@ -321,7 +322,7 @@ struct Work<'a> {
     options: &'a ReconstructOptions,
     /// Full iterations to reach.
     target: usize,
-    is_sweep: bool,
+    course: Course,
     /// Projections that a sweep should have, where it is known.
     num_expected: Option<usize>,
     num_subsets: usize,
@@ -418,15 +419,15 @@ impl Work<'_> {
             // The session said so when it began.
             return Done::InPart;
         }
-        let (held, asked, what) = match self.num_expected {
-            Some(expected) => (frame.subiteration, expected, "projection"),
-            None if self.is_sweep => return Done::Wholly,
-            None => (frame.iteration, self.target, "iteration"),
+        let held = self.course.number(frame.iteration, frame.subiteration);
+        let asked = match self.num_expected {
+            None if self.course.can_grow => return Done::Wholly,
+            expected => expected.unwrap_or(self.target),
         };
         if held >= asked {
             return Done::Wholly;
         }
-        err!("warning: the image holds {held} of {}", counted(asked, what));
+        err!("warning: the image holds {held} of {}", self.course.words(asked));
         Done::InPart
     }
 
@@ -447,8 +448,8 @@ impl Work<'_> {
 
     /// Where a run was when an image was taken.
     fn position(&self, frame: &Frame) -> String {
-        if self.is_sweep {
-            return counted(frame.subiteration, "projection");
+        if !self.course.by_iteration {
+            return self.course.words(frame.subiteration);
         }
         match frame.subiteration % self.num_subsets {
             0 => format!("iteration {}", frame.iteration),

@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::console::{err, is_quiet, out, remark};
 use super::notices;
 use crate::data::{Notice, Sweep};
-use crate::plan::{AlgorithmKind, Job, StartInfo};
+use crate::plan::{AlgorithmKind, Course, Job, StartInfo};
 use crate::recon::{Baseline, FilterSettings, RaceReport};
 use crate::session::{IterateReport, NUM_STAGES, STAGES};
 use crate::words::counted;
@@ -16,8 +16,7 @@ use crate::words::counted;
 /// A bar; where standard error is not a terminal a line for each iteration, of a sweep for each tenth of its projections.
 pub struct Progress {
     bar: Option<ProgressBar>,
-    /// Whether projections are counted, not iterations.
-    is_sweep: bool,
+    course: Course,
     num_steps: usize,
     start: Instant,
     /// Tenths of a sweep that were told, where there is no bar.
@@ -26,8 +25,8 @@ pub struct Progress {
 
 impl Progress {
     /// Nothing to show yet.
-    pub fn new(is_sweep: bool) -> Self {
-        Self { bar: None, is_sweep, num_steps: 0, start: Instant::now(), tenths: 0 }
+    pub fn new(course: Course) -> Self {
+        Self { bar: None, course, num_steps: 0, start: Instant::now(), tenths: 0 }
     }
 
     /// Starts to count towards so many steps.
@@ -36,7 +35,7 @@ impl Progress {
         if std::io::stderr().is_terminal() && !is_quiet() {
             let style = ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} %  {eta} left");
             let bar = ProgressBar::new(num_steps as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            bar.set_message(if self.is_sweep { "projection 0" } else { "iteration 0" });
+            bar.set_message(format!("{} 0", self.course.counted));
             self.bar = Some(bar);
         }
     }
@@ -44,13 +43,12 @@ impl Progress {
     /// A step is done.
     pub fn step(&mut self, report: &IterateReport, num_iterations: usize) {
         let done = report.subiteration as u64;
-        let position = if self.is_sweep {
-            // Of a sweep that is being acquired there may be more than was known of at the beginning.
-            format!("projection {done} of {}", self.num_steps.max(report.subiteration))
-        } else {
-            format!("iteration {} of {num_iterations}", report.iteration)
-        };
-        let is_told = if self.is_sweep { self.is_another_tenth(done, self.num_steps as u64) } else { report.completes_iteration };
+        let Course { counted, by_iteration, .. } = self.course;
+        let number = self.course.number(report.iteration, report.subiteration);
+        // Where data still come there may be more steps than were known of at the beginning.
+        let all = if by_iteration { num_iterations } else { self.num_steps.max(number) };
+        let position = format!("{counted} {number} of {all}");
+        let is_told = if by_iteration { report.completes_iteration } else { self.is_another_tenth(done, self.num_steps as u64) };
         self.show(position, done, is_told.then_some(report.elapsed));
     }
 
@@ -119,7 +117,7 @@ pub fn announce(info: &StartInfo, num_iterations: usize) {
     let grid = info.job.grid();
     let ([nx, ny, nz], [dx, dy, dz]) = (grid.size, grid.voxel_mm);
     out!("device        {}", info.device);
-    out!("{}     {}", if info.job.is_sweep() { "program  " } else { "projector" }, info.projector);
+    out!("{}     {}", if matches!(info.job, Job::Sweep { .. }) { "program  " } else { "projector" }, info.projector);
     match &info.job {
         Job::Counts { settings, .. } => {
             out!("accumulation  {}", info.accumulation);

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::Acquisition;
-use crate::data::{Study, Unit, Volume};
+use super::{Acquisition, Course};
+use crate::data::{Study, Volume};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::recon::{Estimate, FilterSettings, SubsetOrder};
@@ -162,11 +162,11 @@ impl Job {
         }
     }
 
-    /// Unit of the image.
-    pub fn unit(&self) -> Unit {
+    /// What its steps are called and counted by.
+    pub fn course(&self) -> Course {
         match self {
-            Job::Counts { .. } => Unit::CountsPerMm,
-            Job::Sweep { .. } => Unit::Arbitrary,
+            Job::Counts { .. } => Course::ITERATIONS,
+            Job::Sweep { .. } => Course::PROJECTIONS,
         }
     }
 

@@ -2,6 +2,7 @@
 //! estimate of what a run needs, and the record of what made an image.
 
 mod acquisition;
+mod course;
 mod defaults;
 mod devices;
 mod estimate;
@@ -12,6 +13,7 @@ mod setup;
 mod sweep_setup;
 
 pub use acquisition::Acquisition;
+pub use course::Course;
 pub use defaults::{covering_grid, default_num_subsets, default_settings, default_sweep_settings, grid_of_voxels, sweep_grid};
 pub use devices::{Chosen, Device, available_devices, choose_device, host_devices, or_on_cpu};
 pub use estimate::{Forecast, FreeMemory};

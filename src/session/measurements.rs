@@ -121,8 +121,8 @@ pub struct RunTable {
 impl RunTable {
     /// The table of a run that became so.
     pub fn of(run: RunId, info: &StartInfo) -> Self {
-        let num_subsets = (!info.job.is_sweep()).then_some(info.num_subsets.max(1));
-        Self { run, num_subsets, unit: info.job.unit(), voxel_ml: info.job.grid().voxel_ml() }
+        let num_subsets = info.job.course().by_iteration.then_some(info.num_subsets.max(1));
+        Self { run, num_subsets, unit: info.job.course().unit, voxel_ml: info.job.grid().voxel_ml() }
     }
 
     /// The rows before those of the first step.

@@ -8,10 +8,10 @@ use std::time::Duration;
 use rayon::ThreadPool;
 
 use super::{EndReason, Kept, RoiSet, RunId, Setup};
-use crate::data::{Notice, RoiMask, RoiSums, Unit, Volume};
+use crate::data::{Notice, RoiMask, RoiSums, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, OperatorError, PendingVolume};
-use crate::plan::{Acquisition, Job, Prepared, SetupError, StartInfo};
+use crate::plan::{Acquisition, Course, Job, Prepared, SetupError, StartInfo};
 use crate::recon::{Algorithm, ReconError, StepReport};
 use crate::task::Task;
 
@@ -57,9 +57,7 @@ pub(super) struct Run {
     pub id: RunId,
     pub state: State,
     pub grid: Grid,
-    pub unit: Unit,
-    /// Whether the history keeps the image after every step, not only those of full iterations.
-    pub keeps_steps: bool,
+    pub course: Course,
     /// Full iterations to reach.
     pub target: usize,
     /// Full iterations complete.
@@ -103,8 +101,7 @@ impl Run {
             id,
             state: State::Paused,
             grid: info.job.grid().clone(),
-            unit: info.job.unit(),
-            keeps_steps: info.job.is_sweep(),
+            course: info.job.course(),
             target: info.job.num_iterations(),
             iteration: 0,
             subiteration: 0,

@@ -81,7 +81,7 @@ impl RunRecord {
             Job::Counts { study, .. } => DataRecord::new(&study.title, &study.origin),
             Job::Sweep { acquisition, .. } => acquisition.look(DataRecord::of_sweep),
         };
-        let image = ImageRecord::new(info.job.grid(), info.job.unit());
+        let image = ImageRecord::new(info.job.grid(), info.job.course().unit);
         let mut provenance = Provenance::new(Made::Reconstruction, data, image, device, times);
         provenance.progress = Some(self.progress(subiteration, iterations_asked));
         provenance.post_filter_fwhm_mm = post_filter_fwhm_mm;

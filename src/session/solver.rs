@@ -197,7 +197,7 @@ impl Solver {
     /// replaces an unread one. An iterate between fills an empty channel, or replaces what is older than this run's first
     /// step; it is never waited for.
     fn is_wanted(&self, report: &StepReport) -> bool {
-        if report.completes_iteration || self.run.as_ref().is_some_and(|run| run.keeps_steps) {
+        if report.completes_iteration || self.run.as_ref().is_some_and(|run| !run.course.by_iteration) {
             return self.options.is_watched || self.history.is_kept();
         }
         let is_first = self.run.as_ref().and_then(|run| run.published).is_none_or(|last| last == 0);
@@ -210,15 +210,15 @@ impl Solver {
         let Some(run) = &mut self.run else { return Ok(()) };
         let slot = self.publisher.slot();
         let image = match run.begin_volume()? {
-            Some(pending) => Image::Pending(pending, run.grid.clone(), run.unit),
+            Some(pending) => Image::Pending(pending, run.grid.clone(), run.course.unit),
             None => {
                 let start = Instant::now();
-                let mut volume = self.publisher.buffer(&run.grid, run.unit);
+                let mut volume = self.publisher.buffer(&run.grid, run.course.unit);
                 run.read_volume(&mut volume)?;
                 Image::Filled(volume, start.elapsed())
             }
         };
-        let is_milestone = run.completes_iteration || (run.keeps_steps && run.subiteration > 0);
+        let is_milestone = run.completes_iteration || (!run.course.by_iteration && run.subiteration > 0);
         let is_kept = is_milestone && self.history.is_kept() && run.kept != run.subiteration;
         if is_kept {
             run.kept = run.subiteration;

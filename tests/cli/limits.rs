@@ -34,7 +34,10 @@ fn threads_and_memory_that_are_refused_give_a_sentence_and_no_half_file() {
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             // Where memory fails inside a thread that is just being made, the standard library aborts with words of its own.
             let is_aborted = output.status.code().is_none();
-            assert!(is_aborted || !said.contains("panicked") && output.status.code() != Some(101), "{kib} KiB, {arguments}: {said}");
+            assert!(
+                is_aborted || !said.contains("panicked") && output.status.code() != Some(101),
+                "{kib} KiB, {arguments}: {said}"
+            );
             num_sentences += u32::from(output.status.code() == Some(1) && said.contains("could not be started"));
             for out in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
                 let name = out.file_name().unwrap().to_str().unwrap().to_owned();

@@ -1,0 +1,53 @@
+//! The course of a run: what its steps are called and counted by, and what they give.
+
+use crate::data::Unit;
+use crate::words::counted;
+
+/// What differs between runs that iterate over the same data and runs that add data to their image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Course {
+    /// What curves, the history and progress count: "iteration" or "projection".
+    pub counted: &'static str,
+    /// Whether that are full iterations, each of one or more steps; else every step stands for itself.
+    pub by_iteration: bool,
+    /// Unit of the image.
+    pub unit: Unit,
+    /// Whether data may still come while the run goes on.
+    pub can_grow: bool,
+    /// Whether steps have a likelihood.
+    pub has_likelihood: bool,
+    /// Whether further iterations can follow when all that were asked for are done.
+    pub can_continue: bool,
+}
+
+impl Course {
+    /// Of counts, iteratively.
+    pub const ITERATIONS: Course = Course {
+        counted: "iteration",
+        by_iteration: true,
+        unit: Unit::CountsPerMm,
+        can_grow: false,
+        has_likelihood: true,
+        can_continue: true,
+    };
+
+    /// Of a sweep: each block of projections is added to the image once.
+    pub const PROJECTIONS: Course = Course {
+        counted: "projection",
+        by_iteration: false,
+        unit: Unit::Arbitrary,
+        can_grow: true,
+        has_likelihood: false,
+        can_continue: false,
+    };
+
+    /// The number by which an image is known, after so many full iterations and steps in all.
+    pub fn number(&self, iteration: usize, subiteration: usize) -> usize {
+        if self.by_iteration { iteration } else { subiteration }
+    }
+
+    /// So many of what is counted, in words.
+    pub fn words(&self, number: usize) -> String {
+        counted(number, self.counted)
+    }
+}
