@@ -4,7 +4,7 @@
 //! three orthogonal slices, ROI statistics and noise/contrast curves. The same engine runs without a window.
 //!
 //! Modules stand in rows; a module imports only from lower rows, and neighbours in a row do not know each other.
-//! `tests/layers.rs` reads this table and enforces it:
+//! `tests/project/layers.rs` reads this table and enforces it:
 //!
 //! ```text
 //! row 1: geometry task random words
@@ -14,7 +14,7 @@
 //! row 5: recon
 //! row 6: cuda
 //! row 7: plan
-//! row 8: session render
+//! row 8: session render report
 //! row 9: ui bench reproduce
 //! row 10: cli
 //! ```
@@ -33,6 +33,7 @@ pub mod plan;
 pub mod random;
 pub mod recon;
 pub mod render;
+pub mod report;
 pub mod reproduce;
 pub mod scanner;
 pub mod session;

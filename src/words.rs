@@ -7,9 +7,23 @@ pub fn counted(count: usize, what: &str) -> String {
     format!("{count} {noun}{plural}{rest}")
 }
 
+/// A size in memory, fine enough that a need looks larger than what is free: `5.0 MiB`, `9.00 GiB`.
+pub fn bytes(num: u64) -> String {
+    let mib = num as f64 / f64::from(1 << 20);
+    if mib >= 1024.0 { format!("{:.2} GiB", mib / 1024.0) } else { format!("{mib:.1} MiB") }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::counted;
+    use super::*;
+
+    #[test]
+    fn sizes_change_their_unit_at_a_gib() {
+        assert_eq!(
+            [0, 5 << 20, (1 << 30) - 1, 1 << 30, 9 << 30].map(bytes),
+            ["0.0 MiB", "5.0 MiB", "1024.0 MiB", "1.00 GiB", "9.00 GiB"]
+        );
+    }
 
     #[test]
     fn one_is_no_plural() {

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::unbounded;
 use serde::Serialize;
 
-use super::{BenchError, median_and_spread};
-use crate::measure::quantile;
+use super::BenchError;
+use crate::measure::{median_and_spread, quantile};
 use crate::phantom::epri::{SweepOptions, by_name, simulate};
 use crate::plan::{Acquisition, DeviceChoice, Job, SweepSettings, default_sweep_settings, sweep_grid};
 use crate::session::{Command, EventKind, Feed, RoiSet, Session};
@@ -105,6 +105,6 @@ pub fn bench_arrival(bench: &ArrivalBench) -> Result<ArrivalRow, BenchError> {
     }
     secs.sort_by(f64::total_cmp);
     let [p95_s, longest_s] = [0.95, 1.0].map(|part| quantile(&secs, part).unwrap_or(0.0));
-    let (median_s, spread_s) = median_and_spread(secs);
+    let (median_s, spread_s) = median_and_spread(secs).unwrap_or_default();
     Ok(ArrivalRow { device, size: bench.size, per_sec: bench.per_sec, num_projections, median_s, spread_s, p95_s, longest_s })
 }

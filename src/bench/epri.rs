@@ -6,11 +6,12 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use super::{BenchError, median_and_spread};
+use super::BenchError;
 #[cfg(feature = "cuda")]
 use crate::cuda::{CudaBackend, FastPlanes, PaperPlanes};
 use crate::data::{Sweep, Volume};
 use crate::geometry::Grid;
+use crate::measure::median_and_spread;
 use crate::operator::{
     Backend, FilteredProjections, Host, MultiStage, OperatorError, PlaneBackprojector, Simd, SingleStage, backproject_plain,
     grid_about_zero,
@@ -253,7 +254,7 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
     fn add(&mut self, is_on_host: bool, what: Measured, secs: Vec<f64>) {
         let Measured { program, directions, size, num_projections, threads, difference } = what;
         let num_runs = secs.len();
-        let (median_s, spread_s) = median_and_spread(secs);
+        let (median_s, spread_s) = median_and_spread(secs).unwrap_or_default();
         let of_size = || self.rows.iter().filter(move |row| row.size == size);
         let plain = of_size().find(|row| row.program == "plain").map(|row| row.median_s);
         let single = of_size()

@@ -6,8 +6,9 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use super::{BenchError, median_and_spread};
+use super::BenchError;
 use crate::data::{Study, Volume};
+use crate::measure::median_and_spread;
 use crate::plan::{Job, Prepared, RunSettings, prepare};
 use crate::recon::{Algorithm, StageTimes};
 use crate::task::Task;
@@ -65,8 +66,9 @@ pub fn bench_iteration(study: &Arc<Study>, settings: &RunSettings) -> Result<Ite
         stages.push(iterate(algorithm.as_mut(), &task)?);
         secs.push(start.elapsed().as_secs_f64());
     }
-    let (median_s, spread_s) = median_and_spread(secs);
-    let stage = |k: usize| median_and_spread(stages.iter().map(|stage| stage.named()[k].1.as_secs_f64()).collect()).0;
+    let (median_s, spread_s) = median_and_spread(secs).unwrap_or_default();
+    let stage =
+        |k: usize| median_and_spread(stages.iter().map(|stage| stage.named()[k].1.as_secs_f64()).collect()).unwrap_or_default().0;
     let stages_s = StageTimes::default().named().iter().enumerate().map(|(k, (name, _))| (*name, stage(k))).collect();
     let (viewed_median_s, viewed_spread_s) = viewed(algorithm.as_mut(), settings, &task)?;
     drop(algorithm);
@@ -134,7 +136,7 @@ fn viewed(algorithm: &mut dyn Algorithm, settings: &RunSettings, task: &Task) ->
         drop(volumes);
         viewer.join().unwrap_or_else(|_| Err(BenchError("the viewer's thread broke off".into())))
     })?;
-    Ok(median_and_spread(secs))
+    Ok(median_and_spread(secs).unwrap_or_default())
 }
 
 /// Memory that is free on the CUDA device asked for, bytes.

@@ -12,7 +12,6 @@ pub use projector::{ProjectorBench, ProjectorRow, bench_projector};
 
 use serde::Serialize;
 
-use crate::measure::quantile;
 use crate::operator::{BackendError, OperatorError};
 use crate::plan::SetupError;
 use crate::recon::ReconError;
@@ -53,11 +52,4 @@ pub struct BenchReport<R> {
     pub device: String,
     /// One entry for each measured thing.
     pub rows: Vec<R>,
-}
-
-/// Median of some times, and half the distance between the quartiles.
-fn median_and_spread(mut secs: Vec<f64>) -> (f64, f64) {
-    secs.sort_by(f64::total_cmp);
-    let at = |part: f64| quantile(&secs, part).unwrap_or(0.0);
-    (at(0.5), 0.5 * (at(0.75) - at(0.25)))
 }

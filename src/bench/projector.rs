@@ -6,11 +6,12 @@ use std::time::Instant;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{BenchError, median_and_spread};
+use super::BenchError;
 #[cfg(feature = "cuda")]
 use crate::cuda::{self, BinDriven, BinOrder, CudaBackend};
 use crate::data::Volume;
 use crate::geometry::Grid;
+use crate::measure::median_and_spread;
 use crate::operator::{Accumulation, AxialRuns, Backend, Host, LinearOperator, OperatorError, Siddon, Simd, Subset};
 use crate::scanner::ScanGeometry;
 use crate::task::Task;
@@ -256,7 +257,7 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
             // The first run touches its memory for the first time.
             secs.remove(0);
             let num_runs = secs.len();
-            let (median_s, spread_s) = median_and_spread(secs);
+            let (median_s, spread_s) = median_and_spread(secs).unwrap_or_default();
             self.add(ProjectorRow {
                 device,
                 projector: projector.clone(),

@@ -20,8 +20,53 @@ use crate::geometry::Grid;
 use crate::operator::{Accumulation, Simd};
 use crate::phantom::{self, Noise, SimulationOptions};
 use crate::plan::{AlgorithmKind, Device, DeviceChoice, ProjectorChoice, Rays, RunSettings, available_devices, default_settings};
+use crate::report::{Column, Columns};
 use crate::scanner::{self, ScanGeometry, Scanner};
-use crate::words::counted;
+use crate::words::{bytes, counted};
+
+/// Columns of the projectors' times.
+const PROJECTOR: Columns<11> = Columns([
+    Column::words("device", 8),
+    Column::words("projector", 26),
+    Column::words("direction", 16),
+    Column::words("accumulation", 15),
+    Column::numbers("threads", 8),
+    Column::numbers("median s", 12),
+    Column::numbers("spread s", 11),
+    Column::numbers("MLOR/s", 10),
+    Column::numbers("Gvisits/s", 11),
+    Column::numbers("ratio", 8),
+    Column::words("views", 0),
+]);
+/// A time of an iteration in milliseconds, and what more there is to say.
+const ITERATION: Columns<3> = Columns([Column::words("", 16), Column::numbers("", 11), Column::words("", 0)]);
+/// What an iteration needs.
+const MEMORY: Columns<2> = Columns([Column::words("", 20), Column::words("", 0)]);
+/// Columns of the times of EPRI backprojections.
+const EPRI: Columns<12> = Columns([
+    Column::words("program", 30),
+    Column::words("equal", 10),
+    Column::numbers("size", 6),
+    Column::numbers("proj.", 6),
+    Column::numbers("threads", 9),
+    Column::numbers("median s", 12),
+    Column::numbers("spread s", 11),
+    Column::numbers("runs", 6),
+    Column::numbers("Gupdates/s", 12),
+    Column::numbers("to plain", 10),
+    Column::numbers("to single", 11),
+    Column::numbers("difference", 12),
+]);
+/// Columns of the times from the arrival of a projection to the image.
+const ARRIVAL: Columns<7> = Columns([
+    Column::words("device", 32),
+    Column::numbers("size", 6),
+    Column::numbers("proj./s", 9),
+    Column::numbers("median ms", 11),
+    Column::numbers("spread ms", 11),
+    Column::numbers("95 %", 9),
+    Column::numbers("longest ms", 12),
+]);
 
 /// Options of `tomoscope bench`.
 #[derive(Args)]
@@ -217,19 +262,7 @@ fn run_projector(options: ProjectorOptions) -> CliResult {
         scanner.title,
         scanner.geometry.num_bins()
     );
-    out!(
-        "{:<8}{:<26}{:<16}{:<15}{:>8}{:>12}{:>11}{:>10}{:>11}{:>8}  views",
-        "device",
-        "projector",
-        "direction",
-        "accumulation",
-        "threads",
-        "median s",
-        "spread s",
-        "MLOR/s",
-        "Gvisits/s",
-        "ratio"
-    );
+    out!("{}", PROJECTOR.titles());
     let bench = ProjectorBench {
         geometry: Arc::new(scanner.geometry.clone()),
         grid,
@@ -250,20 +283,20 @@ fn run_projector(options: ProjectorOptions) -> CliResult {
 }
 
 fn print_row(row: &ProjectorRow) {
-    out!(
-        "{:<8}{:<26}{:<16}{:<15}{:>8}{:>12.5}{:>11.5}{:>10.3}{:>11.3}{:>8}  {}",
-        row.device,
-        row.projector,
-        row.direction,
-        row.accumulation.map_or("", |a| a.name()),
-        row.threads,
-        row.median_s,
-        row.spread_s,
-        row.lors_per_s * 1e-6,
-        row.voxel_visits_per_s * 1e-9,
-        row.ratio.map_or(String::from("–"), |ratio| format!("{ratio:.2}")),
-        row.measured_views
-    );
+    let cells = [
+        row.device.to_string(),
+        row.projector.clone(),
+        row.direction.to_string(),
+        row.accumulation.map_or(String::new(), |a| a.to_string()),
+        row.threads.to_string(),
+        format!("{:.5}", row.median_s),
+        format!("{:.5}", row.spread_s),
+        format!("{:.3}", row.lors_per_s * 1e-6),
+        format!("{:.3}", row.voxel_visits_per_s * 1e-9),
+        row.ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.2}")),
+        row.measured_views.clone(),
+    ];
+    out!("{}", PROJECTOR.line(cells));
 }
 
 fn run_iteration(options: IterationOptions) -> CliResult {
@@ -293,20 +326,22 @@ fn run_iteration(options: IterationOptions) -> CliResult {
 }
 
 fn print_iteration(row: &IterationRow, first: Option<&IterationRow>) {
-    let ms = |secs: f64| 1e3 * secs;
     out!("{}, {}, {}", row.device, row.projector, row.accumulation);
+    let fact = |name: &str, secs: f64, digits: usize, what: String| {
+        out!("  {}", ITERATION.line([name.to_owned(), format!("{:.digits$}", 1e3 * secs), what]));
+    };
     let ratio = first.map_or(String::new(), |first| format!(", {:.2} × the first", first.median_s / row.median_s));
-    out!("  iteration       {:>9.3} ± {:.3} ms{ratio}", ms(row.median_s), ms(row.spread_s));
+    fact("iteration", row.median_s, 3, format!("± {:.3} ms{ratio}", 1e3 * row.spread_s));
     for (name, secs) in row.stages_s.iter().filter(|(_, secs)| *secs > 0.0) {
-        out!("    {name:<14}{:>9.3} ms {:>5.1} %", ms(*secs), 100.0 * secs / row.median_s);
+        fact(&format!("  {name}"), *secs, 3, format!("ms {:>5.1} %", 100.0 * secs / row.median_s));
     }
     let added = 100.0 * (row.viewed_median_s / row.median_s - 1.0);
-    out!("  viewed          {:>9.3} ± {:.3} ms, {added:+.1} %", ms(row.viewed_median_s), ms(row.viewed_spread_s));
-    out!("  cold start      {:>9.1} ms", ms(row.cold_start_s));
-    out!("  {:>3} iterations  {:>9.1} ms from data to volume in host memory", row.num_iterations, ms(row.run_s));
-    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
-    let used = row.used_bytes.map_or(String::new(), |used| format!(", {:.0} MiB taken on the device", mib(used)));
-    out!("  memory          {:>9.0} MiB estimated{used}", mib(row.estimated_bytes));
+    fact("viewed", row.viewed_median_s, 3, format!("± {:.3} ms, {added:+.1} %", 1e3 * row.viewed_spread_s));
+    fact("cold start", row.cold_start_s, 1, "ms".to_owned());
+    let iterations = counted(row.num_iterations, "iteration");
+    fact(&iterations, row.run_s, 1, "ms from data to volume in host memory".to_owned());
+    let used = row.used_bytes.map_or(String::new(), |used| format!(", {} taken on the device", bytes(used)));
+    out!("  {}", MEMORY.line(["memory".to_owned(), format!("{} estimated{used}", bytes(row.estimated_bytes))]));
 }
 
 /// The CUDA device to measure; of those that nobody named the first, if it can be used.
@@ -328,21 +363,7 @@ fn run_epri(options: EpriOptions) -> CliResult {
         _ if all > 1 => vec![1, all],
         _ => vec![1],
     };
-    out!(
-        "{:<30}{:<10}{:>6}{:>6}{:>9}{:>12}{:>11}{:>6}{:>12}{:>10}{:>11}{:>12}",
-        "program",
-        "equal",
-        "size",
-        "proj.",
-        "threads",
-        "median s",
-        "spread s",
-        "runs",
-        "Gupdates/s",
-        "to plain",
-        "to single",
-        "difference"
-    );
+    out!("{}", EPRI.titles());
     let bench = EpriBench {
         sizes: options.size.into_iter().map(usize::from).collect(),
         num_projections: usize::from(options.projections),
@@ -356,12 +377,14 @@ fn run_epri(options: EpriOptions) -> CliResult {
 }
 
 fn run_arrival(options: ArrivalOptions) -> CliResult {
-    out!("{:<32}{:>6}{:>9}{:>11}{:>11}{:>9}{:>12}", "device", "size", "proj./s", "median ms", "spread ms", "95 %", "longest ms");
+    out!("{}", ARRIVAL.titles());
     let mut rows = Vec::new();
     for size in options.size {
         let row = bench_arrival(&ArrivalBench { size: size.into(), per_sec: options.pace, device: options.device })?;
         let ms = [row.median_s, row.spread_s, row.p95_s, row.longest_s].map(|secs| 1e3 * secs);
-        out!("{:<32}{:>6}{:>9.1}{:>11.2}{:>11.2}{:>9.2}{:>12.2}", row.device, row.size, row.per_sec, ms[0], ms[1], ms[2], ms[3]);
+        let [median, spread, p95, longest] = ms.map(|ms| format!("{ms:.2}"));
+        let rate = format!("{:.1}", row.per_sec);
+        out!("{}", ARRIVAL.line([row.device.clone(), row.size.to_string(), rate, median, spread, p95, longest]));
         rows.push(row);
     }
     write_json(options.json.as_deref(), rows.first().map(|row| row.device.clone()).unwrap_or_default(), rows)
@@ -369,21 +392,21 @@ fn run_arrival(options: ArrivalOptions) -> CliResult {
 
 fn print_epri(row: &EpriRow) {
     let or_dash = |value: Option<String>| value.unwrap_or_else(|| "–".into());
-    out!(
-        "{:<30}{:<10}{:>6}{:>6}{:>9}{:>12.5}{:>11.5}{:>6}{:>12.3}{:>10}{:>11}{:>12}",
-        row.program,
-        row.directions,
-        row.size,
-        row.num_projections,
-        row.threads,
-        row.median_s,
-        row.spread_s,
-        row.num_runs,
-        row.updates_per_s * 1e-9,
+    let cells = [
+        row.program.to_string(),
+        row.directions.to_string(),
+        row.size.to_string(),
+        row.num_projections.to_string(),
+        row.threads.to_string(),
+        format!("{:.5}", row.median_s),
+        format!("{:.5}", row.spread_s),
+        row.num_runs.to_string(),
+        format!("{:.3}", row.updates_per_s * 1e-9),
         or_dash(row.ratio_to_plain.map(|ratio| format!("{ratio:.1}"))),
         or_dash(row.ratio_to_single_stage.map(|ratio| format!("{ratio:.1}"))),
         or_dash(row.difference.map(|difference| format!("{difference:.1e}"))),
-    );
+    ];
+    out!("{}", EPRI.line(cells));
 }
 
 /// The image-quality phantom, without noise.

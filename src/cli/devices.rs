@@ -4,16 +4,16 @@ use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
 use super::CliResult;
 use super::console::out;
-use crate::words::counted;
+use crate::report::{Column, Columns};
+use crate::words::{bytes, counted};
 
-/// Bytes of a GiB.
-const GIB: f64 = (1u64 << 30) as f64;
+/// A device and what it is.
+const DEVICE: Columns<2> = Columns([Column::words("", 8), Column::words("", 0)]);
 
 /// Prints the processor and the CUDA devices, or why there are none.
 pub fn run() -> CliResult {
-    out!("cpu     {}", processor());
-    for line in cuda_lines() {
-        out!("{line}");
+    for (name, what) in std::iter::once(("cpu".to_owned(), processor())).chain(cuda_devices()) {
+        out!("{}", DEVICE.line([name, what]));
     }
     Ok(())
 }
@@ -25,7 +25,7 @@ fn processor() -> String {
     let system = System::new_with_specifics(kind).ok();
     let name = system.as_ref().and_then(|s| s.cpus().first()).map(|cpu| cpu.brand().trim()).filter(|name| !name.is_empty());
     let name = name.unwrap_or("processor");
-    let memory = system.as_ref().map_or(String::new(), |s| format!("{:.1} GiB memory, ", s.total_memory() as f64 / GIB));
+    let memory = system.as_ref().map_or(String::new(), |s| format!("{} memory, ", bytes(s.total_memory())));
     let num_threads = std::thread::available_parallelism().map_or(1, usize::from);
     let cores = System::physical_core_count().map_or(String::new(), |n| format!("{}, ", counted(n, "core")));
     let threads = counted(num_threads, "thread");
@@ -51,25 +51,27 @@ fn vector_instructions() -> String {
 }
 
 #[cfg(feature = "cuda")]
-fn cuda_lines() -> Vec<String> {
+fn cuda_devices() -> Vec<(String, String)> {
     let devices = match crate::cuda::devices() {
         Ok(devices) => devices,
-        Err(error) => return vec![format!("cuda    not available: {error}")],
+        Err(error) => return vec![("cuda".to_owned(), format!("not available: {error}"))],
     };
     let line = |d: crate::cuda::DeviceInfo| {
+        let device = format!("cuda:{}", d.number);
         if let Some(trouble) = d.trouble {
-            return format!("cuda:{}  cannot be used: {trouble}", d.number);
+            return (device, format!("cannot be used: {trouble}"));
         }
-        let (number, name, (major, minor), (cuda, cuda_minor)) = (d.number, d.name, d.compute_capability, d.driver_cuda_version);
-        let (free, all) = (d.free_memory_bytes as f64 / GIB, d.memory_bytes as f64 / GIB);
-        format!(
-            "cuda:{number}  {name}: compute capability {major}.{minor}, {free:.1} of {all:.1} GiB memory free, driver for CUDA {cuda}.{cuda_minor}"
-        )
+        let (name, (major, minor), (cuda, cuda_minor)) = (d.name, d.compute_capability, d.driver_cuda_version);
+        let (free, all) = (bytes(d.free_memory_bytes as u64), bytes(d.memory_bytes as u64));
+        let what = format!(
+            "{name}: compute capability {major}.{minor}, {free} of {all} memory free, driver for CUDA {cuda}.{cuda_minor}"
+        );
+        (device, what)
     };
     devices.into_iter().map(line).collect()
 }
 
 #[cfg(not(feature = "cuda"))]
-fn cuda_lines() -> Vec<String> {
-    vec!["cuda    not available: this program was built without its feature `cuda`".to_owned()]
+fn cuda_devices() -> Vec<(String, String)> {
+    vec![("cuda".to_owned(), "not available: this program was built without its feature `cuda`".to_owned())]
 }

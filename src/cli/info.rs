@@ -9,7 +9,11 @@ use super::{CliResult, info_json, notices};
 use crate::data::{Acquisition, Michelogram, Roi, RoiRole, RoiShape, Sweep, Volume};
 use crate::geometry::Grid;
 use crate::io::{FileKind, measurements, read_projections, read_sweep, read_volume, rois};
+use crate::report::{Column, Columns};
 use crate::scanner::{InPlane, ScanGeometry, Segment};
+
+/// A fact: its name and what it is.
+const FACT: Columns<2> = Columns([Column::words("", 23), Column::words("", 0)]);
 
 /// Options of `tomoscope info`.
 #[derive(Args)]
@@ -67,7 +71,7 @@ pub fn run(options: &InfoOptions) -> CliResult {
     }
     out!("{}: {what}", path.display());
     for (name, value) in lines {
-        out!("  {name:<22} {value}");
+        out!("  {}", FACT.line([name.to_owned(), value]));
     }
     for notice in notices {
         out!("  {}", notices::line(&notice));

@@ -10,8 +10,9 @@ use super::notices;
 use crate::data::{Notice, Sweep};
 use crate::plan::{AlgorithmKind, Course, Job, StartInfo};
 use crate::recon::{Baseline, FilterSettings, RaceReport};
+use crate::report::{Column, Columns};
 use crate::session::{IterateReport, NUM_STAGES, STAGES};
-use crate::words::counted;
+use crate::words::{bytes, counted};
 
 /// A bar; where standard error is not a terminal a line for each iteration, of a sweep for each tenth of its projections.
 pub struct Progress {
@@ -112,37 +113,44 @@ impl Progress {
     }
 }
 
+/// A fact about a run: its name and what it is.
+const FACT: Columns<2> = Columns([Column::words("", 14), Column::words("", 0)]);
+/// A stage of the steps: its name, its time and its part of the whole.
+const STAGE: Columns<3> = Columns([Column::words("", 17), Column::numbers("", 11), Column::numbers("", 7)]);
+/// What a race did: a name and a number in words.
+const RACE: Columns<2> = Columns([Column::words("", 17), Column::words("", 0)]);
+
 /// Says what the run became.
 pub fn announce(info: &StartInfo, num_iterations: usize) {
+    let fact = |name: &str, what: String| out!("{}", FACT.line([name.to_owned(), what]));
     let grid = info.job.grid();
     let ([nx, ny, nz], [dx, dy, dz]) = (grid.size, grid.voxel_mm);
-    out!("device        {}", info.device);
-    out!("{}     {}", if matches!(info.job, Job::Sweep { .. }) { "program  " } else { "projector" }, info.projector);
+    fact("device", info.device.clone());
+    fact(if matches!(info.job, Job::Sweep { .. }) { "program" } else { "projector" }, info.projector.clone());
     match &info.job {
         Job::Counts { settings, .. } => {
-            out!("accumulation  {}", info.accumulation);
-            match settings.algorithm {
-                AlgorithmKind::Mlem => out!("algorithm     MLEM, {}", counted(num_iterations, "iteration")),
-                AlgorithmKind::Osem => {
-                    let (subsets, iterations) = (counted(info.num_subsets, "subset"), counted(num_iterations, "iteration"));
-                    out!("algorithm     OSEM with {subsets}, {iterations}");
-                }
-            }
+            fact("accumulation", info.accumulation.to_string());
+            let iterations = counted(num_iterations, "iteration");
+            let algorithm = match settings.algorithm {
+                AlgorithmKind::Mlem => format!("MLEM, {iterations}"),
+                AlgorithmKind::Osem => format!("OSEM with {}, {iterations}", counted(info.num_subsets, "subset")),
+            };
+            fact("algorithm", algorithm);
         }
         Job::Sweep { acquisition, settings } => {
             let FilterSettings { filter, cutoff, baseline, interpolation } = settings.filter;
             let cutoff = cutoff.map_or("no cut-off".into(), |cutoff| format!("cut-off {cutoff}"));
             let num_points = acquisition.look(|sweep| sweep.num_points);
-            out!("data          {} of {}", counted(info.num_subsets, "projection"), counted(num_points, "sample"));
-            out!("algorithm     FBP, filter {filter}, {cutoff}, {interpolation} interpolation");
+            fact("data", format!("{} of {}", counted(info.num_subsets, "projection"), counted(num_points, "sample")));
+            fact("algorithm", format!("FBP, filter {filter}, {cutoff}, {interpolation} interpolation"));
             if baseline != Baseline::None || acquisition.look(Sweep::is_continuous_wave) {
-                out!("baseline      {}", baseline.title());
+                fact("baseline", baseline.title().to_owned());
             }
         }
     }
-    out!("image         {nx} × {ny} × {nz} voxels of {dx:.4} × {dy:.4} × {dz:.4} mm");
+    fact("image", format!("{nx} × {ny} × {nz} voxels of {dx:.4} × {dy:.4} × {dz:.4} mm"));
     let secs = info.estimate.secs_per_iteration.map_or(String::new(), |secs| format!(", about {} per iteration", duration(secs)));
-    out!("needs         about {:.0} MiB{secs}", info.estimate.memory_bytes as f64 / f64::from(1 << 20));
+    fact("needs", format!("about {}{secs}", bytes(info.estimate.memory_bytes)));
 }
 
 /// Sums over all steps: where the time went, and what a race lost.
@@ -182,18 +190,20 @@ impl Totals {
         let total = self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
         for (name, time) in STAGES.iter().zip(self.stages).filter(|(_, time)| !time.is_zero()) {
             let secs = time.as_secs_f64();
-            out!("  {name:<16} {:>9}  {:>3.0} %", duration(secs), 100.0 * secs / total);
+            out!("  {}", STAGE.line([name.to_string(), duration(secs), format!("{:.0} %", 100.0 * secs / total)]));
         }
         let Some(last) = self.last_race else { return };
         let mean = |sum: f64| RaceReport::percent(sum / self.num_racy as f64);
         out!("race: {} added without atomics; the image is not for diagnosis", counted(self.num_racy, "step"));
-        out!(
-            "  lost             {} of the additions (mean; {} in the last step)",
-            mean(self.lost[0]),
-            RaceReport::percent(last.lost)
-        );
-        out!("  lost of ones     {} of a backprojection of ones (mean)", mean(self.lost[1]));
-        out!("  image level      {} of a race-free step's", RaceReport::percent(last.level));
+        let last_lost = RaceReport::percent(last.lost);
+        let lines = [
+            ("lost", format!("{} of the additions (mean; {last_lost} in the last step)", mean(self.lost[0]))),
+            ("lost of ones", format!("{} of a backprojection of ones (mean)", mean(self.lost[1]))),
+            ("image level", format!("{} of a race-free step's", RaceReport::percent(last.level))),
+        ];
+        for (name, what) in lines {
+            out!("  {}", RACE.line([name.to_owned(), what]));
+        }
     }
 }
 

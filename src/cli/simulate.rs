@@ -18,8 +18,12 @@ use crate::geometry::Grid;
 use crate::io::{Correction, FileKind, rois, write_projections};
 use crate::phantom::{self, Noise, PhantomError, PhantomInfo, SimulationOptions, epri};
 use crate::plan::{DataRecord, DeviceRecord, ImageRecord, Made, Provenance, Start};
+use crate::report::{Column, Columns};
 use crate::scanner::{self, ScanGeometry, Scanner};
 use crate::words::counted;
+
+/// A file that was written, and what it holds.
+pub const WRITTEN: Columns<2> = Columns([Column::words("", 29), Column::words("", 0)]);
 
 /// Options of `tomoscope simulate`.
 #[derive(Args, Clone, Debug)]
@@ -111,7 +115,7 @@ fn run_scan(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
     let study = with_bar("simulating", |task| phantom::simulate(&phantom, geometry, &simulation, task))??;
     notices::print(&study.notices);
     out!("{} on {}", study.title, scanner.title);
-    let report = |path: &Path, what: &str| out!("  {:<28} {what}", path.display().to_string());
+    let report = |path: &Path, what: &str| out!("  {}", WRITTEN.line([path.display().to_string(), what.to_owned()]));
     write_projections(&options.output, &study.measured)?;
     report(&options.output, &format!("{:.0} counts in {} bins", study.measured.total(), study.geometry().num_bins()));
     let corrections = [

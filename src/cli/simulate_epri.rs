@@ -7,7 +7,7 @@ use clap::Args;
 use super::console::out;
 use super::options::voxels;
 use super::progress::with_bar;
-use super::simulate::{SimulateOptions, write_truth};
+use super::simulate::{SimulateOptions, WRITTEN, write_truth};
 use super::{CliResult, notices};
 use crate::geometry::Grid;
 use crate::io::{FileKind, rois, write_sweep};
@@ -72,7 +72,7 @@ pub fn run(options: &SimulateOptions, scheme: Scheme) -> CliResult {
     let sweep = with_bar("simulating", |task| simulate(&phantom, &sweep_options, task))??;
     notices::print(&sweep.notices);
     out!("{}, {scheme}", sweep.title);
-    let report = |path: &Path, what: &str| out!("  {:<28} {what}", path.display().to_string());
+    let report = |path: &Path, what: &str| out!("  {}", WRITTEN.line([path.display().to_string(), what.to_owned()]));
     write_sweep(&options.output, &sweep)?;
     let what = format!("{} of {} samples, {step_mm:.5} mm apart", counted(sweep.num_complete(), "projection"), sweep.num_points);
     report(&options.output, &what);

@@ -13,7 +13,7 @@ mod roi_stats;
 pub use contrast::{background_variability, cold_recovery, contrast_to_noise, hot_recovery};
 pub use peak_width::{NoPeakWidth, PeakWidth, peak_width};
 pub use profile::{ProfilePoint, profile};
-pub use quantile::quantile;
+pub use quantile::{median_and_spread, quantile};
 pub use roi_stats::{RoiStats, average_noise_to_signal, noise_to_signal, pooled, pooled_noise_to_signal};
 
 /// The value, if it is a finite number.

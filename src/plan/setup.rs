@@ -11,6 +11,7 @@ use crate::geometry::{Grid, GridError};
 use crate::operator::{Accumulation, Backend, BackendError, LinearOperator, OperatorError, ProjectionModel};
 use crate::recon::{Algorithm, EmSettings, Estimate, MlemOsem, ReconError, check_poisson_data};
 use crate::task::Task;
+use crate::words::bytes;
 
 /// Why a run cannot begin.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -24,7 +25,7 @@ pub enum SetupError {
     /// More memory is needed than there is.
     #[error(
         "about {} of memory are needed{} and {} are free; {}",
-        size(*needed_bytes), place(gpu.as_deref()), size(*free_bytes), way_out(gpu.is_some(), *has_subsets)
+        bytes(*needed_bytes), place(gpu.as_deref()), bytes(*free_bytes), way_out(gpu.is_some(), *has_subsets)
     )]
     Memory {
         /// What is needed.
@@ -70,12 +71,6 @@ impl SetupError {
             _ => false,
         }
     }
-}
-
-/// Bytes in words, fine enough that a need looks larger than what is free.
-fn size(bytes: u64) -> String {
-    let mib = bytes as f64 / f64::from(1 << 20);
-    if mib >= 1024.0 { format!("{:.2} GiB", mib / 1024.0) } else { format!("{mib:.1} MiB") }
 }
 
 fn place(gpu: Option<&str>) -> String {

@@ -1,9 +1,6 @@
 //! Slices of one volume texture.
 
-use std::future::Future;
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
-
+use pollster::block_on;
 use wgpu::util::DeviceExt as _;
 
 use super::{NUM_COLOURS, Palette};
@@ -208,7 +205,8 @@ impl SliceRenderer {
             usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST,
             view_formats: &[],
         });
-        let errors = [ready(validation.pop()), ready(memory.pop())];
+        // Outside a browser the errors of a scope are there at once.
+        let errors = [block_on(validation.pop()), block_on(memory.pop())];
         if let Some(error) = errors.into_iter().flatten().next() {
             return Err(RenderError::Refused { voxels: size.iter().product(), reason: error.to_string() });
         }
@@ -251,14 +249,6 @@ impl SliceRenderer {
         });
         pass.set_bind_group(0, &volume.bind_group, &[(slot as u64 * SLOT_BYTES) as u32]);
         pass.draw(0..3, 0..1);
-    }
-}
-
-/// The value of a future that is ready at once, as those of error scopes are outside a browser.
-fn ready<T>(future: impl Future<Output = Option<T>>) -> Option<T> {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(value) => value,
-        Poll::Pending => None,
     }
 }
 

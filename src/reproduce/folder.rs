@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use super::ReproduceError;
 use crate::data::Volume;
 use crate::io::{read_volume, write_volume, write_whole};
+use crate::report::Tables;
 
 /// A folder of measurements by name.
 pub(super) struct Folder(PathBuf);
@@ -101,6 +102,17 @@ impl Folder {
     /// It cannot be written.
     pub fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), ReproduceError> {
         write_json(&self.path(name), value)
+    }
+
+    /// Writes the text of a paper's tables, and all their values.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub fn write_tables(&self, tables: &Tables, text: &str) -> Result<(), ReproduceError> {
+        self.write("tables.txt", text.as_bytes())?;
+        let name = "values.csv";
+        let csv = tables.csv().map_err(|error| failed(&self.path(name), "written")(&error))?;
+        self.write(name, &csv)
     }
 
     /// Writes a file of the folder's own level.

@@ -8,11 +8,7 @@ mod error;
 mod folder;
 mod limits;
 mod picture;
-mod plot;
 pub mod qiao_2015;
 mod schedule;
-mod tables;
-mod text_table;
-mod value;
 
 pub use error::ReproduceError;

@@ -68,12 +68,6 @@ pub fn count(n: f64) -> String {
     }
 }
 
-/// Bytes in MB or GB.
-pub fn bytes(n: u64) -> String {
-    let n = n as f64;
-    if n >= 1e9 { format!("{:.2} GB", n * 1e-9) } else { format!("{:.0} MB", n * 1e-6) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,6 +90,5 @@ mod tests {
         assert_eq!(duration(Duration::from_millis(250)), "250 ms");
         assert_eq!(duration(Duration::from_secs(125)), "2 min 05 s");
         assert_eq!(count(1.234e8), "123.4 million");
-        assert_eq!(bytes(1_250_000_000), "1.25 GB");
     }
 }

@@ -117,7 +117,7 @@ fn forecast_ui(view: &ReconView, ui: &mut Ui) {
     match view.forecast {
         None => {}
         Some(Ok(forecast)) => {
-            let mut words = format!("needs {}", format::bytes(forecast.memory_bytes));
+            let mut words = format!("needs {}", crate::words::bytes(forecast.memory_bytes));
             let secs = secs_per_iteration(view.live, view.form, forecast).filter(|_| view.show_timings);
             if let Some(time) = secs.and_then(|secs| Duration::try_from_secs_f64(secs).ok()) {
                 words += &format!(", about {} per iteration", format::duration(time));

@@ -8,7 +8,7 @@ use super::actions::Action;
 use super::live::LiveRun;
 use super::notices::Notices;
 use super::recon_panel::GATHERED;
-use super::{format, theme};
+use super::theme;
 use crate::operator::Accumulation;
 
 /// How often the memory is asked for.
@@ -69,7 +69,7 @@ pub fn status_ui(view: &StatusView, ui: &mut egui::Ui, actions: &mut Vec<Action>
             actions.push(Action::ToggleNotices);
         }
         if let Some(bytes) = view.memory_bytes {
-            ui.label(format!("memory {}", format::bytes(bytes)));
+            ui.label(format!("memory {}", crate::words::bytes(bytes)));
             ui.separator();
         }
         // What is left of the line, cut off where it is too short.

@@ -1,8 +1,8 @@
 //! Table 1: the device beside the paper's.
 
 use super::published::{GPUS, REGISTERS_AND_BLOCK};
+use crate::report::TextTable;
 use crate::reproduce::limits::{Gpu, Limits};
-use crate::reproduce::text_table::TextTable;
 
 /// Table 1 with the paper's two GPUs, and what one thread per bin can make of this one.
 pub(super) fn table(limits: &Limits) -> TextTable {

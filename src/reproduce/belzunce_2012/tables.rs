@@ -17,12 +17,12 @@ use super::studies::{CylinderCounts, Scan};
 use super::{figures, published};
 use crate::data::Volume;
 use crate::plan::DeviceChoice;
+use crate::report::Tables;
+use crate::report::Value;
 use crate::reproduce::ReproduceError;
 use crate::reproduce::folder::Folder;
 use crate::reproduce::limits::Limits;
 use crate::reproduce::schedule::Measurement;
-use crate::reproduce::tables::Tables;
-use crate::reproduce::value::Value;
 
 /// All that tables are made from.
 pub(super) struct Measured<'a> {
@@ -127,18 +127,10 @@ pub(super) fn write(
     images::add(&measured, &mut tables)?;
     readings::add(&measured, &mut tables)?;
     warps::add(&measured, &mut tables)?;
-    let (mut text, num_missing) = (heading(&measured), num_missing(&measured));
-    for table in &tables.text {
-        text += &format!("\n{table}");
-    }
-    if num_missing > 0 {
-        text += &format!("\n{num_missing} measurements of all stages are not made yet: what needs them is missing above.\n");
-    }
-    for picture in figures::write(&measured)? {
-        text += &format!("\n{picture}\n");
-    }
-    folder.write("tables.txt", text.as_bytes())?;
-    tables.write_csv(folder, "values.csv")?;
+    let num_missing = num_missing(&measured);
+    let figures = figures::write(&measured)?;
+    let text = tables.page(&heading(&measured), num_missing, &figures);
+    folder.write_tables(&tables, &text)?;
     let report = Report {
         paper: "Belzunce et al. 2012, Open Med Imaging J 6:108",
         plan,

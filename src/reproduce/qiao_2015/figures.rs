@@ -10,10 +10,10 @@ use super::times::{AllTimes, Column, FACTORS, Part, columns_of_ours, columns_of_
 use crate::data::Volume;
 use crate::geometry::Grid;
 use crate::plan::DeviceChoice;
+use crate::report::{Line, Plot};
 use crate::reproduce::ReproduceError;
 use crate::reproduce::folder::Folder;
 use crate::reproduce::picture::{Panel, write_slices};
-use crate::reproduce::plot::{Line, Plot};
 use crate::reproduce::schedule::Measurement;
 
 /// White in pictures, relative to the density of the solution.

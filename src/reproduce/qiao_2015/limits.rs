@@ -11,10 +11,10 @@
 
 use super::plan::Plan;
 use super::published::{LOCAL_VARIABLE_BYTES, RESIDENT_THREADS, gtx_760};
+use crate::report::Tables;
+use crate::report::TextTable;
+use crate::report::Value;
 use crate::reproduce::limits::{Gpu, Limits};
-use crate::reproduce::tables::Tables;
-use crate::reproduce::text_table::TextTable;
-use crate::reproduce::value::Value;
 
 /// Marks numbers of the paper's card that are not printed.
 const COUNTED: &str = "c";

@@ -10,12 +10,12 @@ use super::stages::{Stage, Work, work};
 use super::times::{AllTimes, Column, FACTORS, Part, columns_of_ours, columns_of_paper};
 use super::{figures, limits};
 use crate::plan::DeviceChoice;
+use crate::report::Tables;
+use crate::report::Value;
 use crate::reproduce::ReproduceError;
 use crate::reproduce::folder::Folder;
 use crate::reproduce::limits::Limits;
 use crate::reproduce::schedule::Measurement;
-use crate::reproduce::tables::Tables;
-use crate::reproduce::value::Value;
 
 /// Marks times of some projections.
 const PART: &str = "*";
@@ -55,18 +55,9 @@ pub(super) fn write(plan: &Plan, device: DeviceChoice, folder: &Folder, complete
     add_precision(plan, &precision, &mut tables)?;
     let all_work = Stage::ALL.into_iter().flat_map(|stage| work(stage, plan, device));
     let num_missing = all_work.filter(|work| !folder.has(&work.key())).count();
-    let mut text = heading(plan, device);
-    for table in &tables.text {
-        text += &format!("\n{table}");
-    }
-    if num_missing > 0 {
-        text += &format!("\n{num_missing} measurements of all stages are not made yet: what needs them is missing above.\n");
-    }
-    for figure in figures::write(plan, device, folder, &times)? {
-        text += &format!("\n{figure}\n");
-    }
-    folder.write("tables.txt", text.as_bytes())?;
-    tables.write_csv(folder, "values.csv")?;
+    let figures = figures::write(plan, device, folder, &times)?;
+    let text = tables.page(&heading(plan, device), num_missing, &figures);
+    folder.write_tables(&tables, &text)?;
     let report = Report {
         paper: "Qiao et al. 2015, J X-Ray Sci Technol 23(4), doi:10.3233/XST-150498",
         plan,

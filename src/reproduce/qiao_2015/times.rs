@@ -5,11 +5,11 @@ use super::plan::Plan;
 use super::program::Program;
 use super::published;
 use super::stages::Work;
+use crate::measure::median_and_spread;
 use crate::plan::DeviceChoice;
 use crate::reproduce::ReproduceError;
 use crate::reproduce::folder::Folder;
 use crate::reproduce::schedule::Measurement;
-use crate::reproduce::value::median_and_spread;
 
 /// What of a program's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +93,7 @@ impl AllTimes {
             Part::Total if times.transfer_s.is_empty() => times.computing_s.clone(),
             Part::Total => times.computing_s.iter().zip(&times.transfer_s).map(|(a, b)| a + b).collect(),
         };
-        Some(median_and_spread(secs))
+        median_and_spread(secs)
     }
 
     /// How many times longer one column takes than another.

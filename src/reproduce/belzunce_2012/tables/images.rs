@@ -2,6 +2,8 @@
 
 use super::{Measured, Row};
 use crate::operator::Accumulation;
+use crate::report::Tables;
+use crate::report::Value;
 use crate::reproduce::ReproduceError;
 use crate::reproduce::belzunce_2012::implementation::Implementation;
 use crate::reproduce::belzunce_2012::published;
@@ -9,8 +11,6 @@ use crate::reproduce::belzunce_2012::quality::{contrast, cylinder_nsr, iq_nsr, u
 use crate::reproduce::belzunce_2012::stages::Work;
 use crate::reproduce::belzunce_2012::studies::Scan;
 use crate::reproduce::schedule::Measurement;
-use crate::reproduce::tables::Tables;
-use crate::reproduce::value::Value;
 
 /// Adds the tables.
 pub(super) fn add(measured: &Measured, tables: &mut Tables) -> Result<(), ReproduceError> {

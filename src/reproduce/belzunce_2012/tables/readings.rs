@@ -4,13 +4,13 @@
 use super::Measured;
 use crate::data::Volume;
 use crate::phantom::Phantom;
+use crate::report::Tables;
+use crate::report::Value;
 use crate::reproduce::ReproduceError;
 use crate::reproduce::belzunce_2012::implementation::{Implementation, PaperColumn};
 use crate::reproduce::belzunce_2012::published;
 use crate::reproduce::belzunce_2012::quality::{NsrReading, contrast, iq_nsr};
 use crate::reproduce::belzunce_2012::studies::Scan;
-use crate::reproduce::tables::Tables;
-use crate::reproduce::value::Value;
 
 /// Diameters of the regions relative to the spheres': 80 % of the radius, 80 % of the diameter, all.
 const ROI_FRACTIONS: [f64; 3] = [0.4, 0.8, 1.0];

@@ -2,6 +2,9 @@
 //! processor that runs the paper's program.
 
 use super::{Measured, Row};
+use crate::measure::median_and_spread;
+use crate::report::Tables;
+use crate::report::Value;
 use crate::reproduce::ReproduceError;
 use crate::reproduce::belzunce_2012::implementation::{Implementation, PaperColumn};
 use crate::reproduce::belzunce_2012::measure::{Run, Step};
@@ -9,8 +12,6 @@ use crate::reproduce::belzunce_2012::plan::Image;
 use crate::reproduce::belzunce_2012::published;
 use crate::reproduce::belzunce_2012::stages::Work;
 use crate::reproduce::belzunce_2012::studies::Scan;
-use crate::reproduce::tables::Tables;
-use crate::reproduce::value::{Value, median_and_spread};
 
 /// Marks times of some views.
 const PART: &str = "*";
@@ -23,7 +24,7 @@ impl Run {
     /// Median and spread of a time over all steps but the first, which touches memory for the first time.
     pub(in crate::reproduce::belzunce_2012) fn secs(&self, of: impl Fn(&Step) -> f64) -> (f64, f64) {
         let first = usize::from(self.steps.len() > 1);
-        median_and_spread(self.steps[first..].iter().map(of).collect())
+        median_and_spread(self.steps[first..].iter().map(of).collect()).unwrap_or((f64::NAN, f64::NAN))
     }
 }
 

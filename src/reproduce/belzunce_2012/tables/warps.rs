@@ -1,12 +1,12 @@
 //! Figure 9 as a table: lanes of warps by image.
 
 use super::Measured;
+use crate::report::Tables;
+use crate::report::Value;
 use crate::reproduce::ReproduceError;
 use crate::reproduce::belzunce_2012::stages::Work;
 use crate::reproduce::belzunce_2012::warps::Warps;
 use crate::reproduce::schedule::Measurement;
-use crate::reproduce::tables::Tables;
-use crate::reproduce::value::Value;
 
 /// Adds the table.
 pub(super) fn add(measured: &Measured, tables: &mut Tables) -> Result<(), ReproduceError> {

@@ -2,8 +2,11 @@
 
 use std::fmt;
 
+use comfy_table::{CellAlignment, ColumnConstraint, Table, Width, presets};
+
 /// A table.
-pub(super) struct TextTable {
+pub struct TextTable {
+    /// The line above it.
     pub title: String,
     /// Titles of the columns of words.
     pub words: Vec<String>,
@@ -15,6 +18,7 @@ pub(super) struct TextTable {
     pub remarks: Vec<String>,
 }
 
+/// Characters of a text, as far as a terminal shows one in each place.
 fn length(text: &str) -> usize {
     text.chars().count()
 }
@@ -25,43 +29,36 @@ const GAP: usize = 2;
 const REMARK_WIDTH: usize = 116;
 
 impl TextTable {
-    fn widths(&self) -> Vec<usize> {
-        let titles = self.words.iter().chain(self.groups.iter().flat_map(|(_, columns)| columns));
-        let mut widths: Vec<usize> = titles.map(|title| length(title)).collect();
-        for row in &self.rows {
-            for (width, cell) in widths.iter_mut().zip(row) {
-                *width = (*width).max(length(cell));
-            }
-        }
+    /// The lines of titles and cells with the widths of the columns, each with the gap before it.
+    fn lines(&self) -> (Vec<String>, Vec<usize>) {
+        let mut table = Table::new();
+        table.load_style(presets::NOTHING);
+        table.set_header(self.words.iter().chain(self.groups.iter().flat_map(|(_, columns)| columns)));
+        table.add_rows(&self.rows);
+        let mut widths: Vec<usize> =
+            table.column_max_content_widths().into_iter().map(|width| GAP + usize::from(width)).collect();
         let mut first = self.words.len();
         for (title, columns) in &self.groups {
-            let whole = widths[first..first + columns.len()].iter().sum::<usize>() + GAP * columns.len().saturating_sub(1);
-            widths[first] += length(title).saturating_sub(whole);
+            let whole: usize = widths[first..first + columns.len()].iter().sum();
+            widths[first] += (GAP + length(title)).saturating_sub(whole);
             first += columns.len();
         }
-        widths
-    }
-
-    /// Cells as a line.
-    fn line<'a>(&self, cells: impl Iterator<Item = &'a String>, widths: &[usize]) -> String {
-        let gap = " ".repeat(GAP);
-        let mut line = String::new();
-        for (column, (cell, &width)) in cells.zip(widths).enumerate() {
-            let words = column < self.words.len();
-            line += &if words { format!("{gap}{cell:<width$}") } else { format!("{gap}{cell:>width$}") };
+        for (index, (column, width)) in table.column_iter_mut().zip(&widths).enumerate() {
+            column.set_padding((GAP as u16, 0));
+            column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(*width as u16)));
+            column.set_cell_alignment(if index < self.words.len() { CellAlignment::Left } else { CellAlignment::Right });
         }
-        line.trim_end().to_owned()
+        (table.lines().map(|line| line.trim_end().to_owned()).collect(), widths)
     }
 
     /// The titles of the groups, each at the right end of its columns.
     fn group_line(&self, widths: &[usize]) -> String {
-        let all = |columns: &[usize]| columns.iter().map(|width| width + GAP).sum::<usize>();
-        let mut line = " ".repeat(all(&widths[..self.words.len()]));
-        let mut first = self.words.len();
+        let (words, mut numbers) = widths.split_at(self.words.len());
+        let mut line = " ".repeat(words.iter().sum());
         for (title, columns) in &self.groups {
-            let width = all(&widths[first..first + columns.len()]);
-            line += &format!("{title:>width$}");
-            first += columns.len();
+            let (own, rest) = numbers.split_at(columns.len());
+            line += &format!("{title:>width$}", width = own.iter().sum());
+            numbers = rest;
         }
         line.trim_end().to_owned()
     }
@@ -69,18 +66,16 @@ impl TextTable {
 
 impl fmt::Display for TextTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let widths = self.widths();
+        let (lines, widths) = self.lines();
         writeln!(f, "{}", self.title)?;
         writeln!(f, "{}", self.group_line(&widths))?;
-        let titles = self.words.iter().chain(self.groups.iter().flat_map(|(_, columns)| columns));
-        let titles = self.line(titles, &widths);
-        if !titles.is_empty() {
+        let mut lines = lines.iter();
+        if let Some(titles) = lines.next().filter(|titles| !titles.is_empty()) {
             writeln!(f, "{titles}")?;
         }
-        let rule = widths.iter().map(|width| width + GAP).sum::<usize>() - GAP;
-        writeln!(f, "{}{}", " ".repeat(GAP), "-".repeat(rule))?;
-        for row in &self.rows {
-            writeln!(f, "{}", self.line(row.iter(), &widths))?;
+        writeln!(f, "{}{}", " ".repeat(GAP), "-".repeat(widths.iter().sum::<usize>() - GAP))?;
+        for line in lines {
+            writeln!(f, "{line}")?;
         }
         for remark in &self.remarks {
             let mut indent = GAP;

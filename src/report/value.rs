@@ -1,13 +1,12 @@
-//! One number of a paper's table, as published and as measured here; all output is made of these.
+//! One number of a table, as published and as measured here; papers' tables are made of these.
 
 use serde::Serialize;
 
 use super::text_table::TextTable;
-use crate::measure::quantile;
 
 /// A cell of a table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub(super) struct Value {
+pub struct Value {
     /// The paper's table, such as `2`.
     pub table: &'static str,
     /// What was scanned, where a table is made for several.
@@ -33,13 +32,6 @@ pub(super) struct Value {
     /// Digits after the point, where they are not to follow from the number.
     #[serde(skip)]
     pub digits: Option<usize>,
-}
-
-/// Median of some measurements, and half the distance between their quartiles.
-pub(super) fn median_and_spread(mut all: Vec<f64>) -> (f64, f64) {
-    all.sort_by(f64::total_cmp);
-    let at = |part: f64| quantile(&all, part).unwrap_or(f64::NAN);
-    (at(0.5), 0.5 * (at(0.75) - at(0.25)))
 }
 
 impl Value {

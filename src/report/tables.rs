@@ -1,14 +1,14 @@
 //! The tables of a paper as they are made: their values, how they are printed, and the file of all values.
 
-use super::ReproduceError;
-use super::folder::Folder;
 use super::text_table::TextTable;
 use super::value::{Value, text_table};
 
 /// Tables as they are made: their values, and how they are printed.
 #[derive(Default)]
-pub(super) struct Tables {
+pub struct Tables {
+    /// All values, table by table.
     pub values: Vec<Value>,
+    /// The tables, ready to be printed.
     pub text: Vec<TextTable>,
     /// Leaves the paper's numbers out: they do not belong beside those of other sizes.
     pub without_paper: bool,
@@ -28,17 +28,30 @@ impl Tables {
         }
     }
 
-    /// Writes the values, one a line.
+    /// The whole text: the heading, the tables, how many measurements are missing for more of them, and what the figures show.
+    pub fn page(&self, heading: &str, num_missing: usize, figures: &[String]) -> String {
+        let mut text = heading.to_owned();
+        for table in &self.text {
+            text += &format!("\n{table}");
+        }
+        if num_missing > 0 {
+            text += &format!("\n{num_missing} measurements of all stages are not made yet: what needs them is missing above.\n");
+        }
+        for figure in figures {
+            text += &format!("\n{figure}\n");
+        }
+        text
+    }
+
+    /// The values as the bytes of a CSV file, one a line.
     ///
     /// # Errors
-    /// The file cannot be written.
-    pub fn write_csv(&self, folder: &Folder, name: &str) -> Result<(), ReproduceError> {
+    /// A value cannot be written down.
+    pub fn csv(&self) -> Result<Vec<u8>, csv::Error> {
         let mut writer = csv::Writer::from_writer(Vec::new());
-        let failed = |reason: String| ReproduceError::File { path: folder.path(name), doing: "written", reason };
         for value in &self.values {
-            writer.serialize(value).map_err(|error| failed(error.to_string()))?;
+            writer.serialize(value)?;
         }
-        let bytes = writer.into_inner().map_err(|error| failed(error.to_string()))?;
-        folder.write(name, &bytes)
+        writer.into_inner().map_err(|error| error.into_error().into())
     }
 }

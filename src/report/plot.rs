@@ -3,20 +3,26 @@
 use std::fmt::Write;
 
 /// A plot; what is proportional to a power lies on a straight line.
-pub(super) struct Plot {
+pub struct Plot {
+    /// The line above it.
     pub title: String,
+    /// What lies along x.
     pub x_title: String,
+    /// What lies along y.
     pub y_title: String,
     /// Where the x axis is marked, and with what.
     pub x_ticks: Vec<(f64, String)>,
+    /// What is drawn.
     pub lines: Vec<Line>,
 }
 
 /// Points joined by lines.
-pub(super) struct Line {
+pub struct Line {
+    /// Name beside the axes.
     pub name: String,
     /// Place in the palette: what belongs together has the same.
     pub colour: usize,
+    /// Whether it stands for published numbers.
     pub is_published: bool,
     /// Positive x and y, by rising x.
     pub points: Vec<[f64; 2]>,
