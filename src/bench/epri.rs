@@ -11,7 +11,7 @@ use super::BenchError;
 use crate::cuda::{CudaBackend, FastPlanes, PaperPlanes};
 use crate::data::{Sweep, Volume};
 use crate::geometry::Grid;
-use crate::measure::median_and_spread;
+use crate::measure::{median_and_spread, relative_difference};
 use crate::operator::{
     Backend, FilteredProjections, Host, MultiStage, OperatorError, PlaneBackprojector, Simd, SingleStage, backproject_plain,
     grid_about_zero,
@@ -279,12 +279,4 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
         (self.report)(&row);
         self.rows.push(row);
     }
-}
-
-/// ‖a − b‖ / ‖b‖.
-fn relative_difference(a: &[f32], b: &[f32]) -> f64 {
-    let square = |value: f64| value * value;
-    let difference: f64 = a.iter().zip(b).map(|(&a, &b)| square(f64::from(a) - f64::from(b))).sum();
-    let norm: f64 = b.iter().map(|&b| square(f64::from(b))).sum();
-    (difference / norm).sqrt()
 }

@@ -58,7 +58,7 @@ pub struct ReconstructOptions {
     subsets: Option<u32>,
 
     /// Order of the subsets: spaced (each as far as possible from those before) or sequential. Default: spaced.
-    #[arg(long, value_name = "ORDER", value_parser = subset_order)]
+    #[arg(long, value_name = "ORDER")]
     subset_order: Option<SubsetOrder>,
 
     #[command(flatten)]
@@ -123,14 +123,6 @@ fn algorithm(text: &str) -> Result<Algorithm, String> {
         "fbp" => Ok(Algorithm::Fbp(Stages::Single)),
         "fbp-multistage" => Ok(Algorithm::Fbp(Stages::Two)),
         _ => Err(format!("'{text}' is not an algorithm; use mlem or osem, or fbp or fbp-multistage of an EPRI sweep")),
-    }
-}
-
-fn subset_order(text: &str) -> Result<SubsetOrder, String> {
-    match text {
-        "spaced" => Ok(SubsetOrder::Spaced),
-        "sequential" => Ok(SubsetOrder::Sequential),
-        _ => Err(format!("'{text}' is not an order of subsets; use spaced or sequential")),
     }
 }
 

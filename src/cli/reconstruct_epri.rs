@@ -51,7 +51,7 @@ pub struct EpriOptions {
 
     /// Program of a backprojection in one stage: fast, or paper (double precision, in the order of Qiao et al. 2015).
     /// Default: fast.
-    #[arg(long, value_parser = kernel)]
+    #[arg(long)]
     kernel: Option<PlaneKernel>,
 
     /// Which projections are used first: as-acquired, or spaced (each as far in angle from those before as any is).
@@ -96,14 +96,6 @@ impl EpriOptions {
             ("--follow", self.follow),
         ];
         given.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name)
-    }
-}
-
-fn kernel(text: &str) -> Result<PlaneKernel, String> {
-    match text {
-        "fast" => Ok(PlaneKernel::Fast),
-        "paper" => Ok(PlaneKernel::Paper),
-        _ => Err(format!("'{text}' is not a kernel; use fast or paper")),
     }
 }
 

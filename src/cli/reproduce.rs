@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use strum::VariantArray as _;
 
 use super::console::{self, remark};
 use super::options::TalkOptions;
@@ -120,13 +121,13 @@ fn belzunce(options: BelzunceOptions) -> belzunce_2012::Settings {
     let folder = options.common.folder("belzunce-2012");
     let CommonOptions { device, quick, budget_secs, .. } = options.common;
     let readings = Readings { roi_fraction: options.roi_fraction, nsr: options.nsr, nsr_slice_mm: options.nsr_slice_mm };
-    let stages = or_all(options.stage, &belzunce_2012::Stage::ALL);
+    let stages = or_all(options.stage, belzunce_2012::Stage::VARIANTS);
     belzunce_2012::Settings { device, quick, stages, readings, budget_secs, folder }
 }
 
 fn qiao(options: QiaoOptions) -> qiao_2015::Settings {
     let folder = options.common.folder("qiao-2015");
     let CommonOptions { device, quick, budget_secs, .. } = options.common;
-    let stages = or_all(options.stage, &qiao_2015::Stage::ALL);
+    let stages = or_all(options.stage, qiao_2015::Stage::VARIANTS);
     qiao_2015::Settings { device, quick, stages, budget_secs, folder }
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig};
 use rayon::prelude::*;
+use strum::VariantArray as _;
 
 use super::axial_plan::{AxialPlan, EndRow, GroupRow, PassRow, PathRow, PlanHead, RecordRow};
 use super::fixed_point::FixedPoint;
@@ -305,7 +306,7 @@ impl LinearOperator<CudaBackend> for AxialRuns {
     }
 
     fn accumulations(&self) -> &'static [Accumulation] {
-        &Accumulation::ALL
+        Accumulation::VARIANTS
     }
 
     fn image_from_volume(&self, volume: &Volume) -> Vec<f32> {

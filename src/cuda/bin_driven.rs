@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig};
 use rayon::prelude::*;
+use strum::VariantArray as _;
 
 use super::fixed_point::FixedPoint;
 use super::in_plane::{InPlanePaths, fov_rows};
@@ -419,7 +420,7 @@ impl LinearOperator<CudaBackend> for BinDriven {
     }
 
     fn accumulations(&self) -> &'static [Accumulation] {
-        &Accumulation::ALL
+        Accumulation::VARIANTS
     }
 
     fn image_from_volume(&self, volume: &Volume) -> Vec<f32> {

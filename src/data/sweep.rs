@@ -15,8 +15,9 @@ use super::{Notice, Origin, Roi, Volume};
 pub type Direction = [f64; 3];
 
 /// An axis of the gradients.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::IntoStaticStr, strum::EnumString)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "lowercase", ascii_case_insensitive)]
 pub enum GradientAxis {
     /// The first one.
     X,
@@ -27,16 +28,9 @@ pub enum GradientAxis {
 }
 
 impl GradientAxis {
-    /// All of them in order.
-    pub const ALL: [GradientAxis; 3] = [GradientAxis::X, GradientAxis::Y, GradientAxis::Z];
-
     /// Its name for people and in files.
     pub fn name(self) -> &'static str {
-        match self {
-            GradientAxis::X => "x",
-            GradientAxis::Y => "y",
-            GradientAxis::Z => "z",
-        }
+        self.into()
     }
 }
 

@@ -64,7 +64,7 @@ pub(super) fn in_space(space: SweepSpace, unit: Direction) -> Direction {
 
 /// The axes other than one, in order.
 fn axes_beside(across: usize) -> [GradientAxis; 2] {
-    let [x, y, z] = GradientAxis::ALL;
+    let [x, y, z] = [GradientAxis::X, GradientAxis::Y, GradientAxis::Z];
     [[y, z], [x, z], [x, y]][across]
 }
 

@@ -5,12 +5,14 @@
 //! the experiment.
 
 mod contrast;
+mod difference;
 mod peak_width;
 mod profile;
 mod quantile;
 mod roi_stats;
 
 pub use contrast::{background_variability, cold_recovery, contrast_to_noise, hot_recovery};
+pub use difference::relative_difference;
 pub use peak_width::{NoPeakWidth, PeakWidth, peak_width};
 pub use profile::{ProfilePoint, profile};
 pub use quantile::{median_and_spread, quantile};

@@ -1,8 +1,6 @@
 //! A linear operator between an image and the projection data of a subset of views.
 
-use std::fmt;
 use std::ops::Range;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use super::{Backend, BackendError};
@@ -10,8 +8,24 @@ use crate::data::{Michelogram, Volume};
 use crate::task::{Stopped, Task};
 
 /// How the backprojection adds to the image when several threads meet in a voxel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+///
+/// A menu shows the variants in this order; the command line and files have their names.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    serde::Serialize,
+    serde::Deserialize,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_an_accumulation)]
 pub enum Accumulation {
     /// Every addition arrives, in any order: results differ in the last digits from run to run.
     Atomic,
@@ -23,34 +37,14 @@ pub enum Accumulation {
 }
 
 impl Accumulation {
-    /// All ways, in the order in which a menu shows them.
-    pub const ALL: [Accumulation; 3] = [Accumulation::Atomic, Accumulation::NonAtomic, Accumulation::Deterministic];
-
     /// Its name on the command line and in files.
     pub fn name(self) -> &'static str {
-        match self {
-            Accumulation::Atomic => "atomic",
-            Accumulation::NonAtomic => "non-atomic",
-            Accumulation::Deterministic => "deterministic",
-        }
+        self.into()
     }
 }
 
-impl fmt::Display for Accumulation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Accumulation {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Accumulation::ALL
-            .into_iter()
-            .find(|a| a.name() == text)
-            .ok_or_else(|| format!("'{text}' is not a way to accumulate; use atomic, non-atomic or deterministic"))
-    }
+fn not_an_accumulation(text: &str) -> String {
+    format!("'{text}' is not a way to accumulate; use atomic, non-atomic or deterministic")
 }
 
 /// The views v ≡ `index` (mod `count`) of a scan.

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use strum::VariantArray as _;
 
 use super::accumulate::{ImageSink, PrivateImages, ViewBackprojector, backproject, private_bytes};
 use super::{Accumulation, FieldOfView, Host, LinearOperator, OperatorError, Subset};
@@ -232,7 +233,7 @@ impl LinearOperator<Host> for Siddon {
     }
 
     fn accumulations(&self) -> &'static [Accumulation] {
-        &Accumulation::ALL
+        Accumulation::VARIANTS
     }
 
     fn image_from_volume(&self, volume: &Volume) -> Vec<f32> {

@@ -1,6 +1,5 @@
 //! A simulated scan of a phantom.
 
-use std::str::FromStr;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -16,7 +15,8 @@ use crate::scanner::ScanGeometry;
 use crate::task::{Stopped, Task};
 
 /// What is drawn for each bin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::EnumString)]
+#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_noise)]
 pub enum Noise {
     /// The expected counts themselves.
     None,
@@ -25,16 +25,8 @@ pub enum Noise {
     Poisson,
 }
 
-impl FromStr for Noise {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "none" => Ok(Noise::None),
-            "poisson" => Ok(Noise::Poisson),
-            _ => Err(format!("'{text}' is not a noise; use none or poisson")),
-        }
-    }
+fn not_a_noise(text: &str) -> String {
+    format!("'{text}' is not a noise; use none or poisson")
 }
 
 /// How a phantom is scanned.

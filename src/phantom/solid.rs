@@ -5,7 +5,7 @@
 //! d = M (end − start) and t₀ = −o·d / |d|², the crossing is |t − t₀| ≤ √(1 − |o + t₀ d|²) / |d|. A solid is the
 //! intersection of such quadrics with a range of z; what is not convex is put together from several solids.
 
-use crate::geometry::{Line, Point};
+use crate::geometry::{Line, Point, dot};
 
 /// From and to along a line, as fractions of its length.
 pub(super) type Interval = [f64; 2];
@@ -23,10 +23,6 @@ pub(super) struct Quadric {
     pub(super) centre_mm: Point,
     /// Rows of M, 1/mm; rows of zeros bound nothing.
     pub(super) rows: [Point; 3],
-}
-
-pub(super) fn dot(a: Point, b: Point) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
 impl Quadric {

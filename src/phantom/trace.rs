@@ -13,7 +13,8 @@
 //! A plane goes through the layers from the top down and keeps what is already covered, so any overlap is right.
 
 use super::object::{LineIntegrals, Material, Part, Stretch, flatten};
-use super::solid::{Interval, Quadric, dot, intersection, z_interval};
+use super::solid::{Interval, Quadric, intersection, z_interval};
+use crate::geometry::dot;
 use crate::scanner::{ScanGeometry, TransaxialLor};
 
 /// Parts of a phantom that are handled together.

@@ -103,14 +103,19 @@ pub enum Stages {
 }
 
 /// Which single-stage program backprojects planes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::EnumString)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_kernel)]
 pub enum PlaneKernel {
     /// The fast one, in single precision.
     #[default]
     Fast,
     /// The published one (Qiao et al. 2015), in double precision and its order of operations.
     Paper,
+}
+
+fn not_a_kernel(text: &str) -> String {
+    format!("'{text}' is not a kernel; use fast or paper")
 }
 
 /// All that a filtered backprojection of an EPRI sweep is asked to do.

@@ -20,14 +20,19 @@ use crate::operator::{Accumulation, Backend, ForwardModel, OperatorError, Pendin
 use crate::task::Task;
 
 /// Order in which the subsets of an iteration are used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::EnumString)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_an_order)]
 pub enum SubsetOrder {
     /// Each next subset as far as possible in angle from those just used.
     #[default]
     Spaced,
     /// 0, 1, 2, …
     Sequential,
+}
+
+fn not_an_order(text: &str) -> String {
+    format!("'{text}' is not an order of subsets; use spaced or sequential")
 }
 
 impl SubsetOrder {

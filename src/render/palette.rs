@@ -6,55 +6,52 @@
 /// Colours of each palette.
 pub const NUM_COLOURS: usize = 256;
 
-/// A palette.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+/// A palette. The order of the menu is that of the rows in the texture.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    serde::Serialize,
+    serde::Deserialize,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Palette {
     /// White at the bottom, black at the top: how PET is read.
     #[default]
+    #[strum(serialize = "Inverted grey")]
     InvertedGrey,
     /// Black at the bottom, white at the top.
     Grey,
     /// Black, red, orange, yellow, white.
+    #[strum(serialize = "Hot iron")]
     HotIron,
     /// Perceptually uniform, dark blue to yellow.
     Viridis,
     /// Perceptually uniform, black over purple and orange to pale yellow.
     Inferno,
     /// Black, blue, cyan, green, yellow, red, white.
+    #[strum(serialize = "PET rainbow")]
     Pet,
     /// Blue below the middle, white there, red above: for values of both signs, with a window symmetric about 0.
+    #[strum(serialize = "Signed (blue, red)")]
     Signed,
 }
 
 impl Palette {
-    /// All palettes in the order of the menu, which is the order of their rows in the texture.
-    pub const ALL: [Palette; 7] = [
-        Palette::InvertedGrey,
-        Palette::Grey,
-        Palette::HotIron,
-        Palette::Viridis,
-        Palette::Inferno,
-        Palette::Pet,
-        Palette::Signed,
-    ];
-
     /// Name for people.
     pub fn name(self) -> &'static str {
-        match self {
-            Palette::InvertedGrey => "Inverted grey",
-            Palette::Grey => "Grey",
-            Palette::HotIron => "Hot iron",
-            Palette::Viridis => "Viridis",
-            Palette::Inferno => "Inferno",
-            Palette::Pet => "PET rainbow",
-            Palette::Signed => "Signed (blue, red)",
-        }
+        self.into()
     }
 
     /// Row in the palette texture.
     pub fn row(self) -> u32 {
-        Palette::ALL.iter().position(|p| *p == self).unwrap_or(0) as u32
+        self as u32
     }
 
     /// sRGB colour at `t` in 0..=1.
@@ -107,6 +104,8 @@ fn ramp(stops: &[(f64, [u8; 3])], t: f64) -> [u8; 3] {
 
 #[cfg(test)]
 mod tests {
+    use strum::VariantArray as _;
+
     use super::*;
 
     #[test]
@@ -122,7 +121,7 @@ mod tests {
 
     #[test]
     fn rows_follow_the_menu() {
-        for (row, palette) in Palette::ALL.into_iter().enumerate() {
+        for (row, palette) in Palette::VARIANTS.iter().enumerate() {
             assert_eq!(palette.row() as usize, row);
             assert_eq!(palette.table().len(), NUM_COLOURS);
         }

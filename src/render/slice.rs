@@ -1,6 +1,7 @@
 //! Slices of one volume texture.
 
 use pollster::block_on;
+use strum::VariantArray as _;
 use wgpu::util::DeviceExt as _;
 
 use super::{NUM_COLOURS, Palette};
@@ -314,12 +315,12 @@ fn pipeline(
 
 /// All palettes, one per row.
 fn palette_texture(device: &wgpu::Device, queue: &wgpu::Queue) -> wgpu::TextureView {
-    let colours: Vec<[u8; 4]> = Palette::ALL.into_iter().flat_map(Palette::table).collect();
+    let colours: Vec<[u8; 4]> = Palette::VARIANTS.iter().flat_map(|palette| palette.table()).collect();
     let texture = device.create_texture_with_data(
         queue,
         &wgpu::TextureDescriptor {
             label: Some("palettes"),
-            size: wgpu::Extent3d { width: NUM_COLOURS as u32, height: Palette::ALL.len() as u32, depth_or_array_layers: 1 },
+            size: wgpu::Extent3d { width: NUM_COLOURS as u32, height: Palette::VARIANTS.len() as u32, depth_or_array_layers: 1 },
             mip_level_count: 1,
             sample_count: 1,
             dimension: wgpu::TextureDimension::D2,

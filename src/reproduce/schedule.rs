@@ -4,6 +4,8 @@
 use std::fmt::Display;
 use std::time::Instant;
 
+use strum::VariantArray;
+
 use super::ReproduceError;
 use super::folder::Folder;
 
@@ -50,10 +52,8 @@ pub(super) fn measure_missing<S: Display, M: Measurement>(
     Ok(true)
 }
 
-/// The stage of this name.
-pub(super) fn stage_of_name<S: Display + Copy>(text: &str, all: &[S]) -> Result<S, String> {
-    all.iter().find(|stage| stage.to_string() == text).copied().ok_or_else(|| {
-        let names: Vec<String> = all.iter().map(S::to_string).collect();
-        format!("'{text}' is not a stage; use {}", names.join(", "))
-    })
+/// Says that a text is not the name of a stage, and which there are.
+pub(super) fn not_a_stage<S: Display + VariantArray>(text: &str) -> String {
+    let names: Vec<String> = S::VARIANTS.iter().map(S::to_string).collect();
+    format!("'{text}' is not a stage; use {}", names.join(", "))
 }

@@ -12,8 +12,10 @@
 //! and add up to π. Source: Qiao et al. 2015.
 
 mod half_circle;
+mod queue;
 
 pub use half_circle::half_circle_weights;
+pub use queue::Queue;
 
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 use std::fmt;
@@ -21,7 +23,7 @@ use std::str::FromStr;
 
 use rayon::prelude::*;
 
-use crate::geometry::{Directions, Point, dot};
+use crate::geometry::{Directions, Point};
 
 /// Most directions of a scheme: far more than anyone waits for.
 const MAX_DIRECTIONS: usize = 1 << 17;
@@ -53,7 +55,8 @@ pub enum Scheme {
 }
 
 /// What a direction counts in the sum over all of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::EnumString)]
+#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_weights)]
 pub enum Weighting {
     /// Its part of the half sphere: the solid angle of its polar band, shared equally. They add up to 2π. Of a half circle its
     /// part of that; they add up to π.
@@ -63,16 +66,8 @@ pub enum Weighting {
     Paper,
 }
 
-impl FromStr for Weighting {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "solid-angle" => Ok(Weighting::SolidAngle),
-            "paper" => Ok(Weighting::Paper),
-            _ => Err(format!("'{text}' are not weights; use solid-angle or paper")),
-        }
-    }
+fn not_weights(text: &str) -> String {
+    format!("'{text}' are not weights; use solid-angle or paper")
 }
 
 /// A direction to measure along.
@@ -278,8 +273,9 @@ fn equal_directions(directions: &[Point]) -> Vec<Vec<usize>> {
 }
 
 /// In which order projections are taken or used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::EnumString)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_an_order)]
 pub enum Order {
     /// As they were acquired.
     #[default]
@@ -288,16 +284,8 @@ pub enum Order {
     Spaced,
 }
 
-impl FromStr for Order {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "as-acquired" => Ok(Order::AsAcquired),
-            "spaced" => Ok(Order::Spaced),
-            _ => Err(format!("'{text}' is not an order; use as-acquired or spaced")),
-        }
-    }
+fn not_an_order(text: &str) -> String {
+    format!("'{text}' is not an order; use as-acquired or spaced")
 }
 
 impl Order {
@@ -311,22 +299,12 @@ impl Order {
 }
 
 fn spaced(directions: &[Point]) -> Vec<usize> {
-    let num = directions.len();
-    let mut order = Vec::with_capacity(num);
-    // |cos| of the angle to the nearest direction that is already taken; above 1 once taken itself.
-    const TAKEN: f64 = 2.0;
-    let mut closeness = vec![-1.0f64; num];
-    while order.len() < num.min(MAX_SPREAD) {
-        let Some((next, _)) = closeness.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1)) else { break };
-        order.push(next);
-        closeness[next] = TAKEN;
-        for (value, n) in closeness.iter_mut().zip(directions) {
-            *value = f64::max(*value, dot(*n, directions[next]).abs());
-        }
-    }
+    let mut queue = Queue::new(Order::Spaced);
+    directions.iter().for_each(|direction| queue.push(*direction));
+    let mut order = queue.take(MAX_SPREAD);
     // Multiples of the golden ratio scatter what is left.
     let scattered = |i: usize| (i as f64 * 0.618_033_988_749_894_9).fract();
-    let mut rest: Vec<usize> = (0..num).filter(|&i| closeness[i] < TAKEN).collect();
+    let mut rest = queue.into_waiting();
     rest.sort_by(|&a, &b| scattered(a).total_cmp(&scattered(b)));
     order.extend(rest);
     order
@@ -335,6 +313,7 @@ fn spaced(directions: &[Point]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::geometry::dot;
 
     fn solid_angle(num_bands: usize) -> Scheme {
         Scheme::EqualSolidAngle { num_bands }

@@ -1,6 +1,7 @@
 //! The settings of filtered backprojection in the reconstruction panel.
 
 use egui::{DragValue, Ui};
+use strum::VariantArray as _;
 
 use super::devices::{device_in_words, device_menu};
 use super::fbp_form::{Choices, FbpForm};
@@ -39,7 +40,7 @@ pub fn fbp_form_ui(form: &mut FbpForm, running: &Running<FbpForm>, devices: &[De
     });
     ui.end_row();
     // One ramp, all that a slice takes, is the rectangular filter.
-    let filters = Filter::ALL.into_iter().filter(|filter| !(is_slice && *filter == Filter::TwoRamp));
+    let filters = Filter::VARIANTS.iter().copied().filter(|filter| !(is_slice && *filter == Filter::TwoRamp));
     let filters: Vec<_> = filters.map(|filter| (filter, filter.name())).collect();
     running.combo(ui, "Filter", &mut form.filter, |form| &form.filter, &filters);
     running.label(
@@ -51,10 +52,10 @@ pub fn fbp_form_ui(form: &mut FbpForm, running: &Running<FbpForm>, devices: &[De
     );
     cutoff_ui(&mut form.cutoff, ui);
     if form.choices.is_continuous_wave {
-        let baselines = Baseline::ALL.map(|baseline| (baseline, baseline.title()));
+        let baselines = Baseline::VARIANTS.iter().map(|&baseline| (baseline, baseline.title())).collect::<Vec<_>>();
         running.combo(ui, "Baseline", &mut form.baseline, |form| &form.baseline, &baselines);
     }
-    let interpolations = Interpolation::ALL.map(|kind| (kind, kind.name()));
+    let interpolations = Interpolation::VARIANTS.iter().map(|&kind| (kind, kind.name())).collect::<Vec<_>>();
     running.combo(ui, "Interpolation", &mut form.interpolation, |form| &form.interpolation, &interpolations);
     let orders = [(Order::AsAcquired, "as acquired"), (Order::Spaced, "spaced")];
     running.combo(ui, "Order", &mut form.order, |form| &form.order, &orders);

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use egui::{DragValue, RichText, Ui};
+use strum::VariantArray as _;
 
 use super::actions::{Action, FileAction, RunAction};
 use super::devices::{device_in_words, device_menu};
@@ -140,7 +141,7 @@ fn accumulation_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<Action>) {
     let in_use = view.live.accumulation().filter(|_| view.live.is_there());
     let current = view.form.accumulation.or(in_use);
     ui.horizontal(|ui| {
-        for accumulation in Accumulation::ALL {
+        for &accumulation in Accumulation::VARIANTS {
             let mut text = RichText::new(accumulation.name());
             if accumulation == Accumulation::NonAtomic {
                 text = text.color(theme::colours(ui.visuals()).error);
@@ -176,7 +177,7 @@ pub const GATHERED: &str = "Filtered backprojection goes voxel by voxel: each ga
 fn gathered_ui(ui: &mut Ui) {
     ui.label(RichText::new("Accumulation").weak());
     ui.horizontal(|ui| {
-        for accumulation in Accumulation::ALL {
+        for &accumulation in Accumulation::VARIANTS {
             ui.add_enabled(false, egui::RadioButton::new(false, accumulation.name())).on_disabled_hover_text(GATHERED);
         }
     });

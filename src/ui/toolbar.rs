@@ -1,6 +1,7 @@
 //! The bar above the slices: tool, palette, window, iterate; and the colour bar beside them.
 
 use egui::{Align2, Color32, DragValue, FontId, Mesh, Pos2, Rect, Sense, Ui};
+use strum::VariantArray as _;
 
 use super::actions::{Action, RoiAction, RunAction, ViewAction};
 use super::format;
@@ -70,7 +71,7 @@ fn look_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<Action>) {
 
 fn palette_ui(palette: Palette, ui: &mut Ui, actions: &mut Vec<Action>) {
     let combo = egui::ComboBox::from_id_salt("palette").selected_text(palette.name()).show_ui(ui, |ui| {
-        for choice in Palette::ALL {
+        for &choice in Palette::VARIANTS {
             if ui.selectable_label(choice == palette, choice.name()).clicked() {
                 actions.push(Action::View(ViewAction::SetPalette(choice)));
             }
@@ -215,8 +216,8 @@ pub fn shortcut_actions(ctx: &egui::Context, view: &ToolbarView, is_paused: bool
         };
         key(Key::Space, Action::Run(if is_paused { RunAction::Resume } else { RunAction::Pause }));
         key(Key::S, Action::Run(RunAction::Step));
-        for (number, accumulation) in [Key::Num1, Key::Num2, Key::Num3].into_iter().zip(crate::operator::Accumulation::ALL) {
-            key(number, Action::Run(RunAction::SetAccumulation(accumulation)));
+        for (number, accumulation) in [Key::Num1, Key::Num2, Key::Num3].into_iter().zip(crate::operator::Accumulation::VARIANTS) {
+            key(number, Action::Run(RunAction::SetAccumulation(*accumulation)));
         }
         for (arrow, slices) in [(Key::ArrowUp, -1), (Key::ArrowDown, 1), (Key::PageUp, -5), (Key::PageDown, 5)] {
             key(arrow, Action::View(ViewAction::StepSlice(axis, slices)));

@@ -10,11 +10,7 @@ use tomoscope::operator::{
 };
 use tomoscope::task::Task;
 
-use super::support::{backward, forward, geometry, noise, random_volume, relative};
-
-fn dot(a: &[f32], b: &[f32]) -> f64 {
-    a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum()
-}
+use super::support::{backward, dot, forward, geometry, noise, random_volume, relative};
 
 /// |⟨A x, y⟩ − ⟨x, Aᵀ y⟩| / ⟨A x, y⟩. The image is restricted to the field of view, as every image of a run is.
 fn mismatch(operator: &impl LinearOperator<Host>, subset: Subset, accumulation: Accumulation, grid: &Grid) -> f64 {

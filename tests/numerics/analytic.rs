@@ -4,6 +4,7 @@ use std::f64::consts::PI;
 use std::sync::Arc;
 
 use tomoscope::geometry::{Grid, Line};
+use tomoscope::measure::relative_difference;
 use tomoscope::operator::Siddon;
 use tomoscope::phantom::{Noise, Phantom, SimulationError, SimulationOptions, Solid, by_name, simulate};
 use tomoscope::scanner::{ScanGeometry, find};
@@ -122,17 +123,16 @@ fn the_truth_projected_is_the_scan() {
         let study = simulate(&phantom(name, &geometry), geometry.clone(), &options, &Task::new()).expect("a study");
         let (truth, planes) = (study.truth.expect("truth"), geometry.planes());
         let siddon = Siddon::new(geometry.clone(), grid.clone(), 69.5, [1, 1]);
-        let (mut difference, mut norm) = (0.0, 0.0);
+        let (mut projected, mut measured) = (Vec::new(), Vec::new());
         for bin in 0..geometry.num_bins() {
             let (view, tangential_pos, plane) = study.measured.bin_of_index(bin);
             let line = geometry.lor(geometry.transaxial_lor(view, tangential_pos, 0, 1), planes[plane]);
-            let mut projected = 0.0;
-            siddon.walk(&line, |voxel, length_mm| projected += length_mm * f64::from(truth.as_slice()[voxel]));
-            let measured = f64::from(study.measured.counts[bin]);
-            difference += (projected - measured).powi(2);
-            norm += measured * measured;
+            let mut sum = 0.0;
+            siddon.walk(&line, |voxel, length_mm| sum += length_mm * f64::from(truth.as_slice()[voxel]));
+            projected.push(sum);
+            measured.push(f64::from(study.measured.counts[bin]));
         }
-        let relative = f64::sqrt(difference / norm);
+        let relative = relative_difference(&projected, &measured);
         assert!(relative < at_most, "{name}: {relative}");
     }
 }

@@ -11,7 +11,7 @@ use tomoscope::recon::{Algorithm, EmSettings, MlemOsem, SubsetOrder};
 use tomoscope::scanner::ScanGeometry;
 use tomoscope::task::Task;
 
-use super::support::{backward, forward, geometry, noise, random_volume, relative, tiny, tiny_span_3};
+use super::support::{backward, dot, forward, geometry, noise, random_volume, relative, tiny, tiny_span_3};
 
 /// The first device; `None`, said, where there is none and none is required.
 pub fn device() -> Option<CudaBackend> {
@@ -195,10 +195,6 @@ fn cases() -> Vec<Case> {
         case("ecat-931", grid([64, 64, 15], [8.0, 8.0, 6.75]), 250.0, [1, 2], part(3, 64)),
         case("discovery-ste", grid([64, 64, 47], [10.9375, 10.9375, 3.27]), 350.0, [1, 1], part(0, 140)),
     ]
-}
-
-fn dot(a: &[f32], b: &[f32]) -> f64 {
-    a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum()
 }
 
 /// Where each value of an operator's data of a subset lies in data `[view][tangential_pos][plane]` of that subset.

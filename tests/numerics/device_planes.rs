@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use strum::VariantArray as _;
 use tomoscope::cuda::{CudaBackend, FastPlanes, PaperPlanes};
 use tomoscope::data::Direction;
 use tomoscope::geometry::Grid;
@@ -75,7 +76,7 @@ fn compare(backend: &mut CudaBackend, grid: &Grid, all: &FilteredProjections) {
 fn the_kernels_are_the_definition() {
     let Some(mut backend) = device() else { return };
     for (grid, sampling) in cases() {
-        for interpolation in Interpolation::ALL {
+        for &interpolation in Interpolation::VARIANTS {
             compare(&mut backend, &grid, &projections(70, sampling, interpolation));
         }
     }
@@ -86,7 +87,7 @@ fn the_kernels_are_the_definition() {
 fn jumps_do_not_part_the_kernels_from_the_definition() {
     let Some(mut backend) = device() else { return };
     for centre in [10.0, 9.5] {
-        for interpolation in Interpolation::ALL {
+        for &interpolation in Interpolation::VARIANTS {
             compare(&mut backend, &lined_up([45, 23, 9]), &high_at_the_ends(interpolation, directions(40), 21, centre));
         }
     }

@@ -3,10 +3,12 @@
 use std::f64::consts::{PI, TAU};
 use std::sync::Arc;
 
+use strum::VariantArray as _;
 use tomoscope::data::{
     Acquisition, Direction, Origin, Projection, ReferenceSpectrum, RoiMask, Sweep, SweepFacts, SweepSpace, Volume,
 };
 use tomoscope::geometry::Grid;
+use tomoscope::measure::relative_difference;
 use tomoscope::operator::{
     FilteredProjections, Host, Interpolation, MultiStage, PlaneSampling, Simd, SingleStage, backproject_plain, grid_about_zero,
 };
@@ -98,7 +100,7 @@ fn a_ball_of_density_one_reconstructs_to_one_in_its_centre() {
     let grid = grid_about_zero([9, 9, 9], [0.5; 3]).unwrap();
     let sweep = pulse_sweep(&equal_solid_angle(18), 128, 0.5, |_, t| ball(16.0, t));
     for filter in [Filter::SecondDifference, Filter::ThreePoint, Filter::FivePoint] {
-        for interpolation in Interpolation::ALL {
+        for &interpolation in Interpolation::VARIANTS {
             let volume = reconstruct(&sweep, &FilterSettings { filter, interpolation, ..FilterSettings::default() }, &grid);
             let centre = volume[(4 * 9 + 4) * 9 + 4];
             println!("{filter}, {interpolation}: {centre:.6}");
@@ -114,8 +116,8 @@ fn every_filter_gives_a_smooth_object_back() {
     let radius = 20.0;
     let grid = grid_about_zero([33, 5, 3], [1.0; 3]).unwrap();
     let sweep = pulse_sweep(&equal_solid_angle(18), 129, 0.5, |_, t| smooth_ball(radius, t));
-    for filter in Filter::ALL {
-        for interpolation in Interpolation::ALL {
+    for &filter in Filter::VARIANTS {
+        for &interpolation in Interpolation::VARIANTS {
             for cutoff in [None, Some(0.5)] {
                 let volume =
                     reconstruct(&sweep, &FilterSettings { filter, interpolation, cutoff, ..FilterSettings::default() }, &grid);
@@ -242,8 +244,7 @@ fn a_drift_of_the_baseline_is_taken_off() {
     };
     let change = |baseline| {
         let (clean, drifted) = (with(&sweep, baseline), with(&drifting, baseline));
-        let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|value| value * value).sum::<f64>().sqrt();
-        norm(&mut clean.iter().zip(&drifted).map(|(a, b)| a - b)) / norm(&mut clean.iter().copied())
+        relative_difference(&drifted, &clean)
     };
     let (without, taken_off) = (change(Baseline::None), change(Baseline::Line));
     println!("the drift changes the image by {without:.3}, with a baseline by {taken_off:.1e}");
@@ -288,7 +289,7 @@ fn directions(num_bands: usize) -> Vec<Direction> {
 fn the_fast_backprojection_is_the_plain_one() {
     for (voxel_mm, num_points) in [([1.1, 1.3, 1.2], 40), ([2.9, 3.3, 2.0], 61), ([9.0, 7.0, 8.0], 130)] {
         let grid = grid_about_zero([37, 19, 6], voxel_mm).unwrap();
-        for interpolation in Interpolation::ALL {
+        for &interpolation in Interpolation::VARIANTS {
             let projections = noisy_projections(interpolation, &directions(10), num_points);
             let truth = planes_by_definition(&grid, &projections);
             for simd in Simd::available() {
@@ -374,7 +375,7 @@ fn two_stages_give_what_one_gives() {
     for (name, balls) in objects {
         let of = |n: &Direction, t: f64, (r, c): &(f64, Direction)| ball(*r, t - n[0] * c[0] - n[1] * c[1] - n[2] * c[2]);
         let sweep = pulse_sweep(&equal_linear_angle(15, 14), 128, 0.6, |n, t| balls.iter().map(|ball| of(n, t, ball)).sum());
-        for filter in Filter::ALL {
+        for &filter in Filter::VARIANTS {
             for interpolation in [Interpolation::Linear, Interpolation::Cubic] {
                 let settings = FilterSettings { filter, interpolation, ..FilterSettings::default() };
                 let mut filtered = ProjectionFilter::new(&sweep, &settings).unwrap().apply(&sweep.projections).unwrap();

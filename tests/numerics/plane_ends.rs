@@ -1,6 +1,7 @@
 //! Where filtered projections jump: at their first and last samples, and half-way between samples that are not interpolated.
 //! Voxels that line up with samples lie exactly there, and every program has to decide alike.
 
+use strum::VariantArray as _;
 use tomoscope::data::Direction;
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{
@@ -35,8 +36,9 @@ pub fn lined_up(size: [usize; 3]) -> Grid {
 fn a_voxel_on_the_first_or_the_last_sample_is_inside() {
     let grid = lined_up([NUM_POINTS + 4, 17, 3]);
     let samples = high_at_the_ends(Interpolation::Linear, vec![[1.0, 0.0, 0.0]], NUM_POINTS, 10.0).values;
-    for (direction, interpolation) in
-        [1.0, -1.0].into_iter().flat_map(|x| Interpolation::ALL.map(|interpolation| ([x, 0.0, 0.0], interpolation)))
+    for (direction, interpolation) in [1.0, -1.0]
+        .into_iter()
+        .flat_map(|x| Interpolation::VARIANTS.iter().map(move |&interpolation| ([x, 0.0, 0.0], interpolation)))
     {
         let projections = high_at_the_ends(interpolation, vec![direction], NUM_POINTS, 10.0);
         let mut volumes = vec![("plain".to_owned(), planes_by(&mut PlainPlanes::new(grid.clone()), &projections))];
@@ -85,7 +87,7 @@ fn jumps_do_not_part_the_fast_backprojection_from_the_plain_one() {
     all.extend([[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0], [0.6, 0.8, 0.0], [0.0, 0.28, -0.96]]);
     for voxel_mm in [STEP_MM, 2.0 * STEP_MM, 4.0 * STEP_MM, 12.0 * STEP_MM] {
         let grid = grid_about_zero([45, 23, 17], [voxel_mm; 3]).unwrap();
-        for interpolation in Interpolation::ALL {
+        for &interpolation in Interpolation::VARIANTS {
             for centre in [10.0, 9.5] {
                 let projections = high_at_the_ends(interpolation, all.clone(), NUM_POINTS, centre);
                 let truth = planes_by_definition(&grid, &projections);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use strum::VariantArray as _;
 use tomoscope::data::{Michelogram, Study, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, AxialRuns, Host, LinearOperator, OperatorError, ProjectionModel, Siddon, Subset};
@@ -231,7 +232,7 @@ impl LinearOperator<Host> for Lossy {
     }
 
     fn accumulations(&self) -> &'static [Accumulation] {
-        &Accumulation::ALL
+        Accumulation::VARIANTS
     }
 
     fn image_from_volume(&self, volume: &Volume) -> Vec<f32> {

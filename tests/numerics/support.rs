@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tomoscope::data::{Unit, Volume};
 use tomoscope::geometry::Grid;
+use tomoscope::measure::relative_difference;
 use tomoscope::operator::{
     Accumulation, Backend, FilteredProjections, Host, LinearOperator, PlaneBackprojector, Subset, backproject_plain,
 };
@@ -26,13 +27,14 @@ pub fn noise(seed: u32, len: usize) -> Vec<f32> {
 /// ‖a − b‖ / ‖b‖; fails where b is all zero.
 pub fn relative(a: &[f32], b: &[f32]) -> f64 {
     assert_eq!(a.len(), b.len());
-    let (mut difference, mut norm) = (0.0f64, 0.0f64);
-    for (&a, &b) in a.iter().zip(b) {
-        difference += (f64::from(a) - f64::from(b)).powi(2);
-        norm += f64::from(b).powi(2);
-    }
-    assert!(norm > 0.0, "all zero");
-    (difference / norm).sqrt()
+    let difference = relative_difference(a, b);
+    assert!(!difference.is_nan() && b.iter().any(|&b| b != 0.0), "all zero, or not numbers");
+    difference
+}
+
+/// ⟨a, b⟩.
+pub fn dot(a: &[f32], b: &[f32]) -> f64 {
+    a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum()
 }
 
 /// The scale that fits a to b best, and ‖scale·a − b‖ / ‖b‖.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tomoscope::data::{Sweep, Unit, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::{SweepFollower, write_sweep};
+use tomoscope::measure::relative_difference;
 use tomoscope::operator::{Interpolation, grid_about_zero};
 use tomoscope::phantom::epri::{SweepOptions, by_name, simulate};
 use tomoscope::plan::{Acquisition, DeviceChoice, Job, Stages, SweepSettings, default_sweep_settings, prepare};
@@ -49,9 +50,8 @@ fn shown(watcher: &Watcher) -> Volume {
 }
 
 fn assert_near(a: &Volume, b: &Volume) {
-    let square = |values: &mut dyn Iterator<Item = f32>| values.map(|v| f64::from(v).powi(2)).sum::<f64>().sqrt();
-    let difference = square(&mut a.as_slice().iter().zip(b.as_slice()).map(|(a, b)| a - b));
-    assert!(difference < 1e-5 * square(&mut b.as_slice().iter().copied()), "{difference}");
+    let difference = relative_difference(a.as_slice(), b.as_slice());
+    assert!(difference < 1e-5, "{difference}");
 }
 
 /// Projections in the image after each step of a run.

@@ -82,8 +82,7 @@ impl Gradients {
 /// The gradient axes of a slice's x and y, by their letters.
 fn slice_axes(descriptor: &Descriptor, notices: &mut Vec<Notice>) -> [GradientAxis; 2] {
     let text = descriptor.text(DEVICE, "ImageOrient").unwrap_or_default();
-    let axis = |letter: char| GradientAxis::ALL.into_iter().find(|axis| axis.name().eq_ignore_ascii_case(&letter.to_string()));
-    let axes: Vec<GradientAxis> = text.chars().filter_map(axis).collect();
+    let axes: Vec<GradientAxis> = text.chars().filter_map(|letter| letter.to_string().parse().ok()).collect();
     match axes[..] {
         [x, y] if x != y && text.chars().count() == 2 => [x, y],
         _ => {

@@ -12,6 +12,7 @@ mod table;
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use strum::VariantArray as _;
 
 use self::kernel::Scratch;
 use self::path::Path;
@@ -251,7 +252,7 @@ impl LinearOperator<Host> for AxialRuns {
     }
 
     fn accumulations(&self) -> &'static [Accumulation] {
-        &Accumulation::ALL
+        Accumulation::VARIANTS
     }
 
     fn image_from_volume(&self, volume: &Volume) -> Vec<f32> {

@@ -16,9 +16,6 @@ pub use multi_stage::MultiStage;
 pub use plain::{PlainPlanes, backproject as backproject_plain};
 pub use single_stage::SingleStage;
 
-use std::fmt;
-use std::str::FromStr;
-
 use super::{Backend, OperatorError};
 use crate::data::{Direction, Volume};
 use crate::geometry::{Grid, GridError};
@@ -26,8 +23,24 @@ use crate::task::Task;
 
 /// How a projection is read from its first to its last sample. Outside these it is zero, though it need not have fallen to
 /// zero there (deconvolved spectra have not): what is outside has to be decided alike by every program.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+///
+/// A menu shows the variants in this order; the command line and files have their names.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    serde::Serialize,
+    serde::Deserialize,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_an_interpolation)]
 pub enum Interpolation {
     /// The nearest sample; half-way between two the later one.
     Nearest,
@@ -39,33 +52,14 @@ pub enum Interpolation {
 }
 
 impl Interpolation {
-    /// All of them, in the order in which a menu shows them.
-    pub const ALL: [Interpolation; 3] = [Interpolation::Nearest, Interpolation::Linear, Interpolation::Cubic];
-
     /// Its name on the command line and in files.
     pub fn name(self) -> &'static str {
-        match self {
-            Interpolation::Nearest => "nearest",
-            Interpolation::Linear => "linear",
-            Interpolation::Cubic => "cubic",
-        }
+        self.into()
     }
 }
 
-impl fmt::Display for Interpolation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Interpolation {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let all = Interpolation::ALL;
-        let found = all.into_iter().find(|interpolation| interpolation.name() == text);
-        found.ok_or_else(|| format!("'{text}' is not an interpolation; use nearest, linear or cubic"))
-    }
+fn not_an_interpolation(text: &str) -> String {
+    format!("'{text}' is not an interpolation; use nearest, linear or cubic")
 }
 
 /// How far rounding may put a position aside, in samples. One that is less outside lies on the sample at the end, and one

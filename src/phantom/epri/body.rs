@@ -12,7 +12,7 @@
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
-use crate::geometry::Point;
+use crate::geometry::{Point, dot};
 
 /// Positive abscissae and weights of Gauss's rule with eight points (Abramowitz and Stegun, table 25.4).
 const GAUSS: [[f64; 2]; 4] = [
@@ -53,10 +53,6 @@ pub enum Body {
         /// Its parts, which do not overlap.
         stages: Vec<Stage>,
     },
-}
-
-pub(super) fn dot(a: Point, b: Point) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
 fn minus(a: Point, b: Point) -> Point {

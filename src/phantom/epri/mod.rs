@@ -15,7 +15,7 @@ pub use simulate::{SweepError, SweepOptions, simulate};
 use rayon::prelude::*;
 
 use crate::data::{Notice, Roi, RoiPlane, RoiShape, Unit, Volume};
-use crate::geometry::{Grid, Point};
+use crate::geometry::{Grid, Point, dot};
 use crate::task::{Stopped, Task};
 
 /// A body and what fills it.
@@ -95,7 +95,7 @@ impl Phantom {
             let (y, z) = ((row % num_y) as f64, (row / num_y) as f64);
             for (x, value) in values.iter_mut().enumerate() {
                 let centre = grid.mm_from_voxel([x as f64, y, z]);
-                if body::dot(centre, centre) > reach * reach {
+                if dot(centre, centre) > reach * reach {
                     continue;
                 }
                 let mut sum = 0.0;

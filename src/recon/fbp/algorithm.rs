@@ -8,12 +8,11 @@ use std::time::Instant;
 
 use super::check::{check_projection, check_sweep};
 use super::filtering::{FilterSettings, ProjectionFilter};
-use super::order::Queue;
 use crate::data::{Projection, RoiMask, RoiSums, Sweep, SweepSpace, Volume};
 use crate::operator::{Accumulation, Backend, BackendError, OperatorError, PendingVolume, PlaneBackprojector};
 use crate::recon::display::DisplayCopy;
 use crate::recon::{Algorithm, ReconError, StageTimes, StepReport};
-use crate::scanner::epri::Order;
+use crate::scanner::epri::{Order, Queue};
 use crate::task::Task;
 
 /// Settings of [`Fbp`].
@@ -121,7 +120,7 @@ impl<B: Backend, P: PlaneBackprojector<B>> Algorithm for Fbp<B, P> {
     fn step(&mut self, task: &Task) -> Result<StepReport, ReconError> {
         task.check().map_err(OperatorError::from)?;
         let mut stages = StageTimes::default();
-        if self.queue.len() == 0 {
+        if self.queue.is_empty() {
             return Err(ReconError::UnsuitableData("every projection that has arrived is in the image already".into()));
         }
         let start = Instant::now();

@@ -4,9 +4,6 @@
 //! With polynomials p_j that are orthonormal over the samples of the ends, Σ_ends p_i p_j = δ_ij (Gram–Schmidt from 1, u,
 //! u², u³ with u = −1 … 1 across the projection), the fit is b = Σ_j (Σ_ends y p_j) p_j: nothing has to be solved.
 
-use std::fmt;
-use std::str::FromStr;
-
 /// Part of the samples at each end that the polynomial is fitted to.
 const END: f64 = 0.05;
 
@@ -14,39 +11,49 @@ const END: f64 = 0.05;
 const DEGENERATE: f64 = 1e-9;
 
 /// What is fitted to the ends of a projection and taken off.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    serde::Serialize,
+    serde::Deserialize,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(parse_err_ty = String, parse_err_fn = not_a_baseline)]
 pub enum Baseline {
     /// Nothing.
     #[default]
     #[serde(rename = "none")]
+    #[strum(serialize = "none")]
     None,
     /// A constant.
     #[serde(rename = "0")]
+    #[strum(serialize = "0")]
     Constant,
     /// A straight line.
     #[serde(rename = "1")]
+    #[strum(serialize = "1")]
     Line,
     /// A parabola.
     #[serde(rename = "2")]
+    #[strum(serialize = "2")]
     Parabola,
     /// A cubic polynomial.
     #[serde(rename = "3")]
+    #[strum(serialize = "3")]
     Cubic,
 }
 
 impl Baseline {
-    /// All of them, in the order in which a menu shows them.
-    pub const ALL: [Baseline; 5] = [Baseline::None, Baseline::Constant, Baseline::Line, Baseline::Parabola, Baseline::Cubic];
-
     /// Its name on the command line and in files: none, or the polynomial's order.
     pub fn name(self) -> &'static str {
-        match self {
-            Baseline::None => "none",
-            Baseline::Constant => "0",
-            Baseline::Line => "1",
-            Baseline::Parabola => "2",
-            Baseline::Cubic => "3",
-        }
+        self.into()
     }
 
     /// Its name for people.
@@ -66,19 +73,8 @@ impl Baseline {
     }
 }
 
-impl fmt::Display for Baseline {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Baseline {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = Baseline::ALL.into_iter().find(|baseline| baseline.name() == text);
-        found.ok_or_else(|| format!("'{text}' is not a baseline; use none, or the order of a polynomial, 0 to 3"))
-    }
+fn not_a_baseline(text: &str) -> String {
+    format!("'{text}' is not a baseline; use none, or the order of a polynomial, 0 to 3")
 }
 
 /// A fit made for projections of one length.
@@ -129,6 +125,8 @@ impl BaselineFit {
 
 #[cfg(test)]
 mod tests {
+    use strum::VariantArray as _;
+
     use super::*;
 
     fn polynomial(i: usize, order: usize) -> f64 {
@@ -169,7 +167,7 @@ mod tests {
 
     #[test]
     fn none_changes_nothing_and_few_samples_are_no_trouble() {
-        for baseline in Baseline::ALL {
+        for &baseline in Baseline::VARIANTS {
             assert_eq!(baseline.name().parse(), Ok(baseline));
             for num_points in 0..9 {
                 let mut row: Vec<f64> = (0..num_points).map(|i| f64::from(i) - 1.0).collect();

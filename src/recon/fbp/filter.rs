@@ -17,14 +17,28 @@
 //! samples and not to the cut-off: it stays what it is and is cut off hard.
 
 use std::f64::consts::PI;
-use std::fmt;
-use std::str::FromStr;
+
+use strum::VariantArray as _;
 
 use crate::data::SweepSpace;
 
 /// A form of the parabola or the ramp.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    serde::Serialize,
+    serde::Deserialize,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_filter)]
 pub enum Filter {
     /// (−1, 2, −1)/d²: (2 sin ω/2)².
     SecondDifference,
@@ -45,28 +59,9 @@ pub enum Filter {
 }
 
 impl Filter {
-    /// All of them, in the order in which a menu shows them.
-    pub const ALL: [Filter; 7] = [
-        Filter::SecondDifference,
-        Filter::ThreePoint,
-        Filter::FivePoint,
-        Filter::Rectangular,
-        Filter::Sinc,
-        Filter::Hamming,
-        Filter::TwoRamp,
-    ];
-
     /// Its name on the command line and in files.
     pub fn name(self) -> &'static str {
-        match self {
-            Filter::SecondDifference => "second-difference",
-            Filter::ThreePoint => "three-point",
-            Filter::FivePoint => "five-point",
-            Filter::Rectangular => "rectangular",
-            Filter::Sinc => "sinc",
-            Filter::Hamming => "hamming",
-            Filter::TwoRamp => "two-ramp",
-        }
+        self.into()
     }
 
     /// Whether it is a window on the parabola or the ramp, which ends at the cut-off.
@@ -138,21 +133,9 @@ impl Filter {
     }
 }
 
-impl fmt::Display for Filter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Filter {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Filter::ALL.into_iter().find(|filter| filter.name() == text).ok_or_else(|| {
-            let names = Filter::ALL.map(Filter::name).join(", ");
-            format!("'{text}' is not a filter; use one of {names}")
-        })
-    }
+fn not_a_filter(text: &str) -> String {
+    let names: Vec<&str> = Filter::VARIANTS.iter().map(|filter| filter.name()).collect();
+    format!("'{text}' is not a filter; use one of {}", names.join(", "))
 }
 
 /// (−1)ⁿ.
@@ -189,7 +172,7 @@ mod tests {
     #[test]
     fn kernels_are_the_transforms_of_the_responses() {
         const STEPS: usize = 200_000;
-        for (space, filter) in SPACES.into_iter().flat_map(|space| Filter::ALL.map(|filter| (space, filter))) {
+        for (space, filter) in SPACES.into_iter().flat_map(|space| Filter::VARIANTS.iter().map(move |&filter| (space, filter))) {
             for n in [0, 1, 2, 3, 4, 5, 8, 33] {
                 // Midpoint rule over 0 … π; the response of one pass is the root of that of two.
                 let one_pass = |omega: f64| filter.response(space, omega, 1.0).powf(1.0 / filter.num_passes(space) as f64);
@@ -203,7 +186,7 @@ mod tests {
 
     #[test]
     fn every_filter_is_the_parabola_or_the_ramp_where_the_samples_are_dense() {
-        for filter in Filter::ALL {
+        for &filter in Filter::VARIANTS {
             for cutoff in [1.0, 0.1] {
                 let (omega, power) = (0.02 * cutoff, [2, 1]);
                 for (space, power) in SPACES.into_iter().zip(power) {
@@ -227,14 +210,14 @@ mod tests {
                 near(at(Filter::Sinc, middle), middle.powi(power) * 8f64.sqrt() / PI);
                 near(at(Filter::Hamming, middle), middle.powi(power) * 0.54);
                 near(at(Filter::ThreePoint, edge), edge.sin().powi(power));
-                assert!(Filter::ALL.iter().all(|filter| at(*filter, 1.001 * edge) == 0.0));
+                assert!(Filter::VARIANTS.iter().all(|filter| at(*filter, 1.001 * edge) == 0.0));
             }
         }
     }
 
     #[test]
     fn names_are_read_back() {
-        for filter in Filter::ALL {
+        for &filter in Filter::VARIANTS {
             assert_eq!(filter.name().parse(), Ok(filter));
         }
         assert!("boxcar".parse::<Filter>().unwrap_err().contains("second-difference, three-point"));

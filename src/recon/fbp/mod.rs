@@ -5,7 +5,6 @@ mod baseline;
 mod check;
 mod filter;
 mod filtering;
-mod order;
 mod resample;
 
 pub use algorithm::{Fbp, FbpSettings};

@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use super::check::check_sweep;
 use crate::data::{Direction, Projection, Sweep};
+use crate::geometry::dot;
 use crate::operator::OperatorError;
 use crate::recon::ReconError;
 use crate::scanner::epri::{Scheme, WeightedDirection, Weighting};
@@ -50,7 +51,7 @@ pub fn resample_to_equal_angles(sweep: &Sweep, [num_polar, num_azimuth]: [usize;
 /// The projection along `direction`.
 fn interpolate(sweep: &Sweep, direction: &Direction) -> Vec<f32> {
     let mut near: Vec<(&Projection, f64)> =
-        sweep.projections.iter().map(|projection| (projection, dot(&projection.direction, direction))).collect();
+        sweep.projections.iter().map(|projection| (projection, dot(projection.direction, *direction))).collect();
     near.select_nth_unstable_by(NUM_NEIGHBOURS - 1, |a, b| b.1.abs().total_cmp(&a.1.abs()));
     near.truncate(NUM_NEIGHBOURS);
     let shares = shares(&near, direction);
@@ -73,16 +74,12 @@ fn read(values: &[f32], position: f64) -> f64 {
     if fraction == 0.0 { at(below) } else { (1.0 - fraction) * at(below) + fraction * at(below + 1.0) }
 }
 
-fn dot(a: &Direction, b: &Direction) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
 /// How much of each neighbour the value of the fitted plane at the direction is.
 fn shares(near: &[(&Projection, f64)], direction: &Direction) -> Vec<f64> {
     // Two unit vectors across the direction, from the axis that it is farthest from.
     let smallest = (0..3).min_by(|&a, &b| direction[a].abs().total_cmp(&direction[b].abs())).unwrap_or(0);
     let across = std::array::from_fn(|a| f64::from(u8::from(a == smallest)) - direction[smallest] * direction[a]);
-    let length = dot(&across, &across).sqrt();
+    let length = dot(across, across).sqrt();
     let first: Direction = across.map(|c| c / length);
     let second = [
         direction[1] * first[2] - direction[2] * first[1],
@@ -93,7 +90,7 @@ fn shares(near: &[(&Projection, f64)], direction: &Direction) -> Vec<f64> {
         .iter()
         .map(|(projection, cosine)| {
             let n = projection.direction.map(|c| c * cosine.signum());
-            [1.0, dot(&n, &first), dot(&n, &second)]
+            [1.0, dot(n, first), dot(n, second)]
         })
         .collect();
     let distance = |place: &[f64; 3]| place[1] * place[1] + place[2] * place[2];
@@ -108,7 +105,7 @@ fn shares(near: &[(&Projection, f64)], direction: &Direction) -> Vec<f64> {
     }
     // The value at the direction itself is the plane's constant: the first row of the inverse matrix.
     match first_row_of_inverse(&normal) {
-        Some(row) => places.iter().map(|place| weight(place) * dot(&row, place)).collect(),
+        Some(row) => places.iter().map(|place| weight(place) * dot(row, *place)).collect(),
         None => {
             let total: f64 = places.iter().map(weight).sum();
             places.iter().map(|place| weight(place) / total).collect()
@@ -120,7 +117,7 @@ fn shares(near: &[(&Projection, f64)], direction: &Direction) -> Vec<f64> {
 fn first_row_of_inverse(m: &[[f64; 3]; 3]) -> Option<[f64; 3]> {
     let minor = |a: usize, b: usize| m[1][a] * m[2][b] - m[1][b] * m[2][a];
     let row = [minor(1, 2), -minor(0, 2), minor(0, 1)];
-    let determinant = dot(&m[0], &row);
+    let determinant = dot(m[0], row);
     let size: f64 = (0..3).map(|a| m[a][a]).product();
     (determinant > 1e-6 * size).then(|| row.map(|c| c / determinant))
 }

@@ -2,9 +2,6 @@
 //! regions are 80 % of their radius or of their diameter or all of it, whether the noise is that of the background
 //! regions' voxels together or the mean of each region's, and in which slice those regions lie.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::Serialize;
 
 use crate::data::{Roi, RoiRole, RoiShape, RoiSums, Volume};
@@ -12,8 +9,9 @@ use crate::measure::{average_noise_to_signal, cold_recovery, hot_recovery, noise
 use crate::phantom::{Phantom, eight_background_rois};
 
 /// How the noise of several regions becomes one number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::Display, strum::EnumString)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_reading)]
 pub enum NsrReading {
     /// Standard deviation over mean of all voxels together.
     Pooled,
@@ -21,22 +19,8 @@ pub enum NsrReading {
     Averaged,
 }
 
-impl fmt::Display for NsrReading {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if *self == NsrReading::Pooled { "pooled" } else { "averaged" })
-    }
-}
-
-impl FromStr for NsrReading {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "pooled" => Ok(NsrReading::Pooled),
-            "averaged" => Ok(NsrReading::Averaged),
-            _ => Err(format!("'{text}' is not a way to take the noise of several regions; use pooled or averaged")),
-        }
-    }
+fn not_a_reading(text: &str) -> String {
+    format!("'{text}' is not a way to take the noise of several regions; use pooled or averaged")
 }
 
 /// How the text is read.

@@ -1,8 +1,6 @@
 //! The measurements, in stages that can be run one by one. Each measurement is kept as soon as it is made, and what is
 //! kept is not measured again.
 
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use super::Settings;
@@ -16,10 +14,11 @@ use crate::plan::{DeviceChoice, ProjectorChoice};
 use crate::reproduce::ReproduceError;
 use crate::reproduce::folder::Folder;
 use crate::reproduce::limits::limits;
-use crate::reproduce::schedule::{Measurement, measure_missing, stage_of_name};
+use crate::reproduce::schedule::{Measurement, measure_missing, not_a_stage};
 
-/// A part of the measurements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A part of the measurements, in the order in which they are made; the command line has these names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::EnumString, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_stage::<Stage>)]
 pub enum Stage {
     /// Table 1 and figure 9.
     Limits,
@@ -37,40 +36,6 @@ pub enum Stage {
     Voxels,
     /// The brain: figure 10.
     Brain,
-}
-
-impl Stage {
-    /// All, in order.
-    pub const ALL: [Stage; 8] =
-        [Stage::Limits, Stage::Times, Stage::Iq, Stage::IqNoisy, Stage::Cylinder, Stage::Sizes, Stage::Voxels, Stage::Brain];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Stage::Limits => "limits",
-            Stage::Times => "times",
-            Stage::Iq => "iq",
-            Stage::IqNoisy => "iq-noisy",
-            Stage::Cylinder => "cylinder",
-            Stage::Sizes => "sizes",
-            Stage::Voxels => "voxels",
-            Stage::Brain => "brain",
-        }
-    }
-}
-
-impl fmt::Display for Stage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Stage {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        stage_of_name(text, &Stage::ALL)
-    }
 }
 
 /// One measurement.

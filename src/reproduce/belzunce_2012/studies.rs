@@ -21,7 +21,8 @@ use crate::scanner::ScanGeometry;
 use crate::task::Task;
 
 /// A scan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub(super) enum Scan {
     /// The image-quality phantom without noise, by exact integrals.
     Iq,
@@ -52,13 +53,7 @@ const MAX_TRIES: usize = 10;
 impl Scan {
     /// Name in keys of measurements.
     pub fn name(self) -> &'static str {
-        match self {
-            Scan::Iq => "iq",
-            Scan::IqNoisy => "iq-noisy",
-            Scan::IqVoxels => "iq-voxels",
-            Scan::Cylinder => "cylinder",
-            Scan::Brain => "brain",
-        }
+        self.into()
     }
 
     /// Name in tables.

@@ -6,6 +6,7 @@ mod times;
 mod warps;
 
 use serde::Serialize;
+use strum::VariantArray as _;
 
 use super::implementation::{Implementation, PaperColumn};
 use super::limits;
@@ -160,7 +161,7 @@ fn heading(measured: &Measured) -> String {
 
 /// All measurements that there are to make on this device.
 fn all_work(measured: &Measured) -> Vec<Work> {
-    Stage::ALL.into_iter().flat_map(|stage| work(stage, measured.plan, measured.device)).collect()
+    Stage::VARIANTS.iter().flat_map(|stage| work(*stage, measured.plan, measured.device)).collect()
 }
 
 fn num_missing(measured: &Measured) -> usize {

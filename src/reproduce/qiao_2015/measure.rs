@@ -8,6 +8,7 @@ use super::plan::{Data, Plan};
 use super::program::{Angles, Program};
 use super::ready::ready;
 use crate::geometry::Grid;
+use crate::measure::relative_difference;
 use crate::operator::FilteredProjections;
 use crate::reproduce::ReproduceError;
 
@@ -89,8 +90,13 @@ pub(super) fn times(plan: &Plan, size: usize, program: Program, data: &Data) -> 
 fn plain_step(grid: &Grid, data: &FilteredProjections, most_secs: f64) -> Result<usize, ReproduceError> {
     let few = every(data, data.len().div_ceil(NUM_TRIED).max(1));
     let (secs, _) = ready(Program::Plain, grid.clone(), &few)?.run()?;
-    let all_secs = secs * data.len() as f64 / few.len().max(1) as f64;
-    Ok(((all_secs / most_secs).ceil() as usize).clamp(1, data.len().max(1)))
+    Ok(step_within(secs, few.len(), data.len(), most_secs))
+}
+
+/// Of how many projections one is used so that all take `most_secs` at most, where `num_tried` took `secs`.
+fn step_within(secs: f64, num_tried: usize, num_all: usize, most_secs: f64) -> usize {
+    let all_secs = secs * num_all as f64 / num_tried.max(1) as f64;
+    ((all_secs / most_secs).ceil() as usize).clamp(1, num_all.max(1))
 }
 
 /// The object that a program makes, `[z, y, x]`.
@@ -124,10 +130,8 @@ pub(super) struct Difference {
 impl Difference {
     /// a − b.
     pub fn between(a: &[f64], b: &[f64]) -> Self {
-        let norm: f64 = b.iter().map(|b| b * b).sum();
-        let pairs = || a.iter().zip(b).map(|(a, b)| a - b);
-        let square: f64 = pairs().map(|difference| difference * difference).sum();
-        Self { relative_norm: (square / norm).sqrt(), largest: pairs().map(f64::abs).fold(0.0, f64::max) }
+        let distances = a.iter().zip(b).map(|(a, b)| (a - b).abs());
+        Self { relative_norm: relative_difference(a, b), largest: distances.fold(0.0, f64::max) }
     }
 }
 
@@ -158,13 +162,15 @@ mod tests {
     fn a_slow_plain_program_is_timed_on_a_part() {
         let mut plan = Plan::new(true);
         let data = Data::new(&plan).unwrap();
-        let whole = times(&plan, 32, Program::Plain, &data).unwrap();
-        assert_eq!(whole.projection_step, 1);
-        plan.most_plain_secs = 0.25 * whole.computing_s[0];
-        let part = times(&plan, 32, Program::Plain, &data).unwrap();
-        assert!(part.projection_step > 1, "{part:?}");
-        let ratio = part.computing_s[0] / whole.computing_s[0];
-        assert!(ratio > 0.1 && ratio < 10.0, "{ratio}");
+        let num_all = data.of(Program::Plain.angles()).len();
+        for (most_secs, step) in [(f64::INFINITY, 1), (f64::MIN_POSITIVE, num_all)] {
+            plan.most_plain_secs = most_secs;
+            let times = times(&plan, 32, Program::Plain, &data).unwrap();
+            assert_eq!(times.projection_step, step);
+            assert!(times.computing_s[0] > 0.0);
+        }
+        // 8 of 80 take half a second: all take 5 s.
+        assert_eq!([10.0, 5.0, 1.1, 1e-9].map(|most_secs| step_within(0.5, 8, 80, most_secs)), [1, 1, 5, 80]);
         assert_eq!(every(&data.solid, 8).len(), 26);
         assert_eq!(every(&data.solid, 1), data.solid);
     }

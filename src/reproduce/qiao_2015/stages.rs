@@ -1,8 +1,6 @@
 //! The measurements, in stages.
 
 use std::collections::HashMap;
-use std::fmt;
-use std::str::FromStr;
 
 use super::Settings;
 use super::measure::{Difference, Precision, image, plain_image, times};
@@ -13,10 +11,11 @@ use crate::plan::DeviceChoice;
 use crate::reproduce::ReproduceError;
 use crate::reproduce::folder::Folder;
 use crate::reproduce::limits::limits;
-use crate::reproduce::schedule::{Measurement, measure_missing, stage_of_name};
+use crate::reproduce::schedule::{Measurement, measure_missing, not_a_stage};
 
-/// A part of the measurements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A part of the measurements, in the order in which they are made; the command line has these names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::EnumString, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_stage::<Stage>)]
 pub enum Stage {
     /// Table 2 and section 4.4.
     Limits,
@@ -24,29 +23,6 @@ pub enum Stage {
     Times,
     /// Figures 4 and 5.
     Images,
-}
-
-impl Stage {
-    /// All, in order.
-    pub const ALL: [Stage; 3] = [Stage::Limits, Stage::Times, Stage::Images];
-}
-
-impl fmt::Display for Stage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Stage::Limits => "limits",
-            Stage::Times => "times",
-            Stage::Images => "images",
-        })
-    }
-}
-
-impl FromStr for Stage {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        stage_of_name(text, &Stage::ALL)
-    }
 }
 
 /// One measurement.

@@ -1,6 +1,7 @@
 //! All tables from what a folder holds: as text, as JSON and as CSV.
 
 use serde::Serialize;
+use strum::VariantArray as _;
 
 use super::measure::{Precision, Times};
 use super::plan::Plan;
@@ -53,7 +54,7 @@ pub(super) fn write(plan: &Plan, device: DeviceChoice, folder: &Folder, complete
     }
     let precision = load_precision(device, folder)?;
     add_precision(plan, &precision, &mut tables)?;
-    let all_work = Stage::ALL.into_iter().flat_map(|stage| work(stage, plan, device));
+    let all_work = Stage::VARIANTS.iter().flat_map(|stage| work(*stage, plan, device));
     let num_missing = all_work.filter(|work| !folder.has(&work.key())).count();
     let figures = figures::write(plan, device, folder, &times)?;
     let text = tables.page(&heading(plan, device), num_missing, &figures);

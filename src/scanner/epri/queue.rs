@@ -1,45 +1,51 @@
 //! Which projection comes next: as they were acquired, or each as far in angle from all before as any that has arrived, so
 //! that the picture is whole early.
 
-use crate::data::Direction;
-use crate::scanner::epri::Order;
+use super::Order;
+use crate::geometry::{Point, dot};
 
-/// Projections that have arrived and are not used yet.
-pub(super) struct Queue {
+/// The directions of projections that have arrived and are not used yet.
+pub struct Queue {
     order: Order,
-    directions: Vec<Direction>,
+    directions: Vec<Point>,
     /// Those not used yet, ascending, with the cosine of the angle to the nearest used one.
     waiting: Vec<(usize, f64)>,
     used: Vec<usize>,
 }
 
 /// |cos| of the angle between two directions: a plane's normal has no sign.
-fn closeness(a: &Direction, b: &Direction) -> f64 {
-    (a[0] * b[0] + a[1] * b[1] + a[2] * b[2]).abs()
+fn closeness(a: Point, b: Point) -> f64 {
+    dot(a, b).abs()
 }
 
 impl Queue {
-    pub(super) fn new(order: Order) -> Self {
+    /// Of no direction yet.
+    pub fn new(order: Order) -> Self {
         Self { order, directions: Vec::new(), waiting: Vec::new(), used: Vec::new() }
     }
 
     /// How many wait.
-    pub(super) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.waiting.len()
     }
 
+    /// Whether none waits.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// The next one to arrive.
-    pub(super) fn push(&mut self, direction: Direction) {
+    pub fn push(&mut self, direction: Point) {
         let nearest = match self.order {
             Order::AsAcquired => 0.0,
-            Order::Spaced => self.used.iter().map(|&used| closeness(&self.directions[used], &direction)).fold(0.0, f64::max),
+            Order::Spaced => self.used.iter().map(|&used| closeness(self.directions[used], direction)).fold(0.0, f64::max),
         };
         self.waiting.push((self.directions.len(), nearest));
         self.directions.push(direction);
     }
 
     /// Takes up to `count` out, in the order of their use.
-    pub(super) fn take(&mut self, count: usize) -> Vec<usize> {
+    pub fn take(&mut self, count: usize) -> Vec<usize> {
         let count = count.min(self.waiting.len());
         match self.order {
             Order::AsAcquired => self.waiting.drain(..count).map(|(index, _)| index).collect(),
@@ -47,12 +53,17 @@ impl Queue {
         }
     }
 
+    /// Those that wait, ascending.
+    pub(super) fn into_waiting(self) -> Vec<usize> {
+        self.waiting.into_iter().map(|(index, _)| index).collect()
+    }
+
     fn take_farthest(&mut self) -> Option<usize> {
         let farthest = self.waiting.iter().enumerate().min_by(|(_, a), (_, b)| a.1.total_cmp(&b.1))?.0;
         let (index, _) = self.waiting.remove(farthest);
         let taken = self.directions[index];
         for (other, nearest) in &mut self.waiting {
-            *nearest = nearest.max(closeness(&self.directions[*other], &taken));
+            *nearest = nearest.max(closeness(self.directions[*other], taken));
         }
         self.used.push(index);
         Some(index)
