@@ -10,15 +10,17 @@
 //! row 1: geometry task random words
 //! row 2: scanner
 //! row 3: data
-//! row 4: io phantom operator measure
-//! row 5: recon
-//! row 6: cuda
-//! row 7: plan
-//! row 8: session render report
-//! row 9: ui bench reproduce
-//! row 10: cli
+//! row 4: io phantom measure algebra
+//! row 5: operator
+//! row 6: recon
+//! row 7: cuda
+//! row 8: plan
+//! row 9: session render report
+//! row 10: ui bench reproduce
+//! row 11: cli
 //! ```
 
+pub mod algebra;
 pub mod bench;
 pub mod cli;
 #[cfg(feature = "cuda")]

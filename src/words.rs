@@ -13,6 +13,15 @@ pub fn bytes(num: u64) -> String {
     if mib >= 1024.0 { format!("{:.2} GiB", mib / 1024.0) } else { format!("{mib:.1} MiB") }
 }
 
+/// What can be chosen: `a`, `a or b`, `a, b or c`.
+pub fn either(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [others @ .., last] => format!("{} or {last}", others.join(", ")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -23,6 +32,11 @@ mod tests {
             [0, 5 << 20, (1 << 30) - 1, 1 << 30, 9 << 30].map(bytes),
             ["0.0 MiB", "5.0 MiB", "1024.0 MiB", "1.00 GiB", "9.00 GiB"]
         );
+    }
+
+    #[test]
+    fn the_last_choice_comes_after_or() {
+        assert_eq!([either(&[]), either(&["a"]), either(&["a", "b", "c"])], ["", "a", "a, b or c"]);
     }
 
     #[test]

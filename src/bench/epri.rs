@@ -7,14 +7,14 @@ use std::time::Instant;
 use serde::Serialize;
 
 use super::BenchError;
+use crate::algebra::{Backend, Host, Simd};
 #[cfg(feature = "cuda")]
 use crate::cuda::{CudaBackend, FastPlanes, PaperPlanes};
 use crate::data::{Sweep, Volume};
 use crate::geometry::Grid;
 use crate::measure::{median_and_spread, relative_difference};
 use crate::operator::{
-    Backend, FilteredProjections, Host, MultiStage, OperatorError, PlaneBackprojector, Simd, SingleStage, backproject_plain,
-    grid_about_zero,
+    FilteredProjections, MultiStage, OperatorError, PlaneBackprojector, SingleStage, backproject_plain, grid_about_zero,
 };
 use crate::phantom::epri::{self, SweepOptions};
 use crate::recon::{FilterSettings, ProjectionFilter, equal_angles_for};
@@ -205,7 +205,7 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
         reference: Option<&[f32]>,
     ) -> Result<Vec<f32>, BenchError> {
         // Not zeros from the system: pages that were never touched would be made in the first run.
-        let mut image = backend.upload(Arc::new(vec![1.0f32; program.image_len()]))?;
+        let mut image = backend.upload(Arc::new(vec![1.0f32; program.grid().num_voxels()]))?;
         let size = program.grid().size[0];
         let mut volume = Volume::filled(program.grid().clone(), 1.0);
         let num_projections = self.data.of(directions).len();
@@ -219,19 +219,19 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
             self.add(B::SHARES_MEMORY, Measured { program, directions, size, num_projections, threads, difference: None }, secs);
         }
         // As the window has it: a device brings it by its way for the screen.
-        let mut display = backend.display(program.grid().num_voxels(), &|voxel| program.image_index(voxel))?;
+        let mut display = backend.display(program.grid().num_voxels(), &|voxel| voxel)?;
         let secs = self.times(|data| {
             program.add(backend, data.of(directions), &mut image, &Task::new())?;
             match &mut display {
                 Some(display) => backend.begin_copy(&image, display)?(volume.as_mut_slice())?,
-                None => backend.read(&image, |image| program.volume_from_image(image, &mut volume))?,
+                None => backend.read(&image, |image| volume.as_mut_slice().copy_from_slice(image))?,
             }
             Ok(())
         })?;
         // All runs have been added up; the image is that of one.
         backend.fill(&mut image, 0.0)?;
         program.add(backend, self.data.of(directions), &mut image, &Task::new())?;
-        backend.read(&image, |image| program.volume_from_image(image, &mut volume))?;
+        backend.read(&image, |image| volume.as_mut_slice().copy_from_slice(image))?;
         let image = volume.values.into_raw_vec_and_offset().0;
         let difference = reference.map(|reference| relative_difference(&image, reference));
         let measured = Measured { program: name, directions, size, num_projections, threads, difference };

@@ -113,7 +113,7 @@ fn iterate(algorithm: &mut dyn Algorithm, task: &Task) -> Result<StageTimes, Ben
 /// Iterations whose volumes another thread takes, as a window does.
 fn viewed(algorithm: &mut dyn Algorithm, settings: &RunSettings, task: &Task) -> Result<(f64, f64), BenchError> {
     let mut secs = Vec::new();
-    let (volumes, taken) = crossbeam_channel::unbounded::<crate::operator::PendingVolume>();
+    let (volumes, taken) = crossbeam_channel::unbounded::<crate::algebra::PendingVolume>();
     std::thread::scope(|scope| {
         let grid = &settings.grid;
         let viewer = scope.spawn(move || -> Result<(), BenchError> {

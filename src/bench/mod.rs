@@ -12,7 +12,8 @@ pub use projector::{ProjectorBench, ProjectorRow, bench_projector};
 
 use serde::Serialize;
 
-use crate::operator::{BackendError, OperatorError};
+use crate::algebra::BackendError;
+use crate::operator::OperatorError;
 use crate::plan::SetupError;
 use crate::recon::ReconError;
 

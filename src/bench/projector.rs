@@ -7,12 +7,15 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::BenchError;
+use crate::algebra::{Backend, Host, Simd};
 #[cfg(feature = "cuda")]
-use crate::cuda::{self, BinDriven, BinOrder, CudaBackend};
+use crate::cuda::{self, BinDriven, CudaBackend};
 use crate::data::Volume;
 use crate::geometry::Grid;
 use crate::measure::median_and_spread;
-use crate::operator::{Accumulation, AxialRuns, Backend, Host, LinearOperator, OperatorError, Siddon, Simd, Subset};
+#[cfg(feature = "cuda")]
+use crate::operator::BinOrder;
+use crate::operator::{Accumulation, AxialRuns, OperatorError, Siddon, Subset, ViewProjector};
 use crate::scanner::ScanGeometry;
 use crate::task::Task;
 
@@ -226,7 +229,7 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
     fn measure<B: Backend>(
         &mut self,
         backend: &mut B,
-        operator: &impl LinearOperator<B>,
+        operator: &impl ViewProjector<B>,
         what: Measured<'_>,
     ) -> Result<(), OperatorError> {
         let bench = self.bench;
@@ -236,10 +239,10 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
         let num_views = bench.geometry.num_views;
         let views = subset.views(num_views).len();
         let scale = num_views as f64 / views as f64;
-        let ones = operator.image_from_volume(&Volume::filled(bench.grid.clone(), 1.0));
+        let ones = operator.voxels().coefficients(&Volume::filled(bench.grid.clone(), 1.0));
         let x = backend.upload(Arc::new(ones))?;
-        let mut data = backend.zeros(operator.data_len(subset))?;
-        let mut image = backend.zeros(operator.image_len())?;
+        let mut data = backend.zeros(operator.views().len(subset))?;
+        let mut image = backend.zeros(operator.voxels().len())?;
         operator.apply(backend, subset, &x, &mut data, &task)?;
         for &accumulation in ways {
             let mut secs = Vec::new();

@@ -11,13 +11,14 @@ use super::options::TalkOptions;
 use super::outputs::Files;
 use super::progress::with_bar;
 use super::{CliResult, options};
+use crate::algebra::Simd;
 use crate::bench::{
     ArrivalBench, BenchReport, EpriBench, EpriRow, IterationRow, ProjectorBench, ProjectorRow, bench_arrival, bench_epri,
     bench_iteration, bench_projector,
 };
 use crate::data::Study;
 use crate::geometry::Grid;
-use crate::operator::{Accumulation, Simd};
+use crate::operator::Accumulation;
 use crate::phantom::{self, Noise, SimulationOptions};
 use crate::plan::{AlgorithmKind, Device, DeviceChoice, ProjectorChoice, Rays, RunSettings, available_devices, default_settings};
 use crate::report::{Column, Columns};
@@ -128,7 +129,7 @@ struct ProjectorOptions {
     threads: Vec<usize>,
 
     /// Projector to measure: auto (both, for the ratio), per-lor or axial-runs.
-    #[arg(long, default_value = "auto", value_parser = options::projector)]
+    #[arg(long, default_value = "auto")]
     projector: ProjectorChoice,
 
     /// Ways to add, separated by commas; by default all.
@@ -163,7 +164,7 @@ struct IterationOptions {
     device: DeviceChoice,
 
     /// Projectors, separated by commas: axial-runs, per-lor.
-    #[arg(long, value_delimiter = ',', default_value = "per-lor,axial-runs", value_parser = options::projector)]
+    #[arg(long, value_delimiter = ',', default_value = "per-lor,axial-runs")]
     projector: Vec<ProjectorChoice>,
 
     /// Ways to add, separated by commas; by default all.
@@ -269,8 +270,8 @@ fn run_projector(options: ProjectorOptions) -> CliResult {
         fov_radius_mm,
         threads,
         cuda,
-        per_lor: options.projector != ProjectorChoice::AxialRuns,
-        axial_runs: options.projector != ProjectorChoice::PerLor,
+        per_lor: options.projector != ProjectorChoice::AXIAL_RUNS,
+        axial_runs: options.projector != ProjectorChoice::PER_LOR,
         accumulations: options.accumulation,
         simd: if options.all_simd { Simd::available() } else { vec![Simd::fastest()] },
         budget_secs: options.budget_secs,

@@ -36,7 +36,7 @@ pub struct ProjectorOptions {
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
 
-    /// Threads of a block of the per-LOR projector on CUDA; by default the number with which most are resident.
+    /// Threads of a block of the projector per-lor on CUDA; by default the number with which most are resident.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads_per_block: Option<u32>,
 
@@ -45,7 +45,7 @@ pub struct ProjectorOptions {
     pub accumulation: Option<Accumulation>,
 
     /// Projector: auto, per-lor or axial-runs.
-    #[arg(long, default_value = "auto", value_parser = projector)]
+    #[arg(long, default_value = "auto")]
     pub projector: ProjectorChoice,
 
     /// Lines per bin: auto, or TANGENTIAL,AXIAL.
@@ -80,16 +80,6 @@ pub fn device(text: &str) -> Result<DeviceChoice, String> {
             .and_then(|n| n.parse().ok())
             .map(DeviceChoice::Cuda)
             .ok_or_else(|| format!("'{text}' is not a device; use auto, cpu, cuda or cuda:N")),
-    }
-}
-
-/// A projector: auto, per-lor or axial-runs.
-pub fn projector(text: &str) -> Result<ProjectorChoice, String> {
-    match text {
-        "auto" => Ok(ProjectorChoice::Auto),
-        "per-lor" => Ok(ProjectorChoice::PerLor),
-        "axial-runs" => Ok(ProjectorChoice::AxialRuns),
-        _ => Err(format!("'{text}' is not a projector; use auto, per-lor or axial-runs")),
     }
 }
 

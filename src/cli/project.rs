@@ -11,13 +11,13 @@ use super::options::{ProjectorOptions, TalkOptions};
 use super::outputs::Files;
 use super::paths::{image_file, projections_file};
 use super::{CliResult, Done, notices};
-use crate::data::{Michelogram, Study, Unit, Volume};
+use crate::data::{Michelogram, Notice, Study};
 use crate::geometry::Grid;
 use crate::io::{read_study, read_volume, write_projections};
-use crate::operator::{Accumulation, Backend, LinearOperator, Subset};
+use crate::operator::{Accumulation, Subset};
 use crate::plan::{
-    CorrectionRecord, DataRecord, DeviceChoice, DeviceRecord, FreeMemory, ImageRecord, Made, Projector, ProjectorRecord,
-    ProjectorSettings, ProjectorWork, Provenance, SetupError, Start, or_on_cpu, rays_per_bin,
+    ChosenProjector, CorrectionRecord, DataRecord, DeviceChoice, DeviceRecord, ImageRecord, Made, ProjectorRecord,
+    ProjectorSettings, Provenance, SetupError, Start, System, choose_projector, or_on_cpu, rays_per_bin,
 };
 use crate::session::thread_pool;
 use crate::task::Task;
@@ -68,7 +68,7 @@ pub struct BackprojectOptions {
 /// Any error as it is told.
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
-/// Projects an image and writes the data.
+/// Projects an image and writes the data: m ⊙ (A x) + a.
 pub fn project(options: &ProjectOptions) -> CliResult<Done> {
     options.talk.apply();
     files(&options.projector).read([&options.image, &options.like]).write("-o", [&options.output]).check()?;
@@ -77,10 +77,15 @@ pub fn project(options: &ProjectOptions) -> CliResult<Done> {
     let study = read(&options.like, &options.projector)?;
     let projected = in_pool(&options.projector, || {
         on_device(&options.projector, |device| {
-            let (projector, place) = choose(device, &study, &volume.grid, &options.projector)?;
-            projector.hand_to(Project { study: &study, volume: &volume, place })
+            let ChosenProjector { entry, mut system, notices } = choose(device, &study, &volume.grid, &options.projector)?;
+            begin(&*system, entry.name, &notices, system.default_accumulation())?;
+            let start = Instant::now();
+            let projected = system.project(Subset::ALL, &volume, &Task::new())?;
+            out!("projected in {:.2} s", start.elapsed().as_secs_f64());
+            Ok(system.data().in_order(projected))
         })
     })?;
+    let projected = with_corrections(projected, &study);
     let projected = Michelogram::new(Arc::clone(study.geometry()), projected)?;
     write_projections(&options.output, &projected)?;
     out!("{}: {} bins, total {:.6e}", options.output.display(), projected.counts.len(), projected.total());
@@ -88,39 +93,18 @@ pub fn project(options: &ProjectOptions) -> CliResult<Done> {
     Ok(done(not_finite, projected.counts.len(), "bin"))
 }
 
-/// ȳ = m ⊙ (A x) + a.
-struct Project<'a> {
-    study: &'a Study,
-    volume: &'a Volume,
-    place: Place,
-}
-
-impl ProjectorWork for Project<'_> {
-    type Output = Result<Vec<f32>, SetupError>;
-
-    fn run<B: Backend, A: LinearOperator<B>>(self, mut backend: B, operator: A) -> Self::Output {
-        let Self { study, volume, place } = self;
-        let start = Instant::now();
-        let num_bins = study.geometry().num_bins();
-        place.begin(8 * (num_bins + operator.image_len()) as u64)?;
-        let x = backend.upload(Arc::new(operator.image_from_volume(volume)))?;
-        let mut data = backend.zeros(num_bins)?;
-        operator.apply(&mut backend, Subset::ALL, &x, &mut data, &Task::new())?;
-        if let Some(factors) = &study.multiplicative {
-            let factors = backend.upload(operator.arranged(factors, 1))?;
-            backend.multiply(&mut data, 0, &factors, 0..num_bins)?;
-        }
-        if let Some(background) = &study.additive {
-            let background = backend.upload(operator.arranged(background, 1))?;
-            backend.add_scaled(&mut data, 0, 1.0, &background, 0..num_bins)?;
-        }
-        let data = backend.read(&data, <[f32]>::to_vec)?;
-        out!("projected in {:.2} s", start.elapsed().as_secs_f64());
-        Ok(operator.in_order(data))
+/// m ⊙ p + a.
+fn with_corrections(mut data: Vec<f32>, study: &Study) -> Vec<f32> {
+    if let Some(factors) = &study.multiplicative {
+        data.iter_mut().zip(factors.counts.iter()).for_each(|(value, factor)| *value *= factor);
     }
+    if let Some(background) = &study.additive {
+        data.iter_mut().zip(background.counts.iter()).for_each(|(value, background)| *value += background);
+    }
+    data
 }
 
-/// Backprojects data and writes the image.
+/// Backprojects data and writes the image: Aᵀ (m ⊙ q).
 pub fn backproject(options: &BackprojectOptions) -> CliResult<Done> {
     options.talk.apply();
     files(&options.projector).read([&options.input, &options.like]).write("-o", [&options.output]).check()?;
@@ -131,20 +115,26 @@ pub fn backproject(options: &BackprojectOptions) -> CliResult<Done> {
     let (like, found) = read_volume(&options.like)?;
     notices::print(&found);
     let study = read(&options.input, &options.projector)?;
+    let data = Arc::new(with_corrections(study.measured.counts.to_vec(), &study));
     let (image, projector, device) = in_pool(&options.projector, || {
         on_device(&options.projector, |device| {
-            let (projector, place) = choose(device, &study, &like.grid, &options.projector)?;
-            let accumulation = options.projector.accumulation.unwrap_or(projector.default_accumulation());
-            let device = DeviceRecord { name: projector.device(), threads: rayon::current_num_threads() };
+            let ChosenProjector { entry, mut system, notices } = choose(device, &study, &like.grid, &options.projector)?;
+            let accumulation = options.projector.accumulation.unwrap_or(system.default_accumulation());
+            begin(&*system, entry.name, &notices, accumulation)?;
+            out!("accumulation  {accumulation}");
+            let begin = Instant::now();
+            let arranged = system.data().arranged(&data, 1);
+            let image = system.backproject(Subset::ALL, arranged.to_vec(), accumulation, &Task::new())?;
+            out!("backprojected in {:.2} s", begin.elapsed().as_secs_f64());
+            let device = DeviceRecord { name: system.device().to_owned(), threads: rayon::current_num_threads() };
             let record = ProjectorRecord {
-                name: projector.name().to_owned(),
+                name: entry.name.to_owned(),
                 rays_per_bin: rays_per_bin(study.geometry(), &like.grid, options.projector.rays),
                 fov_radius_mm: options.projector.fov_radius_mm.unwrap_or_else(|| like.grid.inscribed_radius_mm()),
                 accumulation,
                 accumulation_switched: Vec::new(),
             };
-            let work = Backproject { study: &study, grid: &like.grid, accumulation, place };
-            projector.hand_to(work).map(|image| (image, record, device))
+            Ok((image, record, device))
         })
     })?;
     let data = DataRecord::new(&study.title, &study.origin);
@@ -169,39 +159,6 @@ fn done(num_not_finite: usize, num: usize, what: &str) -> Done {
     Done::InPart
 }
 
-/// Aᵀ (m ⊙ q).
-struct Backproject<'a> {
-    study: &'a Study,
-    grid: &'a Grid,
-    accumulation: Accumulation,
-    place: Place,
-}
-
-impl ProjectorWork for Backproject<'_> {
-    type Output = Result<Volume, SetupError>;
-
-    fn run<B: Backend, A: LinearOperator<B>>(self, mut backend: B, operator: A) -> Self::Output {
-        let Self { study, grid, accumulation, place } = self;
-        let start = Instant::now();
-        let num_bins = study.geometry().num_bins();
-        let scratch = operator.scratch_bytes(Subset::ALL, accumulation);
-        let factors = study.multiplicative.as_ref().map_or(0, |_| num_bins);
-        place.begin(scratch + 8 * operator.image_len() as u64 + 4 * (num_bins + factors) as u64)?;
-        out!("accumulation  {accumulation}");
-        let mut data = backend.upload(operator.arranged(&study.measured, 1))?;
-        if let Some(factors) = &study.multiplicative {
-            let factors = backend.upload(operator.arranged(factors, 1))?;
-            backend.multiply(&mut data, 0, &factors, 0..num_bins)?;
-        }
-        let mut image = backend.zeros(operator.image_len())?;
-        operator.adjoint(&mut backend, Subset::ALL, &data, accumulation, &mut image, &Task::new())?;
-        let mut volume = Volume { unit: Unit::Mm, ..Volume::filled(grid.clone(), 0.0) };
-        backend.read(&image, |image| operator.volume_from_image(image, &mut volume))?;
-        out!("backprojected in {:.2} s", start.elapsed().as_secs_f64());
-        Ok(volume)
-    }
-}
-
 /// The files that every projection reads.
 fn files(options: &ProjectorOptions) -> Files {
     Files::new().read(&options.multiplicative).read(&options.additive)
@@ -215,28 +172,16 @@ fn read(path: &std::path::Path, options: &ProjectorOptions) -> Result<Study, Err
     Ok(study)
 }
 
-/// Where the work is done, in words, and the memory that is free there.
-struct Place {
-    words: String,
-    free: FreeMemory,
+/// Says where the work is done, if there is memory for it.
+fn begin(system: &dyn System, projector: &str, found: &[Notice], accumulation: Accumulation) -> Result<(), SetupError> {
+    notices::print(found);
+    system.free_memory().check(system.memory_bytes_once(Subset::ALL, accumulation))?;
+    out!("device        {}\nprojector     {projector}", system.device());
+    Ok(())
 }
 
-impl Place {
-    /// Prints where the work is done, if there is memory for it.
-    fn begin(&self, needed_bytes: u64) -> Result<(), SetupError> {
-        self.free.check(needed_bytes)?;
-        out!("{}", self.words);
-        Ok(())
-    }
-}
-
-/// The projector asked for, and what it became.
-fn choose(
-    device: DeviceChoice,
-    study: &Study,
-    grid: &Grid,
-    options: &ProjectorOptions,
-) -> Result<(Projector, Place), SetupError> {
+/// The projector asked for.
+fn choose(device: DeviceChoice, study: &Study, grid: &Grid, options: &ProjectorOptions) -> Result<ChosenProjector, SetupError> {
     let settings = ProjectorSettings {
         grid: grid.clone(),
         fov_radius_mm: options.fov_radius_mm.unwrap_or_else(|| grid.inscribed_radius_mm()),
@@ -245,11 +190,7 @@ fn choose(
         device,
         threads_per_block: options.threads_per_block,
     };
-    let (projector, found) = Projector::choose(study.geometry(), &settings)?;
-    notices::print(&found);
-    let words = format!("device        {}\nprojector     {}", projector.device(), projector.name());
-    let free = projector.free_memory();
-    Ok((projector, Place { words, free }))
+    choose_projector(study.geometry(), &settings)
 }
 
 /// Does work on the device asked for, or says why the processor does it.

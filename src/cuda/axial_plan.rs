@@ -2,6 +2,7 @@
 //! which z, where the bins of each group of planes lie in shared memory ("slots"), and which of them a crossing touches.
 
 use super::in_plane::InPlanePaths;
+use crate::algebra::Columns;
 use crate::geometry::Grid;
 use crate::operator::{AxialTable, Family, Group, InPlanePath, OperatorError};
 use crate::scanner::ScanGeometry;
@@ -183,15 +184,9 @@ impl AxialPlan {
         Ok(Self { head, classes, registers, passes, records, ends, groups, outputs })
     }
 
-    /// Values of an image column.
-    pub fn column_len(&self) -> usize {
-        self.classes * self.head.lanes as usize
-    }
-
-    /// Where z lies in an image column.
-    pub fn column_offset(&self, z: usize) -> usize {
-        let place = (z / self.classes) as i32 - self.head.first_k;
-        (z % self.classes) * self.head.lanes as usize + place as usize
+    /// The order of an image.
+    pub fn columns(&self) -> Columns {
+        Columns { classes: self.classes, lanes: self.head.lanes as usize, first: (-self.head.first_k) as usize, tail: 0 }
     }
 }
 

@@ -4,18 +4,16 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig};
-use rayon::prelude::*;
 use strum::VariantArray as _;
 
 use super::axial_plan::{AxialPlan, EndRow, GroupRow, PassRow, PathRow, PlanHead, RecordRow};
-use super::fixed_point::FixedPoint;
 use super::in_plane::{InPlanePaths, fov_rows};
 use super::kernel::{Kernel, Module, launch, one_each};
-use super::pacing::Pace;
+use super::projecting::{Launches, Projecting, ProjectorKernels, scratch_bytes};
 use super::{CudaArray, CudaBackend, CudaError};
-use crate::data::{Michelogram, Volume};
+use crate::algebra::{Data, FieldOfView, Image, Voxels};
 use crate::geometry::Grid;
-use crate::operator::{Accumulation, AxialTable, FieldOfView, LinearOperator, OperatorError, Subset};
+use crate::operator::{Accumulation, AxialTable, BinOrder, LinearOperator, OperatorError, Subset, ViewProjector, Views};
 use crate::scanner::ScanGeometry;
 use crate::task::Task;
 
@@ -41,13 +39,16 @@ mod device_repr {
 /// views one after the other, each `[tangential_pos][plane]`.
 pub struct AxialRuns {
     geometry: Arc<ScanGeometry>,
-    grid: Grid,
-    fov: FieldOfView,
+    voxels: Voxels,
+    views: Views,
     plan: AxialPlan,
     tables: Tables,
-    kernels: Kernels,
+    difference_kernel: Kernel,
+    kernels: ProjectorKernels,
     warps_per_block: u32,
-    state: Mutex<State>,
+    /// x_z − x_{z+1}.
+    difference: Mutex<CudaSlice<f32>>,
+    launches: Launches,
 }
 
 /// The plan on the device.
@@ -62,30 +63,13 @@ struct Tables {
     outputs: CudaSlice<u32>,
 }
 
-struct Kernels {
-    difference: Kernel,
-    forward: Kernel,
-    atomic: Kernel,
-    non_atomic: Kernel,
-    fixed: Kernel,
-}
-
-/// What calls leave behind for the next.
-struct State {
-    /// x_z − x_{z+1}.
-    difference: CudaArray,
-    fixed_point: FixedPoint,
-    /// Forward, atomic, non-atomic, fixed.
-    paces: [Pace; 4],
-}
-
-/// Launches a kernel on `count` transaxial LORs from `first` on: `launch_lors!(self, backend, kernel, head, first, count,
-/// argument, …)` with the arguments between the tables and the range.
+/// Launches a kernel on `count` transaxial LORs from `first` on: `launch_lors!(self, backend, kernel, subset, units, argument, …)`
+/// with the arguments between the tables and the range.
 macro_rules! launch_lors {
-    ($self:expr, $backend:expr, $kernel:expr, $head:expr, $first:expr, $count:expr, $($argument:expr),+) => {{
-        let (t, first, count) = (&$self.tables, $first as u32, $count as u32);
+    ($self:expr, $backend:expr, $kernel:expr, $subset:expr, $units:expr, $($argument:expr),+) => {{
+        let (t, head, [first, count]) = (&$self.tables, $self.head($subset), $units.map(|units| units as u32));
         launch!(
-            $backend.stream, $kernel, $self.shape($count), &$head, &t.paths, &t.lor_paths, &t.fov_rows, &t.passes,
+            $backend.stream, $kernel, $self.shape($units[1]), &head, &t.paths, &t.lor_paths, &t.fov_rows, &t.passes,
             &t.groups, &t.records, &t.ends, &t.outputs, $($argument,)+ &first, &count
         )
     }};
@@ -109,8 +93,9 @@ impl AxialRuns {
         let table = AxialTable::new(&geometry, &grid, rays[1].max(1), reach)?;
         let paths = InPlanePaths::new(&geometry, &grid, &fov, rays[0].max(1));
         let plan = AxialPlan::new(&geometry, &grid, &table, &paths)?;
-        let kernels = Kernels::load(backend, &plan)?;
-        let warps_per_block = kernels.best_block(plan.head.scratch_bytes as u32)?;
+        let module = module(backend, &plan)?;
+        let kernels = ProjectorKernels::load(&module)?;
+        let warps_per_block = best_block(&kernels, plan.head.scratch_bytes as u32)?;
         let rows: Vec<PathRow> = paths.paths.iter().map(PathRow::from).collect();
         let tables = Tables {
             paths: backend.table(&rows, PathRow::default())?,
@@ -122,10 +107,19 @@ impl AxialRuns {
             ends: backend.table(&plan.ends, EndRow::default())?,
             outputs: backend.table(&plan.outputs, 0)?,
         };
-        let num_values = grid.size[0] * grid.size[1] * plan.column_len();
-        let difference = backend.table(&vec![0.0; num_values], 0.0).map(CudaArray)?;
-        let state = Mutex::new(State { difference, fixed_point: FixedPoint::default(), paces: Default::default() });
-        Ok(Self { geometry, grid, fov, plan, tables, kernels, warps_per_block, state })
+        let voxels = Voxels::in_columns(grid, fov, plan.columns());
+        Ok(Self {
+            difference: Mutex::new(backend.table(&vec![0.0; voxels.len()], 0.0)?),
+            difference_kernel: module.kernel("difference")?,
+            views: Views::by_subset(&geometry, BinOrder::Plane),
+            geometry,
+            voxels,
+            plan,
+            tables,
+            kernels,
+            warps_per_block,
+            launches: Launches::default(),
+        })
     }
 
     /// Threads of a block.
@@ -145,204 +139,144 @@ impl AxialRuns {
             shared_mem_bytes: self.warps_per_block * self.plan.head.scratch_bytes as u32,
         }
     }
+}
 
-    fn num_lors(&self, subset: Subset) -> usize {
-        subset.views(self.geometry.num_views).len() * self.geometry.num_tangential
+/// The kernels for a plan.
+fn module(backend: &CudaBackend, plan: &AxialPlan) -> Result<Module, CudaError> {
+    let ptx = match (plan.classes, plan.registers) {
+        (1, 1) => include_str!("../../kernels/ptx/axial_runs_1_1.ptx"),
+        (1, _) => include_str!("../../kernels/ptx/axial_runs_1_2.ptx"),
+        (2, 1) => include_str!("../../kernels/ptx/axial_runs_2_1.ptx"),
+        (2, _) => include_str!("../../kernels/ptx/axial_runs_2_2.ptx"),
+        _ => include_str!("../../kernels/ptx/axial_runs_4_1.ptx"),
+    };
+    Module::load(&backend.context, ptx)
+}
+
+/// The number of warps for a block with which most are resident at once, after every kernel has been allowed the
+/// shared memory that it needs.
+fn best_block(kernels: &ProjectorKernels, scratch_bytes: u32) -> Result<u32, OperatorError> {
+    let mut best = (0, 0);
+    for warps in WARPS_PER_BLOCK {
+        let bytes = warps * scratch_bytes;
+        if bytes > DEFAULT_SHARED_BYTES && kernels.all().iter().any(|kernel| kernel.allow_shared_bytes(bytes).is_err()) {
+            continue;
+        }
+        let resident = warps * kernels.forward.resident_blocks(32 * warps, bytes)?;
+        if resident > best.0 {
+            best = (resident, warps);
+        }
+    }
+    let (resident, warps) = best;
+    if resident == 0 {
+        let text = format!("a warp would need {scratch_bytes} bytes of the GPU's shared memory, more than it has");
+        return Err(OperatorError::Unsuitable(text));
+    }
+    // What was allowed last may be less than what the best block needs.
+    let bytes = warps * scratch_bytes;
+    if bytes > DEFAULT_SHARED_BYTES {
+        for kernel in kernels.all() {
+            kernel.allow_shared_bytes(bytes)?;
+        }
+    }
+    Ok(warps)
+}
+
+impl Projecting for AxialRuns {
+    fn kernels(&self) -> &ProjectorKernels {
+        &self.kernels
     }
 
-    /// `image` += Aᵀ q by a kernel that adds f32.
-    #[allow(clippy::too_many_arguments)]
-    fn add(
+    fn launches(&self) -> &Launches {
+        &self.launches
+    }
+
+    /// Transaxial LORs.
+    fn num_units(&self, subset: Subset) -> usize {
+        self.views.of(subset).len() * self.geometry.num_tangential
+    }
+
+    fn launch_forward(
+        &self,
+        backend: &CudaBackend,
+        subset: Subset,
+        units: [usize; 2],
+        x: &CudaSlice<f32>,
+        out: &mut CudaSlice<f32>,
+    ) -> Result<(), CudaError> {
+        launch_lors!(self, backend, self.kernels.forward, subset, units, x, out)
+    }
+
+    fn launch_add(
         &self,
         backend: &CudaBackend,
         kernel: &Kernel,
-        pace: &mut Pace,
         subset: Subset,
-        q: &CudaArray,
-        image: &mut CudaArray,
-        task: &Task,
-    ) -> Result<(), OperatorError> {
-        let head = self.head(subset);
-        pace.run(backend, self.num_lors(subset), task, |first, count| {
-            launch_lors!(self, backend, kernel, head, first, count, &q.0, &mut image.0)
-        })
-    }
-}
-
-impl Kernels {
-    fn load(backend: &CudaBackend, plan: &AxialPlan) -> Result<Self, CudaError> {
-        let ptx = match (plan.classes, plan.registers) {
-            (1, 1) => include_str!("../../kernels/ptx/axial_runs_1_1.ptx"),
-            (1, _) => include_str!("../../kernels/ptx/axial_runs_1_2.ptx"),
-            (2, 1) => include_str!("../../kernels/ptx/axial_runs_2_1.ptx"),
-            (2, _) => include_str!("../../kernels/ptx/axial_runs_2_2.ptx"),
-            _ => include_str!("../../kernels/ptx/axial_runs_4_1.ptx"),
-        };
-        let module = Module::load(&backend.context, ptx)?;
-        Ok(Self {
-            difference: module.kernel("difference")?,
-            forward: module.kernel("forward")?,
-            atomic: module.kernel("atomic")?,
-            non_atomic: module.kernel("non_atomic")?,
-            fixed: module.kernel("fixed")?,
-        })
+        units: [usize; 2],
+        q: &CudaSlice<f32>,
+        image: &mut CudaSlice<f32>,
+    ) -> Result<(), CudaError> {
+        launch_lors!(self, backend, kernel, subset, units, q, image)
     }
 
-    /// The number of warps for a block with which most are resident at once, after every kernel has been allowed the
-    /// shared memory that it needs.
-    fn best_block(&self, scratch_bytes: u32) -> Result<u32, OperatorError> {
-        let mut best = (0, 0);
-        for warps in WARPS_PER_BLOCK {
-            let bytes = warps * scratch_bytes;
-            let kernels = [&self.forward, &self.atomic, &self.non_atomic, &self.fixed];
-            if bytes > DEFAULT_SHARED_BYTES && kernels.iter().any(|kernel| kernel.allow_shared_bytes(bytes).is_err()) {
-                continue;
-            }
-            let resident = warps * self.forward.resident_blocks(32 * warps, bytes)?;
-            if resident > best.0 {
-                best = (resident, warps);
-            }
-        }
-        let (resident, warps) = best;
-        if resident == 0 {
-            let text = format!("a warp would need {scratch_bytes} bytes of the GPU's shared memory, more than it has");
-            return Err(OperatorError::Unsuitable(text));
-        }
-        // What was allowed last may be less than what the best block needs.
-        let bytes = warps * scratch_bytes;
-        if bytes > DEFAULT_SHARED_BYTES {
-            for kernel in [&self.forward, &self.atomic, &self.non_atomic, &self.fixed] {
-                kernel.allow_shared_bytes(bytes)?;
-            }
-        }
-        Ok(warps)
+    fn launch_fixed(
+        &self,
+        backend: &CudaBackend,
+        subset: Subset,
+        units: [usize; 2],
+        q: &CudaSlice<f32>,
+        image: &mut CudaSlice<u64>,
+        scale: f32,
+    ) -> Result<(), CudaError> {
+        launch_lors!(self, backend, self.kernels.fixed, subset, units, q, image, &scale)
     }
 }
 
 impl LinearOperator<CudaBackend> for AxialRuns {
-    fn image_len(&self) -> usize {
-        self.grid.size[0] * self.grid.size[1] * self.plan.column_len()
-    }
-
-    fn view_len(&self) -> usize {
-        self.geometry.num_tangential * self.geometry.num_planes()
-    }
-
-    fn num_views(&self) -> usize {
-        self.geometry.num_views
-    }
-
-    fn arranged(&self, data: &Michelogram, num_subsets: usize) -> Arc<Vec<f32>> {
-        if num_subsets <= 1 {
-            return Arc::clone(&data.counts);
-        }
-        let view_len = self.view_len();
-        let views = (0..num_subsets).flat_map(|index| Subset { index, count: num_subsets }.views(self.num_views()));
-        Arc::new(views.flat_map(|view| &data.counts[view * view_len..(view + 1) * view_len]).copied().collect())
-    }
-
-    fn pieces(&self, subset: Subset) -> Vec<(usize, std::ops::Range<usize>)> {
-        super::contiguous_piece(self, subset)
-    }
-
     fn apply(
         &self,
         backend: &mut CudaBackend,
         subset: Subset,
-        x: &CudaArray,
-        out: &mut CudaArray,
+        x: &CudaArray<Image>,
+        out: &mut CudaArray<Data>,
         task: &Task,
     ) -> Result<(), OperatorError> {
-        crate::operator::check_lengths(self, subset, x.len(), out.len())?;
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let State { difference, paces, .. } = &mut *state;
-        let (len, lanes) = (self.image_len(), self.plan.head.lanes);
+        self.check_lengths(subset, x, out)?;
+        let mut difference = self.difference.lock().unwrap_or_else(PoisonError::into_inner);
+        let (len, lanes) = (self.voxels.len(), self.plan.head.lanes);
         let count = len as u64;
-        launch!(backend.stream, self.kernels.difference, one_each(len), &x.0, &mut difference.0, &lanes, &count)?;
-        let head = self.head(subset);
-        paces[0].run(backend, self.num_lors(subset), task, |first, count| {
-            launch_lors!(self, backend, self.kernels.forward, head, first, count, &difference.0, &mut out.0)
-        })
+        launch!(backend.stream, self.difference_kernel, one_each(len), &x.0, &mut *difference, &lanes, &count)?;
+        self.project(backend, subset, &difference, out, task)
     }
 
     fn adjoint(
         &self,
         backend: &mut CudaBackend,
         subset: Subset,
-        q: &CudaArray,
+        q: &CudaArray<Data>,
         accumulation: Accumulation,
-        out: &mut CudaArray,
+        out: &mut CudaArray<Image>,
         task: &Task,
     ) -> Result<(), OperatorError> {
-        crate::operator::check_lengths(self, subset, out.len(), q.len())?;
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let State { fixed_point, paces: [_, atomic, non_atomic, fixed], .. } = &mut *state;
-        match accumulation {
-            Accumulation::Atomic => {
-                backend.clear(out)?;
-                self.add(backend, &self.kernels.atomic, atomic, subset, q, out, task)
-            }
-            Accumulation::NonAtomic => {
-                backend.clear(out)?;
-                self.add(backend, &self.kernels.non_atomic, non_atomic, subset, q, out, task)
-            }
-            Accumulation::Deterministic => {
-                let head = self.head(subset);
-                fixed_point.backproject(
-                    backend,
-                    subset,
-                    q,
-                    self.data_len(subset),
-                    out,
-                    |backend, ones, image| self.add(backend, &self.kernels.atomic, atomic, subset, ones, image, task),
-                    |backend, image, scale| {
-                        fixed.run(backend, self.num_lors(subset), task, |first, count| {
-                            launch_lors!(self, backend, self.kernels.fixed, head, first, count, &q.0, &mut *image, &scale)
-                        })
-                    },
-                )
-            }
-        }
+        self.backproject(backend, subset, q, accumulation, out, task)
     }
 
     fn accumulations(&self) -> &'static [Accumulation] {
         Accumulation::VARIANTS
     }
 
-    fn image_from_volume(&self, volume: &Volume) -> Vec<f32> {
-        let (column_len, [nx, _, _]) = (self.plan.column_len(), self.grid.size);
-        let mut image = vec![0.0; self.image_len()];
-        image.par_chunks_mut(nx * column_len).enumerate().for_each(|(y, row)| {
-            for (z, plane) in volume.values.outer_iter().enumerate() {
-                let offset = self.plan.column_offset(z);
-                for x in self.fov.row(y) {
-                    row[x * column_len + offset] = plane[[y, x]];
-                }
-            }
-        });
-        image
-    }
-
-    fn volume_from_image(&self, image: &[f32], volume: &mut Volume) {
-        let [nx, ny, _] = self.grid.size;
-        volume.as_mut_slice().par_chunks_mut(nx * ny).enumerate().for_each(|(z, plane)| {
-            let offset = self.plan.column_offset(z);
-            for (value, column) in plane.iter_mut().zip(image.chunks_exact(self.plan.column_len())) {
-                *value = column[offset];
-            }
-        });
-    }
-
-    fn image_index(&self, voxel: usize) -> usize {
-        let num_columns = self.grid.size[0] * self.grid.size[1];
-        (voxel % num_columns) * self.plan.column_len() + self.plan.column_offset(voxel / num_columns)
-    }
-
     fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64 {
-        // The difference of the image is there already; in fixed point an image of integers, and once the data of ones.
-        match accumulation {
-            Accumulation::Deterministic => 8 * self.image_len() as u64 + 4 * self.data_len(subset) as u64,
-            Accumulation::Atomic | Accumulation::NonAtomic => 0,
-        }
+        // (The difference of the image is there already.)
+        scratch_bytes(self.voxels.len(), &self.views, subset, accumulation)
+    }
+}
+
+impl ViewProjector<CudaBackend> for AxialRuns {
+    fn voxels(&self) -> &Voxels {
+        &self.voxels
+    }
+
+    fn views(&self) -> &Views {
+        &self.views
     }
 }

@@ -1,5 +1,6 @@
-//! Arrays in the memory of a CUDA device and the operations of EM on them.
+//! Arrays in the memory of a CUDA device and the algebra on them.
 
+use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -9,11 +10,11 @@ use super::display::CudaDisplay;
 use super::kernel::{BLOCK, Kernel, Module, launch, one_each};
 use super::probe::{guarded, open};
 use super::{CudaError, DeviceInfo};
+use crate::algebra::{Backend, BackendError, Image, Kind, PendingVolume};
 use crate::data::{RoiMask, RoiSums};
-use crate::operator::{Backend, BackendError, PendingVolume, PoissonTerms};
 
 /// Blocks of a reduction: fixed, so that sums have the same bits on every run and every device.
-const REDUCTION_BLOCKS: u32 = 1024;
+pub(super) const REDUCTION_BLOCKS: u32 = 1024;
 
 /// Values that `roi_sums` leaves for each region.
 const VALUES_PER_ROI: usize = 5;
@@ -25,7 +26,7 @@ pub struct CudaBackend {
     pub(super) stream: Arc<CudaStream>,
     pub(super) kernels: Kernels,
     /// What each block of a reduction leaves.
-    partial: CudaSlice<f64>,
+    pub(super) partial: CudaSlice<f64>,
 }
 
 /// The kernels that need no projector.
@@ -36,18 +37,24 @@ pub(super) struct Kernels {
     pub gather: Kernel,
     pub from_fixed: Kernel,
     pub zero_unseen: Kernel,
-    em_update: Kernel,
+    pub em_update: Kernel,
     dot: Kernel,
     largest: Kernel,
     largest_magnitude: Kernel,
-    poisson_ratio: Kernel,
+    pub poisson_ratio: Kernel,
     roi_sums: Kernel,
 }
 
 /// f32 values in the memory of a CUDA device.
-pub struct CudaArray(pub(super) CudaSlice<f32>);
+pub struct CudaArray<K>(pub(super) CudaSlice<f32>, PhantomData<fn() -> K>);
 
-impl CudaArray {
+impl<K> From<CudaSlice<f32>> for CudaArray<K> {
+    fn from(values: CudaSlice<f32>) -> Self {
+        Self(values, PhantomData)
+    }
+}
+
+impl<K> CudaArray<K> {
     /// Number of values.
     pub fn len(&self) -> usize {
         self.0.len()
@@ -58,12 +65,12 @@ impl CudaArray {
         self.0.is_empty()
     }
 
-    fn piece(&self, range: Range<usize>) -> Result<CudaView<'_, f32>, CudaError> {
+    pub(super) fn piece(&self, range: Range<usize>) -> Result<CudaView<'_, f32>, CudaError> {
         let found = self.len();
         self.0.try_slice(range.clone()).ok_or(CudaError::Length { expected: range.end, found })
     }
 
-    fn piece_mut(&mut self, range: Range<usize>) -> Result<CudaViewMut<'_, f32>, CudaError> {
+    pub(super) fn piece_mut(&mut self, range: Range<usize>) -> Result<CudaViewMut<'_, f32>, CudaError> {
         let found = self.len();
         self.0.try_slice_mut(range.clone()).ok_or(CudaError::Length { expected: range.end, found })
     }
@@ -129,19 +136,19 @@ impl CudaBackend {
     }
 
     /// Sets an array to zero.
-    pub(super) fn clear(&self, array: &mut CudaArray) -> Result<(), CudaError> {
+    pub(super) fn clear<K>(&self, array: &mut CudaArray<K>) -> Result<(), CudaError> {
         guarded("clear memory", || self.stream.memset_zeros(&mut array.0))
     }
 
     /// Largest |x| of the first `len` values, 0 of none.
-    pub(super) fn largest_magnitude(&mut self, x: &CudaArray, len: usize) -> Result<f32, CudaError> {
+    pub(super) fn largest_magnitude<K>(&mut self, x: &CudaArray<K>, len: usize) -> Result<f32, CudaError> {
         let (x, count) = (x.piece(0..len)?, len as u64);
         launch!(self.stream, self.kernels.largest_magnitude, REDUCTION, &x, &mut self.partial, &count)?;
         Ok(self.partial::<1>()?.into_iter().fold(0.0, |most: f64, [value]| most.max(value)) as f32)
     }
 
     /// What the blocks of a reduction have left, N values each, in order.
-    fn partial<const N: usize>(&self) -> Result<Vec<[f64; N]>, CudaError> {
+    pub(super) fn partial<const N: usize>(&self) -> Result<Vec<[f64; N]>, CudaError> {
         let values = guarded("copy sums from the device", || {
             let values = self.stream.clone_dtoh(&self.partial)?;
             self.stream.synchronize()?;
@@ -152,13 +159,13 @@ impl CudaBackend {
 }
 
 /// The shape of a reduction.
-const REDUCTION: LaunchConfig =
+pub(super) const REDUCTION: LaunchConfig =
     LaunchConfig { grid_dim: (REDUCTION_BLOCKS, 1, 1), block_dim: (BLOCK, 1, 1), shared_mem_bytes: 0 };
 
 impl Backend for CudaBackend {
     const SHARES_MEMORY: bool = false;
 
-    type Array = CudaArray;
+    type Array<K: Kind> = CudaArray<K>;
     type Masks = CudaMasks;
     type Display = CudaDisplay;
 
@@ -170,15 +177,15 @@ impl Backend for CudaBackend {
         Ok(guarded("finish its work", || self.stream.synchronize())?)
     }
 
-    fn zeros(&mut self, len: usize) -> Result<CudaArray, BackendError> {
-        Ok(guarded("reserve memory", || self.stream.alloc_zeros(len.max(1))).map(CudaArray)?)
+    fn zeros<K: Kind>(&mut self, len: usize) -> Result<CudaArray<K>, BackendError> {
+        Ok(guarded("reserve memory", || self.stream.alloc_zeros(len.max(1)))?.into())
     }
 
-    fn upload(&mut self, values: Arc<Vec<f32>>) -> Result<CudaArray, BackendError> {
-        Ok(self.table(&values, 0.0).map(CudaArray)?)
+    fn upload<K: Kind>(&mut self, values: Arc<Vec<f32>>) -> Result<CudaArray<K>, BackendError> {
+        Ok(self.table(&values, 0.0)?.into())
     }
 
-    fn read<R>(&mut self, array: &CudaArray, read: impl FnOnce(&[f32]) -> R) -> Result<R, BackendError> {
+    fn read<K: Kind, R>(&mut self, array: &CudaArray<K>, read: impl FnOnce(&[f32]) -> R) -> Result<R, BackendError> {
         let values = guarded("copy values from the device", || {
             let values = self.stream.clone_dtoh(&array.0)?;
             self.stream.synchronize()?;
@@ -187,23 +194,29 @@ impl Backend for CudaBackend {
         Ok(read(&values))
     }
 
-    fn fill(&mut self, array: &mut CudaArray, value: f32) -> Result<(), BackendError> {
+    fn fill<K: Kind>(&mut self, array: &mut CudaArray<K>, value: f32) -> Result<(), BackendError> {
         let len = array.len() as u64;
         Ok(launch!(self.stream, self.kernels.fill, one_each(array.len()), &mut array.0, &value, &len)?)
     }
 
-    fn multiply(&mut self, x: &mut CudaArray, at: usize, y: &CudaArray, range: Range<usize>) -> Result<(), BackendError> {
+    fn multiply<K: Kind>(
+        &mut self,
+        x: &mut CudaArray<K>,
+        at: usize,
+        y: &CudaArray<K>,
+        range: Range<usize>,
+    ) -> Result<(), BackendError> {
         let (y, count) = (y.piece(range.clone())?, range.len() as u64);
         let mut x = x.piece_mut(at..at + range.len())?;
         Ok(launch!(self.stream, self.kernels.multiply, one_each(range.len()), &mut x, &y, &count)?)
     }
 
-    fn add_scaled(
+    fn add_scaled<K: Kind>(
         &mut self,
-        x: &mut CudaArray,
+        x: &mut CudaArray<K>,
         at: usize,
         scale: f32,
-        y: &CudaArray,
+        y: &CudaArray<K>,
         range: Range<usize>,
     ) -> Result<(), BackendError> {
         let (y, count) = (y.piece(range.clone())?, range.len() as u64);
@@ -211,43 +224,17 @@ impl Backend for CudaBackend {
         Ok(launch!(self.stream, self.kernels.add_scaled, one_each(range.len()), &mut x, &scale, &y, &count)?)
     }
 
-    fn dot(&mut self, x: &CudaArray, at: usize, y: &CudaArray, range: Range<usize>) -> Result<f64, BackendError> {
+    fn dot<K: Kind>(&mut self, x: &CudaArray<K>, at: usize, y: &CudaArray<K>, range: Range<usize>) -> Result<f64, BackendError> {
         let count = range.len() as u64;
         let (x, y) = (x.piece(at..at + range.len())?, y.piece(range)?);
         launch!(self.stream, self.kernels.dot, REDUCTION, &x, &y, &mut self.partial, &count)?;
         Ok(self.partial::<1>()?.into_iter().map(|[value]| value).sum())
     }
 
-    fn max(&mut self, x: &CudaArray) -> Result<f32, BackendError> {
+    fn max<K: Kind>(&mut self, x: &CudaArray<K>) -> Result<f32, BackendError> {
         let count = x.len() as u64;
         launch!(self.stream, self.kernels.largest, REDUCTION, &x.0, &mut self.partial, &count)?;
         Ok(self.partial::<1>()?.into_iter().fold(f64::NEG_INFINITY, |most, [value]| most.max(value)) as f32)
-    }
-
-    fn poisson_ratio(
-        &mut self,
-        y: &CudaArray,
-        range: Range<usize>,
-        estimate: &mut CudaArray,
-        at: usize,
-    ) -> Result<PoissonTerms, BackendError> {
-        let count = range.len() as u64;
-        let mut estimate = estimate.piece_mut(at..at + range.len())?;
-        let y = y.piece(range)?;
-        launch!(self.stream, self.kernels.poisson_ratio, REDUCTION, &y, &mut estimate, &mut self.partial, &count)?;
-        let mut sum = PoissonTerms::default();
-        for [log_likelihood, counts, impossible] in self.partial::<3>()? {
-            sum += PoissonTerms { log_likelihood, counts, num_impossible_bins: impossible as usize };
-        }
-        Ok(sum)
-    }
-
-    fn em_update(&mut self, x: &mut CudaArray, correction: &CudaArray, sensitivity: &CudaArray) -> Result<(), BackendError> {
-        let len = x.len();
-        correction.expect_len(len)?;
-        sensitivity.expect_len(len)?;
-        let count = len as u64;
-        Ok(launch!(self.stream, self.kernels.em_update, one_each(len), &mut x.0, &correction.0, &sensitivity.0, &count)?)
     }
 
     fn masks(&mut self, masks: &[RoiMask], index: &dyn Fn(usize) -> usize) -> Result<CudaMasks, BackendError> {
@@ -269,7 +256,7 @@ impl Backend for CudaBackend {
         })
     }
 
-    fn roi_sums(&mut self, x: &CudaArray, masks: &CudaMasks) -> Result<Vec<RoiSums>, BackendError> {
+    fn roi_sums(&mut self, x: &CudaArray<Image>, masks: &CudaMasks) -> Result<Vec<RoiSums>, BackendError> {
         let num_rois = masks.num_voxels.len() as u32;
         if num_rois == 0 {
             return Ok(Vec::new());
@@ -293,7 +280,7 @@ impl Backend for CudaBackend {
         Ok(Some(CudaDisplay::new(self, num_voxels, index)?))
     }
 
-    fn begin_copy(&mut self, x: &CudaArray, display: &mut CudaDisplay) -> Result<PendingVolume, BackendError> {
+    fn begin_copy(&mut self, x: &CudaArray<Image>, display: &mut CudaDisplay) -> Result<PendingVolume, BackendError> {
         Ok(display.begin_copy(self, x)?)
     }
 }

@@ -1,54 +1,23 @@
 //! Siddon's projector with one thread per bin on a CUDA device, as in Belzunce et al. 2012 (`kernels/bin_driven.cu`; the
 //! definition is [`crate::operator::Siddon`]).
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig};
-use rayon::prelude::*;
 use strum::VariantArray as _;
 
-use super::fixed_point::FixedPoint;
 use super::in_plane::{InPlanePaths, fov_rows};
 use super::kernel::{Kernel, Module, blocks, launch, one_each};
-use super::pacing::Pace;
+use super::projecting::{Launches, Projecting, ProjectorKernels, scratch_bytes};
 use super::{CudaArray, CudaBackend, CudaError};
-use crate::data::{Michelogram, Volume};
+use crate::algebra::{Data, FieldOfView, Image, Voxels};
 use crate::geometry::{FACE_TOLERANCE_VOXELS, Grid, Row, face_or_row};
-use crate::operator::{Accumulation, FieldOfView, InPlanePath, LinearOperator, OperatorError, Subset};
+use crate::operator::{Accumulation, BinOrder, InPlanePath, LinearOperator, OperatorError, Subset, ViewProjector, Views};
 use crate::scanner::{Plane, ScanGeometry};
 use crate::task::Task;
 
 /// Threads of a block that are tried where none are asked for.
 const THREADS_PER_BLOCK: [u32; 4] = [256, 128, 512, 64];
-/// Shuffles bins; as in the kernels.
-const SHUFFLE: u64 = 2_654_435_761;
-
-/// In which order the threads take the bins, which lie in memory in the same order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum BinOrder {
-    /// Radial position, then view, then plane: the paper's. Neighbouring threads hold parallel lines.
-    #[default]
-    Radial,
-    /// Plane, then radial position, then view. Neighbouring threads hold lines one above the other.
-    Plane,
-    /// Shuffled.
-    Random,
-}
-
-impl BinOrder {
-    /// All orders.
-    pub const ALL: [BinOrder; 3] = [BinOrder::Radial, BinOrder::Plane, BinOrder::Random];
-
-    /// Its name in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            BinOrder::Radial => "r-fastest",
-            BinOrder::Plane => "plane-fastest",
-            BinOrder::Random => "random",
-        }
-    }
-}
-
 /// `Path` of the kernels.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
@@ -103,42 +72,25 @@ mod device_repr {
 /// The bin-driven projector. Images are `[z, y, x]`, zero outside the field of view; data of a subset lies in the order of
 /// its [`BinOrder`].
 pub struct BinDriven {
-    geometry: Arc<ScanGeometry>,
-    grid: Grid,
-    fov: FieldOfView,
+    voxels: Voxels,
+    views: Views,
     head: PlanHead,
-    order: BinOrder,
     paths: CudaSlice<PathRow>,
     lor_paths: CudaSlice<u32>,
     lines: CudaSlice<LineRow>,
     fov_rows: CudaSlice<[i32; 2]>,
-    kernels: Kernels,
+    kernels: ProjectorKernels,
     threads_per_block: u32,
-    state: Mutex<State>,
+    launches: Launches,
 }
 
-struct Kernels {
-    forward: Kernel,
-    atomic: Kernel,
-    non_atomic: Kernel,
-    fixed: Kernel,
-}
-
-/// What calls leave behind for the next.
-#[derive(Default)]
-struct State {
-    fixed_point: FixedPoint,
-    /// Forward, atomic, non-atomic, fixed.
-    paces: [Pace; 4],
-}
-
-/// Launches a kernel on `count` threads' bins from `first` on: `launch_bins!(self, backend, kernel, head, first, count,
-/// argument, …)` with the arguments between the tables and the range.
+/// Launches a kernel on `count` threads' bins from `first` on: `launch_bins!(self, backend, kernel, subset, units, argument, …)`
+/// with the arguments between the tables and the range.
 macro_rules! launch_bins {
-    ($self:expr, $backend:expr, $kernel:expr, $head:expr, $first:expr, $count:expr, $($argument:expr),+) => {{
-        let (first, count) = ($first as u64, $count as u64);
+    ($self:expr, $backend:expr, $kernel:expr, $subset:expr, $units:expr, $($argument:expr),+) => {{
+        let (head, [first, count]) = ($self.head($subset), $units.map(|units| units as u64));
         launch!(
-            $backend.stream, $kernel, $self.shape($count), &$head, &$self.paths, &$self.lor_paths, &$self.lines,
+            $backend.stream, $kernel, $self.shape($units[1]), &head, &$self.paths, &$self.lor_paths, &$self.lines,
             $($argument,)+ &first, &count
         )
     }};
@@ -178,32 +130,25 @@ impl BinDriven {
             num_columns: (grid.size[0] * grid.size[1]) as u32,
         };
         let module = Module::load(&backend.context, include_str!("../../kernels/ptx/bin_driven.ptx"))?;
-        let kernels = Kernels {
-            forward: module.kernel("forward")?,
-            atomic: module.kernel("atomic")?,
-            non_atomic: module.kernel("non_atomic")?,
-            fixed: module.kernel("fixed")?,
-        };
-        let threads_per_block = kernels.block(threads_per_block)?;
+        let kernels = ProjectorKernels::load(&module)?;
+        let threads_per_block = block(&kernels, threads_per_block)?;
         Ok(Self {
             paths: backend.table(&paths, PathRow::default())?,
             lor_paths: backend.table(&in_plane.first, 0)?,
             lines: backend.table(&lines, LineRow::default())?,
             fov_rows: fov_rows(backend, &grid, &fov)?,
-            geometry,
-            grid,
-            fov,
+            views: Views::by_subset(&geometry, BinOrder::default()),
+            voxels: Voxels::new(grid, fov),
             head,
-            order: BinOrder::default(),
             kernels,
             threads_per_block,
-            state: Mutex::default(),
+            launches: Launches::default(),
         })
     }
 
     /// The same projector with its bins in another order.
     pub fn with_order(mut self, order: BinOrder) -> Self {
-        self.order = order;
+        self.views = self.views.with_order(order);
         self.head.order = order as i32;
         self
     }
@@ -218,7 +163,7 @@ impl BinDriven {
         PlanHead {
             first_view: subset.index as i32,
             view_step: subset.count.max(1) as i32,
-            num_views: subset.views(self.geometry.num_views).len() as i32,
+            num_views: self.views.of(subset).len() as i32,
             ..self.head
         }
     }
@@ -228,67 +173,30 @@ impl BinDriven {
         LaunchConfig { grid_dim: (blocks(num_bins, threads), 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: 0 }
     }
 
-    /// Where the bin of each thread of a subset lies in a michelogram, in the order of the threads.
-    fn bins(&self, subset: Subset) -> impl IndexedParallelIterator<Item = usize> + '_ {
-        let [nt, np] = [self.geometry.num_tangential, self.geometry.num_planes()];
-        let nv = subset.views(self.geometry.num_views).len();
-        let len = nt * np * nv;
-        let order = self.order;
-        (0..len).into_par_iter().map(move |i| {
-            let i = if order == BinOrder::Random { (i as u64 * SHUFFLE % len as u64) as usize } else { i };
-            let (tangential_pos, view, plane) = match order {
-                BinOrder::Plane => (i / np % nt, i / np / nt, i % np),
-                BinOrder::Radial | BinOrder::Random => (i % nt, i / nt % nv, i / nt / nv),
-            };
-            ((subset.index + subset.count.max(1) * view) * nt + tangential_pos) * np + plane
-        })
-    }
-
-    /// `image` += Aᵀ q by a kernel that adds f32.
-    #[allow(clippy::too_many_arguments)]
-    fn add(
-        &self,
-        backend: &CudaBackend,
-        kernel: &Kernel,
-        pace: &mut Pace,
-        subset: Subset,
-        q: &CudaArray,
-        image: &mut CudaArray,
-        task: &Task,
-    ) -> Result<(), OperatorError> {
-        let head = self.head(subset);
-        pace.run(backend, self.data_len(subset), task, |first, count| {
-            launch_bins!(self, backend, kernel, head, first, count, &q.0, &mut image.0)
-        })
-    }
-
     /// Zero outside the field of view.
-    fn zero_unseen(&self, backend: &CudaBackend, image: &mut CudaArray) -> Result<(), CudaError> {
-        let [nx, ny, nz] = self.grid.size.map(|n| n as u32);
-        let shape = one_each(self.grid.size[0] * self.grid.size[1]);
+    fn zero_unseen(&self, backend: &CudaBackend, image: &mut CudaArray<Image>) -> Result<(), CudaError> {
+        let [nx, ny, nz] = self.voxels.grid().size.map(|n| n as u32);
+        let shape = one_each((nx * ny) as usize);
         launch!(backend.stream, backend.kernels.zero_unseen, shape, &mut image.0, &self.fov_rows, &nx, &ny, &nz)
     }
 }
 
-impl Kernels {
-    /// The number of threads asked for, or the one with which most are resident.
-    fn block(&self, asked: Option<u32>) -> Result<u32, OperatorError> {
-        let tried = asked.map_or(THREADS_PER_BLOCK.to_vec(), |threads| vec![threads]);
-        let mut best = (0, 0);
-        for threads in tried {
-            let kernels = [&self.forward, &self.atomic];
-            let blocks = kernels.map(|kernel| kernel.resident_blocks(threads, 0).unwrap_or(0));
-            let resident = threads * blocks[0].min(blocks[1]);
-            if resident > best.0 {
-                best = (resident, threads);
-            }
+/// The number of threads of a block asked for, or the one with which most are resident.
+fn block(kernels: &ProjectorKernels, asked: Option<u32>) -> Result<u32, OperatorError> {
+    let tried = asked.map_or(THREADS_PER_BLOCK.to_vec(), |threads| vec![threads]);
+    let mut best = (0, 0);
+    for threads in tried {
+        let blocks = [&kernels.forward, &kernels.atomic].map(|kernel| kernel.resident_blocks(threads, 0).unwrap_or(0));
+        let resident = threads * blocks[0].min(blocks[1]);
+        if resident > best.0 {
+            best = (resident, threads);
         }
-        if best.0 == 0 {
-            let text = format!("blocks of {} threads do not fit on the GPU; choose between 32 and 1024", asked.unwrap_or(0));
-            return Err(OperatorError::Settings(text));
-        }
-        Ok(best.1)
     }
+    if best.0 == 0 {
+        let text = format!("blocks of {} threads do not fit on the GPU; choose between 32 and 1024", asked.unwrap_or(0));
+        return Err(OperatorError::Settings(text));
+    }
+    Ok(best.1)
 }
 
 fn path_row((path, share): &(InPlanePath, f32)) -> PathRow {
@@ -326,96 +234,79 @@ fn line_row(plane: Plane, grid: &Grid, num_rays: usize) -> LineRow {
     }
 }
 
+impl Projecting for BinDriven {
+    fn kernels(&self) -> &ProjectorKernels {
+        &self.kernels
+    }
+
+    fn launches(&self) -> &Launches {
+        &self.launches
+    }
+
+    /// Bins.
+    fn num_units(&self, subset: Subset) -> usize {
+        self.views.len(subset)
+    }
+
+    fn launch_forward(
+        &self,
+        backend: &CudaBackend,
+        subset: Subset,
+        units: [usize; 2],
+        x: &CudaSlice<f32>,
+        out: &mut CudaSlice<f32>,
+    ) -> Result<(), CudaError> {
+        launch_bins!(self, backend, self.kernels.forward, subset, units, x, out)
+    }
+
+    fn launch_add(
+        &self,
+        backend: &CudaBackend,
+        kernel: &Kernel,
+        subset: Subset,
+        units: [usize; 2],
+        q: &CudaSlice<f32>,
+        image: &mut CudaSlice<f32>,
+    ) -> Result<(), CudaError> {
+        launch_bins!(self, backend, kernel, subset, units, q, image)
+    }
+
+    fn launch_fixed(
+        &self,
+        backend: &CudaBackend,
+        subset: Subset,
+        units: [usize; 2],
+        q: &CudaSlice<f32>,
+        image: &mut CudaSlice<u64>,
+        scale: f32,
+    ) -> Result<(), CudaError> {
+        launch_bins!(self, backend, self.kernels.fixed, subset, units, q, image, &scale)
+    }
+}
+
 impl LinearOperator<CudaBackend> for BinDriven {
-    fn image_len(&self) -> usize {
-        self.grid.num_voxels()
-    }
-
-    fn view_len(&self) -> usize {
-        self.geometry.num_tangential * self.geometry.num_planes()
-    }
-
-    fn num_views(&self) -> usize {
-        self.geometry.num_views
-    }
-
-    fn arranged(&self, data: &Michelogram, num_subsets: usize) -> Arc<Vec<f32>> {
-        let mut arranged = vec![0.0; data.counts.len()];
-        for index in 0..num_subsets.max(1) {
-            let subset = Subset { index, count: num_subsets.max(1) };
-            for (_, range) in self.pieces(subset) {
-                let bins = self.bins(subset).map(|bin| data.counts[bin]);
-                arranged[range].par_iter_mut().zip(bins).for_each(|(value, found)| *value = found);
-            }
-        }
-        Arc::new(arranged)
-    }
-
-    fn in_order(&self, data: Vec<f32>) -> Vec<f32> {
-        let places: Vec<usize> = self.bins(Subset::ALL).collect();
-        let mut ordered = vec![0.0; data.len()];
-        for (value, place) in data.into_iter().zip(places) {
-            ordered[place] = value;
-        }
-        ordered
-    }
-
-    fn pieces(&self, subset: Subset) -> Vec<(usize, std::ops::Range<usize>)> {
-        super::contiguous_piece(self, subset)
-    }
-
     fn apply(
         &self,
         backend: &mut CudaBackend,
         subset: Subset,
-        x: &CudaArray,
-        out: &mut CudaArray,
+        x: &CudaArray<Image>,
+        out: &mut CudaArray<Data>,
         task: &Task,
     ) -> Result<(), OperatorError> {
-        crate::operator::check_lengths(self, subset, x.len(), out.len())?;
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let head = self.head(subset);
-        state.paces[0].run(backend, self.data_len(subset), task, |first, count| {
-            launch_bins!(self, backend, self.kernels.forward, head, first, count, &x.0, &mut out.0)
-        })
+        self.check_lengths(subset, x, out)?;
+        self.project(backend, subset, &x.0, out, task)
     }
 
     fn adjoint(
         &self,
         backend: &mut CudaBackend,
         subset: Subset,
-        q: &CudaArray,
+        q: &CudaArray<Data>,
         accumulation: Accumulation,
-        out: &mut CudaArray,
+        out: &mut CudaArray<Image>,
         task: &Task,
     ) -> Result<(), OperatorError> {
-        crate::operator::check_lengths(self, subset, out.len(), q.len())?;
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let State { fixed_point, paces: [_, atomic, non_atomic, fixed] } = &mut *state;
-        match accumulation {
-            Accumulation::Atomic => {
-                backend.clear(out)?;
-                self.add(backend, &self.kernels.atomic, atomic, subset, q, out, task)?;
-            }
-            Accumulation::NonAtomic => {
-                backend.clear(out)?;
-                self.add(backend, &self.kernels.non_atomic, non_atomic, subset, q, out, task)?;
-            }
-            Accumulation::Deterministic => fixed_point.backproject(
-                backend,
-                subset,
-                q,
-                self.data_len(subset),
-                out,
-                |backend, ones, image| self.add(backend, &self.kernels.atomic, atomic, subset, ones, image, task),
-                |backend, image, scale| {
-                    let head = self.head(subset);
-                    fixed.run(backend, self.data_len(subset), task, |first, count| {
-                        launch_bins!(self, backend, self.kernels.fixed, head, first, count, &q.0, &mut *image, &scale)
-                    })
-                },
-            )?,
-        }
+        self.backproject(backend, subset, q, accumulation, out, task)?;
         Ok(self.zero_unseen(backend, out)?)
     }
 
@@ -423,29 +314,17 @@ impl LinearOperator<CudaBackend> for BinDriven {
         Accumulation::VARIANTS
     }
 
-    fn image_from_volume(&self, volume: &Volume) -> Vec<f32> {
-        let mut image = volume.as_slice().to_vec();
-        let [nx, ny, _] = self.grid.size;
-        for (row, values) in image.chunks_mut(nx).enumerate() {
-            let inside = self.fov.row(row % ny);
-            values[..inside.start].fill(0.0);
-            values[inside.end..].fill(0.0);
-        }
-        image
-    }
-
-    fn volume_from_image(&self, image: &[f32], volume: &mut Volume) {
-        volume.as_mut_slice().copy_from_slice(image);
-    }
-
-    fn image_index(&self, voxel: usize) -> usize {
-        voxel
-    }
-
     fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64 {
-        match accumulation {
-            Accumulation::Deterministic => 8 * self.image_len() as u64 + 4 * self.data_len(subset) as u64,
-            Accumulation::Atomic | Accumulation::NonAtomic => 0,
-        }
+        scratch_bytes(self.voxels.len(), &self.views, subset, accumulation)
+    }
+}
+
+impl ViewProjector<CudaBackend> for BinDriven {
+    fn voxels(&self) -> &Voxels {
+        &self.voxels
+    }
+
+    fn views(&self) -> &Views {
+        &self.views
     }
 }

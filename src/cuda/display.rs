@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::kernel::{launch, one_each};
 use super::probe::guarded;
 use super::{CudaArray, CudaBackend, CudaError};
-use crate::operator::{BackendError, PendingVolume};
+use crate::algebra::{BackendError, Image, PendingVolume};
 
 /// A copy has so many parts: as soon as one has arrived a thread takes it out, for one alone takes longer than the bus.
 const NUM_PARTS: usize = 16;
@@ -82,7 +82,7 @@ impl CudaDisplay {
 
     /// Takes a picture of the image as it is once all that was asked of the device is done, and begins to copy it. Waits
     /// while two copies are under way.
-    pub(super) fn begin_copy(&mut self, backend: &CudaBackend, x: &CudaArray) -> Result<PendingVolume, CudaError> {
+    pub(super) fn begin_copy(&mut self, backend: &CudaBackend, x: &CudaArray<Image>) -> Result<PendingVolume, CudaError> {
         let slot = self.free.recv().map_err(|_| CudaError::DisplayGone)?;
         let mut loan = Loan { slot: Some(slot), give_back: self.give_back.clone() };
         let Some(slot) = &mut loan.slot else { return Err(CudaError::DisplayGone) };

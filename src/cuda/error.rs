@@ -86,7 +86,7 @@ pub enum CudaError {
     },
 }
 
-impl From<CudaError> for crate::operator::BackendError {
+impl From<CudaError> for crate::algebra::BackendError {
     fn from(error: CudaError) -> Self {
         match error {
             CudaError::Length { expected, found } => Self::Length { expected, found },

@@ -8,7 +8,8 @@ use cudarc::driver::CudaSlice;
 use super::kernel::{launch, one_each};
 use super::probe::guarded;
 use super::{CudaArray, CudaBackend};
-use crate::operator::{Backend, OperatorError, Subset};
+use crate::algebra::{Backend, Data, Image};
+use crate::operator::{OperatorError, Subset};
 
 /// Rounding of the sums that the bound comes from.
 const MARGIN: f64 = 1.01;
@@ -28,10 +29,10 @@ impl FixedPoint {
         &mut self,
         backend: &mut CudaBackend,
         subset: Subset,
-        q: &CudaArray,
+        q: &CudaArray<Data>,
         data_len: usize,
-        out: &mut CudaArray,
-        atomic: impl FnOnce(&mut CudaBackend, &CudaArray, &mut CudaArray) -> Result<(), OperatorError>,
+        out: &mut CudaArray<Image>,
+        atomic: impl FnOnce(&mut CudaBackend, &CudaArray<Data>, &mut CudaArray<Image>) -> Result<(), OperatorError>,
         add: impl FnOnce(&mut CudaBackend, &mut CudaSlice<u64>, f32) -> Result<(), OperatorError>,
     ) -> Result<(), OperatorError> {
         let key = (subset.index, subset.count);

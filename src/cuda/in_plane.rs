@@ -4,8 +4,9 @@ use cudarc::driver::CudaSlice;
 use rayon::prelude::*;
 
 use super::{CudaBackend, CudaError};
+use crate::algebra::FieldOfView;
 use crate::geometry::Grid;
-use crate::operator::{FieldOfView, InPlanePath, Sides};
+use crate::operator::{InPlanePath, Sides};
 use crate::scanner::ScanGeometry;
 
 /// The in-plane paths of a scan, each with its share of the bin's value: LOR (view, tangential_pos) has the paths

@@ -11,6 +11,7 @@ mod axial_runs;
 mod backend;
 mod bin_driven;
 mod display;
+mod em_kernels;
 mod error;
 mod fixed_point;
 mod in_plane;
@@ -18,19 +19,12 @@ mod kernel;
 mod pacing;
 mod planes;
 mod probe;
-
-use crate::operator::{LinearOperator, Subset};
+mod projecting;
 
 pub use axial_runs::AxialRuns;
 pub use backend::{CudaArray, CudaBackend, CudaMasks};
-pub use bin_driven::{BinDriven, BinOrder};
+pub use bin_driven::BinDriven;
 pub use display::CudaDisplay;
 pub use error::CudaError;
 pub use planes::{FastPlanes, PaperPlanes};
 pub use probe::{DeviceInfo, devices};
-
-/// Where the data of a subset lies when the subsets follow each other.
-fn contiguous_piece(operator: &impl LinearOperator<CudaBackend>, subset: Subset) -> Vec<(usize, std::ops::Range<usize>)> {
-    let start: usize = (0..subset.index).map(|index| operator.data_len(Subset { index, ..subset })).sum();
-    vec![(0, start..start + operator.data_len(subset))]
-}

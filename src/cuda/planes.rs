@@ -6,6 +6,7 @@ use super::kernel::{Kernel, Module, launch, one_each};
 use super::pacing::Pace;
 use super::probe::guarded;
 use super::{CudaArray, CudaBackend, CudaError};
+use crate::algebra::Image;
 use crate::data::Direction;
 use crate::geometry::Grid;
 use crate::operator::{FilteredProjections, Interpolation, OperatorError, PlaneBackprojector, PlaneSampling};
@@ -147,7 +148,7 @@ impl PlaneBackprojector<CudaBackend> for FastPlanes {
         &mut self,
         backend: &mut CudaBackend,
         projections: &FilteredProjections,
-        image: &mut CudaArray,
+        image: &mut CudaArray<Image>,
         task: &Task,
     ) -> Result<(), OperatorError> {
         image.expect_len(self.grid.num_voxels())?;
@@ -242,7 +243,7 @@ impl PlaneBackprojector<CudaBackend> for PaperPlanes {
         &mut self,
         backend: &mut CudaBackend,
         projections: &FilteredProjections,
-        image: &mut CudaArray,
+        image: &mut CudaArray<Image>,
         task: &Task,
     ) -> Result<(), OperatorError> {
         image.expect_len(self.grid.num_voxels())?;

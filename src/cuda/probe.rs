@@ -7,7 +7,7 @@ use cudarc::driver::{CudaContext, DriverError, result, sys};
 
 use super::CudaError;
 use super::kernel::context;
-use crate::operator::GpuLimits;
+use crate::algebra::GpuLimits;
 
 /// Oldest CUDA whose driver loads PTX ISA 8.0.
 const MIN_DRIVER: (u32, u32) = (12, 0);

@@ -10,7 +10,8 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 
 use super::Accumulation;
-use super::simd::prefetch;
+use super::lors::LorProjector;
+use crate::algebra::prefetch;
 use crate::task::{Stopped, Task};
 
 /// Most private images of one backprojection.
@@ -36,18 +37,6 @@ pub(super) trait ImageSink {
             self.add(index + k, value);
         }
     }
-}
-
-/// A projector that can add the backprojection of one view to an image.
-pub(super) trait ViewBackprojector: Sync {
-    /// Working memory of a thread.
-    type Scratch;
-
-    /// New working memory.
-    fn scratch(&self) -> Self::Scratch;
-
-    /// image += Aᵀ q for the bins of one view.
-    fn add_view<S: ImageSink>(&self, view: usize, q: &[f32], image: &mut S, scratch: &mut Self::Scratch);
 }
 
 /// A private image.
@@ -136,18 +125,16 @@ pub(super) fn private_bytes(num_views: usize, image_len: usize, accumulation: Ac
     4 * (images * image_len) as u64
 }
 
-/// `out` = Aᵀ q over `views`, `view_len` values of `q` each.
-#[allow(clippy::too_many_arguments)]
-pub(super) fn backproject<P: ViewBackprojector>(
+/// `out` = Aᵀ q over `views`, one after the other in `q`.
+pub(super) fn backproject<P: LorProjector>(
     projector: &P,
     views: &[usize],
-    view_len: usize,
     q: &[f32],
     accumulation: Accumulation,
     out: &mut [f32],
-    private_images: &PrivateImages,
     task: &Task,
 ) -> Result<(), Stopped> {
+    let (view_len, private_images) = (projector.views().view_len(), projector.private_images());
     match accumulation {
         Accumulation::Deterministic => {
             let per_image = views.len().div_ceil(num_private_images(views.len(), out.len())).max(1);

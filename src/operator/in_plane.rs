@@ -1,7 +1,7 @@
 //! Where a transaxial LOR enters the field of view, and the regular distances at which it then crosses voxel faces in x
 //! and y: all that its path through the voxel columns depends on.
 
-use super::FieldOfView;
+use crate::algebra::FieldOfView;
 use crate::geometry::{Grid, perpendicular_rows};
 use crate::scanner::TransaxialLor;
 

@@ -7,21 +7,18 @@
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
-use strum::VariantArray as _;
-
-use super::accumulate::{ImageSink, PrivateImages, ViewBackprojector, backproject, private_bytes};
-use super::{Accumulation, FieldOfView, Host, LinearOperator, OperatorError, Subset};
-use crate::data::Volume;
+use super::Views;
+use super::accumulate::{ImageSink, PrivateImages};
+use super::lors::LorProjector;
+use crate::algebra::{FieldOfView, Voxels};
 use crate::geometry::{Grid, Line, perpendicular_rows};
 use crate::scanner::{Plane, ScanGeometry};
-use crate::task::Task;
 
 /// Siddon's projector, per LOR. Images are `[z, y, x]`, x fastest, and zero outside the field of view.
 pub struct Siddon {
     geometry: Arc<ScanGeometry>,
-    grid: Grid,
-    fov: FieldOfView,
+    voxels: Voxels,
+    views: Views,
     /// For each axial ray of a bin, all planes.
     planes: Vec<Vec<Plane>>,
     num_tangential_rays: usize,
@@ -32,17 +29,19 @@ impl Siddon {
     /// The projector between a grid and a scan; `rays` = lines per bin, tangential and axial.
     pub fn new(geometry: Arc<ScanGeometry>, grid: Grid, fov_radius_mm: f64, rays: [usize; 2]) -> Self {
         let fov = FieldOfView::new(&grid, fov_radius_mm);
+        let (voxels, views) = (Voxels::new(grid, fov), Views::in_place(&geometry));
         let planes = (0..rays[1].max(1)).map(|ray| geometry.ray_planes(ray, rays[1].max(1))).collect();
-        Self { geometry, grid, fov, planes, num_tangential_rays: rays[0].max(1), private_images: PrivateImages::default() }
+        Self { geometry, voxels, views, planes, num_tangential_rays: rays[0].max(1), private_images: PrivateImages::default() }
     }
 
     /// Calls `visit(voxel index, length in mm)` for each voxel that a line crosses.
     pub fn walk(&self, line: &Line, mut visit: impl FnMut(usize, f64)) {
+        let grid = self.voxels.grid();
         let ends = [[line.start[0], line.start[1]], [line.end[0], line.end[1]]];
-        let Some((enter, leave)) = self.fov.clip(ends[0], ends[1]) else { return };
+        let Some((enter, leave)) = self.voxels.fov().clip(ends[0], ends[1]) else { return };
         // Voxel i spans i … i + 1 in these coordinates.
-        let u0 = self.grid.voxel_from_mm(line.start).map(|u| u + 0.5);
-        let u1 = self.grid.voxel_from_mm(line.end).map(|u| u + 0.5);
+        let u0 = grid.voxel_from_mm(line.start).map(|u| u + 0.5);
+        let u1 = grid.voxel_from_mm(line.end).map(|u| u + 0.5);
         let mut rows = [[0isize; 2]; 3];
         let mut num_rows = [0usize; 3];
         for a in 0..3 {
@@ -74,7 +73,7 @@ impl Siddon {
         weight: f64,
         visit: &mut impl FnMut(usize, f64),
     ) {
-        let size = self.grid.size.map(|n| n as isize);
+        let size = self.voxels.grid().size.map(|n| n as isize);
         for a in 0..3 {
             if let Some(row) = fixed[a] {
                 if row < 0 || row >= size[a] {
@@ -135,16 +134,6 @@ impl Siddon {
         }
     }
 
-    /// Zero outside the field of view.
-    fn zero_unseen(&self, image: &mut [f32]) {
-        let [nx, ny, _] = self.grid.size;
-        image.par_chunks_mut(nx).enumerate().for_each(|(row, values)| {
-            let inside = self.fov.row(row % ny);
-            values[..inside.start].fill(0.0);
-            values[inside.end..].fill(0.0);
-        });
-    }
-
     /// All lines of a bin with their weight.
     fn rays(&self, view: usize, tangential_pos: usize, plane: usize) -> impl Iterator<Item = (Line, f64)> + '_ {
         let weight = 1.0 / (self.num_tangential_rays * self.planes.len()) as f64;
@@ -155,10 +144,36 @@ impl Siddon {
     }
 }
 
-impl ViewBackprojector for Siddon {
+impl LorProjector for Siddon {
     type Scratch = ();
 
+    const LORS_PER_TASK: usize = 1;
+
+    fn voxels(&self) -> &Voxels {
+        &self.voxels
+    }
+
+    fn views(&self) -> &Views {
+        &self.views
+    }
+
+    fn private_images(&self) -> &PrivateImages {
+        &self.private_images
+    }
+
     fn scratch(&self) {}
+
+    fn project_lor(&self, view: usize, tangential_pos: usize, x: &[f32], bins: &mut [f32], _scratch: &mut ()) {
+        for (plane, bin) in bins.iter_mut().enumerate() {
+            let mut sum = 0.0f64;
+            for (line, weight) in self.rays(view, tangential_pos, plane) {
+                let mut integral = 0.0f64;
+                self.walk(&line, |voxel, length| integral += length * f64::from(x[voxel]));
+                sum += weight * integral;
+            }
+            *bin = sum as f32;
+        }
+    }
 
     fn add_view<S: ImageSink>(&self, view: usize, q: &[f32], image: &mut S, _scratch: &mut ()) {
         let num_planes = self.geometry.num_planes();
@@ -170,87 +185,5 @@ impl ViewBackprojector for Siddon {
                 }
             }
         }
-    }
-}
-
-impl LinearOperator<Host> for Siddon {
-    fn image_len(&self) -> usize {
-        self.grid.num_voxels()
-    }
-
-    fn view_len(&self) -> usize {
-        self.geometry.num_tangential * self.geometry.num_planes()
-    }
-
-    fn num_views(&self) -> usize {
-        self.geometry.num_views
-    }
-
-    fn apply(
-        &self,
-        _: &mut Host,
-        subset: Subset,
-        x: &Arc<Vec<f32>>,
-        out: &mut Arc<Vec<f32>>,
-        task: &Task,
-    ) -> Result<(), OperatorError> {
-        super::check_lengths(self, subset, x.len(), out.len())?;
-        let views: Vec<usize> = subset.views(self.num_views()).collect();
-        let num_planes = self.geometry.num_planes();
-        let num_tangential = self.geometry.num_tangential;
-        let data_len = self.data_len(subset);
-        Arc::make_mut(out)[..data_len].par_chunks_mut(num_planes).enumerate().try_for_each(|(transaxial, bins)| {
-            task.check()?;
-            let (view, tangential_pos) = (views[transaxial / num_tangential], transaxial % num_tangential);
-            for (plane, bin) in bins.iter_mut().enumerate() {
-                let mut sum = 0.0f64;
-                for (line, weight) in self.rays(view, tangential_pos, plane) {
-                    let mut integral = 0.0f64;
-                    self.walk(&line, |voxel, length| integral += length * f64::from(x[voxel]));
-                    sum += weight * integral;
-                }
-                *bin = sum as f32;
-            }
-            Ok(())
-        })
-    }
-
-    fn adjoint(
-        &self,
-        _: &mut Host,
-        subset: Subset,
-        q: &Arc<Vec<f32>>,
-        accumulation: Accumulation,
-        out: &mut Arc<Vec<f32>>,
-        task: &Task,
-    ) -> Result<(), OperatorError> {
-        super::check_lengths(self, subset, out.len(), q.len())?;
-        let views: Vec<usize> = subset.views(self.num_views()).collect();
-        let out = Arc::make_mut(out);
-        backproject(self, &views, self.view_len(), q, accumulation, out, &self.private_images, task)?;
-        self.zero_unseen(out);
-        Ok(())
-    }
-
-    fn accumulations(&self) -> &'static [Accumulation] {
-        Accumulation::VARIANTS
-    }
-
-    fn image_from_volume(&self, volume: &Volume) -> Vec<f32> {
-        let mut image = volume.as_slice().to_vec();
-        self.zero_unseen(&mut image);
-        image
-    }
-
-    fn volume_from_image(&self, image: &[f32], volume: &mut Volume) {
-        volume.as_mut_slice().copy_from_slice(image);
-    }
-
-    fn image_index(&self, voxel: usize) -> usize {
-        voxel
-    }
-
-    fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64 {
-        private_bytes(subset.views(self.num_views()).len(), self.image_len(), accumulation)
     }
 }

@@ -131,7 +131,7 @@ fn cuda_devices() -> Vec<Device> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operator::BackendError;
+    use crate::algebra::BackendError;
 
     #[test]
     fn the_processor_does_what_a_gpu_cannot_only_where_the_device_was_left_open() {

@@ -9,9 +9,12 @@ use crossbeam_channel::bounded;
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
 use super::setup::SetupError;
+use crate::algebra::{Backend, ImageSpace};
+#[cfg(feature = "cuda")]
+use crate::cuda::CudaBackend;
 use crate::data::Study;
 use crate::geometry::Grid;
-use crate::operator::{Accumulation, Backend, LinearOperator, OperatorError, Subset};
+use crate::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset};
 use crate::task::{Stopped, Task};
 
 /// Longest side of an image that is accepted, voxels.
@@ -46,20 +49,21 @@ pub(super) fn check_image(grid: &Grid, free: &FreeMemory) -> Result<(), SetupErr
 /// study's data where it is copied there; with a race what measuring it needs.
 pub(super) fn memory_bytes<B: Backend>(
     operator: &impl LinearOperator<B>,
+    image: &impl ImageSpace<B>,
+    data: &impl DataSpace,
     study: &Study,
-    grid: &Grid,
     num_subsets: usize,
     accumulation: Accumulation,
 ) -> u64 {
     let subset = Subset { index: 0, count: num_subsets };
-    let bins = operator.data_len(Subset::ALL) as u64;
+    let bins = data.len(Subset::ALL) as u64;
     let corrections = [&study.multiplicative, &study.additive].into_iter().flatten().count() as u64;
     let copied = if B::SHARES_MEMORY { 0 } else { (1 + corrections) * bins };
     let races = accumulation == Accumulation::NonAtomic;
     let (row_sums, race_images) = if races { (bins, 1 + num_subsets as u64) } else { (0, 0) };
-    let images = (2 + num_subsets as u64 + race_images) * operator.image_len() as u64;
-    let frames = NUM_FRAMES * grid.num_voxels() as u64;
-    let values = copied + row_sums + operator.data_len(subset) as u64 + images + frames;
+    let images = (2 + num_subsets as u64 + race_images) * image.len() as u64;
+    let frames = NUM_FRAMES * image.grid().num_voxels() as u64;
+    let values = copied + row_sums + data.len(subset) as u64 + images + frames;
     4 * values + operator.scratch_bytes(subset, accumulation)
 }
 
@@ -94,6 +98,12 @@ impl FreeMemory {
             Some(system.available_memory().min(limit)).filter(|bytes| *bytes > 0)
         });
         Self { bytes: [free, free_address_space()].into_iter().flatten().min(), gpu: None }
+    }
+
+    /// What is free on a CUDA device.
+    #[cfg(feature = "cuda")]
+    pub fn of_device(backend: &CudaBackend) -> Self {
+        Self { bytes: backend.free_memory_bytes(), gpu: Some(backend.info().name.clone()) }
     }
 
     /// The same with what a run of so many bytes gives back when it ends.
@@ -143,6 +153,8 @@ fn free_address_space() -> Option<u64> {
 pub(super) fn trial_secs<B: Backend>(
     backend: &mut B,
     operator: &impl LinearOperator<B>,
+    image: &impl ImageSpace<B>,
+    data: &impl DataSpace,
     num_subsets: usize,
     accumulation: Accumulation,
 ) -> Result<Option<f64>, OperatorError> {
@@ -160,7 +172,7 @@ pub(super) fn trial_secs<B: Backend>(
             // No trial without its limit.
             return Err(Stopped.into());
         }
-        let result = trial(backend, operator, num_subsets, accumulation, &task);
+        let result = trial(backend, operator, image, data, num_subsets, accumulation, &task);
         drop(done);
         result
     });
@@ -171,30 +183,32 @@ pub(super) fn trial_secs<B: Backend>(
     }
 }
 
-/// The trial itself: one view forward tells how many can be afforded, and these are projected both ways.
+/// The trial itself: the smallest subset forward tells how much can be afforded, and that is projected both ways.
 fn trial<B: Backend>(
     backend: &mut B,
     operator: &impl LinearOperator<B>,
+    image: &impl ImageSpace<B>,
+    data: &impl DataSpace,
     num_subsets: usize,
     accumulation: Accumulation,
     task: &Task,
 ) -> Result<f64, OperatorError> {
-    let num_views = operator.num_views();
-    let x = backend.upload(Arc::new(vec![1.0; operator.image_len()]))?;
-    let one = Subset { index: 0, count: num_views };
-    let mut data = backend.zeros(operator.data_len(one))?;
+    let most_subsets = data.max_subsets();
+    let x = backend.upload(Arc::new(vec![1.0; image.len()]))?;
+    let one = Subset { index: 0, count: most_subsets };
+    let mut estimate = backend.zeros(data.len(one))?;
     let start = Instant::now();
-    operator.apply(backend, one, &x, &mut data, task)?;
+    operator.apply(backend, one, &x, &mut estimate, task)?;
     backend.finish()?;
     let affordable = (TRIAL_AIM_SECS / (2.0 * start.elapsed().as_secs_f64()).max(1e-6)) as usize;
-    let most = (TRIAL_VIEWS_PER_THREAD * rayon::current_num_threads()).min(num_views.div_ceil(num_subsets)).max(1);
-    let few = Subset { index: 0, count: num_views.div_ceil(affordable.clamp(1, most)) };
-    let num_tried = few.views(num_views).len();
-    let mut data = backend.zeros(operator.data_len(few))?;
-    let mut image = backend.zeros(operator.image_len())?;
+    let most = (TRIAL_VIEWS_PER_THREAD * rayon::current_num_threads()).min(most_subsets.div_ceil(num_subsets)).max(1);
+    let few = Subset { index: 0, count: most_subsets.div_ceil(affordable.clamp(1, most)) };
+    let part = data.len(few) as f64 / data.len(Subset::ALL).max(1) as f64;
+    let mut estimate = backend.zeros(data.len(few))?;
+    let mut correction = backend.zeros(image.len())?;
     let start = Instant::now();
-    operator.apply(backend, few, &x, &mut data, task)?;
-    operator.adjoint(backend, few, &data, accumulation, &mut image, task)?;
+    operator.apply(backend, few, &x, &mut estimate, task)?;
+    operator.adjoint(backend, few, &estimate, accumulation, &mut correction, task)?;
     backend.finish()?;
-    Ok(start.elapsed().as_secs_f64() * num_views as f64 / num_tried as f64)
+    Ok(start.elapsed().as_secs_f64() / part)
 }

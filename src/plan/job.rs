@@ -1,13 +1,15 @@
 //! What is reconstructed and how: the data with the settings of a run, and what a run became when it was set up.
 
+use std::str::FromStr;
 use std::sync::Arc;
 
-use super::{Acquisition, Course};
+use super::{Acquisition, Course, PROJECTORS};
 use crate::data::{Study, Volume};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::recon::{Estimate, FilterSettings, SubsetOrder};
 use crate::scanner::epri::Order;
+use crate::words::either;
 
 /// Which algorithm reconstructs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -32,15 +34,44 @@ pub enum DeviceChoice {
 }
 
 /// Which projector computes A.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProjectorChoice {
-    /// Axial runs where the geometry allows them, else per LOR.
+    /// The first of [`PROJECTORS`] that the geometry allows.
     Auto,
+    /// The one of this name.
+    Named(&'static str),
+}
+
+impl ProjectorChoice {
     /// Siddon's path, one LOR at a time: the definition.
-    PerLor,
+    pub const PER_LOR: ProjectorChoice = ProjectorChoice::Named("per-lor");
+
     /// All planes of a transaxial LOR at once.
-    AxialRuns,
+    pub const AXIAL_RUNS: ProjectorChoice = ProjectorChoice::Named("axial-runs");
+
+    /// All choices.
+    pub fn all() -> impl Iterator<Item = ProjectorChoice> {
+        std::iter::once(ProjectorChoice::Auto).chain(PROJECTORS.iter().map(|entry| ProjectorChoice::Named(entry.name)))
+    }
+
+    /// Its name on the command line, in files and in the window.
+    pub fn name(self) -> &'static str {
+        match self {
+            ProjectorChoice::Auto => "auto",
+            ProjectorChoice::Named(name) => name,
+        }
+    }
+}
+
+impl FromStr for ProjectorChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        ProjectorChoice::all().find(|choice| choice.name() == text).ok_or_else(|| {
+            let names: Vec<&str> = ProjectorChoice::all().map(ProjectorChoice::name).collect();
+            format!("'{text}' is not a projector; use {}", either(&names))
+        })
+    }
 }
 
 /// Lines traced for each bin.
@@ -83,7 +114,7 @@ pub struct RunSettings {
     pub accumulation: Option<Accumulation>,
     /// Whether a non-atomic run's sensitivity image is made with the race too. Else it is free of races.
     pub racy_sensitivity: bool,
-    /// Threads of a block of the per-LOR projector on CUDA; `None` = the number with which most are resident.
+    /// Threads of a block of the projector per-lor on CUDA; `None` = the number with which most are resident.
     pub threads_per_block: Option<u32>,
     /// Threads on the CPU; `None` = all.
     pub num_threads: Option<usize>,
@@ -207,7 +238,7 @@ impl Job {
 pub struct StartInfo {
     /// Device in words ("CPU, 2 threads, AVX-512").
     pub device: String,
-    /// Projector in use ("axial runs", "per LOR").
+    /// Projector in use ("axial-runs", "per-lor").
     pub projector: String,
     /// Subiterations of a full iteration; of a sweep its projections, as far as they are known.
     pub num_subsets: usize,

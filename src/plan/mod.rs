@@ -7,10 +7,13 @@ mod defaults;
 mod devices;
 mod estimate;
 mod job;
+mod programs;
 mod projector;
 mod provenance;
+mod registry;
 mod setup;
 mod sweep_setup;
+mod system;
 
 pub use acquisition::Acquisition;
 pub use course::Course;
@@ -20,9 +23,11 @@ pub use estimate::{Forecast, FreeMemory};
 pub use job::{
     AlgorithmKind, DeviceChoice, Job, PlaneKernel, ProjectorChoice, Rays, RunSettings, Stages, StartInfo, SweepSettings,
 };
-pub use projector::{Projector, ProjectorSettings, ProjectorWork, rays_per_bin};
+pub use projector::{ChosenProjector, ProjectorSettings, choose_projector, rays_per_bin};
 pub use provenance::{
     AccumulationSpan, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord, ImageRecord, Made,
     PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance, SIMULATED, Start, Times,
 };
+pub use registry::{PROJECTORS, ProjectorEntry, projector};
 pub use setup::{Prepared, SetupError, forecast, prepare};
+pub use system::System;

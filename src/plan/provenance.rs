@@ -204,7 +204,7 @@ pub enum Progress {
 /// What computed A and its adjoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProjectorRecord {
-    /// Its name ("axial runs", "per LOR").
+    /// Its name ("axial-runs", "per-lor").
     pub name: String,
     /// Lines of a bin, tangentially and axially.
     pub rays_per_bin: [usize; 2],
@@ -334,7 +334,7 @@ impl Provenance {
         self
     }
 
-    /// In one line: "OSEM 14 subsets, iteration 3 · axial runs · deterministic · CPU, 2 threads · post-filter 4 mm".
+    /// In one line: "OSEM 14 subsets, iteration 3 · axial-runs · deterministic · CPU, 2 threads · post-filter 4 mm".
     pub fn line(&self) -> String {
         let made = [self.algorithm.as_ref().map(AlgorithmRecord::words), self.position()];
         let made: Vec<String> = made.into_iter().flatten().collect();

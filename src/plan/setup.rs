@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use super::devices::or_on_cpu;
-use super::estimate::{Forecast, FreeMemory, memory_bytes, trial_secs};
-use super::projector::{Projector, ProjectorSettings, ProjectorWork};
+use super::estimate::Forecast;
+use super::projector::{ChosenProjector, ProjectorSettings, choose_projector};
+use super::system::System;
 use super::{AlgorithmKind, DeviceChoice, Job, RunSettings, StartInfo, sweep_setup};
-use crate::data::{Notice, Study, Volume};
+use crate::algebra::BackendError;
+use crate::data::{Notice, Study};
 use crate::geometry::{Grid, GridError};
-use crate::operator::{Accumulation, Backend, BackendError, LinearOperator, OperatorError, ProjectionModel};
-use crate::recon::{Algorithm, EmSettings, Estimate, MlemOsem, ReconError, check_poisson_data};
+use crate::operator::{Accumulation, OperatorError};
+use crate::recon::{Algorithm, EmSettings, Estimate, ReconError, check_poisson_data};
 use crate::task::Task;
 use crate::words::bytes;
 
@@ -129,12 +131,11 @@ pub fn forecast(job: &Job, running: Option<&StartInfo>) -> Result<Forecast, Setu
         Job::Counts { study, settings } => {
             let settings = checked_settings(study, settings)?;
             or_on_cpu(settings.device, |device| {
-                let (projector, _) = choose_projector(device, study, &settings)?;
-                let (device, name, free) = (projector.device(), projector.name(), projector.free_memory());
-                let accumulation = settings.accumulation.unwrap_or(projector.default_accumulation());
-                let memory_bytes = projector.hand_to(CountMemory { study, settings: &settings, accumulation });
-                free.with(given_back(&device)).check(memory_bytes)?;
-                Ok(Forecast { memory_bytes, device, projector: name.to_owned() })
+                let ChosenProjector { entry, system, .. } = choose_for(device, study, &settings)?;
+                let (device, accumulation) = (system.device().to_owned(), settings.accumulation_on(&*system));
+                let memory_bytes = system.memory_bytes(study, settings.num_subsets, accumulation);
+                system.free_memory().with(given_back(&device)).check(memory_bytes)?;
+                Ok(Forecast { memory_bytes, device, projector: entry.name.to_owned() })
             })?
         }
         Job::Sweep { acquisition, settings } => or_on_cpu(settings.device, |device| {
@@ -146,26 +147,14 @@ pub fn forecast(job: &Job, running: Option<&StartInfo>) -> Result<Forecast, Setu
     Ok(forecast)
 }
 
-/// Counts the memory of a run over a projector.
-struct CountMemory<'a> {
-    study: &'a Study,
-    settings: &'a RunSettings,
-    accumulation: Accumulation,
-}
-
-impl ProjectorWork for CountMemory<'_> {
-    type Output = u64;
-
-    fn run<B: Backend + 'static, A: LinearOperator<B> + 'static>(self, _: B, operator: A) -> u64 {
-        memory_bytes(&operator, self.study, &self.settings.grid, self.settings.num_subsets, self.accumulation)
+impl RunSettings {
+    /// How a backprojection adds on a system.
+    fn accumulation_on(&self, system: &dyn System) -> Accumulation {
+        self.accumulation.unwrap_or(system.default_accumulation())
     }
 }
 
-fn choose_projector(
-    device: DeviceChoice,
-    study: &Arc<Study>,
-    settings: &RunSettings,
-) -> Result<(Projector, Vec<Notice>), SetupError> {
+fn choose_for(device: DeviceChoice, study: &Study, settings: &RunSettings) -> Result<ChosenProjector, SetupError> {
     let projector_settings = ProjectorSettings {
         grid: settings.grid.clone(),
         fov_radius_mm: settings.fov_radius_mm,
@@ -174,69 +163,42 @@ fn choose_projector(
         device,
         threads_per_block: settings.threads_per_block,
     };
-    Projector::choose(study.geometry(), &projector_settings)
+    choose_projector(study.geometry(), &projector_settings)
 }
 
 /// The same on one device, from settings that were checked.
 fn prepare_on(device: DeviceChoice, study: &Arc<Study>, settings: RunSettings, task: &Task) -> Result<Prepared, SetupError> {
-    let (projector, mut notices) = choose_projector(device, study, &settings)?;
-    let default = projector.default_accumulation();
-    let accumulation = settings.accumulation.unwrap_or(default);
+    let ChosenProjector { entry, mut system, mut notices } = choose_for(device, study, &settings)?;
+    let accumulation = settings.accumulation_on(&*system);
     if accumulation == Accumulation::NonAtomic {
         notices.push(Notice::warning(
             "non-atomic backprojection loses additions when threads meet in a voxel: the image is not for diagnosis",
         ));
     }
+    let is_deterministic = accumulation == Accumulation::Deterministic;
     let em = EmSettings {
         subset_order: settings.subset_order,
         accumulation,
-        sensitivity_accumulation: if accumulation == Accumulation::Deterministic { accumulation } else { default },
+        sensitivity_accumulation: if is_deterministic { accumulation } else { system.default_accumulation() },
         racy_sensitivity: settings.racy_sensitivity,
     };
-    let (device, name, free) = (projector.device(), projector.name(), projector.free_memory());
-    let made = projector.hand_to(MakeAlgorithm { study, settings: &settings, em, free, task })?;
+    let num_subsets = settings.num_subsets;
+    let memory_bytes = system.memory_bytes(study, num_subsets, accumulation);
+    system.free_memory().check(memory_bytes).map_err(|error| error.of_subsets(num_subsets))?;
+    let secs_per_iteration = system.trial_secs(num_subsets, accumulation)?;
+    task.check().map_err(OperatorError::from)?;
+    let (device, accumulations) = (system.device().to_owned(), system.accumulations());
+    let algorithm = system.em(study, num_subsets, em, settings.init.as_deref())?;
     let info = StartInfo {
         device,
-        projector: name.to_owned(),
-        num_subsets: settings.num_subsets,
+        projector: entry.name.to_owned(),
+        num_subsets,
         accumulation,
-        accumulations: made.algorithm.accumulations(),
-        estimate: made.estimate,
+        accumulations,
+        estimate: Estimate { memory_bytes, secs_per_iteration },
         job: Job::Counts { study: Arc::clone(study), settings: Box::new(settings) },
     };
-    Ok(Prepared { algorithm: made.algorithm, info, notices, num_taken: 0 })
-}
-
-/// Makes the algorithm over a projector, on its device.
-struct MakeAlgorithm<'a> {
-    study: &'a Study,
-    settings: &'a RunSettings,
-    em: EmSettings,
-    free: FreeMemory,
-    task: &'a Task,
-}
-
-struct Made {
-    algorithm: Box<dyn Algorithm>,
-    estimate: Estimate,
-}
-
-impl ProjectorWork for MakeAlgorithm<'_> {
-    type Output = Result<Made, SetupError>;
-
-    fn run<B: Backend + 'static, A: LinearOperator<B> + 'static>(self, mut backend: B, operator: A) -> Self::Output {
-        let Self { study, settings, em, free, task } = self;
-        let memory_bytes = memory_bytes(&operator, study, &settings.grid, settings.num_subsets, em.accumulation);
-        free.check(memory_bytes).map_err(|error| error.of_subsets(settings.num_subsets))?;
-        let secs_per_iteration = trial_secs(&mut backend, &operator, settings.num_subsets, em.accumulation)?;
-        task.check().map_err(OperatorError::from)?;
-        let model = ProjectionModel::new(&mut backend, operator, study, settings.num_subsets)?;
-        let algorithm = match &settings.init {
-            Some(init) => MlemOsem::new(backend, model, em, init)?,
-            None => MlemOsem::new(backend, model, em, &Volume::filled(settings.grid.clone(), 1.0))?,
-        };
-        Ok(Made { algorithm: Box::new(algorithm), estimate: Estimate { memory_bytes, secs_per_iteration } })
-    }
+    Ok(Prepared { algorithm, info, notices, num_taken: 0 })
 }
 
 /// The settings as they will be used, once everything that can be wrong about them and the data was looked at.

@@ -7,16 +7,15 @@
 //! Shepp & Vardi 1982, IEEE Trans Med Imaging 1:113; Hudson & Larkin 1994, IEEE Trans Med Imaging 13:601; in the form
 //! of Belzunce et al. 2012, eqs. 1–5. MLEM is OSEM with one subset.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use std::sync::Arc;
-
-use super::display::DisplayCopy;
 use super::race::Race;
-use super::{Algorithm, ReconError, StageTimes, StepReport};
+use super::shown::Shown;
+use super::{Algorithm, EmKernels, ForwardModel, ReconError, StageTimes, StepReport};
+use crate::algebra::{Data, Image, ImageSpace, PendingVolume};
 use crate::data::{RoiMask, RoiSums, Study, Volume};
-use crate::geometry::Grid;
-use crate::operator::{Accumulation, Backend, ForwardModel, OperatorError, PendingVolume};
+use crate::operator::{Accumulation, OperatorError};
 use crate::task::Task;
 
 /// Order in which the subsets of an iteration are used.
@@ -73,63 +72,59 @@ pub struct EmSettings {
     pub racy_sensitivity: bool,
 }
 
-/// MLEM / OSEM over any forward model on any back end.
-pub struct MlemOsem<B: Backend, M: ForwardModel<B>> {
+/// MLEM / OSEM of any image under any forward model on any back end.
+pub struct MlemOsem<B: EmKernels, M, S> {
     backend: B,
     model: M,
     settings: EmSettings,
     order: Vec<usize>,
     num_steps: usize,
-    grid: Grid,
-    x: B::Array,
-    estimate: B::Array,
-    correction: B::Array,
+    x: B::Array<Image>,
+    estimate: B::Array<Data>,
+    correction: B::Array<Image>,
     /// One for each subset, made when first needed.
-    sensitivity: Vec<Option<B::Array>>,
+    sensitivity: Vec<Option<B::Array<Image>>>,
     race: Race<B>,
-    masks: Option<B::Masks>,
-    display: DisplayCopy<B>,
+    shown: Shown<B, S>,
 }
 
-impl<B: Backend, M: ForwardModel<B>> MlemOsem<B, M> {
-    /// Starts at `init`, a volume of the run's grid.
+impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
+    /// Starts at `init`, a volume of the space's grid; else at the uniform image.
     ///
     /// # Errors
     /// A start image with negative values, not enough memory on the device.
-    pub fn new(mut backend: B, model: M, settings: EmSettings, init: &Volume) -> Result<Self, ReconError> {
-        if init.as_slice().iter().any(|v| !(v.is_finite() && *v >= 0.0)) {
+    pub fn new(mut backend: B, space: S, model: M, settings: EmSettings, init: Option<&Volume>) -> Result<Self, ReconError> {
+        if init.is_some_and(|init| init.as_slice().iter().any(|v| !(v.is_finite() && *v >= 0.0))) {
             let text = "the start image has negative or non-finite values; MLEM and OSEM multiply it, so it must be zero or positive everywhere";
             return Err(ReconError::UnsuitableSettings(text.into()));
         }
         let num_subsets = model.num_subsets();
         let data_len = (0..num_subsets).map(|s| model.data_len(s)).max().unwrap_or(0);
-        let x = backend.upload(Arc::new(model.image_from_volume(init)))?;
+        let start = init.map_or_else(|| space.uniform(), |init| space.coefficients(init));
+        let x = backend.upload(Arc::new(start))?;
         let estimate = backend.zeros(data_len)?;
-        let correction = backend.zeros(model.image_len())?;
+        let correction = backend.zeros(space.len())?;
         Ok(Self {
             backend,
             order: settings.subset_order.order(num_subsets),
             sensitivity: (0..num_subsets).map(|_| None).collect(),
             race: Race::new(num_subsets),
-            masks: None,
-            display: DisplayCopy::new(),
+            shown: Shown::new(space),
             model,
             settings,
             num_steps: 0,
-            grid: init.grid.clone(),
             x,
             estimate,
             correction,
         })
     }
 
-    /// Aᵀ m of a subset, computed on first use.
+    /// The sensitivity of a subset, computed on first use.
     fn prepare_sensitivity(&mut self, subset: usize, task: &Task) -> Result<(), ReconError> {
         if self.sensitivity[subset].is_none() {
-            let mut image = self.backend.zeros(self.model.image_len())?;
-            self.backend.fill(&mut self.estimate, 1.0)?;
+            let mut image = self.backend.zeros(self.shown.space().len())?;
             let accumulation = self.settings.sensitivity_accumulation;
-            self.model.adjoint(&mut self.backend, subset, &mut self.estimate, accumulation, &mut image, task)?;
+            self.model.sensitivity(&mut self.backend, subset, accumulation, &mut self.estimate, &mut image, task)?;
             self.backend.finish().map_err(OperatorError::from)?;
             self.sensitivity[subset] = Some(image);
         }
@@ -145,7 +140,7 @@ impl<B: Backend, M: ForwardModel<B>> MlemOsem<B, M> {
             backend,
             model,
             subset,
-            &self.grid,
+            self.shown.space(),
             racy_sensitivity,
             &mut self.estimate,
             &mut self.correction,
@@ -188,7 +183,7 @@ fn timed<T>(time: &mut Duration, f: impl FnOnce() -> T) -> T {
     result
 }
 
-impl<B: Backend, M: ForwardModel<B>> Algorithm for MlemOsem<B, M> {
+impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Algorithm for MlemOsem<B, M, S> {
     fn step(&mut self, task: &Task) -> Result<StepReport, ReconError> {
         let num_subsets = self.order.len();
         let subset = self.order[self.num_steps % num_subsets];
@@ -217,7 +212,7 @@ impl<B: Backend, M: ForwardModel<B>> Algorithm for MlemOsem<B, M> {
         })?;
         let race = timed(&mut stages.race, || {
             let Some(exact) = exact else { return Ok(None) };
-            self.race.report(backend, subset, exact, &self.correction, sensitivity, &self.x, model.image_len())
+            self.race.report(backend, subset, exact, &self.correction, sensitivity, &self.x, self.shown.space().len())
         })?;
         if race.is_none() {
             // Only the clock itself.
@@ -242,25 +237,19 @@ impl<B: Backend, M: ForwardModel<B>> Algorithm for MlemOsem<B, M> {
     }
 
     fn volume_into(&mut self, volume: &mut Volume) -> Result<(), ReconError> {
-        let model = &self.model;
-        Ok(self.backend.read(&self.x, |image| model.volume_from_image(image, volume))?)
+        Ok(self.shown.volume_into(&mut self.backend, &self.x, volume)?)
     }
 
     fn begin_volume(&mut self) -> Result<Option<PendingVolume>, ReconError> {
-        let index = |voxel| self.model.image_index(voxel);
-        Ok(self.display.begin(&mut self.backend, &self.x, self.grid.num_voxels(), &index)?)
+        Ok(self.shown.begin_volume(&mut self.backend, &self.x)?)
     }
 
     fn set_rois(&mut self, masks: &[RoiMask]) -> Result<(), ReconError> {
-        self.masks = Some(self.backend.masks(masks, &|voxel| self.model.image_index(voxel))?);
-        Ok(())
+        Ok(self.shown.set_rois(&mut self.backend, masks)?)
     }
 
     fn roi_sums(&mut self) -> Result<Vec<RoiSums>, ReconError> {
-        match &self.masks {
-            Some(masks) => Ok(self.backend.roi_sums(&self.x, masks)?),
-            None => Ok(Vec::new()),
-        }
+        Ok(self.shown.roi_sums(&mut self.backend, &self.x)?)
     }
 
     fn set_accumulation(&mut self, accumulation: Accumulation) {

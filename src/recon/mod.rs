@@ -1,22 +1,27 @@
 //! Reconstruction algorithms. An algorithm steps; it owns no loop, thread, channel, file or print.
 
-mod display;
+mod em_kernels;
 mod fbp;
 mod mlem_osem;
+mod model;
 mod post_filter;
 mod race;
+mod shown;
 
+pub use em_kernels::{EmKernels, PoissonTerms};
 pub use fbp::{
     Baseline, Fbp, FbpSettings, Filter, FilterSettings, ProjectionFilter, check_sweep, equal_angles_for, resample_to_equal_angles,
 };
 pub use mlem_osem::{EmSettings, MlemOsem, SubsetOrder, check_poisson_data};
+pub use model::{ForwardModel, ProjectionModel};
 pub use post_filter::gaussian_filter;
 pub use race::RaceReport;
 
 use std::time::Duration;
 
+use crate::algebra::{BackendError, PendingVolume};
 use crate::data::{Projection, RoiMask, RoiSums, Volume};
-use crate::operator::{Accumulation, BackendError, OperatorError, PendingVolume};
+use crate::operator::{Accumulation, OperatorError};
 use crate::task::Task;
 
 /// Where the time of one step went.

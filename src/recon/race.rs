@@ -10,9 +10,9 @@
 
 use std::sync::Arc;
 
-use crate::data::Volume;
-use crate::geometry::Grid;
-use crate::operator::{Accumulation, Backend, ForwardModel, OperatorError};
+use super::ForwardModel;
+use crate::algebra::{Backend, Data, Image, ImageSpace};
+use crate::operator::{Accumulation, OperatorError};
 use crate::task::Task;
 
 /// What a step with a race lost.
@@ -49,9 +49,9 @@ pub(super) struct Exact {
 /// What is known of a subset without a race.
 struct SubsetTruth<B: Backend> {
     /// m A 1.
-    row_sums: B::Array,
+    row_sums: B::Array<Data>,
     /// Aᵀ m made with the race, where the run is to use that.
-    racy_sensitivity: Option<B::Array>,
+    racy_sensitivity: Option<B::Array<Image>>,
     lost_of_ones: f64,
 }
 
@@ -59,7 +59,7 @@ struct SubsetTruth<B: Backend> {
 pub(super) struct Race<B: Backend> {
     is_watched: bool,
     /// The field of view.
-    ones: Option<B::Array>,
+    ones: Option<B::Array<Image>>,
     subsets: Vec<Option<SubsetTruth<B>>>,
 }
 
@@ -76,23 +76,22 @@ impl<B: Backend> Race<B> {
     /// Projects ones, and backprojects ones with the race, on the first racy step of a subset. `data` and `image` are
     /// used as working memory.
     #[allow(clippy::too_many_arguments)]
-    pub fn prepare<M: ForwardModel<B>>(
+    pub fn prepare(
         &mut self,
         backend: &mut B,
-        model: &mut M,
+        model: &mut impl ForwardModel<B>,
         subset: usize,
-        grid: &Grid,
+        space: &impl ImageSpace<B>,
         racy_sensitivity: bool,
-        data: &mut B::Array,
-        image: &mut B::Array,
+        data: &mut B::Array<Data>,
+        image: &mut B::Array<Image>,
         task: &Task,
     ) -> Result<(), OperatorError> {
         if !self.is_watched || self.subsets[subset].is_some() {
             return Ok(());
         }
         if self.ones.is_none() {
-            let ones = model.image_from_volume(&Volume::filled(grid.clone(), 1.0));
-            self.ones = Some(backend.upload(Arc::new(ones))?);
+            self.ones = Some(backend.upload(Arc::new(space.uniform()))?);
         }
         let Some(ones) = &self.ones else { return Ok(()) };
         let mut row_sums = backend.zeros(model.data_len(subset))?;
@@ -100,10 +99,10 @@ impl<B: Backend> Race<B> {
         backend.fill(data, 1.0)?;
         let exact = backend.dot(data, 0, &row_sums, 0..model.data_len(subset))?;
         model.adjoint(backend, subset, data, Accumulation::NonAtomic, image, task)?;
-        let racy = backend.dot(image, 0, ones, 0..model.image_len())?;
+        let racy = backend.dot(image, 0, ones, 0..space.len())?;
         let racy_sensitivity = if racy_sensitivity {
-            let mut racy = backend.zeros(model.image_len())?;
-            backend.add_scaled(&mut racy, 0, 1.0, image, 0..model.image_len())?;
+            let mut racy = backend.zeros(space.len())?;
+            backend.add_scaled(&mut racy, 0, 1.0, image, 0..space.len())?;
             Some(racy)
         } else {
             None
@@ -113,17 +112,17 @@ impl<B: Backend> Race<B> {
     }
 
     /// The sensitivity that a racy step divides by, where it is not the exact one.
-    pub fn racy_sensitivity(&self, subset: usize) -> Option<&B::Array> {
+    pub fn racy_sensitivity(&self, subset: usize) -> Option<&B::Array<Image>> {
         self.subsets[subset].as_ref().filter(|_| self.is_watched)?.racy_sensitivity.as_ref()
     }
 
     /// What an exact step from this ratio would give; `None` without a race. `counts` = Σ y of bins with an estimate.
-    pub fn expect<M: ForwardModel<B>>(
+    pub fn expect(
         &mut self,
         backend: &mut B,
-        model: &mut M,
+        model: &mut impl ForwardModel<B>,
         subset: usize,
-        ratio: &B::Array,
+        ratio: &B::Array<Data>,
         counts: f64,
     ) -> Result<Option<Exact>, OperatorError> {
         let Some(truth) = self.subsets[subset].as_ref().filter(|_| self.is_watched) else { return Ok(None) };
@@ -139,9 +138,9 @@ impl<B: Backend> Race<B> {
         backend: &mut B,
         subset: usize,
         exact: Exact,
-        correction: &B::Array,
-        sensitivity: &B::Array,
-        x: &B::Array,
+        correction: &B::Array<Image>,
+        sensitivity: &B::Array<Image>,
+        x: &B::Array<Image>,
         image_len: usize,
     ) -> Result<Option<RaceReport>, OperatorError> {
         let (Some(ones), Some(truth)) = (&self.ones, &self.subsets[subset]) else { return Ok(None) };

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::operator::GpuLimits;
+use crate::algebra::GpuLimits;
 use crate::plan::{DeviceChoice, available_devices};
 
 /// Registers are given to warps in pieces of so many for each thread.

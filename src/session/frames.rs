@@ -1,10 +1,10 @@
-//! The way of the volumes: a channel of capacity one on which the newest wins, and a second one by which buffers come
-//! back, also from the history. Three volumes suffice beside those that the history keeps (one shown, one unread, one being
+//! The way of the volumes: a channel on which the newest wins, and a second one by which buffers come back, also from the
+//! history. An unread volume is taken back only when the newer one is there: at no moment is there none. Three volumes suffice beside those that the history keeps (one shown, one unread, one being
 //! filled), and one more for each that is under way.
 
 use std::sync::Arc;
 
-use crossbeam_channel::{Receiver, Sender, TryRecvError, TrySendError, bounded, unbounded};
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
 use super::Frame;
 use crate::data::{Unit, Volume};
@@ -28,7 +28,7 @@ pub(super) struct FrameReceiver {
 
 /// Both ends.
 pub(super) fn frame_channel() -> (FrameSender, FrameReceiver) {
-    let (frames, receiver) = bounded(1);
+    let (frames, receiver) = bounded(2);
     let (give_back, returned) = unbounded();
     let sender = FrameSender { frames, unread: receiver.clone(), give_back: give_back.clone(), returned };
     (sender, FrameReceiver { frames: receiver, returned: give_back })
@@ -54,13 +54,17 @@ impl FrameSender {
     }
 
     /// Sends a frame in place of an unread one, whose buffer comes back.
-    pub fn send(&self, mut frame: Frame) {
-        while let Err(TrySendError::Full(back)) = self.frames.try_send(frame) {
-            frame = back;
-            match self.unread.try_recv() {
-                Ok(old) => self.give_back(old.volume),
-                // The watcher took it in between.
-                Err(TryRecvError::Empty | TryRecvError::Disconnected) => {}
+    pub fn send(&self, frame: Frame) {
+        let newest = Arc::as_ptr(&frame.volume);
+        let mut next = Some(frame);
+        while let Some(frame) = next.take() {
+            // There is room for two: this one, and the one before.
+            let _ = self.frames.try_send(frame);
+            if self.frames.len() > 1
+                && let Ok(old) = self.unread.try_recv()
+            {
+                // Where the watcher took the older one in between, this is the newest.
+                if Arc::as_ptr(&old.volume) == newest { next = Some(old) } else { self.give_back(old.volume) }
             }
         }
     }
@@ -69,7 +73,13 @@ impl FrameSender {
 impl FrameReceiver {
     /// The newest volume, if one has come since the last call.
     pub fn take(&self) -> Option<Frame> {
-        self.frames.try_recv().ok()
+        let mut newest = None;
+        for frame in self.frames.try_iter() {
+            if let Some(old) = newest.replace(frame) {
+                self.give_back(old);
+            }
+        }
+        newest
     }
 
     /// Gives a buffer back.

@@ -13,9 +13,9 @@ use super::frames::FrameSender;
 use super::history::History;
 use super::run::panic_sentence;
 use super::{Event, EventKind, Frame, Kept, RunId, Trace};
+use crate::algebra::PendingVolume;
 use crate::data::{Notice, Unit, Volume};
 use crate::geometry::Grid;
-use crate::operator::PendingVolume;
 
 /// Volumes that may be under way: one being copied, one that waits for it.
 const MAX_UNDER_WAY: usize = 2;

@@ -8,9 +8,10 @@ use std::time::Duration;
 use rayon::ThreadPool;
 
 use super::{EndReason, Kept, RoiSet, RunId, Setup};
+use crate::algebra::PendingVolume;
 use crate::data::{Notice, RoiMask, RoiSums, Volume};
 use crate::geometry::Grid;
-use crate::operator::{Accumulation, OperatorError, PendingVolume};
+use crate::operator::{Accumulation, OperatorError};
 use crate::plan::{Acquisition, Course, Job, Prepared, SetupError, StartInfo};
 use crate::recon::{Algorithm, ReconError, StepReport};
 use crate::task::Task;

@@ -10,7 +10,7 @@ use super::live::LiveRun;
 use super::open_study::OpenStudy;
 use super::settings::SettingsForm;
 use crate::geometry::Grid;
-use crate::plan::{Forecast, Job, StartInfo, forecast};
+use crate::plan::{self, Forecast, Job, StartInfo, forecast};
 use crate::session::RunId;
 
 /// What a forecast was made for.
@@ -125,11 +125,12 @@ pub fn secs_per_iteration(live: &LiveRun, next: &SettingsForm, forecast: &Foreca
     let secs = measured.or(info.estimate.secs_per_iteration)?;
     let next = next.run_settings().ok()?;
     let work = |grid: &Grid, rays| {
-        let [tangential, axial] = crate::plan::rays_per_bin(study.geometry(), grid, rays);
+        let [tangential, axial] = plan::rays_per_bin(study.geometry(), grid, rays);
         let [nx, ny, nz] = grid.size.map(|n| n as f64);
-        // A path crosses about as many columns as the image is wide and high. Axial runs take a whole column at each, a
-        // single LOR one voxel, and as many more as it crosses slices.
-        let voxels = if info.projector == "axial runs" { (nx + ny) * nz } else { nx + ny + nz };
+        // A path crosses about as many columns as the image is wide and high. A single LOR meets one voxel at each, and as many
+        // more as it crosses slices; all planes together meet the whole column.
+        let walks_voxels = plan::projector(&info.projector).is_some_and(|entry| entry.walks_voxels);
+        let voxels = if walks_voxels { nx + ny + nz } else { (nx + ny) * nz };
         (tangential * axial) as f64 * voxels
     };
     Some(secs * work(&next.grid, next.rays) / work(&settings.grid, settings.rays))

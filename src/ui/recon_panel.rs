@@ -295,8 +295,7 @@ fn counts_form_ui(form: &mut SettingsForm, running: &Running<SettingsForm>, devi
     running.voxel_mm(ui, &AXIS_NAMES, &mut form.voxel_mm, |form| &form.voxel_mm);
     running.label(ui, "Lines per bin", &form.rays, |form| &form.rays, rays_in_words);
     rays_ui(&mut form.rays, ui);
-    let projectors =
-        [(ProjectorChoice::Auto, "auto"), (ProjectorChoice::AxialRuns, "axial runs"), (ProjectorChoice::PerLor, "per LOR")];
+    let projectors: Vec<_> = ProjectorChoice::all().map(|choice| (choice, choice.name())).collect();
     running.combo(ui, "Projector", &mut form.projector, |form| &form.projector, &projectors);
     running.label(ui, "Device", &form.device, |form| &form.device, |choice| device_in_words(devices, *choice));
     device_menu(devices, &mut form.device, ui);
@@ -420,7 +419,7 @@ mod tests {
         let mut live = LiveRun::asked_for(1, 0, &[], false);
         live.info = Some(StartInfo {
             device: "Some device".into(),
-            projector: "per LOR".into(),
+            projector: "per-lor".into(),
             num_subsets: 1,
             accumulation: Accumulation::Atomic,
             accumulations: &[Accumulation::Atomic, Accumulation::Deterministic],
@@ -428,7 +427,7 @@ mod tests {
             job: Job::Counts { study: Arc::new(study), settings: Box::new(form.run_settings().unwrap()) },
         });
         let reason = why_not(&live, Accumulation::NonAtomic).unwrap();
-        assert!(reason.contains("Some device with per LOR") && reason.contains("atomic, deterministic"), "{reason}");
+        assert!(reason.contains("Some device with per-lor") && reason.contains("atomic, deterministic"), "{reason}");
         assert_eq!(why_not(&live, Accumulation::Atomic), None);
         let draw = |ui: &mut Ui, live: &mut LiveRun| {
             let view = ReconView {

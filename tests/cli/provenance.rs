@@ -46,7 +46,7 @@ fn a_reconstruction_tells_what_made_it() {
         json!({"name": "osem", "subsets": 4, "subset_order": "sequential", "start_image": "uniform", "racy_sensitivity": false});
     assert_eq!(of["algorithm"], algorithm);
     assert_eq!(of["progress"], json!({"iteration": 3, "iterations_asked": 3, "subiteration": 12, "complete": true}));
-    let projector = json!({"name": "per LOR", "rays_per_bin": [1, 2], "fov_radius_mm": 25.0, "accumulation": "deterministic"});
+    let projector = json!({"name": "per-lor", "rays_per_bin": [1, 2], "fov_radius_mm": 25.0, "accumulation": "deterministic"});
     assert_eq!(of["projector"], projector);
     assert_eq!(of["post_filter_fwhm_mm"], json!(4.5));
     let image = json!({"size": [21, 23, 9], "voxel_mm": [3.0, 3.0, 2.5], "origin_mm": [-30.0, -33.0, -10.0], "unit": "counts/mm", "not_finite": 0});

@@ -71,13 +71,13 @@ fn all_tables_are_made_and_nothing_is_measured_twice() {
     assert!(!values.is_empty() && values.iter().all(|value| value["paper"].is_null()), "{values:#?}");
     assert!(!text.contains("23.7"), "{text}");
     let noise = numbers(&report, "5");
-    for projector in ["per LOR", "axial runs"] {
+    for projector in ["per-lor", "axial-runs"] {
         for scan in ["cylinder", "IQ, no noise", "IQ, Poisson noise"] {
             let of = |how: &str| noise[&(format!("CPU, {projector}, {how}"), scan.to_owned())];
             assert!((of("atomic") / of("deterministic") - 1.0).abs() < 0.01, "{projector}, {scan}: {noise:#?}");
         }
     }
-    let cylinder = noise[&("CPU, axial runs, deterministic".to_owned(), "cylinder".to_owned())];
+    let cylinder = noise[&("CPU, axial-runs, deterministic".to_owned(), "cylinder".to_owned())];
     assert!((cylinder / 4.9 - 1.0).abs() < 0.02, "the cylinder's counts were not tuned: {cylinder} %");
     for figure in ["figure-7-cylinder", "figure-8-iq", "figure-8-iq-noisy", "figure-10-brain"] {
         let picture = image::open(folder.join(format!("figures/{figure}.png"))).unwrap().into_luma8();

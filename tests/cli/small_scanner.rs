@@ -66,7 +66,7 @@ fn a_simulated_scan_is_reconstructed() {
     let folder = folder.path();
     let text = done(folder, &["reconstruct", "scan.hs", "-o", "out.hv", "--rois", "rois.toml", "--csv", "table.csv"]);
     for words in
-        ["device        CPU", "projector     axial runs", "accumulation  deterministic", "12 subsets", "forward", "out.hv"]
+        ["device        CPU", "projector     axial-runs", "accumulation  deterministic", "12 subsets", "forward", "out.hv"]
     {
         assert!(text.contains(words), "'{words}' is not in: {text}");
     }
@@ -104,7 +104,7 @@ fn options_reach_the_run() {
         done(folder, &arguments)
     };
     let text = run("a.nii.gz", &["--iterations", "3", "--threads", "1", "--rays", "1,2", "--save-every", "2"]);
-    assert!(text.contains("CPU, 1 thread") && text.contains("per LOR") && text.contains("MLEM, 3 iterations"), "{text}");
+    assert!(text.contains("CPU, 1 thread") && text.contains("per-lor") && text.contains("MLEM, 3 iterations"), "{text}");
     let a = image(folder, "a.nii.gz");
     // Stopping on the way to save changes nothing, nor does going on from the image that was saved.
     assert!(folder.join("a_it002.nii.gz").exists() && !folder.join("a_it001.nii.gz").exists());

@@ -1,9 +1,10 @@
 //! Sizes out of all proportion, and work that is stopped: every loop ends.
 
+use tomoscope::algebra::Host;
 use tomoscope::data::Direction;
 use tomoscope::geometry::{Grid, Line};
 use tomoscope::operator::{
-    FilteredProjections, Host, Interpolation, MultiStage, OperatorError, PlainPlanes, PlaneBackprojector, PlaneSampling, Siddon,
+    FilteredProjections, Interpolation, MultiStage, OperatorError, PlainPlanes, PlaneBackprojector, PlaneSampling, Siddon,
     SingleStage,
 };
 use tomoscope::phantom::epri::{SweepError, SweepOptions, by_name, simulate};
@@ -33,7 +34,7 @@ fn planes_go_to_any_grid_without_a_panic() {
                         let filtered = FilteredProjections::new(sampling, interpolation, directions(), samples).unwrap();
                         let mut add = |planes: &mut dyn PlaneBackprojector<Host>| {
                             if planes.scratch_bytes(5, &sampling) <= MOST_BYTES {
-                                let mut image = std::sync::Arc::new(vec![0.0; grid.num_voxels()]);
+                                let mut image = vec![0.0; grid.num_voxels()].into();
                                 planes.add(&mut Host, &filtered, &mut image, &Task::new()).unwrap();
                                 num_done += 1;
                             }
@@ -55,7 +56,7 @@ fn two_stages_that_no_memory_holds_are_refused_with_a_sentence() {
     let sampling = PlaneSampling { num_points: 16, step_mm: 1e-300, centre: 0.0 };
     assert!(MultiStage::new(grid.clone()).scratch_bytes(5, &sampling) > 1 << 60);
     let filtered = FilteredProjections::new(sampling, Interpolation::Linear, directions(), vec![1.0; 80]).unwrap();
-    let mut image = std::sync::Arc::new(vec![0.0; grid.num_voxels()]);
+    let mut image = vec![0.0; grid.num_voxels()].into();
     let error = MultiStage::new(grid).add(&mut Host, &filtered, &mut image, &Task::new()).unwrap_err();
     assert!(error.to_string().contains("memory") && error.to_string().contains("one stage"), "{error}");
 }

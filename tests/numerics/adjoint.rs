@@ -3,20 +3,20 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tomoscope::algebra::{Backend, Host, HostArray, Image, Simd};
 use tomoscope::data::{Michelogram, Study};
 use tomoscope::geometry::Grid;
-use tomoscope::operator::{
-    Accumulation, AxialRuns, Backend, ForwardModel, Host, LinearOperator, ProjectionModel, Siddon, Simd, Subset,
-};
+use tomoscope::operator::{Accumulation, AxialRuns, Siddon, Subset, ViewProjector};
+use tomoscope::recon::{ForwardModel, ProjectionModel};
 use tomoscope::task::Task;
 
 use super::support::{backward, dot, forward, geometry, noise, random_volume, relative};
 
 /// |⟨A x, y⟩ − ⟨x, Aᵀ y⟩| / ⟨A x, y⟩. The image is restricted to the field of view, as every image of a run is.
-fn mismatch(operator: &impl LinearOperator<Host>, subset: Subset, accumulation: Accumulation, grid: &Grid) -> f64 {
+fn mismatch(operator: &impl ViewProjector<Host>, subset: Subset, accumulation: Accumulation, grid: &Grid) -> f64 {
     let mut x = random_volume(grid);
-    let restricted = operator.image_from_volume(&x);
-    operator.volume_from_image(&restricted, &mut x);
+    let restricted = operator.voxels().coefficients(&x);
+    operator.voxels().write(&restricted, &mut x);
     let projected = forward(operator, subset, &x);
     let y = noise(5, projected.len());
     let there = dot(&projected, &y);
@@ -36,12 +36,12 @@ fn every_projector_is_the_adjoint_of_its_backprojection() {
         let plain = Siddon::new(geometry(scanner), grid.clone(), fov_radius_mm, rays);
         for accumulation in [Accumulation::Deterministic, Accumulation::Atomic] {
             let error = mismatch(&plain, subset, accumulation, &grid);
-            println!("per LOR, {scanner}, {accumulation}: {error:.1e}");
+            println!("per-lor, {scanner}, {accumulation}: {error:.1e}");
             assert!(error <= 1e-5);
             for simd in Simd::available() {
                 let fast = AxialRuns::new(geometry(scanner), grid.clone(), fov_radius_mm, rays).unwrap().with_simd(simd);
                 let error = mismatch(&fast, subset, accumulation, &grid);
-                println!("axial runs ({}), {scanner}, {accumulation}: {error:.1e}", simd.name());
+                println!("axial-runs ({}), {scanner}, {accumulation}: {error:.1e}", simd.name());
                 assert!(error <= 1e-5);
             }
         }
@@ -55,21 +55,23 @@ fn the_model_with_corrections_is_the_adjoint_of_its_backprojection() {
     let data = |seed| Michelogram::new(Arc::clone(&geometry), noise(seed, geometry.num_bins())).unwrap();
     let study = Study::new("noise", data(1)).with_corrections(Some(data(2)), Some(data(3))).unwrap();
     let operator = AxialRuns::new(Arc::clone(&geometry), grid.clone(), 69.0, [1, 1]).unwrap();
-    let mut model = ProjectionModel::new(&mut Host, operator, &study, 4).unwrap();
+    let (voxels, views) = (operator.voxels().clone(), operator.views().clone());
+    let mut model = ProjectionModel::new(&mut Host, operator, views, &study, 4).unwrap();
     let task = Task::new();
     for subset in 0..4 {
-        let x = Arc::new(model.image_from_volume(&random_volume(&grid)));
-        let nothing = Host.zeros(model.image_len()).unwrap();
-        let mut of_x = Host.zeros(model.data_len(subset)).unwrap();
-        let mut of_nothing = Host.zeros(model.data_len(subset)).unwrap();
+        let x: HostArray<Image> = voxels.coefficients(&random_volume(&grid)).into();
+        let nothing = Host.zeros(voxels.len()).unwrap();
+        let len = ForwardModel::<Host>::data_len(&model, subset);
+        let mut of_x = Host.zeros(len).unwrap();
+        let mut of_nothing = Host.zeros(len).unwrap();
         model.forward(&mut Host, subset, &x, &mut of_x, &task).unwrap();
         model.forward(&mut Host, subset, &nothing, &mut of_nothing, &task).unwrap();
         assert!(of_nothing.iter().any(|&a| a > 0.0), "the additive term is there without activity");
         let linear: Vec<f32> = of_x.iter().zip(of_nothing.iter()).map(|(a, b)| a - b).collect();
         let y = noise(9, linear.len());
         let there = dot(&linear, &y);
-        let mut q = Arc::new(y);
-        let mut image = Host.zeros(model.image_len()).unwrap();
+        let mut q = y.clone().into();
+        let mut image = Host.zeros(voxels.len()).unwrap();
         model.adjoint(&mut Host, subset, &mut q, Accumulation::Deterministic, &mut image, &task).unwrap();
         let error = (there - dot(&x, &image)).abs() / there;
         assert!(error <= 1e-5, "subset {subset}: {error:.1e}");
@@ -81,7 +83,7 @@ fn deterministic_sums_have_the_same_bits_for_any_number_of_threads_and_atomic_on
     let grid = Grid::centred([47, 47, 15], [3.0, 3.0, 2.5]).unwrap();
     let plain = Siddon::new(geometry("small"), grid.clone(), 69.0, [1, 1]);
     let fast = AxialRuns::new(geometry("small"), grid.clone(), 69.0, [1, 1]).unwrap();
-    let q = noise(3, LinearOperator::<Host>::data_len(&plain, Subset::ALL));
+    let q = noise(3, plain.views().len(Subset::ALL));
     let with_threads = |threads: usize, accumulation: Accumulation| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
@@ -113,7 +115,7 @@ fn the_race_loses_updates() {
     // A few voxels that every line crosses, so that threads meet all the time.
     let grid = Grid::centred([2, 2, 1], [40.0, 40.0, 60.0]).unwrap();
     let operator = Siddon::new(geometry("small"), grid.clone(), 100.0, [1, 1]);
-    let ones = vec![1.0; LinearOperator::<Host>::data_len(&operator, Subset::ALL)];
+    let ones = vec![1.0; operator.views().len(Subset::ALL)];
     let exact = backward(&operator, Subset::ALL, ones.clone(), Accumulation::Deterministic, &grid).sum();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let start = Instant::now();

@@ -3,11 +3,14 @@
 
 use std::sync::Arc;
 
-use tomoscope::cuda::{AxialRuns, BinDriven, BinOrder, CudaBackend, CudaError};
+use tomoscope::algebra::{Backend, Data, Host, HostArray, Image, Kind};
+use tomoscope::cuda::{AxialRuns, BinDriven, CudaArray, CudaBackend, CudaError};
 use tomoscope::data::{Michelogram, Roi, RoiMask, RoiRole, RoiShape, Study, Volume};
 use tomoscope::geometry::Grid;
-use tomoscope::operator::{self, Accumulation, Backend, Host, LinearOperator, OperatorError, ProjectionModel, Siddon, Subset};
-use tomoscope::recon::{Algorithm, EmSettings, MlemOsem, SubsetOrder};
+use tomoscope::operator::{
+    self, Accumulation, BinOrder, DataSpace, LinearOperator, OperatorError, Siddon, Subset, ViewProjector,
+};
+use tomoscope::recon::{Algorithm, EmKernels, EmSettings, MlemOsem, ProjectionModel, SubsetOrder};
 use tomoscope::scanner::ScanGeometry;
 use tomoscope::task::Task;
 
@@ -25,11 +28,11 @@ pub fn device() -> Option<CudaBackend> {
     }
 }
 
-fn upload(device: &mut CudaBackend, values: &[f32]) -> <CudaBackend as Backend>::Array {
+fn upload<K: Kind>(device: &mut CudaBackend, values: &[f32]) -> CudaArray<K> {
     device.upload(Arc::new(values.to_vec())).unwrap()
 }
 
-fn read(device: &mut CudaBackend, array: &<CudaBackend as Backend>::Array) -> Vec<f32> {
+fn read<K: Kind>(device: &mut CudaBackend, array: &CudaArray<K>) -> Vec<f32> {
     device.read(array, <[f32]>::to_vec).unwrap()
 }
 
@@ -44,13 +47,13 @@ fn assert_same_bits(found: &[f32], expected: &[f32]) {
 fn the_em_update_gives_the_bits_of_the_host() {
     let Some(mut device) = device() else { return };
     let len = 100_003;
-    let (mut x, correction) = (Arc::new(noise(1, len)), Arc::new(noise(2, len)));
+    let (mut x, correction): (HostArray<Image>, HostArray<Image>) = (noise(1, len).into(), noise(2, len).into());
     let nasty = [0.0, -1.0, f32::NAN, f32::INFINITY, f32::MIN_POSITIVE, 1e-42];
     let sensitivity: Vec<f32> = nasty.into_iter().chain(noise(3, len)).take(len).collect();
     let mut on_device = upload(&mut device, &x);
     let [c, s] = [&correction[..], &sensitivity].map(|values| upload(&mut device, values));
     device.em_update(&mut on_device, &c, &s).unwrap();
-    Host.em_update(&mut x, &correction, &Arc::new(sensitivity)).unwrap();
+    Host.em_update(&mut x, &correction, &sensitivity.into()).unwrap();
     assert!(x.iter().any(|&v| v > 1.0));
     assert_same_bits(&read(&mut device, &on_device), &x);
 }
@@ -60,9 +63,9 @@ fn array_operations_are_those_of_the_host() {
     let Some(mut device) = device() else { return };
     let len = 70_001;
     let (a, b) = (noise(4, len), noise(5, len));
-    let mut x = upload(&mut device, &a);
+    let mut x: CudaArray<Data> = upload(&mut device, &a);
     let y = upload(&mut device, &b);
-    let (mut host_x, host_y) = (Arc::new(a.clone()), Arc::new(b.clone()));
+    let (mut host_x, host_y): (HostArray<Data>, _) = (a.clone().into(), b.clone().into());
     device.multiply(&mut x, 7, &y, 11..50_000).unwrap();
     Host.multiply(&mut host_x, 7, &host_y, 11..50_000).unwrap();
     device.add_scaled(&mut x, 3, -0.3, &y, 0..60_000).unwrap();
@@ -86,10 +89,10 @@ fn the_ratio_and_the_likelihood_are_those_of_the_host() {
     let e: Vec<f32> = noise(7, len).iter().map(|v| if *v < 0.1 { 0.0 } else { 8.0 * v }).collect();
     let measured = upload(&mut device, &y);
     let mut estimate = upload(&mut device, &e);
-    let mut host_estimate = Arc::new(e);
+    let mut host_estimate = e.into();
     let range = 5..len - 2;
     let found = device.poisson_ratio(&measured, range.clone(), &mut estimate, 3).unwrap();
-    let expected = Host.poisson_ratio(&Arc::new(y), range, &mut host_estimate, 3).unwrap();
+    let expected = Host.poisson_ratio(&y.into(), range, &mut host_estimate, 3).unwrap();
     assert_same_bits(&read(&mut device, &estimate), &host_estimate);
     assert!(expected.num_impossible_bins > 1000 && expected.counts > 0.0);
     assert_eq!(found.num_impossible_bins, expected.num_impossible_bins);
@@ -114,7 +117,7 @@ fn regions_and_display_copies_are_those_of_the_host() {
     let grid = Grid::centred([47, 40, 15], [3.0, 3.0, 2.5]).unwrap();
     let fast = AxialRuns::new(&device, geometry("small"), grid.clone(), 200.0, [1, 1]).unwrap();
     let volume = random_volume(&grid);
-    let image = upload(&mut device, &fast.image_from_volume(&volume));
+    let image = upload(&mut device, &fast.voxels().coefficients(&volume));
     let roi = |radius_mm: f64, x: f64| Roi {
         name: "sphere".into(),
         shape: RoiShape::Sphere { radius_mm },
@@ -125,7 +128,7 @@ fn regions_and_display_copies_are_those_of_the_host() {
     };
     let rois = [roi(20.0, 0.0), roi(6.0, 15.0), roi(1.0, 500.0)];
     let masks: Vec<RoiMask> = rois.iter().map(|roi| roi.mask(&grid)).collect();
-    let on_device = device.masks(&masks, &|voxel| fast.image_index(voxel)).unwrap();
+    let on_device = device.masks(&masks, &|voxel| fast.voxels().place(voxel)).unwrap();
     let found = device.roi_sums(&image, &on_device).unwrap();
     for (found, mask) in found.iter().zip(&masks) {
         let expected = mask.sums(volume.as_slice());
@@ -139,9 +142,9 @@ fn regions_and_display_copies_are_those_of_the_host() {
     assert!(found[0].num_voxels > 100 && found[2].num_voxels == 0);
 
     // Pictures of two moments, fetched in the other order on other threads; the slots come back.
-    let mut display = device.display(grid.num_voxels(), &|voxel| fast.image_index(voxel)).unwrap().unwrap();
+    let mut display = device.display(grid.num_voxels(), &|voxel| fast.voxels().place(voxel)).unwrap().unwrap();
     for _ in 0..3 {
-        let mut other = upload(&mut device, &fast.image_from_volume(&volume));
+        let mut other = upload(&mut device, &fast.voxels().coefficients(&volume));
         let first = device.begin_copy(&other, &mut display).unwrap();
         device.fill(&mut other, 7.0).unwrap();
         let second = device.begin_copy(&other, &mut display).unwrap();
@@ -198,22 +201,22 @@ fn cases() -> Vec<Case> {
 }
 
 /// Where each value of an operator's data of a subset lies in data `[view][tangential_pos][plane]` of that subset.
-fn places(operator: &impl LinearOperator<CudaBackend>, case: &Case) -> Vec<usize> {
+fn places(operator: &impl ViewProjector<CudaBackend>, case: &Case) -> Vec<usize> {
     let count = case.subset.count;
-    let view_len = operator.view_len();
+    let view_len = operator.views().view_len();
     // Numbers beyond 2^24 are not exact in f32: a view's number and a bin's are told apart.
     let numbered = |value: &dyn Fn(usize) -> usize| {
         let counts = (0..case.geometry.num_bins()).map(|bin| value(bin) as f32).collect();
-        operator.arranged(&Michelogram::new(Arc::clone(&case.geometry), counts).unwrap(), count)
+        operator.views().arranged(&Arc::new(counts), count)
     };
     let (views, bins) = (numbered(&|bin| bin / view_len), numbered(&|bin| bin % view_len));
-    let range = operator.pieces(case.subset).remove(0).1;
+    let range = operator.views().pieces(case.subset).remove(0).1;
     let subset_view = |view: f32| (view as usize - case.subset.index) / count;
     range.map(|at| subset_view(views[at]) * view_len + bins[at] as usize).collect()
 }
 
 /// Compares an operator on the device with the definition, in every way of adding that loses nothing; adjointness too.
-fn compare(device: &mut CudaBackend, operator: &impl LinearOperator<CudaBackend>, name: &str, case: &Case) {
+fn compare(device: &mut CudaBackend, operator: &impl ViewProjector<CudaBackend>, name: &str, case: &Case) {
     let Case { geometry, grid, fov_radius_mm, rays, subset, .. } = case;
     let plain = Siddon::new(Arc::clone(geometry), grid.clone(), *fov_radius_mm, *rays);
     let volume = random_volume(grid);
@@ -224,7 +227,7 @@ fn compare(device: &mut CudaBackend, operator: &impl LinearOperator<CudaBackend>
     let arranged: Vec<f32> = places.iter().map(|&place| q[place]).collect();
     let task = Task::new();
 
-    let x = upload(device, &operator.image_from_volume(&volume));
+    let x = upload(device, &operator.voxels().coefficients(&volume));
     let mut data = upload(device, &vec![f32::NAN; arranged.len()]);
     operator.apply(device, *subset, &x, &mut data, &task).unwrap();
     let projected = read(device, &data);
@@ -235,11 +238,11 @@ fn compare(device: &mut CudaBackend, operator: &impl LinearOperator<CudaBackend>
 
     let q = upload(device, &arranged);
     for accumulation in [Accumulation::Atomic, Accumulation::Deterministic] {
-        let mut image = upload(device, &vec![f32::NAN; operator.image_len()]);
+        let mut image = upload(device, &vec![f32::NAN; operator.voxels().len()]);
         operator.adjoint(device, *subset, &q, accumulation, &mut image, &task).unwrap();
         let image = read(device, &image);
         let mut back = Volume::filled(grid.clone(), 0.0);
-        operator.volume_from_image(&image, &mut back);
+        operator.voxels().write(&image, &mut back);
         let error = relative(back.as_slice(), spread.as_slice());
         let (left, right) = (dot(&projected, &arranged), dot(&read(device, &x), &image));
         let mismatch = (left - right).abs() / left;
@@ -249,7 +252,7 @@ fn compare(device: &mut CudaBackend, operator: &impl LinearOperator<CudaBackend>
         );
         assert!(left > 0.0 && error <= 1e-4 && mismatch <= 1e-5);
         if accumulation == Accumulation::Deterministic {
-            let mut again = device.zeros(operator.image_len()).unwrap();
+            let mut again = device.zeros(operator.voxels().len()).unwrap();
             operator.adjoint(device, *subset, &q, accumulation, &mut again, &task).unwrap();
             assert_same_bits(&read(device, &again), &image);
         }
@@ -262,8 +265,8 @@ fn axial_runs_are_the_definition_and_adjoint() {
     for case in cases() {
         let fast = AxialRuns::new(&device, Arc::clone(&case.geometry), case.grid.clone(), case.fov_radius_mm, case.rays);
         match fast {
-            Ok(fast) => compare(&mut device, &fast, "axial runs", &case),
-            Err(OperatorError::Unsuitable(why)) => println!("axial runs, {}: {why}", case.name),
+            Ok(fast) => compare(&mut device, &fast, "axial-runs", &case),
+            Err(OperatorError::Unsuitable(why)) => println!("axial-runs, {}: {why}", case.name),
             Err(error) => panic!("{error}"),
         }
     }
@@ -292,7 +295,7 @@ fn a_block_that_does_not_fit_is_refused() {
 }
 
 /// MLEM or OSEM over an operator: its image after some iterations, in the order of a volume.
-fn reconstruct<B: Backend, A: LinearOperator<B>>(
+fn reconstruct<B: EmKernels, A: ViewProjector<B>>(
     mut backend: B,
     operator: A,
     study: &Study,
@@ -300,14 +303,15 @@ fn reconstruct<B: Backend, A: LinearOperator<B>>(
     num_subsets: usize,
     accumulation: Accumulation,
 ) -> (Volume, f64) {
-    let model = ProjectionModel::new(&mut backend, operator, study, num_subsets).unwrap();
+    let (voxels, views) = (operator.voxels().clone(), operator.views().clone());
+    let model = ProjectionModel::new(&mut backend, operator, views, study, num_subsets).unwrap();
     let settings = EmSettings {
         subset_order: SubsetOrder::Spaced,
         accumulation,
         sensitivity_accumulation: Accumulation::Deterministic,
         racy_sensitivity: false,
     };
-    let mut algorithm = MlemOsem::new(backend, model, settings, &Volume::filled(grid.clone(), 1.0)).unwrap();
+    let mut algorithm = MlemOsem::new(backend, voxels, model, settings, None).unwrap();
     let mut lost = 0.0;
     for _ in 0..10 {
         lost = algorithm.step(&Task::new()).unwrap().race.map_or(0.0, |race| race.lost);
@@ -347,7 +351,7 @@ fn ten_steps_on_the_device_give_the_image_of_the_host_and_the_same_bits_again() 
             };
             let found = run();
             let error = relative(found.as_slice(), expected.as_slice());
-            println!("axial runs, {num_subsets} subsets, {accumulation}: {error:.1e}");
+            println!("axial-runs, {num_subsets} subsets, {accumulation}: {error:.1e}");
             assert!(error <= 1e-3);
             if accumulation == Accumulation::Deterministic {
                 assert_same_bits(run().as_slice(), found.as_slice());
@@ -383,8 +387,8 @@ fn a_stopped_task_stops_a_projection() {
     let Some(mut device) = device() else { return };
     let grid = Grid::centred([47, 47, 15], [3.0, 3.0, 2.5]).unwrap();
     let fast = AxialRuns::new(&device, geometry("small"), grid, 69.0, [1, 1]).unwrap();
-    let x = device.zeros(fast.image_len()).unwrap();
-    let mut data = device.zeros(fast.data_len(Subset::ALL)).unwrap();
+    let x = device.zeros(fast.voxels().len()).unwrap();
+    let mut data = device.zeros(fast.views().len(Subset::ALL)).unwrap();
     let task = Task::new();
     task.stop();
     let outcome = fast.apply(&mut device, Subset::ALL, &x, &mut data, &task);

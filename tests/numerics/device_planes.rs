@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use strum::VariantArray as _;
+use tomoscope::algebra::Backend;
 use tomoscope::cuda::{CudaBackend, FastPlanes, PaperPlanes};
 use tomoscope::data::Direction;
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{
-    Backend, FilteredProjections, Interpolation, PlaneBackprojector, PlaneSampling, SingleStage, backproject_plain,
-    grid_about_zero,
+    FilteredProjections, Interpolation, PlaneBackprojector, PlaneSampling, SingleStage, backproject_plain, grid_about_zero,
 };
 use tomoscope::recon::{FilterSettings, ProjectionFilter};
 use tomoscope::task::Task;

@@ -4,13 +4,14 @@ use std::f64::consts::{PI, TAU};
 use std::sync::Arc;
 
 use strum::VariantArray as _;
+use tomoscope::algebra::{Host, Simd};
 use tomoscope::data::{
     Acquisition, Direction, Origin, Projection, ReferenceSpectrum, RoiMask, Sweep, SweepFacts, SweepSpace, Volume,
 };
 use tomoscope::geometry::Grid;
 use tomoscope::measure::relative_difference;
 use tomoscope::operator::{
-    FilteredProjections, Host, Interpolation, MultiStage, PlaneSampling, Simd, SingleStage, backproject_plain, grid_about_zero,
+    FilteredProjections, Interpolation, MultiStage, PlaneSampling, SingleStage, backproject_plain, grid_about_zero,
 };
 use tomoscope::recon::{
     Algorithm, Baseline, Fbp, FbpSettings, Filter, FilterSettings, ProjectionFilter, ReconError, equal_angles_for,

@@ -4,10 +4,11 @@
 use std::f64::consts::TAU;
 use std::path::PathBuf;
 
+use tomoscope::algebra::Host;
 use tomoscope::data::{Acquisition, Sweep, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::read_sweep;
-use tomoscope::operator::{Host, MultiStage, PlaneBackprojector, SingleStage, grid_about_zero};
+use tomoscope::operator::{MultiStage, PlaneBackprojector, SingleStage, grid_about_zero};
 use tomoscope::recon::{Algorithm, Baseline, Fbp, FbpSettings, FilterSettings, ProjectionFilter};
 use tomoscope::task::Task;
 

@@ -16,6 +16,7 @@ mod parity;
 mod plane_ends;
 mod planes;
 mod recon;
+mod registered;
 mod slice;
 mod stir;
 mod support;

@@ -1,7 +1,8 @@
 //! The fast projector against the plain one, and the plain one against lengths worked out by hand.
 
+use tomoscope::algebra::Simd;
 use tomoscope::geometry::{Grid, Line};
-use tomoscope::operator::{Accumulation, AxialRuns, Siddon, Simd, Subset};
+use tomoscope::operator::{Accumulation, AxialRuns, Siddon, Subset};
 
 use super::support::{backward, forward, geometry, noise, random_volume, relative, tiny, tiny_span_3};
 
@@ -69,7 +70,7 @@ fn the_fast_projector_is_the_plain_one_on_awkward_grids() {
 fn planes_that_do_not_fit_the_voxels_are_refused_with_a_sentence() {
     let grid = Grid::centred([47, 47, 15], [3.0, 3.0, 2.6]).unwrap();
     let error = AxialRuns::new(geometry("small"), grid, 69.0, [1, 1]).err().unwrap().to_string();
-    assert!(error.contains("per-LOR projector") && error.contains("2.6"), "{error}");
+    assert!(error.contains("projector per-lor") && error.contains("2.6"), "{error}");
 }
 
 /// A line, and the voxels [x, y, z] with their lengths on a grid of 4 × 4 × 3 voxels of 10 × 10 × 5 mm about the origin.

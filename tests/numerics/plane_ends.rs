@@ -2,10 +2,11 @@
 //! Voxels that line up with samples lie exactly there, and every program has to decide alike.
 
 use strum::VariantArray as _;
+use tomoscope::algebra::Simd;
 use tomoscope::data::Direction;
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{
-    FilteredProjections, Interpolation, MultiStage, PlainPlanes, PlaneSampling, Simd, SingleStage, grid_about_zero,
+    FilteredProjections, Interpolation, MultiStage, PlainPlanes, PlaneSampling, SingleStage, grid_about_zero,
 };
 
 use super::fbp::equal_solid_angle;

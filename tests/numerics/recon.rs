@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use strum::VariantArray as _;
+use tomoscope::algebra::{Data, Host, HostArray, Image};
 use tomoscope::data::{Michelogram, Study, Volume};
 use tomoscope::geometry::Grid;
-use tomoscope::operator::{Accumulation, AxialRuns, Host, LinearOperator, OperatorError, ProjectionModel, Siddon, Subset};
+use tomoscope::operator::{Accumulation, AxialRuns, LinearOperator, OperatorError, Siddon, Subset, ViewProjector};
+use tomoscope::recon::ProjectionModel;
 use tomoscope::recon::{Algorithm, EmSettings, MlemOsem, SubsetOrder, check_poisson_data};
 use tomoscope::scanner::ScanGeometry;
 use tomoscope::task::Task;
@@ -27,9 +29,19 @@ fn settings(accumulation: Accumulation) -> EmSettings {
     }
 }
 
-fn algorithm<A: LinearOperator<Host> + 'static>(operator: A, study: &Study, num_subsets: usize) -> impl Algorithm + use<A> {
-    let model = ProjectionModel::new(&mut Host, operator, study, num_subsets).unwrap();
-    MlemOsem::new(Host, model, settings(Accumulation::Deterministic), &Volume::filled(grid(), 1.0)).unwrap()
+fn algorithm<A: ViewProjector<Host> + 'static>(projector: A, study: &Study, num_subsets: usize) -> impl Algorithm + use<A> {
+    starting_at(projector, study, num_subsets, None)
+}
+
+fn starting_at<A: ViewProjector<Host> + 'static>(
+    projector: A,
+    study: &Study,
+    num_subsets: usize,
+    start: Option<&Volume>,
+) -> impl Algorithm + use<A> {
+    let (voxels, views) = (projector.voxels().clone(), projector.views().clone());
+    let model = ProjectionModel::new(&mut Host, projector, views, study, num_subsets).unwrap();
+    MlemOsem::new(Host, voxels, model, settings(Accumulation::Deterministic), start).unwrap()
 }
 
 fn fast(geometry: &Arc<ScanGeometry>) -> AxialRuns {
@@ -58,7 +70,7 @@ fn image(algorithm: &mut impl Algorithm) -> Volume {
 fn dense_mlem(geometry: &Arc<ScanGeometry>, study: &Study, num_iterations: usize) -> Vec<f64> {
     let siddon = Siddon::new(Arc::clone(geometry), grid(), FOV_MM, [1, 1]);
     let mut seen = Volume::filled(grid(), 1.0);
-    let inside = siddon.image_from_volume(&seen);
+    let inside = siddon.voxels().coefficients(&seen);
     seen.as_mut_slice().copy_from_slice(&inside);
     let planes = geometry.planes();
     let (num_bins, num_voxels) = (geometry.num_bins(), grid().num_voxels());
@@ -142,8 +154,7 @@ fn osem_with_one_subset_is_mlem_and_more_subsets_are_faster() {
             osem.step(&Task::new()).unwrap();
         }
         let start = image(&mut osem);
-        let model = ProjectionModel::new(&mut Host, fast(&geometry), &study, 1).unwrap();
-        let mut all = MlemOsem::new(Host, model, settings(Accumulation::Deterministic), &start).unwrap();
+        let mut all = starting_at(fast(&geometry), &study, 1, Some(&start));
         (all.step(&Task::new()).unwrap().log_likelihood.unwrap(), start)
     };
     let (mlem, image_mlem) = likelihood_after(1, 2);
@@ -192,24 +203,12 @@ struct Lossy(AxialRuns);
 const LOST: f32 = 0.125;
 
 impl LinearOperator<Host> for Lossy {
-    fn image_len(&self) -> usize {
-        self.0.image_len()
-    }
-
-    fn view_len(&self) -> usize {
-        self.0.view_len()
-    }
-
-    fn num_views(&self) -> usize {
-        self.0.num_views()
-    }
-
     fn apply(
         &self,
         host: &mut Host,
         subset: Subset,
-        x: &Arc<Vec<f32>>,
-        out: &mut Arc<Vec<f32>>,
+        x: &HostArray<Image>,
+        out: &mut HostArray<Data>,
         task: &Task,
     ) -> Result<(), OperatorError> {
         self.0.apply(host, subset, x, out, task)
@@ -219,32 +218,20 @@ impl LinearOperator<Host> for Lossy {
         &self,
         host: &mut Host,
         subset: Subset,
-        q: &Arc<Vec<f32>>,
+        q: &HostArray<Data>,
         accumulation: Accumulation,
-        out: &mut Arc<Vec<f32>>,
+        out: &mut HostArray<Image>,
         task: &Task,
     ) -> Result<(), OperatorError> {
         self.0.adjoint(host, subset, q, Accumulation::Deterministic, out, task)?;
         if accumulation == Accumulation::NonAtomic {
-            Arc::make_mut(out).iter_mut().for_each(|value| *value *= 1.0 - LOST);
+            out.values_mut().iter_mut().for_each(|value| *value *= 1.0 - LOST);
         }
         Ok(())
     }
 
     fn accumulations(&self) -> &'static [Accumulation] {
         Accumulation::VARIANTS
-    }
-
-    fn image_from_volume(&self, volume: &Volume) -> Vec<f32> {
-        self.0.image_from_volume(volume)
-    }
-
-    fn volume_from_image(&self, image: &[f32], volume: &mut Volume) {
-        self.0.volume_from_image(image, volume);
-    }
-
-    fn image_index(&self, voxel: usize) -> usize {
-        self.0.image_index(voxel)
     }
 
     fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64 {
@@ -260,9 +247,11 @@ fn what_the_race_loses_is_told_with_and_without_corrections() {
     let corrected = plain.clone().with_corrections(corrections.0, corrections.1).unwrap();
     for (study, num_subsets) in [(&plain, 1), (&plain, 4), (&corrected, 4)] {
         for racy_sensitivity in [false, true] {
-            let model = ProjectionModel::new(&mut Host, Lossy(fast(&geometry)), study, num_subsets).unwrap();
+            let projector = fast(&geometry);
+            let (voxels, views) = (projector.voxels().clone(), projector.views().clone());
+            let model = ProjectionModel::new(&mut Host, Lossy(projector), views, study, num_subsets).unwrap();
             let settings = EmSettings { racy_sensitivity, ..settings(Accumulation::Atomic) };
-            let mut algorithm = MlemOsem::new(Host, model, settings, &Volume::filled(grid(), 1.0)).unwrap();
+            let mut algorithm = MlemOsem::new(Host, voxels, model, settings, None).unwrap();
             let task = Task::new();
             assert_eq!(algorithm.step(&task).unwrap().race, None, "atomic additions have no race");
             algorithm.set_accumulation(Accumulation::NonAtomic);

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use strum::VariantArray as _;
+use tomoscope::algebra::Host;
 use tomoscope::data::{Acquisition, GradientAxis, ReferenceSpectrum, RoiShape, Sweep, SweepSpace, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::read_sweep;
-use tomoscope::operator::{Host, PlainPlanes, PlaneBackprojector, SingleStage, grid_about_zero};
+use tomoscope::operator::{PlainPlanes, PlaneBackprojector, SingleStage, grid_about_zero};
 use tomoscope::phantom::epri::{SweepOptions, by_name, simulate};
 use tomoscope::recon::{Algorithm, Baseline, Fbp, FbpSettings, Filter, FilterSettings, ReconError};
 use tomoscope::scanner::epri::Scheme;

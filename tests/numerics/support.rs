@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
+use tomoscope::algebra::{Backend, Host};
 use tomoscope::data::{Unit, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::measure::relative_difference;
-use tomoscope::operator::{
-    Accumulation, Backend, FilteredProjections, Host, LinearOperator, PlaneBackprojector, Subset, backproject_plain,
-};
+use tomoscope::operator::{Accumulation, FilteredProjections, PlaneBackprojector, Subset, ViewProjector, backproject_plain};
 use tomoscope::scanner::{self, InPlane, ScanGeometry, Segment};
 use tomoscope::task::Task;
 
@@ -93,25 +92,25 @@ pub fn random_volume(grid: &Grid) -> Volume {
 }
 
 /// A x for a volume, on the host.
-pub fn forward(operator: &impl LinearOperator<Host>, subset: Subset, volume: &Volume) -> Vec<f32> {
-    let x = Arc::new(operator.image_from_volume(volume));
-    let mut out = Host.zeros(operator.data_len(subset)).unwrap();
+pub fn forward(operator: &impl ViewProjector<Host>, subset: Subset, volume: &Volume) -> Vec<f32> {
+    let x = operator.voxels().coefficients(volume).into();
+    let mut out = Host.zeros(operator.views().len(subset)).unwrap();
     operator.apply(&mut Host, subset, &x, &mut out, &Task::new()).unwrap();
-    out.to_vec()
+    out.into_values()
 }
 
 /// Aᵀ q as a volume of `grid`, on the host.
 pub fn backward(
-    operator: &impl LinearOperator<Host>,
+    operator: &impl ViewProjector<Host>,
     subset: Subset,
     q: Vec<f32>,
     accumulation: Accumulation,
     grid: &Grid,
 ) -> Volume {
-    let mut image = Host.zeros(operator.image_len()).unwrap();
-    operator.adjoint(&mut Host, subset, &Arc::new(q), accumulation, &mut image, &Task::new()).unwrap();
+    let mut image = Host.zeros(operator.voxels().len()).unwrap();
+    operator.adjoint(&mut Host, subset, &q.into(), accumulation, &mut image, &Task::new()).unwrap();
     let mut volume = Volume::filled(grid.clone(), 0.0);
-    operator.volume_from_image(&image, &mut volume);
+    operator.voxels().write(&image, &mut volume);
     volume
 }
 
@@ -124,9 +123,7 @@ pub fn planes_by_definition(grid: &Grid, projections: &FilteredProjections) -> V
 
 /// The same by another program of the host.
 pub fn planes_by(backprojector: &mut impl PlaneBackprojector<Host>, projections: &FilteredProjections) -> Vec<f32> {
-    let mut image = Host.zeros(backprojector.image_len()).unwrap();
+    let mut image = Host.zeros(backprojector.grid().num_voxels()).unwrap();
     backprojector.add(&mut Host, projections, &mut image, &Task::new()).unwrap();
-    let mut volume = Volume::filled(backprojector.grid().clone(), 7.0);
-    backprojector.volume_from_image(&image, &mut volume);
-    volume.as_slice().to_vec()
+    image.into_values()
 }

@@ -40,7 +40,7 @@ fn counts() {
     let needed = [
         plain.clone(),
         RunSettings { algorithm: AlgorithmKind::Mlem, ..plain.clone() },
-        RunSettings { projector: ProjectorChoice::PerLor, ..plain.clone() },
+        RunSettings { projector: ProjectorChoice::PER_LOR, ..plain.clone() },
         RunSettings { accumulation: Some(Accumulation::NonAtomic), ..plain.clone() },
         RunSettings { grid: larger, ..plain.clone() },
     ]

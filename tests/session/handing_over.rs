@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::unbounded;
-use tomoscope::operator::BackendError;
+use tomoscope::algebra::BackendError;
 use tomoscope::recon::ReconError;
 use tomoscope::session::{Command, EndReason, EventKind, RoiSet, RunId, SessionOptions};
 

@@ -5,6 +5,9 @@
 mod forecast;
 mod handing_over;
 mod protocol;
+mod rooms;
 mod runs;
 mod script;
 mod sweeps;
+#[path = "../support/toy.rs"]
+mod toy;

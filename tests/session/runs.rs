@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use tomoscope::algebra::{Host, HostArray};
 use tomoscope::data::{Michelogram, Study, Volume};
 use tomoscope::geometry::Grid;
-use tomoscope::operator::{Accumulation, Host, LinearOperator, Siddon, Subset};
+use tomoscope::operator::{Accumulation, LinearOperator, Siddon, Subset, ViewProjector};
 use tomoscope::plan::{AlgorithmKind, DeviceChoice, Job, ProjectorChoice, RunSettings, default_settings, prepare};
 use tomoscope::session::{Command, EndReason, Event, EventKind, RoiSet, SessionOptions};
 use tomoscope::task::Task;
@@ -22,10 +23,10 @@ fn cylinder_study() -> Arc<Study> {
         *value = if x.hypot(y) <= 40.0 { 2.0 } else { 0.0 };
     }
     let operator = Siddon::new(Arc::clone(&geometry), grid.clone(), grid.inscribed_radius_mm(), [1, 2]);
-    let x = Arc::new(operator.image_from_volume(&truth));
-    let mut data = Arc::new(vec![0.0; geometry.num_bins()]);
+    let x = operator.voxels().coefficients(&truth).into();
+    let mut data = vec![0.0; geometry.num_bins()].into();
     operator.apply(&mut Host, Subset::ALL, &x, &mut data, &Task::new()).unwrap();
-    let measured = Michelogram::new(geometry, Arc::unwrap_or_clone(data)).unwrap();
+    let measured = Michelogram::new(geometry, HostArray::into_values(data)).unwrap();
     let mut study = Study::new("cylinder", measured);
     study.truth = Some(truth);
     Arc::new(study)
@@ -89,7 +90,7 @@ fn deterministic_results_have_the_same_bits_for_any_number_of_threads() {
         accumulation: Some(Accumulation::Deterministic),
         ..on_cpu(&study)
     };
-    for projector in [ProjectorChoice::Auto, ProjectorChoice::PerLor] {
+    for projector in [ProjectorChoice::Auto, ProjectorChoice::PER_LOR] {
         let one = reconstruct(&study, settings(1, projector));
         assert!(one.sum() > 0.0);
         for num_threads in [2, 3] {
@@ -108,7 +109,7 @@ fn a_run_tells_what_it_became() {
     let event = watcher.wait_for(0, |e| matches!(e.kind, EventKind::Started(_)));
     let EventKind::Started(info) = event.kind else { unreachable!() };
     assert!(info.device.starts_with("CPU, 1 thread, "), "{}", info.device);
-    assert_eq!(info.projector, "axial runs");
+    assert_eq!(info.projector, "axial-runs");
     let Job::Counts { settings, .. } = &info.job else { unreachable!() };
     assert_eq!((info.num_subsets, settings.num_subsets), (1, 1), "MLEM has one subset");
     assert_eq!(info.accumulation, Accumulation::Deterministic);

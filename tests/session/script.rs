@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
+use tomoscope::algebra::{BackendError, PendingVolume};
 use tomoscope::data::{Michelogram, Roi, RoiMask, RoiRole, RoiShape, RoiSums, Study, Volume};
 use tomoscope::geometry::Grid;
-use tomoscope::operator::{Accumulation, BackendError, OperatorError, PendingVolume};
+use tomoscope::operator::{Accumulation, OperatorError};
 use tomoscope::plan::{Job, Prepared, RunSettings, StartInfo, default_settings};
 use tomoscope::recon::{Algorithm, Estimate, ReconError, StageTimes, StepReport};
 use tomoscope::session::{

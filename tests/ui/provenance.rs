@@ -14,7 +14,7 @@ const SIZE: [f32; 2] = [1400.0, 900.0];
 /// The line for an iterate of the small study, as it must read.
 fn line(app: &App, position: &str, after: &str) -> String {
     let device = &app.live().info.as_ref().unwrap().device;
-    format!("OSEM 12 subsets, {position} · axial runs · deterministic · {device}{after}")
+    format!("OSEM 12 subsets, {position} · axial-runs · deterministic · {device}{after}")
 }
 
 fn set_number(harness: &mut Harness<'_, App>, label: &str, value: f64) {
@@ -69,7 +69,7 @@ fn an_image_that_the_run_before_left_is_told_as_such() {
         harness.step();
     }
     harness.run_steps(3);
-    harness.get_by_label_contains("OSEM 6 subsets, iteration 3 · axial runs");
+    harness.get_by_label_contains("OSEM 6 subsets, iteration 3 · axial-runs");
 }
 
 #[test]

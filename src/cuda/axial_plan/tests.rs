@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::{AxialPlan, GroupRow, SLOT_BYTES};
+use crate::algebra::FieldOfView;
 use crate::cuda::in_plane::InPlanePaths;
 use crate::geometry::Grid;
-use crate::operator::{AxialTable, FieldOfView, Group};
+use crate::operator::{AxialTable, Group};
 use crate::scanner::{Plane, ScanGeometry, find};
 
 /// How near, in voxels, a plane must be to the face that it is said to cross.

@@ -12,8 +12,8 @@
 
 use super::path::Path;
 use super::table::{AxialTable, Family, Group, LANES, Layout};
+use crate::algebra::prefetch;
 use crate::operator::accumulate::ImageSink;
-use crate::operator::simd::prefetch;
 
 /// Steps ahead of which the image columns of a path are called into the cache: they lie far apart, in no order that the
 /// processor could foresee.

@@ -1,7 +1,7 @@
 //! The in-plane path that all planes of a transaxial LOR share: which voxel columns it crosses, and where.
 
+use crate::algebra::FieldOfView;
 use crate::geometry::Grid;
-use crate::operator::FieldOfView;
 use crate::operator::in_plane::{InPlanePath, Sides};
 use crate::scanner::TransaxialLor;
 

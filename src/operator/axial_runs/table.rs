@@ -5,6 +5,7 @@
 //! Planes of a segment whose distance is a whole number of voxels cross at the same τ, in rows a fixed distance apart:
 //! they form a [`Group`]. Groups with the same τ (a segment and its mirror image) form a [`Family`].
 
+use crate::algebra::Columns;
 use crate::geometry::{FACE_TOLERANCE_VOXELS, Grid, Row, face_or_row};
 use crate::operator::OperatorError;
 use crate::scanner::{Plane, ScanGeometry};
@@ -39,14 +40,9 @@ impl Layout {
         self.num_classes * self.lanes
     }
 
-    /// Where z lies in an image column.
-    pub fn column_offset(&self, z: usize) -> usize {
-        (z % self.num_classes) * self.lanes + z / self.num_classes
-    }
-
-    /// The z of a place in an image column; not below `nz` for padding.
-    pub fn z_of_lane(&self, lane: usize) -> usize {
-        (lane % self.lanes) * self.num_classes + lane / self.lanes
+    /// The order of an image. Behind the last column the kernel may read on.
+    pub fn columns(&self) -> Columns {
+        Columns { classes: self.num_classes, lanes: self.lanes, first: 0, tail: LANES }
     }
 
     /// Values of a path row: all classes, with a gap before the last one that holds the row z = −1.

@@ -16,8 +16,9 @@ pub use multi_stage::MultiStage;
 pub use plain::{PlainPlanes, backproject as backproject_plain};
 pub use single_stage::SingleStage;
 
-use super::{Backend, OperatorError};
-use crate::data::{Direction, Volume};
+use super::OperatorError;
+use crate::algebra::{Backend, Image};
+use crate::data::Direction;
 use crate::geometry::{Grid, GridError};
 use crate::task::Task;
 
@@ -174,13 +175,8 @@ fn check_image(grid: &Grid, image: &[f32]) -> Result<(), OperatorError> {
     if found == expected { Ok(()) } else { Err(OperatorError::Length { what: "the image", expected, found }) }
 }
 
-/// A way to add filtered projections to images of one grid on a back end. Host and device implement it.
+/// A way to add filtered projections to images of one grid, `[z, y, x]`, on a back end. Host and device implement it.
 pub trait PlaneBackprojector<B: Backend>: Send {
-    /// Values of an image array; by default it is `[z, y, x]`.
-    fn image_len(&self) -> usize {
-        self.grid().num_voxels()
-    }
-
     /// The grid of the image.
     fn grid(&self) -> &Grid;
 
@@ -192,19 +188,9 @@ pub trait PlaneBackprojector<B: Backend>: Send {
         &mut self,
         backend: &mut B,
         projections: &FilteredProjections,
-        image: &mut B::Array,
+        image: &mut B::Array<Image>,
         task: &Task,
     ) -> Result<(), OperatorError>;
-
-    /// Writes an image array, read back to the host, into a volume of the grid.
-    fn volume_from_image(&self, image: &[f32], volume: &mut Volume) {
-        volume.as_mut_slice().copy_from_slice(&image[..self.grid().num_voxels()]);
-    }
-
-    /// Where the voxel of index `voxel` in a `[z, y, x]` volume lies in an image array.
-    fn image_index(&self, voxel: usize) -> usize {
-        voxel
-    }
 
     /// Bytes that one call needs beside its arguments, for blocks of `num_projections`.
     fn scratch_bytes(&self, num_projections: usize, sampling: &PlaneSampling) -> u64;

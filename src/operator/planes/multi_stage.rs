@@ -29,16 +29,16 @@
 //! into rows in the first cache, and added to the image as such.
 
 use std::f64::consts::PI;
-use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use super::table::Tables;
 use super::tile::{Line, Lines, SIDE, Tile};
 use super::{FilteredProjections, PlaneBackprojector, PlaneSampling, check_image};
+use crate::algebra::{Host, HostArray, Image, Simd};
 use crate::data::Direction;
 use crate::geometry::Grid;
-use crate::operator::{Host, OperatorError, Simd};
+use crate::operator::OperatorError;
 use crate::task::{Stopped, Task};
 
 /// How far bends may put two stages from one, of the image. With what jumps at the ends of projections add, a hundredth.
@@ -393,7 +393,7 @@ impl PlaneBackprojector<Host> for MultiStage {
         &mut self,
         _: &mut Host,
         projections: &FilteredProjections,
-        image: &mut Arc<Vec<f32>>,
+        image: &mut HostArray<Image>,
         task: &Task,
     ) -> Result<(), OperatorError> {
         check_image(&self.grid, image)?;
@@ -417,7 +417,7 @@ impl PlaneBackprojector<Host> for MultiStage {
         });
         let chunks: Vec<Chunk<'_>> = chunks.collect();
         let nz = self.grid.size[2];
-        let image = Arc::make_mut(image).as_mut_slice();
+        let image = image.values_mut();
         self.rows_by_blocks(image).par_iter_mut().enumerate().try_for_each(|(j, rows)| {
             task.check()?;
             let num_y = rows.len() / nz;

@@ -1,12 +1,11 @@
 //! The definition, and the "CS" program of Qiao et al. 2015: one thread, double precision, for each voxel a loop over the
 //! projections with the pseudo-code's operations in its order (section 2; K.9–K.18 of the kernel).
 
-use std::sync::Arc;
-
 use super::{FilteredProjections, HALF_WAY, Interpolation, PlaneBackprojector, PlaneSampling, is_inside};
+use crate::algebra::{Host, HostArray, Image};
 use crate::data::Direction;
 use crate::geometry::Grid;
-use crate::operator::{Backend, Host, OperatorError};
+use crate::operator::OperatorError;
 use crate::task::Task;
 
 /// out += Σ_i q_i(x·n_i) over the voxels of `grid`, `[z, y, x]`.
@@ -128,13 +127,13 @@ impl PlaneBackprojector<Host> for PlainPlanes {
         &mut self,
         _: &mut Host,
         projections: &FilteredProjections,
-        image: &mut <Host as Backend>::Array,
+        image: &mut HostArray<Image>,
         task: &Task,
     ) -> Result<(), OperatorError> {
         self.sums.clear();
         self.sums.extend(image.iter().map(|&value| f64::from(value)));
         backproject(&self.grid, projections, &mut self.sums, task)?;
-        for (value, sum) in Arc::make_mut(image).iter_mut().zip(&self.sums) {
+        for (value, sum) in image.values_mut().iter_mut().zip(&self.sums) {
             *value = *sum as f32;
         }
         Ok(())

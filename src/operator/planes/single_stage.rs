@@ -7,16 +7,16 @@
 //! second and Zen 5 thread, 1.2 ns for these 16).
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use super::table::{PADDING, Tables};
 use super::tile::{Line, Lines, SIDE, Tile};
 use super::{FilteredProjections, PlaneBackprojector, PlaneSampling, check_image};
+use crate::algebra::{Host, HostArray, Image, Simd};
 use crate::data::Direction;
 use crate::geometry::Grid;
-use crate::operator::{Host, OperatorError, Simd};
+use crate::operator::OperatorError;
 use crate::task::{Stopped, Task};
 
 /// Bytes of the tables that are used on a strip before the next ones: they have to stay in the second cache.
@@ -61,7 +61,7 @@ impl PlaneBackprojector<Host> for SingleStage {
         &mut self,
         _: &mut Host,
         projections: &FilteredProjections,
-        image: &mut Arc<Vec<f32>>,
+        image: &mut HostArray<Image>,
         task: &Task,
     ) -> Result<(), OperatorError> {
         check_image(&self.grid, image)?;
@@ -73,7 +73,7 @@ impl PlaneBackprojector<Host> for SingleStage {
             .map(|group| Lines::new(self.simd, group.iter().copied()))
             .collect();
         let [nx, ny, _] = self.grid.size;
-        let planes = Arc::make_mut(image).par_chunks_mut(nx * ny).enumerate();
+        let planes = image.values_mut().par_chunks_mut(nx * ny).enumerate();
         let strips =
             planes.flat_map(|(k, plane)| plane.par_chunks_mut(SIDE * nx).enumerate().map(move |(j, strip)| (k, j, strip)));
         strips.try_for_each(|(k, j, strip)| {

@@ -16,7 +16,7 @@
 
 use super::ROUNDING;
 use super::table::{Part, Tables};
-use crate::operator::Simd;
+use crate::algebra::Simd;
 
 /// Pixels of a tile's side.
 pub const SIDE: usize = 16;

@@ -8,9 +8,10 @@ use std::time::Instant;
 
 use super::check::{check_projection, check_sweep};
 use super::filtering::{FilterSettings, ProjectionFilter};
+use crate::algebra::{Backend, BackendError, Image, PendingVolume, Voxels};
 use crate::data::{Projection, RoiMask, RoiSums, Sweep, SweepSpace, Volume};
-use crate::operator::{Accumulation, Backend, BackendError, OperatorError, PendingVolume, PlaneBackprojector};
-use crate::recon::display::DisplayCopy;
+use crate::operator::{Accumulation, OperatorError, PlaneBackprojector};
+use crate::recon::shown::Shown;
 use crate::recon::{Algorithm, ReconError, StageTimes, StepReport};
 use crate::scanner::epri::{Order, Queue};
 use crate::task::Task;
@@ -45,9 +46,8 @@ pub struct Fbp<B: Backend, P: PlaneBackprojector<B>> {
     queue: Queue,
     /// Sum of the weights in the image.
     weight: f64,
-    image: B::Array,
-    masks: Option<B::Masks>,
-    display: DisplayCopy<B>,
+    image: B::Array<Image>,
+    shown: Shown<B, Voxels>,
 }
 
 impl<B: Backend, P: PlaneBackprojector<B>> Fbp<B, P> {
@@ -61,7 +61,8 @@ impl<B: Backend, P: PlaneBackprojector<B>> Fbp<B, P> {
             return Err(ReconError::UnsuitableSettings("a step of no projections leads nowhere; give it one at least".into()));
         }
         let filter = ProjectionFilter::new(sweep, &settings.filter)?;
-        let image = backend.zeros(backprojector.image_len())?;
+        let shown = Shown::new(Voxels::whole(backprojector.grid().clone()));
+        let image = backend.zeros(backprojector.grid().num_voxels())?;
         let mut fbp = Self {
             backend,
             backprojector,
@@ -73,8 +74,7 @@ impl<B: Backend, P: PlaneBackprojector<B>> Fbp<B, P> {
             queue: Queue::new(settings.order),
             weight: 0.0,
             image,
-            masks: None,
-            display: DisplayCopy::new(),
+            shown,
         };
         fbp.enqueue(sweep.projections.clone());
         Ok(fbp)
@@ -82,7 +82,7 @@ impl<B: Backend, P: PlaneBackprojector<B>> Fbp<B, P> {
 
     /// Forgets a first block of which a part may have been added.
     fn begin_again(&mut self) -> Result<(), ReconError> {
-        self.image = self.backend.zeros(self.backprojector.image_len())?;
+        self.image = self.backend.zeros(self.backprojector.grid().num_voxels())?;
         self.queue = Queue::new(self.settings.order);
         self.projections.iter().for_each(|projection| self.queue.push(projection.direction));
         Ok(())
@@ -175,18 +175,14 @@ impl<B: Backend, P: PlaneBackprojector<B>> Algorithm for Fbp<B, P> {
 
     fn volume_into(&mut self, volume: &mut Volume) -> Result<(), ReconError> {
         let scale = self.scale() as f32;
-        let backprojector = &self.backprojector;
-        self.backend.read(&self.image, |image| backprojector.volume_from_image(image, volume))?;
+        self.shown.volume_into(&mut self.backend, &self.image, volume)?;
         volume.as_mut_slice().iter_mut().for_each(|value| *value *= scale);
         Ok(())
     }
 
     fn begin_volume(&mut self) -> Result<Option<PendingVolume>, ReconError> {
         let scale = self.scale() as f32;
-        let num_voxels = self.backprojector.grid().num_voxels();
-        let index = |voxel| self.backprojector.image_index(voxel);
-        let pending = self.display.begin(&mut self.backend, &self.image, num_voxels, &index)?;
-        let Some(pending) = pending else { return Ok(None) };
+        let Some(pending) = self.shown.begin_volume(&mut self.backend, &self.image)? else { return Ok(None) };
         Ok(Some(Box::new(move |values: &mut [f32]| {
             pending(values)?;
             values.iter_mut().for_each(|value| *value *= scale);
@@ -195,15 +191,12 @@ impl<B: Backend, P: PlaneBackprojector<B>> Algorithm for Fbp<B, P> {
     }
 
     fn set_rois(&mut self, masks: &[RoiMask]) -> Result<(), ReconError> {
-        let backprojector = &self.backprojector;
-        self.masks = Some(self.backend.masks(masks, &|voxel| backprojector.image_index(voxel))?);
-        Ok(())
+        Ok(self.shown.set_rois(&mut self.backend, masks)?)
     }
 
     fn roi_sums(&mut self) -> Result<Vec<RoiSums>, ReconError> {
         let scale = self.scale();
-        let Some(masks) = &self.masks else { return Ok(Vec::new()) };
-        let sums = self.backend.roi_sums(&self.image, masks)?;
+        let sums = self.shown.roi_sums(&mut self.backend, &self.image)?;
         Ok(sums
             .into_iter()
             .map(|roi| RoiSums {

@@ -53,19 +53,19 @@ impl Implementation {
 
     /// The images that all others are compared with, free of races and the same on every run.
     pub fn reference() -> Self {
-        Self::cpu(ProjectorChoice::AxialRuns)
+        Self::cpu(ProjectorChoice::AXIAL_RUNS)
     }
 
     /// The paper's program for the CPU: one LOR at a time in one thread.
     pub fn paper_cpu() -> Self {
-        Self { num_threads: Some(1), ..Self::cpu(ProjectorChoice::PerLor) }
+        Self { num_threads: Some(1), ..Self::cpu(ProjectorChoice::PER_LOR) }
     }
 
     /// Those whose images are compared.
     pub fn of_images(plan: &Plan, device: DeviceChoice) -> Vec<Self> {
         let fast_only = device == DeviceChoice::Cpu && !plan.per_lor_is_affordable;
         let projectors: &[_] =
-            if fast_only { &[ProjectorChoice::AxialRuns] } else { &[ProjectorChoice::PerLor, ProjectorChoice::AxialRuns] };
+            if fast_only { &[ProjectorChoice::AXIAL_RUNS] } else { &[ProjectorChoice::PER_LOR, ProjectorChoice::AXIAL_RUNS] };
         let mut all = vec![Self::reference()];
         for &projector in projectors {
             let with = |accumulation, racy_sensitivity| Self { device, accumulation, racy_sensitivity, ..Self::cpu(projector) };
@@ -92,7 +92,7 @@ impl Implementation {
     pub fn of_times(device: DeviceChoice) -> Vec<Self> {
         let one_thread = Self { num_threads: Some(1), ..Self::reference() };
         let mut all = vec![Self::paper_cpu(), one_thread, Self::reference()];
-        for projector in [ProjectorChoice::PerLor, ProjectorChoice::AxialRuns] {
+        for projector in [ProjectorChoice::PER_LOR, ProjectorChoice::AXIAL_RUNS] {
             for accumulation in [Accumulation::NonAtomic, Accumulation::Atomic, Accumulation::Deterministic] {
                 all.push(Self { device, accumulation, ..Self::cpu(projector) });
             }
@@ -104,7 +104,7 @@ impl Implementation {
     /// made.
     pub fn stands_for_paper_in_images(&self, plan: &Plan) -> bool {
         let fast_only = self.device == DeviceChoice::Cpu && !plan.per_lor_is_affordable;
-        let projector = if fast_only { ProjectorChoice::AxialRuns } else { ProjectorChoice::PerLor };
+        let projector = if fast_only { ProjectorChoice::AXIAL_RUNS } else { ProjectorChoice::PER_LOR };
         self.projector == projector
     }
 
@@ -114,8 +114,8 @@ impl Implementation {
             return &[PaperColumn::I7, PaperColumn::Phenom];
         }
         match (self.projector, self.accumulation) {
-            (ProjectorChoice::PerLor, Accumulation::NonAtomic) => &[PaperColumn::Gtx480, PaperColumn::Gtx285],
-            (ProjectorChoice::PerLor, Accumulation::Atomic) => &[PaperColumn::Gtx480Atomics],
+            (ProjectorChoice::PER_LOR, Accumulation::NonAtomic) => &[PaperColumn::Gtx480, PaperColumn::Gtx285],
+            (ProjectorChoice::PER_LOR, Accumulation::Atomic) => &[PaperColumn::Gtx480Atomics],
             _ => &[],
         }
     }
@@ -148,11 +148,7 @@ impl Implementation {
     pub fn key(&self) -> String {
         let threads = self.num_threads.map_or(String::new(), |count| format!("-{count}-thread"));
         let racy = if self.racy_sensitivity { "-racy-sensitivity" } else { "" };
-        format!("{}{threads}-{}-{}{racy}", self.device_key(), self.projector_name().replace(' ', "-"), self.accumulation)
-    }
-
-    fn projector_name(&self) -> &'static str {
-        if self.projector == ProjectorChoice::PerLor { "per LOR" } else { "axial runs" }
+        format!("{}{threads}-{}-{}{racy}", self.device_key(), self.projector.name(), self.accumulation)
     }
 
     /// Its name in tables.
@@ -162,7 +158,7 @@ impl Implementation {
             _ => self.num_threads.map_or("CPU".into(), |count| format!("CPU, {count} thread")),
         };
         let racy = if self.racy_sensitivity { ", sensitivity too" } else { "" };
-        format!("{device}, {}, {}{racy}", self.projector_name(), self.accumulation)
+        format!("{device}, {}, {}{racy}", self.projector.name(), self.accumulation)
     }
 }
 

@@ -137,7 +137,7 @@ impl Runner<'_> {
                 self.folder.store(&key, &found)?;
             }
             Work::Times(image, implementation) => {
-                let slow = implementation.device == DeviceChoice::Cpu && implementation.projector == ProjectorChoice::PerLor;
+                let slow = implementation.device == DeviceChoice::Cpu && implementation.projector == ProjectorChoice::PER_LOR;
                 let view_step = if slow && !self.plan.per_lor_is_affordable { VIEW_STEP } else { 1 };
                 let num_steps = 1 + if view_step > 1 { 1 } else { self.plan.num_timed };
                 return self.reconstruct(&key, Scan::Iq, image, implementation, Extent { num_steps, view_step }, false);

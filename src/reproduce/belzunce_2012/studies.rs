@@ -11,9 +11,9 @@ use super::published;
 use super::quality::cylinder_nsr;
 use super::stages::Work;
 use crate::data::{Michelogram, Study};
-use crate::operator::{AxialRuns, Backend, Host, LinearOperator, OperatorError, Subset};
+use crate::operator::{OperatorError, Subset};
 use crate::phantom::{self, Noise, Phantom, SimulationOptions};
-use crate::plan::{Rays, rays_per_bin};
+use crate::plan::{DeviceChoice, ProjectorChoice, ProjectorSettings, Rays, choose_projector};
 use crate::reproduce::ReproduceError;
 use crate::reproduce::folder::Folder;
 use crate::reproduce::schedule::Measurement;
@@ -110,13 +110,16 @@ impl Scan {
 /// What the scanner would measure of the true image's voxels.
 fn projected_truth(study: &Study, fov_radius_mm: f64) -> Result<Michelogram, ReproduceError> {
     let (geometry, Some(truth)) = (study.geometry(), &study.truth) else { return Ok(study.measured.clone()) };
-    let rays = rays_per_bin(geometry, &truth.grid, Rays::Auto);
-    let operator = AxialRuns::new(Arc::clone(geometry), truth.grid.clone(), fov_radius_mm, rays)?;
-    let mut host = Host;
-    let mut data = host.zeros(operator.data_len(Subset::ALL)).map_err(OperatorError::from)?;
-    let image = Arc::new(operator.image_from_volume(truth));
-    operator.apply(&mut host, Subset::ALL, &image, &mut data, &Task::new())?;
-    let counts = operator.in_order(Arc::unwrap_or_clone(data));
+    let settings = ProjectorSettings {
+        grid: truth.grid.clone(),
+        fov_radius_mm,
+        rays: Rays::Auto,
+        projector: ProjectorChoice::AXIAL_RUNS,
+        device: DeviceChoice::Cpu,
+        threads_per_block: None,
+    };
+    let mut system = choose_projector(geometry, &settings)?.system;
+    let counts = system.project(Subset::ALL, truth, &Task::new())?;
     Michelogram::new(Arc::clone(geometry), counts).map_err(|error| OperatorError::Unsuitable(error.to_string()).into())
 }
 

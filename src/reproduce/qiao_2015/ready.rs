@@ -3,13 +3,12 @@
 use std::time::Instant;
 
 use super::program::Program;
+use crate::algebra::{Backend, Host, Image};
 #[cfg(feature = "cuda")]
 use crate::cuda::{CudaArray, CudaBackend, FastPlanes, PaperPlanes};
 use crate::data::Volume;
 use crate::geometry::Grid;
-use crate::operator::{
-    Backend, FilteredProjections, Host, MultiStage, OperatorError, PlaneBackprojector, SingleStage, backproject_plain,
-};
+use crate::operator::{FilteredProjections, MultiStage, OperatorError, PlaneBackprojector, SingleStage, backproject_plain};
 #[cfg(feature = "cuda")]
 use crate::plan::{Chosen, DeviceChoice, choose_device};
 use crate::reproduce::ReproduceError;
@@ -56,16 +55,16 @@ struct Fast<'a, B: Backend, P> {
     backend: B,
     program: P,
     data: &'a FilteredProjections,
-    image: B::Array,
+    image: B::Array<Image>,
     display: Option<B::Display>,
     volume: Volume,
 }
 
 impl<'a, B: Backend, P: PlaneBackprojector<B>> Fast<'a, B, P> {
     fn new(mut backend: B, program: P, data: &'a FilteredProjections) -> Result<Self, OperatorError> {
-        let image = backend.zeros(program.image_len())?;
+        let image = backend.zeros(program.grid().num_voxels())?;
         let volume = Volume::filled(program.grid().clone(), 0.0);
-        let display = backend.display(program.grid().num_voxels(), &|voxel| program.image_index(voxel))?;
+        let display = backend.display(program.grid().num_voxels(), &|voxel| voxel)?;
         Ok(Self { backend, program, data, image, display, volume })
     }
 }
@@ -79,7 +78,7 @@ impl<B: Backend, P: PlaneBackprojector<B>> Ready for Fast<'_, B, P> {
         let computing_s = begin.elapsed().as_secs_f64();
         match &mut self.display {
             Some(display) => self.backend.begin_copy(&self.image, display)?(self.volume.as_mut_slice())?,
-            None => self.backend.read(&self.image, |image| self.program.volume_from_image(image, &mut self.volume))?,
+            None => self.backend.read(&self.image, |image| self.volume.as_mut_slice().copy_from_slice(image))?,
         }
         let total_s = begin.elapsed().as_secs_f64();
         Ok(if B::SHARES_MEMORY { (total_s, None) } else { (computing_s, Some(total_s - computing_s)) })
@@ -101,7 +100,7 @@ struct Paper<'a> {
     backend: CudaBackend,
     program: PaperPlanes,
     data: &'a FilteredProjections,
-    single: CudaArray,
+    single: CudaArray<Image>,
     image: Vec<f64>,
 }
 

@@ -70,7 +70,7 @@ atomics, but 6.1 + 17.2 = 23.3 s in table 4, which is what table 2 gives for 20 
     let (seconds, ratios) = (iterations(measured, &times), speed_ups(measured, &times));
     let (of_seconds, of_ratios) = (of_paper(disagreement), of_paper("! See table 2."));
     tables.add("Table 2. Time of an iteration", seconds, of_seconds);
-    tables.add("Table 3. Speed-up over one thread of the CPU, per LOR", ratios, of_ratios);
+    tables.add("Table 3. Speed-up over one thread of the CPU, per-lor", ratios, of_ratios);
     let full = &times[1];
     tables.add(
         format!("Table 4. Time of each stage, {}", measured.plan.full_image().title),

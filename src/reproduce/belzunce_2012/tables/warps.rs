@@ -30,6 +30,6 @@ pub(super) fn add(measured: &Measured, tables: &mut Tables) -> Result<(), Reprod
 9 counts them; it gives no numbers in the text)."
             .into(),
     ];
-    tables.add("Figure 9. Warps in the forward projection, per LOR", values, remarks);
+    tables.add("Figure 9. Warps in the forward projection, per-lor", values, remarks);
     Ok(())
 }

@@ -1,18 +1,17 @@
-//! The forward model that an algorithm sees: ȳ = m ⊙ (A x) + a, by subsets, with its data.
+//! The forward model that an algorithm sees: ȳ = m ⊙ (A x) + a, by subsets, with its data and its sensitivity.
 
 use std::ops::Range;
 
-use super::{Accumulation, Backend, LinearOperator, OperatorError, PoissonTerms, Subset};
-use crate::data::{Michelogram, Study, Volume};
+use super::{EmKernels, PoissonTerms};
+use crate::algebra::{Backend, Data, Image};
+use crate::data::{Michelogram, Study};
+use crate::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset};
 use crate::task::Task;
 
 /// A model of measured data, split into subsets. Data arrays passed in have at least `data_len(subset)` values.
 pub trait ForwardModel<B: Backend>: Send {
     /// Number of subsets.
     fn num_subsets(&self) -> usize;
-
-    /// Number of values of an image array.
-    fn image_len(&self) -> usize;
 
     /// Number of values in the data of a subset.
     fn data_len(&self, subset: usize) -> usize;
@@ -25,8 +24,8 @@ pub trait ForwardModel<B: Backend>: Send {
         &mut self,
         backend: &mut B,
         subset: usize,
-        x: &B::Array,
-        out: &mut B::Array,
+        x: &B::Array<Image>,
+        out: &mut B::Array<Data>,
         task: &Task,
     ) -> Result<(), OperatorError>;
 
@@ -38,8 +37,8 @@ pub trait ForwardModel<B: Backend>: Send {
         &mut self,
         backend: &mut B,
         subset: usize,
-        x: &B::Array,
-        out: &mut B::Array,
+        x: &B::Array<Image>,
+        out: &mut B::Array<Data>,
         task: &Task,
     ) -> Result<(), OperatorError>;
 
@@ -47,13 +46,18 @@ pub trait ForwardModel<B: Backend>: Send {
     ///
     /// # Errors
     /// Device failure.
-    fn poisson_ratio(&mut self, backend: &mut B, subset: usize, estimate: &mut B::Array) -> Result<PoissonTerms, OperatorError>;
+    fn poisson_ratio(
+        &mut self,
+        backend: &mut B,
+        subset: usize,
+        estimate: &mut B::Array<Data>,
+    ) -> Result<PoissonTerms, OperatorError>;
 
     /// Σ q ⊙ a: the part of the counts that a ratio q explains by the additive term. Zero without one.
     ///
     /// # Errors
     /// Device failure.
-    fn additive_counts(&mut self, backend: &mut B, subset: usize, ratio: &B::Array) -> Result<f64, OperatorError>;
+    fn additive_counts(&mut self, backend: &mut B, subset: usize, ratio: &B::Array<Data>) -> Result<f64, OperatorError>;
 
     /// `out` = Aᵀ (m ⊙ q); `q` is used up.
     ///
@@ -63,45 +67,55 @@ pub trait ForwardModel<B: Backend>: Send {
         &mut self,
         backend: &mut B,
         subset: usize,
-        q: &mut B::Array,
+        q: &mut B::Array<Data>,
         accumulation: Accumulation,
-        out: &mut B::Array,
+        out: &mut B::Array<Image>,
         task: &Task,
     ) -> Result<(), OperatorError>;
 
+    /// `out` = the subset's part of Aᵀ m over everything that could have been measured; `scratch` may be used up. Here: over the
+    /// subset's own data, which is everything where every bin is a datum, counts or not.
+    ///
+    /// # Errors
+    /// Stopped, device failure.
+    fn sensitivity(
+        &mut self,
+        backend: &mut B,
+        subset: usize,
+        accumulation: Accumulation,
+        scratch: &mut B::Array<Data>,
+        out: &mut B::Array<Image>,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        backend.fill(scratch, 1.0)?;
+        self.adjoint(backend, subset, scratch, accumulation, out, task)
+    }
+
     /// The ways in which `adjoint` can add.
     fn accumulations(&self) -> &'static [Accumulation];
-
-    /// An image array from a volume, zero outside the field of view.
-    fn image_from_volume(&self, volume: &Volume) -> Vec<f32>;
-
-    /// Writes an image array, downloaded to the host, into a volume.
-    fn volume_from_image(&self, image: &[f32], volume: &mut Volume);
-
-    /// Where a voxel of a `[z, y, x]` volume lies in an image array.
-    fn image_index(&self, voxel: usize) -> usize;
 }
 
-/// A projector with the measured data and corrections of a study.
-pub struct ProjectionModel<B: Backend, A: LinearOperator<B>> {
+/// An operator with the measured data and corrections of a study.
+pub struct ProjectionModel<B: Backend, A, D> {
     operator: A,
+    space: D,
     num_subsets: usize,
-    measured: B::Array,
-    multiplicative: Option<B::Array>,
-    additive: Option<B::Array>,
+    measured: B::Array<Data>,
+    multiplicative: Option<B::Array<Data>>,
+    additive: Option<B::Array<Data>>,
 }
 
-impl<B: Backend, A: LinearOperator<B>> ProjectionModel<B, A> {
-    /// The model of a study's data under a projector.
+impl<B: Backend, A: LinearOperator<B>, D: DataSpace> ProjectionModel<B, A, D> {
+    /// The model of a study's data, which lie in `space`, under an operator.
     ///
     /// # Errors
     /// The device cannot hold the data.
-    pub fn new(backend: &mut B, operator: A, study: &Study, num_subsets: usize) -> Result<Self, OperatorError> {
-        let mut upload = |data: &Michelogram| backend.upload(operator.arranged(data, num_subsets));
+    pub fn new(backend: &mut B, operator: A, space: D, study: &Study, num_subsets: usize) -> Result<Self, OperatorError> {
+        let mut upload = |data: &Michelogram| backend.upload(space.arranged(&data.counts, num_subsets));
         let measured = upload(&study.measured)?;
         let multiplicative = study.multiplicative.as_ref().map(&mut upload).transpose()?;
         let additive = study.additive.as_ref().map(&mut upload).transpose()?;
-        Ok(Self { operator, num_subsets, measured, multiplicative, additive })
+        Ok(Self { operator, space, num_subsets, measured, multiplicative, additive })
     }
 
     fn subset(&self, index: usize) -> Subset {
@@ -109,29 +123,25 @@ impl<B: Backend, A: LinearOperator<B>> ProjectionModel<B, A> {
     }
 
     fn pieces(&self, subset: usize) -> Vec<(usize, Range<usize>)> {
-        self.operator.pieces(self.subset(subset))
+        self.space.pieces(self.subset(subset))
     }
 }
 
-impl<B: Backend, A: LinearOperator<B>> ForwardModel<B> for ProjectionModel<B, A> {
+impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for ProjectionModel<B, A, D> {
     fn num_subsets(&self) -> usize {
         self.num_subsets
     }
 
-    fn image_len(&self) -> usize {
-        self.operator.image_len()
-    }
-
     fn data_len(&self, subset: usize) -> usize {
-        self.operator.data_len(self.subset(subset))
+        self.space.len(self.subset(subset))
     }
 
     fn project(
         &mut self,
         backend: &mut B,
         subset: usize,
-        x: &B::Array,
-        out: &mut B::Array,
+        x: &B::Array<Image>,
+        out: &mut B::Array<Data>,
         task: &Task,
     ) -> Result<(), OperatorError> {
         self.operator.apply(backend, self.subset(subset), x, out, task)?;
@@ -147,8 +157,8 @@ impl<B: Backend, A: LinearOperator<B>> ForwardModel<B> for ProjectionModel<B, A>
         &mut self,
         backend: &mut B,
         subset: usize,
-        x: &B::Array,
-        out: &mut B::Array,
+        x: &B::Array<Image>,
+        out: &mut B::Array<Data>,
         task: &Task,
     ) -> Result<(), OperatorError> {
         self.project(backend, subset, x, out, task)?;
@@ -160,7 +170,12 @@ impl<B: Backend, A: LinearOperator<B>> ForwardModel<B> for ProjectionModel<B, A>
         Ok(())
     }
 
-    fn poisson_ratio(&mut self, backend: &mut B, subset: usize, estimate: &mut B::Array) -> Result<PoissonTerms, OperatorError> {
+    fn poisson_ratio(
+        &mut self,
+        backend: &mut B,
+        subset: usize,
+        estimate: &mut B::Array<Data>,
+    ) -> Result<PoissonTerms, OperatorError> {
         let mut sum = PoissonTerms::default();
         for (at, range) in self.pieces(subset) {
             sum += backend.poisson_ratio(&self.measured, range, estimate, at)?;
@@ -168,7 +183,7 @@ impl<B: Backend, A: LinearOperator<B>> ForwardModel<B> for ProjectionModel<B, A>
         Ok(sum)
     }
 
-    fn additive_counts(&mut self, backend: &mut B, subset: usize, ratio: &B::Array) -> Result<f64, OperatorError> {
+    fn additive_counts(&mut self, backend: &mut B, subset: usize, ratio: &B::Array<Data>) -> Result<f64, OperatorError> {
         let mut sum = 0.0;
         if let Some(additive) = &self.additive {
             for (at, range) in self.pieces(subset) {
@@ -182,9 +197,9 @@ impl<B: Backend, A: LinearOperator<B>> ForwardModel<B> for ProjectionModel<B, A>
         &mut self,
         backend: &mut B,
         subset: usize,
-        q: &mut B::Array,
+        q: &mut B::Array<Data>,
         accumulation: Accumulation,
-        out: &mut B::Array,
+        out: &mut B::Array<Image>,
         task: &Task,
     ) -> Result<(), OperatorError> {
         if let Some(multiplicative) = &self.multiplicative {
@@ -197,17 +212,5 @@ impl<B: Backend, A: LinearOperator<B>> ForwardModel<B> for ProjectionModel<B, A>
 
     fn accumulations(&self) -> &'static [Accumulation] {
         self.operator.accumulations()
-    }
-
-    fn image_from_volume(&self, volume: &Volume) -> Vec<f32> {
-        self.operator.image_from_volume(volume)
-    }
-
-    fn volume_from_image(&self, image: &[f32], volume: &mut Volume) {
-        self.operator.volume_from_image(image, volume);
-    }
-
-    fn image_index(&self, voxel: usize) -> usize {
-        self.operator.image_index(voxel)
     }
 }

@@ -1,0 +1,158 @@
+//! Arrays on a device and the algebra on them, whatever they stand for.
+
+use std::fmt::Debug;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::data::{RoiMask, RoiSums};
+
+/// What an array holds. On several devices images are replicated and data is divided: the two are not mixed up.
+pub trait Kind: Debug + Send + Sync + 'static {}
+
+/// Coefficients of an image.
+#[derive(Debug)]
+pub enum Image {}
+
+/// Data, or something for each datum.
+#[derive(Debug)]
+pub enum Data {}
+
+impl Kind for Image {}
+impl Kind for Data {}
+
+/// Why a back end failed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum BackendError {
+    /// Two arrays that belong together differ in length.
+    #[error("an array of {found} values was used where {expected} were expected")]
+    Length {
+        /// Expected number of values.
+        expected: usize,
+        /// Found number of values.
+        found: usize,
+    },
+    /// The device refused or broke.
+    #[error("{0}")]
+    Device(String),
+}
+
+/// An image on its way from a device: fills the values of a `[z, y, x]` volume with the image as it was when this was
+/// made, and waits for the device where it must. It may be called on any thread.
+pub type PendingVolume = Box<dyn FnOnce(&mut [f32]) -> Result<(), BackendError> + Send>;
+
+/// Arrays of f32 on a device. What one algorithm alone does on them is a trait beside it. Results come as f64 on the host.
+/// Every call may fail.
+pub trait Backend: Send {
+    /// Whether [`Backend::upload`] shares the values instead of copying them.
+    const SHARES_MEMORY: bool;
+
+    /// An array on the device.
+    type Array<K: Kind>: Send;
+
+    /// Regions of interest on the device.
+    type Masks: Send;
+
+    /// What copying images to the host beside the computing needs.
+    type Display: Send;
+
+    /// The device in words.
+    fn name(&self) -> String;
+
+    /// Waits until everything asked before is done.
+    ///
+    /// # Errors
+    /// Device failure, also of an earlier call.
+    fn finish(&mut self) -> Result<(), BackendError>;
+
+    /// An array of zeros.
+    ///
+    /// # Errors
+    /// Not enough memory, device failure.
+    fn zeros<K: Kind>(&mut self, len: usize) -> Result<Self::Array<K>, BackendError>;
+
+    /// An array of these values. The host shares them without a copy.
+    ///
+    /// # Errors
+    /// Not enough memory, device failure.
+    fn upload<K: Kind>(&mut self, values: Arc<Vec<f32>>) -> Result<Self::Array<K>, BackendError>;
+
+    /// Hands the values of an array to `read`, on the host.
+    ///
+    /// # Errors
+    /// Device failure.
+    fn read<K: Kind, R>(&mut self, array: &Self::Array<K>, read: impl FnOnce(&[f32]) -> R) -> Result<R, BackendError>;
+
+    /// `array` = value.
+    ///
+    /// # Errors
+    /// Device failure.
+    fn fill<K: Kind>(&mut self, array: &mut Self::Array<K>, value: f32) -> Result<(), BackendError>;
+
+    /// x\[at..\] *= y\[range\].
+    ///
+    /// # Errors
+    /// Ranges outside the arrays, device failure.
+    fn multiply<K: Kind>(
+        &mut self,
+        x: &mut Self::Array<K>,
+        at: usize,
+        y: &Self::Array<K>,
+        range: Range<usize>,
+    ) -> Result<(), BackendError>;
+
+    /// x\[at..\] += scale · y\[range\].
+    ///
+    /// # Errors
+    /// Ranges outside the arrays, device failure.
+    fn add_scaled<K: Kind>(
+        &mut self,
+        x: &mut Self::Array<K>,
+        at: usize,
+        scale: f32,
+        y: &Self::Array<K>,
+        range: Range<usize>,
+    ) -> Result<(), BackendError>;
+
+    /// Σ x\[at..\] y\[range\] in f64, in an order that does not depend on the number of threads.
+    ///
+    /// # Errors
+    /// Ranges outside the arrays, device failure.
+    fn dot<K: Kind>(
+        &mut self,
+        x: &Self::Array<K>,
+        at: usize,
+        y: &Self::Array<K>,
+        range: Range<usize>,
+    ) -> Result<f64, BackendError>;
+
+    /// Largest value; −∞ of an empty array.
+    ///
+    /// # Errors
+    /// Device failure.
+    fn max<K: Kind>(&mut self, x: &Self::Array<K>) -> Result<f32, BackendError>;
+
+    /// Brings regions to the device. `index` gives the place in an image array of a voxel of a `[z, y, x]` volume.
+    ///
+    /// # Errors
+    /// Not enough memory, device failure.
+    fn masks(&mut self, masks: &[RoiMask], index: &dyn Fn(usize) -> usize) -> Result<Self::Masks, BackendError>;
+
+    /// Sums over each region of an image array.
+    ///
+    /// # Errors
+    /// Device failure.
+    fn roi_sums(&mut self, x: &Self::Array<Image>, masks: &Self::Masks) -> Result<Vec<RoiSums>, BackendError>;
+
+    /// Makes ready to copy images of `num_voxels` to the host while the device goes on; `index` as for
+    /// [`Backend::masks`]. `None` where that gains nothing.
+    ///
+    /// # Errors
+    /// Not enough memory, device failure.
+    fn display(&mut self, num_voxels: usize, index: &dyn Fn(usize) -> usize) -> Result<Option<Self::Display>, BackendError>;
+
+    /// Begins to copy an image to the host.
+    ///
+    /// # Errors
+    /// Device failure.
+    fn begin_copy(&mut self, x: &Self::Array<Image>, display: &mut Self::Display) -> Result<PendingVolume, BackendError>;
+}

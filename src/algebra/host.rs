@@ -1,0 +1,181 @@
+//! The processor as a back end.
+
+use std::marker::PhantomData;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::{Backend, BackendError, Image, Kind, PendingVolume};
+use crate::data::{RoiMask, RoiSums};
+use crate::words::counted;
+
+/// Values per piece of a reduction: fixed, so that sums have the same bits for any number of threads.
+pub const CHUNK: usize = 1 << 15;
+
+/// The processor: arrays in ordinary memory, work shared among the threads of the rayon pool that the caller runs in.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Host;
+
+/// Values in ordinary memory. A copy shares them until one of the two is changed.
+pub struct HostArray<K> {
+    values: Arc<Vec<f32>>,
+    kind: PhantomData<fn() -> K>,
+}
+
+impl<K> HostArray<K> {
+    /// The values, to be changed.
+    pub fn values_mut(&mut self) -> &mut [f32] {
+        Arc::<Vec<f32>>::make_mut(&mut self.values).as_mut_slice()
+    }
+
+    /// The values themselves.
+    pub fn into_values(self) -> Vec<f32> {
+        Arc::unwrap_or_clone(self.values)
+    }
+
+    /// The piece that an operation was asked to use.
+    ///
+    /// # Errors
+    /// It ends behind the array.
+    pub fn piece(&self, range: Range<usize>) -> Result<&[f32], BackendError> {
+        self.get(range.clone()).ok_or(BackendError::Length { expected: range.end, found: self.len() })
+    }
+
+    /// The same, to be changed.
+    ///
+    /// # Errors
+    /// It ends behind the array.
+    pub fn piece_mut(&mut self, range: Range<usize>) -> Result<&mut [f32], BackendError> {
+        let found = self.len();
+        self.values_mut().get_mut(range.clone()).ok_or(BackendError::Length { expected: range.end, found })
+    }
+}
+
+impl<K> Clone for HostArray<K> {
+    fn clone(&self) -> Self {
+        Arc::clone(&self.values).into()
+    }
+}
+
+impl<K> Deref for HostArray<K> {
+    type Target = [f32];
+
+    fn deref(&self) -> &[f32] {
+        &self.values
+    }
+}
+
+impl<K> From<Arc<Vec<f32>>> for HostArray<K> {
+    fn from(values: Arc<Vec<f32>>) -> Self {
+        Self { values, kind: PhantomData }
+    }
+}
+
+impl<K> From<Vec<f32>> for HostArray<K> {
+    fn from(values: Vec<f32>) -> Self {
+        Arc::new(values).into()
+    }
+}
+
+impl Backend for Host {
+    const SHARES_MEMORY: bool = true;
+
+    type Array<K: Kind> = HostArray<K>;
+    type Masks = Vec<RoiMask>;
+    type Display = std::convert::Infallible;
+
+    fn name(&self) -> String {
+        format!("CPU, {}", counted(rayon::current_num_threads(), "thread"))
+    }
+
+    fn finish(&mut self) -> Result<(), BackendError> {
+        Ok(())
+    }
+
+    fn zeros<K: Kind>(&mut self, len: usize) -> Result<HostArray<K>, BackendError> {
+        Ok(vec![0.0; len].into())
+    }
+
+    fn upload<K: Kind>(&mut self, values: Arc<Vec<f32>>) -> Result<HostArray<K>, BackendError> {
+        Ok(values.into())
+    }
+
+    fn read<K: Kind, R>(&mut self, array: &HostArray<K>, read: impl FnOnce(&[f32]) -> R) -> Result<R, BackendError> {
+        Ok(read(array))
+    }
+
+    fn fill<K: Kind>(&mut self, array: &mut HostArray<K>, value: f32) -> Result<(), BackendError> {
+        array.values_mut().par_chunks_mut(CHUNK).for_each(|chunk| chunk.fill(value));
+        Ok(())
+    }
+
+    fn multiply<K: Kind>(
+        &mut self,
+        x: &mut HostArray<K>,
+        at: usize,
+        y: &HostArray<K>,
+        range: Range<usize>,
+    ) -> Result<(), BackendError> {
+        let y = y.piece(range)?;
+        let x = x.piece_mut(at..at + y.len())?;
+        x.par_chunks_mut(CHUNK).zip(y.par_chunks(CHUNK)).for_each(|(x, y)| {
+            for (x, y) in x.iter_mut().zip(y) {
+                *x *= y;
+            }
+        });
+        Ok(())
+    }
+
+    fn add_scaled<K: Kind>(
+        &mut self,
+        x: &mut HostArray<K>,
+        at: usize,
+        scale: f32,
+        y: &HostArray<K>,
+        range: Range<usize>,
+    ) -> Result<(), BackendError> {
+        let y = y.piece(range)?;
+        let x = x.piece_mut(at..at + y.len())?;
+        x.par_chunks_mut(CHUNK).zip(y.par_chunks(CHUNK)).for_each(|(x, y)| {
+            for (x, y) in x.iter_mut().zip(y) {
+                *x += scale * y;
+            }
+        });
+        Ok(())
+    }
+
+    fn dot<K: Kind>(&mut self, x: &HostArray<K>, at: usize, y: &HostArray<K>, range: Range<usize>) -> Result<f64, BackendError> {
+        let y = y.piece(range)?;
+        let x = x.piece(at..at + y.len())?;
+        let partial: Vec<f64> = x
+            .par_chunks(CHUNK)
+            .zip(y.par_chunks(CHUNK))
+            .map(|(x, y)| x.iter().zip(y).map(|(&x, &y)| f64::from(x) * f64::from(y)).sum())
+            .collect();
+        Ok(partial.iter().sum())
+    }
+
+    fn max<K: Kind>(&mut self, x: &HostArray<K>) -> Result<f32, BackendError> {
+        Ok(x.par_chunks(CHUNK)
+            .map(|chunk| chunk.iter().copied().fold(f32::NEG_INFINITY, f32::max))
+            .reduce(|| f32::NEG_INFINITY, f32::max))
+    }
+
+    fn masks(&mut self, masks: &[RoiMask], index: &dyn Fn(usize) -> usize) -> Result<Self::Masks, BackendError> {
+        let place = |&(voxel, weight): &(u32, f32)| (index(voxel as usize) as u32, weight);
+        Ok(masks.iter().map(|mask| RoiMask { voxels: mask.voxels.iter().map(place).collect() }).collect())
+    }
+
+    fn roi_sums(&mut self, x: &HostArray<Image>, masks: &Self::Masks) -> Result<Vec<RoiSums>, BackendError> {
+        Ok(masks.iter().map(|mask| mask.sums(x)).collect())
+    }
+
+    fn display(&mut self, _: usize, _: &dyn Fn(usize) -> usize) -> Result<Option<Self::Display>, BackendError> {
+        Ok(None)
+    }
+
+    fn begin_copy(&mut self, _: &HostArray<Image>, display: &mut Self::Display) -> Result<PendingVolume, BackendError> {
+        match *display {}
+    }
+}

@@ -1,0 +1,47 @@
+//! What the coefficients of an image are.
+
+use super::{Backend, BackendError, Image};
+use crate::data::Volume;
+use crate::geometry::Grid;
+
+/// A basis: an image is Σ_j x_j b_j, and an array of a back end holds the x_j. Its voxels are the values of that sum on a grid.
+/// For permuted voxels the two are the same but for their order; overlapping functions are evaluated.
+pub trait ImageSpace<B: Backend>: Send {
+    /// Number of values of an array (with any padding).
+    fn len(&self) -> usize;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The grid on which images are shown, measured and written.
+    fn grid(&self) -> &Grid;
+
+    /// Coefficients of an image that is given by its voxels; 0 for what no datum sees.
+    fn coefficients(&self, volume: &Volume) -> Vec<f32>;
+
+    /// Coefficients of the image that is 1 wherever it can be seen: the start of a reconstruction.
+    fn uniform(&self) -> Vec<f32> {
+        self.coefficients(&Volume::filled(self.grid().clone(), 1.0))
+    }
+
+    /// Number of values of an array of voxels; `None` where the coefficients are the voxels themselves.
+    fn evaluated_len(&self) -> Option<usize> {
+        None
+    }
+
+    /// `out` = the voxels of the image x. (Where the coefficients are the voxels nobody asks.)
+    ///
+    /// # Errors
+    /// Device failure.
+    fn evaluate(&self, _backend: &mut B, _x: &B::Array<Image>, _out: &mut B::Array<Image>) -> Result<(), BackendError> {
+        Ok(())
+    }
+
+    /// Where the voxel of index `voxel` in a `[z, y, x]` volume lies in an array of voxels.
+    fn place(&self, voxel: usize) -> usize;
+
+    /// Writes such an array, read back to the host, into a volume of the grid.
+    fn write(&self, voxels: &[f32], volume: &mut Volume);
+}

@@ -1,0 +1,22 @@
+//! Arrays on the device that holds them, the algebra on them, and the images whose coefficients they are.
+//!
+//! A [`Backend`] holds arrays of two kinds, [`Image`] and [`Data`]; the kernels of one algorithm are a trait beside that
+//! algorithm. An [`ImageSpace`] says what the coefficients of an image are and how they become voxels: [`Voxels`] are voxels in
+//! the order that suits an operator.
+
+mod backend;
+mod fov;
+mod gpu_limits;
+mod host;
+mod image_space;
+mod simd;
+mod voxels;
+
+pub use backend::{Backend, BackendError, Data, Image, Kind, PendingVolume};
+pub use fov::FieldOfView;
+pub use gpu_limits::GpuLimits;
+pub use host::{CHUNK, Host, HostArray};
+pub use image_space::ImageSpace;
+pub use simd::Simd;
+pub(crate) use simd::prefetch;
+pub use voxels::{Columns, Voxels};

@@ -1,0 +1,42 @@
+//! The kernels of EM (`kernels/em_update.cu`, `kernels/reductions.cu`; the definition is [`EmKernels`] on the host).
+
+use std::ops::Range;
+
+use super::backend::REDUCTION;
+use super::kernel::{launch, one_each};
+use super::{CudaArray, CudaBackend};
+use crate::algebra::{BackendError, Data, Image};
+use crate::recon::{EmKernels, PoissonTerms};
+
+impl EmKernels for CudaBackend {
+    fn poisson_ratio(
+        &mut self,
+        y: &CudaArray<Data>,
+        range: Range<usize>,
+        estimate: &mut CudaArray<Data>,
+        at: usize,
+    ) -> Result<PoissonTerms, BackendError> {
+        let count = range.len() as u64;
+        let mut estimate = estimate.piece_mut(at..at + range.len())?;
+        let y = y.piece(range)?;
+        launch!(self.stream, self.kernels.poisson_ratio, REDUCTION, &y, &mut estimate, &mut self.partial, &count)?;
+        let mut sum = PoissonTerms::default();
+        for [log_likelihood, counts, impossible] in self.partial::<3>()? {
+            sum += PoissonTerms { log_likelihood, counts, num_impossible_bins: impossible as usize };
+        }
+        Ok(sum)
+    }
+
+    fn em_update(
+        &mut self,
+        x: &mut CudaArray<Image>,
+        correction: &CudaArray<Image>,
+        sensitivity: &CudaArray<Image>,
+    ) -> Result<(), BackendError> {
+        let len = x.len();
+        correction.expect_len(len)?;
+        sensitivity.expect_len(len)?;
+        let count = len as u64;
+        Ok(launch!(self.stream, self.kernels.em_update, one_each(len), &mut x.0, &correction.0, &sensitivity.0, &count)?)
+    }
+}

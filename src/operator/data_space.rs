@@ -1,0 +1,249 @@
+//! What the data of an operator are, in which order they lie, and which of them belong to a subset.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use crate::scanner::ScanGeometry;
+
+/// One of `count` parts of the data: what it holds is a matter of the [`DataSpace`]. Of views those v ≡ `index` (mod `count`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Subset {
+    /// Which subset.
+    pub index: usize,
+    /// How many there are.
+    pub count: usize,
+}
+
+impl Subset {
+    /// All data in one subset.
+    pub const ALL: Subset = Subset { index: 0, count: 1 };
+
+    /// All subsets of so many.
+    pub fn all(count: usize) -> impl Iterator<Item = Subset> + Clone {
+        (0..count).map(move |index| Subset { index, count })
+    }
+
+    /// Its views in ascending order, of `num_views`.
+    pub fn views(self, num_views: usize) -> impl ExactSizeIterator<Item = usize> + Clone {
+        (self.index..num_views).step_by(self.count.max(1))
+    }
+}
+
+/// The data of an operator. A study has its values in an order of its own; arrays hold them in the order of this space, for a
+/// number of subsets.
+pub trait DataSpace: Send {
+    /// Into how many subsets the data can be divided at most.
+    fn max_subsets(&self) -> usize;
+
+    /// Number of values in the data of a subset.
+    fn len(&self, subset: Subset) -> usize;
+
+    /// Whether a subset has no data.
+    fn is_empty(&self, subset: Subset) -> bool {
+        self.len(subset) == 0
+    }
+
+    /// The values of a study, in the order of this space for so many subsets.
+    fn arranged(&self, values: &Arc<Vec<f32>>, num_subsets: usize) -> Arc<Vec<f32>>;
+
+    /// The reverse of [`DataSpace::arranged`] for all data in one subset.
+    fn in_order(&self, values: Vec<f32>) -> Vec<f32>;
+
+    /// The pieces of arranged values that make up a subset: where each begins in the subset's own array, and where it lies in
+    /// the whole.
+    fn pieces(&self, subset: Subset) -> Vec<(usize, Range<usize>)>;
+}
+
+/// In which order the bins of a subset's views lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BinOrder {
+    /// Radial position, then view, then plane: the paper's. Neighbouring bins hold parallel lines.
+    #[default]
+    Radial,
+    /// Plane, then radial position, then view, as in a michelogram. Neighbouring bins hold lines one above the other.
+    Plane,
+    /// Shuffled.
+    Random,
+}
+
+impl BinOrder {
+    /// All orders.
+    pub const ALL: [BinOrder; 3] = [BinOrder::Radial, BinOrder::Plane, BinOrder::Random];
+
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            BinOrder::Radial => "r-fastest",
+            BinOrder::Plane => "plane-fastest",
+            BinOrder::Random => "random",
+        }
+    }
+}
+
+/// Shuffles bins; as in the kernels.
+const SHUFFLE: u64 = 2_654_435_761;
+
+/// The bins of a michelogram, in subsets of views.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Views {
+    num_views: usize,
+    num_tangential: usize,
+    num_planes: usize,
+    order: BinOrder,
+    /// Whether the data of the subsets follow each other; else the views do, as in a michelogram.
+    by_subset: bool,
+}
+
+impl Views {
+    /// Bins as they lie in a michelogram: the data of a subset is taken view by view.
+    pub fn in_place(geometry: &ScanGeometry) -> Self {
+        Self { by_subset: false, ..Self::by_subset(geometry, BinOrder::Plane) }
+    }
+
+    /// The data of each subset in one piece, in this order.
+    pub fn by_subset(geometry: &ScanGeometry, order: BinOrder) -> Self {
+        let ScanGeometry { num_views, num_tangential, .. } = *geometry;
+        Self { num_views, num_tangential, num_planes: geometry.num_planes(), order, by_subset: true }
+    }
+
+    /// The same in another order.
+    pub fn with_order(self, order: BinOrder) -> Self {
+        Self { order, ..self }
+    }
+
+    /// The order of the bins.
+    pub fn order(&self) -> BinOrder {
+        self.order
+    }
+
+    /// Tangential positions of a view.
+    pub fn num_tangential(&self) -> usize {
+        self.num_tangential
+    }
+
+    /// Planes of a transaxial LOR.
+    pub fn num_planes(&self) -> usize {
+        self.num_planes
+    }
+
+    /// Number of bins of a view.
+    pub fn view_len(&self) -> usize {
+        self.num_tangential * self.num_planes
+    }
+
+    /// The views of a subset.
+    pub fn of(&self, subset: Subset) -> impl ExactSizeIterator<Item = usize> + Clone {
+        subset.views(self.num_views)
+    }
+
+    /// Number of values in the data of a subset.
+    pub fn len(&self, subset: Subset) -> usize {
+        self.of(subset).len() * self.view_len()
+    }
+
+    /// Whether the subset has no view.
+    pub fn is_empty(&self, subset: Subset) -> bool {
+        self.len(subset) == 0
+    }
+
+    /// Where the bins of a subset lie in a michelogram, in their order.
+    fn bins(&self, subset: Subset) -> impl IndexedParallelIterator<Item = usize> + use<> {
+        let (nt, np, order, nv, len) =
+            (self.num_tangential, self.num_planes, self.order, self.of(subset).len(), self.len(subset));
+        (0..len).into_par_iter().map(move |i| {
+            let i = if order == BinOrder::Random { (i as u64 * SHUFFLE % len as u64) as usize } else { i };
+            let (tangential_pos, view, plane) = match order {
+                BinOrder::Plane => (i / np % nt, i / np / nt, i % np),
+                BinOrder::Radial | BinOrder::Random => (i % nt, i / nt % nv, i / nt / nv),
+            };
+            ((subset.index + subset.count.max(1) * view) * nt + tangential_pos) * np + plane
+        })
+    }
+}
+
+impl DataSpace for Views {
+    fn max_subsets(&self) -> usize {
+        self.num_views
+    }
+
+    fn len(&self, subset: Subset) -> usize {
+        self.len(subset)
+    }
+
+    fn arranged(&self, values: &Arc<Vec<f32>>, num_subsets: usize) -> Arc<Vec<f32>> {
+        let subsets = Subset::all(num_subsets.max(1));
+        if self.order == BinOrder::Plane {
+            if !self.by_subset || num_subsets <= 1 {
+                return Arc::clone(values);
+            }
+            let view = |view: usize| &values[view * self.view_len()..(view + 1) * self.view_len()];
+            return Arc::new(subsets.flat_map(|subset| self.of(subset)).flat_map(view).copied().collect());
+        }
+        let mut arranged = vec![0.0; values.len()];
+        let mut rest = arranged.as_mut_slice();
+        for subset in subsets {
+            let (here, behind) = rest.split_at_mut(self.len(subset));
+            here.par_iter_mut().zip(self.bins(subset)).for_each(|(value, bin)| *value = values[bin]);
+            rest = behind;
+        }
+        Arc::new(arranged)
+    }
+
+    fn in_order(&self, values: Vec<f32>) -> Vec<f32> {
+        if self.order == BinOrder::Plane {
+            return values;
+        }
+        let places: Vec<usize> = self.bins(Subset::ALL).collect();
+        let mut ordered = vec![0.0; values.len()];
+        for (value, place) in values.into_iter().zip(places) {
+            ordered[place] = value;
+        }
+        ordered
+    }
+
+    fn pieces(&self, subset: Subset) -> Vec<(usize, Range<usize>)> {
+        let view_len = self.view_len();
+        if subset.count <= 1 {
+            return vec![(0, 0..self.len(subset))];
+        }
+        if self.by_subset {
+            let first: usize = Subset::all(subset.count).take(subset.index).map(|before| self.len(before)).sum();
+            return vec![(0, first..first + self.len(subset))];
+        }
+        self.of(subset).enumerate().map(|(k, view)| (k * view_len, view * view_len..(view + 1) * view_len)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scanner::find;
+
+    #[test]
+    fn every_order_holds_each_bin_once_in_the_subset_of_its_view() {
+        let geometry = &find("small").unwrap().geometry;
+        let values = Arc::new((0..geometry.num_bins()).map(|bin| bin as f32).collect::<Vec<f32>>());
+        let spaces = BinOrder::ALL.map(|order| Views::by_subset(geometry, order));
+        for space in spaces.into_iter().chain([Views::in_place(geometry)]) {
+            for num_subsets in [1, 4, 7, space.max_subsets()] {
+                let arranged = space.arranged(&values, num_subsets);
+                let mut found: Vec<usize> = Vec::new();
+                for subset in Subset::all(num_subsets) {
+                    let mut end = 0;
+                    for (at, range) in space.pieces(subset) {
+                        assert_eq!(at, end);
+                        end += range.len();
+                        let bins = arranged[range].iter().map(|&bin| bin as usize);
+                        found.extend(bins.inspect(|bin| assert_eq!(bin / space.view_len() % num_subsets, subset.index)));
+                    }
+                    assert_eq!(end, space.len(subset));
+                }
+                found.sort_unstable();
+                assert!(found.into_iter().eq(0..values.len()), "{space:?}, {num_subsets}");
+            }
+            assert_eq!(space.in_order(space.arranged(&values, 1).to_vec()), *values);
+        }
+    }
+}

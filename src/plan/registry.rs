@@ -1,0 +1,119 @@
+//! Every projector that there is, for each back end, by its name. A further one is a line here.
+
+use std::sync::Arc;
+
+use super::estimate::FreeMemory;
+use super::projector::{ProjectorSettings, rays_per_bin};
+use super::system::{Projector, System};
+use crate::algebra::{Backend, Host};
+#[cfg(feature = "cuda")]
+use crate::cuda::{self, CudaBackend};
+use crate::operator::{Accumulation, AxialRuns, OperatorError, Siddon, ViewProjector};
+use crate::scanner::ScanGeometry;
+use crate::words::counted;
+
+/// A projector by its name.
+pub struct ProjectorEntry {
+    /// On the command line, in files and in the window.
+    pub name: &'static str,
+    /// What it is, in a few words.
+    pub text: &'static str,
+    /// What to change where the geometry does not allow it.
+    pub advice: &'static str,
+    /// Whether a walk crosses one voxel after the other: time goes with nx + ny + nz, not with (nx + ny) nz.
+    pub walks_voxels: bool,
+    pub(super) on_host: fn(&Between) -> Result<Box<dyn System>, OperatorError>,
+    #[cfg(feature = "cuda")]
+    pub(super) on_cuda: Option<MakeOnCuda>,
+}
+
+/// All projectors; where none is asked for the first that can be.
+pub static PROJECTORS: [ProjectorEntry; 2] = [
+    ProjectorEntry {
+        name: "axial-runs",
+        text: "all planes of a transaxial line at once",
+        advice: "A voxel height that divides the distance between the planes allows it",
+        walks_voxels: false,
+        on_host: |between| {
+            let projector = AxialRuns::new(between.geometry(), between.grid(), between.fov_radius_mm(), between.rays())?;
+            let instructions = format!(", {}", projector.simd().name());
+            Ok(host(projector, &instructions))
+        },
+        #[cfg(feature = "cuda")]
+        on_cuda: Some(|backend, between| {
+            let (geometry, grid, rays) = (between.geometry(), between.grid(), between.rays());
+            Ok(device(cuda::AxialRuns::new(backend, geometry, grid, between.fov_radius_mm(), rays)?, String::new()))
+        }),
+    },
+    ProjectorEntry {
+        name: "per-lor",
+        text: "Siddon's path, one line at a time: the definition",
+        advice: "",
+        walks_voxels: true,
+        on_host: |between| {
+            let projector = Siddon::new(between.geometry(), between.grid(), between.fov_radius_mm(), between.rays());
+            Ok(host(projector, ""))
+        },
+        #[cfg(feature = "cuda")]
+        on_cuda: Some(|backend, between| {
+            let (geometry, grid, rays) = (between.geometry(), between.grid(), between.rays());
+            let threads = between.settings.threads_per_block;
+            let projector = cuda::BinDriven::new(backend, geometry, grid, between.fov_radius_mm(), rays, threads)?;
+            let threads = format!(", {} threads per block", projector.threads_per_block());
+            Ok(device(projector, threads))
+        }),
+    },
+];
+
+/// The projector of this name.
+pub fn projector(name: &str) -> Option<&'static ProjectorEntry> {
+    PROJECTORS.iter().find(|entry| entry.name == name)
+}
+
+/// What a projector is made for.
+pub(super) struct Between<'a> {
+    pub geometry: &'a Arc<ScanGeometry>,
+    pub settings: &'a ProjectorSettings,
+}
+
+impl Between<'_> {
+    fn geometry(&self) -> Arc<ScanGeometry> {
+        Arc::clone(self.geometry)
+    }
+
+    fn grid(&self) -> crate::geometry::Grid {
+        self.settings.grid.clone()
+    }
+
+    fn fov_radius_mm(&self) -> f64 {
+        self.settings.fov_radius_mm
+    }
+
+    fn rays(&self) -> [usize; 2] {
+        rays_per_bin(self.geometry, &self.settings.grid, self.settings.rays)
+    }
+}
+
+/// Makes a projector on a device.
+#[cfg(feature = "cuda")]
+type MakeOnCuda = fn(&CudaBackend, &Between) -> Result<Assemble, OperatorError>;
+
+/// What makes a system of a projector and its device.
+#[cfg(feature = "cuda")]
+pub(super) type Assemble = Box<dyn FnOnce(CudaBackend) -> Box<dyn System>>;
+
+/// On the processor; `more` is said of the device.
+fn host(projector: impl ViewProjector<Host> + 'static, more: &str) -> Box<dyn System> {
+    let device = format!("CPU, {}{more}", counted(rayon::current_num_threads(), "thread"));
+    let free = |_: &Host| FreeMemory::of_the_computer();
+    Box::new(Projector::of_views(Host, projector, device, Accumulation::Deterministic, free))
+}
+
+/// On a CUDA device.
+#[cfg(feature = "cuda")]
+fn device(projector: impl ViewProjector<CudaBackend> + 'static, more: String) -> Assemble {
+    Box::new(move |backend| {
+        let device = format!("{}{more}", backend.name());
+        Box::new(Projector::of_views(backend, projector, device, Accumulation::Atomic, FreeMemory::of_device))
+    })
+}

@@ -1,0 +1,185 @@
+//! A system: an operator on its back end, with the spaces of its images and its data, behind one face.
+
+use std::sync::Arc;
+
+use super::estimate::{self, FreeMemory};
+use crate::algebra::{Backend, ImageSpace, Voxels};
+use crate::data::{Study, Unit, Volume};
+use crate::geometry::Grid;
+use crate::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset, ViewProjector, Views};
+use crate::recon::{Algorithm, EmKernels, EmSettings, MlemOsem, ProjectionModel, ReconError};
+use crate::task::Task;
+
+/// What can be asked of a system, whatever it is made of.
+pub trait System: Send {
+    /// The device in words, as this operator uses it: threads, vector instructions.
+    fn device(&self) -> &str;
+
+    /// Memory that is free where the arrays are.
+    fn free_memory(&self) -> FreeMemory;
+
+    /// The grid of its images.
+    fn grid(&self) -> &Grid;
+
+    /// What its data are.
+    fn data(&self) -> &dyn DataSpace;
+
+    /// The ways in which a backprojection can add.
+    fn accumulations(&self) -> &'static [Accumulation];
+
+    /// How it adds where nothing else is asked.
+    fn default_accumulation(&self) -> Accumulation;
+
+    /// Bytes of a reconstruction where its arrays are.
+    fn memory_bytes(&self, study: &Study, num_subsets: usize, accumulation: Accumulation) -> u64;
+
+    /// Bytes of one [`System::project`] or [`System::backproject`] there.
+    fn memory_bytes_once(&self, subset: Subset, accumulation: Accumulation) -> u64;
+
+    /// Seconds for a forward projection and a backprojection of all data, from a trial of a part; `None` where even that takes
+    /// long.
+    ///
+    /// # Errors
+    /// The operator failed.
+    fn trial_secs(&mut self, num_subsets: usize, accumulation: Accumulation) -> Result<Option<f64>, OperatorError>;
+
+    /// MLEM or OSEM of a study with it, from a start image or the uniform one.
+    ///
+    /// # Errors
+    /// An unsuitable start image, too little memory on the device.
+    fn em(
+        self: Box<Self>,
+        study: &Study,
+        num_subsets: usize,
+        settings: EmSettings,
+        init: Option<&Volume>,
+    ) -> Result<Box<dyn Algorithm>, ReconError>;
+
+    /// A x for the data of a subset, in the order of [`System::data`].
+    ///
+    /// # Errors
+    /// Stopped, device failure.
+    fn project(&mut self, subset: Subset, image: &Volume, task: &Task) -> Result<Vec<f32>, OperatorError>;
+
+    /// Aᵀ q of such data.
+    ///
+    /// # Errors
+    /// Stopped, device failure, another number of values than the subset has.
+    fn backproject(
+        &mut self,
+        subset: Subset,
+        data: Vec<f32>,
+        accumulation: Accumulation,
+        task: &Task,
+    ) -> Result<Volume, OperatorError>;
+}
+
+/// The parts of a system.
+pub(super) struct Parts<B, A, S, D> {
+    pub backend: B,
+    pub operator: A,
+    pub image: S,
+    pub data: D,
+    pub device: String,
+    pub default_accumulation: Accumulation,
+    /// Memory that is free on the back end.
+    pub free_memory: fn(&B) -> FreeMemory,
+}
+
+/// A projector between voxels and views with its spaces.
+pub(super) type Projector<B, A> = Parts<B, A, Voxels, Views>;
+
+impl<B: Backend, A: ViewProjector<B>> Projector<B, A> {
+    /// On a back end.
+    pub fn of_views(
+        backend: B,
+        operator: A,
+        device: String,
+        default_accumulation: Accumulation,
+        free_memory: fn(&B) -> FreeMemory,
+    ) -> Self {
+        let (image, data) = (operator.voxels().clone(), operator.views().clone());
+        Self { backend, operator, image, data, device, default_accumulation, free_memory }
+    }
+}
+
+impl<B, A, S, D> System for Parts<B, A, S, D>
+where
+    B: EmKernels + 'static,
+    A: LinearOperator<B> + 'static,
+    S: ImageSpace<B> + 'static,
+    D: DataSpace + 'static,
+{
+    fn device(&self) -> &str {
+        &self.device
+    }
+
+    fn free_memory(&self) -> FreeMemory {
+        (self.free_memory)(&self.backend)
+    }
+
+    fn grid(&self) -> &Grid {
+        self.image.grid()
+    }
+
+    fn data(&self) -> &dyn DataSpace {
+        &self.data
+    }
+
+    fn accumulations(&self) -> &'static [Accumulation] {
+        self.operator.accumulations()
+    }
+
+    fn default_accumulation(&self) -> Accumulation {
+        self.default_accumulation
+    }
+
+    fn memory_bytes(&self, study: &Study, num_subsets: usize, accumulation: Accumulation) -> u64 {
+        estimate::memory_bytes(&self.operator, &self.image, &self.data, study, num_subsets, accumulation)
+    }
+
+    fn memory_bytes_once(&self, subset: Subset, accumulation: Accumulation) -> u64 {
+        let (image_len, data_len) = (self.image.len() as u64, self.data.len(subset) as u64);
+        self.operator.scratch_bytes(subset, accumulation) + 8 * image_len + 4 * data_len
+    }
+
+    fn trial_secs(&mut self, num_subsets: usize, accumulation: Accumulation) -> Result<Option<f64>, OperatorError> {
+        estimate::trial_secs(&mut self.backend, &self.operator, &self.image, &self.data, num_subsets, accumulation)
+    }
+
+    fn em(
+        self: Box<Self>,
+        study: &Study,
+        num_subsets: usize,
+        settings: EmSettings,
+        init: Option<&Volume>,
+    ) -> Result<Box<dyn Algorithm>, ReconError> {
+        let Self { mut backend, operator, image, data, .. } = *self;
+        let model = ProjectionModel::new(&mut backend, operator, data, study, num_subsets)?;
+        Ok(Box::new(MlemOsem::new(backend, image, model, settings, init)?))
+    }
+
+    fn project(&mut self, subset: Subset, image: &Volume, task: &Task) -> Result<Vec<f32>, OperatorError> {
+        let backend = &mut self.backend;
+        let x = backend.upload(Arc::new(self.image.coefficients(image)))?;
+        let mut data = backend.zeros(self.data.len(subset))?;
+        self.operator.apply(backend, subset, &x, &mut data, task)?;
+        Ok(backend.read(&data, <[f32]>::to_vec)?)
+    }
+
+    fn backproject(
+        &mut self,
+        subset: Subset,
+        data: Vec<f32>,
+        accumulation: Accumulation,
+        task: &Task,
+    ) -> Result<Volume, OperatorError> {
+        let backend = &mut self.backend;
+        let data = backend.upload(Arc::new(data))?;
+        let mut coefficients = backend.zeros(self.image.len())?;
+        self.operator.adjoint(backend, subset, &data, accumulation, &mut coefficients, task)?;
+        let mut volume = Volume { unit: Unit::Mm, ..Volume::filled(self.image.grid().clone(), 0.0) };
+        backend.read(&coefficients, |coefficients| self.image.write(coefficients, &mut volume))?;
+        Ok(volume)
+    }
+}

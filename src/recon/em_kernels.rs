@@ -1,0 +1,198 @@
+//! What MLEM and OSEM do on arrays beside the algebra, and the host's way of doing it. On CUDA: `kernels/em_update.cu`,
+//! `kernels/reductions.cu`.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::algebra::{Backend, BackendError, CHUNK, Data, Host, HostArray, Image, Simd};
+
+/// What the ratio of measured to estimated data gives besides the ratio.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PoissonTerms {
+    /// Σ (y ln ȳ − ȳ) over bins with ȳ > 0.
+    pub log_likelihood: f64,
+    /// Σ y over bins with ȳ > 0.
+    pub counts: f64,
+    /// Bins with y > 0 and ȳ = 0, left out of the likelihood.
+    pub num_impossible_bins: usize,
+}
+
+impl std::ops::AddAssign for PoissonTerms {
+    fn add_assign(&mut self, other: Self) {
+        self.log_likelihood += other.log_likelihood;
+        self.counts += other.counts;
+        self.num_impossible_bins += other.num_impossible_bins;
+    }
+}
+
+/// The kernels of EM on a back end.
+pub trait EmKernels: Backend {
+    /// estimate\[at..\] = y\[range\] / estimate\[at..\] where the estimate is positive, else 0; with the terms of the Poisson
+    /// likelihood (Belzunce et al. 2012, eq. 3, the ratio b/p).
+    ///
+    /// # Errors
+    /// Ranges outside the arrays, device failure.
+    fn poisson_ratio(
+        &mut self,
+        y: &Self::Array<Data>,
+        range: Range<usize>,
+        estimate: &mut Self::Array<Data>,
+        at: usize,
+    ) -> Result<PoissonTerms, BackendError>;
+
+    /// x = x · correction / sensitivity where the sensitivity is positive, else 0 (Belzunce et al. 2012, eq. 4).
+    ///
+    /// # Errors
+    /// Different lengths, device failure.
+    fn em_update(
+        &mut self,
+        x: &mut Self::Array<Image>,
+        correction: &Self::Array<Image>,
+        sensitivity: &Self::Array<Image>,
+    ) -> Result<(), BackendError>;
+}
+
+fn same_length(x: &[f32], y: &[f32]) -> Result<(), BackendError> {
+    if x.len() == y.len() { Ok(()) } else { Err(BackendError::Length { expected: x.len(), found: y.len() }) }
+}
+
+impl EmKernels for Host {
+    fn poisson_ratio(
+        &mut self,
+        y: &HostArray<Data>,
+        range: Range<usize>,
+        estimate: &mut HostArray<Data>,
+        at: usize,
+    ) -> Result<PoissonTerms, BackendError> {
+        let y = y.piece(range)?;
+        let estimate = estimate.piece_mut(at..at + y.len())?;
+        let partial: Vec<PoissonTerms> =
+            estimate.par_chunks_mut(CHUNK).zip(y.par_chunks(CHUNK)).map(|(estimate, y)| poisson_ratio(y, estimate)).collect();
+        let mut sum = PoissonTerms::default();
+        partial.into_iter().for_each(|terms| sum += terms);
+        Ok(sum)
+    }
+
+    fn em_update(
+        &mut self,
+        x: &mut HostArray<Image>,
+        correction: &HostArray<Image>,
+        sensitivity: &HostArray<Image>,
+    ) -> Result<(), BackendError> {
+        same_length(x, correction)?;
+        same_length(x, sensitivity)?;
+        x.values_mut()
+            .par_chunks_mut(CHUNK)
+            .zip(correction.par_chunks(CHUNK).zip(sensitivity.par_chunks(CHUNK)))
+            .for_each(|(x, (correction, sensitivity))| em_update(x, correction, sensitivity));
+        Ok(())
+    }
+}
+
+/// One chunk of [`EmKernels::poisson_ratio`], with the processor's vector instructions.
+#[allow(unsafe_code)]
+fn poisson_ratio(y: &[f32], estimate: &mut [f32]) -> PoissonTerms {
+    #[cfg(target_arch = "x86_64")]
+    if Simd::detect() >= Simd::Avx2 {
+        // SAFETY: the processor has the instructions.
+        return unsafe { poisson_ratio_avx2(y, estimate) };
+    }
+    poisson_ratio_lanes(y, estimate)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn poisson_ratio_avx2(y: &[f32], estimate: &mut [f32]) -> PoissonTerms {
+    poisson_ratio_lanes(y, estimate)
+}
+
+/// Eight bins at a time, so that the compiler can keep them in one register.
+#[inline(always)]
+fn poisson_ratio_lanes(y: &[f32], estimate: &mut [f32]) -> PoissonTerms {
+    const LANES: usize = 8;
+    let mut sum = PoissonTerms::default();
+    let split = y.len() - y.len() % LANES;
+    let (body, tail) = estimate.split_at_mut(split);
+    for (y, estimate) in y[..split].chunks_exact(LANES).zip(body.chunks_exact_mut(LANES)) {
+        let mut terms = [0.0f32; LANES];
+        let mut counts = [0.0f32; LANES];
+        let mut impossible = [0u32; LANES];
+        for lane in 0..LANES {
+            (estimate[lane], terms[lane], counts[lane], impossible[lane]) = poisson_bin(y[lane], estimate[lane]);
+        }
+        sum.log_likelihood += terms.iter().map(|&t| f64::from(t)).sum::<f64>();
+        sum.counts += counts.iter().map(|&t| f64::from(t)).sum::<f64>();
+        sum.num_impossible_bins += impossible.iter().sum::<u32>() as usize;
+    }
+    for (y, estimate) in y[split..].iter().zip(tail) {
+        let (ratio, term, counts, impossible) = poisson_bin(*y, *estimate);
+        *estimate = ratio;
+        sum.log_likelihood += f64::from(term);
+        sum.counts += f64::from(counts);
+        sum.num_impossible_bins += impossible as usize;
+    }
+    sum
+}
+
+/// Ratio, likelihood term, counts that are explained and whether there are some where none are possible, for one bin;
+/// without branches.
+#[inline(always)]
+fn poisson_bin(y: f32, estimate: f32) -> (f32, f32, f32, u32) {
+    let possible = estimate > 0.0;
+    let safe = if possible { estimate } else { 1.0 };
+    let ratio = if possible { y / safe } else { 0.0 };
+    let term = if possible { y * ln(safe) - safe } else { 0.0 };
+    (ratio, term, if possible { y } else { 0.0 }, u32::from(!possible && y > 0.0))
+}
+
+/// Natural logarithm of a positive normal number to 1e-7, in arithmetic that the compiler vectorises (the library's
+/// cannot be). ln(2ᵉ m) = e ln 2 + 2 artanh(t), t = (m − 1)/(m + 1), m in [√½, √2).
+#[inline(always)]
+fn ln(x: f32) -> f32 {
+    const SQRT_HALF_BITS: u32 = 0x3f35_04f3;
+    let shifted = x.to_bits().wrapping_sub(SQRT_HALF_BITS);
+    let exponent = (shifted as i32) >> 23;
+    let mantissa = f32::from_bits((shifted & 0x007f_ffff).wrapping_add(SQRT_HALF_BITS));
+    let t = (mantissa - 1.0) / (mantissa + 1.0);
+    let t2 = t * t;
+    let series = 2.0 + t2 * (2.0 / 3.0 + t2 * (2.0 / 5.0 + t2 * (2.0 / 7.0 + t2 * (2.0 / 9.0))));
+    exponent as f32 * std::f32::consts::LN_2 + t * series
+}
+
+/// One chunk of [`EmKernels::em_update`].
+fn em_update(x: &mut [f32], correction: &[f32], sensitivity: &[f32]) {
+    for ((x, c), s) in x.iter_mut().zip(correction).zip(sensitivity) {
+        let seen = *s > 0.0;
+        let safe = if seen { *s } else { 1.0 };
+        *x = if seen { *x * c / safe } else { 0.0 };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fast_logarithm_is_the_logarithm() {
+        let mut x = 1e-30f32;
+        while x < 1e30 {
+            let exact = f64::from(x).ln();
+            assert!((f64::from(ln(x)) - exact).abs() <= 2e-7 * exact.abs().max(1.0), "ln({x})");
+            x *= 1.037;
+        }
+    }
+
+    #[test]
+    fn bins_without_expectation_are_left_out() {
+        let mut host = Host;
+        let y = vec![3.0, 0.0, 2.0, 5.0].into();
+        let mut estimate = vec![1.5, 0.0, 0.0, 5.0].into();
+        let terms = host.poisson_ratio(&y, 0..4, &mut estimate, 0).unwrap();
+        assert_eq!(*estimate, [2.0, 0.0, 0.0, 1.0]);
+        assert_eq!(terms.num_impossible_bins, 1);
+        assert_eq!(terms.counts, 8.0);
+        let exact = 3.0 * 1.5f64.ln() - 1.5 + 5.0 * 5.0f64.ln() - 5.0;
+        assert!((terms.log_likelihood - exact).abs() < 1e-5);
+    }
+}

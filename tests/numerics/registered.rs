@@ -1,0 +1,101 @@
+//! Laws that hold for every projector of the registry, on every device that is here: a new one is tested by registering it.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use tomoscope::data::Volume;
+use tomoscope::geometry::Grid;
+use tomoscope::operator::{Accumulation, Subset};
+use tomoscope::plan::{DeviceChoice, PROJECTORS, ProjectorChoice, ProjectorSettings, Rays, System, choose_projector};
+use tomoscope::scanner::ScanGeometry;
+use tomoscope::task::Task;
+
+use super::device::device;
+use super::support::{noise, random_volume, tiny, tiny_span_3};
+
+fn dot(a: &[f32], b: &[f32]) -> f64 {
+    a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum()
+}
+
+/// Every projector between a scan and a grid, on every device.
+fn systems(geometry: &Arc<ScanGeometry>, grid: &Grid, fov_radius_mm: f64, rays: [usize; 2]) -> Vec<(String, Box<dyn System>)> {
+    let mut devices = vec![DeviceChoice::Cpu];
+    devices.extend(device().map(|_| DeviceChoice::Cuda(0)));
+    let choices = devices.into_iter().flat_map(|device| PROJECTORS.iter().map(move |entry| (device, entry.name)));
+    let made = choices.map(|(device, name)| {
+        let settings = ProjectorSettings {
+            grid: grid.clone(),
+            fov_radius_mm,
+            rays: Rays::Fixed { tangential: rays[0], axial: rays[1] },
+            projector: ProjectorChoice::Named(name),
+            device,
+            threads_per_block: None,
+        };
+        let chosen = choose_projector(geometry, &settings).unwrap_or_else(|error| panic!("{name}: {error}"));
+        (format!("{name} on {device:?}"), chosen.system)
+    });
+    made.collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_registered_is_adjoint_and_its_subsets_are_all_data(
+        span_3 in any::<bool>(),
+        nx in 3usize..14,
+        ny in 3usize..14,
+        nz in 1usize..12,
+        radius_mm in 8.0..40.0f64,
+        rays in (1usize..3, 1usize..3),
+        num_subsets in 1usize..17,
+    ) {
+        let geometry = if span_3 { tiny_span_3() } else { tiny(4) };
+        let grid = Grid::centred([nx, ny, nz], [5.5, 4.5, 3.0]).unwrap();
+        for (name, mut system) in systems(&geometry, &grid, radius_mm, [rays.0, rays.1]) {
+            let num_bins = geometry.num_bins();
+            let numbers = Arc::new((0..num_bins).map(|bin| bin as f32).collect::<Vec<f32>>());
+            // A permutation there and back.
+            prop_assert_eq!(&system.data().in_order(system.data().arranged(&numbers, 1).to_vec()), &*numbers, "{}", name);
+            // Each datum is in one subset.
+            let arranged = system.data().arranged(&numbers, num_subsets);
+            let pieces = Subset::all(num_subsets).flat_map(|subset| system.data().pieces(subset));
+            let mut found: Vec<f32> = pieces.flat_map(|(_, range)| arranged[range].to_vec()).collect();
+            found.sort_unstable_by(f32::total_cmp);
+            prop_assert_eq!(&found, &*numbers, "{}", name);
+            // The image is seen where it is backprojected to, and nowhere else.
+            let whole = random_volume(&grid);
+            let mut seen = Volume::filled(grid.clone(), 0.0);
+            let mut there = 0.0;
+            let mut back = 0.0;
+            for subset in Subset::all(num_subsets) {
+                let projected = system.project(subset, &whole, &Task::new()).unwrap();
+                prop_assert_eq!(projected.len(), system.data().len(subset));
+                let q = noise(5 + subset.index as u32, projected.len());
+                there += dot(&projected, &q);
+                for &accumulation in system.accumulations().iter().filter(|way| **way != Accumulation::NonAtomic) {
+                    let image = system.backproject(subset, q.clone(), accumulation, &Task::new()).unwrap();
+                    let mismatch = (dot(&projected, &q) - dot(whole.as_slice(), image.as_slice())).abs();
+                    prop_assert!(mismatch <= 1e-5 * dot(&projected, &q).max(1e-3), "{name}, {subset:?}, {accumulation}: {mismatch}");
+                    if accumulation == system.default_accumulation() {
+                        back += dot(whole.as_slice(), image.as_slice());
+                        seen.as_mut_slice().iter_mut().zip(image.as_slice()).for_each(|(sum, value)| *sum += value);
+                    }
+                }
+            }
+            prop_assert!(there > 0.0 && (there - back).abs() <= 1e-5 * there, "{name}: {there} {back}");
+            // The data of the subsets add up to those of all.
+            let all = system.project(Subset::ALL, &whole, &Task::new()).unwrap();
+            let parts: f64 = Subset::all(num_subsets)
+                .map(|subset| system.project(subset, &whole, &Task::new()).unwrap().iter().map(|&v| f64::from(v)).sum::<f64>())
+                .sum();
+            let sum: f64 = all.iter().map(|&v| f64::from(v)).sum();
+            prop_assert!((parts - sum).abs() <= 1e-6 * sum, "{name}: {parts} of {sum}");
+            let outside = |(voxel, value): (usize, &f32)| {
+                let [x, y, _] = grid.mm_from_voxel([(voxel % nx) as f64, (voxel / nx % ny) as f64, 0.0]);
+                x.hypot(y) > radius_mm && *value != 0.0
+            };
+            prop_assert!(!seen.as_slice().iter().enumerate().any(outside), "{name} reaches outside the field of view");
+        }
+    }
+}
