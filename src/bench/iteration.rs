@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde::Serialize;
+use strum::VariantArray as _;
 
 use super::BenchError;
 use crate::data::{Study, Volume};
 use crate::measure::median_and_spread;
 use crate::plan::{Job, Prepared, RunSettings, prepare};
-use crate::recon::{Algorithm, StageTimes};
+use crate::recon::{Algorithm, Stage, StageTimes};
 use crate::task::Task;
 
 /// What was measured of one way to reconstruct.
@@ -67,9 +68,11 @@ pub fn bench_iteration(study: &Arc<Study>, settings: &RunSettings) -> Result<Ite
         secs.push(start.elapsed().as_secs_f64());
     }
     let (median_s, spread_s) = median_and_spread(secs).unwrap_or_default();
-    let stage =
-        |k: usize| median_and_spread(stages.iter().map(|stage| stage.named()[k].1.as_secs_f64()).collect()).unwrap_or_default().0;
-    let stages_s = StageTimes::default().named().iter().enumerate().map(|(k, (name, _))| (*name, stage(k))).collect();
+    let median_of = |stage: Stage| {
+        let secs = stages.iter().map(|times: &StageTimes| times[stage].as_secs_f64()).collect();
+        (stage.name(), median_and_spread(secs).unwrap_or_default().0)
+    };
+    let stages_s = Stage::VARIANTS.iter().copied().filter(|stage| stage.is_of_algorithm()).map(median_of).collect();
     let (viewed_median_s, viewed_spread_s) = viewed(algorithm.as_mut(), settings, &task)?;
     drop(algorithm);
 

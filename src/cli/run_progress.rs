@@ -9,9 +9,9 @@ use super::console::{err, is_quiet, out, remark};
 use super::notices;
 use crate::data::{Notice, Sweep};
 use crate::plan::{AlgorithmKind, Course, Job, StartInfo};
-use crate::recon::{Baseline, FilterSettings, RaceReport};
+use crate::recon::{Baseline, FilterSettings, RaceReport, StageTimes};
 use crate::report::{Column, Columns};
-use crate::session::{IterateReport, NUM_STAGES, STAGES};
+use crate::session::IterateReport;
 use crate::words::{bytes, counted};
 
 /// A bar; where standard error is not a terminal a line for each iteration, of a sweep for each tenth of its projections.
@@ -156,7 +156,7 @@ pub fn announce(info: &StartInfo, num_iterations: usize) {
 /// Sums over all steps: where the time went, and what a race lost.
 #[derive(Default)]
 pub struct Totals {
-    stages: [Duration; NUM_STAGES],
+    stages: StageTimes,
     num_steps: usize,
     elapsed: Duration,
     /// Steps with a race, the sums of their lost parts, and the last of them.
@@ -168,7 +168,7 @@ pub struct Totals {
 impl Totals {
     /// Adds a step.
     pub fn add(&mut self, report: &IterateReport) {
-        self.stages.iter_mut().zip(report.stage_times()).for_each(|(sum, time)| *sum += time);
+        self.stages += report.stages;
         self.num_steps += 1;
         self.elapsed = report.elapsed;
         if let Some(race) = report.race {
@@ -188,9 +188,9 @@ impl Totals {
     pub fn print(&self) {
         out!("{} in {}", counted(self.num_steps, "step"), duration(self.elapsed.as_secs_f64()));
         let total = self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
-        for (name, time) in STAGES.iter().zip(self.stages).filter(|(_, time)| !time.is_zero()) {
+        for (stage, time) in self.stages.iter().filter(|(_, time)| !time.is_zero()) {
             let secs = time.as_secs_f64();
-            out!("  {}", STAGE.line([name.to_string(), duration(secs), format!("{:.0} %", 100.0 * secs / total)]));
+            out!("  {}", STAGE.line([stage.to_string(), duration(secs), format!("{:.0} %", 100.0 * secs / total)]));
         }
         let Some(last) = self.last_race else { return };
         let mean = |sum: f64| RaceReport::percent(sum / self.num_racy as f64);

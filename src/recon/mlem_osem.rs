@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::race::Race;
 use super::shown::Shown;
-use super::{Algorithm, EmKernels, ForwardModel, ReconError, StageTimes, StepReport};
+use super::{Algorithm, EmKernels, ForwardModel, ReconError, Stage, StageTimes, StepReport};
 use crate::algebra::{Data, Image, ImageSpace, PendingVolume};
 use crate::data::{RoiMask, RoiSums, Study, Volume};
 use crate::operator::{Accumulation, OperatorError};
@@ -189,34 +189,34 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Algorithm for MlemOsem<
         let subset = self.order[self.num_steps % num_subsets];
         let accumulation = self.settings.accumulation;
         let mut stages = StageTimes::default();
-        timed(&mut stages.sensitivity, || self.prepare_sensitivity(subset, task))?;
-        timed(&mut stages.race, || self.prepare_race(subset, task))?;
+        timed(&mut stages[Stage::Sensitivity], || self.prepare_sensitivity(subset, task))?;
+        timed(&mut stages[Stage::Race], || self.prepare_race(subset, task))?;
         let Some(sensitivity) = &self.sensitivity[subset] else {
             return Err(ReconError::UnsuitableSettings("the sensitivity image is missing".into()));
         };
         let (backend, model) = (&mut self.backend, &mut self.model);
-        timed(&mut stages.forward, || {
+        timed(&mut stages[Stage::Forward], || {
             model.forward(backend, subset, &self.x, &mut self.estimate, task)?;
             Ok::<_, OperatorError>(backend.finish()?)
         })?;
-        let terms = timed(&mut stages.ratio, || model.poisson_ratio(backend, subset, &mut self.estimate))?;
-        let exact = timed(&mut stages.race, || self.race.expect(backend, model, subset, &self.estimate, terms.counts))?;
-        timed(&mut stages.backprojection, || {
+        let terms = timed(&mut stages[Stage::Ratio], || model.poisson_ratio(backend, subset, &mut self.estimate))?;
+        let exact = timed(&mut stages[Stage::Race], || self.race.expect(backend, model, subset, &self.estimate, terms.counts))?;
+        timed(&mut stages[Stage::Backprojection], || {
             model.adjoint(backend, subset, &mut self.estimate, accumulation, &mut self.correction, task)?;
             Ok::<_, OperatorError>(backend.finish()?)
         })?;
-        timed(&mut stages.update, || {
+        timed(&mut stages[Stage::Update], || {
             let divisor = self.race.racy_sensitivity(subset).unwrap_or(sensitivity);
             backend.em_update(&mut self.x, &self.correction, divisor)?;
             backend.finish()
         })?;
-        let race = timed(&mut stages.race, || {
+        let race = timed(&mut stages[Stage::Race], || {
             let Some(exact) = exact else { return Ok(None) };
             self.race.report(backend, subset, exact, &self.correction, sensitivity, &self.x, self.shown.space().len())
         })?;
         if race.is_none() {
             // Only the clock itself.
-            stages.race = Duration::ZERO;
+            stages[Stage::Race] = Duration::ZERO;
         }
         self.num_steps += 1;
         Ok(StepReport {

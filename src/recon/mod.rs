@@ -7,6 +7,7 @@ mod model;
 mod post_filter;
 mod race;
 mod shown;
+mod stage;
 
 pub use em_kernels::{EmKernels, PoissonTerms};
 pub use fbp::{
@@ -16,64 +17,12 @@ pub use mlem_osem::{EmSettings, MlemOsem, SubsetOrder, check_poisson_data};
 pub use model::{ForwardModel, ProjectionModel};
 pub use post_filter::gaussian_filter;
 pub use race::RaceReport;
-
-use std::time::Duration;
+pub use stage::{Stage, StageTimes};
 
 use crate::algebra::{BackendError, PendingVolume};
 use crate::data::{Projection, RoiMask, RoiSums, Volume};
 use crate::operator::{Accumulation, OperatorError};
 use crate::task::Task;
-
-/// Where the time of one step went.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct StageTimes {
-    /// Filtering of projections.
-    pub filter: Duration,
-    /// Forward projection.
-    pub forward: Duration,
-    /// Ratio of measured to estimated data, with the log-likelihood.
-    pub ratio: Duration,
-    /// Backprojection.
-    pub backprojection: Duration,
-    /// Update of the image.
-    pub update: Duration,
-    /// Sensitivity image (first pass through the subsets only).
-    pub sensitivity: Duration,
-    /// Measuring what a race loses (only while there is one).
-    pub race: Duration,
-}
-
-impl StageTimes {
-    /// The stages with their names, in order.
-    pub fn named(&self) -> [(&'static str, Duration); 7] {
-        [
-            ("filter", self.filter),
-            ("forward", self.forward),
-            ("ratio", self.ratio),
-            ("backprojection", self.backprojection),
-            ("update", self.update),
-            ("sensitivity", self.sensitivity),
-            ("race", self.race),
-        ]
-    }
-
-    /// Sum of all stages.
-    pub fn total(&self) -> Duration {
-        self.named().iter().map(|(_, t)| *t).sum()
-    }
-}
-
-impl std::ops::AddAssign for StageTimes {
-    fn add_assign(&mut self, other: Self) {
-        self.filter += other.filter;
-        self.forward += other.forward;
-        self.ratio += other.ratio;
-        self.backprojection += other.backprojection;
-        self.update += other.update;
-        self.sensitivity += other.sensitivity;
-        self.race += other.race;
-    }
-}
 
 /// What one step did.
 #[derive(Clone, Copy, Debug, PartialEq)]

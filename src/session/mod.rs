@@ -20,7 +20,7 @@ pub mod trace;
 pub use feed::Feed;
 pub use handle::{Session, SessionOptions, Setup};
 pub use measurements::{RoiNumbers, RunTable, StepFigures, roi_numbers};
-pub use protocol::{Command, EndReason, Event, EventKind, Frame, IterateReport, Kept, NUM_STAGES, RoiSet, RunId, STAGES};
+pub use protocol::{Command, EndReason, Event, EventKind, Frame, IterateReport, Kept, RoiSet, RunId};
 pub use run_record::RunRecord;
 pub use threads::{start_workers, thread_pool};
 pub use trace::Trace;

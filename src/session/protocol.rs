@@ -121,31 +121,12 @@ pub struct IterateReport {
     pub race: Option<RaceReport>,
     /// Where the time went.
     pub stages: StageTimes,
-    /// Time for measuring the ROIs.
-    pub measure: Duration,
-    /// Time for copying the volume to the host, zero when it was not.
-    pub publish: Duration,
     /// Since the run's start, pauses left out.
     pub elapsed: Duration,
     /// The ROI edit that the sums belong to.
     pub branch: u64,
     /// Sums of each ROI on this iterate.
     pub roi_sums: Vec<RoiSums>,
-}
-
-/// Names of the stages of a step, in order.
-pub const STAGES: [&str; NUM_STAGES] =
-    ["filter", "forward", "ratio", "backprojection", "update", "sensitivity", "race", "copy", "measure"];
-
-/// Number of stages of a step.
-pub const NUM_STAGES: usize = 9;
-
-impl IterateReport {
-    /// Times of the stages, in the order of [`STAGES`]. The copy of the volume may go on beside the next step.
-    pub fn stage_times(&self) -> [Duration; NUM_STAGES] {
-        let StageTimes { filter, forward, ratio, backprojection, update, sensitivity, race } = self.stages;
-        [filter, forward, ratio, backprojection, update, sensitivity, race, self.publish, self.measure]
-    }
 }
 
 /// A volume on its way to the screen.

@@ -16,6 +16,7 @@ use super::{Event, EventKind, Frame, Kept, RunId, Trace};
 use crate::algebra::PendingVolume;
 use crate::data::{Notice, Unit, Volume};
 use crate::geometry::Grid;
+use crate::recon::Stage;
 
 /// Volumes that may be under way: one being copied, one that waits for it.
 const MAX_UNDER_WAY: usize = 2;
@@ -222,7 +223,7 @@ impl<W: Fn()> Worker<W> {
             && let Some((run, subiteration, time)) = self.last_copy
             && (run, subiteration) == (event.run, report.subiteration)
         {
-            report.publish = time;
+            report.stages[Stage::Copy] = time;
         }
         let run = ("run", event.run as f64);
         match &event.kind {

@@ -2,7 +2,7 @@
 //! this very iterate, hands the volume to the publisher, then the event. Idle or held it sleeps.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crossbeam_channel::Receiver;
 
@@ -14,7 +14,7 @@ use super::{Command, EndReason, Event, EventKind, IterateReport, RoiSet, RunId, 
 use crate::data::Notice;
 use crate::operator::Accumulation;
 use crate::plan::Job;
-use crate::recon::StepReport;
+use crate::recon::{Stage, StepReport};
 use crate::task::Task;
 use crate::words::counted;
 
@@ -153,13 +153,14 @@ impl Solver {
         let Some(run) = &mut self.run else { return Ok(()) };
         let measure_start = Instant::now();
         let roi_sums = run.measure()?;
-        let measure = measure_start.elapsed();
+        let mut stages = report.stages;
+        stages[Stage::Measure] = measure_start.elapsed();
         let figures = [
             ("run", run.id as f64),
             ("iteration", report.iteration as f64),
             ("subiteration", report.subiteration as f64),
             ("step_secs", report.stages.total().as_secs_f64()),
-            ("measure_secs", measure.as_secs_f64()),
+            ("measure_secs", stages[Stage::Measure].as_secs_f64()),
         ];
         self.options.trace.record("iterate_measured", &figures);
         if self.is_wanted(&report) {
@@ -177,9 +178,7 @@ impl Solver {
             log_likelihood,
             accumulation: report.accumulation,
             race: report.race,
-            stages: report.stages,
-            measure,
-            publish: Duration::ZERO,
+            stages,
             elapsed: run.elapsed,
             branch: run.rois.branch,
             roi_sums,

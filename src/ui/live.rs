@@ -324,8 +324,6 @@ mod tests {
             accumulation,
             race: None,
             stages: StageTimes::default(),
-            measure: Duration::ZERO,
-            publish: Duration::ZERO,
             elapsed: Duration::from_millis(500 * subiteration as u64),
             branch: 1,
             roi_sums: Vec::new(),

@@ -8,28 +8,12 @@ use egui_plot::{Bar, BarChart};
 
 use super::live::LiveRun;
 use super::plots::{self, plot};
-use super::stages::{StageLog, Times};
+use super::stages::StageLog;
 use super::theme;
+use crate::recon::StageTimes;
 
 /// Width of the table, points.
 const TABLE_WIDTH: f32 = 262.0;
-
-/// What a stage is, in words.
-fn help(stage: &str) -> &'static str {
-    match stage {
-        "filter" => "Filtering of the projections",
-        "forward" => "Projection of the image onto the measured bins",
-        "ratio" => "Measured counts divided by the projection, with the log-likelihood",
-        "backprojection" => {
-            "Backprojection of the ratio, with the accumulation chosen; of a sweep that of the filtered projections"
-        }
-        "update" => "Image × backprojection / sensitivity",
-        "sensitivity" => "Backprojection of ones; once for each subset, in the first iteration",
-        "race" => "Measuring what non-atomic additions lose: not part of the reconstruction itself",
-        "copy" => "Copying the volume for display; on a GPU beside the next step, so that it costs the iteration nothing",
-        _ => "Measuring the ROIs on the iterate",
-    }
-}
 
 /// Table and bars.
 pub fn stage_panel_ui(live: &LiveRun, ui: &mut Ui) {
@@ -57,10 +41,6 @@ pub fn stage_panel_ui(live: &LiveRun, ui: &mut Ui) {
     });
 }
 
-fn total(times: &Times) -> Duration {
-    times.iter().sum()
-}
-
 /// Milliseconds with three digits or so.
 fn ms(time: Duration) -> String {
     let ms = 1e3 * time.as_secs_f64();
@@ -71,8 +51,8 @@ fn percent(part: Duration, whole: Duration) -> String {
     if whole.is_zero() { "–".into() } else { format!("{:.1}", 100.0 * part.as_secs_f64() / whole.as_secs_f64()) }
 }
 
-fn table_ui(log: &StageLog, last: &Times, mean: &Times, ui: &mut Ui) {
-    let (last_total, mean_total) = (total(last), total(mean));
+fn table_ui(log: &StageLog, last: &StageTimes, mean: &StageTimes, ui: &mut Ui) {
+    let (last_total, mean_total) = (last.total(), mean.total());
     let number = |ui: &mut Ui, words: String| {
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| ui.label(RichText::new(words).small()));
     };
@@ -82,11 +62,11 @@ fn table_ui(log: &StageLog, last: &Times, mean: &Times, ui: &mut Ui) {
             number(ui, words.into());
         }
         ui.end_row();
-        for (stage, stage_name) in log.used() {
+        for stage in log.used() {
             ui.horizontal(|ui| {
                 let (square, _) = ui.allocate_exact_size(egui::vec2(9.0, 9.0), Sense::hover());
                 ui.painter().rect_filled(square, 1.0, theme::stage_colour(stage));
-                ui.label(RichText::new(stage_name).small()).on_hover_text(help(stage_name));
+                ui.label(RichText::new(stage.name()).small()).on_hover_text(stage.text());
             });
             for (times, whole) in [(last, last_total), (mean, mean_total)] {
                 number(ui, ms(times[stage]));
@@ -110,12 +90,12 @@ fn bars_ui(log: &StageLog, is_sweep: bool, ui: &mut Ui) {
     let numbers: Vec<usize> = log.iterations().map(|(number, _)| *number).collect();
     let gap = numbers.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap_or(1);
     let mut charts: Vec<BarChart> = Vec::new();
-    for (stage, stage_name) in log.used() {
+    for stage in log.used() {
         let colour = theme::stage_colour(stage);
-        let bar = |(number, times): &(usize, Times)| {
+        let bar = |(number, times): &(usize, StageTimes)| {
             Bar::new(*number as f64, 1e3 * times[stage].as_secs_f64()).width(0.8 * gap as f64).fill(colour)
         };
-        let chart = BarChart::new(stage_name, log.iterations().map(bar).collect()).color(colour);
+        let chart = BarChart::new(stage.name(), log.iterations().map(bar).collect()).color(colour);
         let below: Vec<&BarChart> = charts.iter().collect();
         let chart = chart.stack_on(&below);
         charts.push(chart);

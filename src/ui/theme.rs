@@ -1,8 +1,10 @@
 //! Colours, sizes and text styles of the window, for the light and the dark theme.
 
 use egui::Color32;
+use strum::EnumCount as _;
 
 use crate::data::{Roi, RoiRole, Severity};
+use crate::recon::Stage;
 
 /// Width of the left panel, points.
 pub const SIDE_WIDTH: f32 = 292.0;
@@ -90,7 +92,7 @@ pub fn roi_colour(roi: &Roi) -> Color32 {
 }
 
 /// Colours of the stages of a step, in their order: neighbours in a stacked bar differ in hue and lightness.
-const STAGE_COLOURS: [Color32; crate::session::NUM_STAGES] = [
+const STAGE_COLOURS: [Color32; Stage::COUNT] = [
     Color32::from_rgb(60, 160, 150),
     Color32::from_rgb(68, 130, 196),
     Color32::from_rgb(150, 196, 230),
@@ -102,9 +104,9 @@ const STAGE_COLOURS: [Color32; crate::session::NUM_STAGES] = [
     Color32::from_rgb(126, 96, 170),
 ];
 
-/// Colour of the stage at this place.
-pub fn stage_colour(stage: usize) -> Color32 {
-    STAGE_COLOURS[stage % STAGE_COLOURS.len()]
+/// Colour of a stage.
+pub fn stage_colour(stage: Stage) -> Color32 {
+    STAGE_COLOURS[stage.colour()]
 }
 
 /// A role in words.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::unbounded;
 use tomoscope::algebra::BackendError;
-use tomoscope::recon::ReconError;
+use tomoscope::recon::{ReconError, Stage};
 use tomoscope::session::{Command, EndReason, EventKind, RoiSet, RunId, SessionOptions};
 
 use super::script::{Script, Watcher, ball, scripted, value_of};
@@ -61,8 +61,8 @@ fn the_steps_go_on_while_a_volume_is_copied() {
     assert_eq!(watcher.shown_value(), value_of(1, 100));
     assert!(watcher.taken[&run].is_sorted());
     let iterates = watcher.iterates(run);
-    assert!(iterates[0].publish > Duration::ZERO, "the time of the copy is told with its step");
-    assert!(iterates[1..30].iter().all(|report| report.publish.is_zero()), "iterates between are not waited for");
+    assert!(iterates[0].stages[Stage::Copy] > Duration::ZERO, "the time of the copy is told with its step");
+    assert!(iterates[1..30].iter().all(|report| report.stages[Stage::Copy].is_zero()), "iterates between are not waited for");
     let kept: Vec<_> = watcher.session.history().iter().map(|kept| (kept.iteration, kept.volume.as_slice()[0])).collect();
     assert_eq!(kept, [(1, value_of(1, 50)), (2, value_of(1, 100))]);
 }

@@ -8,7 +8,7 @@ use crossbeam_channel::unbounded;
 use tomoscope::data::{RoiShape, Severity};
 use tomoscope::operator::Accumulation;
 use tomoscope::plan::Job;
-use tomoscope::recon::ReconError;
+use tomoscope::recon::{ReconError, Stage};
 use tomoscope::session::{Command, EndReason, EventKind, RoiSet, Session, SessionOptions, Trace};
 
 use super::script::{Script, Watcher, any_study, ball, scripted, small_settings, value_of, wait_for_stop};
@@ -36,7 +36,7 @@ fn the_newest_volume_wins_when_nobody_looks() {
     let published: Vec<usize> = events
         .iter()
         .filter_map(|e| match &e.kind {
-            EventKind::Iterate(report) if report.publish > Duration::ZERO => Some(report.subiteration),
+            EventKind::Iterate(report) if report.stages[Stage::Copy] > Duration::ZERO => Some(report.subiteration),
             _ => None,
         })
         .collect();

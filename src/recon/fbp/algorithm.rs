@@ -12,7 +12,7 @@ use crate::algebra::{Backend, BackendError, Image, PendingVolume, Voxels};
 use crate::data::{Projection, RoiMask, RoiSums, Sweep, SweepSpace, Volume};
 use crate::operator::{Accumulation, OperatorError, PlaneBackprojector};
 use crate::recon::shown::Shown;
-use crate::recon::{Algorithm, ReconError, StageTimes, StepReport};
+use crate::recon::{Algorithm, ReconError, Stage, StageTimes, StepReport};
 use crate::scanner::epri::{Order, Queue};
 use crate::task::Task;
 
@@ -128,7 +128,7 @@ impl<B: Backend, P: PlaneBackprojector<B>> Algorithm for Fbp<B, P> {
         let block: Vec<Projection> =
             self.queue.take(self.settings.block).into_iter().map(|index| self.projections[index].clone()).collect();
         let filtered = self.filter.apply(&block)?;
-        stages.filter = start.elapsed();
+        stages[Stage::Filter] = start.elapsed();
         let start = Instant::now();
         let heard = if is_first { task.clone() } else { Task::new() };
         let added = self.backprojector.add(&mut self.backend, &filtered, &mut self.image, &heard);
@@ -137,7 +137,7 @@ impl<B: Backend, P: PlaneBackprojector<B>> Algorithm for Fbp<B, P> {
         }
         added?;
         self.backend.finish()?;
-        stages.backprojection = start.elapsed();
+        stages[Stage::Backprojection] = start.elapsed();
         self.weight += block.iter().map(|projection| projection.weight).sum::<f64>();
         let complete = self.is_complete();
         Ok(StepReport {

@@ -9,7 +9,7 @@ use super::implementation::Implementation;
 use super::plan::Image;
 use crate::data::{Study, Volume};
 use crate::plan::{AlgorithmKind, Job, Prepared, Rays, RunSettings, prepare};
-use crate::recon::{StepReport, SubsetOrder};
+use crate::recon::{Stage, StepReport, SubsetOrder};
 use crate::reproduce::ReproduceError;
 use crate::task::Task;
 
@@ -61,12 +61,12 @@ impl Step {
         let stages = &report.stages;
         let scaled = |time: Duration| time.as_secs_f64() * view_step as f64;
         Self {
-            forward_s: scaled(stages.forward),
-            ratio_s: scaled(stages.ratio),
-            backprojection_s: scaled(stages.backprojection),
-            update_s: stages.update.as_secs_f64(),
-            sensitivity_s: scaled(stages.sensitivity),
-            race_s: stages.race.as_secs_f64(),
+            forward_s: scaled(stages[Stage::Forward]),
+            ratio_s: scaled(stages[Stage::Ratio]),
+            backprojection_s: scaled(stages[Stage::Backprojection]),
+            update_s: stages[Stage::Update].as_secs_f64(),
+            sensitivity_s: scaled(stages[Stage::Sensitivity]),
+            race_s: stages[Stage::Race].as_secs_f64(),
             race: report.race.map(|race| Race { lost: race.lost, lost_of_ones: race.lost_of_ones, level: race.level }),
         }
     }

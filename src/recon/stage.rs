@@ -1,0 +1,144 @@
+//! The stages of a step, and where its time went (Belzunce et al. 2012, Table 4 and Figure 6).
+
+use std::ops::{AddAssign, Div, Index, IndexMut};
+use std::time::Duration;
+
+use strum::{EnumCount as _, VariantArray as _};
+
+/// A stage of a step, in the order in which tables and bars show them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::EnumCount, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Stage {
+    /// Filtering of projections.
+    Filter,
+    /// Forward projection.
+    Forward,
+    /// Ratio of measured to estimated data, with the log-likelihood.
+    Ratio,
+    /// Backprojection.
+    Backprojection,
+    /// Update of the image.
+    Update,
+    /// Sensitivity image (first pass through the subsets only).
+    Sensitivity,
+    /// Measuring what a race loses (only while there is one).
+    Race,
+    /// Copying the volume to the host, where it was copied; it may go on beside the next step.
+    Copy,
+    /// Measuring the ROIs.
+    Measure,
+}
+
+impl Stage {
+    /// Its name in files, tables and the window.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// Its place among the colours of stages.
+    pub fn colour(self) -> usize {
+        self as usize
+    }
+
+    /// What it is, for people.
+    pub fn text(self) -> &'static str {
+        match self {
+            Stage::Filter => "Filtering of the projections",
+            Stage::Forward => "Projection of the image onto the measured bins",
+            Stage::Ratio => "Measured counts divided by the projection, with the log-likelihood",
+            Stage::Backprojection => {
+                "Backprojection of the ratio, with the accumulation chosen; of a sweep that of the filtered projections"
+            }
+            Stage::Update => "Image × backprojection / sensitivity",
+            Stage::Sensitivity => "Backprojection of ones; once for each subset, in the first iteration",
+            Stage::Race => "Measuring what non-atomic additions lose: not part of the reconstruction itself",
+            Stage::Copy => {
+                "Copying the volume for display; on a GPU beside the next step, so that it costs the iteration nothing"
+            }
+            Stage::Measure => "Measuring the ROIs on the iterate",
+        }
+    }
+
+    /// Whether the algorithm's step itself has it; the others are done with its image afterwards.
+    pub fn is_of_algorithm(self) -> bool {
+        !matches!(self, Stage::Copy | Stage::Measure)
+    }
+}
+
+/// The time of each stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StageTimes([Duration; Stage::COUNT]);
+
+impl StageTimes {
+    /// The stages and their times, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (Stage, Duration)> {
+        Stage::VARIANTS.iter().map(|&stage| (stage, self[stage]))
+    }
+
+    /// Sum of all stages.
+    pub fn total(&self) -> Duration {
+        self.0.iter().sum()
+    }
+}
+
+impl<const N: usize> From<[(Stage, Duration); N]> for StageTimes {
+    fn from(times: [(Stage, Duration); N]) -> Self {
+        let mut all = Self::default();
+        times.into_iter().for_each(|(stage, time)| all[stage] = time);
+        all
+    }
+}
+
+impl Index<Stage> for StageTimes {
+    type Output = Duration;
+
+    fn index(&self, stage: Stage) -> &Duration {
+        &self.0[stage as usize]
+    }
+}
+
+impl IndexMut<Stage> for StageTimes {
+    fn index_mut(&mut self, stage: Stage) -> &mut Duration {
+        &mut self.0[stage as usize]
+    }
+}
+
+impl AddAssign for StageTimes {
+    fn add_assign(&mut self, other: Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(sum, time)| *sum += time);
+    }
+}
+
+impl Div<u32> for StageTimes {
+    type Output = Self;
+
+    fn div(self, count: u32) -> Self {
+        Self(self.0.map(|time| time / count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stages_are_named_as_in_files_and_stand_in_their_places() {
+        let names: Vec<&str> = Stage::VARIANTS.iter().map(|stage| stage.name()).collect();
+        let expected = ["filter", "forward", "ratio", "backprojection", "update", "sensitivity", "race", "copy", "measure"];
+        assert_eq!(names, expected);
+        assert!(Stage::VARIANTS.iter().enumerate().all(|(place, stage)| *stage as usize == place));
+    }
+
+    #[test]
+    fn times_are_added_stage_by_stage() {
+        let ms = Duration::from_millis;
+        let mut sum = StageTimes::from([(Stage::Forward, ms(4)), (Stage::Copy, ms(1))]);
+        sum += StageTimes::from([(Stage::Forward, ms(2))]);
+        assert_eq!((sum[Stage::Forward], sum.total()), (ms(6), ms(7)));
+        assert_eq!((sum / 2)[Stage::Forward], ms(3));
+        assert_eq!(
+            sum.iter().filter(|(_, time)| !time.is_zero()).map(|(stage, _)| stage).collect::<Vec<_>>(),
+            [Stage::Forward, Stage::Copy]
+        );
+    }
+}
