@@ -3,65 +3,37 @@
 //! Every panel is a function that draws a read-only view and pushes actions; the window applies them after drawing.
 //! A frame drains the session's events (at most 10 ms), takes the newest volume, sends it to the graphics adapter if it
 //! is on the screen, and draws. It sleeps until something wakes it.
+//!
+//! Each folder owns its state, its panels and its actions; the workspace sums the actions up and applies what crosses
+//! folders. Folders stand in rows as the modules of the crate do: one imports only from lower rows.
+//! `tests/project/layers.rs` reads this table and enforces it:
+//!
+//! ```text
+//! row 1: widgets
+//! row 2: study rois
+//! row 3: run slices
+//! row 4: numbers
+//! row 5: workspace
+//! row 6: start
+//! ```
 
-mod actions;
-mod app;
-mod apply;
-mod apply_files;
-mod curves;
-mod devices;
-mod dialogs;
-mod document;
-mod export;
-mod fbp_form;
-mod fbp_panel;
-mod filter_curve;
-mod forecast;
-mod format;
-mod image_axes;
-mod layout;
-mod leaving;
-mod live;
-mod loader;
-mod measured;
-mod modal;
-mod notices;
 mod numbers;
-mod open_study;
-mod open_sweep;
-mod outline;
-mod overlay;
-mod plots;
-mod post_filter;
-mod prefs;
-mod profile;
-mod provenance;
-mod race_panel;
-mod recon_panel;
-mod roi_panel;
-mod scan_files;
-mod settings;
-mod shown;
-mod slice_paint;
+mod rois;
+mod run;
 mod slices;
-mod stage_panel;
-mod stages;
 mod start;
-mod status;
-mod study_panel;
-mod sweep_facts;
-mod sweep_panel;
-mod theme;
-mod toolbar;
-mod view;
+mod study;
+mod widgets;
+mod workspace;
 
-pub use app::{App, AppOptions};
-pub use curves::{Curves, Series};
-pub use document::Document;
-pub use live::{LiveRun, RunState};
-pub use loader::{BUILT_IN, BuiltIn, Measured, Source};
-pub use notices::Notices;
-pub use scan_files::{ScanFiles, SweepFiles};
-pub use shown::{IterateId, Shown};
+pub use rois::document::Document;
+pub use run::curves::{Curves, Series};
+pub use run::live::{LiveRun, RunState};
+pub use run::shown::{IterateId, Shown};
+pub use slices::tool::Tool;
+pub use slices::view::ViewState;
 pub use start::{StartError, run, wgpu_setup};
-pub use view::{Tool, ViewState};
+pub use study::loader::{BUILT_IN, BuiltIn, Measured, Source};
+pub use study::scan_files::{ScanFiles, SweepFiles};
+pub use widgets::notices::Notices;
+pub use workspace::app::{App, AppOptions};

@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use eframe::egui_wgpu::{SurfaceConfig, WgpuSetup, WgpuSetupCreateNew};
 
-use super::app::{App, AppOptions};
-use super::loader::{BUILT_IN, Source};
-use super::scan_files::SweepFiles;
 use crate::plan::DeviceChoice;
 use crate::render::device_descriptor;
 use crate::session::Trace;
+use crate::ui::study::loader::{BUILT_IN, Source};
+use crate::ui::study::scan_files::SweepFiles;
+use crate::ui::workspace::app::{App, AppOptions};
 
 /// What works without a window.
 const HEADLESS: &str =

@@ -1,4 +1,5 @@
-//! Modules import only from lower rows of the table in `src/lib.rs`, and some libraries have one home.
+//! Modules import only from lower rows of the table in `src/lib.rs`, folders of the window only from lower rows of the
+//! table in `src/ui/mod.rs`, and some libraries have one home.
 
 use std::collections::BTreeMap;
 
@@ -16,6 +17,9 @@ const HOMES: [(&str, &[&str]); 7] = [
     ("wgpu", &["render", "ui"]),
 ];
 
+/// Modules with a table of their own parts in their `mod.rs`.
+const WITH_ROWS: [&str; 1] = ["ui"];
+
 /// Row of each module, from the lines `row N: a b c` of the table.
 fn rows(lib: &str) -> BTreeMap<String, usize> {
     let mut rows = BTreeMap::new();
@@ -30,9 +34,10 @@ fn rows(lib: &str) -> BTreeMap<String, usize> {
     rows
 }
 
-/// Modules of the crate's root that the code reaches, by `crate::…` or by enough `super::` for a file that lies
-/// `depth` modules below the root.
-fn modules_reached(tokens: &[String], depth: usize) -> Vec<String> {
+/// What the code names of the crate's root (`root` is `crate`) or of a module of it (`crate::module`): by a path from the
+/// root, or by enough `super::` for a file that lies `depth` modules below it.
+fn reached(root: &[&str], tokens: &[String], depth: usize) -> Vec<String> {
+    let root: Vec<&str> = root.iter().flat_map(|name| [*name, "::"]).collect();
     let mut reached = Vec::new();
     for start in 0..tokens.len() {
         if start > 0 && tokens[start - 1] == "::" {
@@ -42,8 +47,8 @@ fn modules_reached(tokens: &[String], depth: usize) -> Vec<String> {
         let num_supers = tokens[start..].chunks_exact(2).take_while(is_super).count();
         if num_supers > 0 && num_supers >= depth {
             reached.extend(first_names(&tokens[start + 2 * num_supers..]));
-        } else if tokens[start..].starts_with(&["crate".to_owned(), "::".to_owned()]) {
-            reached.extend(first_names(&tokens[start + 2..]));
+        } else if tokens[start..].len() >= root.len() && tokens[start..].iter().zip(&root).all(|(token, name)| token == name) {
+            reached.extend(first_names(&tokens[start + root.len()..]));
         }
     }
     reached
@@ -87,7 +92,7 @@ fn violations(module: &str, depth: usize, source: &str, rows: &BTreeMap<String, 
     let tokens = tokens(source);
     let Some(own_row) = rows.get(module) else { return vec![format!("{module} has no row in the table of src/lib.rs")] };
     let mut found: Vec<String> = Vec::new();
-    for name in modules_reached(&tokens, depth) {
+    for name in reached(&["crate"], &tokens, depth) {
         match rows.get(&name) {
             Some(row) if name != module && row >= own_row => {
                 found.push(format!("{module} (row {own_row}) uses {name} (row {row})"));
@@ -106,9 +111,35 @@ fn violations(module: &str, depth: usize, source: &str, rows: &BTreeMap<String, 
     found
 }
 
+/// What a file of a `part` of a module, `depth` modules below that module, does that the module's own table forbids.
+fn violations_within(module: &str, part: &str, depth: usize, source: &str, rows: &BTreeMap<String, usize>) -> Vec<String> {
+    let tokens = tokens(source);
+    let Some(own_row) = rows.get(part) else { return vec![format!("{part} has no row in the table of src/{module}/mod.rs")] };
+    let mut found: Vec<String> = Vec::new();
+    for name in reached(&["crate", module], &tokens, depth) {
+        match rows.get(&name) {
+            Some(row) if name != part && row >= own_row => {
+                found.push(format!("{module}::{part} (row {own_row}) uses {module}::{name} (row {row})"));
+            }
+            _ => {}
+        }
+    }
+    // What a part names of the others it names by their paths: the module as a whole stands above all of them.
+    let by_path = tokens.windows(5).filter(|path| path[..4] == ["crate", "::", module, "::"] && rows.contains_key(&path[4]));
+    let in_all = reached(&["crate"], &tokens, usize::MAX).into_iter().filter(|name| name == module);
+    if in_all.count() > by_path.count() {
+        found.push(format!("{module}::{part} uses {module} as a whole, or in a group"));
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
 #[test]
 fn every_module_imports_only_from_lower_rows() {
-    let rows = rows(&std::fs::read_to_string(in_repository("src/lib.rs")).unwrap());
+    let table = |path: &str| rows(&std::fs::read_to_string(in_repository(path)).unwrap());
+    let of_parts: BTreeMap<_, _> = WITH_ROWS.map(|module| (module, table(&format!("src/{module}/mod.rs")))).into();
+    let rows = table("src/lib.rs");
     let src = in_repository("src");
     let mut found = Vec::new();
     let mut num_files = 0;
@@ -119,7 +150,12 @@ fn every_module_imports_only_from_lower_rows() {
         }
         let depth = parts.len() - usize::from(parts.last() == Some(&"mod.rs"));
         let source = std::fs::read_to_string(&path).unwrap();
-        let here = violations(parts[0].trim_end_matches(".rs"), depth, &source, &rows);
+        let mut here = violations(parts[0].trim_end_matches(".rs"), depth, &source, &rows);
+        if let Some(rows) = of_parts.get(parts[0])
+            && parts[1] != "mod.rs"
+        {
+            here.extend(violations_within(parts[0], parts[1].trim_end_matches(".rs"), depth - 1, &source, rows));
+        }
         found.extend(here.into_iter().map(|violation| format!("{}: {violation}", path.display())));
         num_files += 1;
     }
@@ -166,6 +202,41 @@ mod the_checker {
     #[test]
     fn refuses_modules_without_a_row() {
         assert_eq!(check("stray", 1, ""), ["stray has no row in the table of src/lib.rs"]);
+    }
+
+    const PARTS: &str = "//! row 1: widgets\n//! row 2: study rois\n//! row 3: workspace\n";
+
+    fn check_part(part: &str, depth: usize, source: &str) -> Vec<String> {
+        violations_within("ui", part, depth, source, &rows(PARTS))
+    }
+
+    #[test]
+    fn lets_lower_parts_of_a_module_pass() {
+        let source =
+            "use super::view::View; use crate::ui::widgets::{self, theme}; use crate::data::Study; use crate::session::x;";
+        assert_eq!(check_part("study", 2, source), Vec::<String>::new());
+        assert_eq!(check_part("study", 1, "use super::widgets::theme; use super::*;"), Vec::<String>::new());
+        let source = "use super::super::rois::Rois; use crate::{data::Study, scanner}; use crate::ui::study::Loading;";
+        assert_eq!(check_part("workspace", 2, source), Vec::<String>::new());
+    }
+
+    #[test]
+    fn finds_higher_parts_and_neighbours() {
+        let above = ["ui::study (row 2) uses ui::workspace (row 3)"];
+        assert_eq!(check_part("study", 2, "use crate::ui::workspace::App;"), above);
+        assert_eq!(check_part("study", 2, "fn f() { super::super::workspace::f() }"), above);
+        assert_eq!(check_part("study", 1, "use super::workspace::App;"), above);
+        let group = "use crate::ui::{widgets::theme, rois::{Roi, workspace}};";
+        assert_eq!(check_part("study", 2, group)[0], "ui::study (row 2) uses ui::rois (row 2)");
+        assert_eq!(check_part("stray", 1, ""), ["stray has no row in the table of src/ui/mod.rs"]);
+    }
+
+    #[test]
+    fn finds_a_part_that_uses_its_whole_module() {
+        let whole = ["ui::study uses ui as a whole, or in a group"];
+        for source in ["use crate::ui;", "use crate::ui::App;", "use crate::{data, ui::workspace::App};", "use crate::ui::*;"] {
+            assert_eq!(check_part("study", 2, source), whole, "{source}");
+        }
     }
 
     #[test]

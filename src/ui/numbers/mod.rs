@@ -1,0 +1,7 @@
+//! The numbers below the slices: plots, profile, and what stands beside them.
+
+pub mod plots;
+pub mod profile;
+pub mod race_panel;
+pub mod stage_panel;
+pub mod tabs;

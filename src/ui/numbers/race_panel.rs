@@ -1,0 +1,134 @@
+//! What a race loses: numbers in plain words, and curves of the lost part and of the image's level over the iterations.
+
+use egui::{Color32, RichText, Ui};
+
+use super::plots::{self, PlotsView};
+use crate::operator::Accumulation;
+use crate::plan::Job;
+use crate::recon::RaceReport;
+use crate::ui::run::curves::{Curves, Pieces};
+use crate::ui::run::live::LiveRun;
+use crate::ui::widgets::{plot, theme};
+
+/// Width of the numbers, points.
+const NUMBERS_WIDTH: f32 = 172.0;
+
+/// Least width of a curve, points.
+const MIN_PLOT_WIDTH: f32 = 112.0;
+
+/// A number of the race: what it is called, its value in words and what it means.
+struct Figure {
+    name: &'static str,
+    value: String,
+    help: &'static str,
+}
+
+fn figures(race: &RaceReport) -> [Figure; 3] {
+    [
+        Figure {
+            name: "lost of this iterate",
+            value: RaceReport::percent(race.lost),
+            help: "The part of this step's backprojection that never arrived: two threads read the same voxel, both add, and the one that stores first is overwritten. 1 − Σ racy / Σ exact",
+        },
+        Figure {
+            name: "lost of a backprojection of ones",
+            value: RaceReport::percent(race.lost_of_ones),
+            help: "The same for a backprojection in which every bin is 1: what the race loses whatever was measured. Made once for each subset, when the race begins",
+        },
+        Figure {
+            name: "image level, race-free = 100 %",
+            value: RaceReport::percent(race.level),
+            help: "The image's mean, weighted by the sensitivity, relative to what this step gives without a race. A race in the backprojection alone lowers it by what is lost; where the sensitivity is racy too, both mostly cancel",
+        },
+    ]
+}
+
+/// Numbers and curves.
+pub fn race_panel_ui(live: &LiveRun, view: &PlotsView, ui: &mut Ui) {
+    let race = live.last.as_ref().and_then(|last| last.race);
+    if race.is_none() && view.curves.level.is_empty() {
+        ui.label(RichText::new(quiet_words(live)).weak());
+        return;
+    }
+    ui.horizontal_top(|ui| {
+        let size = egui::vec2(NUMBERS_WIDTH, ui.available_height());
+        ui.allocate_ui_with_layout(size, egui::Layout::top_down(egui::Align::Min), |ui| {
+            ui.set_width(NUMBERS_WIDTH);
+            numbers_ui(live, race.as_ref(), ui);
+        });
+        curves_ui(view, ui);
+    });
+}
+
+/// Why there is nothing to show.
+fn quiet_words(live: &LiveRun) -> String {
+    match live.accumulation() {
+        Some(Accumulation::NonAtomic) => "The race is measured from its first step on.".into(),
+        Some(accumulation) => {
+            format!("No race: {accumulation} backprojection loses nothing. Switch to non-atomic to see what a race does.")
+        }
+        None => "Non-atomic backprojection shows here what it loses.".into(),
+    }
+}
+
+fn numbers_ui(live: &LiveRun, race: Option<&RaceReport>, ui: &mut Ui) {
+    let colours = theme::colours(ui.visuals());
+    match race {
+        Some(race) => {
+            for figure in figures(race) {
+                ui.label(RichText::new(figure.name).small().weak()).on_hover_text(figure.help);
+                ui.label(RichText::new(figure.value).strong()).on_hover_text(figure.help);
+            }
+        }
+        None => _ = ui.label(RichText::new(quiet_words(live)).weak()),
+    }
+    if let Some(info) = live.info.as_ref().filter(|_| race.is_some()) {
+        let is_racy = matches!(&info.job, Job::Counts { settings, .. } if settings.racy_sensitivity);
+        let words = if is_racy { "sensitivity image: racy too" } else { "sensitivity image: race-free" };
+        ui.label(RichText::new(words).small());
+        ui.label(RichText::new("not for diagnosis").small().color(colours.error));
+    }
+}
+
+fn curves_ui(view: &PlotsView, ui: &mut Ui) {
+    let Curves { lost, lost_of_ones, level, .. } = view.curves;
+    let colours = theme::colours(ui.visuals());
+    let weak = ui.visuals().weak_text_color();
+    let width = ((ui.available_width() - ui.spacing().item_spacing.x) / 2.0).max(MIN_PLOT_WIDTH);
+    let size = egui::vec2(width, ui.available_height());
+    egui::ScrollArea::horizontal().id_salt("race plots").show(ui, |ui| {
+        ui.horizontal_top(|ui| {
+            let mut cell = |title: &str, race_free: f64, label: &str, curves: &[(&str, &Pieces, Color32)]| {
+                ui.allocate_ui_with_layout(size, egui::Layout::top_down(egui::Align::Min), |ui| {
+                    ui.set_width(size.x);
+                    ui.label(RichText::new(title).small().strong());
+                    let plot = plot::plot(title, "iteration")
+                        .include_x(0.0)
+                        .include_y(race_free)
+                        .custom_y_axes(vec![plot::short_axis()]);
+                    let response = plot.show(ui, |plot| {
+                        plots::marks(plot, view, &colours);
+                        for (name, pieces, colour) in curves {
+                            pieces.iter().for_each(|points| plot::curve(plot, name, points, *colour, 1.8));
+                        }
+                    });
+                    plots::mark_labels(ui, &response, view, &colours, label);
+                });
+            };
+            let parts = [("of a backprojection of ones", lost_of_ones, weak), ("of this iterate", lost, colours.error)];
+            cell("Lost, %", 0.0, "Plot: lost additions", &parts);
+            cell("Image level, %", 100.0, "Plot: image level", &[("image level", level, colours.error)]);
+        });
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numbers_are_in_per_cent() {
+        let race = RaceReport { lost: 0.1234, lost_of_ones: 0.000_002, level: 0.98 };
+        assert_eq!(figures(&race).map(|figure| figure.value), ["12.34 %", "0.0002 %", "98.00 %"]);
+    }
+}

@@ -1,0 +1,34 @@
+//! What the user wishes about regions of interest.
+
+use crate::data::Roi;
+
+/// About regions of interest.
+#[derive(Clone, Debug)]
+pub enum RoiAction {
+    /// Selects one, or none.
+    Select(Option<usize>),
+    /// Puts this one in the place of an earlier.
+    Replace(usize, Box<Roi>),
+    /// Gives this one the true ratio of activities that was typed; nothing takes it away.
+    EnterRatio(usize, String),
+    /// Removes the selected one.
+    DeleteSelected,
+    /// Adds a sphere at the crosshair.
+    AddAtCrosshair,
+    /// Takes those that came with the study.
+    TakeFromStudy,
+    /// Sets the crosshair to its centre.
+    GoTo(usize),
+    /// The table's numbers are of the image as it was reconstructed, or of the one on the screen.
+    MeasureUnfiltered(bool),
+    /// Asks for a ROI file to load.
+    AskLoad,
+    /// Asks where to save the ROIs.
+    AskSave,
+    /// Asks where to export the numbers of every iterate.
+    AskExport,
+    /// Goes back one edit.
+    Undo,
+    /// Goes forward one edit.
+    Redo,
+}

@@ -1,0 +1,38 @@
+//! What the user wishes about the reconstruction.
+
+use super::fbp_form::FbpForm;
+use super::settings::SettingsForm;
+use crate::operator::Accumulation;
+
+/// About the reconstruction.
+#[derive(Clone, Debug)]
+pub enum RunAction {
+    /// Starts with the settings of the form.
+    Start,
+    /// Holds.
+    Pause,
+    /// Goes on.
+    Resume,
+    /// Adds iterations to a finished run.
+    Continue,
+    /// One step, then hold; starts a paused run where none is.
+    Step,
+    /// Ends and keeps the image.
+    Stop,
+    /// Ends at once.
+    Cancel,
+    /// Adds so from now on.
+    SetAccumulation(Accumulation),
+    /// The form after an edit.
+    EditForm(Box<SettingsForm>),
+    /// The form for filtered backprojection after an edit.
+    EditFbpForm(Box<FbpForm>),
+    /// The form as it is for a new study.
+    ResetForm,
+    /// Shows the newest iterate (`None`) or the one after this many full iterations, of a sweep projections.
+    ShowIterate(Option<usize>),
+    /// Asks where to save the image that is shown.
+    AskSaveImage,
+    /// FWHM of the Gaussian applied to what is shown and saved, mm; 0 = none.
+    SetPostFilter(f64),
+}

@@ -1,0 +1,255 @@
+//! Curves of noise, contrast and likelihood against iteration (of a sweep: of noise, contrast and means against the number
+//! of projections), made from the run's events.
+
+use std::collections::{BTreeSet, HashSet};
+
+use egui::Color32;
+
+use super::live::{Branch, LiveRun, Mark, RoiPoint};
+use crate::data::{Roi, RoiRole};
+use crate::recon::RaceReport;
+use crate::session::{RoiNumbers, roi_numbers};
+use crate::ui::widgets::theme;
+
+/// Most points of a curve that are drawn; longer ones are thinned.
+const MAX_POINTS: usize = 1000;
+
+/// One curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// Name of the ROI.
+    pub name: String,
+    /// Its colour.
+    pub colour: Color32,
+    /// Of the ROIs before the last edit.
+    pub is_earlier: bool,
+    /// (iterations or projections, value).
+    pub points: Vec<[f64; 2]>,
+}
+
+/// A curve with gaps: (iterations, value) of each piece.
+pub type Pieces = Vec<Vec<[f64; 2]>>;
+
+/// All curves of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curves {
+    /// Noise-to-signal ratio of the background ROIs, per cent.
+    pub nsr: Vec<Series>,
+    /// Mean of the background ROIs' noise-to-signal ratios, per cent, where there are several.
+    pub mean_nsr: Vec<[f64; 2]>,
+    /// Contrast recovery of hot and cold ROIs, per cent.
+    pub recovery: Vec<Series>,
+    /// Log-likelihood over all data.
+    pub log_likelihood: Vec<[f64; 2]>,
+    /// Mean of each ROI, of a sweep.
+    pub mean: Vec<Series>,
+    /// What a race lost of each step's backprojection, per cent; a piece for each stretch of racy steps.
+    pub lost: Pieces,
+    /// The same of a backprojection of ones.
+    pub lost_of_ones: Pieces,
+    /// The image's level relative to race-free steps, per cent.
+    pub level: Pieces,
+    /// Marks: (iterations, what).
+    pub marks: Vec<(f64, Mark)>,
+}
+
+impl Curves {
+    /// The curves of a run as it stands.
+    pub fn of(live: &LiveRun) -> Self {
+        let mut curves = Curves::default();
+        // The newest branch first: of the one before only what it does not repeat is shown.
+        let mut branches = live.branches.values().rev();
+        if let Some(newest) = branches.next() {
+            let steps = drawn_steps(newest);
+            curves.add_branch(live, newest, &steps, false);
+            branches.for_each(|earlier| curves.add_branch(live, earlier, &steps, true));
+        }
+        let at = |steps: f64| live.place(steps);
+        curves.log_likelihood = thinned(&live.log_likelihood()).map(|[step, value]| [at(*step), *value]).collect();
+        curves.marks = live.marks.iter().map(|(step, mark)| (at(*step as f64), mark.clone())).collect();
+        for stretch in live.race().chunk_by(|before, after| before.0 + 1 == after.0) {
+            let piece = |part: fn(&RaceReport) -> f64| {
+                thinned(stretch).map(|(step, race)| [at(*step as f64), 100.0 * part(race)]).collect::<Vec<_>>()
+            };
+            curves.lost.push(piece(|race| race.lost));
+            curves.lost_of_ones.push(piece(|race| race.lost_of_ones));
+            curves.level.push(piece(|race| race.level));
+        }
+        curves
+    }
+
+    fn add_branch(&mut self, live: &LiveRun, branch: &Branch, steps: &BTreeSet<usize>, is_earlier: bool) {
+        let series =
+            |roi: &Roi| Series { name: roi.name.clone(), colour: theme::roi_colour(roi), is_earlier, points: Vec::new() };
+        let mut nsr: Vec<Series> = branch.rois.iter().map(series).collect();
+        let mut recovery = nsr.clone();
+        let mut mean_value = nsr.clone();
+        for point in steps.iter().filter_map(|step| branch.points.get(step)) {
+            let at = live.place(point.subiteration as f64);
+            let numbers = roi_numbers(&branch.rois, &point.sums, 1.0);
+            if let Some(mean) = mean_nsr(&branch.rois, &numbers).filter(|_| !is_earlier) {
+                self.mean_nsr.push([at, 100.0 * mean]);
+            }
+            for (index, n) in numbers.iter().enumerate() {
+                let Some(n) = n else { continue };
+                let role = branch.rois[index].role;
+                if let Some(value) = n.mean.filter(|_| live.is_sweep()) {
+                    mean_value[index].points.push([at, value]);
+                }
+                if let Some(value) = n.nsr.filter(|_| role == RoiRole::Background) {
+                    nsr[index].points.push([at, 100.0 * value]);
+                }
+                if let Some(value) = n.recovery {
+                    recovery[index].points.push([at, 100.0 * value]);
+                }
+            }
+        }
+        add_new(&mut self.nsr, nsr);
+        add_new(&mut self.recovery, recovery);
+        add_new(&mut self.mean, mean_value);
+    }
+}
+
+/// Mean of the background ROIs' noise-to-signal ratios on one iterate. Those that cover nothing of the image are left out;
+/// `None` where there are fewer than two, or one of them has no value on this iterate: the mean of the others would be that
+/// of another background.
+fn mean_nsr(rois: &[Roi], numbers: &[Option<RoiNumbers>]) -> Option<f64> {
+    let of_role = rois.iter().zip(numbers).filter(|(roi, _)| roi.role == RoiRole::Background).map(|(_, numbers)| numbers);
+    let covering = of_role.filter(|numbers| numbers.is_none_or(|n| n.num_voxels > 0));
+    let values: Vec<f64> = covering.map(|numbers| numbers.as_ref()?.nsr).collect::<Option<_>>()?;
+    (values.len() > 1).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The steps at which the curves of all branches are drawn. Those at which every ROI was measured and those at which some
+/// were not are thinned by themselves, so that no ROI loses the few steps that it has.
+fn drawn_steps(newest: &Branch) -> BTreeSet<usize> {
+    let (whole, partly): (Vec<&RoiPoint>, Vec<&RoiPoint>) =
+        newest.points.values().partition(|point| point.sums.iter().all(Option::is_some));
+    thinned(&whole).chain(thinned(&partly)).map(|point| point.subiteration).collect()
+}
+
+/// Adds curves without the points that are there already, and without those of which nothing is left.
+fn add_new(all: &mut Vec<Series>, more: Vec<Series>) {
+    let key = |point: &[f64; 2]| point.map(f64::to_bits);
+    let known: HashSet<[u64; 2]> = all.iter().flat_map(|series| series.points.iter().map(key)).collect();
+    for mut series in more {
+        series.points.retain(|point| !known.contains(&key(point)));
+        if !series.points.is_empty() {
+            all.push(series);
+        }
+    }
+}
+
+/// Every n-th value and the last, [`MAX_POINTS`] or a little more at most.
+fn thinned<T>(values: &[T]) -> impl Iterator<Item = &T> {
+    let stride = values.len().div_ceil(MAX_POINTS).max(1);
+    let last = values.len().saturating_sub(1);
+    values.iter().enumerate().filter(move |(index, _)| index % stride == 0 || *index == last).map(|(_, value)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{RoiMask, RoiShape, RoiSums};
+    use crate::session::StepFigures;
+
+    #[test]
+    fn long_curves_are_thinned_and_keep_their_end() {
+        let values: Vec<usize> = (0..5500).collect();
+        let kept: Vec<usize> = thinned(&values).copied().collect();
+        assert!(kept.len() <= MAX_POINTS && kept[0] == 0 && kept.last() == Some(&5499));
+        assert_eq!(thinned(&values[..10]).count(), 10);
+        assert_eq!(thinned::<u8>(&[]).count(), 0);
+    }
+
+    #[test]
+    fn a_race_that_was_switched_off_between_has_two_pieces() {
+        let mut live = LiveRun::default();
+        let race = |lost| RaceReport { lost, lost_of_ones: 0.5, level: 1.0 - lost };
+        let step = |(subiteration, lost)| StepFigures { subiteration, race: Some(race(lost)), ..StepFigures::default() };
+        live.steps = [(1, 0.25), (2, 0.5), (5, 0.125)].map(step).into();
+        let curves = Curves::of(&live);
+        assert_eq!(curves.lost, [vec![[1.0, 25.0], [2.0, 50.0]], vec![[5.0, 12.5]]]);
+        assert_eq!(curves.level[1], [[5.0, 87.5]]);
+        assert_eq!(curves.lost_of_ones[0].len(), 2);
+    }
+
+    fn roi(name: &str, role: RoiRole) -> Roi {
+        let shape = RoiShape::Sphere { radius_mm: 1.0 };
+        Roi { name: name.into(), shape, centre_mm: [0.0; 3], role, activity_ratio: None, colour: None }
+    }
+
+    /// Sums over two voxels whose noise-to-signal ratio is √2 × `spread`.
+    fn sums(spread: f32) -> Option<RoiSums> {
+        Some(RoiMask { voxels: vec![(0, 1.0), (1, 1.0)] }.sums(&[1.0 - spread, 1.0 + spread]))
+    }
+
+    fn run(rois: &[Roi], points: impl IntoIterator<Item = (usize, Vec<Option<RoiSums>>)>) -> LiveRun {
+        let mut live = LiveRun::asked_for(1, 1, rois, false);
+        let point = |(step, sums)| (step, RoiPoint { iteration: step, subiteration: step, sums });
+        live.branches.get_mut(&1).unwrap().points = points.into_iter().map(point).collect();
+        live
+    }
+
+    fn rounded(points: &[[f64; 2]]) -> Vec<(f64, i64)> {
+        points.iter().map(|[at, value]| (*at, value.round() as i64)).collect()
+    }
+
+    #[test]
+    fn the_mean_stands_where_all_background_regions_were_measured() {
+        // B is measured at every second step only, as a region drawn late on the iterates that were kept.
+        let rois = [roi("A", RoiRole::Background), roi("B", RoiRole::Background), roi("C", RoiRole::Hot)];
+        let points = (1..=6).map(|step| {
+            let late = if step % 2 == 0 { sums(0.1 * step as f32 / 2f32.sqrt()) } else { None };
+            (step, vec![sums(0.1 / 2f32.sqrt()), late, sums(0.5)])
+        });
+        let mut live = run(&rois, points);
+        let curves = Curves::of(&live);
+        assert_eq!(rounded(&curves.nsr[0].points), (1..=6).map(|step| (f64::from(step), 10)).collect::<Vec<_>>());
+        assert_eq!(rounded(&curves.nsr[1].points), [(2.0, 20), (4.0, 40), (6.0, 60)]);
+        assert_eq!(rounded(&curves.mean_nsr), [(2.0, 15), (4.0, 25), (6.0, 35)]);
+        // A third one, by a change of its role alone; then one that lies outside the image and takes no part.
+        let mut rois = rois.to_vec();
+        rois[2].role = RoiRole::Background;
+        live.rename_rois(1, &rois);
+        assert_eq!(rounded(&Curves::of(&live).mean_nsr)[0], (2.0, 34));
+        rois.push(roi("outside", RoiRole::Background));
+        live.rename_rois(1, &rois);
+        for point in live.branches.get_mut(&1).unwrap().points.values_mut() {
+            point.sums.push(Some(RoiMask::default().sums(&[])));
+        }
+        assert_eq!(rounded(&Curves::of(&live).mean_nsr)[0], (2.0, 34));
+    }
+
+    #[test]
+    fn a_region_that_was_not_measured_at_all_leaves_no_mean() {
+        let rois = [roi("A", RoiRole::Background), roi("B", RoiRole::Background)];
+        let live = run(&rois, (1..=3).map(|step| (step, vec![sums(0.1), None])));
+        assert_eq!(Curves::of(&live).mean_nsr, Vec::<[f64; 2]>::new());
+        let live = run(&rois[..1], (1..=3).map(|step| (step, vec![sums(0.1)])));
+        assert_eq!(Curves::of(&live).mean_nsr, Vec::<[f64; 2]>::new(), "of one there is no mean");
+    }
+
+    #[test]
+    fn thinning_keeps_the_steps_of_a_region_that_has_few() {
+        // 1400 steps are thinned to every second one; B was measured after every 14th, of which that would leave none.
+        let rois = [roi("A", RoiRole::Background), roi("B", RoiRole::Background)];
+        let live = run(&rois, (1..=1400).map(|step| (step, vec![sums(0.1), if step % 14 == 0 { sums(0.3) } else { None }])));
+        let curves = Curves::of(&live);
+        assert_eq!((curves.nsr[1].points.len(), curves.mean_nsr.len()), (100, 100));
+        assert!(curves.nsr[0].points.len() <= 2 * MAX_POINTS);
+        let places = |series: &[[f64; 2]]| series.iter().map(|p| p[0] as usize).collect::<BTreeSet<_>>();
+        assert!(places(&curves.mean_nsr).is_subset(&places(&curves.nsr[0].points)));
+    }
+
+    #[test]
+    fn a_branch_repeats_nothing_of_the_one_after_it() {
+        let rois = [roi("A", RoiRole::Background), Roi { centre_mm: [9.0; 3], ..roi("B", RoiRole::Background) }];
+        let mut live = run(&rois, (1..=4).map(|step| (step, vec![sums(0.1), sums(0.2)])));
+        live.begin_branch(2, &[rois[0].clone(), Roi { centre_mm: [5.0; 3], ..rois[1].clone() }]);
+        let curves = Curves::of(&live);
+        let names: Vec<_> = curves.nsr.iter().map(|series| (series.name.as_str(), series.is_earlier)).collect();
+        assert_eq!(names, [("A", false), ("B", true)]);
+        assert!(curves.mean_nsr.is_empty(), "the moved region was not measured yet");
+    }
+}

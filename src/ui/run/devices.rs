@@ -1,0 +1,98 @@
+//! The devices to choose from. They are looked for on a thread of their own, as that takes a while.
+
+use crossbeam_channel::{Receiver, bounded};
+
+use crate::plan::{Device, DeviceChoice, available_devices, host_devices};
+use crate::ui::widgets::fields::menu;
+
+/// The devices that are known so far.
+pub struct DeviceList {
+    known: Vec<Device>,
+    found: Receiver<Vec<Device>>,
+}
+
+impl DeviceList {
+    /// Starts to look; `wake` is called when all are found.
+    pub fn start(wake: impl Fn() + Send + 'static) -> Self {
+        let (sender, found) = bounded(1);
+        // Without a thread only the devices that every machine has are known.
+        let _ = std::thread::Builder::new().name("devices".into()).spawn(move || {
+            let _ = sender.send(available_devices());
+            wake();
+        });
+        Self { known: host_devices(), found }
+    }
+
+    /// Takes in what was found.
+    pub fn poll(&mut self) {
+        if let Ok(devices) = self.found.try_recv() {
+            self.known = devices;
+        }
+    }
+
+    /// What is known so far.
+    pub fn known(&self) -> &[Device] {
+        &self.known
+    }
+}
+
+/// A device in words: its name, its number where it has one, and why it cannot be used where it cannot.
+fn words(device: &Device) -> String {
+    let name = match device.choice {
+        DeviceChoice::Auto | DeviceChoice::Cpu => device.name.clone(),
+        DeviceChoice::Cuda(number) => format!("CUDA {number}: {}", device.name),
+    };
+    match &device.why_not {
+        Some(reason) => format!("{name} ({reason})"),
+        None => name,
+    }
+}
+
+/// A choice of device in words.
+pub fn device_in_words(devices: &[Device], choice: DeviceChoice) -> String {
+    devices.iter().find(|device| device.choice == choice).map_or_else(|| "other".into(), words)
+}
+
+/// The menu of devices; those that cannot be used are grey.
+pub fn device_menu(devices: &[Device], chosen: &mut DeviceChoice, ui: &mut egui::Ui) {
+    menu(ui, "Device", &device_in_words(devices, *chosen), |ui| {
+        for device in devices {
+            let choice = egui::Button::selectable(*chosen == device.choice, words(device));
+            if ui.add_enabled(device.why_not.is_none(), choice).clicked() {
+                *chosen = device.choice;
+            }
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use egui_kittest::Harness;
+    use egui_kittest::kittest::{NodeT as _, Queryable as _};
+
+    use super::*;
+
+    #[test]
+    fn a_device_that_cannot_be_used_is_grey_and_says_why() {
+        let mut devices = host_devices();
+        let why_not = Some("there is no projector for it yet".to_owned());
+        devices.push(Device { choice: DeviceChoice::Cuda(0), name: "Some GPU".into(), why_not });
+        let draw = move |ui: &mut egui::Ui, chosen: &mut DeviceChoice| {
+            egui::Grid::new("form").show(ui, |ui| device_menu(&devices, chosen, ui));
+        };
+        let mut harness = Harness::new_ui_state(draw, DeviceChoice::Auto);
+        let mut click = |label: &str| {
+            harness.get_by_label(label).click();
+            harness.run();
+            *harness.state()
+        };
+        click("Device: auto");
+        assert_eq!(click("CUDA 0: Some GPU (there is no projector for it yet)"), DeviceChoice::Auto);
+        // A click closes the menu.
+        click("Device: auto");
+        assert_eq!(click("CPU"), DeviceChoice::Cpu);
+        click("Device: CPU");
+        let grey = harness.get_by_label_contains("CUDA 0").accesskit_node().is_disabled();
+        assert!(grey);
+    }
+}

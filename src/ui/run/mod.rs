@@ -1,0 +1,16 @@
+//! A run: the settings of the next one, how it goes, its images and curves, and its panel.
+
+pub mod action;
+pub mod curves;
+pub mod devices;
+pub mod export;
+pub mod fbp_form;
+pub mod fbp_panel;
+pub mod forecast;
+pub mod live;
+pub mod post_filter;
+pub mod recon_panel;
+pub mod scrubber;
+pub mod settings;
+pub mod shown;
+pub mod stages;

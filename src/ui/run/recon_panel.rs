@@ -1,0 +1,449 @@
+//! The reconstruction panel: settings, start to stop, progress, accumulation, post-filter, saving.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use egui::{DragValue, RichText, Ui};
+use strum::VariantArray as _;
+
+use super::action::RunAction;
+use super::devices::{device_in_words, device_menu};
+use super::fbp_form::FbpForm;
+use super::fbp_panel::fbp_form_ui;
+use super::forecast::secs_per_iteration;
+use super::live::{LiveRun, RunState};
+use super::settings::SettingsForm;
+use crate::operator::Accumulation;
+use crate::plan::{AlgorithmKind, Device, Forecast, ProjectorChoice, Rays};
+use crate::recon::RaceReport;
+use crate::ui::widgets::fields::{menu, name};
+use crate::ui::widgets::format;
+use crate::ui::widgets::image_axes::AXIS_NAMES;
+use crate::ui::widgets::theme;
+
+/// What the panel shows.
+pub struct ReconView<'a> {
+    /// The form.
+    pub form: &'a SettingsForm,
+    /// The form for filtered backprojection.
+    pub fbp_form: &'a FbpForm,
+    /// Whether an EPRI sweep is open.
+    pub is_sweep: bool,
+    /// Whether the run has nothing to do before another projection comes.
+    pub is_waiting: bool,
+    /// The devices to choose from.
+    pub devices: &'a [Device],
+    /// The run.
+    pub live: &'a LiveRun,
+    /// The forms as they were when it began; `None` = there is none.
+    pub running: Option<&'a (SettingsForm, FbpForm)>,
+    /// What the next start will need, or why it will be refused.
+    pub forecast: Option<&'a Result<Forecast, String>>,
+    /// Whether there is a study to reconstruct.
+    pub has_study: bool,
+    /// Whether there is an image to save.
+    pub has_image: bool,
+    /// FWHM of the filter on what is shown, mm.
+    pub post_filter_mm: f64,
+    /// Whether times are shown.
+    pub show_timings: bool,
+}
+
+/// The reconstruction panel.
+pub fn recon_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
+    ui.label(RichText::new("Reconstruction").heading().strong());
+    buttons_ui(view, ui, actions);
+    progress_ui(view, ui);
+    ui.add_space(2.0);
+    accumulation_ui(view, ui, actions);
+    form_ui(view, ui, actions);
+    image_ui(view, ui, actions);
+}
+
+fn buttons_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
+    let state = view.live.state;
+    let mut button = |ui: &mut Ui, enabled: bool, name: &str, help: &str, action: RunAction| {
+        if ui.add_enabled(enabled, egui::Button::new(name)).on_hover_text(help).clicked() {
+            actions.push(action);
+        }
+    };
+    ui.horizontal(|ui| {
+        let start = if state == RunState::Idle { "Start" } else { "Restart" };
+        let help =
+            if view.is_sweep { "Start with the settings below" } else { "Start from a uniform image with the settings below" };
+        button(ui, view.has_study, start, help, RunAction::Start);
+        if state == RunState::Paused {
+            button(ui, true, "Resume", "Go on (Space)", RunAction::Resume);
+        } else if state.can_continue() && !view.is_sweep {
+            button(ui, true, "Continue", "Add as many iterations again", RunAction::Continue);
+        } else {
+            let can = matches!(state, RunState::Running | RunState::Starting);
+            button(ui, can, "Pause", "Hold after this step (Space)", RunAction::Pause);
+        }
+        let help = if view.is_sweep { "One block of projections, then hold (S)" } else { "One update, then hold (S)" };
+        button(ui, view.has_study && state != RunState::Starting, "Step", help, RunAction::Step);
+    });
+    ui.horizontal(|ui| {
+        button(ui, state.is_active(), "Stop (keep)", "End after this step and keep the image", RunAction::Stop);
+        button(ui, state.is_active(), "Cancel", "End at once", RunAction::Cancel);
+    });
+}
+
+fn progress_ui(view: &ReconView, ui: &mut Ui) {
+    let live = view.live;
+    let (done, total) = live.progress();
+    let fraction = if total > 0 { done as f32 / total as f32 } else { 0.0 };
+    let mut text = live.state.label().to_owned();
+    if view.is_waiting {
+        text = "waiting for projections".into();
+    } else if view.show_timings
+        && live.state == RunState::Running
+        && let Some(remaining) = live.remaining()
+    {
+        text = format!("{} left", format::duration(remaining));
+    }
+    ui.add(egui::ProgressBar::new(fraction).text(text));
+}
+
+/// What the next start makes and needs, or why it will be refused.
+fn forecast_ui(view: &ReconView, ui: &mut Ui) {
+    let (size, voxel_mm) =
+        if view.is_sweep { (view.fbp_form.size, view.fbp_form.voxel_mm) } else { (view.form.size, view.form.voxel_mm) };
+    let [x, y, z]: [String; 3] = std::array::from_fn(|a| format::short_number(size[a] as f64 * voxel_mm[a]));
+    let mut words = format!("image {x} × {y} × {z} mm");
+    if let Ok(settings) = view.form.run_settings()
+        && !view.is_sweep
+    {
+        words += &format!(", field of view {} mm across", format::short_number(2.0 * settings.fov_radius_mm));
+    }
+    ui.add(egui::Label::new(RichText::new(words).weak()).wrap());
+    match view.forecast {
+        None => {}
+        Some(Ok(forecast)) => {
+            let mut words = format!("needs {}", crate::words::bytes(forecast.memory_bytes));
+            let secs = secs_per_iteration(view.live, view.form, forecast).filter(|_| view.show_timings);
+            if let Some(time) = secs.and_then(|secs| Duration::try_from_secs_f64(secs).ok()) {
+                words += &format!(", about {} per iteration", format::duration(time));
+            }
+            ui.add(egui::Label::new(RichText::new(words).weak()).wrap());
+        }
+        Some(Err(reason)) => {
+            let words = RichText::new(format!("will be refused: {reason}")).color(theme::colours(ui.visuals()).error);
+            ui.add(egui::Label::new(words).wrap());
+        }
+    }
+}
+
+/// How the backprojection adds: switchable while it runs.
+fn accumulation_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
+    if view.is_sweep {
+        return gathered_ui(ui);
+    }
+    ui.label("Accumulation (may be switched while running)");
+    let in_use = view.live.accumulation().filter(|_| view.live.is_there());
+    let current = view.form.accumulation.or(in_use);
+    ui.horizontal(|ui| {
+        for &accumulation in Accumulation::VARIANTS {
+            let mut text = RichText::new(accumulation.name());
+            if accumulation == Accumulation::NonAtomic {
+                text = text.color(theme::colours(ui.visuals()).error);
+            }
+            let reason = why_not(view.live, accumulation);
+            let radio = egui::RadioButton::new(current == Some(accumulation), text);
+            let response = ui.add_enabled(reason.is_none(), radio);
+            if response.clicked() && current != Some(accumulation) {
+                actions.push(RunAction::SetAccumulation(accumulation));
+            }
+            response.on_hover_text(accumulation_help(accumulation)).on_disabled_hover_text(reason.unwrap_or_default());
+        }
+    });
+    match (current, in_use, view.live.last.as_ref().and_then(|last| last.race)) {
+        (Some(wanted), Some(in_use), _) if wanted != in_use => {
+            ui.label(RichText::new(format!("{wanted} from the next step on")).weak());
+        }
+        (_, Some(Accumulation::NonAtomic), Some(race)) => {
+            let words = format!("loses {}, image level {}", RaceReport::percent(race.lost), RaceReport::percent(race.level));
+            let response = ui.label(RichText::new(words).color(theme::colours(ui.visuals()).error));
+            response
+                .on_hover_text("Of this iterate's additions; the level is relative to a race-free step. More under Race, below");
+        }
+        (None, None, _) => _ = ui.label(RichText::new("the device's default").weak()),
+        _ => {}
+    }
+}
+
+/// Why there is nothing to choose for a sweep.
+pub const GATHERED: &str = "Filtered backprojection goes voxel by voxel: each gathers its own sum, no two threads ever add to the same one, so there is no race and nothing to choose";
+
+/// The switch of a sweep: grey, with the reason.
+fn gathered_ui(ui: &mut Ui) {
+    ui.label(RichText::new("Accumulation").weak());
+    ui.horizontal(|ui| {
+        for &accumulation in Accumulation::VARIANTS {
+            ui.add_enabled(false, egui::RadioButton::new(false, accumulation.name())).on_disabled_hover_text(GATHERED);
+        }
+    });
+    ui.label(RichText::new("every voxel gathers its own sum: no race").weak()).on_hover_text(GATHERED);
+}
+
+/// Why a run cannot add in a way; `None` where it can, or where there is none yet.
+pub fn why_not(live: &LiveRun, accumulation: Accumulation) -> Option<String> {
+    let info = live.info.as_ref().filter(|info| live.is_there() && !info.accumulations.contains(&accumulation))?;
+    let known: Vec<_> = info.accumulations.iter().map(|known| known.name()).collect();
+    Some(format!("{} with {} cannot add in the {accumulation} way, only: {}", info.device, info.projector, known.join(", ")))
+}
+
+/// What a way to accumulate means.
+fn accumulation_help(accumulation: Accumulation) -> &'static str {
+    match accumulation {
+        Accumulation::Atomic => "Every addition arrives, in any order: the last digits differ from run to run (key 1)",
+        Accumulation::NonAtomic => {
+            "Threads that meet in a voxel lose additions: the image is wrong by what is lost. Not for diagnosis (key 2)"
+        }
+        Accumulation::Deterministic => "Every addition arrives in a fixed order: the same bits on every run (key 3)",
+    }
+}
+
+/// The settings that the next start uses.
+fn form_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
+    ui.separator();
+    ui.horizontal(|ui| {
+        ui.label(RichText::new("Settings of the next start").strong());
+        if ui.small_button("Defaults").clicked() {
+            actions.push(RunAction::ResetForm);
+        }
+    });
+    egui::Grid::new("settings").num_columns(2).spacing([8.0, 4.0]).show(ui, |ui| {
+        let is_active = view.live.state.is_active();
+        if view.is_sweep {
+            let mut form = view.fbp_form.clone();
+            let running = view.running.map(|(_, running)| running);
+            fbp_form_ui(&mut form, &Running { form: running, is_active }, view.devices, ui);
+            if form != *view.fbp_form {
+                actions.push(RunAction::EditFbpForm(Box::new(form)));
+            }
+        } else {
+            let mut form = view.form.clone();
+            let running = view.running.map(|(running, _)| running);
+            counts_form_ui(&mut form, &Running { form: running, is_active }, view.devices, ui);
+            if form != *view.form {
+                actions.push(RunAction::EditForm(Box::new(form)));
+            }
+        }
+    });
+    forecast_ui(view, ui);
+}
+
+/// The form of the run that is watched, beside which the settings of the next start are marked where they differ.
+pub struct Running<'a, Form> {
+    /// The form as it was when the run began; `None` = there is no run.
+    pub form: Option<&'a Form>,
+    /// Whether the run is not over yet.
+    pub is_active: bool,
+}
+
+impl<Form> Running<'_, Form> {
+    /// The label of a row. It is marked where the next start's value is not the run's, which its tooltip tells.
+    pub fn label<T: PartialEq>(&self, ui: &mut Ui, label: &str, next: &T, of: fn(&Form) -> &T, words: impl Fn(&T) -> String) {
+        match self.form.map(of).filter(|running| *running != next) {
+            None => _ = ui.label(label),
+            Some(running) => {
+                let verb = if self.is_active { "runs" } else { "ran" };
+                let marked = RichText::new(format!("{label} •")).color(theme::colours(ui.visuals()).shown_mark);
+                ui.label(marked).on_hover_text(format!("{verb} with {}", words(running)));
+            }
+        }
+    }
+
+    /// A row with a number.
+    pub fn number(&self, ui: &mut Ui, label: &str, value: &mut usize, of: fn(&Form) -> &usize, range: RangeInclusive<usize>) {
+        self.label(ui, label, value, of, usize::to_string);
+        name(&ui.add(DragValue::new(value).range(range)), label);
+        ui.end_row();
+    }
+
+    /// A row with a choice.
+    pub fn combo<T: PartialEq + Copy>(
+        &self,
+        ui: &mut Ui,
+        label: &str,
+        value: &mut T,
+        of: fn(&Form) -> &T,
+        choices: &[(T, &str)],
+    ) {
+        let named = |value: &T| choices.iter().find(|(choice, _)| choice == value).map_or("other", |(_, name)| *name);
+        self.label(ui, label, value, of, |value| named(value).to_owned());
+        menu(ui, label, named(value), |ui| {
+            for (choice, name) in choices {
+                ui.selectable_value(value, *choice, *name);
+            }
+        });
+    }
+}
+
+/// The rows of the form for counts.
+fn counts_form_ui(form: &mut SettingsForm, running: &Running<SettingsForm>, devices: &[Device], ui: &mut Ui) {
+    let algorithms = [(AlgorithmKind::Osem, "OSEM"), (AlgorithmKind::Mlem, "MLEM")];
+    running.combo(ui, "Algorithm", &mut form.algorithm, |form| &form.algorithm, &algorithms);
+    running.number(ui, "Iterations", &mut form.num_iterations, |form| &form.num_iterations, 1..=10_000);
+    ui.add_enabled_ui(form.algorithm == AlgorithmKind::Osem, |ui| {
+        running.label(ui, "Subsets", &form.num_subsets, |form| &form.num_subsets, usize::to_string);
+    });
+    let subsets = DragValue::new(&mut form.num_subsets).range(1..=512);
+    let response = ui.add_enabled(form.algorithm == AlgorithmKind::Osem, subsets);
+    name(&response, "Subsets");
+    ui.end_row();
+    running.size(ui, &AXIS_NAMES, &mut form.size, |form| &form.size);
+    running.voxel_mm(ui, &AXIS_NAMES, &mut form.voxel_mm, |form| &form.voxel_mm);
+    running.label(ui, "Lines per bin", &form.rays, |form| &form.rays, rays_in_words);
+    rays_ui(&mut form.rays, ui);
+    let projectors: Vec<_> = ProjectorChoice::all().map(|choice| (choice, choice.name())).collect();
+    running.combo(ui, "Projector", &mut form.projector, |form| &form.projector, &projectors);
+    running.label(ui, "Device", &form.device, |form| &form.device, |choice| device_in_words(devices, *choice));
+    device_menu(devices, &mut form.device, ui);
+    running.label(
+        ui,
+        "Sensitivity",
+        &form.racy_sensitivity,
+        |form| &form.racy_sensitivity,
+        |racy| (if *racy { "racy too" } else { "free of races" }).to_owned(),
+    );
+    ui.checkbox(&mut form.racy_sensitivity, "racy too").on_hover_text(
+            "For non-atomic runs: make the sensitivity image with the race as well. A race in the backprojection alone scales the image down by what it loses; a race in both mostly cancels, and what stays is noise",
+        );
+    ui.end_row();
+}
+
+impl<Form> Running<'_, Form> {
+    /// The row of the image's numbers of voxels along the axes of these names.
+    pub fn size(&self, ui: &mut Ui, axes: &[&str], size: &mut [usize; 3], of: fn(&Form) -> &[usize; 3]) {
+        self.label(ui, &format!("Voxels {}", axes.join(", ")), size, of, |size| by(&size[..axes.len()], usize::to_string));
+        ui.horizontal(|ui| {
+            for (axis, size) in axes.iter().zip(size) {
+                name(&ui.add(DragValue::new(size).range(1..=2048)), &format!("Voxels {axis}"));
+            }
+        });
+        ui.end_row();
+    }
+
+    /// The row of the sides of its voxels.
+    pub fn voxel_mm(&self, ui: &mut Ui, axes: &[&str], voxel_mm: &mut [f64; 3], of: fn(&Form) -> &[f64; 3]) {
+        let words = |sides: &[f64; 3]| format!("{} mm", by(&sides[..axes.len()], |side| format!("{side:.3}")));
+        self.label(ui, "Voxel mm", voxel_mm, of, words);
+        ui.horizontal(|ui| {
+            for (axis, side) in axes.iter().zip(voxel_mm) {
+                let value = DragValue::new(side).range(0.01..=50.0).speed(0.02).max_decimals(3);
+                name(&ui.add(value), &format!("Voxel mm {axis}"));
+            }
+        });
+        ui.end_row();
+    }
+}
+
+/// "64 × 64 × 32".
+fn by<T>(values: &[T], words: impl Fn(&T) -> String) -> String {
+    values.iter().map(words).collect::<Vec<_>>().join(" × ")
+}
+
+fn rays_in_words(rays: &Rays) -> String {
+    match rays {
+        Rays::Auto => "auto".into(),
+        Rays::Fixed { tangential, axial } => format!("{tangential} × {axial}"),
+    }
+}
+
+fn rays_ui(rays: &mut Rays, ui: &mut Ui) {
+    ui.horizontal(|ui| {
+        let mut automatic = *rays == Rays::Auto;
+        if ui.checkbox(&mut automatic, "auto").changed() {
+            *rays = if automatic { Rays::Auto } else { Rays::Fixed { tangential: 1, axial: 1 } };
+        }
+        if let Rays::Fixed { tangential, axial } = rays {
+            name(&ui.add(DragValue::new(tangential).range(1..=16)), "Lines per bin, tangential");
+            ui.label("×");
+            name(&ui.add(DragValue::new(axial).range(1..=16)), "Lines per bin, axial");
+        }
+    });
+    ui.end_row();
+}
+
+fn image_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
+    ui.separator();
+    ui.label(RichText::new("Image").strong());
+    ui.horizontal(|ui| {
+        let label = ui.label("Post-filter FWHM");
+        let mut fwhm = view.post_filter_mm;
+        let value = DragValue::new(&mut fwhm).range(0.0..=50.0).speed(0.1).max_decimals(1).suffix(" mm");
+        let response = ui.add(value).labelled_by(label.id);
+        name(&response, "Post-filter FWHM");
+        response.on_hover_text("Gaussian on what is shown and saved; the reconstruction itself goes on without it. 0 = none");
+        if fwhm != view.post_filter_mm {
+            actions.push(RunAction::SetPostFilter(fwhm));
+        }
+    });
+    let save = egui::Button::new("Save image…");
+    if ui.add_enabled(view.has_image, save).on_hover_text("The image on the screen as .nii, .nii.gz or .hv").clicked() {
+        actions.push(RunAction::AskSaveImage);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use egui_kittest::Harness;
+    use egui_kittest::kittest::{NodeT as _, Queryable as _};
+
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::data::{Michelogram, Study};
+    use crate::plan::{Job, StartInfo};
+    use crate::session::EndReason;
+
+    #[test]
+    fn what_a_run_cannot_do_is_grey_and_has_a_reason() {
+        let form = SettingsForm::default();
+        let geometry = Arc::new(crate::scanner::find("small").unwrap().geometry.clone());
+        let counts = vec![0.0; geometry.num_bins()];
+        let study = Study::new("empty", Michelogram::new(geometry, counts).unwrap());
+        let mut live = LiveRun::asked_for(1, 0, &[], false);
+        live.info = Some(StartInfo {
+            device: "Some device".into(),
+            projector: "per-lor".into(),
+            num_subsets: 1,
+            accumulation: Accumulation::Atomic,
+            accumulations: &[Accumulation::Atomic, Accumulation::Deterministic],
+            estimate: Default::default(),
+            job: Job::Counts { study: Arc::new(study), settings: Box::new(form.run_settings().unwrap()) },
+        });
+        let reason = why_not(&live, Accumulation::NonAtomic).unwrap();
+        assert!(reason.contains("Some device with per-lor") && reason.contains("atomic, deterministic"), "{reason}");
+        assert_eq!(why_not(&live, Accumulation::Atomic), None);
+        let draw = |ui: &mut Ui, live: &mut LiveRun| {
+            let view = ReconView {
+                form: &form,
+                fbp_form: &FbpForm::default(),
+                is_sweep: false,
+                is_waiting: false,
+                devices: &[],
+                live,
+                running: None,
+                forecast: None,
+                has_study: true,
+                has_image: true,
+                post_filter_mm: 0.0,
+                show_timings: false,
+            };
+            accumulation_ui(&view, ui, &mut Vec::new());
+        };
+        let mut harness = Harness::new_ui_state(draw, live);
+        let is_grey = |harness: &Harness<LiveRun>, label: &str| harness.get_by_label(label).accesskit_node().is_disabled();
+        assert!(is_grey(&harness, "non-atomic") && !is_grey(&harness, "deterministic"));
+        harness.get_by_label("non-atomic").hover();
+        harness.run();
+        assert!(harness.query_by_label(&reason).is_some(), "the reason is not shown");
+        // Of a run that is gone nothing is left to be obeyed.
+        harness.state_mut().state = RunState::Ended(EndReason::Cancelled);
+        harness.run();
+        assert!(!is_grey(&harness, "non-atomic"));
+    }
+}

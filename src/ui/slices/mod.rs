@@ -1,0 +1,10 @@
+//! The slices: what they show, how they are drawn, and what the pointer does in them.
+
+pub mod action;
+pub mod outline;
+pub mod overlay;
+pub mod slice_paint;
+pub mod slice_panel;
+pub mod tool;
+pub mod toolbar;
+pub mod view;

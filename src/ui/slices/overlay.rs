@@ -1,0 +1,216 @@
+//! What is drawn over a slice: crosshair, orientation letters, rulers, position, ROI outlines, the profile's line.
+
+use egui::{Align2, Color32, CornerRadius, FontId, Painter, Pos2, Rect, Stroke, StrokeKind};
+
+use super::outline::{Outline, outline};
+use super::slice_panel::SlicesView;
+use super::tool::Tool;
+use super::view::{ProfileLine, SliceGeometry, slice_index};
+use crate::data::Roi;
+use crate::ui::widgets::image_axes::{AXIS_NAMES, plane_name};
+use crate::ui::widgets::theme::{self, Colours};
+
+/// Rulers leave this much room on either side of the orientation letters, points.
+const LETTER_ROOM: f32 = 16.0;
+
+/// Width of a slice in which the title stays left of the middle, points.
+const TITLE_ROOM: f32 = 470.0;
+
+/// Draws everything over a slice.
+pub fn draw(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours: &Colours) {
+    frame(view, slice, painter, colours);
+    if view.view.show_rois {
+        for (index, roi) in view.rois.iter().enumerate() {
+            draw_roi(view, slice, painter, roi, view.selected == Some(index));
+        }
+    }
+    if let Some(draft) = view.draft {
+        draw_roi(view, slice, painter, draft, true);
+    }
+    crosshair(view, slice, painter, colours);
+    profile(view, slice, painter, colours);
+    rulers(slice, painter, colours);
+    orientation(&view.axes.ends, slice, painter, colours);
+    title(view, slice, painter, colours);
+}
+
+/// The edge of the image.
+fn frame(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours: &Colours) {
+    let grid = &view.volume.grid;
+    let corner = |end: usize| std::array::from_fn(|a| grid.extent_mm(a)[end]);
+    let rect = Rect::from_two_pos(slice.screen_from_mm(corner(0)), slice.screen_from_mm(corner(1)));
+    let stroke = Stroke::new(1.0, colours.overlay.gamma_multiply(0.35));
+    painter.rect_stroke(rect, CornerRadius::ZERO, stroke, StrokeKind::Outside);
+}
+
+fn crosshair(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours: &Colours) {
+    let at = slice.screen_from_mm(view.view.crosshair_mm);
+    let stroke = Stroke::new(1.0, colours.crosshair.gamma_multiply(0.8));
+    let (rect, gap) = (slice.rect, 9.0);
+    for (from, to) in [
+        (Pos2::new(rect.left(), at.y), Pos2::new(at.x - gap, at.y)),
+        (Pos2::new(at.x + gap, at.y), Pos2::new(rect.right(), at.y)),
+        (Pos2::new(at.x, rect.top()), Pos2::new(at.x, at.y - gap)),
+        (Pos2::new(at.x, at.y + gap), Pos2::new(at.x, rect.bottom())),
+    ] {
+        painter.line_segment([from, to], stroke);
+    }
+}
+
+fn draw_roi(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, roi: &Roi, is_selected: bool) {
+    let Some(outline) = outline(roi, slice, &view.volume.grid) else { return };
+    let colour = theme::roi_colour(roi);
+    let stroke = Stroke::new(if is_selected { 2.5 } else { 1.5 }, colour);
+    match outline {
+        Outline::Circle(centre, radius) => {
+            painter.circle_stroke(centre, radius, stroke);
+        }
+        Outline::Rectangle(rect) => {
+            painter.rect_stroke(rect, CornerRadius::ZERO, stroke, StrokeKind::Middle);
+        }
+        Outline::Edge(from, to) => {
+            painter.line_segment([from, to], stroke);
+        }
+    }
+    if !is_selected {
+        return;
+    }
+    for (handle, _) in outline.handles() {
+        let square = Rect::from_center_size(handle, egui::Vec2::splat(2.0 * theme::HANDLE_SIZE));
+        painter.rect(square, CornerRadius::ZERO, Color32::WHITE, Stroke::new(1.0, colour), StrokeKind::Middle);
+    }
+    let below = match outline {
+        Outline::Circle(centre, radius) => centre + egui::vec2(0.0, radius),
+        Outline::Rectangle(rect) => rect.center_bottom(),
+        Outline::Edge(..) => outline.middle(),
+    };
+    text(painter, below + egui::vec2(0.0, 8.0), Align2::CENTER_TOP, &roi.name, theme::OVERLAY_TEXT, colour, None);
+}
+
+fn profile(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours: &Colours) {
+    let ProfileLine::Between(from, to) = view.view.profile else { return };
+    let stroke = Stroke::new(2.0, colours.profile);
+    let ends = [slice.screen_from_mm(from), slice.screen_from_mm(to)];
+    // In slices it does not lie in, the line is only hinted at.
+    let normal = slice.plane.axes().1;
+    let voxel = view.volume.grid.voxel_mm[normal];
+    let lies_in = [from, to].iter().all(|p| (p[normal] - slice.middle_mm[normal]).abs() <= voxel);
+    if lies_in {
+        painter.line_segment(ends, stroke);
+        for end in ends {
+            painter.circle_filled(end, 3.5, colours.profile);
+        }
+    } else if view.view.tool == Tool::Profile {
+        painter.line_segment(ends, Stroke::new(1.0, colours.profile.gamma_multiply(0.4)));
+    }
+}
+
+/// What stands at the ends of the slice's axes.
+fn orientation(ends: &[[&str; 2]; 3], slice: &SliceGeometry, painter: &Painter, colours: &Colours) {
+    let ([a, b], _) = slice.plane.axes();
+    let rect = slice.rect.shrink(5.0);
+    let shade = Some(colours.overlay_shade);
+    let size = theme::ORIENTATION_TEXT;
+    text(painter, rect.left_center(), Align2::LEFT_CENTER, ends[a][0], size, colours.overlay, shade);
+    text(painter, rect.right_center(), Align2::RIGHT_CENTER, ends[a][1], size, colours.overlay, shade);
+    // Below the title where that reaches the middle.
+    let below = if rect.width() < TITLE_ROOM { 17.0 } else { 0.0 };
+    let top = rect.center_top() + egui::vec2(0.0, below);
+    text(painter, top, Align2::CENTER_TOP, ends[b][0], size, colours.overlay, shade);
+    text(painter, rect.center_bottom(), Align2::CENTER_BOTTOM, ends[b][1], size, colours.overlay, shade);
+}
+
+/// Name and position of the slice.
+fn title(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours: &Colours) {
+    let normal = slice.plane.axes().1;
+    let grid = &view.volume.grid;
+    let index = slice_index(grid, normal, slice.middle_mm[normal]);
+    let words = if view.axes.is_slice {
+        format!("{} to the right, {} down", view.axes.names[0], view.axes.names[1])
+    } else {
+        format!(
+            "{} · {} = {:.1} mm · slice {} of {}",
+            plane_name(slice.plane),
+            AXIS_NAMES[normal],
+            slice.middle_mm[normal],
+            index + 1,
+            grid.size[normal]
+        )
+    };
+    let at = slice.rect.min + egui::vec2(6.0, 5.0);
+    text(painter, at, Align2::LEFT_TOP, &words, theme::OVERLAY_TEXT, colours.overlay, Some(colours.overlay_shade));
+}
+
+/// Rulers in mm along the left and the lower edge.
+fn rulers(slice: &SliceGeometry, painter: &Painter, colours: &Colours) {
+    let ([a, b], _) = slice.plane.axes();
+    let step = ruler_step(slice.scale);
+    let stroke = Stroke::new(1.0, colours.overlay.gamma_multiply(0.8));
+    let rect = slice.rect;
+    let (first, last) = (slice.mm_from_screen(rect.min), slice.mm_from_screen(rect.max));
+    for tick in ticks(first[a], last[a], step) {
+        let mut point = slice.middle_mm;
+        point[a] = tick;
+        let x = slice.screen_from_mm(point).x;
+        painter.line_segment([Pos2::new(x, rect.bottom()), Pos2::new(x, rect.bottom() - 5.0)], stroke);
+        if x > rect.left() + 20.0 && x < rect.right() - 34.0 && (x - rect.center().x).abs() > LETTER_ROOM {
+            let at = Pos2::new(x, rect.bottom() - 6.0);
+            text(painter, at, Align2::CENTER_BOTTOM, &format!("{tick:.0}"), 10.0, colours.overlay, Some(colours.overlay_shade));
+        }
+    }
+    for tick in ticks(first[b], last[b], step) {
+        let mut point = slice.middle_mm;
+        point[b] = tick;
+        let y = slice.screen_from_mm(point).y;
+        painter.line_segment([Pos2::new(rect.left(), y), Pos2::new(rect.left() + 5.0, y)], stroke);
+        if y > rect.top() + 28.0 && y < rect.bottom() - 22.0 && (y - rect.center().y).abs() > LETTER_ROOM {
+            let at = Pos2::new(rect.left() + 7.0, y);
+            text(painter, at, Align2::LEFT_CENTER, &format!("{tick:.0}"), 10.0, colours.overlay, Some(colours.overlay_shade));
+        }
+    }
+    text(
+        painter,
+        rect.right_bottom() - egui::vec2(5.0, 6.0),
+        Align2::RIGHT_BOTTOM,
+        "mm",
+        10.0,
+        colours.overlay,
+        Some(colours.overlay_shade),
+    );
+}
+
+/// A step of 1, 2 or 5 times a power of ten that is at least 45 points long.
+fn ruler_step(scale: f64) -> f64 {
+    let least = 45.0 / scale;
+    let power = 10f64.powf(least.log10().floor());
+    [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|step| *step >= least).unwrap_or(10.0 * power)
+}
+
+/// Multiples of `step` between two coordinates.
+fn ticks(from: f64, to: f64, step: f64) -> impl Iterator<Item = f64> {
+    let (first, last) = ((from / step).ceil() as i64, (to / step).floor() as i64);
+    (first..=last).take(200).map(move |k| k as f64 * step)
+}
+
+/// Text over an image, on a shade where one is given.
+fn text(painter: &Painter, at: Pos2, align: Align2, words: &str, size: f32, colour: Color32, shade: Option<Color32>) {
+    let galley = painter.layout_no_wrap(words.to_owned(), FontId::proportional(size), colour);
+    let rect = align.anchor_size(at, galley.size());
+    if let Some(shade) = shade {
+        painter.rect_filled(rect.expand2(egui::vec2(2.0, 0.0)), 2.0, shade);
+    }
+    painter.galley(rect.min, galley, colour);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ruler_steps_are_round_and_far_enough_apart() {
+        for (scale, step) in [(0.8, 100.0), (1.0, 50.0), (4.0, 20.0), (30.0, 2.0), (45.0, 1.0)] {
+            assert_eq!(ruler_step(scale), step);
+        }
+        assert_eq!(ticks(-120.0, 99.0, 50.0).collect::<Vec<_>>(), [-100.0, -50.0, 0.0, 50.0]);
+    }
+}

@@ -1,0 +1,331 @@
+//! What the slices show: position, zoom, window, palette; and the geometry of one slice on the screen.
+//!
+//! Screen right is +x (transaxial, coronal) or +y (sagittal); screen down is +y (transaxial) or +z. With +x to the
+//! patient's left this is the radiological convention: the patient's right is on the viewer's left.
+
+use egui::{Pos2, Rect};
+
+use super::tool::Tool;
+use crate::data::{RoiPlane, Volume};
+use crate::geometry::{Grid, Point};
+use crate::render::{Interpolation, Palette};
+
+/// Largest zoom.
+const MAX_ZOOM: f64 = 40.0;
+
+/// Where the profile runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ProfileLine {
+    /// Through the crosshair along an axis (0 = x, 1 = y, 2 = z).
+    Axis(usize),
+    /// Between two points, mm.
+    Between(Point, Point),
+}
+
+/// What the slices show. Not part of the document: it is not undone and not saved with ROIs.
+#[derive(Clone, Debug)]
+pub struct ViewState {
+    /// Crosshair, mm.
+    pub crosshair_mm: Point,
+    /// The point in the middle of every slice, mm.
+    pub focus_mm: Point,
+    /// 1 = the image fits.
+    pub zoom: f64,
+    /// Values at the bottom and the top of the palette.
+    pub window: [f32; 2],
+    /// Whether the window follows the image.
+    pub auto_window: bool,
+    /// Palette.
+    pub palette: Palette,
+    /// The palette of images without negative values.
+    pub usual_palette: Palette,
+    /// Whether the palette follows the image: the signed one where it has negative values.
+    pub auto_palette: bool,
+    /// Between voxel centres.
+    pub interpolation: Interpolation,
+    /// The only slice shown, if one is.
+    pub maximised: Option<RoiPlane>,
+    /// What the left button does.
+    pub tool: Tool,
+    /// The profile.
+    pub profile: ProfileLine,
+    /// ROI outlines shown.
+    pub show_rois: bool,
+}
+
+impl Default for ViewState {
+    fn default() -> Self {
+        Self {
+            crosshair_mm: [0.0; 3],
+            focus_mm: [0.0; 3],
+            zoom: 1.0,
+            window: [0.0, 1.0],
+            auto_window: true,
+            palette: Palette::default(),
+            usual_palette: Palette::default(),
+            auto_palette: true,
+            interpolation: Interpolation::default(),
+            maximised: None,
+            tool: Tool::default(),
+            profile: ProfileLine::Axis(0),
+            show_rois: true,
+        }
+    }
+}
+
+impl ViewState {
+    /// Shows the whole grid, keeping the crosshair where it lies inside.
+    pub fn reset_for(&mut self, grid: &Grid) {
+        let middle = std::array::from_fn(|a| {
+            let [low, high] = grid.extent_mm(a);
+            0.5 * (low + high)
+        });
+        self.focus_mm = middle;
+        self.zoom = 1.0;
+        let inside = (0..3).all(|a| {
+            let [low, high] = grid.extent_mm(a);
+            (low..=high).contains(&self.crosshair_mm[a])
+        });
+        if !inside {
+            self.crosshair_mm = middle;
+        }
+    }
+
+    /// Zooms to a box, given as its lower and upper corner in mm: to its first `num_axes` axes. (What a scanner sees fills its
+    /// short z axis, which there is room for anyhow.)
+    pub fn fit(&mut self, grid: &Grid, [low, high]: [Point; 2], num_axes: usize) {
+        self.focus_mm = std::array::from_fn(|a| 0.5 * (low[a] + high[a]));
+        let margin = 1.15;
+        let zoom = (0..num_axes)
+            .map(|a| grid.size[a] as f64 * grid.voxel_mm[a] / (margin * (high[a] - low[a])))
+            .fold(f64::INFINITY, f64::min);
+        self.zoom = zoom.clamp(1.0, MAX_ZOOM);
+    }
+
+    /// Moves the crosshair, held inside the grid.
+    pub fn set_crosshair(&mut self, grid: &Grid, point: Point) {
+        self.crosshair_mm = std::array::from_fn(|a| {
+            let [low, high] = grid.extent_mm(a);
+            let half = 0.5 * grid.voxel_mm[a];
+            point[a].clamp(low + half.min(0.5 * (high - low)), (high - half).max(low + half))
+        });
+    }
+
+    /// Moves the crosshair by whole voxels along an axis.
+    pub fn step_slice(&mut self, grid: &Grid, axis: usize, slices: i64) {
+        let mut point = self.crosshair_mm;
+        let voxel = slice_index(grid, axis, point[axis]) as i64 + slices;
+        let voxel = voxel.clamp(0, grid.size[axis] as i64 - 1);
+        point[axis] = grid.origin_mm[axis] + voxel as f64 * grid.voxel_mm[axis];
+        self.crosshair_mm = point;
+    }
+
+    /// Zooms by a factor, keeping a point where it is on the screen.
+    pub fn zoom_about(&mut self, point: Point, axes: [usize; 2], factor: f64) {
+        let zoom = (self.zoom * factor).clamp(0.25, MAX_ZOOM);
+        let ratio = self.zoom / zoom;
+        for a in axes {
+            self.focus_mm[a] = point[a] + (self.focus_mm[a] - point[a]) * ratio;
+        }
+        self.zoom = zoom;
+    }
+
+    /// Takes another palette; the window follows where it has to.
+    pub fn set_palette(&mut self, palette: Palette) {
+        self.palette = palette;
+        self.window = self.suited(self.window);
+    }
+
+    /// Sets the window by hand.
+    pub fn set_window(&mut self, window: [f32; 2]) {
+        self.window = self.suited(window);
+        self.auto_window = false;
+    }
+
+    /// The window that becomes of one that was asked for: signed colours have their white at 0, so theirs is symmetric, and
+    /// the end that was moved decides (of two, the larger one).
+    fn suited(&self, window: [f32; 2]) -> [f32; 2] {
+        if self.palette != Palette::Signed {
+            return window;
+        }
+        let [low, high] = window.map(f32::abs);
+        let size = match (window[0] != self.window[0], window[1] != self.window[1]) {
+            (true, false) => low,
+            (false, true) => high,
+            _ => low.max(high),
+        };
+        let size = size.max(f32::MIN_POSITIVE);
+        [-size, size]
+    }
+
+    /// Drags window and level: to the right widens by the fraction of the image's range, up brightens a PET image. Signed
+    /// colours have no level.
+    pub fn drag_window(&mut self, delta: egui::Vec2, range: [f32; 2]) {
+        let span = (range[1] - range[0]).max(f32::MIN_POSITIVE);
+        let width = (self.window[1] - self.window[0] + delta.x * span / 300.0).max(span * 1e-3);
+        let level = 0.5 * (self.window[0] + self.window[1]) + delta.y * span / 300.0;
+        let level = if self.palette == Palette::Signed { 0.0 } else { level };
+        self.set_window([level - 0.5 * width, level + 0.5 * width]);
+    }
+}
+
+/// Lower and upper corner (mm) of the box around the active voxels: those above half the mean of all that lie above the
+/// image's mean, and above what noise and streaks reach (as far up as they go down below zero). `None` where there is none.
+pub fn active_bounds_mm(volume: &Volume) -> Option<[Point; 2]> {
+    let grid = &volume.grid;
+    let values = volume.as_slice();
+    let mean = volume.sum() / values.len() as f64;
+    let active: Vec<f32> = values.iter().copied().filter(|v| f64::from(*v) > mean).collect();
+    let threshold = 0.5 * active.iter().map(|v| f64::from(*v)).sum::<f64>() / active.len() as f64;
+    let threshold = threshold.max(-f64::from(volume.range().0));
+    let mut bounds = [[usize::MAX; 3], [0usize; 3]];
+    for ((z, y, x), value) in volume.values.indexed_iter() {
+        if f64::from(*value) > threshold {
+            for (a, at) in [x, y, z].into_iter().enumerate() {
+                bounds[0][a] = bounds[0][a].min(at);
+                bounds[1][a] = bounds[1][a].max(at);
+            }
+        }
+    }
+    (bounds[0][0] <= bounds[1][0]).then(|| bounds.map(|corner| grid.mm_from_voxel(corner.map(|i| i as f64))))
+}
+
+/// The slice that a coordinate lies in.
+pub fn slice_index(grid: &Grid, axis: usize, mm: f64) -> usize {
+    let voxel = ((mm - grid.origin_mm[axis]) / grid.voxel_mm[axis]).round();
+    voxel.clamp(0.0, grid.size[axis] as f64 - 1.0) as usize
+}
+
+/// Points per mm at which the grid fits into a rectangle, along the plane's axes.
+pub fn fit_scale(grid: &Grid, plane: RoiPlane, size: egui::Vec2) -> f64 {
+    let ([a, b], _) = plane.axes();
+    let length = |axis: usize| grid.size[axis] as f64 * grid.voxel_mm[axis];
+    (f64::from(size.x) / length(a)).min(f64::from(size.y) / length(b))
+}
+
+/// A slice on the screen: which plane, where, and at which scale.
+#[derive(Clone, Copy, Debug)]
+pub struct SliceGeometry {
+    /// The plane.
+    pub plane: RoiPlane,
+    /// Where it is drawn.
+    pub rect: Rect,
+    /// Points per mm.
+    pub scale: f64,
+    /// The point in the middle of the rectangle; its normal coordinate is the slice's.
+    pub middle_mm: Point,
+}
+
+impl SliceGeometry {
+    /// Where a point is drawn (its projection onto the slice).
+    pub fn screen_from_mm(&self, point: Point) -> Pos2 {
+        let ([a, b], _) = self.plane.axes();
+        let centre = self.rect.center();
+        Pos2::new(
+            centre.x + ((point[a] - self.middle_mm[a]) * self.scale) as f32,
+            centre.y + ((point[b] - self.middle_mm[b]) * self.scale) as f32,
+        )
+    }
+
+    /// The point of the slice under a screen position.
+    pub fn mm_from_screen(&self, position: Pos2) -> Point {
+        let ([a, b], _) = self.plane.axes();
+        let offset = position - self.rect.center();
+        let mut point = self.middle_mm;
+        point[a] += f64::from(offset.x) / self.scale;
+        point[b] += f64::from(offset.y) / self.scale;
+        point
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid() -> Grid {
+        Grid::centred([10, 20, 5], [2.0, 2.0, 4.0]).unwrap()
+    }
+
+    #[test]
+    fn screen_and_mm_are_inverse() {
+        let slice = SliceGeometry {
+            plane: RoiPlane::Coronal,
+            rect: Rect::from_min_size(Pos2::new(10.0, 20.0), egui::vec2(300.0, 200.0)),
+            scale: 1.7,
+            middle_mm: [1.0, 2.0, 3.0],
+        };
+        let point = [-20.0, 2.0, 11.0];
+        let back = slice.mm_from_screen(slice.screen_from_mm(point));
+        for a in 0..3 {
+            assert!((back[a] - point[a]).abs() < 1e-4, "{back:?}");
+        }
+        // Left of the patient (+x) is to the right, inferior (+z) is down.
+        assert!(slice.screen_from_mm([5.0, 2.0, 3.0]).x > slice.rect.center().x);
+        assert!(slice.screen_from_mm([1.0, 2.0, 9.0]).y > slice.rect.center().y);
+    }
+
+    #[test]
+    fn crosshair_stays_in_the_grid_and_steps_by_voxels() {
+        let mut view = ViewState::default();
+        view.set_crosshair(&grid(), [1e9, -1e9, 0.0]);
+        assert_eq!(view.crosshair_mm, [9.0, -19.0, 0.0]);
+        view.step_slice(&grid(), 2, 1);
+        assert_eq!(view.crosshair_mm[2], 4.0);
+        view.step_slice(&grid(), 2, 100);
+        assert_eq!(view.crosshair_mm[2], 8.0);
+    }
+
+    #[test]
+    fn the_window_of_signed_colours_is_symmetric_whatever_is_done_to_it() {
+        let mut view = ViewState { window: [0.0, 4.0], ..Default::default() };
+        view.set_window([1.0, 3.0]);
+        assert_eq!((view.window, view.auto_window), ([1.0, 3.0], false));
+        view.set_palette(Palette::Signed);
+        assert_eq!(view.window, [-3.0, 3.0]);
+        // One end, the other, both.
+        for (window, size) in
+            [([-2.0, 3.0], 2.0), ([-2.0, 5.0], 5.0), ([1.0, 5.0], 1.0), ([-7.0, 0.5], 7.0), ([0.0, 7.0], f32::MIN_POSITIVE)]
+        {
+            view.set_window(window);
+            assert_eq!(view.window, [-size, size], "{window:?}");
+        }
+        view.window = [-6.0, 6.0];
+        view.drag_window(egui::vec2(30.0, 80.0), [-10.0, 20.0]);
+        assert_eq!(view.window, [-7.5, 7.5]);
+        view.set_palette(Palette::Grey);
+        view.drag_window(egui::vec2(0.0, 10.0), [-10.0, 20.0]);
+        assert_eq!(view.window, [-6.5, 8.5]);
+    }
+
+    #[test]
+    fn zoom_keeps_the_point_under_the_pointer() {
+        let mut view = ViewState { focus_mm: [1.0, 2.0, 0.0], ..Default::default() };
+        let point = [5.0, -4.0, 0.0];
+        let before = (point[0] - view.focus_mm[0]) * view.zoom;
+        view.zoom_about(point, [0, 1], 2.0);
+        assert!(((point[0] - view.focus_mm[0]) * view.zoom - before).abs() < 1e-12);
+        assert_eq!(view.zoom, 2.0);
+    }
+
+    #[test]
+    fn the_object_is_found_and_fitted() {
+        let mut volume = Volume::filled(Grid::centred([40, 40, 10], [2.0; 3]).unwrap(), 0.0);
+        assert_eq!(active_bounds_mm(&volume), None);
+        for ((z, y, x), value) in volume.values.indexed_iter_mut() {
+            if (10..20).contains(&x) && (20..30).contains(&y) && z == 4 {
+                *value = 3.0;
+            }
+        }
+        let bounds = active_bounds_mm(&volume).unwrap();
+        assert_eq!(bounds, [[-19.0, 1.0, -1.0], [-1.0, 19.0, -1.0]]);
+        // Streaks of both signs do not hide it.
+        for (index, value) in volume.as_mut_slice().iter_mut().enumerate() {
+            *value += if index % 2 == 0 { 0.9 } else { -0.9 };
+        }
+        assert_eq!(active_bounds_mm(&volume), Some(bounds));
+        let mut view = ViewState::default();
+        view.fit(&volume.grid, bounds, 2);
+        assert_eq!(view.focus_mm, [-10.0, 10.0, -1.0]);
+        assert!((view.zoom - 80.0 / (1.15 * 18.0)).abs() < 1e-12);
+    }
+}

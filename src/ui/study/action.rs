@@ -1,0 +1,44 @@
+//! What the user wishes about studies.
+
+use std::path::PathBuf;
+
+use crate::io::Correction;
+
+/// About studies.
+#[derive(Clone, Debug)]
+pub enum StudyAction {
+    /// Asks for a file.
+    AskForFile,
+    /// Opens a file.
+    Open(PathBuf),
+    /// Simulates the built-in study of this number.
+    BuiltIn(usize),
+    /// Gives up the study that is being read or simulated.
+    CancelLoading,
+    /// The text in the path field.
+    EditPath(String),
+    /// Asks for the file of a correction.
+    AskForCorrection(Correction),
+    /// Reads the open file again without a correction.
+    RemoveCorrection(Correction),
+    /// Reads the open file again with the background added inside the factors, or not.
+    SetAdditiveInside(bool),
+    /// Forgets the files opened lately.
+    ForgetRecent,
+    /// Asks for the reference spectrum of the open sweep.
+    AskForReference,
+    /// Asks for a sweep that is still being written.
+    AskToFollow,
+    /// Plays the open sweep again, projection by projection.
+    Replay,
+    /// Ends a replay, or does not follow a file any longer.
+    StopFeed,
+    /// The phase that is being typed, degrees.
+    EditPhase(f64),
+    /// Reads the open complex sweep again, turned back by this phase in degrees, or by its own.
+    SetPhase(Option<f64>),
+    /// Pace of a replay, projections per second.
+    SetPace(f64),
+    /// Looks at this projection, or at the newest.
+    SelectProjection(Option<usize>),
+}

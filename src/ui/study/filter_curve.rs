@@ -1,0 +1,90 @@
+//! The response of a filter against frequency, with that of the whole parabola or ramp.
+
+use std::f64::consts::PI;
+
+use egui::{RichText, Ui};
+use egui_plot::{Legend, LineStyle, VLine};
+
+use crate::data::SweepSpace;
+use crate::recon::{Filter, FilterSettings};
+use crate::ui::widgets::format;
+use crate::ui::widgets::plot::{self, curve, plot};
+use crate::ui::widgets::theme;
+
+/// Points of a curve.
+const NUM_POINTS: usize = 200;
+
+/// How far beyond the cut-off a curve is drawn.
+const BEYOND: f64 = 1.25;
+
+/// The curves of a filter as (part of the Nyquist frequency, part of what the parabola or the ramp is at the cut-off).
+#[derive(Clone, Debug, PartialEq)]
+pub struct FilterCurve {
+    /// What it was made of.
+    pub settings: FilterSettings,
+    /// The filter.
+    pub response: Vec<[f64; 2]>,
+    /// The parabola, of a slice the ramp.
+    pub whole: Vec<[f64; 2]>,
+    /// Which of the two.
+    pub whole_name: &'static str,
+}
+
+impl FilterCurve {
+    /// The curve of a filter for an image.
+    pub fn new(space: SweepSpace, settings: &FilterSettings) -> Self {
+        let cutoff = settings.cutoff.unwrap_or(1.0);
+        let whole = |part: f64| Filter::Rectangular.response(space, part * PI, 1.0);
+        let end = (BEYOND * cutoff).min(1.0);
+        let parts = (0..=NUM_POINTS).map(|k| end * k as f64 / NUM_POINTS as f64);
+        let at_cutoff = whole(cutoff);
+        Self {
+            settings: *settings,
+            response: parts.clone().map(|p| [p, settings.filter.response(space, p * PI, cutoff) / at_cutoff]).collect(),
+            whole: parts.map(|p| [p, whole(p) / at_cutoff]).collect(),
+            whole_name: if space.is_slice() { "ramp" } else { "parabola" },
+        }
+    }
+}
+
+/// The curves in a plot.
+pub fn filter_curve_ui(filter: &FilterCurve, ui: &mut Ui) {
+    let FilterSettings { filter: kind, cutoff, .. } = filter.settings;
+    let cut = cutoff.map_or("no cut-off".to_owned(), |cutoff| format!("cut-off {}", format::value(cutoff)));
+    let title = format!("Filter {kind}, {cut}");
+    ui.add(egui::Label::new(RichText::new(&title).strong()).truncate());
+    let (weak, strong) = (ui.visuals().weak_text_color(), theme::colours(ui.visuals()).profile);
+    let legend = Legend::default().position(egui_plot::Corner::LeftTop);
+    let response = plot("filter", "of the Nyquist frequency").include_y(0.0).include_y(1.0).legend(legend).show(ui, |plot| {
+        curve(plot, filter.whole_name, &filter.whole, weak, 1.2);
+        curve(plot, "filter", &filter.response, strong, 1.8);
+        if let Some(cutoff) = cutoff {
+            plot.vline(VLine::new("", cutoff).color(weak).style(LineStyle::dotted_dense()));
+        }
+    });
+    plot::name(&response.response, &format!("Plot: {title}"));
+    response.response.on_hover_text(
+        "What frequencies are multiplied with, relative to the whole parabola or ramp at the cut-off; continuous-wave spectra are divided by the reference spectrum besides",
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::GradientAxis;
+
+    #[test]
+    fn the_curve_ends_at_the_cut_off_and_the_whole_goes_on() {
+        for space in [SweepSpace::Volume, SweepSpace::Slice([GradientAxis::Z, GradientAxis::Y])] {
+            let settings = FilterSettings { filter: Filter::Hamming, cutoff: Some(0.1), ..FilterSettings::default() };
+            let curve = FilterCurve::new(space, &settings);
+            let at = |points: &[[f64; 2]], part: f64| {
+                points.iter().min_by(|a, b| (a[0] - part).abs().total_cmp(&(b[0] - part).abs())).unwrap()[1]
+            };
+            assert!((at(&curve.response, 0.1) - 0.08).abs() < 0.01 && at(&curve.response, 0.11) == 0.0, "{curve:?}");
+            assert!((at(&curve.whole, 0.1) - 1.0).abs() < 0.02 && at(&curve.whole, 0.12) > 1.1);
+            let all = FilterCurve::new(space, &FilterSettings { cutoff: None, ..settings });
+            assert_eq!(all.response.last().map(|point| point[0]), Some(1.0));
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! The study that is open: where it comes from, what it is, and its panel.
+
+pub mod action;
+pub mod filter_curve;
+pub mod loader;
+pub mod open_study;
+pub mod open_sweep;
+pub mod scan_files;
+pub mod study_panel;
+pub mod sweep_facts;
+pub mod sweep_panel;

@@ -1,0 +1,78 @@
+//! What is open: counts of a PET scan, or an EPRI sweep.
+
+use std::sync::Arc;
+
+use super::open_sweep::OpenSweep;
+use super::scan_files::ScanFiles;
+use crate::data::{Roi, Study, Volume};
+use crate::ui::widgets::image_axes::ImageAxes;
+
+/// The study that is open.
+pub enum OpenStudy {
+    /// Counts.
+    Counts(OpenCounts),
+    /// An EPRI sweep.
+    Sweep(Box<OpenSweep>),
+}
+
+/// Counts that are open.
+pub struct OpenCounts {
+    /// The study.
+    pub study: Arc<Study>,
+    /// Its total counts.
+    pub total: f64,
+    /// The files that it was read from; `None` for a simulation.
+    pub files: Option<ScanFiles>,
+    /// Voxels that it is best reconstructed on, where they are not the scanner's default.
+    pub size: Option<[usize; 3]>,
+}
+
+impl OpenStudy {
+    /// Name for people.
+    pub fn title(&self) -> &str {
+        match self {
+            OpenStudy::Counts(open) => &open.study.title,
+            OpenStudy::Sweep(open) => &open.title,
+        }
+    }
+
+    /// The true image, for phantoms.
+    pub fn truth(&self) -> Option<&Volume> {
+        match self {
+            OpenStudy::Counts(open) => open.study.truth.as_ref(),
+            OpenStudy::Sweep(open) => open.truth.as_deref(),
+        }
+    }
+
+    /// Regions that came with it.
+    pub fn rois(&self) -> &[Roi] {
+        match self {
+            OpenStudy::Counts(open) => &open.study.rois,
+            OpenStudy::Sweep(open) => &open.rois,
+        }
+    }
+
+    /// The axes of its image.
+    pub fn axes(&self) -> ImageAxes {
+        match self {
+            OpenStudy::Counts(_) => ImageAxes::PATIENT,
+            OpenStudy::Sweep(open) => ImageAxes::of(open.space),
+        }
+    }
+
+    /// The EPRI sweep, where it is one.
+    pub fn sweep(&self) -> Option<&OpenSweep> {
+        match self {
+            OpenStudy::Counts(_) => None,
+            OpenStudy::Sweep(open) => Some(open),
+        }
+    }
+
+    /// The EPRI sweep, to be changed.
+    pub fn sweep_mut(&mut self) -> Option<&mut OpenSweep> {
+        match self {
+            OpenStudy::Counts(_) => None,
+            OpenStudy::Sweep(open) => Some(open),
+        }
+    }
+}

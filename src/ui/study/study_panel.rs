@@ -1,0 +1,192 @@
+//! The study panel: what is open, and ways to open something else.
+
+use std::path::{Path, PathBuf};
+
+use egui::{RichText, Ui};
+
+use super::action::StudyAction;
+use super::loader::{BUILT_IN, Loading};
+use super::open_study::{OpenCounts, OpenStudy};
+use super::scan_files::ScanFiles;
+use super::sweep_facts::{sweep_facts_ui, sweep_feed_ui};
+use crate::data::Study;
+use crate::io::Correction;
+use crate::scanner::{self, InPlane};
+use crate::ui::widgets::format;
+
+/// What the panel shows.
+pub struct StudyView<'a> {
+    /// The study that is open.
+    pub study: Option<&'a OpenStudy>,
+    /// The one that is being read or simulated.
+    pub loading: Option<&'a Loading>,
+    /// Files opened lately, newest first.
+    pub recent: &'a [PathBuf],
+    /// Text of the path field.
+    pub path_text: &'a str,
+}
+
+/// The study panel.
+pub fn study_ui(view: &StudyView, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
+    ui.label(RichText::new("Study").heading().strong());
+    if let Some(loading) = view.loading {
+        loading_ui(loading, ui, actions);
+    }
+    match view.study {
+        Some(OpenStudy::Counts(open)) => facts_ui(&open.study, open.total, open.files.as_ref(), ui),
+        Some(OpenStudy::Sweep(open)) => sweep_facts_ui(open, ui),
+        None if view.loading.is_none() => {
+            ui.label("No study is open. Open a file, drop one here, or choose a built-in study.");
+        }
+        None => {}
+    }
+    match view.study {
+        Some(OpenStudy::Counts(OpenCounts { files: Some(files), .. })) => {
+            ui.add_enabled_ui(view.loading.is_none(), |ui| corrections_ui(files, ui, actions));
+        }
+        Some(OpenStudy::Sweep(open)) => sweep_feed_ui(open, ui, actions),
+        _ => {}
+    }
+    ui.horizontal(|ui| {
+        let help = "Open an Interfile projection header (.hs) or an EPRI sweep (.DSC, .npy, .sweep)";
+        if ui.button("Open…").on_hover_text(help).clicked() {
+            actions.push(StudyAction::AskForFile);
+        }
+        let help = "Open an EPRI sweep that the scanner is still writing (.DSC, .sweep): every projection is added as it comes";
+        if ui.button("Follow…").on_hover_text(help).clicked() {
+            actions.push(StudyAction::AskToFollow);
+        }
+        ui.menu_button("Built-in", |ui| {
+            for (index, study) in BUILT_IN.iter().enumerate() {
+                if ui.button(study.title).clicked() {
+                    actions.push(StudyAction::BuiltIn(index));
+                    ui.close();
+                }
+            }
+        });
+        ui.menu_button("Recent", |ui| recent_ui(view.recent, ui, actions));
+    });
+    path_field_ui(view.path_text, ui, actions);
+}
+
+fn loading_ui(loading: &Loading, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
+    ui.label(format!("{} …", loading.source.words()));
+    let bar = match loading.fraction() {
+        Some(fraction) => egui::ProgressBar::new(fraction).show_percentage(),
+        None => egui::ProgressBar::new(0.0).animate(true),
+    };
+    ui.add(bar);
+    if ui.button("Cancel loading").clicked() {
+        actions.push(StudyAction::CancelLoading);
+    }
+    ui.separator();
+}
+
+/// What the study is.
+fn facts_ui(study: &Study, total: f64, files: Option<&ScanFiles>, ui: &mut Ui) {
+    let geometry = study.geometry();
+    ui.add(egui::Label::new(RichText::new(&study.title).strong()).wrap());
+    egui::Grid::new("study facts").num_columns(2).spacing([8.0, 2.0]).show(ui, |ui| {
+        let mut row = |name: &str, value: String| {
+            ui.label(RichText::new(name).weak());
+            ui.add(egui::Label::new(value).wrap());
+            ui.end_row();
+        };
+        let known = scanner::find_by_originating_system(&geometry.scanner);
+        row("Scanner", known.map_or_else(|| geometry.scanner.clone(), |scanner| scanner.title.clone()));
+        row("Counts", format::count(total));
+        row("Bins", format::count(geometry.num_bins() as f64));
+        let bins = match geometry.in_plane {
+            InPlane::ArcCorrected { .. } => "arc-corrected",
+            InPlane::Detectors => "not arc-corrected",
+        };
+        let (views, tangential, planes) = (geometry.num_views, geometry.num_tangential, geometry.num_planes());
+        row(
+            "Sampling",
+            format!("{views} views × {tangential} × {planes} planes in {} segments, {bins}", geometry.segments.len()),
+        );
+        row("Corrections", files.map_or_else(|| corrections(study), ScanFiles::corrections));
+    });
+}
+
+/// Ways to correct a study from a file.
+fn corrections_ui(files: &ScanFiles, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
+    let buttons = [
+        (Correction::Multiplicative, "Multiplicative…", "Factors: attenuation and normalisation (.hs)", "multiplicative"),
+        (Correction::Additive, "Additive…", "Background: scatter and randoms (.hs)", "additive"),
+    ];
+    egui::Grid::new("corrections").num_columns(2).spacing([8.0, 4.0]).show(ui, |ui| {
+        for (which, title, help, name) in buttons {
+            if ui.button(title).on_hover_text(help).clicked() {
+                actions.push(StudyAction::AskForCorrection(which));
+            }
+            let without = ui.add_enabled(files.correction(which).is_some(), egui::Button::new("without"));
+            let label = format!("without {name}");
+            without.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, without.enabled(), &label));
+            if without.clicked() {
+                actions.push(StudyAction::RemoveCorrection(which));
+            }
+            ui.end_row();
+        }
+    });
+    let mut inside = files.additive_inside;
+    let check = egui::Checkbox::new(&mut inside, "additive inside the factors (STIR)");
+    let check = ui.add_enabled(files.is_fully_corrected(), check);
+    let help = "The additive file is added before the factors are applied: it holds additive / multiplicative";
+    if check.on_hover_text(help).on_disabled_hover_text("Takes both corrections").changed() {
+        actions.push(StudyAction::SetAdditiveInside(inside));
+    }
+}
+
+fn corrections(study: &Study) -> String {
+    let parts = [
+        study.multiplicative.as_ref().map(|_| "attenuation and normalisation"),
+        study.additive.as_ref().map(|_| "scatter and randoms"),
+    ];
+    let words: Vec<&str> = parts.into_iter().flatten().collect();
+    if words.is_empty() { "none".into() } else { words.join("; ") }
+}
+
+fn recent_ui(recent: &[PathBuf], ui: &mut Ui, actions: &mut Vec<StudyAction>) {
+    if recent.is_empty() {
+        ui.label("No file was opened yet.");
+        return;
+    }
+    for path in recent {
+        if ui.button(short(path)).on_hover_text(path.display().to_string()).clicked() {
+            actions.push(StudyAction::Open(path.clone()));
+            ui.close();
+        }
+    }
+    ui.separator();
+    if ui.button("Forget these").clicked() {
+        actions.push(StudyAction::ForgetRecent);
+        ui.close();
+    }
+}
+
+/// The file's name with its folder's.
+fn short(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    match path.parent().and_then(Path::file_name) {
+        Some(folder) => format!("{}/{name}", folder.to_string_lossy()),
+        None => name.into_owned(),
+    }
+}
+
+fn path_field_ui(path_text: &str, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
+    ui.horizontal(|ui| {
+        let mut text = path_text.to_owned();
+        let width = ui.available_width() - 54.0;
+        let field = egui::TextEdit::singleline(&mut text).desired_width(width).hint_text("path of a study");
+        let response = ui.add(field);
+        if text != path_text {
+            actions.push(StudyAction::EditPath(text.clone()));
+        }
+        let entered = response.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
+        let can = !text.trim().is_empty();
+        if ui.add_enabled(can, egui::Button::new("Read")).clicked() || (can && entered) {
+            actions.push(StudyAction::Open(PathBuf::from(text.trim())));
+        }
+    });
+}

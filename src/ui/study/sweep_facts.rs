@@ -1,0 +1,124 @@
+//! The study panel of an EPRI sweep: what it is, its reference spectrum, and whether projections are still coming.
+
+use egui::{DragValue, RichText, Ui};
+
+use super::action::StudyAction;
+use super::open_sweep::OpenSweep;
+use crate::data::{Acquisition, Sweep};
+use crate::ui::widgets::fields::name;
+use crate::ui::widgets::format;
+
+/// What the sweep is.
+pub fn sweep_facts_ui(open: &OpenSweep, ui: &mut Ui) {
+    ui.add(egui::Label::new(RichText::new(&open.title).strong()).wrap());
+    let expected = open.acquisition.num_expected();
+    let rows = open.acquisition.look(|sweep| facts(sweep, expected));
+    egui::Grid::new("study facts").num_columns(2).spacing([8.0, 2.0]).show(ui, |ui| {
+        for (name, value) in rows {
+            ui.label(RichText::new(name).weak());
+            ui.add(egui::Label::new(value).wrap());
+            ui.end_row();
+        }
+    });
+}
+
+fn facts(sweep: &Sweep, expected: Option<usize>) -> Vec<(&'static str, String)> {
+    let kind = match &sweep.acquisition {
+        Acquisition::Pulse if sweep.space.is_slice() => "EPRI, pulse: line integrals".to_owned(),
+        Acquisition::Pulse => "EPRI, pulse: plane integrals".to_owned(),
+        Acquisition::ContinuousWave { gradient_mt_per_mm, .. } => {
+            format!("EPRI, continuous wave, gradient {} mT/mm", format::value(*gradient_mt_per_mm))
+        }
+    };
+    let num_complete = sweep.num_complete();
+    let projections = match expected {
+        Some(expected) if expected == num_complete => format!("{num_complete}"),
+        Some(expected) => format!("{num_complete} of {expected}"),
+        None => format!("{num_complete} so far"),
+    };
+    let samples = format!("{} of {} mm, ±{:.1} mm", sweep.num_points, format::value(sweep.step_mm), sweep.half_extent_mm());
+    let half = if sweep.space.is_slice() { "circle" } else { "sphere" };
+    let cover = format!("{:.1} % of the half {half}", 100.0 * sweep.cover());
+    let mut rows = vec![
+        ("Data", kind),
+        ("Image", sweep.space.to_string()),
+        ("Projections", projections),
+        ("Samples", samples),
+        ("Directions", cover),
+    ];
+    if let Acquisition::ContinuousWave { reference, .. } = &sweep.acquisition {
+        let words = match reference {
+            Some(spectrum) => format!("{} samples", spectrum.values.len()),
+            None => "missing: without it nothing can be deconvolved".into(),
+        };
+        rows.push(("Reference", words));
+    }
+    if let Some(phase) = &sweep.facts.phase {
+        rows.push(("Complex", phase.words()));
+    }
+    rows
+}
+
+/// The phase of complex spectra, which they are read again with.
+fn phase_ui(open: &OpenSweep, ui: &mut Ui, act: &mut impl FnMut(StudyAction)) {
+    let Some(phase) = open.whole.look(|sweep| sweep.facts.phase) else { return };
+    ui.horizontal(|ui| {
+        ui.label("Phase");
+        let mut degrees = open.phase_degrees;
+        let value = DragValue::new(&mut degrees).range(-360.0..=360.0).speed(0.5).max_decimals(2).suffix("°");
+        name(&ui.add(value).on_hover_text("The angle by which the complex projections are turned back"), "Phase");
+        if degrees != open.phase_degrees {
+            act(StudyAction::EditPhase(degrees));
+        }
+        let is_other = open.phase_degrees != phase.degrees;
+        if ui.add_enabled(is_other, egui::Button::new("Turn")).on_hover_text("Read the file again with this phase").clicked() {
+            act(StudyAction::SetPhase(Some(open.phase_degrees)));
+        }
+        let help = "Read the file again with the phase that leaves least in the imaginary part";
+        if ui.add_enabled(!phase.is_automatic, egui::Button::new("Automatic")).on_hover_text(help).clicked() {
+            act(StudyAction::SetPhase(None));
+        }
+    });
+}
+
+/// The reference spectrum; replaying, following and their pace.
+pub fn sweep_feed_ui(open: &OpenSweep, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
+    let mut act = |action| actions.push(action);
+    let is_wave = open.whole.look(Sweep::is_continuous_wave);
+    if is_wave && open.files.is_some() && ui.button("Reference spectrum…").clicked() {
+        act(StudyAction::AskForReference);
+    }
+    phase_ui(open, ui, &mut act);
+    if !open.whole.is_over() {
+        ui.horizontal(|ui| {
+            ui.label(RichText::new("following the file").strong());
+            let help = "Take the projections that are there as the whole sweep";
+            if ui.button("Stop following").on_hover_text(help).clicked() {
+                act(StudyAction::StopFeed);
+            }
+        });
+        return;
+    }
+    ui.horizontal(|ui| {
+        if open.is_replay() {
+            if ui.button("End replay").on_hover_text("The whole sweep again at the next start").clicked() {
+                act(StudyAction::StopFeed);
+            }
+        } else if ui.button("Replay").on_hover_text("Play the acquisition again: the image grows as it did").clicked() {
+            act(StudyAction::Replay);
+        }
+        let mut pace = open.pace;
+        let value = DragValue::new(&mut pace).range(0.001..=1000.0).speed(0.1).max_decimals(3).suffix(" /s");
+        let help = "Projections per second of a replay";
+        name(&ui.add(value).on_hover_text(help), "Projections per second");
+        if let Some(secs) = open.whole.look(|sweep| sweep.secs_per_projection) {
+            let help = format!("The scanner took {} s for each projection", format::value(secs));
+            if ui.small_button("scanner's").on_hover_text(help).clicked() {
+                pace = 1.0 / secs;
+            }
+        }
+        if pace != open.pace {
+            act(StudyAction::SetPace(pace));
+        }
+    });
+}

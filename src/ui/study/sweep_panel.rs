@@ -1,0 +1,89 @@
+//! The sweep: all projections as a picture, and the one that is looked at as lines, measured and
+//! filtered, with the filter's curve.
+
+use egui::{RichText, Ui};
+use egui_plot::{HLine, Legend, LineStyle, PlotImage, PlotPoint};
+
+use super::action::StudyAction;
+use super::filter_curve::filter_curve_ui;
+use super::open_sweep::{Lines, OpenSweep};
+use crate::data::SweepSpace;
+use crate::ui::widgets::plot::{self, curve, plot};
+use crate::ui::widgets::theme;
+
+/// Part of the width that the picture takes.
+const PICTURE_SHARE: f32 = 0.42;
+
+/// Part of the height that the lines take beside it.
+const LINES_SHARE: f32 = 0.55;
+
+/// Picture and lines side by side.
+pub fn sweep_panel_ui(open: &OpenSweep, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
+    let (Some(picture), Some(lines)) = (open.picture(), open.lines()) else {
+        ui.label(RichText::new("No projection has arrived yet.").weak());
+        return;
+    };
+    let (step_mm, num_points, centre) = open.acquisition.look(|sweep| (sweep.step_mm, sweep.num_points, sweep.centre));
+    let first_mm = -(centre + 0.5) * step_mm;
+    let width_mm = num_points as f64 * step_mm;
+    let size = egui::vec2(PICTURE_SHARE * ui.available_width(), ui.available_height());
+    ui.horizontal_top(|ui| {
+        ui.allocate_ui_with_layout(size, egui::Layout::top_down(egui::Align::Min), |ui| {
+            ui.set_width(size.x);
+            ui.horizontal(|ui| {
+                ui.label(RichText::new("Projections").strong());
+                let newest = ui.selectable_label(open.selected.is_none(), "newest");
+                if newest.on_hover_text("Look at the newest one as they arrive").clicked() {
+                    actions.push(StudyAction::SelectProjection(None));
+                }
+            });
+            let count = picture.num_projections as f64;
+            let middle = PlotPoint::new(first_mm + 0.5 * width_mm, 0.5 * count + 0.5);
+            let image = PlotImage::new("projections", picture.texture.id(), middle, [width_mm as f32, count as f32]);
+            let colour = theme::colours(ui.visuals()).shown_mark;
+            let expected = open.acquisition.num_expected().unwrap_or(0).max(picture.num_projections) as f64;
+            let response = plot("sweep", "mm").include_y(0.5).include_y(expected + 0.5).show(ui, |plot| {
+                plot.image(image);
+                plot.hline(HLine::new("looked at", lines.index as f64 + 1.0).color(colour).width(1.5));
+                plot.pointer_coordinate()
+            });
+            let looks = response.response.clicked() || response.response.dragged();
+            if let Some(at) = response.inner.filter(|_| looks) {
+                let index = (at.y.round() - 1.0).clamp(0.0, count - 1.0) as usize;
+                actions.push(StudyAction::SelectProjection(Some(index)));
+            }
+            plot::name(&response.response, &format!("Picture: {count} projections"));
+        });
+        ui.vertical(|ui| {
+            // The lines above, the filter that makes one of the other below.
+            let size = egui::vec2(ui.available_width(), LINES_SHARE * ui.available_height());
+            ui.allocate_ui_with_layout(size, egui::Layout::top_down(egui::Align::Min), |ui| {
+                ui.set_height(size.y);
+                lines_ui(lines, open.space, ui);
+            });
+            if let Some(filter) = open.filter() {
+                filter_curve_ui(filter, ui);
+            }
+        });
+    });
+}
+
+fn lines_ui(lines: &Lines, space: SweepSpace, ui: &mut Ui) {
+    let axes = if space.is_slice() { 2 } else { 3 };
+    let along: Vec<String> = lines.direction.iter().take(axes).map(|c| format!("{c:.2}")).collect();
+    let title = format!("No. {} along ({})", lines.index + 1, along.join(", "));
+    ui.add(egui::Label::new(RichText::new(title).strong()).truncate());
+    if let Some(text) = &lines.trouble {
+        ui.add(egui::Label::new(RichText::new(text).small().color(theme::colours(ui.visuals()).warning)).wrap());
+    }
+    let (weak, strong) = (ui.visuals().weak_text_color(), theme::colours(ui.visuals()).profile);
+    let legend = Legend::default().position(egui_plot::Corner::LeftTop);
+    let response = plot("projection", "mm").include_y(-1.0).include_y(1.0).legend(legend).show(ui, |plot| {
+        plot.hline(HLine::new("", 0.0).color(weak).style(LineStyle::dotted_dense()).width(0.5));
+        curve(plot, "measured", &lines.measured, weak, 1.2);
+        curve(plot, "filtered", &lines.filtered, strong, 1.8);
+    });
+    let help = "Each is drawn relative to its largest size";
+    plot::name(&response.response, &format!("Plot: projection {}", lines.index + 1));
+    response.response.on_hover_text(help);
+}

@@ -1,0 +1,167 @@
+//! Notices: toasts that go by themselves, and a list that stays. Both are plain labels, so that a screen reader sees them.
+
+use std::time::Duration;
+
+use egui::{Align2, RichText};
+
+use super::theme;
+use crate::data::{Notice, Severity};
+
+/// Most notices that the list keeps; the oldest go first.
+const MAX_KEPT: usize = 200;
+
+/// What the user wishes about notices.
+#[derive(Clone, Debug)]
+pub enum NoticeAction {
+    /// Shows or hides the list.
+    ToggleList,
+    /// Forgets all.
+    Clear,
+    /// Takes a toast away; its notice stays in the list.
+    Dismiss(u64),
+}
+
+/// A notice with what the window needs to show it.
+#[derive(Clone, Debug)]
+struct Entry {
+    id: u64,
+    notice: Notice,
+    /// How often it came.
+    count: usize,
+    /// When its toast goes, egui time; `None` = no toast (any more).
+    toast_until_secs: Option<f64>,
+}
+
+/// All notices of the session.
+#[derive(Debug, Default)]
+pub struct Notices {
+    entries: Vec<Entry>,
+    next_id: u64,
+    /// Whether the list is shown.
+    is_list_open: bool,
+}
+
+impl Notices {
+    /// Adds one; the same sentence again only counts up and shows its toast anew.
+    pub fn push(&mut self, notice: Notice, now_secs: f64) {
+        let toast_until_secs = Some(now_secs + theme::TOAST_SECS * if notice.severity == Severity::Error { 2.0 } else { 1.0 });
+        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.notice == notice) {
+            entry.count += 1;
+            entry.toast_until_secs = toast_until_secs;
+            return;
+        }
+        if self.entries.len() >= MAX_KEPT {
+            self.entries.remove(0);
+        }
+        self.entries.push(Entry { id: self.next_id, notice, count: 1, toast_until_secs });
+        self.next_id += 1;
+    }
+
+    /// Does what the user wishes.
+    pub fn apply(&mut self, action: NoticeAction) {
+        match action {
+            NoticeAction::ToggleList => self.is_list_open = !self.is_list_open,
+            NoticeAction::Clear => self.entries.clear(),
+            NoticeAction::Dismiss(id) => {
+                if let Some(entry) = self.entries.iter_mut().find(|entry| entry.id == id) {
+                    entry.toast_until_secs = None;
+                }
+            }
+        }
+    }
+
+    /// Number of notices.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The texts, oldest first.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|entry| entry.notice.text.as_str())
+    }
+}
+
+fn severity_word(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Info => "Note",
+        Severity::Warning => "Warning",
+        Severity::Error => "Error",
+    }
+}
+
+/// Toasts in the lower right corner, newest lowest.
+pub fn toasts_ui(notices: &Notices, ctx: &egui::Context, actions: &mut Vec<NoticeAction>) {
+    let now = ctx.input(|input| input.time);
+    let toasts: Vec<&Entry> = notices.entries.iter().filter(|e| e.toast_until_secs.is_some_and(|t| t > now)).collect();
+    let Some(next) = toasts.iter().filter_map(|e| e.toast_until_secs).reduce(f64::min) else { return };
+    ctx.request_repaint_after(Duration::try_from_secs_f64(next - now).unwrap_or_default());
+    egui::Area::new(egui::Id::unique("toasts"))
+        .anchor(Align2::RIGHT_BOTTOM, egui::vec2(-12.0, -34.0))
+        .order(egui::Order::Foreground)
+        .show(ctx, |ui| {
+            for entry in toasts.iter().rev().take(4).rev() {
+                egui::Frame::popup(ui.style()).show(ui, |ui| {
+                    ui.set_max_width(420.0);
+                    ui.horizontal_top(|ui| {
+                        let colour = theme::severity_colour(entry.notice.severity, ui.visuals());
+                        ui.label(RichText::new(severity_word(entry.notice.severity)).color(colour).strong());
+                        if ui.small_button("Close").clicked() {
+                            actions.push(NoticeAction::Dismiss(entry.id));
+                        }
+                    });
+                    ui.add(egui::Label::new(&entry.notice.text).wrap());
+                });
+            }
+        });
+}
+
+/// The list that stays.
+pub fn notice_list_ui(notices: &Notices, ctx: &egui::Context, actions: &mut Vec<NoticeAction>) {
+    let mut open = notices.is_list_open;
+    egui::Window::new("Notices").open(&mut open).default_width(520.0).default_height(260.0).show(ctx, |ui| {
+        if notices.is_empty() {
+            ui.label("No notices.");
+            return;
+        }
+        if ui.button("Forget all").clicked() {
+            actions.push(NoticeAction::Clear);
+        }
+        ui.separator();
+        egui::ScrollArea::vertical().auto_shrink([false, true]).show(ui, |ui| {
+            for entry in notices.entries.iter().rev() {
+                let colour = theme::severity_colour(entry.notice.severity, ui.visuals());
+                let times = if entry.count > 1 { format!(" ({} times)", entry.count) } else { String::new() };
+                ui.label(RichText::new(format!("{}{times}", severity_word(entry.notice.severity))).color(colour).strong());
+                ui.add(egui::Label::new(&entry.notice.text).wrap().selectable(true));
+                ui.add_space(4.0);
+            }
+        });
+    });
+    if open != notices.is_list_open {
+        actions.push(NoticeAction::ToggleList);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_sentence_is_kept_once() {
+        let mut notices = Notices::default();
+        notices.push(Notice::info("a"), 0.0);
+        notices.push(Notice::warning("b"), 0.0);
+        notices.push(Notice::info("a"), 1.0);
+        assert_eq!(notices.texts().collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(notices.entries[0].count, 2);
+        for n in 0..2 * MAX_KEPT {
+            notices.push(Notice::info(n.to_string()), 2.0);
+        }
+        assert_eq!(notices.len(), MAX_KEPT);
+    }
+}

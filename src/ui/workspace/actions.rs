@@ -1,0 +1,42 @@
+//! What the panels ask for. Panels draw a read-only view and push the actions of their folder; the workspace sums them up
+//! and applies them after drawing.
+
+use super::dialogs::FileAction;
+use super::leaving::LeaveAction;
+use crate::ui::numbers::tabs::NumbersTab;
+use crate::ui::rois::action::RoiAction;
+use crate::ui::run::action::RunAction;
+use crate::ui::slices::action::ViewAction;
+use crate::ui::study::action::StudyAction;
+use crate::ui::widgets::notices::NoticeAction;
+
+/// A wish of the user.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// About studies.
+    Study(StudyAction),
+    /// About the reconstruction.
+    Run(RunAction),
+    /// About what the slices show.
+    View(ViewAction),
+    /// About regions of interest.
+    Roi(RoiAction),
+    /// The answer of a file dialog.
+    File(FileAction),
+    /// The answer to the question whether to save before leaving.
+    Leave(LeaveAction),
+    /// Turns the theme from light to dark or back.
+    ToggleTheme,
+    /// About notices.
+    Notice(NoticeAction),
+    /// Shows this in the left part of the bottom panel.
+    ShowNumbers(NumbersTab),
+}
+
+/// Draws a panel whose actions are of one folder, and adds them to those of all.
+pub fn summed<A, R>(actions: &mut Vec<Action>, of: fn(A) -> Action, draw: impl FnOnce(&mut Vec<A>) -> R) -> R {
+    let mut own = Vec::new();
+    let drawn = draw(&mut own);
+    actions.extend(own.into_iter().map(of));
+    drawn
+}

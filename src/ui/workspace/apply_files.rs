@@ -1,0 +1,118 @@
+//! What the window does about files: asks for them, asks before it overwrites any, writes and reads.
+
+use std::path::{Path, PathBuf};
+
+use egui::Context;
+
+use super::app::App;
+use super::dialogs::{FileAction, FileTask, Overwrite, overwritten};
+use crate::data::Notice;
+use crate::io;
+use crate::ui::rois::roi_panel::NOTHING_MEASURED;
+use crate::ui::study::loader::Source;
+use crate::ui::study::scan_files::SweepFiles;
+
+impl App {
+    /// Opens a dialog; whether it could.
+    pub(super) fn ask(&mut self, ctx: &Context, task: FileTask) -> bool {
+        let wake = ctx.clone();
+        self.dialogs.ask(task, move || wake.request_repaint())
+    }
+
+    pub(super) fn apply_file(&mut self, ctx: &Context, action: FileAction) {
+        match action {
+            FileAction::Choose(task, path) => {
+                let files = overwritten(task, &path);
+                self.do_unless_overwriting(ctx, task, path, files);
+            }
+            FileAction::EditTyped(text) => {
+                if let Some((_, typed)) = &mut self.dialogs.typed {
+                    *typed = text;
+                }
+            }
+            FileAction::CloseTyped => {
+                if let Some((task, _)) = self.dialogs.typed.take() {
+                    self.was_not_saved(task);
+                }
+            }
+            FileAction::Replace => {
+                if let Some(Overwrite { task, path, .. }) = self.dialogs.overwrite.take() {
+                    self.dialogs.typed = None;
+                    self.do_with_file(ctx, task, &path);
+                }
+            }
+            FileAction::Keep => {
+                let overwrite = self.dialogs.overwrite.take();
+                // The path window, where the path came from it, is there again.
+                if let Some(Overwrite { task, .. }) = overwrite.filter(|_| self.dialogs.typed.is_none()) {
+                    self.was_not_saved(task);
+                }
+            }
+        }
+    }
+
+    /// Takes the path that a dialog of the desktop was left with. It has asked about a file of this name, not about
+    /// the other one of a pair.
+    pub(super) fn take_from_desktop(&mut self, ctx: &Context, task: FileTask, path: PathBuf) {
+        let files = if path.exists() { Vec::new() } else { overwritten(task, &path) };
+        self.do_unless_overwriting(ctx, task, path, files);
+    }
+
+    fn do_unless_overwriting(&mut self, ctx: &Context, task: FileTask, path: PathBuf, files: Vec<PathBuf>) {
+        if !files.is_empty() {
+            self.dialogs.overwrite = Some(Overwrite { task, path, files });
+            return;
+        }
+        self.dialogs.typed = None;
+        self.do_with_file(ctx, task, &path);
+    }
+
+    /// Does what a dialog was opened for; says how it went.
+    pub(super) fn do_with_file(&mut self, ctx: &Context, task: FileTask, path: &Path) {
+        let sentence = |error: io::IoError| error.to_string();
+        let outcome = match task {
+            FileTask::OpenStudy => {
+                self.open(ctx, Source::File(path.to_owned()));
+                return;
+            }
+            FileTask::FollowSweep => {
+                let files = SweepFiles { is_followed: true, ..SweepFiles::of(path) };
+                return self.open(ctx, Source::Sweep(files));
+            }
+            FileTask::Reference => {
+                if let Some(files) = self.sweep().and_then(|open| open.files.clone()) {
+                    let files = SweepFiles { reference: Some(path.to_owned()), ..files };
+                    self.open(ctx, Source::Sweep(files));
+                }
+                return;
+            }
+            FileTask::Correct(which) => {
+                self.correct(ctx, |files| *files.correction_mut(which) = Some(path.to_owned()));
+                return;
+            }
+            FileTask::SaveImage => self.save_image(ctx, path).map(|()| "saved"),
+            FileTask::LoadRois => io::rois::read_rois(path).map_err(sentence).map(|rois| {
+                self.document.set_rois(rois);
+                self.rois_are_kept();
+                self.selected = None;
+                "loaded"
+            }),
+            FileTask::SaveRois => io::rois::write_rois(path, &self.document.rois).map_err(sentence).map(|()| "saved"),
+            FileTask::ExportCsv if !self.live.is_measured() => Err(format!("{}: {NOTHING_MEASURED}", path.display())),
+            FileTask::ExportCsv => self.export_csv(path).map_err(sentence).map(|()| {
+                self.save_provenance_of_table(ctx, path);
+                "written"
+            }),
+        };
+        match outcome {
+            Ok(done) => {
+                self.notify(ctx, Notice::info(format!("{} {done}", path.display())));
+                self.was_saved(ctx, task);
+            }
+            Err(text) => {
+                self.notify(ctx, Notice::error(text));
+                self.was_not_saved(task);
+            }
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! File dialogs of the desktop, on a thread of their own. Where the desktop has none, a path is typed instead.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, bounded};
+
+use super::actions::Action;
+use crate::io::{Correction, FileKind};
+use crate::ui::widgets::modal::modal_ui;
+
+/// A dialog that comes back empty sooner than a person can cancel it was never shown.
+const NO_DIALOG: Duration = Duration::from_millis(100);
+
+/// What the window of a path or the question about files was answered with.
+#[derive(Clone, Debug)]
+pub enum FileAction {
+    /// Carries out what the path window asked for, after a question where files would be overwritten.
+    Choose(FileTask, PathBuf),
+    /// The path typed into the path window.
+    EditTyped(String),
+    /// Closes the path window.
+    CloseTyped,
+    /// Overwrites the files that were asked about.
+    Replace,
+    /// Leaves the files that were asked about as they are.
+    Keep,
+}
+
+/// What is done with a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileTask {
+    /// Opens a study.
+    OpenStudy,
+    /// Opens a sweep that is still being written.
+    FollowSweep,
+    /// Gives the open sweep its reference spectrum.
+    Reference,
+    /// Corrects the open study.
+    Correct(Correction),
+    /// Saves the image that is shown.
+    SaveImage,
+    /// Loads ROIs.
+    LoadRois,
+    /// Saves ROIs.
+    SaveRois,
+    /// Exports numbers.
+    ExportCsv,
+}
+
+/// What came of a dialog.
+enum Answer {
+    Chosen(PathBuf),
+    Cancelled,
+    NoDialog,
+}
+
+/// What a task would put new files in the place of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overwrite {
+    /// The task.
+    pub task: FileTask,
+    /// The path that was chosen for it.
+    pub path: PathBuf,
+    /// The files that are there already.
+    pub files: Vec<PathBuf>,
+}
+
+/// The dialog that is open and the questions that stand in for one.
+#[derive(Default)]
+pub struct Dialogs {
+    has_desktop: bool,
+    pending: Option<(FileTask, Receiver<Answer>)>,
+    /// The path window: what for and what was typed so far.
+    pub typed: Option<(FileTask, String)>,
+    /// Files that would be overwritten: asked about before anything else.
+    pub overwrite: Option<Overwrite>,
+}
+
+impl Dialogs {
+    /// Dialogs of the desktop where it offers them, or only the path window.
+    pub fn new(has_desktop: bool) -> Self {
+        Self { has_desktop, ..Self::default() }
+    }
+
+    /// Whether a question is in front of the window.
+    pub fn is_modal(&self) -> bool {
+        self.typed.is_some() || self.overwrite.is_some()
+    }
+
+    /// Opens a dialog; whether it could, for one of the desktop may be open still.
+    pub fn ask(&mut self, task: FileTask, wake: impl Fn() + Send + 'static) -> bool {
+        if self.pending.is_some() {
+            return false;
+        }
+        if !self.has_desktop {
+            self.typed = Some((task, String::new()));
+            return true;
+        }
+        let (sender, receiver) = bounded(1);
+        let spawned = std::thread::Builder::new().name("dialog".into()).spawn(move || {
+            let begin = Instant::now();
+            let answer = match std::panic::catch_unwind(|| ask_desktop(task)) {
+                Ok(Some(path)) => Answer::Chosen(path),
+                Ok(None) if begin.elapsed() >= NO_DIALOG => Answer::Cancelled,
+                Ok(None) | Err(_) => Answer::NoDialog,
+            };
+            let _ = sender.send(answer);
+            wake();
+        });
+        match spawned {
+            Ok(_) => self.pending = Some((task, receiver)),
+            Err(_) => self.typed = Some((task, String::new())),
+        }
+        true
+    }
+
+    /// The path that was chosen since the last call, or that none was. Opens the path window where there was no dialog.
+    pub fn poll(&mut self) -> Option<(FileTask, Option<PathBuf>)> {
+        let (task, receiver) = self.pending.as_ref()?;
+        let (task, answer) = (*task, receiver.try_recv().ok()?);
+        self.pending = None;
+        match answer {
+            Answer::Chosen(path) => Some((task, Some(path))),
+            Answer::Cancelled => Some((task, None)),
+            Answer::NoDialog => {
+                self.typed = Some((task, String::new()));
+                None
+            }
+        }
+    }
+}
+
+/// The files that are there and that a task would overwrite.
+pub fn overwritten(task: FileTask, path: &Path) -> Vec<PathBuf> {
+    let written = match task {
+        FileTask::SaveImage => FileKind::files_of(path),
+        FileTask::SaveRois | FileTask::ExportCsv => vec![path.to_owned()],
+        _ => Vec::new(),
+    };
+    written.into_iter().filter(|path| path.exists()).collect()
+}
+
+fn ask_desktop(task: FileTask) -> Option<PathBuf> {
+    let dialog = rfd::FileDialog::new().set_title(title(task));
+    match task {
+        FileTask::OpenStudy => dialog
+            .add_filter("Studies", &["hs", "HS", "DSC", "dsc", "npy", "sweep"])
+            .add_filter("Interfile projection header", &["hs", "HS"])
+            .add_filter("EPRI sweep", &["DSC", "dsc", "npy", "sweep"])
+            .add_filter("All files", &["*"])
+            .pick_file(),
+        FileTask::FollowSweep => dialog.add_filter("EPRI sweep", &["DSC", "dsc", "sweep"]).pick_file(),
+        FileTask::Reference => dialog.add_filter("Reference spectrum", &["DSC", "dsc", "npy"]).pick_file(),
+        FileTask::Correct(_) => {
+            dialog.add_filter("Interfile projection header", &["hs", "HS"]).add_filter("All files", &["*"]).pick_file()
+        }
+        FileTask::LoadRois => dialog.add_filter("ROIs", &["toml"]).pick_file(),
+        FileTask::SaveImage => dialog
+            .add_filter("NIfTI, compressed", &["gz"])
+            .add_filter("NIfTI", &["nii"])
+            .add_filter("Interfile image", &["hv"])
+            .set_file_name("image.nii.gz")
+            .save_file(),
+        FileTask::SaveRois => dialog.add_filter("ROIs", &["toml"]).set_file_name("rois.toml").save_file(),
+        FileTask::ExportCsv => dialog.add_filter("CSV", &["csv"]).set_file_name("numbers.csv").save_file(),
+    }
+}
+
+/// What a dialog is for, in words.
+pub fn title(task: FileTask) -> &'static str {
+    match task {
+        FileTask::OpenStudy => "Open a study",
+        FileTask::FollowSweep => "Follow a sweep that is being acquired",
+        FileTask::Reference => "Reference spectrum",
+        FileTask::Correct(Correction::Multiplicative) => "Multiplicative correction",
+        FileTask::Correct(Correction::Additive) => "Additive correction",
+        FileTask::SaveImage => "Save the image",
+        FileTask::LoadRois => "Load ROIs",
+        FileTask::SaveRois => "Save ROIs",
+        FileTask::ExportCsv => "Export the numbers",
+    }
+}
+
+/// The formats of a task, in words.
+fn formats(task: FileTask) -> &'static str {
+    match task {
+        FileTask::OpenStudy => "an Interfile projection header (.hs) or an EPRI sweep (.DSC, .npy, .sweep)",
+        FileTask::FollowSweep => "a sweep whose data file grows (.DSC or .sweep)",
+        FileTask::Reference => "a spectrum without a gradient (.DSC or .npy)",
+        FileTask::Correct(_) => "an Interfile projection header (.hs)",
+        FileTask::SaveImage => ".nii, .nii.gz or .hv: the ending chooses the format",
+        FileTask::LoadRois | FileTask::SaveRois => ".toml",
+        FileTask::ExportCsv => ".csv",
+    }
+}
+
+/// The question that is open, if one is.
+pub fn dialogs_ui(dialogs: &Dialogs, ctx: &egui::Context, actions: &mut Vec<Action>) {
+    if let Some(overwrite) = &dialogs.overwrite {
+        overwrite_ui(overwrite, ctx, actions);
+    } else if let Some((task, typed)) = &dialogs.typed {
+        path_window_ui(*task, typed, ctx, actions);
+    }
+}
+
+/// The window in which a path is typed.
+fn path_window_ui(task: FileTask, typed: &str, ctx: &egui::Context, actions: &mut Vec<Action>) {
+    let mut text = typed.to_owned();
+    let is_escaped = modal_ui(ctx, "path window", title(task), |ui| {
+        ui.label("This desktop offers no file dialog. Type a path:");
+        let label = ui.label(formats(task));
+        let edit = ui.add(egui::TextEdit::singleline(&mut text).desired_width(f32::INFINITY).hint_text("path"));
+        let edit = edit.labelled_by(label.id);
+        let entered = edit.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
+        ui.horizontal(|ui| {
+            let can = !text.trim().is_empty();
+            if ui.add_enabled(can, egui::Button::new("OK")).clicked() || (can && entered) {
+                actions.push(Action::File(FileAction::Choose(task, PathBuf::from(text.trim()))));
+            }
+            if ui.button("Cancel").clicked() {
+                actions.push(Action::File(FileAction::CloseTyped));
+            }
+        });
+        edit
+    });
+    if text != typed {
+        actions.insert(0, Action::File(FileAction::EditTyped(text)));
+    }
+    if is_escaped {
+        actions.push(Action::File(FileAction::CloseTyped));
+    }
+}
+
+/// Asks whether files are to be overwritten; they stay unless that is said.
+fn overwrite_ui(overwrite: &Overwrite, ctx: &egui::Context, actions: &mut Vec<Action>) {
+    let title = if overwrite.files.len() == 1 { "Replace this file?" } else { "Replace these files?" };
+    let is_escaped = modal_ui(ctx, "overwrite", title, |ui| {
+        for file in &overwrite.files {
+            ui.add(egui::Label::new(file.display().to_string()).wrap());
+        }
+        ui.label(if overwrite.files.len() == 1 { "It is there already." } else { "They are there already." });
+        ui.add_space(4.0);
+        ui.horizontal(|ui| {
+            if ui.button("Replace").clicked() {
+                actions.push(Action::File(FileAction::Replace));
+            }
+            let keep = ui.button("Keep");
+            if keep.clicked() {
+                actions.push(Action::File(FileAction::Keep));
+            }
+            keep
+        })
+        .inner
+    });
+    if is_escaped {
+        actions.push(Action::File(FileAction::Keep));
+    }
+}
+
+/// Says that a file held over the window can be dropped.
+pub fn drop_hint_ui(ctx: &egui::Context) {
+    if ctx.input(|input| input.raw.hovered_files.is_empty()) {
+        return;
+    }
+    egui::Area::new(egui::Id::unique("drop hint")).anchor(egui::Align2::CENTER_CENTER, egui::Vec2::ZERO).show(ctx, |ui| {
+        egui::Frame::popup(ui.style()).show(ui, |ui| ui.heading("Drop the file to open it"));
+    });
+}

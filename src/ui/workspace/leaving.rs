@@ -1,0 +1,266 @@
+//! What would be lost when the window is closed or another study is opened, and the one question about it.
+//!
+//! Asked about are regions of interest that were edited since they were loaded, saved or taken from the study, and an image
+//! that no file holds: none was saved since the newest iterate on the screen was made. One run is left out, since nobody asked
+//! for it: that of a built-in study which started by itself and was then left alone (no start, step or further iteration
+//! by hand, no switch of the accumulation).
+
+use std::collections::VecDeque;
+
+use egui::{Context, ViewportCommand};
+
+use super::actions::Action;
+use super::app::App;
+use super::dialogs::FileTask;
+use crate::data::{Notice, Roi};
+use crate::session::RunId;
+use crate::ui::study::loader::{Loaded, Loading, Source};
+use crate::ui::study::scan_files::SweepFiles;
+use crate::ui::widgets::modal::modal_ui;
+
+/// What the user is about to do.
+pub enum Leave {
+    /// Closes the window.
+    Quit,
+    /// Opens another study.
+    Open(Source),
+    /// Shows another study, which was asked for before there was anything to lose.
+    Show(Box<Loaded>, Source),
+}
+
+/// What becomes of work that is not saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeaveAction {
+    /// It is saved first.
+    Save,
+    /// It is lost.
+    Discard,
+    /// Everything stays as it is.
+    Stay,
+}
+
+/// The question, or what follows from its answer.
+pub struct Leaving {
+    leave: Leave,
+    unsaved: Unsaved,
+    /// What is still to be saved; empty while the question is open.
+    tasks: VecDeque<FileTask>,
+}
+
+/// Work that is in no file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Unsaved {
+    /// The regions of interest.
+    rois: bool,
+    /// The image.
+    image: bool,
+}
+
+/// What need not be asked about.
+#[derive(Default)]
+pub struct SavedWork {
+    /// The regions as they were loaded, saved or taken from the study.
+    rois: Vec<Roi>,
+    /// Newest image, as run and steps, when one was saved.
+    image: Option<(RunId, usize)>,
+    /// The run that started by itself and was left alone since.
+    automatic: Option<RunId>,
+    /// Regions and run that were decided upon while the study that takes their place is on its way.
+    decided: Option<(Vec<Roi>, RunId)>,
+}
+
+impl SavedWork {
+    /// A run of a built-in study started by itself.
+    pub fn started_by_itself(&mut self, run: RunId) {
+        self.automatic = Some(run);
+    }
+
+    /// The user has asked for something that changes the run's image.
+    pub fn run_was_touched(&mut self) {
+        self.automatic = None;
+    }
+
+    /// No study is on its way any more.
+    pub fn forget_decision(&mut self) {
+        self.decided = None;
+    }
+}
+
+impl Leaving {
+    /// Whether the question is open, not what follows from it.
+    pub fn is_asking(&self) -> bool {
+        self.tasks.is_empty()
+    }
+
+    /// What would be lost by what.
+    fn words(&self) -> (&'static str, String) {
+        let (title, way) = match self.leave {
+            Leave::Quit => ("Close tomoscope?", "Closing the window"),
+            Leave::Open(_) | Leave::Show(..) => ("Open another study?", "Opening another study"),
+        };
+        let (what, them) = match (self.unsaved.rois, self.unsaved.image) {
+            (true, true) => ("The regions of interest and the image are", "them"),
+            (true, false) => ("The regions of interest are", "them"),
+            _ => ("The image is", "it"),
+        };
+        (title, format!("{what} not saved. {way} loses {them}."))
+    }
+}
+
+impl App {
+    /// Closes the window or opens a study, after a question where work would be lost.
+    pub(super) fn leave(&mut self, ctx: &Context, leave: Leave) {
+        if self.leaving.is_some() {
+            return;
+        }
+        let unsaved = self.unsaved(&leave);
+        if unsaved == Unsaved::default() {
+            return self.go(ctx, leave);
+        }
+        self.leaving = Some(Leaving { leave, unsaved, tasks: VecDeque::new() });
+        ctx.request_repaint();
+    }
+
+    /// Asks before the window closes.
+    pub(super) fn look_for_close(&mut self, ctx: &Context) {
+        if !ctx.input(|input| input.viewport().close_requested()) || self.may_close {
+            return;
+        }
+        self.leave(ctx, Leave::Quit);
+        if !self.may_close {
+            ctx.send_viewport_cmd(ViewportCommand::CancelClose);
+        }
+    }
+
+    /// What is lost by it.
+    fn unsaved(&self, leave: &Leave) -> Unsaved {
+        let source = match leave {
+            Leave::Quit => None,
+            Leave::Open(source) | Leave::Show(_, source) => Some(source),
+        };
+        let keeps_rois = source.is_some_and(|source| self.is_open(source));
+        let rois = &self.document.rois;
+        let saved = &self.saved;
+        let is_decided =
+            saved.decided.as_ref().map(|(decided, run)| (decided == rois, *run == self.live.run)).unwrap_or_default();
+        let image = self.shown.newest_id().filter(|id| id.subiteration > 0).map(|id| (id.run, id.subiteration));
+        Unsaved {
+            rois: !keeps_rois && !rois.is_empty() && *rois != saved.rois && !is_decided.0,
+            image: image.is_some_and(|image| saved.image != Some(image) && saved.automatic != Some(image.0)) && !is_decided.1,
+        }
+    }
+
+    /// Whether a source is the study that is open, only corrected otherwise or with another reference spectrum: its regions
+    /// stay.
+    pub(super) fn is_open(&self, source: &Source) -> bool {
+        match source {
+            Source::Corrected(_) => true,
+            Source::File(path) | Source::Sweep(SweepFiles { projections: path, .. }) => {
+                self.sweep().and_then(|open| open.files.as_ref()).is_some_and(|files| files.projections == *path)
+            }
+            Source::BuiltIn(_) => false,
+        }
+    }
+
+    fn go(&mut self, ctx: &Context, leave: Leave) {
+        match leave {
+            Leave::Quit => {
+                self.may_close = true;
+                ctx.send_viewport_cmd(ViewportCommand::Close);
+            }
+            Leave::Open(source) => {
+                let wake = ctx.clone();
+                self.loading = Some(Loading::start(source, move || wake.request_repaint()));
+            }
+            Leave::Show(loaded, source) => self.show_study(ctx, *loaded, source),
+        }
+    }
+
+    /// Everything that can be lost is decided upon.
+    fn decided(&mut self, ctx: &Context) {
+        let Some(leaving) = self.leaving.take() else { return };
+        if matches!(leaving.leave, Leave::Open(_)) {
+            self.saved.decided = Some((self.document.rois.clone(), self.live.run));
+        }
+        self.go(ctx, leaving.leave);
+    }
+
+    pub(super) fn apply_leave(&mut self, ctx: &Context, action: LeaveAction) {
+        match action {
+            LeaveAction::Save => {
+                if let Some(Leaving { unsaved, tasks, .. }) = &mut self.leaving {
+                    tasks.extend(unsaved.rois.then_some(FileTask::SaveRois));
+                    tasks.extend(unsaved.image.then_some(FileTask::SaveImage));
+                }
+                self.save_next(ctx);
+            }
+            LeaveAction::Discard => self.decided(ctx),
+            LeaveAction::Stay => self.leaving = None,
+        }
+    }
+
+    /// A file was not written after all: what it was to be saved for is given up.
+    pub(super) fn was_not_saved(&mut self, task: FileTask) {
+        if self.leaving.as_ref().is_some_and(|leaving| leaving.tasks.front() == Some(&task)) {
+            self.leaving = None;
+        }
+    }
+
+    /// Asks where to save what is next, or leaves when all is saved.
+    fn save_next(&mut self, ctx: &Context) {
+        match self.leaving.as_ref().map(|leaving| leaving.tasks.front().copied()) {
+            None => {}
+            Some(None) => self.decided(ctx),
+            Some(Some(task)) if self.ask(ctx, task) => {}
+            Some(Some(_)) => {
+                self.leaving = None;
+                self.notify(ctx, Notice::info("A file dialog is still open: close it first, then try again"));
+            }
+        }
+    }
+
+    /// A file was written: what it holds is no longer to be lost.
+    pub(super) fn was_saved(&mut self, ctx: &Context, task: FileTask) {
+        match task {
+            FileTask::SaveRois => self.rois_are_kept(),
+            FileTask::SaveImage => self.saved.image = self.shown.newest_id().map(|id| (id.run, id.subiteration)),
+            _ => {}
+        }
+        if let Some(leaving) = &mut self.leaving
+            && leaving.tasks.front() == Some(&task)
+        {
+            leaving.tasks.pop_front();
+            self.save_next(ctx);
+        }
+    }
+
+    /// The regions are as they are in a file or in the study.
+    pub(super) fn rois_are_kept(&mut self) {
+        self.saved.rois.clone_from(&self.document.rois);
+    }
+}
+
+/// The question, if it is open.
+pub fn leaving_ui(leaving: &Leaving, ctx: &Context, actions: &mut Vec<Action>) {
+    let (title, words) = leaving.words();
+    let mut answer = None;
+    let is_escaped = modal_ui(ctx, "leaving", title, |ui| {
+        ui.add(egui::Label::new(words).wrap());
+        ui.add_space(4.0);
+        ui.horizontal(|ui| {
+            let mut button = |name: &str, help: &str, wish: LeaveAction| {
+                let button = ui.button(name).on_hover_text(help);
+                if button.clicked() {
+                    answer = Some(wish);
+                }
+                button
+            };
+            let save = button("Save…", "Save it first", LeaveAction::Save);
+            button("Discard", "Go on without saving", LeaveAction::Discard);
+            button("Stay", "Leave everything as it is (Esc)", LeaveAction::Stay);
+            save
+        })
+        .inner
+    });
+    actions.extend(answer.or(is_escaped.then_some(LeaveAction::Stay)).map(Action::Leave));
+}

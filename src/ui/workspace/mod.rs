@@ -1,0 +1,14 @@
+//! The window as a whole: what it holds, where its panels are, and what becomes of each wish.
+
+pub mod actions;
+pub mod app;
+pub mod apply;
+pub mod apply_files;
+pub mod dialogs;
+pub mod layout;
+pub mod leaving;
+pub mod next_start;
+pub mod prefs;
+pub mod provenance;
+pub mod shortcuts;
+pub mod status;

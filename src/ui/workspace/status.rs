@@ -1,0 +1,166 @@
+//! The status line: device, projector, accumulation, iteration, speed, memory.
+
+use std::time::{Duration, Instant};
+
+use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
+
+use super::actions::Action;
+use crate::operator::Accumulation;
+use crate::ui::run::live::LiveRun;
+use crate::ui::run::recon_panel::GATHERED;
+use crate::ui::widgets::notices::{NoticeAction, Notices};
+use crate::ui::widgets::theme;
+
+/// How often the memory is asked for.
+const MEMORY_INTERVAL: Duration = Duration::from_secs(2);
+
+/// The memory that the program holds, asked for now and then.
+pub struct MemoryMeter {
+    system: Option<System>,
+    pid: Option<Pid>,
+    asked: Option<Instant>,
+    bytes: Option<u64>,
+}
+
+impl Default for MemoryMeter {
+    fn default() -> Self {
+        Self { system: System::new().ok(), pid: sysinfo::get_current_pid().ok(), asked: None, bytes: None }
+    }
+}
+
+impl MemoryMeter {
+    /// Resident bytes, where the system tells.
+    pub fn bytes(&mut self) -> Option<u64> {
+        if self.asked.is_none_or(|asked| asked.elapsed() >= MEMORY_INTERVAL) {
+            self.asked = Some(Instant::now());
+            let pid = self.pid?;
+            let what = ProcessRefreshKind::nothing().with_memory();
+            let system = self.system.as_mut()?;
+            system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), false, what);
+            self.bytes = system.process(pid).map(sysinfo::Process::memory);
+        }
+        self.bytes
+    }
+}
+
+/// What the status line shows.
+pub struct StatusView<'a> {
+    /// The run.
+    pub live: &'a LiveRun,
+    /// Notices.
+    pub notices: &'a Notices,
+    /// Resident bytes.
+    pub memory_bytes: Option<u64>,
+    /// Whether speeds are shown.
+    pub show_timings: bool,
+    /// What draws the slices.
+    pub adapter: &'a str,
+}
+
+/// The status line.
+pub fn status_ui(view: &StatusView, ui: &mut egui::Ui, actions: &mut Vec<Action>) {
+    ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+        let theme_name = if ui.visuals().dark_mode { "Light theme" } else { "Dark theme" };
+        if ui.button(theme_name).clicked() {
+            actions.push(Action::ToggleTheme);
+        }
+        ui.menu_button("Keys", keys_ui);
+        if ui.button(format!("Notices ({})", view.notices.len())).clicked() {
+            actions.push(Action::Notice(NoticeAction::ToggleList));
+        }
+        if let Some(bytes) = view.memory_bytes {
+            ui.label(format!("memory {}", crate::words::bytes(bytes)));
+            ui.separator();
+        }
+        // What is left of the line, cut off where it is too short.
+        ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| run_ui(view, ui));
+    });
+}
+
+/// Device, projector, accumulation and progress of the run, and what draws the slices.
+fn run_ui(view: &StatusView, ui: &mut egui::Ui) {
+    let live = view.live;
+    match &live.info {
+        Some(info) => {
+            ui.label(format!("{} · {}", info.device, info.projector));
+            ui.separator();
+            accumulation_ui(live, ui);
+        }
+        None => _ = ui.label("no device in use yet"),
+    }
+    ui.separator();
+    ui.add(egui::Label::new(progress_words(live, view.show_timings)).truncate());
+    ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+        ui.add(egui::Label::new(format!("drawn by {}", view.adapter)).truncate());
+    });
+}
+
+/// What the keys do.
+fn keys_ui(ui: &mut egui::Ui) {
+    const KEYS: [(&str, &str); 11] = [
+        ("Space", "pause, resume"),
+        ("S", "one step (of a sweep one block of projections)"),
+        ("1, 2, 3", "accumulation atomic, non-atomic, deterministic"),
+        ("Up, Down", "slice before, after (of the view under the pointer)"),
+        ("Page up, down", "five slices"),
+        ("Left, Right", "iterate before, after"),
+        ("F", "fit the object"),
+        ("Home", "reset the view"),
+        ("Esc", "back to the crosshair tool"),
+        ("Del", "delete the selected ROI"),
+        ("Ctrl+Z, Ctrl+Y", "undo, redo ROI edits"),
+    ];
+    egui::Grid::new("keys").num_columns(2).show(ui, |ui| {
+        for (key, what) in KEYS {
+            ui.strong(key);
+            ui.label(what);
+            ui.end_row();
+        }
+    });
+}
+
+fn accumulation_ui(live: &LiveRun, ui: &mut egui::Ui) {
+    let Some(accumulation) = live.accumulation() else { return };
+    if live.is_sweep() {
+        ui.label("gathered, no race").on_hover_text(GATHERED);
+        return;
+    }
+    let mut text = egui::RichText::new(accumulation_words(accumulation));
+    if accumulation == Accumulation::NonAtomic {
+        text = text.color(theme::colours(ui.visuals()).error).strong();
+    }
+    ui.label(text);
+}
+
+/// A way to accumulate in words; the race is called one.
+fn accumulation_words(accumulation: Accumulation) -> &'static str {
+    match accumulation {
+        Accumulation::Atomic => "atomic",
+        Accumulation::NonAtomic => "non-atomic (race, not for diagnosis)",
+        Accumulation::Deterministic => "deterministic",
+    }
+}
+
+fn progress_words(live: &LiveRun, show_timings: bool) -> String {
+    let (done, total) = live.progress();
+    if total == 0 {
+        return live.state.label().into();
+    }
+    let subsets = live.num_subsets();
+    if live.is_sweep() {
+        let speed = live.steps_per_sec().filter(|_| show_timings);
+        let speed = speed.map_or_else(String::new, |speed| format!(" · {speed:.0} projections/s"));
+        return format!("{} · {done} of {total} projections{speed}", live.state.label());
+    }
+    let mut words = format!("{} · iteration {} of {}", live.state.label(), done / subsets, total / subsets);
+    if done % subsets > 0 {
+        words += &format!(", subset {} of {subsets}", done % subsets);
+    }
+    if let Some(speed) = live.steps_per_sec().filter(|_| show_timings) {
+        words += &format!(" · {:.2} iterations/s", speed / subsets as f64);
+        if subsets > 1 {
+            words += &format!(" ({speed:.1} updates/s)");
+        }
+    }
+    words
+}
