@@ -150,9 +150,14 @@ pub trait Backend: Send {
     /// Not enough memory, device failure.
     fn display(&mut self, num_voxels: usize, index: &dyn Fn(usize) -> usize) -> Result<Option<Self::Display>, BackendError>;
 
-    /// Begins to copy an image to the host.
+    /// Begins to copy `scale` times an image to the host.
     ///
     /// # Errors
     /// Device failure.
-    fn begin_copy(&mut self, x: &Self::Array<Image>, display: &mut Self::Display) -> Result<PendingVolume, BackendError>;
+    fn begin_copy(
+        &mut self,
+        x: &Self::Array<Image>,
+        scale: f32,
+        display: &mut Self::Display,
+    ) -> Result<PendingVolume, BackendError>;
 }

@@ -175,7 +175,7 @@ impl Backend for Host {
         Ok(None)
     }
 
-    fn begin_copy(&mut self, _: &HostArray<Image>, display: &mut Self::Display) -> Result<PendingVolume, BackendError> {
+    fn begin_copy(&mut self, _: &HostArray<Image>, _: f32, display: &mut Self::Display) -> Result<PendingVolume, BackendError> {
         match *display {}
     }
 }

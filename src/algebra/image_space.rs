@@ -42,6 +42,6 @@ pub trait ImageSpace<B: Backend>: Send {
     /// Where the voxel of index `voxel` in a `[z, y, x]` volume lies in an array of voxels.
     fn place(&self, voxel: usize) -> usize;
 
-    /// Writes such an array, read back to the host, into a volume of the grid.
-    fn write(&self, voxels: &[f32], volume: &mut Volume);
+    /// Writes `scale` times such an array, read back to the host, into a volume of the grid.
+    fn write(&self, voxels: &[f32], scale: f32, volume: &mut Volume);
 }

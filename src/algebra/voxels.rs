@@ -142,16 +142,16 @@ impl Voxels {
         }
     }
 
-    /// Writes the values of an array into a volume of the grid.
-    pub fn write(&self, values: &[f32], volume: &mut Volume) {
+    /// Writes `scale` times the values of an array into a volume of the grid.
+    pub fn write(&self, values: &[f32], scale: f32, volume: &mut Volume) {
         let Some(columns) = self.columns else {
-            return volume.as_mut_slice().copy_from_slice(values);
+            return volume.as_mut_slice().iter_mut().zip(values).for_each(|(to, value)| *to = scale * value);
         };
         let [nx, ny, _] = self.grid.size;
         volume.as_mut_slice().par_chunks_mut(nx * ny).enumerate().for_each(|(z, plane)| {
             let place = columns.place(z);
             for (value, column) in plane.iter_mut().zip(values.chunks_exact(columns.len())) {
-                *value = column[place];
+                *value = scale * column[place];
             }
         });
     }
@@ -174,8 +174,8 @@ impl<B: Backend> ImageSpace<B> for Voxels {
         self.place(voxel)
     }
 
-    fn write(&self, voxels: &[f32], volume: &mut Volume) {
-        self.write(voxels, volume);
+    fn write(&self, voxels: &[f32], scale: f32, volume: &mut Volume) {
+        self.write(voxels, scale, volume);
     }
 }
 
@@ -201,7 +201,7 @@ mod tests {
             let image = voxels.coefficients(&volume);
             assert_eq!(image.len(), voxels.len());
             let mut back = Volume::filled(grid.clone(), f32::NAN);
-            voxels.write(&image, &mut back);
+            voxels.write(&image, 1.0, &mut back);
             let mut num_seen = 0;
             for voxel in 0..grid.num_voxels() {
                 let is_seen = fov.contains(voxel % 5, voxel / 5 % 4);

@@ -223,7 +223,7 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
         let secs = self.times(|data| {
             program.add(backend, data.of(directions), &mut image, &Task::new())?;
             match &mut display {
-                Some(display) => backend.begin_copy(&image, display)?(volume.as_mut_slice())?,
+                Some(display) => backend.begin_copy(&image, 1.0, display)?(volume.as_mut_slice())?,
                 None => backend.read(&image, |image| volume.as_mut_slice().copy_from_slice(image))?,
             }
             Ok(())

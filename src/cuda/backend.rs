@@ -280,7 +280,7 @@ impl Backend for CudaBackend {
         Ok(Some(CudaDisplay::new(self, num_voxels, index)?))
     }
 
-    fn begin_copy(&mut self, x: &CudaArray<Image>, display: &mut CudaDisplay) -> Result<PendingVolume, BackendError> {
-        Ok(display.begin_copy(self, x)?)
+    fn begin_copy(&mut self, x: &CudaArray<Image>, scale: f32, display: &mut CudaDisplay) -> Result<PendingVolume, BackendError> {
+        Ok(display.begin_copy(self, x, scale)?)
     }
 }

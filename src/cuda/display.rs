@@ -82,7 +82,12 @@ impl CudaDisplay {
 
     /// Takes a picture of the image as it is once all that was asked of the device is done, and begins to copy it. Waits
     /// while two copies are under way.
-    pub(super) fn begin_copy(&mut self, backend: &CudaBackend, x: &CudaArray<Image>) -> Result<PendingVolume, CudaError> {
+    pub(super) fn begin_copy(
+        &mut self,
+        backend: &CudaBackend,
+        x: &CudaArray<Image>,
+        scale: f32,
+    ) -> Result<PendingVolume, CudaError> {
         let slot = self.free.recv().map_err(|_| CudaError::DisplayGone)?;
         let mut loan = Loan { slot: Some(slot), give_back: self.give_back.clone() };
         let Some(slot) = &mut loan.slot else { return Err(CudaError::DisplayGone) };
@@ -100,13 +105,13 @@ impl CudaDisplay {
             }
             Ok(())
         })?;
-        Ok(Box::new(move |volume| loan.fill(volume)))
+        Ok(Box::new(move |volume| loan.fill(volume, scale)))
     }
 }
 
 impl Loan {
-    /// Fills a volume once the copy has arrived.
-    fn fill(&self, volume: &mut [f32]) -> Result<(), BackendError> {
+    /// Fills a volume with `scale` times the copy once that has arrived.
+    fn fill(&self, volume: &mut [f32], scale: f32) -> Result<(), BackendError> {
         let Some(slot) = &self.slot else { return Err(CudaError::DisplayGone.into()) };
         let expected = slot.on_host.iter().map(|part| part.values.len()).sum();
         if expected != volume.len() {
@@ -114,7 +119,8 @@ impl Loan {
         }
         let part_len = slot.on_host.first().map_or(1, |part| part.values.len());
         slot.on_host.par_iter().zip(volume.par_chunks_mut(part_len)).try_for_each(|(part, to)| {
-            to.copy_from_slice(guarded("copy an image for the display", || part.values())?);
+            let values = guarded("copy an image for the display", || part.values())?;
+            to.iter_mut().zip(values).for_each(|(to, value)| *to = scale * value);
             Ok::<_, CudaError>(())
         })?;
         Ok(())

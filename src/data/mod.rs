@@ -14,4 +14,4 @@ pub use origin::Origin;
 pub use roi::{ActivityRatioError, Roi, RoiMask, RoiPlane, RoiRole, RoiShape, RoiSums, checked_activity_ratio};
 pub use study::{Study, StudyError};
 pub use sweep::{Acquisition, Direction, GradientAxis, Phase, Projection, ReferenceSpectrum, Sweep, SweepFacts, SweepSpace};
-pub use volume::{Unit, Volume};
+pub use volume::{Extremes, Unit, Volume};

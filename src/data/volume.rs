@@ -34,6 +34,25 @@ impl Unit {
     }
 }
 
+/// What one look at all values of a volume tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Extremes {
+    /// The smallest finite value, 0 where there is none.
+    pub low: f32,
+    /// The largest one.
+    pub high: f32,
+    /// How many are infinite or no numbers.
+    pub num_not_finite: usize,
+}
+
+impl Extremes {
+    /// What is wrong with the values of their volume, as a sentence; `None` where all are finite.
+    pub fn not_finite(&self, volume: &Volume) -> Option<String> {
+        let (num, of) = (self.num_not_finite, volume.grid.num_voxels());
+        (num > 0).then(|| format!("{num} of {of} voxels do not hold a finite number"))
+    }
+}
+
 /// Voxel values on a grid, `values[[z, y, x]]`, in standard layout (x fastest).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Volume {
@@ -75,17 +94,23 @@ impl Volume {
 
     /// What is wrong with its values, as a sentence: how many are infinite or no numbers; `None` where all are finite.
     pub fn not_finite(&self) -> Option<String> {
-        let num = self.as_slice().iter().filter(|value| !value.is_finite()).count();
-        (num > 0).then(|| format!("{num} of {} voxels do not hold a finite number", self.grid.num_voxels()))
+        self.extremes().not_finite(self)
     }
 
     /// Smallest and largest value; (0, 0) where none is a number.
     pub fn range(&self) -> (f32, f32) {
-        let (low, high) = self
-            .as_slice()
-            .iter()
-            .filter(|v| v.is_finite())
-            .fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), &v| (low.min(v), high.max(v)));
-        if low <= high { (low, high) } else { (0.0, 0.0) }
+        let Extremes { low, high, .. } = self.extremes();
+        (low, high)
+    }
+
+    /// Both of these in one pass over the values.
+    pub fn extremes(&self) -> Extremes {
+        let none = (f32::INFINITY, f32::NEG_INFINITY, 0);
+        let (low, high, num_not_finite) = self.as_slice().iter().fold(none, |(low, high, num), &v| match v.is_finite() {
+            true => (low.min(v), high.max(v), num),
+            false => (low, high, num + 1),
+        });
+        let (low, high) = if low <= high { (low, high) } else { (0.0, 0.0) };
+        Extremes { low, high, num_not_finite }
     }
 }

@@ -179,7 +179,7 @@ where
         let mut coefficients = backend.zeros(self.image.len())?;
         self.operator.adjoint(backend, subset, &data, accumulation, &mut coefficients, task)?;
         let mut volume = Volume { unit: Unit::Mm, ..Volume::filled(self.image.grid().clone(), 0.0) };
-        backend.read(&coefficients, |coefficients| self.image.write(coefficients, &mut volume))?;
+        backend.read(&coefficients, |coefficients| self.image.write(coefficients, 1.0, &mut volume))?;
         Ok(volume)
     }
 }

@@ -237,11 +237,11 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Algorithm for MlemOsem<
     }
 
     fn volume_into(&mut self, volume: &mut Volume) -> Result<(), ReconError> {
-        Ok(self.shown.volume_into(&mut self.backend, &self.x, volume)?)
+        Ok(self.shown.volume_into(&mut self.backend, &self.x, 1.0, volume)?)
     }
 
     fn begin_volume(&mut self) -> Result<Option<PendingVolume>, ReconError> {
-        Ok(self.shown.begin_volume(&mut self.backend, &self.x)?)
+        Ok(self.shown.begin_volume(&mut self.backend, &self.x, 1.0)?)
     }
 
     fn set_rois(&mut self, masks: &[RoiMask]) -> Result<(), ReconError> {

@@ -14,24 +14,25 @@ const REACH_SIGMAS: f64 = 4.0;
 /// The image convolved with a Gaussian of this full width at half maximum, mm. A width that is not positive gives the
 /// image as it is. On all cores of the pool that calls it.
 pub fn gaussian_filter(volume: &Volume, fwhm_mm: f64) -> Volume {
-    let mut filtered = volume.clone();
     if !(fwhm_mm.is_finite() && fwhm_mm > 0.0) {
-        return filtered;
+        return volume.clone();
     }
     let sigma_mm = fwhm_mm / (2.0 * (2.0 * 2f64.ln()).sqrt());
     let [num_x, num_y, num_z] = volume.grid.size;
     let kernels = volume.grid.voxel_mm.map(|side_mm| half_kernel(sigma_mm / side_mm));
-    let mut source = volume.as_slice().to_vec();
-    filtered.as_mut_slice().par_chunks_mut(num_x).zip(source.par_chunks(num_x)).for_each(|(out, row)| {
+    let empty = || Volume { unit: volume.unit, ..Volume::filled(volume.grid.clone(), 0.0) };
+    let (mut source, mut filtered) = (empty(), empty());
+    filtered.as_mut_slice().par_chunks_mut(num_x).zip(volume.as_slice().par_chunks(num_x)).for_each(|(out, row)| {
         for (x, value) in out.iter_mut().enumerate() {
             *value = along_row(row, x, &kernels[0]);
         }
     });
     for (axis, count, stride) in [(1, num_y, num_x), (2, num_z, num_x * num_y)] {
-        source.copy_from_slice(filtered.as_slice());
+        std::mem::swap(&mut source, &mut filtered);
+        let source = source.as_slice();
         filtered.as_mut_slice().par_chunks_mut(num_x).enumerate().for_each(|(row, out)| {
             let start = row * num_x;
-            add_rows(out, &source, start, (start / stride) % count, count, stride, &kernels[axis]);
+            add_rows(out, source, start, (start / stride) % count, count, stride, &kernels[axis]);
         });
     }
     filtered

@@ -36,21 +36,32 @@ impl<B: Backend, S: ImageSpace<B>> Shown<B, S> {
         backend.roi_sums(voxels, masks)
     }
 
-    /// Copies the image.
-    pub fn volume_into(&mut self, backend: &mut B, x: &B::Array<Image>, volume: &mut Volume) -> Result<(), BackendError> {
+    /// Copies `scale` times the image.
+    pub fn volume_into(
+        &mut self,
+        backend: &mut B,
+        x: &B::Array<Image>,
+        scale: f32,
+        volume: &mut Volume,
+    ) -> Result<(), BackendError> {
         let voxels = voxels(&self.space, &mut self.evaluated, backend, x)?;
-        backend.read(voxels, |voxels| self.space.write(voxels, volume))
+        backend.read(voxels, |voxels| self.space.write(voxels, scale, volume))
     }
 
-    /// Begins to copy the image while the device goes on. `None` where that gains nothing.
-    pub fn begin_volume(&mut self, backend: &mut B, x: &B::Array<Image>) -> Result<Option<PendingVolume>, BackendError> {
+    /// Begins to copy `scale` times the image while the device goes on. `None` where that gains nothing.
+    pub fn begin_volume(
+        &mut self,
+        backend: &mut B,
+        x: &B::Array<Image>,
+        scale: f32,
+    ) -> Result<Option<PendingVolume>, BackendError> {
         let display = match &mut self.display {
             Some(display) => display,
             none => none.insert(backend.display(self.space.grid().num_voxels(), &|voxel| self.space.place(voxel))?),
         };
         let Some(display) = display else { return Ok(None) };
         let voxels = voxels(&self.space, &mut self.evaluated, backend, x)?;
-        backend.begin_copy(voxels, display).map(Some)
+        backend.begin_copy(voxels, scale, display).map(Some)
     }
 }
 

@@ -101,7 +101,8 @@ mod tests {
         for subiteration in 1..=9 {
             let volume = sender.buffer(&grid, Unit::Mm);
             seen.insert(volume.as_slice().as_ptr());
-            sender.send(Frame { run: 1, iteration: 0, subiteration, volume: Arc::new(volume) });
+            let extremes = volume.extremes();
+            sender.send(Frame { run: 1, iteration: 0, subiteration, volume: Arc::new(volume), extremes });
             if subiteration % 3 == 0 {
                 let frame = receiver.take().unwrap();
                 assert_eq!(frame.subiteration, subiteration);

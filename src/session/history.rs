@@ -77,7 +77,7 @@ mod tests {
 
     fn image(grid: &Grid, iteration: usize) -> Kept {
         let volume = Arc::new(Volume::filled(grid.clone(), iteration as f32));
-        Kept { run: 1, iteration, subiteration: 3 * iteration, volume }
+        Kept { run: 1, iteration, subiteration: 3 * iteration, extremes: volume.extremes(), volume }
     }
 
     fn iterations_kept(budget_volumes: u64, count: usize) -> Vec<usize> {

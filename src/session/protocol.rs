@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::data::{Notice, Roi, RoiSums, Volume};
+use crate::data::{Extremes, Notice, Roi, RoiSums, Volume};
 use crate::operator::Accumulation;
 use crate::plan::{Job, StartInfo};
 use crate::recon::{RaceReport, StageTimes};
@@ -140,6 +140,8 @@ pub struct Frame {
     pub subiteration: usize,
     /// The image; the history may hold it too.
     pub volume: Arc<Volume>,
+    /// Its smallest and largest value.
+    pub extremes: Extremes,
 }
 
 /// An image of the past: after a full iteration, or after each block of projections.
@@ -153,4 +155,6 @@ pub struct Kept {
     pub subiteration: usize,
     /// The image.
     pub volume: Arc<Volume>,
+    /// Its smallest and largest value.
+    pub extremes: Extremes,
 }

@@ -195,9 +195,9 @@ impl<W: Fn()> Worker<W> {
                 (volume, start.elapsed())
             }
         };
-        let volume = Arc::new(volume);
+        let (extremes, volume) = (volume.extremes(), Arc::new(volume));
         if self.warned != Some(run)
-            && let Some(text) = volume.not_finite()
+            && let Some(text) = extremes.not_finite(&volume)
         {
             self.warned = Some(run);
             let text = format!(
@@ -207,10 +207,10 @@ impl<W: Fn()> Worker<W> {
             self.tell(Event { run, kind: EventKind::Notice(Notice::warning(text)) });
         }
         if is_kept {
-            let gone = self.history.push(Kept { run, iteration, subiteration, volume: Arc::clone(&volume) });
+            let gone = self.history.push(Kept { run, iteration, subiteration, volume: Arc::clone(&volume), extremes });
             gone.into_iter().for_each(|volume| self.frames.give_back(volume));
         }
-        self.frames.send(Frame { run, iteration, subiteration, volume });
+        self.frames.send(Frame { run, iteration, subiteration, volume, extremes });
         self.last_copy = Some((run, subiteration, time));
         let figures = [("run", run as f64), ("iteration", iteration as f64), ("subiteration", subiteration as f64)];
         self.trace.record("iterate_published", &figures);

@@ -16,7 +16,7 @@ use super::support::{backward, dot, forward, geometry, noise, random_volume, rel
 fn mismatch(operator: &impl ViewProjector<Host>, subset: Subset, accumulation: Accumulation, grid: &Grid) -> f64 {
     let mut x = random_volume(grid);
     let restricted = operator.voxels().coefficients(&x);
-    operator.voxels().write(&restricted, &mut x);
+    operator.voxels().write(&restricted, 1.0, &mut x);
     let projected = forward(operator, subset, &x);
     let y = noise(5, projected.len());
     let there = dot(&projected, &y);

@@ -145,9 +145,9 @@ fn regions_and_display_copies_are_those_of_the_host() {
     let mut display = device.display(grid.num_voxels(), &|voxel| fast.voxels().place(voxel)).unwrap().unwrap();
     for _ in 0..3 {
         let mut other = upload(&mut device, &fast.voxels().coefficients(&volume));
-        let first = device.begin_copy(&other, &mut display).unwrap();
+        let first = device.begin_copy(&other, 1.0, &mut display).unwrap();
         device.fill(&mut other, 7.0).unwrap();
-        let second = device.begin_copy(&other, &mut display).unwrap();
+        let second = device.begin_copy(&other, 1.0, &mut display).unwrap();
         let (mut a, mut b) = (vec![0.0; grid.num_voxels()], vec![0.0; grid.num_voxels()]);
         std::thread::scope(|scope| {
             scope.spawn(|| second(&mut b).unwrap());
@@ -155,7 +155,7 @@ fn regions_and_display_copies_are_those_of_the_host() {
         });
         assert_eq!(a, volume.as_slice());
         assert!(b.iter().all(|&v| v == 7.0));
-        drop(device.begin_copy(&other, &mut display).unwrap());
+        drop(device.begin_copy(&other, 1.0, &mut display).unwrap());
     }
 }
 
@@ -242,7 +242,7 @@ fn compare(device: &mut CudaBackend, operator: &impl ViewProjector<CudaBackend>,
         operator.adjoint(device, *subset, &q, accumulation, &mut image, &task).unwrap();
         let image = read(device, &image);
         let mut back = Volume::filled(grid.clone(), 0.0);
-        operator.voxels().write(&image, &mut back);
+        operator.voxels().write(&image, 1.0, &mut back);
         let error = relative(back.as_slice(), spread.as_slice());
         let (left, right) = (dot(&projected, &arranged), dot(&read(device, &x), &image));
         let mismatch = (left - right).abs() / left;

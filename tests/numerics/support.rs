@@ -110,7 +110,7 @@ pub fn backward(
     let mut image = Host.zeros(operator.voxels().len()).unwrap();
     operator.adjoint(&mut Host, subset, &q.into(), accumulation, &mut image, &Task::new()).unwrap();
     let mut volume = Volume::filled(grid.clone(), 0.0);
-    operator.voxels().write(&image, &mut volume);
+    operator.voxels().write(&image, 1.0, &mut volume);
     volume
 }
 

@@ -91,8 +91,8 @@ impl ImageSpace<Host> for Gaussians {
         voxel
     }
 
-    fn write(&self, voxels: &[f32], volume: &mut Volume) {
-        volume.as_mut_slice().copy_from_slice(voxels);
+    fn write(&self, voxels: &[f32], scale: f32, volume: &mut Volume) {
+        volume.as_mut_slice().iter_mut().zip(voxels).for_each(|(to, value)| *to = scale * value);
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::check::{check_projection, check_sweep};
 use super::filtering::{FilterSettings, ProjectionFilter};
-use crate::algebra::{Backend, BackendError, Image, PendingVolume, Voxels};
+use crate::algebra::{Backend, Image, PendingVolume, Voxels};
 use crate::data::{Projection, RoiMask, RoiSums, Sweep, SweepSpace, Volume};
 use crate::operator::{Accumulation, OperatorError, PlaneBackprojector};
 use crate::recon::shown::Shown;
@@ -175,19 +175,12 @@ impl<B: Backend, P: PlaneBackprojector<B>> Algorithm for Fbp<B, P> {
 
     fn volume_into(&mut self, volume: &mut Volume) -> Result<(), ReconError> {
         let scale = self.scale() as f32;
-        self.shown.volume_into(&mut self.backend, &self.image, volume)?;
-        volume.as_mut_slice().iter_mut().for_each(|value| *value *= scale);
-        Ok(())
+        Ok(self.shown.volume_into(&mut self.backend, &self.image, scale, volume)?)
     }
 
     fn begin_volume(&mut self) -> Result<Option<PendingVolume>, ReconError> {
         let scale = self.scale() as f32;
-        let Some(pending) = self.shown.begin_volume(&mut self.backend, &self.image)? else { return Ok(None) };
-        Ok(Some(Box::new(move |values: &mut [f32]| {
-            pending(values)?;
-            values.iter_mut().for_each(|value| *value *= scale);
-            Ok::<_, BackendError>(())
-        })))
+        Ok(self.shown.begin_volume(&mut self.backend, &self.image, scale)?)
     }
 
     fn set_rois(&mut self, masks: &[RoiMask]) -> Result<(), ReconError> {

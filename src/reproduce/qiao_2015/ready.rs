@@ -77,7 +77,7 @@ impl<B: Backend, P: PlaneBackprojector<B>> Ready for Fast<'_, B, P> {
         self.backend.finish()?;
         let computing_s = begin.elapsed().as_secs_f64();
         match &mut self.display {
-            Some(display) => self.backend.begin_copy(&self.image, display)?(self.volume.as_mut_slice())?,
+            Some(display) => self.backend.begin_copy(&self.image, 1.0, display)?(self.volume.as_mut_slice())?,
             None => self.backend.read(&self.image, |image| self.volume.as_mut_slice().copy_from_slice(image))?,
         }
         let total_s = begin.elapsed().as_secs_f64();

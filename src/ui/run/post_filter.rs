@@ -1,5 +1,7 @@
 //! The Gaussian on what is shown, computed on a thread of its own so that no frame waits for it.
 
+use std::sync::Arc;
+
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
 use super::shown::{Filtered, IterateId};
@@ -11,7 +13,7 @@ type Key = (IterateId, u64);
 
 /// A thread that filters one image at a time.
 pub struct PostFilter {
-    jobs: Sender<(IterateId, Volume, f64)>,
+    jobs: Sender<(IterateId, Arc<Volume>, f64)>,
     results: Receiver<Filtered>,
     under_way: Option<Key>,
     done: Option<Key>,
@@ -20,13 +22,14 @@ pub struct PostFilter {
 impl PostFilter {
     /// Starts the thread; `wake` is called after each image.
     pub fn start(wake: impl Fn() + Send + 'static) -> Self {
-        let (jobs, inbox) = bounded::<(IterateId, Volume, f64)>(1);
+        let (jobs, inbox) = bounded::<(IterateId, Arc<Volume>, f64)>(1);
         let (outbox, results) = unbounded();
         // Without a thread the inbox closes and images stay unfiltered.
         let _ = std::thread::Builder::new().name("post-filter".into()).spawn(move || {
             for (id, volume, fwhm_mm) in inbox {
                 let filtered = gaussian_filter(&volume, fwhm_mm);
-                if outbox.send(Filtered { id, fwhm_mm, volume: filtered, unfiltered: volume }).is_err() {
+                let extremes = filtered.extremes();
+                if outbox.send(Filtered { id, fwhm_mm, volume: filtered, extremes, unfiltered: volume }).is_err() {
                     return;
                 }
                 wake();
@@ -36,9 +39,10 @@ impl PostFilter {
     }
 
     /// Asks for the filtered image of an iterate, unless it is there or another one is under way.
-    pub fn ask(&mut self, id: IterateId, volume: &Volume, fwhm_mm: f64) {
+    pub fn ask(&mut self, id: IterateId, volume: &Arc<Volume>, fwhm_mm: f64) {
         let key = (id, fwhm_mm.to_bits());
-        if self.under_way.is_none() && self.done != Some(key) && self.jobs.try_send((id, volume.clone(), fwhm_mm)).is_ok() {
+        let is_wanted = self.under_way.is_none() && self.done != Some(key);
+        if is_wanted && self.jobs.try_send((id, Arc::clone(volume), fwhm_mm)).is_ok() {
             self.under_way = Some(key);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::data::Volume;
+use crate::data::{Extremes, Volume};
 use crate::render::Palette;
 use crate::session::{Frame, RunId};
 
@@ -37,15 +37,28 @@ pub struct Filtered {
     pub fwhm_mm: f64,
     /// The image.
     pub volume: Volume,
+    /// Its smallest and largest value.
+    pub extremes: Extremes,
     /// The same iterate as it was reconstructed.
-    pub unfiltered: Volume,
+    pub unfiltered: Arc<Volume>,
+}
+
+/// An iterate of the past.
+#[derive(Debug)]
+pub struct Past {
+    /// Which.
+    pub id: IterateId,
+    /// The image.
+    pub volume: Arc<Volume>,
+    /// Its smallest and largest value.
+    pub extremes: Extremes,
 }
 
 /// The image on the screen.
 #[derive(Default)]
 pub struct Shown {
     newest: Option<Frame>,
-    past: Option<(IterateId, Arc<Volume>)>,
+    past: Option<Past>,
     filtered: Option<Filtered>,
     generation: u64,
     uploaded: u64,
@@ -76,10 +89,10 @@ impl Shown {
     }
 
     /// Shows an iterate of the past instead of the newest, or the newest again.
-    pub fn set_past(&mut self, past: Option<(IterateId, Arc<Volume>)>) {
+    pub fn set_past(&mut self, past: Option<Past>) {
         let same = match (&self.past, &past) {
             (None, None) => true,
-            (Some((a, _)), Some((b, _))) => a == b,
+            (Some(a), Some(b)) => a.id == b.id,
             _ => false,
         };
         if !same {
@@ -109,9 +122,9 @@ impl Shown {
 
     /// The iterate that is to be shown, the past one or the newest, as it was reconstructed. Where a filter is set the one
     /// before it stays on the screen until it is filtered.
-    pub fn chosen(&self) -> Option<(IterateId, &Volume)> {
-        let newest = || Some((self.newest_id()?, &*self.newest.as_ref()?.volume));
-        self.past.as_ref().map(|(id, volume)| (*id, &**volume)).or_else(newest)
+    pub fn chosen(&self) -> Option<(IterateId, &Arc<Volume>)> {
+        let newest = || Some((self.newest_id()?, &self.newest.as_ref()?.volume));
+        self.past.as_ref().map(|past| (past.id, &past.volume)).or_else(newest)
     }
 
     /// Which iterate is on the screen.
@@ -121,12 +134,12 @@ impl Shown {
 
     /// The image on the screen, filtered where a filter is set.
     pub fn volume(&self) -> Option<&Volume> {
-        self.filtered.as_ref().map(|filtered| &filtered.volume).or_else(|| Some(self.chosen()?.1))
+        self.filtered.as_ref().map(|filtered| &filtered.volume).or_else(|| Some(&**self.chosen()?.1))
     }
 
     /// The image on the screen as it was reconstructed.
     pub fn unfiltered(&self) -> Option<&Volume> {
-        self.filtered.as_ref().map(|filtered| &filtered.unfiltered).or_else(|| Some(self.chosen()?.1))
+        self.filtered.as_ref().map(|filtered| &*filtered.unfiltered).or_else(|| Some(&**self.chosen()?.1))
     }
 
     /// FWHM of the filter that was applied to the image on the screen, mm.
@@ -171,23 +184,25 @@ impl Shown {
 
     fn changed(&mut self) {
         self.generation += 1;
-        if let Some((range, usual)) = self.volume().map(ranges) {
-            self.range = range;
-            self.usual = usual;
+        let newest = || Some(self.newest.as_ref()?.extremes);
+        let chosen = || self.past.as_ref().map(|past| past.extremes).or_else(newest);
+        let extremes = self.filtered.as_ref().map(|filtered| filtered.extremes).or_else(chosen);
+        if let Some((volume, Extremes { low, high, .. })) = self.volume().zip(extremes) {
+            let usual = usual(volume, high);
+            (self.range, self.usual) = ([low, high], usual);
         }
     }
 }
 
-/// Smallest and largest value; and nearly these, so that a few lie outside.
-fn ranges(volume: &Volume) -> ([f32; 2], [f32; 2]) {
-    let (low, high) = volume.range();
+/// Nearly the smallest and nearly the largest value, of which `high` is the largest, so that a few lie outside.
+fn usual(volume: &Volume, high: f32) -> [f32; 2] {
     let [num_x, num_y, num_z] = volume.grid.size;
     let ends = (END_SLICES * num_z as f64) as usize * num_x * num_y;
     let inner = &volume.as_slice()[ends..volume.as_slice().len().saturating_sub(ends)];
     let stride = (inner.len() / NUM_SAMPLED).max(1) | 1;
     let mut sample: Vec<f32> = inner.iter().step_by(stride).copied().filter(|v| v.is_finite()).collect();
     if sample.is_empty() {
-        return ([low, high], [0.0, 1.0]);
+        return [0.0, 1.0];
     }
     let last = sample.len() - 1;
     let rank = ((1.0 - CUT_OFF) * last as f64).round() as usize;
@@ -195,7 +210,7 @@ fn ranges(volume: &Volume) -> ([f32; 2], [f32; 2]) {
     let bottom = *sample.select_nth_unstable_by(last - rank, f32::total_cmp).1;
     let top = if top > 0.0 { top } else { high };
     let top = if top > 0.0 { top } else { 1.0 };
-    ([low, high], [bottom.min(0.0), top])
+    [bottom.min(0.0), top]
 }
 
 #[cfg(test)]
@@ -206,7 +221,7 @@ mod tests {
     fn frame(subiteration: usize) -> Frame {
         let grid = Grid::centred([4, 4, 4], [1.0; 3]).unwrap();
         let volume = Volume::filled(grid, subiteration as f32);
-        Frame { run: 1, iteration: subiteration, subiteration, volume: Arc::new(volume) }
+        Frame { run: 1, iteration: subiteration, subiteration, extremes: volume.extremes(), volume: Arc::new(volume) }
     }
 
     #[test]
@@ -216,7 +231,8 @@ mod tests {
         assert!(shown.take_for_upload().is_some());
         assert!(shown.take_for_upload().is_none());
         let id = IterateId { run: 1, iteration: 0, subiteration: 0 };
-        shown.set_past(Some((id, frame(7).volume)));
+        let Frame { volume, extremes, .. } = frame(7);
+        shown.set_past(Some(Past { id, volume, extremes }));
         assert_eq!(shown.take_for_upload().map(|v| v.as_slice()[0]), Some(7.0));
         assert_eq!(shown.set_newest(frame(2)).map(|f| f.subiteration), Some(1));
         assert!(shown.take_for_upload().is_none(), "the newest is not on the screen");
@@ -234,7 +250,7 @@ mod tests {
             let mut smooth = (*volume).clone();
             smooth.as_mut_slice().fill(0.5);
             let id = IterateId { run, iteration: subiteration, subiteration };
-            Some(Filtered { id, fwhm_mm, volume: smooth, unfiltered: (*volume).clone() })
+            Some(Filtered { id, fwhm_mm, extremes: smooth.extremes(), volume: smooth, unfiltered: volume })
         };
         shown.set_filtered(filtered(1, 1, 4.0));
         assert!(shown.volume().is_none(), "there is no image of that run");
@@ -263,7 +279,8 @@ mod tests {
         volume.values[[0, 0, 0]] = -1e-9;
         let window = |volume: &Volume, palette| {
             let mut shown = Shown::default();
-            shown.set_past(Some((IterateId { run: 1, iteration: 1, subiteration: 1 }, Arc::new(volume.clone()))));
+            let id = IterateId { run: 1, iteration: 1, subiteration: 1 };
+            shown.set_past(Some(Past { id, extremes: volume.extremes(), volume: Arc::new(volume.clone()) }));
             (shown.range, shown.auto_window(palette), shown.is_signed())
         };
         assert_eq!(window(&volume, Palette::Grey), ([-1e-9, 1e6], [0.0, 1.0], false));

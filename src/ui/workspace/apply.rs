@@ -22,7 +22,7 @@ use crate::ui::run::fbp_form::FbpForm;
 use crate::ui::run::live::{LiveRun, RunState};
 use crate::ui::run::recon_panel::{GATHERED, why_not};
 use crate::ui::run::settings::SettingsForm;
-use crate::ui::run::shown::IterateId;
+use crate::ui::run::shown::{IterateId, Past};
 use crate::ui::slices::action::{Drag, ViewAction};
 use crate::ui::slices::tool::Tool;
 use crate::ui::slices::view::{ProfileLine, active_bounds_mm};
@@ -353,9 +353,9 @@ impl App {
 
     fn show_iterate(&mut self, iteration: Option<usize>) {
         let past = iteration.and_then(|wanted| {
-            let Kept { run, iteration, subiteration, volume } =
+            let Kept { run, iteration, subiteration, volume, extremes } =
                 self.history().find(|kept| self.number_of_kept(kept) == wanted)?;
-            Some((IterateId { run, iteration, subiteration }, volume))
+            Some(Past { id: IterateId { run, iteration, subiteration }, volume, extremes })
         });
         self.shown.set_past(past);
     }
