@@ -7,6 +7,7 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 
 use super::frames::{FrameReceiver, frame_channel};
 use super::history::History;
+use super::measurer::{Ask, Measurer};
 use super::publisher::Publisher;
 use super::solver::{Message, Solver};
 use super::{Command, Event, EventKind, Frame, Kept, RunId, Trace};
@@ -51,6 +52,8 @@ pub struct Session {
     history: History,
     trace: Trace,
     latest: Mutex<Latest>,
+    asks: Sender<Ask>,
+    measurer: Option<Measurer>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -84,15 +87,19 @@ impl Session {
         let history = History::new(options.history_bytes);
         let refused = event_sender.clone();
         let (kept, trace) = (history.clone(), options.trace.clone());
-        let thread = Publisher::start(event_sender, frame_sender, kept.clone(), wake, trace.clone()).and_then(|publisher| {
+        let (asks, asked) = unbounded();
+        let publisher = Publisher::start(event_sender, frame_sender, kept.clone(), wake, trace.clone(), asks.clone());
+        let threads = publisher.and_then(|publisher| {
+            let measurer = Measurer::start(asks.clone(), asked, kept.clone(), publisher.outlet())?;
             let solver = Solver::new(setup, options, inbox, publisher, kept);
-            Builder::new().name("solver".into()).spawn(move || solver.run())
+            Ok((measurer, Builder::new().name("solver".into()).spawn(move || solver.run())?))
         });
-        if let Err(error) = &thread {
+        if let Err(error) = &threads {
             let text = format!("the solver's threads could not be started: {error}; close other programs and try again");
             let _ = refused.send(Event { run: 0, kind: EventKind::Failed(text) });
         }
-        Self { messages, events, frames, history, trace, latest: Mutex::default(), thread: thread.ok() }
+        let (measurer, thread) = threads.ok().unzip();
+        Self { messages, asks, events, frames, history, trace, latest: Mutex::default(), measurer, thread }
     }
 
     /// Sends a command; never waits. The number of the run that it is about: for `Start` the new one, else the run
@@ -106,6 +113,9 @@ impl Session {
         }
         if let Command::Start { job, .. } = &command {
             *latest = Latest { run: latest.run + 1, task: Task::new(), is_one_step: job.is_one_step() };
+        }
+        if let Command::SetRois(rois) = &command {
+            let _ = self.asks.send(Ask::Rois(latest.run, rois.clone()));
         }
         let _ = self.messages.send(Message { command, run: latest.run, task: latest.task.clone() });
         latest.run
@@ -149,6 +159,8 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.send(Command::Quit);
+        // It goes first: the publisher, which the solver waits for, lives as long as somebody can say something through it.
+        self.measurer = None;
         if let Some(thread) = self.thread.take() {
             // A panic of the solver thread itself was already printed.
             let _ = thread.join();

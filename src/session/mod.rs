@@ -9,6 +9,7 @@ mod frames;
 mod handle;
 mod history;
 mod measurements;
+mod measurer;
 mod protocol;
 mod publisher;
 mod run;

@@ -42,9 +42,9 @@ pub enum Command {
     Stop,
     /// Ends the run at once; the image before the interrupted step stays.
     Cancel,
-    /// Adds so from the next step on.
+    /// Lets backprojections add in this way from the next step on.
     SetAccumulation(Accumulation),
-    /// Measures these from now on; the current iterate and the history are measured again at once.
+    /// Measures these from now on; what is kept is measured again at once, beside the solver, and so is the current iterate.
     SetRois(RoiSet),
     /// Goes on to this number of full iterations (also after the run had finished).
     SetIterations(usize),
@@ -70,7 +70,8 @@ pub enum EventKind {
     Started(Box<StartInfo>),
     /// A step is done and measured.
     Iterate(Box<IterateReport>),
-    /// Iterates of the past measured again after an edit of the ROIs: (iteration, subiteration, sums per ROI).
+    /// Iterates of the past measured again after an edit of the ROIs, also in several parts: at once those that are kept, as
+    /// soon as the solver knows of the edit the current one and what was kept meanwhile.
     Remeasured {
         /// The edit.
         branch: u64,

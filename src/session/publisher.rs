@@ -11,6 +11,7 @@ use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
 use super::frames::FrameSender;
 use super::history::History;
+use super::measurer::Ask;
 use super::run::panic_sentence;
 use super::{Event, EventKind, Frame, Kept, RunId, Trace};
 use crate::algebra::PendingVolume;
@@ -21,7 +22,7 @@ use crate::recon::Stage;
 /// Volumes that may be under way: one being copied, one that waits for it.
 const MAX_UNDER_WAY: usize = 2;
 
-/// Leave to have a volume under way; ends when dropped.
+/// A place among the volumes that may be under way; free again when dropped.
 pub(super) struct Slot(Receiver<()>);
 
 impl Drop for Slot {
@@ -53,6 +54,8 @@ enum Outgoing {
     Volume(Box<Parcel>),
     Event(Event),
     Wake,
+    /// The kept images of before are to be measured once they are there.
+    CatchUp,
     /// Dropped once everything before it was handed over.
     Barrier(Sender<()>),
 }
@@ -78,10 +81,13 @@ impl Publisher {
         history: History,
         wake: impl Fn() + Send + 'static,
         trace: Trace,
+        measurer: Sender<Ask>,
     ) -> std::io::Result<Self> {
         let (queue, inbox) = unbounded();
         let (failed, failures) = unbounded();
-        let mut worker = Worker { events, frames: frames.clone(), history, wake, trace, failed, last_copy: None, warned: None };
+        let frames_too = frames.clone();
+        let mut worker =
+            Worker { events, frames: frames_too, history, wake, trace, measurer, failed, last_copy: None, warned: None };
         let thread = Builder::new().name("publisher".into()).spawn(move || worker.run(&inbox))?;
         Ok(Self { queue: Some(queue), under_way: bounded(MAX_UNDER_WAY), failures, frames, thread: Some(thread) })
     }
@@ -118,6 +124,16 @@ impl Publisher {
         self.send(Outgoing::Wake);
     }
 
+    /// Lets what is kept of everything sent before be measured, beside the solver.
+    pub fn catch_up(&self) {
+        self.send(Outgoing::CatchUp);
+    }
+
+    /// Another way for events.
+    pub fn outlet(&self) -> Outlet {
+        Outlet(self.queue.clone())
+    }
+
     /// Waits until everything sent before was handed over.
     pub fn flush(&self) {
         let (barrier, passed) = bounded(0);
@@ -147,6 +163,18 @@ impl Drop for Publisher {
     }
 }
 
+/// A way for the events of another thread. The publisher's thread lives as long as there is one.
+pub(super) struct Outlet(Option<Sender<Outgoing>>);
+
+impl Outlet {
+    /// Says something and wakes the watcher.
+    pub fn say(&self, event: Event) {
+        if let Some(queue) = &self.0 {
+            let _ = queue.send(Outgoing::Event(event));
+        }
+    }
+}
+
 /// What the thread owns.
 struct Worker<W> {
     events: Sender<Event>,
@@ -154,6 +182,7 @@ struct Worker<W> {
     history: History,
     wake: W,
     trace: Trace,
+    measurer: Sender<Ask>,
     failed: Sender<String>,
     /// Run, step and time of the volume copied last.
     last_copy: Option<(RunId, usize, Duration)>,
@@ -169,6 +198,7 @@ impl<W: Fn()> Worker<W> {
                 Outgoing::Volume(parcel) => self.hand_over(*parcel),
                 Outgoing::Event(event) => self.tell(event),
                 Outgoing::Wake => (self.wake)(),
+                Outgoing::CatchUp => _ = self.measurer.send(Ask::CatchUp),
                 Outgoing::Barrier(barrier) => drop(barrier),
             }
         }

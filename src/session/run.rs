@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rayon::ThreadPool;
 
-use super::{EndReason, Kept, RoiSet, RunId, Setup};
+use super::{EndReason, RoiSet, RunId, Setup};
 use crate::algebra::PendingVolume;
 use crate::data::{Notice, RoiMask, RoiSums, Volume};
 use crate::geometry::Grid;
@@ -78,7 +78,6 @@ pub(super) struct Run {
     /// Whether the user knows of bins that the model cannot explain.
     pub impossible_told: bool,
     pub rois: RoiSet,
-    masks: Vec<RoiMask>,
     algorithm: Box<dyn Algorithm>,
     pool: Arc<ThreadPool>,
     task: Task,
@@ -113,7 +112,6 @@ impl Run {
             elapsed: Duration::ZERO,
             impossible_told: false,
             rois: RoiSet::default(),
-            masks: Vec::new(),
             algorithm,
             pool,
             task,
@@ -205,22 +203,19 @@ impl Run {
         let masks: Vec<RoiMask> = rois.rois.iter().map(|roi| roi.mask(&self.grid)).collect();
         let algorithm = &mut self.algorithm;
         guarded(&self.pool, || algorithm.set_rois(&masks))?;
-        self.masks = masks;
         self.rois = rois;
         Ok(())
     }
 
-    /// (iteration, subiteration, sums of each ROI) of past iterations and of the current image, oldest first.
-    pub fn measure_again(&mut self, past: &[Kept]) -> Result<Vec<(usize, usize, Vec<RoiSums>)>, Failure> {
-        let sums = |volume: &Volume| self.masks.iter().map(|mask| mask.sums(volume.as_slice())).collect();
-        let mut points: Vec<_> = past.iter().map(|kept| (kept.iteration, kept.subiteration, sums(&kept.volume))).collect();
-        if self.subiteration > 0 && points.last().is_none_or(|(_, subiteration, _)| *subiteration != self.subiteration) {
-            points.push((self.iteration, self.subiteration, self.measure()?));
+    /// (iteration, subiteration, sums of each ROI) of the current image, unless the history was given it.
+    pub fn measure_unkept(&mut self) -> Result<Option<(usize, usize, Vec<RoiSums>)>, Failure> {
+        if self.subiteration == 0 || self.subiteration == self.kept {
+            return Ok(None);
         }
-        Ok(points)
+        Ok(Some((self.iteration, self.subiteration, self.measure()?)))
     }
 
-    /// Adds so from the next step on.
+    /// Lets backprojections add in this way from the next step on.
     ///
     /// # Errors
     /// A way that the operator does not know, as a sentence.

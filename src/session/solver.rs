@@ -334,15 +334,17 @@ impl Solver {
         }
     }
 
-    /// Measures the history and the current iterate with an edited set of ROIs.
+    /// Measures an edited set of ROIs from the next step on, and on the current image where that is not kept. What is kept is
+    /// measured beside the solver.
     fn set_rois(&mut self, rois: RoiSet) {
-        // The history gets what is under way first.
-        let arrived = self.arrived();
         let Some(run) = &mut self.run else { return };
-        match arrived.and_then(|()| run.set_rois(rois)).and_then(|()| run.measure_again(&self.history.entries())) {
-            Ok(points) => {
-                let branch = run.rois.branch;
-                self.say(EventKind::Remeasured { branch, points });
+        let branch = rois.branch;
+        match run.set_rois(rois).and_then(|()| run.measure_unkept()) {
+            Ok(point) => {
+                if let Some(point) = point {
+                    self.say(EventKind::Remeasured { branch, points: vec![point] });
+                }
+                self.publisher.catch_up();
             }
             Err(failure) => self.give_up(failure),
         }

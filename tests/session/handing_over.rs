@@ -1,10 +1,11 @@
 //! Volumes that a device copies beside the steps: nothing waits for them, and nothing is lost or out of order.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::unbounded;
+use crossbeam_channel::{bounded, unbounded};
 use tomoscope::algebra::BackendError;
 use tomoscope::recon::{ReconError, Stage};
 use tomoscope::session::{Command, EndReason, EventKind, RoiSet, RunId, SessionOptions};
@@ -169,10 +170,48 @@ fn an_edit_finds_every_iterate_in_the_history() {
     watcher.session.send(Command::SetRois(ball(2)));
     let event = watcher.wait_for(0, |e| matches!(e.kind, EventKind::Remeasured { .. }));
     let EventKind::Remeasured { points, .. } = event.kind else { unreachable!() };
-    let measured: Vec<_> = points.iter().map(|point| point.1).collect();
-    assert_eq!(measured, (1..=measured.len()).collect::<Vec<_>>());
-    assert!(measured.len() >= 4);
+    assert!(points.iter().map(|point| point.1).take(4).eq(1..=4));
     assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
+    // What came between the edit and the solver's knowing of it is measured too: none is left out.
+    let known = |watcher: &Watcher| {
+        let later = watcher.iterates(run).into_iter().filter(|report| report.branch == 2).map(|report| report.subiteration);
+        watcher.remeasured(2).iter().map(|point| point.1).chain(later).collect::<BTreeSet<usize>>()
+    };
+    while !known(&watcher).into_iter().eq(1..=20) {
+        let before = watcher.events.len();
+        watcher.wait_for(before, |_| true);
+    }
+}
+
+#[test]
+fn an_edit_is_measured_while_a_step_goes_on() {
+    let (open, gate) = bounded::<()>(0);
+    let (begun, steps) = unbounded();
+    let mut watcher = Watcher::new(scripted(move |_| {
+        let (begun, gate) = (begun.clone(), gate.clone());
+        Script::with_deed(1, move |step, _| {
+            begun.send(step).unwrap();
+            if step == 4 {
+                let _ = gate.recv_timeout(PATIENCE);
+            }
+            Ok(())
+        })
+    }));
+    let run = watcher.start(5, ball(0), false);
+    while steps.recv_timeout(PATIENCE).unwrap() < 4 {}
+    watcher.wait_for(0, |e| matches!(&e.kind, EventKind::Iterate(report) if report.subiteration == 3));
+    for branch in 1..=3 {
+        watcher.session.send(Command::SetRois(ball(branch)));
+        // The solver is inside its fourth step.
+        watcher.wait_for(
+            0,
+            |e| matches!(&e.kind, EventKind::Remeasured { branch: of, points } if *of == branch && points.len() == 3),
+        );
+    }
+    assert!(watcher.iterates(run).iter().all(|report| report.subiteration <= 3));
+    drop(open);
+    assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
+    watcher.wait_for(0, |e| matches!(&e.kind, EventKind::Remeasured { branch: 3, points } if points.iter().any(|p| p.1 == 4)));
 }
 
 #[test]

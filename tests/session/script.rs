@@ -294,6 +294,17 @@ impl Watcher {
             .collect()
     }
 
+    /// Everything measured again for an edit so far, oldest iterate first.
+    pub fn remeasured(&self, branch: u64) -> Vec<(usize, usize, Vec<RoiSums>)> {
+        let of_branch = self.events.iter().filter_map(|event| match &event.kind {
+            EventKind::Remeasured { branch: of, points } if *of == branch => Some(points),
+            _ => None,
+        });
+        let mut points: Vec<_> = of_branch.flatten().cloned().collect();
+        points.sort_by_key(|point| point.1);
+        points
+    }
+
     /// The first voxel of the volume shown.
     pub fn shown_value(&self) -> f32 {
         self.shown.as_ref().unwrap().volume.as_slice()[0]

@@ -1,0 +1,99 @@
+//! Measures the kept images beside the solver: the curve of a region that is dragged follows it while the solver steps.
+
+use std::collections::HashSet;
+use std::io;
+use std::thread::{Builder, JoinHandle};
+
+use crossbeam_channel::{Receiver, Sender};
+
+use super::history::History;
+use super::publisher::Outlet;
+use super::{Event, EventKind, RoiSet, RunId};
+use crate::data::{RoiMask, RoiSums};
+use crate::geometry::Grid;
+
+/// What the measurer is asked for.
+pub(super) enum Ask {
+    /// Measure these regions on the images of a run.
+    Rois(RunId, RoiSet),
+    /// The solver measures the regions asked for last by itself from here on: measure what has been kept until now.
+    CatchUp,
+    /// End.
+    Quit,
+}
+
+/// The thread that measures. It ends when dropped.
+pub(super) struct Measurer {
+    asks: Sender<Ask>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Measurer {
+    /// Starts the thread, which says what it measured through `outlet`.
+    ///
+    /// # Errors
+    /// The system refuses the thread.
+    pub fn start(asks: Sender<Ask>, inbox: Receiver<Ask>, history: History, outlet: Outlet) -> io::Result<Self> {
+        let thread = Builder::new().name("measurer".into()).spawn(move || run(&inbox, &history, &outlet))?;
+        Ok(Self { asks, thread: Some(thread) })
+    }
+}
+
+impl Drop for Measurer {
+    fn drop(&mut self) {
+        let _ = self.asks.send(Ask::Quit);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn run(inbox: &Receiver<Ask>, history: &History, outlet: &Outlet) {
+    let mut edit: Option<Edit> = None;
+    while let Ok(ask) = inbox.recv() {
+        // While a region is dragged edits come faster than they can be measured: only the last of a row counts.
+        for ask in std::iter::once(ask).chain(inbox.try_iter()) {
+            match ask {
+                Ask::Rois(run, rois) => edit = Some(Edit::new(run, rois)),
+                Ask::CatchUp => {}
+                Ask::Quit => return,
+            }
+        }
+        if let Some(edit) = &mut edit {
+            let points = edit.measure(history);
+            if !points.is_empty() {
+                let kind = EventKind::Remeasured { branch: edit.rois.branch, points };
+                outlet.say(Event { run: edit.run, kind });
+            }
+        }
+    }
+}
+
+/// Regions, and the images that they were measured on.
+struct Edit {
+    run: RunId,
+    rois: RoiSet,
+    masks: Option<(Grid, Vec<RoiMask>)>,
+    measured: HashSet<usize>,
+}
+
+impl Edit {
+    fn new(run: RunId, rois: RoiSet) -> Self {
+        Self { run, rois, masks: None, measured: HashSet::new() }
+    }
+
+    /// (iteration, subiteration, sums of each region) of the kept images of the run that were not measured yet, oldest first.
+    fn measure(&mut self, history: &History) -> Vec<(usize, usize, Vec<RoiSums>)> {
+        let Self { run, rois, masks, measured } = self;
+        let new = history.entries().into_iter().filter(|kept| kept.run == *run && measured.insert(kept.subiteration));
+        let points = new.map(|kept| {
+            let grid = &kept.volume.grid;
+            if masks.as_ref().is_none_or(|(of, _)| of != grid) {
+                *masks = Some((grid.clone(), rois.rois.iter().map(|roi| roi.mask(grid)).collect()));
+            }
+            let masks = masks.iter().flat_map(|(_, masks)| masks);
+            (kept.iteration, kept.subiteration, masks.map(|mask| mask.sums(kept.volume.as_slice())).collect())
+        });
+        points.collect()
+    }
+}
