@@ -134,7 +134,7 @@ struct Table<'a, F> {
 }
 
 /// What a row says besides its times.
-struct Measured {
+struct Subject {
     program: String,
     directions: &'static str,
     size: usize,
@@ -159,7 +159,7 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
         })?;
         let num_projections = self.data.solid.len();
         let (program, directions, size) = ("plain".into(), "solid", grid.size[0]);
-        self.add(true, Measured { program, directions, size, num_projections, threads: 1, difference: None }, secs);
+        self.add(true, Subject { program, directions, size, num_projections, threads: 1, difference: None }, secs);
         Ok(Some(image.iter().map(|&value| value as f32).collect()))
     }
 
@@ -216,7 +216,7 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
                 Ok(backend.finish()?)
             })?;
             let program = format!("{name}, computing");
-            self.add(B::SHARES_MEMORY, Measured { program, directions, size, num_projections, threads, difference: None }, secs);
+            self.add(B::SHARES_MEMORY, Subject { program, directions, size, num_projections, threads, difference: None }, secs);
         }
         // As the window has it: a device brings it by its way for the screen.
         let mut display = backend.display(program.grid().num_voxels(), &|voxel| voxel)?;
@@ -234,7 +234,7 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
         backend.read(&image, |image| volume.as_mut_slice().copy_from_slice(image))?;
         let image = volume.values.into_raw_vec_and_offset().0;
         let difference = reference.map(|reference| relative_difference(&image, reference));
-        let measured = Measured { program: name, directions, size, num_projections, threads, difference };
+        let measured = Subject { program: name, directions, size, num_projections, threads, difference };
         self.add(B::SHARES_MEMORY, measured, secs);
         Ok(image)
     }
@@ -251,8 +251,8 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
         Ok(secs)
     }
 
-    fn add(&mut self, is_on_host: bool, what: Measured, secs: Vec<f64>) {
-        let Measured { program, directions, size, num_projections, threads, difference } = what;
+    fn add(&mut self, is_on_host: bool, what: Subject, secs: Vec<f64>) {
+        let Subject { program, directions, size, num_projections, threads, difference } = what;
         let num_runs = secs.len();
         let (median_s, spread_s) = median_and_spread(secs).unwrap_or_default();
         let of_size = || self.rows.iter().filter(move |row| row.size == size);

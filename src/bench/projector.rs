@@ -141,7 +141,7 @@ fn voxel_visits(bench: &ProjectorBench) -> f64 {
 }
 
 /// What is measured of one projector.
-struct Measured<'a> {
+struct Subject<'a> {
     device: &'static str,
     projector: String,
     threads: usize,
@@ -171,14 +171,14 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
         if bench.per_lor {
             let siddon = Siddon::new(geometry(), bench.grid.clone(), bench.fov_radius_mm, [1, 1]);
             let subset = Subset { index: 0, count: PER_LOR_VIEW_STEP.min(bench.geometry.num_views) };
-            let what = Measured { device: "cpu", projector: "per-lor".into(), threads, subset, ways: &ways };
+            let what = Subject { device: "cpu", projector: "per-lor".into(), threads, subset, ways: &ways };
             self.measure(&mut Host, &siddon, what)?;
         }
         if bench.axial_runs {
             for &simd in &bench.simd {
                 let fast = AxialRuns::new(geometry(), bench.grid.clone(), bench.fov_radius_mm, [1, 1])?.with_simd(simd);
                 let projector = format!("axial-runs ({})", fast.simd().name());
-                let what = Measured { device: "cpu", projector, threads, subset: Subset::ALL, ways: &ways };
+                let what = Subject { device: "cpu", projector, threads, subset: Subset::ALL, ways: &ways };
                 self.measure(&mut Host, &fast, what)?;
             }
         }
@@ -202,11 +202,7 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
                     let threads = plain.threads_per_block() as usize;
                     let baselines = [None, Some(Accumulation::Atomic)];
                     let ways = if block.is_none() { &ways[..] } else { &baselines };
-                    self.measure(
-                        &mut device,
-                        &plain,
-                        Measured { device: "cuda", projector, threads, subset: Subset::ALL, ways },
-                    )?;
+                    self.measure(&mut device, &plain, Subject { device: "cuda", projector, threads, subset: Subset::ALL, ways })?;
                 }
             }
         }
@@ -214,7 +210,7 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
             let fast = cuda::AxialRuns::new(&device, Arc::clone(&bench.geometry), grid.clone(), radius_mm, [1, 1])?;
             let projector = "axial-runs".into();
             let threads = fast.threads_per_block() as usize;
-            let what = Measured { device: "cuda", projector, threads, subset: Subset::ALL, ways: &ways };
+            let what = Subject { device: "cuda", projector, threads, subset: Subset::ALL, ways: &ways };
             self.measure(&mut device, &fast, what)?;
         }
         Ok(())
@@ -230,10 +226,10 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
         &mut self,
         backend: &mut B,
         operator: &impl ViewProjector<B>,
-        what: Measured<'_>,
+        what: Subject<'_>,
     ) -> Result<(), OperatorError> {
         let bench = self.bench;
-        let Measured { device, projector, threads, subset, ways } = what;
+        let Subject { device, projector, threads, subset, ways } = what;
         let budget_secs = bench.budget_secs / self.num_rows() as f64;
         let task = Task::new();
         let num_views = bench.geometry.num_views;

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::console::out;
 use super::{CliResult, info_json, notices};
-use crate::data::{Acquisition, Michelogram, Roi, RoiRole, RoiShape, Sweep, Volume};
+use crate::data::{Michelogram, Roi, RoiRole, RoiShape, Sweep, SweepKind, Volume};
 use crate::geometry::Grid;
 use crate::io::{FileKind, measurements, read_projections, read_sweep, read_volume, rois};
 use crate::report::{Column, Columns};
@@ -148,8 +148,8 @@ fn sweep_lines(sweep: &Sweep) -> Vec<(&'static str, String)> {
         ("weights", format!("{:.5} × {whole}", sweep.cover())),
     ];
     match &sweep.acquisition {
-        Acquisition::Pulse => lines.push(("acquisition", "pulse (plane integrals)".to_owned())),
-        Acquisition::ContinuousWave { step_mt, gradient_mt_per_mm, reference } => {
+        SweepKind::Pulse => lines.push(("acquisition", "pulse (plane integrals)".to_owned())),
+        SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm, reference } => {
             lines.push(("acquisition", "continuous wave (first-derivative spectra)".to_owned()));
             lines.push(("field", format!("{:.4} mT wide, {step_mt:.5} mT a sample", step_mt * (sweep.num_points - 1) as f64)));
             lines.push(("gradient", format!("{gradient_mt_per_mm} mT/mm ({} G/cm)", decimal(100.0 * gradient_mt_per_mm))));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::data::{Acquisition, Michelogram, Notice, Roi, RoiShape, Severity, Sweep, Volume};
+use crate::data::{Michelogram, Notice, Roi, RoiShape, Severity, Sweep, SweepKind, Volume};
 use crate::geometry::Grid;
 use crate::scanner::InPlane;
 
@@ -54,8 +54,8 @@ pub fn image(volume: &Volume) -> Value {
 /// Of a sweep.
 pub fn sweep(sweep: &Sweep) -> Value {
     let acquisition = match &sweep.acquisition {
-        Acquisition::Pulse => json!({"kind": "pulse"}),
-        Acquisition::ContinuousWave { step_mt, gradient_mt_per_mm, reference } => json!({
+        SweepKind::Pulse => json!({"kind": "pulse"}),
+        SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm, reference } => json!({
             "kind": "continuous-wave",
             "step_mt": step_mt,
             "gradient_mt_per_mm": gradient_mt_per_mm,

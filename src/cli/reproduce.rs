@@ -68,7 +68,7 @@ struct BelzunceOptions {
 
     /// Stages to run, separated by commas: limits, times, iq, iq-noisy, cylinder, sizes, voxels, brain; by default all.
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
-    stage: Vec<belzunce_2012::Stage>,
+    stage: Vec<belzunce_2012::Item>,
 
     /// Diameter of a sphere's region relative to the sphere's: 0.4 ("80 % of the sphere radius"), 0.8 or 1.
     #[arg(long, default_value_t = Readings::default().roi_fraction, value_name = "F", value_parser = fraction)]
@@ -90,7 +90,7 @@ struct QiaoOptions {
 
     /// Stages to run, separated by commas: limits, times, images; by default all.
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
-    stage: Vec<qiao_2015::Stage>,
+    stage: Vec<qiao_2015::Item>,
 }
 
 fn fraction(text: &str) -> Result<f64, String> {
@@ -121,13 +121,13 @@ fn belzunce(options: BelzunceOptions) -> belzunce_2012::Settings {
     let folder = options.common.folder("belzunce-2012");
     let CommonOptions { device, quick, budget_secs, .. } = options.common;
     let readings = Readings { roi_fraction: options.roi_fraction, nsr: options.nsr, nsr_slice_mm: options.nsr_slice_mm };
-    let stages = or_all(options.stage, belzunce_2012::Stage::VARIANTS);
+    let stages = or_all(options.stage, belzunce_2012::Item::VARIANTS);
     belzunce_2012::Settings { device, quick, stages, readings, budget_secs, folder }
 }
 
 fn qiao(options: QiaoOptions) -> qiao_2015::Settings {
     let folder = options.common.folder("qiao-2015");
     let CommonOptions { device, quick, budget_secs, .. } = options.common;
-    let stages = or_all(options.stage, qiao_2015::Stage::VARIANTS);
+    let stages = or_all(options.stage, qiao_2015::Item::VARIANTS);
     qiao_2015::Settings { device, quick, stages, budget_secs, folder }
 }

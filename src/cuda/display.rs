@@ -33,16 +33,16 @@ pub struct CudaDisplay {
 struct Slot {
     on_device: CudaSlice<f32>,
     /// All of the same length but the last.
-    on_host: Vec<Part>,
+    on_host: Vec<Piece>,
 }
 
-struct Part {
+struct Piece {
     values: PinnedHostSlice<f32>,
     /// Unlike the one of the values it is not slept for: waking up takes as long as a copy.
     copied: CudaEvent,
 }
 
-impl Part {
+impl Piece {
     /// The values, once their copy has arrived.
     fn values(&self) -> Result<&[f32], DriverError> {
         self.copied.synchronize()?;
@@ -69,7 +69,7 @@ impl CudaDisplay {
                 // SAFETY: the memory is read only after a copy has filled it. It is not write-combined, which is slow to
                 // read.
                 let values = |len| unsafe { backend.context.alloc_pinned_with_flags(len, 0) };
-                let part = |len| Ok(Part { values: values(len)?, copied: backend.context.new_event(None)? });
+                let part = |len| Ok(Piece { values: values(len)?, copied: backend.context.new_event(None)? });
                 let on_host = lens.map(part).collect::<Result<_, DriverError>>()?;
                 Ok(Slot { on_device: backend.stream.alloc_zeros(num_voxels.max(1))?, on_host })
             })?;

@@ -4,7 +4,7 @@
 //! [`CudaBackend`] holds arrays and the operations on them; [`AxialRuns`] is the fast projector, [`BinDriven`] the one of
 //! Belzunce et al. 2012 that it is measured against; [`FastPlanes`] and [`PaperPlanes`] backproject planes for EPRI. Kernels are CUDA C in `kernels/`, compiled to the PTX that is
 //! embedded here; the driver compiles it further for the GPU at hand. The CPU code of the same name is the definition of
-//! what a kernel computes, and the files here launch kernels without mathematics of their own.
+//! what a kernel computes, and the files here lay out its tables and launch it.
 
 mod axial_plan;
 mod axial_runs;

@@ -13,5 +13,5 @@ pub use notice::{Notice, Severity};
 pub use origin::Origin;
 pub use roi::{ActivityRatioError, Roi, RoiMask, RoiPlane, RoiRole, RoiShape, RoiSums, checked_activity_ratio};
 pub use study::{Study, StudyError};
-pub use sweep::{Acquisition, Direction, GradientAxis, Phase, Projection, ReferenceSpectrum, Sweep, SweepFacts, SweepSpace};
+pub use sweep::{Direction, GradientAxis, Phase, Projection, ReferenceSpectrum, Sweep, SweepFacts, SweepKind, SweepSpace};
 pub use volume::{Extremes, Unit, Volume};

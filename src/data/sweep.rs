@@ -102,7 +102,7 @@ pub struct ReferenceSpectrum {
 
 /// What a projection's samples are.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Acquisition {
+pub enum SweepKind {
     /// Plane integrals.
     Pulse,
     /// First-derivative spectra under a gradient.
@@ -156,7 +156,7 @@ pub struct Sweep {
     /// The files that it was read from.
     pub origin: Origin,
     /// What the samples are.
-    pub acquisition: Acquisition,
+    pub acquisition: SweepKind,
     /// What it is an image of.
     pub space: SweepSpace,
     /// Samples of a projection.
@@ -204,7 +204,7 @@ impl Sweep {
 
     /// Whether its projections are first-derivative spectra.
     pub fn is_continuous_wave(&self) -> bool {
-        matches!(self.acquisition, Acquisition::ContinuousWave { .. })
+        matches!(self.acquisition, SweepKind::ContinuousWave { .. })
     }
 
     /// Number of complete projections.

@@ -21,7 +21,7 @@ use super::npy::{Array, read_array};
 use super::records::check_finite;
 use super::sweep_space::{in_space, space_of};
 use crate::data::{
-    Acquisition, Direction, GradientAxis, Notice, Origin, Projection, ReferenceSpectrum, Sweep, SweepFacts, SweepSpace,
+    Direction, GradientAxis, Notice, Origin, Projection, ReferenceSpectrum, Sweep, SweepFacts, SweepKind, SweepSpace,
 };
 use crate::scanner::epri::{half_circle_weights, solid_angle_weights};
 
@@ -90,10 +90,10 @@ pub fn read_projections(path: &Path) -> Result<Sweep, IoError> {
     let axis = axis(&set.file(if is_wave { "-B" } else { "-t" }), num_points)?;
     let (acquisition, step_mm, centre) = if is_wave {
         let (step_mt, gradient) = (axis.step * MT, common_size(&vectors_file, &vectors)? * MT_PER_MM);
-        let acquisition = Acquisition::ContinuousWave { step_mt, gradient_mt_per_mm: gradient, reference: None };
+        let acquisition = SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm: gradient, reference: None };
         (acquisition, step_mt / gradient, (num_points / 2) as f64)
     } else {
-        (Acquisition::Pulse, axis.step, -axis.first / axis.step)
+        (SweepKind::Pulse, axis.step, -axis.first / axis.step)
     };
     // In continuous-wave data t runs against the gradient.
     let sign = if is_wave { -1.0 } else { 1.0 };

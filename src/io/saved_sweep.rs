@@ -47,7 +47,7 @@ use super::records::{self, Planned, Records, check_finite};
 use super::sweep_space::{in_space, space_of};
 use super::toml_text::{sentence, version};
 use crate::data::{
-    Acquisition, Direction, GradientAxis, Notice, Origin, Projection, ReferenceSpectrum, Sweep, SweepFacts, SweepSpace,
+    Direction, GradientAxis, Notice, Origin, Projection, ReferenceSpectrum, Sweep, SweepFacts, SweepKind, SweepSpace,
 };
 use crate::scanner::epri::half_circle_weights;
 
@@ -143,10 +143,10 @@ fn sweep_of(path: &Path, mut header: Header) -> Result<(Sweep, Records), IoError
     let (space, plan, notice) = space_and_plan(path, &header, std::mem::take(&mut records.plan))?;
     records.plan = plan;
     let acquisition = match header.continuous_wave.take() {
-        None => Acquisition::Pulse,
+        None => SweepKind::Pulse,
         Some(wave) => {
             let (step_mt, gradient_mt_per_mm) = (wave.step_mt, wave.gradient_mt_per_mm);
-            Acquisition::ContinuousWave { step_mt, gradient_mt_per_mm, reference: reference(wave, &records)? }
+            SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm, reference: reference(wave, &records)? }
         }
     };
     let sweep = Sweep {
@@ -296,7 +296,7 @@ pub fn write_sweep(path: &Path, sweep: &Sweep) -> Result<(), IoError> {
     let mut header = Header {
         version: VERSION,
         title: sweep.title.clone(),
-        acquisition: if matches!(sweep.acquisition, Acquisition::Pulse) { Kind::Pulse } else { Kind::ContinuousWave },
+        acquisition: if matches!(sweep.acquisition, SweepKind::Pulse) { Kind::Pulse } else { Kind::ContinuousWave },
         slice_axes: match sweep.space {
             SweepSpace::Volume => None,
             SweepSpace::Slice(axes) => Some(axes),
@@ -311,8 +311,8 @@ pub fn write_sweep(path: &Path, sweep: &Sweep) -> Result<(), IoError> {
         data_checksum: None,
         projections: None,
         continuous_wave: match &sweep.acquisition {
-            Acquisition::Pulse => None,
-            Acquisition::ContinuousWave { step_mt, gradient_mt_per_mm, reference } => Some(Wave {
+            SweepKind::Pulse => None,
+            SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm, reference } => Some(Wave {
                 step_mt: *step_mt,
                 gradient_mt_per_mm: *gradient_mt_per_mm,
                 reference_step_mt: reference.as_ref().map(|spectrum| spectrum.step_mt),
@@ -329,7 +329,7 @@ pub fn write_sweep(path: &Path, sweep: &Sweep) -> Result<(), IoError> {
     PendingPair::write(
         [path, &data],
         |writer| {
-            if let Acquisition::ContinuousWave { reference: Some(spectrum), .. } = &sweep.acquisition {
+            if let SweepKind::ContinuousWave { reference: Some(spectrum), .. } = &sweep.acquisition {
                 write_f32_le(writer, &spectrum.values)?;
             }
             sweep.projections.iter().try_for_each(|projection| write_record(writer, projection))
@@ -452,7 +452,7 @@ fn check_values(sweep: &Sweep) -> Result<(), String> {
         }
     }
     match &sweep.acquisition {
-        Acquisition::ContinuousWave { reference: Some(spectrum), .. } if spectrum.values.iter().any(|v| !v.is_finite()) => {
+        SweepKind::ContinuousWave { reference: Some(spectrum), .. } if spectrum.values.iter().any(|v| !v.is_finite()) => {
             Err("its reference spectrum holds what is no number".into())
         }
         _ => Ok(()),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::records::not_complex;
 use super::{FileKind, IoError, bes3t, numpy_sweep, saved_sweep};
-use crate::data::{Acquisition, Notice, Projection, ReferenceSpectrum, Sweep};
+use crate::data::{Notice, Projection, ReferenceSpectrum, Sweep, SweepKind};
 
 const SWEEPS: &str = "a Bruker descriptor (.DSC, beside its .DTA), NumPy arrays (NAME-proj.npy with the others of its set) or a \
                       saved sweep (.sweep, beside its .f32)";
@@ -98,7 +98,7 @@ pub fn write_sweep(path: &Path, sweep: &Sweep) -> Result<(), IoError> {
 /// Gives a continuous-wave sweep its reference spectrum, and notes where everything came from.
 pub(super) fn attach_reference(sweep: &mut Sweep, path: &Path, asked_for: Option<&Path>) -> Result<(), IoError> {
     sweep.origin.measured = Some(path.to_owned());
-    let Acquisition::ContinuousWave { step_mt, reference, .. } = &mut sweep.acquisition else {
+    let SweepKind::ContinuousWave { step_mt, reference, .. } = &mut sweep.acquisition else {
         if let Some(given) = asked_for {
             let text = format!("{} is not needed: these projections were measured with pulses", given.display());
             sweep.notices.push(Notice::warning(text));

@@ -87,14 +87,14 @@ pub(super) trait PlaneSystem {
     fn fbp(self: Box<Self>, sweep: &Sweep, settings: FbpSettings) -> Result<Box<dyn Algorithm>, ReconError>;
 }
 
-struct Parts<B, P> {
+struct OnDevice<B, P> {
     backend: B,
     planes: P,
     device: String,
     free_memory: fn(&B) -> FreeMemory,
 }
 
-impl<B: Backend + 'static, P: PlaneBackprojector<B> + 'static> PlaneSystem for Parts<B, P> {
+impl<B: Backend + 'static, P: PlaneBackprojector<B> + 'static> PlaneSystem for OnDevice<B, P> {
     fn device(&self) -> &str {
         &self.device
     }
@@ -121,10 +121,10 @@ fn processor() -> String {
 }
 
 fn host(planes: impl PlaneBackprojector<Host> + 'static, device: String) -> Box<dyn PlaneSystem> {
-    Box::new(Parts { backend: Host, planes, device, free_memory: |_| FreeMemory::of_the_computer() })
+    Box::new(OnDevice { backend: Host, planes, device, free_memory: |_| FreeMemory::of_the_computer() })
 }
 
 #[cfg(feature = "cuda")]
 fn device(backend: CudaBackend, planes: impl PlaneBackprojector<CudaBackend> + 'static) -> Box<dyn PlaneSystem> {
-    Box::new(Parts { device: backend.name(), backend, planes, free_memory: FreeMemory::of_device })
+    Box::new(OnDevice { device: backend.name(), backend, planes, free_memory: FreeMemory::of_device })
 }

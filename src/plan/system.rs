@@ -75,7 +75,7 @@ pub trait System: Send {
 }
 
 /// The parts of a system.
-pub(super) struct Parts<B, A, S, D> {
+pub(super) struct Assembled<B, A, S, D> {
     pub backend: B,
     pub operator: A,
     pub image: S,
@@ -87,7 +87,7 @@ pub(super) struct Parts<B, A, S, D> {
 }
 
 /// A projector between voxels and views with its spaces.
-pub(super) type Projector<B, A> = Parts<B, A, Voxels, Views>;
+pub(super) type Projector<B, A> = Assembled<B, A, Voxels, Views>;
 
 impl<B: Backend, A: ViewProjector<B>> Projector<B, A> {
     /// On a back end.
@@ -103,7 +103,7 @@ impl<B: Backend, A: ViewProjector<B>> Projector<B, A> {
     }
 }
 
-impl<B, A, S, D> System for Parts<B, A, S, D>
+impl<B, A, S, D> System for Assembled<B, A, S, D>
 where
     B: EmKernels + 'static,
     A: LinearOperator<B> + 'static,

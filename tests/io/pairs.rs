@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use tomoscope::data::{Acquisition, Michelogram, ReferenceSpectrum, Sweep, Volume};
+use tomoscope::data::{Michelogram, ReferenceSpectrum, Sweep, SweepKind, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::{
     IoError, SweepFollower, read_projections, read_sweep, read_volume, write_projections, write_sweep, write_volume,
@@ -25,7 +25,7 @@ struct Pair {
 fn sweep(value: f32) -> Sweep {
     let mut sweep = ball();
     let reference = Some(ReferenceSpectrum { values: [value, -0.3, 1e-7].into(), step_mt: 0.1 });
-    sweep.acquisition = Acquisition::ContinuousWave { step_mt: 0.03, gradient_mt_per_mm: 0.03, reference };
+    sweep.acquisition = SweepKind::ContinuousWave { step_mt: 0.03, gradient_mt_per_mm: 0.03, reference };
     sweep
 }
 
@@ -54,7 +54,7 @@ const PAIRS: [Pair; 3] = [
         write: |path, value| write_sweep(path, &sweep(value)).unwrap(),
         read: |path| {
             read_sweep(path, None).map(|sweep| match sweep.acquisition {
-                Acquisition::ContinuousWave { reference: Some(spectrum), .. } => spectrum.values.to_vec(),
+                SweepKind::ContinuousWave { reference: Some(spectrum), .. } => spectrum.values.to_vec(),
                 _ => Vec::new(),
             })
         },

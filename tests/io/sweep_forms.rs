@@ -4,7 +4,7 @@ use std::f64::consts::{PI, TAU};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tomoscope::data::{Acquisition, GradientAxis, ReferenceSpectrum, Sweep, SweepSpace};
+use tomoscope::data::{GradientAxis, ReferenceSpectrum, Sweep, SweepKind, SweepSpace};
 use tomoscope::io::{SweepFollower, read_reference, read_sweep, write_sweep};
 use tomoscope::phantom::epri::{SweepOptions, by_name, simulate};
 use tomoscope::scanner::epri::{Scheme, Weighting};
@@ -39,7 +39,7 @@ fn a_saved_sweep_reads_back_the_same() {
     sweep.secs_per_projection = Some(1.25);
     sweep.title = "half a \"ball\"\n".into();
     let reference = Some(ReferenceSpectrum { values: [0.1, -0.3, 1e-7].into(), step_mt: 0.1 });
-    sweep.acquisition = Acquisition::ContinuousWave { step_mt: 0.03, gradient_mt_per_mm: 0.03, reference };
+    sweep.acquisition = SweepKind::ContinuousWave { step_mt: 0.03, gradient_mt_per_mm: 0.03, reference };
     write_sweep(&path, &sweep).unwrap();
     let again = read_sweep(&path, None).unwrap();
     assert_same(&again, &sweep);
@@ -134,7 +134,7 @@ fn numpy_sets_are_read_in_both_index_orders() {
         let folder = folder();
         let path = put_wave(folder.path(), is_fortran);
         let sweep = read_sweep(&path, None).unwrap();
-        let Acquisition::ContinuousWave { step_mt, gradient_mt_per_mm, reference: None } = sweep.acquisition else { panic!() };
+        let SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm, reference: None } = sweep.acquisition else { panic!() };
         assert!((step_mt - 0.05).abs() < 1e-12 && (gradient_mt_per_mm - 0.14).abs() < 1e-12);
         assert_eq!((sweep.num_complete(), sweep.centre), (3, 2.0));
         assert_eq!(sweep.projections[1].direction, [0.0, -1.0, 0.0]);
@@ -146,7 +146,7 @@ fn numpy_sets_are_read_in_both_index_orders() {
         let reference = npy(folder.path(), "a-h.npy", "<f4", false, "(4,)", [0.0, 1.0, -1.0, 0.0]);
         npy(folder.path(), "a-weights.npy", "<f8", false, "(4,)", [1.0, 2.0, 3.0, 4.0]);
         let sweep = read_sweep(&path, None).unwrap();
-        let Acquisition::ContinuousWave { reference: Some(spectrum), .. } = &sweep.acquisition else { panic!() };
+        let SweepKind::ContinuousWave { reference: Some(spectrum), .. } = &sweep.acquisition else { panic!() };
         assert_eq!(spectrum, &read_reference(&reference).unwrap().0);
         assert_eq!(sweep.projections.iter().map(|p| p.weight).collect::<Vec<_>>(), [1.0, 2.0, 4.0]);
     }
@@ -240,7 +240,7 @@ fn a_pulse_set_gives_the_sweep_that_it_was_made_of() {
     assert!(!warns_of(&again.notices, "more bytes"), "{:?}", again.notices);
     fs::write(&path, [fs::read(&path).unwrap(), vec![0; 70]].concat()).unwrap();
     assert!(warns_of(&read_sweep(&path, None).unwrap().notices, "70 more bytes than its header describes"));
-    assert_eq!((&again.acquisition, again.step_mm, again.centre), (&Acquisition::Pulse, 1.0, 16.0));
+    assert_eq!((&again.acquisition, again.step_mm, again.centre), (&SweepKind::Pulse, 1.0, 16.0));
     assert!((again.total_weight() - TAU).abs() < 1e-9);
     for (a, b) in again.projections.iter().zip(&sweep.projections) {
         assert_eq!(a.values, b.values);

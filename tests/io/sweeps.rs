@@ -4,7 +4,7 @@ use std::f64::consts::FRAC_PI_2;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tomoscope::data::{Acquisition, GradientAxis, Severity, Sweep, SweepSpace};
+use tomoscope::data::{GradientAxis, Severity, Sweep, SweepKind, SweepSpace};
 use tomoscope::io::{IoError, read_reference, read_sweep, read_sweep_at_phase};
 
 use super::{assert_says, bytes_of, folder, real_data, warns_of};
@@ -67,7 +67,7 @@ fn a_descriptor_written_by_hand_is_understood() {
     // 1 G = 0.1 mT between samples, 5 G/cm = 0.05 mT/mm.
     near(sweep.step_mm, 2.0);
     near(sweep.centre, 2.0);
-    let Acquisition::ContinuousWave { step_mt, gradient_mt_per_mm, reference: None } = sweep.acquisition else { panic!() };
+    let SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm, reference: None } = sweep.acquisition else { panic!() };
     near(step_mt, 0.1);
     near(gradient_mt_per_mm, 0.05);
     assert!(warns_of(&sweep.notices, "No reference spectrum"));
@@ -124,7 +124,7 @@ fn the_data_file_may_be_named_instead_and_the_reference_lies_beside_it() {
     fs::write(folder.path().join("a-h.DSC"), descriptor(&reference)).unwrap();
     fs::write(folder.path().join("a-h.DTA"), bytes_of([0.0, 1.0, -1.0, 0.0], "float 8", true)).unwrap();
     let sweep = read_sweep(&path.with_extension("DTA"), None).unwrap();
-    let Acquisition::ContinuousWave { reference: Some(spectrum), .. } = &sweep.acquisition else { panic!("{sweep:?}") };
+    let SweepKind::ContinuousWave { reference: Some(spectrum), .. } = &sweep.acquisition else { panic!("{sweep:?}") };
     assert_eq!(&spectrum.values[..], [0.0, 1.0, -1.0, 0.0]);
     assert!(sweep.notices.iter().all(|notice| notice.severity == Severity::Info), "{:?}", sweep.notices);
     assert!(sweep.notices.iter().any(|notice| notice.text.contains("a-h.DSC")));
@@ -275,7 +275,7 @@ fn a_complex_reference_has_a_phase_of_its_own() {
     let path = put_complex(folder.path(), "a-proj", &[], 4, 35.0, 0.0);
     put_complex(folder.path(), "a-h", &["YTYP\tNODATA", "GRAD", "YPTS"], 1, -110.0, 0.0);
     let sweep = read_sweep_at_phase(&path, None, Some(35.0)).unwrap();
-    let Acquisition::ContinuousWave { reference: Some(reference), .. } = &sweep.acquisition else { panic!() };
+    let SweepKind::ContinuousWave { reference: Some(reference), .. } = &sweep.acquisition else { panic!() };
     assert_eq!(reference.values.len(), 64);
     assert!(reference.values.iter().enumerate().all(|(j, value)| (f64::from(*value) - line(0, j)).abs() < 1e-3));
     assert!(sweep.notices.iter().any(|n| n.text.contains("reference spectrum are turned by -110.00°")), "{:?}", sweep.notices);
@@ -321,7 +321,7 @@ fn the_gradients_of_a_real_scan_are_those_that_another_program_computes() {
     // Three rows (x, y, z) of 961 in Fortran order: one gradient after the other.
     let table = npy_floats(&path.with_file_name("fusillo-20091002-fgrad.npy"));
     assert_eq!((sweep.num_complete(), table.len()), (961, 3 * 961));
-    let Acquisition::ContinuousWave { gradient_mt_per_mm, .. } = sweep.acquisition else { panic!() };
+    let SweepKind::ContinuousWave { gradient_mt_per_mm, .. } = sweep.acquisition else { panic!() };
     let mut worst = 0.0f64;
     for (projection, g) in sweep.projections.iter().zip(table.as_chunks::<3>().0) {
         for (n, g) in projection.direction.iter().zip(g) {
@@ -335,7 +335,7 @@ fn the_gradients_of_a_real_scan_are_those_that_another_program_computes() {
 fn the_field_axis_and_the_reference_of_a_real_scan_are_found() {
     let Some((sweep, path)) = fusillo() else { return };
     let axis = npy_floats(&path.with_file_name("fusillo-20091002-B.npy"));
-    let Acquisition::ContinuousWave { step_mt, reference: Some(reference), .. } = &sweep.acquisition else { panic!() };
+    let SweepKind::ContinuousWave { step_mt, reference: Some(reference), .. } = &sweep.acquisition else { panic!() };
     assert_eq!((axis.len(), sweep.num_points, reference.values.len()), (500, 500, 500));
     for (k, field) in axis.iter().enumerate() {
         let g = f64::from(axis[0]) + 10.0 * step_mt * k as f64;

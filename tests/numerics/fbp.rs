@@ -6,7 +6,7 @@ use std::sync::Arc;
 use strum::VariantArray as _;
 use tomoscope::algebra::{Host, Simd};
 use tomoscope::data::{
-    Acquisition, Direction, Origin, Projection, ReferenceSpectrum, RoiMask, Sweep, SweepFacts, SweepSpace, Volume,
+    Direction, Origin, Projection, ReferenceSpectrum, RoiMask, Sweep, SweepFacts, SweepKind, SweepSpace, Volume,
 };
 use tomoscope::geometry::Grid;
 use tomoscope::measure::relative_difference;
@@ -53,7 +53,7 @@ pub fn pulse_sweep(
     Sweep {
         title: "test".into(),
         origin: Origin::default(),
-        acquisition: Acquisition::Pulse,
+        acquisition: SweepKind::Pulse,
         space: SweepSpace::Volume,
         num_points,
         step_mm,
@@ -170,7 +170,7 @@ fn smooth_ball_spectra() -> Sweep {
         projection.values = (0..num_points).map(of).collect();
     }
     let reference = Some(ReferenceSpectrum { values: reference, step_mt });
-    sweep.acquisition = Acquisition::ContinuousWave { step_mt, gradient_mt_per_mm: step_mt / step_mm, reference };
+    sweep.acquisition = SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm: step_mt / step_mm, reference };
     sweep
 }
 
@@ -264,12 +264,12 @@ fn what_cannot_be_filtered_is_refused_with_a_sentence() {
     }
     let refused = ProjectionFilter::new(&sweep, &FilterSettings { baseline: Baseline::Line, ..FilterSettings::default() });
     assert!(refused.err().unwrap().to_string().contains("measured with pulses"));
-    sweep.acquisition = Acquisition::ContinuousWave { step_mt: 0.02, gradient_mt_per_mm: 0.02, reference: None };
+    sweep.acquisition = SweepKind::ContinuousWave { step_mt: 0.02, gradient_mt_per_mm: 0.02, reference: None };
     let refused = ProjectionFilter::new(&sweep, &FilterSettings::default());
     assert!(refused.err().unwrap().to_string().contains("reference spectrum"));
     let values: Arc<[f32]> = vec![0.0; 64].into();
     let reference = Some(ReferenceSpectrum { values, step_mt: 0.02 });
-    sweep.acquisition = Acquisition::ContinuousWave { step_mt: 0.02, gradient_mt_per_mm: 0.02, reference };
+    sweep.acquisition = SweepKind::ContinuousWave { step_mt: 0.02, gradient_mt_per_mm: 0.02, reference };
     let refused = ProjectionFilter::new(&sweep, &FilterSettings::default());
     assert!(refused.err().unwrap().to_string().contains("zero everywhere"));
 }

@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use std::path::PathBuf;
 
 use tomoscope::algebra::Host;
-use tomoscope::data::{Acquisition, Sweep, Volume};
+use tomoscope::data::{Sweep, SweepKind, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::read_sweep;
 use tomoscope::operator::{MultiStage, PlaneBackprojector, SingleStage, grid_about_zero};
@@ -53,7 +53,7 @@ fn spectrum(samples: impl Iterator<Item = f64> + Clone) -> Vec<[f64; 2]> {
 
 /// The reconstruction at every [`EVERY`]th voxel.
 fn second_way(sweep: &Sweep, grid: &Grid) -> Vec<f64> {
-    let Acquisition::ContinuousWave { reference: Some(reference), .. } = &sweep.acquisition else { panic!("no reference") };
+    let SweepKind::ContinuousWave { reference: Some(reference), .. } = &sweep.acquisition else { panic!("no reference") };
     let absorption = reference.values.iter().scan(0.0, |sum, &value| {
         *sum += f64::from(value);
         Some(*sum)

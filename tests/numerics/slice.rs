@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use strum::VariantArray as _;
 use tomoscope::algebra::Host;
-use tomoscope::data::{Acquisition, GradientAxis, ReferenceSpectrum, RoiShape, Sweep, SweepSpace, Volume};
+use tomoscope::data::{GradientAxis, ReferenceSpectrum, RoiShape, Sweep, SweepKind, SweepSpace, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::read_sweep;
 use tomoscope::operator::{PlainPlanes, PlaneBackprojector, SingleStage, grid_about_zero};
@@ -111,7 +111,7 @@ fn deconvolution_takes_the_line_shape_off_and_keeps_the_level() {
         projection.values = (0..num_points).map(of).collect();
     }
     let reference = Some(ReferenceSpectrum { values: reference, step_mt });
-    sweep.acquisition = Acquisition::ContinuousWave { step_mt, gradient_mt_per_mm: step_mt / step_mm, reference };
+    sweep.acquisition = SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm: step_mt / step_mm, reference };
     let volume = reconstruct(&sweep, with(Filter::Rectangular, Some(0.1)), &pixels());
     let (inside, outside) = (mean(&volume, [0.0; 2], 0.0, 8.0), mean(&volume, [0.0; 2], 12.0, 17.0));
     println!("{inside:.5}, beside it {outside:.5}");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use egui::Theme;
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
-use tomoscope::data::{Acquisition, GradientAxis, Sweep, SweepSpace};
+use tomoscope::data::{GradientAxis, Sweep, SweepKind, SweepSpace};
 use tomoscope::io::write_sweep;
 use tomoscope::phantom::epri::{SweepOptions, by_name, simulate};
 use tomoscope::render::Palette;
@@ -207,7 +207,7 @@ fn a_file_is_followed_and_left_alone_again() {
 fn spectra_without_their_reference_say_what_is_missing_and_take_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("wave.sweep");
-    let acquisition = Acquisition::ContinuousWave { step_mt: 0.01, gradient_mt_per_mm: 0.01, reference: None };
+    let acquisition = SweepKind::ContinuousWave { step_mt: 0.01, gradient_mt_per_mm: 0.01, reference: None };
     write_sweep(&path, &Sweep { acquisition, ..sweep() }).unwrap();
     let Some(mut harness) = opened(Source::File(path), false) else { return };
     assert!(harness.state().notices().texts().any(|text| text.contains("No reference spectrum")));

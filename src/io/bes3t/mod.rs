@@ -12,7 +12,7 @@ use self::header::Descriptor;
 use super::IoError;
 use super::numbers::{ByteOrder, NumberFormat, NumberType};
 use super::records::{Kind, Planned, Records, check_finite};
-use crate::data::{Acquisition, Notice, Origin, Phase, ReferenceSpectrum, Sweep, SweepFacts};
+use crate::data::{Notice, Origin, Phase, ReferenceSpectrum, Sweep, SweepFacts, SweepKind};
 
 /// Most samples of a spectrum and most spectra.
 const MAX_COUNT: usize = 1 << 24;
@@ -216,7 +216,7 @@ pub(super) fn sweep_header(path: &Path) -> Result<(Sweep, Records), IoError> {
     let sweep = Sweep {
         title: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         origin: Origin::default(),
-        acquisition: Acquisition::ContinuousWave { step_mt, gradient_mt_per_mm, reference: None },
+        acquisition: SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm, reference: None },
         space: gradients.space,
         num_points: records.num_points,
         step_mm,

@@ -33,7 +33,7 @@ use std::f64::consts::PI;
 use rayon::prelude::*;
 
 use super::table::Tables;
-use super::tile::{Line, Lines, SIDE, Tile};
+use super::tile::{Address, Addresses, SIDE, Tile};
 use super::{FilteredProjections, PlaneBackprojector, PlaneSampling, check_image};
 use crate::algebra::{Host, HostArray, Image, Simd};
 use crate::data::Direction;
@@ -81,14 +81,14 @@ struct Layers {
 }
 
 /// The samples of g along s.
-struct Stage {
+struct Steps {
     first_mm: f64,
     step_mm: f64,
     num_points: usize,
 }
 
 /// What a first stage gives: the g of an azimuth for some layers.
-struct Part<'a> {
+struct OneAzimuth<'a> {
     azimuth: &'a Azimuth,
     layers: Layers,
     plane: &'a mut [f32],
@@ -129,7 +129,7 @@ impl MultiStage {
     }
 
     /// Samples that reach every voxel of a slice, `num` for one of a projection. Among them are the projection's own.
-    fn stage(&self, sampling: &PlaneSampling, num: f64) -> Stage {
+    fn stage(&self, sampling: &PlaneSampling, num: f64) -> Steps {
         let step_mm = sampling.step_mm / num;
         let reach = |a: usize| {
             let [low, high] = self.grid.extent_mm(a);
@@ -137,7 +137,7 @@ impl MultiStage {
         };
         let half = (reach(0).hypot(reach(1)) / step_mm).ceil() + 1.0;
         let first_mm = -half * step_mm - sampling.centre.rem_euclid(1.0) * sampling.step_mm;
-        Stage { first_mm, step_mm, num_points: ((2.0 * half + num) as usize).saturating_add(1) }
+        Steps { first_mm, step_mm, num_points: ((2.0 * half + num) as usize).saturating_add(1) }
     }
 
     /// The parts of g, chunk by chunk and azimuth by azimuth.
@@ -145,8 +145,8 @@ impl MultiStage {
         &self,
         planes: &'a mut Vec<f32>,
         azimuths: &'a [Azimuth],
-        stage: &Stage,
-    ) -> Result<Vec<Part<'a>>, OperatorError> {
+        stage: &Steps,
+    ) -> Result<Vec<OneAzimuth<'a>>, OperatorError> {
         let chunks = self.layers();
         let num_layers: usize = chunks.iter().map(|layers| layers.len).sum();
         let total = azimuths.len().saturating_mul(stage.num_points).saturating_mul(num_layers);
@@ -164,7 +164,7 @@ impl MultiStage {
         for layers in chunks {
             for azimuth in azimuths {
                 let (plane, others) = rest.split_at_mut(stage.num_points * layers.len);
-                parts.push(Part { azimuth, layers, plane });
+                parts.push(OneAzimuth { azimuth, layers, plane });
                 rest = others;
             }
         }
@@ -181,16 +181,16 @@ impl MultiStage {
     }
 
     /// g of one azimuth for the layers of a chunk.
-    fn first_stage(&self, part: &mut Part<'_>, stage: &Stage, sampling: &PlaneSampling, tables: &Tables) {
+    fn first_stage(&self, part: &mut OneAzimuth<'_>, stage: &Steps, sampling: &PlaneSampling, tables: &Tables) {
         let Layers { first, len } = part.layers;
         let dz = self.grid.voxel_mm[2];
         let z0 = self.grid.origin_mm[2] + first as f64 * dz;
-        let line = |&(row, sin, cos): &(usize, f64, f64)| Line {
+        let line = |&(row, sin, cos): &(usize, f64, f64)| Address {
             row,
             origin: sampling.centre + (stage.first_mm * sin + z0 * cos) / sampling.step_mm,
             step: [dz * cos / sampling.step_mm, stage.step_mm * sin / sampling.step_mm, 0.0],
         };
-        let lines = Lines::new(self.simd, part.azimuth.members.iter().map(line));
+        let lines = Addresses::new(self.simd, part.azimuth.members.iter().map(line));
         // Chunks and tiles are as long: none is cut.
         for (j, strip) in part.plane.chunks_mut(SIDE * len).enumerate() {
             for u in (0..len).step_by(SIDE) {
@@ -204,7 +204,7 @@ impl MultiStage {
     }
 
     /// Where columns read it.
-    fn columns<'a>(&self, part: &'a Part<'_>, stage: &Stage) -> Columns<'a> {
+    fn columns<'a>(&self, part: &'a OneAzimuth<'_>, stage: &Steps) -> Columns<'a> {
         let (sin, cos) = part.azimuth.phi.sin_cos();
         let ([x0, y0, _], [dx, dy, _]) = (self.grid.origin_mm, self.grid.voxel_mm);
         let samples = |mm: f64| mm / stage.step_mm;

@@ -11,7 +11,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::table::{PADDING, Tables};
-use super::tile::{Line, Lines, SIDE, Tile};
+use super::tile::{Address, Addresses, SIDE, Tile};
 use super::{FilteredProjections, PlaneBackprojector, PlaneSampling, check_image};
 use crate::algebra::{Host, HostArray, Image, Simd};
 use crate::data::Direction;
@@ -45,10 +45,10 @@ impl SingleStage {
     }
 
     /// Where the voxels lie in a projection.
-    fn line(&self, row: usize, direction: &Direction, sampling: &PlaneSampling) -> Line {
+    fn line(&self, row: usize, direction: &Direction, sampling: &PlaneSampling) -> Address {
         let per_step = |mm: [f64; 3]| (0..3).map(|a| mm[a] * direction[a]).sum::<f64>() / sampling.step_mm;
         let step = std::array::from_fn(|a| self.grid.voxel_mm[a] * direction[a] / sampling.step_mm);
-        Line { row, origin: sampling.centre + per_step(self.grid.origin_mm), step }
+        Address { row, origin: sampling.centre + per_step(self.grid.origin_mm), step }
     }
 }
 
@@ -67,10 +67,10 @@ impl PlaneBackprojector<Host> for SingleStage {
         check_image(&self.grid, image)?;
         let tables = Tables::new(projections);
         let lines = projections.directions.iter().enumerate().map(|(row, n)| self.line(row, n, &projections.sampling));
-        let lines: Vec<Line> = lines.collect();
-        let groups: Vec<Lines> = lines
+        let lines: Vec<Address> = lines.collect();
+        let groups: Vec<Addresses> = lines
             .chunks((TABLE_BYTES / tables.row_bytes()).max(1))
-            .map(|group| Lines::new(self.simd, group.iter().copied()))
+            .map(|group| Addresses::new(self.simd, group.iter().copied()))
             .collect();
         let [nx, ny, _] = self.grid.size;
         let planes = image.values_mut().par_chunks_mut(nx * ny).enumerate();
@@ -95,7 +95,7 @@ impl PlaneBackprojector<Host> for SingleStage {
 }
 
 /// Adds lines to up to [`SIDE`] rows of a plane image `nx` wide; the first is row `v` of layer `w`.
-pub(super) fn add_to_strip(lines: &Lines, tables: &Tables, strip: &mut [f32], nx: usize, [v, w]: [usize; 2]) {
+pub(super) fn add_to_strip(lines: &Addresses, tables: &Tables, strip: &mut [f32], nx: usize, [v, w]: [usize; 2]) {
     for u in (0..nx).step_by(SIDE) {
         let columns: Range<usize> = u..(u + SIDE).min(nx);
         let mut tile: Tile = [[0.0; SIDE]; SIDE];

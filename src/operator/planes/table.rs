@@ -12,7 +12,7 @@ pub const PADDING: usize = 64;
 
 /// How much of some positions lies on the projections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum Covers {
     /// Nothing.
     None,
     /// Some may lie on them, some beside them.
@@ -81,14 +81,14 @@ impl Tables {
 
     /// Which part of positions from `lowest` to `highest`, in samples, lies on the projections.
     #[inline(always)]
-    pub fn part(&self, lowest: f64, highest: f64) -> Part {
+    pub fn part(&self, lowest: f64, highest: f64) -> Covers {
         let last = self.num_points as f64 - 1.0;
         if highest < -ROUNDING || lowest > last + ROUNDING {
-            Part::None
+            Covers::None
         } else if is_inside(lowest, last) && is_inside(highest, last) {
-            Part::All
+            Covers::All
         } else {
-            Part::Some
+            Covers::Some
         }
     }
 

@@ -15,7 +15,7 @@
 //! found in double precision.
 
 use super::ROUNDING;
-use super::table::{Part, Tables};
+use super::table::{Covers, Tables};
 use crate::algebra::Simd;
 
 /// Pixels of a tile's side.
@@ -29,7 +29,7 @@ const SLACK: f64 = 1e-3;
 
 /// Where the pixels of a plane image lie in a row of samples: pixel (u, v) of layer w at origin + step·(u, v, w).
 #[derive(Clone, Copy, Debug)]
-pub struct Line {
+pub struct Address {
     /// Row of the tables.
     pub row: usize,
     /// Position of pixel (0, 0) of layer 0, in samples.
@@ -38,7 +38,7 @@ pub struct Line {
     pub step: [f64; 3],
 }
 
-impl Line {
+impl Address {
     /// Distance between the lowest and the highest position in a part of a tile, samples.
     fn span(&self, [columns, rows]: [usize; 2]) -> f64 {
         (columns - 1) as f64 * self.step[0].abs() + (rows - 1) as f64 * self.step[1].abs()
@@ -58,7 +58,7 @@ impl Line {
         let [along_u, along_v] = [(columns - 1) as f64 * self.step[0], (rows - 1) as f64 * self.step[1]];
         let lowest = position + along_u.min(0.0) + along_v.min(0.0);
         let part = tables.part(lowest, position + along_u.max(0.0) + along_v.max(0.0));
-        if part == Part::None {
+        if part == Covers::None {
             return None;
         }
         let first = (lowest + tables.shift - SLACK).floor();
@@ -69,7 +69,7 @@ impl Line {
             first: first as isize,
             len,
             start: position + to_window,
-            has_ends: part == Part::Some,
+            has_ends: part == Covers::Some,
             ends: [to_window - ROUNDING, to_window + last + ROUNDING],
         })
     }
@@ -77,7 +77,7 @@ impl Line {
 
 /// Where a part of a tile lies in a row of samples.
 struct Place<'a> {
-    line: &'a Line,
+    line: &'a Address,
     /// First interval of the window in registers, and how many it has.
     first: isize,
     len: usize,
@@ -97,20 +97,20 @@ impl Place<'_> {
     }
 }
 
-/// Lines by the kernel that can read them.
-pub struct Lines {
+/// Addresses by the kernel that can read them.
+pub struct Addresses {
     /// For registers that hold a whole tile's samples.
-    narrow: Vec<Line>,
+    narrow: Vec<Address>,
     /// For twice as many registers.
-    wide: Vec<Line>,
+    wide: Vec<Address>,
     /// Too many samples between pixels: each pixel looks its own up.
-    far: Vec<Line>,
+    far: Vec<Address>,
     simd: Simd,
 }
 
-impl Lines {
+impl Addresses {
     /// Sorts lines for the instructions that are to be used.
-    pub fn new(simd: Simd, lines: impl IntoIterator<Item = Line>) -> Self {
+    pub fn new(simd: Simd, lines: impl IntoIterator<Item = Address>) -> Self {
         let mut sorted = Self { narrow: Vec::new(), wide: Vec::new(), far: Vec::new(), simd };
         // Samples that the registers of a kernel hold, and the part of a tile that it does at once.
         let (narrow, wide) = match simd {
@@ -173,7 +173,7 @@ mod avx512 {
 
     use std::arch::x86_64::*;
 
-    use super::{Line, Lines, Place, SIDE, Tables, Tile};
+    use super::{Address, Addresses, Place, SIDE, Tables, Tile};
 
     /// Rows of the tile that a wide kernel does at once.
     const HALF: usize = SIDE / 2;
@@ -182,7 +182,7 @@ mod avx512 {
     type Window = [__m512; 4];
 
     #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
-    pub(super) fn add(lines: &Lines, tables: &Tables, corner: [f64; 3], tile: &mut Tile) {
+    pub(super) fn add(lines: &Addresses, tables: &Tables, corner: [f64; 3], tile: &mut Tile) {
         match tables.degree {
             0 => add_all::<0>(lines, tables, corner, tile),
             1 => add_all::<1>(lines, tables, corner, tile),
@@ -192,7 +192,7 @@ mod avx512 {
     }
 
     #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
-    fn add_all<const DEGREE: usize>(lines: &Lines, tables: &Tables, [u, v, w]: [f64; 3], tile: &mut Tile) {
+    fn add_all<const DEGREE: usize>(lines: &Addresses, tables: &Tables, [u, v, w]: [f64; 3], tile: &mut Tile) {
         if !lines.narrow.is_empty() {
             add_lines::<DEGREE, false, SIDE>(&lines.narrow, tables, [u, v, w], tile);
         }
@@ -207,7 +207,7 @@ mod avx512 {
     /// A window is 64 samples where it is `WIDE`, else 32.
     #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
     fn add_lines<const DEGREE: usize, const WIDE: bool, const ROWS: usize>(
-        lines: &[Line],
+        lines: &[Address],
         tables: &Tables,
         corner: [f64; 3],
         rows: &mut [[f32; SIDE]; ROWS],
@@ -351,14 +351,14 @@ mod avx2 {
 
     use std::arch::x86_64::*;
 
-    use super::{Line, Lines, Place, SIDE, Tables, Tile};
+    use super::{Address, Addresses, Place, SIDE, Tables, Tile};
 
     const HALF: usize = SIDE / 2;
     /// Samples of a window.
     const LEN: usize = 16;
 
     #[target_feature(enable = "avx2,fma")]
-    pub(super) fn add(lines: &Lines, tables: &Tables, corner: [f64; 3], tile: &mut Tile) {
+    pub(super) fn add(lines: &Addresses, tables: &Tables, corner: [f64; 3], tile: &mut Tile) {
         for v in [0, HALF] {
             for u in [0, HALF] {
                 let corner = [corner[0] + u as f64, corner[1] + v as f64, corner[2]];
@@ -374,7 +374,7 @@ mod avx2 {
     }
 
     #[target_feature(enable = "avx2,fma")]
-    fn add_lines<const DEGREE: usize>(lines: &[Line], tables: &Tables, corner: [f64; 3], [u, v]: [usize; 2], tile: &mut Tile) {
+    fn add_lines<const DEGREE: usize>(lines: &[Address], tables: &Tables, corner: [f64; 3], [u, v]: [usize; 2], tile: &mut Tile) {
         let lanes = _mm256_setr_ps(0., 1., 2., 3., 4., 5., 6., 7.);
         let mut sums = [_mm256_setzero_ps(); HALF];
         for (sum, row) in sums.iter_mut().zip(&tile[v..]) {

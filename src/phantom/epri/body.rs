@@ -27,7 +27,7 @@ const NORMAL_SINE: f64 = 1e-9;
 
 /// A part of a body of revolution.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stage {
+pub struct Section {
     /// Lowest and highest height along the axis, mm.
     pub heights_mm: [f64; 2],
     /// c of r²(s) = c₀ + c₁ s + c₂ s², not negative between the heights; mm², mm, 1.
@@ -51,7 +51,7 @@ pub enum Body {
         /// Unit vector along the axis.
         axis: Point,
         /// Its parts, which do not overlap.
-        stages: Vec<Stage>,
+        stages: Vec<Section>,
     },
 }
 
@@ -69,7 +69,7 @@ impl Body {
     pub fn cylinder(from_mm: Point, to_mm: Point, radius_mm: f64) -> Self {
         let along = minus(to_mm, from_mm);
         let length = dot(along, along).sqrt();
-        let stages = vec![Stage { heights_mm: [0.0, length], radius_squared: [radius_mm * radius_mm, 0.0, 0.0] }];
+        let stages = vec![Section { heights_mm: [0.0, length], radius_squared: [radius_mm * radius_mm, 0.0, 0.0] }];
         Body::Revolution { origin_mm: from_mm, axis: along.map(|v| v / length), stages }
     }
 
@@ -106,7 +106,7 @@ impl Body {
                 let offset = minus(from_mm, *origin_mm);
                 // Heights h + c u; squared distance from the axis |offset + u·along|² − (h + c u)².
                 let (height, slope) = (dot(offset, *axis), dot(along, *axis));
-                let of_stage = |stage: &Stage| {
+                let of_stage = |stage: &Section| {
                     let [c0, c1, c2] = stage.radius_squared;
                     let q = [
                         c0 + height * (c1 + height * c2) - dot(offset, offset) + height * height,
@@ -155,8 +155,8 @@ impl Body {
                 let along = dot(*origin_mm, *axis);
                 let beside = minus(*origin_mm, axis.map(|v| v * along));
                 let beside = dot(beside, beside).sqrt();
-                let rim = |stage: &Stage, height: f64| (along + height).hypot(beside + stage.at(height).max(0.0).sqrt());
-                let of_stage = |stage: &Stage| {
+                let rim = |stage: &Section, height: f64| (along + height).hypot(beside + stage.at(height).max(0.0).sqrt());
+                let of_stage = |stage: &Section| {
                     let [low, high] = stage.heights_mm;
                     (0..=16).map(|k| rim(stage, low + (high - low) * f64::from(k) / 16.0)).fold(0.0, f64::max)
                 };
@@ -166,7 +166,7 @@ impl Body {
     }
 }
 
-impl Stage {
+impl Section {
     /// r² at a height.
     fn at(&self, height: f64) -> f64 {
         let [c0, c1, c2] = self.radius_squared;
@@ -273,8 +273,8 @@ mod tests {
     #[test]
     fn a_ball_as_a_body_of_revolution_is_a_ball() {
         let stages = vec![
-            Stage { heights_mm: [-7.0, 1.5], radius_squared: [49.0, 0.0, -1.0] },
-            Stage { heights_mm: [1.5, 7.0], radius_squared: [49.0, 0.0, -1.0] },
+            Section { heights_mm: [-7.0, 1.5], radius_squared: [49.0, 0.0, -1.0] },
+            Section { heights_mm: [1.5, 7.0], radius_squared: [49.0, 0.0, -1.0] },
         ];
         let (origin_mm, axis) = ([3.0, -4.0, 5.0], unit([0.2, 0.4, -0.7]));
         let (turned, ball) = (Body::Revolution { origin_mm, axis, stages }, Body::ball(origin_mm, 7.0));
@@ -322,7 +322,7 @@ mod tests {
         let cone = Body::Revolution {
             origin_mm: [1.0, -2.0, 0.5],
             axis: unit([0.3, 0.4, 0.9]),
-            stages: vec![Stage { heights_mm: [0.0, 12.0], radius_squared: [25.0, -2.5, 0.0625] }],
+            stages: vec![Section { heights_mm: [0.0, 12.0], radius_squared: [25.0, -2.5, 0.0625] }],
         };
         for body in [can, egg, cone] {
             for n in DIRECTIONS.map(unit) {
@@ -343,7 +343,7 @@ mod tests {
         // A cone, 12 mm high, its radius from 5 mm down to 2 mm, and a spindle (both ends pointed).
         let (origin_mm, axis) = ([1.0, -2.0, 0.5], unit([0.3, 0.4, 0.9]));
         let cone = |slope: f64| [25.0, 10.0 * slope, slope * slope];
-        let stages = vec![Stage { heights_mm: [0.0, 12.0], radius_squared: cone(-0.25) }];
+        let stages = vec![Section { heights_mm: [0.0, 12.0], radius_squared: cone(-0.25) }];
         let cone = Body::Revolution { origin_mm, axis, stages };
         let volume = PI * 12.0 / 3.0 * (25.0 + 10.0 + 4.0);
         let mean_height = 12.0 / 4.0 * (25.0 + 2.0 * 10.0 + 3.0 * 4.0) / (25.0 + 10.0 + 4.0);

@@ -1,6 +1,6 @@
 //! The EPRI phantoms by name, each made to fit what a sweep samples. x, y, z are the gradient axes.
 
-use super::{Body, Part, Phantom, Stage};
+use super::{Body, Part, Phantom, Section};
 use crate::data::{Notice, Roi, RoiRole, RoiShape};
 use crate::geometry::Point;
 use crate::phantom::{PhantomError, PhantomInfo};
@@ -66,13 +66,13 @@ fn bottle() -> Vec<Part> {
     let (wide, narrow) = (8.0f64, 3.5f64);
     let shoulder_drop = (wide * wide - narrow * narrow) / 25.0;
     let stages = vec![
-        Stage { heights_mm: [-13.0, 4.0], radius_squared: [wide * wide, 0.0, 0.0] },
+        Section { heights_mm: [-13.0, 4.0], radius_squared: [wide * wide, 0.0, 0.0] },
         // r² = wide² − drop (s − 4)²: level where it meets the body, the neck's radius 5 mm higher.
-        Stage {
+        Section {
             heights_mm: [4.0, 9.0],
             radius_squared: [wide * wide - 16.0 * shoulder_drop, 8.0 * shoulder_drop, -shoulder_drop],
         },
-        Stage { heights_mm: [9.0, 12.5], radius_squared: [narrow * narrow, 0.0, 0.0] },
+        Section { heights_mm: [9.0, 12.5], radius_squared: [narrow * narrow, 0.0, 0.0] },
     ];
     vec![Part { body: Body::Revolution { origin_mm: [0.0; 3], axis: [0.0, 0.0, 1.0], stages }, density: 1.0 }]
 }
@@ -98,7 +98,7 @@ fn rois(parts: &[Part]) -> Vec<Roi> {
                 (*centre_mm, semi_axes_mm.iter().copied().fold(f64::INFINITY, f64::min))
             }
             Body::Revolution { origin_mm, axis, stages } => {
-                let stage = stages.first().cloned().unwrap_or(Stage { heights_mm: [0.0; 2], radius_squared: [0.0; 3] });
+                let stage = stages.first().cloned().unwrap_or(Section { heights_mm: [0.0; 2], radius_squared: [0.0; 3] });
                 let middle = 0.5 * (stage.heights_mm[0] + stage.heights_mm[1]);
                 (std::array::from_fn(|a| origin_mm[a] + middle * axis[a]), stage.radius_squared[0].sqrt())
             }
@@ -126,7 +126,7 @@ impl Body {
                 Body::Ellipsoid { centre_mm: all(centre_mm), semi_axes_mm: all(semi_axes_mm) }
             }
             Body::Revolution { origin_mm, axis, stages } => {
-                let scaled = |stage: Stage| Stage {
+                let scaled = |stage: Section| Section {
                     heights_mm: stage.heights_mm.map(|s| s * factor),
                     radius_squared: [
                         stage.radius_squared[0] * factor * factor,

@@ -8,7 +8,7 @@ mod body;
 mod catalogue;
 mod simulate;
 
-pub use body::{Body, Stage};
+pub use body::{Body, Section};
 pub use catalogue::{by_name, catalogue, find};
 pub use simulate::{SweepError, SweepOptions, simulate};
 

@@ -7,7 +7,7 @@ use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
 use super::Phantom;
-use crate::data::{Acquisition, GradientAxis, Origin, Projection, Sweep, SweepFacts, SweepSpace};
+use crate::data::{GradientAxis, Origin, Projection, Sweep, SweepFacts, SweepKind, SweepSpace};
 use crate::geometry::{Grid, Point};
 use crate::random;
 use crate::scanner::epri::{Order, Scheme, Weighting};
@@ -135,7 +135,7 @@ pub fn simulate(phantom: &Phantom, options: &SweepOptions, task: &Task) -> Resul
     Ok(Sweep {
         title: phantom.title.to_owned(),
         origin: Origin::default(),
-        acquisition: Acquisition::Pulse,
+        acquisition: SweepKind::Pulse,
         space: if is_slice { SweepSpace::Slice([GradientAxis::X, GradientAxis::Y]) } else { SweepSpace::Volume },
         num_points: options.num_points,
         step_mm: options.step_mm,

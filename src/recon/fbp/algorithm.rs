@@ -58,7 +58,7 @@ impl<B: Backend, P: PlaneBackprojector<B>> Fbp<B, P> {
     pub fn new(mut backend: B, backprojector: P, sweep: &Sweep, settings: FbpSettings) -> Result<Self, ReconError> {
         check_sweep(sweep)?;
         if settings.block == 0 {
-            return Err(ReconError::UnsuitableSettings("a step of no projections leads nowhere; give it one at least".into()));
+            return Err(ReconError::UnsuitableSettings("a step needs at least one projection; it was given none".into()));
         }
         let filter = ProjectionFilter::new(sweep, &settings.filter)?;
         let shown = Shown::new(Voxels::whole(backprojector.grid().clone()));

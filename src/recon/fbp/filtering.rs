@@ -27,7 +27,7 @@ use rustfft::{Fft, FftPlanner};
 
 use super::baseline::BaselineFit;
 use super::{Baseline, Filter};
-use crate::data::{Acquisition, Projection, ReferenceSpectrum, Sweep, SweepSpace};
+use crate::data::{Projection, ReferenceSpectrum, Sweep, SweepKind, SweepSpace};
 use crate::operator::{FilteredProjections, Interpolation, OperatorError, PlaneSampling};
 use crate::recon::ReconError;
 
@@ -47,10 +47,10 @@ pub struct FilterSettings {
 impl FilterSettings {
     /// What suits data when nothing else is asked for: of continuous-wave spectra the parabola up to a tenth of the Nyquist
     /// frequency, as the reconstructions published of such data.
-    pub fn for_data(acquisition: &Acquisition) -> Self {
+    pub fn for_data(acquisition: &SweepKind) -> Self {
         match acquisition {
-            Acquisition::Pulse => Self::default(),
-            Acquisition::ContinuousWave { .. } => {
+            SweepKind::Pulse => Self::default(),
+            SweepKind::ContinuousWave { .. } => {
                 Self { filter: Filter::Rectangular, cutoff: Some(0.1), baseline: Baseline::Line, ..Self::default() }
             }
         }
@@ -82,7 +82,7 @@ impl ProjectionFilter {
                 "a cut-off of {cutoff} cannot be used: it is the part of the frequencies that is kept, above 0 and at most 1"
             )));
         }
-        if matches!(sweep.acquisition, Acquisition::Pulse) && settings.baseline != Baseline::None {
+        if matches!(sweep.acquisition, SweepKind::Pulse) && settings.baseline != Baseline::None {
             return Err(ReconError::UnsuitableSettings(
                 "a baseline is taken off continuous-wave spectra; these projections were measured with pulses and have none: use baseline none".into(),
             ));
@@ -90,25 +90,25 @@ impl ProjectionFilter {
         let sampling = PlaneSampling { num_points: sweep.num_points, step_mm: sweep.step_mm, centre: sweep.centre };
         let len = match sweep.acquisition {
             // Room for a kernel of 2S − 1 values: nothing wraps round.
-            Acquisition::Pulse => (2 * sampling.num_points.max(1)).next_power_of_two(),
+            SweepKind::Pulse => (2 * sampling.num_points.max(1)).next_power_of_two(),
             // One period, see above.
-            Acquisition::ContinuousWave { .. } => sampling.num_points.max(1),
+            SweepKind::ContinuousWave { .. } => sampling.num_points.max(1),
         };
         let mut planner = FftPlanner::new();
         let (forward, inverse) = (planner.plan_fft_forward(len), planner.plan_fft_inverse(len));
         let form = Form { filter: settings.filter, space: sweep.space, cutoff: settings.cutoff.unwrap_or(1.0) };
         let (mut response, num_passes) = match &sweep.acquisition {
             // Kernels cut to the 2S − 1 values that samples of S can meet.
-            Acquisition::Pulse => {
+            SweepKind::Pulse => {
                 let reach = sampling.num_points.saturating_sub(1);
                 (form.kernel_response(reach, len, &*forward), form.filter.num_passes(form.space))
             }
-            Acquisition::ContinuousWave { reference: None, .. } => {
+            SweepKind::ContinuousWave { reference: None, .. } => {
                 return Err(ReconError::UnsuitableData(
                     "these are continuous-wave spectra, which are deconvolved with the probe's spectrum measured without a gradient: open that reference spectrum too".into(),
                 ));
             }
-            Acquisition::ContinuousWave { reference: Some(reference), step_mt, .. } => {
+            SweepKind::ContinuousWave { reference: Some(reference), step_mt, .. } => {
                 let spectrum = spectrum_of(reference, *step_mt, len, sampling.centre, sampling.num_points)?;
                 let of_integrals: Vec<f64> = match form.space {
                     SweepSpace::Volume => (0..len).map(|k| form.response(omega(k, len).abs())).collect(),
@@ -131,7 +131,7 @@ impl ProjectionFilter {
         for (k, value) in response.iter_mut().enumerate() {
             *value = if omega(k, len).abs() <= largest { *value * scale } else { Complex::default() };
         }
-        let restores_level = form.space.is_slice() && sweep.acquisition != Acquisition::Pulse;
+        let restores_level = form.space.is_slice() && sweep.acquisition != SweepKind::Pulse;
         let (interpolation, baseline) = (settings.interpolation, BaselineFit::new(settings.baseline, sampling.num_points));
         Ok(Self { sampling, interpolation, num_passes, baseline, response, restores_level, forward, inverse })
     }

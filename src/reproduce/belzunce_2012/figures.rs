@@ -5,7 +5,7 @@ use super::implementation::Implementation;
 use super::plan::Image;
 use super::quality::uniform_mean;
 use super::studies::Scan;
-use super::tables::Measured;
+use super::tables::Sources;
 use crate::data::Volume;
 use crate::operator::Accumulation;
 use crate::reproduce::ReproduceError;
@@ -15,7 +15,7 @@ use crate::reproduce::picture::{Panel, write_slices};
 const DIFFERENCE: f64 = 0.2;
 
 /// Writes the pictures; what each of them shows.
-pub(super) fn write(measured: &Measured) -> Result<Vec<String>, ReproduceError> {
+pub(super) fn write(measured: &Sources) -> Result<Vec<String>, ReproduceError> {
     let (quality, full) = (measured.plan.quality_image(), measured.plan.full_image());
     // White is so many times the mean of the uniform part.
     let figures = [
@@ -31,7 +31,7 @@ pub(super) fn write(measured: &Measured) -> Result<Vec<String>, ReproduceError> 
     Ok(lines)
 }
 
-fn write_one(measured: &Measured, name: &str, scan: Scan, image: &Image, white: f64) -> Result<Option<String>, ReproduceError> {
+fn write_one(measured: &Sources, name: &str, scan: Scan, image: &Image, white: f64) -> Result<Option<String>, ReproduceError> {
     let phantom = scan.phantom(measured.plan)?;
     let mut shown: Vec<(Implementation, Volume)> = Vec::new();
     for one in Implementation::of_images(measured.plan, measured.device) {

@@ -19,7 +19,7 @@ mod tables;
 mod warps;
 
 pub use quality::{NsrReading, Readings};
-pub use stages::Stage;
+pub use stages::Item;
 
 use std::path::PathBuf;
 
@@ -36,7 +36,7 @@ pub struct Settings {
     /// A small scanner and small images: seconds instead of minutes.
     pub quick: bool,
     /// The stages to run.
-    pub stages: Vec<Stage>,
+    pub stages: Vec<Item>,
     /// How regions are read where the text leaves it open.
     pub readings: Readings,
     /// Begins nothing that would probably end later than this, seconds.

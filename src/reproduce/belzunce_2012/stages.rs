@@ -18,8 +18,8 @@ use crate::reproduce::schedule::{Measurement, measure_missing, not_a_stage};
 
 /// A part of the measurements, in the order in which they are made; the command line has these names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::EnumString, strum::VariantArray)]
-#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_stage::<Stage>)]
-pub enum Stage {
+#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_stage::<Item>)]
+pub enum Item {
     /// Table 1 and figure 9.
     Limits,
     /// Tables 2, 3, 4 and 7 and figure 6.
@@ -73,7 +73,7 @@ impl Measurement for Work {
 }
 
 /// The measurements of a stage, in order.
-pub(super) fn work(stage: Stage, plan: &Plan, device: DeviceChoice) -> Vec<Work> {
+pub(super) fn work(stage: Item, plan: &Plan, device: DeviceChoice) -> Vec<Work> {
     let images_of = |scan: Scan, image: &Image, all: Vec<Implementation>| -> Vec<Work> {
         all.into_iter().map(|implementation| Work::Image(scan, image.clone(), implementation)).collect()
     };
@@ -81,26 +81,26 @@ pub(super) fn work(stage: Stage, plan: &Plan, device: DeviceChoice) -> Vec<Work>
     let further = || Implementation::of_further_images(plan, device);
     let quality = plan.quality_image();
     match stage {
-        Stage::Limits => {
+        Item::Limits => {
             let warps = plan.images.iter().cloned().map(Work::Warps);
             std::iter::once(Work::Limits(device)).chain(warps).collect()
         }
-        Stage::Times => {
+        Item::Times => {
             let of_image = |image: &Image| {
                 let image = image.clone();
                 Implementation::of_times(device).into_iter().map(move |one| Work::Times(image.clone(), one))
             };
             plan.images.iter().flat_map(of_image).collect()
         }
-        Stage::Iq => images_of(Scan::Iq, quality, all()),
-        Stage::IqNoisy => images_of(Scan::IqNoisy, quality, all()),
-        Stage::Cylinder => [vec![Work::CylinderCounts], images_of(Scan::Cylinder, quality, all())].concat(),
-        Stage::Sizes => plan.images[..2].iter().rev().flat_map(|image| images_of(Scan::Iq, image, further())).collect(),
-        Stage::Voxels => [quality, plan.full_image()]
+        Item::Iq => images_of(Scan::Iq, quality, all()),
+        Item::IqNoisy => images_of(Scan::IqNoisy, quality, all()),
+        Item::Cylinder => [vec![Work::CylinderCounts], images_of(Scan::Cylinder, quality, all())].concat(),
+        Item::Sizes => plan.images[..2].iter().rev().flat_map(|image| images_of(Scan::Iq, image, further())).collect(),
+        Item::Voxels => [quality, plan.full_image()]
             .into_iter()
             .flat_map(|image| images_of(Scan::IqVoxels, image, vec![Implementation::reference()]))
             .collect(),
-        Stage::Brain => images_of(Scan::Brain, plan.full_image(), further()),
+        Item::Brain => images_of(Scan::Brain, plan.full_image(), further()),
     }
 }
 

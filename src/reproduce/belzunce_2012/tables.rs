@@ -13,7 +13,7 @@ use super::limits;
 use super::measure::Run;
 use super::plan::{Image, Plan};
 use super::quality::Readings;
-use super::stages::{Stage, Work, work};
+use super::stages::{Item, Work, work};
 use super::studies::{CylinderCounts, Scan};
 use super::{figures, published};
 use crate::data::Volume;
@@ -26,14 +26,14 @@ use crate::reproduce::limits::Limits;
 use crate::reproduce::schedule::Measurement;
 
 /// All that tables are made from.
-pub(super) struct Measured<'a> {
+pub(super) struct Sources<'a> {
     pub plan: &'a Plan,
     pub device: DeviceChoice,
     pub readings: &'a Readings,
     pub folder: &'a Folder,
 }
 
-impl Measured<'_> {
+impl Sources<'_> {
     /// A measured reconstruction.
     pub fn run(&self, work: &Work) -> Result<Option<Run>, ReproduceError> {
         Ok(self.folder.load::<Option<Run>>(&work.key())?.flatten())
@@ -120,7 +120,7 @@ pub(super) fn write(
     folder: &Folder,
     complete: bool,
 ) -> Result<String, ReproduceError> {
-    let measured = Measured { plan, device, readings, folder };
+    let measured = Sources { plan, device, readings, folder };
     let mut tables = Tables { without_paper: plan.quick, ..Tables::default() };
     let limits: Option<Limits> = folder.load(&Work::Limits(device).key())?;
     tables.text.extend(limits.as_ref().map(limits::table));
@@ -147,7 +147,7 @@ pub(super) fn write(
     Ok(text)
 }
 
-fn heading(measured: &Measured) -> String {
+fn heading(measured: &Sources) -> String {
     let size = if measured.plan.quick {
         "\nQUICK: a small scanner and small images. The numbers are not comparable with the paper's."
     } else {
@@ -160,15 +160,15 @@ fn heading(measured: &Measured) -> String {
 }
 
 /// All measurements that there are to make on this device.
-fn all_work(measured: &Measured) -> Vec<Work> {
-    Stage::VARIANTS.iter().flat_map(|stage| work(*stage, measured.plan, measured.device)).collect()
+fn all_work(measured: &Sources) -> Vec<Work> {
+    Item::VARIANTS.iter().flat_map(|stage| work(*stage, measured.plan, measured.device)).collect()
 }
 
-fn num_missing(measured: &Measured) -> usize {
+fn num_missing(measured: &Sources) -> usize {
     all_work(measured).iter().filter(|work| !measured.folder.has(&work.key())).count()
 }
 
-fn runs(measured: &Measured) -> Result<Vec<Run>, ReproduceError> {
+fn runs(measured: &Sources) -> Result<Vec<Run>, ReproduceError> {
     let mut runs = Vec::new();
     for work in all_work(measured) {
         if matches!(work, Work::Times(..) | Work::Image(..)) {

@@ -6,7 +6,7 @@ use super::program::Program;
 use super::published;
 use super::stages::Work;
 use super::tables::sizes;
-use super::times::{AllTimes, Column, FACTORS, Part, columns_of_ours, columns_of_paper};
+use super::times::{AllTimes, Column, FACTORS, Timed, columns_of_ours, columns_of_paper};
 use crate::data::Volume;
 use crate::geometry::Grid;
 use crate::plan::DeviceChoice;
@@ -40,7 +40,7 @@ pub(super) fn write(plan: &Plan, device: DeviceChoice, folder: &Folder, times: &
 /// Columns that are drawn: not the transfer alone.
 fn drawn(device: DeviceChoice) -> Vec<Column> {
     let all = columns_of_paper(device).into_iter().chain(columns_of_ours(device));
-    all.filter(|column| column.part != Part::Transfer).collect()
+    all.filter(|column| column.part != Timed::Transfer).collect()
 }
 
 /// The published and the measured line of something.
@@ -110,7 +110,7 @@ fn factor_plot(plan: &Plan, device: DeviceChoice, times: &AllTimes) -> Plot {
         let here = |size: usize| Some([size as f64, times.ratio(size, &columns[slow], &columns[fast])?]);
         all.extend(lines(published::FACTORS[k], k, plan, paper, here));
     }
-    for (k, column) in columns_of_ours(device).into_iter().filter(|column| column.part != Part::Transfer).enumerate() {
+    for (k, column) in columns_of_ours(device).into_iter().filter(|column| column.part != Timed::Transfer).enumerate() {
         let here = |size: usize| Some([size as f64, times.ratio(size, &columns[4], &column)?]);
         all.extend(lines(&format!("{} vs. CS", column.name), FACTORS.len() + k, plan, |_| None, here));
     }

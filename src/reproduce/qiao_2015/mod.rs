@@ -18,7 +18,7 @@ mod stages;
 mod tables;
 mod times;
 
-pub use stages::Stage;
+pub use stages::Item;
 
 use std::path::PathBuf;
 
@@ -35,7 +35,7 @@ pub struct Settings {
     /// Two small objects: seconds instead of a minute.
     pub quick: bool,
     /// The stages to run.
-    pub stages: Vec<Stage>,
+    pub stages: Vec<Item>,
     /// Begins nothing that would probably end later than this, seconds.
     pub budget_secs: Option<f64>,
     /// Where measurements, tables and figures go.

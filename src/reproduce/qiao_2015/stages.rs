@@ -15,8 +15,8 @@ use crate::reproduce::schedule::{Measurement, measure_missing, not_a_stage};
 
 /// A part of the measurements, in the order in which they are made; the command line has these names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::EnumString, strum::VariantArray)]
-#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_stage::<Stage>)]
-pub enum Stage {
+#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_stage::<Item>)]
+pub enum Item {
     /// Table 2 and section 4.4.
     Limits,
     /// Table 1 and figures 1 to 3.
@@ -52,14 +52,14 @@ impl Measurement for Work {
 }
 
 /// The measurements of a stage, in order.
-pub(super) fn work(stage: Stage, plan: &Plan, device: DeviceChoice) -> Vec<Work> {
+pub(super) fn work(stage: Item, plan: &Plan, device: DeviceChoice) -> Vec<Work> {
     match stage {
-        Stage::Limits => vec![Work::Limits(device)],
-        Stage::Times => {
+        Item::Limits => vec![Work::Limits(device)],
+        Item::Times => {
             let of_size = |&size: &usize| Program::of_times(device).into_iter().map(move |program| Work::Times(size, program));
             plan.sizes.iter().flat_map(of_size).collect()
         }
-        Stage::Images => Program::of_images(device).into_iter().map(Work::Image).collect(),
+        Item::Images => Program::of_images(device).into_iter().map(Work::Image).collect(),
     }
 }
 

@@ -7,8 +7,8 @@ use super::measure::{Precision, Times};
 use super::plan::Plan;
 use super::program::Program;
 use super::published::{self, AVERAGE_FACTORS, GROWTH_IN_TEXT};
-use super::stages::{Stage, Work, work};
-use super::times::{AllTimes, Column, FACTORS, Part, columns_of_ours, columns_of_paper};
+use super::stages::{Item, Work, work};
+use super::times::{AllTimes, Column, FACTORS, Timed, columns_of_ours, columns_of_paper};
 use super::{figures, limits};
 use crate::plan::DeviceChoice;
 use crate::report::Tables;
@@ -54,7 +54,7 @@ pub(super) fn write(plan: &Plan, device: DeviceChoice, folder: &Folder, complete
     }
     let precision = load_precision(device, folder)?;
     add_precision(plan, &precision, &mut tables)?;
-    let all_work = Stage::VARIANTS.iter().flat_map(|stage| work(*stage, plan, device));
+    let all_work = Item::VARIANTS.iter().flat_map(|stage| work(*stage, plan, device));
     let num_missing = all_work.filter(|work| !folder.has(&work.key())).count();
     let figures = figures::write(plan, device, folder, &times)?;
     let text = tables.page(&heading(plan, device), num_missing, &figures);
@@ -137,7 +137,7 @@ ordinary memory, in double precision, as the paper's.";
     tables.add("This program's own backprojectors", cells, with(conditions));
     let cs = &paper[4];
     let faster = plan.sizes.iter().flat_map(|&size| {
-        ours.iter().filter(|column| column.part != Part::Transfer).filter_map(move |column| {
+        ours.iter().filter(|column| column.part != Timed::Transfer).filter_map(move |column| {
             let here = Some(times.ratio(size, cs, column)?);
             let (row, column) = (format!("{size}³"), column.name.to_owned());
             Some(Value { table: "ours over CS", row, column, unit: "x", here, ..Value::default() })
@@ -190,7 +190,7 @@ fn growth(plan: &Plan, columns: &[Column; 5], times: &AllTimes) -> Vec<Value> {
             Value { table: "figure 2", row, column, unit: "x", paper, here, ..Value::default() }
         };
         values.push(value("voxels", None, Some((size as f64 / smallest.size as f64).powi(3))));
-        for column in columns.iter().filter(|column| column.part != Part::Transfer) {
+        for column in columns.iter().filter(|column| column.part != Timed::Transfer) {
             let paper = published::of(size).zip(column.paper).map(|(row, secs)| secs(row) / secs(smallest));
             values.push(value(column.name, paper, times.growth(size, smallest.size, column)));
         }

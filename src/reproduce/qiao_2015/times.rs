@@ -13,7 +13,7 @@ use crate::reproduce::schedule::Measurement;
 
 /// What of a program's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum Timed {
     Computing,
     Transfer,
     Total,
@@ -25,7 +25,7 @@ pub(super) struct Column {
     pub name: &'static str,
     /// `None`: this machine has no device for it.
     pub program: Option<Program>,
-    pub part: Part,
+    pub part: Timed,
     pub paper: Option<fn(&published::Row) -> f64>,
 }
 
@@ -33,11 +33,11 @@ pub(super) struct Column {
 pub(super) fn columns_of_paper(device: DeviceChoice) -> [Column; 5] {
     let gs = Program::gs(device);
     [
-        Column { name: "GS, computing", program: gs, part: Part::Computing, paper: Some(|row| row.gs_s[0]) },
-        Column { name: "GS, transfer", program: gs, part: Part::Transfer, paper: Some(|row| row.gs_s[1]) },
-        Column { name: "GS", program: gs, part: Part::Total, paper: Some(|row| row.gs_s[2]) },
-        Column { name: "CM", program: Some(Program::MultiStage), part: Part::Total, paper: Some(|row| row.cm_s) },
-        Column { name: "CS", program: Some(Program::Plain), part: Part::Total, paper: Some(|row| row.cs_s) },
+        Column { name: "GS, computing", program: gs, part: Timed::Computing, paper: Some(|row| row.gs_s[0]) },
+        Column { name: "GS, transfer", program: gs, part: Timed::Transfer, paper: Some(|row| row.gs_s[1]) },
+        Column { name: "GS", program: gs, part: Timed::Total, paper: Some(|row| row.gs_s[2]) },
+        Column { name: "CM", program: Some(Program::MultiStage), part: Timed::Total, paper: Some(|row| row.cm_s) },
+        Column { name: "CS", program: Some(Program::Plain), part: Timed::Total, paper: Some(|row| row.cs_s) },
     ]
 }
 
@@ -49,13 +49,13 @@ pub(super) fn columns_of_ours(device: DeviceChoice) -> Vec<Column> {
     let ours = |name, program, part| Column { name, program, part, paper: None };
     let fast = Program::fast(device);
     let mut columns = vec![
-        ours("CPU, multi-stage", Some(Program::MultiStageAll), Part::Total),
-        ours("CPU, single-stage", Some(Program::SingleStage), Part::Total),
+        ours("CPU, multi-stage", Some(Program::MultiStageAll), Timed::Total),
+        ours("CPU, single-stage", Some(Program::SingleStage), Timed::Total),
     ];
     if fast.is_some() {
-        columns.push(ours("CUDA, computing", fast, Part::Computing));
-        columns.push(ours("CUDA, transfer", fast, Part::Transfer));
-        columns.push(ours("CUDA, single-stage", fast, Part::Total));
+        columns.push(ours("CUDA, computing", fast, Timed::Computing));
+        columns.push(ours("CUDA, transfer", fast, Timed::Transfer));
+        columns.push(ours("CUDA, single-stage", fast, Timed::Total));
     }
     columns
 }
@@ -88,10 +88,10 @@ impl AllTimes {
     pub fn secs(&self, size: usize, column: &Column) -> Option<(f64, f64)> {
         let times = self.of(size, column)?;
         let secs: Vec<f64> = match column.part {
-            Part::Computing => times.computing_s.clone(),
-            Part::Transfer => times.transfer_s.clone(),
-            Part::Total if times.transfer_s.is_empty() => times.computing_s.clone(),
-            Part::Total => times.computing_s.iter().zip(&times.transfer_s).map(|(a, b)| a + b).collect(),
+            Timed::Computing => times.computing_s.clone(),
+            Timed::Transfer => times.transfer_s.clone(),
+            Timed::Total if times.transfer_s.is_empty() => times.computing_s.clone(),
+            Timed::Total => times.computing_s.iter().zip(&times.transfer_s).map(|(a, b)| a + b).collect(),
         };
         median_and_spread(secs)
     }

@@ -106,7 +106,7 @@ impl OpenSweep {
 
     /// Whether it came from a file without the reference spectrum that it takes.
     pub fn lacks_reference(&self) -> bool {
-        let lacks = |sweep: &Sweep| matches!(sweep.acquisition, data::Acquisition::ContinuousWave { reference: None, .. });
+        let lacks = |sweep: &Sweep| matches!(sweep.acquisition, data::SweepKind::ContinuousWave { reference: None, .. });
         self.files.is_some() && self.whole.look(lacks)
     }
 

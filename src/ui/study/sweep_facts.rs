@@ -4,7 +4,7 @@ use egui::{DragValue, RichText, Ui};
 
 use super::action::StudyAction;
 use super::open_sweep::OpenSweep;
-use crate::data::{Acquisition, Sweep};
+use crate::data::{Sweep, SweepKind};
 use crate::ui::widgets::fields::name;
 use crate::ui::widgets::format;
 
@@ -24,9 +24,9 @@ pub fn sweep_facts_ui(open: &OpenSweep, ui: &mut Ui) {
 
 fn facts(sweep: &Sweep, expected: Option<usize>) -> Vec<(&'static str, String)> {
     let kind = match &sweep.acquisition {
-        Acquisition::Pulse if sweep.space.is_slice() => "EPRI, pulse: line integrals".to_owned(),
-        Acquisition::Pulse => "EPRI, pulse: plane integrals".to_owned(),
-        Acquisition::ContinuousWave { gradient_mt_per_mm, .. } => {
+        SweepKind::Pulse if sweep.space.is_slice() => "EPRI, pulse: line integrals".to_owned(),
+        SweepKind::Pulse => "EPRI, pulse: plane integrals".to_owned(),
+        SweepKind::ContinuousWave { gradient_mt_per_mm, .. } => {
             format!("EPRI, continuous wave, gradient {} mT/mm", format::value(*gradient_mt_per_mm))
         }
     };
@@ -46,7 +46,7 @@ fn facts(sweep: &Sweep, expected: Option<usize>) -> Vec<(&'static str, String)> 
         ("Samples", samples),
         ("Directions", cover),
     ];
-    if let Acquisition::ContinuousWave { reference, .. } = &sweep.acquisition {
+    if let SweepKind::ContinuousWave { reference, .. } = &sweep.acquisition {
         let words = match reference {
             Some(spectrum) => format!("{} samples", spectrum.values.len()),
             None => "missing: without it nothing can be deconvolved".into(),

@@ -1,6 +1,6 @@
 //! Tables 5 and 6, and what the race lost: numbers from the images.
 
-use super::{Measured, Row};
+use super::{Row, Sources};
 use crate::operator::Accumulation;
 use crate::report::Tables;
 use crate::report::Value;
@@ -13,7 +13,7 @@ use crate::reproduce::belzunce_2012::studies::Scan;
 use crate::reproduce::schedule::Measurement;
 
 /// Adds the tables.
-pub(super) fn add(measured: &Measured, tables: &mut Tables) -> Result<(), ReproduceError> {
+pub(super) fn add(measured: &Sources, tables: &mut Tables) -> Result<(), ReproduceError> {
     let title = measured.plan.quality_image().title;
     tables.add(format!("Table 5. Noise-to-signal ratio, {title}"), noise(measured)?, noise_remarks(measured)?);
     for scan in [Scan::Iq, Scan::IqNoisy] {
@@ -33,7 +33,7 @@ fn percent(part: Option<f64>) -> Option<f64> {
 }
 
 /// The rows of all implementations whose images are there for a scan.
-fn rows(measured: &Measured, scans: &[Scan]) -> Vec<(Implementation, Row)> {
+fn rows(measured: &Sources, scans: &[Scan]) -> Vec<(Implementation, Row)> {
     let image = measured.plan.quality_image();
     let key = |scan: Scan, one: Implementation| Work::Image(scan, image.clone(), one).key();
     Implementation::of_images(measured.plan, measured.device)
@@ -43,7 +43,7 @@ fn rows(measured: &Measured, scans: &[Scan]) -> Vec<(Implementation, Row)> {
         .collect()
 }
 
-fn noise(measured: &Measured) -> Result<Vec<Value>, ReproduceError> {
+fn noise(measured: &Sources) -> Result<Vec<Value>, ReproduceError> {
     let readings = measured.readings;
     let scans = [(Scan::Cylinder, Some(0)), (Scan::Iq, Some(1)), (Scan::IqNoisy, None)];
     let mut values = Vec::new();
@@ -65,7 +65,7 @@ fn noise(measured: &Measured) -> Result<Vec<Value>, ReproduceError> {
     Ok(values)
 }
 
-fn noise_remarks(measured: &Measured) -> Result<Vec<String>, ReproduceError> {
+fn noise_remarks(measured: &Sources) -> Result<Vec<String>, ReproduceError> {
     let readings = measured.readings;
     let mut remarks = vec![format!(
         "Image-quality phantom: eight circles of 15 mm radius, {}, {} mm from the spheres' slice (--nsr, --nsr-slice-mm).",
@@ -80,7 +80,7 @@ fn noise_remarks(measured: &Measured) -> Result<Vec<String>, ReproduceError> {
     Ok(remarks)
 }
 
-fn contrasts(measured: &Measured, scan: Scan) -> Result<Vec<Value>, ReproduceError> {
+fn contrasts(measured: &Sources, scan: Scan) -> Result<Vec<Value>, ReproduceError> {
     let phantom = scan.phantom(measured.plan)?;
     let mut values = Vec::new();
     for (one, row) in rows(measured, &[scan]) {
@@ -96,7 +96,7 @@ fn contrasts(measured: &Measured, scan: Scan) -> Result<Vec<Value>, ReproduceErr
     Ok(values)
 }
 
-fn contrast_remarks(measured: &Measured) -> Vec<String> {
+fn contrast_remarks(measured: &Sources) -> Vec<String> {
     vec![
         format!("Regions: circles of {} of the sphere's diameter (--roi-fraction).", measured.readings.roi_fraction),
         "28 and 37 mm are cold. The paper's equation 6 lacks the ratio of hot to background in its numerator; it is put in."
@@ -105,7 +105,7 @@ fn contrast_remarks(measured: &Measured) -> Vec<String> {
 }
 
 /// The race of each implementation that has one.
-fn race(measured: &Measured, scan: Scan) -> Result<Vec<Value>, ReproduceError> {
+fn race(measured: &Sources, scan: Scan) -> Result<Vec<Value>, ReproduceError> {
     let (phantom, image) = (scan.phantom(measured.plan)?, measured.plan.quality_image());
     let mut values = Vec::new();
     let racy =

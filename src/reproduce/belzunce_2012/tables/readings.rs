@@ -1,7 +1,7 @@
 //! What the paper's text leaves open about its regions and its phantom: every reading, on the reference images, beside
 //! the published numbers of the CPU, and which one is nearest.
 
-use super::Measured;
+use super::Sources;
 use crate::data::Volume;
 use crate::phantom::Phantom;
 use crate::report::Tables;
@@ -20,7 +20,7 @@ const NSR_SLICES_MM: [f64; 2] = [0.0, 36.0];
 const SCANS: [Scan; 2] = [Scan::Iq, Scan::IqVoxels];
 
 /// Adds the tables.
-pub(super) fn add(measured: &Measured, tables: &mut Tables) -> Result<(), ReproduceError> {
+pub(super) fn add(measured: &Sources, tables: &mut Tables) -> Result<(), ReproduceError> {
     let phantom = Scan::Iq.phantom(measured.plan)?;
     let mut images = Vec::new();
     for scan in SCANS {

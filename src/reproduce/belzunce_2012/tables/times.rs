@@ -1,7 +1,7 @@
 //! Tables 2, 3, 4 and 7 and figure 6: times of an iteration and of its stages, and speed-ups over one thread of the
 //! processor that runs the paper's program.
 
-use super::{Measured, Row};
+use super::{Row, Sources};
 use crate::measure::median_and_spread;
 use crate::report::Tables;
 use crate::report::Value;
@@ -34,7 +34,7 @@ struct OfImage {
 }
 
 impl OfImage {
-    fn load(measured: &Measured, image: &Image) -> Result<Self, ReproduceError> {
+    fn load(measured: &Sources, image: &Image) -> Result<Self, ReproduceError> {
         let load = |one: Implementation| Ok((one, measured.run(&Work::Times(image.clone(), one))?));
         let runs: Result<_, ReproduceError> = Implementation::of_times(measured.device).into_iter().map(load).collect();
         Ok(Self { runs: runs? })
@@ -55,7 +55,7 @@ fn mark(run: &Run) -> &'static str {
 }
 
 /// Adds the tables.
-pub(super) fn add(measured: &Measured, tables: &mut Tables) -> Result<(), ReproduceError> {
+pub(super) fn add(measured: &Sources, tables: &mut Tables) -> Result<(), ReproduceError> {
     let images = &measured.plan.images;
     let times: Result<Vec<OfImage>, _> = images.iter().map(|image| OfImage::load(measured, image)).collect();
     let times = times?;
@@ -87,7 +87,7 @@ atomics, but 6.1 + 17.2 = 23.3 s in table 4, which is what table 2 gives for 20 
 }
 
 /// Whole reconstructions, which the paper gives no times of.
-fn add_totals(measured: &Measured, tables: &mut Tables) -> Result<(), ReproduceError> {
+fn add_totals(measured: &Sources, tables: &mut Tables) -> Result<(), ReproduceError> {
     let mut values = Vec::new();
     for one in Implementation::of_images(measured.plan, measured.device) {
         for image in &measured.plan.images {
@@ -114,7 +114,7 @@ fn devices(times: &[OfImage]) -> String {
 }
 
 /// Whether the paper's number for this column and image is the doubtful one.
-fn is_doubtful(measured: &Measured, row: &Row, image: usize) -> bool {
+fn is_doubtful(measured: &Sources, row: &Row, image: usize) -> bool {
     row.paper == Some(PaperColumn::Gtx480Atomics) && image > 0 && !measured.plan.images.is_empty()
 }
 
@@ -123,7 +123,7 @@ fn rows(implementations: impl Iterator<Item = Implementation>) -> Vec<(Implement
     implementations.flat_map(|one| Row::all(&one, one.paper_columns_of_times()).into_iter().map(move |row| (one, row))).collect()
 }
 
-fn iterations(measured: &Measured, times: &[OfImage]) -> Vec<Value> {
+fn iterations(measured: &Sources, times: &[OfImage]) -> Vec<Value> {
     let mut values = Vec::new();
     for (one, row) in rows(Implementation::of_times(measured.device).into_iter()) {
         for (index, (image, of_image)) in measured.plan.images.iter().zip(times).enumerate() {
@@ -143,13 +143,13 @@ fn iterations(measured: &Measured, times: &[OfImage]) -> Vec<Value> {
 }
 
 /// The paper's second number for 256² with atomics.
-fn other_number(measured: &Measured, table: &'static str, unit: &'static str, paper: Option<f64>) -> Value {
+fn other_number(measured: &Sources, table: &'static str, unit: &'static str, paper: Option<f64>) -> Value {
     let row = Row { here: String::new(), paper: None };
     let value = row.value(table, measured.plan.full_image().title, unit);
     Value { paper_row: BY_STAGES.into(), paper, paper_mark: DISAGREES, ..value }
 }
 
-fn speed_ups(measured: &Measured, times: &[OfImage]) -> Vec<Value> {
+fn speed_ups(measured: &Sources, times: &[OfImage]) -> Vec<Value> {
     let mut values = Vec::new();
     let others = Implementation::of_times(measured.device).into_iter().filter(|one| *one != Implementation::paper_cpu());
     for (one, row) in rows(others) {

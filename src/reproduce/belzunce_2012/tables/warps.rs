@@ -1,6 +1,6 @@
 //! Figure 9 as a table: lanes of warps by image.
 
-use super::Measured;
+use super::Sources;
 use crate::report::Tables;
 use crate::report::Value;
 use crate::reproduce::ReproduceError;
@@ -9,7 +9,7 @@ use crate::reproduce::belzunce_2012::warps::Warps;
 use crate::reproduce::schedule::Measurement;
 
 /// Adds the table.
-pub(super) fn add(measured: &Measured, tables: &mut Tables) -> Result<(), ReproduceError> {
+pub(super) fn add(measured: &Sources, tables: &mut Tables) -> Result<(), ReproduceError> {
     let mut values = Vec::new();
     for image in &measured.plan.images {
         let Some(warps) = measured.folder.load::<Warps>(&Work::Warps(image.clone()).key())? else { continue };
