@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use tomoscope::io::measurements::read_measurements;
 use tomoscope::io::read_volume;
 
+use super::scans::leave_unmeasured;
 use super::{done, tomoscope};
 
 /// Starts the program. It hears signals even where the tests were started by `nohup`.
-fn start(folder: &Path, arguments: &str) -> Child {
+pub fn start(folder: &Path, arguments: &str) -> Child {
     let mut program = Command::new("env");
     program.args(["--default-signal=INT,TERM,HUP", env!("CARGO_BIN_EXE_tomoscope")]);
     program.current_dir(folder).env("CUDA_VISIBLE_DEVICES", "").args(arguments.split(' '));
@@ -26,15 +27,26 @@ fn kill(program: &Child, signal: &str) {
 
 /// Waits until a table has rows of some steps.
 fn wait_for_steps(table: &Path) {
+    wait_for_rows(table, 21);
+}
+
+/// Waits until a table has so many rows.
+pub fn wait_for_rows(table: &Path, num: usize) {
     let begin = Instant::now();
-    while !read_measurements(table).is_ok_and(|rows| rows.len() > 20) {
+    while !read_measurements(table).is_ok_and(|rows| rows.len() >= num) {
         assert!(begin.elapsed() < Duration::from_secs(60), "no step in a minute");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
+/// Writes `rois.toml` with the same sphere in the middle so many times.
+pub fn put_roi(folder: &Path, count: usize) {
+    let roi = "[[roi]]\nname = \"m\"\nshape = \"sphere\"\ncentre_mm = [0.0, 0.0, 0.0]\nradius_mm = 9.0\n";
+    std::fs::write(folder.join("rois.toml"), format!("version = 1\n{}", roi.repeat(count))).unwrap();
+}
+
 /// The exit code of a program that ends, what it printed and what it said.
-fn ended(program: Child) -> (Option<i32>, String, String) {
+pub fn ended(program: Child) -> (Option<i32>, String, String) {
     let output = program.wait_with_output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.code(), text(&output.stdout), text(&output.stderr))
@@ -79,8 +91,7 @@ fn only_a_second_interrupt_discards() {
     let at = folder.path();
     // A table that nobody reads, with more in a step than a pipe holds: what is kept after the first signal is never complete.
     assert!(Command::new("mkfifo").arg(at.join("table.csv")).status().unwrap().success());
-    let roi = "[[roi]]\nname = \"m\"\nshape = \"sphere\"\ncentre_mm = [0.0, 0.0, 0.0]\nradius_mm = 9.0\n";
-    std::fs::write(at.join("rois.toml"), format!("version = 1\n{}", roi.repeat(500))).unwrap();
+    put_roi(at, 500);
     let arguments = "reconstruct scan.hs -o out.hv --iterations 4000000 --rois rois.toml --csv table.csv --device cpu";
     let mut program = start(at, arguments);
     let mut table = BufReader::new(std::fs::File::open(at.join("table.csv")).unwrap());
@@ -127,14 +138,7 @@ fn a_run_under_nohup_outlives_its_terminal() {
 /// A sweep `ball.sweep` whose last ten projections are still zero.
 fn unfinished_sweep(folder: &Path) {
     done(folder, &["simulate", "ball", "--epri", "66", "-o", "ball.sweep"]);
-    let data = folder.join("ball.f32");
-    let mut bytes = std::fs::read(&data).unwrap();
-    // Behind the direction and the weight of each.
-    let record = bytes.len() / 66;
-    bytes.chunks_mut(record).skip(56).for_each(|record| record[32..].fill(0));
-    std::fs::write(&data, &bytes).unwrap();
-    let header = std::fs::read_to_string(folder.join("ball.sweep")).unwrap();
-    std::fs::write(folder.join("ball.sweep"), header.replace("data_checksum", "# data_checksum")).unwrap();
+    leave_unmeasured(&folder.join("ball.sweep"), 66, 56);
 }
 
 #[test]
@@ -165,11 +169,7 @@ fn following_ends_in_part_where_the_length_is_known_and_well_where_it_is_not() {
             assert!(lines.len() < header.lines().count());
             std::fs::write(at.join("ball.sweep"), lines.join("\n")).unwrap();
         }
-        std::fs::write(
-            at.join("rois.toml"),
-            "version = 1\n[[roi]]\nname = \"m\"\nshape = \"sphere\"\ncentre_mm = [0.0, 0.0, 0.0]\nradius_mm = 9.0\n",
-        )
-        .unwrap();
+        put_roi(at, 1);
         let arguments = "reconstruct ball.sweep -o out.nii --follow --image 16,16,16 --rois rois.toml --csv t.csv --device cpu";
         let program = start(at, arguments);
         wait_for_steps(&at.join("t.csv"));

@@ -1,5 +1,7 @@
 //! `tomoscope simulate --epri` and `tomoscope info` of sweeps.
 
+use super::ends::{ended, put_roi, start, wait_for_rows};
+use super::scans::{leave_unmeasured, put_complex};
 use super::{done, refused, tomoscope};
 
 #[test]
@@ -109,25 +111,6 @@ fn an_image_has_the_gradients_axes_and_gives_its_grid_to_the_next() {
     }
 }
 
-/// Writes four complex spectra of 64 samples, the derivatives of a line, turned by 35°, and their reference turned by −60°.
-fn put_complex(folder: &std::path::Path) {
-    let line = |j: usize| {
-        let u = (j as f64 - 32.0) / 4.0;
-        -u * (-0.5 * u * u).exp()
-    };
-    let write = |name: &str, num_spectra: usize, degrees: f64, rows: &str| {
-        let (sin, cos) = f64::to_radians(degrees).sin_cos();
-        let samples = (0..64 * num_spectra).flat_map(|k| [line(k % 64) * cos, line(k % 64) * sin]);
-        std::fs::write(folder.join(name).with_extension("DTA"), samples.flat_map(f64::to_be_bytes).collect::<Vec<u8>>()).unwrap();
-        let head = "#DESC 1.2\nBSEQ BIG\nIKKF CPLX\nXTYP IDX\nIRFMT D\nXPTS 64\nXWID 6.3\nXUNI 'G'\n";
-        std::fs::write(folder.join(name).with_extension("DSC"), format!("{head}{rows}")).unwrap();
-    };
-    let gradients =
-        "YTYP IGD\nYPTS 4\n#SPL 1.2\nGRAD 5.0\n#DSL 1.0\n.DVC grdUnit, 1.0\nFirstAlpha 45.0 deg\nImageType 3D\nNrOfAlpha 2\n";
-    write("a-proj", 4, 35.0, gradients);
-    write("a-h", 1, -60.0, "YTYP NODATA\n");
-}
-
 #[test]
 fn complex_spectra_are_reconstructed_at_a_phase() {
     let folder = tempfile::tempdir().unwrap();
@@ -213,6 +196,7 @@ fn regions_are_measured_after_every_block() {
     assert!(table.contains("a.u."), "{table}");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_file_is_followed_to_its_end() {
     let folder = tempfile::tempdir().unwrap();
@@ -221,13 +205,14 @@ fn a_file_is_followed_to_its_end() {
     let data = folder.join("ball.f32");
     let bytes = std::fs::read(&data).unwrap();
     std::fs::write(&data, &bytes[..bytes.len() / 3 + 10]).unwrap();
-    let writer = std::thread::spawn(move || {
-        std::thread::sleep(std::time::Duration::from_millis(700));
-        std::fs::write(&data, &bytes).unwrap();
-    });
-    let arguments = "reconstruct ball.sweep -o out.nii --follow --image 16,16,16 --device cpu";
-    let said = done(folder, &arguments.split(' ').collect::<Vec<_>>());
-    writer.join().unwrap();
+    put_roi(folder, 1);
+    let arguments = "reconstruct ball.sweep -o out.nii --follow --image 16,16,16 --rois rois.toml --csv t.csv --device cpu";
+    let program = start(folder, arguments);
+    // The rest comes once the image holds something of what is there.
+    wait_for_rows(&folder.join("t.csv"), 1);
+    std::fs::write(&data, &bytes).unwrap();
+    let (code, said, err) = ended(program);
+    assert_eq!(code, Some(0), "{said}{err}");
     assert!(said.contains("out.nii: the image after 66 projections"), "{said}");
 }
 
@@ -240,14 +225,7 @@ fn a_file_that_was_allocated_in_advance_is_followed_only_as_far_as_it_is_measure
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     done(folder, &["simulate", "ball", "--epri", "66", "-o", "ball.sweep"]);
-    let data = folder.join("ball.f32");
-    let mut bytes = std::fs::read(&data).unwrap();
-    // The directions are known in advance; the samples come.
-    let record = bytes.len() / 66;
-    bytes.chunks_mut(record).skip(20).for_each(|record| record[32..].fill(0));
-    std::fs::write(&data, &bytes).unwrap();
-    let header = std::fs::read_to_string(folder.join("ball.sweep")).unwrap();
-    std::fs::write(folder.join("ball.sweep"), header.replace("data_checksum", "# data_checksum")).unwrap();
+    leave_unmeasured(&folder.join("ball.sweep"), 66, 20);
     // Opened as a whole: of the 20 that are there, and said so.
     let arguments = "reconstruct ball.sweep -o whole.nii --image 16,16,16 --device cpu";
     let output = tomoscope(folder, &arguments.split(' ').collect::<Vec<_>>());

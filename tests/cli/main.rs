@@ -13,6 +13,8 @@ mod printing;
 mod provenance;
 mod refusals;
 mod reproduce;
+#[path = "../support/scans.rs"]
+mod scans;
 mod simulate;
 mod small_scanner;
 mod stir;

@@ -13,8 +13,8 @@ use tomoscope::io::{FileKind, SweepFollower, read_projections, read_sweep, read_
 use super::sweep_forms::npy;
 use super::{assert_says, folder};
 
-/// Far above what refusing takes, far below what allocating for 10¹² bins would.
-const PROMPT: Duration = Duration::from_secs(2);
+/// Far above what refusing takes on a busy machine, far below what reading 10¹² bins would.
+const PROMPT: Duration = Duration::from_secs(5);
 
 const PROJECTIONS: &str = include_str!("corpus/good.hs");
 const SWEEP: &str = include_str!("corpus/good.sweep");

@@ -20,7 +20,7 @@ use tomoscope::recon::{
 use tomoscope::scanner::epri::Order;
 use tomoscope::task::Task;
 
-use super::support::{noise, planes_by, planes_by_definition, relative};
+use super::support::{noise, planes_by, planes_by_definition, relative, with_line};
 
 /// Directions of equal solid angle on half a sphere: bands of polar angle, each with its share of directions.
 pub fn equal_solid_angle(num_bands: usize) -> Vec<(Direction, f64)> {
@@ -154,24 +154,9 @@ fn a_balls_profile_is_one_inside_and_zero_outside() {
     }
 }
 
-/// The derivative of a Gaussian line, and a smooth ball's plane integrals convolved with it by the same sums.
-/// Continuous-wave spectra of a smooth ball of radius 20 mm.
+/// Continuous-wave spectra of a smooth ball of radius 20 mm: its plane integrals convolved with the derivative of a line.
 fn smooth_ball_spectra() -> Sweep {
-    let (num_points, step_mm, step_mt, radius, width) = (256, 0.25, 0.02, 20.0, 3.0);
-    let line = |i: f64| -i / (width * width) * (-0.5 * (i / width).powi(2)).exp();
-    let pulse = pulse_sweep(&equal_solid_angle(10), num_points, step_mm, |_, t| smooth_ball(radius, t));
-    let mut sweep = pulse.clone();
-    let reference: Arc<[f32]> = (0..num_points).map(|j| line(j as f64 - 128.0) as f32).collect();
-    for projection in &mut sweep.projections {
-        let of = |i: usize| {
-            let term = |(j, value): (usize, &f32)| f64::from(*value) * step_mm * line(i as f64 - j as f64);
-            projection.values.iter().enumerate().map(term).sum::<f64>() as f32
-        };
-        projection.values = (0..num_points).map(of).collect();
-    }
-    let reference = Some(ReferenceSpectrum { values: reference, step_mt });
-    sweep.acquisition = SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm: step_mt / step_mm, reference };
-    sweep
+    with_line(pulse_sweep(&equal_solid_angle(10), 256, 0.25, |_, t| smooth_ball(20.0, t)), 3.0, 0.02)
 }
 
 #[test]

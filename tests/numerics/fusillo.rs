@@ -12,7 +12,7 @@ use tomoscope::operator::{MultiStage, PlaneBackprojector, SingleStage, grid_abou
 use tomoscope::recon::{Algorithm, Baseline, Fbp, FbpSettings, FilterSettings, ProjectionFilter};
 use tomoscope::task::Task;
 
-use super::support::{planes_by, planes_by_definition, relative};
+use super::support::{correlation, planes_by, planes_by_definition, relative};
 
 /// Frequencies below a tenth of Nyquist's, of 500 samples.
 const NUM_FREQUENCIES: usize = 25;
@@ -86,13 +86,6 @@ fn second_way(sweep: &Sweep, grid: &Grid) -> Vec<f64> {
         sweep.projections.iter().zip(&filtered).map(of).sum()
     };
     (0..grid.num_voxels()).step_by(EVERY).map(at).collect()
-}
-
-fn correlation(a: &[f64], b: &[f64]) -> f64 {
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let (mean_a, mean_b) = (mean(a), mean(b));
-    let product = |x: &[f64], mx: f64, y: &[f64], my: f64| x.iter().zip(y).map(|(x, y)| (x - mx) * (y - my)).sum::<f64>();
-    product(a, mean_a, b, mean_b) / (product(a, mean_a, a, mean_a) * product(b, mean_b, b, mean_b)).sqrt()
 }
 
 #[test]

@@ -2,11 +2,10 @@
 
 use std::f64::consts::PI;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use strum::VariantArray as _;
 use tomoscope::algebra::Host;
-use tomoscope::data::{GradientAxis, ReferenceSpectrum, RoiShape, Sweep, SweepKind, SweepSpace, Volume};
+use tomoscope::data::{GradientAxis, RoiShape, Sweep, SweepSpace, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::read_sweep;
 use tomoscope::operator::{PlainPlanes, PlaneBackprojector, SingleStage, grid_about_zero};
@@ -14,6 +13,8 @@ use tomoscope::phantom::epri::{SweepOptions, by_name, simulate};
 use tomoscope::recon::{Algorithm, Baseline, Fbp, FbpSettings, Filter, FilterSettings, ReconError};
 use tomoscope::scanner::epri::Scheme;
 use tomoscope::task::Task;
+
+use super::support::{correlation, relative, with_line};
 
 /// A phantom seen along so many angles of a half circle.
 fn slice(name: &str, num_angles: usize) -> Sweep {
@@ -99,19 +100,9 @@ fn tubes_have_their_densities_in_their_places() {
 #[test]
 fn deconvolution_takes_the_line_shape_off_and_keeps_the_level() {
     let (num_points, step_mm, step_mt, width) = (512, 40.0 / 512.0, 0.02, 8.0);
-    let line = |i: f64| -i / (width * width) * (-0.5 * (i / width).powi(2)).exp();
     let options = SweepOptions { scheme: Scheme::HalfCircle { num_angles: 90 }, num_points, step_mm, ..SweepOptions::default() };
-    let mut sweep = simulate(&by_name("disc", options.half_extent_mm()).unwrap(), &options, &Task::new()).unwrap();
-    let reference: Arc<[f32]> = (0..num_points).map(|j| line(j as f64 - 256.0) as f32).collect();
-    for projection in &mut sweep.projections {
-        let of = |i: usize| {
-            let term = |(j, value): (usize, &f32)| f64::from(*value) * step_mm * line(i as f64 - j as f64);
-            projection.values.iter().enumerate().map(term).sum::<f64>() as f32
-        };
-        projection.values = (0..num_points).map(of).collect();
-    }
-    let reference = Some(ReferenceSpectrum { values: reference, step_mt });
-    sweep.acquisition = SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm: step_mt / step_mm, reference };
+    let pulse = simulate(&by_name("disc", options.half_extent_mm()).unwrap(), &options, &Task::new()).unwrap();
+    let sweep = with_line(pulse, width, step_mt);
     let volume = reconstruct(&sweep, with(Filter::Rectangular, Some(0.1)), &pixels());
     let (inside, outside) = (mean(&volume, [0.0; 2], 0.0, 8.0), mean(&volume, [0.0; 2], 12.0, 17.0));
     println!("{inside:.5}, beside it {outside:.5}");
@@ -143,14 +134,8 @@ fn npy_floats(path: &Path) -> Vec<f32> {
     bytes[start..].as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect()
 }
 
-fn correlation(a: &[f32], b: &[f32]) -> f64 {
-    assert_eq!(a.len(), b.len());
-    let mean = |values: &[f32]| values.iter().map(|&value| f64::from(value)).sum::<f64>() / values.len() as f64;
-    let (mean_a, mean_b) = (mean(a), mean(b));
-    let product = |x: &[f32], mx: f64, y: &[f32], my: f64| {
-        x.iter().zip(y).map(|(x, y)| (f64::from(*x) - mx) * (f64::from(*y) - my)).sum::<f64>()
-    };
-    product(a, mean_a, b, mean_b) / (product(a, mean_a, a, mean_a) * product(b, mean_b, b, mean_b)).sqrt()
+fn wide(values: &[f32]) -> Vec<f64> {
+    values.iter().map(|&value| f64::from(value)).collect()
 }
 
 #[test]
@@ -163,7 +148,7 @@ fn a_real_scan_is_what_pyepri_makes_of_it() {
     for baseline in [Baseline::None, FilterSettings::for_data(&sweep.acquisition).baseline] {
         let settings = FilterSettings { baseline, ..FilterSettings::for_data(&sweep.acquisition) };
         assert_eq!((settings.filter, settings.cutoff), (Filter::Rectangular, Some(0.1)));
-        let correlated = correlation(reconstruct(&sweep, settings, &grid).as_slice(), &pyepri);
+        let correlated = correlation(&wide(reconstruct(&sweep, settings, &grid).as_slice()), &wide(&pyepri));
         println!("baseline {baseline:?}: correlation {correlated:.6}");
         assert!(correlated >= 0.99, "{correlated}");
     }
@@ -176,7 +161,7 @@ fn the_windows_differ_at_the_cut_off_that_spectra_have() {
     let image = |filter: Filter| reconstruct(&sweep, with(filter, Some(0.1)), &grid);
     let images = [Filter::Rectangular, Filter::Sinc, Filter::Hamming].map(image);
     for (a, b) in [(0, 1), (1, 2), (0, 2)] {
-        let difference = super::support::relative(images[a].as_slice(), images[b].as_slice());
+        let difference = relative(images[a].as_slice(), images[b].as_slice());
         println!("{a} and {b}: {difference:.3}");
         assert!(difference > 0.014, "{a} and {b} differ by {difference}");
     }

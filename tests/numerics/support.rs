@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tomoscope::algebra::{Backend, Host};
-use tomoscope::data::{Unit, Volume};
+use tomoscope::data::{ReferenceSpectrum, Sweep, SweepKind, Unit, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::measure::relative_difference;
 use tomoscope::operator::{Accumulation, FilteredProjections, PlaneBackprojector, Subset, ViewProjector, backproject_plain};
@@ -34,6 +34,34 @@ pub fn relative(a: &[f32], b: &[f32]) -> f64 {
 /// ⟨a, b⟩.
 pub fn dot(a: &[f32], b: &[f32]) -> f64 {
     a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum()
+}
+
+/// Correlation of two images: that of what is left of each when its mean is taken off.
+pub fn correlation(a: &[f64], b: &[f64]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let (mean_a, mean_b) = (mean(a), mean(b));
+    let product = |x: &[f64], mx: f64, y: &[f64], my: f64| x.iter().zip(y).map(|(x, y)| (x - mx) * (y - my)).sum::<f64>();
+    product(a, mean_a, b, mean_b) / (product(a, mean_a, a, mean_a) * product(b, mean_b, b, mean_b)).sqrt()
+}
+
+/// Makes a pulse sweep one of continuous-wave spectra: each projection convolved with the derivative of a Gaussian line, whose
+/// σ is so many samples, by the sums of the definition; the reference spectrum is that line.
+pub fn with_line(mut sweep: Sweep, width: f64, step_mt: f64) -> Sweep {
+    let (num_points, step_mm) = (sweep.num_points, sweep.step_mm);
+    let line = |i: f64| -i / (width * width) * (-0.5 * (i / width).powi(2)).exp();
+    let middle = (num_points / 2) as f64;
+    let reference: Arc<[f32]> = (0..num_points).map(|j| line(j as f64 - middle) as f32).collect();
+    for projection in &mut sweep.projections {
+        let of = |i: usize| {
+            let term = |(j, value): (usize, &f32)| f64::from(*value) * step_mm * line(i as f64 - j as f64);
+            projection.values.iter().enumerate().map(term).sum::<f64>() as f32
+        };
+        projection.values = (0..num_points).map(of).collect();
+    }
+    let reference = Some(ReferenceSpectrum { values: reference, step_mt });
+    sweep.acquisition = SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm: step_mt / step_mm, reference };
+    sweep
 }
 
 /// The scale that fits a to b best, and ‖scale·a − b‖ / ‖b‖.

@@ -1,8 +1,7 @@
 //! Volumes that a device copies beside the steps: nothing waits for them, and nothing is lost or out of order.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{bounded, unbounded};
@@ -19,24 +18,34 @@ fn broken() -> Result<(), BackendError> {
     Err(BackendError::Device("the device broke in a copy; use --device cpu".into()))
 }
 
-/// Waits until a counter has reached a number.
-fn wait_until(counter: &AtomicUsize, number: usize) {
-    let start = Instant::now();
-    while counter.load(Ordering::SeqCst) < number {
-        assert!(start.elapsed() < PATIENCE, "{number} was not reached");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+/// The number of the last step, which can be waited for.
+#[derive(Default)]
+struct Steps {
+    last: Mutex<usize>,
+    changed: Condvar,
 }
 
-/// A counter of steps, and a script that counts them.
-fn counted(num_subsets: usize) -> (Arc<AtomicUsize>, Script) {
-    let steps = Arc::new(AtomicUsize::new(0));
-    let counter = Arc::clone(&steps);
-    let script = Script::with_deed(num_subsets, move |step, _| {
-        counter.store(step, Ordering::SeqCst);
-        Ok(())
-    });
-    (steps, script)
+impl Steps {
+    /// A script that counts its steps here.
+    fn script(self: &Arc<Self>, num_subsets: usize) -> Script {
+        let steps = Arc::clone(self);
+        Script::with_deed(num_subsets, move |step, _| {
+            *steps.last.lock().unwrap() = step;
+            steps.changed.notify_all();
+            Ok(())
+        })
+    }
+
+    fn last(&self) -> usize {
+        *self.last.lock().unwrap()
+    }
+
+    /// Waits until a step has begun.
+    fn wait_for(&self, step: usize) {
+        let last = self.last.lock().unwrap();
+        let (last, _) = self.changed.wait_timeout_while(last, PATIENCE, |last| *last < step).unwrap();
+        assert!(*last >= step, "step {step} was not reached");
+    }
 }
 
 /// Subiterations told of, of a run.
@@ -47,11 +56,11 @@ fn told(watcher: &Watcher, run: RunId) -> Vec<usize> {
 #[test]
 fn the_steps_go_on_while_a_volume_is_copied() {
     let mut watcher = Watcher::new(scripted(|_| {
-        let (steps, script) = counted(50);
+        let steps = Arc::<Steps>::default();
         // The copy of the first step ends when the thirtieth has begun.
-        script.with_copy(move |step| {
+        steps.script(50).with_copy(move |step| {
             if step == 1 {
-                wait_until(&steps, 30);
+                steps.wait_for(30);
             }
             Ok(())
         })
@@ -63,32 +72,28 @@ fn the_steps_go_on_while_a_volume_is_copied() {
     assert!(watcher.taken[&run].is_sorted());
     let iterates = watcher.iterates(run);
     assert!(iterates[0].stages[Stage::Copy] > Duration::ZERO, "the time of the copy is told with its step");
-    assert!(iterates[1..30].iter().all(|report| report.stages[Stage::Copy].is_zero()), "iterates between are not waited for");
+    assert!(iterates[1..29].iter().all(|report| report.stages[Stage::Copy].is_zero()), "iterates between are not waited for");
     let kept: Vec<_> = watcher.session.history().iter().map(|kept| (kept.iteration, kept.volume.as_slice()[0])).collect();
     assert_eq!(kept, [(1, value_of(1, 50)), (2, value_of(1, 100))]);
 }
 
 #[test]
 fn the_solver_waits_before_a_third_volume() {
-    let steps = Arc::new(AtomicUsize::new(0));
+    let steps = Arc::<Steps>::default();
     let (open, gate) = unbounded::<()>();
     let counter = Arc::clone(&steps);
     let mut watcher = Watcher::new(scripted(move |_| {
-        let (counter, gate) = (Arc::clone(&counter), gate.clone());
-        let script = Script::with_deed(1, move |step, _| {
-            counter.store(step, Ordering::SeqCst);
-            Ok(())
-        });
-        script.with_copy(move |_| {
+        let gate = gate.clone();
+        counter.script(1).with_copy(move |_| {
             let _ = gate.recv_timeout(PATIENCE);
             Ok(())
         })
     }));
     let run = watcher.start(20, RoiSet::default(), false);
     // The start image and the first step's are under way; the second step's has to wait.
-    wait_until(&steps, 2);
+    steps.wait_for(2);
     std::thread::sleep(Duration::from_millis(50));
-    assert_eq!(steps.load(Ordering::SeqCst), 2);
+    assert_eq!(steps.last(), 2);
     drop(open);
     assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
     assert_eq!(told(&watcher, run), (1..=20).collect::<Vec<_>>());
@@ -159,15 +164,20 @@ fn a_last_copy_that_fails_is_no_end() {
 
 #[test]
 fn an_edit_finds_every_iterate_in_the_history() {
-    let mut watcher = Watcher::new(scripted(|_| {
-        Script::new(1).with_copy(|_| {
-            std::thread::sleep(Duration::from_millis(5));
+    let (open, gate) = unbounded::<()>();
+    let mut watcher = Watcher::new(scripted(move |_| {
+        let gate = gate.clone();
+        Script::new(1).with_copy(move |step| {
+            if step > 4 {
+                let _ = gate.recv_timeout(PATIENCE);
+            }
             Ok(())
         })
     }));
     let run = watcher.start(20, RoiSet::default(), false);
     watcher.wait_for(0, |e| matches!(&e.kind, EventKind::Iterate(report) if report.subiteration == 4));
     watcher.session.send(Command::SetRois(ball(2)));
+    drop(open);
     let event = watcher.wait_for(0, |e| matches!(e.kind, EventKind::Remeasured { .. }));
     let EventKind::Remeasured { points, .. } = event.kind else { unreachable!() };
     assert!(points.iter().map(|point| point.1).take(4).eq(1..=4));

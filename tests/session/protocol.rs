@@ -105,15 +105,21 @@ fn a_volume_is_there_when_the_event_tells_of_it() {
 
 #[test]
 fn stop_keeps_the_image_of_the_last_step() {
-    let mut watcher = Watcher::new(scripted(|_| {
-        Script::with_deed(5, |_, _| {
-            std::thread::sleep(Duration::from_millis(2));
+    let (open, gate) = unbounded::<()>();
+    let mut watcher = Watcher::new(scripted(move |_| {
+        let gate = gate.clone();
+        // The tenth step ends when the command was sent.
+        Script::with_deed(5, move |step, _| {
+            if step == 10 {
+                let _ = gate.recv_timeout(Duration::from_secs(30));
+            }
             Ok(())
         })
     }));
     let run = watcher.start(1000, RoiSet::default(), false);
     watcher.wait_for(0, |e| matches!(&e.kind, EventKind::Iterate(report) if report.subiteration == 7));
     watcher.session.send(Command::Stop);
+    drop(open);
     assert_eq!(watcher.wait_for_end(run), EndReason::Stopped);
     let last = watcher.iterates(run).last().unwrap().subiteration;
     assert!(last < 1000);

@@ -116,7 +116,7 @@ fn runs_that_begin_in_the_middle_lose_nothing_and_get_nothing_twice() {
     let mut run = 0;
     for _ in 0..8 {
         run = start(&watcher, &acquisition, RoiSet::default(), false);
-        std::thread::sleep(Duration::from_millis(20));
+        watcher.wait_for(0, |event| event.run == run && matches!(event.kind, EventKind::Iterate(_)));
     }
     assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
     assert_eq!(counts(&watcher, run).last(), Some(&66));
@@ -145,16 +145,16 @@ fn a_paused_run_catches_up() {
 fn an_acquisition_that_is_broken_off_leaves_what_it_had() {
     let sweep = sweep();
     let mut watcher = Watcher::new(Box::new(prepare));
-    // One projection comes soon, the next would take an hour.
+    // Some projections come soon, the next would take an hour.
     let (acquisition, feed) = play(&watcher, &sweep, 100.0);
     let run = start(&watcher, &acquisition, RoiSet::default(), false);
     watcher.wait_for(0, |event| matches!(event.kind, EventKind::Iterate(_)));
     feed.set_pace(1.0 / 3600.0);
-    std::thread::sleep(Duration::from_millis(50));
-    let before = acquisition.num_complete();
+    // It has ended when this returns.
     drop(feed);
+    let before = acquisition.num_complete();
     assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
-    assert!(before < 66 && acquisition.num_expected() == Some(before));
+    assert!((1..66).contains(&before) && acquisition.num_expected() == Some(before));
     assert_eq!(counts(&watcher, run).last(), Some(&before));
     // Without a single projection there is no image.
     let (nothing, feed) = play(&watcher, &sweep, 1.0 / 3600.0);

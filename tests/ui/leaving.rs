@@ -11,7 +11,7 @@ use tomoscope::io::{read_volume, write_sweep};
 use tomoscope::ui::{App, BUILT_IN, RunState, Source};
 
 use super::sweeps::sweep;
-use super::{click, finished, renderer, wait_for, window_on};
+use super::{click, finished, renderer, wait_for, wait_to_see, window_on};
 
 const SIZE: [f32; 2] = [1400.0, 900.0];
 const CLOSE: &str = "Close tomoscope?";
@@ -192,12 +192,7 @@ fn what_is_drawn_while_a_study_is_on_its_way_is_not_lost_either() {
     click(&mut harness, "Add sphere");
     let rois = harness.state().document().rois.clone();
     assert!(harness.state().acquisition().is_some() && !has(&harness, OPEN));
-    let begin = std::time::Instant::now();
-    while !has(&harness, OPEN) {
-        assert!(begin.elapsed().as_secs() < 60, "nothing was asked");
-        std::thread::sleep(std::time::Duration::from_millis(5));
-        harness.step();
-    }
+    wait_to_see(&mut harness, "the question", |harness| has(harness, OPEN));
     assert_eq!(harness.state().document().rois, rois);
     click(&mut harness, "Discard");
     wait_for(&mut harness, "the study", |app| app.study().is_some());

@@ -13,6 +13,9 @@ mod pixels;
 mod provenance;
 mod race;
 mod regions;
+#[path = "../support/scans.rs"]
+#[allow(dead_code)] // half of it is for the command line
+mod scans;
 mod sweeps;
 mod transitions;
 mod work;
@@ -88,8 +91,13 @@ fn give_up_unsaved(harness: &mut Harness<'_, App>) {
 
 /// Frames until something holds; fails after a minute.
 fn wait_for(harness: &mut Harness<'_, App>, what: &str, holds: impl Fn(&App) -> bool) {
+    wait_to_see(harness, what, |harness| holds(harness.state()));
+}
+
+/// The same of something that is seen in the window.
+fn wait_to_see(harness: &mut Harness<'_, App>, what: &str, holds: impl Fn(&Harness<'_, App>) -> bool) {
     let begin = Instant::now();
-    while !holds(harness.state()) {
+    while !holds(harness) {
         assert!(begin.elapsed() < Duration::from_secs(60), "{what} did not come about");
         std::thread::sleep(Duration::from_millis(5));
         harness.step();

@@ -15,6 +15,7 @@ use tomoscope::session::EndReason;
 use tomoscope::task::Task;
 use tomoscope::ui::{App, BUILT_IN, Measured, RunState, Source, SweepFiles};
 
+use super::scans::put_complex;
 use super::{choose_built_in, click, drag, num_measured, renderer, small_study, wait_for, window_on};
 
 const SIZE: [f32; 2] = [1400.0, 900.0];
@@ -262,25 +263,6 @@ fn a_real_scan_opens_by_itself_and_without_its_reference_takes_another() {
     wait_for(&mut harness, "the end of the run", is_completed);
     assert_eq!(harness.state().live().progress(), (961, 961));
     assert_eq!(harness.state().view().palette, Palette::Signed);
-}
-
-/// Writes four complex spectra of 64 samples, the derivatives of a line, turned by 35°, and their reference turned by −60°.
-fn put_complex(folder: &Path) {
-    let line = |j: usize| {
-        let u = (j as f64 - 32.0) / 4.0;
-        -u * (-0.5 * u * u).exp()
-    };
-    let write = |name: &str, num_spectra: usize, degrees: f64, rows: &str| {
-        let (sin, cos) = f64::to_radians(degrees).sin_cos();
-        let samples = (0..64 * num_spectra).flat_map(|k| [line(k % 64) * cos, line(k % 64) * sin]);
-        std::fs::write(folder.join(name).with_extension("DTA"), samples.flat_map(f64::to_be_bytes).collect::<Vec<u8>>()).unwrap();
-        let head = "#DESC 1.2\nBSEQ BIG\nIKKF CPLX\nXTYP IDX\nIRFMT D\nXPTS 64\nXWID 6.3\nXUNI 'G'\n";
-        std::fs::write(folder.join(name).with_extension("DSC"), format!("{head}{rows}")).unwrap();
-    };
-    let gradients =
-        "YTYP IGD\nYPTS 4\n#SPL 1.2\nGRAD 5.0\n#DSL 1.0\n.DVC grdUnit, 1.0\nFirstAlpha 45.0 deg\nImageType 3D\nNrOfAlpha 2\n";
-    write("a-proj", 4, 35.0, gradients);
-    write("a-h", 1, -60.0, "YTYP NODATA\n");
 }
 
 #[test]
