@@ -4,3 +4,4 @@ pub mod action;
 pub mod document;
 pub mod measured;
 pub mod roi_panel;
+pub mod state;

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
-use super::fbp_form::FbpForm;
+use super::forms::Forms;
 use super::live::LiveRun;
 use super::settings::SettingsForm;
 use crate::geometry::Grid;
@@ -14,21 +14,12 @@ use crate::session::RunId;
 /// What a forecast was made for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
-    /// The form.
-    pub form: NextStart,
+    /// The settings.
+    pub forms: Forms,
     /// Which study, and how many of its projections.
     pub study: (usize, usize),
     /// The run whose memory is given back.
     pub running: Option<RunId>,
-}
-
-/// The settings that the next start uses.
-#[derive(Clone, Debug, PartialEq)]
-pub enum NextStart {
-    /// Of counts.
-    Counts(SettingsForm),
-    /// Of a sweep.
-    Sweep(FbpForm),
 }
 
 /// A job with the run whose memory it gets.

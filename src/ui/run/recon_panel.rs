@@ -8,9 +8,9 @@ use strum::VariantArray as _;
 
 use super::action::RunAction;
 use super::devices::{device_in_words, device_menu};
-use super::fbp_form::FbpForm;
 use super::fbp_panel::fbp_form_ui;
 use super::forecast::secs_per_iteration;
+use super::forms::Forms;
 use super::live::{LiveRun, RunState};
 use super::settings::SettingsForm;
 use crate::operator::Accumulation;
@@ -23,10 +23,8 @@ use crate::ui::widgets::theme;
 
 /// What the panel shows.
 pub struct ReconView<'a> {
-    /// The form.
-    pub form: &'a SettingsForm,
-    /// The form for filtered backprojection.
-    pub fbp_form: &'a FbpForm,
+    /// The settings of the next start.
+    pub forms: &'a Forms,
     /// Whether an EPRI sweep is open.
     pub is_sweep: bool,
     /// Whether the run has nothing to do before another projection comes.
@@ -35,8 +33,8 @@ pub struct ReconView<'a> {
     pub devices: &'a [Device],
     /// The run.
     pub live: &'a LiveRun,
-    /// The forms as they were when it began; `None` = there is none.
-    pub running: Option<&'a (SettingsForm, FbpForm)>,
+    /// Its settings, as they were when it began; `None` = there is none.
+    pub running: Option<&'a Forms>,
     /// What the next start will need, or why it will be refused.
     pub forecast: Option<&'a Result<Forecast, String>>,
     /// Whether there is a study to reconstruct.
@@ -107,11 +105,14 @@ fn progress_ui(view: &ReconView, ui: &mut Ui) {
 
 /// What the next start makes and needs, or why it will be refused.
 fn forecast_ui(view: &ReconView, ui: &mut Ui) {
-    let (size, voxel_mm) =
-        if view.is_sweep { (view.fbp_form.size, view.fbp_form.voxel_mm) } else { (view.form.size, view.form.voxel_mm) };
+    let (size, voxel_mm) = if view.is_sweep {
+        (view.forms.fbp.size, view.forms.fbp.voxel_mm)
+    } else {
+        (view.forms.counts.size, view.forms.counts.voxel_mm)
+    };
     let [x, y, z]: [String; 3] = std::array::from_fn(|a| format::short_number(size[a] as f64 * voxel_mm[a]));
     let mut words = format!("image {x} × {y} × {z} mm");
-    if let Ok(settings) = view.form.run_settings()
+    if let Ok(settings) = view.forms.counts.run_settings()
         && !view.is_sweep
     {
         words += &format!(", field of view {} mm across", format::short_number(2.0 * settings.fov_radius_mm));
@@ -121,7 +122,7 @@ fn forecast_ui(view: &ReconView, ui: &mut Ui) {
         None => {}
         Some(Ok(forecast)) => {
             let mut words = format!("needs {}", crate::words::bytes(forecast.memory_bytes));
-            let secs = secs_per_iteration(view.live, view.form, forecast).filter(|_| view.show_timings);
+            let secs = secs_per_iteration(view.live, &view.forms.counts, forecast).filter(|_| view.show_timings);
             if let Some(time) = secs.and_then(|secs| Duration::try_from_secs_f64(secs).ok()) {
                 words += &format!(", about {} per iteration", format::duration(time));
             }
@@ -141,7 +142,7 @@ fn accumulation_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) 
     }
     ui.label("Accumulation (may be switched while running)");
     let in_use = view.live.accumulation().filter(|_| view.live.is_there());
-    let current = view.form.accumulation.or(in_use);
+    let current = view.forms.counts.accumulation.or(in_use);
     ui.horizontal(|ui| {
         for &accumulation in Accumulation::VARIANTS {
             let mut text = RichText::new(accumulation.name());
@@ -216,17 +217,17 @@ fn form_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     egui::Grid::new("settings").num_columns(2).spacing([8.0, 4.0]).show(ui, |ui| {
         let is_active = view.live.state.is_active();
         if view.is_sweep {
-            let mut form = view.fbp_form.clone();
-            let running = view.running.map(|(_, running)| running);
+            let mut form = view.forms.fbp.clone();
+            let running = view.running.map(|running| &running.fbp);
             fbp_form_ui(&mut form, &Running { form: running, is_active }, view.devices, ui);
-            if form != *view.fbp_form {
+            if form != view.forms.fbp {
                 actions.push(RunAction::EditFbpForm(Box::new(form)));
             }
         } else {
-            let mut form = view.form.clone();
-            let running = view.running.map(|(running, _)| running);
+            let mut form = view.forms.counts.clone();
+            let running = view.running.map(|running| &running.counts);
             counts_form_ui(&mut form, &Running { form: running, is_active }, view.devices, ui);
-            if form != *view.form {
+            if form != view.forms.counts {
                 actions.push(RunAction::EditForm(Box::new(form)));
             }
         }
@@ -401,7 +402,7 @@ mod tests {
 
     #[test]
     fn what_a_run_cannot_do_is_grey_and_has_a_reason() {
-        let form = SettingsForm::default();
+        let forms = Forms::default();
         let geometry = Arc::new(crate::scanner::find("small").unwrap().geometry.clone());
         let counts = vec![0.0; geometry.num_bins()];
         let study = Study::new("empty", Michelogram::new(geometry, counts).unwrap());
@@ -413,15 +414,14 @@ mod tests {
             accumulation: Accumulation::Atomic,
             accumulations: &[Accumulation::Atomic, Accumulation::Deterministic],
             estimate: Default::default(),
-            job: Job::Counts { study: Arc::new(study), settings: Box::new(form.run_settings().unwrap()) },
+            job: Job::Counts { study: Arc::new(study), settings: Box::new(forms.counts.run_settings().unwrap()) },
         });
         let reason = why_not(&live, Accumulation::NonAtomic).unwrap();
         assert!(reason.contains("Some device with per-lor") && reason.contains("atomic, deterministic"), "{reason}");
         assert_eq!(why_not(&live, Accumulation::Atomic), None);
         let draw = |ui: &mut Ui, live: &mut LiveRun| {
             let view = ReconView {
-                form: &form,
-                fbp_form: &FbpForm::default(),
+                forms: &forms,
                 is_sweep: false,
                 is_waiting: false,
                 devices: &[],

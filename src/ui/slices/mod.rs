@@ -5,6 +5,7 @@ pub mod outline;
 pub mod overlay;
 pub mod slice_paint;
 pub mod slice_panel;
+pub mod state;
 pub mod tool;
 pub mod toolbar;
 pub mod view;

@@ -6,6 +6,7 @@ pub mod loader;
 pub mod open_study;
 pub mod open_sweep;
 pub mod scan_files;
+pub mod state;
 pub mod study_panel;
 pub mod sweep_facts;
 pub mod sweep_panel;

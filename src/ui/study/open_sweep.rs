@@ -120,6 +120,14 @@ impl OpenSweep {
         !self.acquisition.is_over()
     }
 
+    /// Plays at this pace, projections per second.
+    pub fn set_pace(&mut self, per_sec: f64) {
+        self.pace = per_sec;
+        if let Some(feed) = &self.feed {
+            feed.set_pace(per_sec);
+        }
+    }
+
     /// Ends what feeds it, so that a replay's projections and the sweep's are the same again; gives what is still to be told.
     pub fn stop_feed(&mut self) -> Vec<Notice> {
         self.acquisition = self.whole.clone();

@@ -80,25 +80,21 @@ impl App {
                 return self.open(ctx, Source::Sweep(files));
             }
             FileTask::Reference => {
-                if let Some(files) = self.sweep().and_then(|open| open.files.clone()) {
-                    let files = SweepFiles { reference: Some(path.to_owned()), ..files };
-                    self.open(ctx, Source::Sweep(files));
-                }
-                return;
+                let source = self.study.read_otherwise(|files| files.reference = Some(path.to_owned()));
+                return source.into_iter().for_each(|source| self.open(ctx, source));
             }
             FileTask::Correct(which) => {
-                self.correct(ctx, |files| *files.correction_mut(which) = Some(path.to_owned()));
-                return;
+                let source = self.study.corrected(|files| *files.correction_mut(which) = Some(path.to_owned()));
+                return source.into_iter().for_each(|source| self.open(ctx, source));
             }
             FileTask::SaveImage => self.save_image(ctx, path).map(|()| "saved"),
             FileTask::LoadRois => io::rois::read_rois(path).map_err(sentence).map(|rois| {
-                self.document.set_rois(rois);
+                self.rois.set(rois);
                 self.rois_are_kept();
-                self.selected = None;
                 "loaded"
             }),
-            FileTask::SaveRois => io::rois::write_rois(path, &self.document.rois).map_err(sentence).map(|()| "saved"),
-            FileTask::ExportCsv if !self.live.is_measured() => Err(format!("{}: {NOTHING_MEASURED}", path.display())),
+            FileTask::SaveRois => io::rois::write_rois(path, &self.rois.document.rois).map_err(sentence).map(|()| "saved"),
+            FileTask::ExportCsv if !self.run().live.is_measured() => Err(format!("{}: {NOTHING_MEASURED}", path.display())),
             FileTask::ExportCsv => self.export_csv(path).map_err(sentence).map(|()| {
                 self.save_provenance_of_table(ctx, path);
                 "written"

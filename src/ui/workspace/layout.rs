@@ -19,12 +19,9 @@ use crate::ui::run::recon_panel::{ReconView, recon_ui};
 use crate::ui::run::scrubber::{ScrubberView, scrubber_ui};
 use crate::ui::slices::slice_panel::{SlicesView, help_text, pointer_text, slices_ui};
 use crate::ui::slices::toolbar::{ToolbarView, colour_bar_ui, toolbar_ui};
-use crate::ui::study::open_study::OpenStudy;
 use crate::ui::study::open_sweep::OpenSweep;
 use crate::ui::study::study_panel::{StudyView, study_ui};
 use crate::ui::study::sweep_panel::sweep_panel_ui;
-use crate::ui::widgets::format;
-use crate::ui::widgets::image_axes::ImageAxes;
 use crate::ui::widgets::notices::{notice_list_ui, toasts_ui};
 use crate::ui::widgets::theme;
 
@@ -44,7 +41,7 @@ impl App {
         let middle = egui::Frame::central_panel(ui.style()).fill(egui::Color32::TRANSPARENT);
         egui::Panel::bottom("status").frame(bar).show(ui, |ui| {
             let view =
-                StatusView { live: &self.live, notices: &self.notices, memory_bytes, show_timings, adapter: &self.adapter };
+                StatusView { live: &self.run().live, notices: &self.notices, memory_bytes, show_timings, adapter: &self.adapter };
             status_ui(&view, ui, &mut actions);
         });
         egui::Panel::bottom("numbers")
@@ -81,25 +78,24 @@ impl App {
 
     fn side_panel(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
         let study = StudyView {
-            study: self.study.as_ref(),
-            loading: self.loading.as_ref(),
+            study: self.study.open.as_ref(),
+            loading: self.study.loading.as_ref(),
             recent: &self.preferences.recent,
-            path_text: &self.path_text,
+            path_text: &self.study.path_text,
         };
         summed(actions, Action::Study, |actions| study_ui(&study, ui, actions));
         ui.separator();
         let recon = ReconView {
-            form: &self.form,
-            fbp_form: &self.fbp_form,
-            is_sweep: self.sweep().is_some(),
+            forms: &self.run().forms,
+            is_sweep: self.study.sweep().is_some(),
             is_waiting: self.is_waiting(),
             devices: self.devices(),
-            live: &self.live,
-            running: self.running_forms.as_ref().filter(|_| self.live.info.is_some()),
+            live: &self.run().live,
+            running: self.run().running.as_ref().filter(|_| self.run().live.info.is_some()),
             forecast: self.next_start(),
-            has_study: self.study.is_some(),
-            has_image: self.shown.volume().is_some(),
-            post_filter_mm: self.post_filter_mm,
+            has_study: self.study.open.is_some(),
+            has_image: self.run().shown.volume().is_some(),
+            post_filter_mm: self.run().post_filter_mm,
             show_timings: !self.options.for_pictures,
         };
         summed(actions, Action::Run, |actions| recon_ui(&recon, ui, actions));
@@ -107,50 +103,55 @@ impl App {
 
     fn numbers_panel(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
         let table_width = 0.43 * ui.available_width();
-        let has_study_rois = self.study.as_ref().is_some_and(|open| !open.rois().is_empty());
+        let has_study_rois = self.study.open.as_ref().is_some_and(|open| !open.rois().is_empty());
         let rois = RoiView {
-            rois: &self.document.rois,
-            numbers: self.table.numbers(),
-            selected: self.selected,
-            can_undo: self.undo.can_undo(&self.document),
-            can_redo: self.undo.can_redo(&self.document),
+            rois: &self.rois.document.rois,
+            numbers: self.run().table.numbers(),
+            selected: self.rois.selected,
+            can_undo: self.rois.undo.can_undo(&self.rois.document),
+            can_redo: self.rois.undo.can_redo(&self.rois.document),
             has_study_rois,
-            is_measured: self.live.is_measured(),
-            filter_mm: self.shown.filter_mm(),
-            is_unfiltered: self.measure_unfiltered,
-            axes: self.axes(),
+            is_measured: self.run().live.is_measured(),
+            filter_mm: self.run().shown.filter_mm(),
+            is_unfiltered: self.rois.measure_unfiltered,
+            axes: self.study.axes(),
         };
-        let truth = self.study.as_ref().and_then(OpenStudy::truth);
-        let profile = self.shown.volume().map(|volume| Profile::of(&self.view, volume, truth));
+        let truth = self.study.truth();
+        let profile = self.run().shown.volume().map(|volume| Profile::of(&self.slices.view, volume, truth));
         let plots = PlotsView {
-            curves: &self.curves,
-            is_sweep: self.sweep().is_some(),
-            axes: self.axes(),
+            curves: self.run().curves(),
+            is_sweep: self.study.sweep().is_some(),
+            axes: self.study.axes(),
             profile: profile.as_ref(),
-            unit: self.unit(),
-            filter_mm: self.shown.filter_mm(),
-            view: &self.view,
-            shown_at: self.shown.id().filter(|_| self.shown.is_past()).map(|id| self.live.place(id.subiteration as f64)),
+            unit: self.run().unit(),
+            filter_mm: self.run().shown.filter_mm(),
+            view: &self.slices.view,
+            shown_at: self
+                .run()
+                .shown
+                .id()
+                .filter(|_| self.run().shown.is_past())
+                .map(|id| self.run().live.place(id.subiteration as f64)),
         };
         let size = egui::vec2(table_width, ui.available_height());
         ui.horizontal_top(|ui| {
             ui.allocate_ui_with_layout(size, egui::Layout::top_down(egui::Align::Min), |ui| {
                 ui.set_width(size.x);
                 let mut chosen = None;
-                let tabs = |ui: &mut Ui| chosen = tabs_ui(self.numbers, self.sweep().is_some(), ui);
+                let tabs = |ui: &mut Ui| chosen = tabs_ui(self.numbers, self.study.sweep().is_some(), ui);
                 if self.numbers == NumbersTab::Rois {
                     summed(actions, Action::Roi, |actions| roi_ui(&rois, tabs, ui, actions));
                 } else {
                     ui.horizontal(tabs);
                 }
                 actions.extend(chosen.map(Action::ShowNumbers));
-                match (self.numbers, self.sweep()) {
+                match (self.numbers, self.study.sweep()) {
                     (NumbersTab::Rois, _) => {}
                     (NumbersTab::Sweep, Some(open)) => {
                         summed(actions, Action::Study, |actions| sweep_panel_ui(open, ui, actions));
                     }
-                    (NumbersTab::Race, _) => race_panel_ui(&self.live, &plots, ui),
-                    _ => stage_panel_ui(&self.live, ui),
+                    (NumbersTab::Race, _) => race_panel_ui(&self.run().live, &plots, ui),
+                    _ => stage_panel_ui(&self.run().live, ui),
                 }
             });
             ui.separator();
@@ -158,63 +159,39 @@ impl App {
         });
     }
 
-    /// The axes of the image.
-    pub(super) fn axes(&self) -> ImageAxes {
-        self.study.as_ref().map_or(ImageAxes::PATIENT, OpenStudy::axes)
-    }
-
-    /// What is on the screen, in words.
-    fn shown_words(&self) -> String {
-        let Some((id, live)) = self.shown_of() else { return String::new() };
-        let subsets = live.num_subsets();
-        let mut words = match (id.subiteration, id.subiteration % subsets) {
-            (0, _) if live.is_sweep() => "no projection yet".to_owned(),
-            (number, _) if live.is_sweep() => crate::words::counted(number, "projection"),
-            (0, _) => "start image".to_owned(),
-            (_, 0) => format!("iteration {}", id.iteration),
-            (_, subset) => format!("iteration {}, after subset {subset} of {subsets}", id.iteration),
-        };
-        if live.run != self.live.run {
-            words += " of the run before";
-        }
-        if let Some(fwhm_mm) = self.shown.filter_mm() {
-            words += &format!(", {}", format::filtered(fwhm_mm));
-        }
-        words
-    }
-
     fn centre(&mut self, has_shortcuts: bool, ui: &mut Ui, actions: &mut Vec<Action>) {
-        let shown = self.shown_words();
-        let toolbar = ToolbarView { view: &self.view, range: self.shown.range, unit: self.unit() };
+        let shown = self.run().shown_words();
+        let toolbar = ToolbarView { view: &self.slices.view, range: self.run().shown.range, unit: self.run().unit() };
         let scrubber = ScrubberView {
-            iterations: &self.kept,
-            past: self
-                .shown
-                .chosen()
-                .filter(|_| self.shown.is_past())
-                .map(|(id, _)| if self.live.is_sweep() { id.subiteration } else { id.iteration }),
+            iterations: &self.run().kept,
+            past: self.run().past_number(),
             shown: &shown,
-            is_racy: self.shown_of().is_some_and(|(id, live)| live.had_race(id.subiteration)),
+            is_racy: self.run().shown_of().is_some_and(|(id, live)| live.had_race(id.subiteration)),
         };
         if has_shortcuts {
-            actions.extend(shortcut_actions(ui.ctx(), &scrubber, !self.live.is_running(), self.active_plane.axes().1));
+            actions.extend(shortcut_actions(
+                ui.ctx(),
+                &scrubber,
+                !self.run().live.is_running(),
+                self.slices.active_plane.axes().1,
+            ));
         }
         summed(actions, Action::View, |actions| toolbar_ui(&toolbar, ui, actions));
         summed(actions, Action::Run, |actions| scrubber_ui(&scrubber, ui, actions));
-        let Some(volume) = self.shown.volume() else {
+        let Some(volume) = self.run().shown.volume() else {
             ui.centered_and_justified(|ui| ui.label(self.waiting_words()));
             return;
         };
         let lines = egui::vec2(ui.available_width(), 3.0 * ui.text_style_height(&egui::TextStyle::Small) + 12.0);
         let area = egui::vec2(ui.available_width(), (ui.available_height() - lines.y).max(50.0));
         let slices = SlicesView {
-            view: &self.view,
+            view: &self.slices.view,
             volume,
-            rois: &self.document.rois,
-            selected: self.selected,
-            draft: self.draft.as_ref(),
-            drag: self.drag.map(|active| (active.drag, active.plane)),
-            axes: self.axes(),
+            rois: &self.rois.document.rois,
+            selected: self.rois.selected,
+            draft: self.slices.draft.as_ref(),
+            drag: self.slices.drag.map(|active| (active.drag, active.plane)),
+            axes: self.study.axes(),
             has_renderer: self.has_renderer,
         };
         let mut hovered = None;
@@ -227,26 +204,26 @@ impl App {
             });
             colour_bar_ui(&toolbar, ui);
         });
-        ui.add(egui::Label::new(egui::RichText::new(self.provenance_words()).small()).truncate());
-        let pointer = hovered.map_or_else(String::new, |(_, point)| pointer_text(point, volume, &self.axes()));
+        ui.add(egui::Label::new(egui::RichText::new(self.run().provenance_words()).small()).truncate());
+        let pointer = hovered.map_or_else(String::new, |(_, point)| pointer_text(point, volume, &self.study.axes()));
         ui.add(egui::Label::new(egui::RichText::new(pointer).small()).truncate());
-        ui.add(egui::Label::new(egui::RichText::new(help_text(self.view.tool)).small().weak()).truncate());
+        ui.add(egui::Label::new(egui::RichText::new(help_text(self.slices.view.tool)).small().weak()).truncate());
         if let Some((plane, _)) = hovered {
-            self.active_plane = plane;
+            self.slices.active_plane = plane;
         }
     }
 
     /// Whether the run has nothing to do before another projection comes.
     fn is_waiting(&self) -> bool {
-        let all = |open: &OpenSweep| open.is_live() && open.acquisition.num_complete() == self.live.progress().0;
-        self.live.state == RunState::Running && self.live.is_sweep() && self.sweep().is_some_and(all)
+        let all = |open: &OpenSweep| open.is_live() && open.acquisition.num_complete() == self.run().live.progress().0;
+        self.run().live.state == RunState::Running && self.run().live.is_sweep() && self.study.sweep().is_some_and(all)
     }
 
     /// What is said where no image is there yet.
     fn waiting_words(&self) -> String {
-        match (&self.loading, &self.study) {
+        match (&self.study.loading, &self.study.open) {
             (Some(loading), _) => format!("{} …", loading.source.words()),
-            (None, Some(_)) if self.live.state.is_active() => "Setting the reconstruction up …".into(),
+            (None, Some(_)) if self.run().live.state.is_active() => "Setting the reconstruction up …".into(),
             (None, Some(_)) => "Press Start to reconstruct.".into(),
             (None, None) => "Open a study, or drop its file here.".into(),
         }

@@ -15,7 +15,6 @@ use super::dialogs::FileTask;
 use crate::data::{Notice, Roi};
 use crate::session::RunId;
 use crate::ui::study::loader::{Loaded, Loading, Source};
-use crate::ui::study::scan_files::SweepFiles;
 use crate::ui::widgets::modal::modal_ui;
 
 /// What the user is about to do.
@@ -63,23 +62,11 @@ pub struct SavedWork {
     rois: Vec<Roi>,
     /// Newest image, as run and steps, when one was saved.
     image: Option<(RunId, usize)>,
-    /// The run that started by itself and was left alone since.
-    automatic: Option<RunId>,
     /// Regions and run that were decided upon while the study that takes their place is on its way.
     decided: Option<(Vec<Roi>, RunId)>,
 }
 
 impl SavedWork {
-    /// A run of a built-in study started by itself.
-    pub fn started_by_itself(&mut self, run: RunId) {
-        self.automatic = Some(run);
-    }
-
-    /// The user has asked for something that changes the run's image.
-    pub fn run_was_touched(&mut self) {
-        self.automatic = None;
-    }
-
     /// No study is on its way any more.
     pub fn forget_decision(&mut self) {
         self.decided = None;
@@ -138,27 +125,15 @@ impl App {
             Leave::Quit => None,
             Leave::Open(source) | Leave::Show(_, source) => Some(source),
         };
-        let keeps_rois = source.is_some_and(|source| self.is_open(source));
-        let rois = &self.document.rois;
+        let keeps_rois = source.is_some_and(|source| self.study.is_open(source));
+        let rois = &self.rois.document.rois;
         let saved = &self.saved;
         let is_decided =
-            saved.decided.as_ref().map(|(decided, run)| (decided == rois, *run == self.live.run)).unwrap_or_default();
-        let image = self.shown.newest_id().filter(|id| id.subiteration > 0).map(|id| (id.run, id.subiteration));
+            saved.decided.as_ref().map(|(decided, run)| (decided == rois, *run == self.run().live.run)).unwrap_or_default();
+        let image = self.run().shown.newest_id().filter(|id| id.subiteration > 0).map(|id| (id.run, id.subiteration));
         Unsaved {
             rois: !keeps_rois && !rois.is_empty() && *rois != saved.rois && !is_decided.0,
-            image: image.is_some_and(|image| saved.image != Some(image) && saved.automatic != Some(image.0)) && !is_decided.1,
-        }
-    }
-
-    /// Whether a source is the study that is open, only corrected otherwise or with another reference spectrum: its regions
-    /// stay.
-    pub(super) fn is_open(&self, source: &Source) -> bool {
-        match source {
-            Source::Corrected(_) => true,
-            Source::File(path) | Source::Sweep(SweepFiles { projections: path, .. }) => {
-                self.sweep().and_then(|open| open.files.as_ref()).is_some_and(|files| files.projections == *path)
-            }
-            Source::BuiltIn(_) => false,
+            image: image.is_some_and(|image| saved.image != Some(image) && !self.run().is_automatic(image.0)) && !is_decided.1,
         }
     }
 
@@ -170,7 +145,7 @@ impl App {
             }
             Leave::Open(source) => {
                 let wake = ctx.clone();
-                self.loading = Some(Loading::start(source, move || wake.request_repaint()));
+                self.study.loading = Some(Loading::start(source, move || wake.request_repaint()));
             }
             Leave::Show(loaded, source) => self.show_study(ctx, *loaded, source),
         }
@@ -180,7 +155,7 @@ impl App {
     fn decided(&mut self, ctx: &Context) {
         let Some(leaving) = self.leaving.take() else { return };
         if matches!(leaving.leave, Leave::Open(_)) {
-            self.saved.decided = Some((self.document.rois.clone(), self.live.run));
+            self.saved.decided = Some((self.rois.document.rois.clone(), self.run().live.run));
         }
         self.go(ctx, leaving.leave);
     }
@@ -223,7 +198,7 @@ impl App {
     pub(super) fn was_saved(&mut self, ctx: &Context, task: FileTask) {
         match task {
             FileTask::SaveRois => self.rois_are_kept(),
-            FileTask::SaveImage => self.saved.image = self.shown.newest_id().map(|id| (id.run, id.subiteration)),
+            FileTask::SaveImage => self.saved.image = self.run().shown.newest_id().map(|id| (id.run, id.subiteration)),
             _ => {}
         }
         if let Some(leaving) = &mut self.leaving
@@ -236,7 +211,7 @@ impl App {
 
     /// The regions are as they are in a file or in the study.
     pub(super) fn rois_are_kept(&mut self) {
-        self.saved.rois.clone_from(&self.document.rois);
+        self.saved.rois.clone_from(&self.rois.document.rois);
     }
 }
 

@@ -11,15 +11,7 @@ impl App {
     /// What made the image on the screen: the run that is watched or the one before, at the iterate and with the filter of
     /// this very image.
     pub fn provenance(&self) -> Option<Provenance> {
-        let (id, run) = self.shown_of()?;
-        run.provenance(id.subiteration, self.shown.filter_mm())
-    }
-
-    /// The same in words.
-    pub(super) fn provenance_words(&self) -> String {
-        let (Some((_, run)), Some(provenance)) = (self.shown_of(), self.provenance()) else { return String::new() };
-        let before = if run.run == self.live.run { "" } else { "the run before: " };
-        format!("{before}{}", provenance.line())
+        self.run().provenance()
     }
 
     /// Writes the image on the screen, and what made it beside it.
@@ -27,7 +19,7 @@ impl App {
     /// # Errors
     /// There is no image, or it cannot be written, as a sentence.
     pub(super) fn save_image(&mut self, ctx: &Context, path: &Path) -> Result<(), String> {
-        let (Some(volume), Some(provenance)) = (self.shown.volume(), self.provenance()) else {
+        let (Some(volume), Some(provenance)) = (self.run().shown.volume(), self.provenance()) else {
             return Err("there is no image to save yet".to_owned());
         };
         let provenance = provenance.of_image(volume).beside([path]);
@@ -39,10 +31,10 @@ impl App {
     /// Writes what made a table of the run's numbers beside it: that of the image on the screen where that is the run's, else
     /// of its newest.
     pub(super) fn save_provenance_of_table(&mut self, ctx: &Context, path: &Path) {
-        let shown = self.shown_of().filter(|(_, run)| run.run == self.live.run).and(self.shown.volume());
+        let shown = self.run().shown_of().filter(|(_, run)| run.run == self.run().live.run).and(self.run().shown.volume());
         let provenance = match shown {
             Some(volume) => self.provenance().map(|provenance| provenance.of_image(volume)),
-            None => self.live.provenance(self.live.progress().0, None),
+            None => self.run().live.provenance(self.run().live.progress().0, None),
         };
         let notice = provenance.and_then(|provenance| provenance.beside([path]).write_beside(path));
         notice.into_iter().for_each(|notice| self.notify(ctx, notice));

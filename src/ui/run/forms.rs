@@ -1,0 +1,50 @@
+//! The settings of a start.
+
+use std::sync::Arc;
+
+use super::fbp_form::FbpForm;
+use super::settings::SettingsForm;
+use crate::plan::{DeviceChoice, Job};
+use crate::ui::study::open_study::OpenStudy;
+
+/// The settings of a start, for each kind of study.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Forms {
+    /// Of counts.
+    pub counts: SettingsForm,
+    /// Of a sweep.
+    pub fbp: FbpForm,
+}
+
+impl Forms {
+    /// Takes the settings for a new study, with this device.
+    ///
+    /// # Errors
+    /// Its default grid cannot be made.
+    pub fn reset(&mut self, open: &OpenStudy, device: DeviceChoice) -> Result<(), String> {
+        match open {
+            OpenStudy::Counts(open) => {
+                self.counts = SettingsForm { device, ..SettingsForm::for_study(&open.study, open.size)? };
+            }
+            OpenStudy::Sweep(open) => self.fbp = FbpForm { device, ..open.whole.look(FbpForm::for_sweep)? },
+        }
+        Ok(())
+    }
+
+    /// What a start would do now.
+    ///
+    /// # Errors
+    /// The form makes no sense; the sentence says why.
+    pub fn job(&self, open: &OpenStudy) -> Result<Job, String> {
+        match open {
+            OpenStudy::Counts(open) => {
+                let settings = Box::new(self.counts.run_settings()?);
+                Ok(Job::Counts { study: Arc::clone(&open.study), settings })
+            }
+            OpenStudy::Sweep(open) => {
+                let settings = Box::new(self.fbp.sweep_settings()?);
+                Ok(Job::Sweep { acquisition: open.acquisition.clone(), settings })
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What the slices show and what is dragged in them.
+
+use super::action::{Drag, ViewAction};
+use super::tool::Tool;
+use super::view::{ProfileLine, ViewState, active_bounds_mm};
+use crate::data::{Roi, RoiPlane, Volume};
+use crate::geometry::Point;
+use crate::render::Palette;
+use crate::ui::rois::document::dragged;
+use crate::ui::rois::state::RoiState;
+
+/// The slices.
+#[derive(Default)]
+pub struct SliceState {
+    /// Position, zoom, window, …
+    pub view: ViewState,
+    /// The drag under way.
+    pub drag: Option<ActiveDrag>,
+    /// The region that is being drawn.
+    pub draft: Option<Roi>,
+    /// Slice plane that the pointer was in last.
+    pub active_plane: RoiPlane,
+}
+
+/// A drag in the slices.
+#[derive(Clone, Copy, Debug)]
+pub struct ActiveDrag {
+    /// What is dragged.
+    pub drag: Drag,
+    /// In which plane.
+    pub plane: RoiPlane,
+    from: Point,
+    last: Point,
+}
+
+/// The image that a wish is about.
+#[derive(Clone, Copy)]
+pub struct ImageView<'a> {
+    /// The image on the screen.
+    pub volume: Option<&'a Volume>,
+    /// Its smallest and largest value.
+    pub range: [f32; 2],
+    /// How many of its axes an object is fitted along.
+    pub num_fitted: usize,
+}
+
+impl SliceState {
+    /// Ends what is under way, for another study.
+    pub fn begin_study(&mut self) {
+        (self.drag, self.draft) = (None, None);
+        self.view.auto_palette = true;
+    }
+
+    /// Does what the user wishes.
+    pub fn apply(&mut self, action: ViewAction, image: ImageView, rois: &mut RoiState) {
+        let grid = image.volume.map(|volume| &volume.grid);
+        match action {
+            ViewAction::BeginDrag { drag, plane, at } => {
+                if let Drag::Roi(index, _) = drag {
+                    rois.selected = Some(index);
+                }
+                self.drag = Some(ActiveDrag { drag, plane, from: at, last: at });
+            }
+            ViewAction::MoveDrag { to, delta, scale } => self.move_drag(to, delta, scale, image, rois),
+            ViewAction::EndDrag => self.end_drag(rois),
+            ViewAction::SelectRoi(index) => rois.selected = index,
+            ViewAction::SetCrosshair(point) => {
+                if let Some(grid) = grid {
+                    self.view.set_crosshair(grid, point);
+                }
+            }
+            ViewAction::StepSlice(axis, slices) => {
+                if let Some(grid) = grid {
+                    self.view.step_slice(grid, axis, slices);
+                }
+            }
+            ViewAction::Zoom { about, axes, factor } => self.view.zoom_about(about, axes, factor),
+            ViewAction::ToggleMaximised(plane) => {
+                self.view.maximised = if self.view.maximised.is_none() { Some(plane) } else { None };
+            }
+            ViewAction::SetPalette(palette) => {
+                self.view.set_palette(palette);
+                self.view.auto_palette = false;
+                if palette != Palette::Signed {
+                    self.view.usual_palette = palette;
+                }
+            }
+            ViewAction::SetInterpolation(interpolation) => self.view.interpolation = interpolation,
+            ViewAction::SetWindow(window) => self.view.set_window(window),
+            ViewAction::SetAutoWindow(auto) => self.view.auto_window = auto,
+            ViewAction::FullWindow => self.view.set_window(image.range),
+            ViewAction::FitObject => {
+                if let Some(volume) = image.volume
+                    && let Some(bounds) = active_bounds_mm(volume)
+                {
+                    self.view.fit(&volume.grid, bounds, image.num_fitted);
+                }
+            }
+            ViewAction::Reset => {
+                if let Some(grid) = grid {
+                    self.view.reset_for(grid);
+                }
+                self.view.maximised = None;
+                self.view.auto_window = true;
+            }
+            ViewAction::SetTool(tool) => self.view.tool = tool,
+            ViewAction::SetProfile(profile) => self.view.profile = profile,
+            ViewAction::ShowRois(show) => self.view.show_rois = show,
+        }
+    }
+
+    fn move_drag(&mut self, to: Point, delta: egui::Vec2, scale: f64, image: ImageView, rois: &mut RoiState) {
+        let Some(active) = &mut self.drag else { return };
+        let moved: Point = std::array::from_fn(|a| to[a] - active.last[a]);
+        active.last = to;
+        let active = *active;
+        match active.drag {
+            Drag::Crosshair => self.apply(ViewAction::SetCrosshair(to), image, rois),
+            Drag::Pan => {
+                let ([a, b], _) = active.plane.axes();
+                self.view.focus_mm[a] -= f64::from(delta.x) / scale;
+                self.view.focus_mm[b] -= f64::from(delta.y) / scale;
+            }
+            Drag::Window => self.view.drag_window(delta, image.range),
+            Drag::Draw(tool) => {
+                let drawn = tool.drawn(active.plane, active.from, to);
+                self.draft = drawn.map(|(shape, centre_mm)| rois.document.new_roi(shape, centre_mm));
+            }
+            Drag::Roi(index, grip) => {
+                if let Some(roi) = rois.document.rois.get_mut(index) {
+                    *roi = dragged(roi, grip, active.plane, moved, to);
+                }
+            }
+            Drag::Profile => self.view.profile = ProfileLine::Between(active.from, to),
+        }
+    }
+
+    fn end_drag(&mut self, rois: &mut RoiState) {
+        self.drag = None;
+        if let Some(roi) = self.draft.take() {
+            rois.add(roi);
+            self.view.tool = Tool::Crosshair;
+            self.view.show_rois = true;
+        }
+    }
+}

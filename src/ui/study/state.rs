@@ -1,0 +1,135 @@
+//! What the window knows of studies: the one that is open, and the one on its way.
+
+use super::action::StudyAction;
+use super::loader::{BUILT_IN, Loading, Source};
+use super::open_study::{OpenCounts, OpenStudy};
+use super::open_sweep::OpenSweep;
+use super::scan_files::{ScanFiles, SweepFiles};
+use crate::data::{Notice, Volume};
+use crate::io::Correction;
+use crate::ui::widgets::image_axes::ImageAxes;
+
+/// The study that is open and the one that is being read or simulated.
+#[derive(Default)]
+pub struct StudyState {
+    /// The study that is open.
+    pub open: Option<OpenStudy>,
+    /// Its number, counted up.
+    pub number: usize,
+    /// The one on its way.
+    pub loading: Option<Loading>,
+    /// Text of the path field.
+    pub path_text: String,
+}
+
+/// What of a wish about studies concerns more than the study that is open.
+pub enum StudyRequest {
+    /// Asks for the file of a study.
+    AskForFile,
+    /// Asks for a sweep that is still being written.
+    AskToFollow,
+    /// Asks for the reference spectrum of the open sweep.
+    AskForReference,
+    /// Asks for the file of a correction.
+    AskForCorrection(Correction),
+    /// Opens this.
+    Open(Source),
+    /// No study is on its way any more.
+    NothingComes,
+    /// Forgets the files opened lately.
+    ForgetRecent,
+    /// Plays the open sweep again.
+    Replay,
+    /// These are to be told.
+    Tell(Vec<Notice>),
+}
+
+impl StudyState {
+    /// The EPRI sweep that is open.
+    pub fn sweep(&self) -> Option<&OpenSweep> {
+        self.open.as_ref().and_then(OpenStudy::sweep)
+    }
+
+    /// The EPRI sweep that is open, to be changed.
+    pub fn sweep_mut(&mut self) -> Option<&mut OpenSweep> {
+        self.open.as_mut().and_then(OpenStudy::sweep_mut)
+    }
+
+    /// The axes of its image.
+    pub fn axes(&self) -> ImageAxes {
+        self.open.as_ref().map_or(ImageAxes::PATIENT, OpenStudy::axes)
+    }
+
+    /// The true image, for phantoms.
+    pub fn truth(&self) -> Option<&Volume> {
+        self.open.as_ref().and_then(OpenStudy::truth)
+    }
+
+    /// The open counts' files with other corrections.
+    pub fn corrected(&self, edit: impl FnOnce(&mut ScanFiles)) -> Option<Source> {
+        let Some(OpenStudy::Counts(OpenCounts { files: Some(files), .. })) = &self.open else { return None };
+        let mut files = files.clone();
+        edit(&mut files);
+        Some(Source::Corrected(files))
+    }
+
+    /// The open sweep's files, read in another way.
+    pub fn read_otherwise(&self, edit: impl FnOnce(&mut SweepFiles)) -> Option<Source> {
+        let mut files = self.sweep()?.files.clone()?;
+        edit(&mut files);
+        Some(Source::Sweep(files))
+    }
+
+    /// Whether a source is the study that is open, only corrected otherwise or with another reference spectrum: its regions
+    /// stay.
+    pub fn is_open(&self, source: &Source) -> bool {
+        match source {
+            Source::Corrected(_) => true,
+            Source::File(path) | Source::Sweep(SweepFiles { projections: path, .. }) => {
+                self.sweep().and_then(|open| open.files.as_ref()).is_some_and(|files| files.projections == *path)
+            }
+            Source::BuiltIn(_) => false,
+        }
+    }
+
+    /// Does what concerns the study alone; the rest comes back.
+    pub fn apply(&mut self, action: StudyAction) -> Option<StudyRequest> {
+        match action {
+            StudyAction::AskForFile => return Some(StudyRequest::AskForFile),
+            StudyAction::AskToFollow => return Some(StudyRequest::AskToFollow),
+            StudyAction::AskForReference => return Some(StudyRequest::AskForReference),
+            StudyAction::AskForCorrection(which) => return Some(StudyRequest::AskForCorrection(which)),
+            StudyAction::Open(path) => return Some(StudyRequest::Open(Source::File(path))),
+            StudyAction::BuiltIn(index) => {
+                return BUILT_IN.get(index).map(|study| StudyRequest::Open(Source::BuiltIn(study.clone())));
+            }
+            StudyAction::CancelLoading => {
+                self.loading = None;
+                return Some(StudyRequest::NothingComes);
+            }
+            StudyAction::RemoveCorrection(which) => {
+                return self.corrected(|files| *files.correction_mut(which) = None).map(StudyRequest::Open);
+            }
+            StudyAction::SetAdditiveInside(inside) => {
+                return self.corrected(|files| files.additive_inside = inside).map(StudyRequest::Open);
+            }
+            StudyAction::SetPhase(phase) => {
+                return self.read_otherwise(|files| files.phase = phase).map(StudyRequest::Open);
+            }
+            StudyAction::ForgetRecent => return Some(StudyRequest::ForgetRecent),
+            StudyAction::Replay => return Some(StudyRequest::Replay),
+            StudyAction::StopFeed => return self.sweep_mut().map(|open| StudyRequest::Tell(open.stop_feed())),
+            StudyAction::EditPath(text) => self.path_text = text,
+            StudyAction::EditPhase(degrees) => self.with_sweep(|open| open.phase_degrees = degrees),
+            StudyAction::SetPace(per_sec) => self.with_sweep(|open| open.set_pace(per_sec)),
+            StudyAction::SelectProjection(index) => self.with_sweep(|open| open.selected = index),
+        }
+        None
+    }
+
+    fn with_sweep(&mut self, change: impl FnOnce(&mut OpenSweep)) {
+        if let Some(open) = self.sweep_mut() {
+            change(open);
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! What the window does about studies: opens them, shows the one that has come, and plays a sweep again.
+
+use std::sync::Arc;
+
+use egui::Context;
+
+use super::app::App;
+use super::dialogs::FileTask;
+use super::leaving::Leave;
+use crate::data::{Notice, Study, Sweep};
+use crate::io::SweepFollower;
+use crate::plan::Acquisition;
+use crate::session::{Command, Feed};
+use crate::ui::numbers::tabs::NumbersTab;
+use crate::ui::slices::view::ProfileLine;
+use crate::ui::study::action::StudyAction;
+use crate::ui::study::loader::{Loaded, Source};
+use crate::ui::study::open_study::{OpenCounts, OpenStudy};
+use crate::ui::study::open_sweep::OpenSweep;
+use crate::ui::study::scan_files::{ScanFiles, SweepFiles};
+use crate::ui::study::state::StudyRequest;
+
+impl App {
+    pub(super) fn apply_study(&mut self, ctx: &Context, action: StudyAction) {
+        match self.study.apply(action) {
+            None => {}
+            Some(StudyRequest::AskForFile) => _ = self.ask(ctx, FileTask::OpenStudy),
+            Some(StudyRequest::AskToFollow) => _ = self.ask(ctx, FileTask::FollowSweep),
+            Some(StudyRequest::AskForReference) => _ = self.ask(ctx, FileTask::Reference),
+            Some(StudyRequest::AskForCorrection(which)) => _ = self.ask(ctx, FileTask::Correct(which)),
+            Some(StudyRequest::Open(source)) => self.open(ctx, source),
+            Some(StudyRequest::NothingComes) => self.saved.forget_decision(),
+            Some(StudyRequest::ForgetRecent) => self.preferences.recent.clear(),
+            Some(StudyRequest::Replay) => self.replay(ctx),
+            Some(StudyRequest::Tell(notices)) => notices.into_iter().for_each(|notice| self.notify(ctx, notice)),
+        }
+    }
+
+    /// Begins to read or simulate a study; the one that is open stays until the new one is there.
+    pub(super) fn open(&mut self, ctx: &Context, source: Source) {
+        self.leave(ctx, Leave::Open(source));
+    }
+
+    /// A study has come, or not.
+    pub(super) fn finish_loading(&mut self, ctx: &Context, outcome: Result<Loaded, String>) {
+        let Some(loading) = self.study.loading.take() else { return };
+        let source = loading.source.clone();
+        match outcome {
+            Ok(loaded) => self.leave(ctx, Leave::Show(Box::new(loaded), source)),
+            Err(text) => self.notify(ctx, Notice::error(text)),
+        }
+        self.saved.forget_decision();
+    }
+
+    pub(super) fn show_study(&mut self, ctx: &Context, loaded: Loaded, source: Source) {
+        self.session.send(Command::Cancel);
+        self.study.number += 1;
+        self.runs.active_mut().clear(&self.session);
+        self.slices.begin_study();
+        // Corrected otherwise, or with another reference spectrum, it is still the same: settings and regions stay.
+        let is_the_same = self.study.is_open(&source);
+        let notices = match loaded {
+            Loaded::Counts { study, files, size } => self.show_counts(*study, files, size),
+            Loaded::Sweep { sweep, files, follower } => self.show_sweep(ctx, *sweep, files, follower.map(|follower| *follower)),
+        };
+        notices.into_iter().for_each(|notice| self.notify(ctx, notice));
+        if !is_the_same {
+            self.slices.view.auto_window = true;
+            self.reset_forms(ctx);
+            self.take_rois_from_study();
+            self.rois.undo.restart(&self.rois.document);
+        }
+        if let Source::File(path) | Source::Sweep(SweepFiles { projections: path, .. }) = &source {
+            self.preferences.remember(path);
+        }
+        match self.options.autostart {
+            // What cannot be reconstructed yet is not started, but asked for.
+            true if self.study.sweep().is_some_and(OpenSweep::lacks_reference) => _ = self.ask(ctx, FileTask::Reference),
+            true => {
+                self.start(ctx);
+                if matches!(source, Source::BuiltIn(_)) {
+                    self.runs.active_mut().started_by_itself();
+                }
+            }
+            false => {}
+        }
+    }
+
+    /// Shows counts; what is to be told about them comes back.
+    fn show_counts(&mut self, mut study: Study, files: Option<ScanFiles>, size: Option<[usize; 3]>) -> Vec<Notice> {
+        self.options.trace.record("study_ready", &[("bins", study.geometry().num_bins() as f64)]);
+        let notices = std::mem::take(&mut study.notices);
+        let total = study.measured.total();
+        self.study.open = Some(OpenStudy::Counts(OpenCounts { study: Arc::new(study), total, files, size }));
+        if self.numbers == NumbersTab::Sweep {
+            self.numbers = NumbersTab::Rois;
+        }
+        notices
+    }
+
+    /// Shows a sweep, and follows it where it is still being written; what is to be told about it comes back.
+    fn show_sweep(
+        &mut self,
+        ctx: &Context,
+        mut sweep: Sweep,
+        files: Option<SweepFiles>,
+        follower: Option<SweepFollower>,
+    ) -> Vec<Notice> {
+        self.options.trace.record("study_ready", &[("projections", sweep.num_complete() as f64)]);
+        let notices = std::mem::take(&mut sweep.notices);
+        let mut open = OpenSweep::new(sweep, files);
+        if let Some(follower) = follower {
+            let feed = Feed::follow(follower, open.whole.clone(), self.on_arrival(ctx));
+            open.feed = self.feed_or_notice(ctx, feed);
+        }
+        if open.space.is_slice() && self.slices.view.profile == ProfileLine::Axis(2) {
+            self.slices.view.profile = ProfileLine::Axis(0);
+        }
+        self.study.open = Some(OpenStudy::Sweep(Box::new(open)));
+        self.numbers = NumbersTab::Sweep;
+        notices
+    }
+
+    fn reset_forms(&mut self, ctx: &Context) {
+        let Some(open) = &self.study.open else { return };
+        let forms = &mut self.runs.active_mut().forms;
+        let outcome = forms.reset(open, self.options.device);
+        if let Some(num_iterations) = self.options.num_iterations.take() {
+            forms.counts.num_iterations = num_iterations;
+        }
+        if let Err(text) = outcome {
+            self.notify(ctx, Notice::error(text));
+        }
+    }
+
+    pub(super) fn take_rois_from_study(&mut self) {
+        if let Some(open) = &self.study.open {
+            self.rois.set(open.rois().to_vec());
+            self.rois_are_kept();
+        }
+    }
+
+    /// What a feed calls: the solver goes on, and the window looks.
+    fn on_arrival(&self, ctx: &Context) -> impl Fn() + Send + use<> {
+        let (arrived, ctx) = (self.session.on_arrival(), ctx.clone());
+        move || {
+            arrived();
+            ctx.request_repaint();
+        }
+    }
+
+    fn feed_or_notice(&mut self, ctx: &Context, feed: std::io::Result<Feed>) -> Option<Feed> {
+        feed.map_err(|error| {
+            let text = format!("the sweep cannot be followed, for no thread could be started: {error}; close other programs");
+            self.notify(ctx, Notice::error(text));
+        })
+        .ok()
+    }
+
+    /// Plays the open sweep again from its first projection.
+    fn replay(&mut self, ctx: &Context) {
+        let arrived = self.on_arrival(ctx);
+        let Some(open) = self.study.sweep_mut() else { return };
+        let whole = open.whole.snapshot();
+        open.acquisition = Acquisition::growing(whole.without_projections());
+        open.selected = None;
+        let feed = Feed::replay(whole.projections, open.pace, open.acquisition.clone(), arrived);
+        let feed = self.feed_or_notice(ctx, feed);
+        if let Some(open) = self.study.sweep_mut() {
+            open.feed = feed;
+        }
+        self.start(ctx);
+    }
+}

@@ -1,0 +1,87 @@
+//! What comes from other threads: studies, paths, news of a followed file, events, images.
+
+use std::time::{Duration, Instant};
+
+use egui::Context;
+
+use super::app::App;
+use crate::data::Notice;
+use crate::session::{EventKind, Frame};
+use crate::ui::slices::view::active_bounds_mm;
+use crate::ui::study::loader::{Loading, Source};
+
+/// Longest time that a frame spends on the session's events.
+const EVENT_TIME: Duration = Duration::from_millis(10);
+
+impl App {
+    /// Takes in what came from other threads: studies, dialogs, events, volumes (in this order; events before volumes).
+    pub(super) fn receive(&mut self, ctx: &Context) {
+        // While a question is open the study waits for its answer.
+        let loading = self.study.loading.as_ref().filter(|_| self.leaving.is_none());
+        if let Some(outcome) = loading.and_then(Loading::poll) {
+            self.finish_loading(ctx, outcome);
+        }
+        self.devices.poll();
+        match self.dialogs.poll() {
+            Some((task, Some(path))) => self.take_from_desktop(ctx, task, path),
+            Some((task, None)) => self.was_not_saved(task),
+            None => {}
+        }
+        let dropped = ctx.input(|input| input.raw.dropped_files.first().map(|file| file.path().to_owned()));
+        if let Some(path) = dropped {
+            self.open(ctx, Source::File(path));
+        }
+        self.receive_news(ctx);
+        self.receive_events(ctx);
+        if let Some(frame) = self.session.take_frame() {
+            self.receive_frame(frame);
+        }
+        let run = self.runs.active_mut();
+        run.filter();
+        run.look_ahead(&self.study);
+        self.look_for_close(ctx);
+    }
+
+    /// What a feed tells of its file.
+    fn receive_news(&mut self, ctx: &Context) {
+        let feed = self.study.sweep().and_then(|open| open.feed.as_ref());
+        let news: Vec<Notice> = feed.map(|feed| feed.notices().try_iter().collect()).unwrap_or_default();
+        news.into_iter().for_each(|notice| self.notify(ctx, notice));
+    }
+
+    fn receive_events(&mut self, ctx: &Context) {
+        let begin = Instant::now();
+        let mut any = false;
+        while begin.elapsed() < EVENT_TIME {
+            let Ok(event) = self.session.events().try_recv() else { break };
+            any = true;
+            let is_watched = self.runs.receive(&event);
+            // What a run said that is no longer watched would be taken for a word on another; run 0 is the session itself.
+            match event.kind {
+                _ if !is_watched && event.run != 0 => {}
+                EventKind::Notice(notice) => self.notify(ctx, notice),
+                EventKind::Failed(text) => self.notify(ctx, Notice::error(text)),
+                _ => {}
+            }
+        }
+        if any {
+            self.runs.active_mut().look_back(&self.session);
+        }
+        if !self.session.events().is_empty() {
+            ctx.request_repaint();
+        }
+    }
+
+    fn receive_frame(&mut self, frame: Frame) {
+        let Some(run) = self.runs.of_mut(frame.run) else { return self.session.return_frame(frame) };
+        let grid = &frame.volume.grid;
+        if run.shown.chosen().is_none_or(|(_, volume)| volume.grid != *grid) {
+            self.slices.view.reset_for(grid);
+            // Of a phantom the object is known before it is reconstructed.
+            if let Some(bounds) = self.study.truth().and_then(active_bounds_mm) {
+                self.slices.view.fit(grid, bounds, if self.study.sweep().is_some() { 3 } else { 2 });
+            }
+        }
+        run.receive_frame(frame, &self.session);
+    }
+}
