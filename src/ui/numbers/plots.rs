@@ -4,6 +4,7 @@ use egui::{Color32, RichText, Ui};
 use egui_plot::{LineStyle, Plot, PlotResponse, PlotUi, VLine};
 
 use super::profile::Profile;
+use crate::plan::Course;
 use crate::ui::run::curves::{Curves, Series};
 use crate::ui::run::live::Mark;
 use crate::ui::slices::action::ViewAction;
@@ -19,8 +20,8 @@ use crate::ui::widgets::theme::{self, Colours};
 pub struct PlotsView<'a> {
     /// The curves.
     pub curves: &'a Curves,
-    /// Whether they are a sweep's, against the number of projections.
-    pub is_sweep: bool,
+    /// What they are drawn against.
+    pub course: Course,
     /// The image's axes.
     pub axes: ImageAxes,
     /// The line profile of the image on the screen.
@@ -37,8 +38,8 @@ pub struct PlotsView<'a> {
 
 impl PlotsView<'_> {
     /// What runs along the horizontal axis of the curves.
-    fn axis(&self) -> &'static str {
-        if self.is_sweep { "projections" } else { "iteration" }
+    fn axis(&self) -> String {
+        format::axis(&self.course)
     }
 }
 
@@ -60,7 +61,9 @@ pub fn plots_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
             };
             cell(ui, &mut |ui| noise_ui(view, ui, &colours));
             cell(ui, &mut |ui| contrast_ui(view, ui, &colours));
-            cell(ui, &mut |ui| if view.is_sweep { means_ui(view, ui, &colours) } else { likelihood_ui(view, ui, &colours) });
+            cell(ui, &mut |ui| {
+                if view.course.has_likelihood { likelihood_ui(view, ui, &colours) } else { means_ui(view, ui, &colours) }
+            });
             cell(ui, &mut |ui| profile_ui(view, ui, actions, &colours));
         });
     });
@@ -105,7 +108,7 @@ fn contrast_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
 /// Means of the ROIs, of a sweep.
 fn means_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
     title_ui(&format!("Mean of the ROIs, {}", view.unit), view, ui);
-    let plot = plot("means", view.axis()).include_x(0.0).include_x(1.0).include_y(0.0);
+    let plot = plot("means", &view.axis()).include_x(0.0).include_x(1.0).include_y(0.0);
     rois_ui(view, ui, colours, plot, &view.curves.mean, "Plot: means", "needs a ROI");
 }
 
@@ -125,7 +128,7 @@ fn rois_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours, plot: Plot, curves:
 
 /// A plot of per cent that has a scale also while it is empty.
 fn percent_plot<'a>(id: &str, view: &PlotsView) -> Plot<'a> {
-    plot(id, view.axis()).include_y(0.0).include_y(10.0).include_x(0.0).include_x(1.0)
+    plot(id, &view.axis()).include_y(0.0).include_y(10.0).include_x(0.0).include_x(1.0)
 }
 
 fn series_colour(series: &Series, is_thin: bool) -> Color32 {

@@ -6,11 +6,12 @@ use std::time::Duration;
 use egui::{RichText, Sense, Ui};
 use egui_plot::{Bar, BarChart};
 
+use crate::plan::Course;
 use crate::recon::StageTimes;
 use crate::ui::run::live::LiveRun;
 use crate::ui::run::stages::StageLog;
 use crate::ui::widgets::plot::{self, plot};
-use crate::ui::widgets::theme;
+use crate::ui::widgets::{format, theme};
 
 /// Width of the table, points.
 const TABLE_WIDTH: f32 = 262.0;
@@ -37,7 +38,7 @@ pub fn stage_panel_ui(live: &LiveRun, ui: &mut Ui) {
                 egui::ScrollArea::vertical().id_salt("stage table").show(ui, |ui| table_ui(log, last, &mean, ui));
             },
         );
-        ui.vertical(|ui| bars_ui(log, live.is_sweep(), ui));
+        ui.vertical(|ui| bars_ui(log, &live.course(), ui));
     });
 }
 
@@ -83,9 +84,9 @@ fn table_ui(log: &StageLog, last: &StageTimes, mean: &StageTimes, ui: &mut Ui) {
     });
 }
 
-fn bars_ui(log: &StageLog, is_sweep: bool, ui: &mut Ui) {
-    let (title, axis) = if is_sweep { ("Time per block, ms", "projections") } else { ("Time per iteration, ms", "iteration") };
-    ui.label(RichText::new(title).small().strong());
+fn bars_ui(log: &StageLog, course: &Course, ui: &mut Ui) {
+    let step = if course.by_iteration { course.counted } else { "block" };
+    ui.label(RichText::new(format!("Time per {step}, ms")).small().strong());
     // Bars do not overlap, however few projections a block has.
     let numbers: Vec<usize> = log.iterations().map(|(number, _)| *number).collect();
     let gap = numbers.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap_or(1);
@@ -100,7 +101,7 @@ fn bars_ui(log: &StageLog, is_sweep: bool, ui: &mut Ui) {
         let chart = chart.stack_on(&below);
         charts.push(chart);
     }
-    let response = plot("stage bars", axis).include_y(0.0).show(ui, |plot| {
+    let response = plot("stage bars", &format::axis(course)).include_y(0.0).show(ui, |plot| {
         charts.into_iter().for_each(|chart| plot.bar_chart(chart));
     });
     plot::name(&response.response, "Plot: time of each stage");

@@ -26,9 +26,9 @@ impl NumbersTab {
 }
 
 /// The choice of what is shown; the one that was clicked.
-pub fn tabs_ui(current: NumbersTab, is_sweep: bool, ui: &mut Ui) -> Option<NumbersTab> {
+pub fn tabs_ui(current: NumbersTab, has_sweep: bool, ui: &mut Ui) -> Option<NumbersTab> {
     // A sweep has no race, counts have no sweep.
-    let other = if is_sweep { NumbersTab::Race } else { NumbersTab::Sweep };
+    let other = if has_sweep { NumbersTab::Race } else { NumbersTab::Sweep };
     let mut chosen = None;
     for (tab, name, help) in NumbersTab::ALL.into_iter().filter(|(tab, ..)| *tab != other) {
         if ui.selectable_label(current == tab, name).on_hover_text(help).clicked() {

@@ -41,7 +41,7 @@ pub struct Curves {
     pub recovery: Vec<Series>,
     /// Log-likelihood over all data.
     pub log_likelihood: Vec<[f64; 2]>,
-    /// Mean of each ROI, of a sweep.
+    /// Mean of each ROI, where there is no likelihood.
     pub mean: Vec<Series>,
     /// What a race lost of each step's backprojection, per cent; a piece for each stretch of racy steps.
     pub lost: Pieces,
@@ -93,7 +93,7 @@ impl Curves {
             for (index, n) in numbers.iter().enumerate() {
                 let Some(n) = n else { continue };
                 let role = branch.rois[index].role;
-                if let Some(value) = n.mean.filter(|_| live.is_sweep()) {
+                if let Some(value) = n.mean.filter(|_| !live.course().has_likelihood) {
                     mean_value[index].points.push([at, value]);
                 }
                 if let Some(value) = n.nsr.filter(|_| role == RoiRole::Background) {

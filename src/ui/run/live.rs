@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::stages::StageLog;
 use crate::data::{Roi, RoiSums};
 use crate::operator::Accumulation;
-use crate::plan::{Provenance, StartInfo};
+use crate::plan::{Course, Provenance, StartInfo};
 use crate::recon::RaceReport;
 use crate::session::{EndReason, Event, EventKind, IterateReport, RunId, RunRecord, RunTable, StepFigures};
 
@@ -212,7 +212,7 @@ impl LiveRun {
             record.add(report);
         }
         self.add_roi_point(report);
-        self.stages.add(report, self.is_sweep());
+        self.stages.add(report, &self.course());
         self.steps.push(report.into());
         self.recent_steps.push_back((report.subiteration, report.elapsed));
         while self.recent_steps.len() > 2 * self.num_subsets().max(8) {
@@ -259,22 +259,22 @@ impl LiveRun {
         self.steps.iter().filter_map(|step| Some((step.subiteration, step.race?))).collect()
     }
 
-    /// Whether an EPRI sweep is reconstructed: steps are then counted in projections.
-    pub fn is_sweep(&self) -> bool {
-        self.info.as_ref().is_some_and(|info| info.job.is_sweep())
+    /// What its steps are called and counted by; before it is set up as if it iterated.
+    pub fn course(&self) -> Course {
+        self.info.as_ref().map_or(Course::ITERATIONS, |info| info.job.course())
     }
 
-    /// Where steps done stand on the horizontal axis of curves: iterations with fractions, of a sweep projections.
+    /// Where steps done stand on the horizontal axis of curves: iterations with fractions, else what is counted.
     pub fn place(&self, subiteration: f64) -> f64 {
-        if self.is_sweep() { subiteration } else { subiteration / self.num_subsets() as f64 }
+        if self.course().by_iteration { subiteration / self.num_subsets() as f64 } else { subiteration }
     }
 
     /// Steps done and steps in all.
     pub fn progress(&self) -> (usize, usize) {
         let done = self.last.as_ref().map_or(0, |last| last.subiteration);
         let total = self.info.as_ref().map_or(0, |info| self.target * info.num_subsets);
-        // Of a sweep more may come than were known of at the beginning.
-        (done, if self.is_sweep() { total.max(done) } else { total })
+        // More may come than was known of at the beginning.
+        (done, if self.course().can_grow { total.max(done) } else { total })
     }
 
     /// Steps per second lately.

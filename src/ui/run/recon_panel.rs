@@ -14,8 +14,9 @@ use super::forms::Forms;
 use super::live::{LiveRun, RunState};
 use super::settings::SettingsForm;
 use crate::operator::Accumulation;
-use crate::plan::{AlgorithmKind, Device, Forecast, ProjectorChoice, Rays};
+use crate::plan::{AlgorithmKind, Course, Device, Forecast, ProjectorChoice, Rays};
 use crate::recon::RaceReport;
+use crate::ui::study::open_study::OpenStudy;
 use crate::ui::widgets::fields::{menu, name};
 use crate::ui::widgets::format;
 use crate::ui::widgets::image_axes::AXIS_NAMES;
@@ -25,8 +26,8 @@ use crate::ui::widgets::theme;
 pub struct ReconView<'a> {
     /// The settings of the next start.
     pub forms: &'a Forms,
-    /// Whether an EPRI sweep is open.
-    pub is_sweep: bool,
+    /// The study that is reconstructed, if there is one.
+    pub study: Option<&'a OpenStudy>,
     /// Whether the run has nothing to do before another projection comes.
     pub is_waiting: bool,
     /// The devices to choose from.
@@ -37,14 +38,22 @@ pub struct ReconView<'a> {
     pub running: Option<&'a Forms>,
     /// What the next start will need, or why it will be refused.
     pub forecast: Option<&'a Result<Forecast, String>>,
-    /// Whether there is a study to reconstruct.
-    pub has_study: bool,
     /// Whether there is an image to save.
     pub has_image: bool,
     /// FWHM of the filter on what is shown, mm.
     pub post_filter_mm: f64,
     /// Whether times are shown.
     pub show_timings: bool,
+}
+
+impl ReconView<'_> {
+    fn course(&self) -> Course {
+        self.study.map_or(Course::ITERATIONS, OpenStudy::course)
+    }
+
+    fn is_sweep(&self) -> bool {
+        matches!(self.study, Some(OpenStudy::Sweep(_)))
+    }
 }
 
 /// The reconstruction panel.
@@ -59,7 +68,7 @@ pub fn recon_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
 }
 
 fn buttons_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
-    let state = view.live.state;
+    let (state, course, has_study) = (view.live.state, view.course(), view.study.is_some());
     let mut button = |ui: &mut Ui, enabled: bool, name: &str, help: &str, action: RunAction| {
         if ui.add_enabled(enabled, egui::Button::new(name)).on_hover_text(help).clicked() {
             actions.push(action);
@@ -67,19 +76,26 @@ fn buttons_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     };
     ui.horizontal(|ui| {
         let start = if state == RunState::Idle { "Start" } else { "Restart" };
-        let help =
-            if view.is_sweep { "Start with the settings below" } else { "Start from a uniform image with the settings below" };
-        button(ui, view.has_study, start, help, RunAction::Start);
+        let help = if course.by_iteration {
+            "Start from a uniform image with the settings below"
+        } else {
+            "Start with the settings below"
+        };
+        button(ui, has_study, start, help, RunAction::Start);
         if state == RunState::Paused {
             button(ui, true, "Resume", "Go on (Space)", RunAction::Resume);
-        } else if state.can_continue() && !view.is_sweep {
+        } else if state.can_continue() && course.can_continue {
             button(ui, true, "Continue", "Add as many iterations again", RunAction::Continue);
         } else {
             let can = matches!(state, RunState::Running | RunState::Starting);
             button(ui, can, "Pause", "Hold after this step (Space)", RunAction::Pause);
         }
-        let help = if view.is_sweep { "One block of projections, then hold (S)" } else { "One update, then hold (S)" };
-        button(ui, view.has_study && state != RunState::Starting, "Step", help, RunAction::Step);
+        let help = if course.by_iteration {
+            "One update, then hold (S)".to_owned()
+        } else {
+            format!("One block of {}s, then hold (S)", course.counted)
+        };
+        button(ui, has_study && state != RunState::Starting, "Step", &help, RunAction::Step);
     });
     ui.horizontal(|ui| {
         button(ui, state.is_active(), "Stop (keep)", "End after this step and keep the image", RunAction::Stop);
@@ -105,7 +121,7 @@ fn progress_ui(view: &ReconView, ui: &mut Ui) {
 
 /// What the next start makes and needs, or why it will be refused.
 fn forecast_ui(view: &ReconView, ui: &mut Ui) {
-    let (size, voxel_mm) = if view.is_sweep {
+    let (size, voxel_mm) = if view.is_sweep() {
         (view.forms.fbp.size, view.forms.fbp.voxel_mm)
     } else {
         (view.forms.counts.size, view.forms.counts.voxel_mm)
@@ -113,7 +129,7 @@ fn forecast_ui(view: &ReconView, ui: &mut Ui) {
     let [x, y, z]: [String; 3] = std::array::from_fn(|a| format::short_number(size[a] as f64 * voxel_mm[a]));
     let mut words = format!("image {x} × {y} × {z} mm");
     if let Ok(settings) = view.forms.counts.run_settings()
-        && !view.is_sweep
+        && !view.is_sweep()
     {
         words += &format!(", field of view {} mm across", format::short_number(2.0 * settings.fov_radius_mm));
     }
@@ -137,7 +153,7 @@ fn forecast_ui(view: &ReconView, ui: &mut Ui) {
 
 /// How the backprojection adds: switchable while it runs.
 fn accumulation_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
-    if view.is_sweep {
+    if view.is_sweep() {
         return gathered_ui(ui);
     }
     ui.label("Accumulation (may be switched while running)");
@@ -216,7 +232,7 @@ fn form_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     });
     egui::Grid::new("settings").num_columns(2).spacing([8.0, 4.0]).show(ui, |ui| {
         let is_active = view.live.state.is_active();
-        if view.is_sweep {
+        if view.is_sweep() {
             let mut form = view.forms.fbp.clone();
             let running = view.running.map(|running| &running.fbp);
             fbp_form_ui(&mut form, &Running { form: running, is_active }, view.devices, ui);
@@ -422,13 +438,12 @@ mod tests {
         let draw = |ui: &mut Ui, live: &mut LiveRun| {
             let view = ReconView {
                 forms: &forms,
-                is_sweep: false,
+                study: None,
                 is_waiting: false,
                 devices: &[],
                 live,
                 running: None,
                 forecast: None,
-                has_study: true,
                 has_image: true,
                 post_filter_mm: 0.0,
                 show_timings: false,

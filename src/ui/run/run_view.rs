@@ -208,7 +208,7 @@ impl RunView {
     fn step(&mut self, input: RunInput) -> Result<(), String> {
         self.automatic = None;
         let mut started = Ok(());
-        if self.live.is_sweep() && matches!(self.live.state, RunState::Ended(_)) {
+        if !self.live.course().can_continue && matches!(self.live.state, RunState::Ended(_)) {
             started = self.start(input, true);
         } else if self.live.state.can_continue() {
             self.live.target = self.live.target.max(self.live.progress().0 / self.live.num_subsets() + 1);
@@ -328,9 +328,9 @@ impl RunView {
         session.history().into_iter().filter(move |kept| kept.run == run)
     }
 
-    /// The number by which an image is called: of the iteration, of a sweep of the projections.
+    /// The number by which an image is called.
     fn number(&self, iteration: usize, subiteration: usize) -> usize {
-        if self.live.is_sweep() { subiteration } else { iteration }
+        self.live.course().number(iteration, subiteration)
     }
 
     /// The number of the image of the past on the screen, if it is one.
@@ -353,10 +353,10 @@ impl RunView {
     /// What is on the screen, in words.
     pub fn shown_words(&self) -> String {
         let Some((id, live)) = self.shown_of() else { return String::new() };
-        let subsets = live.num_subsets();
+        let (subsets, course) = (live.num_subsets(), live.course());
         let mut words = match (id.subiteration, id.subiteration % subsets) {
-            (0, _) if live.is_sweep() => "no projection yet".to_owned(),
-            (number, _) if live.is_sweep() => crate::words::counted(number, "projection"),
+            (0, _) if !course.by_iteration => format!("no {} yet", course.counted),
+            (number, _) if !course.by_iteration => course.words(number),
             (0, _) => "start image".to_owned(),
             (_, 0) => format!("iteration {}", id.iteration),
             (_, subset) => format!("iteration {}, after subset {subset} of {subsets}", id.iteration),

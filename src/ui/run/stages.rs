@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::plan::Course;
 use crate::recon::{Stage, StageTimes};
 use crate::session::IterateReport;
 
@@ -18,14 +19,14 @@ pub struct StageLog {
 }
 
 impl StageLog {
-    /// Takes a step in, which of a sweep stands for itself.
-    pub fn add(&mut self, report: &IterateReport, is_sweep: bool) {
+    /// Takes a step in. Where the run does not go by iterations each step stands for itself.
+    pub fn add(&mut self, report: &IterateReport, course: &Course) {
         self.under_way += report.stages;
-        if report.completes_iteration || is_sweep {
+        if report.completes_iteration || !course.by_iteration {
             let times = std::mem::take(&mut self.under_way);
             self.sum += times;
             self.num_iterations += 1;
-            self.iterations.push_back((if is_sweep { report.subiteration } else { report.iteration }, times));
+            self.iterations.push_back((course.number(report.iteration, report.subiteration), times));
             if self.iterations.len() > MAX_ITERATIONS {
                 self.iterations.pop_front();
             }
@@ -86,16 +87,16 @@ mod tests {
     #[test]
     fn subsets_are_added_up_and_iterations_averaged() {
         let mut log = StageLog::default();
-        log.add(&report(1, 10), false);
+        log.add(&report(1, 10), &Course::ITERATIONS);
         assert!(log.last().is_none() && log.mean().is_none());
-        log.add(&report(2, 12), false);
-        log.add(&report(3, 30), false);
-        log.add(&report(4, 30), false);
+        log.add(&report(2, 12), &Course::ITERATIONS);
+        log.add(&report(3, 30), &Course::ITERATIONS);
+        log.add(&report(4, 30), &Course::ITERATIONS);
         assert_eq!(log.used(), [Stage::Forward, Stage::Backprojection, Stage::Copy, Stage::Measure]);
         let of = |times: StageTimes| log.used().iter().map(|stage| times[*stage].as_millis()).collect::<Vec<_>>();
         assert_eq!(of(*log.last().unwrap()), [60, 40, 6, 2]);
         assert_eq!(of(log.mean().unwrap()), [41, 40, 6, 2]);
-        (5..=200).for_each(|step| log.add(&report(step, 1), false));
+        (5..=200).for_each(|step| log.add(&report(step, 1), &Course::ITERATIONS));
         assert_eq!(log.iterations().map(|(iteration, _)| *iteration).collect::<Vec<_>>(), (41..=100).collect::<Vec<_>>());
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::open_sweep::OpenSweep;
 use super::scan_files::ScanFiles;
 use crate::data::{Roi, Study, Volume};
+use crate::plan::Course;
 use crate::ui::widgets::image_axes::ImageAxes;
 
 /// The study that is open.
@@ -57,6 +58,22 @@ impl OpenStudy {
         match self {
             OpenStudy::Counts(_) => ImageAxes::PATIENT,
             OpenStudy::Sweep(open) => ImageAxes::of(open.space),
+        }
+    }
+
+    /// What the steps of its reconstruction are called and counted by.
+    pub fn course(&self) -> Course {
+        match self {
+            OpenStudy::Counts(_) => Course::ITERATIONS,
+            OpenStudy::Sweep(_) => Course::PROJECTIONS,
+        }
+    }
+
+    /// Along how many axes of the view an object is fitted. What a PET scanner sees fills its short z axis.
+    pub fn num_fitted(&self) -> usize {
+        match self {
+            OpenStudy::Counts(_) => 2,
+            OpenStudy::Sweep(_) => self.axes().shown().len(),
         }
     }
 

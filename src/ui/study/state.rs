@@ -7,6 +7,7 @@ use super::open_sweep::OpenSweep;
 use super::scan_files::{ScanFiles, SweepFiles};
 use crate::data::{Notice, Volume};
 use crate::io::Correction;
+use crate::plan::Course;
 use crate::ui::widgets::image_axes::ImageAxes;
 
 /// The study that is open and the one that is being read or simulated.
@@ -53,6 +54,16 @@ impl StudyState {
     /// The EPRI sweep that is open, to be changed.
     pub fn sweep_mut(&mut self) -> Option<&mut OpenSweep> {
         self.open.as_mut().and_then(OpenStudy::sweep_mut)
+    }
+
+    /// What the steps of its reconstruction are called and counted by.
+    pub fn course(&self) -> Course {
+        self.open.as_ref().map_or(Course::ITERATIONS, OpenStudy::course)
+    }
+
+    /// Along how many axes of the view an object is fitted.
+    pub fn num_fitted(&self) -> usize {
+        self.open.as_ref().map_or(2, OpenStudy::num_fitted)
     }
 
     /// The axes of its image.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::plan::Course;
+
 /// A measured value to four significant digits, without an exponent where it can be avoided.
 pub fn value(v: f64) -> String {
     if !v.is_finite() {
@@ -41,6 +43,11 @@ pub const UNFILTERED: &str = "unfiltered";
 /// What a filter on the image did, in words.
 pub fn filtered(fwhm_mm: f64) -> String {
     format!("filtered {fwhm_mm:.1} mm")
+}
+
+/// What runs along the horizontal axis of a run's curves.
+pub fn axis(course: &Course) -> String {
+    if course.by_iteration { course.counted.to_owned() } else { format!("{}s", course.counted) }
 }
 
 /// A time in words.

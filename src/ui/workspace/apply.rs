@@ -50,10 +50,8 @@ impl App {
     }
 
     fn apply_view(&mut self, action: ViewAction) {
-        let axes = self.study.axes();
-        let num_fitted = if self.study.sweep().is_some() { axes.shown().len() } else { 2 };
         let shown = &self.runs.active().shown;
-        let image = ImageView { volume: shown.volume(), range: shown.range, num_fitted };
+        let image = ImageView { volume: shown.volume(), range: shown.range, num_fitted: self.study.num_fitted() };
         self.slices.apply(action, image, &mut self.rois);
     }
 

@@ -87,13 +87,12 @@ impl App {
         ui.separator();
         let recon = ReconView {
             forms: &self.run().forms,
-            is_sweep: self.study.sweep().is_some(),
+            study: self.study.open.as_ref(),
             is_waiting: self.is_waiting(),
             devices: self.devices(),
             live: &self.run().live,
             running: self.run().running.as_ref().filter(|_| self.run().live.info.is_some()),
             forecast: self.next_start(),
-            has_study: self.study.open.is_some(),
             has_image: self.run().shown.volume().is_some(),
             post_filter_mm: self.run().post_filter_mm,
             show_timings: !self.options.for_pictures,
@@ -120,7 +119,7 @@ impl App {
         let profile = self.run().shown.volume().map(|volume| Profile::of(&self.slices.view, volume, truth));
         let plots = PlotsView {
             curves: self.run().curves(),
-            is_sweep: self.study.sweep().is_some(),
+            course: self.study.course(),
             axes: self.study.axes(),
             profile: profile.as_ref(),
             unit: self.run().unit(),
@@ -216,7 +215,7 @@ impl App {
     /// Whether the run has nothing to do before another projection comes.
     fn is_waiting(&self) -> bool {
         let all = |open: &OpenSweep| open.is_live() && open.acquisition.num_complete() == self.run().live.progress().0;
-        self.run().live.state == RunState::Running && self.run().live.is_sweep() && self.study.sweep().is_some_and(all)
+        self.run().live.state == RunState::Running && self.run().live.course().can_grow && self.study.sweep().is_some_and(all)
     }
 
     /// What is said where no image is there yet.

@@ -79,7 +79,7 @@ impl App {
             self.slices.view.reset_for(grid);
             // Of a phantom the object is known before it is reconstructed.
             if let Some(bounds) = self.study.truth().and_then(active_bounds_mm) {
-                self.slices.view.fit(grid, bounds, if self.study.sweep().is_some() { 3 } else { 2 });
+                self.slices.view.fit(grid, bounds, self.study.num_fitted());
             }
         }
         run.receive_frame(frame, &self.session);

@@ -121,7 +121,7 @@ fn keys_ui(ui: &mut egui::Ui) {
 
 fn accumulation_ui(live: &LiveRun, ui: &mut egui::Ui) {
     let Some(accumulation) = live.accumulation() else { return };
-    if live.is_sweep() {
+    if live.info.as_ref().is_some_and(|info| info.job.is_sweep()) {
         ui.label("gathered, no race").on_hover_text(GATHERED);
         return;
     }
@@ -146,11 +146,12 @@ fn progress_words(live: &LiveRun, show_timings: bool) -> String {
     if total == 0 {
         return live.state.label().into();
     }
-    let subsets = live.num_subsets();
-    if live.is_sweep() {
+    let (subsets, course) = (live.num_subsets(), live.course());
+    if !course.by_iteration {
+        let counted = course.counted;
         let speed = live.steps_per_sec().filter(|_| show_timings);
-        let speed = speed.map_or_else(String::new, |speed| format!(" · {speed:.0} projections/s"));
-        return format!("{} · {done} of {total} projections{speed}", live.state.label());
+        let speed = speed.map_or_else(String::new, |speed| format!(" · {speed:.0} {counted}s/s"));
+        return format!("{} · {done} of {total} {counted}s{speed}", live.state.label());
     }
     let mut words = format!("{} · iteration {} of {}", live.state.label(), done / subsets, total / subsets);
     if done % subsets > 0 {
