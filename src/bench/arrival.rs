@@ -42,7 +42,7 @@ pub struct ArrivalRow {
     pub median_s: f64,
     /// Half of the interquartile range.
     pub spread_s: f64,
-    /// 95 of 100 took no longer.
+    /// The time that 95 of 100 projections did not exceed.
     pub p95_s: f64,
     /// The longest.
     pub longest_s: f64,

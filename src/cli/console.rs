@@ -1,6 +1,7 @@
-//! All that the command line prints goes through here. What cannot be printed never costs a result: where nobody reads a
-//! pipe any more the rest is left out in silence, and where standard output cannot be written for another reason (a full
-//! disk) the command does its work, says so at the end and exits with 1. What standard error does not take is lost.
+//! All that the command line prints goes through here. A result is never lost because something cannot be printed:
+//! where nobody reads a pipe any more the rest is left out in silence, and where standard output cannot be written for another
+//! reason (a full disk) the command does its work, says so at the end and exits with 1. Text that standard error does not take
+//! is lost.
 //!
 //! Titles, names of regions and paths come from files, and may come from anybody: what could steer the terminal is replaced.
 

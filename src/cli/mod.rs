@@ -1,7 +1,7 @@
 //! The command line. Without a command the window opens; every command runs without one.
 //!
 //! Exit codes: 0 done, 1 with a sentence on standard error, 2 wrong arguments, 3 an image was written that holds less than
-//! was asked for, or values that are not finite. What cannot be printed never costs a result ([`console`]).
+//! was asked for, or values that are not finite. A result is never lost because something cannot be printed ([`console`]).
 
 mod bench;
 mod console;

@@ -17,7 +17,7 @@ pub struct TalkOptions {
 }
 
 impl TalkOptions {
-    /// From now on so much is told.
+    /// Applies the choice to everything that is printed from now on.
     pub fn apply(self) {
         if self.quiet {
             console::be_quiet();

@@ -1,5 +1,5 @@
 //! The files of a command, looked at before it computes: what it reads, and what it is to write. A place that cannot be
-//! written, and a name that would cost another file, are told at once and not after hours of work.
+//! written, and a name that would overwrite a file that is needed, are refused at once and not after hours of work.
 
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ impl Files {
         self
     }
 
-    /// Also written are files whose names are only known later, if they are `named` so.
+    /// The command also writes files whose names are known only later: those for which `named` holds.
     pub fn check_numbered(self, option: &'static str, named: impl Fn(&Path) -> bool) -> Result<Self, String> {
         let others = self.written.iter().map(|output| &output.path).chain(&self.read);
         match others.into_iter().find(|path| named(path)) {
@@ -75,7 +75,7 @@ impl Files {
         Ok(())
     }
 
-    /// Refuses to replace what somebody needs.
+    /// Refuses to replace a file that this command reads, or that another header uses as its data.
     fn check_content(&self, Output { option, path, grows }: &Output) -> Result<(), String> {
         let name = path.display();
         if self.read.iter().any(|read| identity(read) == identity(path)) {

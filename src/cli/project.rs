@@ -150,7 +150,7 @@ pub fn backproject(options: &BackprojectOptions) -> CliResult<Done> {
     Ok(done(provenance.image.not_finite.unwrap_or(0), image.grid.num_voxels(), "voxel"))
 }
 
-/// What a result is worth of which so many values are not finite numbers; those are told.
+/// Whether a result is whole. Values that are not finite numbers make it one in part, with a warning.
 fn done(num_not_finite: usize, num: usize, what: &str) -> Done {
     if num_not_finite == 0 {
         return Done::Wholly;

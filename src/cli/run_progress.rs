@@ -1,4 +1,5 @@
-//! How a reconstruction on the command line shows what it does: a bar on a terminal, lines elsewhere, and at the end where the time went and what a race lost.
+//! How a reconstruction on the command line shows its progress: a bar on a terminal, lines elsewhere, and at the end where the
+//! time went and what a race lost.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -20,7 +21,7 @@ pub struct Progress {
     course: Course,
     num_steps: usize,
     start: Instant,
-    /// Tenths of a sweep that were told, where there is no bar.
+    /// Tenths of the work for which a line was printed, where there is no bar.
     tenths: u64,
 }
 
@@ -53,7 +54,7 @@ impl Progress {
         self.show(position, done, is_told.then_some(report.elapsed));
     }
 
-    /// Of a run in one step so much of the work inside it is done, in units of its own.
+    /// How much of the work inside the only step of a run is done: parts done, and parts in all.
     pub fn inside(&mut self, (done, total): (u64, u64)) {
         if self.is_another_tenth(done, total) {
             let percent = 100 * done / total;
@@ -62,7 +63,7 @@ impl Progress {
         }
     }
 
-    /// Whether a tenth was passed since the last one that was told.
+    /// Whether another tenth of the work was completed since the last line.
     fn is_another_tenth(&mut self, done: u64, total: u64) -> bool {
         let tenths = (10 * done).checked_div(total).unwrap_or(0);
         let is_another = tenths > self.tenths;
@@ -70,7 +71,7 @@ impl Progress {
         is_another
     }
 
-    /// Moves the bar; where there is none, a line if it is to be told.
+    /// Moves the bar; where there is none, prints a line if `told_at` is given.
     fn show(&self, position: String, done: u64, told_at: Option<Duration>) {
         match (&self.bar, told_at) {
             (Some(bar), _) => {
@@ -120,7 +121,7 @@ const STAGE: Columns<3> = Columns([Column::words("", 17), Column::numbers("", 11
 /// What a race did: a name and a number in words.
 const RACE: Columns<2> = Columns([Column::words("", 17), Column::words("", 0)]);
 
-/// Says what the run became.
+/// Prints what the run will do: device, algorithm, image and needs.
 pub fn announce(info: &StartInfo, num_iterations: usize) {
     let fact = |name: &str, what: String| out!("{}", FACT.line([name.to_owned(), what]));
     let grid = info.job.grid();

@@ -1,8 +1,8 @@
 //! Signals that ask a command to end: Ctrl-C, SIGTERM (a batch system, a container) and SIGHUP (the terminal has gone).
 //!
-//! They end it at once, without leaving an unfinished file, unless the command has something to keep: then the first one is
-//! a message, a second Ctrl-C breaks it off all the same, and further ones of the others change nothing. A process that was
-//! told to outlive its terminal (`nohup`) does.
+//! A command that has nothing to keep ends at once and leaves no unfinished file. A command that has something to keep is told
+//! by the first signal and ends by itself; a second Ctrl-C ends it at once, further signals of the other kinds change nothing.
+//! A process that was told to outlive its terminal (`nohup`) ignores SIGHUP.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,10 +17,10 @@ use signal_hook::{flag, low_level};
 use super::console::err;
 use crate::io::discard_unfinished;
 
-/// How often a signal is looked for: none is felt to be late.
+/// How often a signal is looked for: so often that nobody notices a delay.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Who is asked first.
+/// Told of the first signal, where the command has something to keep.
 static KEEPER: OnceLock<Sender<()>> = OnceLock::new();
 
 /// Begins to listen.

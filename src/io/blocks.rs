@@ -52,7 +52,7 @@ pub(super) fn read_contiguous(path: &Path, format: NumberFormat, offset: u64, nu
     Ok(values)
 }
 
-/// Zeros that are touched by nobody yet; an error where the system has no room for them.
+/// Zeros whose memory has not been touched yet; an error where the system has no room for them.
 pub(super) fn zeroed(path: &Path, num_values: usize) -> Result<Vec<f32>, IoError> {
     let no_memory = |_| IoError::Memory { path: path.to_owned(), num_values };
     // `vec!` takes its zeros from the system without writing them, but aborts where there are none: ask first.

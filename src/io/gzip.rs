@@ -11,7 +11,7 @@ const MAGIC: [u8; 2] = [0x1f, 0x8b];
 pub(super) struct GzipReader<R> {
     /// None at the end, after the last member.
     member: Option<GzDecoder<R>>,
-    /// What follows the last member and is none.
+    /// The bytes after the last member, which are no member.
     has_tail: bool,
 }
 

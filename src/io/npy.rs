@@ -2,6 +2,10 @@
 //!
 //! The header is one Python dictionary of three keys on one line, as NumPy writes it:
 //! `{'descr': '<f4', 'fortran_order': False, 'shape': (961, 500), }`. Anything else is refused.
+//!
+//! This is read by hand, not by a library: files may come from anybody, and here the length of the header, the number of values
+//! and the file's size are checked against each other before anything is allocated, and every mistake is a sentence that names
+//! the file.
 
 use std::fs::File;
 use std::io::Read;

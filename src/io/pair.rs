@@ -1,5 +1,5 @@
 //! A header and its data file, written together: both are complete before either takes its place, and the header comes first.
-//! Where the program is killed between the two, the new header stands over the old data, whose checksum is another one.
+//! If the program is killed between the two, the new header stands beside the old data, and the checksums differ.
 
 use std::io::{self, Write};
 use std::path::Path;

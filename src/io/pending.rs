@@ -20,7 +20,7 @@ const SUFFIX: &str = "-unfinished.";
 /// Random characters of a name.
 const NUM_RANDOM: usize = 12;
 
-/// Age at which an unfinished file is nobody's any more.
+/// Age from which an unfinished file is taken to be left over from a process that was killed.
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
 
 /// Links that are followed, one to the next.
@@ -54,7 +54,7 @@ pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), IoError> {
 /// A temporary file beside its target. It is removed when dropped before [`PendingFile::commit`].
 pub(super) struct PendingFile {
     target: PathBuf,
-    /// Those of the file that is replaced.
+    /// The permissions of the file that is replaced.
     permissions: Option<Permissions>,
     file: NamedTempFile,
     /// Dropped after the file.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::algebra::GpuLimits;
 use crate::plan::{DeviceChoice, available_devices};
 
-/// Registers are given to warps in pieces of so many for each thread.
+/// Registers of a thread are allocated in pieces of this many.
 const REGISTER_PIECE: u32 = 8;
 
 /// What a device is and how much it holds.

@@ -18,8 +18,8 @@ pub(super) trait Measurement {
     fn title(&self) -> String;
 }
 
-/// Does the measurements of some stages that the folder does not hold; `measure` keeps what it finds, and gives what to
-/// say about it. `false` if the time did not suffice for all.
+/// Makes the measurements of some stages that the folder does not hold yet. `measure` makes one, keeps it and returns what to
+/// say about it. `false` if there was not time for all.
 pub(super) fn measure_missing<S: Display, M: Measurement>(
     stages: impl IntoIterator<Item = (S, Vec<M>)>,
     folder: &Folder,

@@ -1,6 +1,7 @@
-//! The way of the volumes: a channel on which the newest wins, and a second one by which buffers come back, also from the
-//! history. An unread volume is taken back only when the newer one is there: at no moment is there none. Three volumes suffice beside those that the history keeps (one shown, one unread, one being
-//! filled), and one more for each that is under way.
+//! How volumes reach the watcher: a channel on which the newest replaces an unread one, and a second channel on which buffers
+//! come back, also from the history. An unread volume is taken back only when the newer one is there, so that there is always
+//! one to read. Beside the volumes that the history keeps, three suffice (one shown, one unread, one being filled), and one
+//! more for each that is under way.
 
 use std::sync::Arc;
 

@@ -63,7 +63,7 @@ struct Latest {
     run: RunId,
     /// Its stop flag and progress.
     task: Task,
-    /// Whether a stop has nothing to wait for.
+    /// Whether the run is a single step, so that a stop cancels it.
     is_one_step: bool,
 }
 
@@ -74,7 +74,7 @@ impl Session {
         Self::with_options(SessionOptions::default(), wake)
     }
 
-    /// A session that behaves so.
+    /// A session with these options.
     pub fn with_options(options: SessionOptions, wake: impl Fn() + Send + 'static) -> Self {
         Self::with_setup(options, Box::new(prepare), wake)
     }

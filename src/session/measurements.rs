@@ -119,7 +119,7 @@ pub struct RunTable {
 }
 
 impl RunTable {
-    /// The table of a run that became so.
+    /// The table of a run, from what was told when it started.
     pub fn of(run: RunId, info: &StartInfo) -> Self {
         let num_subsets = info.job.course().by_iteration.then_some(info.num_subsets.max(1));
         Self { run, num_subsets, unit: info.job.course().unit, voxel_ml: info.job.grid().voxel_ml() }

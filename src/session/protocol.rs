@@ -42,7 +42,7 @@ pub enum Command {
     Stop,
     /// Ends the run at once; the image before the interrupted step stays.
     Cancel,
-    /// Lets backprojections add in this way from the next step on.
+    /// Sets how backprojections add, from the next step on.
     SetAccumulation(Accumulation),
     /// Measures these from now on; what is kept is measured again at once, beside the solver, and so is the current iterate.
     SetRois(RoiSet),

@@ -54,7 +54,7 @@ enum Outgoing {
     Volume(Box<Parcel>),
     Event(Event),
     Wake,
-    /// The kept images of before are to be measured once they are there.
+    /// Measure the images that were kept before this, once they have arrived.
     CatchUp,
     /// Dropped once everything before it was handed over.
     Barrier(Sender<()>),
@@ -129,7 +129,7 @@ impl Publisher {
         self.send(Outgoing::CatchUp);
     }
 
-    /// Another way for events.
+    /// A second sender of events, for another thread.
     pub fn outlet(&self) -> Outlet {
         Outlet(self.queue.clone())
     }

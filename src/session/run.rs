@@ -16,7 +16,7 @@ use crate::plan::{Acquisition, Course, Job, Prepared, SetupError, StartInfo};
 use crate::recon::{Algorithm, ReconError, StepReport};
 use crate::task::Task;
 
-/// Why work on a run did not come to its end.
+/// Why work on a run was not completed.
 pub(super) enum Failure {
     /// It was stopped.
     Stopped,
@@ -44,7 +44,7 @@ impl From<SetupError> for Failure {
     }
 }
 
-/// Whether a run goes.
+/// What a run is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Running,
@@ -81,7 +81,7 @@ pub(super) struct Run {
     algorithm: Box<dyn Algorithm>,
     pool: Arc<ThreadPool>,
     task: Task,
-    /// Where further projections come from, and how many of it the algorithm has.
+    /// Where further projections come from, and how many of them the algorithm has taken.
     acquisition: Option<Acquisition>,
     num_taken: usize,
 }
@@ -215,10 +215,10 @@ impl Run {
         Ok(Some((self.iteration, self.subiteration, self.measure()?)))
     }
 
-    /// Lets backprojections add in this way from the next step on.
+    /// Sets how backprojections add, from the next step on.
     ///
     /// # Errors
-    /// A way that the operator does not know, as a sentence.
+    /// The operator cannot add in this way; the error is a sentence.
     pub fn set_accumulation(&mut self, accumulation: Accumulation) -> Result<(), String> {
         let known = self.algorithm.accumulations();
         if !known.contains(&accumulation) {

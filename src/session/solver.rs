@@ -43,7 +43,7 @@ impl Solver {
         Self { setup, options, inbox, waiting: VecDeque::new(), publisher, history, threads, run: None }
     }
 
-    /// The thread's life: until `Quit`, or until the handle is gone.
+    /// Runs until `Quit` is received, or until the handle is gone.
     pub fn run(mut self) {
         if self.options.lower_priority {
             super::threads::lower_priority();
@@ -296,7 +296,7 @@ impl Solver {
         }
     }
 
-    /// What follows from a failure.
+    /// Ends the run as its failure requires.
     fn give_up(&mut self, failure: Failure) {
         match failure {
             Failure::Stopped => self.end(EndReason::Cancelled),
