@@ -13,10 +13,14 @@ mod pixels;
 mod provenance;
 mod race;
 mod regions;
+mod rooms;
 #[path = "../support/scans.rs"]
 #[allow(dead_code)] // half of it is for the command line
 mod scans;
 mod sweeps;
+#[path = "../support/toy.rs"]
+#[allow(dead_code)] // the window makes jobs of its own
+mod toy;
 mod transitions;
 mod work;
 
