@@ -7,7 +7,9 @@ use crate::algebra::{Backend, Host};
 use crate::cuda::{CudaBackend, FastPlanes, PaperPlanes};
 use crate::data::Sweep;
 use crate::geometry::Grid;
-use crate::operator::{MultiStage, OperatorError, PlainPlanes, PlaneBackprojector, PlaneSampling, SingleStage};
+#[cfg(feature = "cuda")]
+use crate::operator::OperatorError;
+use crate::operator::{MultiStage, PlainPlanes, PlaneBackprojector, PlaneSampling, SingleStage};
 use crate::recon::{Algorithm, Fbp, FbpSettings, ReconError};
 use crate::words::counted;
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use super::estimate::FreeMemory;
 use super::projector::{ProjectorSettings, rays_per_bin};
 use super::system::{Projector, System};
-use crate::algebra::{Backend, Host};
+#[cfg(feature = "cuda")]
+use crate::algebra::Backend;
+use crate::algebra::Host;
 #[cfg(feature = "cuda")]
 use crate::cuda::{self, CudaBackend};
 use crate::operator::{Accumulation, AxialRuns, OperatorError, Siddon, ViewProjector};

@@ -10,18 +10,18 @@ use tomoscope::plan::{DeviceChoice, PROJECTORS, ProjectorChoice, ProjectorSettin
 use tomoscope::scanner::ScanGeometry;
 use tomoscope::task::Task;
 
+#[cfg(feature = "cuda")]
 use super::device::device;
-use super::support::{noise, random_volume, tiny, tiny_span_3};
-
-fn dot(a: &[f32], b: &[f32]) -> f64 {
-    a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum()
-}
+use super::support::{dot, noise, random_volume, tiny, tiny_span_3};
 
 /// Every projector between a scan and a grid, on every device.
 fn systems(geometry: &Arc<ScanGeometry>, grid: &Grid, fov_radius_mm: f64, rays: [usize; 2]) -> Vec<(String, Box<dyn System>)> {
-    let mut devices = vec![DeviceChoice::Cpu];
-    devices.extend(device().map(|_| DeviceChoice::Cuda(0)));
-    let choices = devices.into_iter().flat_map(|device| PROJECTORS.iter().map(move |entry| (device, entry.name)));
+    #[cfg(feature = "cuda")]
+    let gpu = device().map(|_| DeviceChoice::Cuda(0));
+    #[cfg(not(feature = "cuda"))]
+    let gpu = None;
+    let devices = std::iter::once(DeviceChoice::Cpu).chain(gpu);
+    let choices = devices.flat_map(|device| PROJECTORS.iter().map(move |entry| (device, entry.name)));
     let made = choices.map(|(device, name)| {
         let settings = ProjectorSettings {
             grid: grid.clone(),
