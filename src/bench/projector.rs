@@ -77,6 +77,9 @@ pub struct ProjectorRow {
     pub num_runs: usize,
     /// Part of the views that was measured; times are scaled to all.
     pub measured_views: String,
+    /// Whether it is a projector that others are compared with.
+    #[serde(skip)]
+    pub is_baseline: bool,
     /// How many times faster than the baseline. On the CPU: the projector per LOR with the same threads, in its
     /// deterministic backprojection. On CUDA: the fastest bin-driven kernel, in its atomic backprojection.
     pub ratio: Option<f64>,
@@ -84,14 +87,14 @@ pub struct ProjectorRow {
 
 impl ProjectorRow {
     fn is_baseline_of(&self, other: &ProjectorRow) -> bool {
-        let (name, accumulation, threads) = match self.device {
-            "cuda" => ("bin-driven", Accumulation::Atomic, true),
-            _ => ("per-lor", Accumulation::Deterministic, self.threads == other.threads),
+        let (accumulation, threads) = match self.device {
+            "cuda" => (Accumulation::Atomic, true),
+            _ => (Accumulation::Deterministic, self.threads == other.threads),
         };
         self.device == other.device
             && self.direction == other.direction
             && threads
-            && self.projector.starts_with(name)
+            && self.is_baseline
             && self.accumulation.is_none_or(|a| a == accumulation)
     }
 }
@@ -144,6 +147,7 @@ fn voxel_visits(bench: &ProjectorBench) -> f64 {
 struct Subject<'a> {
     device: &'static str,
     projector: String,
+    is_baseline: bool,
     threads: usize,
     subset: Subset,
     /// Forward projection is `None`.
@@ -171,14 +175,14 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
         if bench.per_lor {
             let siddon = Siddon::new(geometry(), bench.grid.clone(), bench.fov_radius_mm, [1, 1]);
             let subset = Subset { index: 0, count: PER_LOR_VIEW_STEP.min(bench.geometry.num_views) };
-            let what = Subject { device: "cpu", projector: "per-lor".into(), threads, subset, ways: &ways };
+            let what = Subject { device: "cpu", projector: "per-lor".into(), is_baseline: true, threads, subset, ways: &ways };
             self.measure(&mut Host, &siddon, what)?;
         }
         if bench.axial_runs {
             for &simd in &bench.simd {
                 let fast = AxialRuns::new(geometry(), bench.grid.clone(), bench.fov_radius_mm, [1, 1])?.with_simd(simd);
                 let projector = format!("axial-runs ({})", fast.simd().name());
-                let what = Subject { device: "cpu", projector, threads, subset: Subset::ALL, ways: &ways };
+                let what = Subject { device: "cpu", projector, is_baseline: false, threads, subset: Subset::ALL, ways: &ways };
                 self.measure(&mut Host, &fast, what)?;
             }
         }
@@ -202,7 +206,11 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
                     let threads = plain.threads_per_block() as usize;
                     let baselines = [None, Some(Accumulation::Atomic)];
                     let ways = if block.is_none() { &ways[..] } else { &baselines };
-                    self.measure(&mut device, &plain, Subject { device: "cuda", projector, threads, subset: Subset::ALL, ways })?;
+                    self.measure(
+                        &mut device,
+                        &plain,
+                        Subject { device: "cuda", projector, is_baseline: true, threads, subset: Subset::ALL, ways },
+                    )?;
                 }
             }
         }
@@ -210,7 +218,7 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
             let fast = cuda::AxialRuns::new(&device, Arc::clone(&bench.geometry), grid.clone(), radius_mm, [1, 1])?;
             let projector = "axial-runs".into();
             let threads = fast.threads_per_block() as usize;
-            let what = Subject { device: "cuda", projector, threads, subset: Subset::ALL, ways: &ways };
+            let what = Subject { device: "cuda", projector, is_baseline: false, threads, subset: Subset::ALL, ways: &ways };
             self.measure(&mut device, &fast, what)?;
         }
         Ok(())
@@ -229,7 +237,7 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
         what: Subject<'_>,
     ) -> Result<(), OperatorError> {
         let bench = self.bench;
-        let Subject { device, projector, threads, subset, ways } = what;
+        let Subject { device, projector, is_baseline, threads, subset, ways } = what;
         let budget_secs = bench.budget_secs / self.num_rows() as f64;
         let task = Task::new();
         let num_views = bench.geometry.num_views;
@@ -260,6 +268,7 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
             self.add(ProjectorRow {
                 device,
                 projector: projector.clone(),
+                is_baseline,
                 direction: if accumulation.is_none() { "forward" } else { "backprojection" },
                 accumulation,
                 threads,

@@ -86,6 +86,13 @@ pub enum CudaError {
     },
 }
 
+impl CudaError {
+    /// Whether the sentence names the processor as the way out.
+    pub fn names_the_cpu(&self) -> bool {
+        matches!(self, CudaError::OutOfMemory { .. } | CudaError::TimedOut { .. } | CudaError::Driver { .. })
+    }
+}
+
 impl From<CudaError> for crate::algebra::BackendError {
     fn from(error: CudaError) -> Self {
         match error {

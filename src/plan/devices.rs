@@ -59,7 +59,7 @@ pub fn choose_device(choice: DeviceChoice) -> Result<(Chosen, Vec<Notice>), Setu
     match choice {
         DeviceChoice::Cpu => Ok((Chosen::Cpu, Vec::new())),
         DeviceChoice::Cuda(number) => open_cuda(number).map(|device| (device, Vec::new())).map_err(|reason| {
-            let way_out = if reason.text.contains("--device cpu") { "" } else { "; use the CPU (--device cpu)" };
+            let way_out = if reason.names_the_cpu { "" } else { "; use the CPU (--device cpu)" };
             SetupError::Settings(format!("CUDA device {number} cannot be used: {}{way_out}", reason.text))
         }),
         DeviceChoice::Auto => match open_cuda(0) {
@@ -97,19 +97,22 @@ struct CannotUse {
     text: String,
     /// Whether there is a GPU at all.
     is_there: bool,
+    /// Whether the text names the processor as the way out.
+    names_the_cpu: bool,
 }
 
 #[cfg(feature = "cuda")]
 fn open_cuda(number: usize) -> Result<Chosen, CannotUse> {
     CudaBackend::open(number).map(|backend| Chosen::Cuda(Box::new(backend))).map_err(|error| {
         let is_there = !matches!(error, CudaError::NoDriver | CudaError::NoDevice);
-        CannotUse { text: error.to_string(), is_there }
+        CannotUse { text: error.to_string(), is_there, names_the_cpu: error.names_the_cpu() }
     })
 }
 
 #[cfg(not(feature = "cuda"))]
 fn open_cuda(_: usize) -> Result<Chosen, CannotUse> {
-    Err(CannotUse { text: "this program was built without its feature `cuda`".into(), is_there: false })
+    let text = "this program was built without its feature `cuda`".into();
+    Err(CannotUse { text, is_there: false, names_the_cpu: false })
 }
 
 /// The CUDA devices that there are.
