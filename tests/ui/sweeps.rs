@@ -131,6 +131,28 @@ fn signed_colours_are_white_at_zero_whatever_the_window() {
 }
 
 #[test]
+fn the_bar_above_the_slices_ends_at_the_edge_of_the_window() {
+    // Small values take long numbers, and signed colours one more sign.
+    let mut faint = sweep();
+    for projection in &mut faint.projections {
+        projection.values = projection.values.iter().map(|value| 1e-4 * value).collect();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("faint.sweep");
+    write_sweep(&path, &faint).unwrap();
+    for width in [1024.0, 1280.0] {
+        let Some(renderer) = renderer() else { return };
+        let mut harness = window_on(renderer, [width, 900.0], Theme::Dark, true, file(&path, false));
+        wait_for(&mut harness, "the end of the run", is_completed);
+        assert_eq!(harness.state().view().palette, Palette::Signed);
+        for label in ["Fit object", "Reset view", "Colour bar from"] {
+            let right = harness.get_by_label_contains(label).rect().right();
+            assert!(right <= width, "{label} ends at {right} of {width}");
+        }
+    }
+}
+
+#[test]
 fn a_slice_has_one_view_with_the_names_of_its_axes_and_the_filters_curve() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("disc.sweep");

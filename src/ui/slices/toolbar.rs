@@ -24,10 +24,10 @@ pub struct ToolbarView<'a> {
 /// Width from which the bar has one row.
 const ONE_ROW_WIDTH: f32 = 960.0;
 
-/// The bar above the slices, in one row or two.
+/// The bar above the slices, in one row or two; what is wider still goes on below: never beyond the edge.
 pub fn toolbar_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     let is_one_row = ui.available_width() >= ONE_ROW_WIDTH;
-    ui.horizontal(|ui| {
+    ui.horizontal_wrapped(|ui| {
         look_ui(view, ui, actions);
         if is_one_row {
             ui.separator();
@@ -35,7 +35,7 @@ pub fn toolbar_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>
         }
     });
     if !is_one_row {
-        ui.horizontal(|ui| window_ui(view, ui, actions));
+        ui.horizontal_wrapped(|ui| window_ui(view, ui, actions));
     }
 }
 
