@@ -10,6 +10,7 @@ use crate::algebra::Backend;
 use crate::algebra::Host;
 #[cfg(feature = "cuda")]
 use crate::cuda::{self, CudaBackend};
+use crate::geometry::Grid;
 use crate::operator::{Accumulation, AxialRuns, OperatorError, Siddon, ViewProjector};
 use crate::scanner::ScanGeometry;
 use crate::words::counted;
@@ -83,7 +84,7 @@ impl Between<'_> {
         Arc::clone(self.geometry)
     }
 
-    fn grid(&self) -> crate::geometry::Grid {
+    fn grid(&self) -> Grid {
         self.settings.grid.clone()
     }
 
