@@ -115,7 +115,11 @@ pub fn backproject(options: &BackprojectOptions) -> CliResult<Done> {
     let (like, found) = read_volume(&options.like)?;
     notices::print(&found);
     let study = read(&options.input, &options.projector)?;
-    let data = Arc::new(with_corrections(study.measured.counts.to_vec(), &study));
+    let counts = &study.measured.counts;
+    let data = match study.multiplicative {
+        Some(_) => Arc::new(with_corrections(counts.to_vec(), &study)),
+        None => Arc::clone(counts),
+    };
     let (image, projector, device) = in_pool(&options.projector, || {
         on_device(&options.projector, |device| {
             let ChosenProjector { entry, mut system, notices } = choose(device, &study, &like.grid, &options.projector)?;
@@ -124,7 +128,7 @@ pub fn backproject(options: &BackprojectOptions) -> CliResult<Done> {
             out!("accumulation  {accumulation}");
             let begin = Instant::now();
             let arranged = system.data().arranged(&data, 1);
-            let image = system.backproject(Subset::ALL, arranged.to_vec(), accumulation, &Task::new())?;
+            let image = system.backproject(Subset::ALL, arranged, accumulation, &Task::new())?;
             out!("backprojected in {:.2} s", begin.elapsed().as_secs_f64());
             let device = DeviceRecord { name: system.device().to_owned(), threads: rayon::current_num_threads() };
             let record = ProjectorRecord {

@@ -68,7 +68,7 @@ pub trait System: Send {
     fn backproject(
         &mut self,
         subset: Subset,
-        data: Vec<f32>,
+        data: Arc<Vec<f32>>,
         accumulation: Accumulation,
         task: &Task,
     ) -> Result<Volume, OperatorError>;
@@ -170,12 +170,12 @@ where
     fn backproject(
         &mut self,
         subset: Subset,
-        data: Vec<f32>,
+        data: Arc<Vec<f32>>,
         accumulation: Accumulation,
         task: &Task,
     ) -> Result<Volume, OperatorError> {
         let backend = &mut self.backend;
-        let data = backend.upload(Arc::new(data))?;
+        let data = backend.upload(data)?;
         let mut coefficients = backend.zeros(self.image.len())?;
         self.operator.adjoint(backend, subset, &data, accumulation, &mut coefficients, task)?;
         let mut volume = Volume { unit: Unit::Mm, ..Volume::filled(self.image.grid().clone(), 0.0) };

@@ -74,7 +74,7 @@ proptest! {
                 let q = noise(5 + subset.index as u32, projected.len());
                 there += dot(&projected, &q);
                 for &accumulation in system.accumulations().iter().filter(|way| **way != Accumulation::NonAtomic) {
-                    let image = system.backproject(subset, q.clone(), accumulation, &Task::new()).unwrap();
+                    let image = system.backproject(subset, Arc::new(q.clone()), accumulation, &Task::new()).unwrap();
                     let mismatch = (dot(&projected, &q) - dot(whole.as_slice(), image.as_slice())).abs();
                     prop_assert!(mismatch <= 1e-5 * dot(&projected, &q).max(1e-3), "{name}, {subset:?}, {accumulation}: {mismatch}");
                     if accumulation == system.default_accumulation() {
