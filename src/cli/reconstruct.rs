@@ -183,7 +183,7 @@ pub fn run(options: &ReconstructOptions) -> CliResult<Done> {
         }
         sweep => sweep,
     };
-    session.send(Command::Start { job, rois: RoiSet { branch: 0, rois }, paused: false });
+    session.send(Command::Start { job, rois: RoiSet { branch: 0, rois: rois.into() }, paused: false });
     let looks = if job_is_one_step { tick(LOOK_EVERY) } else { never() };
     let mut news: Receiver<Notice> = feed.as_ref().map_or_else(never, |feed| feed.notices().clone());
     loop {

@@ -238,7 +238,7 @@ impl Backend for CudaBackend {
     }
 
     fn masks(&mut self, masks: &[RoiMask], index: &dyn Fn(usize) -> usize) -> Result<CudaMasks, BackendError> {
-        let voxels = || masks.iter().flat_map(|mask| &mask.voxels);
+        let voxels = || masks.iter().flat_map(|mask| mask.voxels.iter());
         let places: Vec<u32> = voxels().map(|(voxel, _)| index(*voxel as usize) as u32).collect();
         let weights: Vec<f32> = voxels().map(|(_, weight)| *weight).collect();
         let mut first = vec![0u32];

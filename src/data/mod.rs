@@ -1,5 +1,6 @@
 //! What is measured and what is reconstructed: volumes, michelograms, EPRI sweeps, regions of interest, studies.
 
+mod masked_rois;
 mod michelogram;
 mod notice;
 mod origin;
@@ -8,6 +9,7 @@ mod study;
 mod sweep;
 mod volume;
 
+pub use masked_rois::MaskedRois;
 pub use michelogram::{Michelogram, MichelogramError};
 pub use notice::{Notice, Severity};
 pub use origin::Origin;

@@ -1,5 +1,7 @@
 //! Regions of interest: shapes in mm and the voxels they cover.
 
+use std::sync::Arc;
+
 use crate::geometry::{Grid, Point};
 
 /// The plane that a flat ROI lies in.
@@ -110,11 +112,11 @@ pub fn checked_activity_ratio(ratio: f64) -> Result<f64, ActivityRatioError> {
     }
 }
 
-/// The voxels of a ROI on one grid, with the fraction of each that lies inside.
+/// The voxels of a ROI on one grid, with the fraction of each that lies inside. Clones share them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RoiMask {
     /// Voxel index in a `[z, y, x]` volume and weight in (0, 1].
-    pub voxels: Vec<(u32, f32)>,
+    pub voxels: Arc<[(u32, f32)]>,
 }
 
 /// Weighted sums over a ROI: all that its statistics need.
@@ -138,6 +140,11 @@ pub struct RoiSums {
 const SUBSAMPLES: usize = 8;
 
 impl Roi {
+    /// Whether it has the shape and the centre of another, and so covers the same voxels.
+    pub fn covers_same(&self, other: &Roi) -> bool {
+        self.shape == other.shape && self.centre_mm == other.centre_mm
+    }
+
     /// The voxels of `grid` that the ROI covers. Empty where it lies outside the grid.
     pub fn mask(&self, grid: &Grid) -> RoiMask {
         let (half, flat) = self.half_extent_mm();
@@ -171,7 +178,7 @@ impl Roi {
                 }
             }
         }
-        RoiMask { voxels }
+        RoiMask { voxels: voxels.into() }
     }
 
     /// Half of the bounding box along x, y, z, and the axis along which the shape is flat.
@@ -258,7 +265,7 @@ impl RoiMask {
             max: f32::NEG_INFINITY,
             num_voxels: self.voxels.len(),
         };
-        for &(index, weight) in &self.voxels {
+        for &(index, weight) in self.voxels.iter() {
             let Some(value) = value(index as usize) else { continue };
             let (w, v) = (f64::from(weight), f64::from(value));
             sums.weight += w;

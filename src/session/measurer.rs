@@ -9,8 +9,7 @@ use crossbeam_channel::{Receiver, Sender};
 use super::history::History;
 use super::publisher::Outlet;
 use super::{Event, EventKind, RoiSet, RunId};
-use crate::data::{RoiMask, RoiSums};
-use crate::geometry::Grid;
+use crate::data::RoiSums;
 
 /// What the measurer is asked for.
 pub(super) enum Ask {
@@ -73,26 +72,21 @@ fn run(inbox: &Receiver<Ask>, history: &History, outlet: &Outlet) {
 struct Edit {
     run: RunId,
     rois: RoiSet,
-    masks: Option<(Grid, Vec<RoiMask>)>,
     measured: HashSet<usize>,
 }
 
 impl Edit {
     fn new(run: RunId, rois: RoiSet) -> Self {
-        Self { run, rois, masks: None, measured: HashSet::new() }
+        Self { run, rois, measured: HashSet::new() }
     }
 
     /// (iteration, subiteration, sums of each region) of the kept images of the run that were not measured yet, oldest first.
     fn measure(&mut self, history: &History) -> Vec<(usize, usize, Vec<RoiSums>)> {
-        let Self { run, rois, masks, measured } = self;
+        let Self { run, rois, measured } = self;
         let new = history.entries().into_iter().filter(|kept| kept.run == *run && measured.insert(kept.subiteration));
         let points = new.map(|kept| {
-            let grid = &kept.volume.grid;
-            if masks.as_ref().is_none_or(|(of, _)| of != grid) {
-                *masks = Some((grid.clone(), rois.rois.iter().map(|roi| roi.mask(grid)).collect()));
-            }
-            let masks = masks.iter().flat_map(|(_, masks)| masks);
-            (kept.iteration, kept.subiteration, masks.map(|mask| mask.sums(kept.volume.as_slice())).collect())
+            let masks = rois.rois.masks(&kept.volume.grid);
+            (kept.iteration, kept.subiteration, masks.iter().map(|mask| mask.sums(kept.volume.as_slice())).collect())
         });
         points.collect()
     }

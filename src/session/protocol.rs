@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::data::{Extremes, Notice, Roi, RoiSums, Volume};
+use crate::data::{Extremes, MaskedRois, Notice, RoiSums, Volume};
 use crate::operator::Accumulation;
 use crate::plan::{Job, StartInfo};
 use crate::recon::{RaceReport, StageTimes};
@@ -16,8 +16,8 @@ pub type RunId = u64;
 pub struct RoiSet {
     /// Number of the edit.
     pub branch: u64,
-    /// The regions.
-    pub rois: Vec<Roi>,
+    /// The regions. Watcher, solver and measurer share their masks.
+    pub rois: MaskedRois,
 }
 
 /// What the watcher asks of the solver.

@@ -9,7 +9,7 @@ use rayon::ThreadPool;
 
 use super::{EndReason, RoiSet, RunId, Setup};
 use crate::algebra::PendingVolume;
-use crate::data::{Notice, RoiMask, RoiSums, Volume};
+use crate::data::{Notice, RoiSums, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, OperatorError};
 use crate::plan::{Acquisition, Course, Job, Prepared, SetupError, StartInfo};
@@ -200,7 +200,7 @@ impl Run {
 
     /// Measures these ROIs from now on.
     pub fn set_rois(&mut self, rois: RoiSet) -> Result<(), Failure> {
-        let masks: Vec<RoiMask> = rois.rois.iter().map(|roi| roi.mask(&self.grid)).collect();
+        let masks = rois.rois.masks(&self.grid);
         let algorithm = &mut self.algorithm;
         guarded(&self.pool, || algorithm.set_rois(&masks))?;
         self.rois = rois;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::unbounded;
-use tomoscope::data::{RoiShape, Severity};
+use tomoscope::data::{Roi, RoiMask, RoiShape, Severity};
 use tomoscope::operator::Accumulation;
 use tomoscope::plan::Job;
 use tomoscope::recon::{ReconError, Stage};
@@ -325,8 +325,8 @@ fn the_past_is_measured_again_when_a_roi_is_edited() {
         watcher.session.send(Command::StepOnce);
     }
     watcher.wait_for(0, |e| matches!(&e.kind, EventKind::Iterate(report) if report.subiteration == 5));
-    let mut edited = ball(7);
-    edited.rois[0].shape = RoiShape::Sphere { radius_mm: 2.0 };
+    let smaller = Roi { shape: RoiShape::Sphere { radius_mm: 2.0 }, ..ball(0).rois[0].clone() };
+    let edited = RoiSet { branch: 7, rois: vec![smaller].into() };
     watcher.session.send(Command::SetRois(edited.clone()));
     // The current iterate is in the middle of an iteration, and not kept.
     watcher.wait_for(0, |e| matches!(&e.kind, EventKind::Remeasured { points, .. } if points.iter().any(|p| p.1 == 5)));
@@ -344,6 +344,26 @@ fn the_past_is_measured_again_when_a_roi_is_edited() {
     watcher.session.send(Command::StepOnce);
     let event = watcher.wait_for(0, |e| matches!(&e.kind, EventKind::Iterate(report) if report.subiteration == 6));
     assert!(matches!(event.kind, EventKind::Iterate(report) if report.branch == 7));
+}
+
+#[test]
+fn the_solver_takes_the_masks_that_the_watcher_has_made() {
+    let (given, masks) = unbounded();
+    let mut watcher = Watcher::new(scripted(move |_| Script { given: Some(given.clone()), ..Script::new(1) }));
+    let is_shared = |mask: &RoiMask, other: &RoiMask| !mask.voxels.is_empty() && Arc::ptr_eq(&mask.voxels, &other.voxels);
+    let first = ball(0);
+    watcher.start(1, first.clone(), true);
+    watcher.wait_for(0, |e| matches!(e.kind, EventKind::Paused));
+    let grid = watcher.shown.as_ref().unwrap().volume.grid.clone();
+    let made = first.rois.masks(&grid);
+    assert!(is_shared(&made[0], &masks.recv().unwrap()[0]));
+    // A second region, which the watcher measures before it tells of it; the first stays where it is.
+    let second = Roi { centre_mm: [1.0, 0.0, 0.0], ..first.rois[0].clone() };
+    let both = RoiSet { branch: 1, rois: first.rois.edited(&[second, first.rois[0].clone()]) };
+    let made_later = both.rois.masks(&grid);
+    watcher.session.send(Command::SetRois(both));
+    let given = masks.recv().unwrap();
+    assert!(is_shared(&given[0], &made_later[0]) && is_shared(&given[1], &made[0]));
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn gaussians_are_reconstructed_from_events_as_the_matrix_written_out_says() {
     let voxel_mask = roi().mask(&toy::grid());
     for (num_subsets, num_iterations) in [(1, 6), (3, 4)] {
         let mut watcher = Watcher::new(toy::setup());
-        let (job, rois) = (toy::job(num_subsets, num_iterations), RoiSet { branch: 1, rois: vec![roi()] });
+        let (job, rois) = (toy::job(num_subsets, num_iterations), RoiSet { branch: 1, rois: vec![roi()].into() });
         let run = watcher.session.send(Command::Start { job, rois, paused: false });
         assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
         let iterates = watcher.iterates(run);

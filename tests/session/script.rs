@@ -35,6 +35,8 @@ pub struct Script {
     pub copy: Option<CopyDeed>,
     /// Everything that is asked of the algorithm, in order.
     pub log: Option<Sender<&'static str>>,
+    /// Where the masks go that it is given.
+    pub given: Option<Sender<Vec<RoiMask>>>,
     pub steps: usize,
     pub masks: Vec<RoiMask>,
     pub accumulation: Accumulation,
@@ -49,6 +51,7 @@ impl Script {
             num_impossible_bins: 0,
             copy: None,
             log: None,
+            given: None,
             steps: 0,
             masks: Vec::new(),
             accumulation: Accumulation::Deterministic,
@@ -121,6 +124,9 @@ impl Algorithm for Script {
 
     fn set_rois(&mut self, masks: &[RoiMask]) -> Result<(), ReconError> {
         self.masks = masks.to_vec();
+        if let Some(given) = &self.given {
+            given.send(masks.to_vec()).unwrap();
+        }
         Ok(())
     }
 
@@ -198,7 +204,8 @@ pub fn ball(branch: u64) -> RoiSet {
             role: RoiRole::Background,
             activity_ratio: None,
             colour: None,
-        }],
+        }]
+        .into(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::action::RoiAction;
 use super::document::{Document, History, typed_ratio};
-use crate::data::{Notice, Roi};
+use crate::data::{MaskedRois, Notice, Roi};
 use crate::geometry::Point;
 
 /// The regions and what the user does with them.
@@ -16,6 +16,8 @@ pub struct RoiState {
     pub selected: Option<usize>,
     /// Whether the table leaves the filter on the image out.
     pub measure_unfiltered: bool,
+    /// The regions as they were when somebody asked last.
+    masked: MaskedRois,
 }
 
 /// What of a wish about regions concerns more than the regions.
@@ -37,6 +39,14 @@ pub enum RoiRequest {
 }
 
 impl RoiState {
+    /// The regions as they are now, to be measured. Of those that were not moved since the last call the masks stay.
+    pub fn masked(&mut self) -> &MaskedRois {
+        if *self.masked != *self.document.rois {
+            self.masked = self.masked.edited(&self.document.rois);
+        }
+        &self.masked
+    }
+
     /// Takes other regions, none of them selected.
     pub fn set(&mut self, rois: Vec<Roi>) {
         self.document.set_rois(rois);
@@ -84,5 +94,29 @@ impl RoiState {
         }
         self.selected = self.selected.filter(|index| *index < self.document.rois.len());
         request
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::data::RoiShape;
+    use crate::geometry::Grid;
+
+    #[test]
+    fn a_drag_rasterises_the_region_that_is_dragged() {
+        let grid = Grid::centred([20; 3], [1.0; 3]).unwrap();
+        let mut rois = RoiState::default();
+        for x_mm in [-4.0, 4.0] {
+            rois.add(rois.document.new_roi(RoiShape::Sphere { radius_mm: 3.0 }, [x_mm, 0.0, 0.0]));
+        }
+        let before = rois.masked().masks(&grid);
+        rois.document.rois[1].centre_mm[0] += 1.0;
+        let after = rois.masked().masks(&grid);
+        let stays = |at: usize| Arc::ptr_eq(&before[at].voxels, &after[at].voxels);
+        assert!(stays(0) && !stays(1));
+        assert_eq!(after[1], rois.document.rois[1].mask(&grid));
     }
 }

@@ -181,7 +181,7 @@ mod tests {
 
     /// Sums over two voxels whose noise-to-signal ratio is √2 × `spread`.
     fn sums(spread: f32) -> Option<RoiSums> {
-        Some(RoiMask { voxels: vec![(0, 1.0), (1, 1.0)] }.sums(&[1.0 - spread, 1.0 + spread]))
+        Some(RoiMask { voxels: [(0, 1.0), (1, 1.0)].into() }.sums(&[1.0 - spread, 1.0 + spread]))
     }
 
     fn run(rois: &[Roi], points: impl IntoIterator<Item = (usize, Vec<Option<RoiSums>>)>) -> LiveRun {

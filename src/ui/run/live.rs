@@ -68,9 +68,8 @@ pub struct RoiPoint {
 impl RoiPoint {
     /// What this point says about other ROIs: the sums of those that have not moved.
     fn carried(&self, from: &[Roi], to: &[Roi]) -> Self {
-        let same_place = |a: &Roi, b: &Roi| a.shape == b.shape && a.centre_mm == b.centre_mm;
         let sums = to.iter().map(|roi| {
-            let index = from.iter().position(|other| same_place(other, roi))?;
+            let index = from.iter().position(|other| other.covers_same(roi))?;
             *self.sums.get(index)?
         });
         Self { sums: sums.collect(), ..*self }

@@ -9,7 +9,7 @@ use super::post_filter::PostFilter;
 use super::recon_panel::{GATHERED, why_not};
 use super::settings::SettingsForm;
 use super::shown::{IterateId, Past, Shown};
-use crate::data::{Notice, Roi};
+use crate::data::{MaskedRois, Notice};
 use crate::operator::Accumulation;
 use crate::plan::{DeviceChoice, Forecast, Provenance};
 use crate::session::{Command, Event, Frame, Kept, RoiSet, RunId, Session};
@@ -27,7 +27,7 @@ pub struct RunInput<'a> {
     /// What it reconstructs.
     pub study: &'a StudyState,
     /// What it measures.
-    pub rois: &'a [Roi],
+    pub rois: &'a MaskedRois,
 }
 
 /// What of a wish about a run concerns more than the run.
@@ -62,7 +62,7 @@ pub struct RunView {
     post_filter: PostFilter,
     /// Number of the ROI edit sent last, and its ROIs.
     branch: u64,
-    sent_rois: Vec<Roi>,
+    sent_rois: MaskedRois,
     /// The run that started by itself and was left alone since.
     automatic: Option<RunId>,
 }
@@ -84,7 +84,7 @@ impl RunView {
             forecaster: Forecaster::start(wake.clone()),
             post_filter: PostFilter::start(wake),
             branch: 0,
-            sent_rois: Vec::new(),
+            sent_rois: MaskedRois::default(),
             automatic: None,
         }
     }
@@ -131,7 +131,7 @@ impl RunView {
         let job = job.inspect_err(|_| self.forecaster.forget())?;
         self.running = Some(self.forms.clone());
         self.branch += 1;
-        self.sent_rois = input.rois.to_vec();
+        self.sent_rois = input.rois.clone();
         let rois = RoiSet { branch: self.branch, rois: self.sent_rois.clone() };
         let run = input.session.send(Command::Start { job, rois, paused });
         self.shown.set_past(None);
@@ -261,19 +261,18 @@ impl RunView {
     }
 
     /// Sends edited regions to the solver. Names and roles do not concern it.
-    pub fn send_rois(&mut self, rois: &[Roi], session: &Session) {
-        if self.live.run == 0 || self.sent_rois == rois {
+    pub fn send_rois(&mut self, rois: &MaskedRois, session: &Session) {
+        if self.live.run == 0 || self.sent_rois == *rois {
             return;
         }
-        let places = |rois: &[Roi]| rois.iter().map(|roi| (roi.shape, roi.centre_mm)).collect::<Vec<_>>();
-        let same_places = places(&self.sent_rois) == places(rois);
-        self.sent_rois = rois.to_vec();
-        if same_places {
+        let none_moved = self.sent_rois.len() == rois.len() && rois.iter().zip(&*self.sent_rois).all(|(a, b)| a.covers_same(b));
+        self.sent_rois = rois.clone();
+        if none_moved {
             self.live.rename_rois(self.branch, rois);
         } else {
             self.branch += 1;
             self.live.begin_branch(self.branch, rois);
-            session.send(Command::SetRois(RoiSet { branch: self.branch, rois: rois.to_vec() }));
+            session.send(Command::SetRois(RoiSet { branch: self.branch, rois: rois.clone() }));
         }
         self.curves_are_old = true;
     }
@@ -311,10 +310,10 @@ impl RunView {
     }
 
     /// Brings table and curves up to date.
-    pub fn derive(&mut self, rois: &RoiState) {
+    pub fn derive(&mut self, rois: &mut RoiState) {
         let unfiltered = rois.measure_unfiltered;
         match if unfiltered { self.shown.unfiltered() } else { self.shown.volume() } {
-            Some(volume) => self.table.update(&rois.document.rois, volume, (self.shown.generation(), unfiltered)),
+            Some(volume) => self.table.update(rois.masked(), volume, (self.shown.generation(), unfiltered)),
             None => self.table = TableCache::default(),
         }
         if std::mem::take(&mut self.curves_are_old) {

@@ -227,7 +227,7 @@ impl App {
         {
             open.update(ctx, &run.forms.fbp.filter_settings());
         }
-        run.derive(&self.rois);
+        run.derive(&mut self.rois);
         let id = run.shown.id();
         if let Some(state) = frame.wgpu_render_state()
             && let Some(volume) = run.shown.take_for_upload()
@@ -283,7 +283,7 @@ impl eframe::App for App {
         self.receive(ctx);
         // Edited regions are sent once the mouse is let go.
         if !ctx.input(|input| input.pointer.any_down()) {
-            self.runs.active_mut().send_rois(&self.rois.document.rois, &self.session);
+            self.runs.active_mut().send_rois(self.rois.masked(), &self.session);
         }
         self.schedule(ctx);
     }

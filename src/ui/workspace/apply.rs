@@ -33,7 +33,7 @@ impl App {
     }
 
     fn apply_run(&mut self, ctx: &Context, action: RunAction) {
-        let input = RunInput { session: &self.session, study: &self.study, rois: &self.rois.document.rois };
+        let input = RunInput { session: &self.session, study: &self.study, rois: self.rois.masked() };
         match self.runs.active_mut().apply(action, input, self.options.device) {
             None => {}
             Some(RunRequest::AskSaveImage) => _ = self.ask(ctx, FileTask::SaveImage),
@@ -43,7 +43,7 @@ impl App {
 
     /// Starts a run with the settings of its forms; says why where it is refused.
     pub(super) fn start(&mut self, ctx: &Context) {
-        let input = RunInput { session: &self.session, study: &self.study, rois: &self.rois.document.rois };
+        let input = RunInput { session: &self.session, study: &self.study, rois: self.rois.masked() };
         if let Err(text) = self.runs.active_mut().start(input, false) {
             self.notify(ctx, Notice::error(text));
         }
