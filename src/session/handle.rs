@@ -10,14 +10,14 @@ use super::history::History;
 use super::measurer::{Ask, Measurer};
 use super::publisher::Publisher;
 use super::solver::{Message, Solver};
-use super::{Command, Event, EventKind, Frame, Kept, RunId, Trace};
+use super::{Command, Event, EventKind, Frame, Kept, RoiSet, RunId, Trace};
 use crate::plan::{Job, Prepared, SetupError, prepare};
 use crate::task::Task;
 
 /// Makes the algorithm of a run; called on the solver thread, inside the run's pool of threads.
 pub type Setup = Box<dyn FnMut(&Job, &Task) -> Result<Prepared, SetupError> + Send>;
 
-/// Bytes of past iterates that a session keeps by default.
+/// Bytes of past iterates that a session keeps by default, of all its runs together.
 const HISTORY_BYTES: u64 = 256 << 20;
 
 /// How a session behaves, whatever it runs.
@@ -25,7 +25,7 @@ const HISTORY_BYTES: u64 = 256 << 20;
 pub struct SessionOptions {
     /// The solver's threads yield to others, so that a window drawn by the processor stays fluid.
     pub lower_priority: bool,
-    /// Bytes of past iterates to keep; 0 keeps none.
+    /// Bytes of past iterates to keep, of all runs together; 0 keeps none.
     pub history_bytes: u64,
     /// Whether somebody looks at the volumes while a run goes on. Else only the last one before it holds or ends is
     /// copied, and those that the history keeps.
@@ -115,7 +115,7 @@ impl Session {
             *latest = Latest { run: latest.run + 1, task: Task::new(), is_one_step: job.is_one_step() };
         }
         if let Command::SetRois(rois) = &command {
-            let _ = self.asks.send(Ask::Rois(latest.run, rois.clone()));
+            self.measure(latest.run, rois.clone());
         }
         let _ = self.messages.send(Message { command, run: latest.run, task: latest.task.clone() });
         latest.run
@@ -136,9 +136,27 @@ impl Session {
         self.frames.give_back(frame);
     }
 
-    /// Images of the latest run's past, oldest first, as far as the byte budget keeps them.
-    pub fn history(&self) -> Vec<Kept> {
-        self.history.entries()
+    /// Images of a run's past, oldest first, as far as the byte budget keeps them: of the latest run, and of those that are
+    /// kept.
+    pub fn history(&self, run: RunId) -> Vec<Kept> {
+        self.history.entries(run)
+    }
+
+    /// Keeps a run's past also when another starts; without this it goes then.
+    pub fn keep(&self, run: RunId) {
+        self.history.keep(run);
+    }
+
+    /// Keeps a run's past no longer. It goes at once; that of the latest run goes when another starts.
+    pub fn let_go(&self, run: RunId) {
+        self.history.let_go(run);
+    }
+
+    /// Measures these regions on the images of a run's past, beside the solver, and tells of it with
+    /// [`EventKind::Remeasured`]. What the solver itself measures is set by [`Command::SetRois`], which does this too.
+    pub fn measure(&self, run: RunId, rois: RoiSet) {
+        // Where the measurer could not be started, that was said.
+        let _ = self.asks.send(Ask::Rois(run, rois));
     }
 
     /// What a feed calls when an acquisition has grown: the run that reconstructs it goes on.

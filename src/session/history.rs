@@ -1,35 +1,77 @@
-//! The iterates of the past, within a byte budget: every full iteration (of a sweep every block of projections), thinned to
-//! every 2nd, 4th, … when full.
+//! The iterates of the past, of each run its own, within a byte budget for all: every full iteration (of a sweep every block
+//! of projections), thinned to every 2nd, 4th, … when full, first those of the run that holds most.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::Kept;
+use super::{Kept, RunId};
 use crate::data::Volume;
 
-/// Images of the past, oldest first; clones share the same list.
+/// Images of the past; clones share the same.
 #[derive(Clone, Debug)]
 pub(super) struct History {
     budget_bytes: u64,
-    entries: Arc<Mutex<Entries>>,
+    runs: Arc<Mutex<Runs>>,
 }
 
+#[derive(Debug, Default)]
+struct Runs {
+    /// The run begun last.
+    latest: RunId,
+    /// Runs whose images stay when another begins.
+    kept: BTreeSet<RunId>,
+    pasts: BTreeMap<RunId, Past>,
+}
+
+/// The images of a run.
 #[derive(Debug)]
-struct Entries {
+struct Past {
     /// Images whose number is a multiple of this stay.
     stride: usize,
     /// Images pushed so far; they are numbered from 1.
     num_pushed: usize,
-    kept: Vec<(usize, Kept)>,
+    /// With their numbers, oldest first.
+    images: Vec<(usize, Kept)>,
 }
 
-impl Entries {
-    const NONE: Self = Self { stride: 1, num_pushed: 0, kept: Vec::new() };
+impl Past {
+    const NONE: Self = Self { stride: 1, num_pushed: 0, images: Vec::new() };
+
+    fn bytes(&self) -> u64 {
+        self.images.iter().map(|(_, image)| bytes(&image.volume)).sum()
+    }
+
+    /// Adds an image, which is the newest now. What stayed only for being the newest is returned.
+    fn push(&mut self, image: Kept) -> Vec<Arc<Volume>> {
+        self.num_pushed += 1;
+        let gone = self.drop_between();
+        self.images.push((self.num_pushed, image));
+        gone
+    }
+
+    /// Keeps every second image of those that are there, and the newest. What went is returned.
+    fn thin(&mut self) -> Vec<Arc<Volume>> {
+        self.stride *= 2;
+        self.drop_between()
+    }
+
+    /// Drops what the stride does not hit, but not the newest.
+    fn drop_between(&mut self) -> Vec<Arc<Volume>> {
+        let Self { stride, num_pushed, images } = self;
+        let gone = images.extract_if(.., |(number, _)| !number.is_multiple_of(*stride) && number != num_pushed);
+        gone.map(|(_, image)| image.volume).collect()
+    }
 }
 
 impl History {
-    /// An empty history that holds at most so many bytes, or one image if that is more. A budget of zero keeps none.
+    /// An empty history that holds at most so many bytes, or the newest image of each run if that is more. A budget of zero
+    /// keeps none.
     pub fn new(budget_bytes: u64) -> Self {
-        Self { budget_bytes, entries: Arc::new(Mutex::new(Entries::NONE)) }
+        Self { budget_bytes, runs: Arc::default() }
+    }
+
+    fn runs(&self) -> MutexGuard<'_, Runs> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether anything is kept at all.
@@ -37,32 +79,51 @@ impl History {
         self.budget_bytes > 0
     }
 
-    /// Forgets everything, for a new run.
-    pub fn clear(&self) {
-        *self.entries.lock().unwrap_or_else(PoisonError::into_inner) = Entries::NONE;
+    /// A new run begins: the images of the others go, except of those that are to be kept.
+    pub fn begin(&self, run: RunId) {
+        let Runs { latest, kept, pasts } = &mut *self.runs();
+        *latest = run;
+        pasts.retain(|run, _| kept.contains(run));
     }
 
-    /// Adds an image, which becomes the newest, and thins what is there until it fits. What was thinned out is returned.
-    pub fn push(&self, image: Kept) -> Vec<Arc<Volume>> {
-        let max_kept = (self.budget_bytes / bytes(&image.volume).max(1)).max(1) as usize;
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let Entries { stride, num_pushed, kept } = &mut *entries;
-        // The newest so far was kept whatever its number; now it stays only if the stride hits it.
-        let mut gone: Vec<_> = kept.extract_if(.., |(earlier, _)| !earlier.is_multiple_of(*stride)).collect();
-        *num_pushed += 1;
-        let newest = *num_pushed;
-        kept.push((newest, image));
-        while kept.len() > max_kept {
-            *stride *= 2;
-            gone.extend(kept.extract_if(.., |(earlier, _)| !earlier.is_multiple_of(*stride) && *earlier != newest));
+    /// The images of this run stay when another begins.
+    pub fn keep(&self, run: RunId) {
+        self.runs().kept.insert(run);
+    }
+
+    /// The images of this run go: at once, or if it is the latest when another begins.
+    pub fn let_go(&self, run: RunId) {
+        let Runs { latest, kept, pasts } = &mut *self.runs();
+        kept.remove(&run);
+        if run != *latest {
+            pasts.remove(&run);
         }
-        gone.into_iter().map(|(_, image)| image.volume).collect()
     }
 
-    /// The images that are kept, oldest first, the newest always among them.
-    pub fn entries(&self) -> Vec<Kept> {
-        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        entries.kept.iter().map(|(_, image)| image.clone()).collect()
+    /// Whether there are images of this run, or may come to be.
+    pub fn has(&self, run: RunId) -> bool {
+        let runs = self.runs();
+        run >= runs.latest || runs.kept.contains(&run)
+    }
+
+    /// Adds an image, which becomes the newest of its run, and thins what is there until it fits. What was thinned out is
+    /// returned.
+    pub fn push(&self, image: Kept) -> Vec<Arc<Volume>> {
+        let Runs { pasts, .. } = &mut *self.runs();
+        let mut gone = pasts.entry(image.run).or_insert(Past::NONE).push(image);
+        while pasts.values().map(Past::bytes).sum::<u64>() > self.budget_bytes {
+            // Of two that hold as much, the older.
+            let thinnable = pasts.values_mut().rev().filter(|past| past.images.len() > 1);
+            let Some(largest) = thinnable.max_by_key(|past| past.bytes()) else { break };
+            gone.extend(largest.thin());
+        }
+        gone
+    }
+
+    /// The images of a run that are kept, oldest first, the newest always among them.
+    pub fn entries(&self, run: RunId) -> Vec<Kept> {
+        let runs = self.runs();
+        runs.pasts.get(&run).into_iter().flat_map(|past| &past.images).map(|(_, image)| image.clone()).collect()
     }
 }
 
@@ -75,22 +136,36 @@ mod tests {
     use super::*;
     use crate::geometry::Grid;
 
-    fn image(grid: &Grid, iteration: usize) -> Kept {
-        let volume = Arc::new(Volume::filled(grid.clone(), iteration as f32));
-        Kept { run: 1, iteration, subiteration: 3 * iteration, extremes: volume.extremes(), volume }
+    fn grid() -> Grid {
+        Grid::centred([4, 4, 2], [1.0; 3]).unwrap()
+    }
+
+    /// A history that holds so many images of this grid.
+    fn history(budget_volumes: u64) -> History {
+        History::new(budget_volumes * 4 * 32)
+    }
+
+    fn image(run: RunId, iteration: usize) -> Kept {
+        let volume = Arc::new(Volume::filled(grid(), iteration as f32));
+        Kept { run, iteration, subiteration: 3 * iteration, extremes: volume.extremes(), volume }
+    }
+
+    fn iterations(history: &History, run: RunId) -> Vec<usize> {
+        let entries = history.entries(run);
+        assert!(entries.iter().all(|kept| kept.run == run && kept.volume.as_slice()[0] == kept.iteration as f32));
+        entries.iter().map(|kept| kept.iteration).collect()
     }
 
     fn iterations_kept(budget_volumes: u64, count: usize) -> Vec<usize> {
-        let grid = Grid::centred([4, 4, 2], [1.0; 3]).unwrap();
-        let history = History::new(budget_volumes * 4 * 32);
+        let history = history(budget_volumes);
+        history.begin(1);
         for iteration in 1..=count {
-            history.push(image(&grid, iteration));
-            let kept = history.entries();
+            history.push(image(1, iteration));
+            let kept = iterations(&history, 1);
             assert!(kept.len() as u64 <= budget_volumes.max(1), "{} of {budget_volumes}", kept.len());
-            let newest = kept.last().map(|kept| (kept.iteration, kept.volume.as_slice()[0]));
-            assert_eq!(newest, Some((iteration, iteration as f32)));
+            assert_eq!(kept.last(), Some(&iteration));
         }
-        history.entries().iter().map(|kept| kept.iteration).collect()
+        iterations(&history, 1)
     }
 
     #[test]
@@ -105,12 +180,62 @@ mod tests {
 
     #[test]
     fn an_image_larger_than_the_budget_is_kept_alone() {
-        let grid = Grid::centred([4, 4, 2], [1.0; 3]).unwrap();
         let history = History::new(1);
-        history.push(image(&grid, 1));
-        history.push(image(&grid, 2));
-        assert_eq!(history.entries().len(), 1);
-        history.clear();
-        assert!(history.entries().is_empty());
+        history.begin(1);
+        history.push(image(1, 1));
+        history.push(image(1, 2));
+        assert_eq!(iterations(&history, 1), [2]);
+        history.begin(2);
+        assert_eq!(iterations(&history, 1), [0; 0]);
+    }
+
+    #[test]
+    fn a_run_stays_until_it_is_let_go() {
+        let history = history(100);
+        for run in 1..=3 {
+            history.begin(run);
+            (1..=4).for_each(|iteration| _ = history.push(image(run, iteration)));
+            if run == 1 {
+                history.keep(run);
+            }
+        }
+        // Nobody has kept the second.
+        let lengths = || [1, 2, 3].map(|run| history.entries(run).len());
+        assert_eq!((lengths(), [1, 2, 3, 4].map(|run| history.has(run))), ([4, 0, 4], [true, false, true, true]));
+        let volume = Arc::downgrade(&history.entries(1)[0].volume);
+        history.let_go(1);
+        assert_eq!((lengths(), history.has(1), volume.upgrade()), ([0, 0, 4], false, None));
+        // The latest stays until another begins, whether it was kept or not.
+        history.keep(3);
+        history.let_go(3);
+        assert_eq!(lengths(), [0, 0, 4]);
+        history.begin(4);
+        assert_eq!(lengths(), [0, 0, 0]);
+    }
+
+    #[test]
+    fn the_run_that_holds_most_is_thinned_first() {
+        let history = history(8);
+        history.begin(1);
+        history.keep(1);
+        (1..=8).for_each(|iteration| _ = history.push(image(1, iteration)));
+        history.begin(2);
+        let mut lengths = Vec::new();
+        for iteration in 1..=5 {
+            let before = history.entries(1).len() + history.entries(2).len();
+            let gone = history.push(image(2, iteration)).len();
+            lengths.push([1, 2].map(|run| history.entries(run).len()));
+            assert_eq!(lengths.last().map(|both| both[0] + both[1] + gone), Some(before + 1), "what went comes back");
+        }
+        assert_eq!(lengths, [[4, 1], [4, 2], [4, 3], [4, 4], [4, 3]]);
+        assert_eq!((iterations(&history, 1), iterations(&history, 2)), (vec![2, 4, 6, 8], vec![2, 4, 5]));
+        // However many runs are kept, each has its newest image.
+        let history = History::new(2 * 4 * 32);
+        for run in 1..=3 {
+            history.begin(run);
+            history.keep(run);
+            (1..=7).for_each(|iteration| _ = history.push(image(run, iteration)));
+        }
+        assert_eq!([1, 2, 3].map(|run| iterations(&history, run)), [[7], [7], [7]]);
     }
 }

@@ -1,6 +1,6 @@
 //! Measures the kept images beside the solver: the curve of a region that is dragged follows it while the solver steps.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::thread::{Builder, JoinHandle};
 
@@ -8,7 +8,7 @@ use crossbeam_channel::{Receiver, Sender};
 
 use super::history::History;
 use super::publisher::Outlet;
-use super::{Event, EventKind, RoiSet, RunId};
+use super::{Event, EventKind, Kept, RoiSet, RunId};
 use crate::data::RoiSums;
 
 /// What the measurer is asked for.
@@ -48,43 +48,38 @@ impl Drop for Measurer {
 }
 
 fn run(inbox: &Receiver<Ask>, history: &History, outlet: &Outlet) {
-    let mut edit: Option<Edit> = None;
+    let mut edits: BTreeMap<RunId, Edit> = BTreeMap::new();
     while let Ok(ask) = inbox.recv() {
         // While a region is dragged edits come faster than they can be measured: only the last of a row counts.
         for ask in std::iter::once(ask).chain(inbox.try_iter()) {
             match ask {
-                Ask::Rois(run, rois) => edit = Some(Edit::new(run, rois)),
+                Ask::Rois(run, rois) => _ = edits.insert(run, Edit { rois, measured: HashSet::new() }),
                 Ask::CatchUp => {}
                 Ask::Quit => return,
             }
         }
-        if let Some(edit) = &mut edit {
-            let points = edit.measure(history);
+        edits.retain(|run, _| history.has(*run));
+        for (run, edit) in &mut edits {
+            let points = edit.measure(history.entries(*run));
             if !points.is_empty() {
-                let kind = EventKind::Remeasured { branch: edit.rois.branch, points };
-                outlet.say(Event { run: edit.run, kind });
+                outlet.say(Event { run: *run, kind: EventKind::Remeasured { branch: edit.rois.branch, points } });
             }
         }
     }
 }
 
-/// Regions, and the images that they were measured on.
+/// Regions, and the images of a run that they were measured on.
 struct Edit {
-    run: RunId,
     rois: RoiSet,
+    /// By the steps done.
     measured: HashSet<usize>,
 }
 
 impl Edit {
-    fn new(run: RunId, rois: RoiSet) -> Self {
-        Self { run, rois, measured: HashSet::new() }
-    }
-
-    /// (iteration, subiteration, sums of each region) of the kept images of the run that were not measured yet, oldest first.
-    fn measure(&mut self, history: &History) -> Vec<(usize, usize, Vec<RoiSums>)> {
-        let Self { run, rois, measured } = self;
-        let new = history.entries().into_iter().filter(|kept| kept.run == *run && measured.insert(kept.subiteration));
-        let points = new.map(|kept| {
+    /// (iteration, subiteration, sums of each region) of those of the images that were not measured yet, in their order.
+    fn measure(&mut self, images: Vec<Kept>) -> Vec<(usize, usize, Vec<RoiSums>)> {
+        let Self { rois, measured } = self;
+        let points = images.into_iter().filter(|kept| measured.insert(kept.subiteration)).map(|kept| {
             let masks = rois.rois.masks(&kept.volume.grid);
             (kept.iteration, kept.subiteration, masks.iter().map(|mask| mask.sums(kept.volume.as_slice())).collect())
         });

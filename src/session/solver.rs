@@ -100,7 +100,7 @@ impl Solver {
     fn begin(&mut self, id: RunId, task: Task, job: &Job, rois: RoiSet, paused: bool) {
         // The old run's memory is given back before the new one's need is looked at.
         self.run = None;
-        self.history.clear();
+        self.history.begin(id);
         let made = match self.threads.pool(job.num_threads()) {
             Ok(pool) => Run::set_up(id, task, pool, &mut self.setup, job, rois),
             Err(text) => Err(Failure::Sentence(text)),

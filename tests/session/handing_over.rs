@@ -73,7 +73,7 @@ fn the_steps_go_on_while_a_volume_is_copied() {
     let iterates = watcher.iterates(run);
     assert!(iterates[0].stages[Stage::Copy] > Duration::ZERO, "the time of the copy is told with its step");
     assert!(iterates[1..29].iter().all(|report| report.stages[Stage::Copy].is_zero()), "iterates between are not waited for");
-    let kept: Vec<_> = watcher.session.history().iter().map(|kept| (kept.iteration, kept.volume.as_slice()[0])).collect();
+    let kept: Vec<_> = watcher.session.history(run).iter().map(|kept| (kept.iteration, kept.volume.as_slice()[0])).collect();
     assert_eq!(kept, [(1, value_of(1, 50)), (2, value_of(1, 100))]);
 }
 
@@ -97,7 +97,7 @@ fn the_solver_waits_before_a_third_volume() {
     drop(open);
     assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
     assert_eq!(told(&watcher, run), (1..=20).collect::<Vec<_>>());
-    assert_eq!(watcher.session.history().len(), 20);
+    assert_eq!(watcher.session.history(run).len(), 20);
 }
 
 #[test]

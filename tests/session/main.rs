@@ -4,6 +4,7 @@
 
 mod forecast;
 mod handing_over;
+mod kept_runs;
 mod protocol;
 mod rooms;
 mod runs;

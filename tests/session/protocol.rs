@@ -155,7 +155,8 @@ fn a_start_ends_the_run_before_it_inside_its_step() {
     };
     assert!(position(first, true) < position(second, false), "the old run ends before the new one begins");
     assert_eq!(watcher.shown_value(), value_of(2, 4));
-    assert_eq!(watcher.session.history().len(), 4, "the history is the new run's");
+    let lengths = [first, second].map(|run| watcher.session.history(run).len());
+    assert_eq!(lengths, [0, 4], "only the new run has a past");
 }
 
 #[test]
@@ -185,7 +186,7 @@ fn an_error_fails_the_run_and_the_next_start_works() {
     let failing = watcher.start(5, RoiSet::default(), false);
     assert_eq!(watcher.wait_for_failure(failing), sentence);
     assert_eq!(watcher.shown_value(), value_of(1, 2), "the last good volume stays");
-    assert_eq!(watcher.session.history().len(), 2);
+    assert_eq!(watcher.session.history(failing).len(), 2);
     let next = watcher.start(5, RoiSet::default(), false);
     assert_eq!(watcher.wait_for_end(next), EndReason::Completed);
     assert_eq!(watcher.shown_value(), value_of(2, 5));
@@ -273,7 +274,7 @@ fn more_iterations_continue_a_run_that_was_over() {
     assert!(matches!(watcher.events[from].kind, EventKind::Resumed));
     assert_eq!(watcher.iterates(run).len(), 10);
     assert_eq!(watcher.shown_value(), value_of(1, 10));
-    let history: Vec<_> = watcher.session.history().iter().map(|kept| kept.iteration).collect();
+    let history: Vec<_> = watcher.session.history(run).iter().map(|kept| kept.iteration).collect();
     assert_eq!(history, [1, 2, 3, 4, 5]);
     // Fewer than done changes nothing.
     let from = watcher.events.len();
@@ -320,7 +321,7 @@ fn impossible_bins_are_told_once_a_run() {
 #[test]
 fn the_past_is_measured_again_when_a_roi_is_edited() {
     let mut watcher = Watcher::new(scripted(|_| Script::new(2)));
-    watcher.start(4, ball(0), true);
+    let run = watcher.start(4, ball(0), true);
     for _ in 0..5 {
         watcher.session.send(Command::StepOnce);
     }
@@ -333,7 +334,7 @@ fn the_past_is_measured_again_when_a_roi_is_edited() {
     watcher.wait_for(0, |e| matches!(&e.kind, EventKind::Remeasured { points, .. } if points.iter().any(|p| p.1 == 4)));
     let points = watcher.remeasured(7);
     assert_eq!(points.iter().map(|p| (p.0, p.1)).collect::<Vec<_>>(), [(1, 2), (2, 4), (2, 5)]);
-    for (kept, point) in watcher.session.history().iter().zip(&points) {
+    for (kept, point) in watcher.session.history(run).iter().zip(&points) {
         assert_eq!((point.0, point.1), (kept.iteration, kept.subiteration));
         let mask = edited.rois[0].mask(&kept.volume.grid);
         assert_eq!(point.2, [mask.sums(kept.volume.as_slice())]);
@@ -373,7 +374,7 @@ fn the_history_stays_within_its_budget() {
     let mut watcher = Watcher::with_options(options, scripted(|_| Script::new(1)), |_| {});
     let run = watcher.start(41, RoiSet::default(), false);
     watcher.wait_for_end(run);
-    let history = watcher.session.history();
+    let history = watcher.session.history(run);
     assert_eq!(history.iter().map(|kept| kept.iteration).collect::<Vec<_>>(), [8, 16, 24, 32, 40, 41]);
     for kept in history {
         assert_eq!(kept.volume.as_slice()[0], value_of(1, kept.iteration));
@@ -382,7 +383,7 @@ fn the_history_stays_within_its_budget() {
     let mut watcher = Watcher::with_options(none, scripted(|_| Script::new(1)), |_| {});
     let run = watcher.start(3, RoiSet::default(), false);
     watcher.wait_for_end(run);
-    assert!(watcher.session.history().is_empty());
+    assert!(watcher.session.history(run).is_empty());
 }
 
 #[test]

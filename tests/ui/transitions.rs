@@ -216,3 +216,29 @@ fn a_scan_corrected_otherwise_keeps_its_regions_and_none_of_their_numbers() {
     assert_eq!(harness.state().document().rois.len(), 1);
     assert_nothing_is_shown(&harness, &[mean]);
 }
+
+#[test]
+fn a_run_that_is_kept_stands_beside_the_next_until_it_is_dismissed() {
+    let Some(mut harness) = reconstructed(small_study()) else { return };
+    let first = (harness.state().live().run, harness.state().live().steps.clone());
+    let ctx = harness.ctx.clone();
+    harness.state_mut().keep_run(&ctx);
+    harness.run_steps(3);
+    assert_eq!((harness.state().live().run, harness.state().live().state), (0, RunState::Idle));
+    reconstruct(&mut harness);
+    let app = harness.state();
+    assert_eq!(app.live().run, first.0 + 1);
+    assert_eq!(app.live().steps.len(), first.1.len(), "it has the settings of the first");
+    let kept: Vec<_> = app.kept_runs().map(|live| (live.run, live.steps.clone())).collect();
+    assert_eq!(kept, [first]);
+    assert_eq!(app.kept_runs().next().map(|live| live.state), Some(RunState::Ended(EndReason::Completed)));
+    let run = app.kept_runs().next().unwrap().run;
+    harness.state_mut().dismiss_run(run);
+    assert!(harness.state().kept_runs().next().is_none());
+    // Of another study none is kept.
+    harness.state_mut().keep_run(&ctx);
+    harness.run_steps(3);
+    assert_eq!(harness.state().kept_runs().count(), 1);
+    choose_built_in(&mut harness, small_title());
+    wait_for(&mut harness, "the study", |app| app.kept_runs().next().is_none());
+}

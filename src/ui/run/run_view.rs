@@ -89,6 +89,11 @@ impl RunView {
         }
     }
 
+    /// No run yet either, with the same settings for the next start and for what is shown.
+    pub fn beside(&self, wake: impl Fn() + Send + Clone + 'static) -> Self {
+        Self { forms: self.forms.clone(), post_filter_mm: self.post_filter_mm, ..Self::new(wake) }
+    }
+
     /// What the plots draw.
     pub fn curves(&self) -> &Curves {
         &self.curves
@@ -253,8 +258,10 @@ impl RunView {
 
     fn show_iterate(&mut self, number: Option<usize>, session: &Session) {
         let past = number.and_then(|wanted| {
-            let Kept { run, iteration, subiteration, volume, extremes } =
-                self.history(session).find(|kept| self.number(kept.iteration, kept.subiteration) == wanted)?;
+            let Kept { run, iteration, subiteration, volume, extremes } = session
+                .history(self.live.run)
+                .into_iter()
+                .find(|kept| self.number(kept.iteration, kept.subiteration) == wanted)?;
             Some(Past { id: IterateId { run, iteration, subiteration }, volume, extremes })
         });
         self.shown.set_past(past);
@@ -292,7 +299,8 @@ impl RunView {
 
     /// Looks which images are kept.
     pub fn look_back(&mut self, session: &Session) {
-        self.kept = self.history(session).map(|kept| self.number(kept.iteration, kept.subiteration)).collect();
+        let past = session.history(self.live.run);
+        self.kept = past.iter().map(|kept| self.number(kept.iteration, kept.subiteration)).collect();
     }
 
     /// Keeps the filtered image up to date.
@@ -319,12 +327,6 @@ impl RunView {
         if std::mem::take(&mut self.curves_are_old) {
             self.curves = Curves::of(&self.live);
         }
-    }
-
-    /// The images of its past, oldest first. Before it is set up the session still has those of the one before.
-    fn history(&self, session: &Session) -> impl Iterator<Item = Kept> + use<> {
-        let run = self.live.run;
-        session.history().into_iter().filter(move |kept| kept.run == run)
     }
 
     /// The number by which an image is called.

@@ -13,7 +13,7 @@ use crate::data::{Notice, Study};
 use crate::io::IoError;
 use crate::plan::{Acquisition, Device, DeviceChoice, Forecast};
 use crate::render::{Palette, is_software};
-use crate::session::{Session, SessionOptions, Trace};
+use crate::session::{RunId, Session, SessionOptions, Trace};
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::rois::document::Document;
 use crate::ui::rois::state::RoiState;
@@ -160,6 +160,23 @@ impl App {
     /// The run that is watched and edited.
     pub(super) fn run(&self) -> &RunView {
         self.runs.active()
+    }
+
+    /// Keeps the run as it is, with the images of its past, and goes on with another one of the same settings, which is not
+    /// started. A run that computes does so until another starts.
+    pub fn keep_run(&mut self, ctx: &Context) {
+        let next = self.run().beside(waker(ctx));
+        self.runs.keep_active(next, &self.session);
+    }
+
+    /// The runs that are kept, oldest first.
+    pub fn kept_runs(&self) -> impl Iterator<Item = &LiveRun> {
+        self.runs.kept().iter().map(|view| &view.live)
+    }
+
+    /// Keeps a run no longer: its images go.
+    pub fn dismiss_run(&mut self, run: RunId) {
+        self.runs.dismiss(run, &self.session);
     }
 
     /// The devices to choose from that are known so far.

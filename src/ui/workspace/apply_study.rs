@@ -55,7 +55,7 @@ impl App {
     pub(super) fn show_study(&mut self, ctx: &Context, loaded: Loaded, source: Source) {
         self.session.send(Command::Cancel);
         self.study.number += 1;
-        self.runs.active_mut().clear(&self.session);
+        self.runs.clear(&self.session);
         self.slices.begin_study();
         // Corrected otherwise, or with another reference spectrum, it is still the same: settings and regions stay.
         let is_the_same = self.study.is_open(&source);

@@ -1,0 +1,97 @@
+//! The pasts of several runs: those that somebody keeps stay beside that of the run that computes.
+
+use tomoscope::session::{Command, Event, EventKind, RoiSet, RunId, SessionOptions};
+
+use super::script::{Script, Watcher, ball, scripted, value_of};
+
+const VOLUME_BYTES: u64 = 4 * 4 * 4 * 3;
+
+/// A watcher of runs of one subset with room for so many past images, as an option.
+fn watcher(num_images: u64) -> Watcher {
+    let options = SessionOptions { history_bytes: num_images * VOLUME_BYTES, ..SessionOptions::default() };
+    Watcher::with_options(options, scripted(|_| Script::new(1)), |_| {})
+}
+
+/// Starts a run of so many iterations and waits for its end.
+fn finished(watcher: &mut Watcher, num_iterations: usize) -> RunId {
+    let run = watcher.start(num_iterations, RoiSet::default(), false);
+    watcher.wait_for_end(run);
+    run
+}
+
+/// The iterations whose images are kept of a run, after a look at the images.
+fn iterations(watcher: &Watcher, run: RunId) -> Vec<usize> {
+    let past = watcher.session.history(run);
+    assert!(past.iter().all(|kept| kept.run == run && kept.volume.as_slice()[0] == value_of(run as usize, kept.iteration)));
+    past.iter().map(|kept| kept.iteration).collect()
+}
+
+#[test]
+fn the_past_of_a_kept_run_stays_until_it_is_let_go() {
+    let mut watcher = watcher(100);
+    let first = finished(&mut watcher, 3);
+    watcher.session.keep(first);
+    let second = watcher.start(1000, RoiSet::default(), true);
+    watcher.wait_for(0, |event| event.run == second && matches!(event.kind, EventKind::Paused));
+    watcher.session.send(Command::StepOnce);
+    watcher.wait_for(0, |event| event.run == second && matches!(event.kind, EventKind::Iterate(_)));
+    assert_eq!((iterations(&watcher, first), iterations(&watcher, second)), (vec![1, 2, 3], vec![1]));
+    watcher.session.let_go(first);
+    assert_eq!((iterations(&watcher, first), iterations(&watcher, second)), (vec![], vec![1]));
+    // Of the second nobody has said anything.
+    let third = finished(&mut watcher, 2);
+    assert_eq!((iterations(&watcher, second), iterations(&watcher, third)), (vec![], vec![1, 2]));
+}
+
+#[test]
+fn a_run_can_be_kept_before_it_has_begun_and_let_go_before_another_has() {
+    for _ in 0..50 {
+        let mut watcher = watcher(100);
+        let first = watcher.start(2, RoiSet::default(), false);
+        watcher.session.keep(first);
+        watcher.wait_for_end(first);
+        let second = watcher.start(2, RoiSet::default(), false);
+        watcher.wait_for_end(second);
+        assert_eq!(iterations(&watcher, first), [1, 2]);
+        watcher.session.keep(second);
+        let third = watcher.start(2, RoiSet::default(), false);
+        watcher.session.let_go(first);
+        watcher.wait_for_end(third);
+        assert_eq!((iterations(&watcher, first), iterations(&watcher, second)), (vec![], vec![1, 2]));
+    }
+}
+
+#[test]
+fn the_budget_is_for_all_runs_together() {
+    let mut watcher = watcher(8);
+    let first = finished(&mut watcher, 8);
+    assert_eq!(iterations(&watcher, first), [1, 2, 3, 4, 5, 6, 7, 8]);
+    watcher.session.keep(first);
+    let second = finished(&mut watcher, 5);
+    assert_eq!((iterations(&watcher, first), iterations(&watcher, second)), (vec![2, 4, 6, 8], vec![2, 4, 5]));
+    watcher.session.keep(second);
+    let third = finished(&mut watcher, 41);
+    let pasts = [first, second, third].map(|run| iterations(&watcher, run));
+    assert!(pasts.iter().map(Vec::len).sum::<usize>() <= 8, "{pasts:?}");
+    assert_eq!(pasts.each_ref().map(|past| past.last().copied()), [Some(8), Some(5), Some(41)]);
+}
+
+#[test]
+fn regions_are_measured_on_the_past_of_a_kept_run() {
+    let mut watcher = watcher(100);
+    let first = finished(&mut watcher, 3);
+    watcher.session.keep(first);
+    let second = finished(&mut watcher, 2);
+    // In one breath: neither makes the measurer forget the other.
+    watcher.session.measure(first, ball(5));
+    watcher.session.send(Command::SetRois(ball(6)));
+    for (run, branch, num_points) in [(first, 5, 3), (second, 6, 2)] {
+        let is_told = |event: &Event| event.run == run && matches!(event.kind, EventKind::Remeasured { .. });
+        let EventKind::Remeasured { branch: told, points } = watcher.wait_for(0, is_told).kind else { unreachable!() };
+        assert_eq!((told, points.len()), (branch, num_points));
+        for (kept, (iteration, _, sums)) in watcher.session.history(run).iter().zip(points) {
+            let masks = ball(branch).rois.masks(&kept.volume.grid);
+            assert_eq!((iteration, sums), (kept.iteration, vec![masks[0].sums(kept.volume.as_slice())]));
+        }
+    }
+}
