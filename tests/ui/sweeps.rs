@@ -49,8 +49,8 @@ fn a_sweep_is_reconstructed_and_measured_over_its_projections() {
     let app = harness.state();
     assert_eq!(app.live().progress(), (208, 208));
     // Filtered backprojection rings below zero: the colours have a middle, and it is at 0.
-    assert_eq!(app.view().palette, Palette::Signed);
-    assert_eq!(app.view().window[0], -app.view().window[1]);
+    assert_eq!(app.colouring().palette, Palette::Signed);
+    assert_eq!(app.colouring().window[0], -app.colouring().window[1]);
     harness.get_by_label("208 projections");
     harness.get_by_label("Picture: 208 projections");
     harness.get_by_label("Plot: projection 208");
@@ -103,7 +103,7 @@ fn colour_near_zero(harness: &mut Harness<'static, App>) -> ([u8; 3], f32) {
     let offset = [0, 1].map(|a| ((at(voxel)[a] - view.focus_mm[a]) * scale * view.zoom) as f32);
     let place = rect.center() + egui::vec2(offset[0], offset[1]);
     let [r, g, b, _] = picture.get_pixel(place.x as u32, place.y as u32).0;
-    ([r, g, b], value(voxel).abs() / view.window[1])
+    ([r, g, b], value(voxel).abs() / harness.state().colouring().window[1])
 }
 
 #[test]
@@ -117,11 +117,11 @@ fn signed_colours_are_white_at_zero_whatever_the_window() {
     for name in ["auto", "Full"] {
         if name == "Full" {
             click(&mut harness, name);
-            let (view, range) = (harness.state().view(), harness.state().shown().range);
+            let (colouring, range) = (harness.state().colouring(), harness.state().shown().range);
             assert!(
-                !view.auto_window && view.window == [-range[1], range[1]] && range[0] > -range[1],
+                !colouring.auto_window && colouring.window == [-range[1], range[1]] && range[0] > -range[1],
                 "{:?} {range:?}",
-                view.window
+                colouring.window
             );
         }
         let (colour, value) = colour_near_zero(&mut harness);
@@ -144,7 +144,7 @@ fn the_bar_above_the_slices_ends_at_the_edge_of_the_window() {
         let Some(renderer) = renderer() else { return };
         let mut harness = window_on(renderer, [width, 900.0], Theme::Dark, true, file(&path, false));
         wait_for(&mut harness, "the end of the run", is_completed);
-        assert_eq!(harness.state().view().palette, Palette::Signed);
+        assert_eq!(harness.state().colouring().palette, Palette::Signed);
         for label in ["Fit object", "Reset view", "Colour bar from"] {
             let right = harness.get_by_label_contains(label).rect().right();
             assert!(right <= width, "{label} ends at {right} of {width}");
@@ -284,7 +284,7 @@ fn a_real_scan_opens_by_itself_and_without_its_reference_takes_another() {
     click(&mut harness, "Start");
     wait_for(&mut harness, "the end of the run", is_completed);
     assert_eq!(harness.state().live().progress(), (961, 961));
-    assert_eq!(harness.state().view().palette, Palette::Signed);
+    assert_eq!(harness.state().colouring().palette, Palette::Signed);
 }
 
 #[test]
@@ -312,12 +312,12 @@ fn counts_after_a_sweep_have_their_own_colours_and_settings() {
     write_sweep(&path, &sweep()).unwrap();
     let Some(mut harness) = opened(Source::File(path), true) else { return };
     wait_for(&mut harness, "the end of the run", is_completed);
-    assert_eq!(harness.state().view().palette, Palette::Signed);
+    assert_eq!(harness.state().colouring().palette, Palette::Signed);
     harness.get_by_label("Filter: three-point");
     let Source::BuiltIn(small) = small_study() else { unreachable!() };
     choose_built_in(&mut harness, small.title);
     wait_for(&mut harness, "its run", |app| app.study().is_some() && app.shown().volume().is_some());
-    assert_eq!(harness.state().view().palette, Palette::InvertedGrey);
+    assert_eq!(harness.state().colouring().palette, Palette::InvertedGrey);
     assert!(harness.query_by_label("Filter: three-point").is_none() && harness.query_by_label("Race").is_some());
     let study = Arc::new(harness.state().study().unwrap().title.clone());
     assert!(study.contains("ylinder"), "{study}");

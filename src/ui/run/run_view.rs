@@ -12,11 +12,13 @@ use super::shown::{IterateId, Past, Shown};
 use crate::data::{MaskedRois, Notice};
 use crate::operator::Accumulation;
 use crate::plan::{DeviceChoice, Forecast, Provenance};
+use crate::render::Palette;
 use crate::session::{Command, Event, Frame, Kept, RoiSet, RunId, Session};
 use crate::ui::rois::measured::TableCache;
 use crate::ui::rois::state::RoiState;
 use crate::ui::study::open_study::OpenStudy;
 use crate::ui::study::state::StudyState;
+use crate::ui::widgets::colouring::Colouring;
 use crate::ui::widgets::format;
 
 /// What a run is started from.
@@ -50,6 +52,8 @@ pub struct RunView {
     left: LiveRun,
     /// The image on the screen.
     pub shown: Shown,
+    /// Its palette and window.
+    pub colouring: Colouring,
     /// FWHM of the Gaussian on what is shown, mm; 0 = none.
     pub post_filter_mm: f64,
     /// Numbers by which the images of the past that are kept are called.
@@ -68,14 +72,15 @@ pub struct RunView {
 }
 
 impl RunView {
-    /// No run yet; `wake` is called when something is ready.
-    pub fn new(wake: impl Fn() + Send + Clone + 'static) -> Self {
+    /// No run yet, whose images will have these colours; `wake` is called when something is ready.
+    pub fn new(colouring: Colouring, wake: impl Fn() + Send + Clone + 'static) -> Self {
         Self {
             forms: Forms::default(),
             running: None,
             live: LiveRun::default(),
             left: LiveRun::default(),
             shown: Shown::default(),
+            colouring,
             post_filter_mm: 0.0,
             kept: Vec::new(),
             table: TableCache::default(),
@@ -91,7 +96,7 @@ impl RunView {
 
     /// No run yet either, with the same settings for the next start and for what is shown.
     pub fn beside(&self, wake: impl Fn() + Send + Clone + 'static) -> Self {
-        Self { forms: self.forms.clone(), post_filter_mm: self.post_filter_mm, ..Self::new(wake) }
+        Self { forms: self.forms.clone(), post_filter_mm: self.post_filter_mm, ..Self::new(self.colouring.clone(), wake) }
     }
 
     /// What the plots draw.
@@ -171,6 +176,7 @@ impl RunView {
             session.return_frame(frame);
         }
         self.post_filter.forget();
+        self.colouring.auto_palette = true;
         self.watch(LiveRun::default());
     }
 
@@ -317,8 +323,15 @@ impl RunView {
         }
     }
 
-    /// Brings table and curves up to date.
+    /// Brings colours, table and curves up to date.
     pub fn derive(&mut self, rois: &mut RoiState) {
+        let Self { shown, colouring, .. } = self;
+        if colouring.auto_palette {
+            colouring.set_palette(if shown.is_signed() { Palette::Signed } else { colouring.usual_palette });
+        }
+        if colouring.auto_window {
+            colouring.window = shown.auto_window(colouring.palette);
+        }
         let unfiltered = rois.measure_unfiltered;
         match if unfiltered { self.shown.unfiltered() } else { self.shown.volume() } {
             Some(volume) => self.table.update(rois.masked(), volume, (self.shown.generation(), unfiltered)),

@@ -76,16 +76,19 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::data::{Michelogram, Study};
+    use crate::data::{Michelogram, Study, Volume};
     use crate::geometry::Grid;
     use crate::plan::{Job, RunSettings, default_settings};
-    use crate::session::{Command, EndReason, EventKind, RoiSet};
+    use crate::render::Palette;
+    use crate::session::{Command, EndReason, EventKind, Frame, RoiSet};
+    use crate::ui::rois::state::RoiState;
     use crate::ui::run::live::{LiveRun, RunState};
+    use crate::ui::widgets::colouring::Colouring;
 
     #[test]
     fn of_two_runs_each_hears_what_is_said_of_it() {
         let view = |run| {
-            let mut view = RunView::new(|| {});
+            let mut view = RunView::new(Colouring::automatic(Palette::Grey), || {});
             view.live = LiveRun::asked_for(run, 0, &[], false);
             view
         };
@@ -123,7 +126,7 @@ mod tests {
         };
         let lengths = || [1, 2, 3].map(|run| session.history(run).len());
         let keep = |runs: &mut Runs| runs.keep_active(runs.active().beside(|| {}), &session);
-        let mut runs = Runs::new(RunView::new(|| {}));
+        let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}));
         keep(&mut runs);
         assert!(runs.kept().is_empty(), "there is no run to keep");
         let first = finish(&mut runs);
@@ -142,5 +145,26 @@ mod tests {
         assert_eq!(lengths(), [0, 0, 2]);
         runs.clear(&session);
         assert_eq!((lengths(), runs.kept().len(), runs.active().live.run), ([0; 3], 0, 0));
+    }
+
+    #[test]
+    fn each_run_is_seen_in_its_own_window() {
+        let session = Session::start(|| {});
+        let show = |view: &mut RunView, run: RunId, value: f32| {
+            view.live = LiveRun::asked_for(run, 0, &[], false);
+            let volume = Arc::new(Volume::filled(Grid::centred([4; 3], [1.0; 3]).unwrap(), value));
+            let frame = Frame { run, iteration: 1, subiteration: 1, extremes: volume.extremes(), volume };
+            view.receive_frame(frame, &session);
+            view.derive(&mut RoiState::default());
+        };
+        let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}));
+        show(runs.active_mut(), 1, 5.0);
+        runs.active_mut().colouring.choose_palette(Palette::Viridis);
+        runs.keep_active(runs.active().beside(|| {}), &session);
+        show(runs.active_mut(), 2, 9.0);
+        let windows = [&runs.kept()[0], runs.active()].map(|view| (view.colouring.window, view.colouring.palette));
+        assert_eq!(windows, [([0.0, 5.0], Palette::Viridis), ([0.0, 9.0], Palette::Viridis)]);
+        runs.active_mut().colouring.set_window([1.0, 2.0]);
+        assert_eq!(runs.kept()[0].colouring.window, [0.0, 5.0]);
     }
 }

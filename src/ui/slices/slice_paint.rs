@@ -3,9 +3,10 @@
 use eframe::egui_wgpu::{CallbackResources, CallbackTrait, RenderState, ScreenDescriptor};
 use egui::{Color32, Rect};
 
-use super::view::{SliceGeometry, ViewState};
+use super::view::SliceGeometry;
 use crate::geometry::Grid;
 use crate::render::{Interpolation, RenderError, SliceRenderer, SliceView};
+use crate::ui::widgets::colouring::Colouring;
 
 /// A slice to draw.
 pub struct SlicePaint {
@@ -40,7 +41,7 @@ impl CallbackTrait for SlicePaint {
 }
 
 /// What the visible part of a slice of `grid` shows.
-pub fn slice_view(slice: &SliceGeometry, visible: Rect, grid: &Grid, view: &ViewState, outside: Color32) -> SliceView {
+pub fn slice_view(slice: &SliceGeometry, visible: Rect, grid: &Grid, colouring: &Colouring, outside: Color32) -> SliceView {
     let ([a, b], _) = slice.plane.axes();
     let side = |axis: usize, points: f32| {
         let mut way = [0.0; 3];
@@ -51,8 +52,8 @@ pub fn slice_view(slice: &SliceGeometry, visible: Rect, grid: &Grid, view: &View
         corner: grid.voxel_from_mm(slice.mm_from_screen(visible.min)).map(|v| v as f32),
         across: side(a, visible.width()),
         down: side(b, visible.height()),
-        window: view.window,
-        palette: view.palette,
+        window: colouring.window,
+        palette: colouring.palette,
         outside: [outside.r(), outside.g(), outside.b()].map(|c| f32::from(c) / 255.0),
     }
 }

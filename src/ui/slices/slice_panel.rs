@@ -10,14 +10,17 @@ use super::tool::Tool;
 use super::view::{SliceGeometry, ViewState, fit_scale, slice_index};
 use crate::data::{Roi, RoiPlane, Volume};
 use crate::geometry::{Grid, Point};
+use crate::ui::widgets::colouring::Colouring;
 use crate::ui::widgets::image_axes::ImageAxes;
 use crate::ui::widgets::image_axes::{PLANES, plane_name};
 use crate::ui::widgets::theme;
 
 /// What the slices are drawn from.
 pub struct SlicesView<'a> {
-    /// Position, zoom, window, …
+    /// Position, zoom, tool, …
     pub view: &'a ViewState,
+    /// Palette and window of the image.
+    pub colouring: &'a Colouring,
     /// The image on the screen.
     pub volume: &'a Volume,
     /// Regions of interest.
@@ -82,7 +85,7 @@ fn slice_ui(view: &SlicesView, slice: &SliceGeometry, slot: usize, ui: &mut Ui, 
     // A viewport that reaches beyond the window would be shifted: only the visible part is drawn.
     let visible = slice.rect.intersect(ui.clip_rect());
     if view.has_renderer && visible.is_positive() {
-        let shown = slice_view(slice, visible, &view.volume.grid, view.view, colours.slice_background);
+        let shown = slice_view(slice, visible, &view.volume.grid, view.colouring, colours.slice_background);
         let paint = SlicePaint { slot, view: shown, interpolation: view.view.interpolation };
         painter.add(eframe::egui_wgpu::Callback::new_paint_callback(visible, paint));
     }

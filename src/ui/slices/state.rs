@@ -1,18 +1,18 @@
-//! What the slices show and what is dragged in them.
+//! What the slices show of every run's image, and what is dragged in them.
 
 use super::action::{Drag, ViewAction};
 use super::tool::Tool;
 use super::view::{ProfileLine, ViewState, active_bounds_mm};
 use crate::data::{Roi, RoiPlane, Volume};
 use crate::geometry::Point;
-use crate::render::Palette;
 use crate::ui::rois::document::dragged;
 use crate::ui::rois::state::RoiState;
+use crate::ui::widgets::colouring::Colouring;
 
 /// The slices.
 #[derive(Default)]
 pub struct SliceState {
-    /// Position, zoom, window, …
+    /// Position, zoom, tool, …
     pub view: ViewState,
     /// The drag under way.
     pub drag: Option<ActiveDrag>,
@@ -34,7 +34,6 @@ pub struct ActiveDrag {
 }
 
 /// The image that a wish is about.
-#[derive(Clone, Copy)]
 pub struct ImageView<'a> {
     /// The image on the screen.
     pub volume: Option<&'a Volume>,
@@ -42,13 +41,14 @@ pub struct ImageView<'a> {
     pub range: [f32; 2],
     /// How many of its axes an object is fitted along.
     pub num_fitted: usize,
+    /// Its palette and window.
+    pub colouring: &'a mut Colouring,
 }
 
 impl SliceState {
     /// Ends what is under way, for another study.
     pub fn begin_study(&mut self) {
         (self.drag, self.draft) = (None, None);
-        self.view.auto_palette = true;
     }
 
     /// Does what the user wishes.
@@ -78,17 +78,11 @@ impl SliceState {
             ViewAction::ToggleMaximised(plane) => {
                 self.view.maximised = if self.view.maximised.is_none() { Some(plane) } else { None };
             }
-            ViewAction::SetPalette(palette) => {
-                self.view.set_palette(palette);
-                self.view.auto_palette = false;
-                if palette != Palette::Signed {
-                    self.view.usual_palette = palette;
-                }
-            }
+            ViewAction::SetPalette(palette) => image.colouring.choose_palette(palette),
             ViewAction::SetInterpolation(interpolation) => self.view.interpolation = interpolation,
-            ViewAction::SetWindow(window) => self.view.set_window(window),
-            ViewAction::SetAutoWindow(auto) => self.view.auto_window = auto,
-            ViewAction::FullWindow => self.view.set_window(image.range),
+            ViewAction::SetWindow(window) => image.colouring.set_window(window),
+            ViewAction::SetAutoWindow(auto) => image.colouring.auto_window = auto,
+            ViewAction::FullWindow => image.colouring.set_window(image.range),
             ViewAction::FitObject => {
                 if let Some(volume) = image.volume
                     && let Some(bounds) = active_bounds_mm(volume)
@@ -101,7 +95,7 @@ impl SliceState {
                     self.view.reset_for(grid);
                 }
                 self.view.maximised = None;
-                self.view.auto_window = true;
+                image.colouring.auto_window = true;
             }
             ViewAction::SetTool(tool) => self.view.tool = tool,
             ViewAction::SetProfile(profile) => self.view.profile = profile,
@@ -121,7 +115,7 @@ impl SliceState {
                 self.view.focus_mm[a] -= f64::from(delta.x) / scale;
                 self.view.focus_mm[b] -= f64::from(delta.y) / scale;
             }
-            Drag::Window => self.view.drag_window(delta, image.range),
+            Drag::Window => image.colouring.drag_window(delta, image.range),
             Drag::Draw(tool) => {
                 let drawn = tool.drawn(active.plane, active.from, to);
                 self.draft = drawn.map(|(shape, centre_mm)| rois.document.new_roi(shape, centre_mm));

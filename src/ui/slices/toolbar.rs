@@ -7,14 +7,17 @@ use super::action::ViewAction;
 use super::tool::Tool;
 use super::view::ViewState;
 use crate::render::{Interpolation, Palette};
+use crate::ui::widgets::colouring::Colouring;
 use crate::ui::widgets::fields::name;
 use crate::ui::widgets::format;
 use crate::ui::widgets::theme;
 
 /// What the bars show.
 pub struct ToolbarView<'a> {
-    /// Tool, palette, window.
+    /// Tool, interpolation, …
     pub view: &'a ViewState,
+    /// Palette and window of the image.
+    pub colouring: &'a Colouring,
     /// Smallest and largest value of the image.
     pub range: [f32; 2],
     /// Unit of the values.
@@ -47,7 +50,7 @@ fn look_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
         }
     }
     ui.separator();
-    palette_ui(view.view.palette, ui, actions);
+    palette_ui(view.colouring.palette, ui, actions);
     let smooth = view.view.interpolation == Interpolation::Linear;
     let mut wanted = smooth;
     ui.checkbox(&mut wanted, "Smooth").on_hover_text("Interpolate between voxel centres");
@@ -76,23 +79,23 @@ fn palette_ui(palette: Palette, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
 
 /// Window and zoom.
 fn window_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
-    let mut window = view.view.window;
+    let mut window = view.colouring.window;
     let speed = f64::from(view.range[1] - view.range[0]).abs().max(1e-6) / 300.0;
     ui.label("Window");
     for (end, label) in window.iter_mut().zip(["Window bottom", "Window top"]) {
         let value = DragValue::new(end).speed(speed).custom_formatter(|v, _| format::value(v));
         let response = ui.add(value);
         name(&response, label);
-        if view.view.palette == Palette::Signed {
+        if view.colouring.palette == Palette::Signed {
             response.on_hover_text("Signed colours are white at 0, so their window is symmetric about it");
         }
     }
-    if window != view.view.window {
+    if window != view.colouring.window {
         actions.push(ViewAction::SetWindow(window));
     }
-    let mut auto = view.view.auto_window;
+    let mut auto = view.colouring.auto_window;
     ui.checkbox(&mut auto, "auto").on_hover_text("The window follows the image");
-    if auto != view.view.auto_window {
+    if auto != view.colouring.auto_window {
         actions.push(ViewAction::SetAutoWindow(auto));
     }
     let mut button = |name: &str, help: &str, action: ViewAction| {
@@ -111,8 +114,8 @@ pub fn colour_bar_ui(view: &ToolbarView, ui: &mut Ui) {
     let response = ui.interact(rect, ui.scope_id().with("colour bar"), Sense::hover());
     let label = format!(
         "Colour bar from {} to {} {}",
-        format::value(f64::from(view.view.window[0])),
-        format::value(f64::from(view.view.window[1])),
+        format::value(f64::from(view.colouring.window[0])),
+        format::value(f64::from(view.colouring.window[1])),
         view.unit
     );
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &label));
@@ -122,11 +125,11 @@ pub fn colour_bar_ui(view: &ToolbarView, ui: &mut Ui) {
         return;
     }
     let painter = ui.painter_at(rect);
-    painter.add(gradient(bar, view.view.palette));
+    painter.add(gradient(bar, view.colouring.palette));
     painter.rect_stroke(bar, 0.0, egui::Stroke::new(1.0, colours.overlay), egui::StrokeKind::Outside);
     let font = FontId::proportional(11.0);
     painter.text(rect.left_top() + egui::vec2(4.0, 2.0), Align2::LEFT_TOP, view.unit, font.clone(), colours.overlay);
-    let [low, high] = view.view.window.map(f64::from);
+    let [low, high] = view.colouring.window.map(f64::from);
     for k in 0..=4 {
         let t = f64::from(k) / 4.0;
         let y = bar.bottom() - (t * f64::from(bar.height())) as f32;

@@ -1,4 +1,4 @@
-//! What the slices show: position, zoom, window, palette; and the geometry of one slice on the screen.
+//! What the slices show of whatever image: position, zoom, tool; and the geometry of one slice on the screen.
 //!
 //! Screen right is +x (transaxial, coronal) or +y (sagittal); screen down is +y (transaxial) or +z. With +x to the
 //! patient's left this is the radiological convention: the patient's right is on the viewer's left.
@@ -8,7 +8,7 @@ use egui::{Pos2, Rect};
 use super::tool::Tool;
 use crate::data::{RoiPlane, Volume};
 use crate::geometry::{Grid, Point};
-use crate::render::{Interpolation, Palette};
+use crate::render::Interpolation;
 
 /// Largest zoom.
 const MAX_ZOOM: f64 = 40.0;
@@ -22,7 +22,7 @@ pub enum ProfileLine {
     Between(Point, Point),
 }
 
-/// What the slices show. Not part of the document: it is not undone and not saved with ROIs.
+/// What the slices show, whichever run's image. Not part of the document: it is not undone and not saved with ROIs.
 #[derive(Clone, Debug)]
 pub struct ViewState {
     /// Crosshair, mm.
@@ -31,16 +31,6 @@ pub struct ViewState {
     pub focus_mm: Point,
     /// 1 = the image fits.
     pub zoom: f64,
-    /// Values at the bottom and the top of the palette.
-    pub window: [f32; 2],
-    /// Whether the window follows the image.
-    pub auto_window: bool,
-    /// Palette.
-    pub palette: Palette,
-    /// The palette of images without negative values.
-    pub usual_palette: Palette,
-    /// Whether the palette follows the image: the signed one where it has negative values.
-    pub auto_palette: bool,
     /// Between voxel centres.
     pub interpolation: Interpolation,
     /// The only slice shown, if one is.
@@ -59,11 +49,6 @@ impl Default for ViewState {
             crosshair_mm: [0.0; 3],
             focus_mm: [0.0; 3],
             zoom: 1.0,
-            window: [0.0, 1.0],
-            auto_window: true,
-            palette: Palette::default(),
-            usual_palette: Palette::default(),
-            auto_palette: true,
             interpolation: Interpolation::default(),
             maximised: None,
             tool: Tool::default(),
@@ -128,44 +113,6 @@ impl ViewState {
             self.focus_mm[a] = point[a] + (self.focus_mm[a] - point[a]) * ratio;
         }
         self.zoom = zoom;
-    }
-
-    /// Takes another palette; the window follows where it has to.
-    pub fn set_palette(&mut self, palette: Palette) {
-        self.palette = palette;
-        self.window = self.suited(self.window);
-    }
-
-    /// Sets the window by hand.
-    pub fn set_window(&mut self, window: [f32; 2]) {
-        self.window = self.suited(window);
-        self.auto_window = false;
-    }
-
-    /// The window that becomes of one that was asked for: signed colours have their white at 0, so theirs is symmetric, and
-    /// the end that was moved decides (of two, the larger one).
-    fn suited(&self, window: [f32; 2]) -> [f32; 2] {
-        if self.palette != Palette::Signed {
-            return window;
-        }
-        let [low, high] = window.map(f32::abs);
-        let size = match (window[0] != self.window[0], window[1] != self.window[1]) {
-            (true, false) => low,
-            (false, true) => high,
-            _ => low.max(high),
-        };
-        let size = size.max(f32::MIN_POSITIVE);
-        [-size, size]
-    }
-
-    /// Drags window and level: to the right widens by the fraction of the image's range, up brightens a PET image. Signed
-    /// colours have no level.
-    pub fn drag_window(&mut self, delta: egui::Vec2, range: [f32; 2]) {
-        let span = (range[1] - range[0]).max(f32::MIN_POSITIVE);
-        let width = (self.window[1] - self.window[0] + delta.x * span / 300.0).max(span * 1e-3);
-        let level = 0.5 * (self.window[0] + self.window[1]) + delta.y * span / 300.0;
-        let level = if self.palette == Palette::Signed { 0.0 } else { level };
-        self.set_window([level - 0.5 * width, level + 0.5 * width]);
     }
 }
 
@@ -273,28 +220,6 @@ mod tests {
         assert_eq!(view.crosshair_mm[2], 4.0);
         view.step_slice(&grid(), 2, 100);
         assert_eq!(view.crosshair_mm[2], 8.0);
-    }
-
-    #[test]
-    fn the_window_of_signed_colours_is_symmetric_whatever_is_done_to_it() {
-        let mut view = ViewState { window: [0.0, 4.0], ..Default::default() };
-        view.set_window([1.0, 3.0]);
-        assert_eq!((view.window, view.auto_window), ([1.0, 3.0], false));
-        view.set_palette(Palette::Signed);
-        assert_eq!(view.window, [-3.0, 3.0]);
-        // One end, the other, both.
-        for (window, size) in
-            [([-2.0, 3.0], 2.0), ([-2.0, 5.0], 5.0), ([1.0, 5.0], 1.0), ([-7.0, 0.5], 7.0), ([0.0, 7.0], f32::MIN_POSITIVE)]
-        {
-            view.set_window(window);
-            assert_eq!(view.window, [-size, size], "{window:?}");
-        }
-        view.window = [-6.0, 6.0];
-        view.drag_window(egui::vec2(30.0, 80.0), [-10.0, 20.0]);
-        assert_eq!(view.window, [-7.5, 7.5]);
-        view.set_palette(Palette::Grey);
-        view.drag_window(egui::vec2(0.0, 10.0), [-10.0, 20.0]);
-        assert_eq!(view.window, [-6.5, 8.5]);
     }
 
     #[test]

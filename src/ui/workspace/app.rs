@@ -12,7 +12,7 @@ use super::status::MemoryMeter;
 use crate::data::{Notice, Study};
 use crate::io::IoError;
 use crate::plan::{Acquisition, Device, DeviceChoice, Forecast};
-use crate::render::{Palette, is_software};
+use crate::render::is_software;
 use crate::session::{RunId, Session, SessionOptions, Trace};
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::rois::document::Document;
@@ -30,6 +30,7 @@ use crate::ui::slices::view::ViewState;
 use crate::ui::study::loader::{Loading, Source};
 use crate::ui::study::open_study::OpenStudy;
 use crate::ui::study::state::StudyState;
+use crate::ui::widgets::colouring::Colouring;
 use crate::ui::widgets::notices::Notices;
 use crate::ui::widgets::theme;
 
@@ -101,16 +102,11 @@ impl App {
         }
         let loading = Some(Loading::start(options.start.clone(), waker(&ctx)));
         options.trace.record("window", &[]);
-        let view = ViewState {
-            palette: preferences.palette,
-            usual_palette: preferences.palette,
-            interpolation: preferences.interpolation,
-            ..ViewState::default()
-        };
+        let view = ViewState { interpolation: preferences.interpolation, ..ViewState::default() };
         Self {
             session,
             study: StudyState { loading, ..StudyState::default() },
-            runs: Runs::new(RunView::new(waker(&ctx))),
+            runs: Runs::new(RunView::new(Colouring::automatic(preferences.palette), waker(&ctx))),
             slices: SliceState { view, ..SliceState::default() },
             rois: RoiState::default(),
             numbers: NumbersTab::default(),
@@ -214,6 +210,11 @@ impl App {
         &self.slices.view
     }
 
+    /// Palette and window of the image on the screen.
+    pub fn colouring(&self) -> &Colouring {
+        &self.run().colouring
+    }
+
     /// What draws the slices.
     pub fn adapter(&self) -> &str {
         &self.adapter
@@ -232,13 +233,6 @@ impl App {
     /// Brings everything that is derived from image, run and document up to date.
     fn derive(&mut self, frame: &eframe::Frame, ctx: &Context) {
         let run = self.runs.active_mut();
-        let view = &mut self.slices.view;
-        if view.auto_palette {
-            view.set_palette(if run.shown.is_signed() { Palette::Signed } else { view.usual_palette });
-        }
-        if view.auto_window {
-            view.window = run.shown.auto_window(view.palette);
-        }
         if self.numbers == NumbersTab::Sweep
             && let Some(open) = self.study.sweep_mut()
         {
@@ -329,7 +323,8 @@ impl eframe::App for App {
     }
 
     fn save(&mut self, storage: &mut dyn eframe::Storage) {
-        self.preferences.save(&self.slices.view, storage);
+        let palette = self.run().colouring.usual_palette;
+        self.preferences.save(palette, self.slices.view.interpolation, storage);
     }
 }
 

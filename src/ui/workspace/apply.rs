@@ -9,7 +9,7 @@ use crate::data::{Notice, RoiShape};
 use crate::ui::rois::action::RoiAction;
 use crate::ui::rois::state::RoiRequest;
 use crate::ui::run::action::RunAction;
-use crate::ui::run::run_view::{RunInput, RunRequest};
+use crate::ui::run::run_view::{RunInput, RunRequest, RunView};
 use crate::ui::slices::action::ViewAction;
 use crate::ui::slices::state::ImageView;
 
@@ -50,8 +50,8 @@ impl App {
     }
 
     fn apply_view(&mut self, action: ViewAction) {
-        let shown = &self.runs.active().shown;
-        let image = ImageView { volume: shown.volume(), range: shown.range, num_fitted: self.study.num_fitted() };
+        let RunView { shown, colouring, .. } = self.runs.active_mut();
+        let image = ImageView { volume: shown.volume(), range: shown.range, num_fitted: self.study.num_fitted(), colouring };
         self.slices.apply(action, image, &mut self.rois);
     }
 

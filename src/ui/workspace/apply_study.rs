@@ -65,7 +65,7 @@ impl App {
         };
         notices.into_iter().for_each(|notice| self.notify(ctx, notice));
         if !is_the_same {
-            self.slices.view.auto_window = true;
+            self.runs.active_mut().colouring.auto_window = true;
             self.reset_forms(ctx);
             self.take_rois_from_study();
             self.rois.undo.restart(&self.rois.document);

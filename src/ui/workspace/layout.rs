@@ -160,7 +160,12 @@ impl App {
 
     fn centre(&mut self, has_shortcuts: bool, ui: &mut Ui, actions: &mut Vec<Action>) {
         let shown = self.run().shown_words();
-        let toolbar = ToolbarView { view: &self.slices.view, range: self.run().shown.range, unit: self.run().unit() };
+        let toolbar = ToolbarView {
+            view: &self.slices.view,
+            colouring: &self.run().colouring,
+            range: self.run().shown.range,
+            unit: self.run().unit(),
+        };
         let scrubber = ScrubberView {
             iterations: &self.run().kept,
             past: self.run().past_number(),
@@ -185,6 +190,7 @@ impl App {
         let area = egui::vec2(ui.available_width(), (ui.available_height() - lines.y).max(50.0));
         let slices = SlicesView {
             view: &self.slices.view,
+            colouring: &self.run().colouring,
             volume,
             rois: &self.rois.document.rois,
             selected: self.rois.selected,

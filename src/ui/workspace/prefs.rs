@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::render::{Interpolation, Palette};
-use crate::ui::slices::view::ViewState;
 
 /// Key in the window's storage.
 const KEY: &str = "tomoscope";
@@ -31,10 +30,9 @@ impl Preferences {
         storage.and_then(|storage| eframe::get_value(storage, KEY)).unwrap_or_default()
     }
 
-    /// Stores the memory with what the view shows now.
-    pub fn save(&mut self, view: &ViewState, storage: &mut dyn eframe::Storage) {
-        self.palette = view.usual_palette;
-        self.interpolation = view.interpolation;
+    /// Stores the memory with how images are looked at now.
+    pub fn save(&mut self, palette: Palette, interpolation: Interpolation, storage: &mut dyn eframe::Storage) {
+        (self.palette, self.interpolation) = (palette, interpolation);
         eframe::set_value(storage, KEY, self);
     }
 
