@@ -226,11 +226,6 @@ impl Job {
     pub fn is_one_step(&self) -> bool {
         matches!(self, Job::Sweep { settings, .. } if settings.stages == Stages::Two)
     }
-
-    /// Whether a sweep is reconstructed.
-    pub fn is_sweep(&self) -> bool {
-        matches!(self, Job::Sweep { .. })
-    }
 }
 
 /// What a run became when it was set up.

@@ -121,7 +121,7 @@ fn keys_ui(ui: &mut egui::Ui) {
 
 fn accumulation_ui(live: &LiveRun, ui: &mut egui::Ui) {
     let Some(accumulation) = live.accumulation() else { return };
-    if live.info.as_ref().is_some_and(|info| info.job.is_sweep()) {
+    if live.info.as_ref().is_some_and(|info| info.accumulations.is_empty()) {
         ui.label("gathered, no race").on_hover_text(GATHERED);
         return;
     }
