@@ -1,13 +1,18 @@
 //! Which vector instructions the processor has, found when the program runs; and its cache hint.
 
+use strum::VariantArray as _;
+
 /// A level of vector instructions that the kernels are compiled for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, strum::VariantArray)]
 pub enum Simd {
     /// Whatever the target always has.
+    #[strum(serialize = "portable")]
     Portable,
     /// 256-bit vectors with fused multiply-add.
+    #[strum(serialize = "AVX2")]
     Avx2,
     /// 512-bit registers and their instructions.
+    #[strum(serialize = "AVX-512")]
     Avx512,
 }
 
@@ -40,16 +45,12 @@ impl Simd {
 
     /// All levels that this processor has, for tests and benchmarks.
     pub fn available() -> Vec<Self> {
-        [Simd::Portable, Simd::Avx2, Simd::Avx512].into_iter().filter(|level| *level <= Self::detect()).collect()
+        Self::VARIANTS.iter().copied().filter(|level| *level <= Self::detect()).collect()
     }
 
     /// Its name beside the device.
     pub fn name(self) -> &'static str {
-        match self {
-            Simd::Portable => "portable",
-            Simd::Avx2 => "AVX2",
-            Simd::Avx512 => "AVX-512",
-        }
+        self.into()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::data::{Michelogram, Notice, Roi, RoiShape, Severity, Sweep, SweepKind, Volume};
+use crate::data::{Michelogram, Notice, Roi, RoiShape, Sweep, SweepKind, Volume};
 use crate::geometry::Grid;
 use crate::scanner::InPlane;
 
@@ -110,14 +110,7 @@ pub fn measurements(num_rows: u64) -> Value {
 
 /// What a file holds with its name and what is to be known about it.
 pub fn whole(file: &std::path::Path, mut facts: Value, notices: &[Notice]) -> Value {
-    let notice = |notice: &Notice| {
-        let severity = match notice.severity {
-            Severity::Info => "note",
-            Severity::Warning => "warning",
-            Severity::Error => "error",
-        };
-        json!({"severity": severity, "text": notice.text})
-    };
+    let notice = |notice: &Notice| json!({"severity": notice.severity.to_string(), "text": notice.text});
     facts["file"] = json!(file.to_string_lossy());
     facts["notices"] = notices.iter().map(notice).collect();
     facts

@@ -5,15 +5,10 @@ use crate::data::{Notice, Severity};
 
 /// A notice as one line.
 pub fn line(notice: &Notice) -> String {
-    let severity = match notice.severity {
-        Severity::Info => "note",
-        Severity::Warning => "warning",
-        Severity::Error => "error",
-    };
-    format!("{severity}: {}", notice.text)
+    format!("{}: {}", notice.severity, notice.text)
 }
 
-/// Whether a notice is told at all.
+/// Whether a notice is printed at all.
 pub fn is_told(notice: &Notice) -> bool {
     notice.severity > Severity::Info || !is_quiet()
 }

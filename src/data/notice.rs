@@ -1,9 +1,11 @@
 //! Things a user should know that do not stop the work.
 
-/// How much a notice matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// How much a notice matters; on the terminal and in files it has these names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::Display)]
+#[strum(serialize_all = "lowercase")]
 pub enum Severity {
     /// Good to know.
+    #[strum(serialize = "note")]
     Info,
     /// The result may not be what was meant.
     Warning,

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use crate::geometry::{Grid, Point};
 
 /// The plane that a flat ROI lies in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+///
+/// The window has these names, files the same in lower case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
 pub enum RoiPlane {
     /// Normal to z.
@@ -18,6 +20,11 @@ pub enum RoiPlane {
 }
 
 impl RoiPlane {
+    /// Its name for people.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
     /// In-plane axes (horizontal, vertical) and the normal axis; 0 = x, 1 = y, 2 = z.
     pub fn axes(self) -> ([usize; 2], usize) {
         match self {
@@ -53,8 +60,11 @@ pub enum RoiShape {
 }
 
 /// What a ROI stands for in noise and contrast.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::IntoStaticStr, strum::VariantArray,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum RoiRole {
     /// Only its own numbers.
     #[default]
@@ -65,6 +75,13 @@ pub enum RoiRole {
     Hot,
     /// Without activity.
     Cold,
+}
+
+impl RoiRole {
+    /// Its name in files and in the window.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
 }
 
 /// A named region of interest.

@@ -5,32 +5,31 @@ use ndarray::Array3;
 use crate::geometry::Grid;
 
 /// What the values of a volume mean.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 pub enum Unit {
     /// Emissions along a mm of each LOR: what a reconstruction without calibration gives (ȳ = A x, A in mm).
     #[default]
+    #[strum(serialize = "counts/mm")]
     CountsPerMm,
     /// Activity concentration.
+    #[strum(serialize = "Bq/mL")]
     BqPerMl,
     /// Line-integral lengths summed over LORs (sensitivity, plain backprojection).
+    #[strum(serialize = "mm")]
     Mm,
     /// Proportional to the density of what is imaged (spins), without calibration. Only EPRI has it: the axes of such an
     /// image are those of the gradients.
+    #[strum(serialize = "a.u.")]
     Arbitrary,
     /// Not known: values as a file gave them.
+    #[strum(serialize = "file units")]
     Unknown,
 }
 
 impl Unit {
     /// The unit as it is written beside numbers.
     pub fn label(self) -> &'static str {
-        match self {
-            Unit::CountsPerMm => "counts/mm",
-            Unit::BqPerMl => "Bq/mL",
-            Unit::Mm => "mm",
-            Unit::Arbitrary => "a.u.",
-            Unit::Unknown => "file units",
-        }
+        self.into()
     }
 }
 

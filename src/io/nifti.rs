@@ -15,6 +15,7 @@ use std::path::Path;
 
 use ::nifti::writer::WriterOptions;
 use ::nifti::{Endianness, NiftiError, NiftiHeader};
+use strum::VariantArray as _;
 
 use super::IoError;
 use super::blocks::{read_contiguous, regular_file_len, zeroed};
@@ -340,9 +341,8 @@ fn intent_name(header: &NiftiHeader) -> Cow<'_, str> {
 
 fn unit(header: &NiftiHeader) -> Unit {
     let name = intent_name(header);
-    let units = [Unit::CountsPerMm, Unit::BqPerMl, Unit::Mm, Unit::Arbitrary];
-    let known = units.into_iter().find(|unit| name == unit.label() || name == name_of(*unit));
-    known.unwrap_or(Unit::Unknown)
+    let mut known = Unit::VARIANTS.iter().copied();
+    known.find(|unit| name == unit.label() || name == name_of(*unit)).unwrap_or(Unit::Unknown)
 }
 
 /// What `intent_name` says of an image in this unit.

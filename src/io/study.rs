@@ -7,26 +7,23 @@ use super::{IoError, read_projections};
 use crate::data::{Michelogram, Origin, Study};
 
 /// What measured data is corrected by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// Each is named after the ending of its file's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::VariantArray)]
 pub enum Correction {
     /// Factors: attenuation and normalisation.
+    #[strum(serialize = "mult")]
     Multiplicative,
     /// Background: scatter and randoms.
+    #[strum(serialize = "add")]
     Additive,
 }
 
 impl Correction {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Multiplicative, Self::Additive];
-
     /// Where a scan's correction is written and looked for: `scan_mult.hs` and `scan_add.hs` beside `scan.hs`.
     pub fn path_beside(self, scan: &Path) -> PathBuf {
         let stem = scan.file_stem().unwrap_or_default().to_string_lossy();
-        let suffix = match self {
-            Correction::Multiplicative => "mult",
-            Correction::Additive => "add",
-        };
-        scan.with_file_name(format!("{stem}_{suffix}.hs"))
+        scan.with_file_name(format!("{stem}_{self}.hs"))
     }
 }
 
@@ -69,11 +66,13 @@ pub fn read_study(
 
 #[cfg(test)]
 mod tests {
+    use strum::VariantArray as _;
+
     use super::*;
 
     #[test]
     fn corrections_are_named_after_the_data() {
-        let paths = Correction::ALL.map(|which| which.path_beside(Path::new("a.b/scan.1.hs")));
+        let paths: Vec<_> = Correction::VARIANTS.iter().map(|which| which.path_beside(Path::new("a.b/scan.1.hs"))).collect();
         assert_eq!(paths, ["a.b/scan.1_mult.hs", "a.b/scan.1_add.hs"].map(PathBuf::from));
     }
 }

@@ -57,29 +57,18 @@ pub trait DataSpace: Send {
 }
 
 /// In which order the bins of a subset's views lie.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::Display, strum::VariantArray)]
 pub enum BinOrder {
     /// Radial position, then view, then plane: the paper's. Neighbouring bins hold parallel lines.
     #[default]
+    #[strum(serialize = "r-fastest")]
     Radial,
     /// Plane, then radial position, then view, as in a michelogram. Neighbouring bins hold lines one above the other.
+    #[strum(serialize = "plane-fastest")]
     Plane,
     /// Shuffled.
+    #[strum(serialize = "random")]
     Random,
-}
-
-impl BinOrder {
-    /// All orders.
-    pub const ALL: [BinOrder; 3] = [BinOrder::Radial, BinOrder::Plane, BinOrder::Random];
-
-    /// Its name in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            BinOrder::Radial => "r-fastest",
-            BinOrder::Plane => "plane-fastest",
-            BinOrder::Random => "random",
-        }
-    }
 }
 
 /// Shuffles bins; as in the kernels.
@@ -218,6 +207,8 @@ impl DataSpace for Views {
 
 #[cfg(test)]
 mod tests {
+    use strum::VariantArray as _;
+
     use super::*;
     use crate::scanner::find;
 
@@ -225,8 +216,8 @@ mod tests {
     fn every_order_holds_each_bin_once_in_the_subset_of_its_view() {
         let geometry = &find("small").unwrap().geometry;
         let values = Arc::new((0..geometry.num_bins()).map(|bin| bin as f32).collect::<Vec<f32>>());
-        let spaces = BinOrder::ALL.map(|order| Views::by_subset(geometry, order));
-        for space in spaces.into_iter().chain([Views::in_place(geometry)]) {
+        let spaces = BinOrder::VARIANTS.iter().map(|&order| Views::by_subset(geometry, order));
+        for space in spaces.chain([Views::in_place(geometry)]) {
             for num_subsets in [1, 4, 7, space.max_subsets()] {
                 let arranged = space.arranged(&values, num_subsets);
                 let mut found: Vec<usize> = Vec::new();

@@ -55,15 +55,17 @@ pub struct Provenance {
     pub times: Times,
 }
 
-/// What an image is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What an image is; in words as in the description inside image files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "lowercase")]
 pub enum Made {
     /// A reconstruction.
     Reconstruction,
     /// Aᵀ (m ⊙ q) of projection data q.
     Backprojection,
     /// The true image of a phantom.
+    #[strum(serialize = "true image of a phantom")]
     TrueImage,
 }
 
@@ -338,7 +340,7 @@ impl Provenance {
     pub fn line(&self) -> String {
         let made = [self.algorithm.as_ref().map(AlgorithmRecord::words), self.position()];
         let made: Vec<String> = made.into_iter().flatten().collect();
-        let mut parts = vec![if made.is_empty() { self.made.words().to_owned() } else { made.join(", ") }];
+        let mut parts = vec![if made.is_empty() { self.made.to_string() } else { made.join(", ") }];
         match (&self.projector, &self.algorithm) {
             (Some(projector), _) => parts.extend([projector.name.clone(), projector.accumulation_words()]),
             (None, Some(AlgorithmRecord::Fbp(fbp) | AlgorithmRecord::FbpMultistage(fbp))) => parts.push(fbp.program.clone()),
@@ -351,7 +353,7 @@ impl Provenance {
 
     /// What fits in a few words, for NIfTI's description: program and version, algorithm, iteration, device.
     pub fn description(&self) -> String {
-        let algorithm = self.algorithm.as_ref().map_or_else(|| self.made.words().to_owned(), AlgorithmRecord::words);
+        let algorithm = self.algorithm.as_ref().map_or_else(|| self.made.to_string(), AlgorithmRecord::words);
         let program = format!("{} {}", self.program, self.program_version);
         let parts = [Some(program), Some(algorithm), self.position(), Some(self.device.name.clone())];
         parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
@@ -382,16 +384,6 @@ impl Provenance {
     /// Writes the record beside a file; a notice says why not, if it was not.
     pub fn write_beside(&self, path: &Path) -> Option<Notice> {
         io::provenance::write(path, self).err().map(|error| Notice::warning(error.to_string()))
-    }
-}
-
-impl Made {
-    fn words(self) -> &'static str {
-        match self {
-            Made::Reconstruction => "reconstruction",
-            Made::Backprojection => "backprojection",
-            Made::TrueImage => "true image of a phantom",
-        }
     }
 }
 

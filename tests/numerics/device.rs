@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use strum::VariantArray as _;
 use tomoscope::algebra::{Backend, Data, Host, HostArray, Image, Kind};
 use tomoscope::cuda::{AxialRuns, BinDriven, CudaArray, CudaBackend, CudaError};
 use tomoscope::data::{Michelogram, Roi, RoiMask, RoiRole, RoiShape, Study, Volume};
@@ -276,10 +277,10 @@ fn axial_runs_are_the_definition_and_adjoint() {
 fn bin_driven_kernels_are_the_definition_and_adjoint_in_every_order() {
     let Some(mut device) = device() else { return };
     for case in cases() {
-        for order in BinOrder::ALL {
+        for &order in BinOrder::VARIANTS {
             let Case { geometry, grid, fov_radius_mm, rays, .. } = &case;
             let new = BinDriven::new(&device, Arc::clone(geometry), grid.clone(), *fov_radius_mm, *rays, None);
-            compare(&mut device, &new.unwrap().with_order(order), order.name(), &case);
+            compare(&mut device, &new.unwrap().with_order(order), &order.to_string(), &case);
         }
     }
 }

@@ -17,30 +17,29 @@ pub(super) struct Implementation {
 }
 
 /// A column of the paper.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 pub(super) enum PaperColumn {
-    /// AMD Phenom 955BE, one thread.
+    /// One thread.
+    #[strum(serialize = "AMD Phenom 955BE")]
     Phenom,
-    /// Intel i7 860, one thread: the baseline of the paper's ratios.
+    /// One thread: the baseline of the paper's ratios.
+    #[strum(serialize = "Intel i7 860")]
     I7,
-    /// GTX285 without atomics.
+    /// Without atomics.
+    #[strum(serialize = "GTX285")]
     Gtx285,
-    /// GTX480 without atomics.
+    /// Without atomics.
+    #[strum(serialize = "GTX480")]
     Gtx480,
-    /// GTX480 with atomics.
+    /// With atomics.
+    #[strum(serialize = "GTX480 with atomics")]
     Gtx480Atomics,
 }
 
 impl PaperColumn {
     /// Its name in the paper.
     pub fn name(self) -> &'static str {
-        match self {
-            PaperColumn::Phenom => "AMD Phenom 955BE",
-            PaperColumn::I7 => "Intel i7 860",
-            PaperColumn::Gtx285 => "GTX285",
-            PaperColumn::Gtx480 => "GTX480",
-            PaperColumn::Gtx480Atomics => "GTX480 with atomics",
-        }
+        self.into()
     }
 }
 
@@ -79,8 +78,8 @@ impl Implementation {
         without_repetitions(all)
     }
 
-    /// Those whose images are made where the paper shows none or compares nothing: all, or only the reference where the
-    /// others would take minutes each.
+    /// Those by which an image is made that the paper does not show or compares with nothing: all, or only the reference where
+    /// the others would take minutes each.
     pub fn of_further_images(plan: &Plan, device: DeviceChoice) -> Vec<Self> {
         if device == DeviceChoice::Cpu && !plan.per_lor_is_affordable {
             return vec![Self::reference()];
@@ -100,8 +99,8 @@ impl Implementation {
         without_repetitions(all)
     }
 
-    /// The projector that stands for the paper's on this device: its own, one LOR at a time, where images by it were
-    /// made.
+    /// Whether its projector stands for the paper's on this device: the paper's own, one LOR at a time, where images were made
+    /// by it.
     pub fn stands_for_paper_in_images(&self, plan: &Plan) -> bool {
         let fast_only = self.device == DeviceChoice::Cpu && !plan.per_lor_is_affordable;
         let projector = if fast_only { ProjectorChoice::AXIAL_RUNS } else { ProjectorChoice::PER_LOR };

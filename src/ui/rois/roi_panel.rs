@@ -3,6 +3,7 @@
 use egui::containers::menu::{MenuButton, MenuConfig};
 use egui::{DragValue, RichText, Ui};
 use egui_extras::{Column, TableBuilder};
+use strum::VariantArray as _;
 
 use super::action::RoiAction;
 use super::measured::why_no_recovery;
@@ -159,13 +160,13 @@ fn colour_ui(roi: &mut Roi, ui: &mut Ui) {
 }
 
 fn role_ui(roi: &mut Roi, ui: &mut Ui) {
-    let combo = egui::ComboBox::from_id_salt("role").width(90.0).selected_text(theme::role_name(roi.role));
+    let combo = egui::ComboBox::from_id_salt("role").width(90.0).selected_text(roi.role.name());
     let combo = combo.show_ui(ui, |ui| {
-        for role in [RoiRole::None, RoiRole::Background, RoiRole::Hot, RoiRole::Cold] {
-            ui.selectable_value(&mut roi.role, role, theme::role_name(role));
+        for &role in RoiRole::VARIANTS {
+            ui.selectable_value(&mut roi.role, role, role.name());
         }
     });
-    let label = format!("Role: {}", theme::role_name(roi.role));
+    let label = format!("Role: {}", roi.role.name());
     combo.response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ComboBox, true, &label));
 }
 
@@ -255,7 +256,7 @@ fn cells(roi: &Roi, numbers: Option<&RoiNumbers>) -> [String; 8] {
     let role = match (roi.role, roi.activity_ratio) {
         (RoiRole::Hot, Some(ratio)) => format!("hot {ratio}:1"),
         (RoiRole::Hot, None) => "hot ?:1".into(),
-        (role, _) => theme::role_name(role).to_owned(),
+        (role, _) => role.name().to_owned(),
     };
     let Some(n) = numbers else { return std::array::from_fn(|k| if k == 0 { role.clone() } else { "–".into() }) };
     [

@@ -7,7 +7,7 @@ use super::slice_panel::SlicesView;
 use super::tool::Tool;
 use super::view::{ProfileLine, SliceGeometry, slice_index};
 use crate::data::Roi;
-use crate::ui::widgets::image_axes::{AXIS_NAMES, plane_name};
+use crate::ui::widgets::image_axes::AXIS_NAMES;
 use crate::ui::widgets::theme::{self, Colours};
 
 /// Rulers leave this much room on either side of the orientation letters, points.
@@ -130,7 +130,7 @@ fn title(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours: &
     } else {
         format!(
             "{} · {} = {:.1} mm · slice {} of {}",
-            plane_name(slice.plane),
+            slice.plane.name(),
             AXIS_NAMES[normal],
             slice.middle_mm[normal],
             index + 1,

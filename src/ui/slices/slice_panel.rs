@@ -12,7 +12,6 @@ use crate::data::{Roi, RoiPlane, Volume};
 use crate::geometry::{Grid, Point};
 use crate::ui::widgets::colouring::Colouring;
 use crate::ui::widgets::image_axes::ImageAxes;
-use crate::ui::widgets::image_axes::{PLANES, plane_name};
 use crate::ui::widgets::theme;
 
 /// What the slices are drawn from.
@@ -72,12 +71,12 @@ fn layout(area: Rect, only: Option<RoiPlane>) -> Vec<(RoiPlane, Rect)> {
     let left = Rect::from_min_size(area.min, egui::vec2(left_width, area.height()));
     let upper = Rect::from_min_size(right.min, egui::vec2(right.width(), half));
     let lower = Rect::from_min_max(Pos2::new(right.left(), right.top() + half + gap), right.max);
-    PLANES.into_iter().zip([left, upper, lower]).collect()
+    vec![(RoiPlane::Transaxial, left), (RoiPlane::Coronal, upper), (RoiPlane::Sagittal, lower)]
 }
 
 /// One slice.
 fn slice_ui(view: &SlicesView, slice: &SliceGeometry, slot: usize, ui: &mut Ui, actions: &mut Vec<ViewAction>) -> Option<Point> {
-    let response = ui.interact(slice.rect, ui.scope_id().with(plane_name(slice.plane)), Sense::click_and_drag());
+    let response = ui.interact(slice.rect, ui.scope_id().with(slice.plane.name()), Sense::click_and_drag());
     let label = view.axes.view_name(slice.plane);
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &label));
     let colours = theme::colours(ui.visuals());

@@ -3,8 +3,8 @@
 use crate::data::{RoiPlane, RoiShape};
 use crate::geometry::Point;
 
-/// What the left button does in a slice.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What the left button does in a slice; the tool bar shows them in this order and by these names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 pub enum Tool {
     /// Sets the crosshair; selects a ROI by its outline, moves and resizes the selected one.
     #[default]
@@ -16,18 +16,26 @@ pub enum Tool {
     /// Draws a sphere from its centre outwards.
     Sphere,
     /// Draws the line of the profile.
+    #[strum(serialize = "Line")]
     Profile,
 }
 
 impl Tool {
-    /// All tools in the order of the tool bar, with their names and what they are for.
-    pub const ALL: [(Tool, &str, &str); 5] = [
-        (Tool::Crosshair, "Crosshair", "Set the crosshair; select a ROI by a click on its outline, then drag it or its handles"),
-        (Tool::Circle, "Circle", "Draw a circular ROI in one slice, from its centre outwards"),
-        (Tool::Rectangle, "Rectangle", "Draw a rectangular ROI in one slice, from corner to corner"),
-        (Tool::Sphere, "Sphere", "Draw a spherical ROI, from its centre outwards"),
-        (Tool::Profile, "Line", "Draw the line of a profile"),
-    ];
+    /// Its name in the tool bar.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// What it is for.
+    pub fn help(self) -> &'static str {
+        match self {
+            Tool::Crosshair => "Set the crosshair; select a ROI by a click on its outline, then drag it or its handles",
+            Tool::Circle => "Draw a circular ROI in one slice, from its centre outwards",
+            Tool::Rectangle => "Draw a rectangular ROI in one slice, from corner to corner",
+            Tool::Sphere => "Draw a spherical ROI, from its centre outwards",
+            Tool::Profile => "Draw the line of a profile",
+        }
+    }
 
     /// The shape and the centre of the ROI that the tool draws in a plane from one point to another; `None` for a tool that
     /// draws none or a drag too short to mean anything (mm).

@@ -44,8 +44,8 @@ pub fn toolbar_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>
 
 /// Tool, palette, interpolation, ROIs.
 fn look_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
-    for (tool, tool_name, help) in Tool::ALL {
-        if ui.selectable_label(view.view.tool == tool, tool_name).on_hover_text(help).clicked() {
+    for &tool in Tool::VARIANTS {
+        if ui.selectable_label(view.view.tool == tool, tool.name()).on_hover_text(tool.help()).clicked() {
             actions.push(ViewAction::SetTool(tool));
         }
     }

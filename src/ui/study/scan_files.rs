@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use strum::VariantArray as _;
+
 use crate::data::{Notice, Study};
 use crate::io::{self, Correction};
 
@@ -28,7 +30,7 @@ impl ScanFiles {
     /// Data with the corrections that lie beside it under their usual names.
     pub fn with_neighbours(measured: &Path) -> Self {
         let mut files = Self::uncorrected(measured);
-        for which in Correction::ALL {
+        for &which in Correction::VARIANTS {
             *files.correction_mut(which) = Some(which.path_beside(measured)).filter(|path| path.is_file());
         }
         files
@@ -52,7 +54,7 @@ impl ScanFiles {
 
     /// Whether both corrections are there, so that it matters how they go together.
     pub fn is_fully_corrected(&self) -> bool {
-        Correction::ALL.iter().all(|which| self.correction(*which).is_some())
+        Correction::VARIANTS.iter().all(|which| self.correction(*which).is_some())
     }
 
     /// The corrections in words.
@@ -67,7 +69,7 @@ impl ScanFiles {
 
     /// The names of the corrections' files.
     fn correction_names(&self) -> String {
-        let names: Vec<String> = Correction::ALL.iter().filter_map(|which| self.correction(*which)).map(file_name).collect();
+        let names: Vec<String> = Correction::VARIANTS.iter().filter_map(|which| self.correction(*which)).map(file_name).collect();
         names.join(" and ")
     }
 

@@ -2,20 +2,8 @@
 
 use crate::data::{RoiPlane, SweepSpace};
 
-/// The three planes in the order of the slices.
-pub const PLANES: [RoiPlane; 3] = [RoiPlane::Transaxial, RoiPlane::Coronal, RoiPlane::Sagittal];
-
 /// Names of the axes.
 pub const AXIS_NAMES: [&str; 3] = ["x", "y", "z"];
-
-/// The plane's name for people; also its name in the accessibility tree, followed by " slice".
-pub fn plane_name(plane: RoiPlane) -> &'static str {
-    match plane {
-        RoiPlane::Transaxial => "Transaxial",
-        RoiPlane::Coronal => "Coronal",
-        RoiPlane::Sagittal => "Sagittal",
-    }
-}
 
 /// Names of an image's axes, and whether it is a single slice.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,6 +46,6 @@ impl ImageAxes {
 
     /// The name of a view of one plane for people; also its name in the accessibility tree.
     pub fn view_name(&self, plane: RoiPlane) -> String {
-        if self.is_slice { format!("Slice {}, {}", self.names[0], self.names[1]) } else { format!("{} slice", plane_name(plane)) }
+        if self.is_slice { format!("Slice {}, {}", self.names[0], self.names[1]) } else { format!("{} slice", plane.name()) }
     }
 }

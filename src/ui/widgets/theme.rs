@@ -3,7 +3,7 @@
 use egui::Color32;
 use strum::EnumCount as _;
 
-use crate::data::{Roi, RoiRole, Severity};
+use crate::data::{Roi, Severity};
 use crate::recon::Stage;
 
 /// Width of the left panel, points.
@@ -107,16 +107,6 @@ const STAGE_COLOURS: [Color32; Stage::COUNT] = [
 /// Colour of a stage.
 pub fn stage_colour(stage: Stage) -> Color32 {
     STAGE_COLOURS[stage.colour()]
-}
-
-/// A role in words.
-pub fn role_name(role: RoiRole) -> &'static str {
-    match role {
-        RoiRole::None => "none",
-        RoiRole::Background => "background",
-        RoiRole::Hot => "hot",
-        RoiRole::Cold => "cold",
-    }
 }
 
 /// Colour of a notice.
