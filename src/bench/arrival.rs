@@ -1,5 +1,5 @@
-//! How long an EPRI projection takes from the moment that it is complete until the watcher of the session holds the image
-//! with it: measured on a replay at a steady pace, projection by projection.
+//! The time from the moment that an EPRI projection is complete until the image with it is in the hands of whoever watches the
+//! session: measured on a replay at a steady pace, projection by projection.
 
 use std::time::{Duration, Instant};
 
@@ -51,7 +51,7 @@ pub struct ArrivalRow {
 /// Measures a replay of the bottle's 208 projections.
 ///
 /// # Errors
-/// A size that cannot be, a device that cannot be used, a run that fails.
+/// An impossible size, a device that cannot be used, a run that fails.
 pub fn bench_arrival(bench: &ArrivalBench) -> Result<ArrivalRow, BenchError> {
     let fail = |error: &dyn std::fmt::Display| BenchError(error.to_string());
     let options = SweepOptions::default();

@@ -1,12 +1,12 @@
-//! Backprojection of EPRI projections on the processor: the plain program, the fast one and the two-stage one, on the
-//! paper's object sizes in one run (Qiao et al. 2015, Table 1: CS, and CM).
+//! Backprojection of EPRI projections: on the processor by the plain program, the fast one and the two-stage one, on CUDA by the
+//! paper's kernel and the fast one; all on the paper's object sizes in one run (Qiao et al. 2015, table 1: CS, CM and GS).
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use serde::Serialize;
 
-use super::BenchError;
+use super::{BenchDevice, BenchError};
 use crate::algebra::{Backend, Host, Simd};
 #[cfg(feature = "cuda")]
 use crate::cuda::{CudaBackend, FastPlanes, PaperPlanes};
@@ -35,7 +35,7 @@ const MAX_RUNS: usize = 25;
 pub struct EpriBench {
     /// Voxels along each axis of the object, one after the other.
     pub sizes: Vec<usize>,
-    /// Projections, about: as many directions of equal solid angle as there are for the next larger number of bands.
+    /// Least number of projections: directions of equal solid angle come in bands, as few as give so many.
     pub num_projections: usize,
     /// Numbers of threads of the fast programs.
     pub threads: Vec<usize>,
@@ -47,15 +47,42 @@ pub struct EpriBench {
     pub row_secs: f64,
 }
 
+/// A kind of program, whatever its instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProgramKind {
+    /// The definition, in double precision and the paper's order.
+    Plain,
+    /// The paper's kernel on CUDA.
+    PaperKernel,
+    /// The fast one in one stage.
+    SingleStage,
+    /// The fast one in two stages.
+    MultiStage,
+}
+
+/// Which angle is equal between neighbouring directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::Display)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Directions {
+    /// The solid angle that each direction stands for.
+    Solid,
+    /// The polar angle and the azimuth, of which the directions are a grid.
+    Linear,
+}
+
 /// One measured thing.
 #[derive(Clone, Debug, Serialize)]
 pub struct EpriRow {
-    /// `cpu` or `cuda`.
-    pub device: &'static str,
-    /// `plain` (double precision, the paper's order), `single-stage` with its instructions, or `multi-stage`.
+    /// Where it computes.
+    pub device: BenchDevice,
+    /// `plain`, `single-stage` with its instructions, `multi-stage`, or `the paper's kernel` on CUDA.
     pub program: String,
-    /// How the directions lie: `solid` or `linear` angle is equal.
-    pub directions: &'static str,
+    /// The kind of that program.
+    #[serde(skip)]
+    pub kind: ProgramKind,
+    /// Which angle between the directions is equal.
+    pub directions: Directions,
     /// Voxels along each axis.
     pub size: usize,
     /// Number of projections.
@@ -68,7 +95,7 @@ pub struct EpriRow {
     pub spread_s: f64,
     /// Number of measurements.
     pub num_runs: usize,
-    /// Voxels times projections per second; of two stages as many as one stage would do.
+    /// Voxels times projections per second, also for two stages, which do fewer updates than that.
     pub updates_per_s: f64,
     /// How many times faster than the plain program on this size.
     pub ratio_to_plain: Option<f64>,
@@ -81,7 +108,7 @@ pub struct EpriRow {
 /// Measures all rows; `report` is called with each as it is done.
 ///
 /// # Errors
-/// A size that cannot be, data that cannot be simulated, threads that cannot be started.
+/// An impossible size, data that cannot be simulated, threads that cannot be started.
 pub fn bench_epri(bench: &EpriBench, report: impl FnMut(&EpriRow) + Send) -> Result<Vec<EpriRow>, BenchError> {
     let fail = |error: &dyn std::fmt::Display| BenchError(error.to_string());
     let solid = Scheme::with_at_least(bench.num_projections).map_err(|error| fail(&error))?;
@@ -120,8 +147,11 @@ struct Data {
 }
 
 impl Data {
-    fn of(&self, directions: &str) -> &FilteredProjections {
-        if directions == "solid" { &self.solid } else { &self.linear }
+    fn of(&self, directions: Directions) -> &FilteredProjections {
+        match directions {
+            Directions::Solid => &self.solid,
+            Directions::Linear => &self.linear,
+        }
     }
 }
 
@@ -133,14 +163,14 @@ struct Table<'a, F> {
     report: F,
 }
 
-/// What a row says besides its times.
+/// What is measured.
+#[derive(Clone)]
 struct Subject {
+    kind: ProgramKind,
+    /// Its name in the row.
     program: String,
-    directions: &'static str,
-    size: usize,
-    num_projections: usize,
+    directions: Directions,
     threads: usize,
-    difference: Option<f64>,
 }
 
 impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
@@ -157,22 +187,26 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
             image.fill(0.0);
             backproject_plain(grid, &data.solid, &mut image, &Task::new())
         })?;
-        let num_projections = self.data.solid.len();
-        let (program, directions, size) = ("plain".into(), "solid", grid.size[0]);
-        self.add(true, Subject { program, directions, size, num_projections, threads: 1, difference: None }, secs);
+        let what = Subject { kind: ProgramKind::Plain, program: "plain".into(), directions: Directions::Solid, threads: 1 };
+        self.add(BenchDevice::Cpu, what, grid.size[0], None, secs);
         Ok(Some(image.iter().map(|&value| value as f32).collect()))
     }
 
     fn fast(&mut self, grid: &Grid, threads: usize, plain: Option<&[f32]>) -> Result<(), BenchError> {
         let levels = if self.bench.all_simd { Simd::available() } else { vec![Simd::detect()] };
+        let single = |simd: Simd, directions| {
+            let program = format!("single-stage ({})", simd.name());
+            Subject { kind: ProgramKind::SingleStage, program, directions, threads }
+        };
         for simd in levels {
             let fast = SingleStage::new(grid.clone()).with_simd(simd);
-            let program = format!("single-stage ({})", simd.name());
-            self.measure(&mut Host, fast, program, "solid", threads, plain)?;
+            self.measure(&mut Host, fast, single(simd, Directions::Solid), plain)?;
         }
-        let program = format!("single-stage ({})", Simd::detect().name());
-        let one_stage = self.measure(&mut Host, SingleStage::new(grid.clone()), program, "linear", threads, None)?;
-        self.measure(&mut Host, MultiStage::new(grid.clone()), "multi-stage".into(), "linear", threads, Some(&one_stage))?;
+        let fast = SingleStage::new(grid.clone());
+        let one_stage = self.measure(&mut Host, fast, single(Simd::detect(), Directions::Linear), None)?;
+        let (kind, program) = (ProgramKind::MultiStage, "multi-stage".into());
+        let two_stages = Subject { kind, program, directions: Directions::Linear, threads };
+        self.measure(&mut Host, MultiStage::new(grid.clone()), two_stages, Some(&one_stage))?;
         Ok(())
     }
 
@@ -181,10 +215,11 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
     fn on_cuda(&mut self, number: usize, grid: &Grid, plain: Option<&[f32]>) -> Result<(), BenchError> {
         let fail = |error: crate::cuda::CudaError| BenchError(error.to_string());
         let mut backend = CudaBackend::open(number).map_err(fail)?;
+        let of = |kind, name: &str| Subject { kind, program: name.into(), directions: Directions::Solid, threads: 0 };
         let paper = PaperPlanes::new(&backend, grid.clone())?;
-        self.measure(&mut backend, paper, "the paper's kernel".into(), "solid", 0, None)?;
+        self.measure(&mut backend, paper, of(ProgramKind::PaperKernel, "the paper's kernel"), None)?;
         let fast = FastPlanes::new(&backend, grid.clone()).map_err(fail)?;
-        self.measure(&mut backend, fast, "single-stage".into(), "solid", 0, plain)?;
+        self.measure(&mut backend, fast, of(ProgramKind::SingleStage, "single-stage"), plain)?;
         Ok(())
     }
 
@@ -199,26 +234,25 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
         &mut self,
         backend: &mut B,
         mut program: impl PlaneBackprojector<B>,
-        name: String,
-        directions: &'static str,
-        threads: usize,
+        what: Subject,
         reference: Option<&[f32]>,
     ) -> Result<Vec<f32>, BenchError> {
-        // Not zeros from the system: pages that were never touched would be made in the first run.
+        // Not zeros: the system would only make their pages in the first run, which is timed.
         let mut image = backend.upload(Arc::new(vec![1.0f32; program.grid().num_voxels()]))?;
         let size = program.grid().size[0];
         let mut volume = Volume::filled(program.grid().clone(), 1.0);
-        let num_projections = self.data.of(directions).len();
+        let directions = what.directions;
+        let device = if B::SHARES_MEMORY { BenchDevice::Cpu } else { BenchDevice::Cuda };
         if !B::SHARES_MEMORY {
             program.add(backend, self.data.of(directions), &mut image, &Task::new())?;
             let secs = self.times(|data| {
                 program.add(backend, data.of(directions), &mut image, &Task::new())?;
                 Ok(backend.finish()?)
             })?;
-            let program = format!("{name}, computing");
-            self.add(B::SHARES_MEMORY, Subject { program, directions, size, num_projections, threads, difference: None }, secs);
+            let computing = Subject { program: format!("{}, computing", what.program), ..what.clone() };
+            self.add(device, computing, size, None, secs);
         }
-        // As the window has it: a device brings it by its way for the screen.
+        // As the window gets it: a device has its own way of bringing an image to the screen.
         let mut display = backend.display(program.grid().num_voxels(), &|voxel| voxel)?;
         let secs = self.times(|data| {
             program.add(backend, data.of(directions), &mut image, &Task::new())?;
@@ -228,14 +262,13 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
             }
             Ok(())
         })?;
-        // All runs have been added up; the image is that of one.
+        // Every run above added to the image; what is compared is the image of one run.
         backend.fill(&mut image, 0.0)?;
         program.add(backend, self.data.of(directions), &mut image, &Task::new())?;
         backend.read(&image, |image| volume.as_mut_slice().copy_from_slice(image))?;
         let image = volume.values.into_raw_vec_and_offset().0;
         let difference = reference.map(|reference| relative_difference(&image, reference));
-        let measured = Subject { program: name, directions, size, num_projections, threads, difference };
-        self.add(B::SHARES_MEMORY, measured, secs);
+        self.add(device, what, size, difference, secs);
         Ok(image)
     }
 
@@ -251,21 +284,23 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
         Ok(secs)
     }
 
-    fn add(&mut self, is_on_host: bool, what: Subject, secs: Vec<f64>) {
-        let Subject { program, directions, size, num_projections, threads, difference } = what;
+    fn add(&mut self, device: BenchDevice, what: Subject, size: usize, difference: Option<f64>, secs: Vec<f64>) {
+        let Subject { kind, program, directions, threads } = what;
+        let num_projections = self.data.of(directions).len();
         let num_runs = secs.len();
         let (median_s, spread_s) = median_and_spread(secs).unwrap_or_default();
         let of_size = || self.rows.iter().filter(move |row| row.size == size);
-        let plain = of_size().find(|row| row.program == "plain").map(|row| row.median_s);
+        let plain = of_size().find(|row| row.kind == ProgramKind::Plain);
         let single = of_size()
-            .find(|row| row.program.starts_with("single") && row.directions == directions && row.threads == threads)
-            .map(|row| row.median_s);
+            .find(|row| row.kind == ProgramKind::SingleStage && row.directions == directions && row.threads == threads)
+            .filter(|_| kind == ProgramKind::MultiStage);
         let updates = size.pow(3) as f64 * num_projections as f64;
         let row = EpriRow {
-            device: if is_on_host { "cpu" } else { "cuda" },
-            ratio_to_plain: plain.map(|base| base / median_s),
-            ratio_to_single_stage: single.filter(|_| program == "multi-stage").map(|base| base / median_s),
+            device,
+            ratio_to_plain: plain.map(|base| base.median_s / median_s),
+            ratio_to_single_stage: single.map(|base| base.median_s / median_s),
             updates_per_s: updates / median_s,
+            kind,
             program,
             directions,
             size,

@@ -137,7 +137,7 @@ fn viewed(algorithm: &mut dyn Algorithm, settings: &RunSettings, task: &Task) ->
             secs.push(start.elapsed().as_secs_f64());
         }
         drop(volumes);
-        viewer.join().unwrap_or_else(|_| Err(BenchError("the viewer's thread broke off".into())))
+        viewer.join().unwrap_or_else(|_| Err(BenchError("the viewer's thread failed".into())))
     })?;
     Ok(median_and_spread(secs).unwrap_or_default())
 }

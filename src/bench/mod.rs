@@ -6,9 +6,9 @@ mod iteration;
 mod projector;
 
 pub use arrival::{ArrivalBench, ArrivalRow, bench_arrival};
-pub use epri::{EpriBench, EpriRow, bench_epri};
+pub use epri::{Directions, EpriBench, EpriRow, ProgramKind, bench_epri};
 pub use iteration::{IterationRow, bench_iteration};
-pub use projector::{ProjectorBench, ProjectorRow, bench_projector};
+pub use projector::{Direction, ProjectorBench, ProjectorRow, bench_projector};
 
 use serde::Serialize;
 
@@ -44,6 +44,17 @@ impl From<SetupError> for BenchError {
     fn from(error: SetupError) -> Self {
         Self(error.to_string())
     }
+}
+
+/// Where a projector or a program was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::Display)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum BenchDevice {
+    /// The processor.
+    Cpu,
+    /// A CUDA device.
+    Cuda,
 }
 
 /// The result of a benchmark as JSON.

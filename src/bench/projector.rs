@@ -5,8 +5,10 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 use serde::Serialize;
+#[cfg(feature = "cuda")]
+use strum::VariantArray as _;
 
-use super::BenchError;
+use super::{BenchDevice, BenchError};
 use crate::algebra::{Backend, Host, Simd};
 #[cfg(feature = "cuda")]
 use crate::cuda::{self, BinDriven, CudaBackend};
@@ -52,15 +54,26 @@ pub struct ProjectorBench {
     pub budget_secs: f64,
 }
 
+/// A direction of a projector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::Display)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Direction {
+    /// From an image to data.
+    Forward,
+    /// From data to an image.
+    Backprojection,
+}
+
 /// One measured thing.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProjectorRow {
-    /// `cpu` or `cuda`.
-    pub device: &'static str,
+    /// Where it computes.
+    pub device: BenchDevice,
     /// `per-lor`, `bin-driven` with the order of its bins, or `axial-runs`; with its instructions on the CPU.
     pub projector: String,
-    /// `forward` or `backprojection`.
-    pub direction: &'static str,
+    /// Forward projection or backprojection.
+    pub direction: Direction,
     /// Accumulation, for the backprojection.
     pub accumulation: Option<Accumulation>,
     /// Threads on the CPU, threads of a block on CUDA (0 where the projector chooses).
@@ -88,8 +101,8 @@ pub struct ProjectorRow {
 impl ProjectorRow {
     fn is_baseline_of(&self, other: &ProjectorRow) -> bool {
         let (accumulation, threads) = match self.device {
-            "cuda" => (Accumulation::Atomic, true),
-            _ => (Accumulation::Deterministic, self.threads == other.threads),
+            BenchDevice::Cuda => (Accumulation::Atomic, true),
+            BenchDevice::Cpu => (Accumulation::Deterministic, self.threads == other.threads),
         };
         self.device == other.device
             && self.direction == other.direction
@@ -145,7 +158,7 @@ fn voxel_visits(bench: &ProjectorBench) -> f64 {
 
 /// What is measured of one projector.
 struct Subject<'a> {
-    device: &'static str,
+    device: BenchDevice,
     projector: String,
     is_baseline: bool,
     threads: usize,
@@ -175,14 +188,28 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
         if bench.per_lor {
             let siddon = Siddon::new(geometry(), bench.grid.clone(), bench.fov_radius_mm, [1, 1]);
             let subset = Subset { index: 0, count: PER_LOR_VIEW_STEP.min(bench.geometry.num_views) };
-            let what = Subject { device: "cpu", projector: "per-lor".into(), is_baseline: true, threads, subset, ways: &ways };
+            let what = Subject {
+                device: BenchDevice::Cpu,
+                projector: "per-lor".into(),
+                is_baseline: true,
+                threads,
+                subset,
+                ways: &ways,
+            };
             self.measure(&mut Host, &siddon, what)?;
         }
         if bench.axial_runs {
             for &simd in &bench.simd {
                 let fast = AxialRuns::new(geometry(), bench.grid.clone(), bench.fov_radius_mm, [1, 1])?.with_simd(simd);
                 let projector = format!("axial-runs ({})", fast.simd().name());
-                let what = Subject { device: "cpu", projector, is_baseline: false, threads, subset: Subset::ALL, ways: &ways };
+                let what = Subject {
+                    device: BenchDevice::Cpu,
+                    projector,
+                    is_baseline: false,
+                    threads,
+                    subset: Subset::ALL,
+                    ways: &ways,
+                };
                 self.measure(&mut Host, &fast, what)?;
             }
         }
@@ -197,19 +224,19 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
         let (grid, radius_mm) = (&bench.grid, bench.fov_radius_mm);
         if bench.per_lor {
             // Every way with the block that the program would choose; the baselines with every block.
-            for order in BinOrder::ALL {
+            for &order in BinOrder::VARIANTS {
                 for block in std::iter::once(None).chain(BLOCK_SIZES.map(Some)) {
                     let new = BinDriven::new(&device, Arc::clone(&bench.geometry), grid.clone(), radius_mm, [1, 1], block);
                     let Ok(plain) = new else { continue };
                     let plain = plain.with_order(order);
-                    let projector = format!("bin-driven {}", order.name());
+                    let projector = format!("bin-driven {order}");
                     let threads = plain.threads_per_block() as usize;
                     let baselines = [None, Some(Accumulation::Atomic)];
                     let ways = if block.is_none() { &ways[..] } else { &baselines };
                     self.measure(
                         &mut device,
                         &plain,
-                        Subject { device: "cuda", projector, is_baseline: true, threads, subset: Subset::ALL, ways },
+                        Subject { device: BenchDevice::Cuda, projector, is_baseline: true, threads, subset: Subset::ALL, ways },
                     )?;
                 }
             }
@@ -218,7 +245,8 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
             let fast = cuda::AxialRuns::new(&device, Arc::clone(&bench.geometry), grid.clone(), radius_mm, [1, 1])?;
             let projector = "axial-runs".into();
             let threads = fast.threads_per_block() as usize;
-            let what = Subject { device: "cuda", projector, is_baseline: false, threads, subset: Subset::ALL, ways: &ways };
+            let what =
+                Subject { device: BenchDevice::Cuda, projector, is_baseline: false, threads, subset: Subset::ALL, ways: &ways };
             self.measure(&mut device, &fast, what)?;
         }
         Ok(())
@@ -269,7 +297,7 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
                 device,
                 projector: projector.clone(),
                 is_baseline,
-                direction: if accumulation.is_none() { "forward" } else { "backprojection" },
+                direction: if accumulation.is_none() { Direction::Forward } else { Direction::Backprojection },
                 accumulation,
                 threads,
                 median_s,
@@ -284,7 +312,7 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
         Ok(())
     }
 
-    /// About as many as there will be.
+    /// About how many rows there will be.
     fn num_rows(&self) -> usize {
         let bench = self.bench;
         let on_cpu = bench.threads.len() * (usize::from(bench.per_lor) + if bench.axial_runs { bench.simd.len() } else { 0 });

@@ -40,24 +40,33 @@ pub enum PhantomError {
     },
 }
 
-const CATALOGUE: [PhantomInfo; 8] = [
-    PhantomInfo { name: "nema-iq-2001", title: "NEMA image quality (NU 2-2001: four spheres hot, two cold)" },
-    PhantomInfo { name: "nema-iq-2018", title: "NEMA image quality (NU 2-2018: six spheres hot)" },
-    PhantomInfo { name: "cylinder", title: "Uniform cylinder" },
-    PhantomInfo { name: "derenzo", title: "Derenzo (hot rods in six sectors)" },
-    PhantomInfo { name: "points", title: "Point sources" },
-    PhantomInfo { name: "rods", title: "Line sources" },
-    PhantomInfo { name: "brain-like", title: "Brain-like (ellipsoids)" },
-    PhantomInfo { name: "ellipsoid", title: "Uniform ellipsoid" },
+/// A phantom, and how it is made in its usual size for a scanner.
+type Entry = (PhantomInfo, fn(PhantomInfo, &ScanGeometry) -> Draft);
+
+const fn info(name: &'static str, title: &'static str) -> PhantomInfo {
+    PhantomInfo { name, title }
+}
+
+const CATALOGUE: [Entry; 8] = [
+    (info("nema-iq-2001", "NEMA image quality (NU 2-2001: four spheres hot, two cold)"), |info, _| {
+        nema::image_quality(info, 25.0)
+    }),
+    (info("nema-iq-2018", "NEMA image quality (NU 2-2018: six spheres hot)"), |info, _| nema::image_quality(info, f64::INFINITY)),
+    (info("cylinder", "Uniform cylinder"), |info, _| cylinder(info)),
+    (info("derenzo", "Derenzo (hot rods in six sectors)"), |info, _| derenzo(info)),
+    (info("points", "Point sources"), points),
+    (info("rods", "Line sources"), rods),
+    (info("brain-like", "Brain-like (ellipsoids)"), |info, _| brain_like(info)),
+    (info("ellipsoid", "Uniform ellipsoid"), |info, _| ellipsoid(info)),
 ];
 
 /// All phantoms.
-pub fn catalogue() -> &'static [PhantomInfo] {
-    &CATALOGUE
+pub fn catalogue() -> impl Iterator<Item = PhantomInfo> {
+    CATALOGUE.into_iter().map(|(info, _)| info)
 }
 
 fn names() -> String {
-    CATALOGUE.map(|info| info.name).join(", ")
+    CATALOGUE.map(|(info, _)| info.name).join(", ")
 }
 
 /// The entry of this name in the catalogue.
@@ -65,8 +74,12 @@ fn names() -> String {
 /// # Errors
 /// No phantom has this name; the sentence lists those that there are.
 pub fn find(name: &str) -> Result<PhantomInfo, PhantomError> {
+    Ok(entry(name)?.0)
+}
+
+fn entry(name: &str) -> Result<Entry, PhantomError> {
     let unknown = || PhantomError::Unknown { name: name.to_owned() };
-    CATALOGUE.iter().find(|info| info.name.eq_ignore_ascii_case(name)).copied().ok_or_else(unknown)
+    CATALOGUE.into_iter().find(|(info, _)| info.name.eq_ignore_ascii_case(name)).ok_or_else(unknown)
 }
 
 /// The phantom of this name, made smaller where its usual size does not fit the scanner's field of view (a notice says
@@ -75,19 +88,8 @@ pub fn find(name: &str) -> Result<PhantomInfo, PhantomError> {
 /// # Errors
 /// No phantom has this name.
 pub fn by_name(name: &str, geometry: &ScanGeometry) -> Result<Phantom, PhantomError> {
-    let info = find(name)?;
-    let draft = match info.name {
-        "nema-iq-2001" => nema::image_quality(info.name, info.title, 25.0),
-        "nema-iq-2018" => nema::image_quality(info.name, info.title, f64::INFINITY),
-        "cylinder" => cylinder(info),
-        "derenzo" => derenzo(info),
-        "points" => points(info, geometry),
-        "rods" => rods(info, geometry),
-        "brain-like" => brain_like(info),
-        "ellipsoid" => ellipsoid(info),
-        _ => return Err(PhantomError::Unknown { name: name.to_owned() }),
-    };
-    Ok(draft.fitted(geometry))
+    let (info, make) = entry(name)?;
+    Ok(make(info, geometry).fitted(geometry))
 }
 
 /// A phantom of its usual size, with what must fit into a field of view.
@@ -108,7 +110,8 @@ fn fitting_size(geometry: &ScanGeometry, radius_mm: f64, axial_mm: f64) -> f64 {
 }
 
 impl Draft {
-    fn new(info: PhantomInfo, radius_mm: f64, axial_mm: f64) -> Self {
+    /// An empty one.
+    pub(super) fn new(info: PhantomInfo, radius_mm: f64, axial_mm: f64) -> Self {
         Self { name: info.name, title: info.title, parts: Vec::new(), rois: Vec::new(), radius_mm, axial_mm }
     }
 

@@ -4,7 +4,7 @@
 //! here, so that the back of the torso lies towards +y. The spheres' centres are in the plane z = 0, which is 70 mm from
 //! the lid (at −z) of the 180 mm long cavity. Linear attenuation at 511 keV from mass attenuation and density.
 
-use super::catalogue::{Draft, WATER};
+use super::catalogue::{Draft, PhantomInfo, WATER};
 use super::object::{Material, Part};
 use super::solid::Solid;
 use crate::data::{Roi, RoiPlane, RoiRole, RoiShape};
@@ -42,7 +42,7 @@ const BACKGROUND_MM: [[f64; 2]; 12] = [
 ];
 
 /// The phantom with the spheres above `cold_from_mm` in diameter cold and the others hot.
-pub(super) fn image_quality(name: &'static str, title: &'static str, cold_from_mm: f64) -> Draft {
+pub(super) fn image_quality(info: PhantomInfo, cold_from_mm: f64) -> Draft {
     let fill = |solids: Vec<Solid>, material: Material| solids.into_iter().map(move |solid| Part { solid, material });
     let [low, high] = CAVITY_Z_MM;
     let mut parts: Vec<Part> = fill(torso(WALL_MM, [low - WALL_MM, high + WALL_MM]), PMMA).collect();
@@ -66,7 +66,7 @@ pub(super) fn image_quality(name: &'static str, title: &'static str, cold_from_m
     }
     rois.extend((1..).zip(BACKGROUND_MM).map(|(n, at)| background(format!("background {n}"), at, 18.5, 0.0)));
     rois.push(Roi { role: RoiRole::None, ..background("lung".into(), [0.0, 0.0], 15.0, 0.0) });
-    Draft { name, title, parts, rois, radius_mm: 70.0f64.hypot(35.0) + 77.0 + WALL_MM, axial_mm: 60.0 }
+    Draft { parts, rois, ..Draft::new(info, 70.0f64.hypot(35.0) + 77.0 + WALL_MM, 60.0) }
 }
 
 /// The torso's outline, `margin_mm` larger all around, between two heights.
@@ -119,7 +119,8 @@ mod tests {
 
     #[test]
     fn background_circles_lie_in_the_background() {
-        let phantom = image_quality("", "", 25.0).fitted(&crate::scanner::find("discovery-ste").unwrap().geometry);
+        let geometry = &crate::scanner::find("discovery-ste").unwrap().geometry;
+        let phantom = crate::phantom::by_name("nema-iq-2001", geometry).unwrap();
         assert_eq!(phantom.size, 1.0);
         let all: Vec<Roi> = [sixty_background_rois(37.0, 1.0), eight_background_rois(1.0), phantom.rois.clone()].concat();
         let circles: Vec<&Roi> = all.iter().filter(|roi| roi.role == RoiRole::Background).collect();

@@ -267,7 +267,7 @@ mod tests {
     fn all_planes_at_once_are_each_line_by_itself() {
         let geometry = &crate::scanner::find("small").unwrap().geometry;
         let mut phantoms: Vec<Phantom> =
-            super::super::catalogue().iter().map(|info| super::super::by_name(info.name, geometry).unwrap()).collect();
+            super::super::catalogue().map(|info| super::super::by_name(info.name, geometry).unwrap()).collect();
         phantoms.push(heap());
         for phantom in phantoms {
             let tracer = Tracer::new(&phantom.parts, geometry);

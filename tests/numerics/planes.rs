@@ -9,7 +9,7 @@ use tomoscope::task::Task;
 const HALF_EXTENT_MM: f64 = 20.0;
 
 fn phantoms() -> Vec<Phantom> {
-    catalogue().iter().map(|info| by_name(info.name, HALF_EXTENT_MM).unwrap()).collect()
+    catalogue().map(|info| by_name(info.name, HALF_EXTENT_MM).unwrap()).collect()
 }
 
 /// Integral over the slab |n·x − t| ≤ half, by counting points 0.2 mm apart.

@@ -5,20 +5,23 @@ use crate::data::{Notice, Roi, RoiRole, RoiShape};
 use crate::geometry::Point;
 use crate::phantom::{PhantomError, PhantomInfo};
 
-const CATALOGUE: [PhantomInfo; 5] = [
-    PhantomInfo { name: "ball", title: "Ball" },
-    PhantomInfo { name: "disc", title: "Disc" },
-    PhantomInfo { name: "balls", title: "Balls of five sizes" },
-    PhantomInfo { name: "bottle", title: "Bottle with solution up to its neck" },
-    PhantomInfo { name: "tubes", title: "Tubes of five diameters" },
+/// A phantom, and what makes its parts in their usual size.
+type Entry = (PhantomInfo, fn() -> Vec<Part>);
+
+const CATALOGUE: [Entry; 5] = [
+    (PhantomInfo { name: "ball", title: "Ball" }, ball),
+    (PhantomInfo { name: "disc", title: "Disc" }, disc),
+    (PhantomInfo { name: "balls", title: "Balls of five sizes" }, balls),
+    (PhantomInfo { name: "bottle", title: "Bottle with solution up to its neck" }, bottle),
+    (PhantomInfo { name: "tubes", title: "Tubes of five diameters" }, tubes),
 ];
 
 /// Part of the sampled half length that a phantom may fill: the filters need some zeros about it.
 const FILLED: f64 = 0.95;
 
 /// All EPRI phantoms.
-pub fn catalogue() -> &'static [PhantomInfo] {
-    &CATALOGUE
+pub fn catalogue() -> impl Iterator<Item = PhantomInfo> {
+    CATALOGUE.into_iter().map(|(info, _)| info)
 }
 
 /// The entry of this name in the catalogue.
@@ -26,8 +29,13 @@ pub fn catalogue() -> &'static [PhantomInfo] {
 /// # Errors
 /// No EPRI phantom has this name; the sentence lists those that there are.
 pub fn find(name: &str) -> Result<PhantomInfo, PhantomError> {
-    let unknown = || PhantomError::UnknownEpri { name: name.to_owned(), known: CATALOGUE.map(|info| info.name).join(", ") };
-    CATALOGUE.iter().find(|info| info.name.eq_ignore_ascii_case(name)).copied().ok_or_else(unknown)
+    Ok(entry(name)?.0)
+}
+
+fn entry(name: &str) -> Result<Entry, PhantomError> {
+    let known = || CATALOGUE.map(|(info, _)| info.name).join(", ");
+    let unknown = || PhantomError::UnknownEpri { name: name.to_owned(), known: known() };
+    CATALOGUE.into_iter().find(|(info, _)| info.name.eq_ignore_ascii_case(name)).ok_or_else(unknown)
 }
 
 /// The phantom of this name, made smaller where its usual size does not fit between −`half_extent_mm` and
@@ -36,17 +44,21 @@ pub fn find(name: &str) -> Result<PhantomInfo, PhantomError> {
 /// # Errors
 /// No EPRI phantom has this name.
 pub fn by_name(name: &str, half_extent_mm: f64) -> Result<Phantom, PhantomError> {
-    let info = find(name)?;
-    let parts = match info.name {
-        "balls" => balls(),
-        "bottle" => bottle(),
-        "disc" => vec![Part { body: Body::cylinder([0.0, 0.0, -2.0], [0.0, 0.0, 2.0], 10.0), density: 1.0 }],
-        "tubes" => tubes(),
-        _ => vec![Part { body: Body::ball([0.0; 3], 10.0), density: 1.0 }],
-    };
+    let (info, make) = entry(name)?;
+    let parts = make();
     let rois = rois(&parts);
     let usual = Phantom { name: info.name, title: info.title, parts, rois, notices: Vec::new(), size: 1.0 };
     Ok(usual.fitted(half_extent_mm))
+}
+
+/// One ball in the middle.
+fn ball() -> Vec<Part> {
+    vec![Part { body: Body::ball([0.0; 3], 10.0), density: 1.0 }]
+}
+
+/// A flat upright cylinder in the middle.
+fn disc() -> Vec<Part> {
+    vec![Part { body: Body::cylinder([0.0, 0.0, -2.0], [0.0, 0.0, 2.0], 10.0), density: 1.0 }]
 }
 
 /// Five balls off the centre, none touching another, denser the smaller they are.

@@ -3,7 +3,6 @@
 
 use super::implementation::Implementation;
 use super::plan::Image;
-use super::quality::uniform_mean;
 use super::studies::Scan;
 use super::tables::Sources;
 use crate::data::Volume;
@@ -40,7 +39,7 @@ fn write_one(measured: &Sources, name: &str, scan: Scan, image: &Image, white: f
             shown.extend(measured.image(scan, image, one)?.map(|volume| (one, volume)));
         }
     }
-    let Some(mean) = shown.first().and_then(|(_, volume)| uniform_mean(&phantom, volume)) else { return Ok(None) };
+    let Some(mean) = shown.first().and_then(|(_, volume)| scan.uniform_mean(&phantom, volume)) else { return Ok(None) };
     let high = white * mean;
     let exact = shown.iter().find(|(one, _)| one.accumulation == Accumulation::Atomic).map(|(_, volume)| volume);
     let racy = shown.iter().filter(|(one, _)| one.accumulation == Accumulation::NonAtomic);
@@ -49,7 +48,7 @@ fn write_one(measured: &Sources, name: &str, scan: Scan, image: &Image, white: f
     let mut names: Vec<String> = shown.iter().map(|(one, _)| one.title()).collect();
     for (one, volume, exact) in differences {
         panels.push(Panel { volume, minus: Some(exact), low: -DIFFERENCE * high, high: DIFFERENCE * high });
-        names.push(format!("{} less atomic (from -{DIFFERENCE} to {DIFFERENCE} of that window)", one.title()));
+        names.push(format!("{} minus atomic (from -{DIFFERENCE} to {DIFFERENCE} of that window)", one.title()));
     }
     let file = format!("figures/{name}-{}.png", scan.name());
     write_slices(measured.folder, &file, &panels, image.size[2] / 2)?;

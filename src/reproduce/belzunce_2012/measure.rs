@@ -27,7 +27,7 @@ pub(super) struct Run {
     pub projector: String,
     /// One of so many views was used; times are for all views.
     pub view_step: usize,
-    /// From nothing to the first iterate's begin.
+    /// From nothing to the beginning of the first iteration.
     pub setup_s: f64,
     /// In all.
     pub elapsed_s: f64,

@@ -66,30 +66,32 @@ pub(super) fn iq_nsr(phantom: &Phantom, volume: &Volume, nsr: NsrReading, slice_
     }
 }
 
-/// The cylinder's circle of 25 mm radius in the central slice.
-fn cylinder_sums(phantom: &Phantom, volume: &Volume) -> RoiSums {
+/// A phantom's own background regions; the cylinder's is a circle of 25 mm radius in the central slice.
+fn own_background(phantom: &Phantom, volume: &Volume) -> RoiSums {
     let rois: Vec<Roi> = phantom.rois.iter().filter(|roi| roi.role == RoiRole::Background).cloned().collect();
     pooled(&sums(volume, &rois))
 }
 
 /// Noise-to-signal ratio of the cylinder.
 pub(super) fn cylinder_nsr(phantom: &Phantom, volume: &Volume) -> Option<f64> {
-    noise_to_signal(&cylinder_sums(phantom, volume))
+    noise_to_signal(&own_background(phantom, volume))
 }
 
-/// Mean of the uniform part of a phantom: the eight circles, the cylinder's circle, or its own background regions.
-pub(super) fn uniform_mean(phantom: &Phantom, volume: &Volume) -> Option<f64> {
-    match phantom.name.as_str() {
-        "nema-iq-2001" => mean(&pooled(&background(phantom, volume, 0.0))),
-        _ => mean(&cylinder_sums(phantom, volume)),
-    }
+/// Mean of the image-quality phantom's background.
+pub(super) fn iq_mean(phantom: &Phantom, volume: &Volume) -> Option<f64> {
+    mean(&pooled(&background(phantom, volume, 0.0)))
 }
 
-/// Recovery contrast of the six spheres, the smallest first (equations 6 and 7, the former with the ratio of hot to
+/// Mean of a phantom's own background regions; of the cylinder that is its circle.
+pub(super) fn background_mean(phantom: &Phantom, volume: &Volume) -> Option<f64> {
+    mean(&own_background(phantom, volume))
+}
+
+/// Recovery contrast of the six spheres, the smallest first (equations 6 and 7; equation 6 with the ratio of hot to
 /// background in its numerator, without which it makes no sense).
 pub(super) fn contrast(phantom: &Phantom, volume: &Volume, roi_fraction: f64) -> Vec<Option<f64>> {
     let spheres = phantom.rois.iter().filter(|roi| matches!(roi.role, RoiRole::Hot | RoiRole::Cold));
-    let background = uniform_mean(phantom, volume);
+    let background = iq_mean(phantom, volume);
     let recovery = |roi: &Roi| {
         let mut roi = roi.clone();
         if let RoiShape::Circle { radius_mm, .. } = &mut roi.shape {
@@ -122,6 +124,6 @@ mod tests {
         for nsr in [NsrReading::Pooled, NsrReading::Averaged] {
             assert!(iq_nsr(&phantom, &truth, nsr, 0.0).unwrap() < 1e-6);
         }
-        assert!((uniform_mean(&phantom, &truth).unwrap() - 7.0).abs() < 1e-4);
+        assert!((iq_mean(&phantom, &truth).unwrap() - 7.0).abs() < 1e-4);
     }
 }

@@ -8,9 +8,9 @@ use super::implementation::Implementation;
 use super::measure::{Extent, reconstruct};
 use super::plan::Plan;
 use super::published;
-use super::quality::cylinder_nsr;
+use super::quality::{background_mean, cylinder_nsr, iq_mean};
 use super::stages::Work;
-use crate::data::{Michelogram, Study};
+use crate::data::{Michelogram, Study, Volume};
 use crate::operator::{OperatorError, Subset};
 use crate::phantom::{self, Noise, Phantom, SimulationOptions};
 use crate::plan::{DeviceChoice, ProjectorChoice, ProjectorSettings, Rays, choose_projector};
@@ -80,6 +80,14 @@ impl Scan {
         let geometry = plan.geometry()?;
         let fov_radius_mm = geometry.fov_radius_mm.min(plan.quality_image().fov_radius_mm());
         Ok(phantom::by_name(self.phantom_name(), &ScanGeometry { fov_radius_mm, ..(*geometry).clone() })?)
+    }
+
+    /// Mean of the uniform part of its phantom in an image.
+    pub fn uniform_mean(self, phantom: &Phantom, volume: &Volume) -> Option<f64> {
+        match self {
+            Scan::Iq | Scan::IqNoisy | Scan::IqVoxels => iq_mean(phantom, volume),
+            Scan::Cylinder | Scan::Brain => background_mean(phantom, volume),
+        }
     }
 
     /// The scan; the cylinder's with the counts that the folder holds.

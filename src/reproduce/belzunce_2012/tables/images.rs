@@ -7,7 +7,7 @@ use crate::report::Value;
 use crate::reproduce::ReproduceError;
 use crate::reproduce::belzunce_2012::implementation::Implementation;
 use crate::reproduce::belzunce_2012::published;
-use crate::reproduce::belzunce_2012::quality::{contrast, cylinder_nsr, iq_nsr, uniform_mean};
+use crate::reproduce::belzunce_2012::quality::{contrast, cylinder_nsr, iq_nsr};
 use crate::reproduce::belzunce_2012::stages::Work;
 use crate::reproduce::belzunce_2012::studies::Scan;
 use crate::reproduce::schedule::Measurement;
@@ -99,7 +99,7 @@ fn contrasts(measured: &Sources, scan: Scan) -> Result<Vec<Value>, ReproduceErro
 fn contrast_remarks(measured: &Sources) -> Vec<String> {
     vec![
         format!("Regions: circles of {} of the sphere's diameter (--roi-fraction).", measured.readings.roi_fraction),
-        "28 and 37 mm are cold. The paper's equation 6 lacks the ratio of hot to background in its numerator; it is put in."
+        "28 and 37 mm are cold. The paper's equation 6 lacks the ratio of hot to background in its numerator; it was added."
             .into(),
     ]
 }
@@ -116,24 +116,21 @@ fn race(measured: &Sources, scan: Scan) -> Result<Vec<Value>, ReproduceError> {
         let both = measured.image_and_exact(scan, image, one)?;
         let (whole, uniform) = match &both {
             Some((racy, exact)) => {
-                let uniform = uniform_mean(&phantom, racy).zip(uniform_mean(&phantom, exact));
+                let uniform = scan.uniform_mean(&phantom, racy).zip(scan.uniform_mean(&phantom, exact));
                 (Some(racy.sum() / exact.sum()), uniform.map(|(racy, exact)| racy / exact))
             }
             None => (None, None),
         };
+        let published = (scan == Scan::Cylinder && row.paper.is_some()).then_some(published::NON_ATOMIC_MEAN);
         let columns = [
-            ("lost of ones", last.map(|race| race.lost_of_ones)),
-            ("lost of last step", last.map(|race| race.lost)),
-            ("level", last.map(|race| race.level)),
-            ("mean / atomic", whole),
-            ("uniform part / atomic", uniform),
+            ("lost of ones", None, last.map(|race| race.lost_of_ones)),
+            ("lost of last step", None, last.map(|race| race.lost)),
+            ("level", None, last.map(|race| race.level)),
+            ("mean / atomic", None, whole),
+            ("uniform part / atomic", published, uniform),
         ];
-        for (column, here) in columns {
-            let mut value = row.value("race", column, "%");
-            if column.starts_with("uniform") && scan == Scan::Cylinder && row.paper.is_some() {
-                value.paper = Some(published::NON_ATOMIC_MEAN);
-            }
-            value.here = percent(here);
+        for (column, paper, here) in columns {
+            let value = Value { paper, here: percent(here), ..row.value("race", column, "%") };
             values.push(Value { scan: scan.name(), row: format!("{}: {}", scan.title(), row.here), digits: Some(3), ..value });
         }
     }
@@ -146,7 +143,7 @@ fn race_remarks() -> Vec<String> {
         "Level: sensitivity-weighted mean of the image after the last step, relative to what an exact step keeps. The other \
 two are measured on the images."
             .into(),
-        "\"sensitivity too\": the image divided by was made with the race as well; else it is exact.".into(),
+        "\"sensitivity too\": the sensitivity image was made with the race as well; otherwise it is exact.".into(),
         "The paper (section 3): the mean of the cylinder was 2 % lower without atomic operations.".into(),
     ]
 }

@@ -13,8 +13,8 @@ use crate::reproduce::belzunce_2012::published;
 use crate::reproduce::belzunce_2012::stages::Work;
 use crate::reproduce::belzunce_2012::studies::Scan;
 
-/// Marks times of some views.
-const PART: &str = "*";
+/// Marks times that were measured on some of the views.
+const SCALED: &str = "*";
 /// Marks the cells in which tables 2 and 4 disagree.
 const DISAGREES: &str = "!";
 /// Row of the paper's other number for the same thing.
@@ -51,7 +51,7 @@ impl OfImage {
 }
 
 fn mark(run: &Run) -> &'static str {
-    if run.view_step > 1 { PART } else { "" }
+    if run.view_step > 1 { SCALED } else { "" }
 }
 
 /// Adds the tables.
@@ -60,7 +60,7 @@ pub(super) fn add(measured: &Sources, tables: &mut Tables) -> Result<(), Reprodu
     let times: Result<Vec<OfImage>, _> = images.iter().map(|image| OfImage::load(measured, image)).collect();
     let times = times?;
     let Some(cpu) = times.iter().find_map(|of_image| of_image.run(&Implementation::paper_cpu())) else { return Ok(()) };
-    let part = format!("{PART} measured on every {}th view and scaled to all", cpu.view_step);
+    let part = format!("{SCALED} measured on every {}th view and scaled to all", cpu.view_step);
     let part = (cpu.view_step > 1).then_some(part);
     let remarks: Vec<String> = [devices(&times)].into_iter().chain(part).collect();
     let disagreement = "! The paper disagrees with itself: 16.7 s in table 2 (and 23.7 in table 3) for 256x256, full FOV, with \
@@ -86,7 +86,7 @@ atomics, but 6.1 + 17.2 = 23.3 s in table 4, which is what table 2 gives for 20 
     add_totals(measured, tables)
 }
 
-/// Whole reconstructions, which the paper gives no times of.
+/// Whole reconstructions, for which the paper gives no times.
 fn add_totals(measured: &Sources, tables: &mut Tables) -> Result<(), ReproduceError> {
     let mut values = Vec::new();
     for one in Implementation::of_images(measured.plan, measured.device) {
@@ -171,26 +171,36 @@ fn speed_ups(measured: &Sources, times: &[OfImage]) -> Vec<Value> {
     values
 }
 
-/// A stage: its name, its place in the paper's table 4, and its time.
-type StageOf = (&'static str, Option<usize>, fn(&Step) -> f64);
+/// A stage of an iteration.
+struct StageColumn {
+    name: &'static str,
+    /// Its place in the paper's table 4.
+    published: Option<usize>,
+    secs: fn(&Step) -> f64,
+    /// Whether it goes through the data, so that its time depends on the views that are measured.
+    is_of_views: bool,
+}
 
-const STAGES: [StageOf; 4] = [
-    ("forward", Some(0), |step| step.forward_s),
-    ("ratio", None, |step| step.ratio_s),
-    ("backprojection", Some(1), |step| step.backprojection_s),
-    ("normalisation", Some(2), |step| step.update_s),
-];
+const FORWARD: StageColumn = StageColumn { name: "forward", published: Some(0), secs: |step| step.forward_s, is_of_views: true };
+const RATIO: StageColumn = StageColumn { name: "ratio", published: None, secs: |step| step.ratio_s, is_of_views: true };
+const BACKPROJECTION: StageColumn =
+    StageColumn { name: "backprojection", published: Some(1), secs: |step| step.backprojection_s, is_of_views: true };
+const NORMALISATION: StageColumn =
+    StageColumn { name: "normalisation", published: Some(2), secs: |step| step.update_s, is_of_views: false };
+
+/// In the order of the tables.
+const STAGES: [StageColumn; 4] = [FORWARD, RATIO, BACKPROJECTION, NORMALISATION];
 
 fn stages(times: &OfImage) -> Vec<Value> {
     let mut values = Vec::new();
     for (one, row) in rows(times.runs.iter().map(|(one, _)| *one)) {
-        for (name, published, secs) in STAGES {
-            let mut value = row.value("4", name, "s");
-            value.paper = published.and_then(|column| row.published(published::STAGE_S, column));
+        for stage in STAGES {
+            let mut value = row.value("4", stage.name, "s");
+            value.paper = stage.published.and_then(|column| row.published(published::STAGE_S, column));
             if let Some(run) = times.run(&one).filter(|_| row.is_ours()) {
-                let (secs, spread) = run.secs(secs);
+                let (secs, spread) = run.secs(stage.secs);
                 (value.here, value.spread) = (Some(secs), Some(spread));
-                value.mark = if name == "normalisation" { "" } else { mark(run) };
+                value.mark = if stage.is_of_views { mark(run) } else { "" };
             }
             values.push(value);
         }
@@ -202,11 +212,11 @@ fn stage_speed_ups(times: &OfImage) -> Vec<Value> {
     let mut values = Vec::new();
     let others = times.runs.iter().map(|(one, _)| *one).filter(|one| *one != Implementation::paper_cpu());
     for (one, row) in rows(others) {
-        for (name, column, secs) in [(STAGES[0].0, 0, STAGES[0].2), (STAGES[2].0, 1, STAGES[2].2)] {
-            let mut value = row.value("7", name, "x");
+        for (column, stage) in [FORWARD, BACKPROJECTION].into_iter().enumerate() {
+            let mut value = row.value("7", stage.name, "x");
             value.paper = row.published(published::STAGE_SPEED_UP, column);
             if let Some(run) = times.run(&one).filter(|_| row.is_ours()) {
-                value.here = times.baseline(secs).map(|cpu| cpu / run.secs(secs).0);
+                value.here = times.baseline(stage.secs).map(|cpu| cpu / run.secs(stage.secs).0);
                 value.mark = times.run(&Implementation::paper_cpu()).map_or("", mark);
             }
             values.push(value);
@@ -219,11 +229,11 @@ fn shares(times: &OfImage) -> Vec<Value> {
     let mut values = Vec::new();
     for (one, row) in rows(times.runs.iter().map(|(one, _)| *one)) {
         let published = row.paper.and_then(|column| published::of(published::STAGE_S, column));
-        for (name, column, secs) in STAGES {
-            let mut value = row.value("figure 6", name, "%");
-            value.paper = published.zip(column).map(|(all, column)| 100.0 * all[column] / all.iter().sum::<f64>());
+        for stage in STAGES {
+            let mut value = row.value("figure 6", stage.name, "%");
+            value.paper = published.zip(stage.published).map(|(all, column)| 100.0 * all[column] / all.iter().sum::<f64>());
             let run = times.run(&one).filter(|_| row.is_ours());
-            value.here = run.map(|run| 100.0 * run.secs(secs).0 / run.secs(Step::iteration_s).0);
+            value.here = run.map(|run| 100.0 * run.secs(stage.secs).0 / run.secs(Step::iteration_s).0);
             values.push(value);
         }
     }
