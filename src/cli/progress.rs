@@ -3,6 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
+use crossbeam_channel::{RecvTimeoutError, bounded};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::console::is_quiet;
@@ -24,17 +25,22 @@ pub fn with_bar<T: Send>(title: &str, work: impl FnOnce(&Task) -> T + Send) -> R
         bar.set_draw_target(ProgressDrawTarget::hidden());
     }
     bar.set_message(title.to_owned());
+    let (working, ended) = bounded::<()>(0);
     let result = thread::scope(|scope| {
-        let worker = thread::Builder::new().spawn_scoped(scope, || work(&task)).map_err(|error| {
-            format!("{title}: a thread could not be started: {error}; allow this process more (ulimit -u, ulimit -v)")
+        let body = || {
+            // Dropped when the work ends, be it by a panic: that is what is waited for below.
+            let _working = working;
+            work(&task)
+        };
+        let worker = thread::Builder::new().spawn_scoped(scope, body).map_err(|error| {
+            format!("{title}: a thread could not be started: {error}; allow this process more threads and memory (ulimit -u, ulimit -v)")
         })?;
-        while !worker.is_finished() {
+        while ended.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
             let (done, total) = task.progress();
             bar.set_length(total);
             bar.set_position(done);
-            thread::sleep(INTERVAL);
         }
-        worker.join().map_err(|_| format!("{title}: the work broke off by a fault of the program"))
+        worker.join().map_err(|_| format!("{title}: the work broke off because of a fault in the program"))
     });
     bar.finish_and_clear();
     result

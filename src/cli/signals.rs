@@ -17,7 +17,8 @@ use signal_hook::{flag, low_level};
 use super::console::err;
 use crate::io::discard_unfinished;
 
-/// How often a signal is looked for: so often that nobody notices a delay.
+/// How often a signal is looked for: so often that nobody notices a delay. (A handler can do no more than raise a flag, and not
+/// every system has pipes that it could write to.)
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Told of the first signal, where the command has something to keep.

@@ -35,6 +35,7 @@ pub fn wait_for_rows(table: &Path, num: usize) {
     let begin = Instant::now();
     while !read_measurements(table).is_ok_and(|rows| rows.len() >= num) {
         assert!(begin.elapsed() < Duration::from_secs(60), "no step in a minute");
+        // Another process writes the table: it can only be looked at.
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -100,6 +101,7 @@ fn only_a_second_interrupt_discards() {
     }
     for signal in ["TERM", "INT", "HUP"] {
         kill(&program, signal);
+        // Time enough for the other process to end, which it must not do: nothing tells that it will not.
         std::thread::sleep(Duration::from_millis(300));
         assert!(program.try_wait().unwrap().is_none(), "one {signal} ended it");
     }
@@ -129,6 +131,7 @@ fn a_run_under_nohup_outlives_its_terminal() {
     let begin = Instant::now();
     while std::fs::metadata(&table).unwrap().len() < before + 10_000 {
         assert!(begin.elapsed() < Duration::from_secs(60), "the run did not go on");
+        // Another process writes the table: it can only be looked at.
         std::thread::sleep(Duration::from_millis(20));
     }
     kill(&program, "TERM");
@@ -142,7 +145,7 @@ fn unfinished_sweep(folder: &Path) {
 }
 
 #[test]
-fn a_sweep_without_its_end_is_an_image_in_part() {
+fn a_sweep_without_its_end_gives_an_incomplete_image() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     unfinished_sweep(at);
@@ -158,7 +161,7 @@ fn a_sweep_without_its_end_is_an_image_in_part() {
 
 #[cfg(unix)]
 #[test]
-fn following_ends_in_part_where_the_length_is_known_and_well_where_it_is_not() {
+fn following_ends_incomplete_where_the_length_is_known_and_complete_where_it_is_not() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     for (is_known, code) in [(true, 3), (false, 0)] {
@@ -192,7 +195,7 @@ fn progress_moves_and_the_image_is_the_same_in_blocks() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(0), "{said}");
         let lines = said.lines().filter(|line| line.starts_with(what)).count();
-        // Of a step that is over soon there may be nothing to tell from inside.
+        // A step that is over soon may have no progress to show.
         assert!(lines >= if more.is_empty() { 9 } else { 0 }, "{said}");
         assert!(said.contains("projection 208 of 208") || !more.is_empty(), "{said}");
     }

@@ -1,4 +1,4 @@
-//! What a run is said to need before it begins is what it counts when it does.
+//! The memory that a run is forecast to need is the memory that it counts once it has begun.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ fn counts() {
     ]
     .map(|settings| assert_comes_true(&job(settings)));
     assert!(needed[4] > needed[0] && needed[3] != needed[0], "{needed:?}");
-    // What cannot be is refused alike.
+    // What is impossible is refused by both in the same words.
     let wrong = job(RunSettings { num_subsets: 10_000, ..plain });
     assert_eq!(forecast(&wrong, None).unwrap_err(), prepare(&wrong, &Task::new()).err().unwrap());
 }
@@ -81,7 +81,7 @@ fn a_run_gives_its_memory_back_to_the_next() {
     assert!(refusal.contains("of memory are needed"), "{refusal}");
     running.estimate.memory_bytes = 1 << 50;
     assert!(forecast(&large, Some(&running)).unwrap().memory_bytes > free_bytes);
-    // Of another device it helps nothing.
+    // The memory of a run on another device does not help.
     running.device = "Some GPU".into();
     assert!(forecast(&large, Some(&running)).is_err());
 }

@@ -1,15 +1,16 @@
 //! Volumes that a device copies beside the steps: nothing waits for them, and nothing is lost or out of order.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{bounded, unbounded};
 use tomoscope::algebra::BackendError;
 use tomoscope::recon::{ReconError, Stage};
 use tomoscope::session::{Command, EndReason, EventKind, RoiSet, RunId, SessionOptions};
+use tomoscope::task::Task;
 
-use super::script::{Script, Watcher, ball, scripted, value_of};
+use super::script::{Script, Watcher, ball, scripted, value_of, wait_for_stop};
 
 /// Longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -36,15 +37,15 @@ impl Steps {
         })
     }
 
-    fn last(&self) -> usize {
-        *self.last.lock().unwrap()
+    /// Whether a step begins within a time.
+    fn begins(&self, step: usize, within: Duration) -> bool {
+        let last = self.last.lock().unwrap();
+        *self.changed.wait_timeout_while(last, within, |last| *last < step).unwrap().0 >= step
     }
 
     /// Waits until a step has begun.
     fn wait_for(&self, step: usize) {
-        let last = self.last.lock().unwrap();
-        let (last, _) = self.changed.wait_timeout_while(last, PATIENCE, |last| *last < step).unwrap();
-        assert!(*last >= step, "step {step} was not reached");
+        assert!(self.begins(step, PATIENCE), "step {step} was not reached");
     }
 }
 
@@ -92,8 +93,7 @@ fn the_solver_waits_before_a_third_volume() {
     let run = watcher.start(20, RoiSet::default(), false);
     // The start image and the first step's are under way; the second step's has to wait.
     steps.wait_for(2);
-    std::thread::sleep(Duration::from_millis(50));
-    assert_eq!(steps.last(), 2);
+    assert!(!steps.begins(3, Duration::from_millis(50)));
     drop(open);
     assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
     assert_eq!(told(&watcher, run), (1..=20).collect::<Vec<_>>());
@@ -102,9 +102,13 @@ fn the_solver_waits_before_a_third_volume() {
 
 #[test]
 fn every_volume_arrives_before_the_event_that_tells_of_it() {
-    let mut watcher = Watcher::new(scripted(|_| {
-        Script::new(1).with_copy(|step| {
-            std::thread::sleep(Duration::from_micros(300 * (step as u64 % 3)));
+    let steps = Arc::<Steps>::default();
+    let mut watcher = Watcher::new(scripted(move |_| {
+        let steps = Arc::clone(&steps);
+        let script = steps.script(1);
+        // Copies of three lengths: to the end of their own step, or of one or two that follow.
+        script.with_copy(move |step| {
+            steps.wait_for((step + step % 3).min(200));
             Ok(())
         })
     }));
@@ -182,7 +186,7 @@ fn an_edit_finds_every_iterate_in_the_history() {
     let EventKind::Remeasured { points, .. } = event.kind else { unreachable!() };
     assert!(points.iter().map(|point| point.1).take(4).eq(1..=4));
     assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
-    // What came between the edit and the solver's knowing of it is measured too: none is left out.
+    // Iterates between the edit and its arrival at the solver are measured too: none is left out.
     let known = |watcher: &Watcher| {
         let later = watcher.iterates(run).into_iter().filter(|report| report.branch == 2).map(|report| report.subiteration);
         watcher.remeasured(2).iter().map(|point| point.1).chain(later).collect::<BTreeSet<usize>>()
@@ -226,14 +230,24 @@ fn an_edit_is_measured_while_a_step_goes_on() {
 
 #[test]
 fn dropping_the_session_ends_it_inside_a_copy() {
-    let mut watcher = Watcher::new(scripted(|_| {
-        Script::new(1).with_copy(|_| {
-            std::thread::sleep(Duration::from_millis(100));
+    let (begun, copying) = unbounded();
+    let watcher = Watcher::new(scripted(move |_| {
+        let stop = Arc::<OnceLock<Task>>::default();
+        let (of_steps, begun) = (Arc::clone(&stop), begun.clone());
+        let script = Script::with_deed(1, move |_, task| {
+            let _ = of_steps.set(task.clone());
+            Ok(())
+        });
+        script.with_copy(move |step| {
+            if step > 0 {
+                let _ = begun.send(());
+                let _ = wait_for_stop(stop.get().unwrap());
+            }
             Ok(())
         })
     }));
     watcher.start(1_000_000, RoiSet::default(), false);
-    watcher.wait_for(0, |e| matches!(e.kind, EventKind::Iterate(_)));
+    copying.recv_timeout(PATIENCE).unwrap();
     let start = Instant::now();
     drop(watcher);
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());

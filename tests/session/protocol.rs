@@ -253,9 +253,7 @@ fn a_pause_holds_and_publishes_and_resume_goes_on() {
     assert_eq!(watcher.iterates(run).len(), 3, "the step under way is finished, no other begun");
     assert_eq!(watcher.shown_value(), value_of(1, 3));
     // Nothing happens while it holds.
-    let wakes = *watcher.wakes.lock().unwrap();
-    std::thread::sleep(Duration::from_millis(30));
-    assert_eq!(*watcher.wakes.lock().unwrap(), wakes);
+    watcher.assert_quiet(Duration::from_millis(30));
     watcher.session.send(Command::Resume);
     drop(go);
     assert_eq!(watcher.wait_for_end(run), EndReason::Completed);

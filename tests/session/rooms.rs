@@ -44,7 +44,7 @@ fn gaussians_are_reconstructed_from_events_as_the_matrix_written_out_says() {
         for (found, expected) in shown.volume.as_slice().iter().zip(&expected) {
             assert!((f64::from(*found) - expected).abs() <= 1e-5 * largest, "{found} {expected}");
         }
-        // It has become something else than what it began with.
+        // The image is no longer the one that it began with.
         let flat = toy::reference(num_subsets, 0);
         assert!(expected.iter().zip(&flat).any(|(end, start)| (end - start).abs() > 0.3 * largest));
     }

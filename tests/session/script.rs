@@ -1,7 +1,8 @@
 //! An algorithm that follows a script, and a watcher that behaves as a window does.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
@@ -174,6 +175,7 @@ pub fn wait_for_stop(task: &Task) -> Result<(), ReconError> {
     let start = Instant::now();
     while start.elapsed() < PATIENCE {
         stopped(task)?;
+        // A stop flag can only be looked at, as the operators do.
         std::thread::sleep(Duration::from_millis(1));
     }
     panic!("nobody raised the stop flag");
@@ -220,8 +222,6 @@ pub struct Watcher {
     pub shown: Option<Frame>,
     /// Subiterations of all frames taken, by run.
     pub taken: HashMap<RunId, Vec<usize>>,
-    /// Wakes seen, written by the session's thread.
-    pub wakes: Arc<Mutex<usize>>,
 }
 
 impl Watcher {
@@ -231,18 +231,12 @@ impl Watcher {
 
     pub fn with_options(options: SessionOptions, setup: Setup, on_wake: impl Fn(usize) + Send + 'static) -> Self {
         let (wake, woken) = unbounded();
-        let wakes = Arc::new(Mutex::new(0));
-        let counter = Arc::clone(&wakes);
+        let num_wakes = AtomicUsize::new(0);
         let session = Session::with_setup(options, setup, move || {
-            let count = {
-                let mut count = counter.lock().unwrap();
-                *count += 1;
-                *count
-            };
-            on_wake(count);
+            on_wake(1 + num_wakes.fetch_add(1, Ordering::SeqCst));
             let _ = wake.send(());
         });
-        Self { session, woken, study: any_study(), events: Vec::new(), shown: None, taken: HashMap::new(), wakes }
+        Self { session, woken, study: any_study(), events: Vec::new(), shown: None, taken: HashMap::new() }
     }
 
     /// Starts a run of so many iterations.
@@ -273,6 +267,12 @@ impl Watcher {
             }
             assert!(self.woken.recv_deadline(deadline).is_ok(), "waited in vain; events: {:#?}", self.events);
         }
+    }
+
+    /// Fails if the session wakes anybody within a time.
+    pub fn assert_quiet(&self, time: Duration) {
+        self.woken.try_iter().for_each(drop);
+        assert!(self.woken.recv_timeout(time).is_err(), "something happened");
     }
 
     /// Waits for the end of a run.

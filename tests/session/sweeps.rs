@@ -4,6 +4,7 @@ use std::fs::{OpenOptions, read, write};
 use std::io::Write as _;
 use std::time::Duration;
 
+use crossbeam_channel::unbounded;
 use tomoscope::data::{Sweep, Unit, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::{SweepFollower, write_sweep};
@@ -127,11 +128,18 @@ fn runs_that_begin_in_the_middle_lose_nothing_and_get_nothing_twice() {
 fn a_paused_run_catches_up() {
     let sweep = sweep();
     let mut watcher = Watcher::new(Box::new(prepare));
-    let (acquisition, _feed) = play(&watcher, &sweep, f64::INFINITY);
+    let acquisition = Acquisition::growing(sweep.without_projections());
+    let (arrived, arrivals) = unbounded();
+    let tell = watcher.session.on_arrival();
+    let arrive = move || {
+        tell();
+        let _ = arrived.send(());
+    };
+    let _feed = Feed::replay(sweep.projections.clone(), f64::INFINITY, acquisition.clone(), arrive).unwrap();
     let run = start(&watcher, &acquisition, RoiSet::default(), true);
     watcher.wait_for(0, |event| matches!(event.kind, EventKind::Paused));
     while !acquisition.is_over() {
-        std::thread::sleep(Duration::from_millis(1));
+        arrivals.recv_timeout(Duration::from_secs(30)).unwrap();
     }
     watcher.session.send(Command::StepOnce);
     watcher.wait_for(0, |event| matches!(event.kind, EventKind::Iterate(_)));
@@ -181,7 +189,7 @@ fn two_stages_wait_for_the_whole_sweep() {
     assert!(watcher.wait_for_failure(run).contains("the whole sweep"));
     let run = start(&watcher, Acquisition::complete(sweep.clone()));
     assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
-    // Both that it was resampled and what the nearest sample comes to are told.
+    // Two notices: that it was resampled, and what the nearest sample costs.
     for words in ["resampled", "straight lines in the second"] {
         let tells = |event: &Event| matches!(&event.kind, EventKind::Notice(notice) if notice.text.contains(words));
         assert!(watcher.events.iter().any(tells), "{words}");

@@ -26,6 +26,7 @@ mod work;
 
 use std::time::{Duration, Instant};
 
+use crossbeam_channel::unbounded;
 use egui_kittest::kittest::Queryable as _;
 use egui_kittest::wgpu::WgpuTestRenderer;
 use egui_kittest::{Harness, HarnessBuilder};
@@ -100,10 +101,19 @@ fn wait_for(harness: &mut Harness<'_, App>, what: &str, holds: impl Fn(&App) -> 
 
 /// The same of something that is seen in the window.
 fn wait_to_see(harness: &mut Harness<'_, App>, what: &str, holds: impl Fn(&Harness<'_, App>) -> bool) {
-    let begin = Instant::now();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let (ask, asked) = unbounded();
+    harness.ctx.set_request_repaint_callback(move |frame| {
+        if frame.delay.is_zero() {
+            let _ = ask.send(());
+        }
+    });
+    harness.step();
     while !holds(harness) {
-        assert!(begin.elapsed() < Duration::from_secs(60), "{what} did not come about");
-        std::thread::sleep(Duration::from_millis(5));
+        assert!(Instant::now() < deadline, "{what} did not come about");
+        // A frame is drawn when the last one wished, or when another thread wakes the window.
+        let wished = Instant::now().checked_add(harness.output().viewport_output[&egui::ViewportId::ROOT].repaint_delay);
+        let _ = asked.recv_deadline(wished.map_or(deadline, |wished| wished.min(deadline)));
         harness.step();
     }
     harness.run_steps(3);
