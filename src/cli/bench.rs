@@ -85,9 +85,10 @@ enum What {
     Projector(ProjectorOptions),
     /// A whole reconstruction: its iterations by stage, the cost of watching it, and a run from data to volume.
     Iteration(IterationOptions),
-    /// EPRI backprojection on the processor: plain, fast and in two stages, on objects of several sizes.
+    /// EPRI backprojection: plain, fast and in two stages, on objects of several sizes.
     Epri(EpriOptions),
-    /// The time from an EPRI projection's completion to its image in the viewer's hands, on a replay of 208 projections.
+    /// The time from the completion of an EPRI projection to the image with it in the viewer's hands, on a replay of 208
+    /// projections.
     Arrival(ArrivalOptions),
 }
 
@@ -105,7 +106,7 @@ struct ArrivalOptions {
     #[arg(long, default_value = "auto", value_parser = options::device)]
     device: DeviceChoice,
 
-    /// Also write the rows as JSON.
+    /// Write the rows here as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
@@ -190,7 +191,7 @@ struct EpriOptions {
     #[arg(long, value_delimiter = ',', default_value = "64,100,128,150,200", value_parser = clap::value_parser!(u16).range(1..=1024))]
     size: Vec<u16>,
 
-    /// Projections.
+    /// Projections, at least so many.
     #[arg(long, default_value_t = 208, value_parser = clap::value_parser!(u16).range(1..))]
     projections: u16,
 
@@ -345,7 +346,7 @@ fn print_iteration(row: &IterationRow, first: Option<&IterationRow>) {
     out!("  {}", MEMORY.line(["memory".to_owned(), format!("{} estimated{used}", bytes(row.estimated_bytes))]));
 }
 
-/// The CUDA device to measure; of those that nobody named the first, if it can be used.
+/// The CUDA device to measure; where none was named the first one, if it can be used.
 fn cuda_device(choice: DeviceChoice) -> Option<usize> {
     match choice {
         DeviceChoice::Cpu => None,

@@ -10,13 +10,13 @@ use std::io::{self, ErrorKind, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Why standard output is not all there: its first error.
+/// Why standard output is incomplete: the first error.
 static LOST: OnceLock<io::Error> = OnceLock::new();
 
 /// Whether standard output is left to [`print_result`].
 static IS_OUTPUT_RESERVED: AtomicBool = AtomicBool::new(false);
 
-/// Whether only warnings and errors are told.
+/// Whether only warnings and errors are printed.
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
 /// A line on standard output, as `println!` writes it.
@@ -36,13 +36,13 @@ macro_rules! remark {
 
 pub(super) use {err, out, remark};
 
-/// From now on only warnings and errors are told.
+/// From now on only warnings and errors are printed.
 pub fn be_quiet() {
     IS_QUIET.store(true, Ordering::Relaxed);
     reserve_output();
 }
 
-/// Whether only warnings and errors are told.
+/// Whether only warnings and errors are printed.
 pub fn is_quiet() -> bool {
     IS_QUIET.load(Ordering::Relaxed)
 }
@@ -74,7 +74,7 @@ pub fn print_error(text: Arguments<'_>) {
     let _ = io::stderr().write_all(printable(&text.to_string()).as_bytes());
 }
 
-/// Text without control characters but the ends of its lines.
+/// Text without control characters except the ends of its lines.
 fn printable(text: &str) -> String {
     text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
 }

@@ -59,7 +59,7 @@ pub fn run(options: &InfoOptions) -> CliResult {
         None => {
             let understood = ".hs (projection data), .DSC, -proj.npy, .sweep (EPRI sweeps), .hv, .nii, .nii.gz (images), .toml (ROIs) and .csv (measured numbers)";
             return Err(format!(
-                "{} has no ending that is known: {understood}; a data file has its header beside it",
+                "{} has no known ending: {understood}; of data beside a header, name the header",
                 path.display()
             )
             .into());
@@ -144,7 +144,7 @@ fn sweep_lines(sweep: &Sweep) -> Vec<(&'static str, String)> {
         ("projections", format!("{}{expected}", sweep.num_complete())),
         ("samples", format!("{} of {:.5} mm, t = 0 at {}", sweep.num_points, sweep.step_mm, sweep.centre)),
         ("sampled on both sides", format!("{:.2} mm", sweep.half_extent_mm())),
-        ("samples span", format!("{:.2} mm, the image unless asked otherwise", sweep.extent_mm())),
+        ("samples span", format!("{:.2} mm, which the image spans unless asked otherwise", sweep.extent_mm())),
         ("weights", format!("{:.5} × {whole}", sweep.cover())),
     ];
     match &sweep.acquisition {

@@ -38,13 +38,13 @@ use crate::session::start_workers;
 /// Exit code for arguments that are not understood.
 const WRONG_ARGUMENTS: u8 = 2;
 
-/// Exit code for an image in part.
+/// Exit code for an incomplete image.
 const IN_PART: u8 = 3;
 
 /// What a command gives back: an error is a sentence for a person.
 type CliResult<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// How a command ended that did its work.
+/// How a command that did its work ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Done {
     /// All of it.
@@ -129,7 +129,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     if cli.command.is_some()
         && let Err(error) = signals::listen()
     {
-        err!("warning: Ctrl-C ends the program at once, its image is not kept: {error}");
+        err!("warning: Ctrl-C will end the program at once, without keeping its image: {error}");
     }
     let result: CliResult<Done> = match cli.command {
         Some(CliCommand::Bench(options)) => bench::run(options).map(Done::from),
@@ -147,7 +147,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     exit_code(result)
 }
 
-/// The exit code of a command, whose error is told.
+/// The exit code of a command; its error is printed.
 fn exit_code(result: CliResult<Done>) -> ExitCode {
     match result.and_then(|done| Ok(console::finish().map(|()| done)?)) {
         Ok(Done::Wholly) => ExitCode::SUCCESS,

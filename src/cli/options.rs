@@ -8,10 +8,10 @@ use super::console;
 use crate::operator::Accumulation;
 use crate::plan::{DeviceChoice, ProjectorChoice, Rays};
 
-/// How much a command tells.
+/// How much a command prints.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct TalkOptions {
-    /// Tell warnings and errors only.
+    /// Print no notes and no progress, only results, warnings and errors.
     #[arg(long, global = true)]
     quiet: bool,
 }
@@ -36,7 +36,7 @@ pub struct ProjectorOptions {
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
 
-    /// Threads of a block of the projector per-lor on CUDA; by default the number with which most are resident.
+    /// Threads of a block on CUDA, for the projector per-lor; by default the number with which most threads are resident.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads_per_block: Option<u32>,
 
@@ -64,7 +64,7 @@ pub struct ProjectorOptions {
     #[arg(long, requires = "additive")]
     pub additive_inside: bool,
 
-    /// Voxels whose centre lies farther from the axis stay zero, mm. Default: the inscribed circle.
+    /// Radius of the field of view, mm: voxels whose centre lies farther from the axis stay zero. Default: the inscribed circle.
     #[arg(long, value_name = "R")]
     pub fov_radius_mm: Option<f64>,
 }

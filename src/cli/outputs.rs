@@ -92,7 +92,7 @@ impl Files {
         }
         match FileKind::of(path) {
             Some(kind) if *grows && (kind != FileKind::Measurements || *option != "--csv") => {
-                Err(format!("{option} would replace {name}, which by its ending is something else; choose another name"))
+                Err(format!("{option} would replace {name}, which by its ending is a file of another kind; choose another name"))
             }
             _ => Ok(()),
         }
@@ -117,7 +117,7 @@ impl Output {
                     return refuse(format!("the file that is there is protected: {error}"));
                 }
             }
-            // Lines also go to pipes and devices, which opening them would wait for or wake.
+            // Lines may also go to pipes and devices: opening one here would wait for its reader, or wake it.
             Ok(_) if self.grows => return Ok(()),
             Ok(_) => return refuse("it is not an ordinary file".into()),
             Err(_) => {}

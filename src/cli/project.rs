@@ -65,7 +65,7 @@ pub struct BackprojectOptions {
     talk: TalkOptions,
 }
 
-/// Any error as it is told.
+/// Any error, as a sentence.
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// Projects an image and writes the data: m ⊙ (A x) + a.
@@ -109,7 +109,7 @@ pub fn backproject(options: &BackprojectOptions) -> CliResult<Done> {
     options.talk.apply();
     files(&options.projector).read([&options.input, &options.like]).write("-o", [&options.output]).check()?;
     if options.projector.additive.is_some() {
-        return Err("a backprojection adds nothing to its data: --additive does not go with it".into());
+        return Err("a backprojection has no additive term: leave out --additive".into());
     }
     let start = Start::now();
     let (like, found) = read_volume(&options.like)?;
@@ -154,7 +154,7 @@ pub fn backproject(options: &BackprojectOptions) -> CliResult<Done> {
     Ok(done(provenance.image.not_finite.unwrap_or(0), image.grid.num_voxels(), "voxel"))
 }
 
-/// Whether a result is whole. Values that are not finite numbers make it one in part, with a warning.
+/// Whether a result is whole: values that are not finite numbers make it incomplete, with a warning.
 fn done(num_not_finite: usize, num: usize, what: &str) -> Done {
     if num_not_finite == 0 {
         return Done::Wholly;

@@ -28,7 +28,7 @@ use crate::session::{
     SessionOptions, Trace,
 };
 
-/// How often the inside of a run in one step is looked at.
+/// How often the progress of a run in one step is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Options of `tomoscope reconstruct`.
@@ -41,8 +41,8 @@ pub struct ReconstructOptions {
     #[arg(short, long, value_name = "OUT", value_parser = image_file)]
     pub output: PathBuf,
 
-    /// Algorithm: mlem or osem; of an EPRI sweep fbp, or fbp-multistage (two stages, of directions at equal linear angles; others
-    /// are resampled to them). Default: osem, or fbp.
+    /// Algorithm: mlem or osem; for an EPRI sweep fbp, or fbp-multistage (two stages, which need directions at equal linear
+    /// angles: others are resampled to them). Default: osem, or fbp.
     #[arg(long, value_parser = algorithm)]
     pub algorithm: Option<Algorithm>,
 
@@ -72,11 +72,11 @@ pub struct ReconstructOptions {
     #[arg(long, value_name = "FILE", requires = "csv")]
     pub rois: Option<PathBuf>,
 
-    /// Table of measured numbers to write: mean, sd, min, max, num_voxels, volume, nsr and contrast_recovery of each ROI on
-    /// every iterate (of an EPRI sweep after every block of projections, whose number stands under subset);
-    /// log_likelihood_of_subset of each step, beside the image before it, and their sum over each full iteration,
-    /// log_likelihood, beside the image that it began with; of a non-atomic step what its race lost: lost, lost_of_ones and
-    /// level. All are of the unfiltered reconstruction, whatever --post-filter-mm is.
+    /// Table of measured numbers to write. Of each ROI on every iterate: mean, sd, min, max, num_voxels, volume, nsr and
+    /// contrast_recovery (for an EPRI sweep after every block of projections, with the number of projections under subset). Of
+    /// each step: log_likelihood_of_subset, in the row of the image before the step. Of each full iteration: their sum,
+    /// log_likelihood, in the row of the image that it began with. Of each non-atomic step what its race lost: lost,
+    /// lost_of_ones and level. All are of the unfiltered reconstruction, whatever --post-filter-mm is.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
@@ -84,7 +84,7 @@ pub struct ReconstructOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     save_every: Option<u32>,
 
-    /// Filter the images written by a Gaussian of this full width at half maximum.
+    /// Filter the written images with a Gaussian of this full width at half maximum, mm.
     #[arg(long, value_name = "FWHM", value_parser = positive_mm)]
     post_filter_mm: Option<f64>,
 
@@ -92,7 +92,7 @@ pub struct ReconstructOptions {
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
 
-    /// A non-atomic run's sensitivity image is made with the race too.
+    /// Make the sensitivity image of a non-atomic run with the race too.
     #[arg(long)]
     racy_sensitivity: bool,
 
@@ -107,7 +107,7 @@ pub struct ReconstructOptions {
     talk: TalkOptions,
 }
 
-/// An algorithm by its name here.
+/// An algorithm, by its name on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
     /// For counts.
@@ -122,7 +122,7 @@ fn algorithm(text: &str) -> Result<Algorithm, String> {
         "osem" => Ok(Algorithm::Em(AlgorithmKind::Osem)),
         "fbp" => Ok(Algorithm::Fbp(Stages::Single)),
         "fbp-multistage" => Ok(Algorithm::Fbp(Stages::Two)),
-        _ => Err(format!("'{text}' is not an algorithm; use mlem or osem, or fbp or fbp-multistage of an EPRI sweep")),
+        _ => Err(format!("'{text}' is not an algorithm; use mlem or osem, or for an EPRI sweep fbp or fbp-multistage")),
     }
 }
 
@@ -152,7 +152,7 @@ pub fn run(options: &ReconstructOptions) -> CliResult<Done> {
     let table = options.csv.as_deref().map(MeasurementWriter::create).transpose()?;
     // Until here there is nothing to keep: a signal ends the program at once, also in the middle of a file.
     let requests = signals::keep();
-    // Nobody looks at what is on the way: neither volumes nor a history.
+    // Nobody looks at the volumes on the way, and no history is needed.
     let session =
         Session::with_options(SessionOptions { history_bytes: 0, is_watched: false, lower_priority: false, trace }, || {});
     let mut work = Work {
@@ -189,7 +189,7 @@ pub fn run(options: &ReconstructOptions) -> CliResult<Done> {
     loop {
         select! {
             recv(session.events()) -> event => {
-                let event = event.map_err(|_| "the solver is gone")?;
+                let event = event.map_err(|_| "the solver's thread has ended without a result")?;
                 if let Some(done) = work.obey(&session, event)? {
                     return Ok(done);
                 }
@@ -227,7 +227,7 @@ impl ReconstructOptions {
     /// The job of counts.
     fn counts(&self) -> Result<Job, Box<dyn std::error::Error + Send + Sync>> {
         if let Some(name) = self.epri.first_given() {
-            let text = format!("{name} is for EPRI sweeps: counts are reconstructed by iterations, which have no such thing");
+            let text = format!("{name} is for EPRI sweeps: the iterative reconstruction of counts has no such option");
             return Err(text.into());
         }
         let study = Arc::new(self.study()?);
@@ -254,7 +254,7 @@ impl ReconstructOptions {
             ("--fov-radius-mm", projector.fov_radius_mm.is_some()),
         ];
         match given.iter().find(|(_, is_given)| *is_given) {
-            Some((name, _)) => Err(format!("{name} is for counts: filtered backprojection of an EPRI sweep has no such thing")),
+            Some((name, _)) => Err(format!("{name} is for counts: filtered backprojection of an EPRI sweep has no such option")),
             None => Ok(()),
         }
     }

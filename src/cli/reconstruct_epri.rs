@@ -59,7 +59,7 @@ pub struct EpriOptions {
     #[arg(long)]
     order: Option<Order>,
 
-    /// The file is still being written: takes every projection in as soon as it is complete, until the last one or Ctrl-C.
+    /// The file is still being written: use every projection as soon as it is complete, until the last one or Ctrl-C.
     #[arg(long)]
     pub follow: bool,
 }

@@ -44,7 +44,7 @@ struct CommonOptions {
     #[arg(long)]
     quick: bool,
 
-    /// Begin nothing that would probably end later than this; the same command goes on from there. Seconds.
+    /// Time to take, seconds: begin nothing that would probably end later; the same command goes on from there.
     #[arg(long, value_name = "S")]
     budget_secs: Option<f64>,
 

@@ -160,7 +160,7 @@ impl SimulateOptions {
         files.write("--truth", &self.truth).write("--rois", &self.rois)
     }
 
-    /// The grid asked for; the scanner's default in what was not.
+    /// The grid asked for; what was not asked for is the scanner's default.
     fn truth_grid(&self, geometry: &ScanGeometry) -> Result<Grid, Box<dyn std::error::Error + Send + Sync>> {
         let default = geometry.default_grid()?;
         let (size, voxel_mm) = voxels(self.image, self.voxel_mm, false)?;

@@ -87,8 +87,8 @@ pub fn run(options: &SimulateOptions, scheme: Scheme) -> CliResult {
     Ok(())
 }
 
-/// The grid asked for; by default as many voxels as samples, as far apart, of a slice one along z. The voxel of index
-/// floor(n/2) lies at zero.
+/// The grid asked for; by default as many voxels as a projection has samples and as far apart, of a slice one along z. The
+/// voxel of index floor(n/2) lies at zero.
 fn truth_grid(options: &SimulateOptions, scheme: Scheme, step_mm: f64) -> Result<Grid, Box<dyn std::error::Error + Send + Sync>> {
     let (size, voxel_mm) = voxels(options.image, options.voxel_mm, scheme.is_slice())?;
     let side = options.epri.points;

@@ -1,5 +1,5 @@
-//! Columns of known widths, for lines that are printed as they come; [`TextTable`](super::TextTable) finds the widths where
-//! all rows are there.
+//! Columns of known widths, for lines that are printed as they come; [`TextTable`](super::TextTable) finds the widths from all of
+//! its rows.
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, Table, Width};
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 /// A plot; what is proportional to a power lies on a straight line.
 pub struct Plot {
-    /// The line above it.
+    /// The title above it.
     pub title: String,
     /// What lies along x.
     pub x_title: String,
@@ -13,11 +13,11 @@ pub struct Plot {
     /// Where the x axis is marked, and with what.
     pub x_ticks: Vec<(f64, String)>,
     /// What is drawn.
-    pub lines: Vec<Line>,
+    pub lines: Vec<Series>,
 }
 
-/// Points joined by lines.
-pub struct Line {
+/// Points joined by straight lines.
+pub struct Series {
     /// Name beside the axes.
     pub name: String,
     /// Place in the palette: what belongs together has the same.
@@ -112,7 +112,7 @@ impl Plot {
     }
 }
 
-impl Line {
+impl Series {
     /// The line through some pixels, with a mark at each.
     fn drawn(&self, pixels: &[[f64; 2]]) -> String {
         let colour = COLOURS[self.colour % COLOURS.len()];
@@ -143,8 +143,8 @@ mod tests {
     #[test]
     fn points_lie_where_the_axes_say() {
         let lines = vec![
-            Line { name: "a < b".into(), colour: 0, is_published: true, points: vec![[10.0, 0.01], [1000.0, 100.0]] },
-            Line { name: "c".into(), colour: 1, is_published: false, points: vec![[100.0, 1.0]] },
+            Series { name: "a < b".into(), colour: 0, is_published: true, points: vec![[10.0, 0.01], [1000.0, 100.0]] },
+            Series { name: "c".into(), colour: 1, is_published: false, points: vec![[100.0, 1.0]] },
         ];
         let text = || String::new();
         let plot = Plot { title: text(), x_title: text(), y_title: text(), x_ticks: vec![(100.0, "tick".into())], lines };

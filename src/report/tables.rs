@@ -35,7 +35,8 @@ impl Tables {
             text += &format!("\n{table}");
         }
         if num_missing > 0 {
-            text += &format!("\n{num_missing} measurements of all stages are not made yet: what needs them is missing above.\n");
+            text +=
+                &format!("\n{num_missing} measurements have not been made yet: the tables above lack what depends on them.\n");
         }
         for figure in figures {
             text += &format!("\n{figure}\n");

@@ -6,7 +6,7 @@ use comfy_table::{CellAlignment, ColumnConstraint, Table, Width, presets};
 
 /// A table.
 pub struct TextTable {
-    /// The line above it.
+    /// The title above it.
     pub title: String,
     /// Titles of the columns of words.
     pub words: Vec<String>,
@@ -18,7 +18,7 @@ pub struct TextTable {
     pub remarks: Vec<String>,
 }
 
-/// Characters of a text, as far as a terminal shows one in each place.
+/// Characters of a text, each of which takes one place on a terminal.
 fn length(text: &str) -> usize {
     text.chars().count()
 }

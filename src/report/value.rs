@@ -58,7 +58,7 @@ impl Value {
     }
 }
 
-/// Ours and the paper's name of a row.
+/// Our name of a row and the paper's.
 type Row = (String, String);
 /// Name and unit of a column.
 type Column = (String, &'static str);

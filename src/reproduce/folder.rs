@@ -28,7 +28,7 @@ impl Folder {
     pub fn open(path: &Path, plan: &impl Serialize) -> Result<Self, ReproduceError> {
         for folder in [path.to_owned(), path.join("results"), path.join("images"), path.join("figures")] {
             fs::create_dir_all(&folder).map_err(|error| failed(&folder, "made")(&error))?;
-            // Before hours of work: also where nothing new need be made.
+            // Found out before hours of work, and even where no folder has to be made.
             tempfile::tempfile_in(&folder).map_err(|error| failed(&folder, "written to")(&error))?;
         }
         let this = Self(path.to_owned());
@@ -96,7 +96,7 @@ impl Folder {
         Ok(write_volume(&self.image(key), volume)?)
     }
 
-    /// Writes a JSON file of the folder's own level.
+    /// Writes a JSON file at the top of the folder.
     ///
     /// # Errors
     /// It cannot be written.
@@ -115,7 +115,7 @@ impl Folder {
         self.write(name, &csv)
     }
 
-    /// Writes a file of the folder's own level.
+    /// Writes a file at the top of the folder.
     ///
     /// # Errors
     /// It cannot be written.

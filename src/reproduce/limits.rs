@@ -44,7 +44,7 @@ impl Gpu {
         self.limits.max_blocks_per_multiprocessor.min(self.limits.max_threads_per_multiprocessor / block)
     }
 
-    /// The same where a block takes whole warps, the last of which may be part empty.
+    /// The same where a block takes whole warps, the last of which may be partly empty.
     pub fn resident_blocks_of_warps(&self, block: u32) -> u32 {
         self.resident_blocks(block.next_multiple_of(self.limits.warp_size))
     }

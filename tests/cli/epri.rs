@@ -63,7 +63,7 @@ fn a_real_scan_is_described() {
         "0.14 mT/mm (14 G/cm)",
         "500 samples of 0.02650 mT",
         "24.505723 s",
-        "94.64 mm, the image unless asked otherwise",
+        "94.64 mm, which the image spans unless asked otherwise",
         "20 mm, as the acquisition was planned",
     ] {
         assert!(about.contains(part), "'{part}' is missing in:\n{about}");

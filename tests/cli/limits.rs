@@ -56,7 +56,7 @@ fn threads_and_memory_that_are_refused_give_a_sentence_and_no_half_file() {
 
 #[cfg(unix)]
 #[test]
-fn info_ends_on_what_never_does() {
+fn info_ends_on_files_that_never_end() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     for ending in ["hs", "hv", "nii", "nii.gz", "DSC", "npy", "sweep", "toml", "csv"] {

@@ -1,4 +1,4 @@
-//! A limit on the address space (`ulimit -v`) is heard of before memory runs out.
+//! A limit on the address space (`ulimit -v`) is noticed before memory runs out.
 
 use std::path::Path;
 use std::process::{Command, Output};

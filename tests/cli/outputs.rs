@@ -45,8 +45,8 @@ fn no_output_replaces_a_file_that_is_needed() {
         ("-o out.hv --csv s1.s", "s1.s, which this command reads"),
         ("-o out.hv --csv ./s1.s", "which this command reads"),
         ("-o out.hv --rois r1.toml --csv r1.toml", "r1.toml, which this command reads"),
-        ("-o out.hv --csv r1.toml", "something else"),
-        ("-o out.hv --trace ball.sweep", "something else"),
+        ("-o out.hv --csv r1.toml", "a file of another kind"),
+        ("-o out.hv --trace ball.sweep", "a file of another kind"),
         ("-o out.hv --csv b.s", "holds the data of"),
         ("-o out.hv --trace ball.f32", "ball.sweep"),
         ("-o i1.hv --init i1.hv", "which this command reads"),
@@ -70,7 +70,7 @@ fn no_output_replaces_a_file_that_is_needed() {
         ("simulate cylinder --scanner small -o b.hs", "holds the data of"),
         ("simulate cylinder --scanner small --attenuation -o c.hs --truth c_mult.hv --rois c.toml --image 0,1,1", "at least 1"),
         ("simulate ball --epri 66 -o c.sweep --rois nowhere/c.toml", "there is no folder nowhere"),
-        ("bench epri --size 8 --json s1.hs", "something else"),
+        ("bench epri --size 8 --json s1.hs", "a file of another kind"),
     ] {
         let said = refused(at, 1, &arguments.split(' ').collect::<Vec<_>>());
         assert!(said.contains(words), "{arguments}: '{words}' is not in: {said}");

@@ -88,7 +88,7 @@ fn a_full_disk_behind_standard_output_is_told_and_costs_no_result() {
 }
 
 #[test]
-fn what_is_wrong_ends_as_it_would_where_it_cannot_be_told() {
+fn an_error_that_cannot_be_printed_has_its_exit_code_all_the_same() {
     let folder = tempfile::tempdir().unwrap();
     for (arguments, code) in [("info missing.hs", 1), ("info", 2), ("reconstruct missing.hs -o out.hv", 1)] {
         for err in [closed().into(), full()] {

@@ -192,7 +192,7 @@ fn absurd_voxels_are_told_as_what_they_are() {
 }
 
 #[test]
-fn one_is_no_plural() {
+fn a_single_thing_is_not_told_in_the_plural() {
     let folder = folder_with_scan();
     let arguments = "reconstruct scan.hs -o out.hv --algorithm mlem --iterations 1 --device cpu --threads 1";
     let said = done(folder.path(), &arguments.split(' ').collect::<Vec<_>>());

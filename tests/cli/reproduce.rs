@@ -121,7 +121,7 @@ fn a_run_without_time_says_what_is_left() {
     assert_eq!(output.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&output.stderr).contains("run the same command again"));
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(text.contains("measurements of all stages are not made yet"), "{text}");
+    assert!(text.contains("measurements have not been made yet"), "{text}");
     assert_eq!(report(&temporary.path().join("part"), BELZUNCE)["complete"], false);
     refused(temporary.path(), 2, &["reproduce", "belzunce-2012", "--stage", "everything"]);
     refused(temporary.path(), 2, &["reproduce", "belzunce-2012", "--roi-fraction", "2"]);
@@ -191,5 +191,5 @@ fn backprojections_of_epri_are_compared_as_in_their_paper() {
     let text = refused(temporary.path(), 1, &["reproduce", QIAO, "--device", "cpu", "-o", "all"]);
     assert!(text.contains("other settings"), "{text}");
     let part = tomoscope(temporary.path(), &quick(QIAO, "part", &["--stage", "times", "--budget-secs", "0"]));
-    assert!(String::from_utf8_lossy(&part.stdout).contains("measurements of all stages are not made yet"));
+    assert!(String::from_utf8_lossy(&part.stdout).contains("measurements have not been made yet"));
 }

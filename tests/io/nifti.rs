@@ -289,7 +289,7 @@ fn a_compressed_file_is_read_to_its_end_and_its_checksum_is_looked_at() {
     bytes[checksum] ^= 1;
     fs::write(&path, &bytes).unwrap();
     assert_says(&read_volume(&path).unwrap_err(), &["image.nii.gz", "checksum"]);
-    // Several members are one file, and what is none after them is told.
+    // Several gzip members are one file; what follows them and is no member is told.
     let good = include_bytes!("corpus/good.nii");
     let mut members = good.chunks(100).map(packed).collect::<Vec<_>>().concat();
     fs::write(&path, &members).unwrap();

@@ -1,4 +1,4 @@
-//! Headers and data files that belong together, and such that do not.
+//! Headers and data files that belong together, and some that do not.
 
 use std::fs;
 use std::path::Path;

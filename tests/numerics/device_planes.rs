@@ -107,7 +107,7 @@ fn a_real_scan_gives_the_image_of_the_host() {
 #[test]
 fn images_of_many_tiles_are_those_of_the_host() {
     let Some(mut backend) = device() else { return };
-    // More deep tiles than any device has multiprocessors, the last ones part empty along each axis.
+    // More deep tiles than any device has multiprocessors, the last ones partly empty along each axis.
     let grid = grid_about_zero([165, 101, 103], [0.31, 0.4, 0.5]).unwrap();
     let sampling = PlaneSampling { num_points: 120, step_mm: 0.6, centre: 61.0 };
     let projections = projections(5, sampling, Interpolation::Linear);

@@ -36,7 +36,7 @@ pub fn dot(a: &[f32], b: &[f32]) -> f64 {
     a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum()
 }
 
-/// Correlation of two images: that of what is left of each when its mean is taken off.
+/// Correlation of two images: their scalar product, normalised, after the mean was taken off each.
 pub fn correlation(a: &[f64], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len());
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;

@@ -106,7 +106,7 @@ fn seen(line: usize, j: usize) -> f64 {
     (-0.5 * (distance / 5.0).powi(2)).exp() * (1.0 + 0.02 * z)
 }
 
-/// Events, each the number of its line. Those of a subset are every so-manyth of the list.
+/// Events, each the number of its line. Of n subsets each has every n-th event of the list.
 #[derive(Clone)]
 pub struct Events(Arc<Vec<usize>>);
 

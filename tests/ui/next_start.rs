@@ -47,7 +47,7 @@ fn needs_and_extent_follow_the_form_and_come_true() {
     assert!(has(&harness, &format!("field of view {} mm across", width(3.0 * size))));
     assert!(has(&harness, &format!("needs {}", tomoscope::words::bytes(needs(&harness)))));
     assert_eq!(needed(&harness), before, "the run that is there is not the next one");
-    // What was foretold is what the run counts.
+    // The forecast is what the run counts.
     set(&mut harness, "Voxels z", grid.size[2] as f64);
     let foretold = needs(&harness);
     harness.get_by_label("Restart").scroll_to_me();

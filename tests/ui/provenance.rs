@@ -55,7 +55,7 @@ fn it_follows_the_iterate_on_the_screen_and_its_filter() {
 }
 
 #[test]
-fn an_image_that_the_run_before_left_is_told_as_such() {
+fn an_image_left_by_the_run_before_is_described_as_such() {
     let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
     harness.get_by_label(&line(harness.state(), "iteration 3", ""));
     // While another run is set up the image is still that of the one before; from its first image on the line is its own.

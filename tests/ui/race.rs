@@ -129,7 +129,7 @@ fn the_warning_belongs_to_the_image_on_the_screen() {
         assert_eq!(harness.state().shown().id().unwrap().iteration, 9 - back);
         assert_eq!(has(&harness, BANNER), racy, "iteration {}", 9 - back);
     }
-    // A start that is refused (there are not so many views) leaves the run before, and what is to be said of its image.
+    // A start that is refused (there are not so many views) leaves the run before and the warning about its image.
     click(&mut harness, "Live");
     click(&mut harness, NON_ATOMIC);
     more(&mut harness, 12);

@@ -118,7 +118,7 @@ fn numbers_and_curves_of_a_study_end_with_it() {
 }
 
 #[test]
-fn what_a_run_still_says_after_its_study_has_gone_is_not_heard() {
+fn events_of_a_run_whose_study_has_gone_are_ignored() {
     let Some(renderer) = renderer() else { return };
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("trace");

@@ -10,7 +10,7 @@ use super::times::{AllTimes, Column, FACTORS, Timed, columns_of_ours, columns_of
 use crate::data::Volume;
 use crate::geometry::Grid;
 use crate::plan::DeviceChoice;
-use crate::report::{Line, Plot};
+use crate::report::{Plot, Series};
 use crate::reproduce::ReproduceError;
 use crate::reproduce::folder::Folder;
 use crate::reproduce::picture::{Panel, write_slices};
@@ -50,12 +50,12 @@ fn lines(
     plan: &Plan,
     paper: impl Fn(&published::Row) -> Option<[f64; 2]>,
     here: impl Fn(usize) -> Option<[f64; 2]>,
-) -> Vec<Line> {
+) -> Vec<Series> {
     let published = published::TIMES.iter().filter_map(paper).collect();
     let measured = plan.sizes.iter().filter_map(|&size| here(size)).collect();
     let line = |points: Vec<[f64; 2]>, is_published| {
         let name = format!("{name}, {}", if is_published { "published" } else { "here" });
-        (!points.is_empty()).then_some(Line { name, colour, is_published, points })
+        (!points.is_empty()).then_some(Series { name, colour, is_published, points })
     };
     [line(published, true), line(measured, false)].into_iter().flatten().collect()
 }
@@ -154,7 +154,7 @@ fn write_pictures(device: DeviceChoice, folder: &Folder) -> Result<Vec<String>, 
         let panels: Vec<Panel> = others.iter().map(|(_, volume)| panel(volume, Some(plain), window)).collect();
         write_slices(folder, "figures/figure-5.png", &panels, 0)?;
         shown.push(format!(
-            "figures/figure-5.png: the same less CS; from -{DIFFERENCE} to {DIFFERENCE} x the density; from the left: {}",
+            "figures/figure-5.png: the same minus CS; from -{DIFFERENCE} to {DIFFERENCE} x the density; from the left: {}",
             titles(&others)
         ));
     }

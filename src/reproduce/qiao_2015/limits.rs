@@ -122,8 +122,8 @@ pub(super) fn add_resident_threads(plan: &Plan, limits: &Limits, tables: &mut Ta
         format!(
             "A block is a row of the object. {COUNTED} counted as section 4.4 does for 64³, 128³ and 200³; not printed there."
         ),
-        "A block takes whole warps, and the last one of a row of 100, 150 or 200 is part empty: so fewer threads fit than the \
-paper's reasoning has it."
+        "A block takes whole warps, and the last one of a row of 100, 150 or 200 is partly empty: so fewer threads fit than by the \
+paper's reasoning."
             .into(),
     ];
     tables.add("Section 4.4. Threads that a multiprocessor holds", values, remarks);

@@ -14,7 +14,7 @@ use crate::reproduce::ReproduceError;
 
 /// Most runs that are timed.
 const MAX_RUNS: usize = 25;
-/// Projections on which it is tried how fast the plain program is.
+/// Projections that the plain program is tried on to see how fast it is.
 const NUM_TRIED: usize = 8;
 
 /// A program's times on an object.
@@ -86,14 +86,14 @@ pub(super) fn times(plan: &Plan, size: usize, program: Program, data: &Data) -> 
     })
 }
 
-/// Of how many projections the plain program does one so as not to take longer than `most_secs`.
+/// The plain program does one of so many projections, so as not to take longer than `most_secs`.
 fn plain_step(grid: &Grid, data: &FilteredProjections, most_secs: f64) -> Result<usize, ReproduceError> {
     let few = every(data, data.len().div_ceil(NUM_TRIED).max(1));
     let (secs, _) = ready(Program::Plain, grid.clone(), &few)?.run()?;
     Ok(step_within(secs, few.len(), data.len(), most_secs))
 }
 
-/// Of how many projections one is used so that all take `most_secs` at most, where `num_tried` took `secs`.
+/// One of so many projections is used so that all take `most_secs` at most, where `num_tried` took `secs`.
 fn step_within(secs: f64, num_tried: usize, num_all: usize, most_secs: f64) -> usize {
     let all_secs = secs * num_all as f64 / num_tried.max(1) as f64;
     ((all_secs / most_secs).ceil() as usize).clamp(1, num_all.max(1))

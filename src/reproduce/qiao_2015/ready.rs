@@ -1,4 +1,4 @@
-//! The programs, each ready for one object, behind one face.
+//! The programs, each ready for one object, behind one trait.
 
 use std::time::Instant;
 
@@ -26,7 +26,7 @@ pub(super) trait Ready {
     fn device(&self) -> String;
 }
 
-/// [`backproject_plain`].
+/// The program [`backproject_plain`].
 struct Plain<'a> {
     grid: Grid,
     data: &'a FilteredProjections,

@@ -18,8 +18,8 @@ use crate::reproduce::folder::Folder;
 use crate::reproduce::limits::Limits;
 use crate::reproduce::schedule::Measurement;
 
-/// Marks times of some projections.
-const PART: &str = "*";
+/// Marks times that were measured on some of the projections.
+const SCALED: &str = "*";
 
 /// The sizes of the plan and those of the paper.
 pub(super) fn sizes(plan: &Plan) -> Vec<usize> {
@@ -96,7 +96,7 @@ fn remarks(times: &AllTimes) -> Vec<String> {
     devices.sort_unstable();
     devices.dedup();
     let step = times.iter().map(|times| times.projection_step).max().unwrap_or(1);
-    let scaled = (step > 1).then(|| format!("{PART} measured on one of up to {step} projections and scaled to all"));
+    let scaled = (step > 1).then(|| format!("{SCALED} measured on one of up to {step} projections and scaled to all"));
     std::iter::once(format!("Here: {}. Medians.", devices.join("; "))).chain(scaled).collect()
 }
 
@@ -112,7 +112,7 @@ fn time_value(times: &AllTimes, table: &'static str, size: usize, column: &Colum
         paper: published::of(size).zip(column.paper).map(|(row, paper)| paper(row)),
         here,
         spread,
-        mark: if is_part { PART } else { "" },
+        mark: if is_part { SCALED } else { "" },
         ..Value::default()
     }
 }

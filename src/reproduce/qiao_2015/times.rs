@@ -11,7 +11,7 @@ use crate::reproduce::ReproduceError;
 use crate::reproduce::folder::Folder;
 use crate::reproduce::schedule::Measurement;
 
-/// What of a program's time.
+/// Which share of a program's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Timed {
     Computing,
