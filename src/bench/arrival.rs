@@ -1,12 +1,14 @@
 //! The time from the moment that an EPRI projection is complete until the image with it is in the hands of whoever watches the
 //! session: measured on a replay at a steady pace, projection by projection.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::unbounded;
 use serde::Serialize;
 
 use super::BenchError;
+use crate::data::Study;
 use crate::measure::{median_and_spread, quantile};
 use crate::phantom::epri::{SweepOptions, by_name, simulate};
 use crate::plan::{Acquisition, DeviceChoice, Job, SweepSettings, default_sweep_settings, sweep_grid};
@@ -56,14 +58,15 @@ pub fn bench_arrival(bench: &ArrivalBench) -> Result<ArrivalRow, BenchError> {
     let fail = |error: &dyn std::fmt::Display| BenchError(error.to_string());
     let options = SweepOptions::default();
     let phantom = by_name("bottle", options.half_extent_mm()).map_err(|error| fail(&error))?;
-    let sweep = simulate(&phantom, &options, &Task::new()).map_err(|error| fail(&error))?;
+    let sweep = simulate(&phantom, &options, &Task::new()).map_err(|error| fail(&error))?.measured;
     let grid = sweep_grid(&sweep, Some([bench.size; 3]), None)?;
     let settings = SweepSettings { grid, device: bench.device, ..default_sweep_settings(&sweep)? };
 
     let (wake, woken) = unbounded();
     let session = Session::start(move || _ = wake.send(()));
     let acquisition = Acquisition::growing(sweep.without_projections());
-    let job = Job::Sweep { acquisition: acquisition.clone(), settings: Box::new(settings) };
+    let study = Arc::new(Study::new(phantom.title, acquisition.clone()));
+    let job = Job::Sweep { study, settings: Box::new(settings) };
     session.send(Command::Start { job, rois: RoiSet::default(), paused: false });
     let mut device = String::new();
     while device.is_empty() {

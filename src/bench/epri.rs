@@ -137,7 +137,7 @@ fn filtered(scheme: Scheme) -> Result<FilteredProjections, BenchError> {
     let step_mm = EXTENT_MM / NUM_POINTS as f64;
     let options = SweepOptions { scheme, num_points: NUM_POINTS, step_mm, ..SweepOptions::default() };
     let phantom = epri::by_name("bottle", options.half_extent_mm()).map_err(|error| BenchError(error.to_string()))?;
-    let sweep: Sweep = epri::simulate(&phantom, &options, &Task::new()).map_err(|error| BenchError(error.to_string()))?;
+    let sweep: Sweep = epri::simulate(&phantom, &options, &Task::new()).map_err(|error| BenchError(error.to_string()))?.measured;
     Ok(ProjectionFilter::new(&sweep, &FilterSettings::default())?.apply(&sweep.projections)?)
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use strum::VariantArray as _;
 
 use super::BenchError;
-use crate::data::{Study, Volume};
+use crate::data::{Counts, Study, Volume};
 use crate::measure::median_and_spread;
 use crate::plan::{Job, Prepared, RunSettings, prepare};
 use crate::recon::{Algorithm, Stage, StageTimes};
@@ -50,7 +50,7 @@ pub struct IterationRow {
 ///
 /// # Errors
 /// The settings do not suit, or a step fails.
-pub fn bench_iteration(study: &Arc<Study>, settings: &RunSettings) -> Result<IterationRow, BenchError> {
+pub fn bench_iteration(study: &Arc<Study<Counts>>, settings: &RunSettings) -> Result<IterationRow, BenchError> {
     let task = Task::new();
     let start = Instant::now();
     let free_before = free_bytes(settings);

@@ -16,7 +16,7 @@ use crate::bench::{
     ArrivalBench, BenchReport, EpriBench, EpriRow, IterationRow, ProjectorBench, ProjectorRow, bench_arrival, bench_epri,
     bench_iteration, bench_projector,
 };
-use crate::data::Study;
+use crate::data::{Counts, Study};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::phantom::{self, Noise, SimulationOptions};
@@ -317,7 +317,7 @@ fn run_iteration(options: IterationOptions) -> CliResult {
                 projector,
                 device: options.device,
                 accumulation: Some(accumulation),
-                ..default_settings(&study)?
+                ..default_settings(&study.measured)?
             };
             let row = bench_iteration(&study, &settings)?;
             print_iteration(&row, rows.first());
@@ -412,7 +412,7 @@ fn print_epri(row: &EpriRow) {
 }
 
 /// The image-quality phantom, without noise.
-fn nema_study(geometry: &ScanGeometry) -> Result<Study, Box<dyn std::error::Error + Send + Sync>> {
+fn nema_study(geometry: &ScanGeometry) -> Result<Study<Counts>, Box<dyn std::error::Error + Send + Sync>> {
     let phantom = phantom::by_name("nema-iq-2001", geometry)?;
     let options = SimulationOptions { noise: Noise::None, ..SimulationOptions::default() };
     Ok(with_bar("simulating", |task| phantom::simulate(&phantom, Arc::new(geometry.clone()), &options, task))??)

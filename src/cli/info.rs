@@ -40,13 +40,13 @@ pub fn run(options: &InfoOptions) -> CliResult {
             (what, image_lines(&volume), info_json::image(&volume), notices)
         }
         Some(kind @ (FileKind::Bes3t | FileKind::NumpySweep | FileKind::SavedSweep)) => {
-            let sweep = read_sweep(path, None)?;
+            let study = read_sweep(path, None)?;
             let what = match kind {
                 FileKind::Bes3t => "EPRI sweep (Bruker BES3T)",
                 FileKind::NumpySweep => "EPRI sweep (NumPy arrays)",
                 _ => "EPRI sweep",
             };
-            (what, sweep_lines(&sweep), info_json::sweep(&sweep), sweep.notices)
+            (what, sweep_lines(&study.measured), info_json::sweep(&study), study.notices)
         }
         Some(FileKind::Rois) => {
             let rois = rois::read_rois(path)?;
@@ -147,7 +147,7 @@ fn sweep_lines(sweep: &Sweep) -> Vec<(&'static str, String)> {
         ("samples span", format!("{:.2} mm, which the image spans unless asked otherwise", sweep.extent_mm())),
         ("weights", format!("{:.5} × {whole}", sweep.cover())),
     ];
-    match &sweep.acquisition {
+    match &sweep.kind {
         SweepKind::Pulse => lines.push(("acquisition", "pulse (plane integrals)".to_owned())),
         SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm, reference } => {
             lines.push(("acquisition", "continuous wave (first-derivative spectra)".to_owned()));

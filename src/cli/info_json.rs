@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::data::{Michelogram, Notice, Roi, RoiShape, Sweep, SweepKind, Volume};
+use crate::data::{Michelogram, Notice, Roi, RoiShape, Study, Sweep, SweepKind, Volume};
 use crate::geometry::Grid;
 use crate::scanner::InPlane;
 
@@ -52,8 +52,9 @@ pub fn image(volume: &Volume) -> Value {
 }
 
 /// Of a sweep.
-pub fn sweep(sweep: &Sweep) -> Value {
-    let acquisition = match &sweep.acquisition {
+pub fn sweep(study: &Study<Sweep>) -> Value {
+    let sweep = &study.measured;
+    let acquisition = match &sweep.kind {
         SweepKind::Pulse => json!({"kind": "pulse"}),
         SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm, reference } => json!({
             "kind": "continuous-wave",
@@ -64,7 +65,7 @@ pub fn sweep(sweep: &Sweep) -> Value {
     };
     json!({
         "kind": "sweep",
-        "title": sweep.title,
+        "title": study.title,
         "space": sweep.space.to_string(),
         "projections": sweep.num_complete(),
         "projections_expected": sweep.num_expected,

@@ -11,7 +11,7 @@ use super::options::{ProjectorOptions, TalkOptions};
 use super::outputs::Files;
 use super::paths::{image_file, projections_file};
 use super::{CliResult, Done, notices};
-use crate::data::{Michelogram, Notice, Study};
+use crate::data::{Counts, Michelogram, Notice, Study};
 use crate::geometry::Grid;
 use crate::io::{read_study, read_volume, write_projections};
 use crate::operator::{Accumulation, Subset};
@@ -77,7 +77,8 @@ pub fn project(options: &ProjectOptions) -> CliResult<Done> {
     let study = read(&options.like, &options.projector)?;
     let projected = in_pool(&options.projector, || {
         on_device(&options.projector, |device| {
-            let ChosenProjector { entry, mut system, notices } = choose(device, &study, &volume.grid, &options.projector)?;
+            let ChosenProjector { entry, mut system, notices } =
+                choose(device, &study.measured, &volume.grid, &options.projector)?;
             begin(&*system, entry.name, &notices, system.default_accumulation())?;
             let start = Instant::now();
             let projected = system.project(Subset::ALL, &volume, &Task::new())?;
@@ -85,8 +86,8 @@ pub fn project(options: &ProjectOptions) -> CliResult<Done> {
             Ok(system.data().in_order(projected))
         })
     })?;
-    let projected = with_corrections(projected, &study);
-    let projected = Michelogram::new(Arc::clone(study.geometry()), projected)?;
+    let projected = with_corrections(projected, &study.measured);
+    let projected = Michelogram::new(Arc::clone(study.measured.geometry()), projected)?;
     write_projections(&options.output, &projected)?;
     out!("{}: {} bins, total {:.6e}", options.output.display(), projected.counts.len(), projected.total());
     let not_finite = projected.counts.iter().filter(|value| !value.is_finite()).count();
@@ -94,11 +95,11 @@ pub fn project(options: &ProjectOptions) -> CliResult<Done> {
 }
 
 /// m ⊙ p + a.
-fn with_corrections(mut data: Vec<f32>, study: &Study) -> Vec<f32> {
-    if let Some(factors) = &study.multiplicative {
+fn with_corrections(mut data: Vec<f32>, counts: &Counts) -> Vec<f32> {
+    if let Some(factors) = &counts.multiplicative {
         data.iter_mut().zip(factors.counts.iter()).for_each(|(value, factor)| *value *= factor);
     }
-    if let Some(background) = &study.additive {
+    if let Some(background) = &counts.additive {
         data.iter_mut().zip(background.counts.iter()).for_each(|(value, background)| *value += background);
     }
     data
@@ -115,14 +116,14 @@ pub fn backproject(options: &BackprojectOptions) -> CliResult<Done> {
     let (like, found) = read_volume(&options.like)?;
     notices::print(&found);
     let study = read(&options.input, &options.projector)?;
-    let counts = &study.measured.counts;
-    let data = match study.multiplicative {
-        Some(_) => Arc::new(with_corrections(counts.to_vec(), &study)),
+    let counts = &study.measured.prompts.counts;
+    let data = match study.measured.multiplicative {
+        Some(_) => Arc::new(with_corrections(counts.to_vec(), &study.measured)),
         None => Arc::clone(counts),
     };
     let (image, projector, device) = in_pool(&options.projector, || {
         on_device(&options.projector, |device| {
-            let ChosenProjector { entry, mut system, notices } = choose(device, &study, &like.grid, &options.projector)?;
+            let ChosenProjector { entry, mut system, notices } = choose(device, &study.measured, &like.grid, &options.projector)?;
             let accumulation = options.projector.accumulation.unwrap_or(system.default_accumulation());
             begin(&*system, entry.name, &notices, accumulation)?;
             out!("accumulation  {accumulation}");
@@ -133,7 +134,7 @@ pub fn backproject(options: &BackprojectOptions) -> CliResult<Done> {
             let device = DeviceRecord { name: system.device().to_owned(), threads: rayon::current_num_threads() };
             let record = ProjectorRecord {
                 name: entry.name.to_owned(),
-                rays_per_bin: rays_per_bin(study.geometry(), &like.grid, options.projector.rays),
+                rays_per_bin: rays_per_bin(study.measured.geometry(), &like.grid, options.projector.rays),
                 fov_radius_mm: options.projector.fov_radius_mm.unwrap_or_else(|| like.grid.inscribed_radius_mm()),
                 accumulation,
                 accumulation_switched: Vec::new(),
@@ -169,7 +170,7 @@ fn files(options: &ProjectorOptions) -> Files {
 }
 
 /// Data with the corrections asked for.
-fn read(path: &std::path::Path, options: &ProjectorOptions) -> Result<Study, Error> {
+fn read(path: &std::path::Path, options: &ProjectorOptions) -> Result<Study<Counts>, Error> {
     let (multiplicative, additive) = (options.multiplicative.as_deref(), options.additive.as_deref());
     let study = read_study(path, multiplicative, additive, options.additive_inside)?;
     notices::print(&study.notices);
@@ -185,7 +186,7 @@ fn begin(system: &dyn System, projector: &str, found: &[Notice], accumulation: A
 }
 
 /// The projector asked for.
-fn choose(device: DeviceChoice, study: &Study, grid: &Grid, options: &ProjectorOptions) -> Result<ChosenProjector, SetupError> {
+fn choose(device: DeviceChoice, counts: &Counts, grid: &Grid, options: &ProjectorOptions) -> Result<ChosenProjector, SetupError> {
     let settings = ProjectorSettings {
         grid: grid.clone(),
         fov_radius_mm: options.fov_radius_mm.unwrap_or_else(|| grid.inscribed_radius_mm()),
@@ -194,7 +195,7 @@ fn choose(device: DeviceChoice, study: &Study, grid: &Grid, options: &ProjectorO
         device,
         threads_per_block: options.threads_per_block,
     };
-    choose_projector(study.geometry(), &settings)
+    choose_projector(counts.geometry(), &settings)
 }
 
 /// Does work on the device asked for, or says why the processor does it.

@@ -16,7 +16,7 @@ use super::paths::image_file;
 use super::reconstruct_epri::{self, EpriOptions};
 use super::run_progress::{Progress, Totals, announce};
 use super::{CliResult, Done, console, notices, signals};
-use crate::data::{Notice, Roi, Study};
+use crate::data::{Counts, Notice, Roi, Study};
 use crate::io::measurements::{Measurement, MeasurementWriter};
 use crate::io::{FileKind, files_written, identity, provenance, read_study, read_volume, rois};
 use crate::plan::{
@@ -170,9 +170,7 @@ pub fn run(options: &ReconstructOptions) -> CliResult<Done> {
         interrupted: false,
     };
     let mut feed = match (&job, follower) {
-        (Job::Sweep { acquisition, .. }, Some(follower)) => {
-            Some(Feed::follow(follower, acquisition.clone(), session.on_arrival())?)
-        }
+        (Job::Sweep { study, .. }, Some(follower)) => Some(Feed::follow(follower, study.measured.clone(), session.on_arrival())?),
         _ => None,
     };
     let job_is_one_step = job.is_one_step();
@@ -231,7 +229,7 @@ impl ReconstructOptions {
             return Err(text.into());
         }
         let study = Arc::new(self.study()?);
-        let settings = Box::new(self.settings(&study)?);
+        let settings = Box::new(self.settings(&study.measured)?);
         Ok(Job::Counts { study, settings })
     }
 
@@ -259,7 +257,7 @@ impl ReconstructOptions {
         }
     }
 
-    fn study(&self) -> Result<Study, Box<dyn std::error::Error + Send + Sync>> {
+    fn study(&self) -> Result<Study<Counts>, Box<dyn std::error::Error + Send + Sync>> {
         let projector = &self.projector;
         let (multiplicative, additive) = (projector.multiplicative.as_deref(), projector.additive.as_deref());
         let study = read_study(&self.input, multiplicative, additive, projector.additive_inside)?;
@@ -267,9 +265,9 @@ impl ReconstructOptions {
         Ok(study)
     }
 
-    /// The defaults of the study with everything that was asked for.
-    fn settings(&self, study: &Study) -> Result<RunSettings, Box<dyn std::error::Error + Send + Sync>> {
-        let base = default_settings(study)?;
+    /// The defaults for counts with everything that was asked for.
+    fn settings(&self, counts: &Counts) -> Result<RunSettings, Box<dyn std::error::Error + Send + Sync>> {
+        let base = default_settings(counts)?;
         let algorithm = match self.algorithm {
             None => AlgorithmKind::Osem,
             Some(Algorithm::Em(algorithm)) => algorithm,
@@ -281,7 +279,7 @@ impl ReconstructOptions {
             return Err("MLEM uses all views in every step: --subsets goes with --algorithm osem".into());
         }
         let init = self.init.as_deref().map(read_volume).transpose()?;
-        let grid = match (self.image.grid(study.geometry())?, &init) {
+        let grid = match (self.image.grid(counts.geometry())?, &init) {
             (Some(grid), _) => grid,
             (None, Some((init, _))) => init.grid.clone(),
             (None, None) => base.grid.clone(),

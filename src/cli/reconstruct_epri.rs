@@ -1,6 +1,7 @@
 //! `tomoscope reconstruct SWEEP -o OUT`: what is asked of an EPRI sweep.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 
@@ -107,18 +108,17 @@ pub fn job(options: &ReconstructOptions) -> Result<(Job, Option<SweepFollower>, 
     options.refuse_those_of_counts()?;
     let reference = options.epri.reference.as_deref();
     let phase = options.epri.phase.and_then(|PhaseChoice(degrees)| degrees);
-    let (acquisition, follower) = if options.epri.follow {
-        let (sweep, mut follower) = SweepFollower::open(&options.input, reference)?;
+    let (study, follower) = if options.epri.follow {
+        let (study, mut follower) = SweepFollower::open(&options.input, reference)?;
         phase.map_or(Ok(()), |degrees| follower.set_phase(degrees))?;
-        (Acquisition::growing(sweep), Some(follower))
+        (study.map(Acquisition::growing), Some(follower))
     } else {
-        (Acquisition::complete(read_sweep_at_phase(&options.input, reference, phase)?), None)
+        (read_sweep_at_phase(&options.input, reference, phase)?.map(Acquisition::complete), None)
     };
-    let (settings, num_expected) = acquisition.look(|sweep| {
-        notices::print(&sweep.notices);
-        Ok::<_, Error>((settings(options, sweep)?, sweep.num_expected))
-    })?;
-    Ok((Job::Sweep { acquisition, settings: Box::new(settings) }, follower, num_expected))
+    notices::print(&study.notices);
+    let (settings, num_expected) =
+        study.measured.look(|sweep| Ok::<_, Error>((settings(options, sweep)?, sweep.num_expected)))?;
+    Ok((Job::Sweep { study: Arc::new(study), settings: Box::new(settings) }, follower, num_expected))
 }
 
 /// What was asked for, and what suits the data.

@@ -138,13 +138,13 @@ pub fn announce(info: &StartInfo, num_iterations: usize) {
             };
             fact("algorithm", algorithm);
         }
-        Job::Sweep { acquisition, settings } => {
+        Job::Sweep { study, settings } => {
             let FilterSettings { filter, cutoff, baseline, interpolation } = settings.filter;
             let cutoff = cutoff.map_or("no cut-off".into(), |cutoff| format!("cut-off {cutoff}"));
-            let num_points = acquisition.look(|sweep| sweep.num_points);
+            let num_points = study.measured.look(|sweep| sweep.num_points);
             fact("data", format!("{} of {}", counted(info.num_subsets, "projection"), counted(num_points, "sample")));
             fact("algorithm", format!("FBP, filter {filter}, {cutoff}, {interpolation} interpolation"));
-            if baseline != Baseline::None || acquisition.look(Sweep::is_continuous_wave) {
+            if baseline != Baseline::None || study.measured.look(Sweep::is_continuous_wave) {
                 fact("baseline", baseline.title().to_owned());
             }
         }

@@ -116,11 +116,14 @@ fn run_scan(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
     notices::print(&study.notices);
     out!("{} on {}", study.title, scanner.title);
     let report = |path: &Path, what: &str| out!("  {}", WRITTEN.line([path.display().to_string(), what.to_owned()]));
-    write_projections(&options.output, &study.measured)?;
-    report(&options.output, &format!("{:.0} counts in {} bins", study.measured.total(), study.geometry().num_bins()));
+    write_projections(&options.output, &study.measured.prompts)?;
+    report(
+        &options.output,
+        &format!("{:.0} counts in {} bins", study.measured.prompts.total(), study.measured.geometry().num_bins()),
+    );
     let corrections = [
-        (Correction::Multiplicative, "attenuation factors", &study.multiplicative),
-        (Correction::Additive, "expected background", &study.additive),
+        (Correction::Multiplicative, "attenuation factors", &study.measured.multiplicative),
+        (Correction::Additive, "expected background", &study.measured.additive),
     ];
     for (which, what, data) in corrections {
         if let Some(data) = data {

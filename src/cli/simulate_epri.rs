@@ -69,20 +69,24 @@ pub fn run(options: &SimulateOptions, scheme: Scheme) -> CliResult {
         sweep_options.truth_grid = Some(truth_grid(options, scheme, step_mm)?);
     }
     let phantom = by_name(&options.phantom, sweep_options.half_extent_mm())?;
-    let sweep = with_bar("simulating", |task| simulate(&phantom, &sweep_options, task))??;
-    notices::print(&sweep.notices);
-    out!("{}, {scheme}", sweep.title);
+    let study = with_bar("simulating", |task| simulate(&phantom, &sweep_options, task))??;
+    notices::print(&study.notices);
+    out!("{}, {scheme}", study.title);
     let report = |path: &Path, what: &str| out!("  {}", WRITTEN.line([path.display().to_string(), what.to_owned()]));
-    write_sweep(&options.output, &sweep)?;
-    let what = format!("{} of {} samples, {step_mm:.5} mm apart", counted(sweep.num_complete(), "projection"), sweep.num_points);
+    write_sweep(&options.output, &study)?;
+    let what = format!(
+        "{} of {} samples, {step_mm:.5} mm apart",
+        counted(study.measured.num_complete(), "projection"),
+        study.measured.num_points
+    );
     report(&options.output, &what);
-    if let (Some(path), Some(truth)) = (&options.truth, &sweep.truth) {
-        write_truth(path, truth, &sweep.title, options, start)?;
+    if let (Some(path), Some(truth)) = (&options.truth, &study.truth) {
+        write_truth(path, truth, &study.title, options, start)?;
         report(path, "true image");
     }
     if let Some(path) = &options.rois {
-        rois::write_rois(path, &sweep.rois)?;
-        report(path, &counted(sweep.rois.len(), "region of interest"));
+        rois::write_rois(path, &study.rois)?;
+        report(path, &counted(study.rois.len(), "region of interest"));
     }
     Ok(())
 }

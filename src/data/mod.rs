@@ -1,5 +1,6 @@
 //! What is measured and what is reconstructed: volumes, michelograms, EPRI sweeps, regions of interest, studies.
 
+mod counts;
 mod masked_rois;
 mod michelogram;
 mod notice;
@@ -9,11 +10,12 @@ mod study;
 mod sweep;
 mod volume;
 
+pub use counts::{Counts, CountsError};
 pub use masked_rois::MaskedRois;
 pub use michelogram::{Michelogram, MichelogramError};
 pub use notice::{Notice, Severity};
 pub use origin::Origin;
 pub use roi::{ActivityRatioError, Roi, RoiMask, RoiPlane, RoiRole, RoiShape, RoiSums, checked_activity_ratio};
-pub use study::{Study, StudyError};
+pub use study::Study;
 pub use sweep::{Direction, GradientAxis, Phase, Projection, ReferenceSpectrum, Sweep, SweepFacts, SweepKind, SweepSpace};
 pub use volume::{Extremes, Unit, Volume};

@@ -9,8 +9,6 @@ use std::f64::consts::{PI, TAU};
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Notice, Origin, Roi, Volume};
-
 /// Coordinates along the axes of the image: of a volume the gradient axes x, y, z; of a slice its two, and 0.
 pub type Direction = [f64; 3];
 
@@ -151,12 +149,8 @@ impl Phase {
 /// Projections of an object, complete or still being acquired.
 #[derive(Clone, Debug)]
 pub struct Sweep {
-    /// Name for people: the file's name or the phantom's title.
-    pub title: String,
-    /// The files that it was read from.
-    pub origin: Origin,
     /// What the samples are.
-    pub acquisition: SweepKind,
+    pub kind: SweepKind,
     /// What it is an image of.
     pub space: SweepSpace,
     /// Samples of a projection.
@@ -173,21 +167,13 @@ pub struct Sweep {
     pub secs_per_projection: Option<f64>,
     /// What else its file tells.
     pub facts: SweepFacts,
-    /// The true image, for phantoms.
-    pub truth: Option<Arc<Volume>>,
-    /// Regions that come with the sweep (phantoms).
-    pub rois: Vec<Roi>,
-    /// What the user should know about the data.
-    pub notices: Vec<Notice>,
 }
 
 impl Sweep {
     /// The same without its projections, which it then expects as many of as it had.
     pub fn without_projections(&self) -> Self {
         Self {
-            title: self.title.clone(),
-            origin: self.origin.clone(),
-            acquisition: self.acquisition.clone(),
+            kind: self.kind.clone(),
             space: self.space,
             num_points: self.num_points,
             step_mm: self.step_mm,
@@ -196,15 +182,12 @@ impl Sweep {
             num_expected: Some(self.projections.len()),
             secs_per_projection: self.secs_per_projection,
             facts: self.facts,
-            truth: self.truth.clone(),
-            rois: self.rois.clone(),
-            notices: self.notices.clone(),
         }
     }
 
     /// Whether its projections are first-derivative spectra.
     pub fn is_continuous_wave(&self) -> bool {
-        matches!(self.acquisition, SweepKind::ContinuousWave { .. })
+        matches!(self.kind, SweepKind::ContinuousWave { .. })
     }
 
     /// Number of complete projections.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::data::StudyError;
+use crate::data::CountsError;
 use crate::geometry::GridError;
 use crate::scanner::ScanGeometryError;
 
@@ -206,7 +206,7 @@ pub enum IoError {
     },
     /// The parts do not make a study.
     #[error(transparent)]
-    Study(#[from] StudyError),
+    Counts(#[from] CountsError),
 }
 
 impl IoError {

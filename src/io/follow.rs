@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use super::records::{Records, check_finite};
 use super::sweep::{attach_reference, num_measured};
 use super::{FileKind, IoError, bes3t, saved_sweep};
-use crate::data::{Notice, Phase, Projection, Sweep};
+use crate::data::{Notice, Phase, Projection, Study, Sweep};
 
 /// Reads the header of a format: a sweep without projections, and where they are.
-type ReadHeader = fn(&Path) -> Result<(Sweep, Records), IoError>;
+type ReadHeader = fn(&Path) -> Result<(Study<Sweep>, Records), IoError>;
 
 /// Follows the data file of a sweep.
 #[derive(Debug)]
@@ -66,7 +66,7 @@ impl SweepFollower {
     ///
     /// # Errors
     /// The header cannot be read, another format, a reference that was asked for and cannot be used.
-    pub fn open(path: &Path, reference: Option<&Path>) -> Result<(Sweep, Self), IoError> {
+    pub fn open(path: &Path, reference: Option<&Path>) -> Result<(Study<Sweep>, Self), IoError> {
         let read_header: ReadHeader = match FileKind::of(path) {
             Some(FileKind::Bes3t) => bes3t::sweep_header,
             Some(FileKind::SavedSweep) => saved_sweep::sweep_header,
@@ -75,12 +75,12 @@ impl SweepFollower {
                 return Err(IoError::unsupported(path, reason));
             }
         };
-        let (mut sweep, records) = read_header(path)?;
-        attach_reference(&mut sweep, path, reference)?;
+        let (mut study, records) = read_header(path)?;
+        attach_reference(&mut study, path, reference)?;
         let follower = Self {
             header: path.to_owned(),
             read_header,
-            is_open_ended: sweep.num_expected != Some(records.plan.len()),
+            is_open_ended: study.measured.num_expected != Some(records.plan.len()),
             records,
             phase: None,
             num_read: 0,
@@ -90,7 +90,7 @@ impl SweepFollower {
             trouble: None,
             has_ended: false,
         };
-        Ok((sweep, follower))
+        Ok((study, follower))
     }
 
     /// Sets the phase, in degrees, that complex projections are turned back by. By default it is the one that those have which
@@ -202,7 +202,7 @@ impl SweepFollower {
         if !self.is_open_ended || self.num_read < self.records.plan.len() {
             return Ok(());
         }
-        let (sweep, records) = (self.read_header)(&self.header)?;
+        let (study, records) = (self.read_header)(&self.header)?;
         if records.plan.len() < self.records.plan.len() && self.records.plan.starts_with(&records.plan) {
             // The directions stand in a data file that has become shorter, or is gone: its own length tells.
             return Ok(());
@@ -215,7 +215,7 @@ impl SweepFollower {
             );
             return Ok(());
         }
-        self.is_open_ended = sweep.num_expected != Some(records.plan.len());
+        self.is_open_ended = study.measured.num_expected != Some(records.plan.len());
         self.records = records;
         Ok(())
     }

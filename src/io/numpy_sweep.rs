@@ -21,7 +21,7 @@ use super::npy::{Array, read_array};
 use super::records::check_finite;
 use super::sweep_space::{in_space, space_of};
 use crate::data::{
-    Direction, GradientAxis, Notice, Origin, Projection, ReferenceSpectrum, Sweep, SweepFacts, SweepKind, SweepSpace,
+    Direction, GradientAxis, Notice, Projection, ReferenceSpectrum, Study, Sweep, SweepFacts, SweepKind, SweepSpace,
 };
 use crate::scanner::epri::{half_circle_weights, solid_angle_weights};
 
@@ -68,7 +68,7 @@ impl Set {
 /// # Errors
 /// A file that is missing or is no array of real numbers, shapes that do not agree, axes that are not even, gradients of
 /// different sizes, values that are not numbers.
-pub fn read_projections(path: &Path) -> Result<Sweep, IoError> {
+pub fn read_projections(path: &Path) -> Result<Study<Sweep>, IoError> {
     let set = Set::of(path, "-proj")?;
     let projections = read_array(path)?;
     let [num_projections, num_points] = projections.shape;
@@ -88,10 +88,10 @@ pub fn read_projections(path: &Path) -> Result<Sweep, IoError> {
     }
     let (vectors, num_coordinates) = vectors(&vectors_file, num_projections)?;
     let axis = axis(&set.file(if is_wave { "-B" } else { "-t" }), num_points)?;
-    let (acquisition, step_mm, centre) = if is_wave {
+    let (kind, step_mm, centre) = if is_wave {
         let (step_mt, gradient) = (axis.step * MT, common_size(&vectors_file, &vectors)? * MT_PER_MM);
-        let acquisition = SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm: gradient, reference: None };
-        (acquisition, step_mt / gradient, (num_points / 2) as f64)
+        let kind = SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm: gradient, reference: None };
+        (kind, step_mt / gradient, (num_points / 2) as f64)
     } else {
         (SweepKind::Pulse, axis.step, -axis.first / axis.step)
     };
@@ -127,10 +127,8 @@ pub fn read_projections(path: &Path) -> Result<Sweep, IoError> {
     };
     let projections: Vec<Projection> = kept.iter().zip(weights).map(projection).collect::<Result<_, IoError>>()?;
     let num_expected = Some(projections.len());
-    Ok(Sweep {
-        title,
-        origin: Origin::default(),
-        acquisition,
+    let sweep = Sweep {
+        kind,
         space,
         num_points,
         step_mm,
@@ -139,10 +137,8 @@ pub fn read_projections(path: &Path) -> Result<Sweep, IoError> {
         num_expected,
         secs_per_projection: None,
         facts: SweepFacts::default(),
-        truth: None,
-        rois: Vec::new(),
-        notices,
-    })
+    };
+    Ok(Study { notices, ..Study::new(title, sweep) })
 }
 
 /// Reads `NAME-h.npy`, whose samples are as far apart as those of `NAME-B.npy`.

@@ -47,7 +47,7 @@ use super::records::{self, Planned, Records, check_finite};
 use super::sweep_space::{in_space, space_of};
 use super::toml_text::{sentence, version};
 use crate::data::{
-    Direction, GradientAxis, Notice, Origin, Projection, ReferenceSpectrum, Sweep, SweepFacts, SweepKind, SweepSpace,
+    Direction, GradientAxis, Notice, Projection, ReferenceSpectrum, Study, Sweep, SweepFacts, SweepKind, SweepSpace,
 };
 use crate::scanner::epri::half_circle_weights;
 
@@ -121,7 +121,7 @@ impl Header {
 }
 
 /// A sweep as far as its header tells it, without projections, and where these are.
-pub(super) fn sweep_header(path: &Path) -> Result<(Sweep, Records), IoError> {
+pub(super) fn sweep_header(path: &Path) -> Result<(Study<Sweep>, Records), IoError> {
     let header = read_header(path)?;
     sweep_of(path, header)
 }
@@ -131,7 +131,7 @@ fn read_header(path: &Path) -> Result<Header, IoError> {
     parse(&text).map_err(|reason| refused(path, reason))
 }
 
-fn sweep_of(path: &Path, mut header: Header) -> Result<(Sweep, Records), IoError> {
+fn sweep_of(path: &Path, mut header: Header) -> Result<(Study<Sweep>, Records), IoError> {
     let data = path.with_file_name(&header.data_file);
     let mut records = match header.projections.take() {
         Some(listed) => {
@@ -142,7 +142,7 @@ fn sweep_of(path: &Path, mut header: Header) -> Result<(Sweep, Records), IoError
     };
     let (space, plan, notice) = space_and_plan(path, &header, std::mem::take(&mut records.plan))?;
     records.plan = plan;
-    let acquisition = match header.continuous_wave.take() {
+    let kind = match header.continuous_wave.take() {
         None => SweepKind::Pulse,
         Some(wave) => {
             let (step_mt, gradient_mt_per_mm) = (wave.step_mt, wave.gradient_mt_per_mm);
@@ -150,9 +150,7 @@ fn sweep_of(path: &Path, mut header: Header) -> Result<(Sweep, Records), IoError
         }
     };
     let sweep = Sweep {
-        title: header.title,
-        origin: Origin::default(),
-        acquisition,
+        kind,
         space,
         num_points: header.num_points,
         step_mm: header.step_mm,
@@ -161,11 +159,8 @@ fn sweep_of(path: &Path, mut header: Header) -> Result<(Sweep, Records), IoError
         num_expected: header.num_expected,
         secs_per_projection: header.secs_per_projection.filter(|secs| secs.is_finite() && *secs > 0.0),
         facts: SweepFacts::default(),
-        truth: None,
-        rois: Vec::new(),
-        notices: notice.into_iter().collect(),
     };
-    Ok((sweep, records))
+    Ok((Study { notices: notice.into_iter().collect(), ..Study::new(header.title, sweep) }, records))
 }
 
 fn planned(&[x, y, z, weight]: &[f64; 4]) -> Planned {
@@ -260,7 +255,7 @@ fn space_and_plan(
 /// # Errors
 /// Not a header of this form, another version, figures that cannot be, a data file that is missing, too short or not the one that
 /// the header was written with, samples that are not numbers.
-pub fn read_projections(path: &Path) -> Result<Sweep, IoError> {
+pub fn read_projections(path: &Path) -> Result<Study<Sweep>, IoError> {
     let header = read_header(path)?;
     let num_planned = header.num_planned().filter(|_| header.version == VERSION);
     if let Some(num_planned) = num_planned {
@@ -270,7 +265,7 @@ pub fn read_projections(path: &Path) -> Result<Sweep, IoError> {
             return Err(IoError::Unfinished { path: empty.data, num_planned, num_points: empty.num_points, expected, found });
         }
     }
-    let (mut sweep, records) = sweep_of(path, header)?;
+    let (mut study, records) = sweep_of(path, header)?;
     if num_planned.is_some_and(|num| num > records.plan.len()) {
         let reason = format!(
             "projection {} has no direction: it is still to be written; follow it (--follow, or Follow… in the window)",
@@ -281,22 +276,23 @@ pub fn read_projections(path: &Path) -> Result<Sweep, IoError> {
     let (projections, num_left) = records.read_all()?;
     if num_left > 0 {
         let text = format!("{} has {num_left} more bytes than its header describes; they were left out", records.data.display());
-        sweep.notices.push(Notice::warning(text));
+        study.notices.push(Notice::warning(text));
     }
-    sweep.projections = projections;
-    Ok(sweep)
+    study.measured.projections = projections;
+    Ok(study)
 }
 
 /// Writes a sweep: the header to `path`, its complete projections beside it (`.f32`). Truth, regions and notices are not kept.
 ///
 /// # Errors
 /// Figures that could not be read back, a file cannot be written; what was there before then still is.
-pub fn write_sweep(path: &Path, sweep: &Sweep) -> Result<(), IoError> {
+pub fn write_sweep(path: &Path, study: &Study<Sweep>) -> Result<(), IoError> {
+    let sweep = &study.measured;
     let data = data_file(path);
     let mut header = Header {
         version: VERSION,
-        title: sweep.title.clone(),
-        acquisition: if matches!(sweep.acquisition, SweepKind::Pulse) { Kind::Pulse } else { Kind::ContinuousWave },
+        title: study.title.clone(),
+        acquisition: if matches!(sweep.kind, SweepKind::Pulse) { Kind::Pulse } else { Kind::ContinuousWave },
         slice_axes: match sweep.space {
             SweepSpace::Volume => None,
             SweepSpace::Slice(axes) => Some(axes),
@@ -310,7 +306,7 @@ pub fn write_sweep(path: &Path, sweep: &Sweep) -> Result<(), IoError> {
         num_projections: Some(sweep.projections.len()),
         data_checksum: None,
         projections: None,
-        continuous_wave: match &sweep.acquisition {
+        continuous_wave: match &sweep.kind {
             SweepKind::Pulse => None,
             SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm, reference } => Some(Wave {
                 step_mt: *step_mt,
@@ -329,7 +325,7 @@ pub fn write_sweep(path: &Path, sweep: &Sweep) -> Result<(), IoError> {
     PendingPair::write(
         [path, &data],
         |writer| {
-            if let SweepKind::ContinuousWave { reference: Some(spectrum), .. } = &sweep.acquisition {
+            if let SweepKind::ContinuousWave { reference: Some(spectrum), .. } = &sweep.kind {
                 write_f32_le(writer, &spectrum.values)?;
             }
             sweep.projections.iter().try_for_each(|projection| write_record(writer, projection))
@@ -451,7 +447,7 @@ fn check_values(sweep: &Sweep) -> Result<(), String> {
             return Err(format!("projection {} does not have {} finite samples", index + 1, sweep.num_points));
         }
     }
-    match &sweep.acquisition {
+    match &sweep.kind {
         SweepKind::ContinuousWave { reference: Some(spectrum), .. } if spectrum.values.iter().any(|v| !v.is_finite()) => {
             Err("its reference spectrum holds what is no number".into())
         }

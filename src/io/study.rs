@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{IoError, read_projections};
-use crate::data::{Michelogram, Origin, Study};
+use crate::data::{Counts, Michelogram, Origin, Study};
 
 /// What measured data is corrected by.
 ///
@@ -37,7 +37,7 @@ pub fn read_study(
     multiplicative: Option<&Path>,
     additive: Option<&Path>,
     additive_inside: bool,
-) -> Result<Study, IoError> {
+) -> Result<Study<Counts>, IoError> {
     let origin = Origin {
         measured: Some(path.to_owned()),
         multiplicative: multiplicative.map(Path::to_owned),
@@ -45,7 +45,7 @@ pub fn read_study(
         additive_inside,
         reference: None,
     };
-    let (measured, mut notices) = read_projections(path)?;
+    let (prompts, mut notices) = read_projections(path)?;
     let mut read = |path: Option<&Path>| -> Result<Option<Michelogram>, IoError> {
         let Some(path) = path else { return Ok(None) };
         let (data, more) = read_projections(path)?;
@@ -54,14 +54,12 @@ pub fn read_study(
     };
     let (multiplicative, additive) = (read(multiplicative)?, read(additive)?);
     let title = path.file_stem().unwrap_or_default().to_string_lossy();
-    let mut study = Study::new(title, measured).with_corrections(multiplicative, additive)?;
-    if let (true, Some(factors), Some(additive)) = (additive_inside, &study.multiplicative, &mut study.additive) {
+    let mut counts = Counts::new(prompts).with_corrections(multiplicative, additive)?;
+    if let (true, Some(factors), Some(additive)) = (additive_inside, &counts.multiplicative, &mut counts.additive) {
         let values = Arc::make_mut(&mut additive.counts).iter_mut();
         values.zip(factors.counts.iter()).for_each(|(value, factor)| *value *= factor);
     }
-    study.origin = origin;
-    study.notices = notices;
-    Ok(study)
+    Ok(Study { origin, notices, ..Study::new(title, counts) })
 }
 
 #[cfg(test)]

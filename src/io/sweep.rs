@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::records::not_complex;
 use super::{FileKind, IoError, bes3t, numpy_sweep, saved_sweep};
-use crate::data::{Notice, Projection, ReferenceSpectrum, Sweep, SweepKind};
+use crate::data::{Notice, Projection, ReferenceSpectrum, Study, Sweep, SweepKind};
 
 const SWEEPS: &str = "a Bruker descriptor (.DSC, beside its .DTA), NumPy arrays (NAME-proj.npy with the others of its set) or a \
                       saved sweep (.sweep, beside its .f32)";
@@ -16,7 +16,7 @@ const OWN: &str = "the program's own form (.sweep)";
 ///
 /// # Errors
 /// An ending that is not understood, what the format's reader says, a reference that was asked for and cannot be used.
-pub fn read_sweep(path: &Path, reference: Option<&Path>) -> Result<Sweep, IoError> {
+pub fn read_sweep(path: &Path, reference: Option<&Path>) -> Result<Study<Sweep>, IoError> {
     read_sweep_at_phase(path, reference, None)
 }
 
@@ -25,26 +25,26 @@ pub fn read_sweep(path: &Path, reference: Option<&Path>) -> Result<Sweep, IoErro
 ///
 /// # Errors
 /// As [`read_sweep`]; a phase of real values.
-pub fn read_sweep_at_phase(path: &Path, reference: Option<&Path>, phase: Option<f64>) -> Result<Sweep, IoError> {
-    let real = |sweep: Sweep| match phase {
+pub fn read_sweep_at_phase(path: &Path, reference: Option<&Path>, phase: Option<f64>) -> Result<Study<Sweep>, IoError> {
+    let real = |study: Study<Sweep>| match phase {
         Some(degrees) => Err(IoError::unsupported(path, not_complex(degrees))),
-        None => Ok(sweep),
+        None => Ok(study),
     };
-    let mut sweep = match FileKind::of(path) {
+    let mut study = match FileKind::of(path) {
         Some(FileKind::Bes3t) => bes3t::read_projections(path, phase)?,
         Some(FileKind::NumpySweep) => numpy_sweep::read_projections(path).and_then(real)?,
         Some(FileKind::SavedSweep) => saved_sweep::read_projections(path).and_then(real)?,
         _ => return Err(IoError::Extension { path: path.to_owned(), what: "an EPRI sweep", understood: SWEEPS }),
     };
-    leave_out_unmeasured(&mut sweep, path)?;
-    attach_reference(&mut sweep, path, reference)?;
-    Ok(sweep)
+    leave_out_unmeasured(&mut study, path)?;
+    attach_reference(&mut study, path, reference)?;
+    Ok(study)
 }
 
 /// Takes projections of zeros off the end: acquisition programs allocate a file in advance and fill it from the start.
-fn leave_out_unmeasured(sweep: &mut Sweep, path: &Path) -> Result<(), IoError> {
-    let num_there = sweep.projections.len();
-    let num_measured = num_measured(&sweep.projections);
+fn leave_out_unmeasured(study: &mut Study<Sweep>, path: &Path) -> Result<(), IoError> {
+    let num_there = study.measured.projections.len();
+    let num_measured = num_measured(&study.measured.projections);
     match num_there - num_measured {
         0 => {}
         _ if num_measured == 0 => {
@@ -56,14 +56,14 @@ fn leave_out_unmeasured(sweep: &mut Sweep, path: &Path) -> Result<(), IoError> {
                 ),
             ));
         }
-        1 => sweep.notices.push(Notice::warning(format!(
+        1 => study.notices.push(Notice::warning(format!(
             "The last of {num_there} projections is zero, so it was not measured yet: it is left out, and the image is of the others"
         ))),
-        num_zero => sweep.notices.push(Notice::warning(format!(
+        num_zero => study.notices.push(Notice::warning(format!(
             "The last {num_zero} of {num_there} projections are zero, so they were not measured yet: they are left out, and the image is of the first {num_measured}"
         ))),
     }
-    sweep.projections.truncate(num_measured);
+    study.measured.projections.truncate(num_measured);
     Ok(())
 }
 
@@ -88,20 +88,20 @@ pub fn read_reference(path: &Path) -> Result<(ReferenceSpectrum, Vec<Notice>), I
 ///
 /// # Errors
 /// An ending that is not understood, or what [`saved_sweep::write_sweep`] says.
-pub fn write_sweep(path: &Path, sweep: &Sweep) -> Result<(), IoError> {
+pub fn write_sweep(path: &Path, study: &Study<Sweep>) -> Result<(), IoError> {
     match FileKind::of(path) {
-        Some(FileKind::SavedSweep) => saved_sweep::write_sweep(path, sweep),
+        Some(FileKind::SavedSweep) => saved_sweep::write_sweep(path, study),
         _ => Err(IoError::Extension { path: path.to_owned(), what: "an EPRI sweep to write", understood: OWN }),
     }
 }
 
 /// Gives a continuous-wave sweep its reference spectrum, and notes where everything came from.
-pub(super) fn attach_reference(sweep: &mut Sweep, path: &Path, asked_for: Option<&Path>) -> Result<(), IoError> {
-    sweep.origin.measured = Some(path.to_owned());
-    let SweepKind::ContinuousWave { step_mt, reference, .. } = &mut sweep.acquisition else {
+pub(super) fn attach_reference(study: &mut Study<Sweep>, path: &Path, asked_for: Option<&Path>) -> Result<(), IoError> {
+    study.origin.measured = Some(path.to_owned());
+    let SweepKind::ContinuousWave { step_mt, reference, .. } = &mut study.measured.kind else {
         if let Some(given) = asked_for {
             let text = format!("{} is not needed: these projections were measured with pulses", given.display());
-            sweep.notices.push(Notice::warning(text));
+            study.notices.push(Notice::warning(text));
         }
         return Ok(());
     };
@@ -109,18 +109,18 @@ pub(super) fn attach_reference(sweep: &mut Sweep, path: &Path, asked_for: Option
     let found = match (asked_for, beside) {
         (Some(given), _) => {
             let (spectrum, found) = read_reference(given)?;
-            sweep.notices.extend(found);
+            study.notices.extend(found);
             Some((given.to_owned(), spectrum))
         }
         (None, None) => None,
         (None, Some(beside)) => match read_reference(&beside) {
             Ok((spectrum, found)) => {
-                sweep.notices.extend(found);
-                sweep.notices.push(Notice::info(format!("The reference spectrum is that of {}", beside.display())));
+                study.notices.extend(found);
+                study.notices.push(Notice::info(format!("The reference spectrum is that of {}", beside.display())));
                 Some((beside, spectrum))
             }
             Err(error) => {
-                sweep
+                study
                     .notices
                     .push(Notice::warning(format!("The reference spectrum beside the projections cannot be used: {error}")));
                 None
@@ -130,7 +130,7 @@ pub(super) fn attach_reference(sweep: &mut Sweep, path: &Path, asked_for: Option
     match found {
         Some((from, spectrum)) => {
             if (spectrum.step_mt / *step_mt - 1.0).abs() > 1e-3 {
-                sweep.notices.push(Notice::warning(format!(
+                study.notices.push(Notice::warning(format!(
                     "The samples of the reference spectrum {} are {:.5} mT apart, those of the projections {:.5} mT",
                     from.display(),
                     spectrum.step_mt,
@@ -138,9 +138,9 @@ pub(super) fn attach_reference(sweep: &mut Sweep, path: &Path, asked_for: Option
                 )));
             }
             *reference = Some(spectrum);
-            sweep.origin.reference = Some(from);
+            study.origin.reference = Some(from);
         }
-        None if reference.is_none() => sweep.notices.push(Notice::warning(
+        None if reference.is_none() => study.notices.push(Notice::warning(
             "No reference spectrum was found, which continuous-wave projections are deconvolved with: measure one without a \
              gradient and put it beside them as NAME-h.DSC (for NAME-proj.DSC; NAME-h.npy for NAME-proj.npy), or name it (--reference FILE)",
         )),

@@ -8,7 +8,7 @@ use super::background::Background;
 use super::object::{LineIntegrals, Part, Phantom};
 use super::poisson::poisson;
 use super::trace::{Scratch, Tracer};
-use crate::data::{Michelogram, MichelogramError, Study, StudyError};
+use crate::data::{Counts, CountsError, Michelogram, MichelogramError, Study};
 use crate::geometry::{Grid, GridError};
 use crate::random;
 use crate::scanner::ScanGeometry;
@@ -78,7 +78,7 @@ pub enum SimulationError {
     Data(#[from] MichelogramError),
     /// The parts do not fit together.
     #[error(transparent)]
-    Study(#[from] StudyError),
+    Corrections(#[from] CountsError),
     /// Stopped by the user.
     #[error("the simulation was {0}")]
     Stopped(#[from] Stopped),
@@ -94,7 +94,7 @@ pub fn simulate(
     geometry: Arc<ScanGeometry>,
     options: &SimulationOptions,
     task: &Task,
-) -> Result<Study, SimulationError> {
+) -> Result<Study<Counts>, SimulationError> {
     if !(options.counts.is_finite() && options.counts > 0.0) {
         return Err(SimulationError::Counts(options.counts));
     }
@@ -116,12 +116,14 @@ pub fn simulate(
     let additive = measure(&mut expected, &geometry, scale, background.as_ref(), options, task)?;
     let truth = phantom.truth(&grid, scale, task)?;
     let michelogram = |values: Vec<f32>| Michelogram::new(geometry.clone(), values);
-    let mut study = Study::new(phantom.title.clone(), michelogram(expected.bins)?)
+    let counts = Counts::new(michelogram(expected.bins)?)
         .with_corrections(expected.factors.map(michelogram).transpose()?, additive.map(michelogram).transpose()?)?;
-    study.truth = Some(truth);
-    study.rois.clone_from(&phantom.rois);
-    study.notices.clone_from(&phantom.notices);
-    Ok(study)
+    Ok(Study {
+        truth: Some(Arc::new(truth)),
+        rois: phantom.rois.clone(),
+        notices: phantom.notices.clone(),
+        ..Study::new(phantom.title.clone(), counts)
+    })
 }
 
 /// What is expected at scale 1.

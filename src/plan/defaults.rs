@@ -4,7 +4,7 @@
 
 use super::setup::SetupError;
 use super::{AlgorithmKind, DeviceChoice, PlaneKernel, ProjectorChoice, Rays, RunSettings, Stages, SweepSettings};
-use crate::data::{Study, Sweep, SweepSpace};
+use crate::data::{Counts, Sweep, SweepSpace};
 use crate::geometry::Grid;
 use crate::operator::grid_about_zero;
 use crate::recon::{FbpSettings, FilterSettings, SubsetOrder};
@@ -18,16 +18,16 @@ const NUM_ITERATIONS: usize = 4;
 /// Most voxels along an axis of the image of a sweep.
 const MAX_SWEEP_SIDE: usize = 128;
 
-/// The settings for a study when nothing else is asked.
+/// The settings for counts when nothing else is asked.
 ///
 /// # Errors
 /// The scanner's default image grid cannot be made.
-pub fn default_settings(study: &Study) -> Result<RunSettings, SetupError> {
-    let grid = study.geometry().default_grid()?;
+pub fn default_settings(counts: &Counts) -> Result<RunSettings, SetupError> {
+    let grid = counts.geometry().default_grid()?;
     Ok(RunSettings {
         algorithm: AlgorithmKind::Osem,
         num_iterations: NUM_ITERATIONS,
-        num_subsets: default_num_subsets(study.geometry().num_views),
+        num_subsets: default_num_subsets(counts.geometry().num_views),
         subset_order: SubsetOrder::default(),
         fov_radius_mm: grid.inscribed_radius_mm(),
         grid,
@@ -50,7 +50,7 @@ pub fn default_sweep_settings(sweep: &Sweep) -> Result<SweepSettings, SetupError
     Ok(SweepSettings {
         stages: Stages::Single,
         kernel: PlaneKernel::Fast,
-        filter: FilterSettings::for_data(&sweep.acquisition),
+        filter: FilterSettings::for_data(&sweep.kind),
         order: Order::AsAcquired,
         block: FbpSettings::default().block,
         grid: sweep_grid(sweep, None, None)?,

@@ -12,7 +12,7 @@ use super::setup::SetupError;
 use crate::algebra::{Backend, ImageSpace};
 #[cfg(feature = "cuda")]
 use crate::cuda::CudaBackend;
-use crate::data::Study;
+use crate::data::Counts;
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset};
 use crate::task::{Stopped, Task};
@@ -46,18 +46,18 @@ pub(super) fn check_image(grid: &Grid, free: &FreeMemory) -> Result<(), SetupErr
 
 /// Bytes of a run where its arrays are: the data of a subset, the images of the algorithm (iterate, correction and a
 /// sensitivity for each subset), the working memory of the projector and the volumes on their way to the screen; the
-/// study's data where it is copied there; with a race what measuring it needs.
+/// counts where they are copied there; with a race what measuring it needs.
 pub(super) fn memory_bytes<B: Backend>(
     operator: &impl LinearOperator<B>,
     image: &impl ImageSpace<B>,
     data: &impl DataSpace,
-    study: &Study,
+    counts: &Counts,
     num_subsets: usize,
     accumulation: Accumulation,
 ) -> u64 {
     let subset = Subset { index: 0, count: num_subsets };
     let bins = data.len(Subset::ALL) as u64;
-    let corrections = [&study.multiplicative, &study.additive].into_iter().flatten().count() as u64;
+    let corrections = [&counts.multiplicative, &counts.additive].into_iter().flatten().count() as u64;
     let copied = if B::SHARES_MEMORY { 0 } else { (1 + corrections) * bins };
     let races = accumulation == Accumulation::NonAtomic;
     let (row_sums, race_images) = if races { (bins, 1 + num_subsets as u64) } else { (0, 0) };

@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use super::{Acquisition, Course, PROJECTORS};
-use crate::data::{Study, Volume};
+use crate::data::{Counts, Study, Volume};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::recon::{Estimate, FilterSettings, SubsetOrder};
@@ -176,14 +176,14 @@ pub enum Job {
     /// Counts along lines, iteratively.
     Counts {
         /// What was measured.
-        study: Arc<Study>,
+        study: Arc<Study<Counts>>,
         /// What to do with it.
         settings: Box<RunSettings>,
     },
     /// An EPRI sweep, by filtered backprojection; while it grows the image grows with it.
     Sweep {
         /// What was measured so far.
-        acquisition: Acquisition,
+        study: Arc<Study<Acquisition>>,
         /// What to do with it.
         settings: Box<SweepSettings>,
     },

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::PlaneKernel;
-use crate::data::{Notice, Origin, Phase, Study, Sweep, Unit, Volume};
+use crate::data::{Counts, Notice, Origin, Phase, Study, Sweep, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::{self, IoError};
 use crate::operator::Accumulation;
@@ -96,9 +96,9 @@ impl DataRecord {
     }
 
     /// Of a sweep.
-    pub fn of_sweep(sweep: &Sweep) -> Self {
+    pub fn of_sweep(title: &str, origin: &Origin, sweep: &Sweep) -> Self {
         let (space, phase) = (Some(sweep.space.to_string()), sweep.facts.phase);
-        Self { space, phase, ..Self::new(&sweep.title, &sweep.origin) }
+        Self { space, phase, ..Self::new(title, origin) }
     }
 }
 
@@ -118,14 +118,15 @@ pub const SIMULATED: &str = "simulated with the data";
 
 impl CorrectionRecord {
     /// Of a study with or without corrections.
-    pub fn new(study: &Study) -> Self {
+    pub fn new(study: &Study<Counts>) -> Self {
+        let Counts { multiplicative: factors, additive: background, .. } = &study.measured;
         let Origin { multiplicative, additive, additive_inside, .. } = &study.origin;
         let name =
             |is_there: bool, path: &Option<_>| is_there.then(|| path.as_deref().map_or_else(|| SIMULATED.to_owned(), file_name));
         Self {
-            multiplicative: name(study.multiplicative.is_some(), multiplicative),
-            additive: name(study.additive.is_some(), additive),
-            additive_inside: *additive_inside && study.additive.is_some(),
+            multiplicative: name(factors.is_some(), multiplicative),
+            additive: name(background.is_some(), additive),
+            additive_inside: *additive_inside && background.is_some(),
         }
     }
 }

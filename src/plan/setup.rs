@@ -8,7 +8,7 @@ use super::projector::{ChosenProjector, ProjectorSettings, choose_projector};
 use super::system::System;
 use super::{AlgorithmKind, DeviceChoice, Job, RunSettings, StartInfo, sweep_setup};
 use crate::algebra::BackendError;
-use crate::data::{Notice, Study};
+use crate::data::{Counts, Notice, Study};
 use crate::geometry::{Grid, GridError};
 use crate::operator::{Accumulation, OperatorError};
 use crate::recon::{Algorithm, EmSettings, Estimate, ReconError, check_poisson_data};
@@ -108,11 +108,11 @@ pub struct Prepared {
 pub fn prepare(job: &Job, task: &Task) -> Result<Prepared, SetupError> {
     let (mut prepared, notice) = match job {
         Job::Counts { study, settings } => {
-            let settings = checked(study, settings)?;
+            let settings = checked(&study.measured, settings)?;
             or_on_cpu(settings.device, |device| prepare_on(device, study, settings.clone(), task))?
         }
-        Job::Sweep { acquisition, settings } => {
-            or_on_cpu(settings.device, |device| sweep_setup::prepare_on(device, acquisition, settings, task))?
+        Job::Sweep { study, settings } => {
+            or_on_cpu(settings.device, |device| sweep_setup::prepare_on(device, study, settings, task))?
         }
     };
     prepared.notices.extend(notice);
@@ -129,17 +129,17 @@ pub fn forecast(job: &Job, running: Option<&StartInfo>) -> Result<Forecast, Setu
         |device: &str| running.filter(|running| running.device == device).map_or(0, |running| running.estimate.memory_bytes);
     let (forecast, _) = match job {
         Job::Counts { study, settings } => {
-            let settings = checked_settings(study, settings)?;
+            let settings = checked_settings(&study.measured, settings)?;
             or_on_cpu(settings.device, |device| {
-                let ChosenProjector { entry, system, .. } = choose_for(device, study, &settings)?;
+                let ChosenProjector { entry, system, .. } = choose_for(device, &study.measured, &settings)?;
                 let (device, accumulation) = (system.device().to_owned(), settings.accumulation_on(&*system));
-                let memory_bytes = system.memory_bytes(study, settings.num_subsets, accumulation);
+                let memory_bytes = system.memory_bytes(&study.measured, settings.num_subsets, accumulation);
                 system.free_memory().with(given_back(&device)).check(memory_bytes)?;
                 Ok(Forecast { memory_bytes, device, projector: entry.name.to_owned() })
             })?
         }
-        Job::Sweep { acquisition, settings } => or_on_cpu(settings.device, |device| {
-            let (forecast, free) = sweep_setup::forecast_on(device, acquisition, settings)?;
+        Job::Sweep { study, settings } => or_on_cpu(settings.device, |device| {
+            let (forecast, free) = sweep_setup::forecast_on(device, &study.measured, settings)?;
             free.with(given_back(&forecast.device)).check(forecast.memory_bytes)?;
             Ok(forecast)
         })?,
@@ -154,7 +154,7 @@ impl RunSettings {
     }
 }
 
-fn choose_for(device: DeviceChoice, study: &Study, settings: &RunSettings) -> Result<ChosenProjector, SetupError> {
+fn choose_for(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> Result<ChosenProjector, SetupError> {
     let projector_settings = ProjectorSettings {
         grid: settings.grid.clone(),
         fov_radius_mm: settings.fov_radius_mm,
@@ -163,12 +163,17 @@ fn choose_for(device: DeviceChoice, study: &Study, settings: &RunSettings) -> Re
         device,
         threads_per_block: settings.threads_per_block,
     };
-    choose_projector(study.geometry(), &projector_settings)
+    choose_projector(counts.geometry(), &projector_settings)
 }
 
 /// The same on one device, from settings that were checked.
-fn prepare_on(device: DeviceChoice, study: &Arc<Study>, settings: RunSettings, task: &Task) -> Result<Prepared, SetupError> {
-    let ChosenProjector { entry, mut system, mut notices } = choose_for(device, study, &settings)?;
+fn prepare_on(
+    device: DeviceChoice,
+    study: &Arc<Study<Counts>>,
+    settings: RunSettings,
+    task: &Task,
+) -> Result<Prepared, SetupError> {
+    let ChosenProjector { entry, mut system, mut notices } = choose_for(device, &study.measured, &settings)?;
     let accumulation = settings.accumulation_on(&*system);
     if accumulation == Accumulation::NonAtomic {
         notices.push(Notice::warning(
@@ -183,12 +188,12 @@ fn prepare_on(device: DeviceChoice, study: &Arc<Study>, settings: RunSettings, t
         racy_sensitivity: settings.racy_sensitivity,
     };
     let num_subsets = settings.num_subsets;
-    let memory_bytes = system.memory_bytes(study, num_subsets, accumulation);
+    let memory_bytes = system.memory_bytes(&study.measured, num_subsets, accumulation);
     system.free_memory().check(memory_bytes).map_err(|error| error.of_subsets(num_subsets))?;
     let secs_per_iteration = system.trial_secs(num_subsets, accumulation)?;
     task.check().map_err(OperatorError::from)?;
     let (device, accumulations) = (system.device().to_owned(), system.accumulations());
-    let algorithm = system.em(study, num_subsets, em, settings.init.as_deref())?;
+    let algorithm = system.em(&study.measured, num_subsets, em, settings.init.as_deref())?;
     let info = StartInfo {
         device,
         projector: entry.name.to_owned(),
@@ -202,20 +207,20 @@ fn prepare_on(device: DeviceChoice, study: &Arc<Study>, settings: RunSettings, t
 }
 
 /// The settings as they will be used, once everything that can be wrong about them and the data was looked at.
-fn checked(study: &Study, settings: &RunSettings) -> Result<RunSettings, SetupError> {
-    let settings = checked_settings(study, settings)?;
-    check_poisson_data(study)?;
+fn checked(counts: &Counts, settings: &RunSettings) -> Result<RunSettings, SetupError> {
+    let settings = checked_settings(counts, settings)?;
+    check_poisson_data(counts)?;
     Ok(settings)
 }
 
 /// The settings as they will be used, without a look at the data.
-fn checked_settings(study: &Study, settings: &RunSettings) -> Result<RunSettings, SetupError> {
+fn checked_settings(counts: &Counts, settings: &RunSettings) -> Result<RunSettings, SetupError> {
     let mut settings = settings.clone();
     let refuse = |text: String| Err(SetupError::Settings(text));
     if settings.algorithm == AlgorithmKind::Mlem {
         settings.num_subsets = 1;
     }
-    let (num_subsets, num_views) = (settings.num_subsets, study.geometry().num_views);
+    let (num_subsets, num_views) = (settings.num_subsets, counts.geometry().num_views);
     if num_subsets == 0 || num_subsets > num_views {
         return refuse(format!(
             "{num_subsets} subsets cannot be made of {num_views} views; choose between 1 and {num_views} subsets"

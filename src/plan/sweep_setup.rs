@@ -1,11 +1,13 @@
 //! Settings and an EPRI sweep become a filtered backprojection on a device.
 
+use std::sync::Arc;
+
 use super::devices::{Chosen, choose_device};
 use super::estimate::{Forecast, FreeMemory, check_image};
 use super::programs::{PlaneSystem, ProgramEntry, program};
 use super::setup::{Prepared, SetupError};
 use super::{Acquisition, DeviceChoice, Job, PlaneKernel, Stages, StartInfo, SweepSettings};
-use crate::data::{Notice, Sweep};
+use crate::data::{Notice, Study, Sweep};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, Interpolation, MultiStage, PlaneSampling};
 use crate::recon::{Estimate, FbpSettings, equal_angles_for, resample_to_equal_angles};
@@ -17,12 +19,12 @@ const ON_THE_CPU: &str = "two stages are done on the CPU; use --device cpu, or o
 /// Makes the algorithm for the projections that the acquisition has so far, on one device.
 pub(super) fn prepare_on(
     device: DeviceChoice,
-    acquisition: &Acquisition,
+    study: &Arc<Study<Acquisition>>,
     settings: &SweepSettings,
     task: &Task,
 ) -> Result<Prepared, SetupError> {
-    let program = check(acquisition, settings, device)?;
-    let sweep = acquisition.snapshot();
+    let program = check(&study.measured, settings, device)?;
+    let sweep = study.measured.snapshot();
     let num_taken = sweep.num_complete();
     // Two stages know no other device than the processor.
     let (chosen, mut notices) = choose_device(if settings.stages == Stages::Two { DeviceChoice::Cpu } else { device })?;
@@ -50,7 +52,7 @@ pub(super) fn prepare_on(
         accumulation: Accumulation::Deterministic,
         accumulations: algorithm.accumulations(),
         estimate: Estimate { memory_bytes, secs_per_iteration: None },
-        job: Job::Sweep { acquisition: acquisition.clone(), settings: Box::new(settings.clone()) },
+        job: Job::Sweep { study: Arc::clone(study), settings: Box::new(settings.clone()) },
     };
     Ok(Prepared { algorithm, info, notices, num_taken })
 }

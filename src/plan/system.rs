@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::estimate::{self, FreeMemory};
 use crate::algebra::{Backend, ImageSpace, Voxels};
-use crate::data::{Study, Unit, Volume};
+use crate::data::{Counts, Unit, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset, ViewProjector, Views};
 use crate::recon::{Algorithm, EmKernels, EmSettings, MlemOsem, ProjectionModel, ReconError};
@@ -31,7 +31,7 @@ pub trait System: Send {
     fn default_accumulation(&self) -> Accumulation;
 
     /// Bytes of a reconstruction where its arrays are.
-    fn memory_bytes(&self, study: &Study, num_subsets: usize, accumulation: Accumulation) -> u64;
+    fn memory_bytes(&self, counts: &Counts, num_subsets: usize, accumulation: Accumulation) -> u64;
 
     /// Bytes of one [`System::project`] or [`System::backproject`] there.
     fn memory_bytes_once(&self, subset: Subset, accumulation: Accumulation) -> u64;
@@ -43,13 +43,13 @@ pub trait System: Send {
     /// The operator failed.
     fn trial_secs(&mut self, num_subsets: usize, accumulation: Accumulation) -> Result<Option<f64>, OperatorError>;
 
-    /// MLEM or OSEM of a study with it, from a start image or the uniform one.
+    /// MLEM or OSEM of counts with it, from a start image or the uniform one.
     ///
     /// # Errors
     /// An unsuitable start image, too little memory on the device.
     fn em(
         self: Box<Self>,
-        study: &Study,
+        counts: &Counts,
         num_subsets: usize,
         settings: EmSettings,
         init: Option<&Volume>,
@@ -134,8 +134,8 @@ where
         self.default_accumulation
     }
 
-    fn memory_bytes(&self, study: &Study, num_subsets: usize, accumulation: Accumulation) -> u64 {
-        estimate::memory_bytes(&self.operator, &self.image, &self.data, study, num_subsets, accumulation)
+    fn memory_bytes(&self, counts: &Counts, num_subsets: usize, accumulation: Accumulation) -> u64 {
+        estimate::memory_bytes(&self.operator, &self.image, &self.data, counts, num_subsets, accumulation)
     }
 
     fn memory_bytes_once(&self, subset: Subset, accumulation: Accumulation) -> u64 {
@@ -149,13 +149,13 @@ where
 
     fn em(
         self: Box<Self>,
-        study: &Study,
+        counts: &Counts,
         num_subsets: usize,
         settings: EmSettings,
         init: Option<&Volume>,
     ) -> Result<Box<dyn Algorithm>, ReconError> {
         let Self { mut backend, operator, image, data, .. } = *self;
-        let model = ProjectionModel::new(&mut backend, operator, data, study, num_subsets)?;
+        let model = ProjectionModel::new(&mut backend, operator, data, counts, num_subsets)?;
         Ok(Box::new(MlemOsem::new(backend, image, model, settings, init)?))
     }
 

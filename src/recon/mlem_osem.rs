@@ -14,7 +14,7 @@ use super::race::Race;
 use super::shown::Shown;
 use super::{Algorithm, EmKernels, ForwardModel, ReconError, Stage, StageTimes, StepReport};
 use crate::algebra::{Data, Image, ImageSpace, PendingVolume};
-use crate::data::{RoiMask, RoiSums, Study, Volume};
+use crate::data::{Counts, RoiMask, RoiSums, Volume};
 use crate::operator::{Accumulation, OperatorError};
 use crate::task::Task;
 
@@ -154,11 +154,11 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
 ///
 /// # Errors
 /// A negative or non-finite bin, in measured data or corrections; no counts at all.
-pub fn check_poisson_data(study: &Study) -> Result<(), ReconError> {
+pub fn check_poisson_data(counts: &Counts) -> Result<(), ReconError> {
     let parts = [
-        ("measured data", Some(&study.measured)),
-        ("multiplicative sinogram", study.multiplicative.as_ref()),
-        ("additive sinogram", study.additive.as_ref()),
+        ("measured data", Some(&counts.prompts)),
+        ("multiplicative sinogram", counts.multiplicative.as_ref()),
+        ("additive sinogram", counts.additive.as_ref()),
     ];
     for (what, data) in parts {
         let Some(data) = data else { continue };
@@ -169,7 +169,7 @@ pub fn check_poisson_data(study: &Study) -> Result<(), ReconError> {
             )));
         }
     }
-    if study.measured.counts.iter().all(|&v| v == 0.0) {
+    if counts.prompts.counts.iter().all(|&v| v == 0.0) {
         return Err(ReconError::UnsuitableData("the measured data has no counts: every bin is zero".into()));
     }
     Ok(())

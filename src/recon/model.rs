@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{EmKernels, PoissonTerms};
 use crate::algebra::{Backend, Data, Image};
-use crate::data::{Michelogram, Study};
+use crate::data::{Counts, Michelogram};
 use crate::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset};
 use crate::task::Task;
 
@@ -106,15 +106,15 @@ pub struct ProjectionModel<B: Backend, A, D> {
 }
 
 impl<B: Backend, A: LinearOperator<B>, D: DataSpace> ProjectionModel<B, A, D> {
-    /// The model of a study's data, which lie in `space`, under an operator.
+    /// The model of counts, which lie in `space`, under an operator.
     ///
     /// # Errors
     /// The device cannot hold the data.
-    pub fn new(backend: &mut B, operator: A, space: D, study: &Study, num_subsets: usize) -> Result<Self, OperatorError> {
+    pub fn new(backend: &mut B, operator: A, space: D, counts: &Counts, num_subsets: usize) -> Result<Self, OperatorError> {
         let mut upload = |data: &Michelogram| backend.upload(space.arranged(&data.counts, num_subsets));
-        let measured = upload(&study.measured)?;
-        let multiplicative = study.multiplicative.as_ref().map(&mut upload).transpose()?;
-        let additive = study.additive.as_ref().map(&mut upload).transpose()?;
+        let measured = upload(&counts.prompts)?;
+        let multiplicative = counts.multiplicative.as_ref().map(&mut upload).transpose()?;
+        let additive = counts.additive.as_ref().map(&mut upload).transpose()?;
         Ok(Self { operator, space, num_subsets, measured, multiplicative, additive })
     }
 

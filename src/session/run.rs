@@ -116,7 +116,7 @@ impl Run {
             pool,
             task,
             acquisition: match &info.job {
-                Job::Sweep { acquisition, .. } => Some(acquisition.clone()),
+                Job::Sweep { study, .. } => Some(study.measured.clone()),
                 Job::Counts { .. } => None,
             },
             num_taken,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::IterateReport;
 use super::threads::num_cores;
-use crate::data::Study;
+use crate::data::Counts;
 use crate::plan::{
     AccumulationSpan, AlgorithmKind, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord,
     ImageRecord, Job, Made, Progress, ProjectorRecord, Provenance, RunSettings, Stages, Start, StartInfo, SweepSettings,
@@ -55,8 +55,8 @@ impl RunRecord {
                 let complete = iteration >= iterations_asked;
                 Progress::Iterations { iteration, iterations_asked, subiteration, complete }
             }
-            Job::Sweep { acquisition, settings } => {
-                let (num_complete, expected) = acquisition.look(|sweep| (sweep.num_complete(), sweep.num_expected));
+            Job::Sweep { study, settings } => {
+                let (num_complete, expected) = study.measured.look(|sweep| (sweep.num_complete(), sweep.num_expected));
                 // Two stages take the whole sweep in one step, at the directions that they need.
                 let is_resampled = settings.stages == Stages::Two && subiteration > 0 && subiteration != num_complete;
                 let projections = if is_resampled { num_complete } else { subiteration };
@@ -79,7 +79,7 @@ impl RunRecord {
         let device = DeviceRecord { name: info.device.clone(), threads };
         let data = match &info.job {
             Job::Counts { study, .. } => DataRecord::new(&study.title, &study.origin),
-            Job::Sweep { acquisition, .. } => acquisition.look(DataRecord::of_sweep),
+            Job::Sweep { study, .. } => study.measured.look(|sweep| DataRecord::of_sweep(&study.title, &study.origin, sweep)),
         };
         let image = ImageRecord::new(info.job.grid(), info.job.course().unit);
         let mut provenance = Provenance::new(Made::Reconstruction, data, image, device, times);
@@ -89,7 +89,7 @@ impl RunRecord {
             Job::Counts { study, settings } => {
                 provenance.corrections = Some(CorrectionRecord::new(study));
                 provenance.algorithm = Some(self.em_record(settings, subiteration));
-                provenance.projector = Some(self.projector_record(study, settings, subiteration));
+                provenance.projector = Some(self.projector_record(&study.measured, settings, subiteration));
             }
             Job::Sweep { settings, .. } => provenance.algorithm = Some(self.fbp_record(settings)),
         }
@@ -110,12 +110,12 @@ impl RunRecord {
         }
     }
 
-    fn projector_record(&self, study: &Study, settings: &RunSettings, subiteration: usize) -> ProjectorRecord {
+    fn projector_record(&self, counts: &Counts, settings: &RunSettings, subiteration: usize) -> ProjectorRecord {
         let so_far = self.accumulations.iter().filter(|span| span.from_subiteration <= subiteration);
         let spans: Vec<AccumulationSpan> = so_far.copied().collect();
         ProjectorRecord {
             name: self.info.projector.clone(),
-            rays_per_bin: rays_per_bin(study.geometry(), &settings.grid, settings.rays),
+            rays_per_bin: rays_per_bin(counts.geometry(), &settings.grid, settings.rays),
             fov_radius_mm: settings.fov_radius_mm,
             accumulation: spans.last().map_or(self.info.accumulation, |span| span.accumulation),
             accumulation_switched: if spans.len() > 1 { spans } else { Vec::new() },

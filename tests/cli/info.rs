@@ -29,7 +29,7 @@ fn every_kind_of_file_is_told_in_figures() {
     let (of, sweep) = (info("ball.sweep"), read_sweep(&at.join("ball.sweep"), None).unwrap());
     assert_eq!((&of["kind"], &of["acquisition"]), (&json!("sweep"), &json!({"kind": "pulse"})));
     assert_eq!(of["space"], json!("3D"));
-    assert_eq!((&of["projections"], &of["samples"], &of["step_mm"]), (&json!(66), &json!(32), &json!(sweep.step_mm)));
+    assert_eq!((&of["projections"], &of["samples"], &of["step_mm"]), (&json!(66), &json!(32), &json!(sweep.measured.step_mm)));
 
     let of = info("rois.toml");
     let roi = &of["rois"][0];

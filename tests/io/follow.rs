@@ -33,7 +33,7 @@ fn projections_arrive_as_they_become_complete() {
     let whole = read_sweep(&path, None).unwrap();
     fs::remove_file(&data).unwrap();
     let (sweep, mut follower) = SweepFollower::open(&path, None).unwrap();
-    assert_eq!((sweep.num_complete(), sweep.num_expected), (0, Some(4)));
+    assert_eq!((sweep.measured.num_complete(), sweep.measured.num_expected), (0, Some(4)));
     // Not there yet: said once.
     assert!(only_warning(&follower.poll()).contains("a-proj.DTA cannot be opened"));
     assert_nothing(&follower.poll());
@@ -42,12 +42,12 @@ fn projections_arrive_as_they_become_complete() {
     assert!(follower.poll().projections.is_empty());
     append(&data, &bytes[20..48]);
     let mut read: Vec<Projection> = follower.poll().projections;
-    assert_eq!(read, whole.projections[..1]);
+    assert_eq!(read, whole.measured.projections[..1]);
     assert_nothing(&follower.poll());
     assert!(!follower.is_finished());
     append(&data, &bytes[48..]);
     read.extend(follower.poll().projections);
-    assert_eq!(read, whole.projections);
+    assert_eq!(read, whole.measured.projections);
     assert!(follower.is_finished());
     fs::remove_file(&data).unwrap();
     assert_nothing(&follower.poll());
@@ -198,21 +198,21 @@ fn a_saved_sweep_of_unknown_length_goes_on_as_long_as_its_header_does() {
     let whole = ball();
     let first = |num: usize, expected: Option<usize>| {
         let mut sweep = whole.clone();
-        sweep.projections.truncate(num);
-        sweep.num_expected = expected;
+        sweep.measured.projections.truncate(num);
+        sweep.measured.num_expected = expected;
         write_sweep(&path, &sweep).unwrap();
     };
     first(3, None);
     let (sweep, mut follower) = SweepFollower::open(&path, None).unwrap();
-    assert_eq!((sweep.num_complete(), sweep.num_expected), (0, None));
+    assert_eq!((sweep.measured.num_complete(), sweep.measured.num_expected), (0, None));
     let mut read = follower.poll().projections;
     assert_eq!(read.len(), 3);
     assert_nothing(&follower.poll());
     first(10, None);
     read.extend(follower.poll().projections);
-    first(whole.num_complete(), whole.num_expected);
+    first(whole.measured.num_complete(), whole.measured.num_expected);
     read.extend(follower.poll().projections);
-    assert_eq!(read, whole.projections);
+    assert_eq!(read, whole.measured.projections);
     assert!(follower.is_finished());
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use tomoscope::data::{Michelogram, ReferenceSpectrum, Sweep, SweepKind, Volume};
+use tomoscope::data::{Michelogram, ReferenceSpectrum, Study, Sweep, SweepKind, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::{
     IoError, SweepFollower, read_projections, read_sweep, read_volume, write_projections, write_sweep, write_volume,
@@ -22,10 +22,10 @@ struct Pair {
     read: fn(&Path) -> Result<Vec<f32>, IoError>,
 }
 
-fn sweep(value: f32) -> Sweep {
+fn sweep(value: f32) -> Study<Sweep> {
     let mut sweep = ball();
     let reference = Some(ReferenceSpectrum { values: [value, -0.3, 1e-7].into(), step_mt: 0.1 });
-    sweep.acquisition = SweepKind::ContinuousWave { step_mt: 0.03, gradient_mt_per_mm: 0.03, reference };
+    sweep.measured.kind = SweepKind::ContinuousWave { step_mt: 0.03, gradient_mt_per_mm: 0.03, reference };
     sweep
 }
 
@@ -53,7 +53,7 @@ const PAIRS: [Pair; 3] = [
         data: "a.f32",
         write: |path, value| write_sweep(path, &sweep(value)).unwrap(),
         read: |path| {
-            read_sweep(path, None).map(|sweep| match sweep.acquisition {
+            read_sweep(path, None).map(|sweep| match sweep.measured.kind {
                 SweepKind::ContinuousWave { reference: Some(spectrum), .. } => spectrum.values.to_vec(),
                 _ => Vec::new(),
             })
@@ -115,7 +115,7 @@ fn a_saved_sweep_that_grows_needs_no_header_but_its_first() {
     // As an acquisition begins it: nobody knows yet how many there will be, and what is not there yet is zero.
     let is_known = |line: &&str| !["num_expected", "num_projections", "data_checksum"].iter().any(|key| line.starts_with(key));
     fs::write(&path, text.lines().filter(is_known).collect::<Vec<_>>().join("\n")).unwrap();
-    let record = 32 + 4 * whole.num_points;
+    let record = 32 + 4 * whole.measured.num_points;
     let (mut there, data) = (vec![0; bytes.len()], path.with_extension("f32"));
     let mut grow = |num: usize| {
         there[..12 + num * record].copy_from_slice(&bytes[..12 + num * record]);
@@ -123,13 +123,13 @@ fn a_saved_sweep_that_grows_needs_no_header_but_its_first() {
     };
     grow(2);
     let (begun, mut follower) = SweepFollower::open(&path, None).unwrap();
-    assert_eq!((&begun.acquisition, begun.num_expected), (&whole.acquisition, None));
+    assert_eq!((&begun.measured.kind, begun.measured.num_expected), (&whole.measured.kind, None));
     let mut read = follower.poll().projections;
-    assert_eq!(read, whole.projections[..2]);
-    for num in [3, 20, whole.num_complete()] {
+    assert_eq!(read, whole.measured.projections[..2]);
+    for num in [3, 20, whole.measured.num_complete()] {
         grow(num);
         read.extend(follower.poll().projections);
-        assert_eq!(read, whole.projections[..num]);
+        assert_eq!(read, whole.measured.projections[..num]);
     }
     // Gone and back again: nothing is lost, and more may come.
     fs::remove_file(&data).unwrap();
@@ -137,7 +137,7 @@ fn a_saved_sweep_that_grows_needs_no_header_but_its_first() {
     fs::write(&data, &bytes).unwrap();
     assert!(follower.poll().notices.iter().any(|notice| notice.text.contains("there again")));
     assert!(!follower.is_finished());
-    assert_eq!(read_sweep(&path, None).unwrap().projections, whole.projections);
+    assert_eq!(read_sweep(&path, None).unwrap().measured.projections, whole.measured.projections);
 }
 
 #[test]
@@ -154,8 +154,11 @@ fn headers_of_the_first_version_are_read_and_small_ones_only() {
     };
     fs::write(&path, header(1, "projections = [[1.0, 0.0, 0.0, 3.1], [0.0, 0.6, 0.8, 3.2]]\n")).unwrap();
     let sweep = read_sweep(&path, None).unwrap();
-    assert_eq!((sweep.num_complete(), sweep.projections[1].direction, sweep.projections[1].weight), (2, [0.0, 0.6, 0.8], 3.2));
-    assert_eq!(&sweep.projections[1].values[..], [3.0, 4.0, 5.0]);
+    assert_eq!(
+        (sweep.measured.num_complete(), sweep.measured.projections[1].direction, sweep.measured.projections[1].weight),
+        (2, [0.0, 0.6, 0.8], 3.2)
+    );
+    assert_eq!(&sweep.measured.projections[1].values[..], [3.0, 4.0, 5.0]);
     // Text takes a hundred times its size once it is parsed.
     let many = "[1.0, 0.0, 0.0, 1.0],".repeat(120_000);
     fs::write(&path, header(1, &format!("projections = [{many}]\n"))).unwrap();
@@ -169,11 +172,11 @@ fn a_sweep_that_could_not_be_read_back_is_not_written() {
     let folder = folder();
     let path = folder.path().join("a.sweep");
     let mut infinite = ball();
-    infinite.projections[3].values = vec![f32::INFINITY; infinite.num_points].into();
+    infinite.measured.projections[3].values = vec![f32::INFINITY; infinite.measured.num_points].into();
     let mut skewed = ball();
-    skewed.projections[1].direction = [1.0, 1.0, 0.0];
+    skewed.measured.projections[1].direction = [1.0, 1.0, 0.0];
     let mut tiny = ball();
-    tiny.step_mm = 0.0;
+    tiny.measured.step_mm = 0.0;
     let mut long = ball();
     long.title = "x".repeat(1 << 17);
     for (sweep, part) in [(infinite, "projection 4"), (skewed, "direction 2"), (tiny, "step_mm"), (long, "title")] {

@@ -338,10 +338,10 @@ fn a_study_takes_an_additive_that_was_added_inside() {
         path
     };
     let (scan, mult, add) = (write("scan.hs", 8.0), write("mult.hs", 0.5), write("add.hs", 3.0));
-    let additive = |inside| read_study(&scan, Some(&mult), Some(&add), inside).unwrap().additive.unwrap().counts[17];
+    let additive = |inside| read_study(&scan, Some(&mult), Some(&add), inside).unwrap().measured.additive.unwrap().counts[17];
     assert_eq!((additive(false), additive(true)), (3.0, 1.5));
     let alone = read_study(&scan, None, Some(&add), true).unwrap();
-    assert_eq!((alone.additive.unwrap().counts[0], alone.title.as_str()), (3.0, "scan"));
+    assert_eq!((alone.measured.additive.unwrap().counts[0], alone.title.as_str()), (3.0, "scan"));
     let other = folder.path().join("other.hs");
     let path = put(folder.path(), &header(&PLAIN), &bytes(&PLAIN));
     fs::rename(path, &other).unwrap();

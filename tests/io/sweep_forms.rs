@@ -4,7 +4,7 @@ use std::f64::consts::{PI, TAU};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tomoscope::data::{GradientAxis, ReferenceSpectrum, Sweep, SweepKind, SweepSpace};
+use tomoscope::data::{GradientAxis, ReferenceSpectrum, Study, Sweep, SweepKind, SweepSpace};
 use tomoscope::io::{SweepFollower, read_reference, read_sweep, write_sweep};
 use tomoscope::phantom::epri::{SweepOptions, by_name, simulate};
 use tomoscope::scanner::epri::{Scheme, Weighting};
@@ -13,15 +13,17 @@ use tomoscope::task::Task;
 use super::{assert_says, bytes_of, folder, real_data, warns_of};
 
 /// A pulse sweep of a ball along 30 or so directions.
-pub fn ball() -> Sweep {
+pub fn ball() -> Study<Sweep> {
     let scheme = Scheme::with_at_least(30).unwrap();
     let options = SweepOptions { scheme, num_points: 32, step_mm: 1.0, noise_fraction: 0.1, ..SweepOptions::default() };
     simulate(&by_name("ball", options.half_extent_mm()).unwrap(), &options, &Task::new()).unwrap()
 }
 
 /// Everything that a file keeps.
-fn assert_same(a: &Sweep, b: &Sweep) {
-    assert_eq!((&a.title, &a.acquisition, a.num_points), (&b.title, &b.acquisition, b.num_points));
+fn assert_same(a: &Study<Sweep>, b: &Study<Sweep>) {
+    assert_eq!(a.title, b.title);
+    let (a, b) = (&a.measured, &b.measured);
+    assert_eq!((&a.kind, a.num_points), (&b.kind, b.num_points));
     assert_eq!((a.step_mm, a.centre, a.num_expected), (b.step_mm, b.centre, b.num_expected));
     assert_eq!((&a.projections, a.secs_per_projection), (&b.projections, b.secs_per_projection));
 }
@@ -34,12 +36,12 @@ fn a_saved_sweep_reads_back_the_same() {
     write_sweep(&path, &sweep).unwrap();
     assert_same(&read_sweep(&path, None).unwrap(), &sweep);
     // Unfinished, continuous wave, with a reference, an unknown total and a title to be quoted.
-    sweep.projections.truncate(7);
-    sweep.num_expected = None;
-    sweep.secs_per_projection = Some(1.25);
+    sweep.measured.projections.truncate(7);
+    sweep.measured.num_expected = None;
+    sweep.measured.secs_per_projection = Some(1.25);
     sweep.title = "half a \"ball\"\n".into();
     let reference = Some(ReferenceSpectrum { values: [0.1, -0.3, 1e-7].into(), step_mt: 0.1 });
-    sweep.acquisition = SweepKind::ContinuousWave { step_mt: 0.03, gradient_mt_per_mm: 0.03, reference };
+    sweep.measured.kind = SweepKind::ContinuousWave { step_mt: 0.03, gradient_mt_per_mm: 0.03, reference };
     write_sweep(&path, &sweep).unwrap();
     let again = read_sweep(&path, None).unwrap();
     assert_same(&again, &sweep);
@@ -134,21 +136,25 @@ fn numpy_sets_are_read_in_both_index_orders() {
         let folder = folder();
         let path = put_wave(folder.path(), is_fortran);
         let sweep = read_sweep(&path, None).unwrap();
-        let SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm, reference: None } = sweep.acquisition else { panic!() };
+        let SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm, reference: None } = sweep.measured.kind else { panic!() };
         assert!((step_mt - 0.05).abs() < 1e-12 && (gradient_mt_per_mm - 0.14).abs() < 1e-12);
-        assert_eq!((sweep.num_complete(), sweep.centre), (3, 2.0));
-        assert_eq!(sweep.projections[1].direction, [0.0, -1.0, 0.0]);
-        assert_eq!(sweep.projections[2].direction, [0.0, 0.0, 1.0]);
-        assert_eq!(&sweep.projections[2].values[..], [12.0, 13.0, 14.0, 15.0]);
+        assert_eq!((sweep.measured.num_complete(), sweep.measured.centre), (3, 2.0));
+        assert_eq!(sweep.measured.projections[1].direction, [0.0, -1.0, 0.0]);
+        assert_eq!(sweep.measured.projections[2].direction, [0.0, 0.0, 1.0]);
+        assert_eq!(&sweep.measured.projections[2].values[..], [12.0, 13.0, 14.0, 15.0]);
         assert!(sweep.notices.iter().any(|n| n.text.contains("1 of 4 projections") && n.text.contains("service")));
-        assert!(sweep.projections.iter().all(|p| (p.weight / (TAU / 3.0) - 1.0).abs() < 0.02), "{:?}", sweep.projections);
+        assert!(
+            sweep.measured.projections.iter().all(|p| (p.weight / (TAU / 3.0) - 1.0).abs() < 0.02),
+            "{:?}",
+            sweep.measured.projections
+        );
         // A reference beside it, and weights of its own.
         let reference = npy(folder.path(), "a-h.npy", "<f4", false, "(4,)", [0.0, 1.0, -1.0, 0.0]);
         npy(folder.path(), "a-weights.npy", "<f8", false, "(4,)", [1.0, 2.0, 3.0, 4.0]);
         let sweep = read_sweep(&path, None).unwrap();
-        let SweepKind::ContinuousWave { reference: Some(spectrum), .. } = &sweep.acquisition else { panic!() };
+        let SweepKind::ContinuousWave { reference: Some(spectrum), .. } = &sweep.measured.kind else { panic!() };
         assert_eq!(spectrum, &read_reference(&reference).unwrap().0);
-        assert_eq!(sweep.projections.iter().map(|p| p.weight).collect::<Vec<_>>(), [1.0, 2.0, 4.0]);
+        assert_eq!(sweep.measured.projections.iter().map(|p| p.weight).collect::<Vec<_>>(), [1.0, 2.0, 4.0]);
     }
 }
 
@@ -171,8 +177,8 @@ fn directions_in_one_plane_through_two_axes_make_a_slice() {
     for (axes, expected) in [([X, Y], [Axis::X, Axis::Y]), ([Y, Z], [Axis::Y, Axis::Z]), ([X, Z], [Axis::X, Axis::Z])] {
         let folder = folder();
         let sweep = read_sweep(&put_plane(folder.path(), quarters, axes), None).unwrap();
-        assert_eq!(sweep.space, SweepSpace::Slice(expected));
-        for (projection, degrees) in sweep.projections.iter().zip(quarters) {
+        assert_eq!(sweep.measured.space, SweepSpace::Slice(expected));
+        for (projection, degrees) in sweep.measured.projections.iter().zip(quarters) {
             // Against the gradient (read as 32-bit floats); a quarter of the half circle each.
             let expected = [-degrees.to_radians().cos(), -degrees.to_radians().sin(), 0.0];
             assert!((0..3).all(|a| (projection.direction[a] - expected[a]).abs() < 1e-7), "{projection:?}");
@@ -187,14 +193,14 @@ fn directions_in_one_plane_through_two_axes_make_a_slice() {
     let both = both.into_iter().chain(quarters.map(|degrees| 14.0 * degrees.to_radians().sin()));
     npy(folder.path(), "a-fgrad.npy", "<f8", false, "(2, 4)", both);
     let sweep = read_sweep(&path, None).unwrap();
-    assert_eq!(sweep.space, SweepSpace::Slice([Axis::X, Axis::Y]));
-    assert!((sweep.total_weight() - PI).abs() < 1e-9);
+    assert_eq!(sweep.measured.space, SweepSpace::Slice([Axis::X, Axis::Y]));
+    assert!((sweep.measured.total_weight() - PI).abs() < 1e-9);
     // An oblique plane is refused; two different directions show none.
     let oblique = put_plane(folder.path(), quarters, [[0.6, 0.0, 0.8], Y]);
     assert_says(&read_sweep(&oblique, None).unwrap_err(), &["a-fgrad.npy", "oblique", "two rows"]);
     let few = put_plane(folder.path(), [0.0, 90.0, 180.0, 270.0], [X, Y]);
     let sweep = read_sweep(&few, None).unwrap();
-    assert!(sweep.space == SweepSpace::Volume && warns_of(&sweep.notices, "too few"), "{:?}", sweep.notices);
+    assert!(sweep.measured.space == SweepSpace::Volume && warns_of(&sweep.notices, "too few"), "{:?}", sweep.notices);
 }
 
 #[test]
@@ -204,25 +210,25 @@ fn a_saved_slice_reads_back_the_same() {
     let scheme = Scheme::HalfCircle { num_angles: 12 };
     let options = SweepOptions { scheme, num_points: 32, step_mm: 1.0, ..SweepOptions::default() };
     let mut sweep = simulate(&by_name("disc", options.half_extent_mm()).unwrap(), &options, &Task::new()).unwrap();
-    sweep.space = SweepSpace::Slice([GradientAxis::Z, GradientAxis::Y]);
+    sweep.measured.space = SweepSpace::Slice([GradientAxis::Z, GradientAxis::Y]);
     write_sweep(&path, &sweep).unwrap();
     let again = read_sweep(&path, None).unwrap();
     assert_same(&again, &sweep);
-    assert_eq!(again.space, sweep.space);
+    assert_eq!(again.measured.space, sweep.measured.space);
     // Without the key it is still one, of the axes that its directions lie along, if all are listed.
     let good = fs::read_to_string(&path).unwrap();
     let without = good.replace("slice_axes = [\"z\", \"y\"]\n", "");
     assert_ne!(good, without);
     fs::write(&path, &without).unwrap();
     let again = read_sweep(&path, None).unwrap();
-    assert_eq!(again.space, SweepSpace::Slice([GradientAxis::X, GradientAxis::Y]));
-    assert!((again.total_weight() - PI).abs() < 1e-9);
+    assert_eq!(again.measured.space, SweepSpace::Slice([GradientAxis::X, GradientAxis::Y]));
+    assert!((again.measured.total_weight() - PI).abs() < 1e-9);
     // One that goes on may yet leave the plane.
     fs::write(&path, without.replace("num_expected = 12", "num_expected = 13")).unwrap();
-    assert_eq!(SweepFollower::open(&path, None).unwrap().0.space, SweepSpace::Volume);
+    assert_eq!(SweepFollower::open(&path, None).unwrap().0.measured.space, SweepSpace::Volume);
     fs::write(&path, good.replace("[\"z\", \"y\"]", "[\"y\", \"y\"]")).unwrap();
     assert_says(&read_sweep(&path, None).unwrap_err(), &["twice"]);
-    sweep.projections[4].direction = [0.6, 0.0, 0.8];
+    sweep.measured.projections[4].direction = [0.6, 0.0, 0.8];
     write_sweep(&path, &sweep).unwrap();
     assert_says(&read_sweep(&path, None).unwrap_err(), &["direction 5", "leaves the slice"]);
 }
@@ -230,19 +236,19 @@ fn a_saved_slice_reads_back_the_same() {
 #[test]
 fn a_pulse_set_gives_the_sweep_that_it_was_made_of() {
     let (folder, sweep) = (folder(), ball());
-    let num = sweep.num_complete();
-    let values = sweep.projections.iter().flat_map(|p| p.values.iter().map(|&v| f64::from(v)));
+    let num = sweep.measured.num_complete();
+    let values = sweep.measured.projections.iter().flat_map(|p| p.values.iter().map(|&v| f64::from(v)));
     let path = npy(folder.path(), "a-proj.npy", "<f4", false, &format!("({num}, 32)"), values);
-    let directions = sweep.projections.iter().flat_map(|p| p.direction);
+    let directions = sweep.measured.projections.iter().flat_map(|p| p.direction);
     npy(folder.path(), "a-dir.npy", "<f8", false, &format!("({num}, 3)"), directions);
     npy(folder.path(), "a-t.npy", "<f8", false, "(32,)", (0..32).map(|k| f64::from(k) - 16.0));
     let again = read_sweep(&path, None).unwrap();
     assert!(!warns_of(&again.notices, "more bytes"), "{:?}", again.notices);
     fs::write(&path, [fs::read(&path).unwrap(), vec![0; 70]].concat()).unwrap();
     assert!(warns_of(&read_sweep(&path, None).unwrap().notices, "70 more bytes than its header describes"));
-    assert_eq!((&again.acquisition, again.step_mm, again.centre), (&SweepKind::Pulse, 1.0, 16.0));
-    assert!((again.total_weight() - TAU).abs() < 1e-9);
-    for (a, b) in again.projections.iter().zip(&sweep.projections) {
+    assert_eq!((&again.measured.kind, again.measured.step_mm, again.measured.centre), (&SweepKind::Pulse, 1.0, 16.0));
+    assert!((again.measured.total_weight() - TAU).abs() < 1e-9);
+    for (a, b) in again.measured.projections.iter().zip(&sweep.measured.projections) {
         assert_eq!(a.values, b.values);
         assert!((0..3).all(|i| (a.direction[i] - b.direction[i]).abs() < 1e-6));
         // Solid angles nearest to a direction are not quite those of its share of a band.
@@ -300,13 +306,13 @@ fn a_real_scan_is_the_same_as_numpy_arrays() {
         let file = format!("fusillo-20091002-{name}.npy");
         fs::copy(path.with_file_name(&file), folder.path().join(&file)).unwrap();
     }
-    let values = sweep.projections.iter().flat_map(|p| p.values.iter().map(|&v| f64::from(v)));
+    let values = sweep.measured.projections.iter().flat_map(|p| p.values.iter().map(|&v| f64::from(v)));
     let set = npy(folder.path(), "fusillo-20091002-proj.npy", "<f4", false, "(961, 500)", values);
     let again = read_sweep(&set, None).unwrap();
-    assert!((again.step_mm / sweep.step_mm - 1.0).abs() < 1e-5);
-    assert_eq!((again.centre, again.num_complete()), (sweep.centre, 961));
+    assert!((again.measured.step_mm / sweep.measured.step_mm - 1.0).abs() < 1e-5);
+    assert_eq!((again.measured.centre, again.measured.num_complete()), (sweep.measured.centre, 961));
     let mut deviation = 0.0;
-    for (a, b) in again.projections.iter().zip(&sweep.projections) {
+    for (a, b) in again.measured.projections.iter().zip(&sweep.measured.projections) {
         assert_eq!(a.values, b.values);
         assert!((0..3).all(|i| (a.direction[i] - b.direction[i]).abs() < 1e-6));
         deviation += (a.weight - b.weight).abs() / TAU;
@@ -324,5 +330,5 @@ fn the_papers_weights_are_kept_in_a_file() {
     let path = folder.path().join("tubes.sweep");
     write_sweep(&path, &sweep).unwrap();
     assert_same(&read_sweep(&path, None).unwrap(), &sweep);
-    assert!((sweep.total_weight() - TAU).abs() > 1e-3);
+    assert!((sweep.measured.total_weight() - TAU).abs() > 1e-3);
 }

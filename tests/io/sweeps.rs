@@ -63,30 +63,30 @@ fn near(a: f64, b: f64) {
 fn a_descriptor_written_by_hand_is_understood() {
     let folder = folder();
     let sweep = read_sweep(&put(folder.path(), &[], "float 8", true), None).unwrap();
-    assert_eq!((sweep.num_complete(), sweep.num_expected, sweep.num_points), (4, Some(4), 4));
+    assert_eq!((sweep.measured.num_complete(), sweep.measured.num_expected, sweep.measured.num_points), (4, Some(4), 4));
     // 1 G = 0.1 mT between samples, 5 G/cm = 0.05 mT/mm.
-    near(sweep.step_mm, 2.0);
-    near(sweep.centre, 2.0);
-    let SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm, reference: None } = sweep.acquisition else { panic!() };
+    near(sweep.measured.step_mm, 2.0);
+    near(sweep.measured.centre, 2.0);
+    let SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm, reference: None } = sweep.measured.kind else { panic!() };
     near(step_mt, 0.1);
     near(gradient_mt_per_mm, 0.05);
     assert!(warns_of(&sweep.notices, "No reference spectrum"));
     // Azimuths 45°, 135° first, then the polar angle; t runs against the gradient.
     let half = 0.5;
     let expected = [[half, half, 0.5f64.sqrt()], [-half, half, 0.5f64.sqrt()], [half, half, -(0.5f64.sqrt())]];
-    for (projection, gradient) in sweep.projections.iter().zip(expected) {
+    for (projection, gradient) in sweep.measured.projections.iter().zip(expected) {
         (0..3).for_each(|a| near(projection.direction[a], -gradient[a]));
     }
-    near(sweep.total_weight(), std::f64::consts::TAU);
+    near(sweep.measured.total_weight(), std::f64::consts::TAU);
     // Four samples of 2.5 ms each; or what the spectrometer tells of all four spectra.
-    near(sweep.secs_per_projection.unwrap(), 0.01);
+    near(sweep.measured.secs_per_projection.unwrap(), 0.01);
     for (text, secs) in [("TotalTime  392.5 min", 5887.5), ("TotalTime  8 s", 2.0), ("TotalTime  4 parsec", 0.01)] {
         let told = read_sweep(&put(folder.path(), &[text], "float 8", true), None).unwrap();
-        near(told.secs_per_projection.unwrap(), secs);
+        near(told.measured.secs_per_projection.unwrap(), secs);
     }
     let silent = read_sweep(&put(folder.path(), &["SPTP  -1"], "float 8", true), None).unwrap();
-    assert_eq!(silent.secs_per_projection, None);
-    assert_eq!(&sweep.projections[2].values[..], [8.0, 9.0, 10.0, 11.0]);
+    assert_eq!(silent.measured.secs_per_projection, None);
+    assert_eq!(&sweep.measured.projections[2].values[..], [8.0, 9.0, 10.0, 11.0]);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn the_planned_field_of_view_is_told() {
         let line = format!("FieldOfView        {value}");
         let path = put(folder.path(), &[], "float 8", true);
         fs::write(&path, descriptor(&[]) + "\n" + &line).unwrap();
-        assert_eq!(read_sweep(&path, None).unwrap().facts.field_of_view_mm, mm, "{value}");
+        assert_eq!(read_sweep(&path, None).unwrap().measured.facts.field_of_view_mm, mm, "{value}");
     }
 }
 
@@ -110,7 +110,7 @@ fn every_number_format_is_read_in_both_byte_orders() {
             let changes = [format!("BSEQ\t{order}"), format!("IRFMT {letter}")];
             let path = put(folder.path(), &changes.each_ref().map(String::as_str), number, big_endian);
             let sweep = read_sweep(&path, None).unwrap();
-            let values: Vec<f32> = sweep.projections.iter().flat_map(|p| p.values.to_vec()).collect();
+            let values: Vec<f32> = sweep.measured.projections.iter().flat_map(|p| p.values.to_vec()).collect();
             assert_eq!(values, (0..16).map(|v| v as f32).collect::<Vec<_>>(), "{order} {letter}");
         }
     }
@@ -124,7 +124,7 @@ fn the_data_file_may_be_named_instead_and_the_reference_lies_beside_it() {
     fs::write(folder.path().join("a-h.DSC"), descriptor(&reference)).unwrap();
     fs::write(folder.path().join("a-h.DTA"), bytes_of([0.0, 1.0, -1.0, 0.0], "float 8", true)).unwrap();
     let sweep = read_sweep(&path.with_extension("DTA"), None).unwrap();
-    let SweepKind::ContinuousWave { reference: Some(spectrum), .. } = &sweep.acquisition else { panic!("{sweep:?}") };
+    let SweepKind::ContinuousWave { reference: Some(spectrum), .. } = &sweep.measured.kind else { panic!("{sweep:?}") };
     assert_eq!(&spectrum.values[..], [0.0, 1.0, -1.0, 0.0]);
     assert!(sweep.notices.iter().all(|notice| notice.severity == Severity::Info), "{:?}", sweep.notices);
     assert!(sweep.notices.iter().any(|notice| notice.text.contains("a-h.DSC")));
@@ -190,13 +190,13 @@ fn leftovers_and_two_dimensions_are_said() {
     let path = put(folder.path(), &["ImageType 2D", "YPTS 2"], "float 8", true);
     let sweep = read_sweep(&path, None).unwrap();
     assert!(warns_of(&sweep.notices, "64 more bytes") && warns_of(&sweep.notices, "ImageOrient"), "{:?}", sweep.notices);
-    assert_eq!(sweep.space, SweepSpace::Slice([GradientAxis::X, GradientAxis::Y]));
-    near(sweep.projections[1].direction[0], 0.5f64.sqrt());
-    near(sweep.projections[1].direction[2], 0.0);
-    assert!(sweep.projections.iter().all(|projection| (projection.weight - FRAC_PI_2).abs() < 1e-12));
+    assert_eq!(sweep.measured.space, SweepSpace::Slice([GradientAxis::X, GradientAxis::Y]));
+    near(sweep.measured.projections[1].direction[0], 0.5f64.sqrt());
+    near(sweep.measured.projections[1].direction[2], 0.0);
+    assert!(sweep.measured.projections.iter().all(|projection| (projection.weight - FRAC_PI_2).abs() < 1e-12));
     let named = put(folder.path(), &["ImageType 2D", "YPTS 2", "TotalTime -\nImageOrient ZY"], "float 8", true);
     let sweep = read_sweep(&named, None).unwrap();
-    assert_eq!(sweep.space.to_string(), "2D, axes z and y");
+    assert_eq!(sweep.measured.space.to_string(), "2D, axes z and y");
     assert!(!warns_of(&sweep.notices, "ImageOrient"));
 }
 
@@ -208,7 +208,7 @@ fn projections_that_were_not_measured_yet_are_left_out_and_counted() {
     // The first one is zero too, but others came after it.
     write(std::array::from_fn(|k| if (4..8).contains(&k) { 1.0 } else { 0.0 }));
     let sweep = read_sweep(&path, None).unwrap();
-    assert_eq!((sweep.num_complete(), sweep.num_expected), (2, Some(4)));
+    assert_eq!((sweep.measured.num_complete(), sweep.measured.num_expected), (2, Some(4)));
     assert!(warns_of(&sweep.notices, "The last 2 of 4 projections are zero"), "{:?}", sweep.notices);
     write([0.0; 16]);
     assert_says(&read_sweep(&path, None).unwrap_err(), &["a-proj.DSC", "4 projections are all zero", "follow it"]);
@@ -249,20 +249,20 @@ fn complex_spectra_are_turned_back_by_their_phase() {
     for degrees in [-160.0, -20.0, 35.0, 100.0] {
         let path = put_complex(folder.path(), "a-proj", &[], 4, degrees, 0.0);
         let sweep = read_sweep(&path, None).unwrap();
-        assert_eq!((sweep.num_complete(), sweep.num_points), (4, 64));
-        let phase = sweep.facts.phase.unwrap();
+        assert_eq!((sweep.measured.num_complete(), sweep.measured.num_points), (4, 64));
+        let phase = sweep.measured.facts.phase.unwrap();
         assert!((phase.degrees - degrees).abs() < 1e-3 && phase.is_automatic && phase.remainder < 1e-6, "{phase:?}");
-        assert_lines(&sweep, 1.0);
+        assert_lines(&sweep.measured, 1.0);
         let told = sweep.notices.iter().find(|notice| notice.text.contains("imaginary part")).unwrap();
         assert!(told.severity == Severity::Info && told.text.contains(&format!("turned by {degrees:.2}°")), "{told:?}");
     }
     // By a phase that was asked for: what it leaves in the imaginary part is told.
     let path = put_complex(folder.path(), "a-proj", &[], 4, 35.0, 0.0);
     let sweep = read_sweep_at_phase(&path, None, Some(35.0 + 180.0)).unwrap();
-    assert_lines(&sweep, -1.0);
+    assert_lines(&sweep.measured, -1.0);
     let sweep = read_sweep_at_phase(&path, None, Some(95.0)).unwrap();
-    assert_lines(&sweep, 0.5);
-    assert!((sweep.facts.phase.unwrap().remainder - 0.75).abs() < 1e-6, "{:?}", sweep.facts.phase);
+    assert_lines(&sweep.measured, 0.5);
+    assert!((sweep.measured.facts.phase.unwrap().remainder - 0.75).abs() < 1e-6, "{:?}", sweep.measured.facts.phase);
     assert!(warns_of(&sweep.notices, "turned by 95.00°, as asked for; 75.00 % of the energy is left"), "{:?}", sweep.notices);
     // Real values have no phase.
     let real = put(folder.path(), &[], "float 8", true);
@@ -275,7 +275,7 @@ fn a_complex_reference_has_a_phase_of_its_own() {
     let path = put_complex(folder.path(), "a-proj", &[], 4, 35.0, 0.0);
     put_complex(folder.path(), "a-h", &["YTYP\tNODATA", "GRAD", "YPTS"], 1, -110.0, 0.0);
     let sweep = read_sweep_at_phase(&path, None, Some(35.0)).unwrap();
-    let SweepKind::ContinuousWave { reference: Some(reference), .. } = &sweep.acquisition else { panic!() };
+    let SweepKind::ContinuousWave { reference: Some(reference), .. } = &sweep.measured.kind else { panic!() };
     assert_eq!(reference.values.len(), 64);
     assert!(reference.values.iter().enumerate().all(|(j, value)| (f64::from(*value) - line(0, j)).abs() < 1e-3));
     assert!(sweep.notices.iter().any(|n| n.text.contains("reference spectrum are turned by -110.00°")), "{:?}", sweep.notices);
@@ -312,7 +312,7 @@ fn npy_floats(path: &Path) -> Vec<f32> {
 
 fn fusillo() -> Option<(Sweep, PathBuf)> {
     let path = real_data(FUSILLO)?;
-    Some((read_sweep(&path, None).unwrap(), path))
+    Some((read_sweep(&path, None).unwrap().measured, path))
 }
 
 #[test]
@@ -321,7 +321,7 @@ fn the_gradients_of_a_real_scan_are_those_that_another_program_computes() {
     // Three rows (x, y, z) of 961 in Fortran order: one gradient after the other.
     let table = npy_floats(&path.with_file_name("fusillo-20091002-fgrad.npy"));
     assert_eq!((sweep.num_complete(), table.len()), (961, 3 * 961));
-    let SweepKind::ContinuousWave { gradient_mt_per_mm, .. } = sweep.acquisition else { panic!() };
+    let SweepKind::ContinuousWave { gradient_mt_per_mm, .. } = sweep.kind else { panic!() };
     let mut worst = 0.0f64;
     for (projection, g) in sweep.projections.iter().zip(table.as_chunks::<3>().0) {
         for (n, g) in projection.direction.iter().zip(g) {
@@ -335,7 +335,7 @@ fn the_gradients_of_a_real_scan_are_those_that_another_program_computes() {
 fn the_field_axis_and_the_reference_of_a_real_scan_are_found() {
     let Some((sweep, path)) = fusillo() else { return };
     let axis = npy_floats(&path.with_file_name("fusillo-20091002-B.npy"));
-    let SweepKind::ContinuousWave { step_mt, reference: Some(reference), .. } = &sweep.acquisition else { panic!() };
+    let SweepKind::ContinuousWave { step_mt, reference: Some(reference), .. } = &sweep.kind else { panic!() };
     assert_eq!((axis.len(), sweep.num_points, reference.values.len()), (500, 500, 500));
     for (k, field) in axis.iter().enumerate() {
         let g = f64::from(axis[0]) + 10.0 * step_mt * k as f64;

@@ -91,7 +91,7 @@ fn resampling_and_true_images_end_when_they_are_stopped() {
     let sweep = simulate(&phantom, &options, &Task::new()).unwrap();
     let stopped = Task::new();
     stopped.stop();
-    let error = resample_to_equal_angles(&sweep, [5, 6], &stopped).unwrap_err();
+    let error = resample_to_equal_angles(&sweep.measured, [5, 6], &stopped).unwrap_err();
     assert_eq!(error, ReconError::Operator(OperatorError::Stopped(Stopped)));
     let grid = Grid::centred([8; 3], [1.0; 3]).unwrap();
     assert_eq!(phantom.truth(&grid, &stopped).unwrap_err(), Stopped);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tomoscope::algebra::{Backend, Host, HostArray, Image, Simd};
-use tomoscope::data::{Michelogram, Study};
+use tomoscope::data::{Counts, Michelogram};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, AxialRuns, Siddon, Subset, ViewProjector};
 use tomoscope::recon::{ForwardModel, ProjectionModel};
@@ -53,7 +53,7 @@ fn the_model_with_corrections_is_the_adjoint_of_its_backprojection() {
     let geometry = geometry("small");
     let grid = Grid::centred([47, 47, 15], [3.0, 3.0, 2.5]).unwrap();
     let data = |seed| Michelogram::new(Arc::clone(&geometry), noise(seed, geometry.num_bins())).unwrap();
-    let study = Study::new("noise", data(1)).with_corrections(Some(data(2)), Some(data(3))).unwrap();
+    let study = Counts::new(data(1)).with_corrections(Some(data(2)), Some(data(3))).unwrap();
     let operator = AxialRuns::new(Arc::clone(&geometry), grid.clone(), 69.0, [1, 1]).unwrap();
     let (voxels, views) = (operator.voxels().clone(), operator.views().clone());
     let mut model = ProjectionModel::new(&mut Host, operator, views, &study, 4).unwrap();

@@ -3,6 +3,7 @@
 use std::f64::consts::PI;
 use std::sync::Arc;
 
+use tomoscope::data::{Counts, Study};
 use tomoscope::geometry::{Grid, Line};
 use tomoscope::measure::relative_difference;
 use tomoscope::operator::Siddon;
@@ -86,12 +87,12 @@ fn direct_planes_of_a_cylinder_are_chords_of_a_circle() {
             let s = geometry.s_mm(tangential_pos);
             let expected = 2.0 * (100.0f64.powi(2) - s * s).max(0.0).sqrt() * scale;
             let index = (view * geometry.num_tangential + tangential_pos) * geometry.num_planes() + direct;
-            let found = f64::from(study.measured.counts[index]);
+            let found = f64::from(study.measured.prompts.counts[index]);
             // The bin at s = 100 mm is tangent: rounding alone decides between 0 and √ε·R.
             assert!((found - expected).abs() <= 1e-6 * expected + 1e-4 * scale, "{found} is not {expected} at s = {s}");
         }
     }
-    assert!((study.measured.total() / 1e8 - 1.0).abs() < 1e-6);
+    assert!((study.measured.prompts.total() / 1e8 - 1.0).abs() < 1e-6);
 }
 
 #[test]
@@ -125,12 +126,12 @@ fn the_truth_projected_is_the_scan() {
         let siddon = Siddon::new(geometry.clone(), grid.clone(), 69.5, [1, 1]);
         let (mut projected, mut measured) = (Vec::new(), Vec::new());
         for bin in 0..geometry.num_bins() {
-            let (view, tangential_pos, plane) = study.measured.bin_of_index(bin);
+            let (view, tangential_pos, plane) = study.measured.prompts.bin_of_index(bin);
             let line = geometry.lor(geometry.transaxial_lor(view, tangential_pos, 0, 1), planes[plane]);
             let mut sum = 0.0;
             siddon.walk(&line, |voxel, length_mm| sum += length_mm * f64::from(truth.as_slice()[voxel]));
             projected.push(sum);
-            measured.push(f64::from(study.measured.counts[bin]));
+            measured.push(f64::from(study.measured.prompts.counts[bin]));
         }
         let relative = relative_difference(&projected, &measured);
         assert!(relative < at_most, "{name}: {relative}");
@@ -142,21 +143,21 @@ fn attenuation_and_background_are_in_the_corrections() {
     let geometry = geometry("small");
     let phantom = phantom("cylinder", &geometry);
     let plain = simulate(&phantom, geometry.clone(), &noise_free(), &Task::new()).expect("a study");
-    assert!(plain.multiplicative.is_none() && plain.additive.is_none());
+    assert!(plain.measured.multiplicative.is_none() && plain.measured.additive.is_none());
     let options = SimulationOptions { attenuation: true, background_fraction: 0.3, ..noise_free() };
     let study = simulate(&phantom, geometry.clone(), &options, &Task::new()).expect("a study");
-    let (factors, additive) = (study.multiplicative.expect("factors"), study.additive.expect("background"));
-    let scale = |study: &tomoscope::data::Study| f64::from(study.truth.as_ref().expect("truth").range().1);
+    let (factors, additive) = (study.measured.multiplicative.expect("factors"), study.measured.additive.expect("background"));
+    let scale = |study: &Study<Counts>| f64::from(study.truth.as_ref().expect("truth").range().1);
     let plain_scale = scale(&plain);
     let truth = f64::from(study.truth.expect("truth").range().1);
     let (mut trues, mut smallest) = (0.0, f64::INFINITY);
     for bin in 0..geometry.num_bins() {
         // The whole model, bin by bin: y = factor · (length · scale) + background, and the factor is exp(−μ · length).
-        let length = f64::from(plain.measured.counts[bin]) / plain_scale;
+        let length = f64::from(plain.measured.prompts.counts[bin]) / plain_scale;
         let factor = f64::from(factors.counts[bin]);
         assert!((factor - (-0.0096 * length).exp()).abs() < 1e-6, "factor {factor} for {length} mm");
         let expected = factor * length * truth + f64::from(additive.counts[bin]);
-        let found = f64::from(study.measured.counts[bin]);
+        let found = f64::from(study.measured.prompts.counts[bin]);
         assert!((found - expected).abs() < 1e-5 * expected.max(1.0), "bin {bin}: {found} is not {expected}");
         trues += factor * length * truth;
         smallest = smallest.min(f64::from(additive.counts[bin]));
@@ -175,10 +176,10 @@ fn poisson_counts_have_the_statistics_of_their_means() {
         simulate(&phantom, geometry.clone(), &SimulationOptions { noise: Noise::None, ..options.clone() }, &Task::new());
     let expected = expected.expect("a study").measured;
     let measured = simulate(&phantom, geometry.clone(), &options, &Task::new()).expect("a study").measured;
-    assert!((measured.total() - 3e6).abs() < 5.0 * 3e6f64.sqrt(), "{}", measured.total());
+    assert!((measured.prompts.total() - 3e6).abs() < 5.0 * 3e6f64.sqrt(), "{}", measured.prompts.total());
     // χ² over the bins: its mean is their number, its variance Σ (2 + 1/mean).
     let (mut chi2, mut num, mut variance) = (0.0, 0.0, 0.0);
-    for (&mean, &count) in expected.counts.iter().zip(measured.counts.iter()) {
+    for (&mean, &count) in expected.prompts.counts.iter().zip(measured.prompts.counts.iter()) {
         let (mean, count) = (f64::from(mean), f64::from(count));
         assert!(count >= 0.0 && count.fract() == 0.0);
         if mean > 0.0 {
@@ -202,11 +203,11 @@ fn a_seed_gives_the_same_counts_on_any_number_of_threads() {
         pool.install(|| simulate(&phantom, geometry.clone(), &options, &Task::new())).expect("a study")
     };
     let (one, two) = (on_threads(1, 7), on_threads(2, 7));
-    assert_eq!(one.measured.counts, two.measured.counts);
-    assert_eq!(one.multiplicative, two.multiplicative);
-    assert_eq!(one.additive, two.additive);
+    assert_eq!(one.measured.prompts.counts, two.measured.prompts.counts);
+    assert_eq!(one.measured.multiplicative, two.measured.multiplicative);
+    assert_eq!(one.measured.additive, two.measured.additive);
     assert_eq!(one.truth, two.truth);
-    assert_ne!(one.measured.counts, on_threads(2, 8).measured.counts);
+    assert_ne!(one.measured.prompts.counts, on_threads(2, 8).measured.prompts.counts);
 }
 
 #[test]

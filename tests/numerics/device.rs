@@ -6,7 +6,7 @@ use std::sync::Arc;
 use strum::VariantArray as _;
 use tomoscope::algebra::{Backend, Data, Host, HostArray, Image, Kind};
 use tomoscope::cuda::{AxialRuns, BinDriven, CudaArray, CudaBackend, CudaError};
-use tomoscope::data::{Michelogram, Roi, RoiMask, RoiRole, RoiShape, Study, Volume};
+use tomoscope::data::{Counts, Michelogram, Roi, RoiMask, RoiRole, RoiShape, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{
     self, Accumulation, BinOrder, DataSpace, LinearOperator, OperatorError, Siddon, Subset, ViewProjector,
@@ -299,7 +299,7 @@ fn a_block_that_does_not_fit_is_refused() {
 fn reconstruct<B: EmKernels, A: ViewProjector<B>>(
     mut backend: B,
     operator: A,
-    study: &Study,
+    study: &Counts,
     grid: &Grid,
     num_subsets: usize,
     accumulation: Accumulation,
@@ -323,7 +323,7 @@ fn reconstruct<B: EmKernels, A: ViewProjector<B>>(
 }
 
 /// A small scan of a random image, with corrections.
-fn scan() -> (Study, Grid) {
+fn scan() -> (Counts, Grid) {
     let geometry = geometry("small");
     let grid = Grid::centred([24, 24, 15], [6.0, 6.0, 2.5]).unwrap();
     let fast = operator::AxialRuns::new(Arc::clone(&geometry), grid.clone(), 69.0, [1, 1]).unwrap();
@@ -332,7 +332,7 @@ fn scan() -> (Study, Grid) {
     let factors: Vec<f32> = noise(31, expected.len()).iter().map(|u| 0.5 + 0.5 * u).collect();
     let background: Vec<f32> = noise(32, expected.len()).iter().map(|u| 3.0 * u).collect();
     let counts = expected.iter().zip(&factors).zip(&background).map(|((e, m), a)| (e * m + a).round()).collect();
-    let study = Study::new("random", data(counts)).with_corrections(Some(data(factors)), Some(data(background))).unwrap();
+    let study = Counts::new(data(counts)).with_corrections(Some(data(factors)), Some(data(background))).unwrap();
     (study, grid)
 }
 

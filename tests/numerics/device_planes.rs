@@ -98,7 +98,7 @@ fn jumps_do_not_part_the_kernels_from_the_definition() {
 fn a_real_scan_gives_the_image_of_the_host() {
     let Some(mut backend) = device() else { return };
     let Some(sweep) = fusillo() else { return };
-    let filter = ProjectionFilter::new(&sweep, &FilterSettings::for_data(&sweep.acquisition)).unwrap();
+    let filter = ProjectionFilter::new(&sweep, &FilterSettings::for_data(&sweep.kind)).unwrap();
     let voxel_mm = sweep.num_points as f64 * sweep.step_mm / 40.0;
     let grid = grid_about_zero([40; 3], [voxel_mm; 3]).unwrap();
     compare(&mut backend, &grid, &filter.apply(&sweep.projections).unwrap());

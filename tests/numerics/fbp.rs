@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use strum::VariantArray as _;
 use tomoscope::algebra::{Host, Simd};
-use tomoscope::data::{
-    Direction, Origin, Projection, ReferenceSpectrum, RoiMask, Sweep, SweepFacts, SweepKind, SweepSpace, Volume,
-};
+use tomoscope::data::{Direction, Projection, ReferenceSpectrum, RoiMask, Sweep, SweepFacts, SweepKind, SweepSpace, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::measure::relative_difference;
 use tomoscope::operator::{
@@ -51,9 +49,7 @@ pub fn pulse_sweep(
         Projection { direction, weight, values }
     };
     Sweep {
-        title: "test".into(),
-        origin: Origin::default(),
-        acquisition: SweepKind::Pulse,
+        kind: SweepKind::Pulse,
         space: SweepSpace::Volume,
         num_points,
         step_mm,
@@ -62,9 +58,6 @@ pub fn pulse_sweep(
         num_expected: Some(directions.len()),
         secs_per_projection: None,
         facts: SweepFacts::default(),
-        truth: None,
-        rois: Vec::new(),
-        notices: Vec::new(),
     }
 }
 
@@ -249,12 +242,12 @@ fn what_cannot_be_filtered_is_refused_with_a_sentence() {
     }
     let refused = ProjectionFilter::new(&sweep, &FilterSettings { baseline: Baseline::Line, ..FilterSettings::default() });
     assert!(refused.err().unwrap().to_string().contains("measured with pulses"));
-    sweep.acquisition = SweepKind::ContinuousWave { step_mt: 0.02, gradient_mt_per_mm: 0.02, reference: None };
+    sweep.kind = SweepKind::ContinuousWave { step_mt: 0.02, gradient_mt_per_mm: 0.02, reference: None };
     let refused = ProjectionFilter::new(&sweep, &FilterSettings::default());
     assert!(refused.err().unwrap().to_string().contains("reference spectrum"));
     let values: Arc<[f32]> = vec![0.0; 64].into();
     let reference = Some(ReferenceSpectrum { values, step_mt: 0.02 });
-    sweep.acquisition = SweepKind::ContinuousWave { step_mt: 0.02, gradient_mt_per_mm: 0.02, reference };
+    sweep.kind = SweepKind::ContinuousWave { step_mt: 0.02, gradient_mt_per_mm: 0.02, reference };
     let refused = ProjectionFilter::new(&sweep, &FilterSettings::default());
     assert!(refused.err().unwrap().to_string().contains("zero everywhere"));
 }

@@ -25,12 +25,12 @@ pub fn fusillo() -> Option<Sweep> {
         println!("skipped: TOMOSCOPE_DATA is not set");
         return None;
     };
-    Some(read_sweep(&PathBuf::from(folder).join("epri/fusillo-20091002-proj.DSC"), None).unwrap())
+    Some(read_sweep(&PathBuf::from(folder).join("epri/fusillo-20091002-proj.DSC"), None).unwrap().measured)
 }
 
 fn reconstruct(sweep: &Sweep, backprojector: impl PlaneBackprojector<Host>, baseline: Baseline) -> Volume {
     let mut volume = Volume::filled(backprojector.grid().clone(), 0.0);
-    let filter = FilterSettings { baseline, ..FilterSettings::for_data(&sweep.acquisition) };
+    let filter = FilterSettings { baseline, ..FilterSettings::for_data(&sweep.kind) };
     let settings = FbpSettings { filter, block: 2000, ..FbpSettings::default() };
     let mut fbp = Fbp::new(Host, backprojector, sweep, settings).unwrap();
     assert!(fbp.step(&Task::new()).unwrap().completes_iteration);
@@ -53,7 +53,7 @@ fn spectrum(samples: impl Iterator<Item = f64> + Clone) -> Vec<[f64; 2]> {
 
 /// The reconstruction at every [`EVERY`]th voxel.
 fn second_way(sweep: &Sweep, grid: &Grid) -> Vec<f64> {
-    let SweepKind::ContinuousWave { reference: Some(reference), .. } = &sweep.acquisition else { panic!("no reference") };
+    let SweepKind::ContinuousWave { reference: Some(reference), .. } = &sweep.kind else { panic!("no reference") };
     let absorption = reference.values.iter().scan(0.0, |sum, &value| {
         *sum += f64::from(value);
         Some(*sum)
@@ -101,7 +101,7 @@ fn a_real_scan_is_reconstructed_as_published() {
     let correlated_with_baseline = correlation(&every(&with_baseline), &published);
     println!("correlation {correlated:.5}, with a baseline taken off {correlated_with_baseline:.5}");
     assert!(correlated >= 0.99 && correlated_with_baseline >= 0.98);
-    let filter = ProjectionFilter::new(&sweep, &FilterSettings::for_data(&sweep.acquisition)).unwrap();
+    let filter = ProjectionFilter::new(&sweep, &FilterSettings::for_data(&sweep.kind)).unwrap();
     // Over all that the scan has seen: its filtered spectra are as high at their ends as anywhere.
     let whole = grid_about_zero([40; 3], [sweep.num_points as f64 * sweep.step_mm / 40.0; 3]).unwrap();
     let filtered = filter.apply(&sweep.projections).unwrap();

@@ -59,7 +59,7 @@ fn every_projection_holds_the_whole_phantom_and_the_truth_does_too() {
         let truth = sweep.truth.as_ref().unwrap();
         let volume = truth.sum() * grid.voxel_ml() * 1e3;
         assert!(phantom.reach_mm() < HALF_EXTENT_MM);
-        for projection in &sweep.projections {
+        for projection in &sweep.measured.projections {
             let sum: f64 = projection.values.iter().map(|&v| f64::from(v)).sum::<f64>() * 0.1;
             assert!((sum / volume - 1.0).abs() < 0.01, "{}: {sum} {volume}", phantom.name);
             assert_eq!((projection.values[0], projection.values[399]), (0.0, 0.0));
@@ -86,10 +86,10 @@ fn every_projection_holds_the_whole_phantom_and_the_truth_does_too() {
 fn a_ball_is_pi_times_r_squared_less_t_squared() {
     let options = SweepOptions::default();
     let sweep = simulate(&by_name("ball", options.half_extent_mm()).unwrap(), &options, &Task::new()).unwrap();
-    assert_eq!((sweep.num_complete(), sweep.num_expected), (208, Some(208)));
-    for projection in &sweep.projections {
+    assert_eq!((sweep.measured.num_complete(), sweep.measured.num_expected), (208, Some(208)));
+    for projection in &sweep.measured.projections {
         for (k, &value) in projection.values.iter().enumerate() {
-            let t = (k as f64 - sweep.centre) * sweep.step_mm;
+            let t = (k as f64 - sweep.measured.centre) * sweep.measured.step_mm;
             let expected = (std::f64::consts::PI * (100.0 - t * t)).max(0.0);
             assert!((f64::from(value) - expected).abs() <= 1e-6 * 314.0, "{t}: {value} {expected}");
         }
@@ -111,14 +111,15 @@ fn the_noise_has_the_size_that_was_asked_for_and_depends_on_the_direction_alone(
     };
     let (clean, noisy) = (sweep(0.0, Order::AsAcquired, 1), sweep(0.05, Order::AsAcquired, 1));
     let values = |sweep: &tomoscope::data::Sweep| sweep.projections.iter().flat_map(|p| p.values.to_vec()).collect::<Vec<f32>>();
-    let errors: Vec<f64> = values(&clean).iter().zip(values(&noisy)).map(|(a, b)| f64::from(b) - f64::from(*a)).collect();
+    let errors: Vec<f64> =
+        values(&clean.measured).iter().zip(values(&noisy.measured)).map(|(a, b)| f64::from(b) - f64::from(*a)).collect();
     let (num, expected) = (errors.len() as f64, 0.05 * 314.159);
     let mean = errors.iter().sum::<f64>() / num;
     let deviation = (errors.iter().map(|e| (e - mean).powi(2)).sum::<f64>() / num).sqrt();
     assert!(mean.abs() < 5.0 * expected / num.sqrt(), "{mean}");
     assert!((deviation / expected - 1.0).abs() < 0.02, "{deviation}");
-    assert_ne!(noisy.projections, sweep(0.05, Order::AsAcquired, 2).projections);
+    assert_ne!(noisy.measured.projections, sweep(0.05, Order::AsAcquired, 2).measured.projections);
     let spaced = sweep(0.05, Order::Spaced, 1);
-    assert_ne!(spaced.projections, noisy.projections);
-    assert!(noisy.projections.iter().all(|p| spaced.projections.contains(p)));
+    assert_ne!(spaced.measured.projections, noisy.measured.projections);
+    assert!(noisy.measured.projections.iter().all(|p| spaced.measured.projections.contains(p)));
 }

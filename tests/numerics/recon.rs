@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use strum::VariantArray as _;
 use tomoscope::algebra::{Data, Host, HostArray, Image};
-use tomoscope::data::{Michelogram, Study, Volume};
+use tomoscope::data::{Counts, Michelogram, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, AxialRuns, LinearOperator, OperatorError, Siddon, Subset, ViewProjector};
 use tomoscope::recon::ProjectionModel;
@@ -29,13 +29,13 @@ fn settings(accumulation: Accumulation) -> EmSettings {
     }
 }
 
-fn algorithm<A: ViewProjector<Host> + 'static>(projector: A, study: &Study, num_subsets: usize) -> impl Algorithm + use<A> {
+fn algorithm<A: ViewProjector<Host> + 'static>(projector: A, study: &Counts, num_subsets: usize) -> impl Algorithm + use<A> {
     starting_at(projector, study, num_subsets, None)
 }
 
 fn starting_at<A: ViewProjector<Host> + 'static>(
     projector: A,
-    study: &Study,
+    study: &Counts,
     num_subsets: usize,
     start: Option<&Volume>,
 ) -> impl Algorithm + use<A> {
@@ -67,7 +67,7 @@ fn image(algorithm: &mut impl Algorithm) -> Volume {
 }
 
 /// MLEM in f64 with the matrix written out: the reference.
-fn dense_mlem(geometry: &Arc<ScanGeometry>, study: &Study, num_iterations: usize) -> Vec<f64> {
+fn dense_mlem(geometry: &Arc<ScanGeometry>, study: &Counts, num_iterations: usize) -> Vec<f64> {
     let siddon = Siddon::new(Arc::clone(geometry), grid(), FOV_MM, [1, 1]);
     let mut seen = Volume::filled(grid(), 1.0);
     let inside = siddon.voxels().coefficients(&seen);
@@ -89,7 +89,7 @@ fn dense_mlem(geometry: &Arc<ScanGeometry>, study: &Study, num_iterations: usize
         let mut sensitivity = vec![0.0; num_voxels];
         for (i, row) in matrix.chunks(num_voxels).enumerate() {
             let expected = factor(i) * row.iter().zip(&x).map(|(a, x)| a * x).sum::<f64>() + background(i);
-            let ratio = if expected > 0.0 { f64::from(study.measured.counts[i]) / expected } else { 0.0 };
+            let ratio = if expected > 0.0 { f64::from(study.prompts.counts[i]) / expected } else { 0.0 };
             for j in 0..num_voxels {
                 correction[j] += factor(i) * row[j] * ratio;
                 sensitivity[j] += factor(i) * row[j];
@@ -105,19 +105,19 @@ fn dense_mlem(geometry: &Arc<ScanGeometry>, study: &Study, num_iterations: usize
 #[test]
 fn mlem_is_the_dense_reference() {
     let geometry = tiny(4);
-    let corrected = Study::new("corrected", counts(&geometry))
+    let corrected = Counts::new(counts(&geometry))
         .with_corrections(Some(data(&geometry, 31, 0.5, 0.3)), Some(data(&geometry, 32, 2.0, 0.1)))
         .unwrap();
-    for study in [Study::new("plain", counts(&geometry)), corrected] {
-        let reference: Vec<f32> = dense_mlem(&geometry, &study, 6).iter().map(|&v| v as f32).collect();
-        let mut plain = algorithm(Siddon::new(Arc::clone(&geometry), grid(), FOV_MM, [1, 1]), &study, 1);
-        let mut quick = algorithm(fast(&geometry), &study, 1);
+    for (name, counts) in [("plain", Counts::new(counts(&geometry))), ("corrected", corrected)] {
+        let reference: Vec<f32> = dense_mlem(&geometry, &counts, 6).iter().map(|&v| v as f32).collect();
+        let mut plain = algorithm(Siddon::new(Arc::clone(&geometry), grid(), FOV_MM, [1, 1]), &counts, 1);
+        let mut quick = algorithm(fast(&geometry), &counts, 1);
         for _ in 0..6 {
             plain.step(&Task::new()).unwrap();
             quick.step(&Task::new()).unwrap();
         }
         let errors = [relative(image(&mut plain).as_slice(), &reference), relative(image(&mut quick).as_slice(), &reference)];
-        println!("{}: per LOR {:.1e}, axial runs {:.1e}", study.title, errors[0], errors[1]);
+        println!("{name}: per LOR {:.1e}, axial runs {:.1e}", errors[0], errors[1]);
         assert!(errors.iter().all(|e| *e <= 1e-5));
     }
 }
@@ -125,11 +125,11 @@ fn mlem_is_the_dense_reference() {
 #[test]
 fn mlem_keeps_the_counts_and_the_likelihood_never_falls() {
     let geometry = tiny(4);
-    let study = Study::new("counts", counts(&geometry));
+    let study = Counts::new(counts(&geometry));
     let sensitivity =
         backward(&fast(&geometry), Subset::ALL, vec![1.0; geometry.num_bins()], Accumulation::Deterministic, &grid());
     let crossed = forward(&fast(&geometry), Subset::ALL, &Volume::filled(grid(), 1.0));
-    let counts: f64 = study.measured.counts.iter().zip(&crossed).filter(|(_, c)| **c > 0.0).map(|(y, _)| f64::from(*y)).sum();
+    let counts: f64 = study.prompts.counts.iter().zip(&crossed).filter(|(_, c)| **c > 0.0).map(|(y, _)| f64::from(*y)).sum();
     let mut mlem = algorithm(fast(&geometry), &study, 1);
     let mut likelihood = f64::NEG_INFINITY;
     for iteration in 1..=30 {
@@ -147,7 +147,7 @@ fn mlem_keeps_the_counts_and_the_likelihood_never_falls() {
 #[test]
 fn osem_with_one_subset_is_mlem_and_more_subsets_are_faster() {
     let geometry = tiny(4);
-    let study = Study::new("counts", counts(&geometry));
+    let study = Counts::new(counts(&geometry));
     let likelihood_after = |num_subsets: usize, num_iterations: usize| {
         let mut osem = algorithm(fast(&geometry), &study, num_subsets);
         for _ in 0..num_subsets * num_iterations {
@@ -171,7 +171,7 @@ fn what_cannot_be_seen_stays_zero_and_impossible_counts_are_counted() {
     let geometry = tiny(4);
     let ones = Michelogram::new(Arc::clone(&geometry), vec![1.0; geometry.num_bins()]).unwrap();
     let narrow = || AxialRuns::new(Arc::clone(&geometry), grid(), 20.0, [1, 1]).unwrap();
-    let mut mlem = algorithm(narrow(), &Study::new("ones", ones), 1);
+    let mut mlem = algorithm(narrow(), &Counts::new(ones), 1);
     let report = mlem.step(&Task::new()).unwrap();
     let missed = forward(&narrow(), Subset::ALL, &Volume::filled(grid(), 1.0)).iter().filter(|v| **v == 0.0).count();
     assert!(missed > 0 && report.num_impossible_bins == missed);
@@ -187,14 +187,14 @@ fn data_that_a_poisson_likelihood_cannot_explain_is_refused() {
     let with = |index: usize, value: f32| {
         let mut values = vec![1.0; geometry.num_bins()];
         values[index] = value;
-        check_poisson_data(&Study::new("bad", Michelogram::new(Arc::clone(&geometry), values).unwrap()))
+        check_poisson_data(&Counts::new(Michelogram::new(Arc::clone(&geometry), values).unwrap()))
     };
     assert!(with(0, 0.0).is_ok());
     let negative = with(4, -2.0).err().unwrap().to_string();
     assert!(negative.contains("-2") && negative.contains("view 0, tangential position 1, plane 0"), "{negative}");
     assert!(with(3, f32::NAN).is_err() && with(3, f32::INFINITY).is_err());
     let nothing = Michelogram::new(Arc::clone(&geometry), vec![0.0; geometry.num_bins()]).unwrap();
-    assert!(check_poisson_data(&Study::new("empty", nothing)).is_err());
+    assert!(check_poisson_data(&Counts::new(nothing)).is_err());
 }
 
 /// A projector whose race loses a known part of every addition.
@@ -242,7 +242,7 @@ impl LinearOperator<Host> for Lossy {
 #[test]
 fn what_the_race_loses_is_told_with_and_without_corrections() {
     let geometry = tiny(8);
-    let plain = Study::new("counts", counts(&geometry));
+    let plain = Counts::new(counts(&geometry));
     let corrections = (Some(data(&geometry, 4, 0.5, 0.7)), Some(data(&geometry, 5, 2.0, 0.1)));
     let corrected = plain.clone().with_corrections(corrections.0, corrections.1).unwrap();
     for (study, num_subsets) in [(&plain, 1), (&plain, 4), (&corrected, 4)] {

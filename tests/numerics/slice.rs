@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use strum::VariantArray as _;
 use tomoscope::algebra::Host;
-use tomoscope::data::{GradientAxis, RoiShape, Sweep, SweepSpace, Volume};
+use tomoscope::data::{GradientAxis, RoiShape, Study, Sweep, SweepSpace, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::read_sweep;
 use tomoscope::operator::{PlainPlanes, PlaneBackprojector, SingleStage, grid_about_zero};
@@ -18,6 +18,10 @@ use super::support::{correlation, relative, with_line};
 
 /// A phantom seen along so many angles of a half circle.
 fn slice(name: &str, num_angles: usize) -> Sweep {
+    study(name, num_angles).measured
+}
+
+fn study(name: &str, num_angles: usize) -> Study<Sweep> {
     let options = SweepOptions { scheme: Scheme::HalfCircle { num_angles }, ..SweepOptions::default() };
     simulate(&by_name(name, options.half_extent_mm()).unwrap(), &options, &Task::new()).unwrap()
 }
@@ -84,10 +88,10 @@ fn a_disc_of_known_density_has_it_and_nothing_lies_beside_it() {
 
 #[test]
 fn tubes_have_their_densities_in_their_places() {
-    let sweep = slice("tubes", 120);
-    let volume = reconstruct(&sweep, with(Filter::Hamming, None), &pixels());
+    let tubes = study("tubes", 120);
+    let volume = reconstruct(&tubes.measured, with(Filter::Hamming, None), &pixels());
     let densities = [1.0, 1.5, 2.0, 3.0];
-    for (roi, density) in sweep.rois.iter().zip(densities) {
+    for (roi, density) in tubes.rois.iter().zip(densities) {
         let RoiShape::Circle { radius_mm, .. } = roi.shape else { panic!("{roi:?}") };
         let [x, y, z] = roi.centre_mm;
         let found = mean(&volume, [x, y], 0.0, 0.8 * radius_mm);
@@ -102,7 +106,7 @@ fn deconvolution_takes_the_line_shape_off_and_keeps_the_level() {
     let (num_points, step_mm, step_mt, width) = (512, 40.0 / 512.0, 0.02, 8.0);
     let options = SweepOptions { scheme: Scheme::HalfCircle { num_angles: 90 }, num_points, step_mm, ..SweepOptions::default() };
     let pulse = simulate(&by_name("disc", options.half_extent_mm()).unwrap(), &options, &Task::new()).unwrap();
-    let sweep = with_line(pulse, width, step_mt);
+    let sweep = with_line(pulse.measured, width, step_mt);
     let volume = reconstruct(&sweep, with(Filter::Rectangular, Some(0.1)), &pixels());
     let (inside, outside) = (mean(&volume, [0.0; 2], 0.0, 8.0), mean(&volume, [0.0; 2], 12.0, 17.0));
     println!("{inside:.5}, beside it {outside:.5}");
@@ -124,7 +128,7 @@ fn phalanx() -> Option<(Sweep, PathBuf)> {
         return None;
     };
     let path = PathBuf::from(folder).join("epri2d/phalanx-20220203-proj.DSC");
-    Some((read_sweep(&path, None).unwrap(), path))
+    Some((read_sweep(&path, None).unwrap().measured, path))
 }
 
 /// Little-endian 32-bit floats after the header of a `.npy` file.
@@ -145,8 +149,8 @@ fn a_real_scan_is_what_pyepri_makes_of_it() {
     assert_eq!((sweep.num_complete(), sweep.num_points), (113, 2000));
     let pyepri = npy_floats(&path.with_file_name("phalanx-20220203-pyepri-fbp2d.npy"));
     let grid = grid_about_zero([200, 200, 1], [0.15; 3]).unwrap();
-    for baseline in [Baseline::None, FilterSettings::for_data(&sweep.acquisition).baseline] {
-        let settings = FilterSettings { baseline, ..FilterSettings::for_data(&sweep.acquisition) };
+    for baseline in [Baseline::None, FilterSettings::for_data(&sweep.kind).baseline] {
+        let settings = FilterSettings { baseline, ..FilterSettings::for_data(&sweep.kind) };
         assert_eq!((settings.filter, settings.cutoff), (Filter::Rectangular, Some(0.1)));
         let correlated = correlation(&wide(reconstruct(&sweep, settings, &grid).as_slice()), &wide(&pyepri));
         println!("baseline {baseline:?}: correlation {correlated:.6}");

@@ -60,7 +60,7 @@ pub fn with_line(mut sweep: Sweep, width: f64, step_mt: f64) -> Sweep {
         projection.values = (0..num_points).map(of).collect();
     }
     let reference = Some(ReferenceSpectrum { values: reference, step_mt });
-    sweep.acquisition = SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm: step_mt / step_mm, reference };
+    sweep.kind = SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm: step_mt / step_mm, reference };
     sweep
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tomoscope::data::{Michelogram, Study};
+use tomoscope::data::{Counts, Michelogram, Study};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::Accumulation;
 use tomoscope::plan::{
@@ -12,13 +12,13 @@ use tomoscope::plan::{
 use tomoscope::scanner;
 use tomoscope::task::Task;
 
-use super::sweeps::sweep;
+use super::sweeps::{job, sweep};
 
 /// The small scanner with one count in each bin.
-fn study() -> Arc<Study> {
+fn study() -> Arc<Study<Counts>> {
     let geometry = Arc::new(scanner::find("small").unwrap().geometry.clone());
     let ones = vec![1.0; geometry.num_bins()];
-    Arc::new(Study::new("ones", Michelogram::new(geometry, ones).unwrap()))
+    Arc::new(Study::new("ones", Counts::new(Michelogram::new(geometry, ones).unwrap())))
 }
 
 fn assert_comes_true(job: &Job) -> u64 {
@@ -34,7 +34,7 @@ fn assert_comes_true(job: &Job) -> u64 {
 #[test]
 fn counts() {
     let study = study();
-    let plain = RunSettings { device: DeviceChoice::Cpu, ..default_settings(&study).unwrap() };
+    let plain = RunSettings { device: DeviceChoice::Cpu, ..default_settings(&study.measured).unwrap() };
     let larger = Grid::centred(plain.grid.size.map(|n| n + 8), plain.grid.voxel_mm).unwrap();
     let job = |settings: RunSettings| Job::Counts { study: Arc::clone(&study), settings: Box::new(settings) };
     let needed = [
@@ -62,14 +62,14 @@ fn sweeps() {
         SweepSettings { kernel: PlaneKernel::Paper, ..plain.clone() },
         SweepSettings { block: 5, ..plain },
     ] {
-        assert_comes_true(&Job::Sweep { acquisition: acquisition.clone(), settings: Box::new(settings) });
+        assert_comes_true(&job(&acquisition, settings));
     }
 }
 
 #[test]
 fn a_run_gives_its_memory_back_to_the_next() {
     let study = study();
-    let settings = RunSettings { device: DeviceChoice::Cpu, ..default_settings(&study).unwrap() };
+    let settings = RunSettings { device: DeviceChoice::Cpu, ..default_settings(&study.measured).unwrap() };
     let job = Job::Counts { study: Arc::clone(&study), settings: Box::new(settings.clone()) };
     let mut running = prepare(&job, &Task::new()).unwrap().info;
     // So many voxels that the volumes on their way to the screen can be held, but not all images of the algorithm.

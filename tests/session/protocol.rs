@@ -20,7 +20,7 @@ fn the_newest_volume_wins_when_nobody_looks() {
         let _ = wake.send(());
     });
     let study = any_study();
-    let settings = Box::new(small_settings(&study, 7));
+    let settings = Box::new(small_settings(&study.measured, 7));
     let job = Job::Counts { study, settings };
     session.send(Command::Start { job, rois: RoiSet::default(), paused: false });
     let mut events = Vec::new();

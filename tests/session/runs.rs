@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tomoscope::algebra::{Host, HostArray};
-use tomoscope::data::{Michelogram, Study, Volume};
+use tomoscope::data::{Counts, Michelogram, Study, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, LinearOperator, Siddon, Subset, ViewProjector};
 use tomoscope::plan::{AlgorithmKind, DeviceChoice, Job, ProjectorChoice, RunSettings, default_settings, prepare};
@@ -13,7 +13,7 @@ use tomoscope::task::Task;
 use super::script::Watcher;
 
 /// A cylinder of 40 mm radius seen by the small scanner, without noise.
-fn cylinder_study() -> Arc<Study> {
+fn cylinder_study() -> Arc<Study<Counts>> {
     let geometry = Arc::new(tomoscope::scanner::find("small").unwrap().geometry.clone());
     let grid = geometry.default_grid().unwrap();
     let mut truth = Volume::filled(grid.clone(), 0.0);
@@ -27,18 +27,18 @@ fn cylinder_study() -> Arc<Study> {
     let mut data = vec![0.0; geometry.num_bins()].into();
     operator.apply(&mut Host, Subset::ALL, &x, &mut data, &Task::new()).unwrap();
     let measured = Michelogram::new(geometry, HostArray::into_values(data)).unwrap();
-    let mut study = Study::new("cylinder", measured);
-    study.truth = Some(truth);
+    let mut study = Study::new("cylinder", Counts::new(measured));
+    study.truth = Some(Arc::new(truth));
     Arc::new(study)
 }
 
 /// The job of reconstructing a study.
-fn counts(study: &Arc<Study>, settings: RunSettings) -> Job {
+fn counts(study: &Arc<Study<Counts>>, settings: RunSettings) -> Job {
     Job::Counts { study: Arc::clone(study), settings: Box::new(settings) }
 }
 
 /// Runs to the end and gives the last volume.
-fn reconstruct(study: &Arc<Study>, settings: RunSettings) -> Volume {
+fn reconstruct(study: &Arc<Study<Counts>>, settings: RunSettings) -> Volume {
     let mut watcher = Watcher::new(Box::new(prepare));
     let start = Command::Start { job: counts(study, settings), rois: RoiSet::default(), paused: false };
     let run = watcher.session.send(start);
@@ -47,7 +47,7 @@ fn reconstruct(study: &Arc<Study>, settings: RunSettings) -> Volume {
 }
 
 /// The sentence with which a run is refused.
-fn refusal(study: &Arc<Study>, settings: RunSettings) -> String {
+fn refusal(study: &Arc<Study<Counts>>, settings: RunSettings) -> String {
     let mut watcher = Watcher::with_options(SessionOptions::default(), Box::new(prepare), |_| {});
     let start = Command::Start { job: counts(study, settings), rois: RoiSet::default(), paused: false };
     let run = watcher.session.send(start);
@@ -55,14 +55,14 @@ fn refusal(study: &Arc<Study>, settings: RunSettings) -> String {
 }
 
 /// The settings that a study is reconstructed with by default, on the processor whatever else the machine has.
-fn on_cpu(study: &Study) -> RunSettings {
+fn on_cpu(study: &Counts) -> RunSettings {
     RunSettings { device: DeviceChoice::Cpu, ..default_settings(study).unwrap() }
 }
 
 #[test]
 fn a_cylinder_is_found_again() {
     let study = cylinder_study();
-    let image = reconstruct(&study, on_cpu(&study));
+    let image = reconstruct(&study, on_cpu(&study.measured));
     let truth = study.truth.as_ref().unwrap();
     let (mut inside, mut outside) = ((0.0, 0.0), (0.0, 0.0));
     let grid = &truth.grid;
@@ -88,7 +88,7 @@ fn deterministic_results_have_the_same_bits_for_any_number_of_threads() {
         num_iterations: 2,
         projector,
         accumulation: Some(Accumulation::Deterministic),
-        ..on_cpu(&study)
+        ..on_cpu(&study.measured)
     };
     for projector in [ProjectorChoice::Auto, ProjectorChoice::PER_LOR] {
         let one = reconstruct(&study, settings(1, projector));
@@ -103,7 +103,7 @@ fn deterministic_results_have_the_same_bits_for_any_number_of_threads() {
 fn a_run_tells_what_it_became() {
     let study = cylinder_study();
     let mut watcher = Watcher::new(Box::new(prepare));
-    let settings = RunSettings { algorithm: AlgorithmKind::Mlem, num_threads: Some(1), ..on_cpu(&study) };
+    let settings = RunSettings { algorithm: AlgorithmKind::Mlem, num_threads: Some(1), ..on_cpu(&study.measured) };
     let start = Command::Start { job: counts(&study, settings), rois: RoiSet::default(), paused: true };
     watcher.session.send(start);
     let event = watcher.wait_for(0, |e| matches!(e.kind, EventKind::Started(_)));
@@ -121,7 +121,7 @@ fn a_run_tells_what_it_became() {
 #[test]
 fn settings_that_cannot_be_are_refused_with_a_sentence() {
     let study = cylinder_study();
-    let base = on_cpu(&study);
+    let base = on_cpu(&study.measured);
     let grid = |size, voxel_mm| Grid::centred(size, voxel_mm).unwrap();
     let cases = [
         (RunSettings { num_subsets: 49, ..base.clone() }, "between 1 and 48 subsets"),
@@ -139,16 +139,16 @@ fn settings_that_cannot_be_are_refused_with_a_sentence() {
         let sentence = refusal(&study, settings);
         assert!(sentence.contains(words), "'{words}' is not in: {sentence}");
     }
-    let mut counts = Arc::unwrap_or_clone(study.measured.counts.clone());
+    let mut counts = Arc::unwrap_or_clone(study.measured.prompts.counts.clone());
     counts[12345] = -1.0;
-    let negative = Study::new("negative", Michelogram::new(Arc::clone(study.geometry()), counts).unwrap());
+    let negative = Study::new("negative", Counts::new(Michelogram::new(Arc::clone(study.measured.geometry()), counts).unwrap()));
     assert!(refusal(&Arc::new(negative), base).contains("holds -1"));
 }
 
 #[test]
 fn a_start_image_is_gone_on_from() {
     let study = cylinder_study();
-    let base = RunSettings { algorithm: AlgorithmKind::Mlem, ..on_cpu(&study) };
+    let base = RunSettings { algorithm: AlgorithmKind::Mlem, ..on_cpu(&study.measured) };
     let two = reconstruct(&study, RunSettings { num_iterations: 2, ..base.clone() });
     let one = reconstruct(&study, RunSettings { num_iterations: 1, ..base.clone() });
     let again = reconstruct(&study, RunSettings { num_iterations: 1, init: Some(Arc::new(one)), ..base });
@@ -158,21 +158,21 @@ fn a_start_image_is_gone_on_from() {
 #[test]
 fn an_image_that_is_not_finite_is_told_once() {
     let study = cylinder_study();
-    let geometry = study.geometry();
+    let geometry = study.measured.geometry();
     let tiny = Michelogram::new(Arc::clone(geometry), vec![1e-44; geometry.num_bins()]).unwrap();
-    let factors = Study::new("tiny factors", study.measured.clone()).with_corrections(Some(tiny), None).unwrap();
-    let most = study.measured.counts.iter().copied().fold(0.0, f32::max);
-    let huge = study.measured.counts.iter().map(|count| count / most * 3e38).collect();
+    let factors = Counts::new(study.measured.prompts.clone()).with_corrections(Some(tiny), None).unwrap();
+    let most = study.measured.prompts.counts.iter().copied().fold(0.0, f32::max);
+    let huge = study.measured.prompts.counts.iter().map(|count| count / most * 3e38).collect();
     let huge = Michelogram::new(Arc::clone(geometry), huge).unwrap();
-    for (study, is_finite) in [(factors, false), (Study::new("huge counts", huge), false), (Study::clone(&study), true)] {
-        let study = Arc::new(study);
+    for (counted, is_finite) in [(factors, false), (Counts::new(huge), false), (study.measured.clone(), true)] {
+        let study = Arc::new(Study::new("extreme", counted));
         let mut watcher = Watcher::new(Box::new(prepare));
-        let settings = RunSettings { algorithm: AlgorithmKind::Mlem, num_iterations: 1, ..on_cpu(&study) };
+        let settings = RunSettings { algorithm: AlgorithmKind::Mlem, num_iterations: 1, ..on_cpu(&study.measured) };
         let start = Command::Start { job: counts(&study, settings), rois: RoiSet::default(), paused: false };
         let run = watcher.session.send(start);
         assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
         let tells = |event: &&Event| matches!(&event.kind, EventKind::Notice(notice) if notice.text.contains("finite number"));
-        assert_eq!(watcher.events.iter().filter(tells).count(), usize::from(!is_finite), "{}", study.title);
+        assert_eq!(watcher.events.iter().filter(tells).count(), usize::from(!is_finite), "{is_finite}");
         assert_eq!(watcher.shown.as_ref().unwrap().volume.not_finite().is_none(), is_finite);
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use tomoscope::algebra::{BackendError, PendingVolume};
-use tomoscope::data::{Michelogram, Roi, RoiMask, RoiRole, RoiShape, RoiSums, Study, Volume};
+use tomoscope::data::{Counts, Michelogram, Roi, RoiMask, RoiRole, RoiShape, RoiSums, Study, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, OperatorError};
 use tomoscope::plan::{Job, Prepared, RunSettings, StartInfo, default_settings};
@@ -182,14 +182,14 @@ pub fn wait_for_stop(task: &Task) -> Result<(), ReconError> {
 }
 
 /// A study that scripted runs are started with; its data is never looked at.
-pub fn any_study() -> Arc<Study> {
+pub fn any_study() -> Arc<Study<Counts>> {
     let geometry = Arc::new(tomoscope::scanner::find("small").unwrap().geometry.clone());
     let counts = vec![1.0; geometry.num_bins()];
-    Arc::new(Study::new("any", Michelogram::new(geometry, counts).unwrap()))
+    Arc::new(Study::new("any", Counts::new(Michelogram::new(geometry, counts).unwrap())))
 }
 
 /// Settings with a small image.
-pub fn small_settings(study: &Study, num_iterations: usize) -> RunSettings {
+pub fn small_settings(study: &Counts, num_iterations: usize) -> RunSettings {
     let grid = Grid::centred([4, 4, 3], [2.0; 3]).unwrap();
     RunSettings { num_iterations, fov_radius_mm: 4.0, grid, ..default_settings(study).unwrap() }
 }
@@ -215,7 +215,7 @@ pub fn ball(branch: u64) -> RoiSet {
 pub struct Watcher {
     pub session: Session,
     woken: Receiver<()>,
-    study: Arc<Study>,
+    study: Arc<Study<Counts>>,
     /// Every event so far.
     pub events: Vec<Event>,
     /// The last frame taken.
@@ -241,7 +241,7 @@ impl Watcher {
 
     /// Starts a run of so many iterations.
     pub fn start(&self, num_iterations: usize, rois: RoiSet, paused: bool) -> RunId {
-        let settings = Box::new(small_settings(&self.study, num_iterations));
+        let settings = Box::new(small_settings(&self.study.measured, num_iterations));
         let job = Job::Counts { study: Arc::clone(&self.study), settings };
         self.session.send(Command::Start { job, rois, paused })
     }

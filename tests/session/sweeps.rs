@@ -2,10 +2,11 @@
 
 use std::fs::{OpenOptions, read, write};
 use std::io::Write as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crossbeam_channel::unbounded;
-use tomoscope::data::{Sweep, Unit, Volume};
+use tomoscope::data::{Study, Sweep, Unit, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::{SweepFollower, write_sweep};
 use tomoscope::measure::relative_difference;
@@ -22,7 +23,7 @@ use super::script::{Watcher, ball};
 pub fn sweep() -> Sweep {
     let scheme = Scheme::with_at_least(66).unwrap();
     let options = SweepOptions { scheme, num_points: 48, step_mm: 1.0, ..SweepOptions::default() };
-    simulate(&by_name("ball", options.half_extent_mm()).unwrap(), &options, &Task::new()).unwrap()
+    simulate(&by_name("ball", options.half_extent_mm()).unwrap(), &options, &Task::new()).unwrap().measured
 }
 
 fn grid() -> Grid {
@@ -33,9 +34,14 @@ fn settings(sweep: &Sweep) -> SweepSettings {
     SweepSettings { device: DeviceChoice::Cpu, grid: grid(), ..default_sweep_settings(sweep).unwrap() }
 }
 
+/// The job of reconstructing a sweep.
+pub fn job(acquisition: &Acquisition, settings: SweepSettings) -> Job {
+    let study = Arc::new(Study::new("ball", acquisition.clone()));
+    Job::Sweep { study, settings: Box::new(settings) }
+}
+
 fn start(watcher: &Watcher, acquisition: &Acquisition, rois: RoiSet, paused: bool) -> RunId {
-    let settings = Box::new(acquisition.look(settings));
-    watcher.session.send(Command::Start { job: Job::Sweep { acquisition: acquisition.clone(), settings }, rois, paused })
+    watcher.session.send(Command::Start { job: job(acquisition, acquisition.look(settings)), rois, paused })
 }
 
 /// The image of the whole sweep.
@@ -179,10 +185,9 @@ fn two_stages_wait_for_the_whole_sweep() {
     let sweep = sweep();
     let mut watcher = Watcher::new(Box::new(prepare));
     let start = |watcher: &Watcher, acquisition: Acquisition| {
-        let mut settings = Box::new(SweepSettings { stages: Stages::Two, ..settings(&sweep) });
+        let mut settings = SweepSettings { stages: Stages::Two, ..settings(&sweep) };
         settings.filter.interpolation = Interpolation::Nearest;
-        let job = Job::Sweep { acquisition, settings };
-        watcher.session.send(Command::Start { job, rois: RoiSet::default(), paused: false })
+        watcher.session.send(Command::Start { job: job(&acquisition, settings), rois: RoiSet::default(), paused: false })
     };
     let (growing, _feed) = play(&watcher, &sweep, 1.0);
     let run = start(&watcher, growing);
@@ -201,13 +206,13 @@ fn a_file_is_followed_while_it_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let (header, data) = (folder.path().join("a.sweep"), folder.path().join("a.f32"));
     let sweep = sweep();
-    write_sweep(&header, &sweep).unwrap();
+    write_sweep(&header, &Study::new("ball", sweep.clone())).unwrap();
     let bytes = read(&data).unwrap();
     let projection = bytes.len() / 66;
     // Half of the seventh projection is there.
     write(&data, &bytes[..6 * projection + projection / 2]).unwrap();
     let (head, follower) = SweepFollower::open(&header, None).unwrap();
-    let acquisition = Acquisition::growing(head);
+    let acquisition = Acquisition::growing(head.measured);
     let mut watcher = Watcher::new(Box::new(prepare));
     let feed = Feed::follow(follower, acquisition.clone(), watcher.session.on_arrival()).unwrap();
     let run = start(&watcher, &acquisition, RoiSet::default(), false);
@@ -238,11 +243,7 @@ fn a_stop_in_two_stages_is_heard_inside_and_leaves_nothing_half_done() {
         num_threads: Some(1),
         ..settings(&sweep)
     };
-    let run = watcher.session.send(Command::Start {
-        job: Job::Sweep { acquisition, settings: Box::new(settings) },
-        rois: RoiSet::default(),
-        paused: false,
-    });
+    let run = watcher.session.send(Command::Start { job: job(&acquisition, settings), rois: RoiSet::default(), paused: false });
     let task = watcher.session.task();
     while task.progress().0 == 0 {
         std::thread::yield_now();

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tomoscope::algebra::{Backend, BackendError, Data, Host, HostArray, Image, ImageSpace};
-use tomoscope::data::{Michelogram, Study, Volume};
+use tomoscope::data::{Counts, Michelogram, Study, Volume};
 use tomoscope::geometry::{Grid, Point};
 use tomoscope::operator::{Accumulation, Composed, DataSpace, ImageMap, LinearOperator, OperatorError, Subset};
 use tomoscope::plan::{Job, Prepared, RunSettings, StartInfo, default_settings};
@@ -358,15 +358,15 @@ pub fn reference(num_subsets: usize, num_iterations: usize) -> Vec<f64> {
 /// A job whose data nobody looks at, on the grid of the Gaussians.
 pub fn job(num_subsets: usize, num_iterations: usize) -> Job {
     let study = study();
-    let settings = RunSettings { grid: grid(), num_subsets, num_iterations, ..default_settings(&study).unwrap() };
+    let settings = RunSettings { grid: grid(), num_subsets, num_iterations, ..default_settings(&study.measured).unwrap() };
     Job::Counts { study, settings: Box::new(settings) }
 }
 
 /// A study to go with it.
-pub fn study() -> Arc<Study> {
+pub fn study() -> Arc<Study<Counts>> {
     let geometry = Arc::new(tomoscope::scanner::find("small").unwrap().geometry.clone());
     let counts = vec![1.0; geometry.num_bins()];
-    Arc::new(Study::new("Events", Michelogram::new(geometry, counts).unwrap()))
+    Arc::new(Study::new("Events", Counts::new(Michelogram::new(geometry, counts).unwrap())))
 }
 
 /// Makes MLEM or OSEM over the events, whatever the job's data are.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use egui::Theme;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
-use tomoscope::data::{Michelogram, Study};
+use tomoscope::data::{Counts, Michelogram, Study};
 use tomoscope::io::{Correction, write_projections};
 use tomoscope::phantom::{self, SimulationOptions};
 use tomoscope::scanner;
@@ -19,15 +19,15 @@ const SIZE: [f32; 2] = [1400.0, 900.0];
 const INSIDE: &str = "additive inside the factors (STIR)";
 
 /// A small scan with both corrections, as `scan.hs`, `scan_mult.hs` and `scan_add.hs`.
-fn write_scan(folder: &Path) -> Study {
+fn write_scan(folder: &Path) -> Study<Counts> {
     let geometry = Arc::new(scanner::find("small").unwrap().geometry.clone());
     let phantom = phantom::by_name("cylinder", &geometry).unwrap();
     let options = SimulationOptions { counts: 1e5, attenuation: true, background_fraction: 0.2, ..SimulationOptions::default() };
     let study = phantom::simulate(&phantom, geometry, &options, &Task::new()).unwrap();
     let scan = folder.join("scan.hs");
-    write_projections(&scan, &study.measured).unwrap();
-    write_projections(&Correction::Multiplicative.path_beside(&scan), study.multiplicative.as_ref().unwrap()).unwrap();
-    write_projections(&Correction::Additive.path_beside(&scan), study.additive.as_ref().unwrap()).unwrap();
+    write_projections(&scan, &study.measured.prompts).unwrap();
+    write_projections(&Correction::Multiplicative.path_beside(&scan), study.measured.multiplicative.as_ref().unwrap()).unwrap();
+    write_projections(&Correction::Additive.path_beside(&scan), study.measured.additive.as_ref().unwrap()).unwrap();
     study
 }
 
@@ -48,15 +48,15 @@ fn opened(scan: &Path) -> Option<Harness<'static, App>> {
 fn corrections(app: &App) -> (Option<Vec<f32>>, Option<Vec<f32>>) {
     let study = app.study().unwrap();
     let values = |data: &Option<Michelogram>| data.as_ref().map(|data| data.counts.to_vec());
-    (values(&study.multiplicative), values(&study.additive))
+    (values(&study.measured.multiplicative), values(&study.measured.additive))
 }
 
 #[test]
 fn corrections_beside_a_scan_come_along_and_are_removed() {
     let folder = tempfile::tempdir().unwrap();
     let truth = write_scan(folder.path());
-    let factors = truth.multiplicative.as_ref().map(|data| data.counts.to_vec());
-    let background = truth.additive.as_ref().map(|data| data.counts.to_vec());
+    let factors = truth.measured.multiplicative.as_ref().map(|data| data.counts.to_vec());
+    let background = truth.measured.additive.as_ref().map(|data| data.counts.to_vec());
     let Some(mut harness) = opened(&folder.path().join("scan.hs")) else { return };
     assert_eq!(corrections(harness.state()), (factors.clone(), background.clone()));
     harness.get_by_label("multiplicative: scan_mult.hs; additive: scan_add.hs");

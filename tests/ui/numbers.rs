@@ -5,6 +5,7 @@ use std::process::Command;
 
 use egui::Theme;
 use egui_kittest::Harness;
+use tomoscope::data::Study;
 use tomoscope::io::{rois::write_rois, write_projections, write_sweep};
 use tomoscope::ui::{App, BUILT_IN, Source};
 
@@ -28,7 +29,7 @@ fn tables(harness: &Harness<'_, App>, folder: &Path, scan: &str, more: &[&str]) 
 fn the_numbers_of_a_scan_are_those_of_the_command_line() {
     let Some(harness) = finished(SIZE, Theme::Dark) else { return };
     let folder = tempfile::tempdir().unwrap();
-    write_projections(&folder.path().join("scan.hs"), &harness.state().study().unwrap().measured).unwrap();
+    write_projections(&folder.path().join("scan.hs"), &harness.state().study().unwrap().measured.prompts).unwrap();
     let [window, command] = tables(&harness, folder.path(), "scan.hs", &["--iterations", "3"]);
     assert!(window.starts_with("run,iteration,subset,roi,quantity,value,unit\n1,0,0,,post_filter_fwhm,0.0,mm\n"), "{window}");
     for quantity in ["log_likelihood_of_subset", "log_likelihood", "mean", "num_voxels", "volume", "nsr"] {
@@ -44,7 +45,8 @@ fn the_numbers_of_a_sweep_are_those_of_the_command_line() {
     let mut harness = window_on(renderer, SIZE, Theme::Dark, true, Source::BuiltIn(bottle));
     wait_for(&mut harness, "the end of the run", App::is_run_over);
     let folder = tempfile::tempdir().unwrap();
-    write_sweep(&folder.path().join("scan.sweep"), &harness.state().acquisition().unwrap().snapshot()).unwrap();
+    let sweep = harness.state().acquisition().unwrap().snapshot();
+    write_sweep(&folder.path().join("scan.sweep"), &Study::new("bottle", sweep)).unwrap();
     let [window, command] = tables(&harness, folder.path(), "scan.sweep", &[]);
     assert!(window.contains("\n1,0,16,") && window.contains("\n1,1,0,") && window.contains("a.u."), "{window}");
     assert!(window == command, "the tables differ:\n{window}\n{command}");

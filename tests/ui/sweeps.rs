@@ -6,7 +6,7 @@ use std::sync::Arc;
 use egui::Theme;
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
-use tomoscope::data::{GradientAxis, Sweep, SweepKind, SweepSpace};
+use tomoscope::data::{GradientAxis, Study, Sweep, SweepKind, SweepSpace};
 use tomoscope::io::write_sweep;
 use tomoscope::phantom::epri::{SweepOptions, by_name, simulate};
 use tomoscope::render::Palette;
@@ -21,7 +21,7 @@ use super::{choose_built_in, click, drag, num_measured, renderer, small_study, w
 const SIZE: [f32; 2] = [1400.0, 900.0];
 
 /// Tubes seen along 66 directions.
-pub fn sweep() -> Sweep {
+pub fn sweep() -> Study<Sweep> {
     let scheme = Scheme::with_at_least(66).unwrap();
     let options = SweepOptions { scheme, num_points: 48, step_mm: 1.0, ..SweepOptions::default() };
     simulate(&by_name("tubes", options.half_extent_mm()).unwrap(), &options, &Task::new()).unwrap()
@@ -134,7 +134,7 @@ fn signed_colours_are_white_at_zero_whatever_the_window() {
 fn the_bar_above_the_slices_ends_at_the_edge_of_the_window() {
     // Small values take long numbers, and signed colours one more sign.
     let mut faint = sweep();
-    for projection in &mut faint.projections {
+    for projection in &mut faint.measured.projections {
         projection.values = projection.values.iter().map(|value| 1e-4 * value).collect();
     }
     let folder = tempfile::tempdir().unwrap();
@@ -158,8 +158,9 @@ fn a_slice_has_one_view_with_the_names_of_its_axes_and_the_filters_curve() {
     let path = folder.path().join("disc.sweep");
     let scheme = Scheme::HalfCircle { num_angles: 40 };
     let options = SweepOptions { scheme, num_points: 48, step_mm: 1.0, ..SweepOptions::default() };
-    let disc = simulate(&by_name("disc", options.half_extent_mm()).unwrap(), &options, &Task::new()).unwrap();
-    write_sweep(&path, &Sweep { space: SweepSpace::Slice([GradientAxis::Z, GradientAxis::Y]), ..disc }).unwrap();
+    let mut disc = simulate(&by_name("disc", options.half_extent_mm()).unwrap(), &options, &Task::new()).unwrap();
+    disc.measured.space = SweepSpace::Slice([GradientAxis::Z, GradientAxis::Y]);
+    write_sweep(&path, &disc).unwrap();
     let Some(mut harness) = opened(Source::File(path), true) else { return };
     wait_for(&mut harness, "the end of the run", is_completed);
     harness.get_by_label("2D, axes z and y");
@@ -230,8 +231,8 @@ fn a_file_is_followed_and_left_alone_again() {
 fn spectra_without_their_reference_say_what_is_missing_and_take_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("wave.sweep");
-    let acquisition = SweepKind::ContinuousWave { step_mt: 0.01, gradient_mt_per_mm: 0.01, reference: None };
-    write_sweep(&path, &Sweep { acquisition, ..sweep() }).unwrap();
+    let kind = SweepKind::ContinuousWave { step_mt: 0.01, gradient_mt_per_mm: 0.01, reference: None };
+    write_sweep(&path, &sweep().map(|sweep| Sweep { kind, ..sweep })).unwrap();
     let Some(mut harness) = opened(Source::File(path), false) else { return };
     assert!(harness.state().notices().texts().any(|text| text.contains("No reference spectrum")));
     harness.get_by_label_contains("missing");

@@ -203,8 +203,8 @@ fn a_scan_corrected_otherwise_keeps_its_regions_and_none_of_their_numbers() {
     let options = SimulationOptions { counts: 1e5, attenuation: true, ..SimulationOptions::default() };
     let study = phantom::simulate(&phantom, geometry, &options, &Task::new()).unwrap();
     let scan = folder.path().join("scan.hs");
-    write_projections(&scan, &study.measured).unwrap();
-    write_projections(&Correction::Multiplicative.path_beside(&scan), study.multiplicative.as_ref().unwrap()).unwrap();
+    write_projections(&scan, &study.measured.prompts).unwrap();
+    write_projections(&Correction::Multiplicative.path_beside(&scan), study.measured.multiplicative.as_ref().unwrap()).unwrap();
     let Some(mut harness) = opened(Source::File(scan)) else { return };
     click(&mut harness, "Add sphere");
     reconstruct(&mut harness);
@@ -212,7 +212,7 @@ fn a_scan_corrected_otherwise_keeps_its_regions_and_none_of_their_numbers() {
     assert!(has(&harness, &mean));
     click(&mut harness, "without multiplicative");
     give_up_unsaved(&mut harness);
-    wait_for(&mut harness, "no factors", |app| app.study().is_some_and(|study| study.multiplicative.is_none()));
+    wait_for(&mut harness, "no factors", |app| app.study().is_some_and(|study| study.measured.multiplicative.is_none()));
     assert_eq!(harness.state().document().rois.len(), 1);
     assert_nothing_is_shown(&harness, &[mean]);
 }

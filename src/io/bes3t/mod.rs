@@ -12,7 +12,7 @@ use self::header::Descriptor;
 use super::IoError;
 use super::numbers::{ByteOrder, NumberFormat, NumberType};
 use super::records::{Kind, Planned, Records, check_finite};
-use crate::data::{Notice, Origin, Phase, ReferenceSpectrum, Sweep, SweepFacts, SweepKind};
+use crate::data::{Notice, Phase, ReferenceSpectrum, Study, Sweep, SweepFacts, SweepKind};
 
 /// Most samples of a spectrum and most spectra.
 const MAX_COUNT: usize = 1 << 24;
@@ -189,7 +189,7 @@ pub(super) fn reference_beside(path: &Path) -> Option<PathBuf> {
 }
 
 /// A sweep as far as its descriptor tells it, without projections, and where these are.
-pub(super) fn sweep_header(path: &Path) -> Result<(Sweep, Records), IoError> {
+pub(super) fn sweep_header(path: &Path) -> Result<(Study<Sweep>, Records), IoError> {
     let path = &descriptor_file(path);
     let descriptor = Descriptor::read(path)?;
     let Layout { mut records, num_spectra, step_mt, mut notices } = Layout::from_descriptor(&descriptor)?;
@@ -214,9 +214,7 @@ pub(super) fn sweep_header(path: &Path) -> Result<(Sweep, Records), IoError> {
     }
     notices.extend(gradients.notices);
     let sweep = Sweep {
-        title: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
-        origin: Origin::default(),
-        acquisition: SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm, reference: None },
+        kind: SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm, reference: None },
         space: gradients.space,
         num_points: records.num_points,
         step_mm,
@@ -225,11 +223,9 @@ pub(super) fn sweep_header(path: &Path) -> Result<(Sweep, Records), IoError> {
         num_expected: Some(records.plan.len()),
         secs_per_projection: secs_per_spectrum(&descriptor, &records),
         facts: SweepFacts { field_of_view_mm: field_of_view_mm(&descriptor), phase: None },
-        truth: None,
-        rois: Vec::new(),
-        notices,
     };
-    Ok((sweep, records))
+    let title = path.file_stem().unwrap_or_default().to_string_lossy();
+    Ok((Study { notices, ..Study::new(title, sweep) }, records))
 }
 
 /// Reads an imaging sweep (its reference spectrum is not looked for); complex ones are turned back by a phase in degrees, by
@@ -238,15 +234,16 @@ pub(super) fn sweep_header(path: &Path) -> Result<(Sweep, Records), IoError> {
 /// # Errors
 /// A descriptor without what is needed or with what cannot be, counts that do not agree, a data file that is missing or too
 /// short, samples that are not numbers, a phase of real values.
-pub fn read_projections(path: &Path, phase: Option<f64>) -> Result<Sweep, IoError> {
-    let (mut sweep, mut records) = sweep_header(path)?;
+pub fn read_projections(path: &Path, phase: Option<f64>) -> Result<Study<Sweep>, IoError> {
+    let (mut study, mut records) = sweep_header(path)?;
     records.check_phase(path, phase)?;
     records.check_len()?;
+    let sweep = &mut study.measured;
     sweep.facts.phase = records.find_phase(0..records.plan.len(), phase)?;
-    sweep.notices.extend(sweep.facts.phase.map(|phase| phase_notice("The complex projections", &phase)));
+    study.notices.extend(sweep.facts.phase.map(|phase| phase_notice("The complex projections", &phase)));
     let (projections, num_left) = records.read_all()?;
     if num_left > 0 {
-        sweep.notices.push(Notice::warning(format!(
+        study.notices.push(Notice::warning(format!(
             "{} has {num_left} more bytes than the descriptor's {} projections of {} samples; they were left out",
             records.data.display(),
             records.plan.len(),
@@ -254,7 +251,7 @@ pub fn read_projections(path: &Path, phase: Option<f64>) -> Result<Sweep, IoErro
         )));
     }
     sweep.projections = projections;
-    Ok(sweep)
+    Ok(study)
 }
 
 /// What is said of complex spectra; `what` says of which.

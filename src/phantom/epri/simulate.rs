@@ -7,7 +7,7 @@ use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
 use super::Phantom;
-use crate::data::{GradientAxis, Origin, Projection, Sweep, SweepFacts, SweepKind, SweepSpace};
+use crate::data::{GradientAxis, Projection, Study, Sweep, SweepFacts, SweepKind, SweepSpace};
 use crate::geometry::{Grid, Point};
 use crate::random;
 use crate::scanner::epri::{Order, Scheme, Weighting};
@@ -103,7 +103,7 @@ pub enum SweepError {
 ///
 /// # Errors
 /// Options out of range, stopped.
-pub fn simulate(phantom: &Phantom, options: &SweepOptions, task: &Task) -> Result<Sweep, SweepError> {
+pub fn simulate(phantom: &Phantom, options: &SweepOptions, task: &Task) -> Result<Study<Sweep>, SweepError> {
     options.check()?;
     let directions = options.scheme.directions(options.weighting);
     let units: Vec<Point> = directions.iter().map(|direction| direction.unit).collect();
@@ -132,10 +132,8 @@ pub fn simulate(phantom: &Phantom, options: &SweepOptions, task: &Task) -> Resul
         Projection { direction: units[index], weight: directions[index].weight, values }
     };
     let truth = options.truth_grid.as_ref().map(|grid| phantom.truth(grid, task)).transpose()?;
-    Ok(Sweep {
-        title: phantom.title.to_owned(),
-        origin: Origin::default(),
-        acquisition: SweepKind::Pulse,
+    let sweep = Sweep {
+        kind: SweepKind::Pulse,
         space: if is_slice { SweepSpace::Slice([GradientAxis::X, GradientAxis::Y]) } else { SweepSpace::Volume },
         num_points: options.num_points,
         step_mm: options.step_mm,
@@ -144,8 +142,11 @@ pub fn simulate(phantom: &Phantom, options: &SweepOptions, task: &Task) -> Resul
         secs_per_projection: None,
         facts: SweepFacts::default(),
         projections: order.iter().zip(exact).map(projection).collect(),
+    };
+    Ok(Study {
         truth: truth.map(Arc::new),
         rois: if is_slice { phantom.slice_rois() } else { phantom.rois.clone() },
         notices: phantom.notices.clone(),
+        ..Study::new(phantom.title, sweep)
     })
 }

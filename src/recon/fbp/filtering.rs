@@ -82,13 +82,13 @@ impl ProjectionFilter {
                 "a cut-off of {cutoff} cannot be used: it is the part of the frequencies that is kept, above 0 and at most 1"
             )));
         }
-        if matches!(sweep.acquisition, SweepKind::Pulse) && settings.baseline != Baseline::None {
+        if matches!(sweep.kind, SweepKind::Pulse) && settings.baseline != Baseline::None {
             return Err(ReconError::UnsuitableSettings(
                 "a baseline is taken off continuous-wave spectra; these projections were measured with pulses and have none: use baseline none".into(),
             ));
         }
         let sampling = PlaneSampling { num_points: sweep.num_points, step_mm: sweep.step_mm, centre: sweep.centre };
-        let len = match sweep.acquisition {
+        let len = match sweep.kind {
             // Room for a kernel of 2S − 1 values: nothing wraps round.
             SweepKind::Pulse => (2 * sampling.num_points.max(1)).next_power_of_two(),
             // One period, see above.
@@ -97,7 +97,7 @@ impl ProjectionFilter {
         let mut planner = FftPlanner::new();
         let (forward, inverse) = (planner.plan_fft_forward(len), planner.plan_fft_inverse(len));
         let form = Form { filter: settings.filter, space: sweep.space, cutoff: settings.cutoff.unwrap_or(1.0) };
-        let (mut response, num_passes) = match &sweep.acquisition {
+        let (mut response, num_passes) = match &sweep.kind {
             // Kernels cut to the 2S − 1 values that samples of S can meet.
             SweepKind::Pulse => {
                 let reach = sampling.num_points.saturating_sub(1);
@@ -131,7 +131,7 @@ impl ProjectionFilter {
         for (k, value) in response.iter_mut().enumerate() {
             *value = if omega(k, len).abs() <= largest { *value * scale } else { Complex::default() };
         }
-        let restores_level = form.space.is_slice() && sweep.acquisition != SweepKind::Pulse;
+        let restores_level = form.space.is_slice() && sweep.kind != SweepKind::Pulse;
         let (interpolation, baseline) = (settings.interpolation, BaselineFit::new(settings.baseline, sampling.num_points));
         Ok(Self { sampling, interpolation, num_passes, baseline, response, restores_level, forward, inverse })
     }

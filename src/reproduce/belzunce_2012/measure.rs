@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::implementation::Implementation;
 use super::plan::Image;
-use crate::data::{Study, Volume};
+use crate::data::{Counts, Study, Volume};
 use crate::plan::{AlgorithmKind, Job, Prepared, Rays, RunSettings, prepare};
 use crate::recon::{Stage, StepReport, SubsetOrder};
 use crate::reproduce::ReproduceError;
@@ -108,7 +108,7 @@ fn run_settings(image: &Image, implementation: &Implementation, extent: Extent) 
 /// Reconstructs. `None` where the projector does not know this way to add on this device.
 pub(super) fn reconstruct(
     scan: &str,
-    study: &Arc<Study>,
+    study: &Arc<Study<Counts>>,
     image: &Image,
     implementation: &Implementation,
     extent: Extent,
@@ -134,7 +134,7 @@ pub(super) fn reconstruct(
         algorithm.volume_into(&mut volume)?;
         let run = Run {
             scan: scan.into(),
-            counts: study.measured.total(),
+            counts: study.measured.prompts.total(),
             image: image.name.into(),
             implementation: implementation.title(),
             device: info.device,

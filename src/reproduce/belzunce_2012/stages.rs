@@ -9,7 +9,7 @@ use super::measure::{Extent, Run, reconstruct};
 use super::plan::{Image, Plan, VIEW_STEP};
 use super::studies::{Scan, cylinder_of_nsr};
 use super::warps::warps;
-use crate::data::Study;
+use crate::data::{Counts, Study};
 use crate::plan::{DeviceChoice, ProjectorChoice};
 use crate::reproduce::ReproduceError;
 use crate::reproduce::folder::Folder;
@@ -121,7 +121,7 @@ pub(super) fn run(
 struct Runner<'a> {
     plan: &'a Plan,
     folder: &'a Folder,
-    study: Option<(Scan, Arc<Study>)>,
+    study: Option<(Scan, Arc<Study<Counts>>)>,
 }
 
 impl Runner<'_> {
@@ -169,7 +169,7 @@ impl Runner<'_> {
         Ok(if run.is_some() { "" } else { "not offered by this projector, " })
     }
 
-    fn study(&mut self, scan: Scan) -> Result<Arc<Study>, ReproduceError> {
+    fn study(&mut self, scan: Scan) -> Result<Arc<Study<Counts>>, ReproduceError> {
         if let Some((_, study)) = self.study.as_ref().filter(|(kept, _)| *kept == scan) {
             return Ok(Arc::clone(study));
         }

@@ -10,7 +10,7 @@ use super::plan::Plan;
 use super::published;
 use super::quality::{background_mean, cylinder_nsr, iq_mean};
 use super::stages::Work;
-use crate::data::{Michelogram, Study, Volume};
+use crate::data::{Counts, Michelogram, Study, Volume};
 use crate::operator::{OperatorError, Subset};
 use crate::phantom::{self, Noise, Phantom, SimulationOptions};
 use crate::plan::{DeviceChoice, ProjectorChoice, ProjectorSettings, Rays, choose_projector};
@@ -91,7 +91,7 @@ impl Scan {
     }
 
     /// The scan; the cylinder's with the counts that the folder holds.
-    pub fn simulate(self, plan: &Plan, folder: &Folder) -> Result<Arc<Study>, ReproduceError> {
+    pub fn simulate(self, plan: &Plan, folder: &Folder) -> Result<Arc<Study<Counts>>, ReproduceError> {
         let counts = match self {
             Scan::Cylinder => folder.load::<CylinderCounts>(&Work::CylinderCounts.key())?.map(|found| found.counts),
             _ => None,
@@ -99,7 +99,7 @@ impl Scan {
         self.simulate_counts(plan, counts.unwrap_or(plan.counts))
     }
 
-    fn simulate_counts(self, plan: &Plan, counts: f64) -> Result<Arc<Study>, ReproduceError> {
+    fn simulate_counts(self, plan: &Plan, counts: f64) -> Result<Arc<Study<Counts>>, ReproduceError> {
         let geometry = plan.geometry()?;
         let phantom = self.phantom(plan)?;
         let noise = if matches!(self, Scan::Iq | Scan::IqVoxels) { Noise::None } else { Noise::Poisson };
@@ -109,15 +109,15 @@ impl Scan {
         }
         let mut study = phantom::simulate(&phantom, geometry, &options, &Task::new())?;
         if self == Scan::IqVoxels {
-            study.measured = projected_truth(&study, plan.images[0].fov_radius_mm())?;
+            study.measured.prompts = projected_truth(&study, plan.images[0].fov_radius_mm())?;
         }
         Ok(Arc::new(study))
     }
 }
 
 /// What the scanner would measure of the true image's voxels.
-fn projected_truth(study: &Study, fov_radius_mm: f64) -> Result<Michelogram, ReproduceError> {
-    let (geometry, Some(truth)) = (study.geometry(), &study.truth) else { return Ok(study.measured.clone()) };
+fn projected_truth(study: &Study<Counts>, fov_radius_mm: f64) -> Result<Michelogram, ReproduceError> {
+    let (geometry, Some(truth)) = (study.measured.geometry(), &study.truth) else { return Ok(study.measured.prompts.clone()) };
     let settings = ProjectorSettings {
         grid: truth.grid.clone(),
         fov_radius_mm,

@@ -109,7 +109,7 @@ pub(super) struct Data {
 impl Data {
     /// Simulates, resamples and filters.
     pub fn new(plan: &Plan) -> Result<Self, ReproduceError> {
-        let sweep = epri::simulate(&plan.phantom()?, &plan.sweep_options(), &Task::new())?;
+        let sweep = epri::simulate(&plan.phantom()?, &plan.sweep_options(), &Task::new())?.measured;
         let resampled = resample_to_equal_angles(&sweep, plan.equal_angles(), &Task::new())?;
         let filter = ProjectionFilter::new(&sweep, &plan.filter()?)?;
         Ok(Self { solid: filter.apply(&sweep.projections)?, linear: filter.apply(&resampled.projections)? })

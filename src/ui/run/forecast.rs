@@ -92,7 +92,7 @@ pub fn secs_per_iteration(live: &LiveRun, next: &SettingsForm, forecast: &Foreca
     let secs = measured.or(info.estimate.secs_per_iteration)?;
     let next = next.run_settings().ok()?;
     let work = |grid: &Grid, rays| {
-        let [tangential, axial] = plan::rays_per_bin(study.geometry(), grid, rays);
+        let [tangential, axial] = plan::rays_per_bin(study.measured.geometry(), grid, rays);
         let [nx, ny, nz] = grid.size.map(|n| n as f64);
         // A path crosses about as many columns as the image is wide and high. A single LOR meets one voxel at each, and as many
         // more as it crosses slices; all planes together meet the whole column.

@@ -24,9 +24,9 @@ impl Forms {
     pub fn reset(&mut self, open: &OpenStudy, device: DeviceChoice) -> Result<(), String> {
         match open {
             OpenStudy::Counts(open) => {
-                self.counts = SettingsForm { device, ..SettingsForm::for_study(&open.study, open.size)? };
+                self.counts = SettingsForm { device, ..SettingsForm::for_counts(&open.study.measured, open.size)? };
             }
-            OpenStudy::Sweep(open) => self.fbp = FbpForm { device, ..open.whole.look(FbpForm::for_sweep)? },
+            OpenStudy::Sweep(open) => self.fbp = FbpForm { device, ..open.whole().look(FbpForm::for_sweep)? },
         }
         Ok(())
     }
@@ -43,7 +43,7 @@ impl Forms {
             }
             OpenStudy::Sweep(open) => {
                 let settings = Box::new(self.fbp.sweep_settings()?);
-                Ok(Job::Sweep { acquisition: open.acquisition.clone(), settings })
+                Ok(Job::Sweep { study: open.to_reconstruct(), settings })
             }
         }
     }

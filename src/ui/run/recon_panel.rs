@@ -412,7 +412,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::data::{Michelogram, Study};
+    use crate::data::{Counts, Michelogram, Study};
     use crate::plan::{Job, StartInfo};
     use crate::session::EndReason;
 
@@ -421,7 +421,7 @@ mod tests {
         let forms = Forms::default();
         let geometry = Arc::new(crate::scanner::find("small").unwrap().geometry.clone());
         let counts = vec![0.0; geometry.num_bins()];
-        let study = Study::new("empty", Michelogram::new(geometry, counts).unwrap());
+        let study = Study::new("empty", Counts::new(Michelogram::new(geometry, counts).unwrap()));
         let mut live = LiveRun::asked_for(1, 0, &[], false);
         live.info = Some(StartInfo {
             device: "Some device".into(),

@@ -1,6 +1,6 @@
 //! The reconstruction form: what the user chose, and the run settings that it makes.
 
-use crate::data::Study;
+use crate::data::Counts;
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::plan::{self, AlgorithmKind, DeviceChoice, ProjectorChoice, Rays, RunSettings};
@@ -57,11 +57,11 @@ impl SettingsForm {
     ///
     /// # Errors
     /// The study's default grid cannot be made.
-    pub fn for_study(study: &Study, size: Option<[usize; 3]>) -> Result<Self, String> {
+    pub fn for_counts(counts: &Counts, size: Option<[usize; 3]>) -> Result<Self, String> {
         let sentence = |error: plan::SetupError| error.to_string();
-        let defaults = plan::default_settings(study).map_err(sentence)?;
+        let defaults = plan::default_settings(counts).map_err(sentence)?;
         let grid = match size {
-            Some(size) => plan::covering_grid(study.geometry(), size).map_err(sentence)?,
+            Some(size) => plan::covering_grid(counts.geometry(), size).map_err(sentence)?,
             None => defaults.grid,
         };
         Ok(Self {
@@ -114,8 +114,8 @@ mod tests {
         let mut form = {
             let geometry = std::sync::Arc::new(crate::scanner::find("small").unwrap().geometry.clone());
             let counts = vec![0.0; geometry.num_bins()];
-            let study = Study::new("empty", crate::data::Michelogram::new(geometry, counts).unwrap());
-            SettingsForm::for_study(&study, None).unwrap()
+            let counts = Counts::new(crate::data::Michelogram::new(geometry, counts).unwrap());
+            SettingsForm::for_counts(&counts, None).unwrap()
         };
         let settings = form.run_settings().unwrap();
         assert_eq!(settings.grid.size[2], 15);

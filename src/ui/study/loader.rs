@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crossbeam_channel::{Receiver, TryRecvError, bounded};
 
 use super::scan_files::{ScanFiles, SweepFiles, read_with_neighbours};
-use crate::data::{Study, Sweep};
+use crate::data::{Counts, Study, Sweep};
 use crate::io::{FileKind, SweepFollower, read_sweep_at_phase};
 use crate::operator::grid_about_zero;
 use crate::phantom::{self, Noise, SimulationOptions, epri};
@@ -111,7 +111,7 @@ pub enum Loaded {
     /// Counts.
     Counts {
         /// The study.
-        study: Box<Study>,
+        study: Box<Study<Counts>>,
         /// The files that it was read from; `None` for a simulation.
         files: Option<ScanFiles>,
         /// Voxels that it is best reconstructed on; `None` = the scanner's default grid.
@@ -119,8 +119,8 @@ pub enum Loaded {
     },
     /// An EPRI sweep.
     Sweep {
-        /// The sweep.
-        sweep: Box<Sweep>,
+        /// The study.
+        study: Box<Study<Sweep>>,
         /// The files that it was read from; `None` for a simulation.
         files: Option<SweepFiles>,
         /// What tells of further projections, where it is still being written.
@@ -178,15 +178,15 @@ impl Drop for Loading {
 }
 
 fn load(source: &Source, task: &Task) -> Result<Loaded, String> {
-    let counts = |study: Study, files, size| Loaded::Counts { study: Box::new(study), files, size };
+    let counts = |study: Study<Counts>, files, size| Loaded::Counts { study: Box::new(study), files, size };
     match source {
         Source::File(path) if FileKind::of(path).is_some_and(FileKind::is_sweep) => load_sweep(SweepFiles::of(path)),
         Source::File(path) => read_with_neighbours(path).map(|(study, files)| counts(study, Some(files), None)),
         Source::Corrected(files) => Ok(counts(files.read()?, Some(files.clone()), None)),
         Source::Sweep(files) => load_sweep(files.clone()),
         Source::BuiltIn(BuiltIn { phantom, measured: Measured::Sweep { noise_fraction }, .. }) => {
-            let sweep = Box::new(simulate_sweep(phantom, *noise_fraction, task)?);
-            Ok(Loaded::Sweep { sweep, files: None, follower: None })
+            let study = Box::new(simulate_sweep(phantom, *noise_fraction, task)?);
+            Ok(Loaded::Sweep { study, files: None, follower: None })
         }
         Source::BuiltIn(BuiltIn {
             phantom,
@@ -207,14 +207,14 @@ fn load(source: &Source, task: &Task) -> Result<Loaded, String> {
 
 fn load_sweep(files: SweepFiles) -> Result<Loaded, String> {
     let reference = files.reference.as_deref();
-    let (sweep, follower) = if files.is_followed {
-        let (sweep, mut follower) = SweepFollower::open(&files.projections, reference).map_err(|error| error.to_string())?;
+    let (study, follower) = if files.is_followed {
+        let (study, mut follower) = SweepFollower::open(&files.projections, reference).map_err(|error| error.to_string())?;
         files.phase.map_or(Ok(()), |degrees| follower.set_phase(degrees)).map_err(|error| error.to_string())?;
-        (sweep, Some(Box::new(follower)))
+        (study, Some(Box::new(follower)))
     } else {
         (read_sweep_at_phase(&files.projections, reference, files.phase).map_err(|error| error.to_string())?, None)
     };
-    Ok(Loaded::Sweep { sweep: Box::new(sweep), files: Some(files), follower })
+    Ok(Loaded::Sweep { study: Box::new(study), files: Some(files), follower })
 }
 
 fn simulate(
@@ -223,7 +223,7 @@ fn simulate(
     size: Option<[usize; 3]>,
     options: SimulationOptions,
     task: &Task,
-) -> Result<Study, String> {
+) -> Result<Study<Counts>, String> {
     let scanner = scanner::find(scanner).ok_or_else(|| format!("there is no scanner '{scanner}'"))?;
     let phantom = phantom::by_name(phantom, &scanner.geometry).map_err(|error| error.to_string())?;
     let truth_grid = match size {
@@ -234,7 +234,7 @@ fn simulate(
     phantom::simulate(&phantom, Arc::new(scanner.geometry.clone()), &options, task).map_err(|error| error.to_string())
 }
 
-fn simulate_sweep(phantom: &str, noise_fraction: f64, task: &Task) -> Result<Sweep, String> {
+fn simulate_sweep(phantom: &str, noise_fraction: f64, task: &Task) -> Result<Study<Sweep>, String> {
     let options = epri::SweepOptions { noise_fraction, order: Order::Spaced, ..epri::SweepOptions::default() };
     let side = options.num_points;
     let grid = grid_about_zero([side; 3], [options.step_mm; 3]).map_err(|error| error.to_string())?;

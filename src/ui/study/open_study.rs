@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::open_sweep::OpenSweep;
 use super::scan_files::ScanFiles;
-use crate::data::{Roi, Study, Volume};
+use crate::data::{Counts, Roi, Study, Volume};
 use crate::plan::Course;
 use crate::ui::widgets::image_axes::ImageAxes;
 
@@ -19,7 +19,7 @@ pub enum OpenStudy {
 /// Counts that are open.
 pub struct OpenCounts {
     /// The study.
-    pub study: Arc<Study>,
+    pub study: Arc<Study<Counts>>,
     /// Its total counts.
     pub total: f64,
     /// The files that it was read from; `None` for a simulation.
@@ -33,15 +33,15 @@ impl OpenStudy {
     pub fn title(&self) -> &str {
         match self {
             OpenStudy::Counts(open) => &open.study.title,
-            OpenStudy::Sweep(open) => &open.title,
+            OpenStudy::Sweep(open) => &open.study.title,
         }
     }
 
     /// The true image, for phantoms.
     pub fn truth(&self) -> Option<&Volume> {
         match self {
-            OpenStudy::Counts(open) => open.study.truth.as_ref(),
-            OpenStudy::Sweep(open) => open.truth.as_deref(),
+            OpenStudy::Counts(open) => open.study.truth.as_deref(),
+            OpenStudy::Sweep(open) => open.study.truth.as_deref(),
         }
     }
 
@@ -49,7 +49,7 @@ impl OpenStudy {
     pub fn rois(&self) -> &[Roi] {
         match self {
             OpenStudy::Counts(open) => &open.study.rois,
-            OpenStudy::Sweep(open) => &open.rois,
+            OpenStudy::Sweep(open) => &open.study.rois,
         }
     }
 
@@ -57,7 +57,7 @@ impl OpenStudy {
     pub fn axes(&self) -> ImageAxes {
         match self {
             OpenStudy::Counts(_) => ImageAxes::PATIENT,
-            OpenStudy::Sweep(open) => ImageAxes::of(open.space),
+            OpenStudy::Sweep(open) => ImageAxes::of(open.space()),
         }
     }
 

@@ -6,7 +6,7 @@ use egui::{ColorImage, TextureHandle, TextureOptions};
 
 use super::filter_curve::FilterCurve;
 use super::scan_files::SweepFiles;
-use crate::data::{self, Direction, Notice, Projection, Roi, Sweep, SweepSpace, Volume};
+use crate::data::{self, Direction, Notice, Projection, Study, Sweep, SweepSpace};
 use crate::plan::Acquisition;
 use crate::recon::{FilterSettings, ProjectionFilter};
 use crate::render::Palette;
@@ -19,20 +19,12 @@ const MAX_PICTURE: [usize; 2] = [1024, 1024];
 
 /// The sweep that is open.
 pub struct OpenSweep {
-    /// Name for people.
-    pub title: String,
-    /// What it is an image of.
-    pub space: SweepSpace,
-    /// The true image, for phantoms.
-    pub truth: Option<Arc<Volume>>,
-    /// Regions that came with it.
-    pub rois: Vec<Roi>,
+    /// The sweep as the file has it.
+    pub study: Arc<Study<Acquisition>>,
     /// The files that it was read from; `None` for a simulation.
     pub files: Option<SweepFiles>,
     /// What runs reconstruct: the file's sweep, or what a replay has shown of it so far.
     pub acquisition: Acquisition,
-    /// The sweep as the file has it.
-    pub whole: Acquisition,
     /// Where projections come from while they come.
     pub feed: Option<Feed>,
     /// Pace of a replay, projections per second.
@@ -81,19 +73,14 @@ pub struct Lines {
 
 impl OpenSweep {
     /// A sweep that is whole, or begins to be followed.
-    pub fn new(sweep: Sweep, files: Option<SweepFiles>) -> Self {
+    pub fn new(study: Study<Sweep>, files: Option<SweepFiles>) -> Self {
         let is_followed = files.as_ref().is_some_and(|files| files.is_followed);
-        let phase_degrees = sweep.facts.phase.map_or(0.0, |phase| phase.degrees);
-        let (title, space, truth, rois) = (sweep.title.clone(), sweep.space, sweep.truth.clone(), sweep.rois.clone());
-        let whole = if is_followed { Acquisition::growing(sweep) } else { Acquisition::complete(sweep) };
+        let phase_degrees = study.measured.facts.phase.map_or(0.0, |phase| phase.degrees);
+        let study = study.map(if is_followed { Acquisition::growing } else { Acquisition::complete });
         Self {
-            title,
-            space,
-            truth,
-            rois,
+            acquisition: study.measured.clone(),
+            study: Arc::new(study),
             files,
-            acquisition: whole.clone(),
-            whole,
             feed: None,
             pace: USUAL_PACE,
             phase_degrees,
@@ -104,15 +91,34 @@ impl OpenSweep {
         }
     }
 
+    /// The sweep as the file has it.
+    pub fn whole(&self) -> &Acquisition {
+        &self.study.measured
+    }
+
+    /// What it is an image of.
+    pub fn space(&self) -> SweepSpace {
+        self.whole().look(|sweep| sweep.space)
+    }
+
+    /// What a run reconstructs now.
+    pub fn to_reconstruct(&self) -> Arc<Study<Acquisition>> {
+        if self.is_replay() {
+            Arc::new(Study::clone(&self.study).map(|_| self.acquisition.clone()))
+        } else {
+            Arc::clone(&self.study)
+        }
+    }
+
     /// Whether it came from a file without the reference spectrum that it takes.
     pub fn lacks_reference(&self) -> bool {
-        let lacks = |sweep: &Sweep| matches!(sweep.acquisition, data::SweepKind::ContinuousWave { reference: None, .. });
-        self.files.is_some() && self.whole.look(lacks)
+        let lacks = |sweep: &Sweep| matches!(sweep.kind, data::SweepKind::ContinuousWave { reference: None, .. });
+        self.files.is_some() && self.whole().look(lacks)
     }
 
     /// Whether what runs reconstruct is a replay.
     pub fn is_replay(&self) -> bool {
-        !self.acquisition.is_same(&self.whole)
+        !self.acquisition.is_same(self.whole())
     }
 
     /// Whether projections are still coming.
@@ -130,7 +136,7 @@ impl OpenSweep {
 
     /// Ends what feeds it, so that a replay's projections and the sweep's are the same again; gives what is still to be told.
     pub fn stop_feed(&mut self) -> Vec<Notice> {
-        self.acquisition = self.whole.clone();
+        self.acquisition = self.whole().clone();
         self.feed.take().map(Feed::stop).unwrap_or_default()
     }
 
@@ -158,7 +164,7 @@ impl OpenSweep {
     /// Brings picture, lines and the filter's curve up to date.
     pub fn update(&mut self, ctx: &egui::Context, filter: &FilterSettings) {
         if self.filter.as_ref().is_none_or(|curve| curve.settings != *filter) {
-            self.filter = Some(FilterCurve::new(self.space, filter));
+            self.filter = Some(FilterCurve::new(self.space(), filter));
         }
         let (is_whole, num_projections) = (!self.is_replay(), self.acquisition.num_complete());
         let is_new = |picture: &Picture| picture.num_projections != num_projections || picture.is_whole != is_whole;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use strum::VariantArray as _;
 
-use crate::data::{Notice, Study};
+use crate::data::{Counts, Notice, Study};
 use crate::io::{self, Correction};
 
 /// Measured data and its corrections.
@@ -77,7 +77,7 @@ impl ScanFiles {
     ///
     /// # Errors
     /// A file cannot be read, or a correction is sampled differently from the data, as a sentence.
-    pub fn read(&self) -> Result<Study, String> {
+    pub fn read(&self) -> Result<Study<Counts>, String> {
         let (factors, background) = (self.multiplicative.as_deref(), self.additive.as_deref());
         let study = io::read_study(&self.measured, factors, background, self.additive_inside);
         study.map_err(|error| error.to_string())
@@ -109,7 +109,7 @@ impl SweepFiles {
 ///
 /// # Errors
 /// The scan itself cannot be read.
-pub fn read_with_neighbours(measured: &Path) -> Result<(Study, ScanFiles), String> {
+pub fn read_with_neighbours(measured: &Path) -> Result<(Study<Counts>, ScanFiles), String> {
     let (files, alone) = (ScanFiles::with_neighbours(measured), ScanFiles::uncorrected(measured));
     if files == alone {
         return Ok((alone.read()?, alone));

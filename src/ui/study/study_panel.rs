@@ -9,7 +9,7 @@ use super::loader::{BUILT_IN, Loading};
 use super::open_study::{OpenCounts, OpenStudy};
 use super::scan_files::ScanFiles;
 use super::sweep_facts::{sweep_facts_ui, sweep_feed_ui};
-use crate::data::Study;
+use crate::data::{Counts, Study};
 use crate::io::Correction;
 use crate::scanner::{self, InPlane};
 use crate::ui::widgets::format;
@@ -83,8 +83,8 @@ fn loading_ui(loading: &Loading, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
 }
 
 /// What the study is.
-fn facts_ui(study: &Study, total: f64, files: Option<&ScanFiles>, ui: &mut Ui) {
-    let geometry = study.geometry();
+fn facts_ui(study: &Study<Counts>, total: f64, files: Option<&ScanFiles>, ui: &mut Ui) {
+    let geometry = study.measured.geometry();
     ui.add(egui::Label::new(RichText::new(&study.title).strong()).wrap());
     egui::Grid::new("study facts").num_columns(2).spacing([8.0, 2.0]).show(ui, |ui| {
         let mut row = |name: &str, value: String| {
@@ -105,7 +105,7 @@ fn facts_ui(study: &Study, total: f64, files: Option<&ScanFiles>, ui: &mut Ui) {
             "Sampling",
             format!("{views} views × {tangential} × {planes} planes in {} segments, {bins}", geometry.segments.len()),
         );
-        row("Corrections", files.map_or_else(|| corrections(study), ScanFiles::corrections));
+        row("Corrections", files.map_or_else(|| corrections(&study.measured), ScanFiles::corrections));
     });
 }
 
@@ -138,10 +138,10 @@ fn corrections_ui(files: &ScanFiles, ui: &mut Ui, actions: &mut Vec<StudyAction>
     }
 }
 
-fn corrections(study: &Study) -> String {
+fn corrections(counts: &Counts) -> String {
     let parts = [
-        study.multiplicative.as_ref().map(|_| "attenuation and normalisation"),
-        study.additive.as_ref().map(|_| "scatter and randoms"),
+        counts.multiplicative.as_ref().map(|_| "attenuation and normalisation"),
+        counts.additive.as_ref().map(|_| "scatter and randoms"),
     ];
     let words: Vec<&str> = parts.into_iter().flatten().collect();
     if words.is_empty() { "none".into() } else { words.join("; ") }

@@ -10,7 +10,7 @@ use crate::ui::widgets::format;
 
 /// What the sweep is.
 pub fn sweep_facts_ui(open: &OpenSweep, ui: &mut Ui) {
-    ui.add(egui::Label::new(RichText::new(&open.title).strong()).wrap());
+    ui.add(egui::Label::new(RichText::new(&open.study.title).strong()).wrap());
     let expected = open.acquisition.num_expected();
     let rows = open.acquisition.look(|sweep| facts(sweep, expected));
     egui::Grid::new("study facts").num_columns(2).spacing([8.0, 2.0]).show(ui, |ui| {
@@ -23,7 +23,7 @@ pub fn sweep_facts_ui(open: &OpenSweep, ui: &mut Ui) {
 }
 
 fn facts(sweep: &Sweep, expected: Option<usize>) -> Vec<(&'static str, String)> {
-    let kind = match &sweep.acquisition {
+    let kind = match &sweep.kind {
         SweepKind::Pulse if sweep.space.is_slice() => "EPRI, pulse: line integrals".to_owned(),
         SweepKind::Pulse => "EPRI, pulse: plane integrals".to_owned(),
         SweepKind::ContinuousWave { gradient_mt_per_mm, .. } => {
@@ -46,7 +46,7 @@ fn facts(sweep: &Sweep, expected: Option<usize>) -> Vec<(&'static str, String)> 
         ("Samples", samples),
         ("Directions", cover),
     ];
-    if let SweepKind::ContinuousWave { reference, .. } = &sweep.acquisition {
+    if let SweepKind::ContinuousWave { reference, .. } = &sweep.kind {
         let words = match reference {
             Some(spectrum) => format!("{} samples", spectrum.values.len()),
             None => "missing: without it nothing can be deconvolved".into(),
@@ -61,7 +61,7 @@ fn facts(sweep: &Sweep, expected: Option<usize>) -> Vec<(&'static str, String)> 
 
 /// The phase of complex spectra, which they are read again with.
 fn phase_ui(open: &OpenSweep, ui: &mut Ui, act: &mut impl FnMut(StudyAction)) {
-    let Some(phase) = open.whole.look(|sweep| sweep.facts.phase) else { return };
+    let Some(phase) = open.whole().look(|sweep| sweep.facts.phase) else { return };
     ui.horizontal(|ui| {
         ui.label("Phase");
         let mut degrees = open.phase_degrees;
@@ -84,12 +84,12 @@ fn phase_ui(open: &OpenSweep, ui: &mut Ui, act: &mut impl FnMut(StudyAction)) {
 /// The reference spectrum; replaying, following and their pace.
 pub fn sweep_feed_ui(open: &OpenSweep, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
     let mut act = |action| actions.push(action);
-    let is_wave = open.whole.look(Sweep::is_continuous_wave);
+    let is_wave = open.whole().look(Sweep::is_continuous_wave);
     if is_wave && open.files.is_some() && ui.button("Reference spectrum…").clicked() {
         act(StudyAction::AskForReference);
     }
     phase_ui(open, ui, &mut act);
-    if !open.whole.is_over() {
+    if !open.whole().is_over() {
         ui.horizontal(|ui| {
             ui.label(RichText::new("following the file").strong());
             let help = "Take the projections that are there as the whole sweep";
@@ -111,7 +111,7 @@ pub fn sweep_feed_ui(open: &OpenSweep, ui: &mut Ui, actions: &mut Vec<StudyActio
         let value = DragValue::new(&mut pace).range(0.001..=1000.0).speed(0.1).max_decimals(3).suffix(" /s");
         let help = "Projections per second of a replay";
         name(&ui.add(value).on_hover_text(help), "Projections per second");
-        if let Some(secs) = open.whole.look(|sweep| sweep.secs_per_projection) {
+        if let Some(secs) = open.whole().look(|sweep| sweep.secs_per_projection) {
             let help = format!("The scanner took {} s for each projection", format::value(secs));
             if ui.small_button("scanner's").on_hover_text(help).clicked() {
                 pace = 1.0 / secs;

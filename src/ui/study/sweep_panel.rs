@@ -59,7 +59,7 @@ pub fn sweep_panel_ui(open: &OpenSweep, ui: &mut Ui, actions: &mut Vec<StudyActi
             let size = egui::vec2(ui.available_width(), LINES_SHARE * ui.available_height());
             ui.allocate_ui_with_layout(size, egui::Layout::top_down(egui::Align::Min), |ui| {
                 ui.set_height(size.y);
-                lines_ui(lines, open.space, ui);
+                lines_ui(lines, open.space(), ui);
             });
             if let Some(filter) = open.filter() {
                 filter_curve_ui(filter, ui);

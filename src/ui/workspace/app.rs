@@ -9,7 +9,7 @@ use super::dialogs::Dialogs;
 use super::leaving::{Leaving, SavedWork};
 use super::prefs::Preferences;
 use super::status::MemoryMeter;
-use crate::data::{Notice, Study};
+use crate::data::{Counts, Notice, Study};
 use crate::io::IoError;
 use crate::plan::{Acquisition, Device, DeviceChoice, Forecast};
 use crate::render::is_software;
@@ -141,7 +141,7 @@ impl App {
     }
 
     /// The counts that are open.
-    pub fn study(&self) -> Option<&Study> {
+    pub fn study(&self) -> Option<&Study<Counts>> {
         match &self.study.open {
             Some(OpenStudy::Counts(open)) => Some(&open.study),
             _ => None,

@@ -7,7 +7,7 @@ use egui::Context;
 use super::app::App;
 use super::dialogs::FileTask;
 use super::leaving::Leave;
-use crate::data::{Notice, Study, Sweep};
+use crate::data::{Counts, Notice, Study, Sweep};
 use crate::io::SweepFollower;
 use crate::plan::Acquisition;
 use crate::session::{Command, Feed};
@@ -61,7 +61,7 @@ impl App {
         let is_the_same = self.study.is_open(&source);
         let notices = match loaded {
             Loaded::Counts { study, files, size } => self.show_counts(*study, files, size),
-            Loaded::Sweep { sweep, files, follower } => self.show_sweep(ctx, *sweep, files, follower.map(|follower| *follower)),
+            Loaded::Sweep { study, files, follower } => self.show_sweep(ctx, *study, files, follower.map(|follower| *follower)),
         };
         notices.into_iter().for_each(|notice| self.notify(ctx, notice));
         if !is_the_same {
@@ -87,10 +87,10 @@ impl App {
     }
 
     /// Shows counts; what is to be told about them comes back.
-    fn show_counts(&mut self, mut study: Study, files: Option<ScanFiles>, size: Option<[usize; 3]>) -> Vec<Notice> {
-        self.options.trace.record("study_ready", &[("bins", study.geometry().num_bins() as f64)]);
+    fn show_counts(&mut self, mut study: Study<Counts>, files: Option<ScanFiles>, size: Option<[usize; 3]>) -> Vec<Notice> {
+        self.options.trace.record("study_ready", &[("bins", study.measured.geometry().num_bins() as f64)]);
         let notices = std::mem::take(&mut study.notices);
-        let total = study.measured.total();
+        let total = study.measured.prompts.total();
         self.study.open = Some(OpenStudy::Counts(OpenCounts { study: Arc::new(study), total, files, size }));
         if self.numbers == NumbersTab::Sweep {
             self.numbers = NumbersTab::Rois;
@@ -102,18 +102,18 @@ impl App {
     fn show_sweep(
         &mut self,
         ctx: &Context,
-        mut sweep: Sweep,
+        mut study: Study<Sweep>,
         files: Option<SweepFiles>,
         follower: Option<SweepFollower>,
     ) -> Vec<Notice> {
-        self.options.trace.record("study_ready", &[("projections", sweep.num_complete() as f64)]);
-        let notices = std::mem::take(&mut sweep.notices);
-        let mut open = OpenSweep::new(sweep, files);
+        self.options.trace.record("study_ready", &[("projections", study.measured.num_complete() as f64)]);
+        let notices = std::mem::take(&mut study.notices);
+        let mut open = OpenSweep::new(study, files);
         if let Some(follower) = follower {
-            let feed = Feed::follow(follower, open.whole.clone(), self.on_arrival(ctx));
+            let feed = Feed::follow(follower, open.whole().clone(), self.on_arrival(ctx));
             open.feed = self.feed_or_notice(ctx, feed);
         }
-        if open.space.is_slice() && self.slices.view.profile == ProfileLine::Axis(2) {
+        if open.space().is_slice() && self.slices.view.profile == ProfileLine::Axis(2) {
             self.slices.view.profile = ProfileLine::Axis(0);
         }
         self.study.open = Some(OpenStudy::Sweep(Box::new(open)));
@@ -161,7 +161,7 @@ impl App {
     fn replay(&mut self, ctx: &Context) {
         let arrived = self.on_arrival(ctx);
         let Some(open) = self.study.sweep_mut() else { return };
-        let whole = open.whole.snapshot();
+        let whole = open.whole().snapshot();
         open.acquisition = Acquisition::growing(whole.without_projections());
         open.selected = None;
         let feed = Feed::replay(whole.projections, open.pace, open.acquisition.clone(), arrived);

@@ -1,0 +1,76 @@
+//! Counts of a PET scan with their corrections.
+
+use std::sync::Arc;
+
+use super::Michelogram;
+use crate::scanner::ScanGeometry;
+
+/// Measured counts with their corrections: ȳ = multiplicative ⊙ (A x) + additive.
+#[derive(Clone, Debug)]
+pub struct Counts {
+    /// Measured (prompt) counts.
+    pub prompts: Michelogram,
+    /// Attenuation × normalisation factors of each bin; `None` = 1.
+    pub multiplicative: Option<Michelogram>,
+    /// Expected randoms + scatter of each bin; `None` = 0.
+    pub additive: Option<Michelogram>,
+}
+
+/// Why corrections do not fit the counts.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum CountsError {
+    /// A correction has another sampling than the data.
+    #[error("the {which} sinogram has {found} but the measured data has {expected}; both must be sampled alike")]
+    Sampling {
+        /// `multiplicative` or `additive`.
+        which: &'static str,
+        /// Sampling of the data.
+        expected: String,
+        /// Sampling of the correction.
+        found: String,
+    },
+}
+
+impl Counts {
+    /// Counts without corrections.
+    pub fn new(prompts: Michelogram) -> Self {
+        Self { prompts, multiplicative: None, additive: None }
+    }
+
+    /// Adds corrections, which must be sampled as the data is.
+    ///
+    /// # Errors
+    /// Another number of views, tangential positions or planes.
+    pub fn with_corrections(
+        self,
+        multiplicative: Option<Michelogram>,
+        additive: Option<Michelogram>,
+    ) -> Result<Self, CountsError> {
+        let sampling = |g: &ScanGeometry| {
+            let segments: Vec<_> = g.segments.iter().map(|s| s.num_axial_pos).collect();
+            (g.num_views, g.num_tangential, segments)
+        };
+        let words = |g: &ScanGeometry| {
+            format!(
+                "{} views × {} tangential positions × {} planes in {} segments",
+                g.num_views,
+                g.num_tangential,
+                g.num_planes(),
+                g.segments.len()
+            )
+        };
+        for (which, data) in [("multiplicative", &multiplicative), ("additive", &additive)] {
+            let Some(data) = data else { continue };
+            if sampling(&data.geometry) != sampling(self.geometry()) {
+                let (expected, found) = (words(self.geometry()), words(&data.geometry));
+                return Err(CountsError::Sampling { which, expected, found });
+            }
+        }
+        Ok(Self { multiplicative, additive, ..self })
+    }
+
+    /// Which LOR each bin is.
+    pub fn geometry(&self) -> &Arc<ScanGeometry> {
+        &self.prompts.geometry
+    }
+}
