@@ -76,7 +76,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::data::{Michelogram, Study, Volume};
+    use crate::data::{Counts, Michelogram, Study, Volume};
     use crate::geometry::Grid;
     use crate::plan::{Job, RunSettings, default_settings};
     use crate::render::Palette;
@@ -106,9 +106,9 @@ mod tests {
         let session = Session::start(|| {});
         let geometry = Arc::new(crate::scanner::find("small").unwrap().geometry.clone());
         let counts = vec![1.0; geometry.num_bins()];
-        let study = Arc::new(Study::new("flat", Michelogram::new(geometry, counts).unwrap()));
+        let study = Arc::new(Study::new("flat", Counts::new(Michelogram::new(geometry, counts).unwrap())));
         let grid = Grid::centred([8, 8, 4], [10.0; 3]).unwrap();
-        let settings = RunSettings { num_iterations: 2, num_subsets: 1, grid, ..default_settings(&study).unwrap() };
+        let settings = RunSettings { num_iterations: 2, num_subsets: 1, grid, ..default_settings(&study.measured).unwrap() };
         // Starts a run in the active view and takes in what is said and shown of it until it has ended.
         let finish = |runs: &mut Runs| {
             let job = Job::Counts { study: Arc::clone(&study), settings: Box::new(settings.clone()) };
