@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
-use crossbeam_channel::{Receiver, Sender, unbounded};
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
 use super::frames::{FrameReceiver, frame_channel};
 use super::history::History;
@@ -91,8 +91,12 @@ impl Session {
         let publisher = Publisher::start(event_sender, frame_sender, kept.clone(), wake, trace.clone(), asks.clone());
         let threads = publisher.and_then(|publisher| {
             let measurer = Measurer::start(asks.clone(), asked, kept.clone(), publisher.outlet())?;
-            let solver = Solver::new(setup, options, inbox, publisher, kept);
-            Ok((measurer, Builder::new().name("solver".into()).spawn(move || solver.run())?))
+            // The publisher ends when nobody can say anything through it any longer: where this thread is refused, the
+            // measurer has to go first, so the solver is handed over only to a thread that is there.
+            let (hand_over, handed) = bounded::<Solver>(1);
+            let thread = Builder::new().name("solver".into()).spawn(move || _ = handed.recv().map(Solver::run))?;
+            let _ = hand_over.send(Solver::new(setup, options, inbox, publisher, kept));
+            Ok((measurer, thread))
         });
         if let Err(error) = &threads {
             let text = format!("the solver's threads could not be started: {error}; close other programs and try again");
