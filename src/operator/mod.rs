@@ -12,6 +12,7 @@ mod data_space;
 mod in_plane;
 mod linear;
 mod lors;
+mod mirrors;
 mod planes;
 mod siddon;
 
@@ -20,6 +21,7 @@ pub use composed::{Composed, ImageMap};
 pub use data_space::{BinOrder, DataSpace, Subset, Views};
 pub use in_plane::{InPlanePath, Sides};
 pub use linear::{Accumulation, LinearOperator, OperatorError, ViewProjector};
+pub use mirrors::{MAX_MIRRORED, Mirror, MirrorSets, Mirrored, MirroredColumns, reversed_planes};
 pub use planes::{
     FilteredProjections, Interpolation, MultiStage, PlainPlanes, PlaneBackprojector, PlaneSampling, SingleStage,
     backproject_plain, grid_about_zero,
