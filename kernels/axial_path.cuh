@@ -1,12 +1,16 @@
-// What a warp prepares before it walks a transaxial LOR, in either direction: the steps of the in-plane path, the crossings
-// ("events") that each plane group meets on it, in order, and the shared memory that they lie in. Included by the files
-// axial_runs_C_R.cu before axial_runs.cuh, with the same CLASSES and REGISTERS.
+// What a block prepares before its warps walk transaxial LORs that are mirror images of each other, in either direction: the
+// steps of the in-plane path of the first of them, the crossings ("events") that each plane group meets on it, in order, and
+// the shared memory that they lie in. Included by the files axial_runs_C_R.cu before axial_runs.cuh, with the same CLASSES and
+// REGISTERS.
 
 #define WARP 32
 #define FULL 0xffffffffu
 // Steps whose image columns are loaded ahead.
 #define AHEAD 4
 #define NO_ENTRY 0xffffffffu
+// Threads of a block, at most, and blocks of so many that should be resident: as many as the shared memory of a usual scan
+// allows on the largest GPUs.
+#define BOUNDS __launch_bounds__(256, CLASSES * REGISTERS <= 2 ? 4 : 2)
 
 // Where a path enters the field of view and at which regular distances it crosses voxel faces (InPlanePath).
 struct Path {
@@ -15,9 +19,21 @@ struct Path {
     double length_mm;
     double start_mm;
     double lor_mm;
-    int column;
+    // x and y of the first column, and what a crossing adds to each.
+    int column[2];
     int stride[2];
     float share;
+};
+
+// A LOR as the mirror image of the one that is prepared: column (x, y) has its image at first + x strides[0] + y strides[1],
+// as a place in an image.
+struct Member {
+    // Its number in the data; NO_ENTRY where a set has fewer LORs than a block has warps.
+    unsigned lor;
+    // Whether the image runs from this LOR's end to its start: its planes rise where those of the first one fall.
+    unsigned is_reversed;
+    int first;
+    int strides[2];
 };
 
 // Groups that cross faces at the same fractions tau of a LOR, and that never meet in a class.
@@ -55,12 +71,9 @@ struct Group {
 
 // What all LORs have in common.
 struct Plan {
-    int num_tangential;
     int num_planes;
-    // The views of the data are first_view + k view_step.
-    int first_view;
-    int view_step;
     int nx;
+    int ny;
     int nz;
     // Places of a class in an image column, and z / CLASSES of the first.
     int lanes;
@@ -72,27 +85,35 @@ struct Plan {
     int num_layers;
     int num_slots;
     int max_steps;
-    int num_columns;
-    // Shared memory of a warp.
-    int scratch_bytes;
+    // Shared memory of a block, and of each of its warps besides.
+    int block_bytes;
+    int warp_bytes;
 };
 
-// A step of the path: where its column begins in an image, and its length in it (0 outside the field of view).
-struct __align__(8) Step {
-    unsigned column;
+// A step of the path: its column, its length in it (0 outside the field of view), and where its first event is in memory.
+struct __align__(16) Step {
+    int x;
+    int y;
     float length;
+    unsigned first_event;
 };
 
-struct __align__(CLASSES <= 2 ? 8 : 4) Event {
+// A crossing on the path: how far through its step, and for each class the address of lane 0 in the slots, in bytes.
+struct __align__(CLASSES == 1 ? 8 : CLASSES == 2 ? 16 : 4) Event {
     float fraction;
-    unsigned bases[(CLASSES + 1) / 2];
+    unsigned bases[CLASSES];
 };
 
-// The slot of a lane, given the slot of lane 0 of the first class, from packed addresses.
-__device__ __forceinline__ float *slot_of(float *slots, const unsigned *bases, int c)
+// One of two addresses in 16 bits each.
+__device__ __forceinline__ unsigned unpacked(const unsigned *bases, int c)
 {
-    const unsigned offset = c % 2 ? bases[c / 2] >> 16 : bases[c / 2] & 0xffffu;
-    return (float *)((unsigned char *)slots + offset);
+    return c % 2 ? bases[c / 2] >> 16 : bases[c / 2] & 0xffffu;
+}
+
+// A lane's slot, given its slot of address 0.
+__device__ __forceinline__ float *slot_at(float *lane_slots, unsigned base)
+{
+    return (float *)((unsigned char *)lane_slots + base);
 }
 
 // A group on the present path: shares of the bin's value, and what its row at the path's end is less CLASSES x slot.
@@ -104,29 +125,86 @@ struct GroupNow {
 
 extern __shared__ __align__(16) unsigned char memory[];
 
-// The shared memory of one warp; the same sizes as `scratch_bytes` in src/cuda/axial_plan.rs.
+// The shared memory of a block; the same sizes as `shared_bytes` in src/cuda/axial_plan.rs.
 struct Scratch {
-    float *slots;
-    // Where each step begins; needed only before the slots are.
-    float *from;
-    float *ends;
-    Event *events;
+    // One more than there are steps, for the end of the last.
     Step *steps;
+    Event *events;
     GroupNow *groups;
+    // The step of the last event on the path, and the number of the event behind that one.
+    int *last;
     // Crossings of each pass before the path's end.
     unsigned short *passed;
-    // The first event of each step; one more for the end of the last.
-    unsigned short *starts;
+    // Where each step begins; needed only before the slots of the first warp are.
+    float *from;
+    // Of this warp alone.
+    float *slots;
+    float *ends;
 
     __device__ Scratch(const Plan &plan, int warp)
     {
-        steps = (Step *)(memory + (size_t)warp * plan.scratch_bytes);
-        events = (Event *)(steps + plan.max_steps + 2 * AHEAD);
-        slots = from = (float *)(events + plan.num_records + 1);
+        steps = (Step *)memory;
+        events = (Event *)(steps + plan.max_steps + 2 * AHEAD + 1);
+        groups = (GroupNow *)(events + plan.num_records);
+        last = (int *)(groups + plan.num_groups);
+        passed = (unsigned short *)(last + 2);
+        from = (float *)(memory + plan.block_bytes);
+        slots = (float *)(memory + plan.block_bytes + (size_t)warp * plan.warp_bytes);
         ends = slots + plan.num_slots;
-        groups = (GroupNow *)(ends + CLASSES * plan.lanes);
-        passed = (unsigned short *)(groups + plan.num_groups);
-        starts = passed + plan.num_passes;
+    }
+
+    // Where an event is in memory.
+    __device__ __forceinline__ unsigned place_of(int event) const
+    {
+        return (unsigned)((unsigned char *)(events + event) - memory);
+    }
+};
+
+// The compiler makes branches of the next two where they are written as `if`, which cost more than what they skip: they are
+// predicated instructions here.
+
+// *slot = value, where it is asked for.
+__device__ __forceinline__ void store_if(bool is_asked, float *slot, float value)
+{
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %0, 0; @p st.shared.f32 [%1], %2; }" ::"r"((int)is_asked),
+                 "r"((unsigned)__cvta_generic_to_shared(slot)), "f"(value)
+                 : "memory");
+}
+
+// *voxel += value, where it is asked for. Nothing else in a kernel reads or writes images.
+__device__ __forceinline__ void add_if(bool is_asked, float *voxel, float value)
+{
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %0, 0; @p red.global.add.f32 [%1], %2; }" ::"r"((int)is_asked), "l"(voxel),
+                 "f"(value));
+}
+
+__device__ __forceinline__ void add_if(bool is_asked, unsigned long long *voxel, unsigned long long value)
+{
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %0, 0; @p red.global.add.u64 [%1], %2; }" ::"r"((int)is_asked), "l"(voxel),
+                 "l"(value));
+}
+
+// The same pointer into global memory, which the compiler keeps instead of making it anew from its parts.
+template <typename T> __device__ __forceinline__ T *kept(T *pointer)
+{
+    asm volatile("" : "+l"(pointer));
+    __builtin_assume(__isGlobal(pointer));
+    return pointer;
+}
+
+// The event at a place in memory.
+__device__ __forceinline__ Event event_at(unsigned place) { return *(const Event *)(memory + place); }
+
+// A thread of a block.
+struct Thread {
+    int lane;
+    int warp;
+    int number;
+    int count;
+
+    __device__ Thread() : lane(threadIdx.x), warp(threadIdx.y), number(threadIdx.y * WARP + threadIdx.x),
+                          count(blockDim.y * WARP)
+    {
     }
 };
 
@@ -151,10 +229,10 @@ __device__ __forceinline__ int num_crossings(const Path &path, int axis)
     return count;
 }
 
-// The steps of a path, each lane its own: of the first s crossings, i are along x, and i follows from comparing the
+// The steps of a path, each thread its own: of the first s crossings, i are along x, and i follows from comparing the
 // same numbers as its neighbours do. Returns the number of steps.
 __device__ __forceinline__ int trace(const Plan &plan, const Path &path, const int2 *fov_rows,
-                                     const Scratch &scratch, int lane)
+                                     const Scratch &scratch, const Thread &thread)
 {
     const int nx = num_crossings(path, 0), ny = num_crossings(path, 1);
     const int num_steps = min(nx + ny + 1, plan.max_steps);
@@ -168,7 +246,7 @@ __device__ __forceinline__ int trace(const Plan &plan, const Path &path, const i
         guess_offset = begin * guess_per_step - (float)path.next[0] * rate_x + 1.0f;
     }
 #pragma unroll 1
-    for (int s = lane; s < num_steps; s += WARP) {
+    for (int s = thread.number; s < num_steps; s += thread.count) {
         const int least = max(0, s - ny), most = min(s, nx);
         int i = min(max((int)(guess_per_step * s + guess_offset), least), most);
 #pragma unroll 1
@@ -188,12 +266,11 @@ __device__ __forceinline__ int trace(const Plan &plan, const Path &path, const i
         if (j < ny)
             end = fmin(end, crossing(path, 1, j));
         // Rounding at the path's end can lead out of the grid.
-        const int column = min(max(path.column + i * path.stride[0] + j * path.stride[1], 0), plan.num_columns - 1);
-        const int y = column / plan.nx;
-        const int x = column - y * plan.nx;
+        const int x = min(max(path.column[0] + i * path.stride[0], 0), plan.nx - 1);
+        const int y = min(max(path.column[1] + j * path.stride[1], 0), plan.ny - 1);
         const int2 inside = fov_rows[y];
         const bool is_seen = x >= inside.x && x < inside.y;
-        const Step step = {(unsigned)column * (CLASSES * plan.lanes), is_seen ? (float)(end - begin) : 0.0f};
+        const Step step = {x, y, is_seen ? (float)(end - begin) : 0.0f, 0u};
         scratch.steps[s] = step;
         scratch.from[s] = (float)begin;
     }
@@ -252,16 +329,21 @@ __device__ __forceinline__ int crossings_before_end(const Pass &pass, const Path
     return count;
 }
 
-// How many crossings of each pass come before the path's end, and what the path's slope makes of the shares of each group.
-__device__ __forceinline__ void prepare_groups(const Plan &plan, const Path &path, const Locator &locator,
-                                               const Pass *passes, const Group *groups, const Scratch &scratch, int lane)
+// How many crossings of each pass come before the path's end.
+__device__ __forceinline__ void prepare_passes(const Plan &plan, const Path &path, const Locator &locator, const Pass *passes,
+                                               const Scratch &scratch, const Thread &thread)
 {
 #pragma unroll 1
-    for (int p = lane; p < plan.num_passes; p += WARP)
+    for (int p = thread.number; p < plan.num_passes; p += thread.count)
         scratch.passed[p] = (unsigned short)crossings_before_end(passes[p], path, locator);
-    __syncwarp();
+}
+
+// What the path's slope makes of the shares of each group.
+__device__ __forceinline__ void prepare_groups(const Plan &plan, const Path &path, const Locator &locator,
+                                               const Group *groups, const Scratch &scratch, const Thread &thread)
+{
 #pragma unroll 1
-    for (int g = lane; g < plan.num_groups; g += WARP) {
+    for (int g = thread.number; g < plan.num_groups; g += thread.count) {
         const Group group = groups[g];
         const float slope = group.rise_mm / locator.lor_mm;
         GroupNow now;
@@ -273,74 +355,74 @@ __device__ __forceinline__ void prepare_groups(const Plan &plan, const Path &pat
     }
 }
 
-// The events of the path: record r is event r where it lies on the path. Finds the first event of each step.
+// The events of the path: record r is event r where it lies on the path, and those that do follow each other. Finds the first
+// event of each step up to the last that has one.
 __device__ __forceinline__ void find_events(const Plan &plan, const Locator &locator, const Record *records,
-                                            int num_steps, const Scratch &scratch, int lane)
+                                            const Scratch &scratch, const Thread &thread)
 {
-    // Steps up to this one know their first event; the records up to `event` have been seen.
-    int step_before = -1;
-    int last = 0;
 #pragma unroll 1
-    for (int first = 0; first < plan.num_records; first += WARP) {
-        const int r = first + lane;
-        Record record;
-        float at_mm = -1.0f;
-        if (r < plan.num_records) {
-            record = records[r];
-            at_mm = locator.at_mm(record.tau);
-        }
-        const bool is_on_path = at_mm > 0.0f && at_mm < locator.length_mm;
-        const unsigned on_path = __ballot_sync(FULL, is_on_path);
-        if (on_path == 0)
+    for (int r = thread.number; r < plan.num_records; r += thread.count) {
+        const Record record = records[r];
+        const float at_mm = locator.at_mm(record.tau);
+        if (!(at_mm > 0.0f && at_mm < locator.length_mm))
             continue;
-        const int step = is_on_path ? locator.step(at_mm) : -1;
-        if (is_on_path) {
-            const float length = scratch.steps[step].length;
-            const float through = length > 0.0f ? (at_mm - scratch.from[step]) / length : 0.0f;
-            Event event;
-            event.fraction = fminf(fmaxf(through, 0.0f), 1.0f);
+        const int step = locator.step(at_mm);
+        const float length = scratch.steps[step].length;
+        const float through = length > 0.0f ? (at_mm - scratch.from[step]) / length : 0.0f;
+        Event event;
+        event.fraction = fminf(fmaxf(through, 0.0f), 1.0f);
 #pragma unroll
-            for (int b = 0; b < (CLASSES + 1) / 2; b++)
-                event.bases[b] = record.bases[b];
-            scratch.events[r] = event;
+        for (int c = 0; c < CLASSES; c++)
+            event.bases[c] = unpacked(record.bases, c);
+        scratch.events[r] = event;
+        const float before_mm = r > 0 ? locator.at_mm(records[r - 1].tau) : -1.0f;
+        const int step_before = before_mm > 0.0f ? locator.step(before_mm) : -1;
+        for (int s = step_before + 1; s <= step; s++)
+            scratch.steps[s].first_event = scratch.place_of(r);
+        if (r + 1 == plan.num_records || !(locator.at_mm(records[r + 1].tau) < locator.length_mm)) {
+            scratch.last[0] = step;
+            scratch.last[1] = r + 1;
         }
-        const int neighbour = __shfl_up_sync(FULL, step, 1);
-        const bool is_first = lane == __ffs(on_path) - 1;
-        if (is_on_path)
-            for (int s = (is_first ? step_before : neighbour) + 1; s <= step; s++)
-                scratch.starts[s] = (unsigned short)r;
-        step_before = __shfl_sync(FULL, step, WARP - 1 - __clz(on_path));
-        last = first + WARP - __clz(on_path);
     }
-    // The steps behind the last event, and some without length, so that the walk can take several at a time.
-    for (int s = step_before + 1 + lane; s <= num_steps + 2 * AHEAD; s += WARP)
-        scratch.starts[s] = (unsigned short)last;
-    const unsigned column = scratch.steps[num_steps - 1].column;
-    if (lane < 2 * AHEAD) {
-        const Step nothing = {column, 0.0f};
-        scratch.steps[num_steps + lane] = nothing;
-    }
-    // It is read ahead, but never used.
-    if (lane == 0) {
-        const Event nothing = {0.0f, {0}};
-        scratch.events[last] = nothing;
-    }
-    __syncwarp();
 }
 
-// All that is common to both directions: the path's steps, the groups' shares, the events in order, and empty slots.
+// The steps behind the last event have none. Behind the path are some steps without length, so that the walk can take several
+// at a time.
+__device__ __forceinline__ void close_steps(int num_steps, const Scratch &scratch, const Thread &thread)
+{
+    const int last_step = scratch.last[0];
+    const unsigned behind = scratch.place_of(scratch.last[1]);
+    for (int s = last_step + 1 + thread.number; s < num_steps; s += thread.count)
+        scratch.steps[s].first_event = behind;
+    if (thread.number <= 2 * AHEAD) {
+        const Step nothing = {scratch.steps[num_steps - 1].x, scratch.steps[num_steps - 1].y, 0.0f, behind};
+        scratch.steps[num_steps + thread.number] = nothing;
+    }
+}
+
+// All that is common to the LORs of a set and to both directions: the path's steps, the groups' shares, the events in order;
+// and empty slots for each warp.
 __device__ __forceinline__ int set_up(const Plan &plan, const Path &path, const int2 *fov_rows, const Pass *passes,
                                       const Group *groups, const Record *records, const Scratch &scratch,
-                                      int lane)
+                                      const Thread &thread)
 {
-    __syncwarp();
-    const int num_steps = trace(plan, path, fov_rows, scratch, lane);
+    // Nobody needs the path before any longer.
+    __syncthreads();
+    const int num_steps = trace(plan, path, fov_rows, scratch, thread);
     const Locator locator(path, num_steps);
-    prepare_groups(plan, path, locator, passes, groups, scratch, lane);
-    find_events(plan, locator, records, num_steps, scratch, lane);
+    prepare_passes(plan, path, locator, passes, scratch, thread);
+    if (thread.number == 0) {
+        scratch.last[0] = -1;
+        scratch.last[1] = 0;
+    }
+    __syncthreads();
+    prepare_groups(plan, path, locator, groups, scratch, thread);
+    find_events(plan, locator, records, scratch, thread);
+    __syncthreads();
+    close_steps(num_steps, scratch, thread);
 #pragma unroll 1
-    for (int slot = lane; slot < plan.num_slots; slot += WARP)
+    for (int slot = thread.lane; slot < plan.num_slots; slot += WARP)
         scratch.slots[slot] = 0.0f;
-    __syncwarp();
+    __syncthreads();
     return num_steps;
 }

@@ -2,7 +2,8 @@
 // src/operator/axial_runs/; the tables are laid out in src/cuda/axial_plan.rs. The files axial_runs_C_R.cu compile this,
 // after axial_path.cuh, for images with CLASSES = C classes of z and REGISTERS = R values of each class in a lane.
 //
-// One warp walks one transaxial LOR for all of its planes. Lanes are voxels along z: of each class z = c (mod CLASSES) a
+// A block has a warp for each transaxial LOR of a set of mirror images, whose common path it prepares once. A warp walks its
+// LOR for all of its planes. Lanes are voxels along z: of each class z = c (mod CLASSES) a
 // lane holds REGISTERS values, 32 places apart. Walking along the in-plane path, a lane keeps
 //
 //   forward   G_z, the integral of x_z - x_{z+1} up to the present step; where a plane crosses a voxel face in z (an
@@ -12,7 +13,14 @@
 // The bins of all planes lie in shared memory, each group of planes with room on both sides ("slots"), so that an event
 // is one address for all lanes: lanes whose z no plane of the group has touch the room between the groups.
 
-// d_z = x_z - x_{z+1} for every column, x beyond the last z and below the first being zero.
+// A lane's values of all classes, as d has them.
+template <int N> struct Classes;
+template <> struct Classes<1> { typedef float Type; };
+template <> struct Classes<2> { typedef float2 Type; };
+template <> struct Classes<4> { typedef float4 Type; };
+
+// d_z = x_z - x_{z+1} for every column, x beyond the last z and below the first being zero. The classes of a place lie side by
+// side: a lane reads them at once.
 extern "C" __global__ void difference(const float *x, float *d, int lanes, unsigned long long len)
 {
     const unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
@@ -25,77 +33,85 @@ extern "C" __global__ void difference(const float *x, float *d, int lanes, unsig
         above = x[i + lanes];
     else if (place + 1 < lanes)
         above = x[i - (unsigned long long)(CLASSES - 1) * lanes + 1];
-    d[i] = x[i] - above;
+    d[i - c * lanes - place + CLASSES * place + c] = x[i] - above;
 }
 
-// Where a lane finds its values of each class in the first column, and whether it has any.
-struct Lane {
-    int class_offsets[CLASSES];
-    bool is_used[REGISTERS];
+// Where the column of a step begins, from the first column of the LOR.
+__device__ __forceinline__ int column_of(const Member &member, const Step &step)
+{
+    return step.x * member.strides[0] + step.y * member.strides[1];
+}
 
-    __device__ Lane(const Plan &plan, int lane)
+// Some steps ahead: a lane's values of their columns, their lengths and their first events.
+struct Ahead {
+    float values[AHEAD][CLASSES][REGISTERS];
+    float lengths[AHEAD];
+    unsigned first_events[AHEAD];
+
+    // `d`: this lane's values in the first column of the LOR.
+    __device__ __forceinline__ void load(const float *const d[REGISTERS], const Step *steps, const Member &member)
     {
 #pragma unroll
-        for (int c = 0; c < CLASSES; c++)
-            class_offsets[c] = c * plan.lanes + lane;
-#pragma unroll
-        for (int r = 0; r < REGISTERS; r++)
-            is_used[r] = lane + WARP * r < plan.lanes;
-    }
-};
-
-// A lane's values of the columns of the next steps.
-__device__ __forceinline__ void load_steps(const float *d, const Step *steps, const Lane &lane,
-                                           float values[AHEAD][CLASSES][REGISTERS])
-{
-#pragma unroll
-    for (int k = 0; k < AHEAD; k++) {
-        const unsigned column = steps[k].column;
-#pragma unroll
-        for (int c = 0; c < CLASSES; c++) {
-            const float *const from = d + (column + lane.class_offsets[c]);
+        for (int k = 0; k < AHEAD; k++) {
+            const Step step = steps[k];
+            lengths[k] = step.length;
+            first_events[k] = step.first_event;
+            const int column = column_of(member, step);
 #pragma unroll
             for (int r = 0; r < REGISTERS; r++) {
-                values[k][c][r] = 0.0f;
-                if (lane.is_used[r])
-                    values[k][c][r] = from[WARP * r];
+                union {
+                    typename Classes<CLASSES>::Type all;
+                    float each[CLASSES];
+                } value;
+                value.all = *(const typename Classes<CLASSES>::Type *)(d[r] + column);
+#pragma unroll
+                for (int c = 0; c < CLASSES; c++)
+                    values[k][c][r] = value.each[c];
             }
         }
     }
-}
+};
 
-// Number in the whole scan of a transaxial LOR of the data.
-__device__ __forceinline__ unsigned transaxial_of(const Plan &plan, unsigned lor)
+// The bin of a plane of the set's first LOR in another one.
+__device__ __forceinline__ int plane_of(const Member &member, const unsigned *reversed, int plane)
 {
-    const unsigned view = plan.first_view + plan.view_step * (lor / plan.num_tangential);
-    return view * plan.num_tangential + lor % plan.num_tangential;
+    return member.is_reversed ? (int)reversed[plane] : plane;
 }
 
 #define TABLES                                                                                                         \
-    const Plan plan, const Path *paths, const unsigned *lor_paths, const int2 *fov_rows, const Pass *passes,           \
-        const Group *groups, const Record *records, const End *pass_ends, const unsigned *outputs
+    const Plan plan, const Path *paths, const uint2 *set_paths, const Member *members, const int2 *fov_rows,           \
+        const Pass *passes, const Group *groups, const Record *records, const End *pass_ends, const unsigned *outputs, \
+        const unsigned *reversed
 
-// bins = A x for the transaxial LORs first_lor ... of the data; d is the difference of x along z.
-extern "C" __global__ void forward(TABLES, const float *d, float *bins, unsigned first_lor, unsigned num_lors)
+// bins = A x for the LORs of sets first_set ...; d is the difference of x along z.
+extern "C" __global__ void BOUNDS forward(TABLES, const float *d, float *bins, unsigned first_set)
 {
-    const int lane = threadIdx.x;
-    const unsigned nth = blockIdx.x * blockDim.y + threadIdx.y;
-    if (nth >= num_lors)
-        return;
-    const unsigned lor = first_lor + nth;
-    const unsigned transaxial = transaxial_of(plan, lor);
-    const Scratch scratch(plan, threadIdx.y);
-    const Lane places(plan, lane);
+    const Thread thread;
+    const int lane = thread.lane;
+    const unsigned set = first_set + blockIdx.x;
+    const Member member = members[set * blockDim.y + thread.warp];
+    const bool is_there = member.lor != NO_ENTRY;
+    const Scratch scratch(plan, thread.warp);
     float *const lane_slots = scratch.slots + lane;
-    float *const out = bins + (unsigned long long)lor * plan.num_planes;
-    const unsigned first_path = lor_paths[transaxial], last_path = lor_paths[transaxial + 1];
-    if (first_path == last_path)
+    // Lanes without a place read the last one's values, which come to nothing.
+    bool is_used[REGISTERS];
+    const float *lane_d[REGISTERS];
+#pragma unroll
+    for (int r = 0; r < REGISTERS; r++) {
+        is_used[r] = lane + WARP * r < plan.lanes;
+        lane_d[r] = kept(d + (is_there ? member.first : 0) + CLASSES * min(lane + WARP * r, plan.lanes - 1));
+    }
+    float *const out = bins + (unsigned long long)member.lor * plan.num_planes;
+    const uint2 range = set_paths[set];
+    if (range.x == range.y && is_there)
 #pragma unroll 1
         for (int plane = lane; plane < plan.num_planes; plane += WARP)
             out[plane] = 0.0f;
-    for (unsigned which = first_path; which < last_path; which++) {
+    for (unsigned which = range.x; which < range.y; which++) {
         const Path path = paths[which];
-        const int num_steps = set_up(plan, path, fov_rows, passes, groups, records, scratch, lane);
+        const int num_steps = set_up(plan, path, fov_rows, passes, groups, records, scratch, thread);
+        if (!is_there)
+            continue;
 
         float g[CLASSES][REGISTERS];
 #pragma unroll
@@ -103,36 +119,44 @@ extern "C" __global__ void forward(TABLES, const float *d, float *bins, unsigned
 #pragma unroll
             for (int r = 0; r < REGISTERS; r++)
                 g[c][r] = 0.0f;
-        float ahead[AHEAD][CLASSES][REGISTERS];
-        load_steps(d, scratch.steps, places, ahead);
-        int event = scratch.starts[0];
-        Event coming = scratch.events[event];
+        Ahead ahead;
+        ahead.load(lane_d, scratch.steps, member);
+        unsigned place = ahead.first_events[0];
 #pragma unroll 1
         for (int first = 0; first < num_steps; first += AHEAD) {
             float now[AHEAD][CLASSES][REGISTERS];
+            unsigned ends[AHEAD];
 #pragma unroll
-            for (int k = 0; k < AHEAD; k++)
+            for (int k = 0; k < AHEAD; k++) {
+                if (k > 0)
+                    ends[k - 1] = ahead.first_events[k];
 #pragma unroll
                 for (int c = 0; c < CLASSES; c++)
 #pragma unroll
                     for (int r = 0; r < REGISTERS; r++)
-                        now[k][c][r] = scratch.steps[first + k].length * ahead[k][c][r];
-            load_steps(d, scratch.steps + first + AHEAD, places, ahead);
+                        now[k][c][r] = ahead.lengths[k] * ahead.values[k][c][r];
+            }
+            ahead.load(lane_d, scratch.steps + first + AHEAD, member);
+            ends[AHEAD - 1] = ahead.first_events[0];
 #pragma unroll
             for (int k = 0; k < AHEAD; k++) {
-                const int end = scratch.starts[first + k + 1];
+                const unsigned end = ends[k];
 #pragma unroll 1
-                for (; event < end; event++) {
-                    const Event present = coming;
-                    coming = scratch.events[event + 1];
+                for (; place < end; place += sizeof(Event)) {
+                    const Event event = event_at(place);
+                    // The slots of an event are apart: all are read before the first is written.
+                    float sums[CLASSES][REGISTERS];
 #pragma unroll
-                    for (int c = 0; c < CLASSES; c++) {
-                        float *const slots = slot_of(lane_slots, present.bases, c);
+                    for (int c = 0; c < CLASSES; c++)
 #pragma unroll
                         for (int r = 0; r < REGISTERS; r++)
-                            if (places.is_used[r])
-                                slots[WARP * r] += g[c][r] + present.fraction * now[k][c][r];
-                    }
+                            sums[c][r] = slot_at(lane_slots, event.bases[c])[WARP * r] +
+                                         (g[c][r] + event.fraction * now[k][c][r]);
+#pragma unroll
+                    for (int c = 0; c < CLASSES; c++)
+#pragma unroll
+                        for (int r = 0; r < REGISTERS; r++)
+                            store_if(is_used[r], slot_at(lane_slots, event.bases[c]) + WARP * r, sums[c][r]);
                     // At the next event another lane may hold the same plane.
                     __syncwarp();
                 }
@@ -153,7 +177,7 @@ extern "C" __global__ void forward(TABLES, const float *d, float *bins, unsigned
 #pragma unroll
             for (int c = 0; c < CLASSES; c++)
                 sum += g[c][r];
-            float from_here = sum;
+            float from_here = is_used[r] ? sum : 0.0f;
 #pragma unroll
             for (int distance = 1; distance < WARP; distance *= 2) {
                 const float other = __shfl_down_sync(FULL, from_here, distance);
@@ -174,7 +198,8 @@ extern "C" __global__ void forward(TABLES, const float *d, float *bins, unsigned
 
 #pragma unroll 1
         for (int plane = lane; plane < plan.num_planes; plane += WARP) {
-            float sum = which == first_path ? 0.0f : out[plane];
+            float *const bin = out + plane_of(member, reversed, plane);
+            float sum = which == range.x ? 0.0f : *bin;
 #pragma unroll 1
             for (int layer = 0; layer < plan.num_layers; layer++) {
                 const unsigned entry = outputs[layer * plan.num_planes + plane];
@@ -187,7 +212,7 @@ extern "C" __global__ void forward(TABLES, const float *d, float *bins, unsigned
                 if (z >= 0 && z < plan.nz)
                     sum += group.scale * scratch.ends[z - CLASSES * plan.first_k];
             }
-            out[plane] = sum;
+            *bin = sum;
         }
     }
 }
@@ -196,17 +221,29 @@ extern "C" __global__ void forward(TABLES, const float *d, float *bins, unsigned
 struct Atomic {
     float *image;
 
-    __device__ __forceinline__ void add(unsigned at, float value) const { atomicAdd(image + at, value); }
+    __device__ __forceinline__ Atomic from(int place) const
+    {
+        const Atomic moved = {kept(image + place)};
+        return moved;
+    }
+
+    __device__ __forceinline__ void add(bool is_voxel, int at, float value) const { add_if(is_voxel, image + at, value); }
 };
 
 // Load, add, store: what other threads add in between is lost.
 struct NonAtomic {
     float *image;
 
-    __device__ __forceinline__ void add(unsigned at, float value) const
+    __device__ __forceinline__ NonAtomic from(int place) const
+    {
+        const NonAtomic moved = {kept(image + place)};
+        return moved;
+    }
+
+    __device__ __forceinline__ void add(bool is_voxel, int at, float value) const
     {
         volatile float *const voxel = image + at;
-        if (value != 0.0f)
+        if (is_voxel && value != 0.0f)
             *voxel = *voxel + value;
     }
 };
@@ -216,42 +253,51 @@ struct Fixed {
     unsigned long long *image;
     float scale;
 
-    __device__ __forceinline__ void add(unsigned at, float value) const
+    __device__ __forceinline__ Fixed from(int place) const
     {
-        atomicAdd(image + at, (unsigned long long)__float2ll_rn(value * scale));
+        const Fixed moved = {kept(image + place), scale};
+        return moved;
+    }
+
+    __device__ __forceinline__ void add(bool is_voxel, int at, float value) const
+    {
+        add_if(is_voxel, image + at, (unsigned long long)__float2ll_rn(value * scale));
     }
 };
 
-// image += A^T bins for the transaxial LORs first_lor ... of the data.
+// image += A^T bins for the LORs of sets first_set ...
 template <typename Adder>
-__device__ __forceinline__ void backproject(TABLES, const float *bins, const Adder &image, unsigned first_lor,
-                                            unsigned num_lors)
+__device__ __forceinline__ void backproject(TABLES, const float *bins, const Adder &image, unsigned first_set)
 {
-    const int lane = threadIdx.x;
-    const unsigned nth = blockIdx.x * blockDim.y + threadIdx.y;
-    if (nth >= num_lors)
-        return;
-    const unsigned lor = first_lor + nth;
-    const unsigned transaxial = transaxial_of(plan, lor);
-    const Scratch scratch(plan, threadIdx.y);
-    const Lane places(plan, lane);
+    const Thread thread;
+    const int lane = thread.lane;
+    const unsigned set = first_set + blockIdx.x;
+    const Member member = members[set * blockDim.y + thread.warp];
+    const bool is_there = member.lor != NO_ENTRY;
+    const Scratch scratch(plan, thread.warp);
     float *const lane_slots = scratch.slots + lane;
-    // Places that are no voxel get nothing.
-    float share[CLASSES][REGISTERS];
+    // This lane's voxels in the first column of the LOR, where its places are voxels.
+    bool is_voxel[CLASSES][REGISTERS];
+    Adder voxels[CLASSES];
 #pragma unroll
-    for (int c = 0; c < CLASSES; c++)
+    for (int c = 0; c < CLASSES; c++) {
+        voxels[c] = image.from((is_there ? member.first : 0) + c * plan.lanes + lane);
 #pragma unroll
         for (int r = 0; r < REGISTERS; r++) {
             const int z = CLASSES * (plan.first_k + lane + WARP * r) + c;
-            share[c][r] = z >= 0 && z < plan.nz ? 1.0f : 0.0f;
+            is_voxel[c][r] = lane + WARP * r < plan.lanes && z >= 0 && z < plan.nz;
         }
-    const float *const in = bins + (unsigned long long)lor * plan.num_planes;
-    for (unsigned which = lor_paths[transaxial]; which < lor_paths[transaxial + 1]; which++) {
+    }
+    const float *const in = bins + (unsigned long long)member.lor * plan.num_planes;
+    const uint2 range = set_paths[set];
+    for (unsigned which = range.x; which < range.y; which++) {
         const Path path = paths[which];
-        const int num_steps = set_up(plan, path, fov_rows, passes, groups, records, scratch, lane);
+        const int num_steps = set_up(plan, path, fov_rows, passes, groups, records, scratch, thread);
+        if (!is_there)
+            continue;
 #pragma unroll 1
         for (int plane = lane; plane < plan.num_planes; plane += WARP) {
-            const float value = in[plane];
+            const float value = in[plane_of(member, reversed, plane)];
 #pragma unroll 1
             for (int layer = 0; layer < plan.num_layers; layer++) {
                 const unsigned entry = outputs[layer * plan.num_planes + plane];
@@ -274,7 +320,7 @@ __device__ __forceinline__ void backproject(TABLES, const float *bins, const Add
 #pragma unroll
             for (int m = 0; m < CLASSES; m++) {
                 const unsigned flags = end.flags >> (4 * m);
-                const float *const slots = slot_of(lane_slots, end.bases, m);
+                const float *const slots = slot_at(lane_slots, unpacked(end.bases, m));
                 // The slots hold the bins with the sign of their crossings, which the ends have not.
                 const float sign = flags & 8u ? (flags & 4u ? -1.0f : 1.0f) : 0.0f;
 #pragma unroll
@@ -288,13 +334,13 @@ __device__ __forceinline__ void backproject(TABLES, const float *bins, const Add
         }
 
         // Several steps at a time; those behind the last have no length.
-        int event = scratch.starts[num_steps];
+        unsigned place = scratch.steps[num_steps].first_event;
 #pragma unroll 1
         for (int first = (num_steps - 1) / AHEAD * AHEAD; first >= 0; first -= AHEAD) {
 #pragma unroll
             for (int k = AHEAD - 1; k >= 0; k--) {
                 const Step step = scratch.steps[first + k];
-                const int begin = scratch.starts[first + k];
+                const int column = column_of(member, step);
                 float values[CLASSES][REGISTERS];
 #pragma unroll
                 for (int c = 0; c < CLASSES; c++)
@@ -302,16 +348,16 @@ __device__ __forceinline__ void backproject(TABLES, const float *bins, const Add
                     for (int r = 0; r < REGISTERS; r++)
                         values[c][r] = rows[c][r];
 #pragma unroll 1
-                while (event > begin) {
-                    event--;
-                    const Event present = scratch.events[event];
+                while (place > step.first_event) {
+                    place -= sizeof(Event);
+                    const Event event = event_at(place);
 #pragma unroll
                     for (int c = 0; c < CLASSES; c++) {
-                        const float *const slots = slot_of(lane_slots, present.bases, c);
+                        const float *const slots = slot_at(lane_slots, event.bases[c]);
 #pragma unroll
                         for (int r = 0; r < REGISTERS; r++) {
                             const float value = slots[WARP * r];
-                            values[c][r] += present.fraction * value;
+                            values[c][r] += event.fraction * value;
                             rows[c][r] += value;
                         }
                     }
@@ -323,14 +369,11 @@ __device__ __forceinline__ void backproject(TABLES, const float *bins, const Add
                     const float last =
                         r > 0 ? __shfl_sync(FULL, values[CLASSES - 1][r > 0 ? r - 1 : 0], WARP - 1) : 0.0f;
                     below = lane == 0 ? last : below;
-                    if (!places.is_used[r])
-                        continue;
 #pragma unroll
                     for (int c = 0; c < CLASSES; c++) {
-                        const float length = share[c][r] * step.length;
-                        const float value = length * (ends[c][r] + (values[c][r] - below));
+                        const float value = step.length * (ends[c][r] + (values[c][r] - below));
                         below = values[c][r];
-                        image.add(step.column + places.class_offsets[c] + WARP * r, value);
+                        voxels[c].add(is_voxel[c][r], column + WARP * r, value);
                     }
                 }
             }
@@ -339,23 +382,23 @@ __device__ __forceinline__ void backproject(TABLES, const float *bins, const Add
 }
 
 #define BACKPROJECT                                                                                                    \
-    backproject(plan, paths, lor_paths, fov_rows, passes, groups, records, pass_ends, outputs, bins, adder, first_lor,  \
-                num_lors)
+    backproject(plan, paths, set_paths, members, fov_rows, passes, groups, records, pass_ends, outputs, reversed,      \
+                bins, adder, first_set)
 
-extern "C" __global__ void atomic(TABLES, const float *bins, float *image, unsigned first_lor, unsigned num_lors)
+extern "C" __global__ void BOUNDS atomic(TABLES, const float *bins, float *image, unsigned first_set)
 {
     const Atomic adder = {image};
     BACKPROJECT;
 }
 
-extern "C" __global__ void non_atomic(TABLES, const float *bins, float *image, unsigned first_lor, unsigned num_lors)
+extern "C" __global__ void BOUNDS non_atomic(TABLES, const float *bins, float *image, unsigned first_set)
 {
     const NonAtomic adder = {image};
     BACKPROJECT;
 }
 
-extern "C" __global__ void fixed(TABLES, const float *bins, unsigned long long *image, float scale, unsigned first_lor,
-                                 unsigned num_lors)
+extern "C" __global__ void BOUNDS fixed(TABLES, const float *bins, unsigned long long *image, float scale,
+                                        unsigned first_set)
 {
     const Fixed adder = {image, scale};
     BACKPROJECT;

@@ -244,7 +244,7 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
         if bench.axial_runs {
             let fast = cuda::AxialRuns::new(&device, Arc::clone(&bench.geometry), grid.clone(), radius_mm, [1, 1])?;
             let projector = "axial-runs".into();
-            let threads = fast.threads_per_block() as usize;
+            let threads = fast.threads_per_block(&device)? as usize;
             let what =
                 Subject { device: BenchDevice::Cuda, projector, is_baseline: false, threads, subset: Subset::ALL, ways: &ways };
             self.measure(&mut device, &fast, what)?;

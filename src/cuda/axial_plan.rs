@@ -1,10 +1,9 @@
 //! The tables of the axial-run kernels (`kernels/axial_path.cuh`, `kernels/axial_runs.cuh`): which lane of a warp holds
 //! which z, where the bins of each group of planes lie in shared memory ("slots"), and which of them a crossing touches.
 
-use super::in_plane::InPlanePaths;
 use crate::algebra::Columns;
 use crate::geometry::Grid;
-use crate::operator::{AxialTable, Family, Group, InPlanePath, OperatorError};
+use crate::operator::{AxialTable, Family, Group, InPlanePath, Mirrored, MirroredColumns, OperatorError, reversed_planes};
 use crate::scanner::ScanGeometry;
 
 /// Lanes of a warp.
@@ -29,24 +28,40 @@ pub(super) struct PathRow {
     length_mm: f64,
     start_mm: f64,
     lor_mm: f64,
-    column: i32,
+    column: [i32; 2],
     stride: [i32; 2],
     share: f32,
 }
 
-impl From<&(InPlanePath, f32)> for PathRow {
-    fn from((path, share): &(InPlanePath, f32)) -> Self {
+impl PathRow {
+    /// A path across columns in rows of `nx`.
+    pub fn new((path, share): &(InPlanePath, f32), nx: usize) -> Self {
         Self {
             next: path.next,
             pitch: path.pitch,
             length_mm: path.length_mm,
             start_mm: path.start_mm,
             lor_mm: path.lor_mm,
-            column: path.column as i32,
-            stride: path.stride.map(|stride| stride as i32),
+            column: [path.column % nx, path.column / nx].map(|place| place as i32),
+            stride: path.stride.map(|stride| stride.signum() as i32),
             share: *share,
         }
     }
+}
+
+/// `Member` of the kernels.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct MemberRow {
+    lor: u32,
+    is_reversed: u32,
+    first: i32,
+    strides: [i32; 2],
+}
+
+impl MemberRow {
+    /// What a warp without a LOR has.
+    pub const NONE: Self = Self { lor: NO_ENTRY, is_reversed: 0, first: 0, strides: [0; 2] };
 }
 
 /// `Pass` of the kernels.
@@ -91,11 +106,9 @@ pub(super) struct GroupRow {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PlanHead {
-    pub num_tangential: i32,
     pub num_planes: i32,
-    pub first_view: i32,
-    pub view_step: i32,
     pub nx: i32,
+    pub ny: i32,
     pub nz: i32,
     pub lanes: i32,
     pub first_k: i32,
@@ -105,8 +118,8 @@ pub(super) struct PlanHead {
     pub num_layers: i32,
     pub num_slots: i32,
     pub max_steps: i32,
-    pub num_columns: i32,
-    pub scratch_bytes: i32,
+    pub block_bytes: i32,
+    pub warp_bytes: i32,
 }
 
 /// All tables for one scan and one grid.
@@ -121,6 +134,8 @@ pub(super) struct AxialPlan {
     pub groups: Vec<GroupRow>,
     /// For each layer and plane the slot and the group that it takes its value from, 16 bits each.
     pub outputs: Vec<u32>,
+    /// For each plane the one that runs the other way; 0 where there is none.
+    pub reversed: Vec<u32>,
 }
 
 /// A group with the pass that it belongs to and its place in the slots.
@@ -136,7 +151,7 @@ impl AxialPlan {
     ///
     /// # Errors
     /// Images of so many z, or with planes so many voxels apart, have no kernel.
-    pub fn new(geometry: &ScanGeometry, grid: &Grid, table: &AxialTable, paths: &InPlanePaths) -> Result<Self, OperatorError> {
+    pub fn new(geometry: &ScanGeometry, grid: &Grid, table: &AxialTable, max_steps: usize) -> Result<Self, OperatorError> {
         let classes = table.layout.num_classes;
         let nz = grid.size[2];
         let first_k = if table.uses_row_below { -1 } else { 0 };
@@ -155,14 +170,11 @@ impl AxialPlan {
         let Crossings { passes, records, ends } = crossings(&placed, classes, first_k);
         let groups: Vec<GroupRow> = placed.iter().map(group_row).collect();
         let (outputs, num_layers) = outputs(&placed, geometry.num_planes());
-        let max_steps = paths.max_steps();
         let num_slots = num_slots.max(max_steps + 2 * AHEAD).next_multiple_of(4);
         let mut head = PlanHead {
-            num_tangential: geometry.num_tangential as i32,
             num_planes: geometry.num_planes() as i32,
-            first_view: 0,
-            view_step: 1,
             nx: grid.size[0] as i32,
+            ny: grid.size[1] as i32,
             nz: nz as i32,
             lanes: lanes as i32,
             first_k: first_k as i32,
@@ -172,16 +184,31 @@ impl AxialPlan {
             num_layers: num_layers as i32,
             num_slots: num_slots as i32,
             max_steps: max_steps as i32,
-            num_columns: (grid.size[0] * grid.size[1]) as i32,
-            scratch_bytes: 0,
+            block_bytes: 0,
+            warp_bytes: 0,
         };
-        head.scratch_bytes = scratch_bytes(&head, classes) as i32;
+        [head.block_bytes, head.warp_bytes] = shared_bytes(&head, classes).map(|bytes| bytes as i32);
         let most = [SLOT_BYTES * num_slots, records.len(), groups.len(), passes.len()].into_iter().max().unwrap_or(0);
         if most > usize::from(u16::MAX) {
             let text = format!("a table of the GPU kernels would need {most} entries, more than they can number");
             return Err(OperatorError::Unsuitable(text));
         }
-        Ok(Self { head, classes, registers, passes, records, ends, groups, outputs })
+        let reversed = reversed_planes(geometry).unwrap_or_else(|| vec![0; geometry.num_planes()]);
+        Ok(Self { head, classes, registers, passes, records, ends, groups, outputs, reversed })
+    }
+
+    /// A LOR as the kernels find it, as the image of the one that is prepared.
+    pub fn member(&self, member: &Mirrored) -> MemberRow {
+        let MirroredColumns { first, strides } = member.mirror.columns([self.head.nx as usize, self.head.ny as usize]);
+        let places = self.classes as isize * self.head.lanes as isize;
+        let place = |columns: isize| (columns * places) as i32;
+        let is_reversed = u32::from(member.is_reversed);
+        MemberRow { lor: member.lor as u32, is_reversed, first: place(first), strides: strides.map(place) }
+    }
+
+    /// Shared memory of a block of so many warps.
+    pub fn shared_bytes(&self, num_warps: u32) -> u32 {
+        self.head.block_bytes as u32 + num_warps * self.head.warp_bytes as u32
     }
 
     /// The order of an image.
@@ -190,14 +217,14 @@ impl AxialPlan {
     }
 }
 
-/// Shared memory of a warp: the sizes of `Scratch` in the kernels, in its order.
-fn scratch_bytes(head: &PlanHead, classes: usize) -> usize {
+/// Shared memory of a block and of each of its warps: the sizes of `Scratch` in the kernels, in its order.
+fn shared_bytes(head: &PlanHead, classes: usize) -> [usize; 2] {
     let [slots, lanes, groups, passes, records, steps] =
         [head.num_slots, head.lanes, head.num_groups, head.num_passes, head.num_records, head.max_steps].map(|n| n as usize);
-    let steps = steps + 2 * AHEAD;
-    let event = 4 + 4 * classes.div_ceil(2);
-    (8 * steps + event * (records + 1) + SLOT_BYTES * slots + 4 * classes * lanes + 12 * groups + 2 * (passes + steps + 1))
-        .next_multiple_of(16)
+    let event = if classes == 2 { 16 } else { 4 + 4 * classes };
+    let block = 16 * (steps + 2 * AHEAD + 1) + event * records + 12 * groups + 8 + 2 * passes;
+    let warp = SLOT_BYTES * slots + 4 * classes * lanes;
+    [block, warp].map(|bytes| bytes.next_multiple_of(16))
 }
 
 /// Row of a group's first plane after `i` crossings have been passed, or its G row at crossing `i`.

@@ -1,24 +1,28 @@
 //! The axial-run projector on a CUDA device (`kernels/axial_path.cuh`, `kernels/axial_runs.cuh`; the definition is
 //! [`crate::operator::AxialRuns`]).
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig};
+use rayon::prelude::*;
 use strum::VariantArray as _;
 
-use super::axial_plan::{AxialPlan, EndRow, GroupRow, PassRow, PathRow, PlanHead, RecordRow};
+use super::axial_plan::{AxialPlan, EndRow, GroupRow, MemberRow, PassRow, PathRow, PlanHead, RecordRow};
 use super::in_plane::{InPlanePaths, fov_rows};
 use super::kernel::{Kernel, Module, launch, one_each};
 use super::projecting::{Launches, Projecting, ProjectorKernels, scratch_bytes};
 use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::{Data, FieldOfView, Image, Voxels};
 use crate::geometry::Grid;
-use crate::operator::{Accumulation, AxialTable, BinOrder, LinearOperator, OperatorError, Subset, ViewProjector, Views};
+use crate::operator::{
+    Accumulation, AxialTable, BinOrder, LinearOperator, MirrorSets, Mirrored, OperatorError, Subset, ViewProjector, Views,
+};
 use crate::scanner::ScanGeometry;
 use crate::task::Task;
 
-/// Warps of a block that are tried; more share more of the first-level cache.
-const WARPS_PER_BLOCK: [u32; 4] = [4, 2, 8, 1];
+/// Warps of a block that are tried: LORs that share a path.
+const WARPS_PER_BLOCK: [u32; 4] = [8, 4, 2, 1];
 /// Dynamic shared memory that every block may have.
 const DEFAULT_SHARED_BYTES: u32 = 48 << 10;
 
@@ -28,6 +32,7 @@ mod device_repr {
     use super::*;
 
     unsafe impl DeviceRepr for PathRow {}
+    unsafe impl DeviceRepr for MemberRow {}
     unsafe impl DeviceRepr for PassRow {}
     unsafe impl DeviceRepr for RecordRow {}
     unsafe impl DeviceRepr for EndRow {}
@@ -41,11 +46,15 @@ pub struct AxialRuns {
     geometry: Arc<ScanGeometry>,
     voxels: Voxels,
     views: Views,
+    num_tangential_rays: usize,
     plan: AxialPlan,
     tables: Tables,
+    /// By number and count of the subset.
+    sets: Mutex<HashMap<[usize; 2], Arc<Sets>>>,
     difference_kernel: Kernel,
     kernels: ProjectorKernels,
-    warps_per_block: u32,
+    /// Blocks that there is room for: warps, and how many warps a multiprocessor then holds.
+    blocks: Vec<[u32; 2]>,
     /// x_z − x_{z+1}.
     difference: Mutex<CudaSlice<f32>>,
     launches: Launches,
@@ -53,24 +62,35 @@ pub struct AxialRuns {
 
 /// The plan on the device.
 struct Tables {
-    paths: CudaSlice<PathRow>,
-    lor_paths: CudaSlice<u32>,
     fov_rows: CudaSlice<[i32; 2]>,
     passes: CudaSlice<PassRow>,
     groups: CudaSlice<GroupRow>,
     records: CudaSlice<RecordRow>,
     ends: CudaSlice<EndRow>,
     outputs: CudaSlice<u32>,
+    reversed: CudaSlice<u32>,
 }
 
-/// Launches a kernel on `count` transaxial LORs from `first` on: `launch_lors!(self, backend, kernel, subset, units, argument, …)`
+/// The sets of mirror images among the LORs of a subset on the device, a block each.
+struct Sets {
+    num_blocks: usize,
+    warps_per_block: u32,
+    /// The paths of the first LOR of each set.
+    paths: CudaSlice<PathRow>,
+    /// For each block its paths, from and up to.
+    block_paths: CudaSlice<[u32; 2]>,
+    /// For each warp of each block its LOR.
+    members: CudaSlice<MemberRow>,
+}
+
+/// Launches a kernel on `count` blocks from `first` on: `launch_sets!(self, backend, kernel, subset, units, argument, …)`
 /// with the arguments between the tables and the range.
-macro_rules! launch_lors {
+macro_rules! launch_sets {
     ($self:expr, $backend:expr, $kernel:expr, $subset:expr, $units:expr, $($argument:expr),+) => {{
-        let (t, head, [first, count]) = (&$self.tables, $self.head($subset), $units.map(|units| units as u32));
+        let (t, sets, [first, count]) = (&$self.tables, $self.sets($backend, $subset)?, $units.map(|units| units as u32));
         launch!(
-            $backend.stream, $kernel, $self.shape($units[1]), &head, &t.paths, &t.lor_paths, &t.fov_rows, &t.passes,
-            &t.groups, &t.records, &t.ends, &t.outputs, $($argument,)+ &first, &count
+            $backend.stream, $kernel, $self.shape(count, sets.warps_per_block), &$self.plan.head, &sets.paths, &sets.block_paths,
+            &sets.members, &t.fov_rows, &t.passes, &t.groups, &t.records, &t.ends, &t.outputs, &t.reversed, $($argument,)+ &first
         )
     }};
 }
@@ -91,21 +111,19 @@ impl AxialRuns {
         let fov = FieldOfView::new(&grid, fov_radius_mm);
         let reach = (fov.path_radius_mm / geometry.radius_mm()).min(1.0) + 1e-9;
         let table = AxialTable::new(&geometry, &grid, rays[1].max(1), reach)?;
-        let paths = InPlanePaths::new(&geometry, &grid, &fov, rays[0].max(1));
-        let plan = AxialPlan::new(&geometry, &grid, &table, &paths)?;
+        let max_steps = InPlanePaths::of_all(&geometry, &grid, &fov, rays[0].max(1)).max_steps();
+        let plan = AxialPlan::new(&geometry, &grid, &table, max_steps)?;
         let module = module(backend, &plan)?;
         let kernels = ProjectorKernels::load(&module)?;
-        let warps_per_block = best_block(&kernels, plan.head.scratch_bytes as u32)?;
-        let rows: Vec<PathRow> = paths.paths.iter().map(PathRow::from).collect();
+        let blocks = possible_blocks(&kernels, &plan)?;
         let tables = Tables {
-            paths: backend.table(&rows, PathRow::default())?,
-            lor_paths: backend.table(&paths.first, 0)?,
             fov_rows: fov_rows(backend, &grid, &fov)?,
             passes: backend.table(&plan.passes, PassRow::default())?,
             groups: backend.table(&plan.groups, GroupRow::default())?,
             records: backend.table(&plan.records, RecordRow::default())?,
             ends: backend.table(&plan.ends, EndRow::default())?,
             outputs: backend.table(&plan.outputs, 0)?,
+            reversed: backend.table(&plan.reversed, 0)?,
         };
         let voxels = Voxels::in_columns(grid, fov, plan.columns());
         Ok(Self {
@@ -114,30 +132,82 @@ impl AxialRuns {
             views: Views::by_subset(&geometry, BinOrder::Plane),
             geometry,
             voxels,
+            num_tangential_rays: rays[0].max(1),
             plan,
             tables,
+            sets: Mutex::default(),
             kernels,
-            warps_per_block,
+            blocks,
             launches: Launches::default(),
         })
     }
 
-    /// Threads of a block.
-    pub fn threads_per_block(&self) -> u32 {
-        32 * self.warps_per_block
+    /// Threads of a block, where all data are one subset.
+    ///
+    /// # Errors
+    /// Device failure.
+    pub fn threads_per_block(&self, backend: &CudaBackend) -> Result<u32, OperatorError> {
+        Ok(32 * self.sets(backend, Subset::ALL)?.warps_per_block)
     }
 
-    /// The plan for the views of a subset.
-    fn head(&self, subset: Subset) -> PlanHead {
-        PlanHead { first_view: subset.index as i32, view_step: subset.count.max(1) as i32, ..self.plan.head }
-    }
-
-    fn shape(&self, num_lors: usize) -> LaunchConfig {
-        LaunchConfig {
-            grid_dim: ((num_lors as u32).div_ceil(self.warps_per_block), 1, 1),
-            block_dim: (32, self.warps_per_block, 1),
-            shared_mem_bytes: self.warps_per_block * self.plan.head.scratch_bytes as u32,
+    /// The sets of a subset, made when first needed.
+    fn sets(&self, backend: &CudaBackend, subset: Subset) -> Result<Arc<Sets>, CudaError> {
+        let mut known = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = [subset.index, subset.count];
+        if let Some(sets) = known.get(&key) {
+            return Ok(Arc::clone(sets));
         }
+        let sets = Arc::new(self.new_sets(backend, subset)?);
+        known.insert(key, Arc::clone(&sets));
+        Ok(sets)
+    }
+
+    fn new_sets(&self, backend: &CudaBackend, subset: Subset) -> Result<Sets, CudaError> {
+        let (grid, fov, num_rays) = (self.voxels.grid(), self.voxels.fov(), self.num_tangential_rays);
+        let views: Vec<usize> = self.views.of(subset).collect();
+        let mirrored = MirrorSets::new(&self.geometry, grid, fov, &views);
+        let warps_per_block = self.warps_for(mirrored.most());
+        let num_tangential = self.geometry.num_tangential;
+        let first = |set: usize| {
+            let Mirrored { lor, .. } = mirrored.set(set)[0];
+            [views[lor / num_tangential], lor % num_tangential]
+        };
+        let paths = InPlanePaths::new(&self.geometry, grid, fov, num_rays, (0..mirrored.len()).into_par_iter().map(first));
+        let (mut block_paths, mut members) = (Vec::new(), Vec::new());
+        let length_mm = |set: usize| -> f64 {
+            let [from, to] = [paths.first[set], paths.first[set + 1]].map(|path| path as usize);
+            paths.paths[from..to].iter().map(|(path, _)| path.length_mm).sum()
+        };
+        let mut order: Vec<usize> = (0..mirrored.len()).collect();
+        // The longest first: the shortest then fill the gaps at the end.
+        order.sort_by(|a, b| length_mm(*b).total_cmp(&length_mm(*a)));
+        for index in order {
+            let (set, range) = (mirrored.set(index), &[paths.first[index], paths.first[index + 1]]);
+            for block in set.chunks(warps_per_block as usize) {
+                block_paths.push(*range);
+                members.extend(block.iter().map(|member| self.plan.member(member)));
+                members.resize(block_paths.len() * warps_per_block as usize, MemberRow::NONE);
+            }
+        }
+        let rows: Vec<PathRow> = paths.paths.iter().map(|path| PathRow::new(path, grid.size[0])).collect();
+        Ok(Sets {
+            num_blocks: block_paths.len(),
+            warps_per_block,
+            paths: backend.table(&rows, PathRow::default())?,
+            block_paths: backend.table(&block_paths, [0; 2])?,
+            members: backend.table(&members, MemberRow::NONE)?,
+        })
+    }
+
+    /// Warps of a block for sets of so many LORs at most: with which most are resident at once; of equals the most.
+    fn warps_for(&self, most: usize) -> u32 {
+        let most = most.next_power_of_two() as u32;
+        let fitting = self.blocks.iter().filter(|[warps, _]| *warps <= most);
+        fitting.max_by_key(|[warps, resident]| (*resident, *warps)).map_or(1, |[warps, _]| *warps)
+    }
+
+    fn shape(&self, num_blocks: u32, warps: u32) -> LaunchConfig {
+        LaunchConfig { grid_dim: (num_blocks, 1, 1), block_dim: (32, warps, 1), shared_mem_bytes: self.plan.shared_bytes(warps) }
     }
 }
 
@@ -153,33 +223,27 @@ fn module(backend: &CudaBackend, plan: &AxialPlan) -> Result<Module, CudaError> 
     Module::load(&backend.context, ptx)
 }
 
-/// The number of warps for a block with which most are resident at once, after every kernel has been allowed the
-/// shared memory that it needs.
-fn best_block(kernels: &ProjectorKernels, scratch_bytes: u32) -> Result<u32, OperatorError> {
-    let mut best = (0, 0);
+/// The blocks that the GPU has room for, after every kernel has been allowed the shared memory that the largest needs.
+fn possible_blocks(kernels: &ProjectorKernels, plan: &AxialPlan) -> Result<Vec<[u32; 2]>, OperatorError> {
+    let mut blocks = Vec::new();
     for warps in WARPS_PER_BLOCK {
-        let bytes = warps * scratch_bytes;
-        if bytes > DEFAULT_SHARED_BYTES && kernels.all().iter().any(|kernel| kernel.allow_shared_bytes(bytes).is_err()) {
+        let bytes = plan.shared_bytes(warps);
+        // The largest comes first: what is allowed then does for the others.
+        let is_allowed = !blocks.is_empty() || bytes <= DEFAULT_SHARED_BYTES;
+        if !is_allowed && kernels.all().iter().any(|kernel| kernel.allow_shared_bytes(bytes).is_err()) {
             continue;
         }
         let resident = warps * kernels.forward.resident_blocks(32 * warps, bytes)?;
-        if resident > best.0 {
-            best = (resident, warps);
+        if resident > 0 {
+            blocks.push([warps, resident]);
         }
     }
-    let (resident, warps) = best;
-    if resident == 0 {
-        let text = format!("a warp would need {scratch_bytes} bytes of the GPU's shared memory, more than it has");
+    if blocks.is_empty() {
+        let bytes = plan.shared_bytes(1);
+        let text = format!("a warp would need {bytes} bytes of the GPU's shared memory, more than it has");
         return Err(OperatorError::Unsuitable(text));
     }
-    // What was allowed last may be less than what the best block needs.
-    let bytes = warps * scratch_bytes;
-    if bytes > DEFAULT_SHARED_BYTES {
-        for kernel in kernels.all() {
-            kernel.allow_shared_bytes(bytes)?;
-        }
-    }
-    Ok(warps)
+    Ok(blocks)
 }
 
 impl Projecting for AxialRuns {
@@ -191,9 +255,9 @@ impl Projecting for AxialRuns {
         &self.launches
     }
 
-    /// Transaxial LORs.
-    fn num_units(&self, subset: Subset) -> usize {
-        self.views.of(subset).len() * self.geometry.num_tangential
+    /// Sets of mirror images.
+    fn num_units(&self, backend: &CudaBackend, subset: Subset) -> Result<usize, CudaError> {
+        Ok(self.sets(backend, subset)?.num_blocks)
     }
 
     fn launch_forward(
@@ -204,7 +268,7 @@ impl Projecting for AxialRuns {
         x: &CudaSlice<f32>,
         out: &mut CudaSlice<f32>,
     ) -> Result<(), CudaError> {
-        launch_lors!(self, backend, self.kernels.forward, subset, units, x, out)
+        launch_sets!(self, backend, self.kernels.forward, subset, units, x, out)
     }
 
     fn launch_add(
@@ -216,7 +280,7 @@ impl Projecting for AxialRuns {
         q: &CudaSlice<f32>,
         image: &mut CudaSlice<f32>,
     ) -> Result<(), CudaError> {
-        launch_lors!(self, backend, kernel, subset, units, q, image)
+        launch_sets!(self, backend, kernel, subset, units, q, image)
     }
 
     fn launch_fixed(
@@ -228,7 +292,7 @@ impl Projecting for AxialRuns {
         image: &mut CudaSlice<u64>,
         scale: f32,
     ) -> Result<(), CudaError> {
-        launch_lors!(self, backend, self.kernels.fixed, subset, units, q, image, &scale)
+        launch_sets!(self, backend, self.kernels.fixed, subset, units, q, image, &scale)
     }
 }
 

@@ -111,7 +111,7 @@ impl BinDriven {
         threads_per_block: Option<u32>,
     ) -> Result<Self, OperatorError> {
         let fov = FieldOfView::new(&grid, fov_radius_mm);
-        let in_plane = InPlanePaths::new(&geometry, &grid, &fov, rays[0].max(1));
+        let in_plane = InPlanePaths::of_all(&geometry, &grid, &fov, rays[0].max(1));
         let paths: Vec<PathRow> = in_plane.paths.iter().map(path_row).collect();
         let num_rays = rays[1].max(1);
         let lines: Vec<LineRow> = (0..num_rays)
@@ -244,8 +244,8 @@ impl Projecting for BinDriven {
     }
 
     /// Bins.
-    fn num_units(&self, subset: Subset) -> usize {
-        self.views.len(subset)
+    fn num_units(&self, _: &CudaBackend, subset: Subset) -> Result<usize, CudaError> {
+        Ok(self.views.len(subset))
     }
 
     fn launch_forward(

@@ -1,4 +1,4 @@
-//! The in-plane paths of all transaxial LORs, traced to their start on the CPU: the device only follows them.
+//! The in-plane paths of transaxial LORs, traced to their start on the CPU: the device only follows them.
 
 use cudarc::driver::CudaSlice;
 use rayon::prelude::*;
@@ -9,21 +9,31 @@ use crate::geometry::Grid;
 use crate::operator::{InPlanePath, Sides};
 use crate::scanner::ScanGeometry;
 
-/// The in-plane paths of a scan, each with its share of the bin's value: LOR (view, tangential_pos) has the paths
-/// `first[i] .. first[i + 1]`, i = view·num_tangential + tangential_pos.
+/// The in-plane paths of LORs, each with its share of the bin's value: LOR number i has the paths `first[i] .. first[i + 1]`.
 pub(super) struct InPlanePaths {
     pub paths: Vec<(InPlanePath, f32)>,
     pub first: Vec<u32>,
 }
 
 impl InPlanePaths {
-    /// The paths of a scan across a field of view, `num_rays` lines for each bin.
-    pub fn new(geometry: &ScanGeometry, grid: &Grid, fov: &FieldOfView, num_rays: usize) -> Self {
-        let num_lors = geometry.num_views * geometry.num_tangential;
-        let of_lor: Vec<Vec<(InPlanePath, f32)>> = (0..num_lors)
-            .into_par_iter()
-            .map(|i| {
-                let (view, tangential_pos) = (i / geometry.num_tangential, i % geometry.num_tangential);
+    /// The paths of all LORs of a scan across a field of view, `num_rays` lines for each bin, numbered
+    /// view·num_tangential + tangential_pos.
+    pub fn of_all(geometry: &ScanGeometry, grid: &Grid, fov: &FieldOfView, num_rays: usize) -> Self {
+        let all = 0..geometry.num_transaxial();
+        let lors = all.into_par_iter().map(|i| [i / geometry.num_tangential, i % geometry.num_tangential]);
+        Self::new(geometry, grid, fov, num_rays, lors)
+    }
+
+    /// Those of the LORs of these views and tangential positions.
+    pub fn new(
+        geometry: &ScanGeometry,
+        grid: &Grid,
+        fov: &FieldOfView,
+        num_rays: usize,
+        lors: impl IndexedParallelIterator<Item = [usize; 2]>,
+    ) -> Self {
+        let of_lor: Vec<Vec<(InPlanePath, f32)>> = lors
+            .map(|[view, tangential_pos]| {
                 let rays = (0..num_rays).map(|ray| geometry.transaxial_lor(view, tangential_pos, ray, num_rays));
                 rays.flat_map(|lor| {
                     let sides = Sides::new(grid, &lor);
@@ -34,7 +44,7 @@ impl InPlanePaths {
                 .collect()
             })
             .collect();
-        let mut first = Vec::with_capacity(num_lors + 1);
+        let mut first = Vec::with_capacity(of_lor.len() + 1);
         first.push(0);
         first.extend(of_lor.iter().scan(0u32, |sum, paths| {
             *sum += paths.len() as u32;

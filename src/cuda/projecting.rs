@@ -48,14 +48,14 @@ struct State {
     fixed: Pace,
 }
 
-/// A projector's launches for part of a subset's work, which is counted in units of its own (bins, transaxial LORs).
+/// A projector's launches for part of a subset's work, which is counted in units of its own (bins, sets of transaxial LORs).
 pub(super) trait Projecting: ViewProjector<CudaBackend> {
     fn kernels(&self) -> &ProjectorKernels;
 
     fn launches(&self) -> &Launches;
 
     /// Units of work of a subset.
-    fn num_units(&self, subset: Subset) -> usize;
+    fn num_units(&self, backend: &CudaBackend, subset: Subset) -> Result<usize, CudaError>;
 
     /// Bins of `count` units from `first` on: `out` = A x.
     fn launch_forward(
@@ -98,10 +98,11 @@ pub(super) trait Projecting: ViewProjector<CudaBackend> {
         out: &mut CudaArray<Data>,
         task: &Task,
     ) -> Result<(), OperatorError> {
+        let num_units = self.num_units(backend, subset)?;
         let mut state = self.launches().0.lock().unwrap_or_else(PoisonError::into_inner);
-        state.forward.run(backend, self.num_units(subset), task, |first, count| {
-            self.launch_forward(backend, subset, [first, count], x, &mut out.0)
-        })
+        state
+            .forward
+            .run(backend, num_units, task, |first, count| self.launch_forward(backend, subset, [first, count], x, &mut out.0))
     }
 
     /// [`LinearOperator::adjoint`](crate::operator::LinearOperator::adjoint).
@@ -117,7 +118,7 @@ pub(super) trait Projecting: ViewProjector<CudaBackend> {
         self.check_lengths(subset, out, q)?;
         let mut state = self.launches().0.lock().unwrap_or_else(PoisonError::into_inner);
         let State { fixed_point, atomic, non_atomic, fixed, .. } = &mut *state;
-        let num_units = self.num_units(subset);
+        let num_units = self.num_units(backend, subset)?;
         let add = |backend: &CudaBackend, kernel: &Kernel, pace: &mut Pace, q: &CudaArray<Data>, image: &mut CudaArray<Image>| {
             pace.run(backend, num_units, task, |first, count| {
                 self.launch_add(backend, kernel, subset, [first, count], &q.0, &mut image.0)

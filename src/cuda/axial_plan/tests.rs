@@ -33,8 +33,8 @@ fn case(scanner: &str, slices_per_default: usize, odd: usize, num_rays: usize) -
     let fov = FieldOfView::new(&grid, grid.inscribed_radius_mm());
     let reach = (fov.path_radius_mm / geometry.radius_mm()).min(1.0) + 1e-9;
     let table = AxialTable::new(&geometry, &grid, num_rays, reach).unwrap();
-    let paths = InPlanePaths::new(&geometry, &grid, &fov, 1);
-    let plan = AxialPlan::new(&geometry, &grid, &table, &paths).unwrap();
+    let max_steps = InPlanePaths::of_all(&geometry, &grid, &fov, 1).max_steps();
+    let plan = AxialPlan::new(&geometry, &grid, &table, max_steps).unwrap();
     let name = format!("{scanner}, {slices_per_default} slices, {odd} more, {num_rays} rays");
     Case { name, geometry, grid, num_rays, reach, table, plan }
 }
