@@ -1,16 +1,17 @@
 //! Backprojection on the CPU by many threads: the three ways in which they add to one image.
 //!
-//! `Deterministic`: the views are cut into chunks that do not depend on the number of threads; each chunk has a private
+//! `Deterministic`: the LORs are cut into pieces that do not depend on the number of threads; each piece has a private
 //! image and these are summed in order. `Atomic` and `NonAtomic`: all threads share one image of relaxed atomics, and
 //! add by compare-and-swap or by load, add, store. The latter is the real race, without undefined behaviour.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
 use super::Accumulation;
-use super::lors::LorProjector;
+use super::lors::{LorProjector, LorSets};
 use crate::algebra::prefetch;
 use crate::task::{Stopped, Task};
 
@@ -125,35 +126,29 @@ pub(super) fn private_bytes(num_views: usize, image_len: usize, accumulation: Ac
     4 * (images * image_len) as u64
 }
 
-/// `out` = Aᵀ q over `views`, one after the other in `q`.
+/// `out` = Aᵀ q over the LORs of `sets`.
 pub(super) fn backproject<P: LorProjector>(
     projector: &P,
-    views: &[usize],
+    sets: &LorSets,
     q: &[f32],
     accumulation: Accumulation,
     out: &mut [f32],
     task: &Task,
 ) -> Result<(), Stopped> {
-    let (view_len, private_images) = (projector.views().view_len(), projector.private_images());
     match accumulation {
         Accumulation::Deterministic => {
-            let per_image = views.len().div_ceil(num_private_images(views.len(), out.len())).max(1);
-            let add_views = |chunk: usize, image: &mut [f32]| -> Result<(), Stopped> {
-                let mut scratch = projector.scratch();
-                let first = chunk * per_image;
-                image.fill(0.0);
-                for (k, &view) in views.iter().enumerate().skip(first).take(per_image) {
-                    task.check()?;
-                    projector.add_view(view, &q[k * view_len..(k + 1) * view_len], &mut Private(image), &mut scratch);
-                }
-                Ok(())
-            };
-            let num_images = views.len().div_ceil(per_image).max(1);
-            let mut private = private_images.take(num_images - 1, out.len());
-            let mut images: Vec<&mut [f32]> = Vec::with_capacity(num_images);
+            let num_views = sets.views.len();
+            let pieces = sets.pieces(num_views.div_ceil(num_private_images(num_views, out.len())));
+            let private_images = &projector.kept().private_images;
+            let mut private = private_images.take(pieces.len().saturating_sub(1), out.len());
+            let mut images: Vec<&mut [f32]> = Vec::with_capacity(private.len() + 1);
             images.push(out);
             images.extend(private.iter_mut().map(Vec::as_mut_slice));
-            let added = images.par_iter_mut().enumerate().with_max_len(1).try_for_each(|(chunk, image)| add_views(chunk, image));
+            let added = images.par_iter_mut().enumerate().with_max_len(1).try_for_each(|(piece, image)| {
+                image.fill(0.0);
+                let piece = pieces.get(piece).cloned().unwrap_or_default();
+                add_sets(projector, sets, piece, q, &mut Private(image), &mut projector.scratch(), task)
+            });
             if added.is_ok() {
                 add_in_order(out, &private);
             }
@@ -162,21 +157,36 @@ pub(super) fn backproject<P: LorProjector>(
         }
         Accumulation::Atomic | Accumulation::NonAtomic => {
             let shared: Vec<AtomicU32> = (0..out.len()).map(|_| AtomicU32::new(0)).collect();
-            views.par_iter().enumerate().with_max_len(1).try_for_each_init(
+            sets.pieces(1).into_par_iter().with_max_len(1).try_for_each_init(
                 || projector.scratch(),
-                |scratch, (k, &view)| {
-                    task.check()?;
-                    let q = &q[k * view_len..(k + 1) * view_len];
+                |scratch, piece| {
                     if accumulation == Accumulation::Atomic {
-                        projector.add_view(view, q, &mut SharedAtomic(&shared), scratch);
+                        add_sets(projector, sets, piece, q, &mut SharedAtomic(&shared), scratch, task)
                     } else {
-                        projector.add_view(view, q, &mut SharedRacy(&shared), scratch);
+                        add_sets(projector, sets, piece, q, &mut SharedRacy(&shared), scratch, task)
                     }
-                    Ok(())
                 },
             )?;
             out.par_iter_mut().zip(&shared).for_each(|(value, cell)| *value = f32::from_bits(cell.load(Ordering::Relaxed)));
         }
+    }
+    Ok(())
+}
+
+/// image += Aᵀ q over the LORs of a piece of the sets.
+fn add_sets<P: LorProjector, S: ImageSink>(
+    projector: &P,
+    sets: &LorSets,
+    piece: Range<usize>,
+    q: &[f32],
+    image: &mut S,
+    scratch: &mut P::Scratch,
+    task: &Task,
+) -> Result<(), Stopped> {
+    for index in piece {
+        task.check()?;
+        let (first, set) = sets.set(index);
+        projector.add_set(first, set, q, image, scratch);
     }
     Ok(())
 }

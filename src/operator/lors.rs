@@ -1,36 +1,105 @@
-//! One course on the host for every projector that takes one transaxial LOR after the other.
+//! One course on the host for every projector that takes one set of transaxial LORs after the other.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 use strum::VariantArray as _;
 
 use super::accumulate::{ImageSink, PrivateImages, backproject, private_bytes};
-use super::{Accumulation, LinearOperator, OperatorError, Subset, ViewProjector, Views, check_lengths};
+use super::{Accumulation, LinearOperator, MirrorSets, Mirrored, OperatorError, Subset, ViewProjector, Views, check_lengths};
 use crate::algebra::{Data, Host, HostArray, Image, Voxels};
 use crate::task::Task;
 
-/// A projector that knows one transaxial LOR (all planes) and the backprojection of one view.
+/// A projector that knows the transaxial LORs (all planes) of one set.
 pub(super) trait LorProjector: Send + Sync {
     /// Working memory of a thread.
     type Scratch;
 
-    /// LORs that a thread takes at least: neighbours share image columns.
-    const LORS_PER_TASK: usize;
+    /// Sets that a thread projects at least: neighbours share image columns.
+    const SETS_PER_TASK: usize;
 
     fn voxels(&self) -> &Voxels;
 
     fn views(&self) -> &Views;
 
-    /// Images that backprojections work in.
-    fn private_images(&self) -> &PrivateImages;
+    /// What is kept from one call to the next.
+    fn kept(&self) -> &Kept;
+
+    /// The LORs of these views, in the sets that it takes at a time.
+    fn mirror_sets(&self, views: &[usize]) -> MirrorSets;
 
     /// New working memory.
     fn scratch(&self) -> Self::Scratch;
 
-    /// `bins` = A x of one transaxial LOR.
-    fn project_lor(&self, view: usize, tangential_pos: usize, x: &[f32], bins: &mut [f32], scratch: &mut Self::Scratch);
+    /// `bins` = A x for each LOR of a set, whose first is (view, tangential position) `first`.
+    fn project_set(&self, first: [usize; 2], set: &[Mirrored], x: &[f32], bins: &mut [&mut [f32]], scratch: &mut Self::Scratch);
 
-    /// image += Aᵀ q for the bins of one view.
-    fn add_view<S: ImageSink>(&self, view: usize, q: &[f32], image: &mut S, scratch: &mut Self::Scratch);
+    /// image += Aᵀ q for the LORs of a set, whose first is (view, tangential position) `first`; q holds all LORs of the views.
+    fn add_set<S: ImageSink>(&self, first: [usize; 2], set: &[Mirrored], q: &[f32], image: &mut S, scratch: &mut Self::Scratch);
+}
+
+/// What a projector keeps from one call to the next.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    /// Images that backprojections work in.
+    pub private_images: PrivateImages,
+    /// By number and count of the subset.
+    sets: Mutex<HashMap<[usize; 2], Arc<LorSets>>>,
+}
+
+impl Kept {
+    /// The sets of a subset, made when first needed.
+    fn sets<P: LorProjector>(&self, projector: &P, subset: Subset) -> Arc<LorSets> {
+        let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || {
+            let views: Vec<usize> = projector.views().of(subset).collect();
+            let mirrored = projector.mirror_sets(&views);
+            Arc::new(LorSets { mirrored, views, num_tangential: projector.views().num_tangential() })
+        };
+        Arc::clone(sets.entry([subset.index, subset.count]).or_insert_with(new))
+    }
+}
+
+/// The transaxial LORs of a subset.
+#[derive(Debug)]
+pub(super) struct LorSets {
+    mirrored: MirrorSets,
+    /// The views of the subset.
+    pub views: Vec<usize>,
+    num_tangential: usize,
+}
+
+impl LorSets {
+    /// A set, and the view and tangential position of its first LOR.
+    pub fn set(&self, index: usize) -> ([usize; 2], &[Mirrored]) {
+        let set = self.mirrored.set(index);
+        let lor = set[0].lor;
+        ([self.views[lor / self.num_tangential], lor % self.num_tangential], set)
+    }
+
+    /// The sets, as they follow each other, in pieces of as many LORs as so many views have, give or take a set.
+    pub fn pieces(&self, num_views: usize) -> Vec<Range<usize>> {
+        let lors_per_piece = (num_views * self.num_tangential).max(1);
+        let mut pieces = Vec::new();
+        let (mut begin, mut num_lors) = (0, 0);
+        for index in 0..self.mirrored.len() {
+            num_lors += self.mirrored.set(index).len();
+            if num_lors >= (pieces.len() + 1) * lors_per_piece || index + 1 == self.mirrored.len() {
+                pieces.push(begin..index + 1);
+                begin = index + 1;
+            }
+        }
+        pieces
+    }
+
+    /// The bins of each LOR, set by set.
+    fn split<'a>(&self, bins: &'a mut [f32], num_planes: usize) -> Vec<Vec<&'a mut [f32]>> {
+        let mut of_lors: Vec<&mut [f32]> = bins.chunks_exact_mut(num_planes).collect();
+        let of_set = |index| self.mirrored.set(index).iter().map(|member| std::mem::take(&mut of_lors[member.lor])).collect();
+        (0..self.mirrored.len()).map(of_set).collect()
+    }
 }
 
 impl<P: LorProjector> LinearOperator<Host> for P {
@@ -44,14 +113,14 @@ impl<P: LorProjector> LinearOperator<Host> for P {
     ) -> Result<(), OperatorError> {
         let space = self.views();
         check_lengths([x.len(), self.voxels().len()], [out.len(), space.len(subset)])?;
-        let views: Vec<usize> = space.of(subset).collect();
-        let num_tangential = space.num_tangential();
-        let bins = out.values_mut()[..space.len(subset)].par_chunks_mut(space.num_planes());
-        bins.enumerate().with_min_len(P::LORS_PER_TASK).try_for_each_init(
+        let sets = self.kept().sets(self, subset);
+        let bins = sets.split(&mut out.values_mut()[..space.len(subset)], space.num_planes());
+        bins.into_par_iter().enumerate().with_min_len(P::SETS_PER_TASK).try_for_each_init(
             || self.scratch(),
-            |scratch, (transaxial, bins)| {
+            |scratch, (index, mut bins)| {
                 task.check()?;
-                self.project_lor(views[transaxial / num_tangential], transaxial % num_tangential, x, bins, scratch);
+                let (first, set) = sets.set(index);
+                self.project_set(first, set, x, &mut bins, scratch);
                 Ok(())
             },
         )
@@ -67,9 +136,9 @@ impl<P: LorProjector> LinearOperator<Host> for P {
         task: &Task,
     ) -> Result<(), OperatorError> {
         check_lengths([out.len(), self.voxels().len()], [q.len(), self.views().len(subset)])?;
-        let views: Vec<usize> = self.views().of(subset).collect();
+        let sets = self.kept().sets(self, subset);
         let out = out.values_mut();
-        backproject(self, &views, q, accumulation, out, task)?;
+        backproject(self, &sets, q, accumulation, out, task)?;
         self.voxels().zero_unseen(out);
         Ok(())
     }

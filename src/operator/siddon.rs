@@ -7,9 +7,9 @@
 
 use std::sync::Arc;
 
-use super::Views;
-use super::accumulate::{ImageSink, PrivateImages};
-use super::lors::LorProjector;
+use super::accumulate::ImageSink;
+use super::lors::{Kept, LorProjector};
+use super::{MirrorSets, Mirrored, Views};
 use crate::algebra::{FieldOfView, Voxels};
 use crate::geometry::{Grid, Line, perpendicular_rows};
 use crate::scanner::{Plane, ScanGeometry};
@@ -22,7 +22,7 @@ pub struct Siddon {
     /// For each axial ray of a bin, all planes.
     planes: Vec<Vec<Plane>>,
     num_tangential_rays: usize,
-    private_images: PrivateImages,
+    kept: Kept,
 }
 
 impl Siddon {
@@ -31,7 +31,7 @@ impl Siddon {
         let fov = FieldOfView::new(&grid, fov_radius_mm);
         let (voxels, views) = (Voxels::new(grid, fov), Views::in_place(&geometry));
         let planes = (0..rays[1].max(1)).map(|ray| geometry.ray_planes(ray, rays[1].max(1))).collect();
-        Self { geometry, voxels, views, planes, num_tangential_rays: rays[0].max(1), private_images: PrivateImages::default() }
+        Self { geometry, voxels, views, planes, num_tangential_rays: rays[0].max(1), kept: Kept::default() }
     }
 
     /// Calls `visit(voxel index, length in mm)` for each voxel that a line crosses.
@@ -147,7 +147,7 @@ impl Siddon {
 impl LorProjector for Siddon {
     type Scratch = ();
 
-    const LORS_PER_TASK: usize = 1;
+    const SETS_PER_TASK: usize = 1;
 
     fn voxels(&self) -> &Voxels {
         &self.voxels
@@ -157,14 +157,18 @@ impl LorProjector for Siddon {
         &self.views
     }
 
-    fn private_images(&self) -> &PrivateImages {
-        &self.private_images
+    fn kept(&self) -> &Kept {
+        &self.kept
+    }
+
+    fn mirror_sets(&self, views: &[usize]) -> MirrorSets {
+        MirrorSets::single(views.len() * self.geometry.num_tangential)
     }
 
     fn scratch(&self) {}
 
-    fn project_lor(&self, view: usize, tangential_pos: usize, x: &[f32], bins: &mut [f32], _scratch: &mut ()) {
-        for (plane, bin) in bins.iter_mut().enumerate() {
+    fn project_set(&self, [view, tangential_pos]: [usize; 2], _: &[Mirrored], x: &[f32], bins: &mut [&mut [f32]], _: &mut ()) {
+        for (plane, bin) in bins.iter_mut().flat_map(|bins| bins.iter_mut().enumerate()) {
             let mut sum = 0.0f64;
             for (line, weight) in self.rays(view, tangential_pos, plane) {
                 let mut integral = 0.0f64;
@@ -175,11 +179,11 @@ impl LorProjector for Siddon {
         }
     }
 
-    fn add_view<S: ImageSink>(&self, view: usize, q: &[f32], image: &mut S, _scratch: &mut ()) {
+    fn add_set<S: ImageSink>(&self, [view, tangential_pos]: [usize; 2], set: &[Mirrored], q: &[f32], image: &mut S, _: &mut ()) {
         let num_planes = self.geometry.num_planes();
-        for (bin, &value) in q.iter().enumerate() {
-            if value != 0.0 {
-                for (line, weight) in self.rays(view, bin / num_planes, bin % num_planes) {
+        for bins in set.iter().map(|member| &q[member.lor * num_planes..][..num_planes]) {
+            for (plane, &value) in bins.iter().enumerate().filter(|(_, value)| **value != 0.0) {
+                for (line, weight) in self.rays(view, tangential_pos, plane) {
                     let value = f64::from(value) * weight;
                     self.walk(&line, |voxel, length| image.add(voxel, (value * length) as f32));
                 }

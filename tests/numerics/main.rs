@@ -12,6 +12,7 @@ mod device;
 mod device_planes;
 mod fbp;
 mod fusillo;
+mod mirrors;
 mod parity;
 mod plane_ends;
 mod planes;

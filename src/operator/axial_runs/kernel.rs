@@ -10,14 +10,19 @@
 //! since each crossing swaps C_before for C_after. G is piecewise linear in α: it is kept at the ends of the path's
 //! steps, and interpolated. The backprojection is the exact adjoint, line by line in reverse.
 
+use std::ops::Range;
+
 use super::path::Path;
 use super::table::{AxialTable, Family, Group, LANES, Layout};
 use crate::algebra::prefetch;
 use crate::operator::accumulate::ImageSink;
+use crate::operator::{MAX_MIRRORED, MirroredColumns};
 
+/// Steps that are taken together, for which the lanes of a class are kept in registers.
+const STEPS_PER_BLOCK: usize = 16;
 /// Steps ahead of which the image columns of a path are called into the cache: they lie far apart, in no order that the
 /// processor could foresee.
-const PREFETCH_STEPS: usize = 10;
+const PREFETCH_STEPS: usize = 16;
 /// Planes that a kernel keeps in registers, in chunks of [`LANES`].
 const MAX_CHUNKS: usize = 4;
 
@@ -30,19 +35,27 @@ struct Crossing {
     fraction: f32,
 }
 
-/// Working memory of one thread.
+/// Working memory of one thread: a path with what all LORs of a set share on it, and what each has for itself.
 pub struct Scratch {
     /// The path; the caller traces it.
     pub path: Path,
+    /// The crossings of all families, where they lie on the path.
+    crossings: Vec<Crossing>,
+    /// For each crossing of a family the step that holds it, before rounding is put right.
+    steps: Vec<i32>,
+    /// For each family which of its crossings lie on the path.
+    on_path: Vec<Range<usize>>,
+    /// For each group, family by family, what its sums count for in a bin.
+    scales: Vec<f32>,
+    /// For each step the image column of the LOR in hand.
+    columns: Vec<u32>,
     /// G (forward) or its adjoint (back) at the beginning of each step and at the path's end.
     rows: Vec<f32>,
     /// C (forward) or its adjoint (back) at the path's end.
     end: Vec<f32>,
-    /// The bins of the transaxial LOR, with room for a chunk behind the last.
-    pub bins: Vec<f32>,
-    crossings: Vec<Crossing>,
-    /// For each crossing the step that holds it, before rounding is put right.
-    steps: Vec<i32>,
+    /// The bins of each LOR of a set as its planes lie along the path, with room for a chunk behind the last.
+    bins: Vec<f32>,
+    bins_per_lor: usize,
 }
 
 impl Scratch {
@@ -50,44 +63,62 @@ impl Scratch {
     pub fn new(path: Path, table: &AxialTable, num_planes: usize) -> Self {
         let row_len = table.layout.row_len();
         let padding = MAX_CHUNKS * LANES;
+        let bins_per_lor = num_planes + LANES;
         Self {
-            rows: vec![0.0; (path.columns.len() + 2) * row_len + padding],
-            end: vec![0.0; row_len + padding],
-            bins: vec![0.0; num_planes + LANES],
             crossings: vec![Crossing::default(); table.taus.len()],
             steps: vec![0; table.taus.len()],
+            on_path: vec![0..0; table.families.len()],
+            scales: Vec::with_capacity(table.families.iter().map(|family| family.groups.len()).sum()),
+            columns: vec![0; path.max_steps()],
+            rows: vec![0.0; (path.max_steps() + 1) * row_len + padding],
+            end: vec![0.0; row_len + padding],
+            bins: vec![0.0; MAX_MIRRORED * bins_per_lor],
+            bins_per_lor,
             path,
         }
     }
 
-    /// Places the crossings of a family that lie on the path at the front of `crossings`; gives their range among its own.
+    /// The bins of LOR number `member` of a set.
     #[inline(always)]
-    fn locate_crossings(&mut self, table: &AxialTable, family: &Family) -> (usize, usize) {
-        let (from, to) = crossings_on_path(family, &self.path);
+    pub fn bins(&mut self, member: usize) -> &mut [f32] {
+        &mut self.bins[member * self.bins_per_lor..][..self.bins_per_lor]
+    }
+
+    /// Works out, after the path was traced, what does not depend on the columns that it runs through; `share` = what the path
+    /// counts for in a bin.
+    #[inline(always)]
+    pub fn prepare(&mut self, table: &AxialTable, share: f32) {
         let (lor_mm, start_mm) = (self.path.lor_mm as f32, self.path.start_mm as f32);
         let row_len = table.layout.row_len() as u32;
-        let taus = &table.taus[family.first_crossing + from..family.first_crossing + to];
-        // Two loops: the first is arithmetic alone and can be done in vectors, the second looks things up.
-        for (step, tau) in self.steps.iter_mut().zip(taus) {
-            *step = self.path.crossings_before(tau * lor_mm - start_mm);
+        self.scales.clear();
+        for (family, on_path) in table.families.iter().zip(&mut self.on_path) {
+            *on_path = crossings_on_path(family, &self.path);
+            let range = family.first_crossing + on_path.start..family.first_crossing + on_path.end;
+            let taus = &table.taus[range.clone()];
+            // Two loops: the first is arithmetic alone and can be done in vectors, the second looks things up.
+            for (step, tau) in self.steps.iter_mut().zip(taus) {
+                *step = self.path.crossings_before(tau * lor_mm - start_mm);
+            }
+            for ((crossing, step), tau) in self.crossings[range].iter_mut().zip(&self.steps).zip(taus) {
+                let (step, fraction) = self.path.locate(*step, tau * lor_mm - start_mm);
+                *crossing = Crossing { row: step as u32 * row_len, fraction };
+            }
+            for group in &family.groups {
+                self.scales.push(share * group.weight * length_factor(group.rise_mm / self.path.lor_mm));
+            }
         }
-        for ((crossing, step), tau) in self.crossings.iter_mut().zip(&self.steps).zip(taus) {
-            let (step, fraction) = self.path.locate(*step, tau * lor_mm - start_mm);
-            *crossing = Crossing { row: step as u32 * row_len, fraction };
-        }
-        (from, to)
     }
 }
 
 /// Which crossings of a family lie on the path: a range among its own.
 #[inline(always)]
-fn crossings_on_path(family: &Family, path: &Path) -> (usize, usize) {
+fn crossings_on_path(family: &Family, path: &Path) -> Range<usize> {
     if family.num_crossings == 0 {
-        return (0, 0);
+        return 0..0;
     }
     let index =
         |mm: f64| ((mm / path.lor_mm - family.first_tau) / family.tau_step).ceil().clamp(0.0, family.num_crossings as f64);
-    (index(path.start_mm) as usize, index(path.start_mm + path.length_mm) as usize)
+    index(path.start_mm) as usize..index(path.start_mm + path.length_mm) as usize
 }
 
 /// Length of a line over its in-plane length.
@@ -154,18 +185,26 @@ fn first_lanes(values: Chunk, count: usize) -> Chunk {
     result
 }
 
-/// `scratch.bins` += integrals over the path. `x` has [`LANES`] values behind the last column.
+/// The bins of LOR number `member` of a set += integrals over the path that was prepared, in the LOR's own columns. `x` has
+/// [`LANES`] values behind the last column.
 #[inline(always)]
-pub fn forward<const FUSED: bool>(table: &AxialTable, x: &[f32], share: f32, scratch: &mut Scratch) {
+pub fn forward<const FUSED: bool>(
+    table: &AxialTable,
+    x: &[f32],
+    columns: &MirroredColumns,
+    member: usize,
+    scratch: &mut Scratch,
+) {
+    scratch.path.mirrored(columns, &mut scratch.columns);
     integrate::<FUSED>(table, x, scratch);
     let row_len = table.layout.row_len();
-    for family in &table.families {
-        let (from, to) = scratch.locate_crossings(table, family);
-        let crossings = &scratch.crossings[..to - from];
-        for group in &family.groups {
-            let scale = share * group.weight * length_factor(group.rise_mm / scratch.path.lor_mm);
-            let end_row = &scratch.end[group.row_offsets[to] as usize..];
-            let offsets = &group.offsets[from..to];
+    let bins = &mut scratch.bins[member * scratch.bins_per_lor..][..scratch.bins_per_lor];
+    let mut scales = scratch.scales.iter();
+    for (family, on_path) in table.families.iter().zip(&scratch.on_path) {
+        let crossings = &scratch.crossings[family.first_crossing..][on_path.clone()];
+        for (group, &scale) in family.groups.iter().zip(&mut scales) {
+            let end_row = &scratch.end[group.row_offsets[on_path.end] as usize..];
+            let offsets = &group.offsets[on_path.clone()];
             for done in (0..group.num_planes).step_by(MAX_CHUNKS * LANES) {
                 let left = (group.num_planes - done).min(MAX_CHUNKS * LANES);
                 let (rows, end) = (&scratch.rows[done..], &end_row[done..]);
@@ -180,12 +219,12 @@ pub fn forward<const FUSED: bool>(table: &AxialTable, x: &[f32], share: f32, scr
                 if group.plane_step == 1 {
                     for (c, sum) in sums.iter().enumerate().take(left.div_ceil(LANES)) {
                         let (at, sum) = (at + c * LANES, first_lanes(*sum, left - c * LANES));
-                        let bins = add_multiple::<FUSED>(scale, sum, load(&scratch.bins, at));
-                        store(&mut scratch.bins, at, bins);
+                        let sum = add_multiple::<FUSED>(scale, sum, load(bins, at));
+                        store(bins, at, sum);
                     }
                 } else {
                     for (k, sum) in sums.as_flattened().iter().enumerate().take(left) {
-                        scratch.bins[at + k * group.plane_step] += scale * sum;
+                        bins[at + k * group.plane_step] += scale * sum;
                     }
                 }
             }
@@ -226,66 +265,150 @@ fn gather<const C: usize, const FUSED: bool>(
 fn integrate<const FUSED: bool>(table: &AxialTable, x: &[f32], scratch: &mut Scratch) {
     let layout = &table.layout;
     let (row_len, column_len, lanes, classes) = (layout.row_len(), layout.column_len(), layout.lanes, layout.num_classes);
-    let last = layout.row_class(classes - 1);
-    let path = &scratch.path;
-    for class in 0..classes {
-        let at = layout.row_class(class);
-        scratch.rows[at..at + lanes].fill(0.0);
-        scratch.end[at..at + lanes].fill(0.0);
-    }
-    if table.uses_row_below {
-        scratch.rows[last - 1] = 0.0;
-    }
-    for step in 0..path.num_steps {
-        let first = path.columns[step] as usize * column_len;
-        let column = &x[first..first + column_len + LANES];
-        if let Some(&ahead) = path.columns[..path.num_steps].get(step + PREFETCH_STEPS) {
+    let below = layout.row_class(classes - 1) - 1;
+    let (columns, lengths) = (&scratch.columns[..scratch.path.num_steps], &scratch.path.lengths[..scratch.path.num_steps]);
+    scratch.rows[..row_len].fill(0.0);
+    scratch.end.fill(0.0);
+    let blocks = columns.chunks(STEPS_PER_BLOCK).zip(lengths.chunks(STEPS_PER_BLOCK));
+    for (block, (block_columns, lengths)) in blocks.enumerate() {
+        for &ahead in columns.iter().skip(block * STEPS_PER_BLOCK + PREFETCH_STEPS).take(STEPS_PER_BLOCK) {
             prefetch(&x[ahead as usize * column_len..][..column_len]);
         }
-        let length = path.lengths[step];
-        let (this, next) = scratch.rows[step * row_len..(step + 2) * row_len].split_at_mut(row_len);
+        let rows = &mut scratch.rows[block * STEPS_PER_BLOCK * row_len..];
         for class in 0..classes {
-            let at = layout.row_class(class);
-            let values = &column[class * lanes..(class + 1) * lanes];
-            // The row above z: the next class, or the first class one lane on.
-            let above_at = if class + 1 < classes { (class + 1) * lanes } else { 1 };
-            let above = &column[above_at..above_at + lanes];
-            let (lower, upper) = (&this[at..at + lanes], &mut next[at..at + lanes]);
-            let end = &mut scratch.end[at..at + lanes];
-            for lane in (0..lanes).step_by(LANES) {
-                let value = load(values, lane);
-                let g = subtract(value, load(above, lane));
-                store(upper, lane, add_multiple::<FUSED>(length, g, load(lower, lane)));
-                store(end, lane, add_multiple::<FUSED>(length, value, load(end, lane)));
+            for lane in (0..lanes).step_by(MAX_CHUNKS * LANES) {
+                let left = (lanes - lane).min(MAX_CHUNKS * LANES);
+                let at = layout.row_class(class) + lane;
+                // The row above z: the next class, or the first class one lane on.
+                let value_at = class * lanes + lane;
+                let above_at = if class + 1 < classes { value_at + lanes } else { lane + 1 };
+                // The last lane lies above the grid, where the lane on would be another class's.
+                let is_top = class + 1 == classes && lane + left == lanes;
+                let steps = Steps { columns: block_columns, lengths, column_len, row_len };
+                let (rows, end) = (&mut rows[at..], &mut scratch.end[at..]);
+                match left / LANES {
+                    1 => steps.integrate::<1, FUSED>(x, value_at, above_at, rows, end, is_top),
+                    2 => steps.integrate::<2, FUSED>(x, value_at, above_at, rows, end, is_top),
+                    3 => steps.integrate::<3, FUSED>(x, value_at, above_at, rows, end, is_top),
+                    _ => steps.integrate::<4, FUSED>(x, value_at, above_at, rows, end, is_top),
+                }
             }
         }
-        // The last lane lies above the grid, where the lane on would be another class's.
-        next[last + lanes - 1] = 0.0;
         if table.uses_row_below {
-            next[last - 1] = this[last - 1] - length * column[0];
+            for (step, (&column, length)) in block_columns.iter().zip(lengths).enumerate() {
+                let at = step * row_len + below;
+                rows[at + row_len] = rows[at] - length * x[column as usize * column_len];
+            }
         }
     }
 }
 
-/// Image += adjoint of [`forward`] applied to `scratch.bins`.
+/// Steps of a path that follow each other.
+#[derive(Clone, Copy)]
+struct Steps<'a> {
+    columns: &'a [u32],
+    lengths: &'a [f32],
+    column_len: usize,
+    row_len: usize,
+}
+
+impl Steps<'_> {
+    /// Integrates C·LANES lanes: `rows` begins where they lie in the row before the first step, and `end` where they lie in C.
+    #[inline(always)]
+    fn integrate<const C: usize, const FUSED: bool>(
+        self,
+        x: &[f32],
+        value_at: usize,
+        above_at: usize,
+        rows: &mut [f32],
+        end: &mut [f32],
+        is_top: bool,
+    ) {
+        let mut g = [[0.0f32; LANES]; C];
+        let mut sum = [[0.0f32; LANES]; C];
+        for c in 0..C {
+            g[c] = load(rows, c * LANES);
+            sum[c] = load(end, c * LANES);
+        }
+        let mut row = self.row_len;
+        for (&column, &length) in self.columns.iter().zip(self.lengths) {
+            let first = column as usize * self.column_len;
+            let values = &x[first + value_at..][..C * LANES];
+            let above = &x[first + above_at..][..C * LANES];
+            let next = &mut rows[row..row + C * LANES];
+            for c in 0..C {
+                let value = load(values, c * LANES);
+                sum[c] = add_multiple::<FUSED>(length, value, sum[c]);
+                g[c] = add_multiple::<FUSED>(length, subtract(value, load(above, c * LANES)), g[c]);
+                store(next, c * LANES, g[c]);
+            }
+            if is_top {
+                next[C * LANES - 1] = 0.0;
+            }
+            row += self.row_len;
+        }
+        for (c, sum) in sum.iter().enumerate() {
+            store(end, c * LANES, *sum);
+        }
+    }
+
+    /// The adjoint: `rows` begins where the lanes lie in the row before the first step, `below` where the lanes below them do;
+    /// `sums` holds what has arrived from behind.
+    #[inline(always)]
+    fn spread<const C: usize, const FUSED: bool, S: ImageSink>(
+        self,
+        image: &mut S,
+        value_at: usize,
+        rows: &[f32],
+        below: &[f32],
+        sums: &mut [f32],
+    ) {
+        let mut sum = [[0.0f32; LANES]; C];
+        for (c, sum) in sum.iter_mut().enumerate() {
+            *sum = load(sums, c * LANES);
+        }
+        let mut row = self.columns.len() * self.row_len;
+        for (&column, &length) in self.columns.iter().zip(self.lengths).rev() {
+            let (here, below) = (&rows[row..row + C * LANES], &below[row..row + C * LANES]);
+            let mut values = [[0.0f32; LANES]; C];
+            for c in 0..C {
+                sum[c] = add(sum[c], subtract(load(here, c * LANES), load(below, c * LANES)));
+                values[c] = add_multiple::<FUSED>(length, sum[c], values[c]);
+            }
+            image.add_row(column as usize * self.column_len + value_at, values.as_flattened());
+            row -= self.row_len;
+        }
+        for (c, sum) in sum.iter().enumerate() {
+            store(sums, c * LANES, *sum);
+        }
+    }
+}
+
+/// Image += adjoint of [`forward`] applied to the bins of LOR number `member`.
 #[inline(always)]
-pub fn backward<const FUSED: bool, S: ImageSink>(table: &AxialTable, share: f32, scratch: &mut Scratch, image: &mut S) {
+pub fn backward<const FUSED: bool, S: ImageSink>(
+    table: &AxialTable,
+    columns: &MirroredColumns,
+    member: usize,
+    scratch: &mut Scratch,
+    image: &mut S,
+) {
+    scratch.path.mirrored(columns, &mut scratch.columns);
     let row_len = table.layout.row_len();
-    // A row of zeros behind the path's end, from which the sums begin.
-    let used = (scratch.path.num_steps + 2) * row_len + MAX_CHUNKS * LANES;
+    let used = (scratch.path.num_steps + 1) * row_len + MAX_CHUNKS * LANES;
     scratch.rows[..used].fill(0.0);
     scratch.end.fill(0.0);
-    for family in &table.families {
-        let (from, to) = scratch.locate_crossings(table, family);
-        let crossings = &scratch.crossings[..to - from];
-        for group in &family.groups {
-            let scale = share * group.weight * length_factor(group.rise_mm / scratch.path.lor_mm);
-            let offsets = &group.offsets[from..to];
+    let bins = &scratch.bins[member * scratch.bins_per_lor..][..scratch.bins_per_lor];
+    let mut scales = scratch.scales.iter();
+    for (family, on_path) in table.families.iter().zip(&scratch.on_path) {
+        let crossings = &scratch.crossings[family.first_crossing..][on_path.clone()];
+        for (group, &scale) in family.groups.iter().zip(&mut scales) {
+            let offsets = &group.offsets[on_path.clone()];
             for done in (0..group.num_planes).step_by(MAX_CHUNKS * LANES) {
                 let left = (group.num_planes - done).min(MAX_CHUNKS * LANES);
-                let values = group_values(group, &scratch.bins, done, left, scale);
+                let values = group_values(group, bins, done, left, scale);
                 let rows = &mut scratch.rows[done..];
-                let end = &mut scratch.end[group.row_offsets[to] as usize + done..];
+                let end = &mut scratch.end[group.row_offsets[on_path.end] as usize + done..];
                 match left.div_ceil(LANES) {
                     1 => scatter::<1, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &values),
                     2 => scatter::<2, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &values),
@@ -349,32 +472,28 @@ fn scatter<const C: usize, const FUSED: bool>(
 #[inline(always)]
 fn spread<const FUSED: bool, S: ImageSink>(layout: &Layout, scratch: &mut Scratch, image: &mut S) {
     let (row_len, column_len, lanes, classes) = (layout.row_len(), layout.column_len(), layout.lanes, layout.num_classes);
-    let last = layout.row_class(classes - 1);
-    let path = &scratch.path;
-    for step in (0..path.num_steps).rev() {
-        if let Some(ahead) = step.checked_sub(PREFETCH_STEPS) {
-            image.prefetch_row(path.columns[ahead] as usize * column_len, column_len);
+    let (columns, lengths) = (&scratch.columns[..scratch.path.num_steps], &scratch.path.lengths[..scratch.path.num_steps]);
+    let blocks = columns.chunks(STEPS_PER_BLOCK).zip(lengths.chunks(STEPS_PER_BLOCK));
+    for (block, (block_columns, lengths)) in blocks.enumerate().rev() {
+        let before = (block * STEPS_PER_BLOCK).saturating_sub(PREFETCH_STEPS);
+        for &ahead in columns[before..].iter().take(STEPS_PER_BLOCK).rev() {
+            image.prefetch_row(ahead as usize * column_len, column_len);
         }
-        let length = path.lengths[step];
-        let column = path.columns[step] as usize * column_len;
-        let (sum, after) = scratch.rows[(step + 1) * row_len..].split_at_mut(row_len);
-        sum[last - 1] += after[last - 1];
-        // The row below the first class is the last class one lane back: its lanes are passed on in registers, since to
-        // load across what was just stored would wait for the stores.
-        let mut lane_below = sum[last - 1];
-        for lane in (0..lanes).step_by(LANES) {
-            let highest = add(load(sum, last + lane), load(after, last + lane));
-            store(sum, last + lane, highest);
-            let mut below = [lane_below; LANES];
-            below[1..].copy_from_slice(&highest[..LANES - 1]);
-            lane_below = highest[LANES - 1];
-            for class in 0..classes {
-                let at = layout.row_class(class) + lane;
-                let row = if class + 1 == classes { highest } else { add(load(sum, at), load(after, at)) };
-                store(sum, at, row);
-                let value = add(load(&scratch.end, at), subtract(row, below));
-                image.add_row(column + class * lanes + lane, &add_multiple::<FUSED>(length, value, [0.0; LANES]));
-                below = row;
+        let rows = &scratch.rows[block * STEPS_PER_BLOCK * row_len..];
+        for class in 0..classes {
+            // The row below z: the class before, or the last class one lane back.
+            let below_at = if class > 0 { layout.row_class(class - 1) } else { layout.row_class(classes - 1) - 1 };
+            for lane in (0..lanes).step_by(MAX_CHUNKS * LANES) {
+                let left = (lanes - lane).min(MAX_CHUNKS * LANES);
+                let (at, value_at) = (layout.row_class(class) + lane, class * lanes + lane);
+                let steps = Steps { columns: block_columns, lengths, column_len, row_len };
+                let (here, below, sums) = (&rows[at..], &rows[below_at + lane..], &mut scratch.end[at..]);
+                match left / LANES {
+                    1 => steps.spread::<1, FUSED, S>(image, value_at, here, below, sums),
+                    2 => steps.spread::<2, FUSED, S>(image, value_at, here, below, sums),
+                    3 => steps.spread::<3, FUSED, S>(image, value_at, here, below, sums),
+                    _ => steps.spread::<4, FUSED, S>(image, value_at, here, below, sums),
+                }
             }
         }
     }

@@ -2,8 +2,9 @@
 //!
 //! All planes of one transaxial LOR run along the same in-plane path ([`path`]), and an oblique LOR stays in one row z for
 //! a long run of it. In place of one look-up per voxel there is one per voxel face crossed in z ([`table`]), and each
-//! look-up serves all planes of a segment at once, contiguous in memory ([`kernel`]). The result is Siddon's, up to
-//! rounding.
+//! look-up serves all planes of a segment at once, contiguous in memory ([`kernel`]). LORs that are mirror images of each
+//! other have the same path in other columns: its steps and look-ups are prepared once for the whole set. The result is
+//! Siddon's, up to rounding.
 
 mod kernel;
 mod path;
@@ -14,9 +15,9 @@ use std::sync::Arc;
 use self::kernel::Scratch;
 use self::path::Path;
 pub use self::table::{AxialTable, Family, Group, Layout};
-use super::accumulate::{ImageSink, PrivateImages};
-use super::lors::LorProjector;
-use super::{OperatorError, Sides, Views};
+use super::accumulate::ImageSink;
+use super::lors::{Kept, LorProjector};
+use super::{MirrorSets, Mirrored, OperatorError, Sides, Views, reversed_planes};
 use crate::algebra::{FieldOfView, Simd, Voxels};
 use crate::geometry::Grid;
 use crate::scanner::ScanGeometry;
@@ -29,8 +30,12 @@ pub struct AxialRuns {
     views: Views,
     table: AxialTable,
     num_tangential_rays: usize,
+    /// For each plane the one that runs the other way.
+    reversed: Vec<u32>,
+    /// Whether LORs that are mirror images of each other are taken together.
+    uses_mirrors: bool,
     simd: Simd,
-    private_images: PrivateImages,
+    kept: Kept,
 }
 
 impl AxialRuns {
@@ -46,18 +51,25 @@ impl AxialRuns {
         let voxels = Voxels::in_columns(grid, fov, table.layout.columns());
         Ok(Self {
             views: Views::in_place(&geometry),
+            reversed: reversed_planes(&geometry).unwrap_or_default(),
+            uses_mirrors: true,
             geometry,
             voxels,
             table,
             num_tangential_rays: rays[0].max(1),
             simd: Simd::fastest(),
-            private_images: PrivateImages::default(),
+            kept: Kept::default(),
         })
     }
 
     /// The same projector with other vector instructions (those that the processor lacks are not taken).
     pub fn with_simd(self, simd: Simd) -> Self {
         Self { simd: simd.min(Simd::detect()), ..self }
+    }
+
+    /// The same projector, which takes every LOR by itself: slower, and the same up to rounding.
+    pub fn without_mirrors(self) -> Self {
+        Self { uses_mirrors: false, kept: Kept::default(), ..self }
     }
 
     /// The vector instructions in use.
@@ -68,44 +80,78 @@ impl AxialRuns {
     // The next two are inlined whole, without a closure on the way, into the functions that enable vector instructions:
     // whatever is not inlined there is compiled without them.
 
-    /// All planes of one transaxial LOR.
+    /// The bins of a set, whose first LOR is (view, tangential position) `first`.
     #[inline(always)]
     fn project_with<const FUSED: bool>(
         &self,
-        view: usize,
-        tangential_pos: usize,
+        first: [usize; 2],
+        set: &[Mirrored],
         x: &[f32],
-        bins: &mut [f32],
+        bins: &mut [&mut [f32]],
         scratch: &mut Scratch,
     ) {
-        scratch.bins.fill(0.0);
-        let num_rays = self.num_tangential_rays;
+        let (grid, num_rays) = (self.voxels.grid(), self.num_tangential_rays);
+        for member in 0..set.len() {
+            scratch.bins(member).fill(0.0);
+        }
         for ray in 0..num_rays {
-            let lor = self.geometry.transaxial_lor(view, tangential_pos, ray, num_rays);
-            let sides = Sides::new(self.voxels.grid(), &lor);
+            let lor = self.geometry.transaxial_lor(first[0], first[1], ray, num_rays);
+            let sides = Sides::new(grid, &lor);
             let share = 1.0 / (num_rays * sides.num_paths()) as f32;
             for path in 0..sides.num_paths() {
-                if scratch.path.trace(self.voxels.grid(), self.voxels.fov(), &lor, &sides, path) {
-                    kernel::forward::<FUSED>(&self.table, x, share, scratch);
+                if scratch.path.trace(grid, self.voxels.fov(), &lor, &sides, path) {
+                    scratch.prepare(&self.table, share);
+                    for (member, mirrored) in set.iter().enumerate() {
+                        let columns = mirrored.mirror.columns([grid.size[0], grid.size[1]]);
+                        kernel::forward::<FUSED>(&self.table, x, &columns, member, scratch);
+                    }
                 }
             }
         }
-        bins.copy_from_slice(&scratch.bins[..bins.len()]);
+        for (member, (mirrored, bins)) in set.iter().zip(bins).enumerate() {
+            let walked = scratch.bins(member);
+            if mirrored.is_reversed {
+                for (bin, &plane) in bins.iter_mut().zip(&self.reversed) {
+                    *bin = walked[plane as usize];
+                }
+            } else {
+                bins.copy_from_slice(&walked[..bins.len()]);
+            }
+        }
     }
 
-    /// All bins of one view.
+    /// The image += the backprojection of a set.
     #[inline(always)]
-    fn backproject_view<const FUSED: bool, S: ImageSink>(&self, view: usize, q: &[f32], image: &mut S, scratch: &mut Scratch) {
-        let num_rays = self.num_tangential_rays;
-        for (tangential_pos, bins) in q.chunks_exact(self.geometry.num_planes()).enumerate() {
-            scratch.bins[..bins.len()].copy_from_slice(bins);
-            for ray in 0..num_rays {
-                let lor = self.geometry.transaxial_lor(view, tangential_pos, ray, num_rays);
-                let sides = Sides::new(self.voxels.grid(), &lor);
-                let share = 1.0 / (num_rays * sides.num_paths()) as f32;
-                for path in 0..sides.num_paths() {
-                    if scratch.path.trace(self.voxels.grid(), self.voxels.fov(), &lor, &sides, path) {
-                        kernel::backward::<FUSED, S>(&self.table, share, scratch, image);
+    fn add_with<const FUSED: bool, S: ImageSink>(
+        &self,
+        first: [usize; 2],
+        set: &[Mirrored],
+        q: &[f32],
+        image: &mut S,
+        scratch: &mut Scratch,
+    ) {
+        let (grid, num_rays, num_planes) = (self.voxels.grid(), self.num_tangential_rays, self.geometry.num_planes());
+        for (member, mirrored) in set.iter().enumerate() {
+            let bins = &q[mirrored.lor * num_planes..][..num_planes];
+            let walked = &mut scratch.bins(member)[..num_planes];
+            if mirrored.is_reversed {
+                for (value, &plane) in walked.iter_mut().zip(&self.reversed) {
+                    *value = bins[plane as usize];
+                }
+            } else {
+                walked.copy_from_slice(bins);
+            }
+        }
+        for ray in 0..num_rays {
+            let lor = self.geometry.transaxial_lor(first[0], first[1], ray, num_rays);
+            let sides = Sides::new(grid, &lor);
+            let share = 1.0 / (num_rays * sides.num_paths()) as f32;
+            for path in 0..sides.num_paths() {
+                if scratch.path.trace(grid, self.voxels.fov(), &lor, &sides, path) {
+                    scratch.prepare(&self.table, share);
+                    for (member, mirrored) in set.iter().enumerate() {
+                        let columns = mirrored.mirror.columns([grid.size[0], grid.size[1]]);
+                        kernel::backward::<FUSED, S>(&self.table, &columns, member, scratch, image);
                     }
                 }
             }
@@ -114,33 +160,33 @@ impl AxialRuns {
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
-    fn project_avx2(&self, view: usize, tangential_pos: usize, x: &[f32], bins: &mut [f32], scratch: &mut Scratch) {
-        self.project_with::<true>(view, tangential_pos, x, bins, scratch);
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
-    fn project_avx512(&self, view: usize, tangential_pos: usize, x: &[f32], bins: &mut [f32], scratch: &mut Scratch) {
-        self.project_with::<true>(view, tangential_pos, x, bins, scratch);
+    fn project_avx2(&self, first: [usize; 2], set: &[Mirrored], x: &[f32], bins: &mut [&mut [f32]], scratch: &mut Scratch) {
+        self.project_with::<true>(first, set, x, bins, scratch);
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
-    fn backproject_view_avx2<S: ImageSink>(&self, view: usize, q: &[f32], image: &mut S, scratch: &mut Scratch) {
-        self.backproject_view::<true, S>(view, q, image, scratch);
+    fn add_avx2<S: ImageSink>(&self, first: [usize; 2], set: &[Mirrored], q: &[f32], image: &mut S, scratch: &mut Scratch) {
+        self.add_with::<true, S>(first, set, q, image, scratch);
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
-    fn backproject_view_avx512<S: ImageSink>(&self, view: usize, q: &[f32], image: &mut S, scratch: &mut Scratch) {
-        self.backproject_view::<true, S>(view, q, image, scratch);
+    fn project_avx512(&self, first: [usize; 2], set: &[Mirrored], x: &[f32], bins: &mut [&mut [f32]], scratch: &mut Scratch) {
+        self.project_with::<true>(first, set, x, bins, scratch);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
+    fn add_avx512<S: ImageSink>(&self, first: [usize; 2], set: &[Mirrored], q: &[f32], image: &mut S, scratch: &mut Scratch) {
+        self.add_with::<true, S>(first, set, q, image, scratch);
     }
 }
 
 impl LorProjector for AxialRuns {
     type Scratch = Scratch;
 
-    const LORS_PER_TASK: usize = 64;
+    const SETS_PER_TASK: usize = 16;
 
     fn voxels(&self) -> &Voxels {
         &self.voxels
@@ -150,8 +196,16 @@ impl LorProjector for AxialRuns {
         &self.views
     }
 
-    fn private_images(&self) -> &PrivateImages {
-        &self.private_images
+    fn kept(&self) -> &Kept {
+        &self.kept
+    }
+
+    fn mirror_sets(&self, views: &[usize]) -> MirrorSets {
+        if self.uses_mirrors {
+            MirrorSets::new(&self.geometry, self.voxels.grid(), self.voxels.fov(), views)
+        } else {
+            MirrorSets::single(views.len() * self.geometry.num_tangential)
+        }
     }
 
     fn scratch(&self) -> Scratch {
@@ -159,28 +213,28 @@ impl LorProjector for AxialRuns {
     }
 
     #[allow(unsafe_code)]
-    fn project_lor(&self, view: usize, tangential_pos: usize, x: &[f32], bins: &mut [f32], scratch: &mut Scratch) {
+    fn project_set(&self, first: [usize; 2], set: &[Mirrored], x: &[f32], bins: &mut [&mut [f32]], scratch: &mut Scratch) {
         match self.simd {
             // SAFETY: `simd` is never above what `Simd::detect` found on this processor.
             #[cfg(target_arch = "x86_64")]
-            Simd::Avx512 => unsafe { self.project_avx512(view, tangential_pos, x, bins, scratch) },
+            Simd::Avx512 => unsafe { self.project_avx512(first, set, x, bins, scratch) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Simd::Avx2 => unsafe { self.project_avx2(view, tangential_pos, x, bins, scratch) },
-            _ => self.project_with::<false>(view, tangential_pos, x, bins, scratch),
+            Simd::Avx2 => unsafe { self.project_avx2(first, set, x, bins, scratch) },
+            _ => self.project_with::<false>(first, set, x, bins, scratch),
         }
     }
 
     #[allow(unsafe_code)]
-    fn add_view<S: ImageSink>(&self, view: usize, q: &[f32], image: &mut S, scratch: &mut Scratch) {
+    fn add_set<S: ImageSink>(&self, first: [usize; 2], set: &[Mirrored], q: &[f32], image: &mut S, scratch: &mut Scratch) {
         match self.simd {
             // SAFETY: `simd` is never above what `Simd::detect` found on this processor.
             #[cfg(target_arch = "x86_64")]
-            Simd::Avx512 => unsafe { self.backproject_view_avx512(view, q, image, scratch) },
+            Simd::Avx512 => unsafe { self.add_avx512(first, set, q, image, scratch) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Simd::Avx2 => unsafe { self.backproject_view_avx2(view, q, image, scratch) },
-            _ => self.backproject_view::<false, S>(view, q, image, scratch),
+            Simd::Avx2 => unsafe { self.add_avx2(first, set, q, image, scratch) },
+            _ => self.add_with::<false, S>(first, set, q, image, scratch),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::algebra::FieldOfView;
 use crate::geometry::Grid;
+use crate::operator::MirroredColumns;
 use crate::operator::in_plane::{InPlanePath, Sides};
 use crate::scanner::TransaxialLor;
 
@@ -26,12 +27,13 @@ impl Default for AxisCrossings {
 pub struct Path {
     /// Number of steps n.
     pub num_steps: usize,
-    /// For each step its column index (y·nx + x).
-    pub columns: Vec<u32>,
+    /// For each step the column that it lies in, along x and along y.
+    xs: Vec<i32>,
+    ys: Vec<i32>,
     /// For each step its length.
     pub lengths: Vec<f32>,
     /// For each step where it begins, and the inverse of its length (0 for an empty step).
-    pub knots: Vec<[f32; 2]>,
+    knots: Vec<[f32; 2]>,
     /// Where the path begins on the LOR, mm from the LOR's start.
     pub start_mm: f64,
     /// Length of the path.
@@ -45,7 +47,13 @@ impl Path {
     /// Memory for any path across a grid.
     pub fn new(grid: &Grid) -> Self {
         let most = grid.size[0] + grid.size[1] + 4;
-        Self { columns: vec![0; most], lengths: vec![0.0; most], knots: vec![[0.0; 2]; most], ..Self::default() }
+        let (places, lengths, knots) = (vec![0; most], vec![0.0; most], vec![[0.0; 2]; most]);
+        Self { xs: places.clone(), ys: places, lengths, knots, ..Self::default() }
+    }
+
+    /// Most steps that there is memory for.
+    pub fn max_steps(&self) -> usize {
+        self.lengths.len()
     }
 
     /// Traces path number `path` of a LOR; `false` where it misses the field of view.
@@ -61,25 +69,30 @@ impl Path {
         self.start_mm = start.start_mm;
         self.length_mm = start.length_mm;
         self.lor_mm = start.lor_mm;
-        self.merge(start.column as isize, start.next, start.pitch, start.stride, grid.size[0] * grid.size[1])
+        self.merge(&start, grid.size[0], grid.size[1])
     }
 
     /// Merges the crossings of both axes into steps, without branches that depend on the data.
     #[inline(always)]
-    fn merge(&mut self, mut column: isize, mut next: [f64; 2], pitch: [f64; 2], stride: [isize; 2], num_columns: usize) -> bool {
-        let most = self.columns.len();
-        let (columns, lengths, knots) = (&mut self.columns[..most], &mut self.lengths[..most], &mut self.knots[..most]);
+    fn merge(&mut self, start: &InPlanePath, nx: usize, ny: usize) -> bool {
+        let most = self.max_steps();
+        let (xs, ys) = (&mut self.xs[..most], &mut self.ys[..most]);
+        let (lengths, knots) = (&mut self.lengths[..most], &mut self.knots[..most]);
+        let (pitch, mut next) = (start.pitch, start.next);
+        let (mut x, mut y) = ((start.column % nx) as i32, (start.column / nx) as i32);
+        let forwards = start.stride.map(|stride| stride.signum() as i32);
         let mut from = 0.0f64;
         let mut n = 0;
-        while from < self.length_mm && n < most && (0..num_columns as isize).contains(&column) {
+        while from < self.length_mm && n < most && (0..nx as i32).contains(&x) && (0..ny as i32).contains(&y) {
             let x_first = next[0] <= next[1];
             let to = if x_first { next[0] } else { next[1] };
             let end = to.min(self.length_mm);
             let length = (end - from) as f32;
-            columns[n] = column as u32;
+            (xs[n], ys[n]) = (x, y);
             lengths[n] = length;
             knots[n] = [from as f32, if length > 0.0 { 1.0 / length } else { 0.0 }];
-            column += if x_first { stride[0] } else { stride[1] };
+            x += if x_first { forwards[0] } else { 0 };
+            y += if x_first { 0 } else { forwards[1] };
             next[0] += if x_first { pitch[0] } else { 0.0 };
             next[1] += if x_first { 0.0 } else { pitch[1] };
             from = end;
@@ -87,6 +100,15 @@ impl Path {
         }
         self.num_steps = n;
         n > 0
+    }
+
+    /// The columns of the path's steps under a mirror, at the front of `columns`.
+    #[inline(always)]
+    pub fn mirrored(&self, mirrored: &MirroredColumns, columns: &mut [u32]) {
+        let (first, [along_x, along_y]) = (mirrored.first as i32, mirrored.strides.map(|stride| stride as i32));
+        for ((column, x), y) in columns[..self.num_steps].iter_mut().zip(&self.xs).zip(&self.ys) {
+            *column = (first + x * along_x + y * along_y) as u32;
+        }
     }
 
     /// How many voxel faces in x and y lie before a point of the path: they follow each other at regular distances.
