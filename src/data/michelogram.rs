@@ -7,6 +7,9 @@ use rayon::prelude::*;
 
 use crate::scanner::ScanGeometry;
 
+/// Values that are looked at together.
+const CHUNK: usize = 1 << 16;
+
 /// Projection data: one value per bin, stored `[view][tangential_pos][plane]` with planes contiguous, whatever the
 /// order in a file was. Counts are shared, never copied, when a michelogram is cloned.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,13 +54,17 @@ impl Michelogram {
 
     /// Sum over all bins.
     pub fn total(&self) -> f64 {
-        self.counts.chunks(1 << 16).map(|chunk| chunk.iter().map(|&v| f64::from(v)).sum::<f64>()).sum()
+        self.counts.chunks(CHUNK).map(|chunk| chunk.iter().map(|&v| f64::from(v)).sum::<f64>()).sum()
     }
 
-    /// Storage index, view, tangential position and plane of the first bin that is negative or not a finite number.
+    /// Storage index and value of the first bin that is negative or not a finite number.
     pub fn first_unusable_bin(&self) -> Option<(usize, f32)> {
-        let found = self.counts.par_iter().position_first(|v| !(v.is_finite() && *v >= 0.0));
-        found.map(|index| (index, self.counts[index]))
+        let is_usable = |v: f32| v.is_finite() & (v >= 0.0);
+        // There may be tens of millions: a chunk is looked through without a branch for each value.
+        let chunks = self.counts.par_chunks(CHUNK).position_first(|chunk| !chunk.iter().fold(true, |all, &v| all & is_usable(v)));
+        let first = chunks? * CHUNK;
+        let index = first + self.counts[first..].iter().position(|&v| !is_usable(v))?;
+        Some((index, self.counts[index]))
     }
 
     /// View, tangential position and plane of a storage index.
