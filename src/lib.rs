@@ -10,7 +10,7 @@
 //! row 1: geometry task random words
 //! row 2: scanner
 //! row 3: data
-//! row 4: io phantom measure algebra
+//! row 4: io phantom measure algebra montecarlo
 //! row 5: operator
 //! row 6: recon
 //! row 7: cuda
@@ -29,6 +29,7 @@ pub mod data;
 pub mod geometry;
 pub mod io;
 pub mod measure;
+pub mod montecarlo;
 pub mod operator;
 pub mod phantom;
 pub mod plan;

@@ -1,4 +1,4 @@
-//! What is measured and what is reconstructed: volumes, michelograms, EPRI sweeps, regions of interest, studies.
+//! What is measured and what is reconstructed: volumes, michelograms, EPRI sweeps, tubes of response, regions of interest, studies.
 
 mod counts;
 mod masked_rois;
@@ -8,6 +8,7 @@ mod origin;
 mod roi;
 mod study;
 mod sweep;
+mod tubes;
 mod volume;
 
 pub use counts::{Counts, CountsError};
@@ -18,4 +19,5 @@ pub use origin::Origin;
 pub use roi::{ActivityRatioError, Roi, RoiMask, RoiPlane, RoiRole, RoiShape, RoiSums, checked_activity_ratio};
 pub use study::Study;
 pub use sweep::{Direction, GradientAxis, Phase, Projection, ReferenceSpectrum, Sweep, SweepFacts, SweepKind, SweepSpace};
+pub use tubes::{TubeSampling, TubeSet, TubeSetError, TubesMade};
 pub use volume::{Extremes, Unit, Volume};

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use super::heads::{Crystals, HeadPose, Heads};
 use super::{InPlane, ScanGeometry, Segment};
 
 /// A scanner of the catalogue.
@@ -21,6 +22,8 @@ pub struct Scanner {
     pub status: String,
     /// Its default sampling: all segments, all views.
     pub geometry: ScanGeometry,
+    /// Its detectors, where they are rotating heads.
+    pub heads: Option<Heads>,
 }
 
 /// A file of the catalogue. Every key carries its unit; unknown keys are refused.
@@ -45,15 +48,28 @@ struct Entry {
     fov_radius_mm: f64,
     /// `[min, max]` ring difference of each segment that is not negative; the negative ones mirror them.
     ring_differences: Vec<[i32; 2]>,
+    /// Rotating heads; left out where the detectors are a cylinder.
+    heads: Option<HeadsEntry>,
 }
 
-const FILES: [&str; 6] = [
+/// The heads of an entry.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HeadsEntry {
+    poses: Vec<HeadPose>,
+    coincidences: Vec<[usize; 2]>,
+    crystals: Crystals,
+}
+
+const FILES: [&str; 8] = [
     include_str!("../../assets/scanners/discovery-ste.toml"),
     include_str!("../../assets/scanners/discovery-ste-detectors.toml"),
     include_str!("../../assets/scanners/prt-1.toml"),
     include_str!("../../assets/scanners/ecat-931.toml"),
     include_str!("../../assets/scanners/advance.toml"),
     include_str!("../../assets/scanners/small.toml"),
+    include_str!("../../assets/scanners/vrpet.toml"),
+    include_str!("../../assets/scanners/vrpet-2010.toml"),
 ];
 
 static CATALOGUE: LazyLock<Vec<Scanner>> = LazyLock::new(|| FILES.iter().filter_map(|text| parse(text).ok()).collect());
@@ -96,11 +112,18 @@ fn parse(text: &str) -> Result<Scanner, String> {
         num_views: entry.num_views,
         num_tangential: entry.num_tangential,
         view_offset_deg: entry.view_offset_deg,
-        in_plane: entry.bin_mm.map_or(InPlane::Detectors, |bin_mm| InPlane::ArcCorrected { bin_mm }),
+        in_plane: match (entry.bin_mm, &entry.heads) {
+            (None, _) => InPlane::Detectors,
+            (Some(bin_mm), None) => InPlane::ArcCorrected { bin_mm },
+            (Some(bin_mm), Some(_)) => InPlane::Heads { bin_mm },
+        },
         segments,
         fov_radius_mm: entry.fov_radius_mm,
     };
+    let heads = entry.heads.map(|HeadsEntry { poses, coincidences, crystals }| Heads { poses, coincidences, crystals });
+    let heads = heads.map(|heads| heads.validate(&entry.name)).transpose().map_err(|error| error.to_string())?;
     Ok(Scanner {
+        heads,
         name: entry.name,
         title: entry.title,
         originating_systems: entry.originating_systems,

@@ -17,6 +17,22 @@ pub enum InPlane {
     },
     /// The detectors' own positions, s = R sin(i π / num_detectors).
     Detectors,
+    /// Equidistant bins, s = i·bin_mm, between flat heads that turn about the axis: the LORs of a view end on the two planes
+    /// a = ±R, as the nominal line of each bin does. (The crystal pairs that fall into a bin meet the heads at many angles.)
+    Heads {
+        /// Distance between bins, mm.
+        bin_mm: f64,
+    },
+}
+
+impl InPlane {
+    /// Distance between bins, mm, where they are equidistant.
+    pub fn bin_mm(&self) -> Option<f64> {
+        match self {
+            InPlane::ArcCorrected { bin_mm } | InPlane::Heads { bin_mm } => Some(*bin_mm),
+            InPlane::Detectors => None,
+        }
+    }
 }
 
 /// Planes of one (mean) ring difference.
@@ -55,12 +71,12 @@ impl Segment {
     }
 }
 
-/// In-plane part of a LOR: end points on the circle of radius R, mm.
+/// In-plane part of a LOR: end points on the circle of radius R, or on the planes of the heads, mm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TransaxialLor {
-    /// `[x, y]` at a = −√(R² − s²), where z = `Plane::z_start_mm`.
+    /// `[x, y]` at the smallest a, where z = `Plane::z_start_mm`.
     pub start: [f64; 2],
-    /// `[x, y]` at a = +√(R² − s²), where z = `Plane::z_end_mm`.
+    /// `[x, y]` at the largest a, where z = `Plane::z_end_mm`.
     pub end: [f64; 2],
 }
 
@@ -89,7 +105,7 @@ pub struct ScanGeometry {
     pub ring_spacing_mm: f64,
     /// Detectors in a ring.
     pub num_detectors_per_ring: usize,
-    /// Inner radius of the detector ring, mm.
+    /// Inner radius of the detector ring, or distance of the heads from the axis, mm.
     pub inner_radius_mm: f64,
     /// Mean depth of interaction, mm; R is the inner radius plus this.
     pub depth_of_interaction_mm: f64,
@@ -193,7 +209,7 @@ impl ScanGeometry {
             ("the radius of the field of view", self.fov_radius_mm),
             ("the axial length", self.axial_length_mm()),
         ];
-        if let InPlane::ArcCorrected { bin_mm } = self.in_plane {
+        if let Some(bin_mm) = self.in_plane.bin_mm() {
             lengths.push(("the tangential bin size", bin_mm));
         }
         for (what, found) in lengths {
@@ -228,7 +244,7 @@ impl ScanGeometry {
         let outermost = first.max(self.tangential_index(self.num_tangential - 1).unsigned_abs());
         let quarter_turn = 2 * outermost < self.num_detectors_per_ring;
         let s_mm = match self.in_plane {
-            InPlane::ArcCorrected { bin_mm } => outermost as f64 * bin_mm,
+            InPlane::ArcCorrected { bin_mm } | InPlane::Heads { bin_mm } => outermost as f64 * bin_mm,
             InPlane::Detectors if quarter_turn => 0.0,
             InPlane::Detectors => self.radius_mm(),
         };
@@ -277,14 +293,14 @@ impl ScanGeometry {
     }
 
     /// Signed tangential index i, zero in the middle.
-    fn tangential_index(&self, tangential_pos: usize) -> isize {
+    pub fn tangential_index(&self, tangential_pos: usize) -> isize {
         tangential_pos as isize - (self.num_tangential / 2) as isize
     }
 
     /// Signed distance s of fractional tangential index i from the axis, mm.
     fn s_mm_of_index(&self, i: f64) -> f64 {
         match self.in_plane {
-            InPlane::ArcCorrected { bin_mm } => i * bin_mm,
+            InPlane::ArcCorrected { bin_mm } | InPlane::Heads { bin_mm } => i * bin_mm,
             InPlane::Detectors => self.radius_mm() * (i * PI / self.num_detectors_per_ring as f64).sin(),
         }
     }
@@ -314,7 +330,10 @@ impl ScanGeometry {
         let s = self.s_mm_of_index(self.tangential_index(tangential_pos) as f64 + offset);
         let (sin, cos) = self.phi_rad(view).sin_cos();
         let radius = self.radius_mm();
-        let half = (radius * radius - s * s).max(0.0).sqrt();
+        let half = match self.in_plane {
+            InPlane::Heads { .. } => radius,
+            InPlane::ArcCorrected { .. } | InPlane::Detectors => (radius * radius - s * s).max(0.0).sqrt(),
+        };
         TransaxialLor { start: [s * cos - half * sin, s * sin + half * cos], end: [s * cos + half * sin, s * sin - half * cos] }
     }
 

@@ -12,11 +12,15 @@
 //! is why the product of an in-plane and an axial table holds every LOR. Conventions are STIR's (Thielemans et al.
 //! 2012, Phys Med Biol 57:867), so that projection data can be exchanged.
 //!
+//! Rotating flat heads ([`Heads`]) have no ring: the LORs of a view end on two planes, |a| ≤ R for every s.
+//!
 //! An EPRI imager measures along directions instead: [`epri`].
 
 mod catalogue;
 pub mod epri;
 mod geometry;
+mod heads;
 
 pub use catalogue::{Scanner, catalogue, find, find_by_originating_system};
 pub use geometry::{InPlane, Plane, ScanGeometry, ScanGeometryError, Segment, TransaxialLor};
+pub use heads::{Crystals, HeadPose, Heads, HeadsError};

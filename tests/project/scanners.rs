@@ -117,3 +117,28 @@ fn every_scanner_is_sound() {
         assert!(g.planes().iter().all(|p| p.z_start_mm.abs() < half && p.z_end_mm.abs() < half), "{name}");
     }
 }
+
+#[test]
+fn the_vrpet_is_the_papers() {
+    // Herraiz et al. 2011: 117 × 190 × 30 × 30 bins, field of view 86.6 mm across and 45.6 mm long, 117 × 117 × 59 voxels.
+    let g = geometry("vrpet");
+    assert_eq!((g.num_tangential, g.num_views, g.num_planes()), (117, 190, 900));
+    assert!((2.0 * g.fov_radius_mm - 86.6).abs() < 1e-9 && (g.axial_length_mm() - 45.6).abs() < 1e-9);
+    let grid = g.default_grid().unwrap();
+    assert_eq!(grid.size, [117, 117, 59]);
+    assert!((grid.voxel_mm[0] - 0.740).abs() < 5e-4 && (grid.voxel_mm[2] - 0.76).abs() < 1e-12, "{:?}", grid.voxel_mm);
+    assert!((g.phi_rad(1) - std::f64::consts::PI / 190.0).abs() < 1e-12 && g.phi_rad(0) == 0.0);
+    // The lines of a view end on two planes.
+    for tangential_pos in [0, 58, 116] {
+        let lor = g.transaxial_lor(0, tangential_pos, 0, 1);
+        assert!((lor.start[1] - g.radius_mm()).abs() < 1e-9 && (lor.end[1] + g.radius_mm()).abs() < 1e-9, "{lor:?}");
+        assert!((lor.start[0] - g.s_mm(tangential_pos)).abs() < 1e-9, "{lor:?}");
+    }
+    // Herraiz et al. 2010: 175 × 130 × 30 × 30 bins, 175 × 175 × 59 voxels.
+    let g = geometry("vrpet-2010");
+    assert_eq!((g.num_tangential, g.num_views, g.num_planes()), (175, 130, 900));
+    assert_eq!(g.default_grid().unwrap().size, [175, 175, 59]);
+    for name in ["vrpet", "vrpet-2010"] {
+        assert_eq!(find(name).unwrap().status, "provisional");
+    }
+}

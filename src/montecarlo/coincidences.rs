@@ -1,0 +1,274 @@
+//! Decays between rotating heads, and the crystals that count their two photons.
+//!
+//! A history takes a point on the face of each of two heads that are in coincidence, and a point of annihilation on the line
+//! between them. With the faces' areas A₁, A₂, the cosines of incidence θ₁, θ₂, the points' distance L and the length ℓ of the
+//! line within the object it stands for
+//!
+//! ```text
+//! w = A₁ A₂ cos θ₁ cos θ₂ ℓ / (2π L²)      (mm³ of decays; dV dΩ = dℓ cos θ₁ cos θ₂ dA₁ dA₂ / L²)
+//! ```
+//!
+//! and its photons are then followed into the heads, so that hardly any history is in vain. The number of decays per mm³ times
+//! the sum of the weights of the histories that are counted, over all histories, is the expected number of counts.
+
+use std::f64::consts::PI;
+
+use rand_philox::Philox;
+
+use super::crystals::{CrystalArray, CrystalHead, HeadError};
+use super::draws::{ELECTRON_KEV, uniform};
+use super::materials::{Material, MaterialError};
+use super::positron::AnnihilationPhysics;
+use super::readout::{Assignment, Readout};
+use super::track::Photon;
+use crate::scanner::{Crystals, HeadPose, Heads, ScanGeometry};
+
+/// Annihilations happen so far outside the field of view at most: decays within it that are farther away hardly exist.
+const MARGIN_MM: f64 = 2.0;
+/// Rings beside a head through which photons come in from the side: the heads' depth at the steepest slope.
+const RINGS_BESIDE: usize = 3;
+
+/// A scanner of rotating heads with what happens between a decay and its counting.
+pub struct Coincidences {
+    geometry: ScanGeometry,
+    heads: Heads,
+    head: CrystalHead,
+    physics: AnnihilationPhysics,
+}
+
+/// Why a scanner cannot be simulated.
+#[derive(Debug, PartialEq, thiserror::Error)]
+pub enum CoincidenceError {
+    /// A material that is not known.
+    #[error(transparent)]
+    Material(#[from] MaterialError),
+    /// Crystals that make no head.
+    #[error(transparent)]
+    Head(#[from] HeadError),
+}
+
+/// The crystal that counts a photon.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Hit {
+    head: usize,
+    /// Number across the head and along the axis.
+    crystal: [usize; 2],
+}
+
+/// A history up to its two photons.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start {
+    heads: [usize; 2],
+    annihilation: [f64; 3],
+    directions: [[f64; 3]; 2],
+    /// Where the decay was, mm, in the frame of the gantry.
+    pub decay: [f64; 3],
+    /// What the history stands for, mm³.
+    pub weight_mm3: f64,
+}
+
+/// The line that two crystals count on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CrystalLine {
+    /// Signed distance from the axis, mm, along (cos φ, sin φ).
+    pub s_mm: f64,
+    /// (cos φ, sin φ).
+    pub normal: [f64; 2],
+    /// (sin φ, −cos φ): from the first crystal to the second.
+    pub along: [f64; 2],
+    /// z half-way between the rings, mm.
+    pub middle_mm: f64,
+    /// Rings of the first crystal and of the second.
+    pub rings: [usize; 2],
+}
+
+impl Coincidences {
+    /// A scanner.
+    ///
+    /// # Errors
+    /// A material that is not known, crystals that make no head.
+    pub fn new(geometry: ScanGeometry, heads: Heads, physics: AnnihilationPhysics) -> Result<Self, CoincidenceError> {
+        let head = crystal_head(&heads.crystals)?;
+        Ok(Self { geometry, heads, head, physics })
+    }
+
+    /// How bins lie.
+    pub fn geometry(&self) -> &ScanGeometry {
+        &self.geometry
+    }
+
+    /// Begins a history; nothing where its line passes by the object. Draws, in this order: the heads, the ring difference, the
+    /// lower ring, across and along each of the two heads, the place of annihilation, the way from the decay to it, and the angle
+    /// between the photons.
+    pub(super) fn start(&self, random: &mut Philox) -> Option<Start> {
+        let coincidences = &self.heads.coincidences;
+        let heads = coincidences[below(coincidences.len(), random)];
+        let poses = heads.map(|head| &self.heads.poses[head]);
+        // All ring differences equally often, so that those with few ring pairs are not left behind.
+        let num_rings = self.num_rings();
+        let difference = below(2 * num_rings - 1, random) as f64 - (num_rings as f64 - 1.0);
+        let num_pairs = num_rings as f64 - difference.abs();
+        let lower = (uniform(random) * num_pairs).floor();
+        let rings = [lower + difference.max(0.0), lower - difference.min(0.0)];
+        let importance = (2 * num_rings - 1) as f64 * num_pairs / (num_rings * num_rings) as f64;
+
+        let [width_mm, height_mm] = self.face_mm();
+        let faces = [0, 1].map(|side| {
+            let [x, y] = poses[side].point((uniform(random) - 0.5) * width_mm, 0.0);
+            let z = (rings[side] + uniform(random)) * self.heads.crystals.pitch_mm - 0.5 * height_mm;
+            [x, y, z]
+        });
+        let line = [0, 1, 2].map(|a| faces[1][a] - faces[0][a]);
+        let length_mm = line.iter().map(|v| v * v).sum::<f64>().sqrt();
+        let direction = line.map(|v| v / length_mm);
+        let [enter, leave] = within_cylinder(faces[0], line, self.object_radius_mm())?;
+        let at = enter + uniform(random) * (leave - enter);
+        let annihilation = [0, 1, 2].map(|a| faces[0][a] + at * line[a]);
+        let cosine = |pose: &HeadPose| {
+            let [towards, _] = pose.axes();
+            (towards[0] * direction[0] + towards[1] * direction[1]).abs()
+        };
+        let areas_mm4 = (width_mm * height_mm).powi(2) * cosine(poses[0]) * cosine(poses[1]);
+        let weight_mm3 = coincidences.len() as f64 * importance * areas_mm4 * (leave - enter) / (2.0 * PI * length_mm);
+
+        // The way from annihilation to decay is as long and as even as that from decay to annihilation.
+        let decay = self.physics.annihilation_mm(annihilation, random);
+        let first = direction.map(|v| -v);
+        let directions = [first, self.physics.opposite(first, random)];
+        Some(Start { heads, annihilation, directions, decay, weight_mm3 })
+    }
+
+    /// Follows both photons: the line that they are counted on, if they are, and the share of such photons that are.
+    pub(super) fn count(&self, start: &Start, random: &mut Philox) -> Option<(CrystalLine, f64)> {
+        let mut share = 1.0;
+        let mut hits = start.heads.map(|head| Hit { head, crystal: [0; 2] });
+        for (side, hit) in hits.iter_mut().enumerate() {
+            let photon = photon_in_head(&self.heads.poses[hit.head], start.annihilation, start.directions[side]);
+            let detection = self.head.detect(photon, true, random)?;
+            share *= detection.weight;
+            hit.crystal = detection.crystal;
+        }
+        Some((self.line(hits), share))
+    }
+
+    /// The line between the middles of two crystals, at the mean depth of interaction.
+    fn line(&self, hits: [Hit; 2]) -> CrystalLine {
+        let crystals = &self.heads.crystals;
+        let ends = hits.map(|hit| {
+            let across_mm = crystals.position_mm(0, hit.crystal[0]);
+            self.heads.poses[hit.head].point(across_mm, self.geometry.depth_of_interaction_mm)
+        });
+        let (s_mm, normal, along) = in_plane_line(ends);
+        let rings = hits.map(|hit| hit.crystal[1]);
+        let [one, other] = rings.map(|ring| crystals.position_mm(1, ring));
+        CrystalLine { s_mm, normal, along, middle_mm: 0.5 * (one + other), rings }
+    }
+
+    /// Rings of a head's face with those beside it, through which photons can come in from the side.
+    fn num_rings(&self) -> usize {
+        self.heads.crystals.num[1] + 2 * RINGS_BESIDE
+    }
+
+    /// Width and height of the faces that histories pass through: those of the heads, and beside them as much as the heads are
+    /// deep.
+    fn face_mm(&self) -> [f64; 2] {
+        let crystals = &self.heads.crystals;
+        [crystals.width_mm()[0] + 2.0 * crystals.size_mm[2], self.num_rings() as f64 * crystals.pitch_mm]
+    }
+
+    /// How far from the axis annihilations happen.
+    fn object_radius_mm(&self) -> f64 {
+        self.geometry.fov_radius_mm + MARGIN_MM
+    }
+
+    /// A weight that none exceeds, mm³.
+    pub(super) fn weight_bound(&self) -> f64 {
+        let [width_mm, height_mm] = self.face_mm();
+        let num = self.num_rings() as f64;
+        let nearest_mm = self.heads.poses.iter().map(|pose| pose.distance_mm).fold(f64::INFINITY, f64::min);
+        // The importance is below 2, the share of the line within the object below 1, and no line is shorter than from a head to
+        // the object's middle.
+        let importance = (2.0 * num - 1.0) / num;
+        self.heads.coincidences.len() as f64 * importance * (width_mm * height_mm).powi(2) / (2.0 * PI * nearest_mm)
+    }
+
+    /// For each tangential position of a view how many pairs of crystals (transaxially) fall into it while the gantry turns once
+    /// evenly through all views, up to a factor that all share: what the tube of a bin, a mean, is to be multiplied by.
+    pub fn dwell(&self) -> Vec<f64> {
+        let Self { geometry, heads, .. } = self;
+        let mut num_pairs = vec![0.0; geometry.num_tangential];
+        let middle = (geometry.num_tangential / 2) as f64;
+        let crystals = &heads.crystals;
+        for [one, other] in &heads.coincidences {
+            let ends = |head: usize| {
+                let point = move |i| heads.poses[head].point(crystals.position_mm(0, i), geometry.depth_of_interaction_mm);
+                (0..crystals.num[0]).map(point)
+            };
+            for one_end in ends(*one) {
+                for other_end in ends(*other) {
+                    let (s_mm, ..) = in_plane_line([one_end, other_end]);
+                    // A pair is seen from both sides.
+                    for s_mm in [s_mm, -s_mm] {
+                        let position = (s_mm / geometry.central_bin_mm()).round() + middle;
+                        if position >= 0.0
+                            && let Some(num) = num_pairs.get_mut(position as usize)
+                        {
+                            *num += 0.5;
+                        }
+                    }
+                }
+            }
+        }
+        num_pairs
+    }
+}
+
+/// A head as the physics needs it. An event goes to the crystal that got most of its energy.
+fn crystal_head(crystals: &Crystals) -> Result<CrystalHead, CoincidenceError> {
+    let array = CrystalArray {
+        num: crystals.num,
+        pitch_mm: [crystals.pitch_mm; 2],
+        crystal_mm: crystals.size_mm,
+        material: Material::find(&crystals.material)?,
+    };
+    let readout = Readout {
+        energy_resolution: crystals.energy_resolution_percent / 100.0,
+        window_kev: crystals.energy_window_kev,
+        assignment: Assignment::LargestDeposit,
+    };
+    Ok(CrystalHead::new(array, readout)?)
+}
+
+/// A whole number below `num`, each equally often: one draw.
+fn below(num: usize, random: &mut Philox) -> usize {
+    ((uniform(random) * num as f64) as usize).min(num - 1)
+}
+
+/// Signed distance from the axis of the line through two points, the direction that it is measured along, and that of the line:
+/// (cos φ, sin φ) and (sin φ, −cos φ).
+fn in_plane_line(ends: [[f64; 2]; 2]) -> (f64, [f64; 2], [f64; 2]) {
+    let [x, y] = [0, 1].map(|a| ends[1][a] - ends[0][a]);
+    let length = x.hypot(y);
+    let along = [x / length, y / length];
+    let normal = [-along[1], along[0]];
+    (ends[0][0] * normal[0] + ends[0][1] * normal[1], normal, along)
+}
+
+/// Where a line, start + t·line, is within a cylinder about the axis, as t.
+fn within_cylinder(start: [f64; 3], line: [f64; 3], radius_mm: f64) -> Option<[f64; 2]> {
+    let square = line[0] * line[0] + line[1] * line[1];
+    let half = -(start[0] * line[0] + start[1] * line[1]) / square;
+    let root = half * half - (start[0] * start[0] + start[1] * start[1] - radius_mm * radius_mm) / square;
+    (root > 0.0).then(|| [half - root.sqrt(), half + root.sqrt()])
+}
+
+/// A photon of an annihilation in a head's frame: across it, along the axis, in depth.
+fn photon_in_head(pose: &HeadPose, annihilation: [f64; 3], direction: [f64; 3]) -> Photon {
+    let [towards, across] = pose.axes();
+    let along = |axis: [f64; 2], v: [f64; 3]| v[0] * axis[0] + v[1] * axis[1];
+    Photon {
+        position_mm: [along(across, annihilation), annihilation[2], along(towards, annihilation) - pose.distance_mm],
+        direction: [along(across, direction), direction[2], along(towards, direction)],
+        energy_kev: ELECTRON_KEV,
+    }
+}

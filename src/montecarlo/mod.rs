@@ -1,0 +1,44 @@
+//! Monte-Carlo physics of a scanner's response: positrons, annihilation photons, and what they do in crystals.
+//!
+//! One photon's history is a chain of plain functions on numbers of fixed size. It draws from a Philox stream of its own
+//! (`crate::random::stream(seed, history)`) in the order that each function states, always 32 bits at a time, so a twin of
+//! this code on another device draws the same numbers and any number of threads gives the same histories.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `materials` | attenuation coefficients of the crystals, from 10 to 600 keV |
+//! | `compton`, `rayleigh` | energy and angle after scattering |
+//! | `positron` | positron range, photons that are not quite opposite |
+//! | `crystals` | the crystals of one detector head, and straight flight through them |
+//! | `track` | a photon's interactions in a head until nothing of it is left there |
+//! | `readout` | measured energy, energy window, the crystal that the event is assigned to |
+//! | `coincidences` | decays between rotating heads and the crystals that count them |
+//! | `tubes` | tubes of response |
+//! | `scan` | a scan of an object, count by count |
+//!
+//! What is left out: the recoil electron and the fluorescence photon after photo-electric absorption deposit their energy
+//! where they start; electrons are scattered upon as if free and at rest (their binding counts in how often, not in the
+//! angle); polarisation; light transport; anything between crystals absorbs nothing.
+
+mod coincidences;
+mod compton;
+mod crystals;
+mod draws;
+mod materials;
+mod positron;
+mod rayleigh;
+mod readout;
+mod scan;
+mod track;
+mod tubes;
+
+pub use coincidences::{CoincidenceError, Coincidences};
+pub use compton::{Scattered, scatter};
+pub use crystals::{CrystalArray, CrystalHead, HeadError};
+pub use draws::{ELECTRON_KEV, isotropic};
+pub use materials::{Attenuation, Material, MaterialError, materials};
+pub use positron::{AnnihilationPair, AnnihilationPhysics, Isotope};
+pub use readout::{Assignment, Detection, Readout, ReadoutError};
+pub use scan::{MeasuredScan, measure};
+pub use track::{CUTOFF_KEV, Deposit, Photon, Track};
+pub use tubes::{TubePrecision, TubeTally};

@@ -1,0 +1,247 @@
+//! Tubes of response: where the decays lie whose photons a bin of rotating heads counts.
+//!
+//! The gantry turns evenly, so that nothing depends on the view: a coincidence is counted in the frame of the bin that its two
+//! crystals belong to. The tube of a bin is the mean over the crystal pairs and gantry angles that fall into it; how many these
+//! are is the bin's [dwell](Coincidences::dwell).
+//!
+//! Symmetries. Reflections exchange (s, −s) and (δ, −δ) with the offsets across and along the axis turned round; half a turn
+//! gives (a, −a) with the axial offset turned round. All are exact for heads that are their own mirror images. Translation along
+//! the axis is not: near the edge rings photons escape that would scatter into a neighbour; all ring pairs of a difference are
+//! averaged ([Herraiz et al. 2011], section 2.1 and figure 2).
+//!
+//! Tallies are integers: their sums do not depend on the order, and so not on the number of threads.
+//!
+//! [Herraiz et al. 2011]: https://doi.org/10.1016/j.nima.2010.09.083
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rayon::prelude::*;
+
+use super::coincidences::{Coincidences, CrystalLine};
+use crate::data::TubeSampling;
+use crate::random::stream;
+use crate::task::{Stopped, Task};
+
+/// Histories that one task follows.
+const HISTORIES_PER_TASK: u64 = 1 << 12;
+/// A weight as an integer has so many bits, so that a tally holds 2²⁴ of the largest.
+const WEIGHT_BITS: i32 = 40;
+/// The tallies of a simulation, to which histories are added until they are exact enough.
+pub struct TubeTally {
+    coincidences: Coincidences,
+    sampling: TubeSampling,
+    seed: u64,
+    /// Σ w of each coefficient, in units of `unit_mm3`.
+    sums: Vec<AtomicU64>,
+    /// Σ w² of the coefficients on the axes of the tubes, in units of `unit_mm3` × `largest_mm3`.
+    squares: Vec<AtomicU64>,
+    /// Σ w of all coincidences, and of those whose decay lies outside the samples of its tube, in units of `unit_mm3`.
+    counted: AtomicU64,
+    outside: AtomicU64,
+    /// No weight is larger, mm³.
+    largest_mm3: f64,
+    /// Weight of one unit of a tally, mm³.
+    unit_mm3: f64,
+    num_histories: u64,
+}
+
+/// How exact tubes are, %.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TubePrecision {
+    /// Relative standard error of the coefficients on a tube's axis, ends left out: the median over all tubes' medians.
+    pub median_percent: f64,
+    /// The median that a tenth of the tubes exceeds.
+    pub worst_tenth_percent: f64,
+    /// Share of the coincidences whose decay lies outside the samples of its tube.
+    pub outside_percent: f64,
+}
+
+/// Where a coincidence is counted.
+struct Place {
+    radial: usize,
+    ring_difference: usize,
+    /// The decay in the bin's frame, in samples from the middle: along the line, across it, along the axis.
+    offset: [f64; 3],
+}
+
+impl TubeTally {
+    /// Nothing simulated yet.
+    pub fn new(coincidences: Coincidences, sampling: TubeSampling, seed: u64) -> Self {
+        let zeros = |len: usize| (0..len).map(|_| AtomicU64::new(0)).collect();
+        let num_tubes = sampling.num_radial * sampling.num_ring_differences;
+        let sums = zeros(num_tubes * sampling.tube_len());
+        let squares = zeros(num_tubes * sampling.num[0]);
+        let largest_mm3 = coincidences.weight_bound();
+        Self {
+            coincidences,
+            sampling,
+            seed,
+            sums,
+            squares,
+            counted: AtomicU64::new(0),
+            outside: AtomicU64::new(0),
+            largest_mm3,
+            unit_mm3: largest_mm3 / f64::from(WEIGHT_BITS).exp2(),
+            num_histories: 0,
+        }
+    }
+
+    /// Follows `num` more histories on all threads.
+    ///
+    /// # Errors
+    /// Stopped.
+    pub fn add(&mut self, num: u64, task: &Task) -> Result<(), Stopped> {
+        let (first, end) = (self.num_histories, self.num_histories + num);
+        let this = &*self;
+        let add_some = |some: u64| {
+            task.check()?;
+            let from = first + some * HISTORIES_PER_TASK;
+            let to = (from + HISTORIES_PER_TASK).min(end);
+            (from..to).for_each(|history| this.add_history(history));
+            task.advance(to - from);
+            Ok(())
+        };
+        (0..num.div_ceil(HISTORIES_PER_TASK)).into_par_iter().try_for_each(add_some)?;
+        self.num_histories = end;
+        Ok(())
+    }
+
+    /// Histories so far.
+    pub fn num_histories(&self) -> u64 {
+        self.num_histories
+    }
+
+    /// Expected counts of one decay in each mm³ of the object, over all bins and a whole turn of the gantry.
+    pub fn counts_per_density_mm3(&self) -> f64 {
+        self.counted.load(Ordering::Relaxed) as f64 * self.unit_mm3 / self.num_histories as f64
+    }
+
+    fn add_history(&self, history: u64) {
+        let mut random = stream(self.seed, history);
+        if let Some(start) = self.coincidences.start(&mut random)
+            && let Some((line, share)) = self.coincidences.count(&start, &mut random)
+            && let Some(place) = self.place(&line, start.decay)
+        {
+            self.count(&place, start.weight_mm3 * share);
+        }
+    }
+
+    /// Where a coincidence is counted.
+    fn place(&self, line: &CrystalLine, decay: [f64; 3]) -> Option<Place> {
+        let geometry = self.coincidences.geometry();
+        let bin_mm = geometry.central_bin_mm();
+        let tangential = (line.s_mm / bin_mm).round();
+        let difference = line.rings[0] as f64 - line.rings[1] as f64;
+        let a_mm = decay[0] * line.along[0] + decay[1] * line.along[1];
+        // The nominal line of the bin, on which the tube's samples lie.
+        let slope = difference * geometry.ring_spacing_mm / (2.0 * geometry.radius_mm());
+        let across_mm = decay[0] * line.normal[0] + decay[1] * line.normal[1] - tangential * bin_mm;
+        let axial_mm = decay[2] - (line.middle_mm - a_mm * slope);
+        let mirrored = |value: f64, by: f64| if by < 0.0 { -value } else { value };
+        let offset_mm = [a_mm, mirrored(across_mm, tangential), mirrored(axial_mm, difference)];
+        let offset = [0, 1, 2].map(|a| offset_mm[a] / self.sampling.spacing_mm[a]);
+        let (radial, ring_difference) = (tangential.abs() as usize, difference.abs() as usize);
+        (radial < self.sampling.num_radial).then_some(Place { radial, ring_difference, offset })
+    }
+
+    /// Adds a coincidence to its tube and to the images of it that the tube has in itself, in equal parts.
+    fn count(&self, place: &Place, weight_mm3: f64) {
+        let Place { radial, ring_difference, offset: [along, across, axial] } = *place;
+        // Half a turn; and where there is no other side, both reflections.
+        let signs_across: &[f64] = if radial == 0 { &[1.0, -1.0] } else { &[1.0] };
+        let signs_axial: &[f64] = if ring_difference == 0 { &[1.0, -1.0] } else { &[1.0] };
+        let num_images = 2 * signs_across.len() * signs_axial.len();
+        let part_mm3 = weight_mm3 / num_images as f64;
+        let units = (part_mm3 / self.unit_mm3).round() as u64;
+        self.counted.fetch_add(units * num_images as u64, Ordering::Relaxed);
+        for turn in [1.0, -1.0] {
+            for sign_across in signs_across {
+                for sign_axial in signs_axial {
+                    let offset = [turn * along, sign_across * across, turn * sign_axial * axial];
+                    let Some([a, b, c]) = self.sample_at(offset) else {
+                        self.outside.fetch_add(units, Ordering::Relaxed);
+                        continue;
+                    };
+                    let tube = radial * self.sampling.num_ring_differences + ring_difference;
+                    let [num_along, num_across, num_axial] = self.sampling.num;
+                    let sample = ((tube * num_along + a) * num_across + b) * num_axial + c;
+                    self.sums[sample].fetch_add(units, Ordering::Relaxed);
+                    if [b, c] == [num_across / 2, num_axial / 2] {
+                        let square = part_mm3 / self.unit_mm3 * (part_mm3 / self.largest_mm3);
+                        self.squares[tube * num_along + a].fetch_add(square.round() as u64, Ordering::Relaxed);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The sample whose cell an offset lies in.
+    fn sample_at(&self, offset: [f64; 3]) -> Option<[usize; 3]> {
+        let mut sample = [0; 3];
+        for a in 0..3 {
+            let index = (offset[a] + 0.5 * self.sampling.num[a] as f64).floor();
+            if !(0.0..self.sampling.num[a] as f64).contains(&index) {
+                return None;
+            }
+            sample[a] = index as usize;
+        }
+        Some(sample)
+    }
+
+    /// The tubes: for each bin the mean over the crystal pairs that fall into it, in mm. They are scaled so that the middle one of
+    /// the direct planes adds up to the length that its samples stand for, as a line would; the others are weaker or stronger
+    /// than it by what the detectors make of their slope.
+    pub fn tubes(&self) -> Vec<f32> {
+        let sampling = &self.sampling;
+        let geometry = self.coincidences.geometry();
+        let num_pairs = self.coincidences.dwell();
+        let middle = geometry.num_tangential / 2;
+        let per_tube = sampling.tube_len();
+        let mean = |tube: usize| -> Vec<f64> {
+            let (radial, difference) = (tube / sampling.num_ring_differences, tube % sampling.num_ring_differences);
+            let of = |position: Option<usize>| position.and_then(|p| num_pairs.get(p)).copied().unwrap_or(0.0);
+            let transaxial = of(Some(middle + radial)) + if radial > 0 { of(middle.checked_sub(radial)) } else { 0.0 };
+            let axial = (geometry.num_rings - difference) as f64 * if difference > 0 { 2.0 } else { 1.0 };
+            let sums = &self.sums[tube * per_tube..(tube + 1) * per_tube];
+            // A bin without a crystal pair has no tube.
+            let num_pairs = transaxial * axial;
+            let scale = if num_pairs > 0.0 { self.unit_mm3 / num_pairs } else { 0.0 };
+            sums.iter().map(|sum| sum.load(Ordering::Relaxed) as f64 * scale).collect()
+        };
+        let tubes: Vec<Vec<f64>> = (0..sampling.num_radial * sampling.num_ring_differences).map(mean).collect();
+        let length_mm = sampling.num[0] as f64 * sampling.spacing_mm[0];
+        let sum: f64 = tubes[0].iter().sum();
+        let scale = if sum > 0.0 { length_mm / sum } else { 0.0 };
+        tubes.into_iter().flatten().map(|value| (scale * value) as f32).collect()
+    }
+
+    /// How exact the tubes are by now; `None` before any coincidence.
+    pub fn precision(&self) -> Option<TubePrecision> {
+        let [num_along, num_across, num_axial] = self.sampling.num;
+        let axis = (num_across / 2) * num_axial + num_axial / 2;
+        let error = |tube: usize| {
+            let of_sample = |a: usize| {
+                let sum = self.sums[(tube * num_along + a) * num_across * num_axial + axis].load(Ordering::Relaxed) as f64;
+                let square = self.squares[tube * num_along + a].load(Ordering::Relaxed) as f64;
+                (sum > 0.0).then(|| (square * self.largest_mm3 / self.unit_mm3).sqrt() / sum)
+            };
+            // The ends may lie outside what is seen.
+            median((num_along / 8..num_along - num_along / 8).filter_map(of_sample).collect())
+        };
+        let mut errors: Vec<f64> = (0..self.squares.len() / num_along).filter_map(error).collect();
+        errors.sort_by(f64::total_cmp);
+        let counted = self.counted.load(Ordering::Relaxed) as f64;
+        let percent = |share: f64| 100.0 * share;
+        Some(TubePrecision {
+            median_percent: percent(*errors.get(errors.len() / 2)?),
+            worst_tenth_percent: percent(*errors.get(9 * errors.len() / 10)?),
+            outside_percent: percent(self.outside.load(Ordering::Relaxed) as f64 / counted),
+        })
+    }
+}
+
+/// Median of some numbers.
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}

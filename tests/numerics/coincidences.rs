@@ -1,0 +1,149 @@
+//! Coincidences of rotating heads: closed forms, and the tubes and the counts of the same scanner against each other.
+
+use std::sync::Arc;
+
+use tomoscope::data::{TubeSampling, TubeSet, Volume};
+use tomoscope::montecarlo::{AnnihilationPhysics, Coincidences, Isotope, Material, MeasuredScan, TubeTally, measure};
+use tomoscope::operator::{Subset, Tubes};
+use tomoscope::scanner::{Crystals, HeadPose, Heads, InPlane, ScanGeometry, Segment, find};
+use tomoscope::task::Task;
+
+use super::support::forward;
+
+const DISTANCE_MM: f64 = 100.0;
+
+/// A turning pair of heads of `num` × `num` thin crystals that count every photon that they stop.
+fn pair(num: usize, size_mm: f64, depth_mm: f64) -> (ScanGeometry, Heads) {
+    let geometry = ScanGeometry {
+        scanner: "pair".into(),
+        num_rings: num,
+        ring_spacing_mm: size_mm,
+        num_detectors_per_ring: 16,
+        inner_radius_mm: DISTANCE_MM,
+        depth_of_interaction_mm: 0.0,
+        num_views: 8,
+        num_tangential: 2 * num + 1,
+        view_offset_deg: 0.0,
+        in_plane: InPlane::Heads { bin_mm: size_mm },
+        segments: (1 - num as i32..num as i32).map(|d| Segment::full(d, d, num)).collect(),
+        fov_radius_mm: 20.0,
+    };
+    let heads = Heads {
+        poses: [0.0, 180.0].map(|angle_deg| HeadPose { angle_deg, distance_mm: DISTANCE_MM }).to_vec(),
+        coincidences: vec![[0, 1]],
+        crystals: Crystals {
+            num: [num, num],
+            pitch_mm: size_mm,
+            size_mm: [size_mm, size_mm, depth_mm],
+            material: "lso".into(),
+            energy_resolution_percent: 0.0,
+            energy_window_kev: [0.0, 1000.0],
+        },
+    };
+    (geometry.validate().unwrap(), heads.validate("pair").unwrap())
+}
+
+#[test]
+fn one_pair_counts_by_solid_angle_and_attenuation() {
+    let (size_mm, depth_mm) = (2.0, 0.5);
+    let (geometry, heads) = pair(1, size_mm, depth_mm);
+    let coincidences = Coincidences::new(geometry.clone(), heads, AnnihilationPhysics::IDEAL).unwrap();
+    let sampling = TubeSampling { num: [1, 41, 1], spacing_mm: [10.0, 0.1, 10.0], num_radial: 1, num_ring_differences: 1 };
+    let mut tally = TubeTally::new(coincidences, sampling, 5);
+    tally.add(2_000_000, &Task::new()).unwrap();
+    // A² ℓ / (2π L²) for each mm³, and both photons stopped; cosines are 1 to 10⁻⁴. Annihilations lie up to 22 mm from the axis.
+    // Coherent scattering deposits nothing.
+    let attenuation = Material::find("lso").unwrap().attenuation(511.0);
+    let depositing = (attenuation.photoelectric_per_mm + attenuation.incoherent_per_mm) / attenuation.total_per_mm();
+    let stopped = depositing * (1.0 - (-attenuation.total_per_mm() * depth_mm).exp());
+    let length_mm = 2.0 * DISTANCE_MM;
+    let expected = size_mm.powi(4) * 44.0 / (2.0 * std::f64::consts::PI * length_mm * length_mm) * stopped * stopped;
+    let found = tally.counts_per_density_mm3();
+    assert!((found / expected - 1.0).abs() < 0.02, "{found} {expected}");
+    // Half-way between two crystals of width w the lines lie as a triangle of full width at half maximum w/2 (steps of 0.1 mm).
+    let profile = tally.tubes();
+    let peak = profile[20];
+    for (k, value) in profile.iter().enumerate() {
+        let from_the_middle = (k as f64 - 20.0).abs() * 0.1;
+        let triangle = (1.0 - from_the_middle / (0.5 * size_mm)).max(0.0);
+        assert!((f64::from(value / peak) - triangle).abs() < 0.06, "{k}: {value} of {peak}, {triangle}");
+    }
+}
+
+#[test]
+fn tallies_are_the_same_for_any_number_of_threads_and_others_for_another_seed() {
+    let (geometry, heads) = pair(4, 2.0, 10.0);
+    let physics = AnnihilationPhysics { range_of: Some(Isotope::F18), noncollinearity_fwhm_deg: 0.5 };
+    let tubes = |threads: usize, seed: u64| {
+        let coincidences = Coincidences::new(geometry.clone(), heads.clone(), physics).unwrap();
+        let mut tally = TubeTally::new(coincidences, TubeSampling::of(&geometry), seed);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| tally.add(50_000, &Task::new())).unwrap();
+        tally.tubes()
+    };
+    let one = tubes(1, 1);
+    assert!(one.iter().any(|value| *value > 0.0));
+    assert_eq!(one, tubes(2, 1));
+    assert_eq!(one, tubes(3, 1));
+    assert_ne!(one, tubes(1, 2));
+}
+
+#[test]
+fn tubes_predict_what_is_counted() {
+    // A soft ball, counted decay by decay, and projected with the tubes of the same scanner, times the dwell of each bin.
+    let (geometry, heads) = pair(8, 3.0, 10.0);
+    let physics = AnnihilationPhysics { range_of: Some(Isotope::F18), noncollinearity_fwhm_deg: 0.5 };
+    let coincidences = || Coincidences::new(geometry.clone(), heads.clone(), physics).unwrap();
+    let activity = |[x, y, z]: [f64; 3]| (-(x * x + y * y + z * z) / (2.0 * 4.0f64.powi(2))).exp();
+    let scan = measure(&coincidences(), &activity, 1.0, 100_000, 3, &Task::new()).unwrap();
+    let Some(MeasuredScan { counts, num_counts, .. }) = scan else { panic!("nothing was counted") };
+    assert!((num_counts as f64 / 100_000.0 - 1.0).abs() < 0.03, "{num_counts}");
+    assert_eq!(counts.iter().map(|count| f64::from(*count)).sum::<f64>(), num_counts as f64);
+
+    let sampling = TubeSampling { spacing_mm: [1.5, 3.0, 1.5], num: [27, 7, 7], ..TubeSampling::of(&geometry) };
+    let mut tally = TubeTally::new(coincidences(), sampling.clone(), 7);
+    tally.add(2_000_000, &Task::new()).unwrap();
+    let tubes = TubeSet::new("pair", sampling, tally.tubes()).unwrap();
+    let grid = tomoscope::geometry::Grid::centred([41, 41, 15], [1.0, 1.0, 1.5]).unwrap();
+    let mut volume = Volume::filled(grid.clone(), 0.0);
+    let [nx, ny, _] = grid.size;
+    for (voxel, value) in volume.as_mut_slice().iter_mut().enumerate() {
+        let index = [voxel % nx, voxel / nx % ny, voxel / (nx * ny)];
+        *value = activity(grid.mm_from_voxel(index.map(|i| i as f64))) as f32;
+    }
+    let geometry = Arc::new(geometry.clone());
+    let operator = Tubes::new(Arc::clone(&geometry), grid, 20.0, &tubes).unwrap();
+    let expected = forward(&operator, Subset::ALL, &volume);
+    let dwell = coincidences().dwell();
+    // By tangential position, and by plane.
+    let num_planes = geometry.num_planes();
+    let bins = |bin: usize| (bin / num_planes % geometry.num_tangential, bin % num_planes);
+    let scale = num_counts as f64 / expected.iter().enumerate().map(|(bin, v)| f64::from(*v) * dwell[bins(bin).0]).sum::<f64>();
+    let sums = |value: &dyn Fn(usize) -> f64| {
+        let (mut radial, mut planes) = (vec![0.0; geometry.num_tangential], vec![0.0; num_planes]);
+        (0..counts.len()).for_each(|bin| {
+            let (tangential, plane) = bins(bin);
+            radial[tangential] += value(bin);
+            planes[plane] += value(bin);
+        });
+        [radial, planes]
+    };
+    let found = sums(&|bin| f64::from(counts[bin]));
+    let predicted = sums(&|bin| f64::from(expected[bin]) * dwell[bins(bin).0] * scale);
+    for (found, predicted) in found.iter().flatten().zip(predicted.iter().flatten()) {
+        // Counting statistics, those of the tubes, and what lies outside their samples.
+        let allowed = 4.0 * found.sqrt() + 0.05 * predicted.max(500.0);
+        assert!((found - predicted).abs() < allowed, "{found} counts where {predicted} are expected");
+    }
+}
+
+#[test]
+fn the_vrpet_sees_its_whole_field_of_view() {
+    let scanner = find("vrpet").unwrap();
+    let coincidences =
+        Coincidences::new(scanner.geometry.clone(), scanner.heads.clone().unwrap(), AnnihilationPhysics::IDEAL).unwrap();
+    let dwell = coincidences.dwell();
+    assert_eq!(dwell.len(), 117);
+    assert!(dwell.iter().all(|dwell| *dwell > 0.0), "{dwell:?}");
+    assert!(dwell.iter().zip(dwell.iter().rev()).all(|(one, other)| one == other));
+}
