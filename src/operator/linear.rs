@@ -66,8 +66,8 @@ pub enum OperatorError {
     /// A setting that the device does not allow.
     #[error("{0}")]
     Settings(String),
-    /// The fast projector does not apply to this geometry.
-    #[error("the projector axial-runs cannot be used here: {0}; use the projector per-lor")]
+    /// The projector does not apply to this geometry.
+    #[error("the projector cannot be used here: {0}; use the projector per-lor")]
     Unsuitable(String),
 }
 

@@ -3,10 +3,11 @@
 //! [`LinearOperator`] is A and Aᵀ; a [`DataSpace`] says what the data are and which of them belong to a subset. Operators compose:
 //! [`Composed`] is A G with a map G from images to images.
 //! The CPU code is the definition of every operator: `siddon` is the plain one, a line at a time; `axial_runs` is the
-//! fast one, equal to it up to rounding.
+//! fast one, equal to it up to rounding. `tubes` has both for tubes of response.
 
 mod accumulate;
 mod axial_runs;
+mod chunk;
 mod composed;
 mod data_space;
 mod in_plane;
@@ -15,6 +16,7 @@ mod lors;
 mod mirrors;
 mod planes;
 mod siddon;
+mod tubes;
 
 pub use axial_runs::{AxialRuns, AxialTable, Family, Group, Layout};
 pub use composed::{Composed, ImageMap};
@@ -27,6 +29,7 @@ pub use planes::{
     backproject_plain, grid_about_zero,
 };
 pub use siddon::Siddon;
+pub use tubes::{PlainTubes, Tubes};
 
 /// Checks the array lengths of a call: of an image exactly, of data at least.
 pub(crate) fn check_lengths(image: [usize; 2], data: [usize; 2]) -> Result<(), OperatorError> {

@@ -6,6 +6,7 @@
 mod absurd;
 mod adjoint;
 mod analytic;
+mod coincidences;
 #[cfg(feature = "cuda")]
 mod device;
 #[cfg(feature = "cuda")]
@@ -13,6 +14,7 @@ mod device_planes;
 mod fbp;
 mod fusillo;
 mod mirrors;
+mod montecarlo;
 mod parity;
 mod plane_ends;
 mod planes;
@@ -21,3 +23,4 @@ mod registered;
 mod slice;
 mod stir;
 mod support;
+mod tubes;

@@ -13,9 +13,10 @@
 use std::ops::Range;
 
 use super::path::Path;
-use super::table::{AxialTable, Family, Group, LANES, Layout};
+use super::table::{AxialTable, Family, Group, Layout};
 use crate::algebra::prefetch;
 use crate::operator::accumulate::ImageSink;
+use crate::operator::chunk::{Chunk, LANES, add, add_multiple, load, store};
 use crate::operator::{MAX_MIRRORED, MirroredColumns};
 
 /// Steps that are taken together, for which the lanes of a class are kept in registers.
@@ -25,8 +26,6 @@ const STEPS_PER_BLOCK: usize = 16;
 const PREFETCH_STEPS: usize = 16;
 /// Planes that a kernel keeps in registers, in chunks of [`LANES`].
 const MAX_CHUNKS: usize = 4;
-
-type Chunk = [f32; LANES];
 
 /// Where a path crosses a voxel face in z: the place of the step's row, and how far through the step.
 #[derive(Clone, Copy, Debug, Default)]
@@ -125,45 +124,6 @@ fn crossings_on_path(family: &Family, path: &Path) -> Range<usize> {
 #[inline(always)]
 fn length_factor(slope: f64) -> f32 {
     (1.0 + slope * slope).sqrt() as f32
-}
-
-/// a·b + c, in one rounding where the processor has it.
-#[inline(always)]
-fn multiply_add<const FUSED: bool>(a: f32, b: f32, c: f32) -> f32 {
-    if FUSED { a.mul_add(b, c) } else { a * b + c }
-}
-
-/// The lanes from `at` on. Chunks are loaded whole, worked on as values and stored whole, so that the compiler sees that
-/// nothing overlaps and keeps each in one register.
-#[inline(always)]
-fn load(values: &[f32], at: usize) -> Chunk {
-    let mut lanes = [0.0; LANES];
-    lanes.copy_from_slice(&values[at..at + LANES]);
-    lanes
-}
-
-#[inline(always)]
-fn store(values: &mut [f32], at: usize, lanes: Chunk) {
-    values[at..at + LANES].copy_from_slice(&lanes);
-}
-
-/// factor · values + sum, lane by lane.
-#[inline(always)]
-fn add_multiple<const FUSED: bool>(factor: f32, values: Chunk, sum: Chunk) -> Chunk {
-    let mut result = sum;
-    for lane in 0..LANES {
-        result[lane] = multiply_add::<FUSED>(factor, values[lane], sum[lane]);
-    }
-    result
-}
-
-#[inline(always)]
-fn add(a: Chunk, b: Chunk) -> Chunk {
-    let mut result = a;
-    for lane in 0..LANES {
-        result[lane] = a[lane] + b[lane];
-    }
-    result
 }
 
 #[inline(always)]

@@ -8,10 +8,9 @@
 use crate::algebra::Columns;
 use crate::geometry::{FACE_TOLERANCE_VOXELS, Grid, Row, face_or_row};
 use crate::operator::OperatorError;
+use crate::operator::chunk::LANES;
 use crate::scanner::{Plane, ScanGeometry};
 
-/// Lanes that the kernels take at a time; rows of an image column are padded to it.
-pub const LANES: usize = 8;
 /// Largest distance of planes in voxels (classes of rows kept apart).
 const MAX_CLASSES: usize = 16;
 /// Rows that planes may reach beyond the first of the image, either way: each takes a place in every row of a path.
@@ -24,7 +23,7 @@ const PITCH_TOLERANCE_VOXELS: f64 = 1e-4;
 pub struct Layout {
     /// Distance in voxels between neighbouring planes of a group.
     pub num_classes: usize,
-    /// Lanes of a class in an image column (a multiple of [`LANES`], with at least one zero lane behind the last z).
+    /// Lanes of a class in an image column (a multiple of `LANES`, with at least one zero lane behind the last z).
     pub lanes: usize,
     /// Number of z.
     pub nz: usize,
