@@ -6,9 +6,9 @@ use clap::Args;
 
 use super::console::out;
 use super::{CliResult, info_json, notices};
-use crate::data::{Michelogram, Roi, RoiRole, RoiShape, Sweep, SweepKind, Volume};
+use crate::data::{Michelogram, Roi, RoiRole, RoiShape, Sweep, SweepKind, TubeSet, Volume};
 use crate::geometry::Grid;
-use crate::io::{FileKind, measurements, read_projections, read_sweep, read_volume, rois};
+use crate::io::{FileKind, measurements, read_projections, read_sweep, read_volume, rois, saved_tubes};
 use crate::report::{Column, Columns};
 use crate::scanner::{InPlane, ScanGeometry, Segment};
 
@@ -18,7 +18,7 @@ const FACT: Columns<2> = Columns([Column::words("", 23), Column::words("", 0)]);
 /// Options of `tomoscope info`.
 #[derive(Args)]
 pub struct InfoOptions {
-    /// Projection data (.hs), EPRI sweep (.DSC, -proj.npy, .sweep), image (.hv, .nii, .nii.gz), ROIs (.toml) or measured numbers (.csv).
+    /// Projection data (.hs), EPRI sweep (.DSC, -proj.npy, .sweep), image (.hv, .nii, .nii.gz), tubes of response (.tubes), ROIs (.toml) or measured numbers (.csv).
     file: PathBuf,
 
     /// Print the figures as JSON, for scripts.
@@ -48,6 +48,10 @@ pub fn run(options: &InfoOptions) -> CliResult {
             };
             (what, sweep_lines(&study.measured), info_json::sweep(&study), study.notices)
         }
+        Some(FileKind::Tubes) => {
+            let tubes = saved_tubes::read_tubes(path)?;
+            ("tubes of response", tube_lines(&tubes), info_json::tubes(&tubes), Vec::new())
+        }
         Some(FileKind::Rois) => {
             let rois = rois::read_rois(path)?;
             ("regions of interest", rois.iter().map(roi_line).collect(), info_json::rois(&rois), Vec::new())
@@ -57,7 +61,7 @@ pub fn run(options: &InfoOptions) -> CliResult {
             ("measured numbers (CSV)", vec![("rows", rows.to_string())], info_json::measurements(rows), Vec::new())
         }
         None => {
-            let understood = ".hs (projection data), .DSC, -proj.npy, .sweep (EPRI sweeps), .hv, .nii, .nii.gz (images), .toml (ROIs) and .csv (measured numbers)";
+            let understood = ".hs (projection data), .DSC, -proj.npy, .sweep (EPRI sweeps), .hv, .nii, .nii.gz (images), .tubes (tubes of response), .toml (ROIs) and .csv (measured numbers)";
             return Err(format!(
                 "{} has no known ending: {understood}; of data beside a header, name the header",
                 path.display()
@@ -127,10 +131,38 @@ fn segments(g: &ScanGeometry) -> String {
 fn tangential(g: &ScanGeometry) -> String {
     match g.in_plane {
         InPlane::ArcCorrected { bin_mm } => format!("{} of {bin_mm:.5} mm (arc-corrected)", g.num_tangential),
+        InPlane::Heads { bin_mm } => format!("{} of {bin_mm:.5} mm (arc-corrected, rotating heads)", g.num_tangential),
         InPlane::Detectors => {
             format!("{} at the detectors, {:.5} mm apart in the middle (not arc-corrected)", g.num_tangential, g.central_bin_mm())
         }
     }
+}
+
+fn tube_lines(tubes: &TubeSet) -> Vec<(&'static str, String)> {
+    let sampling = &tubes.sampling;
+    let times = |values: &[String]| values.join(" × ");
+    let mut lines = vec![
+        ("scanner", tubes.scanner.clone()),
+        (
+            "tubes",
+            format!("{} distances from the axis × {} ring differences", sampling.num_radial, sampling.num_ring_differences),
+        ),
+        ("samples of each", format!("{} along, across and along the axis", times(&sampling.num.map(|n| n.to_string())))),
+        ("samples' distance", format!("{} mm", times(&sampling.spacing_mm.map(|mm| format!("{mm:.3}"))))),
+    ];
+    if let Some(made) = &tubes.made {
+        let isotope = made.isotope.as_deref().unwrap_or("none: positrons do not travel");
+        let angle = if made.is_collinear { "exactly opposite photons" } else { "photons not exactly opposite" };
+        lines.push(("simulated", format!("{} annihilations, seed {}", made.num_histories, made.seed)));
+        lines.push(("physics", format!("isotope {isotope}; {angle}")));
+        let (median, worst) = (made.median_error_percent, made.worst_tenth_error_percent);
+        lines.push((
+            "standard error",
+            format!("{median:.1} % on a tube's axis (median), a tenth of the tubes above {worst:.1} %"),
+        ));
+        lines.push(("outside", format!("{:.1} % of the coincidences have their decay outside their tube", made.outside_percent)));
+    }
+    lines
 }
 
 fn sweep_lines(sweep: &Sweep) -> Vec<(&'static str, String)> {

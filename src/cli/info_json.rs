@@ -2,9 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::data::{Michelogram, Notice, Roi, RoiShape, Study, Sweep, SweepKind, Volume};
+use crate::data::{Michelogram, Notice, Roi, RoiShape, Study, Sweep, SweepKind, TubeSet, Volume};
 use crate::geometry::Grid;
-use crate::scanner::InPlane;
 
 /// Of projection data.
 pub fn projections(data: &Michelogram) -> Value {
@@ -30,7 +29,7 @@ pub fn projections(data: &Michelogram) -> Value {
         "first_view_degrees": g.phi_rad(0).to_degrees(),
         "num_tangential": g.num_tangential,
         "bin_mm": g.central_bin_mm(),
-        "is_arc_corrected": matches!(g.in_plane, InPlane::ArcCorrected { .. }),
+        "is_arc_corrected": g.in_plane.bin_mm().is_some(),
         "num_bins": g.num_bins(),
         "fov_radius_mm": g.fov_radius_mm,
         "total": data.total(),
@@ -48,6 +47,19 @@ pub fn image(volume: &Volume) -> Value {
         "total": volume.sum(),
         "range": range(volume.as_slice().iter()),
         "not_finite": volume.as_slice().iter().filter(|value| !value.is_finite()).count(),
+    })
+}
+
+/// Of tubes of response.
+pub fn tubes(tubes: &TubeSet) -> Value {
+    json!({
+        "kind": "tubes",
+        "scanner": tubes.scanner,
+        "num_samples": tubes.sampling.num,
+        "spacing_mm": tubes.sampling.spacing_mm,
+        "num_radial": tubes.sampling.num_radial,
+        "num_ring_differences": tubes.sampling.num_ring_differences,
+        "made": tubes.made,
     })
 }
 

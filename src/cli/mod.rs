@@ -23,6 +23,8 @@ mod run_progress;
 mod signals;
 mod simulate;
 mod simulate_epri;
+mod simulate_photons;
+mod tubes;
 mod window;
 
 use std::ffi::OsString;
@@ -98,6 +100,8 @@ enum CliCommand {
     Project(project::ProjectOptions),
     /// Backprojects projection data into an image.
     Backproject(project::BackprojectOptions),
+    /// Simulates the tubes of response of a scanner with rotating heads.
+    Tubes(tubes::TubesOptions),
     /// Prints what a shell needs to complete the program's arguments.
     Completions(manual::CompletionOptions),
     /// Prints the manual page.
@@ -140,6 +144,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(CliCommand::Project(options)) => project::project(&options),
         Some(CliCommand::Backproject(options)) => project::backproject(&options),
         Some(CliCommand::Simulate(options)) => simulate::run(&options).map(Done::from),
+        Some(CliCommand::Tubes(options)) => tubes::run(&options).map(Done::from),
         Some(CliCommand::Completions(options)) => manual::completions(&options).map(Done::from),
         Some(CliCommand::Man(options)) => manual::man(&options).map(Done::from),
         None => window::run(cli.study, cli.follow, cli.trace.as_deref()).map(Done::from),

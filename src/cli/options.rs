@@ -1,10 +1,13 @@
 //! Options that several commands share, and how their values are written.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 
-use super::console;
+use super::{CliResult, console};
+use crate::data::TubeSet;
+use crate::io::saved_tubes::read_tubes;
 use crate::operator::Accumulation;
 use crate::plan::{DeviceChoice, ProjectorChoice, Rays};
 
@@ -44,9 +47,13 @@ pub struct ProjectorOptions {
     #[arg(long)]
     pub accumulation: Option<Accumulation>,
 
-    /// Projector: auto, per-lor or axial-runs.
+    /// Projector: auto, per-lor, axial-runs or tubes.
     #[arg(long, default_value = "auto")]
-    pub projector: ProjectorChoice,
+    projector: ProjectorChoice,
+
+    /// Tubes of response (.tubes) for the projector tubes, as the command tubes makes them.
+    #[arg(long, value_name = "FILE")]
+    pub tubes: Option<PathBuf>,
 
     /// Lines per bin: auto, or TANGENTIAL,AXIAL.
     #[arg(long, default_value = "auto", value_name = "T,A", value_parser = rays)]
@@ -67,6 +74,18 @@ pub struct ProjectorOptions {
     /// Radius of the field of view, mm: voxels whose centre lies farther from the axis stay zero. Default: the inscribed circle.
     #[arg(long, value_name = "R")]
     pub fov_radius_mm: Option<f64>,
+}
+
+impl ProjectorOptions {
+    /// The projector asked for; tubes where a file of them is named.
+    pub fn choice(&self) -> ProjectorChoice {
+        if self.tubes.is_some() && self.projector == ProjectorChoice::Auto { ProjectorChoice::TUBES } else { self.projector }
+    }
+
+    /// The tubes of response, if a file is named.
+    pub fn tubes(&self) -> CliResult<Option<Arc<TubeSet>>> {
+        Ok(self.tubes.as_deref().map(read_tubes).transpose()?.map(Arc::new))
+    }
 }
 
 /// A device: auto, cpu, cuda or cuda:N.

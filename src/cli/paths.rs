@@ -32,3 +32,8 @@ pub fn image_file(text: &str) -> Result<PathBuf, String> {
 pub fn rois_file(text: &str) -> Result<PathBuf, String> {
     file_of(text, &[FileKind::Rois], ".toml")
 }
+
+/// A path of tubes of response.
+pub fn tubes_file(text: &str) -> Result<PathBuf, String> {
+    file_of(text, &[FileKind::Tubes], ".tubes")
+}

@@ -11,7 +11,7 @@ use super::options::{ProjectorOptions, TalkOptions};
 use super::outputs::Files;
 use super::paths::{image_file, projections_file};
 use super::{CliResult, Done, notices};
-use crate::data::{Counts, Michelogram, Notice, Study};
+use crate::data::{Counts, Michelogram, Notice, Study, TubeSet};
 use crate::geometry::Grid;
 use crate::io::{read_study, read_volume, write_projections};
 use crate::operator::{Accumulation, Subset};
@@ -75,10 +75,11 @@ pub fn project(options: &ProjectOptions) -> CliResult<Done> {
     let (volume, found) = read_volume(&options.image)?;
     notices::print(&found);
     let study = read(&options.like, &options.projector)?;
+    let tubes = options.projector.tubes()?;
     let projected = in_pool(&options.projector, || {
         on_device(&options.projector, |device| {
             let ChosenProjector { entry, mut system, notices } =
-                choose(device, &study.measured, &volume.grid, &options.projector)?;
+                choose(device, &study.measured, &volume.grid, &options.projector, &tubes)?;
             begin(&*system, entry.name, &notices, system.default_accumulation())?;
             let start = Instant::now();
             let projected = system.project(Subset::ALL, &volume, &Task::new())?;
@@ -121,9 +122,11 @@ pub fn backproject(options: &BackprojectOptions) -> CliResult<Done> {
         Some(_) => Arc::new(with_corrections(counts.to_vec(), &study.measured)),
         None => Arc::clone(counts),
     };
+    let tubes = options.projector.tubes()?;
     let (image, projector, device) = in_pool(&options.projector, || {
         on_device(&options.projector, |device| {
-            let ChosenProjector { entry, mut system, notices } = choose(device, &study.measured, &like.grid, &options.projector)?;
+            let ChosenProjector { entry, mut system, notices } =
+                choose(device, &study.measured, &like.grid, &options.projector, &tubes)?;
             let accumulation = options.projector.accumulation.unwrap_or(system.default_accumulation());
             begin(&*system, entry.name, &notices, accumulation)?;
             out!("accumulation  {accumulation}");
@@ -186,14 +189,21 @@ fn begin(system: &dyn System, projector: &str, found: &[Notice], accumulation: A
 }
 
 /// The projector asked for.
-fn choose(device: DeviceChoice, counts: &Counts, grid: &Grid, options: &ProjectorOptions) -> Result<ChosenProjector, SetupError> {
+fn choose(
+    device: DeviceChoice,
+    counts: &Counts,
+    grid: &Grid,
+    options: &ProjectorOptions,
+    tubes: &Option<Arc<TubeSet>>,
+) -> Result<ChosenProjector, SetupError> {
     let settings = ProjectorSettings {
         grid: grid.clone(),
         fov_radius_mm: options.fov_radius_mm.unwrap_or_else(|| grid.inscribed_radius_mm()),
         rays: options.rays,
-        projector: options.projector,
+        projector: options.choice(),
         device,
         threads_per_block: options.threads_per_block,
+        tubes: tubes.clone(),
     };
     choose_projector(counts.geometry(), &settings)
 }

@@ -12,6 +12,7 @@ use super::outputs::Files;
 use super::paths::{image_file, rois_file, simulated_file};
 use super::progress::with_bar;
 use super::simulate_epri::{self, EpriOptions};
+use super::simulate_photons;
 use super::{CliResult, notices};
 use crate::data::{Origin, Volume};
 use crate::geometry::Grid;
@@ -24,6 +25,18 @@ use crate::words::counted;
 
 /// A file that was written, and what it holds.
 pub const WRITTEN: Columns<2> = Columns([Column::words("", 29), Column::words("", 0)]);
+
+/// How data are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
+#[strum(serialize_all = "lowercase", parse_err_ty = String, parse_err_fn = not_a_model)]
+enum Model {
+    Analytic,
+    MonteCarlo,
+}
+
+fn not_a_model(text: &str) -> String {
+    format!("'{text}' is not a model; use analytic or montecarlo")
+}
 
 /// Options of `tomoscope simulate`.
 #[derive(Args, Clone, Debug)]
@@ -45,13 +58,18 @@ pub struct SimulateOptions {
     #[arg(short, long, value_name = "OUT", value_parser = simulated_file)]
     pub output: PathBuf,
 
+    /// How the data are made: analytic (exact integrals along the bins' lines) or montecarlo (photons followed into the crystals
+    /// of rotating heads; their number in each bin's crystal pairs is written as OUT_mult.hs).
+    #[arg(long, default_value = "analytic", conflicts_with = "epri")]
+    model: Model,
+
     /// Noise of the counts: none or poisson.
     #[arg(long, default_value = "poisson")]
     noise: Noise,
 
     /// Expected true counts over all bins.
     #[arg(long, default_value = "1e8", value_name = "N")]
-    counts: f64,
+    pub counts: f64,
 
     /// Seed of the noise.
     #[arg(long, default_value_t = 1, value_name = "N")]
@@ -59,12 +77,12 @@ pub struct SimulateOptions {
 
     /// Let the phantom attenuate, and write the factors as OUT_mult.hs.
     #[arg(long)]
-    attenuation: bool,
+    pub attenuation: bool,
 
     /// Share of a smooth background (scatter and randoms) in all expected counts, 0 to 1; above 0 its expected counts
     /// are written as OUT_add.hs.
     #[arg(long, default_value_t = 0.0, value_name = "FRACTION")]
-    background: f64,
+    pub background: f64,
 
     /// Write the true image too (.hv, .nii, .nii.gz).
     #[arg(long, value_name = "FILE", value_parser = image_file)]
@@ -100,6 +118,9 @@ pub fn run(options: &SimulateOptions) -> CliResult {
 fn run_scan(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
     if FileKind::of(&options.output) != Some(FileKind::InterfileProjections) {
         return Err(format!("{} must end in .hs, as scans do", options.output.display()).into());
+    }
+    if options.model == Model::MonteCarlo {
+        return simulate_photons::run(options, scanner);
     }
     let start = Start::now();
     let geometry = Arc::new(scanner.geometry.clone());
@@ -154,9 +175,15 @@ pub fn write_truth(path: &Path, truth: &Volume, title: &str, options: &SimulateO
 }
 
 impl SimulateOptions {
+    /// Whether counts are asked for that are not noisy.
+    pub fn is_noiseless(&self) -> bool {
+        self.noise == Noise::None
+    }
+
     /// The files that will be written.
     fn files(&self) -> Files {
-        let corrections = [(Correction::Multiplicative, self.attenuation), (Correction::Additive, self.background > 0.0)];
+        let has_factors = self.attenuation || self.model == Model::MonteCarlo;
+        let corrections = [(Correction::Multiplicative, has_factors), (Correction::Additive, self.background > 0.0)];
         let corrections: Vec<PathBuf> =
             corrections.iter().filter(|(_, is_made)| *is_made).map(|(which, _)| which.path_beside(&self.output)).collect();
         let files = Files::new().write("-o", [&self.output]).write("-o", &corrections);
@@ -177,7 +204,8 @@ fn phantom_name(text: &str) -> Result<String, String> {
     known(phantom::find(text)).or_else(|error| known(epri::find(text)).map_err(|epri| format!("{error}; {epri}")))
 }
 
-fn known_scanner(name: &str) -> Result<&'static Scanner, String> {
+/// The scanner of the catalogue with this name.
+pub fn known_scanner(name: &str) -> Result<&'static Scanner, String> {
     scanner::find(name).ok_or_else(|| {
         let names: Vec<&str> = scanner::catalogue().iter().map(|scanner| scanner.name.as_str()).collect();
         format!("there is no scanner '{name}'; known are {}", names.join(", "))

@@ -23,6 +23,8 @@ pub enum FileKind {
     NumpySweep,
     /// An EPRI sweep in the program's own form (`.sweep` beside `.f32`).
     SavedSweep,
+    /// Tubes of response (`.tubes` beside `.tubes.f32`).
+    Tubes,
     /// Regions of interest (`.toml`).
     Rois,
     /// Measured numbers (`.csv`).
@@ -47,6 +49,7 @@ impl FileKind {
             (".dta", FileKind::Bes3t),
             (".npy", FileKind::NumpySweep),
             (".sweep", FileKind::SavedSweep),
+            (".tubes", FileKind::Tubes),
             (".toml", FileKind::Rois),
             (".csv", FileKind::Measurements),
         ];
@@ -59,6 +62,7 @@ impl FileKind {
             Some(FileKind::InterfileProjections) => Some("s"),
             Some(FileKind::InterfileImage) => Some("v"),
             Some(FileKind::SavedSweep) => Some("f32"),
+            Some(FileKind::Tubes) => Some("tubes.f32"),
             _ => None,
         };
         let data = data_ending.map(|ending| path.with_extension(ending));

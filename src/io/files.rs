@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{FileKind, bes3t, interfile, numpy_sweep, saved_sweep};
+use super::{FileKind, bes3t, interfile, numpy_sweep, saved_sweep, saved_tubes};
 
 /// The files that are written as `path`: it, and the data file beside a header.
 pub fn files_written(path: &Path) -> Vec<PathBuf> {
@@ -12,6 +12,7 @@ pub fn files_written(path: &Path) -> Vec<PathBuf> {
         Some(FileKind::InterfileProjections) => Some(path.with_extension("s")),
         Some(FileKind::InterfileImage) => Some(path.with_extension("v")),
         Some(FileKind::SavedSweep) => Some(saved_sweep::data_file(path)),
+        Some(FileKind::Tubes) => Some(saved_tubes::data_file(path)),
         _ => None,
     };
     [path.to_owned()].into_iter().chain(data).collect()
@@ -23,6 +24,7 @@ pub fn files_read(path: &Path) -> Vec<PathBuf> {
     match FileKind::of(path) {
         Some(FileKind::InterfileProjections | FileKind::InterfileImage) => files.extend(interfile::data_file(path)),
         Some(FileKind::SavedSweep) => files.push(saved_sweep::data_file(path)),
+        Some(FileKind::Tubes) => files.push(saved_tubes::data_file(path)),
         Some(FileKind::Bes3t) => {
             files.extend(bes3t::pair(path));
             files.extend(bes3t::reference_beside(path).iter().flat_map(|reference| bes3t::pair(reference)));
@@ -42,6 +44,7 @@ pub fn header_of(file: &Path, is_excepted: impl Fn(&Path) -> bool) -> Option<Pat
             interfile::data_file(header).is_some_and(|data| identity(&data) == wanted)
         }
         Some(FileKind::SavedSweep) => identity(&saved_sweep::data_file(header)) == wanted,
+        Some(FileKind::Tubes) => identity(&saved_tubes::data_file(header)) == wanted,
         Some(FileKind::Bes3t) => bes3t::pair(header).iter().any(|data| identity(data) == wanted),
         _ => false,
     };

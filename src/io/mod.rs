@@ -8,6 +8,7 @@
 //! | | NumPy arrays (`NAME-proj.npy`, …) | [`numpy_sweep`] |
 //! | | the program's own (`.sweep` + `.f32`) | [`saved_sweep`] |
 //! | | those still being written | [`SweepFollower`] |
+//! | tubes of response | the program's own (`.tubes` + `.tubes.f32`) | [`saved_tubes`] |
 //! | regions of interest | TOML | [`rois`] |
 //! | measured numbers | CSV, long form | [`measurements`] |
 //! | what made an image or numbers | JSON | [`provenance`] |
@@ -36,6 +37,7 @@ pub mod provenance;
 mod records;
 pub mod rois;
 pub mod saved_sweep;
+pub mod saved_tubes;
 mod study;
 mod sweep;
 mod sweep_space;

@@ -37,6 +37,7 @@ pub fn default_settings(counts: &Counts) -> Result<RunSettings, SetupError> {
         accumulation: None,
         racy_sensitivity: false,
         threads_per_block: None,
+        tubes: None,
         num_threads: None,
         init: None,
     })

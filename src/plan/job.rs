@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use super::{Acquisition, Course, PROJECTORS};
-use crate::data::{Counts, Study, Volume};
+use crate::data::{Counts, Study, TubeSet, Volume};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::recon::{Estimate, FilterSettings, SubsetOrder};
@@ -48,6 +48,9 @@ impl ProjectorChoice {
 
     /// All planes of a transaxial LOR at once.
     pub const AXIAL_RUNS: ProjectorChoice = ProjectorChoice::Named("axial-runs");
+
+    /// Tubes of response.
+    pub const TUBES: ProjectorChoice = ProjectorChoice::Named("tubes");
 
     /// All choices.
     pub fn all() -> impl Iterator<Item = ProjectorChoice> {
@@ -116,6 +119,8 @@ pub struct RunSettings {
     pub racy_sensitivity: bool,
     /// Threads of a block of the projector per-lor on CUDA; `None` = the number with which most are resident.
     pub threads_per_block: Option<u32>,
+    /// Tubes of response, for the projector tubes.
+    pub tubes: Option<Arc<TubeSet>>,
     /// Threads on the CPU; `None` = all.
     pub num_threads: Option<usize>,
     /// Start image; `None` = 1 inside the field of view.

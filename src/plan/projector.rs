@@ -10,7 +10,7 @@ use super::system::System;
 use super::{DeviceChoice, ProjectorChoice, Rays};
 #[cfg(feature = "cuda")]
 use crate::cuda::CudaBackend;
-use crate::data::Notice;
+use crate::data::{Notice, TubeSet};
 use crate::geometry::Grid;
 use crate::operator::OperatorError;
 use crate::scanner::ScanGeometry;
@@ -30,6 +30,8 @@ pub struct ProjectorSettings {
     pub device: DeviceChoice,
     /// Threads of a block of the projector per-lor on CUDA; `None` = the number with which most are resident.
     pub threads_per_block: Option<u32>,
+    /// Tubes of response, for the projector tubes.
+    pub tubes: Option<Arc<TubeSet>>,
 }
 
 /// A projector on its device, and what the user should know about the choice.
@@ -131,7 +133,8 @@ mod tests {
         let choose = |dz: f64, projector| {
             let grid = Grid::centred([21, 21, 9], [3.0, 3.0, dz]).unwrap();
             let (rays, device) = (Rays::Fixed { tangential: 1, axial: 1 }, DeviceChoice::Cpu);
-            let settings = ProjectorSettings { grid, fov_radius_mm: 30.0, rays, projector, device, threads_per_block: None };
+            let settings =
+                ProjectorSettings { grid, fov_radius_mm: 30.0, rays, projector, device, threads_per_block: None, tubes: None };
             choose_projector(&geometry, &settings).map(|chosen| (chosen.entry.name, chosen.notices.len()))
         };
         assert_eq!(choose(2.5, ProjectorChoice::Auto), Ok(("axial-runs", 0)));

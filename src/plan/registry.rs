@@ -11,7 +11,7 @@ use crate::algebra::Host;
 #[cfg(feature = "cuda")]
 use crate::cuda::{self, CudaBackend};
 use crate::geometry::Grid;
-use crate::operator::{Accumulation, AxialRuns, OperatorError, Siddon, ViewProjector};
+use crate::operator::{Accumulation, AxialRuns, OperatorError, Siddon, Tubes, ViewProjector};
 use crate::scanner::ScanGeometry;
 use crate::words::counted;
 
@@ -31,7 +31,7 @@ pub struct ProjectorEntry {
 }
 
 /// All projectors; where none is asked for the first that can be.
-pub static PROJECTORS: [ProjectorEntry; 2] = [
+pub static PROJECTORS: [ProjectorEntry; 3] = [
     ProjectorEntry {
         name: "axial-runs",
         text: "all planes of a transaxial line at once",
@@ -66,7 +66,22 @@ pub static PROJECTORS: [ProjectorEntry; 2] = [
             Ok(device(projector, threads))
         }),
     },
+    ProjectorEntry {
+        name: "tubes",
+        text: "tubes of response, simulated for the scanner",
+        advice: "",
+        walks_voxels: false,
+        on_host: |between| {
+            let tubes = between.settings.tubes.as_deref().ok_or_else(|| OperatorError::Unsuitable(NO_TUBES.into()))?;
+            let projector = Tubes::new(between.geometry(), between.grid(), between.fov_radius_mm(), tubes)?;
+            Ok(host(projector, ""))
+        },
+        #[cfg(feature = "cuda")]
+        on_cuda: None,
+    },
 ];
+
+const NO_TUBES: &str = "it needs tubes of response: make them (tomoscope tubes) and name their file (--tubes)";
 
 /// The projector of this name.
 pub fn projector(name: &str) -> Option<&'static ProjectorEntry> {

@@ -162,6 +162,7 @@ fn choose_for(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> 
         projector: settings.projector,
         device,
         threads_per_block: settings.threads_per_block,
+        tubes: settings.tubes.clone(),
     };
     choose_projector(counts.geometry(), &projector_settings)
 }

@@ -18,6 +18,7 @@ mod scans;
 mod simulate;
 mod small_scanner;
 mod stir;
+mod tubes;
 
 use std::path::Path;
 use std::process::{Command, Output};

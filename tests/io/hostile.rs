@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use tomoscope::io::measurements::read_measurements;
 use tomoscope::io::rois::read_rois;
+use tomoscope::io::saved_tubes::read_tubes;
 use tomoscope::io::{FileKind, SweepFollower, read_projections, read_sweep, read_volume};
 
 use super::sweep_forms::npy;
@@ -33,6 +34,7 @@ fn read(path: &Path) -> Result<(), String> {
             read_sweep(path, None).map(drop).map_err(|e| e.to_string())
         }
         Some(FileKind::Rois) => read_rois(path).map(drop).map_err(|e| e.to_string()),
+        Some(FileKind::Tubes) => read_tubes(path).map(drop).map_err(|e| e.to_string()),
         Some(FileKind::Measurements) => read_measurements(path).map(drop).map_err(|e| e.to_string()),
         None => Err("no such kind".into()),
     };

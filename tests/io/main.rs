@@ -10,6 +10,7 @@ mod nifti;
 mod pairs;
 mod projections;
 mod provenance;
+mod saved_tubes;
 mod stir;
 mod sweep_forms;
 mod sweeps;

@@ -224,7 +224,7 @@ fn write_header(w: &mut dyn Write, geometry: &ScanGeometry, data_name: &str, che
     let segments = &geometry.segments;
     let list = |of: &dyn Fn(&Segment) -> String| segments.iter().map(of).collect::<Vec<_>>().join(",");
     let (corrections, bin_mm) = match geometry.in_plane {
-        InPlane::ArcCorrected { bin_mm } => ("{arc correction}", bin_mm),
+        InPlane::ArcCorrected { bin_mm } | InPlane::Heads { bin_mm } => ("{arc correction}", bin_mm),
         InPlane::Detectors => ("{None}", geometry.central_bin_mm()),
     };
     writeln!(w, "!INTERFILE  :=\n; {CHECKSUM} := {checksum}\n!imaging modality := PT")?;

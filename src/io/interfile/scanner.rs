@@ -117,12 +117,14 @@ impl Figures<'_> {
             Some(bin) => Some(bin),
             None => self.header.number("default bin size (cm)")?,
         };
-        let known = self.known.and_then(|scanner| match scanner.geometry.in_plane {
-            InPlane::ArcCorrected { bin_mm } => Some(bin_mm),
-            InPlane::Detectors => None,
-        });
-        let bin_mm = self.choose("effective central bin size (cm)", written.map(|bin| bin * 10.0), known)?;
-        Ok(InPlane::ArcCorrected { bin_mm })
+        let known = self.known.map(|scanner| scanner.geometry.in_plane);
+        let known_mm = known.and_then(|in_plane| in_plane.bin_mm());
+        let bin_mm = self.choose("effective central bin size (cm)", written.map(|bin| bin * 10.0), known_mm)?;
+        // The header has no words for heads: that is known by the scanner's name.
+        Ok(match known {
+            Some(InPlane::Heads { .. }) => InPlane::Heads { bin_mm },
+            _ => InPlane::ArcCorrected { bin_mm },
+        })
     }
 
     fn report(&self, notices: &mut Vec<Notice>) {
@@ -145,7 +147,7 @@ impl Figures<'_> {
 fn fov_radius_mm(geometry: &ScanGeometry, known: Option<&Scanner>) -> f64 {
     let half = 0.5 * geometry.num_tangential as f64;
     let reach = match geometry.in_plane {
-        InPlane::ArcCorrected { bin_mm } => half * bin_mm,
+        InPlane::ArcCorrected { bin_mm } | InPlane::Heads { bin_mm } => half * bin_mm,
         InPlane::Detectors => {
             let angle = (half * std::f64::consts::PI / geometry.num_detectors_per_ring as f64).min(std::f64::consts::FRAC_PI_2);
             geometry.radius_mm() * angle.sin()

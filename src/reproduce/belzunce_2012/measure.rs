@@ -100,6 +100,7 @@ fn run_settings(image: &Image, implementation: &Implementation, extent: Extent) 
         accumulation: Some(implementation.accumulation),
         racy_sensitivity: implementation.racy_sensitivity,
         threads_per_block: None,
+        tubes: None,
         num_threads: implementation.num_threads,
         init: None,
     })

@@ -125,6 +125,7 @@ fn projected_truth(study: &Study<Counts>, fov_radius_mm: f64) -> Result<Michelog
         projector: ProjectorChoice::AXIAL_RUNS,
         device: DeviceChoice::Cpu,
         threads_per_block: None,
+        tubes: None,
     };
     let mut system = choose_projector(geometry, &settings)?.system;
     let counts = system.project(Subset::ALL, truth, &Task::new())?;

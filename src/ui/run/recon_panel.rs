@@ -314,7 +314,9 @@ fn counts_form_ui(form: &mut SettingsForm, running: &Running<SettingsForm>, devi
     running.voxel_mm(ui, &AXIS_NAMES, &mut form.voxel_mm, |form| &form.voxel_mm);
     running.label(ui, "Lines per bin", &form.rays, |form| &form.rays, rays_in_words);
     rays_ui(&mut form.rays, ui);
-    let projectors: Vec<_> = ProjectorChoice::all().map(|choice| (choice, choice.name())).collect();
+    // Tubes come from a file, which only the command line reads.
+    let choices = ProjectorChoice::all().filter(|choice| *choice != ProjectorChoice::TUBES);
+    let projectors: Vec<_> = choices.map(|choice| (choice, choice.name())).collect();
     running.combo(ui, "Projector", &mut form.projector, |form| &form.projector, &projectors);
     running.label(ui, "Device", &form.device, |form| &form.device, |choice| device_in_words(devices, *choice));
     device_menu(devices, &mut form.device, ui);

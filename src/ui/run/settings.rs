@@ -99,6 +99,7 @@ impl SettingsForm {
             accumulation: self.accumulation,
             racy_sensitivity: self.racy_sensitivity,
             threads_per_block: None,
+            tubes: None,
             num_threads: None,
             init: None,
         })

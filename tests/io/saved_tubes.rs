@@ -1,0 +1,75 @@
+//! Tubes of response as files.
+
+use std::fs;
+use std::path::Path;
+
+use tomoscope::data::{TubeSampling, TubeSet, TubesMade};
+use tomoscope::io::saved_tubes::{data_file, read_tubes, write_tubes};
+
+use super::folder;
+
+fn tubes() -> TubeSet {
+    let sampling = TubeSampling { num: [5, 3, 3], spacing_mm: [0.74, 0.75, 0.76], num_radial: 2, num_ring_differences: 3 };
+    let coefficients = (0..270).map(|k| k as f32 / 7.0).collect();
+    let made = TubesMade {
+        isotope: Some("F-18".into()),
+        is_collinear: false,
+        num_histories: 12_345,
+        seed: 6,
+        median_error_percent: 7.5,
+        worst_tenth_error_percent: 20.0,
+        outside_percent: 1.0,
+    };
+    TubeSet { made: Some(made), ..TubeSet::new("a scanner", sampling, coefficients).unwrap() }
+}
+
+#[test]
+fn tubes_are_read_as_they_were_written() {
+    let folder = folder();
+    let path = folder.path().join("some.tubes");
+    let unknown = TubeSet { made: None, ..tubes() };
+    for tubes in [tubes(), unknown] {
+        write_tubes(&path, &tubes).unwrap();
+        assert_eq!(read_tubes(&path).unwrap(), tubes);
+    }
+    assert_eq!(data_file(&path), folder.path().join("some.tubes.f32"));
+}
+
+/// The sentence about a header that `change` was made to.
+fn refusal(path: &Path, change: impl Fn(String) -> String) -> String {
+    let header = fs::read_to_string(path).unwrap();
+    fs::write(path, change(header.clone())).unwrap();
+    let sentence = read_tubes(path).unwrap_err().to_string();
+    fs::write(path, header).unwrap();
+    sentence
+}
+
+#[test]
+fn what_are_no_tubes_is_refused_with_a_sentence() {
+    let folder = folder();
+    let path = folder.path().join("some.tubes");
+    write_tubes(&path, &tubes()).unwrap();
+    let cases = [
+        ("version = 1", "version = 7", "version 7"),
+        ("num_radial = 2", "num_radial = 3", "1620 are expected"),
+        ("num_radial = 2", "num_radial = 0", "none, or more"),
+        ("num_radial = 2", "num_radial = 900000000000000", "none, or more"),
+        ("num_samples = [5, 3, 3]", "num_samples = [10, 3, 3]", "are expected"),
+        ("0.75", "-0.75", "positive length"),
+        ("some.tubes.f32", "../some.tubes.f32", "the same folder"),
+        ("some.tubes.f32", "other.f32", "other.f32"),
+        ("scanner =", "scaner =", "scaner"),
+    ];
+    for (from, to, expected) in cases {
+        let sentence = refusal(&path, |header| header.replacen(from, to, 1));
+        assert!(sentence.contains(expected), "{from} → {to}: {sentence}");
+    }
+    // Coefficients that were changed or cut off.
+    let mut bytes = fs::read(data_file(&path)).unwrap();
+    bytes[8] ^= 1;
+    fs::write(data_file(&path), &bytes).unwrap();
+    assert!(read_tubes(&path).unwrap_err().to_string().contains("do not belong together"));
+    bytes.truncate(100);
+    fs::write(data_file(&path), &bytes).unwrap();
+    assert!(read_tubes(&path).unwrap_err().to_string().contains("100 bytes where 1080 are expected"));
+}
