@@ -43,7 +43,7 @@ pub fn run(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
     let largest = phantom.parts.iter().map(|part| part.material.activity).fold(0.0, f64::max);
     let num_counts = options.counts.round() as u64;
     let scan = with_bar("simulating", |task| measure(&coincidences, &activity, largest, num_counts, options.seed, task))??;
-    let Some(MeasuredScan { counts, num_counts, .. }) = scan else {
+    let Some(MeasuredScan { counts, num_counts }) = scan else {
         return Err(format!("{} has no activity in the field of view of {}", phantom.title, scanner.title).into());
     };
     notices::print(&phantom.notices);

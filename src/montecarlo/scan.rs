@@ -26,8 +26,6 @@ pub struct MeasuredScan {
     pub counts: Vec<f32>,
     /// How many there are.
     pub num_counts: u64,
-    /// Decays per mm³ in the time of the scan where the activity is 1.
-    pub decays_per_activity: f64,
 }
 
 /// Which bin a line belongs to.
@@ -130,7 +128,7 @@ pub fn measure(
     }
     let mut counts = vec![0.0f32; geometry.num_bins()];
     counted.iter().for_each(|&(bin, num)| counts[bin as usize] += num as f32);
-    Ok(Some(MeasuredScan { num_counts: sum(&counted), decays_per_activity: total as f64 / bound, counts }))
+    Ok(Some(MeasuredScan { num_counts: sum(&counted), counts }))
 }
 
 /// A weight that hardly any history exceeds, mm³.
