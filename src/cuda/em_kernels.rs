@@ -32,11 +32,13 @@ impl EmKernels for CudaBackend {
         x: &mut CudaArray<Image>,
         correction: &CudaArray<Image>,
         sensitivity: &CudaArray<Image>,
+        least: f32,
     ) -> Result<(), BackendError> {
         let len = x.len();
         correction.expect_len(len)?;
         sensitivity.expect_len(len)?;
         let count = len as u64;
-        Ok(launch!(self.stream, self.kernels.em_update, one_each(len), &mut x.0, &correction.0, &sensitivity.0, &count)?)
+        let shape = one_each(len);
+        Ok(launch!(self.stream, self.kernels.em_update, shape, &mut x.0, &correction.0, &sensitivity.0, &least, &count)?)
     }
 }

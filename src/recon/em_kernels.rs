@@ -41,7 +41,8 @@ pub trait EmKernels: Backend {
         at: usize,
     ) -> Result<PoissonTerms, BackendError>;
 
-    /// x = x · correction / sensitivity where the sensitivity is positive, else 0 (Belzunce et al. 2012, eq. 4).
+    /// x = x · correction / sensitivity where the sensitivity is above `least`, else 0 (Belzunce et al. 2012, eq. 4). A correction
+    /// below 0, which only rounding makes, counts as 0.
     ///
     /// # Errors
     /// Different lengths, device failure.
@@ -50,6 +51,7 @@ pub trait EmKernels: Backend {
         x: &mut Self::Array<Image>,
         correction: &Self::Array<Image>,
         sensitivity: &Self::Array<Image>,
+        least: f32,
     ) -> Result<(), BackendError>;
 }
 
@@ -79,13 +81,14 @@ impl EmKernels for Host {
         x: &mut HostArray<Image>,
         correction: &HostArray<Image>,
         sensitivity: &HostArray<Image>,
+        least: f32,
     ) -> Result<(), BackendError> {
         same_length(x, correction)?;
         same_length(x, sensitivity)?;
         x.values_mut()
             .par_chunks_mut(CHUNK)
             .zip(correction.par_chunks(CHUNK).zip(sensitivity.par_chunks(CHUNK)))
-            .for_each(|(x, (correction, sensitivity))| em_update(x, correction, sensitivity));
+            .for_each(|(x, (correction, sensitivity))| em_update(x, correction, sensitivity, least));
         Ok(())
     }
 }
@@ -161,10 +164,12 @@ fn ln(x: f32) -> f32 {
 }
 
 /// One chunk of [`EmKernels::em_update`].
-fn em_update(x: &mut [f32], correction: &[f32], sensitivity: &[f32]) {
+fn em_update(x: &mut [f32], correction: &[f32], sensitivity: &[f32], least: f32) {
     for ((x, c), s) in x.iter_mut().zip(correction).zip(sensitivity) {
-        let seen = *s > 0.0;
+        let seen = *s > least;
         let safe = if seen { *s } else { 1.0 };
+        // What is no number stays none.
+        let c = if *c < 0.0 { 0.0 } else { *c };
         *x = if seen { *x * c / safe } else { 0.0 };
     }
 }

@@ -18,6 +18,10 @@ use crate::data::{Counts, RoiMask, RoiSums, Volume};
 use crate::operator::{Accumulation, OperatorError};
 use crate::task::Task;
 
+/// A voxel of a smaller share of a subset's largest sensitivity counts as unseen by it: backprojections are sums of single
+/// precision, and where hardly a line passes only their rounding is left.
+const LEAST_SEEN: f32 = 1e-5;
+
 /// Order in which the subsets of an iteration are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::EnumString)]
 #[serde(rename_all = "kebab-case")]
@@ -84,6 +88,8 @@ pub struct MlemOsem<B: EmKernels, M, S> {
     correction: B::Array<Image>,
     /// One for each subset, made when first needed.
     sensitivity: Vec<Option<B::Array<Image>>>,
+    /// For each subset the sensitivity below which a voxel counts as unseen.
+    least: Vec<f32>,
     race: Race<B>,
     shown: Shown<B, S>,
 }
@@ -108,6 +114,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
             backend,
             order: settings.subset_order.order(num_subsets),
             sensitivity: (0..num_subsets).map(|_| None).collect(),
+            least: vec![0.0; num_subsets],
             race: Race::new(num_subsets),
             shown: Shown::new(space),
             model,
@@ -125,7 +132,8 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
             let mut image = self.backend.zeros(self.shown.space().len())?;
             let accumulation = self.settings.sensitivity_accumulation;
             self.model.sensitivity(&mut self.backend, subset, accumulation, &mut self.estimate, &mut image, task)?;
-            self.backend.finish().map_err(OperatorError::from)?;
+            let largest = self.backend.max(&image).map_err(OperatorError::from)?;
+            self.least[subset] = LEAST_SEEN * largest.max(0.0);
             self.sensitivity[subset] = Some(image);
         }
         Ok(())
@@ -207,7 +215,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Algorithm for MlemOsem<
         })?;
         timed(&mut stages[Stage::Update], || {
             let divisor = self.race.racy_sensitivity(subset).unwrap_or(sensitivity);
-            backend.em_update(&mut self.x, &self.correction, divisor)?;
+            backend.em_update(&mut self.x, &self.correction, divisor, self.least[subset])?;
             backend.finish()
         })?;
         let race = timed(&mut stages[Stage::Race], || {
