@@ -73,9 +73,10 @@ extern "C" __global__ void largest_magnitude(const float *x, double *partial, un
         partial[blockIdx.x] = most;
 }
 
-// estimate = y / estimate where the estimate is positive, else 0 (Belzunce et al. 2012, eq. 3, the ratio b/p); for each
+// estimate = y / estimate where the estimate is above `least`, else 0 (Belzunce et al. 2012, eq. 3, the ratio b/p); for each
 // block the Poisson log-likelihood, the counts of bins with an estimate and the number of bins with counts and none.
-extern "C" __global__ void poisson_ratio(const float *y, float *estimate, double *partial, unsigned long long len)
+extern "C" __global__ void poisson_ratio(const float *y, float *estimate, float least, double *partial,
+                                         unsigned long long len)
 {
     double log_likelihood = 0.0, counts = 0.0;
     unsigned impossible = 0;
@@ -83,7 +84,7 @@ extern "C" __global__ void poisson_ratio(const float *y, float *estimate, double
     {
         const float measured = y[i], expected = estimate[i];
         float ratio = 0.0f;
-        if (expected > 0.0f) {
+        if (expected > least) {
             ratio = measured / expected;
             log_likelihood += (double)(measured * logf(expected) - expected);
             counts += (double)measured;

@@ -125,11 +125,11 @@ pub trait Backend: Send {
         range: Range<usize>,
     ) -> Result<f64, BackendError>;
 
-    /// Largest value; −∞ of an empty array.
+    /// Largest value of x\[range\]; −∞ of none.
     ///
     /// # Errors
-    /// Device failure.
-    fn max<K: Kind>(&mut self, x: &Self::Array<K>) -> Result<f32, BackendError>;
+    /// A range outside the array, device failure.
+    fn max<K: Kind>(&mut self, x: &Self::Array<K>, range: Range<usize>) -> Result<f32, BackendError>;
 
     /// Brings regions to the device. `index` gives the place in an image array of a voxel of a `[z, y, x]` volume.
     ///

@@ -156,8 +156,9 @@ impl Backend for Host {
         Ok(partial.iter().sum())
     }
 
-    fn max<K: Kind>(&mut self, x: &HostArray<K>) -> Result<f32, BackendError> {
-        Ok(x.par_chunks(CHUNK)
+    fn max<K: Kind>(&mut self, x: &HostArray<K>, range: Range<usize>) -> Result<f32, BackendError> {
+        Ok(x.piece(range)?
+            .par_chunks(CHUNK)
             .map(|chunk| chunk.iter().copied().fold(f32::NEG_INFINITY, f32::max))
             .reduce(|| f32::NEG_INFINITY, f32::max))
     }

@@ -231,9 +231,9 @@ impl Backend for CudaBackend {
         Ok(self.partial::<1>()?.into_iter().map(|[value]| value).sum())
     }
 
-    fn max<K: Kind>(&mut self, x: &CudaArray<K>) -> Result<f32, BackendError> {
-        let count = x.len() as u64;
-        launch!(self.stream, self.kernels.largest, REDUCTION, &x.0, &mut self.partial, &count)?;
+    fn max<K: Kind>(&mut self, x: &CudaArray<K>, range: Range<usize>) -> Result<f32, BackendError> {
+        let (x, count) = (x.piece(range.clone())?, range.len() as u64);
+        launch!(self.stream, self.kernels.largest, REDUCTION, &x, &mut self.partial, &count)?;
         Ok(self.partial::<1>()?.into_iter().fold(f64::NEG_INFINITY, |most, [value]| most.max(value)) as f32)
     }
 

@@ -15,11 +15,12 @@ impl EmKernels for CudaBackend {
         range: Range<usize>,
         estimate: &mut CudaArray<Data>,
         at: usize,
+        least: f32,
     ) -> Result<PoissonTerms, BackendError> {
         let count = range.len() as u64;
         let mut estimate = estimate.piece_mut(at..at + range.len())?;
         let y = y.piece(range)?;
-        launch!(self.stream, self.kernels.poisson_ratio, REDUCTION, &y, &mut estimate, &mut self.partial, &count)?;
+        launch!(self.stream, self.kernels.poisson_ratio, REDUCTION, &y, &mut estimate, &least, &mut self.partial, &count)?;
         let mut sum = PoissonTerms::default();
         for [log_likelihood, counts, impossible] in self.partial::<3>()? {
             sum += PoissonTerms { log_likelihood, counts, num_impossible_bins: impossible as usize };

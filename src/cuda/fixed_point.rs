@@ -43,7 +43,7 @@ impl FixedPoint {
                 backend.fill(&mut ones, 1.0)?;
                 backend.clear(out)?;
                 atomic(backend, &ones, out)?;
-                let largest = backend.max(out)?;
+                let largest = backend.max(out, 0..out.len())?;
                 self.largest_sensitivity.insert(key, largest);
                 largest
             }

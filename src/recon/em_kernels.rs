@@ -10,11 +10,11 @@ use crate::algebra::{Backend, BackendError, CHUNK, Data, Host, HostArray, Image,
 /// What the ratio of measured to estimated data gives besides the ratio.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PoissonTerms {
-    /// Σ (y ln ȳ − ȳ) over bins with ȳ > 0.
+    /// Σ (y ln ȳ − ȳ) over bins where something is expected.
     pub log_likelihood: f64,
-    /// Σ y over bins with ȳ > 0.
+    /// Σ y over the same bins.
     pub counts: f64,
-    /// Bins with y > 0 and ȳ = 0, left out of the likelihood.
+    /// Bins with y > 0 where nothing is expected, left out of the likelihood.
     pub num_impossible_bins: usize,
 }
 
@@ -28,7 +28,7 @@ impl std::ops::AddAssign for PoissonTerms {
 
 /// The kernels of EM on a back end.
 pub trait EmKernels: Backend {
-    /// estimate\[at..\] = y\[range\] / estimate\[at..\] where the estimate is positive, else 0; with the terms of the Poisson
+    /// estimate\[at..\] = y\[range\] / estimate\[at..\] where the estimate is above `least`, else 0; with the terms of the Poisson
     /// likelihood (Belzunce et al. 2012, eq. 3, the ratio b/p).
     ///
     /// # Errors
@@ -39,6 +39,7 @@ pub trait EmKernels: Backend {
         range: Range<usize>,
         estimate: &mut Self::Array<Data>,
         at: usize,
+        least: f32,
     ) -> Result<PoissonTerms, BackendError>;
 
     /// x = x · correction / sensitivity where the sensitivity is above `least`, else 0 (Belzunce et al. 2012, eq. 4). A correction
@@ -66,11 +67,12 @@ impl EmKernels for Host {
         range: Range<usize>,
         estimate: &mut HostArray<Data>,
         at: usize,
+        least: f32,
     ) -> Result<PoissonTerms, BackendError> {
         let y = y.piece(range)?;
         let estimate = estimate.piece_mut(at..at + y.len())?;
-        let partial: Vec<PoissonTerms> =
-            estimate.par_chunks_mut(CHUNK).zip(y.par_chunks(CHUNK)).map(|(estimate, y)| poisson_ratio(y, estimate)).collect();
+        let chunks = estimate.par_chunks_mut(CHUNK).zip(y.par_chunks(CHUNK));
+        let partial: Vec<PoissonTerms> = chunks.map(|(estimate, y)| poisson_ratio(y, estimate, least)).collect();
         let mut sum = PoissonTerms::default();
         partial.into_iter().for_each(|terms| sum += terms);
         Ok(sum)
@@ -95,24 +97,24 @@ impl EmKernels for Host {
 
 /// One chunk of [`EmKernels::poisson_ratio`], with the processor's vector instructions.
 #[allow(unsafe_code)]
-fn poisson_ratio(y: &[f32], estimate: &mut [f32]) -> PoissonTerms {
+fn poisson_ratio(y: &[f32], estimate: &mut [f32], least: f32) -> PoissonTerms {
     #[cfg(target_arch = "x86_64")]
     if Simd::detect() >= Simd::Avx2 {
         // SAFETY: the processor has the instructions.
-        return unsafe { poisson_ratio_avx2(y, estimate) };
+        return unsafe { poisson_ratio_avx2(y, estimate, least) };
     }
-    poisson_ratio_lanes(y, estimate)
+    poisson_ratio_lanes(y, estimate, least)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn poisson_ratio_avx2(y: &[f32], estimate: &mut [f32]) -> PoissonTerms {
-    poisson_ratio_lanes(y, estimate)
+fn poisson_ratio_avx2(y: &[f32], estimate: &mut [f32], least: f32) -> PoissonTerms {
+    poisson_ratio_lanes(y, estimate, least)
 }
 
 /// Eight bins at a time, so that the compiler can keep them in one register.
 #[inline(always)]
-fn poisson_ratio_lanes(y: &[f32], estimate: &mut [f32]) -> PoissonTerms {
+fn poisson_ratio_lanes(y: &[f32], estimate: &mut [f32], least: f32) -> PoissonTerms {
     const LANES: usize = 8;
     let mut sum = PoissonTerms::default();
     let split = y.len() - y.len() % LANES;
@@ -122,14 +124,14 @@ fn poisson_ratio_lanes(y: &[f32], estimate: &mut [f32]) -> PoissonTerms {
         let mut counts = [0.0f32; LANES];
         let mut impossible = [0u32; LANES];
         for lane in 0..LANES {
-            (estimate[lane], terms[lane], counts[lane], impossible[lane]) = poisson_bin(y[lane], estimate[lane]);
+            (estimate[lane], terms[lane], counts[lane], impossible[lane]) = poisson_bin(y[lane], estimate[lane], least);
         }
         sum.log_likelihood += terms.iter().map(|&t| f64::from(t)).sum::<f64>();
         sum.counts += counts.iter().map(|&t| f64::from(t)).sum::<f64>();
         sum.num_impossible_bins += impossible.iter().sum::<u32>() as usize;
     }
     for (y, estimate) in y[split..].iter().zip(tail) {
-        let (ratio, term, counts, impossible) = poisson_bin(*y, *estimate);
+        let (ratio, term, counts, impossible) = poisson_bin(*y, *estimate, least);
         *estimate = ratio;
         sum.log_likelihood += f64::from(term);
         sum.counts += f64::from(counts);
@@ -141,8 +143,8 @@ fn poisson_ratio_lanes(y: &[f32], estimate: &mut [f32]) -> PoissonTerms {
 /// Ratio, likelihood term, counts that are explained and whether there are some where none are possible, for one bin;
 /// without branches.
 #[inline(always)]
-fn poisson_bin(y: f32, estimate: f32) -> (f32, f32, f32, u32) {
-    let possible = estimate > 0.0;
+fn poisson_bin(y: f32, estimate: f32, least: f32) -> (f32, f32, f32, u32) {
+    let possible = estimate > least;
     let safe = if possible { estimate } else { 1.0 };
     let ratio = if possible { y / safe } else { 0.0 };
     let term = if possible { y * ln(safe) - safe } else { 0.0 };
@@ -193,7 +195,7 @@ mod tests {
         let mut host = Host;
         let y = vec![3.0, 0.0, 2.0, 5.0].into();
         let mut estimate = vec![1.5, 0.0, 0.0, 5.0].into();
-        let terms = host.poisson_ratio(&y, 0..4, &mut estimate, 0).unwrap();
+        let terms = host.poisson_ratio(&y, 0..4, &mut estimate, 0, 0.0).unwrap();
         assert_eq!(*estimate, [2.0, 0.0, 0.0, 1.0]);
         assert_eq!(terms.num_impossible_bins, 1);
         assert_eq!(terms.counts, 8.0);

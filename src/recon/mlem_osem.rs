@@ -129,10 +129,11 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
     /// The sensitivity of a subset, computed on first use.
     fn prepare_sensitivity(&mut self, subset: usize, task: &Task) -> Result<(), ReconError> {
         if self.sensitivity[subset].is_none() {
-            let mut image = self.backend.zeros(self.shown.space().len())?;
+            let len = self.shown.space().len();
+            let mut image = self.backend.zeros(len)?;
             let accumulation = self.settings.sensitivity_accumulation;
             self.model.sensitivity(&mut self.backend, subset, accumulation, &mut self.estimate, &mut image, task)?;
-            let largest = self.backend.max(&image).map_err(OperatorError::from)?;
+            let largest = self.backend.max(&image, 0..len).map_err(OperatorError::from)?;
             self.least[subset] = LEAST_SEEN * largest.max(0.0);
             self.sensitivity[subset] = Some(image);
         }

@@ -8,6 +8,10 @@ use crate::data::{Counts, Michelogram};
 use crate::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset};
 use crate::task::Task;
 
+/// A bin of a smaller share of a subset's largest expectation counts as one where nothing is expected: projections are sums of
+/// single precision, and where a line meets nothing only their rounding is left.
+const LEAST_EXPECTED: f32 = 1e-6;
+
 /// A model of measured data, split into subsets. Data arrays passed in have at least `data_len(subset)` values.
 pub trait ForwardModel<B: Backend>: Send {
     /// Number of subsets.
@@ -176,9 +180,10 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for Proje
         subset: usize,
         estimate: &mut B::Array<Data>,
     ) -> Result<PoissonTerms, OperatorError> {
+        let least = LEAST_EXPECTED * backend.max(estimate, 0..self.data_len(subset))?.max(0.0);
         let mut sum = PoissonTerms::default();
         for (at, range) in self.pieces(subset) {
-            sum += backend.poisson_ratio(&self.measured, range, estimate, at)?;
+            sum += backend.poisson_ratio(&self.measured, range, estimate, at, least)?;
         }
         Ok(sum)
     }

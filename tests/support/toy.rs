@@ -286,7 +286,7 @@ impl ForwardModel<Host> for EventModel {
         subset: usize,
         estimate: &mut HostArray<Data>,
     ) -> Result<PoissonTerms, OperatorError> {
-        Ok(host.poisson_ratio(&self.ones, 0..self.data_len(subset), estimate, 0)?)
+        Ok(host.poisson_ratio(&self.ones, 0..self.data_len(subset), estimate, 0, 0.0)?)
     }
 
     fn additive_counts(&mut self, _: &mut Host, _: usize, _: &HostArray<Data>) -> Result<f64, OperatorError> {
