@@ -8,21 +8,33 @@ use super::{CudaBackend, CudaError};
 use crate::operator::OperatorError;
 use crate::task::Task;
 
-/// What a launch aims to last.
+/// What a launch aims to last as a rule.
 const AIM_SECS: f64 = 0.012;
-/// A launch that lasts less tells little of the device's speed.
-const TELLING_SECS: f64 = 0.001;
+/// A launch that lasts less than this part of its aim tells little of the device's speed.
+const TELLING_PART: f64 = 1.0 / 12.0;
 /// The first launch on a device is this part of the work.
 const FIRST_PART: usize = 256;
 
 /// How fast a kernel is on the device in use, as far as it is known: the shortest time of a unit of work that was seen.
 /// The start of a launch counts too, so that a short one makes the device look slower than it is, never faster.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Pace {
+    aim_secs: f64,
     secs_per_unit: Option<f64>,
 }
 
+impl Default for Pace {
+    fn default() -> Self {
+        Self::aiming_at(AIM_SECS)
+    }
+}
+
 impl Pace {
+    /// Launches that last about so long.
+    pub fn aiming_at(aim_secs: f64) -> Self {
+        Self { aim_secs, secs_per_unit: None }
+    }
+
     /// Calls `launch(first, count)` for all of `total` units, in pieces. While nothing is known of the speed it waits for
     /// each piece; afterwards two pieces at most are under way. The last ones may still be when this returns.
     pub fn run(
@@ -37,7 +49,7 @@ impl Pace {
         if self.secs_per_unit.is_none() {
             let mut piece = total.div_ceil(FIRST_PART).max(1);
             let mut secs = 0.0;
-            while secs < TELLING_SECS && done < total {
+            while secs < TELLING_PART * self.aim_secs && done < total {
                 task.check()?;
                 let count = piece.min(total - done);
                 guarded("wait for the device", || backend.stream.synchronize())?;
@@ -52,7 +64,7 @@ impl Pace {
             }
         }
         let Some(secs_per_unit) = self.secs_per_unit else { return Ok(()) };
-        let piece = (AIM_SECS / secs_per_unit.max(f64::MIN_POSITIVE)).clamp(1.0, total.max(1) as f64) as usize;
+        let piece = (self.aim_secs / secs_per_unit.max(f64::MIN_POSITIVE)).clamp(1.0, total.max(1) as f64) as usize;
         let mut under_way = None;
         while done < total {
             task.check()?;

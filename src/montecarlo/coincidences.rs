@@ -21,6 +21,7 @@ use super::materials::{Material, MaterialError};
 use super::positron::AnnihilationPhysics;
 use super::readout::{Assignment, Readout};
 use super::track::Photon;
+use crate::data::TubeSampling;
 use crate::scanner::{Crystals, HeadPose, Heads, ScanGeometry};
 
 /// Annihilations happen so far outside the field of view at most: decays within it that are farther away hardly exist.
@@ -29,6 +30,7 @@ const MARGIN_MM: f64 = 2.0;
 const RINGS_BESIDE: usize = 3;
 
 /// A scanner of rotating heads with what happens between a decay and its counting.
+#[derive(Clone, Debug)]
 pub struct Coincidences {
     geometry: ScanGeometry,
     heads: Heads,
@@ -97,6 +99,21 @@ impl Coincidences {
         &self.geometry
     }
 
+    /// Where the heads stand and which are in coincidence.
+    pub fn heads(&self) -> &Heads {
+        &self.heads
+    }
+
+    /// The crystals of each head.
+    pub fn head(&self) -> &CrystalHead {
+        &self.head
+    }
+
+    /// What happens between a decay and its photons.
+    pub fn physics(&self) -> &AnnihilationPhysics {
+        &self.physics
+    }
+
     /// Begins a history; nothing where its line passes by the object. Draws, in this order: the heads, the ring difference, the
     /// lower ring, across and along each of the two heads, the place of annihilation, the way from the decay to it, and the angle
     /// between the photons.
@@ -105,7 +122,7 @@ impl Coincidences {
         let heads = coincidences[below(coincidences.len(), random)];
         let poses = heads.map(|head| &self.heads.poses[head]);
         // All ring differences equally often, so that those with few ring pairs are not left behind.
-        let num_rings = self.num_rings();
+        let num_rings = self.num_face_rings();
         let difference = below(2 * num_rings - 1, random) as f64 - (num_rings as f64 - 1.0);
         let num_pairs = num_rings as f64 - difference.abs();
         let lower = (uniform(random) * num_pairs).floor();
@@ -165,26 +182,26 @@ impl Coincidences {
     }
 
     /// Rings of a head's face with those beside it, through which photons can come in from the side.
-    fn num_rings(&self) -> usize {
+    pub fn num_face_rings(&self) -> usize {
         self.heads.crystals.num[1] + 2 * RINGS_BESIDE
     }
 
     /// Width and height of the faces that histories pass through: those of the heads, and beside them as much as the heads are
     /// deep.
-    fn face_mm(&self) -> [f64; 2] {
+    pub fn face_mm(&self) -> [f64; 2] {
         let crystals = &self.heads.crystals;
-        [crystals.width_mm()[0] + 2.0 * crystals.size_mm[2], self.num_rings() as f64 * crystals.pitch_mm]
+        [crystals.width_mm()[0] + 2.0 * crystals.size_mm[2], self.num_face_rings() as f64 * crystals.pitch_mm]
     }
 
     /// How far from the axis annihilations happen.
-    fn object_radius_mm(&self) -> f64 {
+    pub fn object_radius_mm(&self) -> f64 {
         self.geometry.fov_radius_mm + MARGIN_MM
     }
 
     /// A weight that none exceeds, mm³.
     pub(super) fn weight_bound(&self) -> f64 {
         let [width_mm, height_mm] = self.face_mm();
-        let num = self.num_rings() as f64;
+        let num = self.num_face_rings() as f64;
         let nearest_mm = self.heads.poses.iter().map(|pose| pose.distance_mm).fold(f64::INFINITY, f64::min);
         // The importance is below 2, the share of the line within the object below 1, and no line is shorter than from a head to
         // the object's middle.
@@ -220,6 +237,18 @@ impl Coincidences {
             }
         }
         num_pairs
+    }
+
+    /// How many crystal pairs each tube is the mean over, `[radial][ring difference]`, up to the factor of [`Self::dwell`].
+    pub fn pairs_of_tubes(&self, sampling: &TubeSampling) -> Vec<f64> {
+        let (geometry, dwell) = (&self.geometry, self.dwell());
+        let middle = geometry.num_tangential / 2;
+        let of = |position: Option<usize>| position.and_then(|p| dwell.get(p)).copied().unwrap_or(0.0);
+        let transaxial =
+            |radial: usize| of(Some(middle + radial)) + if radial > 0 { of(middle.checked_sub(radial)) } else { 0.0 };
+        let axial = |difference| (geometry.num_rings - difference) as f64 * if difference > 0 { 2.0 } else { 1.0 };
+        let of_radial = |radial| (0..sampling.num_ring_differences).map(move |d| transaxial(radial) * axial(d));
+        (0..sampling.num_radial).flat_map(of_radial).collect()
     }
 }
 

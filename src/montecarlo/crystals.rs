@@ -102,6 +102,11 @@ impl CrystalHead {
         &self.readout
     }
 
+    /// Half its width, tangential and axial, gaps included.
+    pub fn half_head_mm(&self) -> [f64; 2] {
+        self.half_head_mm
+    }
+
     /// Centre of a crystal: tangential, axial, depth.
     pub fn crystal_centre_mm(&self, crystal: [usize; 2]) -> [f64; 3] {
         let [tangential, axial] = [0, 1].map(|axis| self.centre_mm(axis, crystal[axis] as i32));

@@ -74,7 +74,7 @@ pub struct MaterialError {
 }
 
 /// Fineness of the table that a photon looks its coefficients up in.
-const STEPS_PER_KEV: f64 = 4.0;
+pub const STEPS_PER_KEV: f64 = 4.0;
 
 const FILES: [&str; 6] = [
     include_str!("../../assets/materials/lso.toml"),
@@ -99,6 +99,22 @@ impl Material {
             let known: Vec<_> = materials().iter().map(|material| material.name.as_str()).collect();
             MaterialError { name: name.to_owned(), known: known.join(", ") }
         })
+    }
+
+    /// The lowest energy of the table.
+    pub fn lowest_kev(&self) -> f64 {
+        self.lowest_kev
+    }
+
+    /// The table that a photon looks its coefficients up in: [photo-electric, incoherent, coherent], [`STEPS_PER_KEV`] to a keV
+    /// from the lowest energy on.
+    pub fn table_per_mm(&self) -> &[[f64; 3]] {
+        &self.per_mm
+    }
+
+    /// The table of coherent scattering: x² (per Å²) and ∫ F² dx² up to it.
+    pub fn form_factors(&self) -> [&[f64]; 2] {
+        self.form_factors.tables()
     }
 
     /// Coefficients at an energy.

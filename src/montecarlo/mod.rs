@@ -14,6 +14,7 @@
 //! | `readout` | measured energy, energy window, the crystal that the event is assigned to |
 //! | `coincidences` | decays between rotating heads and the crystals that count them |
 //! | `tubes` | tubes of response |
+//! | `recipe` | how a set of them is simulated |
 //! | `scan` | a scan of an object, count by count |
 //!
 //! What is left out: the recoil electron and the fluorescence photon after photo-electric absorption deposit their energy
@@ -28,6 +29,7 @@ mod materials;
 mod positron;
 mod rayleigh;
 mod readout;
+mod recipe;
 mod scan;
 mod track;
 mod tubes;
@@ -36,9 +38,10 @@ pub use coincidences::{CoincidenceError, Coincidences};
 pub use compton::{Scattered, scatter};
 pub use crystals::{CrystalArray, CrystalHead, HeadError};
 pub use draws::{ELECTRON_KEV, isotropic};
-pub use materials::{Attenuation, Material, MaterialError, materials};
-pub use positron::{AnnihilationPair, AnnihilationPhysics, Isotope};
+pub use materials::{Attenuation, Material, MaterialError, STEPS_PER_KEV, materials};
+pub use positron::{AnnihilationPair, AnnihilationPhysics, Isotope, RangeProfile};
 pub use readout::{Assignment, Detection, Readout, ReadoutError};
+pub use recipe::{Amount, CannotMakeTubes, TubeRecipe};
 pub use scan::{MeasuredScan, measure};
 pub use track::{CUTOFF_KEV, Deposit, Photon, Track};
-pub use tubes::{TubePrecision, TubeTally};
+pub use tubes::{AllThreads, FollowError, FollowHistories, TallySums, TubePrecision, TubeTally};

@@ -41,22 +41,26 @@ pub enum Isotope {
 }
 
 /// The projected profile C e^{−k₁|x|} + (1 − C) e^{−k₂|x|}.
-struct Profile {
-    share: f64,
-    per_mm: [f64; 2],
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RangeProfile {
+    /// C.
+    pub share: f64,
+    /// k₁ and k₂.
+    pub per_mm: [f64; 2],
 }
 
 impl Isotope {
-    fn profile(self) -> Profile {
+    /// The profile of its positrons' range in water.
+    pub fn profile(self) -> RangeProfile {
         let longer = |factor: f64| {
             let oxygen = Self::O15.profile();
-            Profile { share: oxygen.share, per_mm: oxygen.per_mm.map(|per_mm| per_mm / factor) }
+            RangeProfile { share: oxygen.share, per_mm: oxygen.per_mm.map(|per_mm| per_mm / factor) }
         };
         match self {
-            Self::F18 => Profile { share: 0.516, per_mm: [37.9, 3.10] },
-            Self::C11 => Profile { share: 0.488, per_mm: [23.8, 1.8] },
-            Self::N13 => Profile { share: 0.426, per_mm: [20.2, 1.4] },
-            Self::O15 => Profile { share: 0.379, per_mm: [18.1, 0.90] },
+            Self::F18 => RangeProfile { share: 0.516, per_mm: [37.9, 3.10] },
+            Self::C11 => RangeProfile { share: 0.488, per_mm: [23.8, 1.8] },
+            Self::N13 => RangeProfile { share: 0.426, per_mm: [20.2, 1.4] },
+            Self::O15 => RangeProfile { share: 0.379, per_mm: [18.1, 0.90] },
             Self::Ga68 => longer(3.5 / 3.0),
             Self::I124 => longer(3.6 / 3.0),
         }
@@ -64,7 +68,7 @@ impl Isotope {
 
     /// Distance between decay and annihilation in water. Three draws.
     pub fn range_mm(self, random: &mut Philox) -> f64 {
-        let Profile { share, per_mm: [short, long] } = self.profile();
+        let RangeProfile { share, per_mm: [short, long] } = self.profile();
         let weights = [share / short, (1.0 - share) / long];
         let is_short = uniform(random) * (weights[0] + weights[1]) < weights[0];
         -(uniform(random) * uniform(random)).ln() / if is_short { short } else { long }
@@ -106,14 +110,19 @@ impl AnnihilationPhysics {
         std::array::from_fn(|axis| decay_mm[axis] + range_mm * direction[axis])
     }
 
+    /// Standard deviation of the deviation from 180° as projected onto a plane.
+    pub fn noncollinearity_rad(&self) -> f64 {
+        self.noncollinearity_fwhm_deg.to_radians() / FWHM_PER_SIGMA
+    }
+
     /// Direction of the photon that belongs to one of this direction (a unit vector). Two draws.
     pub fn opposite(&self, direction: [f64; 3], random: &mut Philox) -> [f64; 3] {
         let back = direction.map(|x| -x);
         if self.noncollinearity_fwhm_deg == 0.0 {
             return back;
         }
-        let sigma = self.noncollinearity_fwhm_deg.to_radians() / FWHM_PER_SIGMA;
-        let [a, b] = normal_pair(random).map(|number| (sigma * number).tan());
+        let sigma_rad = self.noncollinearity_rad();
+        let [a, b] = normal_pair(random).map(|number| (sigma_rad * number).tan());
         let [u, v] = upright_on(back);
         normalised(std::array::from_fn(|axis| back[axis] + a * u[axis] + b * v[axis]))
     }

@@ -26,6 +26,9 @@ use crate::task::{Stopped, Task};
 const HISTORIES_PER_TASK: u64 = 1 << 12;
 /// A weight as an integer has so many bits, so that a tally holds 2²⁴ of the largest.
 const WEIGHT_BITS: i32 = 40;
+/// The sums over all coincidences are kept in units that are larger by so many bits: they hold 2⁴⁰ of the largest weight.
+const TOTAL_BITS: u32 = 16;
+
 /// The tallies of a simulation, to which histories are added until they are exact enough.
 pub struct TubeTally {
     coincidences: Coincidences,
@@ -35,7 +38,7 @@ pub struct TubeTally {
     sums: Vec<AtomicU64>,
     /// Σ w² of the coefficients on the axes of the tubes, in units of `unit_mm3` × `largest_mm3`.
     squares: Vec<AtomicU64>,
-    /// Σ w of all coincidences, and of those whose decay lies outside the samples of its tube, in units of `unit_mm3`.
+    /// Σ w of all coincidences, and of those whose decay lies outside the samples of its tube, in 2^[`TOTAL_BITS`] `unit_mm3`.
     counted: AtomicU64,
     outside: AtomicU64,
     /// No weight is larger, mm³.
@@ -43,6 +46,45 @@ pub struct TubeTally {
     /// Weight of one unit of a tally, mm³.
     unit_mm3: f64,
     num_histories: u64,
+}
+
+/// The sums of a tally as plain numbers, in its units and order.
+pub struct TallySums {
+    /// Σ w of each coefficient.
+    pub sums: Vec<u64>,
+    /// Σ w² of the coefficients on the axes of the tubes.
+    pub squares: Vec<u64>,
+    /// Σ w of all coincidences, and of those whose decay lies outside the samples of its tube, in 2^[`TOTAL_BITS`] units.
+    pub totals: [u64; 2],
+}
+
+/// What follows the histories of a tally: which device it is changes nothing but the last bits of a few of them.
+pub trait FollowHistories {
+    /// Follows `num` more histories and adds them to the tally.
+    ///
+    /// # Errors
+    /// Stopped, or the device failed; what the tally holds by then means nothing.
+    fn follow(&mut self, tally: &mut TubeTally, num: u64, task: &Task) -> Result<(), FollowError>;
+}
+
+/// Why histories were not followed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum FollowError {
+    /// Stopped.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+    /// The device failed, as a sentence.
+    #[error("{0}")]
+    Device(String),
+}
+
+/// All threads of the processor.
+pub struct AllThreads;
+
+impl FollowHistories for AllThreads {
+    fn follow(&mut self, tally: &mut TubeTally, num: u64, task: &Task) -> Result<(), FollowError> {
+        Ok(tally.add(num, task)?)
+    }
 }
 
 /// How exact tubes are, %.
@@ -106,6 +148,45 @@ impl TubeTally {
         Ok(())
     }
 
+    /// Takes in the sums of the next `num` histories, which were followed elsewhere.
+    pub fn take_in(&mut self, num: u64, found: &TallySums) {
+        let add = |sums: &mut [AtomicU64], found: &[u64]| {
+            sums.iter_mut().zip(found).for_each(|(sum, found)| *sum.get_mut() += found);
+        };
+        add(&mut self.sums, &found.sums);
+        add(&mut self.squares, &found.squares);
+        *self.counted.get_mut() += found.totals[0];
+        *self.outside.get_mut() += found.totals[1];
+        self.num_histories += num;
+    }
+
+    /// The sums so far.
+    pub fn sums(&self) -> TallySums {
+        let plain = |sums: &[AtomicU64]| sums.iter().map(|sum| sum.load(Ordering::Relaxed)).collect();
+        let totals = [&self.counted, &self.outside].map(|sum| sum.load(Ordering::Relaxed));
+        TallySums { sums: plain(&self.sums), squares: plain(&self.squares), totals }
+    }
+
+    /// What is simulated.
+    pub fn coincidences(&self) -> &Coincidences {
+        &self.coincidences
+    }
+
+    /// How the tubes are sampled.
+    pub fn sampling(&self) -> &TubeSampling {
+        &self.sampling
+    }
+
+    /// Seed of the histories.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Weight of one unit of the sums of weights, and the largest weight, mm³; one unit of the sums of squares is their product.
+    pub fn units_mm3(&self) -> [f64; 2] {
+        [self.unit_mm3, self.largest_mm3]
+    }
+
     /// Histories so far.
     pub fn num_histories(&self) -> u64 {
         self.num_histories
@@ -113,7 +194,13 @@ impl TubeTally {
 
     /// Expected counts of one decay in each mm³ of the object, over all bins and a whole turn of the gantry.
     pub fn counts_per_density_mm3(&self) -> f64 {
-        self.counted.load(Ordering::Relaxed) as f64 * self.unit_mm3 / self.num_histories as f64
+        let unit_mm3 = self.unit_mm3 * f64::from(TOTAL_BITS).exp2();
+        self.counted.load(Ordering::Relaxed) as f64 * unit_mm3 / self.num_histories as f64
+    }
+
+    /// How many crystal pairs each tube is the mean over, `[radial][ring difference]`, up to a common factor.
+    pub fn num_pairs(&self) -> Vec<f64> {
+        self.coincidences.pairs_of_tubes(&self.sampling)
     }
 
     fn add_history(&self, history: u64) {
@@ -153,13 +240,13 @@ impl TubeTally {
         let num_images = 2 * signs_across.len() * signs_axial.len();
         let part_mm3 = weight_mm3 / num_images as f64;
         let units = (part_mm3 / self.unit_mm3).round() as u64;
-        self.counted.fetch_add(units * num_images as u64, Ordering::Relaxed);
+        self.counted.fetch_add((units >> TOTAL_BITS) * num_images as u64, Ordering::Relaxed);
         for turn in [1.0, -1.0] {
             for sign_across in signs_across {
                 for sign_axial in signs_axial {
                     let offset = [turn * along, sign_across * across, turn * sign_axial * axial];
                     let Some([a, b, c]) = self.sample_at(offset) else {
-                        self.outside.fetch_add(units, Ordering::Relaxed);
+                        self.outside.fetch_add(units >> TOTAL_BITS, Ordering::Relaxed);
                         continue;
                     };
                     let tube = radial * self.sampling.num_ring_differences + ring_difference;
@@ -193,19 +280,12 @@ impl TubeTally {
     /// than it by what the detectors make of their slope.
     pub fn tubes(&self) -> Vec<f32> {
         let sampling = &self.sampling;
-        let geometry = self.coincidences.geometry();
-        let num_pairs = self.coincidences.dwell();
-        let middle = geometry.num_tangential / 2;
+        let num_pairs = self.num_pairs();
         let per_tube = sampling.tube_len();
         let mean = |tube: usize| -> Vec<f64> {
-            let (radial, difference) = (tube / sampling.num_ring_differences, tube % sampling.num_ring_differences);
-            let of = |position: Option<usize>| position.and_then(|p| num_pairs.get(p)).copied().unwrap_or(0.0);
-            let transaxial = of(Some(middle + radial)) + if radial > 0 { of(middle.checked_sub(radial)) } else { 0.0 };
-            let axial = (geometry.num_rings - difference) as f64 * if difference > 0 { 2.0 } else { 1.0 };
             let sums = &self.sums[tube * per_tube..(tube + 1) * per_tube];
             // A bin without a crystal pair has no tube.
-            let num_pairs = transaxial * axial;
-            let scale = if num_pairs > 0.0 { self.unit_mm3 / num_pairs } else { 0.0 };
+            let scale = if num_pairs[tube] > 0.0 { self.unit_mm3 / num_pairs[tube] } else { 0.0 };
             sums.iter().map(|sum| sum.load(Ordering::Relaxed) as f64 * scale).collect()
         };
         let tubes: Vec<Vec<f64>> = (0..sampling.num_radial * sampling.num_ring_differences).map(mean).collect();

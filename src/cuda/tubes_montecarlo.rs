@@ -1,0 +1,298 @@
+//! The Monte Carlo of tubes of response on a CUDA device (`kernels/tubes_montecarlo.cu`; the definition is
+//! [`crate::montecarlo`]). It adds to the same [`TubeTally`] as the host, in the same integers.
+
+use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig};
+
+use super::kernel::{Kernel, Module, launch};
+use super::pacing::Pace;
+use super::probe::guarded;
+use super::{CudaBackend, CudaError};
+use crate::montecarlo::{Coincidences, FollowError, FollowHistories, RangeProfile, STEPS_PER_KEV, TallySums, TubeTally};
+use crate::operator::OperatorError;
+use crate::random;
+use crate::scanner::HeadPose;
+use crate::task::Task;
+
+/// Threads of a block, as the kernel says.
+const THREADS_PER_BLOCK: u32 = 128;
+/// What a launch lasts: long against the one history that each thread may still follow at its end.
+const LAUNCH_SECS: f64 = 0.04;
+/// Histories that are cut into launches together, so that the first launch on a device, a part of them, is a short one.
+const HISTORIES_TOGETHER: u64 = 1 << 26;
+
+/// `Pose` of the kernels.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct Pose {
+    towards: [f64; 2],
+    across: [f64; 2],
+    distance_mm: f64,
+}
+
+/// `HeadPair` of the kernels.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct HeadPair {
+    heads: [i32; 2],
+}
+
+/// `Source` of the kernels.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Source {
+    range_share: f64,
+    range_per_mm: [f64; 2],
+    noncollinearity_rad: f64,
+    object_radius_mm: f64,
+    face_mm: [f64; 2],
+    ring_mm: f64,
+    num_rings: i32,
+    num_pairs: i32,
+}
+
+/// `Crystals` of the kernels.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Crystals {
+    pitch_mm: [f64; 2],
+    crystal_mm: [f64; 3],
+    half_head_mm: [f64; 2],
+    num: [i32; 2],
+}
+
+/// `Readout` of the kernels.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Readout {
+    energy_resolution: f64,
+    window_kev: [f64; 2],
+}
+
+/// `MaterialTables` of the kernels.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct MaterialTables {
+    lowest_kev: f64,
+    steps_per_kev: f64,
+    num_energies: i32,
+    num_squares: i32,
+}
+
+/// `Tubes` of the kernels.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Tubes {
+    spacing_mm: [f64; 3],
+    bin_mm: f64,
+    ring_spacing_mm: f64,
+    diameter_mm: f64,
+    depth_of_interaction_mm: f64,
+    unit_mm3: f64,
+    largest_mm3: f64,
+    num: [i32; 3],
+    num_radial: i32,
+    num_ring_differences: i32,
+}
+
+/// `Simulation` of the kernels.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Simulation {
+    source: Source,
+    crystals: Crystals,
+    readout: Readout,
+    tables: MaterialTables,
+    tubes: Tubes,
+    key: [u32; 2],
+}
+
+#[allow(unsafe_code)]
+// SAFETY: all are `repr(C)` with fields of plain numbers, laid out as the structs of the kernels.
+mod device_repr {
+    use super::*;
+
+    unsafe impl DeviceRepr for Pose {}
+    unsafe impl DeviceRepr for HeadPair {}
+    unsafe impl DeviceRepr for Simulation {}
+}
+
+impl Pose {
+    fn new(pose: &HeadPose) -> Self {
+        let [towards, across] = pose.axes();
+        Self { towards, across, distance_mm: pose.distance_mm }
+    }
+}
+
+impl Source {
+    fn new(coincidences: &Coincidences) -> Self {
+        let (physics, heads) = (coincidences.physics(), coincidences.heads());
+        // A share below 0 tells the kernel that positrons annihilate at once.
+        let at_once = RangeProfile { share: -1.0, per_mm: [1.0; 2] };
+        let RangeProfile { share, per_mm } = physics.range_of.map_or(at_once, |isotope| isotope.profile());
+        Self {
+            range_share: share,
+            range_per_mm: per_mm,
+            noncollinearity_rad: physics.noncollinearity_rad(),
+            object_radius_mm: coincidences.object_radius_mm(),
+            face_mm: coincidences.face_mm(),
+            ring_mm: heads.crystals.pitch_mm,
+            num_rings: coincidences.num_face_rings() as i32,
+            num_pairs: heads.coincidences.len() as i32,
+        }
+    }
+}
+
+impl Tubes {
+    fn new(tally: &TubeTally) -> Self {
+        let (geometry, sampling) = (tally.coincidences().geometry(), tally.sampling());
+        let [unit_mm3, largest_mm3] = tally.units_mm3();
+        Self {
+            spacing_mm: sampling.spacing_mm,
+            bin_mm: geometry.central_bin_mm(),
+            ring_spacing_mm: geometry.ring_spacing_mm,
+            diameter_mm: 2.0 * geometry.radius_mm(),
+            depth_of_interaction_mm: geometry.depth_of_interaction_mm,
+            unit_mm3,
+            largest_mm3,
+            num: sampling.num.map(|num| num as i32),
+            num_radial: sampling.num_radial as i32,
+            num_ring_differences: sampling.num_ring_differences as i32,
+        }
+    }
+}
+
+impl Simulation {
+    fn new(tally: &TubeTally) -> Self {
+        let coincidences = tally.coincidences();
+        let (array, readout) = (coincidences.head().array(), coincidences.head().readout());
+        let crystals = Crystals {
+            pitch_mm: array.pitch_mm,
+            crystal_mm: array.crystal_mm,
+            half_head_mm: coincidences.head().half_head_mm(),
+            num: array.num.map(|num| num as i32),
+        };
+        let tables = MaterialTables {
+            lowest_kev: array.material.lowest_kev(),
+            steps_per_kev: STEPS_PER_KEV,
+            num_energies: array.material.table_per_mm().len() as i32,
+            num_squares: array.material.form_factors()[0].len() as i32,
+        };
+        Self {
+            source: Source::new(coincidences),
+            crystals,
+            readout: Readout { energy_resolution: readout.energy_resolution, window_kev: readout.window_kev },
+            tables,
+            tubes: Tubes::new(tally),
+            key: random::key(tally.seed()),
+        }
+    }
+}
+
+/// The arrays of a simulation on the device.
+struct Tables {
+    poses: CudaSlice<Pose>,
+    pairs: CudaSlice<HeadPair>,
+    per_mm: CudaSlice<f64>,
+    squares: CudaSlice<f64>,
+    cumulative: CudaSlice<f64>,
+}
+
+impl Tables {
+    fn new(backend: &CudaBackend, coincidences: &Coincidences) -> Result<Self, CudaError> {
+        let heads = coincidences.heads();
+        let poses: Vec<Pose> = heads.poses.iter().map(Pose::new).collect();
+        let pairs: Vec<HeadPair> =
+            heads.coincidences.iter().map(|pair| HeadPair { heads: pair.map(|head| head as i32) }).collect();
+        let material = coincidences.head().array().material;
+        let [squares, cumulative] = material.form_factors();
+        Ok(Self {
+            poses: backend.table(&poses, Pose::default())?,
+            pairs: backend.table(&pairs, HeadPair::default())?,
+            per_mm: backend.table(material.table_per_mm().as_flattened(), 0.0)?,
+            squares: backend.table(squares, 0.0)?,
+            cumulative: backend.table(cumulative, 0.0)?,
+        })
+    }
+}
+
+/// A device that follows the histories of tubes of response.
+pub struct TubesMonteCarlo {
+    backend: CudaBackend,
+    kernel: Kernel,
+    pace: Pace,
+}
+
+impl TubesMonteCarlo {
+    /// Loads the kernel.
+    ///
+    /// # Errors
+    /// Device failure.
+    pub fn new(backend: CudaBackend) -> Result<Self, CudaError> {
+        let module = Module::load(&backend.context, include_str!("../../kernels/ptx/tubes_montecarlo.ptx"))?;
+        Ok(Self { kernel: module.kernel("tubes")?, backend, pace: Pace::aiming_at(LAUNCH_SECS) })
+    }
+
+    /// The sums of the `num` histories that follow those of the tally.
+    fn sums_of_next(&mut self, tally: &TubeTally, num: u64, task: &Task) -> Result<TallySums, OperatorError> {
+        let Self { backend, kernel, pace } = self;
+        let stream = &backend.stream;
+        let (sampling, simulation) = (tally.sampling(), Simulation::new(tally));
+        let Tables { poses, pairs, per_mm, squares, cumulative } = Tables::new(backend, tally.coincidences())?;
+        let zeros = |len: usize| guarded("reserve memory", || stream.alloc_zeros::<u64>(len));
+        let num_tubes = sampling.num_radial * sampling.num_ring_differences;
+        let (mut sums, mut sums_of_squares) = (zeros(num_tubes * sampling.tube_len())?, zeros(num_tubes * sampling.num[0])?);
+        let (mut totals, mut num_taken) = (zeros(2)?, zeros(1)?);
+        // Threads take histories until none is left: as many as are resident at once.
+        let num_blocks = kernel.resident_blocks(THREADS_PER_BLOCK, 0)? * backend.info().limits.num_multiprocessors;
+        let shape =
+            LaunchConfig { grid_dim: (num_blocks.max(1), 1, 1), block_dim: (THREADS_PER_BLOCK, 1, 1), shared_mem_bytes: 0 };
+        let end = tally.num_histories() + num;
+        for begin in (tally.num_histories()..end).step_by(HISTORIES_TOGETHER as usize) {
+            let together = HISTORIES_TOGETHER.min(end - begin);
+            pace.run(backend, together as usize, task, |first, count| {
+                guarded("clear memory", || stream.memset_zeros(&mut num_taken))?;
+                let (first, count) = (begin + first as u64, count as u64);
+                let end = first + count;
+                launch!(
+                    stream,
+                    kernel,
+                    shape,
+                    &simulation,
+                    &poses,
+                    &pairs,
+                    &per_mm,
+                    &squares,
+                    &cumulative,
+                    &first,
+                    &end,
+                    &mut num_taken,
+                    &mut sums,
+                    &mut sums_of_squares,
+                    &mut totals
+                )?;
+                task.advance(count);
+                Ok(())
+            })?;
+        }
+        let copy = |sums: &CudaSlice<u64>| {
+            guarded("copy sums from the device", || {
+                let values = stream.clone_dtoh(sums)?;
+                stream.synchronize()?;
+                Ok(values)
+            })
+        };
+        let totals = copy(&totals)?;
+        Ok(TallySums { sums: copy(&sums)?, squares: copy(&sums_of_squares)?, totals: [totals[0], totals[1]] })
+    }
+}
+
+impl FollowHistories for TubesMonteCarlo {
+    fn follow(&mut self, tally: &mut TubeTally, num: u64, task: &Task) -> Result<(), FollowError> {
+        let found = self.sums_of_next(tally, num, task).map_err(|error| match error {
+            OperatorError::Stopped(stopped) => FollowError::Stopped(stopped),
+            error => FollowError::Device(error.to_string()),
+        })?;
+        tally.take_in(num, &found);
+        Ok(())
+    }
+}

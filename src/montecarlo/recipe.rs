@@ -1,0 +1,157 @@
+//! How a set of tubes of response is simulated.
+
+use super::coincidences::{CoincidenceError, Coincidences};
+use super::positron::{AnnihilationPhysics, Isotope};
+use super::tubes::{FollowError, FollowHistories, TubePrecision, TubeTally};
+use crate::data::{SharedTubes, SuperLorError, SuperLors, TubeSampling, TubeSet, TubeSetError, TubesMade};
+use crate::scanner::Scanner;
+use crate::task::{Stopped, Task};
+
+/// FWHM of the angle between the photons, projected onto a plane (De Benedetti et al. 1950).
+const NONCOLLINEARITY_FWHM_DEG: f64 = 0.5;
+
+/// Fewest histories between two looks at how exact the tubes are.
+const HISTORIES_PER_LOOK: u64 = 2_000_000;
+
+/// What is simulated, and how many share a tube.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TubeRecipe {
+    /// Whose positrons travel before they annihilate; `None` = they do not.
+    pub isotope: Option<Isotope>,
+    /// Whether both photons fly in exactly opposite directions.
+    pub is_collinear: bool,
+    /// How many annihilations are followed.
+    pub amount: Amount,
+    /// Seed of the random numbers.
+    pub seed: u64,
+    /// Tubes that share one.
+    pub super_lors: SuperLors,
+}
+
+/// How many annihilations are followed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Amount {
+    /// This many.
+    Histories(u64),
+    /// Until the standard error of the coefficients on the single tubes' axes (the median) is below this, %.
+    Precision(f64),
+}
+
+/// Why there are no tubes.
+#[derive(Debug, PartialEq, thiserror::Error)]
+pub enum CannotMakeTubes {
+    /// The scanner has no heads.
+    #[error("{0} has no rotating heads; tubes are made for those (vrpet, vrpet-2010)")]
+    NoHeads(String),
+    /// The heads cannot be simulated.
+    #[error(transparent)]
+    Coincidences(#[from] CoincidenceError),
+    /// No coincidence.
+    #[error("no annihilation was seen by two heads; follow more (--events)")]
+    NothingSeen,
+    /// What was simulated are no tubes.
+    #[error(transparent)]
+    Tubes(#[from] TubeSetError),
+    /// They cannot be shared.
+    #[error(transparent)]
+    SuperLors(#[from] SuperLorError),
+    /// Stopped.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+    /// The device failed, as a sentence.
+    #[error("{0}")]
+    Device(String),
+}
+
+impl From<FollowError> for CannotMakeTubes {
+    fn from(error: FollowError) -> Self {
+        match error {
+            FollowError::Stopped(stopped) => Self::Stopped(stopped),
+            FollowError::Device(text) => Self::Device(text),
+        }
+    }
+}
+
+impl Default for TubeRecipe {
+    /// Twenty million annihilations of ¹⁸F.
+    fn default() -> Self {
+        Self {
+            isotope: Some(Isotope::F18),
+            is_collinear: false,
+            amount: Amount::Histories(20_000_000),
+            seed: 1,
+            super_lors: SuperLors::NONE,
+        }
+    }
+}
+
+impl TubeRecipe {
+    /// What happens between decay and photons.
+    pub fn physics(&self) -> AnnihilationPhysics {
+        let noncollinearity_fwhm_deg = if self.is_collinear { 0.0 } else { NONCOLLINEARITY_FWHM_DEG };
+        AnnihilationPhysics { range_of: self.isotope, noncollinearity_fwhm_deg }
+    }
+
+    /// Simulates the tubes of a scanner. They do not depend on the device, but for the last bits of a few histories.
+    ///
+    /// # Errors
+    /// A scanner without heads, or whose heads cannot be simulated; nothing seen; stopped, or the device failed.
+    pub fn make(&self, scanner: &Scanner, follower: &mut dyn FollowHistories, task: &Task) -> Result<TubeSet, CannotMakeTubes> {
+        let Scanner { title, geometry, heads, .. } = scanner;
+        let heads = heads.clone().ok_or_else(|| CannotMakeTubes::NoHeads(title.clone()))?;
+        let sampling = TubeSampling::of(geometry);
+        let coincidences = Coincidences::new(geometry.clone(), heads, self.physics())?;
+        let mut tally = TubeTally::new(coincidences, sampling.clone(), self.seed);
+        let precision = self.simulate(follower, &mut tally, task)?.ok_or(CannotMakeTubes::NothingSeen)?;
+        let single = TubeSet::new(geometry.scanner.clone(), sampling, tally.tubes())?;
+        let shared = self.super_lors.share(&single, &tally.num_pairs())?;
+        let deviation = || self.super_lors.deviation(&single, &shared);
+        let made = TubesMade {
+            isotope: self.isotope.map(|isotope| isotope.to_string()),
+            is_collinear: self.is_collinear,
+            num_histories: tally.num_histories(),
+            seed: self.seed,
+            median_error_percent: precision.median_percent,
+            worst_tenth_error_percent: precision.worst_tenth_percent,
+            outside_percent: precision.outside_percent,
+            super_lors: (self.super_lors != SuperLors::NONE)
+                .then(|| SharedTubes { sizes: self.super_lors, deviation: deviation() }),
+        };
+        Ok(TubeSet { made: Some(made), ..shared })
+    }
+
+    /// Follows annihilations until there are enough; `None` where none was seen. How many these are does not depend on the device.
+    fn simulate(
+        &self,
+        follower: &mut dyn FollowHistories,
+        tally: &mut TubeTally,
+        task: &Task,
+    ) -> Result<Option<TubePrecision>, FollowError> {
+        let percent = match self.amount {
+            Amount::Precision(percent) => percent,
+            Amount::Histories(num) => {
+                task.begin(num);
+                follower.follow(tally, num, task)?;
+                return Ok(tally.precision());
+            }
+        };
+        let mut num = HISTORIES_PER_LOOK;
+        loop {
+            follower.follow(tally, num, task)?;
+            match tally.precision() {
+                Some(precision) if precision.median_percent > percent => {
+                    // Errors fall with the square root of the number.
+                    let ratio = (precision.median_percent / percent).powi(2);
+                    let so_far = tally.num_histories();
+                    let needed = (so_far as f64 * ratio) as u64;
+                    task.begin(needed);
+                    task.advance(so_far);
+                    // An estimate from few histories may be far off: at most as many again.
+                    num =
+                        needed.saturating_sub(so_far).clamp(HISTORIES_PER_LOOK.max(so_far / 64), so_far.max(HISTORIES_PER_LOOK));
+                }
+                found => return Ok(found),
+            }
+        }
+    }
+}
