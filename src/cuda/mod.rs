@@ -2,7 +2,9 @@
 //! that has none, and says in one sentence what is missing.
 //!
 //! [`CudaBackend`] holds arrays and the operations on them; [`AxialRuns`] is the fast projector, [`BinDriven`] the one of
-//! Belzunce et al. 2012 that it is measured against; [`FastPlanes`] and [`PaperPlanes`] backproject planes for EPRI. Kernels are CUDA C in `kernels/`, compiled to the PTX that is
+//! Belzunce et al. 2012 that it is measured against; [`Tubes`] has tubes of response and [`PaperTubes`] is the pair of kernels
+//! of Herraiz et al. 2011 that it is measured against; [`TubesMonteCarlo`] follows the histories that tubes are made of.
+//! [`FastPlanes`] and [`PaperPlanes`] backproject planes for EPRI. Kernels are CUDA C in `kernels/`, compiled to the PTX that is
 //! embedded here; the driver compiles it further for the GPU at hand. The CPU code of the same name is the definition of
 //! what a kernel computes, and the files here lay out its tables and launch it.
 
@@ -17,14 +19,22 @@ mod fixed_point;
 mod in_plane;
 mod kernel;
 mod pacing;
+mod paper_tubes;
 mod planes;
 mod probe;
 mod projecting;
+mod texture;
+mod tubes;
+mod tubes_montecarlo;
+mod tubes_plan;
 
 pub use axial_runs::AxialRuns;
 pub use backend::{CudaArray, CudaBackend, CudaMasks};
 pub use bin_driven::BinDriven;
 pub use display::CudaDisplay;
 pub use error::CudaError;
+pub use paper_tubes::PaperTubes;
 pub use planes::{FastPlanes, PaperPlanes};
 pub use probe::{DeviceInfo, devices};
+pub use tubes::Tubes;
+pub use tubes_montecarlo::TubesMonteCarlo;

@@ -29,7 +29,7 @@ pub use planes::{
     backproject_plain, grid_about_zero,
 };
 pub use siddon::Siddon;
-pub use tubes::{PlainTubes, Tubes};
+pub use tubes::{InPlaneTube, MAX_AXIAL, PlainTubes, TAPS, TubeTable, Tubes, tubes_fit};
 
 /// Checks the array lengths of a call: of an image exactly, of data at least.
 pub(crate) fn check_lengths(image: [usize; 2], data: [usize; 2]) -> Result<(), OperatorError> {

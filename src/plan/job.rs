@@ -51,6 +51,13 @@ impl ProjectorChoice {
 
     /// Tubes of response.
     pub const TUBES: ProjectorChoice = ProjectorChoice::Named("tubes");
+    /// Tubes of response by the kernels of their paper.
+    pub const TUBES_PAPER: ProjectorChoice = ProjectorChoice::Named("tubes-paper");
+
+    /// Whether it projects with tubes of response.
+    pub fn uses_tubes(self) -> bool {
+        matches!(self, Self::TUBES | Self::TUBES_PAPER)
+    }
 
     /// All choices.
     pub fn all() -> impl Iterator<Item = ProjectorChoice> {
@@ -119,7 +126,7 @@ pub struct RunSettings {
     pub racy_sensitivity: bool,
     /// Threads of a block of the projector per-lor on CUDA; `None` = the number with which most are resident.
     pub threads_per_block: Option<u32>,
-    /// Tubes of response, for the projector tubes.
+    /// Tubes of response, for the projector tubes; `None` = the coarse set.
     pub tubes: Option<Arc<TubeSet>>,
     /// Threads on the CPU; `None` = all.
     pub num_threads: Option<usize>,

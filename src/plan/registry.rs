@@ -10,8 +10,9 @@ use crate::algebra::Backend;
 use crate::algebra::Host;
 #[cfg(feature = "cuda")]
 use crate::cuda::{self, CudaBackend};
+use crate::data::TubeSet;
 use crate::geometry::Grid;
-use crate::operator::{Accumulation, AxialRuns, OperatorError, Siddon, Tubes, ViewProjector};
+use crate::operator::{Accumulation, AxialRuns, OperatorError, PlainTubes, Siddon, Tubes, ViewProjector};
 use crate::scanner::ScanGeometry;
 use crate::words::counted;
 
@@ -31,7 +32,7 @@ pub struct ProjectorEntry {
 }
 
 /// All projectors; where none is asked for the first that can be.
-pub static PROJECTORS: [ProjectorEntry; 3] = [
+pub static PROJECTORS: [ProjectorEntry; 4] = [
     ProjectorEntry {
         name: "axial-runs",
         text: "all planes of a transaxial line at once",
@@ -72,12 +73,30 @@ pub static PROJECTORS: [ProjectorEntry; 3] = [
         advice: "",
         walks_voxels: false,
         on_host: |between| {
-            let tubes = between.settings.tubes.as_deref().ok_or_else(|| OperatorError::Unsuitable(NO_TUBES.into()))?;
-            let projector = Tubes::new(between.geometry(), between.grid(), between.fov_radius_mm(), tubes)?;
+            let projector = Tubes::new(between.geometry(), between.grid(), between.fov_radius_mm(), between.tubes()?)?;
             Ok(host(projector, ""))
         },
         #[cfg(feature = "cuda")]
-        on_cuda: None,
+        on_cuda: Some(|backend, between| {
+            let (geometry, grid, tubes) = (between.geometry(), between.grid(), between.tubes()?);
+            Ok(device(cuda::Tubes::new(backend, geometry, grid, between.fov_radius_mm(), tubes)?, String::new()))
+        }),
+    },
+    ProjectorEntry {
+        name: "tubes-paper",
+        text: "tubes of response by the kernels of Herraiz et al. 2011: the definition, slow",
+        advice: "",
+        walks_voxels: false,
+        on_host: |between| {
+            let tubes = between.tubes()?.clone();
+            let projector = PlainTubes::new(between.geometry(), between.grid(), between.fov_radius_mm(), tubes)?;
+            Ok(host(projector, ""))
+        },
+        #[cfg(feature = "cuda")]
+        on_cuda: Some(|backend, between| {
+            let (geometry, grid, tubes) = (between.geometry(), between.grid(), between.tubes()?);
+            Ok(device(cuda::PaperTubes::new(backend, geometry, grid, between.fov_radius_mm(), tubes)?, String::new()))
+        }),
     },
 ];
 
@@ -107,6 +126,10 @@ impl Between<'_> {
         self.settings.fov_radius_mm
     }
 
+    fn tubes(&self) -> Result<&TubeSet, OperatorError> {
+        self.settings.tubes.as_deref().ok_or_else(|| OperatorError::Unsuitable(NO_TUBES.into()))
+    }
+
     fn rays(&self) -> [usize; 2] {
         rays_per_bin(self.geometry, &self.settings.grid, self.settings.rays)
     }
@@ -132,6 +155,8 @@ fn host(projector: impl ViewProjector<Host> + 'static, more: &str) -> Box<dyn Sy
 fn device(projector: impl ViewProjector<CudaBackend> + 'static, more: String) -> Assemble {
     Box::new(move |backend| {
         let device = format!("{}{more}", backend.name());
-        Box::new(Projector::of_views(backend, projector, device, Accumulation::Atomic, FreeMemory::of_device))
+        let ways = projector.accumulations();
+        let accumulation = if ways.contains(&Accumulation::Atomic) { Accumulation::Atomic } else { Accumulation::Deterministic };
+        Box::new(Projector::of_views(backend, projector, device, accumulation, FreeMemory::of_device))
     })
 }

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use tomoscope::data::{TubeSampling, TubeSet, Volume};
-use tomoscope::montecarlo::{AnnihilationPhysics, Coincidences, Isotope, Material, MeasuredScan, TubeTally, measure};
+use tomoscope::montecarlo::{
+    AllThreads, AnnihilationPhysics, Coincidences, FollowHistories, Isotope, Material, MeasuredScan, TallySums, TubeTally,
+    measure,
+};
 use tomoscope::operator::{Subset, Tubes};
 use tomoscope::scanner::{Crystals, HeadPose, Heads, InPlane, ScanGeometry, Segment, find};
 use tomoscope::task::Task;
@@ -13,7 +16,7 @@ use super::support::forward;
 const DISTANCE_MM: f64 = 100.0;
 
 /// A turning pair of heads of `num` × `num` thin crystals that count every photon that they stop.
-fn pair(num: usize, size_mm: f64, depth_mm: f64) -> (ScanGeometry, Heads) {
+pub fn pair(num: usize, size_mm: f64, depth_mm: f64) -> (ScanGeometry, Heads) {
     let geometry = ScanGeometry {
         scanner: "pair".into(),
         num_rings: num,
@@ -86,6 +89,26 @@ fn tallies_are_the_same_for_any_number_of_threads_and_others_for_another_seed() 
     assert_eq!(one, tubes(2, 1));
     assert_eq!(one, tubes(3, 1));
     assert_ne!(one, tubes(1, 2));
+}
+
+#[test]
+fn histories_taken_in_count_as_if_followed_here() {
+    let (geometry, heads) = pair(4, 2.0, 10.0);
+    let followed = |num: u64| {
+        let coincidences = Coincidences::new(geometry.clone(), heads.clone(), AnnihilationPhysics::of(Isotope::F18)).unwrap();
+        let mut tally = TubeTally::new(coincidences, TubeSampling::of(&geometry), 1);
+        AllThreads.follow(&mut tally, num, &Task::new()).unwrap();
+        tally
+    };
+    let (mut tally, all) = (followed(20_000), followed(50_000));
+    let (before, sums) = (tally.sums(), all.sums());
+    let rest = |all: &[u64], before: &[u64]| all.iter().zip(before).map(|(all, before)| all - before).collect();
+    let totals = [0, 1].map(|i| sums.totals[i] - before.totals[i]);
+    let rest = TallySums { sums: rest(&sums.sums, &before.sums), squares: rest(&sums.squares, &before.squares), totals };
+    assert!(totals.iter().all(|total| *total > 0));
+    tally.take_in(30_000, &rest);
+    assert_eq!((tally.tubes(), tally.precision()), (all.tubes(), all.precision()));
+    assert_eq!(tally.counts_per_density_mm3(), all.counts_per_density_mm3());
 }
 
 #[test]

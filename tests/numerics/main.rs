@@ -11,6 +11,10 @@ mod coincidences;
 mod device;
 #[cfg(feature = "cuda")]
 mod device_planes;
+#[cfg(feature = "cuda")]
+mod device_tubes;
+#[cfg(feature = "cuda")]
+mod device_tubes_montecarlo;
 mod fbp;
 mod fusillo;
 mod mirrors;

@@ -16,11 +16,13 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-pub use self::plain::PlainTubes;
+pub use self::fit::tubes_fit;
+pub use self::plain::{InPlaneTube, PlainTubes};
+pub use self::table::{MAX_AXIAL, TAPS, TubeTable};
 
 use self::kernel::Rows;
 use self::lattice::Lattice;
-use self::table::{Group, MAX_AXIAL, ROWS_PER_BLOCK, TAPS_PER_CLASS, TubeTable, along_mm, view_radius_mm};
+use self::table::{Group, ROWS_PER_BLOCK, TAPS_PER_CLASS, along_mm};
 use super::chunk::{Chunk, LANES, add, load, store};
 use super::{Accumulation, LinearOperator, OperatorError, Subset, ViewProjector, Views, check_lengths};
 use crate::algebra::{Data, FieldOfView, Host, HostArray, Image, Simd, Voxels};
@@ -60,14 +62,13 @@ impl Tubes {
     /// # Errors
     /// The tubes do not fit the scan, or their samples and the slices of the grid are not on one lattice.
     pub fn new(geometry: Arc<ScanGeometry>, grid: Grid, fov_radius_mm: f64, tubes: &TubeSet) -> Result<Self, OperatorError> {
-        fit::lattice_fits(&geometry, &grid, tubes, MAX_AXIAL)?;
         let fov = FieldOfView::new(&grid, fov_radius_mm);
-        let table = TubeTable::new(&geometry, &grid, &fov, tubes);
+        let table = TubeTable::new(&geometry, &grid, &fov, tubes)?;
         Ok(Self {
             views: Views::in_place(&geometry),
             along_mm: (0..table.num_along).map(|row| along_mm(tubes, row)).collect(),
             across_mm: tubes.sampling.spacing_mm[1],
-            radius_mm: view_radius_mm(&grid, &fov),
+            radius_mm: table.radius_mm,
             voxels: Voxels::in_columns(grid, fov, table.columns),
             simd: Simd::fastest(),
             geometry,
@@ -111,7 +112,7 @@ impl Tubes {
         let (middle, half_across) = (table.num_columns() / 2, table.num_across / 2);
         let first = if goes_down { middle + half_across - radial } else { middle + radial - half_across };
         Rows {
-            weights: table.weights(radial, &table.groups[group], rows),
+            weights: table.weights(radial, table.groups[group].ring_difference, rows),
             windows: table.windows(radial, group, rows),
             num_across: table.num_across,
             row_len: block.views.len() * block.row_len,

@@ -28,17 +28,17 @@ pub struct PlainTubes {
 
 /// Where the tube of the bins of one (view, tangential position) lies in the transaxial plane.
 #[derive(Clone, Copy, Debug)]
-struct InPlaneTube {
+pub struct InPlaneTube {
     /// |tangential index|.
-    radial: usize,
+    pub radial: usize,
     /// Middle of the line, mm.
-    middle: [f64; 2],
+    pub middle: [f64; 2],
     /// Unit vector towards the end of the line.
-    along: [f64; 2],
+    pub along: [f64; 2],
     /// Unit vector along which b rises: away from the axis.
-    across: [f64; 2],
+    pub across: [f64; 2],
     /// Half of the line's length, mm.
-    half_mm: f64,
+    pub half_mm: f64,
 }
 
 /// The samples of one axis of an interpolation and their weights: two neighbours, those outside `0..num` left out.
@@ -78,7 +78,8 @@ impl PlainTubes {
         Ok(Self { geometry, voxels, views, planes, tubes })
     }
 
-    fn in_plane(&self, view: usize, tangential_pos: usize) -> InPlaneTube {
+    /// Where the tube of a view's tangential position lies.
+    pub fn in_plane(&self, view: usize, tangential_pos: usize) -> InPlaneTube {
         let index = self.geometry.tangential_index(tangential_pos);
         let lor = self.geometry.transaxial_lor(view, tangential_pos, 0, 1);
         let (dx, dy) = (lor.end[0] - lor.start[0], lor.end[1] - lor.start[1]);

@@ -14,10 +14,11 @@
 
 use std::ops::Range;
 
-use super::fit::{largest_indices, ring_difference};
+use super::fit::{largest_indices, lattice_fits, ring_difference};
 use crate::algebra::{Columns, FieldOfView};
 use crate::data::TubeSet;
 use crate::geometry::Grid;
+use crate::operator::OperatorError;
 use crate::operator::chunk::LANES;
 use crate::scanner::ScanGeometry;
 
@@ -67,7 +68,10 @@ pub struct TubeTable {
     pub groups: Vec<Group>,
     /// Padded bins of a LOR.
     pub bins_len: usize,
-    num_differences: usize,
+    /// Points farther from the axis see nothing, mm.
+    pub radius_mm: f64,
+    /// Number of different |ring difference|.
+    pub num_differences: usize,
     /// For each |tangential index| the rows of the lattice where its tubes can meet the field of view.
     rows: Vec<Range<usize>>,
     /// w, `[radial][block of rows][ring difference][row in block][across][e]`.
@@ -77,8 +81,12 @@ pub struct TubeTable {
 }
 
 impl TubeTable {
-    /// The table of tubes that fit the lattice.
-    pub fn new(geometry: &ScanGeometry, grid: &Grid, fov: &FieldOfView, tubes: &TubeSet) -> Self {
+    /// The table of some tubes.
+    ///
+    /// # Errors
+    /// The tubes do not fit the scan, or their samples and the slices of the grid are not on one lattice.
+    pub fn new(geometry: &ScanGeometry, grid: &Grid, fov: &FieldOfView, tubes: &TubeSet) -> Result<Self, OperatorError> {
+        lattice_fits(geometry, grid, tubes, MAX_AXIAL)?;
         let [num_along, num_across, _] = tubes.sampling.num;
         let [largest_radial, largest_difference] = largest_indices(geometry);
         let (num_radial, num_differences) = (largest_radial + 1, largest_difference + 1);
@@ -102,13 +110,14 @@ impl TubeTable {
             num_radial,
             groups,
             bins_len,
+            radius_mm: view_radius_mm(grid, fov),
             num_differences,
             rows: (0..num_radial).map(|radial| rows_in_view(grid, fov, tubes, radial)).collect(),
             weights: Vec::new(),
             windows,
         };
         table.weights = table.all_weights(tubes, fraction);
-        table
+        Ok(table)
     }
 
     /// Columns of the lattice; the one through the axis is in the middle.
@@ -121,16 +130,27 @@ impl TubeTable {
         self.num_along.div_ceil(ROWS_PER_BLOCK)
     }
 
+    /// The rows in which the tubes of a |tangential index| can meet the field of view.
+    pub fn rows(&self, radial: usize) -> Range<usize> {
+        self.rows[radial].clone()
+    }
+
+    /// The class and the lane in which a window begins; the lane of the lowest slice of a class is 0.
+    pub fn class_and_lane(&self, place: u32) -> (usize, isize) {
+        let place = place as usize;
+        (place / self.columns.lanes, (place % self.columns.lanes) as isize - self.columns.first as isize)
+    }
+
     /// The rows of a block in which the tubes of a |tangential index| can meet the field of view.
     pub fn rows_of_block(&self, radial: usize, block: usize) -> Range<usize> {
         let rows = &self.rows[radial];
         rows.start.max(block * ROWS_PER_BLOCK)..rows.end.min((block + 1) * ROWS_PER_BLOCK)
     }
 
-    /// w of a group in some rows of one block, `[row][across][e]`.
+    /// w of a |ring difference| in some rows of one block, `[row][across][e]`.
     #[inline(always)]
-    pub fn weights(&self, radial: usize, group: &Group, rows: &Range<usize>) -> &[f32] {
-        let from = self.weights_at(radial, group.ring_difference, rows.start);
+    pub fn weights(&self, radial: usize, ring_difference: usize, rows: &Range<usize>) -> &[f32] {
+        let from = self.weights_at(radial, ring_difference, rows.start);
         &self.weights[from..from + rows.len() * self.num_across * TAPS]
     }
 
@@ -261,7 +281,7 @@ fn rows_in_view(grid: &Grid, fov: &FieldOfView, tubes: &TubeSet, radial: usize) 
 }
 
 /// How far from the axis a point can lie between voxels of the field of view.
-pub fn view_radius_mm(grid: &Grid, fov: &FieldOfView) -> f64 {
+fn view_radius_mm(grid: &Grid, fov: &FieldOfView) -> f64 {
     let farthest = |axis: usize| grid.extent_mm(axis).map(f64::abs).into_iter().fold(0.0, f64::max);
     let diagonal_mm = grid.voxel_mm[0].hypot(grid.voxel_mm[1]);
     fov.radius_mm.min(farthest(0).hypot(farthest(1))) + diagonal_mm
@@ -287,7 +307,7 @@ mod tests {
         let coefficients = (0..5 * 3 * sampling.tube_len()).map(|k| 1.0 + (k * k % 17) as f32).collect();
         let tubes = TubeSet::new("small", sampling, coefficients).unwrap();
         let grid = Grid::centred([9, 9, 5], [1.0, 1.0, 1.0]).unwrap();
-        let table = TubeTable::new(&geometry, &grid, &FieldOfView::new(&grid, 4.5), &tubes);
+        let table = TubeTable::new(&geometry, &grid, &FieldOfView::new(&grid, 4.5), &tubes).unwrap();
         (tubes, table)
     }
 
@@ -297,7 +317,7 @@ mod tests {
             let (tubes, table) = table([11, 3, num_axial]);
             for group in &table.groups {
                 for row in 0..11 {
-                    let weights = table.weights(2, group, &(row..row + 1)).chunks_exact(TAPS);
+                    let weights = table.weights(2, group.ring_difference, &(row..row + 1)).chunks_exact(TAPS);
                     let tube = tubes.tube(2, group.ring_difference).chunks_exact(num_axial).skip(3 * row);
                     for (weights, tube) in weights.zip(tube) {
                         let (found, expected) = (weights.iter().sum::<f32>(), tube.iter().sum::<f32>());
