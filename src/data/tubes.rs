@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::super_lors::{SharingDeviation, SuperLors};
 use crate::scanner::ScanGeometry;
 
 /// How the tubes of response of a scanner are sampled.
@@ -85,12 +86,25 @@ pub struct TubesMade {
     pub num_histories: u64,
     /// Seed of their random numbers.
     pub seed: u64,
-    /// Relative standard error of the coefficients on a tube's axis, median over the tubes, %.
+    /// Relative standard error of the coefficients on a single tube's axis, median over the tubes, %.
     pub median_error_percent: f64,
     /// The one that a tenth of the tubes exceeds, %.
     pub worst_tenth_error_percent: f64,
     /// Share of the coincidences whose decay lies outside the samples of its tube, %.
     pub outside_percent: f64,
+    /// Which of them share one; `None` = every tube is its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub super_lors: Option<SharedTubes>,
+}
+
+/// How tubes were shared.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SharedTubes {
+    /// How many share one.
+    pub sizes: SuperLors,
+    /// How far they are from the single ones.
+    pub deviation: SharingDeviation,
 }
 
 /// Why coefficients are no tubes of response.

@@ -6,6 +6,7 @@
 
 mod contrast;
 mod difference;
+mod full_width;
 mod peak_width;
 mod profile;
 mod quantile;
@@ -13,6 +14,7 @@ mod roi_stats;
 
 pub use contrast::{background_variability, cold_recovery, contrast_to_noise, hot_recovery};
 pub use difference::relative_difference;
+pub use full_width::full_width_at_half_maximum;
 pub use peak_width::{NoPeakWidth, PeakWidth, peak_width};
 pub use profile::{ProfilePoint, profile};
 pub use quantile::{median_and_spread, quantile};

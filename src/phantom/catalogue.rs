@@ -47,7 +47,7 @@ const fn info(name: &'static str, title: &'static str) -> PhantomInfo {
     PhantomInfo { name, title }
 }
 
-const CATALOGUE: [Entry; 8] = [
+const CATALOGUE: [Entry; 10] = [
     (info("nema-iq-2001", "NEMA image quality (NU 2-2001: four spheres hot, two cold)"), |info, _| {
         nema::image_quality(info, 25.0)
     }),
@@ -57,6 +57,8 @@ const CATALOGUE: [Entry; 8] = [
     (info("points", "Point sources"), points),
     (info("rods", "Line sources"), rods),
     (info("brain-like", "Brain-like (ellipsoids)"), |info, _| brain_like(info)),
+    (info("rat-like", "Rat-like (ellipsoids where a rat has its organs; no anatomical atlas)"), |info, _| rat_like(info)),
+    (info("line-source", "Line source (on the axis and off it)"), line_source),
     (info("ellipsoid", "Uniform ellipsoid"), |info, _| ellipsoid(info)),
 ];
 
@@ -274,9 +276,82 @@ fn brain_like(info: PhantomInfo) -> Draft {
     draft
 }
 
+/// Ellipsoids arranged as a rat has its organs, in the 45 mm that a small scanner sees along the axis: a body with brain, heart
+/// with a cold chamber, two kidneys and bladder. No anatomical atlas; activity 1 is that of the body.
+fn rat_like(info: PhantomInfo) -> Draft {
+    let mut draft = Draft::new(info, 22.0, 44.0);
+    draft.part(Solid::ellipsoid([0.0; 3], [22.0, 19.0, 22.0], 0.0), 1.0, WATER);
+    let organs = [
+        ("brain", [0.0, 2.0, -14.0], [5.0, 4.0, 5.0], 3.0),
+        ("heart", [3.0, -3.0, -4.0], [5.5, 5.0, 6.0], 6.0),
+        ("kidney, right", [-9.0, 5.0, 6.0], [3.0, 4.0, 5.5], 4.0),
+        ("kidney, left", [9.0, 5.0, 6.0], [3.0, 4.0, 5.5], 4.0),
+        ("bladder", [0.0, -4.0, 15.0], [4.0, 4.0, 4.0], 8.0),
+    ];
+    for (name, centre_mm, semi_axes_mm, activity) in organs {
+        draft.part(Solid::ellipsoid(centre_mm, semi_axes_mm, 0.0), activity, WATER);
+        // The heart's own middle is cold: its wall is hot.
+        if name != "heart" {
+            draft.circle(name, centre_mm, 2.0, RoiRole::Hot, Some(activity));
+        }
+    }
+    let chamber_mm = [3.0, -3.0, -4.0];
+    draft.part(Solid::ellipsoid(chamber_mm, [2.5, 2.2, 3.0], 0.0), 0.0, WATER);
+    draft.circle("heart, wall", [7.0, -3.0, -4.0], 1.0, RoiRole::Hot, Some(6.0));
+    draft.circle("heart, chamber", chamber_mm, 1.5, RoiRole::Cold, None);
+    draft.circle("body", [-10.0, -4.0, -3.0], 3.0, RoiRole::Background, None);
+    draft
+}
+
+/// Two thin lines along z in air, one on the axis and one 20 mm off it.
+fn line_source(info: PhantomInfo, geometry: &ScanGeometry) -> Draft {
+    let axial_mm = geometry.axial_length_mm();
+    let mut draft = Draft::new(info, 22.0, axial_mm);
+    let radius_mm = thin_mm(geometry, fitting_size(geometry, draft.radius_mm, draft.axial_mm));
+    for x in [0.0, 20.0] {
+        draft.part(Solid::cylinder([x, 0.0], radius_mm, [-0.4 * axial_mm, 0.4 * axial_mm]), 1.0, Material::default());
+        draft.circle(format!("line at x = {x} mm"), [x, 0.0, 0.0], 3.0, RoiRole::None, None);
+    }
+    draft
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::geometry::Grid;
+    use crate::task::Task;
+
+    #[test]
+    fn the_ellipsoids_of_the_rat_like_phantom_hold_what_their_volumes_say() {
+        let phantom = by_name("rat-like", &crate::scanner::find("vrpet").unwrap().geometry).unwrap();
+        assert_eq!(phantom.size, 1.0);
+        let grid = Grid::centred([120, 120, 120], [0.4; 3]).unwrap();
+        let truth = phantom.truth(&grid, 1.0, &Task::new()).unwrap();
+        let volume = |[a, b, c]: [f64; 3]| 4.0 / 3.0 * std::f64::consts::PI * a * b * c;
+        let chamber = volume([2.5, 2.2, 3.0]);
+        let expected = volume([22.0, 19.0, 22.0]) + 2.0 * volume([5.0, 4.0, 5.0]) + 5.0 * volume([5.5, 5.0, 6.0]) - 6.0 * chamber
+            + 2.0 * 3.0 * volume([3.0, 4.0, 5.5])
+            + 7.0 * volume([4.0; 3]);
+        let found = truth.sum() * 0.4f64.powi(3);
+        assert!((found / expected - 1.0).abs() < 2e-3, "{found} mm³ where {expected} are expected");
+        for roi in &phantom.rois {
+            let sums = roi.mask(&grid).sums(truth.as_slice());
+            let expected = phantom.material_at(roi.centre_mm).activity;
+            assert!((sums.sum / sums.weight - expected).abs() < 1e-3, "{}", roi.name);
+        }
+    }
+
+    #[test]
+    fn a_line_source_is_two_thin_lines_of_the_same_activity() {
+        let geometry = &crate::scanner::find("vrpet").unwrap().geometry;
+        let phantom = by_name("line-source", geometry).unwrap();
+        let grid = Grid::centred([420, 20, 60], [0.1, 0.1, 0.76]).unwrap();
+        let truth = phantom.truth(&grid, 1.0, &Task::new()).unwrap();
+        let line = std::f64::consts::PI * (0.75 * 0.5 * geometry.ring_spacing_mm).powi(2) * 0.8 * geometry.axial_length_mm();
+        let found = truth.sum() * 0.1 * 0.1 * 0.76;
+        assert!((found / (2.0 * line) - 1.0).abs() < 5e-3, "{found} mm³ where {} are expected", 2.0 * line);
+        assert_eq!([0.0, 20.0, 10.0].map(|x| phantom.material_at([x, 0.0, 5.0]).activity), [1.0, 1.0, 0.0]);
+    }
 
     #[test]
     fn every_phantom_fits_every_scanner_and_says_when_it_was_made_smaller() {

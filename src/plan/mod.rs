@@ -6,7 +6,9 @@ mod course;
 mod defaults;
 mod devices;
 mod estimate;
+mod histories;
 mod job;
+mod photon_scan;
 mod programs;
 mod projector;
 mod provenance;
@@ -14,15 +16,18 @@ mod registry;
 mod setup;
 mod sweep_setup;
 mod system;
+mod tubes;
 
 pub use acquisition::Acquisition;
 pub use course::Course;
 pub use defaults::{covering_grid, default_num_subsets, default_settings, default_sweep_settings, grid_of_voxels, sweep_grid};
 pub use devices::{Chosen, Device, available_devices, choose_device, host_devices, or_on_cpu};
 pub use estimate::{Forecast, FreeMemory};
+pub use histories::Followed;
 pub use job::{
     AlgorithmKind, DeviceChoice, Job, PlaneKernel, ProjectorChoice, Rays, RunSettings, Stages, StartInfo, SweepSettings,
 };
+pub use photon_scan::{PhotonScanError, scan_photons};
 pub use projector::{ChosenProjector, ProjectorSettings, choose_projector, rays_per_bin};
 pub use provenance::{
     AccumulationSpan, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord, ImageRecord, Made,
@@ -31,3 +36,4 @@ pub use provenance::{
 pub use registry::{PROJECTORS, ProjectorEntry, projector};
 pub use setup::{Prepared, SetupError, forecast, prepare};
 pub use system::System;
+pub use tubes::{MadeTubes, TubeCache, coarse_tubes, make_tubes, scanner_of_tubes};

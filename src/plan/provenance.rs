@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::PlaneKernel;
-use crate::data::{Counts, Notice, Origin, Phase, Study, Sweep, Unit, Volume};
+use super::{PlaneKernel, ProjectorChoice};
+use crate::data::{Counts, Notice, Origin, Phase, Study, Sweep, TubeSet, TubesMade, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::{self, IoError};
 use crate::operator::Accumulation;
@@ -218,6 +218,24 @@ pub struct ProjectorRecord {
     /// The same from each step on at which it was switched; empty where it never was.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub accumulation_switched: Vec<AccumulationSpan>,
+    /// How the tubes of response were simulated, of the projector that uses some and where that is known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub tubes: Option<TubesMade>,
+}
+
+impl ProjectorRecord {
+    /// How these tubes were made, if a projector of this name uses them.
+    pub fn tubes_of(name: &str, tubes: Option<&TubeSet>) -> Option<TubesMade> {
+        let uses_tubes = ProjectorChoice::all().any(|choice| choice.name() == name && choice.uses_tubes());
+        tubes.filter(|_| uses_tubes).and_then(|tubes| tubes.made.clone())
+    }
+
+    fn accumulation_words(&self) -> String {
+        match self.accumulation_switched.last() {
+            None => self.accumulation.to_string(),
+            Some(span) => format!("{} since step {}", span.accumulation, span.from_subiteration),
+        }
+    }
 }
 
 /// From one step on additions were made so.
@@ -419,15 +437,6 @@ impl Progress {
             }
             Progress::Projections { projections: 1, .. } => "1 projection".to_owned(),
             Progress::Projections { projections, .. } => format!("{projections} projections"),
-        }
-    }
-}
-
-impl ProjectorRecord {
-    fn accumulation_words(&self) -> String {
-        match self.accumulation_switched.last() {
-            None => self.accumulation.to_string(),
-            Some(span) => format!("{} since step {}", span.accumulation, span.from_subiteration),
         }
     }
 }

@@ -6,6 +6,7 @@ use super::devices::or_on_cpu;
 use super::estimate::Forecast;
 use super::projector::{ChosenProjector, ProjectorSettings, choose_projector};
 use super::system::System;
+use super::tubes::{coarse_set, stand_in};
 use super::{AlgorithmKind, DeviceChoice, Job, RunSettings, StartInfo, sweep_setup};
 use crate::algebra::BackendError;
 use crate::data::{Counts, Notice, Study};
@@ -100,16 +101,25 @@ pub struct Prepared {
     pub num_taken: usize,
 }
 
-/// Checks data and settings, picks back end and projector, tells what the run will need, and makes its algorithm. Where
-/// the device was left open and the GPU has too little memory or breaks here, the processor is used and a notice says why.
+/// Checks data and settings, picks back end and projector, tells what the run will need, and makes its algorithm; before that
+/// the coarse set of tubes where the projector tubes is to go without others. Where the device was left open and the GPU has too little memory or breaks here, the processor is used and a notice says why.
 ///
 /// # Errors
 /// Data or settings that do not suit, a device that is not there, too little memory, as sentences.
 pub fn prepare(job: &Job, task: &Task) -> Result<Prepared, SetupError> {
     let (mut prepared, notice) = match job {
         Job::Counts { study, settings } => {
-            let settings = checked(&study.measured, settings)?;
-            or_on_cpu(settings.device, |device| prepare_on(device, study, settings.clone(), task))?
+            let mut settings = checked(&study.measured, settings)?;
+            let notices = if settings.lacks_tubes() {
+                let (tubes, notices) = coarse_set(study.measured.geometry(), task)?;
+                settings.tubes = Some(Arc::new(tubes));
+                notices
+            } else {
+                Vec::new()
+            };
+            let (mut prepared, notice) = or_on_cpu(settings.device, |device| prepare_on(device, study, settings.clone(), task))?;
+            prepared.notices.extend(notices);
+            (prepared, notice)
         }
         Job::Sweep { study, settings } => {
             or_on_cpu(settings.device, |device| sweep_setup::prepare_on(device, study, settings, task))?
@@ -129,7 +139,10 @@ pub fn forecast(job: &Job, running: Option<&StartInfo>) -> Result<Forecast, Setu
         |device: &str| running.filter(|running| running.device == device).map_or(0, |running| running.estimate.memory_bytes);
     let (forecast, _) = match job {
         Job::Counts { study, settings } => {
-            let settings = checked_settings(&study.measured, settings)?;
+            let mut settings = checked_settings(&study.measured, settings)?;
+            if settings.lacks_tubes() {
+                settings.tubes = Some(Arc::new(stand_in(study.measured.geometry())?));
+            }
             or_on_cpu(settings.device, |device| {
                 let ChosenProjector { entry, system, .. } = choose_for(device, &study.measured, &settings)?;
                 let (device, accumulation) = (system.device().to_owned(), settings.accumulation_on(&*system));
@@ -148,6 +161,11 @@ pub fn forecast(job: &Job, running: Option<&StartInfo>) -> Result<Forecast, Setu
 }
 
 impl RunSettings {
+    /// Whether tubes are still to be found for the projector that reconstructs with them.
+    fn lacks_tubes(&self) -> bool {
+        self.projector.uses_tubes() && self.tubes.is_none()
+    }
+
     /// How a backprojection adds on a system.
     fn accumulation_on(&self, system: &dyn System) -> Accumulation {
         self.accumulation.unwrap_or(system.default_accumulation())

@@ -17,6 +17,7 @@ mod run_record;
 mod solver;
 mod threads;
 pub mod trace;
+mod tube_maker;
 
 pub use feed::Feed;
 pub use handle::{Session, SessionOptions, Setup};
@@ -25,3 +26,4 @@ pub use protocol::{Command, EndReason, Event, EventKind, Frame, IterateReport, K
 pub use run_record::RunRecord;
 pub use threads::{start_workers, thread_pool};
 pub use trace::Trace;
+pub use tube_maker::{TubeMaker, TubeSource, TubesCome};

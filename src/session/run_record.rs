@@ -118,6 +118,7 @@ impl RunRecord {
             rays_per_bin: rays_per_bin(counts.geometry(), &settings.grid, settings.rays),
             fov_radius_mm: settings.fov_radius_mm,
             accumulation: spans.last().map_or(self.info.accumulation, |span| span.accumulation),
+            tubes: ProjectorRecord::tubes_of(&self.info.projector, settings.tubes.as_deref()),
             accumulation_switched: if spans.len() > 1 { spans } else { Vec::new() },
         }
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use eframe::egui_wgpu::{SurfaceConfig, WgpuSetup, WgpuSetupCreateNew};
 
-use crate::plan::DeviceChoice;
+use crate::plan::{DeviceChoice, TubeCache};
 use crate::render::device_descriptor;
 use crate::session::Trace;
 use crate::ui::study::loader::{BUILT_IN, Source};
@@ -63,8 +63,16 @@ pub fn run(study: Option<PathBuf>, follow: bool, trace: Trace) -> Result<(), Sta
         None => Source::BuiltIn(built_in),
     };
     let device = DeviceChoice::Auto;
-    let options =
-        AppOptions { start, autostart: true, device, num_iterations: None, for_pictures: false, desktop_dialogs: true, trace };
+    let options = AppOptions {
+        start,
+        autostart: true,
+        device,
+        num_iterations: None,
+        for_pictures: false,
+        desktop_dialogs: true,
+        tube_cache: TubeCache::of_the_user(),
+        trace,
+    };
     // Missing libraries of the display make the window's library panic: its message is the reason.
     let hook = std::panic::take_hook();
     let message = Arc::new(std::sync::Mutex::new(None::<String>));

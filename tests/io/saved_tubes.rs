@@ -19,6 +19,7 @@ fn tubes() -> TubeSet {
         median_error_percent: 7.5,
         worst_tenth_error_percent: 20.0,
         outside_percent: 1.0,
+        super_lors: None,
     };
     TubeSet { made: Some(made), ..TubeSet::new("a scanner", sampling, coefficients).unwrap() }
 }

@@ -12,3 +12,4 @@ mod script;
 mod sweeps;
 #[path = "../support/toy.rs"]
 mod toy;
+mod tubes;

@@ -18,7 +18,7 @@ const CLOSE: &str = "Close tomoscope?";
 const OPEN: &str = "Open another study?";
 
 /// Asks the window to close; whether it does.
-fn close(harness: &mut Harness<'_, App>) -> bool {
+pub fn close(harness: &mut Harness<'_, App>) -> bool {
     harness.run_steps(1);
     harness.input_mut().viewports.get_mut(&ViewportId::ROOT).unwrap().events.push(ViewportEvent::Close);
     harness.step();
@@ -62,7 +62,7 @@ impl egui::DroppedFile for Dropped {
     }
 }
 
-fn drop_file(harness: &mut Harness<'_, App>, path: &Path) {
+pub fn drop_file(harness: &mut Harness<'_, App>, path: &Path) {
     harness.input_mut().dropped_files.push(Arc::new(Dropped(path.to_owned())));
     harness.run_steps(4);
 }

@@ -22,15 +22,17 @@ mod sweeps;
 #[allow(dead_code)] // the window makes jobs of its own
 mod toy;
 mod transitions;
+mod tubes;
 mod work;
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::unbounded;
 use egui_kittest::kittest::Queryable as _;
 use egui_kittest::wgpu::WgpuTestRenderer;
 use egui_kittest::{Harness, HarnessBuilder};
-use tomoscope::plan::DeviceChoice;
+use tomoscope::plan::{DeviceChoice, TubeCache};
 use tomoscope::session::Trace;
 use tomoscope::ui::{App, AppOptions, BUILT_IN, Source};
 
@@ -50,6 +52,11 @@ fn renderer() -> Option<WgpuTestRenderer> {
     );
     println!("skipped: no adapter");
     None
+}
+
+/// Where tubes are kept: not where the user's are.
+fn tube_cache() -> TubeCache {
+    TubeCache::at(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("tubes"))
 }
 
 /// The window on the small study, with or without its reconstruction under way.
@@ -74,6 +81,7 @@ fn window_on(
         num_iterations: Some(3),
         for_pictures: true,
         desktop_dialogs: false,
+        tube_cache: tube_cache(),
         trace: Trace::off(),
     };
     let builder: HarnessBuilder<App> = Harness::builder().with_size(size).with_theme(theme).renderer(renderer);

@@ -1,4 +1,5 @@
-//! The left part of the bottom panel: regions of interest, where the time goes, what a race loses, or an EPRI sweep.
+//! The left part of the bottom panel: regions of interest, where the time goes, what a race loses, an EPRI sweep or a tube of
+//! response.
 
 use egui::Ui;
 use strum::VariantArray as _;
@@ -16,6 +17,8 @@ pub enum NumbersTab {
     Race,
     /// The projections of an EPRI sweep.
     Sweep,
+    /// A tube of response.
+    Tube,
 }
 
 impl NumbersTab {
@@ -28,17 +31,38 @@ impl NumbersTab {
             NumbersTab::Rois => "Numbers of the regions of interest on the image on the screen",
             NumbersTab::Time => "Where the time of an iteration goes, stage by stage",
             NumbersTab::Race => "What non-atomic additions lose",
+            NumbersTab::Tube => "What the crystals of one bin see: a tube of response",
             NumbersTab::Sweep => "The projections of the EPRI sweep, measured and filtered",
         }
     }
 }
 
+/// What of the study decides which tabs there are.
+#[derive(Clone, Copy, Debug)]
+pub struct TabsOf {
+    /// Whether it is an EPRI sweep.
+    pub is_sweep: bool,
+    /// Whether its scanner has tubes of response.
+    pub has_tubes: bool,
+}
+
+impl TabsOf {
+    /// Whether there is this tab.
+    pub fn has(self, tab: NumbersTab) -> bool {
+        match tab {
+            NumbersTab::Rois | NumbersTab::Time => true,
+            // A sweep has no race, counts have no sweep.
+            NumbersTab::Race => !self.is_sweep,
+            NumbersTab::Sweep => self.is_sweep,
+            NumbersTab::Tube => self.has_tubes,
+        }
+    }
+}
+
 /// The choice of what is shown; the one that was clicked.
-pub fn tabs_ui(current: NumbersTab, has_sweep: bool, ui: &mut Ui) -> Option<NumbersTab> {
-    // A sweep has no race, counts have no sweep.
-    let other = if has_sweep { NumbersTab::Race } else { NumbersTab::Sweep };
+pub fn tabs_ui(current: NumbersTab, study: TabsOf, ui: &mut Ui) -> Option<NumbersTab> {
     let mut chosen = None;
-    for &tab in NumbersTab::VARIANTS.iter().filter(|tab| **tab != other) {
+    for &tab in NumbersTab::VARIANTS.iter().filter(|tab| study.has(**tab)) {
         if ui.selectable_label(current == tab, tab.name()).on_hover_text(tab.help()).clicked() {
             chosen = Some(tab);
         }

@@ -16,7 +16,7 @@ use crate::session::RunId;
 pub struct Asked {
     /// The settings.
     pub forms: Forms,
-    /// Which study, and how many of its projections.
+    /// Which study, and how many projections or sets of tubes it has got.
     pub study: (usize, usize),
     /// The run whose memory is given back.
     pub running: Option<RunId>,

@@ -38,7 +38,8 @@ impl Forms {
     pub fn job(&self, open: &OpenStudy) -> Result<Job, String> {
         match open {
             OpenStudy::Counts(open) => {
-                let settings = Box::new(self.counts.run_settings()?);
+                let mut settings = Box::new(self.counts.run_settings()?);
+                settings.tubes = open.tubes.as_ref().map(|tubes| Arc::clone(&tubes.set));
                 Ok(Job::Counts { study: Arc::clone(&open.study), settings })
             }
             OpenStudy::Sweep(open) => {

@@ -242,7 +242,9 @@ fn form_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
         } else {
             let mut form = view.forms.counts.clone();
             let running = view.running.map(|running| &running.counts);
-            counts_form_ui(&mut form, &Running { form: running, is_active }, view.devices, ui);
+            let why_no_tubes = view.study.and_then(OpenStudy::counts).and_then(|open| open.scanner_of_tubes().err());
+            let running = Running { form: running, is_active };
+            counts_form_ui(&mut form, &running, view.devices, why_no_tubes.as_deref(), ui);
             if form != view.forms.counts {
                 actions.push(RunAction::EditForm(Box::new(form)));
             }
@@ -298,8 +300,29 @@ impl<Form> Running<'_, Form> {
     }
 }
 
-/// The rows of the form for counts.
-fn counts_form_ui(form: &mut SettingsForm, running: &Running<SettingsForm>, devices: &[Device], ui: &mut Ui) {
+/// The menu of projectors; tubes are grey where the scan has none.
+fn projector_menu(chosen: &mut ProjectorChoice, why_no_tubes: Option<&str>, ui: &mut Ui) {
+    menu(ui, "Projector", chosen.name(), |ui| {
+        for choice in ProjectorChoice::all() {
+            let why_not = why_no_tubes.filter(|_| choice.uses_tubes());
+            let item = egui::Button::selectable(*chosen == choice, choice.name());
+            let response = ui.add_enabled(why_not.is_none(), item);
+            if response.clicked() {
+                *chosen = choice;
+            }
+            response.on_disabled_hover_text(why_not.unwrap_or_default());
+        }
+    });
+}
+
+/// The rows of the form for counts; `why_no_tubes` = why the scan has no tubes of response, if it has none.
+fn counts_form_ui(
+    form: &mut SettingsForm,
+    running: &Running<SettingsForm>,
+    devices: &[Device],
+    why_no_tubes: Option<&str>,
+    ui: &mut Ui,
+) {
     let algorithms = [(AlgorithmKind::Osem, "OSEM"), (AlgorithmKind::Mlem, "MLEM")];
     running.combo(ui, "Algorithm", &mut form.algorithm, |form| &form.algorithm, &algorithms);
     running.number(ui, "Iterations", &mut form.num_iterations, |form| &form.num_iterations, 1..=10_000);
@@ -314,10 +337,8 @@ fn counts_form_ui(form: &mut SettingsForm, running: &Running<SettingsForm>, devi
     running.voxel_mm(ui, &AXIS_NAMES, &mut form.voxel_mm, |form| &form.voxel_mm);
     running.label(ui, "Lines per bin", &form.rays, |form| &form.rays, rays_in_words);
     rays_ui(&mut form.rays, ui);
-    // Tubes come from a file, which only the command line reads.
-    let choices = ProjectorChoice::all().filter(|choice| *choice != ProjectorChoice::TUBES);
-    let projectors: Vec<_> = choices.map(|choice| (choice, choice.name())).collect();
-    running.combo(ui, "Projector", &mut form.projector, |form| &form.projector, &projectors);
+    running.label(ui, "Projector", &form.projector, |form| &form.projector, |choice| choice.name().to_owned());
+    projector_menu(&mut form.projector, why_no_tubes, ui);
     running.label(ui, "Device", &form.device, |form| &form.device, |choice| device_in_words(devices, *choice));
     device_menu(devices, &mut form.device, ui);
     running.label(

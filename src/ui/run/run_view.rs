@@ -122,12 +122,12 @@ impl RunView {
     }
 
     fn asked(&self, study: &StudyState) -> Option<Asked> {
-        let num_projections = match study.open.as_ref()? {
-            OpenStudy::Counts(_) => 0,
+        let num_received = match study.open.as_ref()? {
+            OpenStudy::Counts(_) => study.num_tube_sets,
             OpenStudy::Sweep(open) => open.acquisition.num_complete(),
         };
         let running = self.live.info.as_ref().map(|_| self.live.run);
-        Some(Asked { forms: self.forms.clone(), study: (study.number, num_projections), running })
+        Some(Asked { forms: self.forms.clone(), study: (study.number, num_received), running })
     }
 
     /// Starts with the settings of the forms, unless it is known to be refused: then the run before stays as it is.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::tube_form::TubeForm;
 use crate::io::Correction;
 
 /// About studies.
@@ -41,4 +42,20 @@ pub enum StudyAction {
     SetPace(f64),
     /// Looks at this projection, or at the newest.
     SelectProjection(Option<usize>),
+    /// Asks how tubes of response are to be simulated.
+    AskToMakeTubes,
+    /// The answer so far.
+    EditTubeForm(Box<TubeForm>),
+    /// Simulates none after all.
+    CloseTubeForm,
+    /// Simulates tubes as the form says.
+    MakeTubes,
+    /// Gives up the tubes that are on their way.
+    CancelTubes,
+    /// Asks for a file of tubes.
+    AskForTubes,
+    /// Looks at the tube of this distance from the axis and ring difference.
+    SelectTube([usize; 2]),
+    /// Cuts the tube at this place along its line, mm from the middle.
+    CutTube(f64),
 }

@@ -11,8 +11,8 @@ use crate::io::{FileKind, SweepFollower, read_sweep_at_phase};
 use crate::operator::grid_about_zero;
 use crate::phantom::{self, Noise, SimulationOptions, epri};
 use crate::plan;
-use crate::scanner;
 use crate::scanner::epri::Order;
+use crate::scanner::{self, Scanner};
 use crate::task::Task;
 
 /// A phantom that the program can simulate a study of.
@@ -42,12 +42,22 @@ pub enum Measured {
         /// Share of scatter and randoms in all counts.
         background_fraction: f64,
     },
+    /// As counts on rotating heads, photon by photon.
+    Photons {
+        /// The scanner's name on the command line.
+        scanner: &'static str,
+        /// About so many counts.
+        counts: u64,
+    },
     /// As pulse projections, in an order that spreads over the half sphere.
     Sweep {
         /// Standard deviation of the noise as a fraction of the largest sample.
         noise_fraction: f64,
     },
 }
+
+/// Seed of the photons.
+const PHOTON_SEED: u64 = 1;
 
 /// The image of the Discovery STE's studies.
 const STE_SIZE: Option<[usize; 3]> = Some([256, 256, 47]);
@@ -63,18 +73,24 @@ const fn ring(scanner: &'static str, title: &'static str, phantom: &'static str,
     BuiltIn { title, phantom, measured }
 }
 
+const fn photons(scanner: &'static str, title: &'static str, phantom: &'static str, counts: u64) -> BuiltIn {
+    BuiltIn { title, phantom, measured: Measured::Photons { scanner, counts } }
+}
+
 const fn epri(title: &'static str, phantom: &'static str, noise_fraction: f64) -> BuiltIn {
     BuiltIn { title, phantom, measured: Measured::Sweep { noise_fraction } }
 }
 
 /// The built-in studies; the first one opens where no other is asked for, the last one is the smallest.
-pub const BUILT_IN: [BuiltIn; 10] = [
+pub const BUILT_IN: [BuiltIn; 12] = [
     ste("NEMA image quality 2001, Discovery STE", "nema-iq-2001", 1e8, false, 0.0),
     ste("NEMA image quality 2001 with attenuation and scatter", "nema-iq-2001", 1e8, true, 0.3),
     ste("NEMA image quality 2018 (six hot spheres)", "nema-iq-2018", 1e8, false, 0.0),
     ste("Derenzo rods, Discovery STE", "derenzo", 5e7, false, 0.0),
     ste("Uniform cylinder, Discovery STE", "cylinder", 3e7, false, 0.0),
     ste("Brain-like ellipsoids, Discovery STE", "brain-like", 5e7, false, 0.0),
+    ring("vrpet", "Derenzo on VrPET", "derenzo", 2e6),
+    photons("vrpet", "Derenzo on VrPET, Monte Carlo", "derenzo", 100_000),
     ring("prt-1", "Points and lines, CTI PRT-1", "points", 1e6),
     epri("EPRI: bottle, 208 projections", "bottle", 0.0),
     epri("EPRI: tubes, 208 projections with noise", "tubes", 0.005),
@@ -188,6 +204,12 @@ fn load(source: &Source, task: &Task) -> Result<Loaded, String> {
             let study = Box::new(simulate_sweep(phantom, *noise_fraction, task)?);
             Ok(Loaded::Sweep { study, files: None, follower: None })
         }
+        Source::BuiltIn(BuiltIn { phantom, measured: Measured::Photons { scanner, counts: num_counts }, .. }) => {
+            let scanner = find_scanner(scanner)?;
+            let phantom = phantom::by_name(phantom, &scanner.geometry).map_err(|error| error.to_string())?;
+            let scan = plan::scan_photons(&phantom, scanner, *num_counts, PHOTON_SEED, task);
+            Ok(counts(scan.map_err(|error| error.to_string())?, None, None))
+        }
         Source::BuiltIn(BuiltIn {
             phantom,
             measured: Measured::Counts { scanner, counts: total, size, attenuation, background_fraction },
@@ -203,6 +225,10 @@ fn load(source: &Source, task: &Task) -> Result<Loaded, String> {
             Ok(counts(simulate(phantom, scanner, *size, options, task)?, None, *size))
         }
     }
+}
+
+fn find_scanner(name: &str) -> Result<&'static Scanner, String> {
+    scanner::find(name).ok_or_else(|| format!("there is no scanner '{name}'"))
 }
 
 fn load_sweep(files: SweepFiles) -> Result<Loaded, String> {
@@ -224,7 +250,7 @@ fn simulate(
     options: SimulationOptions,
     task: &Task,
 ) -> Result<Study<Counts>, String> {
-    let scanner = scanner::find(scanner).ok_or_else(|| format!("there is no scanner '{scanner}'"))?;
+    let scanner = find_scanner(scanner)?;
     let phantom = phantom::by_name(phantom, &scanner.geometry).map_err(|error| error.to_string())?;
     let truth_grid = match size {
         Some(size) => Some(plan::covering_grid(&scanner.geometry, size).map_err(|error| error.to_string())?),

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use super::open_sweep::OpenSweep;
+use super::open_tubes::OpenTubes;
 use super::scan_files::ScanFiles;
 use crate::data::{Counts, Roi, Study, Volume};
-use crate::plan::Course;
+use crate::plan::{Course, scanner_of_tubes};
+use crate::scanner::Scanner;
 use crate::ui::widgets::image_axes::ImageAxes;
 
 /// The study that is open.
@@ -26,6 +28,18 @@ pub struct OpenCounts {
     pub files: Option<ScanFiles>,
     /// Voxels that it is best reconstructed on, where they are not the scanner's default.
     pub size: Option<[usize; 3]>,
+    /// Tubes of response for them; `None` = none were made or opened yet.
+    pub tubes: Option<Box<OpenTubes>>,
+}
+
+impl OpenCounts {
+    /// The scanner whose tubes of response can be simulated for them.
+    ///
+    /// # Errors
+    /// Why they have none, as a sentence.
+    pub fn scanner_of_tubes(&self) -> Result<&'static Scanner, String> {
+        scanner_of_tubes(self.study.measured.geometry())
+    }
 }
 
 impl OpenStudy {
@@ -74,6 +88,22 @@ impl OpenStudy {
         match self {
             OpenStudy::Counts(_) => 2,
             OpenStudy::Sweep(_) => self.axes().shown().len(),
+        }
+    }
+
+    /// The counts, where they are some.
+    pub fn counts(&self) -> Option<&OpenCounts> {
+        match self {
+            OpenStudy::Counts(open) => Some(open),
+            OpenStudy::Sweep(_) => None,
+        }
+    }
+
+    /// The counts, to be changed.
+    pub fn counts_mut(&mut self) -> Option<&mut OpenCounts> {
+        match self {
+            OpenStudy::Counts(open) => Some(open),
+            OpenStudy::Sweep(_) => None,
         }
     }
 

@@ -1,13 +1,21 @@
 //! What the window knows of studies: the one that is open, and the one on its way.
 
+use std::sync::Arc;
+
 use super::action::StudyAction;
 use super::loader::{BUILT_IN, Loading, Source};
 use super::open_study::{OpenCounts, OpenStudy};
 use super::open_sweep::OpenSweep;
+use super::open_tubes::OpenTubes;
 use super::scan_files::{ScanFiles, SweepFiles};
-use crate::data::{Notice, Volume};
+use super::tube_form::TubeForm;
+use crate::data::{Notice, TubeSet, Volume};
 use crate::io::Correction;
+use crate::montecarlo::TubeRecipe;
+use crate::operator::tubes_fit;
 use crate::plan::Course;
+use crate::scanner::Scanner;
+use crate::session::TubeMaker;
 use crate::ui::widgets::image_axes::ImageAxes;
 
 /// The study that is open and the one that is being read or simulated.
@@ -21,6 +29,12 @@ pub struct StudyState {
     pub loading: Option<Loading>,
     /// Text of the path field.
     pub path_text: String,
+    /// Tubes of response that are on their way.
+    pub tube_maker: Option<TubeMaker>,
+    /// How they are to be simulated, while that is asked.
+    pub tube_form: Option<TubeForm>,
+    /// How many sets of tubes were there so far.
+    pub num_tube_sets: usize,
 }
 
 /// What of a wish about studies concerns more than the study that is open.
@@ -41,6 +55,10 @@ pub enum StudyRequest {
     ForgetRecent,
     /// Plays the open sweep again.
     Replay,
+    /// Asks for a file of tubes of response.
+    AskForTubes,
+    /// Simulates tubes of response.
+    MakeTubes(&'static Scanner, TubeRecipe),
     /// These are to be told.
     Tell(Vec<Notice>),
 }
@@ -54,6 +72,29 @@ impl StudyState {
     /// The EPRI sweep that is open, to be changed.
     pub fn sweep_mut(&mut self) -> Option<&mut OpenSweep> {
         self.open.as_mut().and_then(OpenStudy::sweep_mut)
+    }
+
+    /// The tubes of response of the open counts.
+    pub fn tubes(&self) -> Option<&OpenTubes> {
+        self.open.as_ref().and_then(OpenStudy::counts).and_then(|open| open.tubes.as_deref())
+    }
+
+    /// The tubes of response of the open counts, to be looked at otherwise.
+    pub fn tubes_mut(&mut self) -> Option<&mut OpenTubes> {
+        self.open.as_mut().and_then(OpenStudy::counts_mut).and_then(|open| open.tubes.as_deref_mut())
+    }
+
+    /// Gives the open counts these tubes.
+    ///
+    /// # Errors
+    /// No counts are open, or the tubes do not fit them; the sentence says why, and what was there stays.
+    pub fn take_tubes(&mut self, set: Arc<TubeSet>) -> Result<(), String> {
+        let open = self.open.as_mut().and_then(OpenStudy::counts_mut);
+        let open = open.ok_or("tubes of response go with counts: open a scan of the scanner first, then its tubes")?;
+        tubes_fit(open.study.measured.geometry(), &set).map_err(|error| error.to_string())?;
+        open.tubes = Some(Box::new(OpenTubes::new(set)));
+        self.num_tube_sets += 1;
+        Ok(())
     }
 
     /// What the steps of its reconstruction are called and counted by.
@@ -130,12 +171,35 @@ impl StudyState {
             StudyAction::ForgetRecent => return Some(StudyRequest::ForgetRecent),
             StudyAction::Replay => return Some(StudyRequest::Replay),
             StudyAction::StopFeed => return self.sweep_mut().map(|open| StudyRequest::Tell(open.stop_feed())),
+            StudyAction::AskForTubes => return Some(StudyRequest::AskForTubes),
+            StudyAction::AskToMakeTubes => self.tube_form = Some(TubeForm::default()),
+            StudyAction::EditTubeForm(form) => self.tube_form = Some(*form),
+            StudyAction::CloseTubeForm => self.tube_form = None,
+            StudyAction::MakeTubes => return self.tubes_asked_for(),
+            StudyAction::CancelTubes => self.tube_maker = None,
+            StudyAction::SelectTube(which) => self.with_tubes(|tubes| tubes.select(which)),
+            StudyAction::CutTube(along_mm) => self.with_tubes(|tubes| tubes.cut_at(along_mm)),
             StudyAction::EditPath(text) => self.path_text = text,
             StudyAction::EditPhase(degrees) => self.with_sweep(|open| open.phase_degrees = degrees),
             StudyAction::SetPace(per_sec) => self.with_sweep(|open| open.set_pace(per_sec)),
             StudyAction::SelectProjection(index) => self.with_sweep(|open| open.selected = index),
         }
         None
+    }
+
+    /// What the form of tubes asks for; the form is closed.
+    fn tubes_asked_for(&mut self) -> Option<StudyRequest> {
+        let recipe = self.tube_form.take()?.recipe();
+        match self.open.as_ref().and_then(OpenStudy::counts)?.scanner_of_tubes() {
+            Ok(scanner) => Some(StudyRequest::MakeTubes(scanner, recipe)),
+            Err(reason) => Some(StudyRequest::Tell(vec![Notice::error(reason)])),
+        }
+    }
+
+    fn with_tubes(&mut self, change: impl FnOnce(&mut OpenTubes)) {
+        if let Some(tubes) = self.tubes_mut() {
+            change(tubes);
+        }
     }
 
     fn with_sweep(&mut self, change: impl FnOnce(&mut OpenSweep)) {

@@ -9,9 +9,11 @@ use super::loader::{BUILT_IN, Loading};
 use super::open_study::{OpenCounts, OpenStudy};
 use super::scan_files::ScanFiles;
 use super::sweep_facts::{sweep_facts_ui, sweep_feed_ui};
+use super::tubes_panel::tubes_ui;
 use crate::data::{Counts, Study};
 use crate::io::Correction;
 use crate::scanner::{self, InPlane};
+use crate::session::TubeMaker;
 use crate::ui::widgets::format;
 
 /// What the panel shows.
@@ -24,6 +26,10 @@ pub struct StudyView<'a> {
     pub recent: &'a [PathBuf],
     /// Text of the path field.
     pub path_text: &'a str,
+    /// Tubes of response that are on their way.
+    pub tube_maker: Option<&'a TubeMaker>,
+    /// Whether times are told.
+    pub show_timings: bool,
 }
 
 /// The study panel.
@@ -40,6 +46,9 @@ pub fn study_ui(view: &StudyView, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
         }
         None => {}
     }
+    if let Some(open) = view.study.and_then(OpenStudy::counts).filter(|open| open.scanner_of_tubes().is_ok()) {
+        tubes_ui(open.tubes.as_deref(), view.tube_maker, view.show_timings, ui, actions);
+    }
     match view.study {
         Some(OpenStudy::Counts(OpenCounts { files: Some(files), .. })) => {
             ui.add_enabled_ui(view.loading.is_none(), |ui| corrections_ui(files, ui, actions));
@@ -48,7 +57,7 @@ pub fn study_ui(view: &StudyView, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
         _ => {}
     }
     ui.horizontal(|ui| {
-        let help = "Open an Interfile projection header (.hs) or an EPRI sweep (.DSC, .npy, .sweep)";
+        let help = "Open an Interfile projection header (.hs) or an EPRI sweep (.DSC, .npy, .sweep), or tubes of response (.tubes) for the open scan";
         if ui.button("Open…").on_hover_text(help).clicked() {
             actions.push(StudyAction::AskForFile);
         }

@@ -11,7 +11,7 @@ use super::prefs::Preferences;
 use super::status::MemoryMeter;
 use crate::data::{Counts, Notice, Study};
 use crate::io::IoError;
-use crate::plan::{Acquisition, Device, DeviceChoice, Forecast};
+use crate::plan::{Acquisition, Device, DeviceChoice, Forecast, TubeCache};
 use crate::render::is_software;
 use crate::session::{RunId, Session, SessionOptions, Trace};
 use crate::ui::numbers::tabs::NumbersTab;
@@ -29,6 +29,7 @@ use crate::ui::slices::state::SliceState;
 use crate::ui::slices::view::ViewState;
 use crate::ui::study::loader::{Loading, Source};
 use crate::ui::study::open_study::OpenStudy;
+use crate::ui::study::open_tubes::OpenTubes;
 use crate::ui::study::state::StudyState;
 use crate::ui::widgets::colouring::Colouring;
 use crate::ui::widgets::notices::Notices;
@@ -49,6 +50,8 @@ pub struct AppOptions {
     pub for_pictures: bool,
     /// Whether the desktop is asked for its file dialogs; else paths are typed.
     pub desktop_dialogs: bool,
+    /// Where tubes of response are kept.
+    pub tube_cache: TubeCache,
     /// Where the time line goes.
     pub trace: Trace,
 }
@@ -153,6 +156,21 @@ impl App {
         self.study.sweep().map(|open| &open.acquisition)
     }
 
+    /// Whether a study is on its way.
+    pub fn is_loading(&self) -> bool {
+        self.study.loading.is_some()
+    }
+
+    /// The tubes of response of the open counts.
+    pub fn tubes(&self) -> Option<&OpenTubes> {
+        self.study.tubes()
+    }
+
+    /// Whether tubes of response are on their way.
+    pub fn awaits_tubes(&self) -> bool {
+        self.study.tube_maker.is_some()
+    }
+
     /// The run that is watched and edited.
     pub(super) fn run(&self) -> &RunView {
         self.runs.active()
@@ -232,6 +250,11 @@ impl App {
 
     /// Brings everything that is derived from image, run and document up to date.
     fn derive(&mut self, frame: &eframe::Frame, ctx: &Context) {
+        if self.numbers == NumbersTab::Tube
+            && let Some(tubes) = self.study.tubes_mut()
+        {
+            tubes.update(ctx);
+        }
         let run = self.runs.active_mut();
         if self.numbers == NumbersTab::Sweep
             && let Some(open) = self.study.sweep_mut()
@@ -273,7 +296,7 @@ impl App {
 
     /// Asks for another frame where something moves by itself.
     fn schedule(&self, ctx: &Context) {
-        if self.study.loading.is_some() {
+        if self.study.loading.is_some() || self.study.tube_maker.is_some() {
             ctx.request_repaint_after(Duration::from_millis(100));
         }
         if self.rois.undo.is_in_flux() {

@@ -8,6 +8,7 @@ use super::app::App;
 use super::dialogs::{FileAction, FileTask, Overwrite, overwritten};
 use crate::data::Notice;
 use crate::io;
+use crate::session::TubeSource;
 use crate::ui::rois::roi_panel::NOTHING_MEASURED;
 use crate::ui::study::loader::Source;
 use crate::ui::study::scan_files::SweepFiles;
@@ -75,6 +76,7 @@ impl App {
                 self.open(ctx, Source::File(path.to_owned()));
                 return;
             }
+            FileTask::OpenTubes => return self.await_tubes(ctx, TubeSource::File(path.to_owned())),
             FileTask::FollowSweep => {
                 let files = SweepFiles { is_followed: true, ..SweepFiles::of(path) };
                 return self.open(ctx, Source::Sweep(files));

@@ -8,9 +8,9 @@ use super::app::App;
 use super::dialogs::FileTask;
 use super::leaving::Leave;
 use crate::data::{Counts, Notice, Study, Sweep};
-use crate::io::SweepFollower;
+use crate::io::{FileKind, SweepFollower};
 use crate::plan::Acquisition;
-use crate::session::{Command, Feed};
+use crate::session::{Command, Feed, TubeSource};
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::slices::view::ProfileLine;
 use crate::ui::study::action::StudyAction;
@@ -32,13 +32,22 @@ impl App {
             Some(StudyRequest::NothingComes) => self.saved.forget_decision(),
             Some(StudyRequest::ForgetRecent) => self.preferences.recent.clear(),
             Some(StudyRequest::Replay) => self.replay(ctx),
+            Some(StudyRequest::AskForTubes) => _ = self.ask(ctx, FileTask::OpenTubes),
+            Some(StudyRequest::MakeTubes(scanner, recipe)) => {
+                let (cache, device) = (self.options.tube_cache.clone(), self.runs.active().forms.counts.device);
+                self.await_tubes(ctx, TubeSource::Simulation { scanner, recipe, device, cache });
+            }
             Some(StudyRequest::Tell(notices)) => notices.into_iter().for_each(|notice| self.notify(ctx, notice)),
         }
     }
 
-    /// Begins to read or simulate a study; the one that is open stays until the new one is there.
+    /// Begins to read or simulate a study; the one that is open stays until the new one is there. Tubes of response are for the one
+    /// that is open.
     pub(super) fn open(&mut self, ctx: &Context, source: Source) {
-        self.leave(ctx, Leave::Open(source));
+        match source {
+            Source::File(path) if FileKind::of(&path) == Some(FileKind::Tubes) => self.await_tubes(ctx, TubeSource::File(path)),
+            source => self.leave(ctx, Leave::Open(source)),
+        }
     }
 
     /// A study has come, or not.
@@ -59,11 +68,13 @@ impl App {
         self.slices.begin_study();
         // Corrected otherwise, or with another reference spectrum, it is still the same: settings and regions stay.
         let is_the_same = self.study.is_open(&source);
+        let tubes = self.study.tubes().map(|tubes| Arc::clone(&tubes.set));
         let notices = match loaded {
             Loaded::Counts { study, files, size } => self.show_counts(*study, files, size),
             Loaded::Sweep { study, files, follower } => self.show_sweep(ctx, *study, files, follower.map(|follower| *follower)),
         };
         notices.into_iter().for_each(|notice| self.notify(ctx, notice));
+        self.keep_fitting_tubes(ctx, tubes);
         if !is_the_same {
             self.runs.active_mut().colouring.auto_window = true;
             self.reset_forms(ctx);
@@ -91,7 +102,7 @@ impl App {
         self.options.trace.record("study_ready", &[("bins", study.measured.geometry().num_bins() as f64)]);
         let notices = std::mem::take(&mut study.notices);
         let total = study.measured.prompts.total();
-        self.study.open = Some(OpenStudy::Counts(OpenCounts { study: Arc::new(study), total, files, size }));
+        self.study.open = Some(OpenStudy::Counts(OpenCounts { study: Arc::new(study), total, files, size, tubes: None }));
         if self.numbers == NumbersTab::Sweep {
             self.numbers = NumbersTab::Rois;
         }

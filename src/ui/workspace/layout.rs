@@ -22,8 +22,14 @@ use crate::ui::slices::toolbar::{ToolbarView, colour_bar_ui, toolbar_ui};
 use crate::ui::study::open_sweep::OpenSweep;
 use crate::ui::study::study_panel::{StudyView, study_ui};
 use crate::ui::study::sweep_panel::sweep_panel_ui;
+use crate::ui::study::tube_form::tube_form_ui;
+use crate::ui::study::tube_tab::tube_tab_ui;
 use crate::ui::widgets::notices::{notice_list_ui, toasts_ui};
 use crate::ui::widgets::theme;
+
+/// What the tab of tubes says before there are any.
+const NO_TUBES_YET: &str =
+    "There are no tubes of response yet: start with the projector tubes, make some, or open a file of them.";
 
 impl App {
     /// Draws everything; what the user asked for comes back.
@@ -62,9 +68,10 @@ impl App {
             toasts_ui(&self.notices, &ctx, actions);
             notice_list_ui(&self.notices, &ctx, actions);
         });
-        match self.leaving.as_ref().filter(|leaving| leaving.is_asking()) {
-            Some(leaving) => leaving_ui(leaving, &ctx, &mut actions),
-            None => dialogs::dialogs_ui(&self.dialogs, &ctx, &mut actions),
+        match (self.leaving.as_ref().filter(|leaving| leaving.is_asking()), &self.study.tube_form) {
+            (Some(leaving), _) => leaving_ui(leaving, &ctx, &mut actions),
+            (None, Some(form)) => summed(&mut actions, Action::Study, |actions| tube_form_ui(form, &ctx, actions)),
+            (None, None) => dialogs::dialogs_ui(&self.dialogs, &ctx, &mut actions),
         }
         dialogs::drop_hint_ui(&ctx);
         self.keys_were_taken = self.keys_are_taken(&ctx);
@@ -73,7 +80,12 @@ impl App {
 
     /// Whether keys go to a field, a menu or a question, and are no shortcuts.
     fn keys_are_taken(&self, ctx: &egui::Context) -> bool {
-        ctx.egui_wants_keyboard_input() || egui::Popup::is_any_open(ctx) || self.dialogs.is_modal() || self.leaving.is_some()
+        ctx.egui_wants_keyboard_input() || egui::Popup::is_any_open(ctx) || self.is_asked()
+    }
+
+    /// Whether a question is in front of the window.
+    fn is_asked(&self) -> bool {
+        self.dialogs.is_modal() || self.leaving.is_some() || self.study.tube_form.is_some()
     }
 
     fn side_panel(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
@@ -82,6 +94,8 @@ impl App {
             loading: self.study.loading.as_ref(),
             recent: &self.preferences.recent,
             path_text: &self.study.path_text,
+            tube_maker: self.study.tube_maker.as_ref(),
+            show_timings: !self.options.for_pictures,
         };
         summed(actions, Action::Study, |actions| study_ui(&study, ui, actions));
         ui.separator();
@@ -137,7 +151,7 @@ impl App {
             ui.allocate_ui_with_layout(size, egui::Layout::top_down(egui::Align::Min), |ui| {
                 ui.set_width(size.x);
                 let mut chosen = None;
-                let tabs = |ui: &mut Ui| chosen = tabs_ui(self.numbers, self.study.sweep().is_some(), ui);
+                let tabs = |ui: &mut Ui| chosen = tabs_ui(self.numbers, self.tabs(), ui);
                 if self.numbers == NumbersTab::Rois {
                     summed(actions, Action::Roi, |actions| roi_ui(&rois, tabs, ui, actions));
                 } else {
@@ -149,6 +163,10 @@ impl App {
                     (NumbersTab::Sweep, Some(open)) => {
                         summed(actions, Action::Study, |actions| sweep_panel_ui(open, ui, actions));
                     }
+                    (NumbersTab::Tube, _) => match self.study.tubes() {
+                        Some(tubes) => summed(actions, Action::Study, |actions| tube_tab_ui(tubes, ui, actions)),
+                        None => _ = ui.label(egui::RichText::new(NO_TUBES_YET).weak()),
+                    },
                     (NumbersTab::Race, _) => race_panel_ui(&self.run().live, &plots, ui),
                     _ => stage_panel_ui(&self.run().live, ui),
                 }

@@ -1,7 +1,7 @@
 //! What would be lost when the window is closed or another study is opened, and the one question about it.
 //!
-//! Asked about are regions of interest that were edited since they were loaded, saved or taken from the study, and an image
-//! that no file holds: none was saved since the newest iterate on the screen was made. One run is left out, since nobody asked
+//! Asked about are regions of interest that were edited since they were loaded, saved or taken from the study, tubes of response
+//! whose simulation the end of the window would break off, and an image that no file holds: none was saved since the newest iterate on the screen was made. One run is left out, since nobody asked
 //! for it: that of a built-in study which started by itself and was then left alone (no start, step or further iteration
 //! by hand, no switch of the accumulation).
 
@@ -53,6 +53,8 @@ struct Unsaved {
     rois: bool,
     /// The image.
     image: bool,
+    /// Tubes of response that are being simulated.
+    tubes: bool,
 }
 
 /// What need not be asked about.
@@ -79,6 +81,11 @@ impl Leaving {
         self.tasks.is_empty()
     }
 
+    /// Whether there is something that can be saved.
+    fn can_save(&self) -> bool {
+        self.unsaved.rois || self.unsaved.image
+    }
+
     /// What would be lost by what.
     fn words(&self) -> (&'static str, String) {
         let (title, way) = match self.leave {
@@ -86,11 +93,17 @@ impl Leaving {
             Leave::Open(_) | Leave::Show(..) => ("Open another study?", "Opening another study"),
         };
         let (what, them) = match (self.unsaved.rois, self.unsaved.image) {
-            (true, true) => ("The regions of interest and the image are", "them"),
-            (true, false) => ("The regions of interest are", "them"),
-            _ => ("The image is", "it"),
+            (true, true) => ("The regions of interest and the image are not saved. ", "loses them"),
+            (true, false) => ("The regions of interest are not saved. ", "loses them"),
+            (false, true) => ("The image is not saved. ", "loses it"),
+            (false, false) => ("", ""),
         };
-        (title, format!("{what} not saved. {way} loses {them}."))
+        let tubes = match (self.unsaved.tubes, them) {
+            (false, _) => "",
+            (true, "") => "gives up the tubes of response that are being made",
+            (true, _) => " and gives up the tubes of response that are being made",
+        };
+        (title, format!("{what}{way} {them}{tubes}."))
     }
 }
 
@@ -133,6 +146,7 @@ impl App {
         let image = self.run().shown.newest_id().filter(|id| id.subiteration > 0).map(|id| (id.run, id.subiteration));
         Unsaved {
             rois: !keeps_rois && !rois.is_empty() && *rois != saved.rois && !is_decided.0,
+            tubes: matches!(leave, Leave::Quit) && self.study.tube_maker.is_some(),
             image: image.is_some_and(|image| saved.image != Some(image) && !self.run().is_automatic(image.0)) && !is_decided.1,
         }
     }
@@ -230,10 +244,10 @@ pub fn leaving_ui(leaving: &Leaving, ctx: &Context, actions: &mut Vec<Action>) {
                 }
                 button
             };
-            let save = button("Save…", "Save it first", LeaveAction::Save);
-            button("Discard", "Go on without saving", LeaveAction::Discard);
+            let save = leaving.can_save().then(|| button("Save…", "Save it first", LeaveAction::Save));
+            let discard = button("Discard", "Go on without saving", LeaveAction::Discard);
             button("Stay", "Leave everything as it is (Esc)", LeaveAction::Stay);
-            save
+            save.unwrap_or(discard)
         })
         .inner
     });

@@ -5,6 +5,7 @@ pub mod app;
 pub mod apply;
 pub mod apply_files;
 pub mod apply_study;
+pub mod apply_tubes;
 pub mod dialogs;
 pub mod layout;
 pub mod leaving;

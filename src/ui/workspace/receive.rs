@@ -21,6 +21,7 @@ impl App {
         if let Some(outcome) = loading.and_then(Loading::poll) {
             self.finish_loading(ctx, outcome);
         }
+        self.receive_tubes(ctx);
         self.devices.poll();
         match self.dialogs.poll() {
             Some((task, Some(path))) => self.take_from_desktop(ctx, task, path),
@@ -60,6 +61,7 @@ impl App {
             match event.kind {
                 _ if !is_watched && event.run != 0 => {}
                 EventKind::Notice(notice) => self.notify(ctx, notice),
+                EventKind::Started(info) => self.take_tubes_of_run(&info),
                 EventKind::Failed(text) => self.notify(ctx, Notice::error(text)),
                 _ => {}
             }

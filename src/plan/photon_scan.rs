@@ -1,0 +1,71 @@
+//! A scan of a phantom whose photons are followed into the crystals of rotating heads, decay by decay.
+
+use std::sync::Arc;
+
+use crate::data::{Counts, CountsError, Michelogram, MichelogramError, Study};
+use crate::montecarlo::{CoincidenceError, Coincidences, MeasuredScan, TubeRecipe, measure};
+use crate::phantom::Phantom;
+use crate::scanner::Scanner;
+use crate::task::{Stopped, Task};
+
+/// Why a scan could not be simulated.
+#[derive(Debug, thiserror::Error)]
+pub enum PhotonScanError {
+    /// The scanner has no heads.
+    #[error("{0} has no rotating heads; photons are followed into those (vrpet, vrpet-2010)")]
+    NoHeads(String),
+    /// The heads cannot be simulated.
+    #[error(transparent)]
+    Coincidences(#[from] CoincidenceError),
+    /// Nothing was seen.
+    #[error("{phantom} has no activity in the field of view of {scanner}")]
+    NothingInView {
+        /// The phantom.
+        phantom: String,
+        /// The scanner.
+        scanner: String,
+    },
+    /// The parts do not fit together.
+    #[error(transparent)]
+    Data(#[from] MichelogramError),
+    /// The parts do not fit together.
+    #[error(transparent)]
+    Corrections(#[from] CountsError),
+    /// Stopped by the user.
+    #[error("the simulation was {0}")]
+    Stopped(#[from] Stopped),
+}
+
+/// Simulates about `num_counts` counts of fluorine-18. The factors of the study are how many crystal pairs fall into each bin (their
+/// mean is 1). It has no true image: the counts have no absolute scale.
+///
+/// # Errors
+/// A scanner without heads, or whose heads cannot be simulated; a phantom outside the field of view; stopped.
+pub fn scan_photons(
+    phantom: &Phantom,
+    scanner: &Scanner,
+    num_counts: u64,
+    seed: u64,
+    task: &Task,
+) -> Result<Study<Counts>, PhotonScanError> {
+    let heads = scanner.heads.clone().ok_or_else(|| PhotonScanError::NoHeads(scanner.title.clone()))?;
+    let coincidences = Coincidences::new(scanner.geometry.clone(), heads, TubeRecipe::default().physics())?;
+    let activity = |point| phantom.material_at(point).activity;
+    let largest = phantom.parts.iter().map(|part| part.material.activity).fold(0.0, f64::max);
+    let scan = measure(&coincidences, &activity, largest, num_counts, seed, task)?;
+    let Some(MeasuredScan { counts, .. }) = scan else {
+        return Err(PhotonScanError::NothingInView { phantom: phantom.title.clone(), scanner: scanner.title.clone() });
+    };
+    let geometry = Arc::new(scanner.geometry.clone());
+    let factors = Michelogram::new(Arc::clone(&geometry), dwell_factors(&coincidences))?;
+    let counts = Counts::new(Michelogram::new(geometry, counts)?).with_corrections(Some(factors), None)?;
+    Ok(Study { rois: phantom.rois.clone(), notices: phantom.notices.clone(), ..Study::new(phantom.title.clone(), counts) })
+}
+
+/// The dwell of each bin over its mean.
+fn dwell_factors(coincidences: &Coincidences) -> Vec<f32> {
+    let (geometry, dwell) = (coincidences.geometry(), coincidences.dwell());
+    let mean = dwell.iter().sum::<f64>() / dwell.len() as f64;
+    let of_view = || dwell.iter().flat_map(|dwell| std::iter::repeat_n((dwell / mean) as f32, geometry.num_planes()));
+    (0..geometry.num_views).flat_map(|_| of_view()).collect()
+}

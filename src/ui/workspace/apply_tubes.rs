@@ -1,0 +1,70 @@
+//! What the window does about tubes of response: waits for them, gives them to the study they fit, and puts others away.
+
+use std::sync::Arc;
+
+use egui::Context;
+
+use super::app::App;
+use crate::data::{Notice, TubeSet};
+use crate::plan::{Job, ProjectorChoice, StartInfo};
+use crate::session::{TubeMaker, TubeSource};
+use crate::ui::numbers::tabs::{NumbersTab, TabsOf};
+use crate::ui::study::open_study::OpenStudy;
+
+impl App {
+    /// Begins to make or read tubes; those that were on their way are given up.
+    pub(super) fn await_tubes(&mut self, ctx: &Context, source: TubeSource) {
+        let wake = ctx.clone();
+        self.study.tube_maker = Some(TubeMaker::start(source, move || wake.request_repaint()));
+    }
+
+    /// Takes in tubes that have come; the next start uses them.
+    pub(super) fn receive_tubes(&mut self, ctx: &Context) {
+        let Some(outcome) = self.study.tube_maker.as_ref().and_then(TubeMaker::poll) else { return };
+        self.study.tube_maker = None;
+        let taken = outcome.and_then(|(set, notices)| self.study.take_tubes(Arc::new(set)).map(|()| notices));
+        match taken {
+            Ok(notices) => {
+                notices.into_iter().for_each(|notice| self.notify(ctx, notice));
+                self.runs.active_mut().forms.counts.projector = ProjectorChoice::TUBES;
+                self.notify(ctx, Notice::info("the next start reconstructs with these tubes (projector tubes)"));
+            }
+            Err(reason) => self.notify(ctx, Notice::error(reason)),
+        }
+    }
+
+    /// Keeps the tubes that a run came by itself, so that the next one and the window have them too.
+    pub(super) fn take_tubes_of_run(&mut self, info: &StartInfo) {
+        let Job::Counts { study, settings } = &info.job else { return };
+        let is_of_open = self.study.open.as_ref().and_then(OpenStudy::counts).is_some_and(|open| Arc::ptr_eq(&open.study, study));
+        if let Some(set) = settings.tubes.as_ref().filter(|_| is_of_open && self.study.tubes().is_none()) {
+            // They were used with these counts: they fit.
+            let _ = self.study.take_tubes(Arc::clone(set));
+        }
+    }
+
+    /// Another study is open: keeps tubes and their simulation where they fit it, and says so where they do not.
+    pub(super) fn keep_fitting_tubes(&mut self, ctx: &Context, tubes: Option<Arc<TubeSet>>) {
+        self.study.tube_form = None;
+        if let Some(Err(reason)) = tubes.map(|set| self.study.take_tubes(set)) {
+            self.notify(ctx, Notice::info(format!("the tubes of the study before are put away: {reason}")));
+        }
+        let scanner = self.study.open.as_ref().and_then(OpenStudy::counts).and_then(|open| open.scanner_of_tubes().ok());
+        if let Some(TubeSource::Simulation { scanner: simulated, .. }) = self.study.tube_maker.as_ref().map(TubeMaker::source)
+            && scanner.is_none_or(|scanner| scanner.name != simulated.name)
+        {
+            let text = format!("tubes of {} are no longer made: they do not fit the study that is open now", simulated.title);
+            self.study.tube_maker = None;
+            self.notify(ctx, Notice::info(text));
+        }
+        if !self.tabs().has(self.numbers) {
+            self.numbers = NumbersTab::Rois;
+        }
+    }
+
+    /// What of the study decides which tabs there are.
+    pub(super) fn tabs(&self) -> TabsOf {
+        let counts = self.study.open.as_ref().and_then(OpenStudy::counts);
+        TabsOf { is_sweep: self.study.sweep().is_some(), has_tubes: counts.is_some_and(|open| open.scanner_of_tubes().is_ok()) }
+    }
+}
