@@ -7,3 +7,8 @@ use rand_philox::Philox;
 pub fn stream(seed: u64, index: u64) -> Philox {
     Philox::from_u64_seed_stream(seed, index)
 }
+
+/// The key of all streams of `seed`. The counter of stream `index` begins at index · 2⁶⁴.
+pub fn key(seed: u64) -> [u32; 2] {
+    stream(seed, 0).key()
+}

@@ -102,7 +102,7 @@ pub fn bench_iteration(study: &Arc<Study<Counts>>, settings: &RunSettings) -> Re
 }
 
 /// One full iteration.
-fn iterate(algorithm: &mut dyn Algorithm, task: &Task) -> Result<StageTimes, BenchError> {
+pub(super) fn iterate(algorithm: &mut dyn Algorithm, task: &Task) -> Result<StageTimes, BenchError> {
     let mut sum = StageTimes::default();
     loop {
         let report = algorithm.step(task)?;

@@ -13,8 +13,8 @@ use super::progress::with_bar;
 use super::{CliResult, options};
 use crate::algebra::Simd;
 use crate::bench::{
-    ArrivalBench, BenchReport, EpriBench, EpriRow, IterationRow, ProjectorBench, ProjectorRow, bench_arrival, bench_epri,
-    bench_iteration, bench_projector,
+    ArrivalBench, BenchReport, EpriBench, EpriRow, IterationRow, ProjectorBench, ProjectorRow, TubesBench, TubesRow,
+    bench_arrival, bench_epri, bench_iteration, bench_projector, bench_tubes,
 };
 use crate::data::{Counts, Study};
 use crate::geometry::Grid;
@@ -69,6 +69,17 @@ const ARRIVAL: Columns<7> = Columns([
     Column::numbers("longest ms", 12),
 ]);
 
+/// Columns of the times of iterations with tubes of response.
+const TUBES: Columns<7> = Columns([
+    Column::words("device", 36),
+    Column::numbers("subsets", 8),
+    Column::numbers("median s", 11),
+    Column::numbers("spread s", 11),
+    Column::numbers("forward s", 11),
+    Column::numbers("back s", 11),
+    Column::numbers("ratio", 8),
+]);
+
 /// Options of `tomoscope bench`.
 #[derive(Args)]
 pub struct BenchOptions {
@@ -90,6 +101,35 @@ enum What {
     /// The time from the completion of an EPRI projection to the image with it in the viewer's hands, on a replay of 208
     /// projections.
     Arrival(ArrivalOptions),
+    /// One full iteration with tubes of response, by threads and number of subsets.
+    Tubes(TubesOptions),
+}
+
+#[derive(Args)]
+struct TubesOptions {
+    /// Scanner of the catalogue that consists of heads.
+    #[arg(long, default_value = "vrpet")]
+    scanner: String,
+
+    /// Where to measure: auto (the CPU, and the first CUDA device if there is one), cpu, cuda or cuda:N.
+    #[arg(long, default_value = "auto", value_parser = options::device)]
+    device: DeviceChoice,
+
+    /// Numbers of threads, separated by commas; by default one and all.
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Vec<u16>,
+
+    /// Numbers of subsets, separated by commas; 1 is MLEM.
+    #[arg(long, value_delimiter = ',', default_value = "50", value_parser = clap::value_parser!(u16).range(1..))]
+    subsets: Vec<u16>,
+
+    /// Iterations that are timed.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    iterations: u16,
+
+    /// Write the rows here as JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -224,6 +264,7 @@ pub fn run(options: BenchOptions) -> CliResult {
         What::Iteration(options) => &options.json,
         What::Epri(options) => &options.json,
         What::Arrival(options) => &options.json,
+        What::Tubes(options) => &options.json,
     };
     Files::new().write_lines("--json", json).check()?;
     match options.what {
@@ -231,15 +272,21 @@ pub fn run(options: BenchOptions) -> CliResult {
         What::Iteration(options) => run_iteration(options),
         What::Epri(options) => run_epri(options),
         What::Arrival(options) => run_arrival(options),
+        What::Tubes(options) => run_tubes(options),
     }
+}
+
+/// A scanner of the catalogue.
+fn scanner_of(name: &str) -> Result<&'static Scanner, String> {
+    scanner::find(name).ok_or_else(|| {
+        let names: Vec<&str> = scanner::catalogue().iter().map(|s| s.name.as_str()).collect();
+        format!("there is no scanner '{name}'; known are {}", names.join(", "))
+    })
 }
 
 /// A scanner's geometry and an image that spans its field of view: its grid and the radius.
 fn scan(name: &str, size: [usize; 3]) -> Result<(&'static Scanner, Grid, f64), Box<dyn std::error::Error + Send + Sync>> {
-    let scanner = scanner::find(name).ok_or_else(|| {
-        let names: Vec<&str> = scanner::catalogue().iter().map(|s| s.name.as_str()).collect();
-        format!("there is no scanner '{name}'; known are {}", names.join(", "))
-    })?;
+    let scanner = scanner_of(name)?;
     let (geometry, [nx, ny, nz]) = (&scanner.geometry, size);
     let fov_radius_mm = geometry.fov_radius_mm;
     // 2·rings − 1 planes fill the axial field of view between the outer rings' middles.
@@ -388,6 +435,37 @@ fn run_arrival(options: ArrivalOptions) -> CliResult {
         let rate = format!("{:.1}", row.per_sec);
         out!("{}", ARRIVAL.line([row.device.clone(), row.size.to_string(), rate, median, spread, p95, longest]));
         rows.push(row);
+    }
+    write_json(options.json.as_deref(), rows.first().map(|row| row.device.clone()).unwrap_or_default(), rows)
+}
+
+fn run_tubes(options: TubesOptions) -> CliResult {
+    let scanner = scanner_of(&options.scanner)?;
+    let all = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads: Vec<usize> = match options.threads {
+        _ if matches!(options.device, DeviceChoice::Cuda(_)) => Vec::new(),
+        given if !given.is_empty() => given.into_iter().map(usize::from).collect(),
+        _ if all > 1 => vec![1, all],
+        _ => vec![1],
+    };
+    let on_cpu = threads.into_iter().map(|threads| (DeviceChoice::Cpu, Some(threads)));
+    let devices: Vec<_> = on_cpu.chain(cuda_device(options.device).map(|number| (DeviceChoice::Cuda(number), None))).collect();
+    let geometry = Arc::new(scanner.geometry.clone());
+    out!("{}: {} LORs, one count in each; ratio = time of the first row over a row's", scanner.title, geometry.num_bins());
+    out!("{}", TUBES.titles());
+    let mut rows: Vec<TubesRow> = Vec::new();
+    for (device, num_threads) in devices {
+        for &subsets in &options.subsets {
+            let (num_subsets, num_iterations) = (subsets.into(), options.iterations.into());
+            let row =
+                bench_tubes(&TubesBench { geometry: Arc::clone(&geometry), device, num_threads, num_subsets, num_iterations })?;
+            let ratio = rows.first().map_or(1.0, |first| first.median_s / row.median_s);
+            let times = [row.median_s, row.spread_s, row.forward_s, row.backprojection_s].map(|secs| format!("{secs:.5}"));
+            let [median, spread, forward, back] = times;
+            let cells = [row.device.clone(), subsets.to_string(), median, spread, forward, back, format!("{ratio:.1}")];
+            out!("{}", TUBES.line(cells));
+            rows.push(row);
+        }
     }
     write_json(options.json.as_deref(), rows.first().map(|row| row.device.clone()).unwrap_or_default(), rows)
 }

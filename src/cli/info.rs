@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::console::out;
+use super::tubes::shared_words;
 use super::{CliResult, info_json, notices};
 use crate::data::{Michelogram, Roi, RoiRole, RoiShape, Sweep, SweepKind, TubeSet, Volume};
 use crate::geometry::Grid;
@@ -158,9 +159,12 @@ fn tube_lines(tubes: &TubeSet) -> Vec<(&'static str, String)> {
         let (median, worst) = (made.median_error_percent, made.worst_tenth_error_percent);
         lines.push((
             "standard error",
-            format!("{median:.1} % on a tube's axis (median), a tenth of the tubes above {worst:.1} %"),
+            format!("{median:.1} % on a single tube's axis (median), a tenth of the tubes above {worst:.1} %"),
         ));
         lines.push(("outside", format!("{:.1} % of the coincidences have their decay outside their tube", made.outside_percent)));
+        if let Some(shared) = &made.super_lors {
+            lines.push(("shared", shared_words(shared)));
+        }
     }
     lines
 }

@@ -51,7 +51,7 @@ pub struct ProjectorOptions {
     #[arg(long, default_value = "auto")]
     projector: ProjectorChoice,
 
-    /// Tubes of response (.tubes) for the projector tubes, as the command tubes makes them.
+    /// Tubes of response (.tubes) for the projector tubes, as the command tubes makes them; reconstruct uses a coarse set without.
     #[arg(long, value_name = "FILE")]
     pub tubes: Option<PathBuf>,
 

@@ -141,6 +141,7 @@ pub fn backproject(options: &BackprojectOptions) -> CliResult<Done> {
                 fov_radius_mm: options.projector.fov_radius_mm.unwrap_or_else(|| like.grid.inscribed_radius_mm()),
                 accumulation,
                 accumulation_switched: Vec::new(),
+                tubes: ProjectorRecord::tubes_of(entry.name, tubes.as_deref()),
             };
             Ok((image, record, device))
         })

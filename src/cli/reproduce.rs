@@ -10,6 +10,7 @@ use super::options::TalkOptions;
 use super::{CliResult, options};
 use crate::plan::DeviceChoice;
 use crate::reproduce::belzunce_2012::{self, NsrReading, Readings};
+use crate::reproduce::herraiz::{self, Paper as HerraizPaper};
 use crate::reproduce::qiao_2015;
 
 /// Options of `tomoscope reproduce`.
@@ -31,6 +32,14 @@ enum Paper {
     /// Qiao et al. 2015, J X-Ray Sci Technol 23(4): filtered backprojection for EPR imaging on a GPU.
     #[command(name = "qiao-2015")]
     Qiao2015(QiaoOptions),
+
+    /// Herraiz et al. 2011, Nucl Instrum Meth A: OSEM with Monte-Carlo tubes of response on GPUs (VrPET).
+    #[command(name = "herraiz-2011")]
+    Herraiz2011(HerraizOptions),
+
+    /// Herraiz et al. 2010, its predecessor (one pair of parallel heads; settings of its times unknown).
+    #[command(name = "herraiz-2010")]
+    Herraiz2010(HerraizOptions),
 }
 
 /// Options for every paper.
@@ -93,6 +102,16 @@ struct QiaoOptions {
     stage: Vec<qiao_2015::Item>,
 }
 
+#[derive(Args)]
+struct HerraizOptions {
+    #[command(flatten)]
+    common: CommonOptions,
+
+    /// Stages to run, separated by commas: times, difference, rods; by default all.
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    stage: Vec<herraiz::Item>,
+}
+
 fn fraction(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
@@ -112,6 +131,8 @@ pub fn run(options: ReproduceOptions) -> CliResult {
     let text = match options.paper {
         Paper::Belzunce2012(options) => belzunce_2012::reproduce(&belzunce(options), say)?,
         Paper::Qiao2015(options) => qiao_2015::reproduce(&qiao(options), say)?,
+        Paper::Herraiz2011(options) => herraiz::reproduce(&herraiz(HerraizPaper::Nima2011, options), say)?,
+        Paper::Herraiz2010(options) => herraiz::reproduce(&herraiz(HerraizPaper::Report2010, options), say)?,
     };
     console::print(format_args!("{text}"));
     Ok(())
@@ -130,4 +151,11 @@ fn qiao(options: QiaoOptions) -> qiao_2015::Settings {
     let CommonOptions { device, quick, budget_secs, .. } = options.common;
     let stages = or_all(options.stage, qiao_2015::Item::VARIANTS);
     qiao_2015::Settings { device, quick, stages, budget_secs, folder }
+}
+
+fn herraiz(paper: HerraizPaper, options: HerraizOptions) -> herraiz::Settings {
+    let folder = options.common.folder(paper.name());
+    let CommonOptions { device, quick, budget_secs, .. } = options.common;
+    let stages = or_all(options.stage, herraiz::Item::VARIANTS);
+    herraiz::Settings { paper, device, quick, stages, budget_secs, folder }
 }

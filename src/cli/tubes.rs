@@ -5,24 +5,18 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use strum::VariantNames as _;
 
-use super::CliResult;
 use super::console::out;
-use super::options::TalkOptions;
+use super::options::{TalkOptions, device};
 use super::outputs::Files;
 use super::paths::tubes_file;
 use super::progress::with_bar;
 use super::simulate::{WRITTEN, known_scanner};
-use crate::data::{TubeSampling, TubeSet, TubesMade};
+use super::{CliResult, notices};
+use crate::data::{SharedTubes, SuperLors, TubesMade};
 use crate::io::saved_tubes;
-use crate::montecarlo::{AnnihilationPhysics, Coincidences, Isotope, TubePrecision, TubeTally};
+use crate::montecarlo::{Amount, Isotope, TubeRecipe};
+use crate::plan::{DeviceChoice, Followed, MadeTubes, make_tubes};
 use crate::scanner::Scanner;
-use crate::task::{Stopped, Task};
-
-/// FWHM of the angle between the photons, projected onto a plane (De Benedetti et al. 1950).
-const NONCOLLINEARITY_FWHM_DEG: f64 = 0.5;
-
-/// Histories between two looks at how exact the tubes are.
-const EVENTS_PER_LOOK: u64 = 2_000_000;
 
 /// Whose positrons travel; nobody's where it is `None`.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +49,15 @@ pub struct TubesOptions {
     #[arg(long)]
     collinear: bool,
 
+    /// Let neighbouring distances from the axis × ring differences share one tube, and take its running mean over so many samples
+    /// along the line: 6x5, 6x5x9.
+    #[arg(long, value_name = "RxD[xA]", default_value = "1x1")]
+    super_lors: SuperLors,
+
+    /// Where to follow them: auto, cpu, cuda or cuda:N.
+    #[arg(long, default_value = "auto", value_parser = device)]
+    device: DeviceChoice,
+
     /// Header of the tubes to write (.tubes); the coefficients go beside it (.tubes.f32).
     #[arg(short, long, value_name = "OUT", value_parser = tubes_file)]
     output: PathBuf,
@@ -67,66 +70,49 @@ pub struct TubesOptions {
 pub fn run(options: &TubesOptions) -> CliResult {
     options.talk.apply();
     Files::new().write("-o", [&options.output]).check()?;
-    let Scanner { title, geometry, heads, .. } = options.scanner;
-    let Some(heads) = heads.clone() else {
-        return Err(format!("{title} has no rotating heads; tubes are made for those (vrpet, vrpet-2010)").into());
+    let recipe = options.recipe();
+    let made = with_bar("simulating", |task| make_tubes(options.scanner, &recipe, options.device, task))??;
+    let Followed { result: MadeTubes { tubes, secs }, device, notices } = made;
+    notices::print(&notices);
+    saved_tubes::write_tubes(&options.output, &tubes)?;
+    let Some(TubesMade { num_histories, median_error_percent, worst_tenth_error_percent, outside_percent, super_lors, .. }) =
+        tubes.made
+    else {
+        return Ok(());
     };
-    let sampling = TubeSampling::of(geometry);
-    let noncollinearity_fwhm_deg = if options.collinear { 0.0 } else { NONCOLLINEARITY_FWHM_DEG };
-    let physics = AnnihilationPhysics { range_of: options.isotope.0, noncollinearity_fwhm_deg };
-    let coincidences = Coincidences::new(geometry.clone(), heads, physics)?;
-    let mut tally = TubeTally::new(coincidences, sampling.clone(), options.seed);
-    let simulated = with_bar("simulating", |task| options.simulate(&mut tally, task))?;
-    let precision = simulated?.ok_or("no annihilation was seen by two heads; follow more (--events)")?;
-    let tubes = TubeSet::new(geometry.scanner.clone(), sampling, tally.tubes())?;
-    let made = TubesMade {
-        isotope: options.isotope.0.map(|isotope| isotope.to_string()),
-        is_collinear: options.collinear,
-        num_histories: tally.num_histories(),
-        seed: options.seed,
-        median_error_percent: precision.median_percent,
-        worst_tenth_error_percent: precision.worst_tenth_percent,
-        outside_percent: precision.outside_percent,
-    };
-    saved_tubes::write_tubes(&options.output, &TubeSet { made: Some(made), ..tubes })?;
-    out!("tubes of {title}");
+    out!("tubes of {}", options.scanner.title);
     let report = |path: &Path, what: &str| out!("  {}", WRITTEN.line([path.display().to_string(), what.to_owned()]));
-    let TubePrecision { median_percent, worst_tenth_percent, outside_percent } = precision;
-    report(&options.output, &format!("{} annihilations", tally.num_histories()));
+    report(&options.output, &format!("{num_histories} annihilations"));
     report(&saved_tubes::data_file(&options.output), "coefficients");
     out!(
-        "standard error on the axis of a tube: {median_percent:.1} % (median), a tenth of the tubes above {worst_tenth_percent:.1} %"
+        "standard error on the axis of a single tube: {median_error_percent:.1} % (median), a tenth of the tubes above {worst_tenth_error_percent:.1} %"
     );
     out!("decays outside the samples of their tube: {outside_percent:.1} %");
+    if let Some(shared) = super_lors {
+        out!("{}", shared_words(&shared));
+    }
+    out!("followed on {device}: {:.1} million annihilations a second", num_histories as f64 / secs / 1e6);
     Ok(())
 }
 
-impl TubesOptions {
-    /// Follows annihilations until there are enough; `None` where none was seen.
-    fn simulate(&self, tally: &mut TubeTally, task: &Task) -> Result<Option<TubePrecision>, Stopped> {
-        let Some(percent) = self.precision else {
-            task.begin(self.events);
-            tally.add(self.events, task)?;
-            return Ok(tally.precision());
-        };
-        loop {
-            tally.add(EVENTS_PER_LOOK, task)?;
-            match tally.precision() {
-                Some(precision) if precision.median_percent > percent => {
-                    // Errors fall with the square root of the number.
-                    let ratio = (precision.median_percent / percent).powi(2);
-                    task.begin((tally.num_histories() as f64 * ratio) as u64);
-                    task.advance(tally.num_histories());
-                }
-                found => return Ok(found),
-            }
-        }
-    }
+/// Which tubes share one, and what that changes.
+pub fn shared_words(SharedTubes { sizes, deviation }: &SharedTubes) -> String {
+    format!(
+        "super-LORs of {sizes}: {:.1} % (RMS) from the single tubes and their noise, {:.1} % in the outermost groups",
+        deviation.inner_percent, deviation.edge_percent
+    )
 }
 
-/// Positrons of fluorine-18, and photons that are not exactly opposite.
-pub fn usual_physics() -> AnnihilationPhysics {
-    AnnihilationPhysics { range_of: Some(Isotope::F18), noncollinearity_fwhm_deg: NONCOLLINEARITY_FWHM_DEG }
+impl TubesOptions {
+    fn recipe(&self) -> TubeRecipe {
+        TubeRecipe {
+            isotope: self.isotope.0,
+            is_collinear: self.collinear,
+            amount: self.precision.map_or(Amount::Histories(self.events), Amount::Precision),
+            seed: self.seed,
+            super_lors: self.super_lors,
+        }
+    }
 }
 
 fn isotope(name: &str) -> Result<Positrons, String> {

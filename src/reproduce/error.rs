@@ -50,6 +50,9 @@ pub enum ReproduceError {
     /// A scanner of the catalogue is missing.
     #[error("the scanner '{0}' is not in the catalogue")]
     Scanner(&'static str),
+    /// Photons cannot be followed, as a sentence.
+    #[error("{0}")]
+    Photons(String),
     /// The threads cannot be started.
     #[error("{count} threads could not be started: {reason}")]
     Threads {

@@ -6,6 +6,7 @@
 pub mod belzunce_2012;
 mod error;
 mod folder;
+pub mod herraiz;
 mod limits;
 mod picture;
 pub mod qiao_2015;

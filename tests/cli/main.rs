@@ -20,13 +20,20 @@ mod small_scanner;
 mod stir;
 mod tubes;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Runs the program in a folder with these arguments, on the processor: a GPU of the machine is hidden from it.
+/// Runs the program in a folder with these arguments, on the processor: a GPU of the machine is hidden from it. What it keeps for
+/// later goes there too.
 fn tomoscope(folder: &Path, arguments: &[&str]) -> Output {
     let mut program = Command::new(env!("CARGO_BIN_EXE_tomoscope"));
-    program.current_dir(folder).env("CUDA_VISIBLE_DEVICES", "").args(arguments).output().unwrap()
+    program.current_dir(folder).env("CUDA_VISIBLE_DEVICES", "").env("XDG_CACHE_HOME", cache(folder));
+    program.args(arguments).output().unwrap()
+}
+
+/// Where it keeps things for later.
+fn cache(folder: &Path) -> PathBuf {
+    std::path::absolute(folder).unwrap().join("cache")
 }
 
 /// Runs it and expects that it does what it was asked; what it printed.

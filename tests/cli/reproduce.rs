@@ -192,3 +192,29 @@ fn backprojections_of_epri_are_compared_as_in_their_paper() {
     let part = tomoscope(temporary.path(), &quick(QIAO, "part", &["--stage", "times", "--budget-secs", "0"]));
     assert!(String::from_utf8_lossy(&part.stdout).contains("measurements have not been made yet"));
 }
+
+#[test]
+fn tables_of_tubes_are_made_and_nothing_is_measured_twice() {
+    let temporary = tempfile::tempdir().unwrap();
+    let folder = temporary.path().join("tubes");
+    for (paper, title) in [("herraiz-2011", "Table 1."), ("herraiz-2010", "settings unknown")] {
+        let name = format!("{}-{paper}", folder.display());
+        let text = done(temporary.path(), &quick(paper, &name, &["--stage", "times,rods"]));
+        assert!(text.contains(title), "{title} is missing in\n{text}");
+        let report = report(Path::new(&name), paper);
+        assert_eq!(report["complete"], true);
+        let times = numbers(&report, "times");
+        assert!(times.iter().all(|(_, value)| *value > 0.0), "{times:#?}");
+        assert!(times.contains_key(&("CPU, 1 thread".into(), "time".into())), "{times:#?}");
+        // What the papers have for whole scans does not stand beside a few views.
+        assert!(report["values"].as_array().unwrap().iter().all(|value| value["paper"].is_null()));
+        for table in ["rods, tubes", "rods, lines"] {
+            let found = numbers(&report, table);
+            assert_eq!(found.len(), 2 * 6 * 2, "{table}: {found:#?}");
+            assert!(found.values().all(|value| value.is_finite()), "{table}: {found:#?}");
+        }
+        let before = times_of(Path::new(&name));
+        done(temporary.path(), &quick(paper, &name, &[]));
+        assert_eq!(times_of(Path::new(&name)), before);
+    }
+}

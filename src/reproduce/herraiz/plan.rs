@@ -1,0 +1,197 @@
+//! What is measured.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::published::{Row, TIMES_2010, TIMES_2011};
+use crate::data::{Counts, Study, SuperLors, TubeSet};
+use crate::montecarlo::{Amount, TubeRecipe};
+use crate::phantom::{self, Phantom};
+use crate::plan::{DeviceChoice, ProjectorChoice, make_tubes, scan_photons};
+use crate::reproduce::ReproduceError;
+use crate::scanner::{self, ScanGeometry, Scanner};
+use crate::task::Task;
+
+/// Views of a quick look.
+const QUICK_VIEWS: usize = 10;
+
+/// One of the two papers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Paper {
+    /// The report of 2010: one pair of parallel heads.
+    Report2010,
+    /// Nucl Instrum Meth A 2011: the VrPET.
+    Nima2011,
+}
+
+impl Paper {
+    /// Authors and place.
+    pub fn title(self) -> &'static str {
+        match self {
+            Paper::Report2010 => "Herraiz et al. 2010 (in Spanish)",
+            Paper::Nima2011 => "Herraiz et al. 2011, Nucl Instrum Meth A, doi:10.1016/j.nima.2010.09.083",
+        }
+    }
+
+    /// Its name on the command line and in file names.
+    pub fn name(self) -> &'static str {
+        match self {
+            Paper::Report2010 => "herraiz-2010",
+            Paper::Nima2011 => "herraiz-2011",
+        }
+    }
+
+    /// Its table of times.
+    pub(super) fn times(self) -> [Row; 4] {
+        match self {
+            Paper::Report2010 => TIMES_2010,
+            Paper::Nima2011 => TIMES_2011,
+        }
+    }
+
+    fn scanner(self) -> &'static str {
+        match self {
+            Paper::Report2010 => "vrpet-2010",
+            Paper::Nima2011 => "vrpet",
+        }
+    }
+}
+
+/// All that the measurements of a folder have in common.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Plan {
+    pub version: u32,
+    pub paper: Paper,
+    pub quick: bool,
+    /// Subsets of the iteration that is timed.
+    pub num_subsets: usize,
+    /// Iterations that are timed, after one that is not.
+    pub timed_iterations: [usize; 2],
+    /// Counts of a scan.
+    pub num_counts: u64,
+    /// Annihilations that the tubes are simulated with.
+    pub num_histories: u64,
+    /// Subsets and iterations of the images whose rods are measured.
+    pub rods: [usize; 2],
+}
+
+impl Plan {
+    /// The paper's, or a quick one.
+    pub fn new(paper: Paper, quick: bool) -> Self {
+        let num_subsets = if quick { 5 } else { 50 };
+        Self {
+            version: 1,
+            paper,
+            quick,
+            num_subsets,
+            timed_iterations: if quick { [1, 2] } else { [2, 10] },
+            num_counts: if quick { 4_000 } else { 200_000 },
+            num_histories: if quick { 400_000 } else { 100_000_000 },
+            rods: if quick { [2, 2] } else { [10, 6] },
+        }
+    }
+
+    /// The scanner, for a quick look with few views.
+    pub fn scanner(&self) -> Result<Scanner, ReproduceError> {
+        let name = self.paper.scanner();
+        let scanner = scanner::find(name).ok_or(ReproduceError::Scanner(name))?.clone();
+        if !self.quick {
+            return Ok(scanner);
+        }
+        Ok(Scanner { geometry: ScanGeometry { num_views: QUICK_VIEWS, ..scanner.geometry }, ..scanner })
+    }
+
+    /// What is scanned.
+    pub fn phantom(&self) -> Result<Phantom, ReproduceError> {
+        Ok(phantom::by_name("derenzo", &self.scanner()?.geometry)?)
+    }
+
+    /// A scan of it, photon by photon.
+    pub fn scan(&self, seed: u64) -> Result<Study<Counts>, ReproduceError> {
+        scan_photons(&self.phantom()?, &self.scanner()?, self.num_counts, seed, &Task::new())
+            .map_err(|error| ReproduceError::Photons(error.to_string()))
+    }
+
+    /// The tubes, made where that is fastest.
+    pub fn tubes(&self) -> Result<Arc<TubeSet>, ReproduceError> {
+        let super_lors = SuperLors { radial: 3, ring_differences: 3, along: 9 };
+        let recipe = TubeRecipe { amount: Amount::Histories(self.num_histories), super_lors, ..TubeRecipe::default() };
+        Ok(Arc::new(make_tubes(&self.scanner()?, &recipe, DeviceChoice::Auto, &Task::new())?.result.tubes))
+    }
+}
+
+/// One way to reconstruct.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Implementation {
+    /// On so many threads of the processor.
+    Cpu(usize),
+    /// The paper's kernels on this CUDA device.
+    PaperKernels(usize),
+    /// The fast kernels on this CUDA device.
+    FastKernels(usize),
+}
+
+impl Implementation {
+    /// Those whose times are compared: one thread first.
+    pub fn of_times(device: DeviceChoice) -> Vec<Self> {
+        let all = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut threads: Vec<usize> = [1, 2, 4, 8].into_iter().filter(|threads| *threads <= all).collect();
+        if all > 8 || !threads.contains(&all) {
+            threads.push(all);
+        }
+        threads.into_iter().map(Self::Cpu).chain(Self::of_gpu(device)).collect()
+    }
+
+    /// Those whose images are compared with the processor's.
+    pub fn of_gpu(device: DeviceChoice) -> Vec<Self> {
+        match device {
+            DeviceChoice::Cuda(number) => vec![Self::PaperKernels(number), Self::FastKernels(number)],
+            _ => Vec::new(),
+        }
+    }
+
+    pub fn device(self) -> DeviceChoice {
+        match self {
+            Self::Cpu(_) => DeviceChoice::Cpu,
+            Self::PaperKernels(number) | Self::FastKernels(number) => DeviceChoice::Cuda(number),
+        }
+    }
+
+    pub fn num_threads(self) -> Option<usize> {
+        if let Self::Cpu(threads) = self { Some(threads) } else { None }
+    }
+
+    pub fn projector(self) -> ProjectorChoice {
+        if let Self::PaperKernels(_) = self { ProjectorChoice::TUBES_PAPER } else { ProjectorChoice::TUBES }
+    }
+
+    /// Its part of the key of a measurement.
+    pub fn key(self) -> String {
+        match self {
+            Self::Cpu(threads) => format!("cpu-{threads}"),
+            Self::PaperKernels(number) => format!("cuda-{number}-paper"),
+            Self::FastKernels(number) => format!("cuda-{number}"),
+        }
+    }
+
+    /// Its name in tables.
+    pub fn title(self) -> String {
+        match self {
+            Self::Cpu(1) => "CPU, 1 thread".into(),
+            Self::Cpu(threads) => format!("CPU, {threads} threads"),
+            Self::PaperKernels(number) => format!("cuda:{number}, paper's kernels"),
+            Self::FastKernels(number) => format!("cuda:{number}"),
+        }
+    }
+
+    /// The row of a paper that it stands for: which one of its table.
+    pub fn paper_row(self) -> Option<usize> {
+        match self {
+            Self::Cpu(1) => Some(0),
+            Self::Cpu(8) => Some(1),
+            Self::PaperKernels(_) => Some(3),
+            _ => None,
+        }
+    }
+}
