@@ -7,9 +7,9 @@ use cudarc::driver::{CudaSlice, DeviceRepr};
 
 use super::in_plane::fov_rows;
 use super::kernel::{Kernel, Module, launch, one_each};
-use super::pacing::Pace;
+use super::probe::guarded;
 use super::texture::Texture;
-use super::{CudaArray, CudaBackend};
+use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::{Data, FieldOfView, Image, Voxels};
 use crate::data::TubeSet;
 use crate::geometry::Grid;
@@ -18,6 +18,10 @@ use crate::operator::{
 };
 use crate::scanner::ScanGeometry;
 use crate::task::Task;
+
+/// Threads of a launch: a few for every lane of a large GPU. Each of them takes milliseconds whether there are few or many, so that
+/// the time of a small launch does not tell how many fill the device.
+const THREADS_AT_ONCE: usize = 1 << 18;
 
 /// `Plan` of the kernels.
 #[repr(C)]
@@ -85,14 +89,8 @@ pub struct PaperTubes {
     tubes: Texture,
     project: Kernel,
     backproject: Kernel,
-    state: Mutex<State>,
-}
-
-/// What a projection leaves for the next.
-struct State {
-    image: Texture,
-    forward: Pace,
-    back: Pace,
+    /// The image as the kernels read it.
+    image: Mutex<Texture>,
 }
 
 impl PaperTubes {
@@ -150,11 +148,7 @@ impl PaperTubes {
             tubes: texture_of(backend, tubes)?,
             project: module.kernel("project")?,
             backproject: module.kernel("backproject")?,
-            state: Mutex::new(State {
-                image: Texture::new(&backend.stream, grid.size)?,
-                forward: Pace::default(),
-                back: Pace::default(),
-            }),
+            image: Mutex::new(Texture::new(&backend.stream, grid.size)?),
             views: Views::by_subset(&geometry, BinOrder::Plane),
             voxels: Voxels::new(grid, fov),
             head,
@@ -211,6 +205,25 @@ fn texture_of(backend: &CudaBackend, tubes: &TubeSet) -> Result<Texture, Operato
     Ok(texture)
 }
 
+/// Calls `launch(first, count)` for all of `total` threads, in pieces; two are under way at most.
+fn in_pieces(
+    backend: &CudaBackend,
+    total: usize,
+    task: &Task,
+    mut launch: impl FnMut(usize, usize) -> Result<(), CudaError>,
+) -> Result<(), OperatorError> {
+    let mut under_way = None;
+    for first in (0..total).step_by(THREADS_AT_ONCE) {
+        task.check()?;
+        launch(first, THREADS_AT_ONCE.min(total - first))?;
+        let event = guarded("mark a launch", || backend.stream.record_event(None))?;
+        if let Some(before) = under_way.replace(event) {
+            guarded("compute", || before.synchronize())?;
+        }
+    }
+    Ok(())
+}
+
 impl LinearOperator<CudaBackend> for PaperTubes {
     fn apply(
         &self,
@@ -222,11 +235,10 @@ impl LinearOperator<CudaBackend> for PaperTubes {
     ) -> Result<(), OperatorError> {
         let num_bins = self.views.len(subset);
         check_lengths([x.len(), self.voxels.len()], [out.len(), num_bins])?;
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let State { image, forward, .. } = &mut *state;
+        let mut image = self.image.lock().unwrap_or_else(PoisonError::into_inner);
         image.fill(&x.0)?;
         let (head, tubes, image) = (self.head(subset), self.tubes.object(), image.object());
-        forward.run(backend, num_bins, task, |first, count| {
+        in_pieces(backend, num_bins, task, |first, count| {
             let (shape, first, count) = (one_each(count), first as u64, count as u64);
             launch!(
                 backend.stream,
@@ -255,9 +267,8 @@ impl LinearOperator<CudaBackend> for PaperTubes {
         task: &Task,
     ) -> Result<(), OperatorError> {
         check_lengths([out.len(), self.voxels.len()], [q.len(), self.views.len(subset)])?;
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let (head, tubes) = (self.head(subset), self.tubes.object());
-        state.back.run(backend, self.voxels.len(), task, |first, count| {
+        in_pieces(backend, self.voxels.len(), task, |first, count| {
             let (shape, first, count) = (one_each(count), first as u64, count as u64);
             launch!(
                 backend.stream,

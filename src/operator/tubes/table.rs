@@ -305,7 +305,7 @@ mod tests {
         };
         let sampling = TubeSampling { num, spacing_mm: [1.0, 1.0, 1.0], num_radial: 5, num_ring_differences: 3 };
         let coefficients = (0..5 * 3 * sampling.tube_len()).map(|k| 1.0 + (k * k % 17) as f32).collect();
-        let tubes = TubeSet::new("small", sampling, coefficients).unwrap();
+        let tubes = TubeSet::new(geometry.scanner.clone(), sampling, coefficients).unwrap();
         let grid = Grid::centred([9, 9, 5], [1.0, 1.0, 1.0]).unwrap();
         let table = TubeTable::new(&geometry, &grid, &FieldOfView::new(&grid, 4.5), &tubes).unwrap();
         (tubes, table)

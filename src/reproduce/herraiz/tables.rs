@@ -6,6 +6,7 @@ use strum::VariantArray as _;
 use super::measure::Times;
 use super::plan::{Implementation, Paper, Plan};
 use super::published::DIFFERENCE_PERCENT;
+use super::rods::Resolved;
 use super::stages::{Difference, Item, OfRods, Work, work};
 use crate::plan::DeviceChoice;
 use crate::report::{Tables, Value};
@@ -141,39 +142,64 @@ fn add_differences(device: DeviceChoice, folder: &Folder, tables: &mut Tables) -
         });
     }
     if !values.is_empty() {
-        let remark = "* The paper: below this. After one full iteration, on the same scan.".to_owned();
-        tables.add("Section 3.1. Images of GPU and processor", values, vec![remark]);
+        let remarks = [
+            "* The paper: below this. After one full iteration, on the same scan, against this program's pair on the processor.",
+            "The paper's kernels are no matched pair, and the weights of textures have eight bits: their image is another.",
+        ];
+        tables.add("Section 3.1. Images of GPU and processor", values, remarks.map(String::from).to_vec());
     }
     Ok(())
 }
 
 fn add_rods(plan: &Plan, folder: &Folder, tables: &mut Tables) -> Result<(), ReproduceError> {
-    let [num_subsets, _] = plan.rods;
-    for (what, title) in [(true, "tubes"), (false, "lines (Siddon)")] {
-        let Some(found) = folder.load::<OfRods>(&Work::Rods(what).key())? else { continue };
-        let values = found.iter().enumerate().flat_map(|(iteration, rods)| {
-            rods.iter().flat_map(move |rods| {
-                let cell = |column: String, here: f64| Value {
-                    table: if what { "rods, tubes" } else { "rods, lines" },
-                    row: format!("iteration {}", iteration + 1),
-                    column,
-                    unit: "%",
-                    here: Some(here),
-                    ..Value::default()
-                };
-                let diameter = rods.diameter_mm;
-                [
-                    cell(format!("{diameter:.1} mm, modulation"), rods.modulation_percent),
-                    cell(format!("{diameter:.1} mm, noise"), rods.noise_percent),
-                ]
-            })
+    let load = |tubes: bool| folder.load::<OfRods>(&Work::Rods(tubes).key());
+    let scan = format!("{} subsets, {} counts", plan.rods[0], plan.num_counts);
+    let found = [("tubes", load(true)?), ("lines", load(false)?)];
+    for (name, found) in &found {
+        let Some(found) = found else { continue };
+        let of = |table: &'static str, what: fn(&Resolved) -> f64| -> Vec<Value> {
+            let of_iteration = |(iteration, rods): (usize, &Vec<Resolved>)| -> Vec<Value> {
+                let column = format!("iteration {}", iteration + 1);
+                rods.iter().map(|rods| rods_value(table, rods, &column, Some(what(rods)))).collect()
+            };
+            found.iter().enumerate().flat_map(of_iteration).collect()
+        };
+        let [modulation, noise] =
+            if *name == "tubes" { ["rods, tubes", "noise, tubes"] } else { ["rods, lines", "noise, lines"] };
+        let title = format!("Modulation of the rods of a Derenzo phantom, by {name}; {scan}");
+        tables.add(title, of(modulation, |rods| rods.modulation_percent), vec![MODULATION.into()]);
+        tables.add(format!("Noise in their middles, by {name}"), of(noise, |rods| rods.noise_percent), vec![NOISE.into()]);
+    }
+    if let [(_, Some(tubes)), (_, Some(lines))] = &found {
+        let of_rods = lines.first().into_iter().flatten().enumerate().flat_map(|(number, lines)| {
+            let at_noise = at_noise(tubes, number, lines.noise_percent);
+            [
+                ("noise", Some(lines.noise_percent)),
+                ("modulation by lines", Some(lines.modulation_percent)),
+                ("modulation by tubes", at_noise),
+            ]
+            .map(|(column, here)| rods_value("rods, equal noise", lines, column, here))
         });
-        let remark = "Modulation = (rods - between) / (rods + between), 100 % in truth; noise = standard deviation between two scans in the rods' middles.";
-        tables.add(
-            format!("Rods of a Derenzo phantom, by {title}; {num_subsets} subsets, {} counts", plan.num_counts),
-            values.collect(),
-            vec![remark.into()],
-        );
+        let remark = "The noise of lines after their first iteration; tubes between the iterations that have more and less.";
+        tables.add("Tubes beside lines at equal noise", of_rods.collect(), vec![remark.into()]);
     }
     Ok(())
+}
+
+const MODULATION: &str = "(rods - between) / (rods + between), 100 % in truth.";
+const NOISE: &str = "Standard deviation of two scans from each other over the square root of 2, of the mean.";
+
+fn rods_value(table: &'static str, rods: &Resolved, column: &str, here: Option<f64>) -> Value {
+    Value { table, row: format!("{:.1} mm", rods.diameter_mm), column: column.into(), unit: "%", here, ..Value::default() }
+}
+
+/// The modulation of rods of one diameter between the two iterations whose noise encloses this; `None` where none do.
+fn at_noise(iterations: &OfRods, number: usize, noise_percent: f64) -> Option<f64> {
+    let of = |iteration: usize| iterations[iteration].get(number);
+    (1..iterations.len()).find_map(|iteration| {
+        let (before, after) = (of(iteration - 1)?, of(iteration)?);
+        let part = (noise_percent - before.noise_percent) / (after.noise_percent - before.noise_percent);
+        let between = before.modulation_percent + part * (after.modulation_percent - before.modulation_percent);
+        (0.0..=1.0).contains(&part).then_some(between)
+    })
 }
