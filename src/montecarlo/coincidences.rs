@@ -157,10 +157,21 @@ impl Coincidences {
 
     /// Follows both photons: the line that they are counted on, if they are, and the share of such photons that are.
     pub(super) fn count(&self, start: &Start, random: &mut Philox) -> Option<(CrystalLine, f64)> {
+        self.count_in(start.heads, start.annihilation, start.directions, random)
+    }
+
+    /// The same for photons of an annihilation in these directions, each into a head.
+    pub(super) fn count_in(
+        &self,
+        heads: [usize; 2],
+        annihilation: [f64; 3],
+        directions: [[f64; 3]; 2],
+        random: &mut Philox,
+    ) -> Option<(CrystalLine, f64)> {
         let mut share = 1.0;
-        let mut hits = start.heads.map(|head| Hit { head, crystal: [0; 2] });
+        let mut hits = heads.map(|head| Hit { head, crystal: [0; 2] });
         for (side, hit) in hits.iter_mut().enumerate() {
-            let photon = photon_in_head(&self.heads.poses[hit.head], start.annihilation, start.directions[side]);
+            let photon = photon_in_head(&self.heads.poses[hit.head], annihilation, directions[side]);
             let detection = self.head.detect(photon, true, random)?;
             share *= detection.weight;
             hit.crystal = detection.crystal;

@@ -16,6 +16,7 @@
 //! | `tubes` | tubes of response |
 //! | `recipe` | how a set of them is simulated |
 //! | `scan` | a scan of an object, count by count |
+//! | `sensitivity` | which share of the decays at a place is counted |
 //!
 //! What is left out: the recoil electron and the fluorescence photon after photo-electric absorption deposit their energy
 //! where they start; electrons are scattered upon as if free and at rest (their binding counts in how often, not in the
@@ -31,6 +32,7 @@ mod rayleigh;
 mod readout;
 mod recipe;
 mod scan;
+mod sensitivity;
 mod track;
 mod tubes;
 

@@ -60,6 +60,11 @@ pub fn choose_projector(geometry: &Arc<ScanGeometry>, settings: &ProjectorSettin
         Chosen::Cuda(backend) => on_cuda(*backend, &between)?,
     };
     notices.extend(notice);
+    if !entry.is_matched {
+        let text =
+            "the backprojection of this projector is not exactly the adjoint of its projection: the likelihood need not rise";
+        notices.push(Notice::info(text));
+    }
     Ok(ChosenProjector { entry, system, notices })
 }
 

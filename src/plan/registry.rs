@@ -26,6 +26,8 @@ pub struct ProjectorEntry {
     pub advice: &'static str,
     /// Whether a walk crosses one voxel after the other: time goes with nx + ny + nz, not with (nx + ny) nz.
     pub walks_voxels: bool,
+    /// Whether its backprojection is exactly the adjoint of its projection, up to rounding: without that no likelihood is sure to rise.
+    pub is_matched: bool,
     pub(super) on_host: fn(&Between) -> Result<Box<dyn System>, OperatorError>,
     #[cfg(feature = "cuda")]
     pub(super) on_cuda: Option<MakeOnCuda>,
@@ -38,6 +40,7 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
         text: "all planes of a transaxial line at once",
         advice: "A voxel height that divides the distance between the planes allows it",
         walks_voxels: false,
+        is_matched: true,
         on_host: |between| {
             let projector = AxialRuns::new(between.geometry(), between.grid(), between.fov_radius_mm(), between.rays())?;
             let instructions = format!(", {}", projector.simd().name());
@@ -54,6 +57,7 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
         text: "Siddon's path, one line at a time: the definition",
         advice: "",
         walks_voxels: true,
+        is_matched: true,
         on_host: |between| {
             let projector = Siddon::new(between.geometry(), between.grid(), between.fov_radius_mm(), between.rays());
             Ok(host(projector, ""))
@@ -72,6 +76,7 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
         text: "tubes of response, simulated for the scanner",
         advice: "",
         walks_voxels: false,
+        is_matched: true,
         on_host: |between| {
             let projector = Tubes::new(between.geometry(), between.grid(), between.fov_radius_mm(), between.tubes()?)?;
             Ok(host(projector, ""))
@@ -87,6 +92,7 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
         text: "tubes of response by the kernels of Herraiz et al. 2011: the definition, slow",
         advice: "",
         walks_voxels: false,
+        is_matched: false,
         on_host: |between| {
             let tubes = between.tubes()?.clone();
             let projector = PlainTubes::new(between.geometry(), between.grid(), between.fov_radius_mm(), tubes)?;

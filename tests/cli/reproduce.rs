@@ -199,7 +199,7 @@ fn tables_of_tubes_are_made_and_nothing_is_measured_twice() {
     let folder = temporary.path().join("tubes");
     for (paper, title) in [("herraiz-2011", "Table 1."), ("herraiz-2010", "settings unknown")] {
         let name = format!("{}-{paper}", folder.display());
-        let text = done(temporary.path(), &quick(paper, &name, &["--stage", "times,rods"]));
+        let text = done(temporary.path(), &quick(paper, &name, &["--stage", "times,rods,scanner"]));
         assert!(text.contains(title), "{title} is missing in\n{text}");
         let report = report(Path::new(&name), paper);
         assert_eq!(report["complete"], true);
@@ -208,6 +208,9 @@ fn tables_of_tubes_are_made_and_nothing_is_measured_twice() {
         assert!(times.contains_key(&("CPU, 1 thread".into(), "time".into())), "{times:#?}");
         // What the papers have for whole scans does not stand beside a few views.
         assert!(report["values"].as_array().unwrap().iter().all(|value| value["paper"].is_null()));
+        let scanner = numbers(&report, "scanner");
+        let sensitivity = scanner[&("sensitivity at the centre".into(), "here and in the paper".into())];
+        assert!((0.1..10.0).contains(&sensitivity), "{scanner:#?}");
         for table in ["rods, tubes", "rods, lines"] {
             let found = numbers(&report, table);
             assert_eq!(found.len(), 6 * 2, "{table}: {found:#?}");

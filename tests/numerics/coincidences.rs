@@ -74,6 +74,30 @@ fn one_pair_counts_by_solid_angle_and_attenuation() {
 }
 
 #[test]
+fn a_point_between_two_heads_is_counted_by_their_solid_angle() {
+    let (size_mm, depth_mm) = (2.0, 0.5);
+    let (geometry, heads) = pair(4, size_mm, depth_mm);
+    let side_mm = heads.crystals.width_mm()[0];
+    let coincidences = Coincidences::new(geometry, heads, AnnihilationPhysics::IDEAL).unwrap();
+    let attenuation = Material::find("lso").unwrap().attenuation(511.0);
+    let depositing = (attenuation.photoelectric_per_mm + attenuation.incoherent_per_mm) / attenuation.total_per_mm();
+    let stopped = depositing * (1.0 - (-attenuation.total_per_mm() * depth_mm).exp());
+    // The solid angle of a square above its middle; either photon may be the first.
+    let half = 0.5 * side_mm / DISTANCE_MM;
+    let solid_angle = 4.0 * (half * half / (1.0 + half * half)).asin();
+    let expected = 2.0 * solid_angle / (4.0 * std::f64::consts::PI) * stopped * stopped;
+    let at = |place_mm, threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| coincidences.sensitivity_at(place_mm, 4_000_000, 3, &Task::new()).unwrap())
+    };
+    let found = at([0.0; 3], 2);
+    // About 4000 decays fly into the heads.
+    assert!((found / expected - 1.0).abs() < 0.05, "{found} {expected}");
+    assert_eq!(found, at([0.0; 3], 1));
+    assert_eq!(at([0.0, 0.0, side_mm], 2), 0.0);
+}
+
+#[test]
 fn tallies_are_the_same_for_any_number_of_threads_and_others_for_another_seed() {
     let (geometry, heads) = pair(4, 2.0, 10.0);
     let physics = AnnihilationPhysics { range_of: Some(Isotope::F18), noncollinearity_fwhm_deg: 0.5 };

@@ -22,14 +22,15 @@ fn some_tubes(geometry: &ScanGeometry) -> TubeSet {
     TubeSet::new(geometry.scanner.clone(), sampling, coefficients).unwrap()
 }
 
-/// Every projector between a scan and a grid, on every device.
+/// Every projector of a matched pair between a scan and a grid, on every device. (How far the other is from one: `tubes`.)
 fn systems(geometry: &Arc<ScanGeometry>, grid: &Grid, fov_radius_mm: f64, rays: [usize; 2]) -> Vec<(String, Box<dyn System>)> {
     #[cfg(feature = "cuda")]
     let gpu = device().map(|_| DeviceChoice::Cuda(0));
     #[cfg(not(feature = "cuda"))]
     let gpu = None;
     let devices = std::iter::once(DeviceChoice::Cpu).chain(gpu);
-    let choices = devices.flat_map(|device| PROJECTORS.iter().map(move |entry| (device, entry.name)));
+    let choices =
+        devices.flat_map(|device| PROJECTORS.iter().filter(|entry| entry.is_matched).map(move |entry| (device, entry.name)));
     let tubes = Arc::new(some_tubes(geometry));
     let made = choices.map(|(device, name)| {
         let settings = ProjectorSettings {

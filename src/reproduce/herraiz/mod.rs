@@ -10,6 +10,7 @@ mod measure;
 mod plan;
 mod published;
 mod rods;
+mod scanner;
 mod stages;
 mod tables;
 

@@ -8,6 +8,7 @@ use super::Settings;
 use super::measure::{Data, images, mean_square_difference, settings, times, with_lines};
 use super::plan::{Implementation, Plan};
 use super::rods::{Resolved, Rods};
+use super::scanner::ScannerFigures;
 use crate::data::{TubeSet, Volume};
 use crate::plan::DeviceChoice;
 use crate::reproduce::ReproduceError;
@@ -24,6 +25,8 @@ pub enum Item {
     Difference,
     /// What tubes resolve that lines do not, both on the same scan.
     Rods,
+    /// The scanner beside its published figures (Lage et al. 2009).
+    Scanner,
 }
 
 /// One measurement.
@@ -33,6 +36,7 @@ pub(super) enum Work {
     Difference(Implementation),
     /// With tubes, or with lines.
     Rods(bool),
+    Scanner,
 }
 
 /// How far the image of a GPU is from the processor's.
@@ -51,6 +55,7 @@ impl Measurement for Work {
             Work::Times(implementation) => format!("times.{}", implementation.key()),
             Work::Difference(implementation) => format!("difference.{}", implementation.key()),
             Work::Rods(tubes) => format!("rods.{}", if *tubes { "tubes" } else { "lines" }),
+            Work::Scanner => "scanner".into(),
         }
     }
 
@@ -59,6 +64,7 @@ impl Measurement for Work {
             Work::Times(implementation) => format!("one full iteration: {}", implementation.title()),
             Work::Difference(implementation) => format!("image: {}", implementation.title()),
             Work::Rods(tubes) => format!("rods, with {}", if *tubes { "tubes" } else { "lines" }),
+            Work::Scanner => "sensitivity and widths of tubes".into(),
         }
     }
 }
@@ -69,6 +75,7 @@ pub(super) fn work(stage: Item, device: DeviceChoice) -> Vec<Work> {
         Item::Times => Implementation::of_times(device).into_iter().map(Work::Times).collect(),
         Item::Difference => Implementation::of_gpu(device).into_iter().map(Work::Difference).collect(),
         Item::Rods => [false, true].map(Work::Rods).to_vec(),
+        Item::Scanner => vec![Work::Scanner],
     }
 }
 
@@ -138,8 +145,20 @@ impl Runner<'_> {
                 }
                 self.folder.store(&key, &resolved)?;
             }
+            Work::Scanner => {
+                let tubes = self.tubes()?;
+                self.folder.store(&key, &ScannerFigures::new(plan, &tubes)?)?;
+            }
         }
         Ok("")
+    }
+
+    fn tubes(&mut self) -> Result<Arc<TubeSet>, ReproduceError> {
+        let tubes = match self.tubes.take() {
+            Some(tubes) => tubes,
+            None => self.plan.tubes()?,
+        };
+        Ok(Arc::clone(self.tubes.insert(tubes)))
     }
 
     /// A scan with the tubes.
@@ -147,11 +166,7 @@ impl Runner<'_> {
         if let Some(data) = &self.scans[scan] {
             return Ok(data.clone());
         }
-        let tubes = match self.tubes.take() {
-            Some(tubes) => tubes,
-            None => self.plan.tubes()?,
-        };
-        self.tubes = Some(Arc::clone(&tubes));
+        let tubes = self.tubes()?;
         let data = Data { study: Arc::new(self.plan.scan(1 + scan as u64)?), tubes };
         self.scans[scan] = Some(data.clone());
         Ok(data)

@@ -7,6 +7,7 @@ use super::measure::Times;
 use super::plan::{Implementation, Paper, Plan};
 use super::published::DIFFERENCE_PERCENT;
 use super::rods::Resolved;
+use super::scanner::{FAR_MM, PUBLISHED, ScannerFigures};
 use super::stages::{Difference, Item, OfRods, Work, work};
 use crate::plan::DeviceChoice;
 use crate::report::{Tables, Value};
@@ -30,6 +31,7 @@ pub(super) fn write(plan: &Plan, device: DeviceChoice, folder: &Folder, complete
     add_times(plan, device, folder, &mut tables)?;
     add_differences(device, folder, &mut tables)?;
     add_rods(plan, folder, &mut tables)?;
+    add_scanner(folder, &mut tables)?;
     let all_work = Item::VARIANTS.iter().flat_map(|stage| work(*stage, device));
     let num_missing = all_work.filter(|work| !folder.has(&work.key())).count();
     let text = tables.page(&heading(plan, device)?, num_missing, &[]);
@@ -202,4 +204,31 @@ fn at_noise(iterations: &OfRods, number: usize, noise_percent: f64) -> Option<f6
         let between = before.modulation_percent + part * (after.modulation_percent - before.modulation_percent);
         (0.0..=1.0).contains(&part).then_some(between)
     })
+}
+
+fn add_scanner(folder: &Folder, tables: &mut Tables) -> Result<(), ReproduceError> {
+    let Some(found) = folder.load::<ScannerFigures>(&Work::Scanner.key())? else { return Ok(()) };
+    let value = |row: &str, unit, paper: Option<f64>, here: Option<f64>| Value {
+        table: "scanner",
+        row: row.into(),
+        column: "here and in the paper".into(),
+        unit,
+        paper,
+        here,
+        ..Value::default()
+    };
+    let far = |what: &str| format!("FWHM {what}, {FAR_MM} mm from the axis");
+    let values = vec![
+        value("sensitivity at the centre", "%", Some(PUBLISHED.sensitivity_percent), Some(found.sensitivity_percent)),
+        value("FWHM across, centre", "mm", PUBLISHED.tangential_mm[0], found.tangential_mm[0]),
+        value(&far("across"), "mm", PUBLISHED.tangential_mm[1], found.tangential_mm[1]),
+        value("FWHM along the axis, centre", "mm", PUBLISHED.axial_mm[0], found.axial_mm[0]),
+        value(&far("along the axis"), "mm", PUBLISHED.axial_mm[1], found.axial_mm[1]),
+    ];
+    let remarks = [
+        "The paper measured the real scanner, and widths in images; here they are those of the tubes of direct planes, before any image.",
+        "The heads' distance, angles and coincidences are assumed: the sensitivity goes with the square of the solid angle that they make.",
+    ];
+    tables.add("The scanner beside Lage et al. 2009, Phys Med Biol 54:5427", values, remarks.map(String::from).to_vec());
+    Ok(())
 }

@@ -1,0 +1,63 @@
+//! The simulated scanner beside what was measured of the real one (Lage et al. 2009, Phys Med Biol 54:5427, abstract).
+
+use serde::{Deserialize, Serialize};
+
+use super::plan::Plan;
+use crate::data::TubeSet;
+use crate::measure::full_width_at_half_maximum;
+use crate::montecarlo::{Coincidences, TubeRecipe};
+use crate::reproduce::ReproduceError;
+use crate::task::Task;
+
+/// Decays at the centre that are followed.
+const NUM_HISTORIES: u64 = 4_000_000;
+/// How far from the axis the paper measured last, mm.
+pub(super) const FAR_MM: f64 = 35.0;
+
+/// What was measured of the real scanner: sensitivity at the centre, %; FWHM of images across and along the axis, at the centre
+/// and 35 mm from it, mm.
+pub(super) const PUBLISHED: ScannerFigures =
+    ScannerFigures { sensitivity_percent: 2.2, tangential_mm: [Some(1.56), Some(2.46)], axial_mm: [Some(2.34), Some(3.38)] };
+
+/// Figures of a scanner.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct ScannerFigures {
+    /// Share of the decays at the centre that are counted.
+    pub sensitivity_percent: f64,
+    /// FWHM across, at the centre and far from it.
+    pub tangential_mm: [Option<f64>; 2],
+    /// FWHM along the axis.
+    pub axial_mm: [Option<f64>; 2],
+}
+
+impl ScannerFigures {
+    /// Those of the simulated scanner; the widths are those of the direct planes' tubes in the middle of their lines.
+    pub fn new(plan: &Plan, tubes: &TubeSet) -> Result<Self, ReproduceError> {
+        let scanner = plan.scanner()?;
+        let heads = scanner.heads.clone().ok_or_else(|| ReproduceError::Photons(format!("{} has no heads", scanner.title)))?;
+        let coincidences = Coincidences::new(scanner.geometry.clone(), heads, TubeRecipe::default().physics())
+            .map_err(|error| ReproduceError::Photons(error.to_string()))?;
+        let sensitivity = coincidences.sensitivity_at([0.0; 3], NUM_HISTORIES, 1, &Task::new());
+        let sensitivity = sensitivity.map_err(|error| ReproduceError::Photons(error.to_string()))?;
+        let far = (FAR_MM / scanner.geometry.central_bin_mm()).round() as usize;
+        let places = [0, far.min(tubes.sampling.num_radial - 1)];
+        Ok(Self {
+            sensitivity_percent: 100.0 * sensitivity,
+            tangential_mm: places.map(|radial| width_mm(tubes, radial, 1)),
+            axial_mm: places.map(|radial| width_mm(tubes, radial, 2)),
+        })
+    }
+}
+
+/// FWHM of a direct tube along axis 1 (across) or 2, summed over the other and over the middle fifth of the line.
+fn width_mm(tubes: &TubeSet, radial: usize, axis: usize) -> Option<f64> {
+    let [num_along, num_across, num_axial] = tubes.sampling.num;
+    let tube = tubes.tube(radial, 0);
+    let mut sums = vec![0.0; tubes.sampling.num[axis]];
+    for along in 2 * num_along / 5..=3 * num_along / 5 {
+        for (place, value) in tube[along * num_across * num_axial..][..num_across * num_axial].iter().enumerate() {
+            sums[if axis == 1 { place / num_axial } else { place % num_axial }] += f64::from(*value);
+        }
+    }
+    full_width_at_half_maximum(&sums, tubes.sampling.spacing_mm[axis])
+}
