@@ -56,6 +56,12 @@ pub struct TubesRow {
 /// # Errors
 /// The settings do not suit, or a step fails.
 pub fn bench_tubes(bench: &TubesBench) -> Result<TubesRow, BenchError> {
+    let count = bench.num_threads.unwrap_or(0);
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(count).build();
+    threads.map_err(|error| BenchError(format!("{count} threads could not be started: {error}")))?.install(|| measured(bench))
+}
+
+fn measured(bench: &TubesBench) -> Result<TubesRow, BenchError> {
     let study = study(&bench.geometry)?;
     let settings = RunSettings {
         algorithm: if bench.num_subsets > 1 { AlgorithmKind::Osem } else { AlgorithmKind::Mlem },
@@ -63,7 +69,6 @@ pub fn bench_tubes(bench: &TubesBench) -> Result<TubesRow, BenchError> {
         projector: ProjectorChoice::TUBES,
         device: bench.device,
         tubes: Some(Arc::new(tubes(&bench.geometry)?)),
-        num_threads: bench.num_threads,
         ..default_settings(&study.measured)?
     };
     let task = Task::new();
@@ -113,4 +118,25 @@ fn tubes(geometry: &ScanGeometry) -> Result<TubeSet, BenchError> {
     let num_coefficients = sampling.num_coefficients().unwrap_or_default();
     TubeSet::new(geometry.scanner.clone(), sampling, (0..num_coefficients).map(coefficient).collect())
         .map_err(|error| BenchError(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scanner::find;
+
+    #[test]
+    fn an_iteration_is_timed_on_the_threads_that_were_asked_for() {
+        let geometry = ScanGeometry { num_views: 2, ..find("vrpet").unwrap().geometry.clone() };
+        let of = |threads: usize| {
+            let (geometry, num_threads) = (Arc::new(geometry.clone()), Some(threads));
+            let bench = TubesBench { geometry, device: DeviceChoice::Cpu, num_threads, num_subsets: 2, num_iterations: 1 };
+            bench_tubes(&bench).unwrap()
+        };
+        for (threads, words) in [(1, "1 thread"), (3, "3 threads")] {
+            let row = of(threads);
+            assert!(row.device.ends_with(words), "{}", row.device);
+            assert!(row.forward_s > 0.0 && row.backprojection_s > 0.0 && row.median_s >= row.forward_s + row.backprojection_s);
+        }
+    }
 }

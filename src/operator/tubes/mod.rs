@@ -12,7 +12,7 @@ mod plain;
 mod table;
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
 
@@ -47,6 +47,8 @@ pub struct Tubes {
     across_mm: f64,
     radius_mm: f64,
     simd: Simd,
+    /// The lattices of a block, kept from one call to the next: new memory would be touched for the first time in each.
+    cells: Mutex<Vec<f32>>,
 }
 
 /// Work on the lattices of a few views.
@@ -71,6 +73,7 @@ impl Tubes {
             radius_mm: table.radius_mm,
             voxels: Voxels::in_columns(grid, fov, table.columns),
             simd: Simd::fastest(),
+            cells: Mutex::default(),
             geometry,
             table,
         })
@@ -277,6 +280,16 @@ impl Tubes {
         })
     }
 
+    /// Memory for the lattices of so many views, a block at a time.
+    fn kept_cells(&self, num_views: usize) -> MutexGuard<'_, Vec<f32>> {
+        let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
+        let len = self.cells_len(num_views.min(VIEWS_PER_BLOCK));
+        if cells.len() < len {
+            cells.resize(len, 0.0);
+        }
+        cells
+    }
+
     /// Values of the lattices of a block of so many views.
     fn cells_len(&self, num_views: usize) -> usize {
         num_views * self.table.num_along * self.table.num_columns() * self.table.columns.len()
@@ -344,7 +357,7 @@ impl LinearOperator<Host> for Tubes {
     ) -> Result<(), OperatorError> {
         check_lengths([x.len(), self.voxels.len()], [out.len(), self.views.len(subset)])?;
         let views: Vec<usize> = self.views.of(subset).collect();
-        let mut cells = vec![0.0; self.cells_len(views.len().min(VIEWS_PER_BLOCK))];
+        let mut cells = self.kept_cells(views.len());
         let out = out.values_mut().chunks_mut(VIEWS_PER_BLOCK * self.views.view_len());
         for (views, out) in views.chunks(VIEWS_PER_BLOCK).zip(out) {
             let (block, len) = (self.block(views), views.len() * self.views.view_len());
@@ -364,7 +377,7 @@ impl LinearOperator<Host> for Tubes {
     ) -> Result<(), OperatorError> {
         check_lengths([out.len(), self.voxels.len()], [q.len(), self.views.len(subset)])?;
         let views: Vec<usize> = self.views.of(subset).collect();
-        let mut cells = vec![0.0; self.cells_len(views.len().min(VIEWS_PER_BLOCK))];
+        let mut cells = self.kept_cells(views.len());
         let out = out.values_mut();
         out.fill(0.0);
         for (views, q) in views.chunks(VIEWS_PER_BLOCK).zip(q.chunks(VIEWS_PER_BLOCK * self.views.view_len())) {

@@ -124,7 +124,7 @@ impl Plan {
 /// One way to reconstruct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Implementation {
-    /// On so many threads of the processor.
+    /// On so many threads of the processor; 0 = all.
     Cpu(usize),
     /// The paper's kernels on this CUDA device.
     PaperKernels(usize),
