@@ -227,7 +227,7 @@ fn add_scanner(folder: &Folder, tables: &mut Tables) -> Result<(), ReproduceErro
     ];
     let remarks = [
         "The paper measured the real scanner, and widths in images; here they are those of the tubes of direct planes, before any image.",
-        "The heads' distance, angles and coincidences are assumed: the sensitivity goes with the square of the solid angle that they make.",
+        "The heads' distance, angles and coincidences are assumed: the sensitivity goes with the solid angle that they cover.",
     ];
     tables.add("The scanner beside Lage et al. 2009, Phys Med Biol 54:5427", values, remarks.map(String::from).to_vec());
     Ok(())
