@@ -583,3 +583,65 @@ extern "C" __global__ void __launch_bounds__(SPREAD_THREADS, 2)
         }
     }
 }
+
+// Adds to a cell that other threads add to as well; or without protection, so that what they add in between is lost.
+struct Atomic {
+    static __device__ __forceinline__ void add(float *cell, float value) { atomicAdd(cell, value); }
+};
+
+struct NonAtomic {
+    static __device__ __forceinline__ void add(float *cell, float value)
+    {
+        volatile float *const sum = cell;
+        *sum = *sum + value;
+    }
+};
+
+// cells += the transpose of `project` again, the other way round: a thread a bin, which adds to all cells of its tube.
+// Blocks: [line and tangential index, some of the groups]; the lanes of a warp are the planes of a group.
+template <typename Adder>
+__device__ __forceinline__ void scatter(const Plan &plan, const Group *groups, const float4 *weights, const int *windows,
+                                        const int2 *rows, const float *bins, float *cells)
+{
+    const int number = blockIdx.x / plan.num_radial, radial = blockIdx.x % plan.num_radial, side = number % 2;
+    const int g = blockIdx.y * blockDim.y + threadIdx.y, plane = threadIdx.x;
+    const int position = plan.num_tangential / 2 + (side ? -radial : radial);
+    if (g >= plan.num_groups || (side && radial == 0) || position < 0 || position >= plan.num_tangential)
+        return;
+    const Group group = groups[g];
+    if (plane >= group.num_planes)
+        return;
+    const float bin =
+        bins[((unsigned long long)(number / 2) * plan.num_tangential + position) * plan.num_planes + group.first_plane + plane];
+    for (int row = rows[radial].x; row < rows[radial].y; row++) {
+        const Window window = {windows[g * plan.num_rows + row]};
+        const float4 *const of_row =
+            weights + ((radial * plan.num_rows + row) * plan.num_differences + group.difference) * (ACROSS * SAMPLE);
+        float *const in_row =
+            cells + (((unsigned long long)number * plan.num_rows + row) * plan.num_columns + radial) * COLUMN;
+        for (int sample = 0; sample < ACROSS * SAMPLE; sample++) {
+            const int across = sample / SAMPLE, parity = sample % SAMPLE;
+            float taps[TAPS];
+            unpack(taps, group.is_mirrored ? reversed(of_row[sample]) : of_row[sample]);
+            float *const column = in_row + across * COLUMN + window.of_class(parity) * LANES;
+#pragma unroll
+            for (int s = 0; s < TAPS; s++) {
+                const int place = window.lane(parity) + plane + s;
+                if (place >= 0 && place < LANES)
+                    Adder::add(column + place, taps[s] * bin);
+            }
+        }
+    }
+}
+
+extern "C" __global__ void scatter_atomic(const Plan plan, const Group *groups, const float4 *weights, const int *windows,
+                                          const int2 *rows, const float *bins, float *cells)
+{
+    scatter<Atomic>(plan, groups, weights, windows, rows, bins, cells);
+}
+
+extern "C" __global__ void scatter_non_atomic(const Plan plan, const Group *groups, const float4 *weights, const int *windows,
+                                              const int2 *rows, const float *bins, float *cells)
+{
+    scatter<NonAtomic>(plan, groups, weights, windows, rows, bins, cells);
+}

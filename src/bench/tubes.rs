@@ -9,6 +9,7 @@ use super::BenchError;
 use super::iteration::iterate;
 use crate::data::{Counts, Michelogram, Study, TubeSampling, TubeSet};
 use crate::measure::median_and_spread;
+use crate::operator::Accumulation;
 use crate::plan::{AlgorithmKind, DeviceChoice, Job, Prepared, ProjectorChoice, RunSettings, default_settings, prepare};
 use crate::recon::{Stage, StageTimes};
 use crate::scanner::ScanGeometry;
@@ -28,6 +29,8 @@ pub struct TubesBench {
     pub num_threads: Option<usize>,
     /// Subsets of an iteration.
     pub num_subsets: usize,
+    /// How the backprojection adds.
+    pub accumulation: Accumulation,
     /// Iterations that are timed, after one that is not.
     pub num_iterations: usize,
 }
@@ -39,6 +42,8 @@ pub struct TubesRow {
     pub device: String,
     /// Subsets of an iteration.
     pub num_subsets: usize,
+    /// How the backprojection adds.
+    pub accumulation: Accumulation,
     /// Seconds of a full iteration, everything that it does included: median.
     pub median_s: f64,
     /// Half of the interquartile range.
@@ -68,6 +73,7 @@ fn measured(bench: &TubesBench) -> Result<TubesRow, BenchError> {
         num_subsets: bench.num_subsets,
         projector: ProjectorChoice::TUBES,
         device: bench.device,
+        accumulation: Some(bench.accumulation),
         tubes: Some(Arc::new(tubes(&bench.geometry)?)),
         ..default_settings(&study.measured)?
     };
@@ -92,6 +98,7 @@ fn measured(bench: &TubesBench) -> Result<TubesRow, BenchError> {
     Ok(TubesRow {
         device: info.device,
         num_subsets: bench.num_subsets,
+        accumulation: info.accumulation,
         median_s,
         spread_s,
         forward_s: of(Stage::Forward),
@@ -130,8 +137,15 @@ mod tests {
         let geometry = ScanGeometry { num_views: 2, ..find("vrpet").unwrap().geometry.clone() };
         let of = |threads: usize| {
             let (geometry, num_threads) = (Arc::new(geometry.clone()), Some(threads));
-            let bench = TubesBench { geometry, device: DeviceChoice::Cpu, num_threads, num_subsets: 2, num_iterations: 1 };
-            bench_tubes(&bench).unwrap()
+            bench_tubes(&TubesBench {
+                geometry,
+                device: DeviceChoice::Cpu,
+                num_threads,
+                num_subsets: 2,
+                accumulation: Accumulation::Deterministic,
+                num_iterations: 1,
+            })
+            .unwrap()
         };
         for (threads, words) in [(1, "1 thread"), (3, "3 threads")] {
             let row = of(threads);

@@ -70,8 +70,9 @@ const ARRIVAL: Columns<7> = Columns([
 ]);
 
 /// Columns of the times of iterations with tubes of response.
-const TUBES: Columns<7> = Columns([
+const TUBES: Columns<8> = Columns([
     Column::words("device", 36),
+    Column::words("accumulation", 14),
     Column::numbers("subsets", 8),
     Column::numbers("median s", 11),
     Column::numbers("spread s", 11),
@@ -122,6 +123,10 @@ struct TubesOptions {
     /// Numbers of subsets, separated by commas; 1 is MLEM.
     #[arg(long, value_delimiter = ',', default_value = "50", value_parser = clap::value_parser!(u16).range(1..))]
     subsets: Vec<u16>,
+
+    /// How backprojections add, separated by commas; the CPU knows the deterministic way only.
+    #[arg(long, value_delimiter = ',', default_value = "deterministic")]
+    accumulation: Vec<Accumulation>,
 
     /// Iterations that are timed.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
@@ -455,14 +460,21 @@ fn run_tubes(options: TubesOptions) -> CliResult {
     out!("{}", TUBES.titles());
     let mut rows: Vec<TubesRow> = Vec::new();
     for (device, num_threads) in devices {
-        for &subsets in &options.subsets {
-            let (num_subsets, num_iterations) = (subsets.into(), options.iterations.into());
-            let row =
-                bench_tubes(&TubesBench { geometry: Arc::clone(&geometry), device, num_threads, num_subsets, num_iterations })?;
+        let each = options.subsets.iter().flat_map(|subsets| options.accumulation.iter().map(move |way| (*subsets, *way)));
+        for (subsets, accumulation) in each {
+            let row = bench_tubes(&TubesBench {
+                geometry: Arc::clone(&geometry),
+                device,
+                num_threads,
+                num_subsets: subsets.into(),
+                accumulation,
+                num_iterations: options.iterations.into(),
+            })?;
             let ratio = rows.first().map_or(1.0, |first| first.median_s / row.median_s);
             let times = [row.median_s, row.spread_s, row.forward_s, row.backprojection_s].map(|secs| format!("{secs:.5}"));
             let [median, spread, forward, back] = times;
-            let cells = [row.device.clone(), subsets.to_string(), median, spread, forward, back, format!("{ratio:.1}")];
+            let ways = row.accumulation.to_string();
+            let cells = [row.device.clone(), ways, subsets.to_string(), median, spread, forward, back, format!("{ratio:.1}")];
             out!("{}", TUBES.line(cells));
             rows.push(row);
         }

@@ -28,6 +28,8 @@ const VIEWS_AT_ONCE: usize = 32;
 const COLUMNS_PER_BLOCK: usize = 4;
 /// Threads of a block of `spread`.
 const SPREAD_THREADS: u32 = 256;
+/// A block of `scatter_…`: planes of a group, groups.
+const SCATTER_THREADS: (u32, u32, u32) = (32, 8, 1);
 
 #[allow(unsafe_code)]
 // SAFETY: all are `repr(C)` with fields of plain numbers, laid out as the structs of the kernels.
@@ -72,6 +74,8 @@ struct Kernels {
     resample: Kernel,
     project: Kernel,
     spread: Kernel,
+    scatter_atomic: Kernel,
+    scatter_non_atomic: Kernel,
     collect: Kernel,
 }
 
@@ -122,6 +126,8 @@ impl Tubes {
             resample: module.kernel("resample")?,
             project: module.kernel("project")?,
             spread: module.kernel("spread")?,
+            scatter_atomic: module.kernel("scatter_atomic")?,
+            scatter_non_atomic: module.kernel("scatter_non_atomic")?,
             collect: module.kernel("collect")?,
         };
         kernels.spread.allow_shared_bytes(SPREAD_SHARED_BYTES)?;
@@ -232,34 +238,48 @@ impl LinearOperator<CudaBackend> for Tubes {
         backend: &mut CudaBackend,
         subset: Subset,
         q: &CudaArray<Data>,
-        _: Accumulation,
+        accumulation: Accumulation,
         out: &mut CudaArray<Image>,
         task: &Task,
     ) -> Result<(), OperatorError> {
         check_lengths([out.len(), self.voxels.len()], [q.len(), self.views.len(subset)])?;
         let (plan, t, kernels, stream) = (&self.plan, &self.tables, &self.kernels, &backend.stream);
+        let scatter = match accumulation {
+            Accumulation::Deterministic => None,
+            Accumulation::Atomic => Some(&kernels.scatter_atomic),
+            Accumulation::NonAtomic => Some(&kernels.scatter_non_atomic),
+        };
         self.with_cells(backend, subset, |cells| {
             for part in self.parts(subset) {
                 task.check()?;
                 let Part { first_view, view_step, num_lines, data, is_first } = part;
                 let bins = q.piece(data)?;
-                let quads = blocks(num_lines as usize, LINES as u32);
-                let each_row = shape((quads, plan.head.num_rows as u32, 1), (SPREAD_THREADS, 1, 1), SPREAD_SHARED_BYTES);
-                launch!(
-                    stream,
-                    kernels.spread,
-                    each_row,
-                    &plan.head,
-                    &t.groups,
-                    &t.weights,
-                    &t.windows,
-                    &t.places,
-                    &t.num_seen,
-                    &t.row_order,
-                    &bins,
-                    &mut *cells,
-                    &num_lines
-                )?;
+                if let Some(scatter) = scatter {
+                    guarded("clear memory", || stream.memset_zeros(cells))?;
+                    let lines = (num_lines * plan.head.num_radial) as u32;
+                    let groups = blocks(plan.head.num_groups as usize, SCATTER_THREADS.1);
+                    let each_bin = shape((lines, groups, 1), SCATTER_THREADS, 0);
+                    let (groups, weights) = (&t.groups, &t.weights);
+                    launch!(stream, scatter, each_bin, &plan.head, groups, weights, &t.windows, &t.rows, &bins, &mut *cells)?;
+                } else {
+                    let quads = blocks(num_lines as usize, LINES as u32);
+                    let each_row = shape((quads, plan.head.num_rows as u32, 1), (SPREAD_THREADS, 1, 1), SPREAD_SHARED_BYTES);
+                    launch!(
+                        stream,
+                        kernels.spread,
+                        each_row,
+                        &plan.head,
+                        &t.groups,
+                        &t.weights,
+                        &t.windows,
+                        &t.places,
+                        &t.num_seen,
+                        &t.row_order,
+                        &bins,
+                        &mut *cells,
+                        &num_lines
+                    )?;
+                }
                 let [nx, ny, _] = self.voxels.grid().size;
                 let each_voxel = shape((blocks(nx, COLUMNS_PER_BLOCK as u32), ny as u32, 1), COLUMN_THREADS, 0);
                 launch!(
@@ -281,9 +301,10 @@ impl LinearOperator<CudaBackend> for Tubes {
         })
     }
 
-    /// Each cell and each voxel is the sum of one thread or block, in one order.
+    /// Each cell and each voxel is gathered by one thread or block, in one order; or each bin scatters what it has, and threads
+    /// meet in the cells.
     fn accumulations(&self) -> &'static [Accumulation] {
-        &[Accumulation::Deterministic]
+        &[Accumulation::Deterministic, Accumulation::Atomic, Accumulation::NonAtomic]
     }
 
     fn scratch_bytes(&self, subset: Subset, _: Accumulation) -> u64 {

@@ -156,13 +156,12 @@ fn host(projector: impl ViewProjector<Host> + 'static, more: &str) -> Box<dyn Sy
     Box::new(Projector::of_views(Host, projector, device, Accumulation::Deterministic, free))
 }
 
-/// On a CUDA device.
+/// On a CUDA device, where the first of a projector's ways to add is its fastest.
 #[cfg(feature = "cuda")]
 fn device(projector: impl ViewProjector<CudaBackend> + 'static, more: String) -> Assemble {
     Box::new(move |backend| {
         let device = format!("{}{more}", backend.name());
-        let ways = projector.accumulations();
-        let accumulation = if ways.contains(&Accumulation::Atomic) { Accumulation::Atomic } else { Accumulation::Deterministic };
+        let accumulation = projector.accumulations()[0];
         Box::new(Projector::of_views(backend, projector, device, accumulation, FreeMemory::of_device))
     })
 }

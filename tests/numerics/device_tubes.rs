@@ -42,53 +42,81 @@ fn apply(device: &mut CudaBackend, operator: &impl ViewProjector<CudaBackend>, s
 }
 
 fn adjoint(device: &mut CudaBackend, operator: &impl ViewProjector<CudaBackend>, subset: Subset, q: &[f32]) -> Vec<f32> {
+    adjoint_adding(Accumulation::Deterministic, device, operator, subset, q)
+}
+
+fn adjoint_adding(
+    accumulation: Accumulation,
+    device: &mut CudaBackend,
+    operator: &impl ViewProjector<CudaBackend>,
+    subset: Subset,
+    q: &[f32],
+) -> Vec<f32> {
     let bins = device.upload::<Data>(Arc::new(q.to_vec())).unwrap();
     let mut image = device.zeros::<Image>(operator.voxels().len()).unwrap();
     // What was there before does not count.
     device.fill(&mut image, f32::NAN).unwrap();
-    operator.adjoint(device, subset, &bins, Accumulation::Deterministic, &mut image, &Task::new()).unwrap();
+    operator.adjoint(device, subset, &bins, accumulation, &mut image, &Task::new()).unwrap();
     device.read(&image, <[f32]>::to_vec).unwrap()
+}
+
+/// A scanner, slices beyond its rings at either end, columns of the image, what is seen of it, samples of a tube, a subset.
+type Case = (&'static str, Arc<ScanGeometry>, usize, [usize; 2], f64, [usize; 3], Subset);
+
+const fn part(index: usize, count: usize) -> Subset {
+    Subset { index, count }
+}
+
+#[test]
+fn tubes_of_the_vrpet_on_the_device_are_those_of_the_host() {
+    check(("VrPET", scanner(30, 117, 8), 0, [117, 117], 43.3, [117, 7, 7], part(1, 2)));
 }
 
 #[test]
 fn tubes_on_the_device_are_those_of_the_host() {
+    check(("all rings that fit, odd numbers of views", scanner(32, 31, 5), 0, [40, 33], f64::INFINITY, [31, 7, 7], Subset::ALL));
+    check(("few rings, even number of bins", scanner(5, 14, 7), 0, [17, 15], 8.0, [19, 5, 5], part(2, 3)));
+    check(("slices beyond the rings, off the axis", scanner(9, 21, 6), 3, [25, 30], 9.0, [25, 3, 7], Subset::ALL));
+    check(("one ring, tubes of a single line", scanner(1, 9, 70), 0, [12, 12], 6.0, [9, 1, 1], Subset::ALL));
+}
+
+fn check((name, geometry, extra, [nx, ny], fov_radius_mm, num, subset): Case) {
     let Some(mut device) = device() else { return };
-    let part = |index, count| Subset { index, count };
-    let cases = [
-        ("VrPET", scanner(30, 117, 8), 0, [117, 117], 43.3, [117, 7, 7], part(1, 2)),
-        ("all rings that fit, odd numbers of views", scanner(32, 31, 5), 0, [40, 33], f64::INFINITY, [31, 7, 7], Subset::ALL),
-        ("few rings, even number of bins", scanner(5, 14, 7), 0, [17, 15], 8.0, [19, 5, 5], part(2, 3)),
-        ("slices beyond the rings, off the axis", scanner(9, 21, 6), 3, [25, 30], 9.0, [25, 3, 7], Subset::ALL),
-        ("one ring, tubes of a single line", scanner(1, 9, 70), 0, [12, 12], 6.0, [9, 1, 1], Subset::ALL),
-    ];
-    for (name, geometry, extra, [nx, ny], fov_radius_mm, num, subset) in cases {
-        let (bin_mm, slice_mm) = (geometry.central_bin_mm(), 0.5 * geometry.ring_spacing_mm);
-        let nz = 2 * geometry.num_rings - 1 + 2 * extra;
-        let mut grid = Grid::centred([nx, ny, nz], [bin_mm, 1.1 * bin_mm, slice_mm]).unwrap();
-        if extra > 0 {
-            grid = Grid::new(grid.size, grid.voxel_mm, [grid.origin_mm[0] + 1.3, grid.origin_mm[1] - 0.4, grid.origin_mm[2]])
-                .unwrap();
-        }
-        let tubes = random_tubes(&geometry, num);
-        let host = Tubes::new(Arc::clone(&geometry), grid.clone(), fov_radius_mm, &tubes).unwrap();
-        let cuda = cuda::Tubes::new(&device, Arc::clone(&geometry), grid.clone(), fov_radius_mm, &tubes).unwrap();
-        let volume = random_volume(&grid);
-        let image = cuda.voxels().coefficients(&volume);
-        let bins = apply(&mut device, &cuda, subset, &image);
-        let projected = errors(&bins, &forward(&host, subset, &volume));
-        let q = noise(5, bins.len());
-        let back = adjoint(&mut device, &cuda, subset, &q);
-        let mut found = random_volume(&grid);
-        cuda.voxels().write(&back, 1.0, &mut found);
-        let expected = backward(&host, subset, q.clone(), Accumulation::Deterministic, &grid);
-        let spread = errors(found.as_slice(), expected.as_slice());
-        let (there, here) = (dot(&bins, &q), dot(&image, &back));
-        println!("{name}: projection {projected:?}, backprojection {spread:?}, adjoint {:.1e}", (there - here).abs() / there);
-        assert!(projected.iter().chain(&spread).all(|error| *error <= 1e-5), "{name}: {projected:?}, {spread:?}");
-        assert!((there - here).abs() <= 1e-5 * there, "{name}: {there} {here}");
-        assert_eq!(apply(&mut device, &cuda, subset, &image), bins, "{name}: the same bits again");
-        assert_eq!(adjoint(&mut device, &cuda, subset, &q), back, "{name}: the same bits again");
+    let (bin_mm, slice_mm) = (geometry.central_bin_mm(), 0.5 * geometry.ring_spacing_mm);
+    let nz = 2 * geometry.num_rings - 1 + 2 * extra;
+    let mut grid = Grid::centred([nx, ny, nz], [bin_mm, 1.1 * bin_mm, slice_mm]).unwrap();
+    if extra > 0 {
+        grid =
+            Grid::new(grid.size, grid.voxel_mm, [grid.origin_mm[0] + 1.3, grid.origin_mm[1] - 0.4, grid.origin_mm[2]]).unwrap();
     }
+    let tubes = random_tubes(&geometry, num);
+    let host = Tubes::new(Arc::clone(&geometry), grid.clone(), fov_radius_mm, &tubes).unwrap();
+    let cuda = cuda::Tubes::new(&device, Arc::clone(&geometry), grid.clone(), fov_radius_mm, &tubes).unwrap();
+    let volume = random_volume(&grid);
+    let image = cuda.voxels().coefficients(&volume);
+    let bins = apply(&mut device, &cuda, subset, &image);
+    let projected = errors(&bins, &forward(&host, subset, &volume));
+    let q = noise(5, bins.len());
+    let back = adjoint(&mut device, &cuda, subset, &q);
+    let mut found = random_volume(&grid);
+    cuda.voxels().write(&back, 1.0, &mut found);
+    let expected = backward(&host, subset, q.clone(), Accumulation::Deterministic, &grid);
+    let spread = errors(found.as_slice(), expected.as_slice());
+    let (there, here) = (dot(&bins, &q), dot(&image, &back));
+    println!("{name}: projection {projected:?}, backprojection {spread:?}, adjoint {:.1e}", (there - here).abs() / there);
+    assert!(projected.iter().chain(&spread).all(|error| *error <= 1e-5), "{name}: {projected:?}, {spread:?}");
+    assert!((there - here).abs() <= 1e-5 * there, "{name}: {there} {here}");
+    assert_eq!(apply(&mut device, &cuda, subset, &image), bins, "{name}: the same bits again");
+    assert_eq!(adjoint(&mut device, &cuda, subset, &q), back, "{name}: the same bits again");
+    // Bins that scatter what the cells gather.
+    let scattered = adjoint_adding(Accumulation::Atomic, &mut device, &cuda, subset, &q);
+    let errors = errors(&scattered, &back);
+    let race = adjoint_adding(Accumulation::NonAtomic, &mut device, &cuda, subset, &q);
+    let sum = |values: &[f32]| values.iter().map(|value| f64::from(*value)).sum::<f64>();
+    let arrived = sum(&race) / sum(&back);
+    println!("{name}: scattered {errors:?}; of all additions {arrived:.3} arrive without protection");
+    assert!(errors.iter().all(|error| *error <= 1e-5), "{name}: {errors:?}");
+    assert!(arrived > 0.0 && arrived <= 1.0 + 1e-5, "{name}: {arrived}");
 }
 
 #[test]
