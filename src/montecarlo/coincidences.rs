@@ -16,7 +16,7 @@ use std::f64::consts::PI;
 use rand_philox::Philox;
 
 use super::crystals::{CrystalArray, CrystalHead, HeadError};
-use super::draws::{ELECTRON_KEV, uniform};
+use super::draws::{ELECTRON_KEV, isotropic, uniform};
 use super::materials::{Material, MaterialError};
 use super::positron::AnnihilationPhysics;
 use super::readout::{Assignment, Readout};
@@ -168,15 +168,29 @@ impl Coincidences {
         directions: [[f64; 3]; 2],
         random: &mut Philox,
     ) -> Option<(CrystalLine, f64)> {
+        let photons = [0, 1].map(|side| photon_in_head(&self.heads.poses[heads[side]], annihilation, directions[side]));
+        if !photons.iter().all(|photon| self.head.is_on_the_way(photon.position_mm, photon.direction)) {
+            return None;
+        }
         let mut share = 1.0;
         let mut hits = heads.map(|head| Hit { head, crystal: [0; 2] });
-        for (side, hit) in hits.iter_mut().enumerate() {
-            let photon = photon_in_head(&self.heads.poses[hit.head], annihilation, directions[side]);
+        for (hit, photon) in hits.iter_mut().zip(photons) {
             let detection = self.head.detect(photon, true, random)?;
             share *= detection.weight;
             hit.crystal = detection.crystal;
         }
         Some((self.line(hits), share))
+    }
+
+    /// Follows the photons of a decay at a place (in the frame of the gantry, mm), in all directions evenly: each line that they are
+    /// counted on, and the share of such photons that are. Draws, in this order: the way of the positron, the first photon's
+    /// direction, the angle between the photons, and their histories in each pair of heads, either way round.
+    pub(super) fn count_decay(&self, place_mm: [f64; 3], random: &mut Philox) -> impl Iterator<Item = (CrystalLine, f64)> {
+        let annihilation = self.physics.annihilation_mm(place_mm, random);
+        let first = isotropic(random);
+        let directions = [first, self.physics.opposite(first, random)];
+        let pairs = self.heads.coincidences.iter().flat_map(|&[one, other]| [[one, other], [other, one]]);
+        pairs.filter_map(move |heads| self.count_in(heads, annihilation, directions, random))
     }
 
     /// The line between the middles of two crystals, at the mean depth of interaction.

@@ -135,14 +135,17 @@ impl CrystalHead {
         }
     }
 
-    /// Flies from a point in a direction until so much path lies inside crystals, from cell to cell of the grid.
-    pub(super) fn fly(&self, position_mm: [f64; 3], direction: [f64; 3], path_mm: f64) -> Flight {
-        let CrystalArray { num, pitch_mm, crystal_mm, .. } = &self.array;
-        let inverse = direction.map(|d| 1.0 / if d.abs() < FLATTEST { FLATTEST.copysign(d) } else { d });
+    /// Whether a line from a point in a direction (a unit vector) meets the head.
+    pub(super) fn is_on_the_way(&self, position_mm: [f64; 3], direction: [f64; 3]) -> bool {
+        let [enter, leave] = self.crossing(position_mm, direction.map(inverse));
+        enter < leave
+    }
 
-        // Where the line enters and leaves the head as a whole.
+    /// Where a line from a point enters and leaves the head as a whole, with the inverse of its direction; enters later than it leaves
+    /// where it passes by.
+    fn crossing(&self, position_mm: [f64; 3], inverse: [f64; 3]) -> [f64; 2] {
         let lower = [-self.half_head_mm[0], -self.half_head_mm[1], 0.0];
-        let upper = [self.half_head_mm[0], self.half_head_mm[1], crystal_mm[2]];
+        let upper = [self.half_head_mm[0], self.half_head_mm[1], self.array.crystal_mm[2]];
         let (mut enter, mut leave) = (0f64, f64::INFINITY);
         for axis in 0..3 {
             let a = (lower[axis] - position_mm[axis]) * inverse[axis];
@@ -150,6 +153,14 @@ impl CrystalHead {
             enter = larger(enter, smaller(a, b));
             leave = smaller(leave, larger(a, b));
         }
+        [enter, leave]
+    }
+
+    /// Flies from a point in a direction until so much path lies inside crystals, from cell to cell of the grid.
+    pub(super) fn fly(&self, position_mm: [f64; 3], direction: [f64; 3], path_mm: f64) -> Flight {
+        let CrystalArray { num, pitch_mm, crystal_mm, .. } = &self.array;
+        let inverse = direction.map(inverse);
+        let [enter, leave] = self.crossing(position_mm, inverse);
         let mut in_crystals_mm = 0.0;
         if enter >= leave {
             return Flight::Leaves { in_crystals_mm };
@@ -212,6 +223,11 @@ impl Walk {
         self.far += self.cell;
         self.next += self.cell;
     }
+}
+
+/// One over a direction's component.
+fn inverse(component: f64) -> f64 {
+    1.0 / if component.abs() < FLATTEST { FLATTEST.copysign(component) } else { component }
 }
 
 /// The larger of two numbers; unlike `f64::max` it does not look for what is not a number.

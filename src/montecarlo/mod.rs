@@ -15,7 +15,7 @@
 //! | `coincidences` | decays between rotating heads and the crystals that count them |
 //! | `tubes` | tubes of response |
 //! | `recipe` | how a set of them is simulated |
-//! | `scan` | a scan of an object, count by count |
+//! | `scan` | a scan of an object, decay by decay |
 //! | `sensitivity` | which share of the decays at a place is counted |
 //!
 //! What is left out: the recoil electron and the fluorescence photon after photo-electric absorption deposit their energy
@@ -44,6 +44,6 @@ pub use materials::{Attenuation, Material, MaterialError, STEPS_PER_KEV, materia
 pub use positron::{AnnihilationPair, AnnihilationPhysics, Isotope, RangeProfile};
 pub use readout::{Assignment, Detection, Readout, ReadoutError};
 pub use recipe::{Amount, CannotMakeTubes, TubeRecipe};
-pub use scan::{MeasuredScan, measure};
+pub use scan::measure;
 pub use track::{CUTOFF_KEV, Deposit, Photon, Track};
 pub use tubes::{AllThreads, FollowError, FollowHistories, TallySums, TubePrecision, TubeTally};

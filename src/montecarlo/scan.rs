@@ -1,9 +1,9 @@
-//! A scan of an object, count by count: a history gives a count with a probability in proportion to what it stands for, so that
-//! counts are as independent, and as noisy, as those of a scanner. (The few histories that stand for more than nearly all give
-//! their whole number of counts and one more with the probability of what is left.)
+//! A scan of an object, decay by decay: each is followed in all directions, and counted or not, so that counts are as independent,
+//! and as noisy, as those of a scanner.
 
 use std::f64::consts::PI;
 
+use rand_philox::Philox;
 use rayon::prelude::*;
 
 use super::coincidences::{Coincidences, CrystalLine};
@@ -14,19 +14,11 @@ use crate::scanner::ScanGeometry;
 use crate::task::{Stopped, Task};
 
 /// Histories that one task follows.
-const HISTORIES_PER_TASK: u64 = 1 << 14;
-/// Histories that tell what most stand for.
-const NUM_TRIED: u64 = 1 << 14;
-/// Histories that tell how many more are needed.
-const PILOT: u64 = 1 << 22;
-
-/// Counts of a scan.
-pub struct MeasuredScan {
-    /// For each bin of the scanner's geometry, in storage order.
-    pub counts: Vec<f32>,
-    /// How many there are.
-    pub num_counts: u64,
-}
+const HISTORIES_PER_TASK: u64 = 1 << 13;
+/// Histories that are followed before the counts are told.
+const HISTORIES_PER_BATCH: u64 = 1 << 19;
+/// Histories of which none is counted where nothing is to be seen.
+const MOST_IN_VAIN: u64 = 1 << 24;
 
 /// Which bin a line belongs to.
 struct Bins<'a> {
@@ -67,72 +59,131 @@ impl<'a> Bins<'a> {
     }
 }
 
-/// Measures about `num_counts` counts of an object whose `activity` (a density of any unit) is `largest` at most, while the gantry
-/// turns about it evenly and all the way round. `None` where nothing of it is seen.
+/// Counts `num_counts` coincidences while the gantry turns about an object evenly and all the way round; `decay` draws the place of a
+/// decay (mm), or none. For each bin of the scanner's geometry, in storage order, how many fell into it; `None` where nothing is seen.
+///
+/// The scan ends with its last count: the counts of a bin are as good as Poisson-distributed, their sum is as asked for.
 ///
 /// # Errors
 /// Stopped.
 pub fn measure(
     coincidences: &Coincidences,
-    activity: &(impl Fn(Point) -> f64 + Sync),
-    largest: f64,
+    decay: &(impl Fn(&mut Philox) -> Option<Point> + Sync),
     num_counts: u64,
     seed: u64,
     task: &Task,
-) -> Result<Option<MeasuredScan>, Stopped> {
-    let geometry = coincidences.geometry();
-    let bound = usual_weight(coincidences, seed) * largest;
-    let bins = Bins::new(geometry);
-    let follow = |history: u64| -> Option<(u32, u32)> {
+) -> Result<Option<Vec<f32>>, Stopped> {
+    let bins = Bins::new(coincidences.geometry());
+    // The bins that a history counts in: none nearly always, several where a photon grazes two heads.
+    let follow = |history: u64| -> Vec<u32> {
         let mut random = stream(seed, history);
-        let turn = 2.0 * PI * uniform(&mut random);
-        let start = coincidences.start(&mut random)?;
-        let [x, y, z] = start.decay;
-        let (sin, cos) = turn.sin_cos();
-        let density = activity([x * cos - y * sin, x * sin + y * cos, z]);
-        // As many decays whose photons are followed alike; hardly ever more than one.
-        let num = (start.weight_mm3 * density / bound + uniform(&mut random)).floor();
-        if num < 1.0 {
-            return None;
-        }
-        let (line, share) = coincidences.count(&start, &mut random)?;
-        (uniform(&mut random) < share).then(|| Some((bins.bin_of(&line, turn)?, num as u32))).flatten()
+        let Some([x, y, z]) = decay(&mut random) else { return Vec::new() };
+        let turn_rad = 2.0 * PI * uniform(&mut random);
+        let (sin, cos) = turn_rad.sin_cos();
+        // The gantry turns forwards, the object in its frame backwards.
+        let lines: Vec<_> = coincidences.count_decay([x * cos + y * sin, y * cos - x * sin, z], &mut random).collect();
+        let counted = lines.into_iter().filter(|(_, share)| uniform(&mut random) < *share);
+        counted.filter_map(|(line, _)| bins.bin_of(&line, turn_rad)).collect()
     };
-    let some = |range: std::ops::Range<u64>| -> Result<Vec<(u32, u32)>, Stopped> {
-        let tasks = range.clone().step_by(HISTORIES_PER_TASK as usize).collect::<Vec<u64>>();
-        let found: Vec<Vec<(u32, u32)>> = tasks
+    let mut counts = vec![0.0f32; coincidences.geometry().num_bins()];
+    let (mut num_counted, mut num_followed) = (0, 0);
+    task.begin(num_counts);
+    while num_counted < num_counts {
+        let tasks: Vec<u64> = (num_followed..num_followed + HISTORIES_PER_BATCH).step_by(HISTORIES_PER_TASK as usize).collect();
+        let found: Vec<Vec<u32>> = tasks
             .into_par_iter()
             .map(|first| {
                 task.check()?;
-                let last = (first + HISTORIES_PER_TASK).min(range.end);
-                task.advance(last - first);
-                Ok((first..last).filter_map(follow).collect())
+                Ok((first..first + HISTORIES_PER_TASK).flat_map(follow).collect())
             })
             .collect::<Result<_, Stopped>>()?;
-        Ok(found.concat())
-    };
-    task.begin(PILOT);
-    let mut counted = some(0..PILOT)?;
-    if counted.is_empty() {
-        return Ok(None);
+        num_followed += HISTORIES_PER_BATCH;
+        let num_before = num_counted;
+        for bin in found.into_iter().flatten().take((num_counts - num_before) as usize) {
+            counts[bin as usize] += 1.0;
+            num_counted += 1;
+        }
+        task.advance(num_counted - num_before);
+        if num_counted == 0 && num_followed >= MOST_IN_VAIN {
+            return Ok(None);
+        }
     }
-    let sum = |counted: &[(u32, u32)]| counted.iter().map(|(_, num)| u64::from(*num)).sum::<u64>();
-    let total = (PILOT as f64 * num_counts as f64 / sum(&counted) as f64).round().max(1.0) as u64;
-    task.begin(total);
-    task.advance(PILOT.min(total));
-    if total > PILOT {
-        counted.extend(some(PILOT..total)?);
-    } else {
-        // The pilot was enough, and may have been more than that.
-        counted = some(0..total)?;
-    }
-    let mut counts = vec![0.0f32; geometry.num_bins()];
-    counted.iter().for_each(|&(bin, num)| counts[bin as usize] += num as f32);
-    Ok(Some(MeasuredScan { num_counts: sum(&counted), counts }))
+    Ok(Some(counts))
 }
 
-/// A weight that hardly any history exceeds, mm³.
-fn usual_weight(coincidences: &Coincidences, seed: u64) -> f64 {
-    let weight = |history| coincidences.start(&mut stream(seed, history)).map_or(0.0, |start| start.weight_mm3);
-    (0..NUM_TRIED).map(weight).fold(0.0, f64::max)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::montecarlo::{AnnihilationPhysics, Isotope};
+
+    /// A cylinder beside the axis.
+    const MIDDLE_MM: [f64; 2] = [8.0, -3.0];
+    const RADIUS_MM: f64 = 30.0;
+    const HALF_MM: f64 = 20.0;
+
+    fn is_inside([x, y, z]: Point) -> bool {
+        (x - MIDDLE_MM[0]).hypot(y - MIDDLE_MM[1]) < RADIUS_MM && z.abs() < HALF_MM
+    }
+
+    fn turned([x, y, z]: Point, turn_rad: f64) -> Point {
+        let (sin, cos) = turn_rad.sin_cos();
+        [x * cos - y * sin, x * sin + y * cos, z]
+    }
+
+    /// Decays drawn in the object against those drawn on lines between the heads, which the tubes are made of: by distance from the
+    /// axis, ring difference, and direction as the heads see it, each pair of heads has the same expected number of counts.
+    #[test]
+    fn decays_in_the_object_count_as_those_on_lines_between_the_heads() {
+        const NUM: [u64; 2] = [6_000_000, 400_000];
+        let scanner = crate::scanner::find("vrpet").unwrap();
+        let physics = AnnihilationPhysics::of(Isotope::F18);
+        let coincidences = Coincidences::new(scanner.geometry.clone(), scanner.heads.clone().unwrap(), physics).unwrap();
+        let box_mm3 = 4.0 * RADIUS_MM * RADIUS_MM * 2.0 * HALF_MM;
+        let in_the_object = |history: u64| -> Vec<(CrystalLine, f64)> {
+            let mut random = stream(41, history);
+            let [x, y, z] = [0; 3].map(|_| 2.0 * uniform(&mut random) - 1.0);
+            let place = [MIDDLE_MM[0] + RADIUS_MM * x, MIDDLE_MM[1] + RADIUS_MM * y, HALF_MM * z];
+            let turn_rad = 2.0 * PI * uniform(&mut random);
+            if !is_inside(place) {
+                return Vec::new();
+            }
+            coincidences.count_decay(turned(place, -turn_rad), &mut random).map(|(line, share)| (line, box_mm3 * share)).collect()
+        };
+        let on_lines = |history: u64| -> Vec<(CrystalLine, f64)> {
+            let mut random = stream(42, history);
+            let turn_rad = 2.0 * PI * uniform(&mut random);
+            let start = coincidences.start(&mut random).filter(|start| is_inside(turned(start.decay, turn_rad)));
+            let counted = start.and_then(|start| Some((start, coincidences.count(&start, &mut random)?)));
+            counted.map(|(start, (line, share))| (line, start.weight_mm3 * share)).into_iter().collect()
+        };
+        // Of each bin the sums of what histories stand for, and of its squares.
+        let sums_of = |num: u64, counted: &(dyn Fn(u64) -> Vec<(CrystalLine, f64)> + Sync)| -> Vec<[f64; 2]> {
+            let parts: Vec<Vec<[f64; 2]>> = (0..16)
+                .into_par_iter()
+                .map(|part| {
+                    let mut sums = vec![[0.0; 2]; 8 * 10 * 12];
+                    for (line, weight) in (part * num / 16..(part + 1) * num / 16).flat_map(counted) {
+                        let direction = (line.normal[1].atan2(line.normal[0]) / PI + 1.0) * 4.0;
+                        let difference = (line.rings[0] + 30 - line.rings[1]) / 6;
+                        let radial = (line.s_mm + 48.0) / 8.0;
+                        let bin = &mut sums[(direction as usize % 8 * 10 + difference) * 12 + radial as usize];
+                        bin[0] += weight / num as f64;
+                        bin[1] += (weight / num as f64).powi(2);
+                    }
+                    sums
+                })
+                .collect();
+            (0..8 * 10 * 12).map(|bin| [0, 1].map(|i| parts.iter().map(|part| part[bin][i]).sum())).collect()
+        };
+        let (found, expected) = (sums_of(NUM[0], &in_the_object), sums_of(NUM[1], &on_lines));
+        let total = |sums: &[[f64; 2]]| sums.iter().fold([0.0; 2], |all, bin| [all[0] + bin[0], all[1] + bin[1]]);
+        let [[one, one_square], [other, other_square]] = [total(&found), total(&expected)];
+        println!("{one} ± {} and {other} ± {} counts for each decay in a mm³", one_square.sqrt(), other_square.sqrt());
+        assert!((one - other).abs() < 4.0 * (one_square + other_square).sqrt());
+        let is_known = |[sum, square]: &[f64; 2]| sum * sum > 20.0 * square;
+        let used = || found.iter().zip(&expected).filter(|(a, b)| is_known(a) && is_known(b));
+        let chi_square: f64 = used().map(|(a, b)| (a[0] - b[0]).powi(2) / (a[1] + b[1])).sum();
+        let num = used().count() as f64;
+        assert!(num > 150.0 && (chi_square - num).abs() < 4.0 * (2.0 * num).sqrt(), "χ² {chi_square} of {num} bins");
+    }
 }

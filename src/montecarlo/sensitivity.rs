@@ -3,7 +3,6 @@
 use rayon::prelude::*;
 
 use super::coincidences::Coincidences;
-use super::draws::isotropic;
 use crate::random::stream;
 use crate::task::{Stopped, Task};
 
@@ -30,14 +29,8 @@ impl Coincidences {
         Ok(sums.iter().sum::<f64>() / num_histories.max(1) as f64)
     }
 
-    /// The share of one decay that is counted. Draws, in this order: the way of the positron, the first photon's direction, the
-    /// angle between the photons, and their histories in each pair of heads, either way round.
+    /// The share of one decay that is counted.
     fn share_counted(&self, place_mm: [f64; 3], seed: u64, history: u64) -> f64 {
-        let mut random = stream(seed, history);
-        let annihilation = self.physics().annihilation_mm(place_mm, &mut random);
-        let first = isotropic(&mut random);
-        let directions = [first, self.physics().opposite(first, &mut random)];
-        let pairs = self.heads().coincidences.iter().flat_map(|&[one, other]| [[one, other], [other, one]]);
-        pairs.filter_map(|heads| self.count_in(heads, annihilation, directions, &mut random)).map(|(_, share)| share).sum()
+        self.count_decay(place_mm, &mut stream(seed, history)).map(|(_, share)| share).sum()
     }
 }

@@ -13,6 +13,7 @@
 
 mod background;
 mod catalogue;
+mod decays;
 pub mod epri;
 mod nema;
 mod object;
@@ -22,6 +23,7 @@ mod solid;
 mod trace;
 
 pub use catalogue::{PhantomError, PhantomInfo, by_name, catalogue, find};
+pub use decays::Decays;
 pub use nema::{eight_background_rois, sixty_background_rois};
 pub use object::{LineIntegrals, Material, Part, Phantom};
 pub use poisson::poisson;

@@ -67,6 +67,53 @@ pub struct Solid {
     pub(super) z_mm: [f64; 2],
 }
 
+/// A box about a solid, its faces in any direction: middle + M⁻¹ (u₀, u₁, u₂) with u between −1 and 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct SolidBox {
+    middle_mm: Point,
+    /// From the middle to the middles of three faces, mm.
+    halves_mm: [Point; 3],
+}
+
+impl SolidBox {
+    /// The box that three pairs of parallel planes bound, |row · (p − c)| ≤ 1 each, with row · c given; `None` where they bound none.
+    fn between(planes: [&(Point, f64); 3]) -> Option<Self> {
+        let rows = planes.map(|(row, _)| *row);
+        let determinant = dot(rows[0], cross(rows[1], rows[2]));
+        let halves_mm = [0, 1, 2].map(|a| cross(rows[(a + 1) % 3], rows[(a + 2) % 3]).map(|v| v / determinant));
+        let middle_mm = std::array::from_fn(|axis| (0..3).map(|a| planes[a].1 * halves_mm[a][axis]).sum());
+        let found = Self { middle_mm, halves_mm };
+        let volume_mm3 = found.volume_mm3();
+        (volume_mm3 > 0.0 && volume_mm3.is_finite()).then_some(found)
+    }
+
+    pub(super) fn volume_mm3(&self) -> f64 {
+        let [a, b, c] = self.halves_mm;
+        8.0 * dot(a, cross(b, c)).abs()
+    }
+
+    /// The point at three parts, 0 to 1, of the box's sides.
+    pub(super) fn point(&self, parts: [f64; 3]) -> Point {
+        std::array::from_fn(|axis| {
+            self.middle_mm[axis] + (0..3).map(|a| (2.0 * parts[a] - 1.0) * self.halves_mm[a][axis]).sum::<f64>()
+        })
+    }
+
+    /// How far it reaches from its middle along x, y or z.
+    fn reach_mm(&self, axis: usize) -> f64 {
+        self.halves_mm.iter().map(|half| half[axis].abs()).sum()
+    }
+
+    /// Whether it may share a point with another: whether their ranges of x, y and z overlap.
+    pub(super) fn may_meet(&self, other: &Self) -> bool {
+        (0..3).all(|axis| (self.middle_mm[axis] - other.middle_mm[axis]).abs() <= self.reach_mm(axis) + other.reach_mm(axis))
+    }
+}
+
+fn cross(a: Point, b: Point) -> Point {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
 const ANY_Z: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
 
 impl Solid {
@@ -156,6 +203,23 @@ impl Solid {
     /// Length of a line segment inside, mm.
     pub fn chord_mm(&self, line: &Line) -> f64 {
         self.interval(line).map_or(0.0, |[from, to]| (to - from) * line.length_mm())
+    }
+
+    /// A box that holds what of the solid lies between two heights: the smallest between planes that its quadrics touch. `None` where
+    /// nothing lies there.
+    pub(super) fn within(&self, z_mm: [f64; 2]) -> Option<SolidBox> {
+        let [low, high] = intersection(self.z_mm, z_mm)?;
+        // Each as row and row · c.
+        let mut planes = vec![([0.0, 0.0, 2.0 / (high - low)], (low + high) / (high - low))];
+        let of_quadrics = self.quadrics.iter().flat_map(|quadric| quadric.rows.map(|row| (row, dot(row, quadric.centre_mm))));
+        planes.extend(of_quadrics.filter(|(row, _)| dot(*row, *row) > 0.0));
+        let num = planes.len();
+        let triples = (0..num).flat_map(|a| (a + 1..num).flat_map(move |b| (b + 1..num).map(move |c| [a, b, c])));
+        let boxes = triples.filter_map(|triple| SolidBox::between(triple.map(|plane| &planes[plane])));
+        let smallest = boxes.min_by(|a, b| a.volume_mm3().total_cmp(&b.volume_mm3()))?;
+        // Where the heights are none of its faces it may lie beside them.
+        let is_between = (smallest.middle_mm[2] - 0.5 * (low + high)).abs() < smallest.reach_mm(2) + 0.5 * (high - low);
+        is_between.then_some(smallest)
     }
 
     /// Whether a point lies inside or on the boundary.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::data::{Counts, CountsError, Michelogram, MichelogramError, Study};
-use crate::montecarlo::{CoincidenceError, Coincidences, MeasuredScan, TubeRecipe, measure};
-use crate::phantom::Phantom;
+use crate::montecarlo::{CoincidenceError, Coincidences, TubeRecipe, measure};
+use crate::phantom::{Decays, Phantom};
 use crate::scanner::Scanner;
 use crate::task::{Stopped, Task};
 
@@ -36,7 +36,7 @@ pub enum PhotonScanError {
     Stopped(#[from] Stopped),
 }
 
-/// Simulates about `num_counts` counts of fluorine-18. The factors of the study are how many crystal pairs fall into each bin (their
+/// Simulates `num_counts` counts of fluorine-18. The factors of the study are how many crystal pairs fall into each bin (their
 /// mean is 1). It has no true image: the counts have no absolute scale.
 ///
 /// # Errors
@@ -50,10 +50,10 @@ pub fn scan_photons(
 ) -> Result<Study<Counts>, PhotonScanError> {
     let heads = scanner.heads.clone().ok_or_else(|| PhotonScanError::NoHeads(scanner.title.clone()))?;
     let coincidences = Coincidences::new(scanner.geometry.clone(), heads, TubeRecipe::default().physics())?;
-    let activity = |point| phantom.material_at(point).activity;
-    let largest = phantom.parts.iter().map(|part| part.material.activity).fold(0.0, f64::max);
-    let scan = measure(&coincidences, &activity, largest, num_counts, seed, task)?;
-    let Some(MeasuredScan { counts, .. }) = scan else {
+    // Farther along the axis nothing is seen.
+    let half_mm = 0.5 * coincidences.face_mm()[1];
+    let decays = Decays::new(phantom, [-half_mm, half_mm]);
+    let Some(counts) = measure(&coincidences, &|random| decays.draw(random), num_counts, seed, task)? else {
         return Err(PhotonScanError::NothingInView { phantom: phantom.title.clone(), scanner: scanner.title.clone() });
     };
     let geometry = Arc::new(scanner.geometry.clone());

@@ -216,6 +216,14 @@ fn tables_of_tubes_are_made_and_nothing_is_measured_twice() {
             assert_eq!(found.len(), 6 * 2, "{table}: {found:#?}");
             assert!(found.values().all(|value| value.is_finite()), "{table}: {found:#?}");
         }
+        for table in ["line sources, tubes", "line sources, lines"] {
+            let found = numbers(&report, table);
+            let noise = |number: usize| found[&(format!("iteration {number}"), "noise".into())];
+            assert!([1, 2].map(noise).into_iter().all(|percent| percent > 0.0 && percent.is_finite()), "{table}: {found:#?}");
+        }
+        // The farthest point lies outside the field of view of 2010.
+        let points = |projector: &str| Path::new(&name).join(format!("results/points.{projector}.json")).is_file();
+        assert_eq!([points("tubes"), points("lines")], [paper == "herraiz-2011"; 2]);
         let before = times_of(Path::new(&name));
         done(temporary.path(), &quick(paper, &name, &[]));
         assert_eq!(times_of(Path::new(&name)), before);

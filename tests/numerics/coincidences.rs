@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use rand_philox::{Philox, u32_to_unit_f64};
 use tomoscope::data::{TubeSampling, TubeSet, Volume};
 use tomoscope::montecarlo::{
-    AllThreads, AnnihilationPhysics, Coincidences, FollowHistories, Isotope, Material, MeasuredScan, TallySums, TubeTally,
-    measure,
+    AllThreads, AnnihilationPhysics, Coincidences, FollowHistories, Isotope, Material, TallySums, TubeTally, measure,
 };
 use tomoscope::operator::{Subset, Tubes};
 use tomoscope::scanner::{Crystals, HeadPose, Heads, InPlane, ScanGeometry, Segment, find};
@@ -135,6 +135,98 @@ fn histories_taken_in_count_as_if_followed_here() {
     assert_eq!(tally.counts_per_density_mm3(), all.counts_per_density_mm3());
 }
 
+fn uniform(random: &mut Philox) -> f64 {
+    u32_to_unit_f64(random.next_u32())
+}
+
+/// Counts of one place for all counts of a scan.
+fn point_scan(coincidences: &Coincidences, place: [f64; 3], num_counts: u64, seed: u64) -> Vec<f32> {
+    measure(coincidences, &|_: &mut Philox| Some(place), num_counts, seed, &Task::new()).unwrap().unwrap()
+}
+
+#[test]
+fn photons_of_a_point_land_on_lines_through_it() {
+    let (geometry, heads) = pair(16, 2.0, 0.5);
+    let crystal_mm = heads.crystals.pitch_mm;
+    let coincidences = Coincidences::new(geometry.clone(), heads, AnnihilationPhysics::IDEAL).unwrap();
+    let place = [7.0, -4.0, 3.0];
+    let counts = point_scan(&coincidences, place, 4_000, 5);
+    let (mut num_there, mut views) = (0.0, vec![0.0; geometry.num_views]);
+    for (bin, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0.0) {
+        let num_planes = geometry.num_planes();
+        let (view, tangential, plane) =
+            (bin / num_planes / geometry.num_tangential, bin / num_planes % geometry.num_tangential, bin % num_planes);
+        let (sin, cos) = geometry.phi_rad(view).sin_cos();
+        // A view holds all angles up to half a step from its own: as far as the point moves across within it, and a crystal.
+        let half_view = 0.5 * std::f64::consts::PI / geometry.num_views as f64;
+        let across_mm = crystal_mm + place[0].hypot(place[1]) * half_view;
+        let is_across = (place[0] * cos + place[1] * sin - geometry.s_mm(tangential)).abs() < across_mm;
+        // The segments are −15 … 15, each of one ring difference.
+        let (mut first, mut difference) = (plane, 1 - geometry.num_rings as i32);
+        for segment in &geometry.segments {
+            if first < segment.num_axial_pos {
+                difference = segment.min_ring_difference;
+                break;
+            }
+            first -= segment.num_axial_pos;
+        }
+        let middle_mm = (first as f64 + 0.5 * f64::from(difference.abs()) - 0.5 * (geometry.num_rings as f64 - 1.0)) * crystal_mm;
+        // The line rises by the ring difference from head to head; the point is somewhere along it, which depends on the angle.
+        let rise_mm = f64::from(difference).abs() * crystal_mm * place[0].hypot(place[1]) / (2.0 * DISTANCE_MM);
+        let is_along = (middle_mm - place[2]).abs() < crystal_mm + rise_mm;
+        num_there += if is_across && is_along { f64::from(*count) } else { 0.0 };
+        views[view] += f64::from(*count);
+    }
+    // The rest was scattered from one crystal to another.
+    assert!(num_there > 0.95 * 4_000.0, "{num_there}");
+    assert!(views.iter().all(|num| (num / 500.0 - 1.0).abs() < 0.25), "{views:?}");
+}
+
+#[test]
+fn counts_of_scans_vary_as_poisson_says_and_not_with_the_number_of_threads() {
+    const NUM_SCANS: u64 = 40;
+    const NUM_COUNTS: u64 = 1_000;
+    let (geometry, heads) = pair(8, 3.0, 10.0);
+    let coincidences = Coincidences::new(geometry.clone(), heads, AnnihilationPhysics::of(Isotope::F18)).unwrap();
+    // By tangential position; each scan has its seed.
+    let profiles: Vec<Vec<f64>> = (0..NUM_SCANS)
+        .map(|seed| {
+            let counts = point_scan(&coincidences, [6.0, 0.0, 2.0], NUM_COUNTS, seed);
+            let mut profile = vec![0.0; geometry.num_tangential];
+            counts.iter().enumerate().for_each(|(bin, count)| {
+                profile[bin / geometry.num_planes() % geometry.num_tangential] += f64::from(*count);
+            });
+            assert_eq!(profile.iter().sum::<f64>(), NUM_COUNTS as f64);
+            profile
+        })
+        .collect();
+    let (mut chi_square, mut num_used) = (0.0, 0.0);
+    for position in 0..geometry.num_tangential {
+        let values = || profiles.iter().map(|profile| profile[position]);
+        let mean = values().sum::<f64>() / NUM_SCANS as f64;
+        if mean > 5.0 {
+            // Of so many counts altogether.
+            let variance = mean * (1.0 - mean / NUM_COUNTS as f64);
+            chi_square += values().map(|value| (value - mean).powi(2)).sum::<f64>() / variance;
+            num_used += (NUM_SCANS - 1) as f64;
+        }
+    }
+    assert!(num_used > 150.0 && (chi_square / num_used - 1.0).abs() < 4.0 * (2.0 / num_used).sqrt(), "{chi_square} {num_used}");
+    let with_threads = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| point_scan(&coincidences, [6.0, 0.0, 2.0], 5_000, 1))
+    };
+    assert_eq!(with_threads(1), with_threads(3));
+}
+
+#[test]
+fn a_place_that_no_heads_see_gives_no_scan() {
+    let (geometry, heads) = pair(4, 2.0, 0.5);
+    let coincidences = Coincidences::new(geometry, heads, AnnihilationPhysics::IDEAL).unwrap();
+    let scan = |z_mm: f64| measure(&coincidences, &|_: &mut Philox| Some([0.0, 0.0, z_mm]), 100, 1, &Task::new()).unwrap();
+    assert!(scan(9.0).is_none() && scan(3.0).is_some());
+}
+
 #[test]
 fn tubes_predict_what_is_counted() {
     // A soft ball, counted decay by decay, and projected with the tubes of the same scanner, times the dwell of each bin.
@@ -142,9 +234,12 @@ fn tubes_predict_what_is_counted() {
     let physics = AnnihilationPhysics { range_of: Some(Isotope::F18), noncollinearity_fwhm_deg: 0.5 };
     let coincidences = || Coincidences::new(geometry.clone(), heads.clone(), physics).unwrap();
     let activity = |[x, y, z]: [f64; 3]| (-(x * x + y * y + z * z) / (2.0 * 4.0f64.powi(2))).exp();
-    let scan = measure(&coincidences(), &activity, 1.0, 100_000, 3, &Task::new()).unwrap();
-    let Some(MeasuredScan { counts, num_counts }) = scan else { panic!("nothing was counted") };
-    assert!((num_counts as f64 / 100_000.0 - 1.0).abs() < 0.03, "{num_counts}");
+    let decay = |random: &mut Philox| {
+        let place = [0; 3].map(|_| 40.0 * uniform(random) - 20.0);
+        (uniform(random) < activity(place)).then_some(place)
+    };
+    let num_counts = 100_000;
+    let counts = measure(&coincidences(), &decay, num_counts, 3, &Task::new()).unwrap().unwrap();
     assert_eq!(counts.iter().map(|count| f64::from(*count)).sum::<f64>(), num_counts as f64);
 
     let sampling = TubeSampling { spacing_mm: [1.5, 3.0, 1.5], num: [27, 7, 7], ..TubeSampling::of(&geometry) };

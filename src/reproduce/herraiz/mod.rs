@@ -11,6 +11,7 @@ mod plan;
 mod published;
 mod rods;
 mod scanner;
+mod sources;
 mod stages;
 mod tables;
 

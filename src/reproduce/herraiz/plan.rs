@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::published::{Row, TIMES_2010, TIMES_2011};
+use super::sources;
 use crate::data::{Counts, Study, SuperLors, TubeSet};
 use crate::montecarlo::{Amount, TubeRecipe};
 use crate::phantom::{self, Phantom};
@@ -58,6 +59,17 @@ impl Paper {
     }
 }
 
+/// What is scanned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Object {
+    /// The Derenzo phantom.
+    Derenzo,
+    /// Points in a warm bar.
+    Points,
+    /// Lines in a warm cylinder.
+    Lines,
+}
+
 /// All that the measurements of a folder have in common.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Plan {
@@ -68,11 +80,13 @@ pub(super) struct Plan {
     pub num_subsets: usize,
     /// Iterations that are timed, after one that is not.
     pub timed_iterations: [usize; 2],
-    /// Counts of a scan.
+    /// Counts of a scan of the Derenzo phantom.
     pub num_counts: u64,
+    /// Counts of a scan of points, and of lines.
+    pub num_source_counts: [u64; 2],
     /// Annihilations that the tubes are simulated with.
     pub num_histories: u64,
-    /// Subsets and iterations of the images whose rods are measured.
+    /// Subsets and iterations of the images whose rods and sources are measured.
     pub rods: [usize; 2],
 }
 
@@ -81,12 +95,13 @@ impl Plan {
     pub fn new(paper: Paper, quick: bool) -> Self {
         let num_subsets = if quick { 5 } else { 50 };
         Self {
-            version: 1,
+            version: 2,
             paper,
             quick,
             num_subsets,
             timed_iterations: if quick { [1, 2] } else { [2, 10] },
             num_counts: if quick { 4_000 } else { 200_000 },
+            num_source_counts: if quick { [10_000, 10_000] } else { [1_000_000, 500_000] },
             num_histories: if quick { 400_000 } else { 100_000_000 },
             rods: if quick { [2, 2] } else { [10, 6] },
         }
@@ -103,13 +118,23 @@ impl Plan {
     }
 
     /// What is scanned.
-    pub fn phantom(&self) -> Result<Phantom, ReproduceError> {
-        Ok(phantom::by_name("derenzo", &self.scanner()?.geometry)?)
+    pub fn phantom(&self, object: Object) -> Result<Phantom, ReproduceError> {
+        match object {
+            Object::Derenzo => Ok(phantom::by_name("derenzo", &self.scanner()?.geometry)?),
+            Object::Points => Ok(sources::points()),
+            Object::Lines => Ok(sources::lines()),
+        }
     }
 
     /// A scan of it, photon by photon.
-    pub fn scan(&self, seed: u64) -> Result<Study<Counts>, ReproduceError> {
-        scan_photons(&self.phantom()?, &self.scanner()?, self.num_counts, seed, &Task::new())
+    pub fn scan(&self, object: Object, seed: u64) -> Result<Study<Counts>, ReproduceError> {
+        let [of_points, of_lines] = self.num_source_counts;
+        let num_counts = match object {
+            Object::Derenzo => self.num_counts,
+            Object::Points => of_points,
+            Object::Lines => of_lines,
+        };
+        scan_photons(&self.phantom(object)?, &self.scanner()?, num_counts, seed, &Task::new())
             .map_err(|error| ReproduceError::Photons(error.to_string()))
     }
 

@@ -14,10 +14,14 @@ const NUM_HISTORIES: u64 = 4_000_000;
 /// How far from the axis the paper measured last, mm.
 pub(super) const FAR_MM: f64 = 35.0;
 
-/// What was measured of the real scanner: sensitivity at the centre, %; FWHM of images across and along the axis, at the centre
-/// and 35 mm from it, mm.
-pub(super) const PUBLISHED: ScannerFigures =
-    ScannerFigures { sensitivity_percent: 2.2, tangential_mm: [Some(1.56), Some(2.46)], axial_mm: [Some(2.34), Some(3.38)] };
+/// FWHM in images of the real scanner, radial, tangential and axial, at the centre and 35 mm from the axis, mm.
+pub(super) const PUBLISHED_WIDTHS: [[f64; 2]; 3] = [[1.48, 1.88], [1.56, 2.46], [2.34, 3.38]];
+/// What was measured of the real scanner: sensitivity at the centre, %, and those widths.
+pub(super) const PUBLISHED: ScannerFigures = ScannerFigures {
+    sensitivity_percent: 2.2,
+    tangential_mm: [Some(PUBLISHED_WIDTHS[1][0]), Some(PUBLISHED_WIDTHS[1][1])],
+    axial_mm: [Some(PUBLISHED_WIDTHS[2][0]), Some(PUBLISHED_WIDTHS[2][1])],
+};
 
 /// Figures of a scanner.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Settings;
 use super::measure::{Data, images, mean_square_difference, settings, times, with_lines};
-use super::plan::{Implementation, Plan};
+use super::plan::{Implementation, Object, Paper, Plan};
 use super::rods::{Resolved, Rods};
 use super::scanner::ScannerFigures;
+use super::sources::{LineWidths, PointWidths, line_widths, point_widths};
 use crate::data::{TubeSet, Volume};
 use crate::plan::DeviceChoice;
 use crate::reproduce::ReproduceError;
@@ -34,9 +35,13 @@ pub enum Item {
 pub(super) enum Work {
     Times(Implementation),
     Difference(Implementation),
-    /// With tubes, or with lines.
+    /// With tubes, or with Siddon's lines; the others likewise.
     Rods(bool),
+    /// Line sources.
+    Lines(bool),
     Scanner,
+    /// Point sources.
+    Points(bool),
 }
 
 /// How far the image of a GPU is from the processor's.
@@ -48,14 +53,24 @@ pub(super) struct Difference {
 
 /// For each iteration the rods of each diameter.
 pub(super) type OfRods = Vec<Vec<Resolved>>;
+/// For each iteration the lines.
+pub(super) type OfLines = Vec<LineWidths>;
+/// For each iteration the points.
+pub(super) type OfPoints = Vec<Vec<PointWidths>>;
+
+fn projector_name(tubes: bool) -> &'static str {
+    if tubes { "tubes" } else { "lines" }
+}
 
 impl Measurement for Work {
     fn key(&self) -> String {
         match self {
             Work::Times(implementation) => format!("times.{}", implementation.key()),
             Work::Difference(implementation) => format!("difference.{}", implementation.key()),
-            Work::Rods(tubes) => format!("rods.{}", if *tubes { "tubes" } else { "lines" }),
+            Work::Rods(tubes) => format!("rods.{}", projector_name(*tubes)),
+            Work::Lines(tubes) => format!("line-sources.{}", projector_name(*tubes)),
             Work::Scanner => "scanner".into(),
+            Work::Points(tubes) => format!("points.{}", projector_name(*tubes)),
         }
     }
 
@@ -63,19 +78,23 @@ impl Measurement for Work {
         match self {
             Work::Times(implementation) => format!("one full iteration: {}", implementation.title()),
             Work::Difference(implementation) => format!("image: {}", implementation.title()),
-            Work::Rods(tubes) => format!("rods, with {}", if *tubes { "tubes" } else { "lines" }),
+            Work::Rods(tubes) => format!("rods, with {}", projector_name(*tubes)),
+            Work::Lines(tubes) => format!("line sources, with {}", projector_name(*tubes)),
             Work::Scanner => "sensitivity and widths of tubes".into(),
+            Work::Points(tubes) => format!("point sources, with {}", projector_name(*tubes)),
         }
     }
 }
 
 /// The measurements of a stage, in order.
-pub(super) fn work(stage: Item, device: DeviceChoice) -> Vec<Work> {
+pub(super) fn work(paper: Paper, stage: Item, device: DeviceChoice) -> Vec<Work> {
     match stage {
         Item::Times => Implementation::of_times(device).into_iter().map(Work::Times).collect(),
         Item::Difference => Implementation::of_gpu(device).into_iter().map(Work::Difference).collect(),
-        Item::Rods => [false, true].map(Work::Rods).to_vec(),
-        Item::Scanner => vec![Work::Scanner],
+        Item::Rods => vec![Work::Rods(false), Work::Rods(true), Work::Lines(false), Work::Lines(true)],
+        // The farthest point lies outside the field of view of 2010.
+        Item::Scanner if paper == Paper::Report2010 => vec![Work::Scanner],
+        Item::Scanner => vec![Work::Scanner, Work::Points(false), Work::Points(true)],
     }
 }
 
@@ -87,8 +106,8 @@ pub(super) fn run(
     folder: &Folder,
     say: &mut dyn FnMut(&str),
 ) -> Result<bool, ReproduceError> {
-    let stages = settings.stages.iter().map(|&stage| (stage, work(stage, device)));
-    let mut runner = Runner { plan, device, folder, tubes: None, scans: [None, None], reference: None };
+    let stages = settings.stages.iter().map(|&stage| (stage, work(plan.paper, stage, device)));
+    let mut runner = Runner { plan, device, folder, tubes: None, scans: Vec::new(), reference: None };
     measure_missing(stages, folder, settings.budget_secs, say, |work| runner.measure(work))
 }
 
@@ -98,8 +117,8 @@ struct Runner<'a> {
     device: DeviceChoice,
     folder: &'a Folder,
     tubes: Option<Arc<TubeSet>>,
-    /// Of the same object, with other counts.
-    scans: [Option<Data>; 2],
+    /// Those of one object, with the seeds of their counts.
+    scans: Vec<(Object, u64, Data)>,
     /// The processor's image.
     reference: Option<Volume>,
 }
@@ -108,9 +127,11 @@ impl Runner<'_> {
     fn measure(&mut self, work: &Work) -> Result<&'static str, ReproduceError> {
         let (plan, key) = (self.plan, work.key());
         match *work {
-            Work::Times(implementation) => self.folder.store(&key, &times(plan, &self.data(0)?, implementation)?)?,
+            Work::Times(implementation) => {
+                self.folder.store(&key, &times(plan, &self.data(Object::Derenzo, 1)?, implementation)?)?
+            }
             Work::Difference(implementation) => {
-                let data = self.data(0)?;
+                let data = self.data(Object::Derenzo, 1)?;
                 let image = |implementation| -> Result<Volume, ReproduceError> {
                     let images = images(&data, settings(&data, implementation, plan.num_subsets)?, 1)?;
                     images.into_iter().next().ok_or(ReproduceError::Photons("there is no image".into()))
@@ -126,24 +147,21 @@ impl Runner<'_> {
                 self.folder.store(&key, &Difference { mean_square_percent })?;
             }
             Work::Rods(tubes) => {
-                let rods = Rods::of(&plan.phantom()?);
-                let [num_subsets, num_iterations] = plan.rods;
-                let implementation = match self.device {
-                    DeviceChoice::Cuda(number) => Implementation::FastKernels(number),
-                    _ => Implementation::Cpu(0),
-                };
-                let mut of = |scan: usize| {
-                    let data = self.data(scan)?;
-                    let with_tubes = settings(&data, implementation, num_subsets)?;
-                    images(&data, if tubes { with_tubes } else { with_lines(with_tubes) }, num_iterations)
-                };
-                let (first, second) = (of(0)?, of(1)?);
+                let rods = Rods::of(&plan.phantom(Object::Derenzo)?);
+                let (first, second) = (self.images(Object::Derenzo, 1, tubes)?, self.images(Object::Derenzo, 2, tubes)?);
                 let resolved = first.iter().zip(&second).map(|(a, b)| rods.iter().map(|rods| rods.resolved([a, b])).collect());
                 let resolved: OfRods = resolved.collect();
-                if let Some(image) = first.last() {
-                    self.folder.store_image(&key, image)?;
-                }
-                self.folder.store(&key, &resolved)?;
+                self.store(&key, &resolved, &first)?;
+            }
+            Work::Lines(tubes) => {
+                let (first, second) = (self.images(Object::Lines, 1, tubes)?, self.images(Object::Lines, 2, tubes)?);
+                let widths: OfLines = first.iter().zip(&second).map(|(a, b)| line_widths([a, b])).collect();
+                self.store(&key, &widths, &first)?;
+            }
+            Work::Points(tubes) => {
+                let images = self.images(Object::Points, 1, tubes)?;
+                let widths: OfPoints = images.iter().map(point_widths).collect();
+                self.store(&key, &widths, &images)?;
             }
             Work::Scanner => {
                 let tubes = self.tubes()?;
@@ -162,13 +180,34 @@ impl Runner<'_> {
     }
 
     /// A scan with the tubes.
-    fn data(&mut self, scan: usize) -> Result<Data, ReproduceError> {
-        if let Some(data) = &self.scans[scan] {
+    fn data(&mut self, object: Object, seed: u64) -> Result<Data, ReproduceError> {
+        self.scans.retain(|(of, ..)| *of == object);
+        if let Some((.., data)) = self.scans.iter().find(|(_, of, _)| *of == seed) {
             return Ok(data.clone());
         }
         let tubes = self.tubes()?;
-        let data = Data { study: Arc::new(self.plan.scan(1 + scan as u64)?), tubes };
-        self.scans[scan] = Some(data.clone());
+        let data = Data { study: Arc::new(self.plan.scan(object, seed)?), tubes };
+        self.scans.push((object, seed, data.clone()));
         Ok(data)
+    }
+
+    /// The images of a scan after each iteration, with tubes or with lines.
+    fn images(&mut self, object: Object, seed: u64, tubes: bool) -> Result<Vec<Volume>, ReproduceError> {
+        let [num_subsets, num_iterations] = self.plan.rods;
+        let implementation = match self.device {
+            DeviceChoice::Cuda(number) => Implementation::FastKernels(number),
+            _ => Implementation::Cpu(0),
+        };
+        let data = self.data(object, seed)?;
+        let with_tubes = settings(&data, implementation, num_subsets)?;
+        images(&data, if tubes { with_tubes } else { with_lines(with_tubes) }, num_iterations)
+    }
+
+    /// Keeps what was measured, and the last of the images.
+    fn store(&self, key: &str, found: &impl Serialize, images: &[Volume]) -> Result<(), ReproduceError> {
+        if let Some(image) = images.last() {
+            self.folder.store_image(key, image)?;
+        }
+        self.folder.store(key, found)
     }
 }

@@ -1,5 +1,7 @@
 //! All tables from what a folder holds: as text, as JSON and as CSV.
 
+mod widths;
+
 use serde::Serialize;
 use strum::VariantArray as _;
 
@@ -31,8 +33,10 @@ pub(super) fn write(plan: &Plan, device: DeviceChoice, folder: &Folder, complete
     add_times(plan, device, folder, &mut tables)?;
     add_differences(device, folder, &mut tables)?;
     add_rods(plan, folder, &mut tables)?;
+    widths::add_lines(plan, folder, &mut tables)?;
     add_scanner(folder, &mut tables)?;
-    let all_work = Item::VARIANTS.iter().flat_map(|stage| work(*stage, device));
+    widths::add_points(plan, folder, &mut tables)?;
+    let all_work = Item::VARIANTS.iter().flat_map(|stage| work(plan.paper, *stage, device));
     let num_missing = all_work.filter(|work| !folder.has(&work.key())).count();
     let text = tables.page(&heading(plan, device)?, num_missing, &[]);
     folder.write_tables(&tables, &text)?;
@@ -174,7 +178,9 @@ fn add_rods(plan: &Plan, folder: &Folder, tables: &mut Tables) -> Result<(), Rep
     }
     if let [(_, Some(tubes)), (_, Some(lines))] = &found {
         let of_rods = lines.first().into_iter().flatten().enumerate().flat_map(|(number, lines)| {
-            let at_noise = at_noise(tubes, number, lines.noise_percent);
+            let of_tubes =
+                tubes.iter().filter_map(|rods| rods.get(number)).map(|rods| [rods.noise_percent, rods.modulation_percent]);
+            let at_noise = at_noise(of_tubes, lines.noise_percent);
             [
                 ("noise", Some(lines.noise_percent)),
                 ("modulation by lines", Some(lines.modulation_percent)),
@@ -195,14 +201,13 @@ fn rods_value(table: &'static str, rods: &Resolved, column: &str, here: Option<f
     Value { table, row: format!("{:.1} mm", rods.diameter_mm), column: column.into(), unit: "%", here, ..Value::default() }
 }
 
-/// The modulation of rods of one diameter between the two iterations whose noise encloses this; `None` where none do.
-fn at_noise(iterations: &OfRods, number: usize, noise_percent: f64) -> Option<f64> {
-    let of = |iteration: usize| iterations[iteration].get(number);
-    (1..iterations.len()).find_map(|iteration| {
-        let (before, after) = (of(iteration - 1)?, of(iteration)?);
-        let part = (noise_percent - before.noise_percent) / (after.noise_percent - before.noise_percent);
-        let between = before.modulation_percent + part * (after.modulation_percent - before.modulation_percent);
-        (0.0..=1.0).contains(&part).then_some(between)
+/// What is measured between the two iterations whose noise encloses this, from the noise and it of each; `None` where none do.
+fn at_noise(iterations: impl Iterator<Item = [f64; 2]>, noise_percent: f64) -> Option<f64> {
+    let iterations: Vec<[f64; 2]> = iterations.collect();
+    iterations.windows(2).find_map(|pair| {
+        let [[before, from], [after, to]] = [pair[0], pair[1]];
+        let part = (noise_percent - before) / (after - before);
+        (0.0..=1.0).contains(&part).then_some(from + part * (to - from))
     })
 }
 
@@ -226,7 +231,7 @@ fn add_scanner(folder: &Folder, tables: &mut Tables) -> Result<(), ReproduceErro
         value(&far("along the axis"), "mm", PUBLISHED.axial_mm[1], found.axial_mm[1]),
     ];
     let remarks = [
-        "The paper measured the real scanner, and widths in images; here they are those of the tubes of direct planes, before any image.",
+        "The paper measured the real scanner, and widths in images (those of points here follow below); these are of the tubes of direct planes.",
         "The heads' distance, angles and coincidences are assumed: the sensitivity goes with the solid angle that they cover.",
     ];
     tables.add("The scanner beside Lage et al. 2009, Phys Med Biol 54:5427", values, remarks.map(String::from).to_vec());

@@ -1,0 +1,115 @@
+//! The tables of small sources: points beside Lage et al. 2009, and lines beside the noise.
+
+use super::super::plan::Plan;
+use super::super::scanner::PUBLISHED_WIDTHS;
+use super::super::sources::{
+    FAR_LINE_MM, LINE_DIAMETER_MM, LINE_MM2, LineWidths, POINT_DIAMETER_MM, POINT_MM3, POINTS_MM, PointWidths,
+};
+use super::super::stages::{OfLines, OfPoints, Work};
+use super::at_noise;
+use crate::report::{Tables, Value};
+use crate::reproduce::ReproduceError;
+use crate::reproduce::folder::Folder;
+use crate::reproduce::schedule::Measurement;
+
+/// What is measured of a line source, for each column.
+const LINE_COLUMNS: [(&str, fn(&LineWidths) -> Option<f64>); 3] = [
+    ("on the axis", |line| line.on_axis_mm),
+    ("off it, radial", |line| line.radial_mm),
+    ("off it, tangential", |line| line.tangential_mm),
+];
+
+/// What is measured of a point source, for each column.
+const POINT_COLUMNS: [(&str, fn(&PointWidths) -> Option<f64>); 3] =
+    [("radial", |point| point.radial_mm), ("tangential", |point| point.tangential_mm), ("axial", |point| point.axial_mm)];
+
+pub(super) fn add_points(plan: &Plan, folder: &Folder, tables: &mut Tables) -> Result<(), ReproduceError> {
+    for (tubes, name, table) in [(true, "tubes", "points, tubes"), (false, "lines", "points, lines")] {
+        let Some(iterations) = folder.load::<OfPoints>(&Work::Points(tubes).key())? else { continue };
+        let mut values = Vec::new();
+        // The iterations in the middle and at the end.
+        for number in [iterations.len().div_ceil(2), iterations.len()] {
+            let Some(points) = number.checked_sub(1).and_then(|last| iterations.get(last)) else { continue };
+            for (place, (distance_mm, point)) in POINTS_MM.iter().zip(points).enumerate() {
+                for (axis, (column, width)) in POINT_COLUMNS.into_iter().enumerate() {
+                    let published = match place {
+                        0 => Some(PUBLISHED_WIDTHS[axis][0]),
+                        _ if place == POINTS_MM.len() - 1 => Some(PUBLISHED_WIDTHS[axis][1]),
+                        _ => None,
+                    };
+                    values.push(Value {
+                        table,
+                        row: format!("iteration {number}, {distance_mm} mm off the axis"),
+                        column: column.into(),
+                        unit: "mm",
+                        paper: published,
+                        here: width(point),
+                        digits: Some(2),
+                        ..Value::default()
+                    });
+                }
+            }
+        }
+        let title = format!("FWHM of points in images by {name}, beside Lage et al. 2009; {} subsets", plan.rods[0]);
+        let remarks = vec![
+            format!(
+                "Balls of {POINT_DIAMETER_MM} mm, each as active as {POINT_MM3} mm³ of the warm bar about them; {} counts; a Gaussian on a constant.",
+                plan.num_source_counts[0]
+            ),
+            "Images sharpen from iteration to iteration, so that a width belongs to its iteration.".into(),
+            "The paper's abstract names neither its reconstruction nor its source; distance and depth of the heads are assumed here.".into(),
+        ];
+        tables.add(title, values, remarks);
+    }
+    Ok(())
+}
+
+pub(super) fn add_lines(plan: &Plan, folder: &Folder, tables: &mut Tables) -> Result<(), ReproduceError> {
+    let load = |tubes: bool| folder.load::<OfLines>(&Work::Lines(tubes).key());
+    let value = |table: &'static str, row: String, column: &str, unit, here: Option<f64>| Value {
+        table,
+        row,
+        column: column.into(),
+        unit,
+        here,
+        digits: (unit == "mm").then_some(2),
+        ..Value::default()
+    };
+    let found = [("tubes", "line sources, tubes", load(true)?), ("lines", "line sources, lines", load(false)?)];
+    for (name, table, iterations) in &found {
+        let of_iteration = |(number, lines): (usize, &LineWidths)| {
+            let row = format!("iteration {}", number + 1);
+            let noise = value(table, row.clone(), "noise", "%", Some(lines.noise_percent));
+            let widths = LINE_COLUMNS.map(|(column, width)| value(table, row.clone(), column, "mm", width(lines)));
+            std::iter::once(noise).chain(widths)
+        };
+        let values = iterations.iter().flatten().enumerate().flat_map(of_iteration).collect();
+        let title = format!("FWHM of line sources and noise of what is warm about them, by {name}; {} subsets", plan.rods[0]);
+        let remarks = vec![
+            format!(
+                "Lines of {LINE_DIAMETER_MM} mm on the axis and {FAR_LINE_MM} mm off it, each as active as {LINE_MM2} mm² of the warm cylinder; {} counts.",
+                plan.num_source_counts[1]
+            ),
+            "Over the middle third of the slices: widths in the mean of two scans, noise from their difference.".into(),
+        ];
+        tables.add(title, values, remarks);
+    }
+    if let [(.., Some(tubes)), (.., Some(lines))] = &found {
+        let noise = |iterations: &OfLines| iterations.iter().map(|lines| lines.noise_percent).fold(0.0, f64::max);
+        let noise_percent = noise(tubes).min(noise(lines));
+        let rows = LINE_COLUMNS.into_iter().flat_map(|(row, width)| {
+            let at_noise = |iterations: &OfLines| {
+                at_noise(iterations.iter().filter_map(|lines| Some([lines.noise_percent, width(lines)?])), noise_percent)
+            };
+            let cell = |column, unit, here| value("line sources, equal noise", row.into(), column, unit, here);
+            [
+                cell("noise", "%", Some(noise_percent)),
+                cell("by lines", "mm", at_noise(lines)),
+                cell("by tubes", "mm", at_noise(tubes)),
+            ]
+        });
+        let remark = "At the largest noise that both reach; between the iterations that have more and less.";
+        tables.add("FWHM of line sources at equal noise", rows.collect(), vec![remark.into()]);
+    }
+    Ok(())
+}
