@@ -67,7 +67,7 @@ pub struct SimulateOptions {
     #[arg(long, default_value = "poisson")]
     noise: Noise,
 
-    /// Expected true counts over all bins.
+    /// Expected true counts over all bins; with --model montecarlo as many are counted.
     #[arg(long, default_value = "1e8", value_name = "N")]
     pub counts: f64,
 

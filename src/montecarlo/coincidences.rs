@@ -16,7 +16,7 @@ use std::f64::consts::PI;
 use rand_philox::Philox;
 
 use super::crystals::{CrystalArray, CrystalHead, HeadError};
-use super::draws::{ELECTRON_KEV, isotropic, uniform};
+use super::draws::{ELECTRON_KEV, isotropic_below, uniform};
 use super::materials::{Material, MaterialError};
 use super::positron::AnnihilationPhysics;
 use super::readout::{Assignment, Readout};
@@ -36,6 +36,7 @@ pub struct Coincidences {
     heads: Heads,
     head: CrystalHead,
     physics: AnnihilationPhysics,
+    largest_cosine: f64,
 }
 
 /// Why a scanner cannot be simulated.
@@ -91,7 +92,8 @@ impl Coincidences {
     /// A material that is not known, crystals that make no head.
     pub fn new(geometry: ScanGeometry, heads: Heads, physics: AnnihilationPhysics) -> Result<Self, CoincidenceError> {
         let head = crystal_head(&heads.crystals)?;
-        Ok(Self { geometry, heads, head, physics })
+        let largest_cosine = largest_cosine(&heads, &physics);
+        Ok(Self { geometry, heads, head, physics, largest_cosine })
     }
 
     /// How bins lie.
@@ -112,6 +114,11 @@ impl Coincidences {
     /// What happens between a decay and its photons.
     pub fn physics(&self) -> &AnnihilationPhysics {
         &self.physics
+    }
+
+    /// The share of all decays that [`Self::count_decay`] draws from: those whose first photon is not too steep for two heads.
+    pub(super) fn share_followed(&self) -> f64 {
+        self.largest_cosine
     }
 
     /// Begins a history; nothing where its line passes by the object. Draws, in this order: the heads, the ring difference, the
@@ -182,12 +189,13 @@ impl Coincidences {
         Some((self.line(hits), share))
     }
 
-    /// Follows the photons of a decay at a place (in the frame of the gantry, mm), in all directions evenly: each line that they are
-    /// counted on, and the share of such photons that are. Draws, in this order: the way of the positron, the first photon's
-    /// direction, the angle between the photons, and their histories in each pair of heads, either way round.
+    /// Follows the photons of a decay at a place (in the frame of the gantry, mm), in all directions evenly that are not too steep for
+    /// two heads: each line that they are counted on, and the share of such photons that are. Draws, in this order: the way of the
+    /// positron, the first photon's direction, the angle between the photons, and their histories in each pair of heads, either way
+    /// round.
     pub(super) fn count_decay(&self, place_mm: [f64; 3], random: &mut Philox) -> impl Iterator<Item = (CrystalLine, f64)> {
         let annihilation = self.physics.annihilation_mm(place_mm, random);
-        let first = isotropic(random);
+        let first = isotropic_below(self.largest_cosine, random);
         let directions = [first, self.physics.opposite(first, random)];
         let pairs = self.heads.coincidences.iter().flat_map(|&[one, other]| [[one, other], [other, one]]);
         pairs.filter_map(move |heads| self.count_in(heads, annihilation, directions, random))
@@ -291,6 +299,29 @@ fn crystal_head(crystals: &Crystals) -> Result<CrystalHead, CoincidenceError> {
         assignment: Assignment::LargestDeposit,
     };
     Ok(CrystalHead::new(array, readout)?)
+}
+
+/// The largest cosine to the axis of a photon that is counted with another: on a line between the opposite ends of the two heads that
+/// are nearest to each other, and steeper by the angle between two photons, which hardly ever exceeds six standard deviations.
+fn largest_cosine(heads: &Heads, physics: &AnnihilationPhysics) -> f64 {
+    let crystals = &heads.crystals;
+    let [width_mm, height_mm] = crystals.width_mm();
+    let corners = |pose: &HeadPose| {
+        let pose = *pose;
+        [-0.5, 0.5].into_iter().flat_map(move |part| [0.0, crystals.size_mm[2]].map(|depth| pose.point(part * width_mm, depth)))
+    };
+    // How far apart they are along the line between their middles, which they cannot be nearer than.
+    let gap_mm = |[one, other]: [usize; 2]| {
+        let poses = [one, other].map(|head| &heads.poses[head]);
+        let (.., along) = in_plane_line(poses.map(|pose| pose.point(0.0, 0.0)));
+        let at = |corner: [f64; 2]| corner[0] * along[0] + corner[1] * along[1];
+        let ends = corners(poses[0]).map(at).fold(f64::NEG_INFINITY, f64::max);
+        let begins = corners(poses[1]).map(at).fold(f64::INFINITY, f64::min);
+        (begins - ends).max(0.0)
+    };
+    let nearest_mm = heads.coincidences.iter().map(|pair| gap_mm(*pair)).fold(f64::INFINITY, f64::min);
+    let steepest_rad = height_mm.atan2(nearest_mm) + 6.0 * physics.noncollinearity_rad();
+    steepest_rad.min(0.5 * PI).sin()
 }
 
 /// A whole number below `num`, each equally often: one draw.

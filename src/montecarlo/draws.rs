@@ -31,7 +31,12 @@ fn uniform_angle(random: &mut Philox) -> [f64; 2] {
 
 /// A unit vector of uniform direction. Draws: the cosine to the third axis, then the angle about it.
 pub fn isotropic(random: &mut Philox) -> [f64; 3] {
-    let cosine = 2.0 * uniform(random) - 1.0;
+    isotropic_below(1.0, random)
+}
+
+/// The same among the directions whose cosine to the third axis is no larger than this, which is their share of all.
+pub(super) fn isotropic_below(largest_cosine: f64, random: &mut Philox) -> [f64; 3] {
+    let cosine = largest_cosine * (2.0 * uniform(random) - 1.0);
     let sine = (1.0 - cosine * cosine).sqrt();
     let [x, y] = uniform_angle(random);
     [sine * x, sine * y, cosine]

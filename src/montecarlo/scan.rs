@@ -14,11 +14,11 @@ use crate::scanner::ScanGeometry;
 use crate::task::{Stopped, Task};
 
 /// Histories that one task follows.
-const HISTORIES_PER_TASK: u64 = 1 << 13;
+const HISTORIES_PER_TASK: u64 = 1 << 12;
 /// Histories that are followed before the counts are told.
-const HISTORIES_PER_BATCH: u64 = 1 << 19;
+const HISTORIES_PER_BATCH: u64 = 1 << 18;
 /// Histories of which none is counted where nothing is to be seen.
-const MOST_IN_VAIN: u64 = 1 << 24;
+const MOST_IN_VAIN: u64 = 1 << 22;
 
 /// Which bin a line belongs to.
 struct Bins<'a> {
@@ -147,7 +147,10 @@ mod tests {
             if !is_inside(place) {
                 return Vec::new();
             }
-            coincidences.count_decay(turned(place, -turn_rad), &mut random).map(|(line, share)| (line, box_mm3 * share)).collect()
+            coincidences
+                .count_decay(turned(place, -turn_rad), &mut random)
+                .map(|(line, share)| (line, box_mm3 * share * coincidences.share_followed()))
+                .collect()
         };
         let on_lines = |history: u64| -> Vec<(CrystalLine, f64)> {
             let mut random = stream(42, history);

@@ -11,7 +11,7 @@ const HISTORIES_PER_TASK: u64 = 1 << 12;
 
 impl Coincidences {
     /// The share of the decays at a place (in the frame of the gantry, mm) that is counted, between 0 and 1: decays in all
-    /// directions, both photons of each followed into every pair of heads in coincidence. The same for any number of threads.
+    /// directions that matter, both photons of each followed into every pair of heads in coincidence. The same for any number of threads.
     ///
     /// # Errors
     /// Stopped.
@@ -26,10 +26,10 @@ impl Coincidences {
                 Ok(histories.map(|history| self.share_counted(place_mm, seed, history)).sum())
             })
             .collect::<Result<_, Stopped>>()?;
-        Ok(sums.iter().sum::<f64>() / num_histories.max(1) as f64)
+        Ok(sums.iter().sum::<f64>() / num_histories.max(1) as f64 * self.share_followed())
     }
 
-    /// The share of one decay that is counted.
+    /// The share of one decay that is counted, among those that are followed.
     fn share_counted(&self, place_mm: [f64; 3], seed: u64, history: u64) -> f64 {
         self.count_decay(place_mm, &mut stream(seed, history)).map(|(_, share)| share).sum()
     }

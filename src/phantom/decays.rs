@@ -13,6 +13,7 @@ use crate::geometry::Point;
 /// Draws the decays of a phantom.
 pub struct Decays<'a> {
     sources: Vec<Source<'a>>,
+    z_mm: [f64; 2],
     /// For each source its activity times the volume of its box, and those of all before it.
     sums: Vec<f64>,
 }
@@ -38,7 +39,7 @@ impl<'a> Decays<'a> {
             sums.push(sum);
             sources.push(Source { within, solid: &part.solid, later: later.map(|(part, _)| &part.solid).collect() });
         }
-        Self { sources, sums }
+        Self { sources, z_mm, sums }
     }
 
     /// The place of a decay; `None` where the place drawn is none, or nothing is active. Four draws: the part, and the place.
@@ -47,7 +48,9 @@ impl<'a> Decays<'a> {
         let drawn = uniform() * self.sums.last()?;
         let Source { within, solid, later } = self.sources.get(self.sums.partition_point(|sum| *sum < drawn))?;
         let place = within.point([uniform(), uniform(), uniform()]);
-        (solid.contains(place) && !later.iter().any(|solid| solid.contains(place))).then_some(place)
+        let [low, high] = self.z_mm;
+        let is_there = (low..=high).contains(&place[2]) && solid.contains(place);
+        (is_there && !later.iter().any(|solid| solid.contains(place))).then_some(place)
     }
 }
 
