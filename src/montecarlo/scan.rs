@@ -166,9 +166,13 @@ mod tests {
                 .map(|part| {
                     let mut sums = vec![[0.0; 2]; 8 * 10 * 12];
                     for (line, weight) in (part * num / 16..(part + 1) * num / 16).flat_map(counted) {
-                        let direction = (line.normal[1].atan2(line.normal[0]) / PI + 1.0) * 4.0;
-                        let difference = (line.rings[0] + 30 - line.rings[1]) / 6;
-                        let radial = (line.s_mm + 48.0) / 8.0;
+                        // Seen from the other side the line runs the other way.
+                        let is_other_side = line.normal[1] < 0.0;
+                        let [first, second] = if is_other_side { [1, 0] } else { [0, 1] }.map(|end: usize| line.rings[end]);
+                        let s_mm = if is_other_side { -line.s_mm } else { line.s_mm };
+                        let direction = line.normal[1].atan2(line.normal[0]).rem_euclid(PI) / PI * 8.0;
+                        let difference = (first + 30 - second) / 6;
+                        let radial = (s_mm + 48.0) / 8.0;
                         let bin = &mut sums[(direction as usize % 8 * 10 + difference) * 12 + radial as usize];
                         bin[0] += weight / num as f64;
                         bin[1] += (weight / num as f64).powi(2);

@@ -146,7 +146,7 @@ fn point_scan(coincidences: &Coincidences, place: [f64; 3], num_counts: u64, see
 
 #[test]
 fn photons_of_a_point_land_on_lines_through_it() {
-    let (geometry, heads) = pair(16, 2.0, 0.5);
+    let (geometry, heads) = pair(16, 2.0, 3.0);
     let crystal_mm = heads.crystals.pitch_mm;
     let coincidences = Coincidences::new(geometry.clone(), heads, AnnihilationPhysics::IDEAL).unwrap();
     let place = [7.0, -4.0, 3.0];
@@ -178,7 +178,7 @@ fn photons_of_a_point_land_on_lines_through_it() {
         views[view] += f64::from(*count);
     }
     // The rest was scattered from one crystal to another.
-    assert!(num_there > 0.95 * 4_000.0, "{num_there}");
+    assert!(num_there > 0.93 * 4_000.0, "{num_there}");
     assert!(views.iter().all(|num| (num / 500.0 - 1.0).abs() < 0.25), "{views:?}");
 }
 

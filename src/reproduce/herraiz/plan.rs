@@ -86,8 +86,10 @@ pub(super) struct Plan {
     pub num_source_counts: [u64; 2],
     /// Annihilations that the tubes are simulated with.
     pub num_histories: u64,
-    /// Subsets and iterations of the images whose rods and sources are measured.
+    /// Subsets and iterations of the images whose rods are measured.
     pub rods: [usize; 2],
+    /// The same of the images of points and lines.
+    pub sources: [usize; 2],
 }
 
 impl Plan {
@@ -104,6 +106,7 @@ impl Plan {
             num_source_counts: if quick { [10_000, 10_000] } else { [1_000_000, 500_000] },
             num_histories: if quick { 400_000 } else { 100_000_000 },
             rods: if quick { [2, 2] } else { [10, 6] },
+            sources: if quick { [2, 1] } else { [10, 4] },
         }
     }
 

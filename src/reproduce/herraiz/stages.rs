@@ -193,7 +193,7 @@ impl Runner<'_> {
 
     /// The images of a scan after each iteration, with tubes or with lines.
     fn images(&mut self, object: Object, seed: u64, tubes: bool) -> Result<Vec<Volume>, ReproduceError> {
-        let [num_subsets, num_iterations] = self.plan.rods;
+        let [num_subsets, num_iterations] = if object == Object::Derenzo { self.plan.rods } else { self.plan.sources };
         let implementation = match self.device {
             DeviceChoice::Cuda(number) => Implementation::FastKernels(number),
             _ => Implementation::Cpu(0),

@@ -28,8 +28,8 @@ pub(super) fn add_points(plan: &Plan, folder: &Folder, tables: &mut Tables) -> R
         let Some(iterations) = folder.load::<OfPoints>(&Work::Points(tubes).key())? else { continue };
         let mut values = Vec::new();
         // The iterations in the middle and at the end.
-        for number in [iterations.len().div_ceil(2), iterations.len()] {
-            let Some(points) = number.checked_sub(1).and_then(|last| iterations.get(last)) else { continue };
+        let shown = [iterations.len() / 2, iterations.len()];
+        for (number, points) in (1..).zip(&iterations).filter(|(number, _)| shown.contains(number)) {
             for (place, (distance_mm, point)) in POINTS_MM.iter().zip(points).enumerate() {
                 for (axis, (column, width)) in POINT_COLUMNS.into_iter().enumerate() {
                     let published = match place {
@@ -50,14 +50,17 @@ pub(super) fn add_points(plan: &Plan, folder: &Folder, tables: &mut Tables) -> R
                 }
             }
         }
-        let title = format!("FWHM of points in images by {name}, beside Lage et al. 2009; {} subsets", plan.rods[0]);
+        let title = format!("FWHM of points in images by {name}, beside Lage et al. 2009; {} subsets", plan.sources[0]);
         let remarks = vec![
             format!(
                 "Balls of {POINT_DIAMETER_MM} mm, each as active as {POINT_MM3} mm³ of the warm bar about them; {} counts; a Gaussian on a constant.",
                 plan.num_source_counts[0]
             ),
             "Images sharpen from iteration to iteration, so that a width belongs to its iteration.".into(),
-            "The paper's abstract names neither its reconstruction nor its source; distance and depth of the heads are assumed here.".into(),
+            "The paper's abstract names neither its reconstruction nor its source: images of rebinned data, for one, are wider along the axis."
+                .into(),
+            "The heads' distance and the crystals' depth are assumed; slanting photons (parallax) widen points radially here, and tubes know it."
+                .into(),
         ];
         tables.add(title, values, remarks);
     }
@@ -84,7 +87,7 @@ pub(super) fn add_lines(plan: &Plan, folder: &Folder, tables: &mut Tables) -> Re
             std::iter::once(noise).chain(widths)
         };
         let values = iterations.iter().flatten().enumerate().flat_map(of_iteration).collect();
-        let title = format!("FWHM of line sources and noise of what is warm about them, by {name}; {} subsets", plan.rods[0]);
+        let title = format!("FWHM of line sources and noise of what is warm about them, by {name}; {} subsets", plan.sources[0]);
         let remarks = vec![
             format!(
                 "Lines of {LINE_DIAMETER_MM} mm on the axis and {FAR_LINE_MM} mm off it, each as active as {LINE_MM2} mm² of the warm cylinder; {} counts.",
