@@ -221,9 +221,9 @@ fn counts_of_scans_vary_as_poisson_says_and_not_with_the_number_of_threads() {
 
 #[test]
 fn a_place_that_no_heads_see_gives_no_scan() {
-    let (geometry, heads) = pair(4, 2.0, 0.5);
+    let (geometry, heads) = pair(4, 2.0, 10.0);
     let coincidences = Coincidences::new(geometry, heads, AnnihilationPhysics::IDEAL).unwrap();
-    let scan = |z_mm: f64| measure(&coincidences, &|_: &mut Philox| Some([0.0, 0.0, z_mm]), 100, 1, &Task::new()).unwrap();
+    let scan = |z_mm: f64| measure(&coincidences, &|_: &mut Philox| Some([0.0, 0.0, z_mm]), 20, 1, &Task::new()).unwrap();
     assert!(scan(9.0).is_none() && scan(3.0).is_some());
 }
 

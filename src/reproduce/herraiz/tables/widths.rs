@@ -12,15 +12,18 @@ use crate::reproduce::ReproduceError;
 use crate::reproduce::folder::Folder;
 use crate::reproduce::schedule::Measurement;
 
+/// The name of a column, and what of a source stands in it.
+type Column<T> = (&'static str, fn(&T) -> Option<f64>);
+
 /// What is measured of a line source, for each column.
-const LINE_COLUMNS: [(&str, fn(&LineWidths) -> Option<f64>); 3] = [
+const LINE_COLUMNS: [Column<LineWidths>; 3] = [
     ("on the axis", |line| line.on_axis_mm),
     ("off it, radial", |line| line.radial_mm),
     ("off it, tangential", |line| line.tangential_mm),
 ];
 
 /// What is measured of a point source, for each column.
-const POINT_COLUMNS: [(&str, fn(&PointWidths) -> Option<f64>); 3] =
+const POINT_COLUMNS: [Column<PointWidths>; 3] =
     [("radial", |point| point.radial_mm), ("tangential", |point| point.tangential_mm), ("axial", |point| point.axial_mm)];
 
 pub(super) fn add_points(plan: &Plan, folder: &Folder, tables: &mut Tables) -> Result<(), ReproduceError> {
