@@ -179,7 +179,16 @@ fn photons_of_a_point_land_on_lines_through_it() {
     }
     // The rest was scattered from one crystal to another.
     assert!(num_there > 0.93 * 4_000.0, "{num_there}");
-    assert!(views.iter().all(|num| (num / 500.0 - 1.0).abs() < 0.25), "{views:?}");
+    // Both photons meet a head of half the width h if they start within (h − |s|) / distance of the normal.
+    let seen = |view: usize| {
+        let (sin, cos) = geometry.phi_rad(view).sin_cos();
+        0.5 * geometry.num_rings as f64 * crystal_mm - (place[0] * cos + place[1] * sin).abs()
+    };
+    let all: f64 = (0..geometry.num_views).map(seen).sum();
+    for (view, num) in views.iter().enumerate() {
+        let expected = 4_000.0 * seen(view) / all;
+        assert!((num / expected - 1.0).abs() < 0.2, "view {view}: {num} counts where {expected} are expected");
+    }
 }
 
 #[test]
