@@ -297,7 +297,7 @@ impl ReconstructOptions {
             grid,
             rays: projector.rays,
             projector: projector.choice(),
-            tubes: projector.tubes()?,
+            tubes: projector.tubes(counts.geometry())?,
             device: projector.device,
             accumulation: projector.accumulation,
             racy_sensitivity: self.racy_sensitivity,

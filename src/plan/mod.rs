@@ -36,4 +36,4 @@ pub use provenance::{
 pub use registry::{PROJECTORS, ProjectorEntry, projector};
 pub use setup::{Prepared, SetupError, forecast, prepare};
 pub use system::System;
-pub use tubes::{MadeTubes, TubeCache, coarse_tubes, make_tubes, scanner_of_tubes};
+pub use tubes::{MadeTubes, TubeCache, coarse_set, make_tubes, scanner_of_tubes};

@@ -111,7 +111,7 @@ pub fn prepare(job: &Job, task: &Task) -> Result<Prepared, SetupError> {
         Job::Counts { study, settings } => {
             let mut settings = checked(&study.measured, settings)?;
             let notices = if settings.lacks_tubes() {
-                let (tubes, notices) = coarse_set(study.measured.geometry(), task)?;
+                let (tubes, notices) = coarse_set(study.measured.geometry(), settings.device, task)?;
                 settings.tubes = Some(Arc::new(tubes));
                 notices
             } else {

@@ -71,6 +71,29 @@ fn without_a_file_of_tubes_the_coarse_set_of_the_cache_is_used() {
     let named = [&reconstruct[..9], &["b.nii", "--tubes", header.to_str().unwrap()]].concat();
     done(folder, &named);
     assert_eq!(read_volume(&folder.join("b.nii")).unwrap().0, image);
+
+    // A projection and a backprojection go the same way.
+    let projections: [&[&str]; 2] = [
+        &["project", "a.nii", "--like", "scan.hs", "--projector", "tubes"],
+        &["backproject", "scan.hs", "--like", "a.nii", "--projector", "tubes"],
+    ];
+    let [found, named] = [None, header.to_str()].map(|file| {
+        let tubes: Vec<&str> = file.into_iter().flat_map(|file| ["--tubes", file]).collect();
+        projections.map(|projection| {
+            let (output, is_image) = if projection[0] == "project" { ("c.hs", false) } else { ("c.nii", true) };
+            let output = tomoscope(folder, &[projection, &tubes, &["-o", output]].concat());
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(0), "{said}");
+            let is_told = said.contains("coarse set of tubes") && said.contains(header.to_str().unwrap());
+            assert_eq!(is_told, file.is_none(), "{said}");
+            if is_image {
+                read_volume(&folder.join("c.nii")).unwrap().0.as_slice().to_vec()
+            } else {
+                read_projections(&folder.join("c.hs")).unwrap().0.counts.to_vec()
+            }
+        })
+    });
+    assert!(found == named && found.iter().all(|values| values.iter().any(|value| *value > 0.0)));
 }
 
 #[test]
