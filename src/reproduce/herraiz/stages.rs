@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Settings;
 use super::measure::{Data, images, mean_square_difference, settings, times, with_lines};
 use super::plan::{Implementation, Plan};
 use super::rods::{Resolved, Rods};
 use super::scanner::ScannerFigures;
+use super::{Settings, edge_rings};
 use crate::data::{TubeSet, Volume};
 use crate::plan::DeviceChoice;
 use crate::reproduce::ReproduceError;
@@ -27,6 +27,8 @@ pub enum Item {
     Rods,
     /// The scanner beside its published figures (Lage et al. 2009).
     Scanner,
+    /// Axial translation: tubes at the edge rings beside those inside.
+    EdgeRings,
 }
 
 /// One measurement.
@@ -37,6 +39,7 @@ pub(super) enum Work {
     /// With tubes, or with lines.
     Rods(bool),
     Scanner,
+    EdgeRings,
 }
 
 /// How far the image of a GPU is from the processor's.
@@ -56,6 +59,7 @@ impl Measurement for Work {
             Work::Difference(implementation) => format!("difference.{}", implementation.key()),
             Work::Rods(tubes) => format!("rods.{}", if *tubes { "tubes" } else { "lines" }),
             Work::Scanner => "scanner".into(),
+            Work::EdgeRings => "edge-rings".into(),
         }
     }
 
@@ -65,6 +69,7 @@ impl Measurement for Work {
             Work::Difference(implementation) => format!("image: {}", implementation.title()),
             Work::Rods(tubes) => format!("rods, with {}", if *tubes { "tubes" } else { "lines" }),
             Work::Scanner => "sensitivity and widths of tubes".into(),
+            Work::EdgeRings => "tubes at the edge rings".into(),
         }
     }
 }
@@ -76,6 +81,7 @@ pub(super) fn work(stage: Item, device: DeviceChoice) -> Vec<Work> {
         Item::Difference => Implementation::of_gpu(device).into_iter().map(Work::Difference).collect(),
         Item::Rods => [false, true].map(Work::Rods).to_vec(),
         Item::Scanner => vec![Work::Scanner],
+        Item::EdgeRings => vec![Work::EdgeRings],
     }
 }
 
@@ -149,6 +155,7 @@ impl Runner<'_> {
                 let tubes = self.tubes()?;
                 self.folder.store(&key, &ScannerFigures::new(plan, &tubes)?)?;
             }
+            Work::EdgeRings => self.folder.store(&key, &edge_rings::measure(plan)?)?,
         }
         Ok("")
     }

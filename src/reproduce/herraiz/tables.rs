@@ -3,6 +3,7 @@
 use serde::Serialize;
 use strum::VariantArray as _;
 
+use super::edge_rings;
 use super::measure::Times;
 use super::plan::{Implementation, Paper, Plan};
 use super::published::DIFFERENCE_PERCENT;
@@ -32,6 +33,7 @@ pub(super) fn write(plan: &Plan, device: DeviceChoice, folder: &Folder, complete
     add_differences(device, folder, &mut tables)?;
     add_rods(plan, folder, &mut tables)?;
     add_scanner(folder, &mut tables)?;
+    edge_rings::add(folder, &mut tables)?;
     let all_work = Item::VARIANTS.iter().flat_map(|stage| work(*stage, device));
     let num_missing = all_work.filter(|work| !folder.has(&work.key())).count();
     let text = tables.page(&heading(plan, device)?, num_missing, &[]);
