@@ -209,22 +209,22 @@ fn agree([a, error_a]: [f64; 2], [b, error_b]: [f64; 2]) -> bool {
 
 #[test]
 fn axial_translation_is_exact_where_photons_are_stopped_at_once() {
-    // A sheet of large crystals that counts photons which leave all of their energy: hardly any of them has crossed a border.
-    let (geometry, mut heads) = pair(6, 10.0, 0.2);
-    heads.crystals.energy_window_kev = [510.0, 512.0];
-    let found = edge_deviation((geometry, heads), 3_000_000, 1);
+    // A thin sheet of large crystals: hardly any photon that has scattered is stopped in another one.
+    let found = edge_deviation(pair(6, 10.0, 0.2), 1_000_000, 1);
     println!("{found:#?}");
     assert_eq!(found.iter().map(|found| found.ring_differences).collect::<Vec<_>>(), [[0, 0], [1, 1], [2, 3], [0, 3]]);
     for EdgeDeviation { sum_percent, mean_square, .. } in &found {
         assert!(agree(*sum_percent, [0.0; 2]) && agree(*mean_square, [0.0; 2]), "{found:#?}");
-        assert!(sum_percent[1] < 2.0 && mean_square[1] < 0.02f64.powi(2), "nothing is told: {found:#?}");
     }
+    let all = &found[3];
+    assert!(all.sum_percent[1] < 1.0 && all.rms_limit_percent() < 5.0, "nothing is told: {found:#?}");
 }
 
 #[test]
 fn edge_rings_lack_what_scatters_into_a_neighbour_whatever_the_seed() {
-    let heads = || pair(6, 1.5, 12.0);
-    let [one, other] = [1, 2].map(|seed| edge_deviation(heads(), 3_000_000, seed));
+    // Narrow crystals: photons that scatter are often stopped in another one.
+    let heads = || pair(12, 0.5, 4.0);
+    let [one, other] = [1, 2].map(|seed| edge_deviation(heads(), 1_500_000, seed));
     println!("{one:#?} {other:#?}");
     for (one, other) in one.iter().zip(&other) {
         assert!(agree(one.sum_percent, other.sum_percent) && agree(one.mean_square, other.mean_square), "{one:?} {other:?}");

@@ -10,11 +10,12 @@ use crate::montecarlo::{Amount, TubeRecipe};
 use crate::phantom::{self, Phantom};
 use crate::plan::{DeviceChoice, ProjectorChoice, make_tubes, scan_photons};
 use crate::reproduce::ReproduceError;
-use crate::scanner::{self, ScanGeometry, Scanner};
+use crate::scanner::{self, ScanGeometry, Scanner, Segment};
 use crate::task::Task;
 
-/// Views of a quick look.
+/// Views and rings of a quick look.
 const QUICK_VIEWS: usize = 10;
+const QUICK_RINGS: usize = 6;
 
 /// One of the two papers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -92,14 +93,21 @@ impl Plan {
         }
     }
 
-    /// The scanner, for a quick look with few views.
+    /// The scanner, for a quick look with few views and rings.
     pub fn scanner(&self) -> Result<Scanner, ReproduceError> {
         let name = self.paper.scanner();
         let scanner = scanner::find(name).ok_or(ReproduceError::Scanner(name))?.clone();
         if !self.quick {
             return Ok(scanner);
         }
-        Ok(Scanner { geometry: ScanGeometry { num_views: QUICK_VIEWS, ..scanner.geometry }, ..scanner })
+        let last = QUICK_RINGS as i32 - 1;
+        let segments = (-last..=last).map(|difference| Segment::full(difference, difference, QUICK_RINGS)).collect();
+        let geometry = ScanGeometry { num_views: QUICK_VIEWS, num_rings: QUICK_RINGS, segments, ..scanner.geometry };
+        let heads = scanner.heads.map(|mut heads| {
+            heads.crystals.num[1] = QUICK_RINGS;
+            heads
+        });
+        Ok(Scanner { geometry, heads, ..scanner })
     }
 
     /// What is scanned.

@@ -62,7 +62,7 @@ fn heading(plan: &Plan, device: DeviceChoice) -> Result<String, ReproduceError> 
         text += "The report's subsets, iterations and field of view are not published: its times stand beside ours with settings unknown.\n";
     }
     if plan.quick {
-        text += "QUICK: a few views. The numbers are not comparable with the paper's.\n";
+        text += "QUICK: a few views and rings. The numbers are not comparable with the paper's.\n";
     }
     if !matches!(device, DeviceChoice::Cuda(_)) {
         text += "NO CUDA DEVICE: the rows of GPUs hold the paper's numbers alone.\n";

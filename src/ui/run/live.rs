@@ -366,6 +366,22 @@ mod tests {
     }
 
     #[test]
+    fn tubes_are_under_way_while_a_run_is_being_set_up_and_no_longer() {
+        let task = Task::new();
+        let mut live = LiveRun::asked_for(3, 1, &[], true).with_set_up(task.clone());
+        assert_eq!(live.tubes_under_way(), None);
+        task.begin(8);
+        task.advance(2);
+        assert!(matches!(live.tubes_under_way(), Some((0.25, Some(_)))) && live.is_being_set_up());
+        task.advance(6);
+        assert_eq!(live.tubes_under_way(), None);
+        task.begin(8);
+        assert_eq!(live.tubes_under_way(), Some((0.0, None)));
+        live.apply(&Event { run: 3, kind: EventKind::Ended(EndReason::Cancelled) });
+        assert!(live.tubes_under_way().is_none() && !live.is_being_set_up());
+    }
+
+    #[test]
     fn an_edit_begins_a_branch_and_the_past_comes_back_measured_anew() {
         let mut live = LiveRun::asked_for(3, 1, &[], false);
         live.apply(&report(1, Accumulation::Atomic));

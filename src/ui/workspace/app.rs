@@ -297,8 +297,8 @@ impl App {
 
     /// Asks for another frame where something moves by itself.
     fn schedule(&self, ctx: &Context) {
-        let is_making_tubes = self.study.tube_maker.is_some() || self.run().live.tubes_under_way().is_some();
-        if self.study.loading.is_some() || is_making_tubes {
+        let is_coming = self.study.loading.is_some() || self.study.tube_maker.is_some();
+        if is_coming || self.run().live.is_being_set_up() {
             ctx.request_repaint_after(Duration::from_millis(100));
         }
         if self.rois.undo.is_in_flux() {
