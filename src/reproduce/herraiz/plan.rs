@@ -14,7 +14,7 @@ use crate::scanner::{self, ScanGeometry, Scanner, Segment};
 use crate::task::Task;
 
 /// Views and rings of a quick look.
-const QUICK_VIEWS: usize = 10;
+const QUICK_VIEWS: usize = 4;
 const QUICK_RINGS: usize = 6;
 
 /// One of the two papers.
@@ -80,14 +80,14 @@ pub(super) struct Plan {
 impl Plan {
     /// The paper's, or a quick one.
     pub fn new(paper: Paper, quick: bool) -> Self {
-        let num_subsets = if quick { 5 } else { 50 };
+        let num_subsets = if quick { 2 } else { 50 };
         Self {
             version: 1,
             paper,
             quick,
             num_subsets,
             timed_iterations: if quick { [1, 2] } else { [2, 10] },
-            num_counts: if quick { 4_000 } else { 200_000 },
+            num_counts: if quick { 1_000 } else { 200_000 },
             num_histories: if quick { 400_000 } else { 100_000_000 },
             rods: if quick { [2, 2] } else { [10, 6] },
         }
