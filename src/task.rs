@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// Shared stop flag and progress of one piece of long work. Clones share the same state.
 #[derive(Clone, Debug, Default)]
@@ -59,5 +60,17 @@ impl Task {
     /// Units done and units in total.
     pub fn progress(&self) -> (u64, u64) {
         (self.state.done.load(Ordering::Relaxed), self.state.total.load(Ordering::Relaxed))
+    }
+
+    /// The part that is done, from 0 to 1; `None` while the total is not known.
+    pub fn fraction(&self) -> Option<f32> {
+        let (done, total) = self.progress();
+        (total > 0).then(|| (done as f32 / total as f32).min(1.0))
+    }
+
+    /// How long work that began then will take still, where that can be told.
+    pub fn remaining(&self, begun: Instant) -> Option<Duration> {
+        let fraction = self.fraction().filter(|fraction| *fraction > 0.0)?;
+        Duration::try_from_secs_f64(begun.elapsed().as_secs_f64() * f64::from(1.0 / fraction - 1.0)).ok()
     }
 }

@@ -58,13 +58,13 @@ pub fn bench_iteration(study: &Arc<Study<Counts>>, settings: &RunSettings) -> Re
     let Prepared { mut algorithm, info, .. } = prepare(&job, &task)?;
     let cold_start_s = start.elapsed().as_secs_f64();
     // The first iteration makes the sensitivity.
-    iterate(algorithm.as_mut(), &task)?;
+    algorithm.iterate(&task)?;
     let used_bytes = free_before.zip(free_bytes(settings)).map(|(before, after)| before.saturating_sub(after));
 
     let (mut secs, mut stages) = (Vec::new(), Vec::new());
     for _ in 0..settings.num_iterations {
         let start = Instant::now();
-        stages.push(iterate(algorithm.as_mut(), &task)?);
+        stages.push(algorithm.iterate(&task)?);
         secs.push(start.elapsed().as_secs_f64());
     }
     let (median_s, spread_s) = median_and_spread(secs).unwrap_or_default();
@@ -79,7 +79,7 @@ pub fn bench_iteration(study: &Arc<Study<Counts>>, settings: &RunSettings) -> Re
     let start = Instant::now();
     let mut again = prepare(&job, &task)?.algorithm;
     for _ in 0..settings.num_iterations {
-        iterate(again.as_mut(), &task)?;
+        again.iterate(&task)?;
     }
     let mut volume = Volume::filled(settings.grid.clone(), 0.0);
     again.volume_into(&mut volume)?;
@@ -101,18 +101,6 @@ pub fn bench_iteration(study: &Arc<Study<Counts>>, settings: &RunSettings) -> Re
     })
 }
 
-/// One full iteration.
-pub(super) fn iterate(algorithm: &mut dyn Algorithm, task: &Task) -> Result<StageTimes, BenchError> {
-    let mut sum = StageTimes::default();
-    loop {
-        let report = algorithm.step(task)?;
-        sum += report.stages;
-        if report.completes_iteration {
-            return Ok(sum);
-        }
-    }
-}
-
 /// Iterations whose volumes another thread takes, as a window does.
 fn viewed(algorithm: &mut dyn Algorithm, settings: &RunSettings, task: &Task) -> Result<(f64, f64), BenchError> {
     let mut secs = Vec::new();
@@ -129,7 +117,7 @@ fn viewed(algorithm: &mut dyn Algorithm, settings: &RunSettings, task: &Task) ->
         let mut volume = Volume::filled(grid.clone(), 0.0);
         for _ in 0..settings.num_iterations {
             let start = Instant::now();
-            iterate(algorithm, task)?;
+            algorithm.iterate(task)?;
             match algorithm.begin_volume()? {
                 Some(pending) => drop(volumes.send(pending)),
                 None => algorithm.volume_into(&mut volume)?,

@@ -6,7 +6,6 @@ use std::time::Instant;
 use serde::Serialize;
 
 use super::BenchError;
-use super::iteration::iterate;
 use crate::data::{Counts, Michelogram, Study, TubeSampling, TubeSet};
 use crate::measure::median_and_spread;
 use crate::operator::Accumulation;
@@ -82,12 +81,12 @@ fn measured(bench: &TubesBench) -> Result<TubesRow, BenchError> {
     let job = Job::Counts { study: Arc::new(study), settings: Box::new(settings) };
     let Prepared { mut algorithm, info, .. } = prepare(&job, &task)?;
     // The first iteration makes the sensitivities.
-    let first = iterate(algorithm.as_mut(), &task)?;
+    let first = algorithm.iterate(&task)?;
     let setup_s = start.elapsed().as_secs_f64() - (first[Stage::Forward] + first[Stage::Backprojection]).as_secs_f64();
     let (mut secs, mut stages) = (Vec::new(), Vec::new());
     for _ in 0..bench.num_iterations {
         let start = Instant::now();
-        stages.push(iterate(algorithm.as_mut(), &task)?);
+        stages.push(algorithm.iterate(&task)?);
         secs.push(start.elapsed().as_secs_f64());
     }
     let (median_s, spread_s) = median_and_spread(secs).unwrap_or_default();

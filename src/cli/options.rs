@@ -5,11 +5,16 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use super::notices;
+use super::progress::with_bar;
 use super::{CliResult, console};
 use crate::data::TubeSet;
 use crate::io::saved_tubes::read_tubes;
 use crate::operator::Accumulation;
-use crate::plan::{DeviceChoice, ProjectorChoice, Rays};
+use crate::plan::{DeviceChoice, ProjectorChoice, Rays, TubeCache};
+use crate::scanner::ScanGeometry;
+use crate::session::thread_pool;
+use crate::task::Task;
 
 /// How much a command prints.
 #[derive(Args, Clone, Copy, Debug)]
@@ -51,7 +56,7 @@ pub struct ProjectorOptions {
     #[arg(long, default_value = "auto")]
     projector: ProjectorChoice,
 
-    /// Tubes of response (.tubes) for the projector tubes, as the command tubes makes them; reconstruct uses a coarse set without.
+    /// Tubes of response (.tubes) for the projector tubes, as the command tubes makes them; without, a coarse set is made in some seconds.
     #[arg(long, value_name = "FILE")]
     pub tubes: Option<PathBuf>,
 
@@ -82,9 +87,20 @@ impl ProjectorOptions {
         if self.tubes.is_some() && self.projector == ProjectorChoice::Auto { ProjectorChoice::TUBES } else { self.projector }
     }
 
-    /// The tubes of response, if a file is named.
-    pub fn tubes(&self) -> CliResult<Option<Arc<TubeSet>>> {
-        Ok(self.tubes.as_deref().map(read_tubes).transpose()?.map(Arc::new))
+    /// The tubes of response for a scan: those of the file that is named, else, where the projector needs some, the coarse set, with a
+    /// bar while it is made.
+    pub fn tubes(&self, geometry: &ScanGeometry) -> CliResult<Option<Arc<TubeSet>>> {
+        if let Some(path) = &self.tubes {
+            return Ok(Some(Arc::new(read_tubes(path)?)));
+        }
+        if !self.choice().uses_tubes() {
+            return Ok(None);
+        }
+        let threads = thread_pool(self.threads.map(usize::from))?;
+        let make = |task: &Task| threads.install(|| TubeCache::of_the_user().coarse_set(geometry, self.device, task));
+        let (tubes, found) = with_bar("making tubes", make)??;
+        notices::print(&found);
+        Ok(Some(Arc::new(tubes)))
     }
 }
 

@@ -75,7 +75,7 @@ pub fn project(options: &ProjectOptions) -> CliResult<Done> {
     let (volume, found) = read_volume(&options.image)?;
     notices::print(&found);
     let study = read(&options.like, &options.projector)?;
-    let tubes = options.projector.tubes()?;
+    let tubes = options.projector.tubes(study.measured.geometry())?;
     let projected = in_pool(&options.projector, || {
         on_device(&options.projector, |device| {
             let ChosenProjector { entry, mut system, notices } =
@@ -122,7 +122,7 @@ pub fn backproject(options: &BackprojectOptions) -> CliResult<Done> {
         Some(_) => Arc::new(with_corrections(counts.to_vec(), &study.measured)),
         None => Arc::clone(counts),
     };
-    let tubes = options.projector.tubes()?;
+    let tubes = options.projector.tubes(study.measured.geometry())?;
     let (image, projector, device) = in_pool(&options.projector, || {
         on_device(&options.projector, |device| {
             let ChosenProjector { entry, mut system, notices } =

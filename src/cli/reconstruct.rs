@@ -153,8 +153,8 @@ pub fn run(options: &ReconstructOptions) -> CliResult<Done> {
     // Until here there is nothing to keep: a signal ends the program at once, also in the middle of a file.
     let requests = signals::keep();
     // Nobody looks at the volumes on the way, and no history is needed.
-    let session =
-        Session::with_options(SessionOptions { history_bytes: 0, is_watched: false, lower_priority: false, trace }, || {});
+    let session_options = SessionOptions { history_bytes: 0, is_watched: false, trace, ..SessionOptions::default() };
+    let session = Session::with_options(session_options, || {});
     let mut work = Work {
         options,
         target: job.num_iterations(),
@@ -297,7 +297,7 @@ impl ReconstructOptions {
             grid,
             rays: projector.rays,
             projector: projector.choice(),
-            tubes: projector.tubes()?,
+            tubes: projector.tubes(counts.geometry())?,
             device: projector.device,
             accumulation: projector.accumulation,
             racy_sensitivity: self.racy_sensitivity,

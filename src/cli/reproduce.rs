@@ -107,7 +107,7 @@ struct HerraizOptions {
     #[command(flatten)]
     common: CommonOptions,
 
-    /// Stages to run, separated by commas: times, difference, rods, scanner; by default all.
+    /// Stages to run, separated by commas: times, difference, rods, scanner, edge-rings; by default all.
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     stage: Vec<herraiz::Item>,
 }

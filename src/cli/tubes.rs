@@ -12,11 +12,13 @@ use super::paths::tubes_file;
 use super::progress::with_bar;
 use super::simulate::{WRITTEN, known_scanner};
 use super::{CliResult, notices};
-use crate::data::{SharedTubes, SuperLors, TubesMade};
+use crate::data::{SharedTubes, SuperLors, TubeSampling, TubesMade};
 use crate::io::saved_tubes;
-use crate::montecarlo::{Amount, Isotope, TubeRecipe};
+use crate::montecarlo::{Amount, EdgeDeviation, Isotope, TubeRecipe};
 use crate::plan::{DeviceChoice, Followed, MadeTubes, make_tubes};
+use crate::report::{Column, Columns};
 use crate::scanner::Scanner;
+use crate::task::Task;
 
 /// Whose positrons travel; nobody's where it is `None`.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +35,8 @@ pub struct TubesOptions {
     #[arg(long, value_name = "N", default_value_t = 20_000_000, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "precision")]
     events: u64,
 
-    /// Follow as many as it takes: until the standard error of the coefficients on the tubes' axes (the median) is below this, %.
+    /// Follow as many as it takes: until the standard error of the coefficients on the axes of single tubes (the median) is below this,
+    /// %. That of tubes which share one (--super-lors) is smaller; the command prints both.
     #[arg(long, value_name = "PERCENT")]
     precision: Option<f64>,
 
@@ -53,6 +56,11 @@ pub struct TubesOptions {
     /// along the line: 6x5, 6x5x9.
     #[arg(long, value_name = "RxD[xA]", default_value = "1x1")]
     super_lors: SuperLors,
+
+    /// Also tell how far tubes of ring pairs with an edge ring are from those of the others, which share a tube with them (axial
+    /// translation): follow so many annihilations for it, on the processor.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    edge_rings: Option<u64>,
 
     /// Where to follow them: auto, cpu, cuda or cuda:N.
     #[arg(long, default_value = "auto", value_parser = device)]
@@ -92,13 +100,40 @@ pub fn run(options: &TubesOptions) -> CliResult {
         out!("{}", shared_words(&shared));
     }
     out!("followed on {device}: {:.1} million annihilations a second", num_histories as f64 / secs / 1e6);
+    options.edge_rings.map_or(Ok(()), |num| tell_of_edge_rings(options.scanner, &recipe, num))
+}
+
+/// Ring differences, and how far their tubes are from the others in sum and cross-section.
+const EDGE_RINGS: Columns<3> = Columns([Column::words("", 29), Column::words("", 27), Column::words("", 0)]);
+
+/// Simulates and prints how far tubes at the edge rings are from those inside.
+fn tell_of_edge_rings(scanner: &Scanner, recipe: &TubeRecipe, num_histories: u64) -> CliResult {
+    let (coincidences, sampling) = (recipe.coincidences(scanner)?, TubeSampling::of(&scanner.geometry));
+    let simulate = |task: &Task| coincidences.edge_deviation(&sampling, num_histories, recipe.seed, task);
+    let found = with_bar("edge rings", simulate)??;
+    out!("tubes of ring pairs with an edge ring, from those of the others ({num_histories} annihilations):");
+    for deviation in &found {
+        let EdgeDeviation { ring_differences: [first, last], sum_percent: [sum, error], .. } = *deviation;
+        let differences =
+            if first == last { format!("ring difference {first}") } else { format!("ring differences {first} to {last}") };
+        let cross_section = match deviation.rms_percent() {
+            Some([rms, error]) => format!("{rms:.1} ± {error:.1} % (RMS)"),
+            None => format!("below {:.1} %, within its noise", deviation.rms_limit_percent()),
+        };
+        let figures = [differences, format!("sum {sum:+.1} ± {error:.1} %"), format!("cross-section {cross_section}")];
+        out!("  {}", EDGE_RINGS.line(figures));
+    }
+    if found.is_empty() {
+        out!("  too few annihilations were seen to tell");
+    }
     Ok(())
 }
 
 /// Which tubes share one, and what that changes.
-pub fn shared_words(SharedTubes { sizes, deviation }: &SharedTubes) -> String {
+pub fn shared_words(SharedTubes { sizes, median_error_percent, deviation }: &SharedTubes) -> String {
+    let error = median_error_percent.map_or_else(String::new, |error| format!("standard error {error:.1} % (median); "));
     format!(
-        "super-LORs of {sizes}: {:.1} % (RMS) from the single tubes and their noise, {:.1} % in the outermost groups",
+        "super-LORs of {sizes}: {error}{:.1} % (RMS) from the single tubes and their noise, {:.1} % in the outermost groups",
         deviation.inner_percent, deviation.edge_percent
     )
 }

@@ -143,7 +143,7 @@ impl SuperLors {
     }
 
     /// The groups of so many distances from the axis and ring differences.
-    fn groups(self, num_radial: usize, num_ring_differences: usize) -> impl Iterator<Item = Group> {
+    pub(crate) fn groups(self, num_radial: usize, num_ring_differences: usize) -> impl Iterator<Item = Group> {
         let ranges = |num: usize, size: usize| (0..num).step_by(size).map(move |first| [first, (first + size).min(num)]);
         ranges(num_radial, self.radial).flat_map(move |radial| {
             ranges(num_ring_differences, self.ring_differences).map(move |differences| {
@@ -156,7 +156,7 @@ impl SuperLors {
 
 /// Tubes that share one: from a distance and a ring difference on up to others, which do not belong to it.
 #[derive(Clone, Copy)]
-struct Group {
+pub(crate) struct Group {
     radial: [usize; 2],
     differences: [usize; 2],
     is_edge: bool,
@@ -164,7 +164,7 @@ struct Group {
 
 impl Group {
     /// Distance and ring difference of each.
-    fn members(self) -> impl Iterator<Item = [usize; 2]> {
+    pub(crate) fn members(self) -> impl Iterator<Item = [usize; 2]> {
         let [first, end] = self.differences;
         (self.radial[0]..self.radial[1]).flat_map(move |radial| (first..end).map(move |difference| [radial, difference]))
     }

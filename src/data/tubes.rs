@@ -103,6 +103,10 @@ pub struct TubesMade {
 pub struct SharedTubes {
     /// How many share one.
     pub sizes: SuperLors,
+    /// Relative standard error of the coefficients on the axis of a tube that is shared, median over the tubes, %; `None` where nobody
+    /// knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub median_error_percent: Option<f64>,
     /// How far they are from the single ones.
     pub deviation: SharingDeviation,
 }

@@ -14,6 +14,7 @@
 //! | `readout` | measured energy, energy window, the crystal that the event is assigned to |
 //! | `coincidences` | decays between rotating heads and the crystals that count them |
 //! | `tubes` | tubes of response |
+//! | `edge_rings` | how far tubes at the ends of the heads are from the others |
 //! | `recipe` | how a set of them is simulated |
 //! | `scan` | a scan of an object, decay by decay |
 //! | `sensitivity` | which share of the decays at a place is counted |
@@ -26,6 +27,7 @@ mod coincidences;
 mod compton;
 mod crystals;
 mod draws;
+mod edge_rings;
 mod materials;
 mod positron;
 mod rayleigh;
@@ -40,6 +42,7 @@ pub use coincidences::{CoincidenceError, Coincidences};
 pub use compton::{Scattered, scatter};
 pub use crystals::{CrystalArray, CrystalHead, HeadError};
 pub use draws::{ELECTRON_KEV, isotropic};
+pub use edge_rings::EdgeDeviation;
 pub use materials::{Attenuation, Material, MaterialError, STEPS_PER_KEV, materials};
 pub use positron::{AnnihilationPair, AnnihilationPhysics, Isotope, RangeProfile};
 pub use readout::{Assignment, Detection, Readout, ReadoutError};

@@ -33,7 +33,7 @@ pub struct TubeRecipe {
 pub enum Amount {
     /// This many.
     Histories(u64),
-    /// Until the standard error of the coefficients on the single tubes' axes (the median) is below this, %.
+    /// Until the standard error of the coefficients on the single tubes' axes (the median) is below this, %, before any share one.
     Precision(f64),
 }
 
@@ -92,19 +92,27 @@ impl TubeRecipe {
         AnnihilationPhysics { range_of: self.isotope, noncollinearity_fwhm_deg }
     }
 
+    /// What is simulated of a scanner.
+    ///
+    /// # Errors
+    /// A scanner without heads, or whose heads cannot be simulated.
+    pub fn coincidences(&self, scanner: &Scanner) -> Result<Coincidences, CannotMakeTubes> {
+        let heads = scanner.heads.clone().ok_or_else(|| CannotMakeTubes::NoHeads(scanner.title.clone()))?;
+        Ok(Coincidences::new(scanner.geometry.clone(), heads, self.physics())?)
+    }
+
     /// Simulates the tubes of a scanner. They do not depend on the device, but for the last bits of a few histories.
     ///
     /// # Errors
     /// A scanner without heads, or whose heads cannot be simulated; nothing seen; stopped, or the device failed.
     pub fn make(&self, scanner: &Scanner, follower: &mut dyn FollowHistories, task: &Task) -> Result<TubeSet, CannotMakeTubes> {
-        let Scanner { title, geometry, heads, .. } = scanner;
-        let heads = heads.clone().ok_or_else(|| CannotMakeTubes::NoHeads(title.clone()))?;
+        let geometry = &scanner.geometry;
         let sampling = TubeSampling::of(geometry);
-        let coincidences = Coincidences::new(geometry.clone(), heads, self.physics())?;
-        let mut tally = TubeTally::new(coincidences, sampling.clone(), self.seed);
+        let mut tally = TubeTally::new(self.coincidences(scanner)?, sampling.clone(), self.seed);
         let precision = self.simulate(follower, &mut tally, task)?.ok_or(CannotMakeTubes::NothingSeen)?;
         let single = TubeSet::new(geometry.scanner.clone(), sampling, tally.tubes())?;
         let shared = self.super_lors.share(&single, &tally.num_pairs())?;
+        let median_error_percent = || tally.precision(self.super_lors).map(|precision| precision.median_percent);
         let deviation = || self.super_lors.deviation(&single, &shared);
         let made = TubesMade {
             isotope: self.isotope.map(|isotope| isotope.to_string()),
@@ -114,8 +122,11 @@ impl TubeRecipe {
             median_error_percent: precision.median_percent,
             worst_tenth_error_percent: precision.worst_tenth_percent,
             outside_percent: precision.outside_percent,
-            super_lors: (self.super_lors != SuperLors::NONE)
-                .then(|| SharedTubes { sizes: self.super_lors, deviation: deviation() }),
+            super_lors: (self.super_lors != SuperLors::NONE).then(|| SharedTubes {
+                sizes: self.super_lors,
+                median_error_percent: median_error_percent(),
+                deviation: deviation(),
+            }),
         };
         Ok(TubeSet { made: Some(made), ..shared })
     }
@@ -132,13 +143,13 @@ impl TubeRecipe {
             Amount::Histories(num) => {
                 task.begin(num);
                 follower.follow(tally, num, task)?;
-                return Ok(tally.precision());
+                return Ok(tally.precision(SuperLors::NONE));
             }
         };
         let mut num = HISTORIES_PER_LOOK;
         loop {
             follower.follow(tally, num, task)?;
-            match tally.precision() {
+            match tally.precision(SuperLors::NONE) {
                 Some(precision) if precision.median_percent > percent => {
                     // Errors fall with the square root of the number.
                     let ratio = (precision.median_percent / percent).powi(2);

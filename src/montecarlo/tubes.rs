@@ -6,8 +6,8 @@
 //!
 //! Symmetries. Reflections exchange (s, −s) and (δ, −δ) with the offsets across and along the axis turned round; half a turn
 //! gives (a, −a) with the axial offset turned round. All are exact for heads that are their own mirror images. Translation along
-//! the axis is not: near the edge rings photons escape that would scatter into a neighbour; all ring pairs of a difference are
-//! averaged ([Herraiz et al. 2011], section 2.1 and figure 2).
+//! the axis is not: near the edge rings photons escape that would scatter into a neighbour ([`super::EdgeDeviation`] tells how much
+//! that is); all ring pairs of a difference are averaged ([Herraiz et al. 2011], section 2.1 and figure 2).
 //!
 //! Tallies are integers: their sums do not depend on the order, and so not on the number of threads.
 //!
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 
 use super::coincidences::{Coincidences, CrystalLine};
-use crate::data::TubeSampling;
+use crate::data::{SuperLors, TubeSampling};
 use crate::random::stream;
 use crate::task::{Stopped, Task};
 
@@ -99,11 +99,45 @@ pub struct TubePrecision {
 }
 
 /// Where a coincidence is counted.
-struct Place {
+pub(super) struct Place {
     radial: usize,
-    ring_difference: usize,
-    /// The decay in the bin's frame, in samples from the middle: along the line, across it, along the axis.
-    offset: [f64; 3],
+    pub ring_difference: usize,
+    /// The decay in the bin's frame, in samples from the middle: along the line, across it, along the axis; the last two turned
+    /// round where the signed distance from the axis or the signed ring difference is negative.
+    pub offset: [f64; 3],
+}
+
+impl Place {
+    /// That of a coincidence on the line of two crystals; `None` where its distance from the axis has no tube.
+    pub fn of(coincidences: &Coincidences, sampling: &TubeSampling, line: &CrystalLine, decay: [f64; 3]) -> Option<Self> {
+        let geometry = coincidences.geometry();
+        let bin_mm = geometry.central_bin_mm();
+        let tangential = (line.s_mm / bin_mm).round();
+        let difference = line.rings[0] as f64 - line.rings[1] as f64;
+        let a_mm = decay[0] * line.along[0] + decay[1] * line.along[1];
+        // The nominal line of the bin, on which the tube's samples lie.
+        let slope = difference * geometry.ring_spacing_mm / (2.0 * geometry.radius_mm());
+        let across_mm = decay[0] * line.normal[0] + decay[1] * line.normal[1] - tangential * bin_mm;
+        let axial_mm = decay[2] - (line.middle_mm - a_mm * slope);
+        let mirrored = |value: f64, by: f64| if by < 0.0 { -value } else { value };
+        let offset_mm = [a_mm, mirrored(across_mm, tangential), mirrored(axial_mm, difference)];
+        let offset = [0, 1, 2].map(|a| offset_mm[a] / sampling.spacing_mm[a]);
+        let (radial, ring_difference) = (tangential.abs() as usize, difference.abs() as usize);
+        (radial < sampling.num_radial).then_some(Self { radial, ring_difference, offset })
+    }
+}
+
+/// The sample whose cell an offset from the middle lies in.
+pub(super) fn sample_at(sampling: &TubeSampling, offset: [f64; 3]) -> Option<[usize; 3]> {
+    let mut sample = [0; 3];
+    for a in 0..3 {
+        let index = (offset[a] + 0.5 * sampling.num[a] as f64).floor();
+        if !(0.0..sampling.num[a] as f64).contains(&index) {
+            return None;
+        }
+        sample[a] = index as usize;
+    }
+    Some(sample)
 }
 
 impl TubeTally {
@@ -207,28 +241,10 @@ impl TubeTally {
         let mut random = stream(self.seed, history);
         if let Some(start) = self.coincidences.start(&mut random)
             && let Some((line, share)) = self.coincidences.count(&start, &mut random)
-            && let Some(place) = self.place(&line, start.decay)
+            && let Some(place) = Place::of(&self.coincidences, &self.sampling, &line, start.decay)
         {
             self.count(&place, start.weight_mm3 * share);
         }
-    }
-
-    /// Where a coincidence is counted.
-    fn place(&self, line: &CrystalLine, decay: [f64; 3]) -> Option<Place> {
-        let geometry = self.coincidences.geometry();
-        let bin_mm = geometry.central_bin_mm();
-        let tangential = (line.s_mm / bin_mm).round();
-        let difference = line.rings[0] as f64 - line.rings[1] as f64;
-        let a_mm = decay[0] * line.along[0] + decay[1] * line.along[1];
-        // The nominal line of the bin, on which the tube's samples lie.
-        let slope = difference * geometry.ring_spacing_mm / (2.0 * geometry.radius_mm());
-        let across_mm = decay[0] * line.normal[0] + decay[1] * line.normal[1] - tangential * bin_mm;
-        let axial_mm = decay[2] - (line.middle_mm - a_mm * slope);
-        let mirrored = |value: f64, by: f64| if by < 0.0 { -value } else { value };
-        let offset_mm = [a_mm, mirrored(across_mm, tangential), mirrored(axial_mm, difference)];
-        let offset = [0, 1, 2].map(|a| offset_mm[a] / self.sampling.spacing_mm[a]);
-        let (radial, ring_difference) = (tangential.abs() as usize, difference.abs() as usize);
-        (radial < self.sampling.num_radial).then_some(Place { radial, ring_difference, offset })
     }
 
     /// Adds a coincidence to its tube and to the images of it that the tube has in itself, in equal parts.
@@ -245,7 +261,7 @@ impl TubeTally {
             for sign_across in signs_across {
                 for sign_axial in signs_axial {
                     let offset = [turn * along, sign_across * across, turn * sign_axial * axial];
-                    let Some([a, b, c]) = self.sample_at(offset) else {
+                    let Some([a, b, c]) = sample_at(&self.sampling, offset) else {
                         self.outside.fetch_add(units >> TOTAL_BITS, Ordering::Relaxed);
                         continue;
                     };
@@ -260,19 +276,6 @@ impl TubeTally {
                 }
             }
         }
-    }
-
-    /// The sample whose cell an offset lies in.
-    fn sample_at(&self, offset: [f64; 3]) -> Option<[usize; 3]> {
-        let mut sample = [0; 3];
-        for a in 0..3 {
-            let index = (offset[a] + 0.5 * self.sampling.num[a] as f64).floor();
-            if !(0.0..self.sampling.num[a] as f64).contains(&index) {
-                return None;
-            }
-            sample[a] = index as usize;
-        }
-        Some(sample)
     }
 
     /// The tubes: for each bin the mean over the crystal pairs that fall into it, in mm. They are scaled so that the middle one of
@@ -295,20 +298,29 @@ impl TubeTally {
         tubes.into_iter().flatten().map(|value| (scale * value) as f32).collect()
     }
 
-    /// How exact the tubes are by now; `None` before any coincidence.
-    pub fn precision(&self) -> Option<TubePrecision> {
-        let [num_along, num_across, num_axial] = self.sampling.num;
+    /// How exact tubes that are shared so are by now; `None` before any coincidence.
+    pub fn precision(&self, shared: SuperLors) -> Option<TubePrecision> {
+        let TubeSampling { num: [num_along, num_across, num_axial], num_radial, num_ring_differences, .. } = self.sampling;
         let axis = (num_across / 2) * num_axial + num_axial / 2;
-        let error = |tube: usize| {
+        let reach = shared.along / 2;
+        let mut errors = Vec::new();
+        for group in shared.groups(num_radial, num_ring_differences) {
+            let tubes: Vec<usize> =
+                group.members().map(|[radial, difference]| radial * num_ring_differences + difference).collect();
+            // Σ w and Σ w² of what the coefficient of a sample on the axis is the mean of.
             let of_sample = |a: usize| {
-                let sum = self.sums[(tube * num_along + a) * num_across * num_axial + axis].load(Ordering::Relaxed) as f64;
-                let square = self.squares[tube * num_along + a].load(Ordering::Relaxed) as f64;
+                let near = a.saturating_sub(reach)..(a + reach + 1).min(num_along);
+                let samples = tubes.iter().flat_map(|tube| near.clone().map(move |a| tube * num_along + a));
+                let (sum, square) = samples.fold((0.0, 0.0), |(sum, square), sample| {
+                    let of = |sums: &[AtomicU64], index: usize| sums[index].load(Ordering::Relaxed) as f64;
+                    (sum + of(&self.sums, sample * num_across * num_axial + axis), square + of(&self.squares, sample))
+                });
                 (sum > 0.0).then(|| (square * self.largest_mm3 / self.unit_mm3).sqrt() / sum)
             };
             // The ends may lie outside what is seen.
-            median((num_along / 8..num_along - num_along / 8).filter_map(of_sample).collect())
-        };
-        let mut errors: Vec<f64> = (0..self.squares.len() / num_along).filter_map(error).collect();
+            let of_group = median((num_along / 8..num_along - num_along / 8).filter_map(of_sample).collect());
+            errors.extend(of_group.into_iter().flat_map(|error| tubes.iter().map(move |_| error)));
+        }
         errors.sort_by(f64::total_cmp);
         let counted = self.counted.load(Ordering::Relaxed) as f64;
         let percent = |share: f64| 100.0 * share;

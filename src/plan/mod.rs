@@ -34,6 +34,6 @@ pub use provenance::{
     PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance, SIMULATED, Start, Times,
 };
 pub use registry::{PROJECTORS, ProjectorEntry, projector};
-pub use setup::{Prepared, SetupError, forecast, prepare};
+pub use setup::{Prepared, SetupError, forecast, prepare, prepare_with};
 pub use system::System;
-pub use tubes::{MadeTubes, TubeCache, coarse_tubes, make_tubes, scanner_of_tubes};
+pub use tubes::{MadeTubes, TubeCache, make_tubes, scanner_of_tubes};

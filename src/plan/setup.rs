@@ -6,7 +6,7 @@ use super::devices::or_on_cpu;
 use super::estimate::Forecast;
 use super::projector::{ChosenProjector, ProjectorSettings, choose_projector};
 use super::system::System;
-use super::tubes::{coarse_set, stand_in};
+use super::tubes::{TubeCache, stand_in};
 use super::{AlgorithmKind, DeviceChoice, Job, RunSettings, StartInfo, sweep_setup};
 use crate::algebra::BackendError;
 use crate::data::{Counts, Notice, Study};
@@ -101,17 +101,26 @@ pub struct Prepared {
     pub num_taken: usize,
 }
 
+/// [`prepare_with`] the tubes that are kept for the user.
+///
+/// # Errors
+/// Those of [`prepare_with`].
+pub fn prepare(job: &Job, task: &Task) -> Result<Prepared, SetupError> {
+    prepare_with(&TubeCache::of_the_user(), job, task)
+}
+
 /// Checks data and settings, picks back end and projector, tells what the run will need, and makes its algorithm; before that
-/// the coarse set of tubes where the projector tubes is to go without others. Where the device was left open and the GPU has too little memory or breaks here, the processor is used and a notice says why.
+/// finds or makes the coarse set of tubes where the projector tubes is to go without others: `task` tells how far that is. Where the
+/// device was left open and the GPU has too little memory or breaks here, the processor is used and a notice says why.
 ///
 /// # Errors
 /// Data or settings that do not suit, a device that is not there, too little memory, as sentences.
-pub fn prepare(job: &Job, task: &Task) -> Result<Prepared, SetupError> {
+pub fn prepare_with(cache: &TubeCache, job: &Job, task: &Task) -> Result<Prepared, SetupError> {
     let (mut prepared, notice) = match job {
         Job::Counts { study, settings } => {
             let mut settings = checked(&study.measured, settings)?;
             let notices = if settings.lacks_tubes() {
-                let (tubes, notices) = coarse_set(study.measured.geometry(), task)?;
+                let (tubes, notices) = cache.coarse_set(study.measured.geometry(), settings.device, task)?;
                 settings.tubes = Some(Arc::new(tubes));
                 notices
             } else {

@@ -71,6 +71,22 @@ impl TubeCache {
         });
         Ok((tubes, notices))
     }
+
+    /// The coarse set for a scan, kept or made in seconds on a device; notices tell which.
+    ///
+    /// # Errors
+    /// The scan has no tubes of response; stopped; a CUDA device was asked for and cannot be used.
+    pub fn coarse_set(
+        &self,
+        geometry: &ScanGeometry,
+        device: DeviceChoice,
+        task: &Task,
+    ) -> Result<(TubeSet, Vec<Notice>), SetupError> {
+        let scanner = scanner_of_tubes(geometry).map_err(SetupError::Settings)?;
+        let (tubes, notices) = self.find_or_make(scanner, &coarse_tubes(), device, task)?;
+        let coarse = Notice::info("the coarse set of tubes is used; make your own for a finer image (tomoscope tubes)");
+        Ok((tubes, [vec![coarse], notices].concat()))
+    }
 }
 
 /// Tubes that were simulated.
@@ -98,7 +114,7 @@ pub fn make_tubes(
 }
 
 /// The recipe of the set that is made where no other is there.
-pub fn coarse_tubes() -> TubeRecipe {
+fn coarse_tubes() -> TubeRecipe {
     let super_lors = SuperLors { radial: 6, ring_differences: 5, along: 9 };
     TubeRecipe { amount: Amount::Histories(10_000_000), super_lors, ..TubeRecipe::default() }
 }
@@ -117,17 +133,6 @@ pub fn scanner_of_tubes(geometry: &ScanGeometry) -> Result<&'static Scanner, Str
         return Err("tubes of response belong to single ring differences, and these data add several (span above 1)".into());
     }
     Ok(scanner)
-}
-
-/// The coarse set for a scan, from the user's cache or made in seconds.
-///
-/// # Errors
-/// The scan has no tubes of response; stopped.
-pub(super) fn coarse_set(geometry: &ScanGeometry, task: &Task) -> Result<(TubeSet, Vec<Notice>), SetupError> {
-    let scanner = scanner_of_tubes(geometry).map_err(SetupError::Settings)?;
-    let (tubes, notices) = TubeCache::of_the_user().find_or_make(scanner, &coarse_tubes(), DeviceChoice::Auto, task)?;
-    let coarse = Notice::info("the coarse set of tubes is used; make your own for a finer image (tomoscope tubes)");
-    Ok((tubes, [vec![coarse], notices].concat()))
 }
 
 /// Tubes of zeros that need as much memory as the coarse set.

@@ -85,6 +85,21 @@ pub trait Algorithm: Send {
     /// Stopped through `task` (the image is then the one before the step), device failure.
     fn step(&mut self, task: &Task) -> Result<StepReport, ReconError>;
 
+    /// Steps until a full iteration is complete; where their time went.
+    ///
+    /// # Errors
+    /// Those of [`Algorithm::step`].
+    fn iterate(&mut self, task: &Task) -> Result<StageTimes, ReconError> {
+        let mut times = StageTimes::default();
+        loop {
+            let report = self.step(task)?;
+            times += report.stages;
+            if report.completes_iteration {
+                return Ok(times);
+            }
+        }
+    }
+
     /// Subiterations of a full iteration, as far as it is known.
     fn num_subsets(&self) -> usize;
 

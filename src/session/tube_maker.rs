@@ -79,14 +79,12 @@ impl TubeMaker {
 
     /// The part that is done, where it is known.
     pub fn fraction(&self) -> Option<f32> {
-        let (done, total) = self.task.progress();
-        (total > 0).then(|| (done as f32 / total as f32).min(1.0))
+        self.task.fraction()
     }
 
     /// How long it will take still, where that can be told.
     pub fn remaining(&self) -> Option<Duration> {
-        let fraction = self.fraction().filter(|fraction| *fraction > 0.0)?;
-        Duration::try_from_secs_f64(self.begun.elapsed().as_secs_f64() * f64::from(1.0 / fraction - 1.0)).ok()
+        self.task.remaining(self.begun)
     }
 }
 

@@ -199,7 +199,7 @@ fn tables_of_tubes_are_made_and_nothing_is_measured_twice() {
     let folder = temporary.path().join("tubes");
     for (paper, title) in [("herraiz-2011", "Table 1."), ("herraiz-2010", "settings unknown")] {
         let name = format!("{}-{paper}", folder.display());
-        let text = done(temporary.path(), &quick(paper, &name, &["--stage", "times,rods,scanner"]));
+        let text = done(temporary.path(), &quick(paper, &name, &["--stage", "times,rods,scanner,edge-rings"]));
         assert!(text.contains(title), "{title} is missing in\n{text}");
         let report = report(Path::new(&name), paper);
         assert_eq!(report["complete"], true);
@@ -211,6 +211,9 @@ fn tables_of_tubes_are_made_and_nothing_is_measured_twice() {
         let scanner = numbers(&report, "scanner");
         let sensitivity = scanner[&("sensitivity at the centre".into(), "here and in the paper".into())];
         assert!((0.1..10.0).contains(&sensitivity), "{scanner:#?}");
+        let edge_rings = numbers(&report, "edge rings");
+        assert_eq!(edge_rings.keys().filter(|(_, column)| column == "sum").count(), 4, "{edge_rings:#?}");
+        assert!(edge_rings.iter().all(|((_, column), value)| !column.contains("error") || *value > 0.0), "{edge_rings:#?}");
         for table in ["rods, tubes", "rods, lines"] {
             let found = numbers(&report, table);
             assert_eq!(found.len(), 6 * 2, "{table}: {found:#?}");

@@ -8,7 +8,15 @@ use super::{cache, done, refused, tomoscope};
 fn tubes_and_scans_are_simulated_and_told() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let made = done(folder, &["tubes", "--scanner", "vrpet", "--events", "300000", "--device", "cpu", "-o", "v.tubes"]);
+    let edge_rings = ["--edge-rings", "1000000"];
+    let tubes = ["tubes", "--scanner", "vrpet", "--events", "300000", "--device", "cpu", "-o", "v.tubes"];
+    let made = done(folder, &[&tubes[..], &edge_rings].concat());
+    for told in
+        ["with an edge ring, from those of the others (1000000 annihilations)", "ring difference 0  ", "ring differences 0 to 27"]
+    {
+        assert!(made.contains(told), "{told} is missing in\n{made}");
+    }
+    assert!(made.lines().filter(|line| line.contains("sum ") && line.contains("cross-section ")).count() == 5, "{made}");
     assert!(made.contains("300000 annihilations") && made.contains("standard error"), "{made}");
     assert!(made.contains("followed on CPU: ") && made.contains("million annihilations a second"), "{made}");
     let told = done(folder, &["info", "v.tubes"]);
@@ -36,10 +44,14 @@ fn super_lors_are_made_and_told() {
     let folder = folder.path();
     let shared = ["tubes", "--scanner", "vrpet", "--events", "200000", "--super-lors", "6x5x9", "-o", "v.tubes"];
     for told in [done(folder, &shared), done(folder, &["info", "v.tubes"])] {
-        assert!(told.contains("super-LORs of 6 × 5 × 9 samples along: ") && told.contains("in the outermost groups"), "{told}");
+        assert!(told.contains("super-LORs of 6 × 5 × 9 samples along: standard error "), "{told}");
+        assert!(told.contains("in the outermost groups"), "{told}");
     }
     let info: serde_json::Value = serde_json::from_str(&done(folder, &["info", "v.tubes", "--json"])).unwrap();
     assert_eq!(info["made"]["super_lors"]["sizes"]["ring_differences"], 5, "{info}");
+    // 6 × 5 tubes and 9 samples have up to 270 times the counts of one.
+    let [single, shared] = [&info["made"], &info["made"]["super_lors"]].map(|of| of["median_error_percent"].as_f64().unwrap());
+    assert!((8.0..20.0).contains(&(single / shared)), "{single} {shared}");
     let none = refused(folder, 2, &["tubes", "--scanner", "vrpet", "--super-lors", "0x5", "-o", "v.tubes"]);
     assert!(none.contains("1 or more"), "{none}");
 }
@@ -71,6 +83,29 @@ fn without_a_file_of_tubes_the_coarse_set_of_the_cache_is_used() {
     let named = [&reconstruct[..9], &["b.nii", "--tubes", header.to_str().unwrap()]].concat();
     done(folder, &named);
     assert_eq!(read_volume(&folder.join("b.nii")).unwrap().0, image);
+
+    // A projection and a backprojection go the same way.
+    let projections: [&[&str]; 2] = [
+        &["project", "a.nii", "--like", "scan.hs", "--projector", "tubes"],
+        &["backproject", "scan.hs", "--like", "a.nii", "--projector", "tubes"],
+    ];
+    let [found, named] = [None, header.to_str()].map(|file| {
+        let tubes: Vec<&str> = file.into_iter().flat_map(|file| ["--tubes", file]).collect();
+        projections.map(|projection| {
+            let (output, is_image) = if projection[0] == "project" { ("c.hs", false) } else { ("c.nii", true) };
+            let output = tomoscope(folder, &[projection, &tubes, &["-o", output]].concat());
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(0), "{said}");
+            let is_told = said.contains("coarse set of tubes") && said.contains(header.to_str().unwrap());
+            assert_eq!(is_told, file.is_none(), "{said}");
+            if is_image {
+                read_volume(&folder.join("c.nii")).unwrap().0.as_slice().to_vec()
+            } else {
+                read_projections(&folder.join("c.hs")).unwrap().0.counts.to_vec()
+            }
+        })
+    });
+    assert!(found == named && found.iter().all(|values| values.iter().any(|value| *value > 0.0)));
 }
 
 #[test]

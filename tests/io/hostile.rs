@@ -20,6 +20,7 @@ const PROMPT: Duration = Duration::from_secs(5);
 const PROJECTIONS: &str = include_str!("corpus/good.hs");
 const SWEEP: &str = include_str!("corpus/good.sweep");
 const SWEEP_WITH_RECORDS: &str = include_str!("corpus/records.sweep");
+const TUBES: &str = include_str!("corpus/good.tubes");
 const DESCRIPTOR: &str = include_str!("corpus/good.dsc");
 const COMPLEX: &str = include_str!("corpus/good_complex.dsc");
 const IMAGE: &str = include_str!("corpus/good.hv");
@@ -159,6 +160,16 @@ fn wild(good: &'static str, mark: &'static str) -> impl Strategy<Value = Vec<u8>
     })
 }
 
+/// Tubes of other numbers of samples, distances and ring differences.
+fn other_tubes() -> impl Strategy<Value = Vec<u8>> {
+    let number = || prop_oneof![4 => Just(1i64), 4 => 0i64..40, 1 => any::<i64>(), 1 => (0u32..63).prop_map(|bits| 1 << bits)];
+    (number(), number(), number(), number(), number()).prop_map(|(along, across, axial, radial, differences)| {
+        let text = TUBES.replace("num_samples = [1, 1, 1]", &format!("num_samples = [{along}, {across}, {axial}]"));
+        let text = text.replace("num_radial = 32", &format!("num_radial = {radial}"));
+        text.replace("num_ring_differences = 32", &format!("num_ring_differences = {differences}")).into_bytes()
+    })
+}
+
 /// Mutated files of each kind; `TOMOSCOPE_FUZZ_CASES` asks for more.
 fn cases() -> u32 {
     std::env::var("TOMOSCOPE_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(256)
@@ -230,6 +241,29 @@ proptest! {
         }
     }
 
+    #[test]
+    fn no_damaged_tubes_panic(
+        header in prop_oneof![Just(TUBES.into()), damaged(TUBES), wild(TUBES, "="), other_tubes()],
+        changes in proptest::collection::vec((0usize..4096, any::<u8>()), 0..4),
+        size in prop_oneof![3 => Just(4096), 2 => (0usize..1024).prop_map(|num| 4 * num), 1 => 0usize..5000],
+        has_its_checksum in any::<bool>(),
+    ) {
+        let folder = folder();
+        let mut data = vec![1; size];
+        changes.iter().filter(|(at, _)| *at < size).for_each(|&(at, byte)| data[at] = byte);
+        let mut header = header;
+        if has_its_checksum && let Ok(text) = std::str::from_utf8(&header) {
+            header = text.replace("3ad9e426", &format!("{:08x}", crc32fast::hash(&data))).into_bytes();
+        }
+        let path = put(folder.path(), "a.tubes", header, 0);
+        fs::write(folder.path().join("data.bin"), &data).unwrap();
+        let _ = read(&path);
+        if let Ok(tubes) = read_tubes(&path) {
+            assert_eq!(Some(tubes.coefficients.len()), tubes.sampling.num_coefficients());
+            assert!(4 * tubes.coefficients.len() == size && tubes.coefficients.iter().all(|value| value.is_finite()));
+        }
+    }
+
     /// A header with a checksum line in any place.
     #[test]
     fn no_damaged_checksum_panics(line in "; ?tomoscope data checksum ?:?=? ?(crc32)? ?[0-9a-g]{0,10}", at in 0usize..20) {
@@ -268,7 +302,7 @@ proptest! {
     #[test]
     fn no_random_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
         let folder = folder();
-        for name in ["a.hs", "a.hv", "a.nii", "a.nii.gz", "a.toml", "a.csv", "a.dsc", "a-proj.npy", "a-h.npy", "a.sweep"] {
+        for name in ["a.hs", "a.hv", "a.nii", "a.nii.gz", "a.toml", "a.csv", "a.dsc", "a-proj.npy", "a-h.npy", "a.sweep", "a.tubes"] {
             let _ = read(&put(folder.path(), name, &bytes, 10));
         }
     }

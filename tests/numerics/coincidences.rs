@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use rand_philox::{Philox, u32_to_unit_f64};
-use tomoscope::data::{TubeSampling, TubeSet, Volume};
+use tomoscope::data::{SuperLors, TubeSampling, TubeSet, Volume};
 use tomoscope::montecarlo::{
-    AllThreads, AnnihilationPhysics, Coincidences, FollowHistories, Isotope, Material, TallySums, TubeTally, measure,
+    AllThreads, AnnihilationPhysics, Coincidences, EdgeDeviation, FollowHistories, Isotope, Material, TallySums, TubeTally,
+    measure,
 };
 use tomoscope::operator::{Subset, Tubes};
 use tomoscope::scanner::{Crystals, HeadPose, Heads, InPlane, ScanGeometry, Segment, find};
@@ -131,7 +132,7 @@ fn histories_taken_in_count_as_if_followed_here() {
     let rest = TallySums { sums: rest(&sums.sums, &before.sums), squares: rest(&sums.squares, &before.squares), totals };
     assert!(totals.iter().all(|total| *total > 0));
     tally.take_in(30_000, &rest);
-    assert_eq!((tally.tubes(), tally.precision()), (all.tubes(), all.precision()));
+    assert_eq!((tally.tubes(), tally.precision(SuperLors::NONE)), (all.tubes(), all.precision(SuperLors::NONE)));
     assert_eq!(tally.counts_per_density_mm3(), all.counts_per_density_mm3());
 }
 
@@ -297,4 +298,44 @@ fn the_vrpet_sees_its_whole_field_of_view() {
     assert_eq!(dwell.len(), 117);
     assert!(dwell.iter().all(|dwell| *dwell > 0.0), "{dwell:?}");
     assert!(dwell.iter().zip(dwell.iter().rev()).all(|(one, other)| one == other));
+}
+
+/// The deviation of tubes at the edge rings of a pair of heads, in the groups of ring differences.
+fn edge_deviation((geometry, heads): (ScanGeometry, Heads), num: u64, seed: u64) -> Vec<EdgeDeviation> {
+    let sampling = TubeSampling::of(&geometry);
+    let coincidences = Coincidences::new(geometry, heads, AnnihilationPhysics::IDEAL).unwrap();
+    coincidences.edge_deviation(&sampling, num, seed, &Task::new()).unwrap()
+}
+
+/// Whether two figures with their standard errors may be the same.
+fn agree([a, error_a]: [f64; 2], [b, error_b]: [f64; 2]) -> bool {
+    (a - b).abs() < 4.0 * error_a.hypot(error_b)
+}
+
+#[test]
+fn axial_translation_is_exact_where_photons_are_stopped_at_once() {
+    // A thin sheet of large crystals: hardly any photon that has scattered is stopped in another one.
+    let found = edge_deviation(pair(6, 10.0, 0.2), 1_000_000, 1);
+    println!("{found:#?}");
+    assert_eq!(found.iter().map(|found| found.ring_differences).collect::<Vec<_>>(), [[0, 0], [1, 1], [2, 3], [0, 3]]);
+    for EdgeDeviation { sum_percent, mean_square, .. } in &found {
+        assert!(agree(*sum_percent, [0.0; 2]) && agree(*mean_square, [0.0; 2]), "{found:#?}");
+    }
+    let all = &found[3];
+    assert!(all.sum_percent[1] < 1.0 && all.rms_limit_percent() < 5.0, "nothing is told: {found:#?}");
+}
+
+#[test]
+fn edge_rings_deviate_alike_whatever_the_seed_and_the_number_of_threads() {
+    // Narrow crystals: photons that scatter are often stopped in another one.
+    let heads = || pair(12, 0.5, 4.0);
+    let [one, other] = [1, 2].map(|seed| edge_deviation(heads(), 3_000_000, seed));
+    println!("{one:#?} {other:#?}");
+    for (one, other) in one.iter().zip(&other) {
+        assert!(agree(one.sum_percent, other.sum_percent) && agree(one.mean_square, other.mean_square), "{one:?} {other:?}");
+        assert_ne!(one.sum_percent, other.sum_percent);
+    }
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let few = |seed| edge_deviation(heads(), 20_000, seed);
+    assert_eq!(threads.install(|| few(1)), few(1));
 }

@@ -25,7 +25,7 @@ mod transitions;
 mod tubes;
 mod work;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::unbounded;
@@ -55,8 +55,12 @@ fn renderer() -> Option<WgpuTestRenderer> {
 }
 
 /// Where tubes are kept: not where the user's are.
+fn tube_folder() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("tubes")
+}
+
 fn tube_cache() -> TubeCache {
-    TubeCache::at(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("tubes"))
+    TubeCache::at(&tube_folder())
 }
 
 /// The window on the small study, with or without its reconstruction under way.

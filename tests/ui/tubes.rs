@@ -1,5 +1,7 @@
 //! Tubes of response in the window: made beside a run, given up, made again, reconstructed with, looked at.
 
+use std::fs;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use egui::Theme;
@@ -10,10 +12,11 @@ use tomoscope::data::{TubeSampling, TubeSet};
 use tomoscope::io::saved_tubes::write_tubes;
 use tomoscope::operator::Accumulation;
 use tomoscope::scanner;
+use tomoscope::session::EndReason;
 use tomoscope::ui::{App, BUILT_IN, RunState};
 
 use super::leaving::{close, drop_file};
-use super::{choose_built_in, click, renderer, small_study, wait_for, window_on};
+use super::{choose_built_in, click, renderer, small_study, tube_folder, wait_for, window_on};
 
 const SIZE: [f32; 2] = [1400.0, 1400.0];
 const DERENZO: &str = "Derenzo on VrPET";
@@ -118,6 +121,29 @@ fn tubes_are_made_beside_a_run_given_up_made_again_and_change_the_image() {
     assert!(selected[0] > 5 && selected[1] > 5, "{selected:?}");
     assert!(has(&harness, &format!("Bin {} from the axis", selected[0])));
     harness.check_accessibility();
+}
+
+#[test]
+fn a_start_that_makes_its_own_tubes_tells_how_far_they_are_and_can_be_stopped_meanwhile() {
+    let Some(mut harness) = on_vrpet() else { return };
+    let coarse = || -> Vec<PathBuf> {
+        let kept = fs::read_dir(tube_folder()).into_iter().flatten().map(|file| file.unwrap().path());
+        kept.filter(|path| path.to_str().unwrap().contains("-10000000-seed1-6x5x9-")).collect()
+    };
+    coarse().iter().for_each(|path| fs::remove_file(path).unwrap());
+    click(&mut harness, "Projector: auto");
+    click(&mut harness, "tubes");
+    for (start, end) in [("Start", "Stop (keep)"), ("Restart", "Cancel"), ("Step", "Stop (keep)")] {
+        click(&mut harness, start);
+        wait_for(&mut harness, "some progress", |app| {
+            app.live().tubes_under_way().is_some_and(|(part, remaining)| part > 0.0 && remaining.is_some())
+        });
+        assert!(has(&harness, "Making tubes: ") && has(&harness, "setting up · making tubes: "));
+        click(&mut harness, end);
+        wait_for(&mut harness, "the end", |app| app.live().state == RunState::Ended(EndReason::Cancelled));
+        assert!(!has(&harness, "aking tubes") && harness.state().live().info.is_none(), "{end} after {start}");
+    }
+    assert_eq!(coarse(), Vec::<PathBuf>::new(), "they were made to the end");
 }
 
 #[test]

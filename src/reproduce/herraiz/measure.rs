@@ -58,23 +58,18 @@ fn with_algorithm<T: Send>(
     })
 }
 
-fn iterate(algorithm: &mut dyn Algorithm) -> Result<(), ReproduceError> {
-    while !algorithm.step(&Task::new())?.completes_iteration {}
-    Ok(())
-}
-
 /// Times full iterations; the first, which makes the sensitivities, is not counted.
 pub(super) fn times(plan: &Plan, data: &Data, implementation: Implementation) -> Result<Times, ReproduceError> {
     let settings = settings(data, implementation, plan.num_subsets)?;
     with_algorithm(data, settings, implementation.num_threads(), |algorithm, device| {
-        iterate(algorithm)?;
+        algorithm.iterate(&Task::new())?;
         let [few, many] = plan.timed_iterations;
         let is_fast = matches!(implementation, Implementation::FastKernels(_));
         let num_iterations = if is_fast { many } else { few };
         let mut secs = Vec::new();
         for _ in 0..num_iterations {
             let start = Instant::now();
-            iterate(algorithm)?;
+            algorithm.iterate(&Task::new())?;
             secs.push(start.elapsed().as_secs_f64());
         }
         let (median, spread) = median_and_spread(secs).unwrap_or_default();
@@ -88,7 +83,7 @@ pub(super) fn images(data: &Data, settings: RunSettings, num_iterations: usize) 
     with_algorithm(data, settings, None, |algorithm, _| {
         let mut images = Vec::new();
         for _ in 0..num_iterations {
-            iterate(algorithm)?;
+            algorithm.iterate(&Task::new())?;
             let mut volume = Volume::filled(grid.clone(), 0.0);
             algorithm.volume_into(&mut volume)?;
             images.push(volume);

@@ -6,6 +6,7 @@
 //! own model. The report of 2010 does not say with how many subsets, iterations and which field of view it measured its times:
 //! they are printed beside times that were measured with ours.
 
+mod edge_rings;
 mod measure;
 mod plan;
 mod published;

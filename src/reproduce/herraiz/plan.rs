@@ -11,11 +11,12 @@ use crate::montecarlo::{Amount, TubeRecipe};
 use crate::phantom::{self, Phantom};
 use crate::plan::{DeviceChoice, ProjectorChoice, make_tubes, scan_photons};
 use crate::reproduce::ReproduceError;
-use crate::scanner::{self, ScanGeometry, Scanner};
+use crate::scanner::{self, ScanGeometry, Scanner, Segment};
 use crate::task::Task;
 
-/// Views of a quick look.
-const QUICK_VIEWS: usize = 10;
+/// Views and rings of a quick look.
+const QUICK_VIEWS: usize = 4;
+const QUICK_RINGS: usize = 6;
 
 /// One of the two papers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -95,14 +96,14 @@ pub(super) struct Plan {
 impl Plan {
     /// The paper's, or a quick one.
     pub fn new(paper: Paper, quick: bool) -> Self {
-        let num_subsets = if quick { 5 } else { 50 };
+        let num_subsets = if quick { 2 } else { 50 };
         Self {
             version: 2,
             paper,
             quick,
             num_subsets,
             timed_iterations: if quick { [1, 2] } else { [2, 10] },
-            num_counts: if quick { 4_000 } else { 200_000 },
+            num_counts: if quick { 1_000 } else { 200_000 },
             num_source_counts: if quick { [10_000, 10_000] } else { [1_000_000, 500_000] },
             num_histories: if quick { 400_000 } else { 100_000_000 },
             rods: if quick { [2, 2] } else { [10, 6] },
@@ -110,14 +111,21 @@ impl Plan {
         }
     }
 
-    /// The scanner, for a quick look with few views.
+    /// The scanner, for a quick look with few views and rings.
     pub fn scanner(&self) -> Result<Scanner, ReproduceError> {
         let name = self.paper.scanner();
         let scanner = scanner::find(name).ok_or(ReproduceError::Scanner(name))?.clone();
         if !self.quick {
             return Ok(scanner);
         }
-        Ok(Scanner { geometry: ScanGeometry { num_views: QUICK_VIEWS, ..scanner.geometry }, ..scanner })
+        let last = QUICK_RINGS as i32 - 1;
+        let segments = (-last..=last).map(|difference| Segment::full(difference, difference, QUICK_RINGS)).collect();
+        let geometry = ScanGeometry { num_views: QUICK_VIEWS, num_rings: QUICK_RINGS, segments, ..scanner.geometry };
+        let heads = scanner.heads.map(|mut heads| {
+            heads.crystals.num[1] = QUICK_RINGS;
+            heads
+        });
+        Ok(Scanner { geometry, heads, ..scanner })
     }
 
     /// What is scanned.

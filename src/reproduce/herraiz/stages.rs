@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Settings;
 use super::measure::{Data, images, mean_square_difference, settings, times, with_lines};
 use super::plan::{Implementation, Object, Paper, Plan};
 use super::rods::{Resolved, Rods};
 use super::scanner::ScannerFigures;
 use super::sources::{LineWidths, PointWidths, line_widths, point_widths};
+use super::{Settings, edge_rings};
 use crate::data::{TubeSet, Volume};
 use crate::plan::DeviceChoice;
 use crate::reproduce::ReproduceError;
@@ -28,6 +28,8 @@ pub enum Item {
     Rods,
     /// The scanner beside its published figures (Lage et al. 2009).
     Scanner,
+    /// Axial translation: tubes at the edge rings beside those inside.
+    EdgeRings,
 }
 
 /// One measurement.
@@ -42,6 +44,7 @@ pub(super) enum Work {
     Scanner,
     /// Point sources.
     Points(bool),
+    EdgeRings,
 }
 
 /// How far the image of a GPU is from the processor's.
@@ -71,6 +74,7 @@ impl Measurement for Work {
             Work::Lines(tubes) => format!("line-sources.{}", projector_name(*tubes)),
             Work::Scanner => "scanner".into(),
             Work::Points(tubes) => format!("points.{}", projector_name(*tubes)),
+            Work::EdgeRings => "edge-rings".into(),
         }
     }
 
@@ -82,6 +86,7 @@ impl Measurement for Work {
             Work::Lines(tubes) => format!("line sources, with {}", projector_name(*tubes)),
             Work::Scanner => "sensitivity and widths of tubes".into(),
             Work::Points(tubes) => format!("point sources, with {}", projector_name(*tubes)),
+            Work::EdgeRings => "tubes at the edge rings".into(),
         }
     }
 }
@@ -95,6 +100,7 @@ pub(super) fn work(paper: Paper, stage: Item, device: DeviceChoice) -> Vec<Work>
         // The farthest point lies outside the field of view of 2010.
         Item::Scanner if paper == Paper::Report2010 => vec![Work::Scanner],
         Item::Scanner => vec![Work::Scanner, Work::Points(false), Work::Points(true)],
+        Item::EdgeRings => vec![Work::EdgeRings],
     }
 }
 
@@ -167,6 +173,7 @@ impl Runner<'_> {
                 let tubes = self.tubes()?;
                 self.folder.store(&key, &ScannerFigures::new(plan, &tubes)?)?;
             }
+            Work::EdgeRings => self.folder.store(&key, &edge_rings::measure(plan)?)?,
         }
         Ok("")
     }

@@ -5,6 +5,7 @@ mod widths;
 use serde::Serialize;
 use strum::VariantArray as _;
 
+use super::edge_rings;
 use super::measure::Times;
 use super::plan::{Implementation, Paper, Plan};
 use super::published::DIFFERENCE_PERCENT;
@@ -36,6 +37,7 @@ pub(super) fn write(plan: &Plan, device: DeviceChoice, folder: &Folder, complete
     widths::add_lines(plan, folder, &mut tables)?;
     add_scanner(folder, &mut tables)?;
     widths::add_points(plan, folder, &mut tables)?;
+    edge_rings::add(folder, &mut tables)?;
     let all_work = Item::VARIANTS.iter().flat_map(|stage| work(plan.paper, *stage, device));
     let num_missing = all_work.filter(|work| !folder.has(&work.key())).count();
     let text = tables.page(&heading(plan, device)?, num_missing, &[]);
@@ -64,7 +66,7 @@ fn heading(plan: &Plan, device: DeviceChoice) -> Result<String, ReproduceError> 
         text += "The report's subsets, iterations and field of view are not published: its times stand beside ours with settings unknown.\n";
     }
     if plan.quick {
-        text += "QUICK: a few views. The numbers are not comparable with the paper's.\n";
+        text += "QUICK: a few views and rings. The numbers are not comparable with the paper's.\n";
     }
     if !matches!(device, DeviceChoice::Cuda(_)) {
         text += "NO CUDA DEVICE: the rows of GPUs hold the paper's numbers alone.\n";

@@ -1,7 +1,7 @@
 //! What is known of the run that is watched, folded from the session's events.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::stages::StageLog;
 use crate::data::{Roi, RoiSums};
@@ -9,6 +9,7 @@ use crate::operator::Accumulation;
 use crate::plan::{Course, Provenance, StartInfo};
 use crate::recon::RaceReport;
 use crate::session::{EndReason, Event, EventKind, IterateReport, RunId, RunRecord, RunTable, StepFigures};
+use crate::task::Task;
 
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,6 +106,8 @@ pub struct LiveRun {
     pub target: usize,
     /// How it was set up.
     pub info: Option<StartInfo>,
+    /// When it was asked for, and how far its set-up is.
+    set_up: Option<(Instant, Task)>,
     /// What made each of its images.
     record: Option<RunRecord>,
     /// The newest step.
@@ -127,6 +130,24 @@ impl LiveRun {
         let mut live = Self { run, state, ..Self::default() };
         live.branches.insert(branch, Branch { rois: rois.to_vec(), points: BTreeMap::new() });
         live
+    }
+
+    /// The same run, whose set-up this task tells of.
+    pub fn with_set_up(self, task: Task) -> Self {
+        Self { set_up: Some((Instant::now(), task)), ..self }
+    }
+
+    /// Whether it was asked for and is not set up yet.
+    pub fn is_being_set_up(&self) -> bool {
+        self.state.is_active() && self.info.is_none()
+    }
+
+    /// While tubes of response are made for it: the part of them that is done, and how long the rest will take, where that can be
+    /// told.
+    pub fn tubes_under_way(&self) -> Option<(f32, Option<Duration>)> {
+        let (begun, task) = self.set_up.as_ref().filter(|_| self.is_being_set_up())?;
+        let fraction = task.fraction().filter(|fraction| *fraction < 1.0)?;
+        Some((fraction, task.remaining(*begun)))
     }
 
     /// An edit of the ROIs was sent.
@@ -342,6 +363,22 @@ mod tests {
         assert_eq!(live.log_likelihood(), [[0.0, 10.0], [1.0, 20.0], [2.0, 30.0]]);
         assert_eq!(live.steps_per_sec(), Some(2.0));
         assert_eq!(live.branches[&1].points.len(), 3);
+    }
+
+    #[test]
+    fn tubes_are_under_way_while_a_run_is_being_set_up_and_no_longer() {
+        let task = Task::new();
+        let mut live = LiveRun::asked_for(3, 1, &[], true).with_set_up(task.clone());
+        assert_eq!(live.tubes_under_way(), None);
+        task.begin(8);
+        task.advance(2);
+        assert!(matches!(live.tubes_under_way(), Some((0.25, Some(_)))) && live.is_being_set_up());
+        task.advance(6);
+        assert_eq!(live.tubes_under_way(), None);
+        task.begin(8);
+        assert_eq!(live.tubes_under_way(), Some((0.0, None)));
+        live.apply(&Event { run: 3, kind: EventKind::Ended(EndReason::Cancelled) });
+        assert!(live.tubes_under_way().is_none() && !live.is_being_set_up());
     }
 
     #[test]

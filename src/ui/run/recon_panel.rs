@@ -106,9 +106,12 @@ fn buttons_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
 fn progress_ui(view: &ReconView, ui: &mut Ui) {
     let live = view.live;
     let (done, total) = live.progress();
-    let fraction = if total > 0 { done as f32 / total as f32 } else { 0.0 };
+    let mut fraction = if total > 0 { done as f32 / total as f32 } else { 0.0 };
     let mut text = live.state.label().to_owned();
-    if view.is_waiting {
+    if let Some((part, remaining)) = live.tubes_under_way() {
+        fraction = part;
+        text = format::under_way("Making tubes", Some(part), remaining.filter(|_| view.show_timings));
+    } else if view.is_waiting {
         text = "waiting for projections".into();
     } else if view.show_timings
         && live.state == RunState::Running

@@ -145,7 +145,7 @@ impl RunView {
         let rois = RoiSet { branch: self.branch, rois: self.sent_rois.clone() };
         let run = input.session.send(Command::Start { job, rois, paused });
         self.shown.set_past(None);
-        self.watch(LiveRun::asked_for(run, self.branch, &self.sent_rois, paused));
+        self.watch(LiveRun::asked_for(run, self.branch, &self.sent_rois, paused).with_set_up(input.session.task()));
         Ok(())
     }
 
@@ -194,6 +194,8 @@ impl RunView {
                 self.set_target(target, session);
             }
             RunAction::Step => done = self.step(input),
+            // Before it is set up there is no image to keep, and no step to wait for.
+            RunAction::Stop if self.live.is_being_set_up() => _ = session.send(Command::Cancel),
             RunAction::Stop => _ = session.send(Command::Stop),
             RunAction::Cancel => _ = session.send(Command::Cancel),
             RunAction::SetAccumulation(accumulation) => {

@@ -182,8 +182,7 @@ impl Loading {
 
     /// Part done, where it is known.
     pub fn fraction(&self) -> Option<f32> {
-        let (done, total) = self.task.progress();
-        (total > 0).then(|| done as f32 / total as f32)
+        self.task.fraction()
     }
 }
 

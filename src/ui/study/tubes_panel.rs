@@ -40,13 +40,7 @@ fn under_way_ui(maker: &TubeMaker, show_timings: bool, ui: &mut Ui, actions: &mu
         TubeSource::Simulation { .. } => ("Making tubes", maker.fraction()),
         TubeSource::File(_) => ("Reading tubes", None),
     };
-    let mut words = match fraction {
-        Some(fraction) => format!("{verb}: {:.0} %", 100.0 * fraction),
-        None => format!("{verb} …"),
-    };
-    if let Some(remaining) = maker.remaining().filter(|_| show_timings) {
-        words += &format!(", {} left", format::duration(remaining));
-    }
+    let words = format::under_way(verb, fraction, maker.remaining().filter(|_| show_timings));
     let bar = egui::ProgressBar::new(fraction.unwrap_or(0.0)).animate(fraction.is_none()).text(words);
     ui.add(bar);
     if ui.button("Cancel tubes").on_hover_text("Give up the tubes that are on their way").clicked() {

@@ -50,6 +50,13 @@ pub fn axis(course: &Course) -> String {
     if course.by_iteration { course.counted.to_owned() } else { format!("{}s", course.counted) }
 }
 
+/// What is being done, how much of it is done and how long the rest will take, as far as that is known.
+pub fn under_way(what: &str, fraction: Option<f32>, remaining: Option<Duration>) -> String {
+    let part = fraction.map_or_else(|| " …".to_owned(), |fraction| format!(": {:.0} %", 100.0 * fraction));
+    let left = remaining.map_or_else(String::new, |remaining| format!(", {} left", duration(remaining)));
+    format!("{what}{part}{left}")
+}
+
 /// A time in words.
 pub fn duration(time: Duration) -> String {
     let secs = time.as_secs_f64();

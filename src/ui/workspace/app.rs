@@ -88,7 +88,8 @@ impl App {
     /// The window's state, with a session of its own and the first study under way.
     pub fn new(creation: &eframe::CreationContext<'_>, options: AppOptions) -> Self {
         let lower_priority = creation.wgpu_render_state.as_ref().is_some_and(|state| is_software(&state.adapter));
-        let session_options = SessionOptions { lower_priority, trace: options.trace.clone(), ..SessionOptions::default() };
+        let (tube_cache, trace) = (options.tube_cache.clone(), options.trace.clone());
+        let session_options = SessionOptions { lower_priority, tube_cache, trace, ..SessionOptions::default() };
         let session = Session::with_options(session_options, waker(&creation.egui_ctx));
         Self::with_session(creation, options, session)
     }
@@ -296,7 +297,8 @@ impl App {
 
     /// Asks for another frame where something moves by itself.
     fn schedule(&self, ctx: &Context) {
-        if self.study.loading.is_some() || self.study.tube_maker.is_some() {
+        let is_coming = self.study.loading.is_some() || self.study.tube_maker.is_some();
+        if is_coming || self.run().live.is_being_set_up() {
             ctx.request_repaint_after(Duration::from_millis(100));
         }
         if self.rois.undo.is_in_flux() {

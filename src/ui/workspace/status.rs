@@ -8,6 +8,7 @@ use super::actions::Action;
 use crate::operator::Accumulation;
 use crate::ui::run::live::LiveRun;
 use crate::ui::run::recon_panel::GATHERED;
+use crate::ui::widgets::format;
 use crate::ui::widgets::notices::{NoticeAction, Notices};
 use crate::ui::widgets::theme;
 
@@ -143,6 +144,9 @@ fn accumulation_words(accumulation: Accumulation) -> &'static str {
 
 fn progress_words(live: &LiveRun, show_timings: bool) -> String {
     let (done, total) = live.progress();
+    if let Some((part, remaining)) = live.tubes_under_way() {
+        return format::under_way("setting up · making tubes", Some(part), remaining.filter(|_| show_timings));
+    }
     if total == 0 {
         return live.state.label().into();
     }
