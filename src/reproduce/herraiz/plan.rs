@@ -104,7 +104,7 @@ impl Plan {
             num_subsets,
             timed_iterations: if quick { [1, 2] } else { [2, 10] },
             num_counts: if quick { 1_000 } else { 200_000 },
-            num_source_counts: if quick { [10_000, 10_000] } else { [1_000_000, 500_000] },
+            num_source_counts: if quick { [1_000, 1_000] } else { [1_000_000, 500_000] },
             num_histories: if quick { 400_000 } else { 100_000_000 },
             rods: if quick { [2, 2] } else { [10, 6] },
             sources: if quick { [2, 1] } else { [10, 4] },

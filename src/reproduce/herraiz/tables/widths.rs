@@ -62,7 +62,7 @@ pub(super) fn add_points(plan: &Plan, folder: &Folder, tables: &mut Tables) -> R
             "Images sharpen from iteration to iteration, so that a width belongs to its iteration.".into(),
             "The paper's abstract names neither its reconstruction nor its source: images of rebinned data, for one, are wider along the axis."
                 .into(),
-            "The heads' distance and the crystals' depth are assumed; slanting photons (parallax) widen points radially here, and tubes know it."
+            "The heads' distance and the crystals' depth are assumed: what photons that come in aslant (parallax) do to the widths goes with both."
                 .into(),
         ];
         tables.add(title, values, remarks);
