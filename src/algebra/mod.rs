@@ -5,18 +5,22 @@
 //! the order that suits an operator.
 
 mod backend;
+mod blob;
 mod fov;
 mod gpu_limits;
 mod host;
 mod image_space;
+mod polar_basis;
 mod simd;
 mod voxels;
 
 pub use backend::{Backend, BackendError, Data, Image, Kind, PendingVolume};
+pub use blob::Blob;
 pub use fov::FieldOfView;
 pub use gpu_limits::GpuLimits;
 pub use host::{CHUNK, Host, HostArray};
 pub use image_space::ImageSpace;
+pub use polar_basis::{PolarBasis, PolarGrid};
 pub use simd::Simd;
 pub(crate) use simd::prefetch;
 pub use voxels::{Columns, Voxels};

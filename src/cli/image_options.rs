@@ -29,6 +29,30 @@ pub struct ImageOptions {
 }
 
 impl ImageOptions {
+    /// The grid asked for in place of another one about the same middle; `None` when nothing was.
+    ///
+    /// # Errors
+    /// A grid that cannot be, an image that cannot be read.
+    pub fn grid_about(&self, usual: &Grid) -> Result<Option<Grid>, Box<dyn std::error::Error + Send + Sync>> {
+        if let Some(path) = &self.like {
+            let (volume, found) = read_volume(path)?;
+            notices::print(&found);
+            return Ok(Some(volume.grid));
+        }
+        let (size, voxel_mm) = voxels(self.image, self.voxel_mm, false)?;
+        let covering = |voxel_mm: [f64; 3]| {
+            let count = |a: usize| (usual.size[a] as f64 * usual.voxel_mm[a] / voxel_mm[a] - 1e-9).ceil().max(1.0) as usize;
+            [0, 1, 2].map(count)
+        };
+        match (size, voxel_mm) {
+            (None, None) => Ok(None),
+            (size, voxel_mm) => {
+                let voxel_mm = voxel_mm.unwrap_or(usual.voxel_mm);
+                Ok(Some(Grid::centred(size.unwrap_or_else(|| covering(voxel_mm)), voxel_mm)?))
+            }
+        }
+    }
+
     /// The grid asked for; `None` when nothing was.
     ///
     /// # Errors

@@ -5,13 +5,17 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::console::out;
+use super::matrix::{made_lines, words};
 use super::tubes::shared_words;
 use super::{CliResult, info_json, notices};
-use crate::data::{Michelogram, Roi, RoiRole, RoiShape, Sweep, SweepKind, TubeSet, Volume};
+use crate::data::{Michelogram, PairCounts, ResponseMatrix, Roi, RoiRole, RoiShape, Sweep, SweepKind, TubeSet, Volume};
 use crate::geometry::Grid;
-use crate::io::{FileKind, measurements, read_projections, read_sweep, read_volume, rois, saved_tubes};
+use crate::io::{
+    FileKind, measurements, read_projections, read_sweep, read_volume, rois, saved_matrix, saved_pairs, saved_tubes,
+};
 use crate::report::{Column, Columns};
 use crate::scanner::{InPlane, ScanGeometry, Segment};
+use crate::words::bytes;
 
 /// A fact: its name and what it is.
 const FACT: Columns<2> = Columns([Column::words("", 23), Column::words("", 0)]);
@@ -19,7 +23,7 @@ const FACT: Columns<2> = Columns([Column::words("", 23), Column::words("", 0)]);
 /// Options of `tomoscope info`.
 #[derive(Args)]
 pub struct InfoOptions {
-    /// Projection data (.hs), EPRI sweep (.DSC, -proj.npy, .sweep), image (.hv, .nii, .nii.gz), tubes of response (.tubes), ROIs (.toml) or measured numbers (.csv).
+    /// Projection data (.hs), EPRI sweep (.DSC, -proj.npy, .sweep), image (.hv, .nii, .nii.gz), tubes of response (.tubes), counts of pairs of crystals (.pairs), stored matrix (.matrix), ROIs (.toml) or measured numbers (.csv).
     file: PathBuf,
 
     /// Print the figures as JSON, for scripts.
@@ -53,6 +57,14 @@ pub fn run(options: &InfoOptions) -> CliResult {
             let tubes = saved_tubes::read_tubes(path)?;
             ("tubes of response", tube_lines(&tubes), info_json::tubes(&tubes), Vec::new())
         }
+        Some(FileKind::Pairs) => {
+            let pairs = saved_pairs::read_pairs(path)?;
+            ("counts of pairs of crystals", pair_lines(&pairs), info_json::pairs(&pairs), Vec::new())
+        }
+        Some(FileKind::Matrix) => {
+            let matrix = saved_matrix::read_matrix(path)?;
+            ("stored matrix", matrix_lines(&matrix), info_json::matrix(&matrix), Vec::new())
+        }
         Some(FileKind::Rois) => {
             let rois = rois::read_rois(path)?;
             ("regions of interest", rois.iter().map(roi_line).collect(), info_json::rois(&rois), Vec::new())
@@ -62,7 +74,7 @@ pub fn run(options: &InfoOptions) -> CliResult {
             ("measured numbers (CSV)", vec![("rows", rows.to_string())], info_json::measurements(rows), Vec::new())
         }
         None => {
-            let understood = ".hs (projection data), .DSC, -proj.npy, .sweep (EPRI sweeps), .hv, .nii, .nii.gz (images), .tubes (tubes of response), .toml (ROIs) and .csv (measured numbers)";
+            let understood = ".hs (projection data), .DSC, -proj.npy, .sweep (EPRI sweeps), .hv, .nii, .nii.gz (images), .tubes (tubes of response), .pairs (counts of pairs of crystals), .matrix (stored matrices), .toml (ROIs) and .csv (measured numbers)";
             return Err(format!(
                 "{} has no known ending: {understood}; of data beside a header, name the header",
                 path.display()
@@ -165,6 +177,32 @@ fn tube_lines(tubes: &TubeSet) -> Vec<(&'static str, String)> {
         if let Some(shared) = &made.super_lors {
             lines.push(("shared", shared_words(shared)));
         }
+    }
+    lines
+}
+
+fn pair_lines(pairs: &PairCounts) -> Vec<(&'static str, String)> {
+    let ring = &pairs.ring;
+    let (low, high) = range(&pairs.counts);
+    vec![
+        ("scanner", ring.title.clone()),
+        ("crystals", format!("{} in {} modules and {} layers", ring.num_crystals(), ring.num_modules, ring.num_layers())),
+        ("pairs", ring.num_lors().to_string()),
+        ("total", decimal(pairs.total())),
+        ("smallest, largest", format!("{low}, {high}")),
+    ]
+}
+
+fn matrix_lines(matrix: &ResponseMatrix) -> Vec<(&'static str, String)> {
+    let mut lines = vec![
+        ("scanner", matrix.scanner.clone()),
+        ("image", words(matrix)),
+        ("pairs of crystals", (matrix.first.len() - 1).to_string()),
+        ("elements", format!("{}, {}", matrix.elements.len(), bytes(4 * matrix.elements.len() as u64))),
+    ];
+    if let Some(made) = &matrix.made {
+        lines.push(("seed", made.seed.to_string()));
+        lines.extend(made_lines(made).map(|line| ("simulated", line)));
     }
     lines
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::data::{Michelogram, Notice, Roi, RoiShape, Study, Sweep, SweepKind, TubeSet, Volume};
+use crate::data::{Michelogram, Notice, PairCounts, ResponseMatrix, Roi, RoiShape, Study, Sweep, SweepKind, TubeSet, Volume};
 use crate::geometry::Grid;
 
 /// Of projection data.
@@ -60,6 +60,31 @@ pub fn tubes(tubes: &TubeSet) -> Value {
         "num_radial": tubes.sampling.num_radial,
         "num_ring_differences": tubes.sampling.num_ring_differences,
         "made": tubes.made,
+    })
+}
+
+/// Of counts of pairs of crystals.
+pub fn pairs(pairs: &PairCounts) -> Value {
+    json!({
+        "kind": "pair-counts",
+        "scanner": pairs.ring.name,
+        "num_crystals": pairs.ring.num_crystals(),
+        "num_pairs": pairs.ring.num_lors(),
+        "total": pairs.total(),
+        "range": range(pairs.counts.iter()),
+    })
+}
+
+/// Of a stored matrix.
+pub fn matrix(matrix: &ResponseMatrix) -> Value {
+    json!({
+        "kind": "matrix",
+        "scanner": matrix.scanner,
+        "basis": matrix.basis,
+        "num_basic": matrix.num_basic,
+        "num_pairs": matrix.first.len() - 1,
+        "num_elements": matrix.elements.len(),
+        "made": matrix.made,
     })
 }
 

@@ -10,6 +10,7 @@ mod image_options;
 mod info;
 mod info_json;
 mod manual;
+mod matrix;
 mod notices;
 mod options;
 mod outputs;
@@ -102,6 +103,8 @@ enum CliCommand {
     Backproject(project::BackprojectOptions),
     /// Simulates the tubes of response of a scanner with rotating heads.
     Tubes(tubes::TubesOptions),
+    /// Simulates the stored matrix of a ring of crystals.
+    Matrix(matrix::MatrixOptions),
     /// Prints what a shell needs to complete the program's arguments.
     Completions(manual::CompletionOptions),
     /// Prints the manual page.
@@ -145,6 +148,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(CliCommand::Backproject(options)) => project::backproject(&options),
         Some(CliCommand::Simulate(options)) => simulate::run(&options).map(Done::from),
         Some(CliCommand::Tubes(options)) => tubes::run(&options).map(Done::from),
+        Some(CliCommand::Matrix(options)) => matrix::run(&options).map(Done::from),
         Some(CliCommand::Completions(options)) => manual::completions(&options).map(Done::from),
         Some(CliCommand::Man(options)) => manual::man(&options).map(Done::from),
         None => window::run(cli.study, cli.follow, cli.trace.as_deref()).map(Done::from),

@@ -20,7 +20,8 @@ pub fn projections_file(text: &str) -> Result<PathBuf, String> {
 
 /// A path of projection data or of a sweep.
 pub fn simulated_file(text: &str) -> Result<PathBuf, String> {
-    file_of(text, &[FileKind::InterfileProjections, FileKind::SavedSweep], ".hs (.sweep with --epri)")
+    let kinds = [FileKind::InterfileProjections, FileKind::SavedSweep, FileKind::Pairs];
+    file_of(text, &kinds, ".hs (.sweep with --epri, .pairs for rings of crystals)")
 }
 
 /// A path of an image.
@@ -36,4 +37,9 @@ pub fn rois_file(text: &str) -> Result<PathBuf, String> {
 /// A path of tubes of response.
 pub fn tubes_file(text: &str) -> Result<PathBuf, String> {
     file_of(text, &[FileKind::Tubes], ".tubes")
+}
+
+/// A path of a stored matrix.
+pub fn matrix_file(text: &str) -> Result<PathBuf, String> {
+    file_of(text, &[FileKind::Matrix], ".matrix")
 }

@@ -16,11 +16,15 @@ use super::paths::image_file;
 use super::reconstruct_epri::{self, EpriOptions};
 use super::run_progress::{Progress, Totals, announce};
 use super::{CliResult, Done, console, notices, signals};
-use crate::data::{Counts, Notice, Roi, Study};
+use crate::algebra::{Host, ImageSpace};
+use crate::data::{Counts, Notice, Origin, Roi, Study};
 use crate::io::measurements::{Measurement, MeasurementWriter};
+use crate::io::saved_matrix::read_matrix;
+use crate::io::saved_pairs::read_pairs;
 use crate::io::{FileKind, files_written, identity, provenance, read_study, read_volume, rois};
 use crate::plan::{
-    AlgorithmKind, Course, Job, ProjectorChoice, Provenance, Rays, RunSettings, Stages, StartInfo, default_settings,
+    AlgorithmKind, Course, Job, PairSettings, ProjectorChoice, Provenance, Rays, RunSettings, Stages, StartInfo,
+    default_settings, polar_basis,
 };
 use crate::recon::{SubsetOrder, gaussian_filter};
 use crate::session::{
@@ -28,13 +32,16 @@ use crate::session::{
     SessionOptions, Trace,
 };
 
+/// Full iterations of MLEM with a stored matrix, where no number is given.
+const MATRIX_ITERATIONS: usize = 50;
+
 /// How often the progress of a run in one step is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Options of `tomoscope reconstruct`.
 #[derive(Args, Clone, Debug)]
 pub struct ReconstructOptions {
-    /// Projection data (.hs), or an EPRI sweep (.DSC, .npy, .sweep).
+    /// Projection data (.hs), counts of pairs of crystals (.pairs), or an EPRI sweep (.DSC, .npy, .sweep).
     pub input: PathBuf,
 
     /// Image to write (.hv, .nii, .nii.gz).
@@ -67,6 +74,10 @@ pub struct ReconstructOptions {
     /// Image to start from; without --image, --voxel-mm and --like it also gives the grid. Default: 1 everywhere.
     #[arg(long, value_name = "IMAGE")]
     init: Option<PathBuf>,
+
+    /// Stored matrix of the ring of crystals that counted (.matrix).
+    #[arg(long, value_name = "FILE")]
+    matrix: Option<PathBuf>,
 
     /// Regions of interest to measure on every iterate (.toml).
     #[arg(long, value_name = "FILE", requires = "csv")]
@@ -143,6 +154,8 @@ pub fn run(options: &ReconstructOptions) -> CliResult<Done> {
     };
     let (job, follower, num_expected) = if FileKind::of(&options.input).is_some_and(FileKind::is_sweep) {
         reconstruct_epri::job(options)?
+    } else if FileKind::of(&options.input) == Some(FileKind::Pairs) {
+        (options.pairs()?, None, None)
     } else {
         (options.counts()?, None, None)
     };
@@ -179,6 +192,10 @@ pub fn run(options: &ReconstructOptions) -> CliResult<Done> {
             let num_iterations = work.next_halt(0);
             Job::Counts { study, settings: Box::new(RunSettings { num_iterations, ..*settings }) }
         }
+        Job::Pairs { study, settings } => {
+            let num_iterations = work.next_halt(0);
+            Job::Pairs { study, settings: Box::new(PairSettings { num_iterations, ..*settings }) }
+        }
         sweep => sweep,
     };
     session.send(Command::Start { job, rois: RoiSet { branch: 0, rois: rois.into() }, paused: false });
@@ -213,7 +230,7 @@ impl ReconstructOptions {
     /// Looks at the files that will be read and written.
     fn check_files(&self) -> Result<(), String> {
         let projector = &self.projector;
-        let files = Files::new().read([&self.input]).read(&self.rois).read(&self.init).read(&self.image.like);
+        let files = Files::new().read([&self.input]).read(&self.matrix).read(&self.rois).read(&self.init).read(&self.image.like);
         let files = files.read(&projector.multiplicative).read(&projector.additive).read(self.epri.reference());
         let mut files = files.write("-o", [&self.output]).write_lines("--csv", &self.csv).write_lines("--trace", &self.trace);
         if let Some(every) = self.save_every {
@@ -228,9 +245,62 @@ impl ReconstructOptions {
             let text = format!("{name} is for EPRI sweeps: the iterative reconstruction of counts has no such option");
             return Err(text.into());
         }
+        if self.matrix.is_some() {
+            return Err("--matrix is for counts of pairs of crystals (.pairs)".into());
+        }
         let study = Arc::new(self.study()?);
         let settings = Box::new(self.settings(&study.measured)?);
         Ok(Job::Counts { study, settings })
+    }
+
+    /// The job of counts of pairs of crystals.
+    fn pairs(&self) -> Result<Job, Box<dyn std::error::Error + Send + Sync>> {
+        let projector = &self.projector;
+        let given = [
+            ("--subsets", self.subsets.is_some()),
+            ("--subset-order", self.subset_order.is_some()),
+            ("--racy-sensitivity", self.racy_sensitivity),
+            ("--projector", projector.choice() != ProjectorChoice::Auto),
+            ("--rays", projector.rays != Rays::Auto),
+            ("--threads-per-block", projector.threads_per_block.is_some()),
+            ("--multiplicative", projector.multiplicative.is_some()),
+            ("--additive", projector.additive.is_some()),
+            ("--fov-radius-mm", projector.fov_radius_mm.is_some()),
+        ];
+        if let Some(name) = given.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name).or(self.epri.first_given()) {
+            return Err(format!(
+                "{name} does not go with counts of pairs of crystals, which are reconstructed by MLEM with a stored matrix"
+            )
+            .into());
+        }
+        if !matches!(self.algorithm, None | Some(Algorithm::Em(AlgorithmKind::Mlem))) {
+            return Err("counts of pairs of crystals are reconstructed by mlem".into());
+        }
+        let Some(matrix) = &self.matrix else {
+            return Err("counts of pairs of crystals need the stored matrix of their ring: make it (tomoscope matrix) and name its file (--matrix)".into());
+        };
+        let pairs = read_pairs(&self.input)?;
+        let matrix = Arc::new(read_matrix(matrix)?);
+        let init = self.init.as_deref().map(read_volume).transpose()?;
+        let shown = polar_basis(&pairs.ring, &matrix.basis, None)?;
+        let grid = match (self.image.grid_about(ImageSpace::<Host>::grid(&shown))?, &init) {
+            (Some(grid), _) => grid,
+            (None, Some((init, _))) => init.grid.clone(),
+            (None, None) => ImageSpace::<Host>::grid(&shown).clone(),
+        };
+        let settings = PairSettings {
+            matrix,
+            num_iterations: self.iterations.map_or(MATRIX_ITERATIONS, |n| n as usize),
+            grid,
+            device: projector.device,
+            accumulation: projector.accumulation,
+            num_threads: projector.threads.map(usize::from),
+            init: init.map(|(volume, _)| Arc::new(volume)),
+        };
+        let title = self.input.file_name().unwrap_or_default().to_string_lossy();
+        let origin = Origin { measured: Some(self.input.clone()), ..Origin::default() };
+        let study = Arc::new(Study { origin, ..Study::new(title, pairs) });
+        Ok(Job::Pairs { study, settings: Box::new(settings) })
     }
 
     /// Refuses options that mean nothing for an EPRI sweep.

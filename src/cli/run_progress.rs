@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::console::{err, is_quiet, out, remark};
+use super::matrix::words as matrix_words;
 use super::notices;
 use crate::data::{Notice, Sweep};
 use crate::plan::{AlgorithmKind, Course, Job, StartInfo};
@@ -137,6 +138,11 @@ pub fn announce(info: &StartInfo, num_iterations: usize) {
                 AlgorithmKind::Osem => format!("OSEM with {}, {iterations}", counted(info.num_subsets, "subset")),
             };
             fact("algorithm", algorithm);
+        }
+        Job::Pairs { settings, .. } => {
+            fact("accumulation", info.accumulation.to_string());
+            fact("algorithm", format!("MLEM, {}", counted(num_iterations, "iteration")));
+            fact("matrix", matrix_words(&settings.matrix));
         }
         Job::Sweep { study, settings } => {
             let FilterSettings { filter, cutoff, baseline, interpolation } = settings.filter;

@@ -14,6 +14,9 @@ pub enum Unit {
     /// Activity concentration.
     #[strum(serialize = "Bq/mL")]
     BqPerMl,
+    /// Decays in a mm³ during the scan: what a reconstruction with absolute responses gives.
+    #[strum(serialize = "decays/mm³")]
+    DecaysPerMm3,
     /// Line-integral lengths summed over LORs (sensitivity, plain backprojection).
     #[strum(serialize = "mm")]
     Mm,

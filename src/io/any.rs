@@ -25,6 +25,10 @@ pub enum FileKind {
     SavedSweep,
     /// Tubes of response (`.tubes` beside `.tubes.f32`).
     Tubes,
+    /// Counts of pairs of crystals (`.pairs` beside `.pairs.f32`).
+    Pairs,
+    /// A stored matrix (`.matrix` beside `.matrix.u32`).
+    Matrix,
     /// Regions of interest (`.toml`).
     Rois,
     /// Measured numbers (`.csv`).
@@ -50,6 +54,8 @@ impl FileKind {
             (".npy", FileKind::NumpySweep),
             (".sweep", FileKind::SavedSweep),
             (".tubes", FileKind::Tubes),
+            (".pairs", FileKind::Pairs),
+            (".matrix", FileKind::Matrix),
             (".toml", FileKind::Rois),
             (".csv", FileKind::Measurements),
         ];
@@ -63,6 +69,8 @@ impl FileKind {
             Some(FileKind::InterfileImage) => Some("v"),
             Some(FileKind::SavedSweep) => Some("f32"),
             Some(FileKind::Tubes) => Some("tubes.f32"),
+            Some(FileKind::Pairs) => Some("pairs.f32"),
+            Some(FileKind::Matrix) => Some("matrix.u32"),
             _ => None,
         };
         let data = data_ending.map(|ending| path.with_extension(ending));

@@ -9,6 +9,8 @@
 //! | | the program's own (`.sweep` + `.f32`) | [`saved_sweep`] |
 //! | | those still being written | [`SweepFollower`] |
 //! | tubes of response | the program's own (`.tubes` + `.tubes.f32`) | [`saved_tubes`] |
+//! | counts of pairs of crystals | the program's own (`.pairs` + `.pairs.f32`) | [`saved_pairs`] |
+//! | stored matrices | the program's own (`.matrix` + `.matrix.u32`) | [`saved_matrix`] |
 //! | regions of interest | TOML | [`rois`] |
 //! | measured numbers | CSV, long form | [`measurements`] |
 //! | what made an image or numbers | JSON | [`provenance`] |
@@ -36,6 +38,8 @@ mod phase;
 pub mod provenance;
 mod records;
 pub mod rois;
+pub mod saved_matrix;
+pub mod saved_pairs;
 pub mod saved_sweep;
 pub mod saved_tubes;
 mod study;

@@ -18,6 +18,8 @@
 //! | `recipe` | how a set of them is simulated |
 //! | `scan` | a scan of an object, decay by decay |
 //! | `sensitivity` | which share of the decays at a place is counted |
+//! | `ring` | decays inside a ring of modules and the pairs of crystals that count them |
+//! | `response` | the matrix of its response to the functions of an image |
 //!
 //! What is left out: the recoil electron and the fluorescence photon after photo-electric absorption deposit their energy
 //! where they start; electrons are scattered upon as if free and at rest (their binding counts in how often, not in the
@@ -33,6 +35,8 @@ mod positron;
 mod rayleigh;
 mod readout;
 mod recipe;
+mod response;
+mod ring;
 mod scan;
 mod sensitivity;
 mod track;
@@ -47,6 +51,8 @@ pub use materials::{Attenuation, Material, MaterialError, STEPS_PER_KEV, materia
 pub use positron::{AnnihilationPair, AnnihilationPhysics, Isotope, RangeProfile};
 pub use readout::{Assignment, Detection, Readout, ReadoutError};
 pub use recipe::{Amount, CannotMakeTubes, TubeRecipe};
-pub use scan::measure;
+pub use response::{FunctionsAt, ResponseElement, ResponseStatistics, ResponseTally};
+pub use ring::{RingDetector, RingDetectorError, Seen};
+pub use scan::{measure, measure_pairs};
 pub use track::{CUTOFF_KEV, Deposit, Photon, Track};
 pub use tubes::{AllThreads, FollowError, FollowHistories, TallySums, TubePrecision, TubeTally};

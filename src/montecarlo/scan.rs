@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::coincidences::{Coincidences, CrystalLine};
 use super::draws::uniform;
+use super::ring::{RingDetector, Seen};
 use crate::geometry::Point;
 use crate::random::stream;
 use crate::scanner::ScanGeometry;
@@ -85,7 +86,39 @@ pub fn measure(
         let counted = lines.into_iter().filter(|(_, share)| uniform(&mut random) < *share);
         counted.filter_map(|(line, _)| bins.bin_of(&line, turn_rad)).collect()
     };
-    let mut counts = vec![0.0f32; coincidences.geometry().num_bins()];
+    count_until(num_counts, coincidences.geometry().num_bins(), task, follow)
+}
+
+/// The same for a ring of crystals, whose bins are its lines of response.
+///
+/// # Errors
+/// Stopped.
+pub fn measure_pairs(
+    detector: &RingDetector,
+    decay: &(impl Fn(&mut Philox) -> Option<Point> + Sync),
+    num_counts: u64,
+    seed: u64,
+    task: &Task,
+) -> Result<Option<Vec<f32>>, Stopped> {
+    let follow = |history: u64| -> Option<u32> {
+        let mut random = stream(seed, history);
+        let place = decay(&mut random)?;
+        match detector.see(place, &mut random) {
+            Seen::Counted { lor, weight } => (uniform(&mut random) < weight).then_some(lor as u32),
+            Seen::Nothing | Seen::Multiple { .. } => None,
+        }
+    };
+    count_until(num_counts, detector.ring().num_lors(), task, follow)
+}
+
+/// Follows histories until so many counts are there; `follow` gives the bins that one counts in. `None` where nothing is seen.
+fn count_until<I: IntoIterator<Item = u32>>(
+    num_counts: u64,
+    num_bins: usize,
+    task: &Task,
+    follow: impl Fn(u64) -> I + Sync,
+) -> Result<Option<Vec<f32>>, Stopped> {
+    let mut counts = vec![0.0f32; num_bins];
     let (mut num_counted, mut num_followed) = (0, 0);
     task.begin(num_counts);
     while num_counted < num_counts {
@@ -94,7 +127,7 @@ pub fn measure(
             .into_par_iter()
             .map(|first| {
                 task.check()?;
-                Ok((first..first + HISTORIES_PER_TASK).flat_map(follow).collect())
+                Ok((first..first + HISTORIES_PER_TASK).flat_map(&follow).collect())
             })
             .collect::<Result<_, Stopped>>()?;
         num_followed += HISTORIES_PER_BATCH;

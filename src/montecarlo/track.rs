@@ -15,6 +15,7 @@ use rand_philox::Philox;
 use super::compton;
 use super::crystals::{CrystalHead, Flight};
 use super::draws::{deflected, uniform};
+use super::materials::{Attenuation, Material};
 
 /// Energy below which a photon deposits all it has.
 pub const CUTOFF_KEV: f64 = 10.0;
@@ -90,6 +91,46 @@ impl Track {
     }
 }
 
+/// What an interaction gives to the crystal and leaves of the photon.
+pub(super) struct Interaction {
+    /// Energy for the crystal.
+    pub deposited_kev: f64,
+    /// How the photon goes on, unless it was absorbed.
+    pub left: Option<Left>,
+}
+
+/// A photon after an interaction.
+pub(super) struct Left {
+    pub energy_kev: f64,
+    pub direction: [f64; 3],
+}
+
+/// One interaction of a photon, whose coefficients `attenuation` are.
+pub(super) fn interact(
+    material: &Material,
+    attenuation: &Attenuation,
+    energy_kev: f64,
+    direction: [f64; 3],
+    random: &mut Philox,
+) -> Interaction {
+    let kind = uniform(random) * attenuation.total_per_mm();
+    if kind < attenuation.photoelectric_per_mm {
+        return Interaction { deposited_kev: energy_kev, left: None };
+    }
+    if kind < attenuation.photoelectric_per_mm + attenuation.incoherent_per_mm {
+        let scattered = compton::scatter(energy_kev, random);
+        if scattered.energy_kev < CUTOFF_KEV {
+            return Interaction { deposited_kev: energy_kev, left: None };
+        }
+        let direction = deflected(direction, scattered.cosine, random);
+        let left = Left { energy_kev: scattered.energy_kev, direction };
+        return Interaction { deposited_kev: energy_kev - scattered.energy_kev, left: Some(left) };
+    }
+    let cosine = material.form_factors.cosine(energy_kev, random);
+    let left = Left { energy_kev, direction: deflected(direction, cosine, random) };
+    Interaction { deposited_kev: 0.0, left: Some(left) }
+}
+
 impl CrystalHead {
     /// Follows a photon from anywhere until it is absorbed or has left; `forced` makes it interact at least once.
     pub fn track(&self, photon: Photon, forced: bool, random: &mut Philox) -> Track {
@@ -108,26 +149,16 @@ impl CrystalHead {
         while let Flight::Interacts { distance_mm, crystal } = self.fly(position_mm, direction, path_mm) {
             track.num_interactions += 1;
             (0..3).for_each(|axis| position_mm[axis] += distance_mm * direction[axis]);
-            let kind = uniform(random) * per_mm;
-            if kind < attenuation.photoelectric_per_mm {
-                track.deposit(energy_kev, crystal, position_mm);
-                return track;
+            let Interaction { deposited_kev, left } = interact(material, &attenuation, energy_kev, direction, random);
+            if deposited_kev > 0.0 {
+                track.deposit(deposited_kev, crystal, position_mm);
             }
-            if kind < attenuation.photoelectric_per_mm + attenuation.incoherent_per_mm {
-                let scattered = compton::scatter(energy_kev, random);
-                if scattered.energy_kev < CUTOFF_KEV {
-                    track.deposit(energy_kev, crystal, position_mm);
-                    return track;
-                }
-                track.deposit(energy_kev - scattered.energy_kev, crystal, position_mm);
-                energy_kev = scattered.energy_kev;
-                direction = deflected(direction, scattered.cosine, random);
-                attenuation = material.attenuation(energy_kev);
+            let Some(after) = left else { return track };
+            if after.energy_kev < energy_kev {
+                attenuation = material.attenuation(after.energy_kev);
                 per_mm = attenuation.total_per_mm();
-            } else {
-                let cosine = material.form_factors.cosine(energy_kev, random);
-                direction = deflected(direction, cosine, random);
             }
+            (energy_kev, direction) = (after.energy_kev, after.direction);
             path_mm = -uniform(random).ln() / per_mm;
         }
         track.escaped_kev = energy_kev;

@@ -3,7 +3,7 @@
 //! [`LinearOperator`] is A and Aᵀ; a [`DataSpace`] says what the data are and which of them belong to a subset. Operators compose:
 //! [`Composed`] is A G with a map G from images to images.
 //! The CPU code is the definition of every operator: `siddon` is the plain one, a line at a time; `axial_runs` is the
-//! fast one, equal to it up to rounding. `tubes` has both for tubes of response.
+//! fast one, equal to it up to rounding. `tubes` has both for tubes of response; `stored_matrix` takes a matrix as it is.
 
 mod accumulate;
 mod axial_runs;
@@ -16,6 +16,7 @@ mod lors;
 mod mirrors;
 mod planes;
 mod siddon;
+mod stored_matrix;
 mod tubes;
 
 pub use axial_runs::{AxialRuns, AxialTable, Family, Group, Layout};
@@ -29,6 +30,7 @@ pub use planes::{
     backproject_plain, grid_about_zero,
 };
 pub use siddon::Siddon;
+pub use stored_matrix::{CrystalPairs, StoredMatrix};
 pub use tubes::{InPlaneTube, MAX_AXIAL, PlainTubes, TAPS, TubeTable, Tubes, tubes_fit};
 
 /// Checks the array lengths of a call: of an image exactly, of data at least.

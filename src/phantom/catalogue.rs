@@ -30,6 +30,14 @@ pub enum PhantomError {
         /// What was asked for.
         name: String,
     },
+    /// The name is not in the catalogue of phantoms for rings of crystals.
+    #[error("there is no phantom '{name}' for rings of crystals; known are {known}")]
+    UnknownOfRings {
+        /// What was asked for.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
     /// The name is not in the catalogue of EPRI phantoms.
     #[error("there is no EPRI phantom '{name}'; known are {known}")]
     UnknownEpri {

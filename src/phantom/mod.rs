@@ -9,7 +9,7 @@
 //!
 //! with lengths in mm, so that a reconstruction converges to scale · activity, in counts per mm.
 //!
-//! EPRI measures integrals over planes: its phantoms are in [`epri`].
+//! EPRI measures integrals over planes: its phantoms are in [`epri`]. Those for rings of crystals are in [`ring`].
 
 mod background;
 mod catalogue;
@@ -18,6 +18,7 @@ pub mod epri;
 mod nema;
 mod object;
 mod poisson;
+pub mod ring;
 mod simulate;
 mod solid;
 mod trace;

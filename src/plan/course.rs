@@ -31,6 +31,9 @@ impl Course {
         can_continue: true,
     };
 
+    /// Of counts with a matrix of absolute responses.
+    pub const DENSITIES: Course = Course { unit: Unit::DecaysPerMm3, ..Course::ITERATIONS };
+
     /// Of a sweep: each block of projections is added to the image once.
     pub const PROJECTIONS: Course = Course {
         counted: "projection",

@@ -12,9 +12,9 @@ use super::setup::SetupError;
 use crate::algebra::{Backend, ImageSpace};
 #[cfg(feature = "cuda")]
 use crate::cuda::CudaBackend;
-use crate::data::Counts;
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset};
+use crate::recon::MeasuredValues;
 use crate::task::{Stopped, Task};
 
 /// Longest side of an image that is accepted, voxels.
@@ -51,13 +51,13 @@ pub(super) fn memory_bytes<B: Backend>(
     operator: &impl LinearOperator<B>,
     image: &impl ImageSpace<B>,
     data: &impl DataSpace,
-    counts: &Counts,
+    counts: &MeasuredValues,
     num_subsets: usize,
     accumulation: Accumulation,
 ) -> u64 {
     let subset = Subset { index: 0, count: num_subsets };
     let bins = data.len(Subset::ALL) as u64;
-    let corrections = [&counts.multiplicative, &counts.additive].into_iter().flatten().count() as u64;
+    let corrections = counts.num_corrections() as u64;
     let copied = if B::SHARES_MEMORY { 0 } else { (1 + corrections) * bins };
     let races = accumulation == Accumulation::NonAtomic;
     let (row_sums, race_images) = if races { (bins, 1 + num_subsets as u64) } else { (0, 0) };

@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use super::{Acquisition, Course, PROJECTORS};
-use crate::data::{Counts, Study, TubeSet, Volume};
+use crate::data::{Counts, PairCounts, ResponseMatrix, Study, TubeSet, Volume};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::recon::{Estimate, FilterSettings, SubsetOrder};
@@ -182,6 +182,25 @@ pub struct SweepSettings {
     pub num_threads: Option<usize>,
 }
 
+/// All that a reconstruction of counts of pairs of crystals is asked to do: MLEM with a stored matrix.
+#[derive(Clone, Debug)]
+pub struct PairSettings {
+    /// The matrix.
+    pub matrix: Arc<ResponseMatrix>,
+    /// Full iterations to do.
+    pub num_iterations: usize,
+    /// Grid on which images are shown.
+    pub grid: Grid,
+    /// Device.
+    pub device: DeviceChoice,
+    /// Accumulation; `None` = the device's default.
+    pub accumulation: Option<Accumulation>,
+    /// Threads on the CPU; `None` = all.
+    pub num_threads: Option<usize>,
+    /// Start image; `None` = 1 everywhere.
+    pub init: Option<Arc<Volume>>,
+}
+
 /// What is reconstructed, and how.
 #[derive(Clone, Debug)]
 pub enum Job {
@@ -199,6 +218,13 @@ pub enum Job {
         /// What to do with it.
         settings: Box<SweepSettings>,
     },
+    /// Counts of pairs of crystals, iteratively.
+    Pairs {
+        /// What was measured.
+        study: Arc<Study<PairCounts>>,
+        /// What to do with it.
+        settings: Box<PairSettings>,
+    },
 }
 
 impl Job {
@@ -207,6 +233,7 @@ impl Job {
         match self {
             Job::Counts { settings, .. } => &settings.grid,
             Job::Sweep { settings, .. } => &settings.grid,
+            Job::Pairs { settings, .. } => &settings.grid,
         }
     }
 
@@ -215,6 +242,7 @@ impl Job {
         match self {
             Job::Counts { .. } => Course::ITERATIONS,
             Job::Sweep { .. } => Course::PROJECTIONS,
+            Job::Pairs { .. } => Course::DENSITIES,
         }
     }
 
@@ -223,6 +251,7 @@ impl Job {
         match self {
             Job::Counts { settings, .. } => settings.num_iterations,
             Job::Sweep { .. } => 1,
+            Job::Pairs { settings, .. } => settings.num_iterations,
         }
     }
 
@@ -231,6 +260,7 @@ impl Job {
         match self {
             Job::Counts { settings, .. } => settings.num_threads,
             Job::Sweep { settings, .. } => settings.num_threads,
+            Job::Pairs { settings, .. } => settings.num_threads,
         }
     }
 

@@ -8,6 +8,8 @@ mod devices;
 mod estimate;
 mod histories;
 mod job;
+mod matrix;
+mod pair_setup;
 mod photon_scan;
 mod programs;
 mod projector;
@@ -25,13 +27,15 @@ pub use devices::{Chosen, Device, available_devices, choose_device, host_devices
 pub use estimate::{Forecast, FreeMemory};
 pub use histories::Followed;
 pub use job::{
-    AlgorithmKind, DeviceChoice, Job, PlaneKernel, ProjectorChoice, Rays, RunSettings, Stages, StartInfo, SweepSettings,
+    AlgorithmKind, DeviceChoice, Job, PairSettings, PlaneKernel, ProjectorChoice, Rays, RunSettings, Stages, StartInfo,
+    SweepSettings,
 };
+pub use matrix::{MatrixRecipe, make_matrix, polar_basis};
 pub use photon_scan::{PhotonScanError, scan_photons};
 pub use projector::{ChosenProjector, ProjectorSettings, choose_projector, rays_per_bin};
 pub use provenance::{
     AccumulationSpan, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord, ImageRecord, Made,
-    PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance, SIMULATED, Start, Times,
+    MatrixRecord, PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance, SIMULATED, Start, Times,
 };
 pub use registry::{PROJECTORS, ProjectorEntry, projector};
 pub use setup::{Prepared, SetupError, forecast, prepare, prepare_with};

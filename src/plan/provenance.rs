@@ -8,7 +8,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{PlaneKernel, ProjectorChoice};
-use crate::data::{Counts, Notice, Origin, Phase, Study, Sweep, TubeSet, TubesMade, Unit, Volume};
+use crate::data::{
+    BasisSettings, Counts, MatrixMade, Notice, Origin, Phase, ResponseMatrix, Study, Sweep, TubeSet, TubesMade, Unit, Volume,
+};
 use crate::geometry::Grid;
 use crate::io::{self, IoError};
 use crate::operator::Accumulation;
@@ -45,6 +47,9 @@ pub struct Provenance {
     /// What computed A and its adjoint; of counts only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub projector: Option<ProjectorRecord>,
+    /// The stored matrix that was A; of counts of pairs of crystals only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub matrix: Option<MatrixRecord>,
     /// Full width at half maximum of the Gaussian that the image was filtered with, mm; `None` = none.
     pub post_filter_fwhm_mm: Option<f64>,
     /// Where the voxels are and what they hold.
@@ -238,6 +243,27 @@ impl ProjectorRecord {
     }
 }
 
+/// A stored matrix.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MatrixRecord {
+    /// The ring.
+    pub scanner: String,
+    /// Functions of the image.
+    pub basis: BasisSettings,
+    /// Its elements, symmetries apart.
+    pub elements: usize,
+    /// How it was simulated.
+    pub made: Option<MatrixMade>,
+}
+
+impl MatrixRecord {
+    /// Of a matrix.
+    pub fn new(matrix: &ResponseMatrix) -> Self {
+        let (scanner, elements) = (matrix.scanner.clone(), matrix.elements.len());
+        Self { scanner, basis: matrix.basis, elements, made: matrix.made }
+    }
+}
+
 /// From one step on additions were made so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccumulationSpan {
@@ -327,6 +353,7 @@ impl Provenance {
             algorithm: None,
             progress: None,
             projector: None,
+            matrix: None,
             post_filter_fwhm_mm: None,
             image,
             device,

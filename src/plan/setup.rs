@@ -7,9 +7,9 @@ use super::estimate::Forecast;
 use super::projector::{ChosenProjector, ProjectorSettings, choose_projector};
 use super::system::System;
 use super::tubes::{TubeCache, stand_in};
-use super::{AlgorithmKind, DeviceChoice, Job, RunSettings, StartInfo, sweep_setup};
+use super::{AlgorithmKind, DeviceChoice, Job, RunSettings, StartInfo, pair_setup, sweep_setup};
 use crate::algebra::BackendError;
-use crate::data::{Counts, Notice, Study};
+use crate::data::{Counts, Notice, Study, Volume};
 use crate::geometry::{Grid, GridError};
 use crate::operator::{Accumulation, OperatorError};
 use crate::recon::{Algorithm, EmSettings, Estimate, ReconError, check_poisson_data};
@@ -133,6 +133,9 @@ pub fn prepare_with(cache: &TubeCache, job: &Job, task: &Task) -> Result<Prepare
         Job::Sweep { study, settings } => {
             or_on_cpu(settings.device, |device| sweep_setup::prepare_on(device, study, settings, task))?
         }
+        Job::Pairs { study, settings } => {
+            or_on_cpu(settings.device, |device| pair_setup::prepare_on(device, study, settings, task))?
+        }
     };
     prepared.notices.extend(notice);
     Ok(prepared)
@@ -155,13 +158,18 @@ pub fn forecast(job: &Job, running: Option<&StartInfo>) -> Result<Forecast, Setu
             or_on_cpu(settings.device, |device| {
                 let ChosenProjector { entry, system, .. } = choose_for(device, &study.measured, &settings)?;
                 let (device, accumulation) = (system.device().to_owned(), settings.accumulation_on(&*system));
-                let memory_bytes = system.memory_bytes(&study.measured, settings.num_subsets, accumulation);
+                let memory_bytes = system.memory_bytes(&(&study.measured).into(), settings.num_subsets, accumulation);
                 system.free_memory().with(given_back(&device)).check(memory_bytes)?;
                 Ok(Forecast { memory_bytes, device, projector: entry.name.to_owned() })
             })?
         }
         Job::Sweep { study, settings } => or_on_cpu(settings.device, |device| {
             let (forecast, free) = sweep_setup::forecast_on(device, &study.measured, settings)?;
+            free.with(given_back(&forecast.device)).check(forecast.memory_bytes)?;
+            Ok(forecast)
+        })?,
+        Job::Pairs { study, settings } => or_on_cpu(settings.device, |device| {
+            let (forecast, free) = pair_setup::forecast_on(device, &study.measured, settings)?;
             free.with(given_back(&forecast.device)).check(forecast.memory_bytes)?;
             Ok(forecast)
         })?,
@@ -216,12 +224,12 @@ fn prepare_on(
         racy_sensitivity: settings.racy_sensitivity,
     };
     let num_subsets = settings.num_subsets;
-    let memory_bytes = system.memory_bytes(&study.measured, num_subsets, accumulation);
+    let memory_bytes = system.memory_bytes(&(&study.measured).into(), num_subsets, accumulation);
     system.free_memory().check(memory_bytes).map_err(|error| error.of_subsets(num_subsets))?;
     let secs_per_iteration = system.trial_secs(num_subsets, accumulation)?;
     task.check().map_err(OperatorError::from)?;
     let (device, accumulations) = (system.device().to_owned(), system.accumulations());
-    let algorithm = system.em(&study.measured, num_subsets, em, settings.init.as_deref())?;
+    let algorithm = system.em((&study.measured).into(), num_subsets, em, settings.init.as_deref())?;
     let info = StartInfo {
         device,
         projector: entry.name.to_owned(),
@@ -257,14 +265,20 @@ fn checked_settings(counts: &Counts, settings: &RunSettings) -> Result<RunSettin
     if settings.num_iterations == 0 {
         return refuse("0 iterations leave the start image as it is; choose at least 1".into());
     }
-    if let Some(init) = settings.init.as_ref().filter(|init| !init.grid.same_as(&settings.grid)) {
-        return refuse(format!(
+    check_start_image(settings.init.as_deref(), &settings.grid)?;
+    Ok(settings)
+}
+
+/// Refuses a start image on another grid than the reconstruction's.
+pub(super) fn check_start_image(init: Option<&Volume>, grid: &Grid) -> Result<(), SetupError> {
+    match init.filter(|init| !init.grid.same_as(grid)) {
+        None => Ok(()),
+        Some(init) => Err(SetupError::Settings(format!(
             "the start image has {} but the reconstruction has {}; both must lie on the same grid (take the grid of the start image for the reconstruction)",
             grid_in_words(&init.grid),
-            grid_in_words(&settings.grid)
-        ));
+            grid_in_words(grid)
+        ))),
     }
-    Ok(settings)
 }
 
 /// Refuses a field of view that holds no voxel.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::estimate::{self, FreeMemory};
 use crate::algebra::{Backend, ImageSpace, Voxels};
-use crate::data::{Counts, Unit, Volume};
+use crate::data::{Unit, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset, ViewProjector, Views};
-use crate::recon::{Algorithm, EmKernels, EmSettings, MlemOsem, ProjectionModel, ReconError};
+use crate::recon::{Algorithm, EmKernels, EmSettings, MeasuredValues, MlemOsem, ProjectionModel, ReconError};
 use crate::task::Task;
 
 /// What can be asked of a system, whatever it is made of.
@@ -31,7 +31,7 @@ pub trait System: Send {
     fn default_accumulation(&self) -> Accumulation;
 
     /// Bytes of a reconstruction where its arrays are.
-    fn memory_bytes(&self, counts: &Counts, num_subsets: usize, accumulation: Accumulation) -> u64;
+    fn memory_bytes(&self, counts: &MeasuredValues, num_subsets: usize, accumulation: Accumulation) -> u64;
 
     /// Bytes of one [`System::project`] or [`System::backproject`] there.
     fn memory_bytes_once(&self, subset: Subset, accumulation: Accumulation) -> u64;
@@ -49,7 +49,7 @@ pub trait System: Send {
     /// An unsuitable start image, too little memory on the device.
     fn em(
         self: Box<Self>,
-        counts: &Counts,
+        counts: MeasuredValues,
         num_subsets: usize,
         settings: EmSettings,
         init: Option<&Volume>,
@@ -134,7 +134,7 @@ where
         self.default_accumulation
     }
 
-    fn memory_bytes(&self, counts: &Counts, num_subsets: usize, accumulation: Accumulation) -> u64 {
+    fn memory_bytes(&self, counts: &MeasuredValues, num_subsets: usize, accumulation: Accumulation) -> u64 {
         estimate::memory_bytes(&self.operator, &self.image, &self.data, counts, num_subsets, accumulation)
     }
 
@@ -149,7 +149,7 @@ where
 
     fn em(
         self: Box<Self>,
-        counts: &Counts,
+        counts: MeasuredValues,
         num_subsets: usize,
         settings: EmSettings,
         init: Option<&Volume>,

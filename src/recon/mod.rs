@@ -14,7 +14,7 @@ pub use fbp::{
     Baseline, Fbp, FbpSettings, Filter, FilterSettings, ProjectionFilter, check_sweep, equal_angles_for, resample_to_equal_angles,
 };
 pub use mlem_osem::{EmSettings, MlemOsem, SubsetOrder, check_poisson_data};
-pub use model::{ForwardModel, ProjectionModel};
+pub use model::{ForwardModel, MeasuredValues, ProjectionModel};
 pub use post_filter::gaussian_filter;
 pub use race::RaceReport;
 pub use stage::{Stage, StageTimes};

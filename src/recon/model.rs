@@ -1,10 +1,11 @@
 //! The forward model that an algorithm sees: ȳ = m ⊙ (A x) + a, by subsets, with its data and its sensitivity.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::{EmKernels, PoissonTerms};
 use crate::algebra::{Backend, Data, Image};
-use crate::data::{Counts, Michelogram};
+use crate::data::{Counts, Michelogram, PairCounts};
 use crate::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset};
 use crate::task::Task;
 
@@ -99,6 +100,42 @@ pub trait ForwardModel<B: Backend>: Send {
     fn accumulations(&self) -> &'static [Accumulation];
 }
 
+/// What was measured with its corrections, datum by datum in the order of a study.
+#[derive(Clone, Debug)]
+pub struct MeasuredValues {
+    /// Counts.
+    pub prompts: Arc<Vec<f32>>,
+    /// m; `None` = 1.
+    pub multiplicative: Option<Arc<Vec<f32>>>,
+    /// a; `None` = 0.
+    pub additive: Option<Arc<Vec<f32>>>,
+}
+
+impl MeasuredValues {
+    /// How many corrections there are.
+    pub fn num_corrections(&self) -> usize {
+        [&self.multiplicative, &self.additive].into_iter().flatten().count()
+    }
+}
+
+impl From<&Counts> for MeasuredValues {
+    fn from(counts: &Counts) -> Self {
+        let [multiplicative, additive] = [&counts.multiplicative, &counts.additive];
+        let values = |data: &Michelogram| Arc::clone(&data.counts);
+        Self {
+            prompts: values(&counts.prompts),
+            multiplicative: multiplicative.as_ref().map(values),
+            additive: additive.as_ref().map(values),
+        }
+    }
+}
+
+impl From<&PairCounts> for MeasuredValues {
+    fn from(pairs: &PairCounts) -> Self {
+        Self { prompts: Arc::clone(&pairs.counts), multiplicative: None, additive: None }
+    }
+}
+
 /// An operator with the measured data and corrections of a study.
 pub struct ProjectionModel<B: Backend, A, D> {
     operator: A,
@@ -114,8 +151,15 @@ impl<B: Backend, A: LinearOperator<B>, D: DataSpace> ProjectionModel<B, A, D> {
     ///
     /// # Errors
     /// The device cannot hold the data.
-    pub fn new(backend: &mut B, operator: A, space: D, counts: &Counts, num_subsets: usize) -> Result<Self, OperatorError> {
-        let mut upload = |data: &Michelogram| backend.upload(space.arranged(&data.counts, num_subsets));
+    pub fn new(
+        backend: &mut B,
+        operator: A,
+        space: D,
+        counts: impl Into<MeasuredValues>,
+        num_subsets: usize,
+    ) -> Result<Self, OperatorError> {
+        let counts = counts.into();
+        let mut upload = |data: &Arc<Vec<f32>>| backend.upload(space.arranged(data, num_subsets));
         let measured = upload(&counts.prompts)?;
         let multiplicative = counts.multiplicative.as_ref().map(&mut upload).transpose()?;
         let additive = counts.additive.as_ref().map(&mut upload).transpose()?;

@@ -117,7 +117,7 @@ impl Run {
             task,
             acquisition: match &info.job {
                 Job::Sweep { study, .. } => Some(study.measured.clone()),
-                Job::Counts { .. } => None,
+                Job::Counts { .. } | Job::Pairs { .. } => None,
             },
             num_taken,
         };

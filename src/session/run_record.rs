@@ -8,10 +8,10 @@ use super::threads::num_cores;
 use crate::data::Counts;
 use crate::plan::{
     AccumulationSpan, AlgorithmKind, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord,
-    ImageRecord, Job, Made, Progress, ProjectorRecord, Provenance, RunSettings, Stages, Start, StartInfo, SweepSettings,
-    rays_per_bin,
+    ImageRecord, Job, Made, MatrixRecord, PairSettings, Progress, ProjectorRecord, Provenance, RunSettings, Stages, Start,
+    StartInfo, SweepSettings, rays_per_bin,
 };
-use crate::recon::RaceReport;
+use crate::recon::{RaceReport, SubsetOrder};
 
 /// A run as it was set up, and what its steps did.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ impl RunRecord {
     /// How far the run was after so many steps (of a sweep projections), of so many full iterations that were asked for.
     pub fn progress(&self, subiteration: usize, iterations_asked: usize) -> Progress {
         match &self.info.job {
-            Job::Counts { .. } => {
+            Job::Counts { .. } | Job::Pairs { .. } => {
                 let iteration = subiteration / self.info.num_subsets.max(1);
                 let complete = iteration >= iterations_asked;
                 Progress::Iterations { iteration, iterations_asked, subiteration, complete }
@@ -80,6 +80,7 @@ impl RunRecord {
         let data = match &info.job {
             Job::Counts { study, .. } => DataRecord::new(&study.title, &study.origin),
             Job::Sweep { study, .. } => study.measured.look(|sweep| DataRecord::of_sweep(&study.title, &study.origin, sweep)),
+            Job::Pairs { study, .. } => DataRecord::new(&study.title, &study.origin),
         };
         let image = ImageRecord::new(info.job.grid(), info.job.course().unit);
         let mut provenance = Provenance::new(Made::Reconstruction, data, image, device, times);
@@ -92,6 +93,10 @@ impl RunRecord {
                 provenance.projector = Some(self.projector_record(&study.measured, settings, subiteration));
             }
             Job::Sweep { settings, .. } => provenance.algorithm = Some(self.fbp_record(settings)),
+            Job::Pairs { settings, .. } => {
+                provenance.algorithm = Some(AlgorithmRecord::Mlem(self.mlem_record(settings, subiteration)));
+                provenance.matrix = Some(MatrixRecord::new(&settings.matrix));
+            }
         }
         provenance
     }
@@ -107,6 +112,16 @@ impl RunRecord {
         match settings.algorithm {
             AlgorithmKind::Mlem => AlgorithmRecord::Mlem(record),
             AlgorithmKind::Osem => AlgorithmRecord::Osem(record),
+        }
+    }
+
+    fn mlem_record(&self, settings: &PairSettings, subiteration: usize) -> EmRecord {
+        EmRecord {
+            subsets: 1,
+            subset_order: SubsetOrder::Sequential,
+            start_image: if settings.init.is_some() { "given" } else { "uniform" }.to_owned(),
+            racy_sensitivity: false,
+            race: self.race_of(subiteration),
         }
     }
 

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use tomoscope::io::measurements::read_measurements;
 use tomoscope::io::rois::read_rois;
+use tomoscope::io::saved_matrix::read_matrix;
+use tomoscope::io::saved_pairs::read_pairs;
 use tomoscope::io::saved_tubes::read_tubes;
 use tomoscope::io::{FileKind, SweepFollower, read_projections, read_sweep, read_volume};
 
@@ -36,6 +38,8 @@ fn read(path: &Path) -> Result<(), String> {
         }
         Some(FileKind::Rois) => read_rois(path).map(drop).map_err(|e| e.to_string()),
         Some(FileKind::Tubes) => read_tubes(path).map(drop).map_err(|e| e.to_string()),
+        Some(FileKind::Pairs) => read_pairs(path).map(drop).map_err(|e| e.to_string()),
+        Some(FileKind::Matrix) => read_matrix(path).map(drop).map_err(|e| e.to_string()),
         Some(FileKind::Measurements) => read_measurements(path).map(drop).map_err(|e| e.to_string()),
         None => Err("no such kind".into()),
     };

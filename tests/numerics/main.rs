@@ -24,6 +24,7 @@ mod plane_ends;
 mod planes;
 mod recon;
 mod registered;
+mod ring;
 mod slice;
 mod stir;
 mod support;

@@ -1,0 +1,95 @@
+//! `tomoscope matrix --scanner NAME -o OUT.matrix`: simulates the stored matrix of a ring of crystals.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::CliResult;
+use super::console::out;
+use super::options::TalkOptions;
+use super::outputs::Files;
+use super::paths::matrix_file;
+use super::progress::with_bar;
+use super::simulate::WRITTEN;
+use crate::data::{BasisKind, MatrixMade, ResponseMatrix};
+use crate::io::saved_matrix;
+use crate::plan::{MatrixRecipe, make_matrix};
+use crate::scanner::{CrystalRing, find_ring, rings};
+use crate::words::bytes;
+
+/// Options of `tomoscope matrix`.
+#[derive(Args, Clone, Debug)]
+pub struct MatrixOptions {
+    /// Ring of crystals (madpet2, madpet2-reduced).
+    #[arg(long, value_name = "NAME", value_parser = known_ring)]
+    scanner: &'static CrystalRing,
+
+    /// Functions that the image is made of: blobs, or polar (voxels).
+    #[arg(long, value_name = "NAME", default_value = "blobs")]
+    basis: BasisKind,
+
+    /// Decays to follow, in directions that can be counted.
+    #[arg(long, value_name = "N", default_value_t = 4_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    events: u64,
+
+    /// Seed of the simulation.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    seed: u64,
+
+    /// Header of the matrix to write (.matrix); the elements go beside it (.matrix.u32).
+    #[arg(short, long, value_name = "OUT", value_parser = matrix_file)]
+    output: PathBuf,
+
+    #[command(flatten)]
+    talk: TalkOptions,
+}
+
+/// A ring by its name.
+pub fn known_ring(name: &str) -> Result<&'static CrystalRing, String> {
+    find_ring(name).ok_or_else(|| {
+        let names: Vec<&str> = rings().iter().map(|ring| ring.name.as_str()).collect();
+        format!("there is no ring of crystals '{name}'; known are {}", names.join(", "))
+    })
+}
+
+/// Simulates and writes.
+pub fn run(options: &MatrixOptions) -> CliResult {
+    options.talk.apply();
+    Files::new().write("-o", [&options.output]).check()?;
+    let recipe = MatrixRecipe::of(options.scanner, options.basis, options.events, options.seed);
+    let matrix = with_bar("simulating", |task| make_matrix(options.scanner, &recipe, task))??;
+    saved_matrix::write_matrix(&options.output, &matrix)?;
+    out!("matrix of {}", options.scanner.title);
+    let report = |path: &Path, what: &str| out!("  {}", WRITTEN.line([path.display().to_string(), what.to_owned()]));
+    report(&options.output, &words(&matrix));
+    let num = matrix.elements.len();
+    report(&saved_matrix::data_file(&options.output), &format!("{num} elements, {}", bytes(4 * num as u64)));
+    if let Some(made) = &matrix.made {
+        made_lines(made).iter().for_each(|line| out!("{line}"));
+    }
+    Ok(())
+}
+
+/// A matrix in a line.
+pub fn words(matrix: &ResponseMatrix) -> String {
+    let ResponseMatrix { num_basic, basis, .. } = matrix;
+    let what = match basis.kind {
+        BasisKind::Blobs => "blobs",
+        BasisKind::Polar => "polar voxels",
+    };
+    format!("{num_basic} basic {what}, {} mm apart", basis.spacing_mm)
+}
+
+/// How a matrix was simulated.
+pub fn made_lines(made: &MatrixMade) -> [String; 3] {
+    let MatrixMade { num_histories, num_counted, num_decays, counted_percent, multiple_percent, effective_counts, .. } = made;
+    [
+        format!(
+            "{num_histories} decays were followed, {num_counted} of them counted: as many as of {num_decays:.3e} in all of the object"
+        ),
+        format!(
+            "counted: {counted_percent:.2} % of the decays in the object; rejected, as more than two crystals report: {multiple_percent:.2} %"
+        ),
+        format!("counts behind an element: {effective_counts:.1} (mean)"),
+    ]
+}

@@ -1,0 +1,108 @@
+//! Counts of pairs of crystals: a small TOML header (`NAME.pairs`) beside little-endian 32-bit floats (`NAME.pairs.f32`).
+//!
+//! ```toml
+//! version = 1
+//! scanner = "madpet2"             # a ring of the catalogue
+//! num_crystals = 1152
+//! data_file = "scan.pairs.f32"    # in the same folder
+//! data_checksum = "crc32 cbf43926"
+//! ```
+//!
+//! The data file holds a number for each pair: (0, 1), (0, 2), (1, 2), (0, 3), … with crystals numbered
+//! `[module][layer][along the axis][across]`.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::IoError;
+use super::blocks::{read_contiguous, read_text, regular_file_len};
+use super::checksum::check_pair;
+use super::numbers::{ByteOrder, NumberFormat, NumberType};
+use super::pair::PendingPair;
+use super::pending::write_f32_le;
+use super::toml_text::{sentence, version};
+use crate::data::PairCounts;
+use crate::scanner::find_ring;
+
+const VERSION: u32 = 1;
+
+/// Largest header that is read.
+const MAX_BYTES: u64 = 1 << 16;
+
+const FORMAT: NumberFormat =
+    NumberFormat { number_type: NumberType::Float32, byte_order: ByteOrder::Little, scale: 1.0, intercept: 0.0 };
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    version: u32,
+    scanner: String,
+    num_crystals: usize,
+    data_file: String,
+    data_checksum: String,
+}
+
+/// Reads counts of pairs of crystals.
+///
+/// # Errors
+/// Not a header of this form, another version, a ring that is not known, a data file that is missing, of another size or not the
+/// one that the header was written with.
+pub fn read_pairs(path: &Path) -> Result<PairCounts, IoError> {
+    let refused = |reason: String| IoError::unsupported(path, format!("these are no counts of pairs of crystals: {reason}"));
+    let text = read_text(path, MAX_BYTES)?;
+    let unknown = |found: i64| format!("they have version {found}; this program reads version {VERSION}");
+    let header: Header = toml::from_str(&text).map_err(|error| {
+        let other = version(&text).filter(|found| *found != i64::from(VERSION));
+        refused(other.map_or_else(|| sentence(&text, &error), unknown))
+    })?;
+    if header.version != VERSION {
+        return Err(refused(unknown(header.version.into())));
+    }
+    if Path::new(&header.data_file).file_name().is_none_or(|name| name != header.data_file.as_str()) {
+        return Err(refused("'data_file' must be the name of a file in the same folder".into()));
+    }
+    let ring = find_ring(&header.scanner).ok_or_else(|| refused(format!("there is no ring '{}'", header.scanner)))?;
+    if header.num_crystals != ring.num_crystals() {
+        let (name, num) = (&ring.name, ring.num_crystals());
+        return Err(refused(format!("{name} has {num} crystals, not {}", header.num_crystals)));
+    }
+    let data = path.with_file_name(&header.data_file);
+    let (found, expected) = (regular_file_len(&data)?, 4 * ring.num_lors() as u64);
+    if found != expected {
+        return Err(refused(format!("{} has {found} bytes where {expected} are expected", data.display())));
+    }
+    check_pair(path, &data, expected, &header.data_checksum)?;
+    let counts = read_contiguous(&data, FORMAT, 0, ring.num_lors())?;
+    PairCounts::new(Arc::new(ring.clone()), counts).map_err(|error| refused(error.to_string()))
+}
+
+/// Writes counts of pairs of crystals: the header to `path`, the numbers beside it.
+///
+/// # Errors
+/// A file cannot be written; what was there before then still is.
+pub fn write_pairs(path: &Path, pairs: &PairCounts) -> Result<(), IoError> {
+    let data = data_file(path);
+    PendingPair::write(
+        [path, &data],
+        |writer| write_f32_le(writer, &pairs.counts),
+        |writer, checksum| {
+            let header = Header {
+                version: VERSION,
+                scanner: pairs.ring.name.clone(),
+                num_crystals: pairs.ring.num_crystals(),
+                data_file: data.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+                data_checksum: checksum.to_string(),
+            };
+            writer.write_all(toml::to_string(&header).map_err(io::Error::other)?.as_bytes())
+        },
+    )?
+    .commit()
+}
+
+/// The data file that belongs to a header.
+pub fn data_file(header: &Path) -> PathBuf {
+    header.with_extension("pairs.f32")
+}

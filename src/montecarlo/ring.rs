@@ -1,0 +1,278 @@
+//! Decays inside a ring of modules, and the pairs of crystals that count them.
+//!
+//! Every crystal reports for itself what both photons left in it, if that is its threshold at least. A decay is counted where
+//! exactly two crystals report, one for each photon; more are a *multiple* coincidence, which is rejected (and counted).
+//!
+//! Photons fly back to back, as decays of a source without positrons do. Their directions are drawn only between those with which
+//! both photons reach the ring between its ends, and the first interaction of each is forced; the weight makes up for both.
+
+use std::f64::consts::TAU;
+
+use rand_philox::Philox;
+
+use super::crystals::{CrystalArray, CrystalHead, Flight, HeadError};
+use super::draws::{ELECTRON_KEV, normal_pair, uniform};
+use super::materials::{Material, MaterialError};
+use super::readout::{Assignment, FWHM_PER_SIGMA, Readout};
+use super::track::{Interaction, interact};
+use crate::geometry::Point;
+use crate::scanner::{CrystalPlace, CrystalRing};
+
+/// Layers of modules that a line can meet at most.
+const MOST_MET: usize = 16;
+/// Crystals that the deposits of one decay are told apart in; what comes into further ones is lost.
+const MOST_DEPOSITS: usize = 24;
+
+/// A ring of crystals as photons see it.
+#[derive(Clone, Debug)]
+pub struct RingDetector {
+    ring: CrystalRing,
+    material: &'static Material,
+    layers: Vec<Layer>,
+    /// Cosine and sine of each module's angle.
+    turns: Vec<[f64; 2]>,
+}
+
+/// The crystals of a layer of a module.
+#[derive(Clone, Debug)]
+struct Layer {
+    head: CrystalHead,
+    /// From the axis to its face, mm.
+    front_mm: f64,
+}
+
+/// Why a ring cannot be simulated.
+#[derive(Debug, PartialEq, thiserror::Error)]
+pub enum RingDetectorError {
+    /// A material that is not known.
+    #[error(transparent)]
+    Material(#[from] MaterialError),
+    /// Crystals that make no layer.
+    #[error(transparent)]
+    Layer(#[from] HeadError),
+}
+
+/// What became of a decay.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Seen {
+    /// Fewer than two crystals report, or both for the same photon.
+    Nothing,
+    /// Counted on a line of response; `weight` decays of its kind are.
+    Counted {
+        /// The line of response.
+        lor: usize,
+        /// What it stands for, of one decay.
+        weight: f64,
+    },
+    /// More than two crystals report.
+    Multiple {
+        /// What it stands for, of one decay.
+        weight: f64,
+    },
+}
+
+/// A layer of a module that a line meets.
+#[derive(Clone, Copy, Debug, Default)]
+struct Met {
+    enters_mm: f64,
+    module: usize,
+    layer: usize,
+}
+
+/// Energy that a crystal got of each photon.
+#[derive(Clone, Copy, Debug, Default)]
+struct Deposit {
+    crystal: usize,
+    energy_kev: [f64; 2],
+}
+
+/// The deposits of a decay.
+#[derive(Default)]
+struct Deposits {
+    all: [Deposit; MOST_DEPOSITS],
+    num: usize,
+}
+
+impl Deposits {
+    fn add(&mut self, crystal: usize, photon: usize, energy_kev: f64) {
+        if let Some(deposit) = self.all[..self.num].iter_mut().find(|deposit| deposit.crystal == crystal) {
+            deposit.energy_kev[photon] += energy_kev;
+        } else if self.num < MOST_DEPOSITS {
+            self.all[self.num].crystal = crystal;
+            self.all[self.num].energy_kev[photon] = energy_kev;
+            self.num += 1;
+        }
+    }
+}
+
+impl RingDetector {
+    /// A ring.
+    ///
+    /// # Errors
+    /// A material that is not known, crystals that make no layer.
+    pub fn new(ring: CrystalRing) -> Result<Self, RingDetectorError> {
+        let material = Material::find(&ring.material)?;
+        let readout = Readout { energy_resolution: 0.0, window_kev: [0.0, f64::MAX], assignment: Assignment::LargestDeposit };
+        let (mut layers, mut front_mm) = (Vec::new(), ring.radius_mm);
+        for &depth_mm in &ring.layer_depths_mm {
+            let crystal_mm = [ring.size_mm[0], ring.size_mm[1], depth_mm];
+            let array = CrystalArray { num: ring.num, pitch_mm: ring.pitch_mm, crystal_mm, material };
+            layers.push(Layer { head: CrystalHead::new(array, readout)?, front_mm });
+            front_mm += depth_mm;
+        }
+        let turns = (0..ring.num_modules).map(|module| ring.module_angle_rad(module).sin_cos()).map(|(sin, cos)| [cos, sin]);
+        Ok(Self { material, layers, turns: turns.collect(), ring })
+    }
+
+    /// What it is made of.
+    pub fn ring(&self) -> &CrystalRing {
+        &self.ring
+    }
+
+    /// What becomes of a decay inside the bore. Draws: the direction's azimuth, its slope, each photon's history, and the noise of
+    /// the energies of the crystals, if they have any.
+    pub fn see(&self, decay: Point, random: &mut Philox) -> Seen {
+        let Some((direction, mut weight)) = self.direction(decay, random) else { return Seen::Nothing };
+        let mut deposits = Deposits::default();
+        for photon in 0..2 {
+            let direction = if photon == 0 { direction } else { direction.map(|v| -v) };
+            weight *= self.track(decay, direction, photon, &mut deposits, random);
+            if weight <= 0.0 {
+                return Seen::Nothing;
+            }
+        }
+        self.read_out(&deposits, weight, random)
+    }
+
+    /// A direction with which both photons may reach crystals, and the share of all directions that such ones are.
+    fn direction(&self, [x, y, z]: Point, random: &mut Philox) -> Option<([f64; 3], f64)> {
+        let (sin, cos) = (TAU * uniform(random)).sin_cos();
+        // How far it is to the bore's wall, either way.
+        let along = x * cos + y * sin;
+        let half_chord = (self.ring.radius_mm.powi(2) - (x * x + y * y - along * along)).max(0.0).sqrt();
+        let [there, back] = [half_chord - along, half_chord + along].map(|mm| mm.max(1e-9));
+        let end = self.ring.half_length_mm();
+        let steepest = ((end - z) / there).min((end + z) / back);
+        let flattest = ((-end - z) / there).max((z - end) / back);
+        // Directions are even in the sine of the slope.
+        let [low, high] = [flattest, steepest].map(|slope| slope / slope.hypot(1.0));
+        let sine = low + uniform(random) * (high - low);
+        let cosine = (1.0 - sine * sine).max(0.0).sqrt();
+        (high > low).then_some(([cosine * cos, cosine * sin, sine], 0.5 * (high - low)))
+    }
+
+    /// The layers of modules that a line meets, in order.
+    fn met(&self, [x, y, z]: Point, direction: [f64; 3]) -> ([Met; MOST_MET], usize) {
+        let (mut all, mut num) = ([Met::default(); MOST_MET], 0);
+        let half = self.layers[0].head.half_head_mm();
+        let slab = |at: f64, along: f64, low: f64, high: f64| {
+            let inverse = 1.0 / if along.abs() < 1e-12 { 1e-12f64.copysign(along) } else { along };
+            let [a, b] = [(low - at) * inverse, (high - at) * inverse];
+            if a < b { [a, b] } else { [b, a] }
+        };
+        let [z_enters, z_leaves] = slab(z, direction[2], -half[1], half[1]);
+        for (module, [cos, sin]) in self.turns.iter().enumerate() {
+            let (towards, goes) = (x * cos + y * sin, direction[0] * cos + direction[1] * sin);
+            let (across, drifts) = (y * cos - x * sin, direction[1] * cos - direction[0] * sin);
+            let [enters, leaves] = slab(across, drifts, -half[0], half[0]);
+            let (enters, leaves) = (enters.max(z_enters).max(0.0), leaves.min(z_leaves));
+            if enters >= leaves {
+                continue;
+            }
+            for (number, layer) in self.layers.iter().enumerate() {
+                let depth_mm = layer.head.array().crystal_mm[2];
+                let [front, rear] = slab(towards - layer.front_mm, goes, 0.0, depth_mm);
+                let enters_mm = enters.max(front);
+                if enters_mm < leaves.min(rear) && num < MOST_MET {
+                    let before = all[..num].partition_point(|met| met.enters_mm <= enters_mm);
+                    all.copy_within(before..num, before + 1);
+                    all[before] = Met { enters_mm, module, layer: number };
+                    num += 1;
+                }
+            }
+        }
+        (all, num)
+    }
+
+    /// A point or a direction in the frame of a module's layer: across, along the axis, in depth.
+    fn in_layer(&self, met: &Met, [x, y, z]: Point, front_mm: f64) -> [f64; 3] {
+        let [cos, sin] = self.turns[met.module];
+        [y * cos - x * sin, z, x * cos + y * sin - front_mm]
+    }
+
+    /// Flies until so much path lies inside crystals: how far, and into which crystal; else how much path there was.
+    fn fly(&self, position: Point, direction: [f64; 3], path_mm: f64) -> Result<(f64, usize), f64> {
+        let (met, num) = self.met(position, direction);
+        let mut in_crystals_mm = 0.0;
+        for met in &met[..num] {
+            let layer = &self.layers[met.layer];
+            let (start, towards) = (self.in_layer(met, position, layer.front_mm), self.in_layer(met, direction, 0.0));
+            match layer.head.fly(start, towards, path_mm - in_crystals_mm) {
+                Flight::Interacts { distance_mm, crystal } => {
+                    let place = CrystalPlace { module: met.module, layer: met.layer, at: crystal };
+                    return Ok((distance_mm, self.ring.crystal(place)));
+                }
+                Flight::Leaves { in_crystals_mm: mm } => in_crystals_mm += mm,
+            }
+        }
+        Err(in_crystals_mm)
+    }
+
+    /// Follows a photon until it is absorbed or has left; its first interaction is forced, and the probability of that is returned.
+    fn track(
+        &self,
+        mut position: Point,
+        mut direction: [f64; 3],
+        photon: usize,
+        deposits: &mut Deposits,
+        random: &mut Philox,
+    ) -> f64 {
+        let mut energy_kev = ELECTRON_KEV;
+        let mut attenuation = self.material.attenuation(energy_kev);
+        let Err(length_mm) = self.fly(position, direction, f64::INFINITY) else { return 0.0 };
+        let weight = -(-attenuation.total_per_mm() * length_mm).exp_m1();
+        if weight <= 0.0 {
+            return 0.0;
+        }
+        let mut path_mm = -(-uniform(random) * weight).ln_1p() / attenuation.total_per_mm();
+        while let Ok((distance_mm, crystal)) = self.fly(position, direction, path_mm) {
+            (0..3).for_each(|axis| position[axis] += distance_mm * direction[axis]);
+            let Interaction { deposited_kev, left } = interact(self.material, &attenuation, energy_kev, direction, random);
+            if deposited_kev > 0.0 {
+                deposits.add(crystal, photon, deposited_kev);
+            }
+            let Some(after) = left else { break };
+            (energy_kev, direction) = (after.energy_kev, after.direction);
+            attenuation = self.material.attenuation(energy_kev);
+            path_mm = -uniform(random).ln() / attenuation.total_per_mm();
+        }
+        weight
+    }
+
+    /// Which crystals report.
+    fn read_out(&self, deposits: &Deposits, weight: f64, random: &mut Philox) -> Seen {
+        let resolution = self.ring.energy_resolution_percent / 100.0;
+        let (mut num, mut reporting) = (0, [Deposit::default(); 2]);
+        for deposit in &deposits.all[..deposits.num] {
+            let mut energy_kev: f64 = deposit.energy_kev.iter().sum();
+            if resolution > 0.0 {
+                energy_kev += resolution * (energy_kev * ELECTRON_KEV).sqrt() / FWHM_PER_SIGMA * normal_pair(random)[0];
+            }
+            if energy_kev >= self.ring.threshold_kev {
+                if num < 2 {
+                    reporting[num] = *deposit;
+                }
+                num += 1;
+            }
+        }
+        let photon = |deposit: &Deposit| usize::from(deposit.energy_kev[1] > deposit.energy_kev[0]);
+        match num {
+            2 if photon(&reporting[0]) != photon(&reporting[1]) => {
+                let lor = self.ring.lor(reporting[0].crystal, reporting[1].crystal);
+                Seen::Counted { lor, weight }
+            }
+            0..=2 => Seen::Nothing,
+            _ => Seen::Multiple { weight },
+        }
+    }
+}

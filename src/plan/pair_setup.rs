@@ -1,0 +1,115 @@
+//! Settings and counts of pairs of crystals become MLEM with a stored matrix.
+
+use std::sync::Arc;
+
+use super::devices::{Chosen, choose_device};
+use super::estimate::{Forecast, FreeMemory, check_image};
+use super::matrix::polar_basis;
+use super::setup::{Prepared, SetupError, check_start_image};
+use super::system::{Assembled, System};
+use super::{DeviceChoice, Job, PairSettings, StartInfo};
+use crate::algebra::Host;
+use crate::data::{BasisKind, PairCounts, Study};
+use crate::operator::{Accumulation, CrystalPairs, OperatorError, StoredMatrix};
+use crate::recon::{EmSettings, Estimate, ReconError, SubsetOrder};
+use crate::scanner::find_ring;
+use crate::task::Task;
+use crate::words::counted;
+
+/// Makes the algorithm on one device.
+pub(super) fn prepare_on(
+    device: DeviceChoice,
+    study: &Arc<Study<PairCounts>>,
+    settings: &PairSettings,
+    task: &Task,
+) -> Result<Prepared, SetupError> {
+    check(&study.measured, settings)?;
+    if let Some(lor) = study.measured.counts.iter().position(|count| !(count.is_finite() && *count >= 0.0)) {
+        let ([one, other], value) = (study.measured.ring.crystals_of(lor), study.measured.counts[lor]);
+        let text = format!("crystals {one} and {other} have {value} counts; MLEM needs counts of zero or more");
+        return Err(ReconError::UnsuitableData(text).into());
+    }
+    if study.measured.total() == 0.0 {
+        return Err(ReconError::UnsuitableData("the measured data has no counts: every pair of crystals has zero".into()).into());
+    }
+    let (chosen, notices) = choose_device(device)?;
+    let mut system = system(chosen, &study.measured, settings)?;
+    let accumulation = settings.accumulation.unwrap_or(system.default_accumulation());
+    let memory_bytes = system.memory_bytes(&(&study.measured).into(), 1, accumulation);
+    system.free_memory().check(memory_bytes)?;
+    let secs_per_iteration = system.trial_secs(1, accumulation)?;
+    task.check().map_err(OperatorError::from)?;
+    let (device, accumulations) = (system.device().to_owned(), system.accumulations());
+    let em = EmSettings {
+        subset_order: SubsetOrder::Sequential,
+        accumulation,
+        sensitivity_accumulation: system.default_accumulation(),
+        racy_sensitivity: false,
+    };
+    let algorithm = system.em((&study.measured).into(), 1, em, settings.init.as_deref())?;
+    let info = StartInfo {
+        device,
+        projector: projector(settings).into(),
+        num_subsets: 1,
+        accumulation,
+        accumulations,
+        estimate: Estimate { memory_bytes, secs_per_iteration },
+        job: Job::Pairs { study: Arc::clone(study), settings: Box::new(settings.clone()) },
+    };
+    Ok(Prepared { algorithm, info, notices, num_taken: 0 })
+}
+
+/// What a run on one device will need, and what is free there.
+pub(super) fn forecast_on(
+    device: DeviceChoice,
+    pairs: &PairCounts,
+    settings: &PairSettings,
+) -> Result<(Forecast, FreeMemory), SetupError> {
+    check(pairs, settings)?;
+    let (chosen, _) = choose_device(device)?;
+    let system = system(chosen, pairs, settings)?;
+    let accumulation = settings.accumulation.unwrap_or(system.default_accumulation());
+    let memory_bytes = system.memory_bytes(&pairs.into(), 1, accumulation);
+    let forecast = Forecast { memory_bytes, device: system.device().to_owned(), projector: projector(settings).into() };
+    Ok((forecast, system.free_memory()))
+}
+
+fn projector(settings: &PairSettings) -> &'static str {
+    match settings.matrix.basis.kind {
+        BasisKind::Blobs => "stored matrix of blobs",
+        BasisKind::Polar => "stored matrix of polar voxels",
+    }
+}
+
+/// Refuses what does not go together.
+fn check(pairs: &PairCounts, settings: &PairSettings) -> Result<(), SetupError> {
+    let (scanner, name) = (&settings.matrix.scanner, &pairs.ring.name);
+    if scanner != name {
+        return Err(SetupError::Settings(format!("the matrix is that of {scanner}, but the counts are of {name}")));
+    }
+    if settings.num_iterations == 0 {
+        return Err(SetupError::Settings("0 iterations leave the start image as it is; choose at least 1".into()));
+    }
+    check_start_image(settings.init.as_deref(), &settings.grid)
+}
+
+fn system(chosen: Chosen, pairs: &PairCounts, settings: &PairSettings) -> Result<Box<dyn System>, SetupError> {
+    let Some(ring) = find_ring(&pairs.ring.name) else {
+        return Err(SetupError::Settings(format!("there is no ring '{}'", pairs.ring.name)));
+    };
+    match chosen {
+        Chosen::Cpu => {
+            check_image(&settings.grid, &FreeMemory::of_the_computer())?;
+            let image = polar_basis(ring, &settings.matrix.basis, Some(settings.grid.clone()))?;
+            let data = CrystalPairs::new(ring);
+            let operator = StoredMatrix::new((*settings.matrix).clone(), data.clone())?;
+            let threads = counted(rayon::current_num_threads(), "thread");
+            let device = format!("CPU, {threads}, {}", operator.simd().name());
+            let default_accumulation = Accumulation::Deterministic;
+            let free_memory = |_: &Host| FreeMemory::of_the_computer();
+            Ok(Box::new(Assembled { backend: Host, operator, image, data, device, default_accumulation, free_memory }))
+        }
+        #[cfg(feature = "cuda")]
+        Chosen::Cuda(_) => Err(SetupError::Settings("stored matrices are used on the CPU; choose --device cpu".into())),
+    }
+}
