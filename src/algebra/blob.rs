@@ -56,6 +56,11 @@ impl Blob {
         low + (place - step as f64) * (high - low)
     }
 
+    /// ψ at squared distances that are evenly spaced up to the radius, with one value more behind it.
+    pub fn table(&self) -> &[f32] {
+        &self.values
+    }
+
     /// ∫ ψ over all space, mm³: Simpson's rule over the radius.
     pub fn integral_mm3(&self) -> f64 {
         let num = 2000;

@@ -259,6 +259,37 @@ impl PolarBasis {
         &self.cells
     }
 
+    /// For each (x, y) of the grid where its functions begin in the list beside it, and how many there are in all: the place of a
+    /// function in the coefficients of a slice, and the square of its distance, mm².
+    pub fn near(&self) -> (&[usize], &[(u32, f32)]) {
+        (&self.first, &self.near)
+    }
+
+    /// The slices of functions near a slice of the grid: where their coefficients begin, and the square of the distance, mm².
+    pub fn slices_of(&self, z: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let z_mm = self.grid.mm_from_voxel([0.0, 0.0, z as f64])[2];
+        let (near, of) = match &self.function {
+            Function::Blobs(blob) => (Some(self.cells.slices_near(z_mm, blob.radius_mm())), None),
+            Function::Cells => (None, self.cells.slice_of(z_mm).map(|slice| (slice, 0.0))),
+        };
+        near.into_iter().flatten().chain(of).map(|(slice, above)| (self.cells.slice_offset(slice), above))
+    }
+
+    /// The function's values at evenly spaced squares of distances, and how many of them a mm² has; none where functions are cells.
+    pub fn table(&self) -> (&[f32], f64) {
+        match &self.function {
+            Function::Blobs(blob) => {
+                (blob.table(), (blob.table().len() - 2) as f64 / (blob.radius_mm() * blob.radius_mm()))
+            }
+            Function::Cells => (&[], 0.0),
+        }
+    }
+
+    /// How many basic functions are those of the two central slices: the first ones.
+    pub fn num_central(&self) -> usize {
+        self.cells.num_in_slice()
+    }
+
     /// How far from a function's middle it reaches beyond its cell, mm.
     pub fn reach_mm(&self) -> f64 {
         match &self.function {
@@ -286,6 +317,15 @@ impl PolarBasis {
                     visit(self.cells.index(cell, slice), 1.0);
                 }
             }
+        }
+    }
+
+    /// A function's value at the square of a distance, where it is near.
+    #[inline]
+    fn value(&self, square_mm2: f64) -> f64 {
+        match &self.function {
+            Function::Blobs(blob) => blob.at_square(square_mm2),
+            Function::Cells => 1.0,
         }
     }
 
@@ -326,22 +366,13 @@ impl ImageSpace<Host> for PolarBasis {
     fn evaluate(&self, _: &mut Host, x: &HostArray<Image>, out: &mut HostArray<Image>) -> Result<(), BackendError> {
         let plane = self.first.len() - 1;
         out.values_mut().par_chunks_mut(plane).enumerate().for_each(|(z, out)| {
-            let z_mm = self.grid.mm_from_voxel([0.0, 0.0, z as f64])[2];
             out.fill(0.0);
-            let mut add = |slice: Slice, value: &dyn Fn(f32) -> f64| {
-                let x = &x[self.cells.slice_offset(slice)..];
+            for (offset, above) in self.slices_of(z) {
+                let x = &x[offset..];
                 for (out, range) in out.iter_mut().zip(self.first.windows(2)) {
-                    let near = &self.near[range[0]..range[1]];
-                    *out += near.iter().map(|(at, square)| f64::from(x[*at as usize]) * value(*square)).sum::<f64>() as f32;
+                    let of = |(at, square): &(u32, f32)| f64::from(x[*at as usize]) * self.value(f64::from(*square) + above);
+                    *out += self.near[range[0]..range[1]].iter().map(of).sum::<f64>() as f32;
                 }
-            };
-            match &self.function {
-                Function::Blobs(blob) => {
-                    for (slice, above) in self.cells.slices_near(z_mm, blob.radius_mm()) {
-                        add(slice, &|square| blob.at_square(f64::from(square) + above));
-                    }
-                }
-                Function::Cells => self.cells.slice_of(z_mm).into_iter().for_each(|slice| add(slice, &|_| 1.0)),
             }
         });
         Ok(())

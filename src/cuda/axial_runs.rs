@@ -326,7 +326,7 @@ impl LinearOperator<CudaBackend> for AxialRuns {
     }
 
     fn accumulations(&self) -> &'static [Accumulation] {
-        Accumulation::VARIANTS
+        Accumulation::OF_LINES
     }
 
     fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64 {

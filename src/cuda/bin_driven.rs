@@ -311,7 +311,7 @@ impl LinearOperator<CudaBackend> for BinDriven {
     }
 
     fn accumulations(&self) -> &'static [Accumulation] {
-        Accumulation::VARIANTS
+        Accumulation::OF_LINES
     }
 
     fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64 {

@@ -134,7 +134,8 @@ pub(super) trait Projecting: ViewProjector<CudaBackend> {
                 backend.clear(out)?;
                 add(backend, &kernels.non_atomic, non_atomic, q, out)
             }
-            Accumulation::Deterministic => fixed_point.backproject(
+            // Lines know no other way.
+            _ => fixed_point.backproject(
                 backend,
                 subset,
                 q,
@@ -158,7 +159,7 @@ pub(super) trait Projecting: ViewProjector<CudaBackend> {
 /// Bytes that a backprojection needs beside its arguments: in fixed point an image of integers, and once the data of ones.
 pub(super) fn scratch_bytes(image_len: usize, views: &Views, subset: Subset, accumulation: Accumulation) -> u64 {
     match accumulation {
-        Accumulation::Deterministic => 8 * image_len as u64 + 4 * views.len(subset) as u64,
         Accumulation::Atomic | Accumulation::NonAtomic => 0,
+        _ => 8 * image_len as u64 + 4 * views.len(subset) as u64,
     }
 }

@@ -87,6 +87,11 @@ impl MatrixElement {
         (self.0 >> VALUE_BITS) as usize
     }
 
+    /// The bits of its value.
+    pub fn value_bits(self) -> u16 {
+        (self.0 & ((1 << VALUE_BITS) - 1)) as u16
+    }
+
     /// Its value.
     #[inline(always)]
     pub fn value(self) -> f32 {

@@ -120,8 +120,8 @@ fn num_private_images(num_views: usize, image_len: usize) -> usize {
 /// Bytes that [`backproject`] allocates (the first private image is `out` itself).
 pub(super) fn private_bytes(num_views: usize, image_len: usize, accumulation: Accumulation) -> u64 {
     let images = match accumulation {
-        Accumulation::Deterministic => num_private_images(num_views, image_len) - 1,
         Accumulation::Atomic | Accumulation::NonAtomic => 1,
+        _ => num_private_images(num_views, image_len) - 1,
     };
     4 * (images * image_len) as u64
 }
@@ -136,7 +136,22 @@ pub(super) fn backproject<P: LorProjector>(
     task: &Task,
 ) -> Result<(), Stopped> {
     match accumulation {
-        Accumulation::Deterministic => {
+        Accumulation::Atomic | Accumulation::NonAtomic => {
+            let shared: Vec<AtomicU32> = (0..out.len()).map(|_| AtomicU32::new(0)).collect();
+            sets.pieces(1).into_par_iter().with_max_len(1).try_for_each_init(
+                || projector.scratch(),
+                |scratch, piece| {
+                    if accumulation == Accumulation::Atomic {
+                        add_sets(projector, sets, piece, q, &mut SharedAtomic(&shared), scratch, task)
+                    } else {
+                        add_sets(projector, sets, piece, q, &mut SharedRacy(&shared), scratch, task)
+                    }
+                },
+            )?;
+            out.par_iter_mut().zip(&shared).for_each(|(value, cell)| *value = f32::from_bits(cell.load(Ordering::Relaxed)));
+        }
+        // Lines know no other way.
+        _ => {
             let num_views = sets.views.len();
             let pieces = sets.pieces(num_views.div_ceil(num_private_images(num_views, out.len())));
             let private_images = &projector.kept().private_images;
@@ -154,20 +169,6 @@ pub(super) fn backproject<P: LorProjector>(
             }
             private_images.put(private);
             added?;
-        }
-        Accumulation::Atomic | Accumulation::NonAtomic => {
-            let shared: Vec<AtomicU32> = (0..out.len()).map(|_| AtomicU32::new(0)).collect();
-            sets.pieces(1).into_par_iter().with_max_len(1).try_for_each_init(
-                || projector.scratch(),
-                |scratch, piece| {
-                    if accumulation == Accumulation::Atomic {
-                        add_sets(projector, sets, piece, q, &mut SharedAtomic(&shared), scratch, task)
-                    } else {
-                        add_sets(projector, sets, piece, q, &mut SharedRacy(&shared), scratch, task)
-                    }
-                },
-            )?;
-            out.par_iter_mut().zip(&shared).for_each(|(value, cell)| *value = f32::from_bits(cell.load(Ordering::Relaxed)));
         }
     }
     Ok(())

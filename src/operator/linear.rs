@@ -31,9 +31,21 @@ pub enum Accumulation {
     NonAtomic,
     /// Every addition arrives in a fixed order: the same bits on every run and for any number of threads.
     Deterministic,
+    /// A stored matrix in a second order, so that each function gathers its own sum (Cabello et al. 2012, section 3.1).
+    Reload,
+    /// Lines in random order, atomic additions in the two central slices and others without protection (ibid.): it races a little.
+    RandomCentralAtomic,
 }
 
 impl Accumulation {
+    /// The ways that projectors along lines know.
+    pub const OF_LINES: &'static [Accumulation] = &[Accumulation::Atomic, Accumulation::NonAtomic, Accumulation::Deterministic];
+
+    /// Whether additions may be lost.
+    pub fn has_race(self) -> bool {
+        matches!(self, Accumulation::NonAtomic | Accumulation::RandomCentralAtomic)
+    }
+
     /// Its name on the command line and in files.
     pub fn name(self) -> &'static str {
         self.into()
@@ -41,7 +53,7 @@ impl Accumulation {
 }
 
 fn not_an_accumulation(text: &str) -> String {
-    format!("'{text}' is not a way to accumulate; use atomic, non-atomic or deterministic")
+    format!("'{text}' is not a way to accumulate; use atomic, non-atomic, deterministic, or with a stored matrix on a GPU reload or random-central-atomic")
 }
 
 /// Why an operator could not be applied.

@@ -144,7 +144,7 @@ impl<P: LorProjector> LinearOperator<Host> for P {
     }
 
     fn accumulations(&self) -> &'static [Accumulation] {
-        Accumulation::VARIANTS
+        Accumulation::OF_LINES
     }
 
     fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64 {

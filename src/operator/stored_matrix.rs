@@ -103,7 +103,7 @@ impl CrystalPairs {
     }
 
     /// The places that have a datum, with their lines.
-    fn places(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+    pub fn places(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let has = |(place, _): &(usize, &u32)| self.has_datum(place / self.num_symmetries, place % self.num_symmetries);
         self.lors.iter().enumerate().filter(has).map(|(place, lor)| (place, *lor as usize))
     }

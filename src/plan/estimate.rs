@@ -59,7 +59,7 @@ pub(super) fn memory_bytes<B: Backend>(
     let bins = data.len(Subset::ALL) as u64;
     let corrections = counts.num_corrections() as u64;
     let copied = if B::SHARES_MEMORY { 0 } else { (1 + corrections) * bins };
-    let races = accumulation == Accumulation::NonAtomic;
+    let races = accumulation.has_race();
     let (row_sums, race_images) = if races { (bins, 1 + num_subsets as u64) } else { (0, 0) };
     let images = (2 + num_subsets as u64 + race_images) * image.len() as u64;
     let frames = NUM_FRAMES * image.grid().num_voxels() as u64;

@@ -8,7 +8,11 @@ use super::matrix::polar_basis;
 use super::setup::{Prepared, SetupError, check_start_image};
 use super::system::{Assembled, System};
 use super::{DeviceChoice, Job, PairSettings, StartInfo};
+#[cfg(feature = "cuda")]
+use crate::algebra::Backend as _;
 use crate::algebra::Host;
+#[cfg(feature = "cuda")]
+use crate::cuda;
 use crate::data::{BasisKind, PairCounts, Study};
 use crate::operator::{Accumulation, CrystalPairs, OperatorError, StoredMatrix};
 use crate::recon::{EmSettings, Estimate, ReconError, SubsetOrder};
@@ -34,7 +38,7 @@ pub(super) fn prepare_on(
     }
     let (chosen, notices) = choose_device(device)?;
     let mut system = system(chosen, &study.measured, settings)?;
-    let accumulation = settings.accumulation.unwrap_or(system.default_accumulation());
+    let accumulation = accumulation(&*system, settings)?;
     let memory_bytes = system.memory_bytes(&(&study.measured).into(), 1, accumulation);
     system.free_memory().check(memory_bytes)?;
     let secs_per_iteration = system.trial_secs(1, accumulation)?;
@@ -68,10 +72,21 @@ pub(super) fn forecast_on(
     check(pairs, settings)?;
     let (chosen, _) = choose_device(device)?;
     let system = system(chosen, pairs, settings)?;
-    let accumulation = settings.accumulation.unwrap_or(system.default_accumulation());
+    let accumulation = accumulation(&*system, settings)?;
     let memory_bytes = system.memory_bytes(&pairs.into(), 1, accumulation);
     let forecast = Forecast { memory_bytes, device: system.device().to_owned(), projector: projector(settings).into() };
     Ok((forecast, system.free_memory()))
+}
+
+/// How a backprojection adds.
+fn accumulation(system: &dyn System, settings: &PairSettings) -> Result<Accumulation, SetupError> {
+    let accumulation = settings.accumulation.unwrap_or(system.default_accumulation());
+    if system.accumulations().contains(&accumulation) {
+        return Ok(accumulation);
+    }
+    let known: Vec<&str> = system.accumulations().iter().map(|known| known.name()).collect();
+    let text = format!("{} with a stored matrix cannot add in the {accumulation} way, only: {}", system.device(), known.join(", "));
+    Err(SetupError::Settings(text))
 }
 
 fn projector(settings: &PairSettings) -> &'static str {
@@ -110,6 +125,17 @@ fn system(chosen: Chosen, pairs: &PairCounts, settings: &PairSettings) -> Result
             Ok(Box::new(Assembled { backend: Host, operator, image, data, device, default_accumulation, free_memory }))
         }
         #[cfg(feature = "cuda")]
-        Chosen::Cuda(_) => Err(SetupError::Settings("stored matrices are used on the CPU; choose --device cpu".into())),
+        Chosen::Cuda(backend) => {
+            check_image(&settings.grid, &FreeMemory::of_device(&backend))?;
+            let basis = polar_basis(ring, &settings.matrix.basis, Some(settings.grid.clone()))?;
+            let data = CrystalPairs::new(ring);
+            // The elements in both orders.
+            FreeMemory::of_device(&backend).check(10 * settings.matrix.elements.len() as u64)?;
+            let operator = cuda::StoredMatrix::new(&backend, &settings.matrix, data.clone(), basis.num_central())?;
+            let image = cuda::PolarImage::new(&backend, basis).map_err(OperatorError::from)?;
+            let device = backend.name();
+            let (backend, default_accumulation, free_memory) = (*backend, Accumulation::Deterministic, FreeMemory::of_device as _);
+            Ok(Box::new(Assembled { backend, operator, image, data, device, default_accumulation, free_memory }))
+        }
     }
 }

@@ -127,7 +127,7 @@ impl Implementation {
             Accumulation::NonAtomic if self.racy_sensitivity => &[PaperColumn::Gtx480],
             Accumulation::NonAtomic => &[PaperColumn::Gtx480, PaperColumn::Gtx285],
             Accumulation::Atomic => &[PaperColumn::Gtx480Atomics],
-            Accumulation::Deterministic => &[],
+            Accumulation::Deterministic | Accumulation::Reload | Accumulation::RandomCentralAtomic => &[],
         }
     }
 

@@ -163,7 +163,7 @@ fn accumulation_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) 
     let in_use = view.live.accumulation().filter(|_| view.live.is_there());
     let current = view.forms.counts.accumulation.or(in_use);
     ui.horizontal(|ui| {
-        for &accumulation in Accumulation::VARIANTS {
+        for &accumulation in Accumulation::OF_LINES {
             let mut text = RichText::new(accumulation.name());
             if accumulation == Accumulation::NonAtomic {
                 text = text.color(theme::colours(ui.visuals()).error);
@@ -199,7 +199,7 @@ pub const GATHERED: &str = "Filtered backprojection goes voxel by voxel: each ga
 fn gathered_ui(ui: &mut Ui) {
     ui.label(RichText::new("Accumulation").weak());
     ui.horizontal(|ui| {
-        for &accumulation in Accumulation::VARIANTS {
+        for &accumulation in Accumulation::OF_LINES {
             ui.add_enabled(false, egui::RadioButton::new(false, accumulation.name())).on_disabled_hover_text(GATHERED);
         }
     });
@@ -221,6 +221,10 @@ fn accumulation_help(accumulation: Accumulation) -> &'static str {
             "Threads that meet in a voxel lose additions: the image is wrong by what is lost. Not for diagnosis (key 2)"
         }
         Accumulation::Deterministic => "Every addition arrives in a fixed order: the same bits on every run (key 3)",
+        Accumulation::Reload => "Each function gathers its own sum from a second copy of the matrix",
+        Accumulation::RandomCentralAtomic => {
+            "Lines in random order, atomic in the two central slices alone: elsewhere a few additions are lost"
+        }
     }
 }
 

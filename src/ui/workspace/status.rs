@@ -127,7 +127,7 @@ fn accumulation_ui(live: &LiveRun, ui: &mut egui::Ui) {
         return;
     }
     let mut text = egui::RichText::new(accumulation_words(accumulation));
-    if accumulation == Accumulation::NonAtomic {
+    if accumulation.has_race() {
         text = text.color(theme::colours(ui.visuals()).error).strong();
     }
     ui.label(text);
@@ -139,6 +139,8 @@ fn accumulation_words(accumulation: Accumulation) -> &'static str {
         Accumulation::Atomic => "atomic",
         Accumulation::NonAtomic => "non-atomic (race, not for diagnosis)",
         Accumulation::Deterministic => "deterministic",
+        Accumulation::Reload => "reload",
+        Accumulation::RandomCentralAtomic => "random order, central slices atomic (races a little)",
     }
 }
 
