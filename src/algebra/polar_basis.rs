@@ -278,9 +278,7 @@ impl PolarBasis {
     /// The function's values at evenly spaced squares of distances, and how many of them a mm² has; none where functions are cells.
     pub fn table(&self) -> (&[f32], f64) {
         match &self.function {
-            Function::Blobs(blob) => {
-                (blob.table(), (blob.table().len() - 2) as f64 / (blob.radius_mm() * blob.radius_mm()))
-            }
+            Function::Blobs(blob) => (blob.table(), (blob.table().len() - 2) as f64 / (blob.radius_mm() * blob.radius_mm())),
             Function::Cells => (&[], 0.0),
         }
     }

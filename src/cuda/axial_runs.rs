@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig};
 use rayon::prelude::*;
-use strum::VariantArray as _;
 
 use super::axial_plan::{AxialPlan, EndRow, GroupRow, MemberRow, PassRow, PathRow, PlanHead, RecordRow};
 use super::in_plane::{InPlanePaths, fov_rows};

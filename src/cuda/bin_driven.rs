@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig};
-use strum::VariantArray as _;
 
 use super::in_plane::{InPlanePaths, fov_rows};
 use super::kernel::{Kernel, Module, blocks, launch, one_each};

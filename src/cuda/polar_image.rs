@@ -87,12 +87,7 @@ impl ImageSpace<CudaBackend> for PolarImage {
         ImageSpace::<Host>::evaluated_len(&self.basis)
     }
 
-    fn evaluate(
-        &self,
-        backend: &mut CudaBackend,
-        x: &CudaArray<Image>,
-        out: &mut CudaArray<Image>,
-    ) -> Result<(), BackendError> {
+    fn evaluate(&self, backend: &mut CudaBackend, x: &CudaArray<Image>, out: &mut CudaArray<Image>) -> Result<(), BackendError> {
         let [nx, ny, nz] = self.grid().size;
         let num_in_plane = (nx * ny) as u32;
         let grid_dim = (blocks(nx * ny, THREADS), nz as u32, 1);

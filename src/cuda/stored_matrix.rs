@@ -1,11 +1,10 @@
 //! A stored matrix on a CUDA device (`kernels/stored_matrix.cu`; the definition is [`crate::operator::StoredMatrix`]).
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig};
 
-use super::kernel::{Kernel, Module, blocks, launch, one_each};
-use super::probe::guarded;
+use super::kernel::{Kernel, Module, launch, one_each};
 use super::{CudaArray, CudaBackend};
 use crate::algebra::{Data, Image};
 use crate::data::ResponseMatrix;
@@ -87,7 +86,8 @@ impl StoredMatrix {
         }
         let orbits = || 0..pairs.num_orbits();
         let own: Vec<u8> = (0..SYMMETRIES as u8).collect();
-        let first_places = |orbit| pairs.firsts(orbit).map_or_else(|| own.clone(), |firsts| firsts.iter().map(|&f| f as u8).collect());
+        let first_places =
+            |orbit| pairs.firsts(orbit).map_or_else(|| own.clone(), |firsts| firsts.iter().map(|&f| f as u8).collect());
         let products: Vec<u8> = (0..SYMMETRIES).flat_map(|h| pairs.products(h)).map(|&gh| gh as u8).collect();
         let mut undone = vec![0u8; SYMMETRIES * SYMMETRIES];
         for h in 0..SYMMETRIES {
@@ -146,7 +146,7 @@ impl StoredMatrix {
         let mut random = stream(ORDER_SEED, 0);
         for last in (1..order.len()).rev() {
             // Fisher and Yates; a bias of 2⁻³² does not matter here.
-            order.swap(last, (u64::from(random.next_u32()) * (last as u64 + 1) >> 32) as usize);
+            order.swap(last, ((u64::from(random.next_u32()) * (last as u64 + 1)) >> 32) as usize);
         }
         order
     }

@@ -245,9 +245,9 @@ impl LinearOperator<CudaBackend> for Tubes {
         check_lengths([out.len(), self.voxels.len()], [q.len(), self.views.len(subset)])?;
         let (plan, t, kernels, stream) = (&self.plan, &self.tables, &self.kernels, &backend.stream);
         let scatter = match accumulation {
-            Accumulation::Deterministic => None,
             Accumulation::Atomic => Some(&kernels.scatter_atomic),
             Accumulation::NonAtomic => Some(&kernels.scatter_non_atomic),
+            _ => None,
         };
         self.with_cells(backend, subset, |cells| {
             for part in self.parts(subset) {

@@ -77,7 +77,7 @@ impl MatrixElement {
     /// An element; a value from 0 to below 2, what is too small being taken as the least there is.
     pub fn new(basic: usize, value: f32) -> Self {
         let rounded = value.to_bits() + (1 << (BELOW - 1));
-        let code = rounded.max(LEAST) - LEAST >> BELOW;
+        let code = (rounded.max(LEAST) - LEAST) >> BELOW;
         Self((basic as u32) << VALUE_BITS | code.min((1 << VALUE_BITS) - 1))
     }
 

@@ -53,7 +53,9 @@ impl Accumulation {
 }
 
 fn not_an_accumulation(text: &str) -> String {
-    format!("'{text}' is not a way to accumulate; use atomic, non-atomic, deterministic, or with a stored matrix on a GPU reload or random-central-atomic")
+    format!(
+        "'{text}' is not a way to accumulate; use atomic, non-atomic, deterministic, or with a stored matrix on a GPU reload or random-central-atomic"
+    )
 }
 
 /// Why an operator could not be applied.

@@ -5,7 +5,6 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
-use strum::VariantArray as _;
 
 use super::accumulate::{ImageSink, PrivateImages, backproject, private_bytes};
 use super::{Accumulation, LinearOperator, MirrorSets, Mirrored, OperatorError, Subset, ViewProjector, Views, check_lengths};

@@ -85,7 +85,8 @@ fn accumulation(system: &dyn System, settings: &PairSettings) -> Result<Accumula
         return Ok(accumulation);
     }
     let known: Vec<&str> = system.accumulations().iter().map(|known| known.name()).collect();
-    let text = format!("{} with a stored matrix cannot add in the {accumulation} way, only: {}", system.device(), known.join(", "));
+    let text =
+        format!("{} with a stored matrix cannot add in the {accumulation} way, only: {}", system.device(), known.join(", "));
     Err(SetupError::Settings(text))
 }
 
@@ -134,7 +135,8 @@ fn system(chosen: Chosen, pairs: &PairCounts, settings: &PairSettings) -> Result
             let operator = cuda::StoredMatrix::new(&backend, &settings.matrix, data.clone(), basis.num_central())?;
             let image = cuda::PolarImage::new(&backend, basis).map_err(OperatorError::from)?;
             let device = backend.name();
-            let (backend, default_accumulation, free_memory) = (*backend, Accumulation::Deterministic, FreeMemory::of_device as _);
+            let (backend, default_accumulation, free_memory) =
+                (*backend, Accumulation::Deterministic, FreeMemory::of_device as _);
             Ok(Box::new(Assembled { backend, operator, image, data, device, default_accumulation, free_memory }))
         }
     }

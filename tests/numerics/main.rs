@@ -10,6 +10,8 @@ mod coincidences;
 #[cfg(feature = "cuda")]
 mod device;
 #[cfg(feature = "cuda")]
+mod device_matrix;
+#[cfg(feature = "cuda")]
 mod device_planes;
 #[cfg(feature = "cuda")]
 mod device_tubes;

@@ -19,7 +19,7 @@ fn reduced() -> CrystalRing {
 }
 
 /// A ring of 36 crystals, whose lines can be counted on fingers.
-fn small() -> CrystalRing {
+pub fn small() -> CrystalRing {
     CrystalRing { num: [1, 2], pitch_mm: [9.2, 9.2], size_mm: [9.0, 9.0], layer_depths_mm: vec![14.0], ..reduced() }
 }
 
@@ -106,14 +106,15 @@ fn the_matrix_unfolded_by_symmetry_is_what_each_blob_is_seen_as() {
         for history in 0..NUM {
             let mut random = stream(77, history);
             let mut draw = || f64::from(random.next_u32()) / 4_294_967_296.0 - 0.5;
-            let place = [0, 1, 2].map(|a| middle[a] + side_mm * draw() * if a < 2 { 1.0 } else { 1.0 });
+            let place = [0, 1, 2].map(|a| middle[a] + side_mm * draw());
             let mut value = 0.0;
             functions.at(place, &mut |at, found| value = if at == index { found } else { value });
-            if value > 0.0 && place[0].hypot(place[1]) < ring.radius_mm {
-                if let Seen::Counted { lor, weight } = detector.see(place, &mut random) {
-                    let share = weight * value * side_mm.powi(3) / NUM as f64;
-                    direct[lor] = [direct[lor][0] + share, direct[lor][1] + share * share];
-                }
+            if value > 0.0
+                && place[0].hypot(place[1]) < ring.radius_mm
+                && let Seen::Counted { lor, weight } = detector.see(place, &mut random)
+            {
+                let share = weight * value * side_mm.powi(3) / NUM as f64;
+                direct[lor] = [direct[lor][0] + share, direct[lor][1] + share * share];
             }
         }
         let (mut difference, mut sum) = (0.0, [0.0; 2]);
@@ -137,7 +138,7 @@ fn the_matrix_unfolded_by_symmetry_is_what_each_blob_is_seen_as() {
 }
 
 /// A matrix of a ring with random elements, some rows being empty.
-fn random_matrix(ring: &CrystalRing, num_basic: usize) -> ResponseMatrix {
+pub fn random_matrix(ring: &CrystalRing, num_basic: usize) -> ResponseMatrix {
     let (mut first, mut elements) = (vec![0], Vec::new());
     let numbers = noise(9, ring.num_lors() * num_basic);
     for lor in 0..ring.num_lors() {

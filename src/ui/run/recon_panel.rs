@@ -4,7 +4,6 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use egui::{DragValue, RichText, Ui};
-use strum::VariantArray as _;
 
 use super::action::RunAction;
 use super::devices::{device_in_words, device_menu};

@@ -1,7 +1,5 @@
 //! Keys.
 
-use strum::VariantArray as _;
-
 use super::actions::Action;
 use crate::operator::Accumulation;
 use crate::ui::rois::action::RoiAction;

@@ -1,0 +1,87 @@
+//! A stored matrix and the images of blobs on a CUDA device against those of the host.
+
+use std::sync::Arc;
+
+use tomoscope::algebra::{Backend, Data, Host, HostArray, Image, ImageSpace, PolarBasis, PolarGrid};
+use tomoscope::cuda::{self, CudaBackend};
+use tomoscope::geometry::Grid;
+use tomoscope::operator::{Accumulation, CrystalPairs, DataSpace, LinearOperator, StoredMatrix, Subset};
+use tomoscope::task::Task;
+
+use super::device::device;
+use super::ring::{random_matrix, small};
+use super::support::{noise, relative};
+
+const NUM_BASIC: usize = 23;
+
+fn forward(device: &mut CudaBackend, operator: &cuda::StoredMatrix, len: usize, x: &[f32]) -> Vec<f32> {
+    let image = device.upload::<Image>(Arc::new(x.to_vec())).unwrap();
+    let mut bins = device.upload::<Data>(Arc::new(vec![f32::NAN; len])).unwrap();
+    operator.apply(device, Subset::ALL, &image, &mut bins, &Task::new()).unwrap();
+    device.read(&bins, <[f32]>::to_vec).unwrap()
+}
+
+fn backward(device: &mut CudaBackend, operator: &cuda::StoredMatrix, accumulation: Accumulation, q: &[f32]) -> Vec<f32> {
+    let bins = device.upload::<Data>(Arc::new(q.to_vec())).unwrap();
+    let mut image = device.upload::<Image>(Arc::new(vec![f32::NAN; NUM_BASIC * 72])).unwrap();
+    operator.adjoint(device, Subset::ALL, &bins, accumulation, &mut image, &Task::new()).unwrap();
+    device.read(&image, <[f32]>::to_vec).unwrap()
+}
+
+#[test]
+fn a_stored_matrix_on_the_device_is_that_of_the_host() {
+    let Some(mut device) = device() else { return };
+    let ring = small();
+    let matrix = random_matrix(&ring, NUM_BASIC);
+    let pairs = CrystalPairs::new(&ring);
+    let host = StoredMatrix::new(matrix.clone(), pairs.clone()).unwrap();
+    let x = noise(1, NUM_BASIC * 72);
+    let len = pairs.len(Subset::ALL);
+    let mut y: HostArray<Data> = vec![0.0; len].into();
+    host.apply(&mut Host, Subset::ALL, &x.clone().into(), &mut y, &Task::new()).unwrap();
+    let q = pairs.arranged(&Arc::new(noise(2, ring.num_lors())), 1);
+    let mut back: HostArray<Image> = vec![0.0; x.len()].into();
+    let of_host: HostArray<Data> = Arc::clone(&q).into();
+    host.adjoint(&mut Host, Subset::ALL, &of_host, Accumulation::Deterministic, &mut back, &Task::new()).unwrap();
+
+    let new = |device: &CudaBackend| cuda::StoredMatrix::new(device, &matrix, pairs.clone(), NUM_BASIC / 3).unwrap();
+    let fast = new(&device);
+    for (name, operator) in [("fast", new(&device)), ("by line", new(&device).by_lor())] {
+        let found = forward(&mut device, &operator, len, &x);
+        let error = relative(&found, &y);
+        println!("{name}: forward {error:.1e}");
+        assert!(error <= 1e-6, "{name}: {error}");
+    }
+    for way in [Accumulation::Deterministic, Accumulation::Reload, Accumulation::Atomic] {
+        let error = relative(&backward(&mut device, &fast, way, &q), &back);
+        println!("{way}: backward {error:.1e}");
+        assert!(error <= 1e-6, "{way}: {error}");
+    }
+    let total = |values: &[f32]| values.iter().map(|value| f64::from(*value)).sum::<f64>();
+    for way in [Accumulation::NonAtomic, Accumulation::RandomCentralAtomic] {
+        let arrived = total(&backward(&mut device, &fast, way, &q)) / total(&back);
+        println!("{way}: {arrived:.3} of all additions arrive");
+        assert!(arrived > 0.0 && arrived <= 1.0 + 1e-5, "{way}: {arrived}");
+    }
+    let mut again = || backward(&mut device, &fast, Accumulation::Deterministic, &q);
+    assert_eq!(again(), again(), "the same bits again");
+}
+
+#[test]
+fn images_of_blobs_on_the_device_are_those_of_the_host() {
+    let Some(mut device) = device() else { return };
+    let cells = || PolarGrid::new(18, 1.5, 20.0, 7.0);
+    let grid = || Grid::centred([31, 27, 13], [1.3, 1.5, 1.1]).unwrap();
+    for (name, basis) in [("blobs", PolarBasis::blobs(cells(), grid())), ("polar voxels", PolarBasis::cells(cells(), grid()))] {
+        let x = noise(3, ImageSpace::<Host>::len(&basis));
+        let mut expected: HostArray<Image> = vec![0.0; grid().num_voxels()].into();
+        basis.evaluate(&mut Host, &x.clone().into(), &mut expected).unwrap();
+        let image = cuda::PolarImage::new(&device, basis).unwrap();
+        let coefficients = device.upload::<Image>(Arc::new(x)).unwrap();
+        let mut out = device.upload::<Image>(Arc::new(vec![f32::NAN; grid().num_voxels()])).unwrap();
+        image.evaluate(&mut device, &coefficients, &mut out).unwrap();
+        let error = relative(&device.read(&out, <[f32]>::to_vec).unwrap(), &expected);
+        println!("{name}: {error:.1e}");
+        assert!(error <= 1e-6, "{name}: {error}");
+    }
+}
