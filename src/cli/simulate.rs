@@ -17,10 +17,10 @@ use super::{CliResult, notices};
 use crate::data::{Origin, Volume};
 use crate::geometry::Grid;
 use crate::io::{Correction, FileKind, rois, write_projections};
-use crate::phantom::{self, Noise, PhantomError, PhantomInfo, SimulationOptions, epri};
+use crate::phantom::{self, Noise, PhantomError, PhantomInfo, SimulationOptions, epri, ring};
 use crate::plan::{DataRecord, DeviceRecord, ImageRecord, Made, Provenance, Start};
 use crate::report::{Column, Columns};
-use crate::scanner::{self, ScanGeometry, Scanner};
+use crate::scanner::{self, CrystalRing, ScanGeometry, Scanner};
 use crate::words::counted;
 
 /// A file that was written, and what it holds.
@@ -41,20 +41,21 @@ fn not_a_model(text: &str) -> String {
 /// Options of `tomoscope simulate`.
 #[derive(Args, Clone, Debug)]
 pub struct SimulateOptions {
-    /// Phantom: nema-iq-2001, nema-iq-2018, cylinder, derenzo, points, rods, brain-like or ellipsoid; for EPRI ball, balls,
-    /// bottle, disc or tubes.
+    /// Phantom: nema-iq-2001, nema-iq-2018, cylinder, derenzo, points, rods, brain-like or ellipsoid; for rings of crystals rods,
+    /// ellipsoid or mouse-like; for EPRI ball, balls, bottle, disc or tubes.
     #[arg(value_parser = phantom_name)]
     pub phantom: String,
 
-    /// Scanner of the catalogue (discovery-ste, small, ...).
-    #[arg(long, value_name = "NAME", value_parser = known_scanner, required_unless_present = "epri", conflicts_with = "epri")]
-    scanner: Option<&'static Scanner>,
+    /// Scanner of the catalogue (discovery-ste, small, ...), or ring of crystals (madpet2, madpet2-reduced), into which photons are
+    /// followed.
+    #[arg(long, value_name = "NAME", value_parser = known_detectors, required_unless_present = "epri", conflicts_with = "epri")]
+    scanner: Option<Detectors>,
 
     #[command(flatten)]
     pub epri: EpriOptions,
 
     /// Header of the projection data to write (.hs); corrections go beside it as OUT_mult.hs and OUT_add.hs. With --epri a
-    /// sweep (.sweep).
+    /// sweep (.sweep), of a ring of crystals the counts of its pairs (.pairs).
     #[arg(short, long, value_name = "OUT", value_parser = simulated_file)]
     pub output: PathBuf,
 
@@ -110,7 +111,8 @@ pub fn run(options: &SimulateOptions) -> CliResult {
     options.files().check()?;
     match (options.epri.epri, options.scanner) {
         (Some(scheme), _) => simulate_epri::run(options, scheme),
-        (None, Some(scanner)) => run_scan(options, scanner),
+        (None, Some(Detectors::Bins(scanner))) => run_scan(options, scanner),
+        (None, Some(Detectors::Ring(ring))) => simulate_photons::run_ring(options, ring),
         (None, None) => Err("name a scanner (--scanner) or the directions of an EPRI sweep (--epri)".into()),
     }
 }
@@ -201,7 +203,26 @@ impl SimulateOptions {
 /// A phantom of either catalogue; which one it must be in depends on the other options.
 fn phantom_name(text: &str) -> Result<String, String> {
     let known = |found: Result<PhantomInfo, PhantomError>| found.map(|info| info.name.to_owned());
-    known(phantom::find(text)).or_else(|error| known(epri::find(text)).map_err(|epri| format!("{error}; {epri}")))
+    let of_rings = || ring::catalogue().find(|info| info.name.eq_ignore_ascii_case(text)).map(|info| info.name.to_owned());
+    let others = |error: String| known(epri::find(text)).map_err(|epri| format!("{error}; {epri}"));
+    known(phantom::find(text)).or_else(|error| of_rings().ok_or(error.to_string())).or_else(others)
+}
+
+/// What counts: a scanner whose lines are bins, or a ring whose pairs of crystals are.
+#[derive(Clone, Copy, Debug)]
+enum Detectors {
+    Bins(&'static Scanner),
+    Ring(&'static CrystalRing),
+}
+
+fn known_detectors(name: &str) -> Result<Detectors, String> {
+    match scanner::find_ring(name) {
+        Some(ring) => Ok(Detectors::Ring(ring)),
+        None => {
+            let rings: Vec<&str> = scanner::rings().iter().map(|ring| ring.name.as_str()).collect();
+            known_scanner(name).map(Detectors::Bins).map_err(|error| format!("{error}, {}", rings.join(", ")))
+        }
+    }
 }
 
 /// The scanner of the catalogue with this name.

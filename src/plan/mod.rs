@@ -31,7 +31,7 @@ pub use job::{
     SweepSettings,
 };
 pub use matrix::{MatrixRecipe, make_matrix, polar_basis};
-pub use photon_scan::{PhotonScanError, scan_photons};
+pub use photon_scan::{PhotonScanError, scan_pairs, scan_photons};
 pub use projector::{ChosenProjector, ProjectorSettings, choose_projector, rays_per_bin};
 pub use provenance::{
     AccumulationSpan, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord, ImageRecord, Made,

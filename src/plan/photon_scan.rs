@@ -1,11 +1,13 @@
-//! A scan of a phantom whose photons are followed into the crystals of rotating heads, decay by decay.
+//! A scan of a phantom whose photons are followed into the crystals of rotating heads or of a ring, decay by decay.
 
 use std::sync::Arc;
 
-use crate::data::{Counts, CountsError, Michelogram, MichelogramError, Study};
-use crate::montecarlo::{CoincidenceError, Coincidences, TubeRecipe, measure};
+use rand_philox::Philox;
+
+use crate::data::{Counts, CountsError, Michelogram, MichelogramError, PairCounts, PairCountsError, Study};
+use crate::montecarlo::{CoincidenceError, Coincidences, RingDetector, RingDetectorError, TubeRecipe, measure, measure_pairs};
 use crate::phantom::{Decays, Phantom};
-use crate::scanner::Scanner;
+use crate::scanner::{CrystalRing, Scanner};
 use crate::task::{Stopped, Task};
 
 /// Why a scan could not be simulated.
@@ -17,6 +19,12 @@ pub enum PhotonScanError {
     /// The heads cannot be simulated.
     #[error(transparent)]
     Coincidences(#[from] CoincidenceError),
+    /// The ring cannot be simulated.
+    #[error(transparent)]
+    Ring(#[from] RingDetectorError),
+    /// The parts do not fit together.
+    #[error(transparent)]
+    Pairs(#[from] PairCountsError),
     /// Nothing was seen.
     #[error("{phantom} has no activity in the field of view of {scanner}")]
     NothingInView {
@@ -60,6 +68,29 @@ pub fn scan_photons(
     let factors = Michelogram::new(Arc::clone(&geometry), dwell_factors(&coincidences))?;
     let counts = Counts::new(Michelogram::new(geometry, counts)?).with_corrections(Some(factors), None)?;
     Ok(Study { rois: phantom.rois.clone(), notices: phantom.notices.clone(), ..Study::new(phantom.title.clone(), counts) })
+}
+
+/// Simulates `num_counts` counts of a ring of crystals: back-to-back photons of the phantom's decays.
+///
+/// # Errors
+/// A ring that cannot be simulated; a phantom outside its bore; stopped.
+pub fn scan_pairs(
+    phantom: &Phantom,
+    ring: &CrystalRing,
+    num_counts: u64,
+    seed: u64,
+    task: &Task,
+) -> Result<Study<PairCounts>, PhotonScanError> {
+    let detector = RingDetector::new(ring.clone())?;
+    // A decay beyond the crystals' ends is not seen.
+    let half_mm = ring.half_length_mm();
+    let decays = Decays::new(phantom, [-half_mm, half_mm]);
+    let inside = |random: &mut Philox| decays.draw(random).filter(|[x, y, _]| x.hypot(*y) < ring.radius_mm);
+    let Some(counts) = measure_pairs(&detector, &inside, num_counts, seed, task)? else {
+        return Err(PhotonScanError::NothingInView { phantom: phantom.title.clone(), scanner: ring.title.clone() });
+    };
+    let pairs = PairCounts::new(Arc::new(ring.clone()), counts)?;
+    Ok(Study { rois: phantom.rois.clone(), notices: phantom.notices.clone(), ..Study::new(phantom.title.clone(), pairs) })
 }
 
 /// The dwell of each bin over its mean.
