@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
+use super::bench_matrix;
 use super::console::out;
 use super::options::TalkOptions;
 use super::outputs::Files;
@@ -104,6 +105,8 @@ enum What {
     Arrival(ArrivalOptions),
     /// One full iteration with tubes of response, by threads and number of subsets.
     Tubes(TubesOptions),
+    /// Projection and backprojection with a stored matrix: plain and fast, on a GPU also in the layout of its paper.
+    Matrix(bench_matrix::MatrixOptions),
 }
 
 #[derive(Args)]
@@ -270,6 +273,7 @@ pub fn run(options: BenchOptions) -> CliResult {
         What::Epri(options) => &options.json,
         What::Arrival(options) => &options.json,
         What::Tubes(options) => &options.json,
+        What::Matrix(options) => &options.json,
     };
     Files::new().write_lines("--json", json).check()?;
     match options.what {
@@ -278,6 +282,7 @@ pub fn run(options: BenchOptions) -> CliResult {
         What::Epri(options) => run_epri(options),
         What::Arrival(options) => run_arrival(options),
         What::Tubes(options) => run_tubes(options),
+        What::Matrix(options) => bench_matrix::run(options),
     }
 }
 
@@ -509,7 +514,7 @@ fn nema_study(geometry: &ScanGeometry) -> Result<Study<Counts>, Box<dyn std::err
 }
 
 /// Writes the rows of a benchmark.
-fn write_json<R: Serialize>(path: Option<&Path>, device: String, rows: Vec<R>) -> CliResult {
+pub fn write_json<R: Serialize>(path: Option<&Path>, device: String, rows: Vec<R>) -> CliResult {
     let Some(path) = path else { return Ok(()) };
     std::fs::write(path, serde_json::to_vec_pretty(&BenchReport { device, rows })?)
         .map_err(|error| format!("{} cannot be written: {error}", path.display()).into())

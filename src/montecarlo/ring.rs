@@ -136,12 +136,31 @@ impl RingDetector {
         let mut deposits = Deposits::default();
         for photon in 0..2 {
             let direction = if photon == 0 { direction } else { direction.map(|v| -v) };
-            weight *= self.track(decay, direction, photon, &mut deposits, random);
+            weight *= self.track(decay, direction, photon, true, &mut deposits, random);
             if weight <= 0.0 {
                 return Seen::Nothing;
             }
         }
         self.read_out(&deposits, weight, random)
+    }
+
+    /// The line of response that a decay inside the bore is counted on, if it is: nothing is forced. Draws those of [`Self::see`] and,
+    /// before the photons', one that tells whether its direction is among those that may be counted.
+    pub fn count(&self, decay: Point, random: &mut Philox) -> Option<usize> {
+        let (direction, share) = self.direction(decay, random)?;
+        if uniform(random) >= share {
+            return None;
+        }
+        let mut deposits = Deposits::default();
+        for (photon, direction) in [direction, direction.map(|v| -v)].into_iter().enumerate() {
+            if self.track(decay, direction, photon, false, &mut deposits, random) <= 0.0 {
+                return None;
+            }
+        }
+        match self.read_out(&deposits, 1.0, random) {
+            Seen::Counted { lor, .. } => Some(lor),
+            Seen::Nothing | Seen::Multiple { .. } => None,
+        }
     }
 
     /// A direction with which both photons may reach crystals, and the share of all directions that such ones are.
@@ -218,24 +237,31 @@ impl RingDetector {
         Err(in_crystals_mm)
     }
 
-    /// Follows a photon until it is absorbed or has left; its first interaction is forced, and the probability of that is returned.
+    /// Follows a photon until it is absorbed or has left: how many photons it stands for, 0 if it does not interact. If its first
+    /// interaction is forced, that is the probability of one.
     fn track(
         &self,
         mut position: Point,
         mut direction: [f64; 3],
         photon: usize,
+        forced: bool,
         deposits: &mut Deposits,
         random: &mut Philox,
     ) -> f64 {
         let mut energy_kev = ELECTRON_KEV;
         let mut attenuation = self.material.attenuation(energy_kev);
-        let Err(length_mm) = self.fly(position, direction, f64::INFINITY) else { return 0.0 };
-        let weight = -(-attenuation.total_per_mm() * length_mm).exp_m1();
-        if weight <= 0.0 {
-            return 0.0;
+        let mut weight = 1.0;
+        if forced {
+            let Err(length_mm) = self.fly(position, direction, f64::INFINITY) else { return 0.0 };
+            weight = -(-attenuation.total_per_mm() * length_mm).exp_m1();
+            if weight <= 0.0 {
+                return 0.0;
+            }
         }
         let mut path_mm = -(-uniform(random) * weight).ln_1p() / attenuation.total_per_mm();
+        let mut has_interacted = false;
         while let Ok((distance_mm, crystal)) = self.fly(position, direction, path_mm) {
+            has_interacted = true;
             (0..3).for_each(|axis| position[axis] += distance_mm * direction[axis]);
             let Interaction { deposited_kev, left } = interact(self.material, &attenuation, energy_kev, direction, random);
             if deposited_kev > 0.0 {
@@ -246,7 +272,7 @@ impl RingDetector {
             attenuation = self.material.attenuation(energy_kev);
             path_mm = -uniform(random).ln() / attenuation.total_per_mm();
         }
-        weight
+        if has_interacted { weight } else { 0.0 }
     }
 
     /// Which crystals report.

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::coincidences::{Coincidences, CrystalLine};
 use super::draws::uniform;
-use super::ring::{RingDetector, Seen};
+use super::ring::RingDetector;
 use crate::geometry::Point;
 use crate::random::stream;
 use crate::scanner::ScanGeometry;
@@ -103,10 +103,7 @@ pub fn measure_pairs(
     let follow = |history: u64| -> Option<u32> {
         let mut random = stream(seed, history);
         let place = decay(&mut random)?;
-        match detector.see(place, &mut random) {
-            Seen::Counted { lor, weight } => (uniform(&mut random) < weight).then_some(lor as u32),
-            Seen::Nothing | Seen::Multiple { .. } => None,
-        }
+        detector.count(place, &mut random).map(|lor| lor as u32)
     };
     count_until(num_counts, detector.ring().num_lors(), task, follow)
 }

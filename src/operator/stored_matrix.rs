@@ -140,6 +140,7 @@ pub struct StoredMatrix {
     matrix: ResponseMatrix,
     pairs: CrystalPairs,
     simd: Simd,
+    is_plain: bool,
 }
 
 impl StoredMatrix {
@@ -152,7 +153,13 @@ impl StoredMatrix {
             let text = format!("stored matrices are used with {SYMMETRIES} symmetries; this ring has {}", pairs.num_symmetries());
             return Err(OperatorError::Unsuitable(text));
         }
-        Ok(Self { matrix, pairs, simd: Simd::detect() })
+        Ok(Self { matrix, pairs, simd: Simd::detect(), is_plain: false })
+    }
+
+    /// The same as a plain sparse product: an element and a symmetry at a time, by a list of indices. For comparison.
+    pub fn plain(mut self) -> Self {
+        self.is_plain = true;
+        self
     }
 
     /// Vector instructions in use.
@@ -162,6 +169,33 @@ impl StoredMatrix {
 
     fn image_len(&self) -> usize {
         self.matrix.num_basic * SYMMETRIES
+    }
+
+    /// y of an orbit, one product after the other.
+    fn project_plainly(&self, orbit: usize, x: &[f32], y: &mut [f32]) {
+        y.fill(0.0);
+        for (h, &lor) in self.pairs.orbit(orbit).iter().enumerate().filter(|(h, _)| self.pairs.has_datum(orbit, *h)) {
+            for element in self.matrix.row(lor as usize) {
+                let value = element.value() * self.matrix.scale_mm3;
+                for (g, &gh) in self.pairs.products(h).iter().enumerate() {
+                    let place = self.pairs.firsts(orbit).map_or(gh, |firsts| firsts[usize::from(gh)]);
+                    y[usize::from(place)] += value * x[element.basic() * SYMMETRIES + g];
+                }
+            }
+        }
+    }
+
+    /// x += the adjoint of the y of an orbit, one product after the other.
+    fn spread_plainly(&self, orbit: usize, y: &[f32], x: &mut [f32]) {
+        for (h, &lor) in self.pairs.orbit(orbit).iter().enumerate().filter(|(h, _)| self.pairs.has_datum(orbit, *h)) {
+            for element in self.matrix.row(lor as usize) {
+                let value = element.value() * self.matrix.scale_mm3;
+                for (g, &gh) in self.pairs.products(h).iter().enumerate() {
+                    let place = self.pairs.firsts(orbit).map_or(gh, |firsts| firsts[usize::from(gh)]);
+                    x[element.basic() * SYMMETRIES + g] += value * y[usize::from(place)];
+                }
+            }
+        }
     }
 
     /// y of an orbit.
@@ -229,6 +263,7 @@ impl StoredMatrix {
     #[allow(unsafe_code)]
     fn project(&self, orbit: usize, x: &[f32], y: &mut [f32]) {
         match self.simd {
+            _ if self.is_plain => self.project_plainly(orbit, x, y),
             // SAFETY: `simd` is never above what `Simd::detect` found on this processor.
             #[cfg(target_arch = "x86_64")]
             Simd::Avx2 | Simd::Avx512 => unsafe { self.project_avx2(orbit, x, y) },
@@ -239,6 +274,7 @@ impl StoredMatrix {
     #[allow(unsafe_code)]
     fn spread(&self, orbit: usize, y: &[f32], x: &mut [f32]) {
         match self.simd {
+            _ if self.is_plain => self.spread_plainly(orbit, y, x),
             // SAFETY: `simd` is never above what `Simd::detect` found on this processor.
             #[cfg(target_arch = "x86_64")]
             Simd::Avx2 | Simd::Avx512 => unsafe { self.spread_avx2(orbit, y, x) },

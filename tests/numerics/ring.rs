@@ -63,6 +63,30 @@ fn the_sensitivity_at_the_centre_is_that_of_a_crude_independent_program() {
 }
 
 #[test]
+fn forced_histories_count_what_free_ones_do() {
+    const NUM: u64 = 3_000_000;
+    let detector = RingDetector::new(small()).unwrap();
+    let place = [12.0, -7.0, 3.0];
+    let (_, forced) = seen_at(&detector, place, 400_000, 8);
+    let mut free = BTreeMap::<usize, f64>::new();
+    (0..NUM).filter_map(|h| detector.count(place, &mut stream(9, h))).for_each(|lor| *free.entry(lor).or_default() += 1.0);
+    let (mut chi_square, mut num, mut sums) = (0.0, 0.0, [0.0; 2]);
+    for (lor, [sum, square]) in &forced {
+        let of = |total: f64, sum: f64| sum / total;
+        let counts = free.get(lor).copied().unwrap_or_default();
+        let (one, other) = (of(400_000.0, *sum), of(NUM as f64, counts));
+        sums = [sums[0] + one, sums[1] + other];
+        if counts > 20.0 {
+            chi_square += (one - other).powi(2) / (square / 400_000f64.powi(2) + counts / (NUM as f64).powi(2));
+            num += 1.0;
+        }
+    }
+    println!("{sums:?}, χ² {chi_square:.1} of {num}");
+    assert!((sums[0] / sums[1] - 1.0).abs() < 0.02, "{sums:?}");
+    assert!(num > 30.0 && (chi_square - num).abs() < 4.5 * (2.0 * num).sqrt(), "χ² {chi_square} of {num}");
+}
+
+#[test]
 fn a_place_and_its_images_are_seen_alike() {
     let ring = small();
     let detector = RingDetector::new(ring.clone()).unwrap();
