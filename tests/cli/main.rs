@@ -6,6 +6,7 @@ mod ends;
 mod epri;
 mod info;
 mod limits;
+mod matrix;
 #[cfg(unix)]
 mod memory;
 mod outputs;

@@ -1,0 +1,71 @@
+//! Stored matrices of rings of crystals, from their simulation to an image.
+
+use std::fs;
+
+use tomoscope::io::{read_volume, saved_matrix, saved_pairs};
+
+use super::{done, refused};
+
+#[test]
+fn a_matrix_a_scan_and_an_image_of_a_ring() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let made = done(folder, &["matrix", "--scanner", "madpet2-reduced", "--events", "400000", "-o", "r.matrix"]);
+    assert!(made.contains("400000 decays were followed") && made.contains("counts behind an element"), "{made}");
+    let told = done(folder, &["info", "r.matrix"]);
+    assert!(told.contains("basic blobs, 1.5 mm apart") && told.contains("41328"), "{told}");
+    let scan = ["simulate", "rods", "--scanner", "madpet2-reduced", "--counts", "40000", "-o", "rods.pairs", "--rois", "rods.toml"];
+    assert!(done(folder, &scan).contains("40000 counts of 41328 pairs"));
+    assert!(done(folder, &["info", "rods.pairs"]).contains("288 in 18 modules and 2 layers"));
+    let image = ["reconstruct", "rods.pairs", "--matrix", "r.matrix", "--iterations", "8", "-o", "a.nii"];
+    let told = done(folder, &[&image[..], &["--rois", "rods.toml", "--csv", "a.csv"]].concat());
+    assert!(told.contains("stored matrix of blobs") && told.contains("MLEM, 8 iterations"), "{told}");
+    // Decays in a mm³: as many in the object as its counts and its sensitivity say, hot rod above warm, warm above cold.
+    let table = fs::read_to_string(folder.join("a.csv")).unwrap();
+    let mean = |name: &str| -> f64 {
+        let last = table.lines().filter(|line| line.contains(name) && line.contains(",mean,")).next_back().unwrap();
+        last.split(',').filter_map(|cell| cell.parse::<f64>().ok()).next_back().unwrap()
+    };
+    let [hot, warm, cold] = ["hot", "warm", "cold"].map(mean);
+    assert!(hot > 1.8 * warm && cold < 0.6 * warm, "{hot} {warm} {cold}");
+    let volume = read_volume(&folder.join("a.nii")).unwrap().0;
+    let decays = volume.sum() * volume.grid.voxel_mm.iter().product::<f64>();
+    assert!((0.005..0.02).contains(&(40_000.0 / decays)), "{decays}");
+    let record: serde_json::Value = serde_json::from_slice(&fs::read(folder.join("a.json")).unwrap()).unwrap();
+    assert_eq!(record["matrix"]["scanner"], "madpet2-reduced", "{record}");
+    // Written and read again it is the same.
+    let matrix = saved_matrix::read_matrix(&folder.join("r.matrix")).unwrap();
+    saved_matrix::write_matrix(&folder.join("again.matrix"), &matrix).unwrap();
+    assert_eq!(saved_matrix::read_matrix(&folder.join("again.matrix")).unwrap(), matrix);
+    let pairs = saved_pairs::read_pairs(&folder.join("rods.pairs")).unwrap();
+    assert_eq!(pairs.total(), 40_000.0);
+
+    // What does not go together, and what is damaged.
+    let without = refused(folder, 1, &["reconstruct", "rods.pairs", "-o", "no.nii"]);
+    assert!(without.contains("name its file (--matrix)"), "{without}");
+    let subsets = refused(folder, 1, &[&image[..5], &["--subsets", "3", "-o", "no.nii"]].concat());
+    assert!(subsets.contains("--subsets does not go with counts of pairs of crystals"), "{subsets}");
+    let header = fs::read_to_string(folder.join("r.matrix")).unwrap();
+    for (from, to, sentence) in [
+        ("version = 1", "version = 7", "version 7"),
+        ("\"madpet2-reduced\"", "\"banana\"", "no ring 'banana'"),
+        ("num_basic = 357", "num_basic = 3", "of which there are only 3"),
+        ("num_lors = 41328", "num_lors = 41327", "has 41328 pairs of crystals, not 41327"),
+        ("scale_mm3 = ", "scale_mm3 = -", "positive number"),
+    ] {
+        fs::write(folder.join("r.matrix"), header.replace(from, to)).unwrap();
+        let said = refused(folder, 1, &["reconstruct", "rods.pairs", "--matrix", "r.matrix", "-o", "no.nii"]);
+        assert!(said.contains(sentence) && said.contains("r.matrix"), "{said}");
+    }
+    fs::write(folder.join("r.matrix"), &header).unwrap();
+    let data = folder.join("r.matrix.u32");
+    let mut bytes = fs::read(&data).unwrap();
+    bytes[100_000] ^= 4;
+    fs::write(&data, &bytes).unwrap();
+    let said = refused(folder, 1, &["reconstruct", "rods.pairs", "--matrix", "r.matrix", "-o", "no.nii"]);
+    assert!(said.contains("do not belong together"), "{said}");
+    fs::write(&data, &bytes[..bytes.len() - 4]).unwrap();
+    let said = refused(folder, 1, &["reconstruct", "rods.pairs", "--matrix", "r.matrix", "-o", "no.nii"]);
+    assert!(said.contains("bytes where"), "{said}");
+    assert!(!folder.join("no.nii").exists());
+}
