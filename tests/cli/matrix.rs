@@ -14,7 +14,8 @@ fn a_matrix_a_scan_and_an_image_of_a_ring() {
     assert!(made.contains("400000 decays were followed") && made.contains("counts behind an element"), "{made}");
     let told = done(folder, &["info", "r.matrix"]);
     assert!(told.contains("basic blobs, 1.5 mm apart") && told.contains("41328"), "{told}");
-    let scan = ["simulate", "rods", "--scanner", "madpet2-reduced", "--counts", "40000", "-o", "rods.pairs", "--rois", "rods.toml"];
+    let scan =
+        ["simulate", "rods", "--scanner", "madpet2-reduced", "--counts", "40000", "-o", "rods.pairs", "--rois", "rods.toml"];
     assert!(done(folder, &scan).contains("40000 counts of 41328 pairs"));
     assert!(done(folder, &["info", "rods.pairs"]).contains("288 in 18 modules and 2 layers"));
     let image = ["reconstruct", "rods.pairs", "--matrix", "r.matrix", "--iterations", "8", "-o", "a.nii"];

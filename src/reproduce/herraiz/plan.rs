@@ -107,7 +107,7 @@ impl Plan {
             num_source_counts: if quick { [1_000, 1_000] } else { [1_000_000, 500_000] },
             num_histories: if quick { 400_000 } else { 100_000_000 },
             rods: if quick { [2, 2] } else { [10, 6] },
-            sources: if quick { [2, 1] } else { [10, 4] },
+            sources: if quick { [2, 1] } else { [10, 6] },
         }
     }
 
