@@ -24,7 +24,7 @@ fn a_matrix_a_scan_and_an_image_of_a_ring() {
     // Decays in a mm³: as many in the object as its counts and its sensitivity say, hot rod above warm, warm above cold.
     let table = fs::read_to_string(folder.join("a.csv")).unwrap();
     let mean = |name: &str| -> f64 {
-        let last = table.lines().filter(|line| line.contains(name) && line.contains(",mean,")).next_back().unwrap();
+        let last = table.lines().rfind(|line| line.contains(name) && line.contains(",mean,")).unwrap();
         last.split(',').filter_map(|cell| cell.parse::<f64>().ok()).next_back().unwrap()
     };
     let [hot, warm, cold] = ["hot", "warm", "cold"].map(mean);
