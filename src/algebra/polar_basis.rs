@@ -79,12 +79,28 @@ impl PolarGrid {
         self.len() == 0
     }
 
+    /// Number of slices above the middle.
+    pub fn num_half_slices(&self) -> usize {
+        self.num_half_slices
+    }
+
+    /// Cells of each ring of the wedge.
+    pub fn cells_of_rings(&self) -> &[usize] {
+        &self.num_cells
+    }
+
+    /// The first cell of each ring in the wedge's slice, and how many there are in all.
+    pub fn first_cells(&self) -> &[usize] {
+        &self.first
+    }
+
     /// Outer radius and half the length, mm.
     pub fn extent_mm(&self) -> [f64; 2] {
         [self.num_cells.len(), self.num_half_slices].map(|num| num as f64 * self.spacing_mm)
     }
 
-    fn num_in_slice(&self) -> usize {
+    /// Number of basic cells in a slice.
+    pub fn num_in_slice(&self) -> usize {
         self.first[self.num_cells.len()]
     }
 

@@ -1,19 +1,20 @@
 //! `tomoscope matrix --scanner NAME -o OUT.matrix`: simulates the stored matrix of a ring of crystals.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use clap::Args;
 
-use super::CliResult;
 use super::console::out;
-use super::options::TalkOptions;
+use super::options::{TalkOptions, device};
 use super::outputs::Files;
 use super::paths::matrix_file;
 use super::progress::with_bar;
 use super::simulate::WRITTEN;
+use super::{CliResult, notices};
 use crate::data::{BasisKind, MatrixMade, ResponseMatrix};
 use crate::io::saved_matrix;
-use crate::plan::{MatrixRecipe, make_matrix};
+use crate::plan::{DeviceChoice, Followed, MatrixAmount, MatrixRecipe, make_matrix};
 use crate::scanner::{CrystalRing, find_ring, rings};
 use crate::words::bytes;
 
@@ -29,12 +30,20 @@ pub struct MatrixOptions {
     basis: BasisKind,
 
     /// Decays to follow, in directions that can be counted.
-    #[arg(long, value_name = "N", default_value_t = 4_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 8_000_000, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "elements")]
     events: u64,
+
+    /// Follow as many as it takes for so many elements above 0.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    elements: Option<u64>,
 
     /// Seed of the simulation.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     seed: u64,
+
+    /// Where to follow them: auto, cpu, cuda or cuda:N.
+    #[arg(long, default_value = "auto", value_parser = device)]
+    device: DeviceChoice,
 
     /// Header of the matrix to write (.matrix); the elements go beside it (.matrix.u32).
     #[arg(short, long, value_name = "OUT", value_parser = matrix_file)]
@@ -56,8 +65,12 @@ pub fn known_ring(name: &str) -> Result<&'static CrystalRing, String> {
 pub fn run(options: &MatrixOptions) -> CliResult {
     options.talk.apply();
     Files::new().write("-o", [&options.output]).check()?;
-    let recipe = MatrixRecipe::of(options.scanner, options.basis, options.events, options.seed);
-    let matrix = with_bar("simulating", |task| make_matrix(options.scanner, &recipe, task))??;
+    let amount = options.elements.map_or(MatrixAmount::Histories(options.events), MatrixAmount::Elements);
+    let recipe = MatrixRecipe::of(options.scanner, options.basis, amount, options.seed);
+    let start = Instant::now();
+    let made = with_bar("simulating", |task| make_matrix(options.scanner, &recipe, options.device, task))??;
+    let (secs, Followed { result: matrix, device, notices }) = (start.elapsed().as_secs_f64(), made);
+    notices::print(&notices);
     saved_matrix::write_matrix(&options.output, &matrix)?;
     out!("matrix of {}", options.scanner.title);
     let report = |path: &Path, what: &str| out!("  {}", WRITTEN.line([path.display().to_string(), what.to_owned()]));
@@ -67,6 +80,7 @@ pub fn run(options: &MatrixOptions) -> CliResult {
     if let Some(made) = &matrix.made {
         made_lines(made).iter().for_each(|line| out!("{line}"));
     }
+    out!("followed on {device} in {secs:.1} s");
     Ok(())
 }
 

@@ -7,7 +7,9 @@ use super::kernel::{Kernel, Module, launch};
 use super::pacing::Pace;
 use super::probe::guarded;
 use super::{CudaBackend, CudaError};
-use crate::montecarlo::{Coincidences, FollowError, FollowHistories, RangeProfile, STEPS_PER_KEV, TallySums, TubeTally};
+use crate::montecarlo::{
+    Coincidences, CrystalHead, FollowError, FollowHistories, Material, RangeProfile, STEPS_PER_KEV, TallySums, TubeTally,
+};
 use crate::operator::OperatorError;
 use crate::random;
 use crate::scanner::HeadPose;
@@ -53,7 +55,7 @@ struct Source {
 /// `Crystals` of the kernels.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-struct Crystals {
+pub(super) struct Crystals {
     pitch_mm: [f64; 2],
     crystal_mm: [f64; 3],
     half_head_mm: [f64; 2],
@@ -71,7 +73,7 @@ struct Readout {
 /// `MaterialTables` of the kernels.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-struct MaterialTables {
+pub(super) struct MaterialTables {
     lowest_kev: f64,
     steps_per_kev: f64,
     num_energies: i32,
@@ -142,6 +144,29 @@ impl Source {
     }
 }
 
+impl Crystals {
+    pub(super) fn new(head: &CrystalHead) -> Self {
+        let array = head.array();
+        Self {
+            pitch_mm: array.pitch_mm,
+            crystal_mm: array.crystal_mm,
+            half_head_mm: head.half_head_mm(),
+            num: array.num.map(|num| num as i32),
+        }
+    }
+}
+
+impl MaterialTables {
+    pub(super) fn new(material: &Material) -> Self {
+        Self {
+            lowest_kev: material.lowest_kev(),
+            steps_per_kev: STEPS_PER_KEV,
+            num_energies: material.table_per_mm().len() as i32,
+            num_squares: material.form_factors()[0].len() as i32,
+        }
+    }
+}
+
 impl Tubes {
     fn new(tally: &TubeTally) -> Self {
         let (geometry, sampling) = (tally.coincidences().geometry(), tally.sampling());
@@ -165,23 +190,11 @@ impl Simulation {
     fn new(tally: &TubeTally) -> Self {
         let coincidences = tally.coincidences();
         let (array, readout) = (coincidences.head().array(), coincidences.head().readout());
-        let crystals = Crystals {
-            pitch_mm: array.pitch_mm,
-            crystal_mm: array.crystal_mm,
-            half_head_mm: coincidences.head().half_head_mm(),
-            num: array.num.map(|num| num as i32),
-        };
-        let tables = MaterialTables {
-            lowest_kev: array.material.lowest_kev(),
-            steps_per_kev: STEPS_PER_KEV,
-            num_energies: array.material.table_per_mm().len() as i32,
-            num_squares: array.material.form_factors()[0].len() as i32,
-        };
         Self {
             source: Source::new(coincidences),
-            crystals,
+            crystals: Crystals::new(coincidences.head()),
             readout: Readout { energy_resolution: readout.energy_resolution, window_kev: readout.window_kev },
-            tables,
+            tables: MaterialTables::new(array.material),
             tubes: Tubes::new(tally),
             key: random::key(tally.seed()),
         }

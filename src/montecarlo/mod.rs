@@ -51,7 +51,9 @@ pub use materials::{Attenuation, Material, MaterialError, STEPS_PER_KEV, materia
 pub use positron::{AnnihilationPair, AnnihilationPhysics, Isotope, RangeProfile};
 pub use readout::{Assignment, Detection, Readout, ReadoutError};
 pub use recipe::{Amount, CannotMakeTubes, TubeRecipe};
-pub use response::{FunctionsAt, ResponseElement, ResponseStatistics, ResponseTally};
+pub use response::{
+    FunctionsAt, Response, ResponseElement, ResponseElements, ResponseExtent, ResponseStatistics, ResponseTally, WEIGHT_UNITS,
+};
 pub use ring::{RingDetector, RingDetectorError, Seen};
 pub use scan::{measure, measure_pairs};
 pub use track::{CUTOFF_KEV, Deposit, Photon, Track};

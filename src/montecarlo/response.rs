@@ -17,14 +17,17 @@ use rayon::prelude::*;
 
 use super::draws::uniform;
 use super::ring::{RingDetector, Seen};
+use super::tubes::FollowError;
+use crate::data::MatrixElement;
 use crate::geometry::Point;
 use crate::random::stream;
+use crate::scanner::CrystalRing;
 use crate::task::{Stopped, Task};
 
 /// Histories that one task follows.
 const HISTORIES_PER_TASK: u64 = 1 << 12;
-/// A weight as an integer has so many bits: a tally holds 2¹⁸ of the largest.
-const WEIGHT_BITS: i32 = 14;
+/// Units of a weight of 1, the largest, as an integer: a tally holds 2¹⁸ of them.
+pub const WEIGHT_UNITS: f64 = 16_384.0;
 
 /// The functions that are not 0 at a point: calls the second argument with the number of each, `[basic][symmetry]`, and its value.
 pub trait FunctionsAt: Sync {
@@ -32,18 +35,66 @@ pub trait FunctionsAt: Sync {
     fn at(&self, point: Point, visit: &mut dyn FnMut(usize, f64));
 }
 
+/// Where decays happen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ResponseExtent {
+    /// Out to this radius, mm.
+    pub radius_mm: f64,
+    /// Up to this height, mm.
+    pub half_length_mm: f64,
+    /// Volume of the wedge, mm³.
+    pub mm3: f64,
+}
+
+impl ResponseExtent {
+    /// The wedge of a ring in which functions are not 0 that reach so far out and along the axis. No decay is outside the bore.
+    pub fn new(ring: &CrystalRing, reach_mm: [f64; 2]) -> Self {
+        let (radius_mm, half_length_mm) = (reach_mm[0].min(ring.radius_mm), reach_mm[1]);
+        Self { radius_mm, half_length_mm, mm3: 0.5 * PI / ring.num_modules as f64 * radius_mm * radius_mm * half_length_mm }
+    }
+}
+
+/// The elements of a simulated matrix.
+pub struct ResponseElements {
+    /// Where the elements of each line of response begin, and how many there are in all.
+    pub first: Vec<u64>,
+    /// The elements, those of a line in the order of its basic functions.
+    pub elements: Vec<MatrixElement>,
+    /// What their values are multiplied by, mm³; 0 where there are none.
+    pub scale_mm3: f32,
+}
+
+/// What simulates a response: which device it is changes nothing but the last bits of a few histories.
+pub trait Response {
+    /// Follows `num` more decays.
+    ///
+    /// # Errors
+    /// Stopped, or the device failed.
+    fn add(&mut self, num: u64, task: &Task) -> Result<(), FollowError>;
+
+    /// How it came out so far.
+    ///
+    /// # Errors
+    /// The device failed.
+    fn statistics(&mut self) -> Result<ResponseStatistics, FollowError>;
+
+    /// The elements above 0.
+    ///
+    /// # Errors
+    /// Stopped, or the device failed.
+    fn elements(&mut self, task: &Task) -> Result<ResponseElements, FollowError>;
+}
+
 /// The tallies of a response matrix.
 pub struct ResponseTally<'a, F> {
     detector: &'a RingDetector,
     functions: &'a F,
     num_basic: usize,
-    /// Where decays happen: out to this radius, up to this height, mm.
-    extent_mm: [f64; 2],
+    extent: ResponseExtent,
     seed: u64,
     /// The image of each crystal under the inverse of each symmetry, `[symmetry][crystal]`.
     undone: Vec<u32>,
-    /// Σ w ψ and Σ (w ψ)² of each element, `[basic][line of response]`, in units of the largest weight / 2^[`WEIGHT_BITS`] and of
-    /// its square / 2^[`WEIGHT_BITS`].
+    /// Σ w ψ and Σ (w ψ)² of each element, `[basic][line of response]`, [`WEIGHT_UNITS`] of them being 1.
     sums: Vec<AtomicU32>,
     squares: Vec<AtomicU32>,
     /// Σ w of what was counted, and of what was rejected as multiple, in the same units.
@@ -82,23 +133,18 @@ pub struct ResponseStatistics {
 }
 
 impl<'a, F: FunctionsAt> ResponseTally<'a, F> {
-    /// Nothing simulated yet. `extent_mm`: radius and half the length of the cylinder in which the functions, `num_basic` basic ones
-    /// with their images, are not 0.
-    pub fn new(detector: &'a RingDetector, functions: &'a F, num_basic: usize, extent_mm: [f64; 2], seed: u64) -> Self {
+    /// Nothing simulated yet, of so many basic functions and their images.
+    pub fn new(detector: &'a RingDetector, functions: &'a F, num_basic: usize, extent: ResponseExtent, seed: u64) -> Self {
         let ring = detector.ring();
-        let undone = (0..ring.num_symmetries()).flat_map(|number| {
-            let inverse = ring.inverse(ring.symmetry(number));
-            (0..ring.num_crystals()).map(move |crystal| ring.image_of_crystal(inverse, crystal) as u32)
-        });
         let zeros = |len: usize| (0..len).map(|_| AtomicU32::new(0)).collect();
         let len = num_basic * ring.num_lors();
         Self {
             detector,
             functions,
             num_basic,
-            extent_mm: [extent_mm[0].min(ring.radius_mm), extent_mm[1]],
+            extent,
             seed,
-            undone: undone.collect(),
+            undone: ring.undone_crystals(),
             sums: zeros(len),
             squares: zeros(len),
             counted: AtomicU64::new(0),
@@ -135,10 +181,10 @@ impl<'a, F: FunctionsAt> ResponseTally<'a, F> {
     /// One decay. Draws: its distance from the axis, its angle and its height in the wedge, then those of its photons.
     fn add_history(&self, history: u64) {
         let mut random = stream(self.seed, history);
-        let radius_mm = self.extent_mm[0] * uniform(&mut random).sqrt();
+        let radius_mm = self.extent.radius_mm * uniform(&mut random).sqrt();
         let angle_rad = uniform(&mut random) * PI / self.detector.ring().num_modules as f64;
-        let decay = [radius_mm * angle_rad.cos(), radius_mm * angle_rad.sin(), uniform(&mut random) * self.extent_mm[1]];
-        let units = f64::from(WEIGHT_BITS).exp2();
+        let decay = [radius_mm * angle_rad.cos(), radius_mm * angle_rad.sin(), uniform(&mut random) * self.extent.half_length_mm];
+        let units = WEIGHT_UNITS;
         match self.detector.see(decay, &mut random) {
             Seen::Nothing => {}
             Seen::Multiple { weight } => {
@@ -154,7 +200,7 @@ impl<'a, F: FunctionsAt> ResponseTally<'a, F> {
 
     fn count(&self, decay: Point, lor: usize, weight: f64) {
         let ring = self.detector.ring();
-        let (crystals, units) = (ring.crystals_of(lor), f64::from(WEIGHT_BITS).exp2());
+        let (crystals, units) = (ring.crystals_of(lor), WEIGHT_UNITS);
         let (num_symmetries, num_crystals, num_lors) = (ring.num_symmetries(), ring.num_crystals(), ring.num_lors());
         self.functions.at(decay, &mut |index, value| {
             let (basic, symmetry) = (index / num_symmetries, index % num_symmetries);
@@ -169,22 +215,16 @@ impl<'a, F: FunctionsAt> ResponseTally<'a, F> {
     /// The elements above 0 of a line of response, in the order of the basic functions.
     pub fn row(&self, lor: usize) -> impl Iterator<Item = ResponseElement> + '_ {
         let num_lors = self.detector.ring().num_lors();
-        let scale = self.wedge_mm3() / self.num_histories.max(1) as f64 / f64::from(WEIGHT_BITS).exp2();
+        let scale = self.extent.mm3 / self.num_histories.max(1) as f64 / WEIGHT_UNITS;
         (0..self.num_basic).filter_map(move |basic| {
             let sum = self.sums[basic * num_lors + lor].load(Ordering::Relaxed);
             (sum > 0).then(|| ResponseElement { basic, value: (f64::from(sum) * scale) as f32 })
         })
     }
 
-    /// Volume that decays happen in.
-    fn wedge_mm3(&self) -> f64 {
-        let [radius_mm, half_length_mm] = self.extent_mm;
-        0.5 * PI / self.detector.ring().num_modules as f64 * radius_mm * radius_mm * half_length_mm
-    }
-
     /// How it came out so far.
     pub fn statistics(&self) -> ResponseStatistics {
-        let units = f64::from(WEIGHT_BITS).exp2();
+        let units = WEIGHT_UNITS;
         let share = |sum: &AtomicU64| 100.0 * sum.load(Ordering::Relaxed) as f64 / units / self.num_histories.max(1) as f64;
         let effective = |(sum, square): (&AtomicU32, &AtomicU32)| {
             let [sum, square] = [sum, square].map(|tally| f64::from(tally.load(Ordering::Relaxed)));
@@ -202,5 +242,27 @@ impl<'a, F: FunctionsAt> ResponseTally<'a, F> {
             num_elements: num as u64,
             effective_counts: if num > 0.0 { sum / num } else { 0.0 },
         }
+    }
+}
+
+impl<F: FunctionsAt> Response for ResponseTally<'_, F> {
+    fn add(&mut self, num: u64, task: &Task) -> Result<(), FollowError> {
+        Ok(ResponseTally::add(self, num, task)?)
+    }
+
+    fn statistics(&mut self) -> Result<ResponseStatistics, FollowError> {
+        Ok(ResponseTally::statistics(self))
+    }
+
+    fn elements(&mut self, task: &Task) -> Result<ResponseElements, FollowError> {
+        let lors = || 0..self.detector.ring().num_lors();
+        let largest = lors().flat_map(|lor| self.row(lor)).map(|element| element.value).fold(0.0, f32::max);
+        let (mut first, mut elements) = (vec![0], Vec::new());
+        for lor in lors() {
+            task.check()?;
+            elements.extend(self.row(lor).map(|element| MatrixElement::new(element.basic, element.value / largest)));
+            first.push(elements.len() as u64);
+        }
+        Ok(ResponseElements { first, elements, scale_mm3: largest })
     }
 }

@@ -124,6 +124,16 @@ impl RingDetector {
         Ok(Self { material, layers, turns: turns.collect(), ring })
     }
 
+    /// What its crystals are made of.
+    pub fn material(&self) -> &'static Material {
+        self.material
+    }
+
+    /// The crystals of each layer of a module, and from the axis to their faces, mm.
+    pub fn layers(&self) -> impl Iterator<Item = (&CrystalHead, f64)> {
+        self.layers.iter().map(|layer| (&layer.head, layer.front_mm))
+    }
+
     /// What it is made of.
     pub fn ring(&self) -> &CrystalRing {
         &self.ring

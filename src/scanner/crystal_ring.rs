@@ -234,6 +234,15 @@ impl CrystalRing {
         self.crystal(CrystalPlace { module: (module + symmetry.turn) % self.num_modules, layer, at: [across, axial] })
     }
 
+    /// The image of each crystal under the inverse of each symmetry, `[symmetry][crystal]`.
+    pub fn undone_crystals(&self) -> Vec<u32> {
+        let of = |number: usize| {
+            let inverse = self.inverse(self.symmetry(number));
+            (0..self.num_crystals()).map(move |crystal| self.image_of_crystal(inverse, crystal) as u32)
+        };
+        (0..self.num_symmetries()).flat_map(of).collect()
+    }
+
     /// The image of a line of response.
     pub fn image_of_lor(&self, symmetry: Symmetry, lor: usize) -> usize {
         let [one, other] = self.crystals_of(lor).map(|crystal| self.image_of_crystal(symmetry, crystal));

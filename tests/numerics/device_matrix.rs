@@ -1,15 +1,18 @@
 //! A stored matrix and the images of blobs on a CUDA device against those of the host.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tomoscope::algebra::{Backend, Data, Host, HostArray, Image, ImageSpace, PolarBasis, PolarGrid};
 use tomoscope::cuda::{self, CudaBackend};
 use tomoscope::geometry::Grid;
+use tomoscope::montecarlo::{Response, ResponseElements, ResponseExtent, ResponseTally, RingDetector};
 use tomoscope::operator::{Accumulation, CrystalPairs, DataSpace, LinearOperator, StoredMatrix, Subset};
+use tomoscope::scanner::find_ring;
 use tomoscope::task::Task;
 
 use super::device::device;
-use super::ring::{random_matrix, small};
+use super::ring::{functions, random_matrix, small};
 use super::support::{noise, relative};
 
 const NUM_BASIC: usize = 23;
@@ -84,4 +87,39 @@ fn images_of_blobs_on_the_device_are_those_of_the_host() {
         println!("{name}: {error:.1e}");
         assert!(error <= 1e-6, "{name}: {error}");
     }
+}
+
+#[test]
+fn a_response_simulated_on_the_device_is_that_of_the_host() {
+    let Some(device) = device() else { return };
+    let ring = find_ring("madpet2-reduced").unwrap().clone();
+    let detector = RingDetector::new(ring.clone()).unwrap();
+    let functions = functions(3.0);
+    let cells = functions.0.polar_grid();
+    let extent = ResponseExtent::new(&ring, [40.0, 14.0]);
+    let mut host = ResponseTally::new(&detector, &functions, cells.num_basic(), extent, 7);
+    let mut cuda = cuda::ResponseMonteCarlo::new(device, &detector, &functions.0, extent, 7).unwrap();
+    for num in [200_000, 100_000] {
+        Response::add(&mut host, num, &Task::new()).unwrap();
+        cuda.add(num, &Task::new()).unwrap();
+    }
+    let (there, here) = (cuda.statistics().unwrap(), host.statistics());
+    println!("{there:?}\n{here:?}");
+    assert!(there.num_histories == 300_000 && there.num_counted.abs_diff(here.num_counted) <= 30);
+    assert!((there.effective_counts / here.effective_counts - 1.0).abs() < 1e-3);
+    let (there, here) = (cuda.elements(&Task::new()).unwrap(), host.elements(&Task::new()).unwrap());
+    let sums = |found: &ResponseElements| -> BTreeMap<(usize, usize), f64> {
+        let rows =
+            (0..ring.num_lors()).flat_map(|lor| (found.first[lor]..found.first[lor + 1]).map(move |at| (lor, at as usize)));
+        let value = |at: usize| f64::from(found.elements[at].value() * found.scale_mm3);
+        rows.map(|(lor, at)| ((lor, found.elements[at].basic()), value(at))).collect()
+    };
+    let (there, here) = (sums(&there), sums(&here));
+    let total: f64 = here.values().sum();
+    let keys: BTreeSet<_> = there.keys().chain(here.keys()).collect();
+    let of = |sums: &BTreeMap<(usize, usize), f64>, key| sums.get(key).copied().unwrap_or_default();
+    let elsewhere: f64 = keys.into_iter().map(|key| (of(&there, key) - of(&here, key)).abs()).sum::<f64>() / total;
+    println!("{elsewhere:.1e} of the weights are elsewhere, in {} elements", here.len());
+    // Values have 10 bits of mantissa.
+    assert!(here.len() > 10_000 && elsewhere < 1e-3, "{elsewhere}");
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tomoscope::algebra::{Data, Host, HostArray, Image, PolarBasis, PolarGrid};
 use tomoscope::data::{BasisKind, BasisSettings, MatrixElement, ResponseMatrix};
 use tomoscope::geometry::{Grid, Point};
-use tomoscope::montecarlo::{FunctionsAt, ResponseTally, RingDetector, Seen};
+use tomoscope::montecarlo::{FunctionsAt, ResponseExtent, ResponseTally, RingDetector, Seen};
 use tomoscope::operator::{Accumulation, CrystalPairs, DataSpace, LinearOperator, StoredMatrix, Subset};
 use tomoscope::random::stream;
 use tomoscope::scanner::{CrystalRing, find_ring};
@@ -23,7 +23,7 @@ pub fn small() -> CrystalRing {
     CrystalRing { num: [1, 2], pitch_mm: [9.2, 9.2], size_mm: [9.0, 9.0], layer_depths_mm: vec![14.0], ..reduced() }
 }
 
-struct Functions(PolarBasis);
+pub struct Functions(pub PolarBasis);
 
 impl FunctionsAt for Functions {
     fn at(&self, point: Point, visit: &mut dyn FnMut(usize, f64)) {
@@ -31,7 +31,7 @@ impl FunctionsAt for Functions {
     }
 }
 
-fn functions(spacing_mm: f64) -> Functions {
+pub fn functions(spacing_mm: f64) -> Functions {
     let cells = PolarGrid::new(18, spacing_mm, 35.5, 10.0);
     Functions(PolarBasis::blobs(cells, Grid::centred([4, 4, 4], [1.0; 3]).unwrap()))
 }
@@ -118,7 +118,8 @@ fn the_matrix_unfolded_by_symmetry_is_what_each_blob_is_seen_as() {
     let cells = functions.0.polar_grid().clone();
     let [radius_mm, half_mm] = cells.extent_mm();
     let reach_mm = functions.0.reach_mm();
-    let mut tally = ResponseTally::new(&detector, &functions, cells.num_basic(), [radius_mm + reach_mm, half_mm + reach_mm], 1);
+    let extent = ResponseExtent::new(&ring, [radius_mm + reach_mm, half_mm + reach_mm]);
+    let mut tally = ResponseTally::new(&detector, &functions, cells.num_basic(), extent, 1);
     tally.add(600_000, &Task::new()).unwrap();
     let statistics = tally.statistics();
     assert!(statistics.num_elements > 0 && statistics.effective_counts > 5.0, "{statistics:?}");
@@ -220,7 +221,8 @@ fn tallies_do_not_depend_on_the_number_of_threads() {
     let num_basic = functions.0.polar_grid().num_basic();
     let rows = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let mut tally = ResponseTally::new(&detector, &functions, num_basic, [45.0, 20.0], 5);
+        let extent = ResponseExtent::new(detector.ring(), [45.0, 20.0]);
+        let mut tally = ResponseTally::new(&detector, &functions, num_basic, extent, 5);
         pool.install(|| tally.add(60_000, &Task::new())).unwrap();
         (0..detector.ring().num_lors()).flat_map(|lor| tally.row(lor).collect::<Vec<_>>()).collect::<Vec<_>>()
     };

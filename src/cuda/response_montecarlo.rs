@@ -1,0 +1,362 @@
+//! The Monte Carlo of a ring's response on a CUDA device (`kernels/response_montecarlo.cu`; the definition is
+//! [`crate::montecarlo::ResponseTally`]). The tallies stay on the device; what leaves it are the elements above 0.
+
+use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig};
+
+use super::kernel::{Kernel, Module, launch, one_each};
+use super::pacing::Pace;
+use super::probe::guarded;
+use super::tubes_montecarlo::{Crystals, MaterialTables};
+use super::{CudaBackend, CudaError};
+use crate::algebra::{PolarBasis, PolarGrid};
+use crate::montecarlo::{
+    FollowError, Response, ResponseElements, ResponseExtent, ResponseStatistics, RingDetector, WEIGHT_UNITS,
+};
+use crate::operator::OperatorError;
+use crate::random;
+use crate::task::Task;
+
+/// Threads of a block, as the kernel says.
+const THREADS_PER_BLOCK: u32 = 128;
+/// What a launch lasts.
+const LAUNCH_SECS: f64 = 0.04;
+/// Histories that are cut into launches together, so that the first launch on a device, a part of them, is a short one.
+const HISTORIES_TOGETHER: u64 = 1 << 24;
+/// Layers of modules that the kernel takes.
+const MOST_LAYERS: usize = 4;
+
+/// `Ring` of the kernels.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Ring {
+    layers: [Crystals; MOST_LAYERS],
+    front_mm: [f64; MOST_LAYERS],
+    radius_mm: f64,
+    half_length_mm: f64,
+    energy_resolution: f64,
+    threshold_kev: f64,
+    num_modules: i32,
+    num_layers: i32,
+}
+
+/// `Functions` of the kernels.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Functions {
+    spacing_mm: f64,
+    reach_mm: f64,
+    num_steps: i32,
+    num_half_slices: i32,
+    num_rings: i32,
+    num_in_slice: i32,
+}
+
+/// `Simulation` of the kernels.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Simulation {
+    ring: Ring,
+    functions: Functions,
+    tables: MaterialTables,
+    extent_mm: [f64; 2],
+    units: f64,
+    num_lors: u64,
+    num_crystals: i32,
+    key: [u32; 2],
+}
+
+#[allow(unsafe_code)]
+// SAFETY: `repr(C)` with fields of plain numbers, laid out as the struct of the kernels.
+unsafe impl DeviceRepr for Simulation {}
+
+/// What the kernel reads beside its figures.
+struct Tables {
+    turns: CudaSlice<f64>,
+    num_cells: CudaSlice<i32>,
+    first_cell: CudaSlice<i32>,
+    values: CudaSlice<f32>,
+    undone: CudaSlice<u32>,
+    per_mm: CudaSlice<f64>,
+    squares: CudaSlice<f64>,
+    cumulative: CudaSlice<f64>,
+}
+
+struct Kernels {
+    response: Kernel,
+    count_elements: Kernel,
+    write_elements: Kernel,
+}
+
+/// A simulation on a device.
+pub struct ResponseMonteCarlo {
+    backend: CudaBackend,
+    kernels: Kernels,
+    pace: Pace,
+    simulation: Simulation,
+    tables: Tables,
+    extent: ResponseExtent,
+    num_basic: usize,
+    num_symmetries: usize,
+    sums: CudaSlice<u32>,
+    squares: CudaSlice<u32>,
+    /// Units of what is counted and of what is rejected as multiple, and how many are counted.
+    totals: CudaSlice<u64>,
+    num_histories: u64,
+}
+
+/// What is above 0 of the tallies.
+struct Found {
+    lens: Vec<u32>,
+    largest: u32,
+    effective: f64,
+}
+
+impl ResponseMonteCarlo {
+    /// Nothing simulated yet.
+    ///
+    /// # Errors
+    /// More layers than the kernel takes, device failure.
+    pub fn new(
+        backend: CudaBackend,
+        detector: &RingDetector,
+        basis: &PolarBasis,
+        extent: ResponseExtent,
+        seed: u64,
+    ) -> Result<Self, OperatorError> {
+        let (ring, cells) = (detector.ring(), basis.polar_grid());
+        if ring.num_layers() > MOST_LAYERS {
+            let text = format!("the GPU simulates rings of up to {MOST_LAYERS} layers; the CPU takes more (--device cpu)");
+            return Err(OperatorError::Unsuitable(text));
+        }
+        let (num_basic, num_lors) = (cells.num_basic(), ring.num_lors());
+        let (values, _) = basis.table();
+        let material = detector.material();
+        let [squares, cumulative] = material.form_factors();
+        let turns = (0..ring.num_modules).flat_map(|module| {
+            let (sin, cos) = ring.module_angle_rad(module).sin_cos();
+            [cos, sin]
+        });
+        let ints = |numbers: &[usize]| -> Vec<i32> { numbers.iter().map(|&number| number as i32).collect() };
+        let tables = Tables {
+            turns: backend.table(&turns.collect::<Vec<f64>>(), 0.0)?,
+            num_cells: backend.table(&ints(cells.cells_of_rings()), 0)?,
+            first_cell: backend.table(&ints(cells.first_cells()), 0)?,
+            values: backend.table(values, 0.0)?,
+            undone: backend.table(&ring.undone_crystals(), 0)?,
+            per_mm: backend.table(material.table_per_mm().as_flattened(), 0.0)?,
+            squares: backend.table(squares, 0.0)?,
+            cumulative: backend.table(cumulative, 0.0)?,
+        };
+        let module = Module::load(&backend.context, include_str!("../../kernels/ptx/response_montecarlo.ptx"))?;
+        let kernels = Kernels {
+            response: module.kernel("response")?,
+            count_elements: module.kernel("count_elements")?,
+            write_elements: module.kernel("write_elements")?,
+        };
+        let zeros = |len: usize| guarded("reserve memory", || backend.stream.alloc_zeros::<u32>(len));
+        let (sums, squares) = (zeros(num_basic * num_lors)?, zeros(num_basic * num_lors)?);
+        let totals = guarded("reserve memory", || backend.stream.alloc_zeros::<u64>(3))?;
+        Ok(Self {
+            simulation: Simulation::new(detector, cells, basis.reach_mm(), values.len(), extent, seed),
+            kernels,
+            pace: Pace::aiming_at(LAUNCH_SECS),
+            tables,
+            extent,
+            num_basic,
+            num_symmetries: ring.num_symmetries(),
+            sums,
+            squares,
+            totals,
+            num_histories: 0,
+            backend,
+        })
+    }
+
+    /// Bytes of the tallies.
+    pub fn bytes(num_basic: usize, num_lors: usize) -> u64 {
+        8 * num_basic as u64 * num_lors as u64
+    }
+
+    fn follow(&mut self, num: u64, task: &Task) -> Result<(), OperatorError> {
+        let Self { backend, kernels, pace, simulation, tables: t, sums, squares, totals, num_histories, .. } = self;
+        let stream = &backend.stream;
+        let mut num_taken = guarded("reserve memory", || stream.alloc_zeros::<u64>(1))?;
+        // Threads take histories until none is left: as many as are resident at once.
+        let resident = kernels.response.resident_blocks(THREADS_PER_BLOCK, 0)? * backend.info().limits.num_multiprocessors;
+        let shape = LaunchConfig { grid_dim: (resident.max(1), 1, 1), block_dim: (THREADS_PER_BLOCK, 1, 1), shared_mem_bytes: 0 };
+        let end = *num_histories + num;
+        for begin in (*num_histories..end).step_by(HISTORIES_TOGETHER as usize) {
+            let together = HISTORIES_TOGETHER.min(end - begin);
+            pace.run(backend, together as usize, task, |first, count| {
+                guarded("clear memory", || stream.memset_zeros(&mut num_taken))?;
+                let (first, count) = (begin + first as u64, count as u64);
+                let end = first + count;
+                launch!(
+                    stream,
+                    kernels.response,
+                    shape,
+                    &*simulation,
+                    &t.turns,
+                    &t.num_cells,
+                    &t.first_cell,
+                    &t.values,
+                    &t.undone,
+                    &t.per_mm,
+                    &t.squares,
+                    &t.cumulative,
+                    &first,
+                    &end,
+                    &mut num_taken,
+                    &mut *sums,
+                    &mut *squares,
+                    &mut *totals
+                )?;
+                task.advance(count);
+                Ok(())
+            })?;
+        }
+        *num_histories = end;
+        Ok(())
+    }
+
+    fn copied<T: DeviceRepr + Default + Clone>(&self, values: &CudaSlice<T>) -> Result<Vec<T>, CudaError> {
+        guarded("copy from the device", || {
+            let values = self.backend.stream.clone_dtoh(values)?;
+            self.backend.stream.synchronize()?;
+            Ok(values)
+        })
+    }
+
+    fn found(&self) -> Result<Found, CudaError> {
+        let stream = &self.backend.stream;
+        let num_lors = self.simulation.num_lors;
+        let mut lens = guarded("reserve memory", || stream.alloc_zeros::<u32>(num_lors as usize))?;
+        let mut largest = guarded("reserve memory", || stream.alloc_zeros::<u32>(1))?;
+        let mut effective = guarded("reserve memory", || stream.alloc_zeros::<f64>(1))?;
+        let num_basic = self.num_basic as i32;
+        launch!(
+            stream,
+            self.kernels.count_elements,
+            one_each(num_lors as usize),
+            &self.sums,
+            &self.squares,
+            &num_lors,
+            &num_basic,
+            &self.simulation.units,
+            &mut lens,
+            &mut largest,
+            &mut effective
+        )?;
+        Ok(Found { lens: self.copied(&lens)?, largest: self.copied(&largest)?[0], effective: self.copied(&effective)?[0] })
+    }
+
+    fn written(&self) -> Result<ResponseElements, CudaError> {
+        let stream = &self.backend.stream;
+        let Found { lens, largest, .. } = self.found()?;
+        let mut first = Vec::with_capacity(lens.len() + 1);
+        first.push(0u64);
+        for len in lens {
+            first.push(first[first.len() - 1] + u64::from(len));
+        }
+        let num_elements = first[first.len() - 1] as usize;
+        let of_device = self.backend.table(&first, 0)?;
+        let mut elements = guarded("reserve memory", || stream.alloc_zeros::<u32>(num_elements.max(1)))?;
+        let (num_lors, num_basic, first_lor) = (self.simulation.num_lors, self.num_basic as i32, 0u64);
+        let scale = 1.0 / largest.max(1) as f32;
+        launch!(
+            stream,
+            self.kernels.write_elements,
+            one_each(num_lors as usize),
+            &self.sums,
+            &num_lors,
+            &num_basic,
+            &scale,
+            &of_device,
+            &first_lor,
+            &num_lors,
+            &mut elements
+        )?;
+        let mut elements = self.copied(&elements)?;
+        elements.truncate(num_elements);
+        let unit_mm3 = self.extent.mm3 / self.num_histories.max(1) as f64 / WEIGHT_UNITS;
+        let scale_mm3 = (f64::from(largest) * unit_mm3) as f32;
+        Ok(ResponseElements { first, elements: bytemuck::cast_vec(elements), scale_mm3 })
+    }
+}
+
+impl Simulation {
+    fn new(
+        detector: &RingDetector,
+        cells: &PolarGrid,
+        reach_mm: f64,
+        num_values: usize,
+        extent: ResponseExtent,
+        seed: u64,
+    ) -> Self {
+        let ring = detector.ring();
+        let crystals: Vec<(Crystals, f64)> = detector.layers().map(|(head, front_mm)| (Crystals::new(head), front_mm)).collect();
+        // What is not there is never looked at.
+        let layer = |number: usize| crystals[number.min(crystals.len() - 1)];
+        Self {
+            ring: Ring {
+                layers: std::array::from_fn(|number| layer(number).0),
+                front_mm: std::array::from_fn(|number| layer(number).1),
+                radius_mm: ring.radius_mm,
+                half_length_mm: ring.half_length_mm(),
+                energy_resolution: ring.energy_resolution_percent / 100.0,
+                threshold_kev: ring.threshold_kev,
+                num_modules: ring.num_modules as i32,
+                num_layers: ring.num_layers() as i32,
+            },
+            functions: Functions {
+                spacing_mm: cells.spacing_mm(),
+                reach_mm,
+                // The last value ends the last step.
+                num_steps: num_values.saturating_sub(2) as i32,
+                num_half_slices: cells.num_half_slices() as i32,
+                num_rings: cells.cells_of_rings().len() as i32,
+                num_in_slice: cells.num_in_slice() as i32,
+            },
+            tables: MaterialTables::new(detector.material()),
+            extent_mm: [extent.radius_mm, extent.half_length_mm],
+            units: WEIGHT_UNITS,
+            num_lors: ring.num_lors() as u64,
+            num_crystals: ring.num_crystals() as i32,
+            key: random::key(seed),
+        }
+    }
+}
+
+fn told(error: OperatorError) -> FollowError {
+    match error {
+        OperatorError::Stopped(stopped) => FollowError::Stopped(stopped),
+        error => FollowError::Device(error.to_string()),
+    }
+}
+
+impl Response for ResponseMonteCarlo {
+    fn add(&mut self, num: u64, task: &Task) -> Result<(), FollowError> {
+        self.follow(num, task).map_err(told)
+    }
+
+    fn statistics(&mut self) -> Result<ResponseStatistics, FollowError> {
+        let found = self.found().map_err(|error| told(error.into()))?;
+        let totals = self.copied(&self.totals).map_err(|error| told(error.into()))?;
+        let num_elements: u64 = found.lens.iter().map(|&len| u64::from(len)).sum();
+        let percent = |units: u64| 100.0 * units as f64 / WEIGHT_UNITS / self.num_histories.max(1) as f64;
+        Ok(ResponseStatistics {
+            num_histories: self.num_histories,
+            num_counted: totals[2],
+            num_decays: self.num_histories as f64 * self.num_symmetries as f64,
+            counted_percent: percent(totals[0]),
+            multiple_percent: percent(totals[1]),
+            num_elements,
+            effective_counts: found.effective / num_elements.max(1) as f64,
+        })
+    }
+
+    fn elements(&mut self, task: &Task) -> Result<ResponseElements, FollowError> {
+        task.check()?;
+        self.written().map_err(|error| told(error.into()))
+    }
+}
