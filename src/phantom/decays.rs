@@ -92,8 +92,9 @@ mod tests {
         let fine = Grid::centred([128, 128, 64], [0.25; 3]).unwrap();
         let truth = phantom.truth(&fine, 1.0, &Task::new()).unwrap();
         let mut expected = vec![0.0; grid.num_voxels()];
+        let counts = num_found / truth.sum();
         for ((k, j, i), value) in truth.values.indexed_iter() {
-            expected[(k / 8 * 16 + j / 8) * 16 + i / 8] += f64::from(*value) * num_found / truth.sum();
+            expected[(k / 8 * 16 + j / 8) * 16 + i / 8] += f64::from(*value) * counts;
         }
         let used = || found.iter().zip(&expected).filter(|(_, expected)| **expected > 20.0);
         let chi_square: f64 = used().map(|(found, expected)| (found - expected).powi(2) / expected).sum();
