@@ -44,7 +44,7 @@ fn a_matrix_a_scan_and_an_image_of_a_ring() {
     // What does not go together, and what is damaged.
     let without = refused(folder, 1, &["reconstruct", "rods.pairs", "-o", "no.nii"]);
     assert!(without.contains("name its file (--matrix)"), "{without}");
-    let subsets = refused(folder, 1, &[&image[..5], &["--subsets", "3", "-o", "no.nii"]].concat());
+    let subsets = refused(folder, 1, &[&image[..4], &["--subsets", "3", "-o", "no.nii"]].concat());
     assert!(subsets.contains("--subsets does not go with counts of pairs of crystals"), "{subsets}");
     let header = fs::read_to_string(folder.join("r.matrix")).unwrap();
     for (from, to, sentence) in [

@@ -49,9 +49,9 @@ fn super_lors_are_made_and_told() {
     }
     let info: serde_json::Value = serde_json::from_str(&done(folder, &["info", "v.tubes", "--json"])).unwrap();
     assert_eq!(info["made"]["super_lors"]["sizes"]["ring_differences"], 5, "{info}");
-    // 6 × 5 tubes and 9 samples have up to 270 times the counts of one.
+    // A coefficient of a single tube is one count here; 6 × 5 tubes and 9 samples have up to 270 times as many.
     let [single, shared] = [&info["made"], &info["made"]["super_lors"]].map(|of| of["median_error_percent"].as_f64().unwrap());
-    assert!((8.0..20.0).contains(&(single / shared)), "{single} {shared}");
+    assert!(single > 90.0 && (2.0..20.0).contains(&(single / shared)), "{single} {shared}");
     let none = refused(folder, 2, &["tubes", "--scanner", "vrpet", "--super-lors", "0x5", "-o", "v.tubes"]);
     assert!(none.contains("1 or more"), "{none}");
 }
