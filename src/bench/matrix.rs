@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use super::BenchError;
+use super::{BenchError, on_threads};
 use crate::algebra::{Backend, Host};
 #[cfg(feature = "cuda")]
 use crate::cuda;
@@ -59,19 +59,15 @@ impl MatrixRow {
 /// A device that cannot be used, a step fails.
 pub fn bench_matrix(bench: &MatrixBench) -> Result<Vec<MatrixRow>, BenchError> {
     let pairs = CrystalPairs::new(bench.ring);
+    let num_places = pairs.len(Subset::ALL);
     let (chosen, _) = choose_device(bench.device)?;
     match chosen {
-        Chosen::Cpu => {
-            let count = bench.num_threads.unwrap_or(0);
-            let threads = rayon::ThreadPoolBuilder::new().num_threads(count).build();
-            let threads = threads.map_err(|error| BenchError(format!("{count} threads could not be started: {error}")))?;
-            threads.install(|| {
-                let new = || StoredMatrix::new((*bench.matrix).clone(), pairs.clone());
-                let way = [Accumulation::Deterministic];
-                let plain = measured(&mut Host, &new()?.plain(), bench, "plain", &way)?;
-                Ok([plain, measured(&mut Host, &new()?, bench, "fast", &way)?].concat())
-            })
-        }
+        Chosen::Cpu => on_threads(bench.num_threads, || {
+            let new = || StoredMatrix::new((*bench.matrix).clone(), pairs.clone());
+            let way = [Accumulation::Deterministic];
+            let plain = measured(&mut Host, &new()?.plain(), bench, "plain", num_places, &way)?;
+            Ok([plain, measured(&mut Host, &new()?, bench, "fast", num_places, &way)?].concat())
+        }),
         #[cfg(feature = "cuda")]
         Chosen::Cuda(mut backend) => {
             let new = |backend: &cuda::CudaBackend| {
@@ -79,10 +75,10 @@ pub fn bench_matrix(bench: &MatrixBench) -> Result<Vec<MatrixRow>, BenchError> {
                 Ok::<_, BenchError>(cuda::StoredMatrix::new(backend, &bench.matrix, pairs.clone(), basis.num_central())?)
             };
             let fast = new(&backend)?;
-            let rows = measured(&mut *backend, &fast, bench, "fast", &[Accumulation::Deterministic])?;
+            let rows = measured(&mut *backend, &fast, bench, "fast", num_places, &[Accumulation::Deterministic])?;
             let ways: Vec<Accumulation> =
                 fast.accumulations().iter().copied().filter(|way| *way != Accumulation::Deterministic).collect();
-            Ok([rows, measured(&mut *backend, &fast.by_lor(), bench, "paper", &ways)?].concat())
+            Ok([rows, measured(&mut *backend, &fast.by_lor(), bench, "paper", num_places, &ways)?].concat())
         }
     }
 }
@@ -92,12 +88,13 @@ fn measured<B: Backend>(
     operator: &impl LinearOperator<B>,
     bench: &MatrixBench,
     layout: &'static str,
+    num_places: usize,
     ways: &[Accumulation],
 ) -> Result<Vec<MatrixRow>, BenchError> {
     let task = Task::new();
     let num_coefficients = bench.matrix.num_basic * bench.ring.num_symmetries();
     let x = backend.upload(Arc::new(vec![1.0; num_coefficients]))?;
-    let mut y = backend.zeros(CrystalPairs::new(bench.ring).len(Subset::ALL))?;
+    let mut y = backend.zeros(num_places)?;
     let mut back = backend.zeros(num_coefficients)?;
     let mut timed = |accumulation: Option<Accumulation>| -> Result<[f64; 2], BenchError> {
         let mut secs = Vec::new();

@@ -50,6 +50,13 @@ impl From<SetupError> for BenchError {
     }
 }
 
+/// Does `work` on so many threads; `None` = all.
+fn on_threads<T: Send>(num_threads: Option<usize>, work: impl FnOnce() -> Result<T, BenchError> + Send) -> Result<T, BenchError> {
+    let count = num_threads.unwrap_or(0);
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(count).build();
+    threads.map_err(|error| BenchError(format!("{count} threads could not be started: {error}")))?.install(work)
+}
+
 /// Where a projector or a program was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use super::BenchError;
+use super::{BenchError, on_threads};
 use crate::data::{Counts, Michelogram, Study, TubeSampling, TubeSet};
 use crate::measure::median_and_spread;
 use crate::operator::Accumulation;
@@ -60,9 +60,7 @@ pub struct TubesRow {
 /// # Errors
 /// The settings do not suit, or a step fails.
 pub fn bench_tubes(bench: &TubesBench) -> Result<TubesRow, BenchError> {
-    let count = bench.num_threads.unwrap_or(0);
-    let threads = rayon::ThreadPoolBuilder::new().num_threads(count).build();
-    threads.map_err(|error| BenchError(format!("{count} threads could not be started: {error}")))?.install(|| measured(bench))
+    on_threads(bench.num_threads, || measured(bench))
 }
 
 fn measured(bench: &TubesBench) -> Result<TubesRow, BenchError> {

@@ -29,15 +29,21 @@ pub struct ImageOptions {
 }
 
 impl ImageOptions {
+    /// That of the image given with --like.
+    fn grid_of_image(&self) -> Result<Option<Grid>, Box<dyn std::error::Error + Send + Sync>> {
+        let Some(path) = &self.like else { return Ok(None) };
+        let (volume, found) = read_volume(path)?;
+        notices::print(&found);
+        Ok(Some(volume.grid))
+    }
+
     /// The grid asked for in place of another one about the same middle; `None` when nothing was.
     ///
     /// # Errors
     /// A grid that cannot be, an image that cannot be read.
     pub fn grid_about(&self, usual: &Grid) -> Result<Option<Grid>, Box<dyn std::error::Error + Send + Sync>> {
-        if let Some(path) = &self.like {
-            let (volume, found) = read_volume(path)?;
-            notices::print(&found);
-            return Ok(Some(volume.grid));
+        if let Some(grid) = self.grid_of_image()? {
+            return Ok(Some(grid));
         }
         let (size, voxel_mm) = voxels(self.image, self.voxel_mm, false)?;
         let covering = |voxel_mm: [f64; 3]| {
@@ -58,10 +64,8 @@ impl ImageOptions {
     /// # Errors
     /// A grid that cannot be, an image that cannot be read.
     pub fn grid(&self, geometry: &ScanGeometry) -> Result<Option<Grid>, Box<dyn std::error::Error + Send + Sync>> {
-        if let Some(path) = &self.like {
-            let (volume, found) = read_volume(path)?;
-            notices::print(&found);
-            return Ok(Some(volume.grid));
+        if let Some(grid) = self.grid_of_image()? {
+            return Ok(Some(grid));
         }
         match voxels(self.image, self.voxel_mm, false)? {
             (Some(size), Some(voxel_mm)) => Ok(Some(Grid::centred(size, voxel_mm)?)),

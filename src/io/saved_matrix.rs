@@ -38,17 +38,15 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::IoError;
-use super::blocks::{read_text, regular_file_len, zeroed};
-use super::checksum::check_pair;
+use super::blocks::zeroed;
 use super::pair::PendingPair;
-use super::toml_text::{sentence, version};
+use super::toml_text::{HeaderForm, pair_header};
 use crate::data::{BasisSettings, MatrixElement, MatrixMade, ResponseMatrix};
 use crate::scanner::find_ring;
 
 const VERSION: u32 = 1;
 
-/// Largest header that is read.
-const MAX_BYTES: u64 = 1 << 16;
+const FORM: HeaderForm = HeaderForm { is_not: "this is no stored matrix", has: "it has", version: VERSION, max_bytes: 1 << 16 };
 
 /// Most elements: 16 GiB of them.
 const MAX_ELEMENTS: u64 = 1 << 32;
@@ -71,25 +69,16 @@ struct Header {
     made: Option<MatrixMade>,
 }
 
+pair_header!(Header);
+
 /// Reads a matrix.
 ///
 /// # Errors
 /// Not a header of this form, another version, a ring that is not known, a data file that is missing, of another size or not the
 /// one that the header was written with, elements that cannot be.
 pub fn read_matrix(path: &Path) -> Result<ResponseMatrix, IoError> {
-    let refused = |reason: String| IoError::unsupported(path, format!("this is no stored matrix: {reason}"));
-    let text = read_text(path, MAX_BYTES)?;
-    let unknown = |found: i64| format!("it has version {found}; this program reads version {VERSION}");
-    let header: Header = toml::from_str(&text).map_err(|error| {
-        let other = version(&text).filter(|found| *found != i64::from(VERSION));
-        refused(other.map_or_else(|| sentence(&text, &error), unknown))
-    })?;
-    if header.version != VERSION {
-        return Err(refused(unknown(header.version.into())));
-    }
-    if Path::new(&header.data_file).file_name().is_none_or(|name| name != header.data_file.as_str()) {
-        return Err(refused("'data_file' must be the name of a file in the same folder".into()));
-    }
+    let header: Header = FORM.read(path)?;
+    let refused = |reason: String| FORM.refused(path, reason);
     let ring = find_ring(&header.scanner).ok_or_else(|| refused(format!("there is no ring '{}'", header.scanner)))?;
     if header.num_lors != ring.num_lors() {
         let (name, num) = (&ring.name, ring.num_lors());
@@ -98,13 +87,8 @@ pub fn read_matrix(path: &Path) -> Result<ResponseMatrix, IoError> {
     if header.num_elements > MAX_ELEMENTS {
         return Err(refused(format!("it would have more than {MAX_ELEMENTS} elements")));
     }
-    let data = path.with_file_name(&header.data_file);
     let num_numbers = header.num_lors as u64 + header.num_elements;
-    let (found, expected) = (regular_file_len(&data)?, 4 * num_numbers);
-    if found != expected {
-        return Err(refused(format!("{} has {found} bytes where {expected} are expected", data.display())));
-    }
-    check_pair(path, &data, expected, &header.data_checksum)?;
+    let data = FORM.data_of(path, &header, 4 * num_numbers)?;
     let mut file = File::open(&data).map_err(IoError::open(&data))?;
     let mut numbers = |num: usize| -> Result<Vec<u32>, IoError> {
         // Memory is asked for before it is taken.

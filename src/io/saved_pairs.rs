@@ -18,19 +18,18 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::IoError;
-use super::blocks::{read_contiguous, read_text, regular_file_len};
-use super::checksum::check_pair;
+use super::blocks::read_contiguous;
 use super::numbers::{ByteOrder, NumberFormat, NumberType};
 use super::pair::PendingPair;
 use super::pending::write_f32_le;
-use super::toml_text::{sentence, version};
+use super::toml_text::{HeaderForm, pair_header};
 use crate::data::PairCounts;
 use crate::scanner::find_ring;
 
 const VERSION: u32 = 1;
 
-/// Largest header that is read.
-const MAX_BYTES: u64 = 1 << 16;
+const FORM: HeaderForm =
+    HeaderForm { is_not: "these are no counts of pairs of crystals", has: "they have", version: VERSION, max_bytes: 1 << 16 };
 
 const FORMAT: NumberFormat =
     NumberFormat { number_type: NumberType::Float32, byte_order: ByteOrder::Little, scale: 1.0, intercept: 0.0 };
@@ -45,36 +44,22 @@ struct Header {
     data_checksum: String,
 }
 
+pair_header!(Header);
+
 /// Reads counts of pairs of crystals.
 ///
 /// # Errors
 /// Not a header of this form, another version, a ring that is not known, a data file that is missing, of another size or not the
 /// one that the header was written with.
 pub fn read_pairs(path: &Path) -> Result<PairCounts, IoError> {
-    let refused = |reason: String| IoError::unsupported(path, format!("these are no counts of pairs of crystals: {reason}"));
-    let text = read_text(path, MAX_BYTES)?;
-    let unknown = |found: i64| format!("they have version {found}; this program reads version {VERSION}");
-    let header: Header = toml::from_str(&text).map_err(|error| {
-        let other = version(&text).filter(|found| *found != i64::from(VERSION));
-        refused(other.map_or_else(|| sentence(&text, &error), unknown))
-    })?;
-    if header.version != VERSION {
-        return Err(refused(unknown(header.version.into())));
-    }
-    if Path::new(&header.data_file).file_name().is_none_or(|name| name != header.data_file.as_str()) {
-        return Err(refused("'data_file' must be the name of a file in the same folder".into()));
-    }
+    let header: Header = FORM.read(path)?;
+    let refused = |reason: String| FORM.refused(path, reason);
     let ring = find_ring(&header.scanner).ok_or_else(|| refused(format!("there is no ring '{}'", header.scanner)))?;
     if header.num_crystals != ring.num_crystals() {
         let (name, num) = (&ring.name, ring.num_crystals());
         return Err(refused(format!("{name} has {num} crystals, not {}", header.num_crystals)));
     }
-    let data = path.with_file_name(&header.data_file);
-    let (found, expected) = (regular_file_len(&data)?, 4 * ring.num_lors() as u64);
-    if found != expected {
-        return Err(refused(format!("{} has {found} bytes where {expected} are expected", data.display())));
-    }
-    check_pair(path, &data, expected, &header.data_checksum)?;
+    let data = FORM.data_of(path, &header, 4 * ring.num_lors() as u64)?;
     let counts = read_contiguous(&data, FORMAT, 0, ring.num_lors())?;
     PairCounts::new(Arc::new(ring.clone()), counts).map_err(|error| refused(error.to_string()))
 }

@@ -40,18 +40,17 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::IoError;
-use super::blocks::{read_contiguous, read_text, regular_file_len};
-use super::checksum::check_pair;
+use super::blocks::read_contiguous;
 use super::numbers::{ByteOrder, NumberFormat, NumberType};
 use super::pair::PendingPair;
 use super::pending::write_f32_le;
-use super::toml_text::{sentence, version};
+use super::toml_text::{HeaderForm, pair_header};
 use crate::data::{TubeSampling, TubeSet, TubesMade};
 
 const VERSION: u32 = 1;
 
-/// Largest header that is read.
-const MAX_BYTES: u64 = 1 << 16;
+const FORM: HeaderForm =
+    HeaderForm { is_not: "these are not tubes of response", has: "they have", version: VERSION, max_bytes: 1 << 16 };
 
 /// Most coefficients: 4 GiB of them.
 const MAX_COEFFICIENTS: usize = 1 << 30;
@@ -73,25 +72,16 @@ struct Header {
     made: Option<TubesMade>,
 }
 
+pair_header!(Header);
+
 /// Reads tubes.
 ///
 /// # Errors
 /// Not a header of this form, another version, a data file that is missing, of another size or not the one that the header was
 /// written with, coefficients that cannot be.
 pub fn read_tubes(path: &Path) -> Result<TubeSet, IoError> {
-    let refused = |reason: String| IoError::unsupported(path, format!("these are not tubes of response: {reason}"));
-    let text = read_text(path, MAX_BYTES)?;
-    let unknown = |found: i64| format!("they have version {found}; this program reads version {VERSION}");
-    let header: Header = toml::from_str(&text).map_err(|error| {
-        let other = version(&text).filter(|found| *found != i64::from(VERSION));
-        refused(other.map_or_else(|| sentence(&text, &error), unknown))
-    })?;
-    if header.version != VERSION {
-        return Err(refused(unknown(header.version.into())));
-    }
-    if Path::new(&header.data_file).file_name().is_none_or(|name| name != header.data_file.as_str()) {
-        return Err(refused("'data_file' must be the name of a file in the same folder".into()));
-    }
+    let header: Header = FORM.read(path)?;
+    let refused = |reason: String| FORM.refused(path, reason);
     let sampling = TubeSampling {
         num: header.num_samples,
         spacing_mm: header.spacing_mm,
@@ -100,12 +90,7 @@ pub fn read_tubes(path: &Path) -> Result<TubeSet, IoError> {
     };
     let num = sampling.num_coefficients().filter(|num| (1..=MAX_COEFFICIENTS).contains(num));
     let num = num.ok_or_else(|| refused(format!("they would have none, or more than {MAX_COEFFICIENTS} coefficients")))?;
-    let data = path.with_file_name(&header.data_file);
-    let (found, expected) = (regular_file_len(&data)?, 4 * num as u64);
-    if found != expected {
-        return Err(refused(format!("{} has {found} bytes where {expected} are expected", data.display())));
-    }
-    check_pair(path, &data, expected, &header.data_checksum)?;
+    let data = FORM.data_of(path, &header, 4 * num as u64)?;
     let coefficients = read_contiguous(&data, FORMAT, 0, num)?;
     let set = TubeSet::new(header.scanner, sampling, coefficients).map_err(|error| refused(error.to_string()))?;
     Ok(TubeSet { made: header.made, ..set })

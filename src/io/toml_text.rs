@@ -1,4 +1,14 @@
-//! What is the same in every TOML file of ours: its version, and what is said of one that is not understood.
+//! What is the same in every TOML file of ours: its version, and what is said of one that is not understood;
+//! and how the headers are read that have their numbers in a data file beside them.
+
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+
+use super::IoError;
+use super::blocks::{read_text, regular_file_len};
+use super::checksum::check_pair;
 
 /// Line and reason, without the line itself, which may be of any length.
 pub(super) fn sentence(text: &str, error: &toml::de::Error) -> String {
@@ -11,3 +21,88 @@ pub(super) fn version(text: &str) -> Option<i64> {
     let value = |line: &str| line.strip_prefix("version")?.trim_start().strip_prefix('=')?.trim().parse().ok();
     text.lines().find_map(value)
 }
+
+/// What a header of ours beside a data file is, and what is said of one that is not.
+pub(super) struct HeaderForm {
+    /// "these are not tubes of response".
+    pub is_not: &'static str,
+    /// "they have", before a version.
+    pub has: &'static str,
+    /// The version that is read.
+    pub version: u32,
+    /// Largest header that is read, bytes.
+    pub max_bytes: u64,
+}
+
+/// A header that names the data file beside it.
+pub(super) trait PairHeader: DeserializeOwned {
+    /// Its version.
+    fn version(&self) -> u32;
+
+    /// Name of its data file.
+    fn data_file(&self) -> &str;
+
+    /// The checksum of that file.
+    fn data_checksum(&self) -> &str;
+}
+
+impl HeaderForm {
+    /// Why a file is refused.
+    pub fn refused(&self, path: &Path, reason: impl Display) -> IoError {
+        IoError::unsupported(path, format!("{}: {reason}", self.is_not))
+    }
+
+    /// Reads a header.
+    ///
+    /// # Errors
+    /// Not a header of this form, another version, a data file that is in another folder.
+    pub fn read<H: PairHeader>(&self, path: &Path) -> Result<H, IoError> {
+        let text = read_text(path, self.max_bytes)?;
+        let unknown = |found: i64| format!("{} version {found}; this program reads version {}", self.has, self.version);
+        let header: H = toml::from_str(&text).map_err(|error| {
+            let other = version(&text).filter(|found| *found != i64::from(self.version));
+            self.refused(path, other.map_or_else(|| sentence(&text, &error), unknown))
+        })?;
+        if header.version() != self.version {
+            return Err(self.refused(path, unknown(header.version().into())));
+        }
+        if Path::new(header.data_file()).file_name().is_none_or(|name| name != header.data_file()) {
+            return Err(self.refused(path, "'data_file' must be the name of a file in the same folder"));
+        }
+        Ok(header)
+    }
+
+    /// The data file of a header, which has so many bytes and is the one that the header was written with.
+    ///
+    /// # Errors
+    /// It is missing, of another size, or another one.
+    pub fn data_of(&self, path: &Path, header: &impl PairHeader, expected: u64) -> Result<PathBuf, IoError> {
+        let data = path.with_file_name(header.data_file());
+        let found = regular_file_len(&data)?;
+        if found != expected {
+            return Err(self.refused(path, format!("{} has {found} bytes where {expected} are expected", data.display())));
+        }
+        check_pair(path, &data, expected, header.data_checksum())?;
+        Ok(data)
+    }
+}
+
+/// A [`PairHeader`] of a struct that has the three keys.
+macro_rules! pair_header {
+    ($header:ty) => {
+        impl super::toml_text::PairHeader for $header {
+            fn version(&self) -> u32 {
+                self.version
+            }
+
+            fn data_file(&self) -> &str {
+                &self.data_file
+            }
+
+            fn data_checksum(&self) -> &str {
+                &self.data_checksum
+            }
+        }
+    };
+}
+pub(super) use pair_header;
