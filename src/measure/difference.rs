@@ -1,11 +1,27 @@
 //! How far numbers are from others.
 
+use super::finite;
+
 /// ‖a − b‖ / ‖b‖, which is no number where b is all zero.
 pub fn relative_difference<T: Copy + Into<f64>>(a: &[T], b: &[T]) -> f64 {
     let square = |value: f64| value * value;
     let difference: f64 = a.iter().zip(b).map(|(&a, &b)| square(a.into() - b.into())).sum();
     let norm: f64 = b.iter().map(|&b| square(b.into())).sum();
     (difference / norm).sqrt()
+}
+
+/// Correlation coefficient of two images, value by value (Cabello et al. 2012, equation 5); `None` where one has a single value
+/// everywhere.
+///
+/// CC = Σ (a − ā)(b − b̄) / √(Σ (a − ā)² Σ (b − b̄)²)
+pub fn correlation(a: &[f32], b: &[f32]) -> Option<f64> {
+    let mean = |values: &[f32]| values.iter().map(|&value| f64::from(value)).sum::<f64>() / values.len() as f64;
+    let (mean_a, mean_b) = (mean(a), mean(b));
+    let [products, of_a, of_b] = a.iter().zip(b).fold([0.0; 3], |[products, of_a, of_b], (&a, &b)| {
+        let (a, b) = (f64::from(a) - mean_a, f64::from(b) - mean_b);
+        [products + a * b, of_a + a * a, of_b + b * b]
+    });
+    finite(products / (of_a * of_b).sqrt())
 }
 
 #[cfg(test)]
@@ -17,5 +33,15 @@ mod tests {
         assert_eq!(relative_difference(&[3.0f32, 0.5, 4.0], &[3.0, 0.0, 4.0]), 0.1);
         assert_eq!(relative_difference(&[1.0], &[1.0]), 0.0);
         assert!(relative_difference(&[0.0], &[0.0]).is_nan());
+    }
+
+    #[test]
+    fn correlation_by_hand() {
+        assert_eq!(correlation(&[1.0, 2.0, 3.0], &[5.0, 7.0, 9.0]), Some(1.0));
+        assert_eq!(correlation(&[1.0, 2.0, 3.0], &[3.0, 2.0, 1.0]), Some(-1.0));
+        // Deviations −1, 0, 1 and −1, 1, 0: 1 / √(2 · 2).
+        assert!((correlation(&[1.0, 2.0, 3.0], &[1.0, 3.0, 2.0]).unwrap() - 0.5).abs() < 1e-15);
+        assert_eq!(correlation(&[1.0, 1.0], &[1.0, 2.0]), None);
+        assert_eq!(correlation(&[], &[]), None);
     }
 }

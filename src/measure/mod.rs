@@ -13,7 +13,7 @@ mod quantile;
 mod roi_stats;
 
 pub use contrast::{background_variability, cold_recovery, contrast_to_noise, hot_recovery};
-pub use difference::relative_difference;
+pub use difference::{correlation, relative_difference};
 pub use full_width::full_width_at_half_maximum;
 pub use peak_width::{NoPeakWidth, PeakWidth, peak_width};
 pub use profile::{ProfilePoint, profile};
