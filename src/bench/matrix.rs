@@ -12,7 +12,9 @@ use crate::cuda;
 use crate::data::ResponseMatrix;
 use crate::measure::median_and_spread;
 use crate::operator::{Accumulation, CrystalPairs, DataSpace, LinearOperator, StoredMatrix, Subset};
-use crate::plan::{Chosen, DeviceChoice, choose_device};
+#[cfg(feature = "cuda")]
+use crate::operator::{MatrixOrder, Residence};
+use crate::plan::{Chosen, DeviceChoice, choose_device, crystal_pairs, ring_basis};
 use crate::scanner::CrystalRing;
 use crate::task::Task;
 
@@ -44,6 +46,9 @@ pub struct MatrixRow {
     pub forward_s: [f64; 2],
     /// Seconds of a backprojection, likewise.
     pub backprojection_s: [f64; 2],
+    /// Seconds to bring the elements in the order of the lines and of the functions to the device, where it holds one order at a
+    /// time; the times above are without.
+    pub loading_s: Option<[f64; 2]>,
 }
 
 impl MatrixRow {
@@ -58,29 +63,50 @@ impl MatrixRow {
 /// # Errors
 /// A device that cannot be used, a step fails.
 pub fn bench_matrix(bench: &MatrixBench) -> Result<Vec<MatrixRow>, BenchError> {
-    let pairs = CrystalPairs::new(bench.ring);
-    let num_places = pairs.len(Subset::ALL);
+    let pairs = crystal_pairs(bench.ring, bench.matrix.basis.kind)?;
+    let num_central = ring_basis(bench.ring, &bench.matrix.basis, None)?.num_central();
     let (chosen, _) = choose_device(bench.device)?;
     match chosen {
         Chosen::Cpu => on_threads(bench.num_threads, || {
-            let new = || StoredMatrix::new((*bench.matrix).clone(), pairs.clone());
-            let way = [Accumulation::Deterministic];
-            let plain = measured(&mut Host, &new()?.plain(), bench, "plain", num_places, &way)?;
-            Ok([plain, measured(&mut Host, &new()?, bench, "fast", num_places, &way)?].concat())
+            let new = || StoredMatrix::new(Arc::clone(&bench.matrix), pairs.clone(), num_central);
+            let plain = measured(&mut Host, &new()?.plain(), bench, "plain", &pairs, &[Accumulation::Deterministic])?;
+            Ok([plain, measured(&mut Host, &new()?, bench, "fast", &pairs, Accumulation::OF_MATRICES)?].concat())
         }),
         #[cfg(feature = "cuda")]
         Chosen::Cuda(mut backend) => {
-            let new = |backend: &cuda::CudaBackend| {
-                let basis = crate::plan::polar_basis(bench.ring, &bench.matrix.basis, None)?;
-                Ok::<_, BenchError>(cuda::StoredMatrix::new(backend, &bench.matrix, pairs.clone(), basis.num_central())?)
+            let new = |backend: &cuda::CudaBackend, residence| {
+                cuda::StoredMatrix::new(backend, &bench.matrix, pairs.clone(), num_central, residence)
             };
-            let fast = new(&backend)?;
-            let rows = measured(&mut *backend, &fast, bench, "fast", num_places, &[Accumulation::Deterministic])?;
+            let fast = new(&backend, Residence::Both)?;
+            let mut rows = measured(&mut *backend, &fast, bench, "fast", &pairs, &[Accumulation::Deterministic])?;
             let ways: Vec<Accumulation> =
                 fast.accumulations().iter().copied().filter(|way| *way != Accumulation::Deterministic).collect();
-            Ok([rows, measured(&mut *backend, &fast.by_lor(), bench, "paper", num_places, &ways)?].concat())
+            rows.extend(measured(&mut *backend, &fast.by_lor(), bench, "paper", &pairs, &ways)?);
+            let one_order = new(&backend, Residence::OneOrder)?;
+            let loading_s = loading_s(&mut *backend, &one_order, bench.num_times)?;
+            rows.iter_mut()
+                .filter(|row| row.accumulation == Accumulation::Reload)
+                .for_each(|row| row.loading_s = Some(loading_s));
+            Ok(rows)
         }
     }
+}
+
+/// Median seconds to load either order when the other is there.
+#[cfg(feature = "cuda")]
+fn loading_s(backend: &mut cuda::CudaBackend, operator: &cuda::StoredMatrix, num_times: usize) -> Result<[f64; 2], BenchError> {
+    let mut secs = [Vec::new(), Vec::new()];
+    for _ in 0..num_times {
+        // It begins with the lines.
+        for (number, order) in [(1, MatrixOrder::Functions), (0, MatrixOrder::Lines)] {
+            backend.finish()?;
+            let start = Instant::now();
+            operator.load(backend, order)?;
+            backend.finish()?;
+            secs[number].push(start.elapsed().as_secs_f64());
+        }
+    }
+    Ok(secs.map(|secs| median_and_spread(secs).unwrap_or_default().0))
 }
 
 fn measured<B: Backend>(
@@ -88,13 +114,13 @@ fn measured<B: Backend>(
     operator: &impl LinearOperator<B>,
     bench: &MatrixBench,
     layout: &'static str,
-    num_places: usize,
+    pairs: &CrystalPairs,
     ways: &[Accumulation],
 ) -> Result<Vec<MatrixRow>, BenchError> {
     let task = Task::new();
-    let num_coefficients = bench.matrix.num_basic * bench.ring.num_symmetries();
+    let num_coefficients = bench.matrix.num_basic * pairs.num_symmetries();
     let x = backend.upload(Arc::new(vec![1.0; num_coefficients]))?;
-    let mut y = backend.zeros(num_places)?;
+    let mut y = backend.zeros(pairs.len(Subset::ALL))?;
     let mut back = backend.zeros(num_coefficients)?;
     let mut timed = |accumulation: Option<Accumulation>| -> Result<[f64; 2], BenchError> {
         let mut secs = Vec::new();
@@ -125,6 +151,7 @@ fn measured<B: Backend>(
         accumulation,
         forward_s,
         backprojection_s,
+        loading_s: None,
     };
     Ok(rows.into_iter().map(row).collect())
 }
