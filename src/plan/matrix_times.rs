@@ -1,0 +1,171 @@
+//! How long projection and backprojection take with a stored matrix: the plain product, the fast one, and on a GPU the paper's layout.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Chosen, DeviceChoice, SetupError, choose_device};
+use crate::algebra::{Backend, Host};
+#[cfg(feature = "cuda")]
+use crate::cuda;
+use crate::data::ResponseMatrix;
+use crate::measure::median_and_spread;
+use crate::operator::{Accumulation, CrystalPairs, DataSpace, LinearOperator, StoredMatrix, Subset};
+use crate::scanner::CrystalRing;
+use crate::task::Task;
+
+/// What takes longer is measured once, seconds.
+const SLOW_SECS: f64 = 5.0;
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct MatrixTiming<'a> {
+    /// The ring.
+    pub ring: &'a CrystalRing,
+    /// Its matrix.
+    pub matrix: Arc<ResponseMatrix>,
+    /// Where.
+    pub device: DeviceChoice,
+    /// Times that are measured, after one that is not.
+    pub num_times: usize,
+    /// The plain product takes one orbit of so many, for it may be slow; its times are scaled to all.
+    pub plain_step: usize,
+}
+
+/// How a matrix is multiplied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum MatrixLayout {
+    /// An element and a symmetry at a time.
+    Plain,
+    /// All symmetries of an element at once.
+    Fast,
+    /// A thread a line, which loops over elements and symmetries.
+    Paper,
+}
+
+/// What was measured of one way.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MatrixTimes {
+    /// Device in words.
+    pub device: String,
+    /// How the matrix is multiplied.
+    pub layout: MatrixLayout,
+    /// How the backprojection adds.
+    pub accumulation: Accumulation,
+    /// Seconds of a projection: median, and half of the interquartile range.
+    pub forward_s: [f64; 2],
+    /// Seconds of a backprojection, likewise.
+    pub backprojection_s: [f64; 2],
+    /// One orbit of so many was used; times are for all.
+    pub step: usize,
+}
+
+impl MatrixTimes {
+    /// Seconds of both.
+    pub fn both_s(&self) -> f64 {
+        self.forward_s[0] + self.backprojection_s[0]
+    }
+}
+
+/// Measures every way of a device, on the threads of the pool that calls it.
+///
+/// # Errors
+/// A device that cannot be used, a step fails.
+pub fn matrix_times(timing: &MatrixTiming) -> Result<Vec<MatrixTimes>, SetupError> {
+    let pairs = CrystalPairs::new(timing.ring);
+    let (chosen, _) = choose_device(timing.device)?;
+    match chosen {
+        Chosen::Cpu => {
+            let way = [Accumulation::Deterministic];
+            let part = one_orbit_in(timing.plain_step, &timing.matrix, &pairs);
+            let plain = StoredMatrix::new(part, pairs.clone())?.plain();
+            let mut rows = timing.measured(&mut Host, &plain, MatrixLayout::Plain, &pairs, &way)?;
+            let fast = StoredMatrix::new((*timing.matrix).clone(), pairs.clone())?;
+            rows.extend(timing.measured(&mut Host, &fast, MatrixLayout::Fast, &pairs, &way)?);
+            Ok(rows)
+        }
+        #[cfg(feature = "cuda")]
+        Chosen::Cuda(mut backend) => {
+            let basis = super::polar_basis(timing.ring, &timing.matrix.basis, None)?;
+            let fast = cuda::StoredMatrix::new(&backend, &timing.matrix, pairs.clone(), basis.num_central())?;
+            let way = [Accumulation::Deterministic];
+            let rows = timing.measured(&mut *backend, &fast, MatrixLayout::Fast, &pairs, &way)?;
+            let ways: Vec<Accumulation> =
+                fast.accumulations().iter().copied().filter(|way| *way != Accumulation::Deterministic).collect();
+            Ok([rows, timing.measured(&mut *backend, &fast.by_lor(), MatrixLayout::Paper, &pairs, &ways)?].concat())
+        }
+    }
+}
+
+/// The elements of one orbit of lines in so many.
+fn one_orbit_in(step: usize, matrix: &ResponseMatrix, pairs: &CrystalPairs) -> ResponseMatrix {
+    if step <= 1 {
+        return matrix.clone();
+    }
+    let mut is_kept = vec![false; matrix.first.len() - 1];
+    let kept = (0..pairs.num_orbits()).step_by(step).flat_map(|orbit| pairs.orbit(orbit));
+    kept.for_each(|lor| is_kept[*lor as usize] = true);
+    let (mut first, mut elements) = (vec![0], Vec::new());
+    for (lor, is_kept) in is_kept.into_iter().enumerate() {
+        if is_kept {
+            elements.extend_from_slice(matrix.row(lor));
+        }
+        first.push(elements.len() as u64);
+    }
+    ResponseMatrix { first: Arc::new(first), elements: Arc::new(elements), ..matrix.clone() }
+}
+
+impl MatrixTiming<'_> {
+    fn measured<B: Backend>(
+        &self,
+        backend: &mut B,
+        operator: &impl LinearOperator<B>,
+        layout: MatrixLayout,
+        pairs: &CrystalPairs,
+        ways: &[Accumulation],
+    ) -> Result<Vec<MatrixTimes>, SetupError> {
+        let task = Task::new();
+        let num_coefficients = self.matrix.num_basic * self.ring.num_symmetries();
+        let x = backend.upload(Arc::new(vec![1.0; num_coefficients]))?;
+        let mut y = backend.zeros(pairs.len(Subset::ALL))?;
+        let mut back = backend.zeros(num_coefficients)?;
+        let step = if layout == MatrixLayout::Plain { self.plain_step.max(1) } else { 1 };
+        let mut timed = |accumulation: Option<Accumulation>| -> Result<[f64; 2], SetupError> {
+            let mut secs = Vec::new();
+            while secs.len() <= self.num_times && secs.iter().all(|secs| *secs < SLOW_SECS) {
+                backend.finish()?;
+                let start = Instant::now();
+                match accumulation {
+                    None => operator.apply(backend, Subset::ALL, &x, &mut y, &task)?,
+                    Some(way) => operator.adjoint(backend, Subset::ALL, &y, way, &mut back, &task)?,
+                }
+                backend.finish()?;
+                secs.push(start.elapsed().as_secs_f64());
+            }
+            if secs.len() > 1 {
+                // The first touches its memory for the first time.
+                secs.remove(0);
+            }
+            let (median, spread) = median_and_spread(secs).unwrap_or_default();
+            Ok([median, spread].map(|secs| secs * step as f64))
+        };
+        let forward_s = timed(None)?;
+        let mut rows = Vec::new();
+        for &accumulation in ways {
+            rows.push((accumulation, timed(Some(accumulation))?));
+        }
+        let device = backend.name();
+        let row = |(accumulation, backprojection_s)| MatrixTimes {
+            device: device.clone(),
+            layout,
+            accumulation,
+            forward_s,
+            backprojection_s,
+            step,
+        };
+        Ok(rows.into_iter().map(row).collect())
+    }
+}
