@@ -1,5 +1,7 @@
 //! Figures 3, 7 and 10 as pictures; 3(e), 4 to 6, 8 and 9 as plots.
 
+use ndarray::{ArrayView1, Axis};
+
 use super::implementation::Implementation;
 use super::measure::{Run, Sample};
 use super::mouse;
@@ -7,7 +9,6 @@ use super::plan::Scan;
 use super::stages::Work;
 use super::tables::{Sources, percent_off};
 use crate::data::Volume;
-use crate::geometry::Grid;
 use crate::operator::OperatorError;
 use crate::report::{Axes, Plot, Series};
 use crate::reproduce::ReproduceError;
@@ -15,15 +16,15 @@ use crate::reproduce::picture::{Panel, coronal, write_slices};
 use crate::reproduce::schedule::Measurement;
 use crate::task::Task;
 
-/// White in pictures, relative to the largest value of the first one.
-const WHITE_OF_RODS: f64 = 0.8;
-const WHITE_OF_POINTS: f64 = 0.4;
+/// White in pictures of slices, relative to the largest value of the first one.
+const WHITE: f64 = 0.8;
+/// White in pictures of the mouse, relative to the largest value of each.
 const WHITE_OF_MOUSE: f64 = 0.5;
 
 /// Writes the figures; what each of them shows.
 pub(super) fn write(sources: &Sources) -> Result<Vec<String>, ReproduceError> {
-    let mut shown = write_slices_of(sources, Scan::Rods, "figure-3", WHITE_OF_RODS)?;
-    shown.extend(write_slices_of(sources, Scan::Ellipsoid, "figure-7", WHITE_OF_POINTS)?);
+    let mut shown = write_slices_of(sources, Scan::Rods, "figure-3")?;
+    shown.extend(write_slices_of(sources, Scan::Ellipsoid, "figure-7")?);
     shown.extend(write_mouse(sources)?);
     for (file, plot) in plots(sources)? {
         let Some(svg) = plot.svg() else { continue };
@@ -35,52 +36,39 @@ pub(super) fn write(sources: &Sources) -> Result<Vec<String>, ReproduceError> {
 }
 
 /// The transverse slices of a scan's images in the middle, and the slices along the axis.
-fn write_slices_of(sources: &Sources, scan: Scan, name: &str, white: f64) -> Result<Vec<String>, ReproduceError> {
-    let mut images: Vec<(Implementation, Volume)> = Vec::new();
+fn write_slices_of(sources: &Sources, scan: Scan, name: &str) -> Result<Vec<String>, ReproduceError> {
+    let (mut names, mut images) = (Vec::new(), Vec::new());
     for implementation in Implementation::of_images(scan, sources.device) {
-        images.extend(sources.image(scan, implementation)?.map(|image| (implementation, image)));
+        let Some(image) = sources.image(scan, implementation)? else { continue };
+        names.push(implementation.title());
+        images.push(image);
     }
-    let Some((_, first)) = images.first() else { return Ok(Vec::new()) };
+    let Some(first) = images.first() else { return Ok(Vec::new()) };
     let middle = first.grid.size[2] / 2;
-    let plane = first.grid.size[0] * first.grid.size[1];
-    let largest = first.as_slice().iter().skip(middle * plane).take(plane).fold(0.0, |a: f32, b| a.max(*b));
-    let high = white * f64::from(largest);
-    let along: Vec<Volume> =
-        images.iter().map(|(_, image)| coronal(image, |along_y| along_y[along_y.len() / 2])).collect::<Result<_, _>>()?;
-    let panels = |volumes: Vec<&Volume>| -> Vec<(f64, Volume)> { volumes.into_iter().map(|v| (high, v.clone())).collect() };
-    let files = [
-        (format!("figures/{name}.png"), panels(images.iter().map(|(_, image)| image).collect()), middle),
-        (format!("figures/{name}-axial.png"), panels(along.iter().collect()), 0),
-    ];
-    let names: Vec<String> = images.iter().map(|(implementation, _)| implementation.title()).collect();
+    let largest = first.values.index_axis(Axis(0), middle).fold(0.0, |a: f32, b| a.max(*b));
+    let high = WHITE * f64::from(largest);
+    let along: Result<Vec<Volume>, _> = images.iter().map(|image| coronal(image, |along_y| along_y[along_y.len() / 2])).collect();
     let mut shown = Vec::new();
-    for (file, volumes, z) in files {
-        write_panels(sources, &file, &volumes, z)?;
-        shown.push(format!("{file}: {}; black 0, white {high:.3} decays/mm³; from the left: {}", scan.name(), names.join("; ")));
+    for (file, volumes, z) in
+        [(format!("figures/{name}.png"), &images, middle), (format!("figures/{name}-axial.png"), &along?, 0)]
+    {
+        let panels: Vec<Panel> = volumes.iter().map(|volume| Panel { volume, minus: None, low: 0.0, high }).collect();
+        write_slices(sources.folder, &file, &panels, z)?;
+        shown.push(format!("{file}: {}; black 0, white {high:.4} decays/mm³; from the left: {}", scan.name(), names.join("; ")));
     }
     Ok(shown)
-}
-
-/// Volumes side by side, each with what is white in it.
-fn write_panels(sources: &Sources, file: &str, volumes: &[(f64, Volume)], z: usize) -> Result<(), ReproduceError> {
-    let panel = |(high, volume)| Panel { volume, minus: None, low: 0.0, high };
-    let panels: Vec<Panel> = volumes.iter().map(|(high, volume)| panel((*high, volume))).collect();
-    write_slices(sources.folder, file, &panels, z)
 }
 
 /// Figure 10: the largest values along y of the mouse, and of its image.
 fn write_mouse(sources: &Sources) -> Result<Vec<String>, ReproduceError> {
     let Some(whole) = sources.folder.load_image(&Work::Mouse.key())? else { return Ok(Vec::new()) };
-    let grid: Grid = whole.grid.clone();
-    let truth = mouse::phantom()?.truth(&grid, 1.0, &Task::new()).map_err(OperatorError::from)?;
-    let mut volumes = Vec::new();
-    for image in [&truth, &whole] {
-        let seen = coronal(image, |along_y| along_y.fold(0.0, |a: f32, b| a.max(*b)))?;
-        let (_, largest) = seen.range();
-        volumes.push((WHITE_OF_MOUSE * f64::from(largest), seen));
-    }
+    let truth = mouse::phantom()?.truth(&whole.grid, 1.0, &Task::new()).map_err(OperatorError::from)?;
+    let largest = |along_y: ArrayView1<f32>| along_y.fold(0.0, |a: f32, b| a.max(*b));
+    let seen = [coronal(&truth, largest)?, coronal(&whole, largest)?];
+    let white = |volume: &Volume| WHITE_OF_MOUSE * f64::from(volume.range().1);
+    let panels = seen.each_ref().map(|volume| Panel { volume, minus: None, low: 0.0, high: white(volume) });
     let file = "figures/figure-10.png";
-    write_panels(sources, file, &volumes, 0)?;
+    write_slices(sources.folder, file, &panels, 0)?;
     let name = Implementation::reference(sources.device).title();
     Ok(vec![format!(
         "{file}: the largest values along y; white {WHITE_OF_MOUSE} x the largest of each; from the left: the phantom; {name}, {} beds",

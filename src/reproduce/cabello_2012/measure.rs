@@ -235,7 +235,11 @@ mod tests {
         assert!(found.cv[0].unwrap() < 1e-6 && found.cv[1].unwrap() < 1e-6 && found.cv[2].is_none() && found.cnr.is_none());
         // ±10 % from slice column to slice column.
         let nx = volume.grid.size[0];
-        volume.as_mut_slice().iter_mut().enumerate().for_each(|(at, v)| *v *= if at % nx % 2 == 0 { 1.1 } else { 0.9 });
+        volume
+            .as_mut_slice()
+            .iter_mut()
+            .enumerate()
+            .for_each(|(at, v)| *v *= if (at % nx).is_multiple_of(2) { 1.1 } else { 0.9 });
         let found = noise(&phantom, &volume);
         assert!((found.cv[0].unwrap() - 0.1).abs() < 0.002 && (found.cv[1].unwrap() - 0.1).abs() < 0.002, "{found:?}");
         // (6 − 2) / √((0.6² + 0.2²) / 2).

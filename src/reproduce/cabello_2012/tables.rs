@@ -111,7 +111,7 @@ pub(super) fn write(plan: &Plan, device: DeviceChoice, folder: &Folder, complete
         complete: complete && num_missing == 0,
         values: &tables.values,
         matrix,
-        times: times::all(&sources)?.into_iter().flat_map(|(_, rows)| rows).collect(),
+        times: times::all(&sources)?.into_iter().map(|(_, times)| times).collect(),
         runs,
     };
     folder.write_json("cabello-2012.json", &report)?;

@@ -11,6 +11,8 @@ use crate::operator::Accumulation;
 use crate::report::{Tables, Value};
 use crate::reproduce::ReproduceError;
 
+/// Table 2 by the other way to measure a width.
+const AT_HALF: &str = "2, at half";
 const REGIONS: [&str; 3] = ["hot", "warm", "cold"];
 
 /// The row of an implementation, and which of the paper's two (processor, GPU) it stands for.
@@ -114,11 +116,10 @@ fn correlation_at(run: &Run, iteration: usize) -> Option<f64> {
 pub(super) fn add_points(sources: &Sources, tables: &mut Tables) -> Result<(), ReproduceError> {
     let (plan, runs) = (sources.plan, sources.runs(Scan::Ellipsoid)?);
     let Some((_, reference)) = runs.first() else { return Ok(()) };
-    let kinds: [(&'static str, &str, fn(&Width) -> Option<f64>); 2] = [
-        ("2", "Table 2. FWHM of the points, of a Gaussian on a background", |width| width.fwhm_mm),
-        ("2, half maximum", "The same, of the profile at half of its maximum", |width| width.at_half_mm),
-    ];
-    for (table, title, of) in kinds {
+    for (table, title) in
+        [("2", "FWHM of the points, of a Gaussian on a background"), (AT_HALF, "The same at half of the maximum")]
+    {
+        let of = |width: &Width| if table == AT_HALF { width.at_half_mm } else { width.fwhm_mm };
         let mut values = Vec::new();
         for (implementation, run) in &runs {
             let Some(sample) = run.at(plan.num_iterations) else { continue };
@@ -133,7 +134,7 @@ pub(super) fn add_points(sources: &Sources, tables: &mut Tables) -> Result<(), R
             "After {} iterations; {} counts. The profile lies along x, a voxel a sample, in the middle between slices.",
             plan.num_iterations, reference.counts
         );
-        tables.add(title, values, vec![remark]);
+        tables.add(format!("Table 2. {title}"), values, vec![remark]);
     }
     let mut values = Vec::new();
     for (implementation, run) in &runs[1..] {

@@ -52,7 +52,6 @@ pub(super) fn add(sources: &Sources, tables: &mut Tables) -> Result<(), Reproduc
 fn hours(sources: &Sources, whole_s: f64) -> Result<Vec<Value>, ReproduceError> {
     let plain: Vec<(Option<usize>, f64)> = times::all(sources)?
         .into_iter()
-        .flat_map(|(threads, rows)| rows.into_iter().map(move |row| (threads, row)))
         .filter(|(_, row)| row.layout == MatrixLayout::Plain)
         .map(|(threads, row)| (threads, row.both_s() * (sources.plan.num_iterations * NUM_BEDS) as f64))
         .collect();

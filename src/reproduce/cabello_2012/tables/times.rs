@@ -9,12 +9,16 @@ use crate::report::{Tables, Value};
 use crate::reproduce::ReproduceError;
 use crate::reproduce::schedule::Measurement;
 
-/// What was measured, with the number of threads of the processor.
-pub(super) fn all(sources: &Sources) -> Result<Vec<(Option<usize>, Vec<MatrixTimes>)>, ReproduceError> {
+/// What was measured of a way, with the number of threads of the processor.
+pub(super) type OnThreads = (Option<usize>, MatrixTimes);
+
+/// All that was measured.
+pub(super) fn all(sources: &Sources) -> Result<Vec<OnThreads>, ReproduceError> {
     let mut all = Vec::new();
     for work in work(Item::Times, sources.device) {
         let Work::Times(_, threads) = work else { continue };
-        all.extend(sources.folder.load::<Vec<MatrixTimes>>(&work.key())?.map(|rows| (threads, rows)));
+        let rows = sources.folder.load::<Vec<MatrixTimes>>(&work.key())?.unwrap_or_default();
+        all.extend(rows.into_iter().map(|row| (threads, row)));
     }
     Ok(all)
 }
@@ -51,7 +55,7 @@ pub(super) fn add(sources: &Sources, tables: &mut Tables) -> Result<(), Reproduc
     if measured.is_empty() {
         return Ok(());
     }
-    let rows = || measured.iter().flat_map(|(threads, rows)| rows.iter().map(|times| (*threads, times)));
+    let rows = || measured.iter().map(|(threads, times)| (*threads, times));
     let plain_s = rows().find(|(threads, times)| *threads == Some(1) && times.layout == MatrixLayout::Plain);
     let plain_s = plain_s.map(|(_, times)| times.both_s());
     let mut values = Vec::new();
@@ -69,6 +73,7 @@ pub(super) fn add(sources: &Sources, tables: &mut Tables) -> Result<(), Reproduc
     devices.dedup();
     let mut remarks = vec![
         format!("Here: {}. Medians; the factor is that of the first row's projection and backprojection over a row's.", devices.join("; ")),
+        "One thread of the plain product stands for both of the paper's programs on one core.".into(),
         "Plain: an element and a symmetry at a time. Fast: all symmetries of an element at once. Paper's layout: a thread a line, which loops over elements and symmetries.".into(),
         "Loading: in the paper the matrix in either order, which a GPU holds here at the same time; the improvement there includes it.".into(),
     ];
@@ -95,7 +100,7 @@ fn cells(title: String, paper: Option<usize>, here: Option<&MatrixTimes>, plain_
         paper_row: of_paper.map_or(String::new(), |row| row.name.into()),
         ..Value::default()
     };
-    let part = |of: fn(&MatrixTimes) -> [f64; 2]| here.map(|times| of(times)).map_or([None; 2], |found| found.map(Some));
+    let part = |of: fn(&MatrixTimes) -> [f64; 2]| here.map(of).map_or([None; 2], |found| found.map(Some));
     let ([forward, forward_spread], [back, back_spread]) = (part(|t| t.forward_s), part(|t| t.backprojection_s));
     let both = here.map(MatrixTimes::both_s);
     let factor = plain_s.zip(both).map(|(plain, both)| plain / both);
