@@ -9,9 +9,9 @@ use super::CliResult;
 use super::bench::write_json;
 use super::console::out;
 use super::options::device;
-use crate::bench::{MatrixBench, MatrixRow, bench_matrix};
+use crate::bench::bench_matrix;
 use crate::io::saved_matrix::read_matrix;
-use crate::plan::DeviceChoice;
+use crate::plan::{DeviceChoice, MatrixTimes, MatrixTiming};
 use crate::report::{Column, Columns};
 use crate::scanner::find_ring;
 
@@ -62,14 +62,14 @@ pub fn run(options: MatrixOptions) -> CliResult {
     };
     out!("{}: {} elements; ratio = time of the first row, both ways, over a row's", ring.title, matrix.elements.len());
     out!("{}", MATRIX.titles());
-    let mut rows: Vec<MatrixRow> = Vec::new();
+    let mut rows: Vec<MatrixTimes> = Vec::new();
     for num_threads in threads {
         let (matrix, device, num_times) = (Arc::clone(&matrix), options.device, options.times.into());
-        for row in bench_matrix(&MatrixBench { ring, matrix, device, num_threads, num_times })? {
+        for row in bench_matrix(&MatrixTiming { ring, matrix, device, num_times, plain_step: 1 }, num_threads)? {
             let ratio = rows.first().map_or(1.0, |first| first.both_s() / row.both_s());
             let [forward, forward_spread] = row.forward_s.map(|secs| format!("{secs:.5}"));
             let [back, back_spread] = row.backprojection_s.map(|secs| format!("{secs:.5}"));
-            let (device, layout, way) = (row.device.clone(), row.layout.to_owned(), row.accumulation.to_string());
+            let (device, layout, way) = (row.device.clone(), row.layout.to_string(), row.accumulation.to_string());
             let loading = row.loading_s.map_or(String::new(), |[lines, functions]| format!("{lines:.3} + {functions:.3}"));
             let ratio = format!("{ratio:.1}");
             out!("{}", MATRIX.line([device, layout, way, forward, forward_spread, back, back_spread, ratio, loading]));

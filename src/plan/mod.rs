@@ -9,6 +9,7 @@ mod estimate;
 mod histories;
 mod job;
 mod matrix;
+mod matrix_times;
 mod pair_setup;
 mod photon_scan;
 mod programs;
@@ -31,6 +32,7 @@ pub use job::{
     SweepSettings,
 };
 pub use matrix::{MatrixAmount, MatrixRecipe, RingFunctions, crystal_pairs, make_matrix, response_part, ring_basis};
+pub use matrix_times::{MatrixLayout, MatrixTimes, MatrixTiming, matrix_times};
 pub use photon_scan::{PhotonScanError, scan_pairs, scan_photons};
 pub use projector::{ChosenProjector, ProjectorSettings, choose_projector, rays_per_bin};
 pub use provenance::{
