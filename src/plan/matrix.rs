@@ -73,7 +73,7 @@ pub fn ring_basis(ring: &CrystalRing, basis: &BasisSettings, grid: Option<Grid>)
     let BasisSettings { kind, spacing_mm, radius_mm, half_length_mm } = *basis;
     let cells = match kind {
         BasisKind::Blobs | BasisKind::Polar => RingGrid::polar(ring.num_modules, spacing_mm, radius_mm, half_length_mm),
-        BasisKind::Cubic => RingGrid::cubes(spacing_mm, radius_mm, half_length_mm),
+        BasisKind::Cubic => RingGrid::cubes(spacing_mm, radius_mm, ring.radius_mm, half_length_mm),
     };
     let [radius_mm, half_length_mm] = cells.extent_mm();
     let grid = match grid {
