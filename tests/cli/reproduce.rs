@@ -261,7 +261,7 @@ fn a_stored_matrix_of_blobs_is_compared_as_in_its_paper() {
     let image = read_volume(&folder.join("images/rods.cpu-deterministic.hv")).unwrap().0;
     let [nx, ny, nz] = image.grid.size;
     let value = |x_mm: f64| {
-        let [i, j, k] = image.grid.voxel_from_mm([x_mm, 0.25, 0.25]).map(|at| at.round() as usize);
+        let [i, j, k] = image.grid.voxel_from_mm([x_mm, 0.0, 0.25]).map(|at| at.round() as usize);
         assert!(i < nx && j < ny && k < nz);
         let around = (0..25).map(|n| f64::from(image.values[[k, j + n / 5 - 2, i + n % 5 - 2]]));
         around.sum::<f64>() / 25.0
@@ -281,7 +281,7 @@ fn a_stored_matrix_of_blobs_is_compared_as_in_its_paper() {
     let mouse = read_volume(&folder.join("images/mouse.hv")).unwrap().0;
     assert_eq!(mouse.grid.extent_mm(2), [-44.0, 44.0]);
     let slices: Vec<f32> = mouse.values.outer_iter().map(|slice| slice.sum()).collect();
-    assert!(slices[0] == 0.0 && slices[175] == 0.0 && slices[8..160].iter().all(|sum| *sum > 0.0), "{slices:?}");
+    assert!(slices.len() == 88 && slices[4..80].iter().all(|sum| *sum > 0.0), "{slices:?}");
     let bed_counts = (1..=5).map(|bed| numbers(&report, "beds")[&at(&format!("bed {bed}"), "counts")]);
     assert!(bed_counts.clone().all(|counts| counts > 500.0), "{:?}", bed_counts.collect::<Vec<_>>());
 

@@ -15,8 +15,6 @@ pub(super) const NUM_BEDS: usize = 5;
 const OVERLAP_MM: f64 = 3.0;
 /// From the middle of the mouse to either end of it, and more, mm.
 const HALF_LENGTH_MM: f64 = 60.0;
-/// Decays that are followed to see which share a bed counts.
-const NUM_TRIED: u64 = 2_000_000;
 
 /// The stand-in.
 pub(super) fn phantom() -> Result<Phantom, ReproduceError> {
@@ -41,7 +39,7 @@ pub(super) fn num_counts(plan: &Plan, on_its_bed: &Phantom) -> Result<u64, Repro
         [1, u64::from(is_inside && detector.count(place, &mut random).is_some())]
     };
     let add = |a: [u64; 2], b: [u64; 2]| [a[0] + b[0], a[1] + b[1]];
-    let [num_decays, num_counted] = (0..NUM_TRIED).into_par_iter().map(follow).reduce(|| [0, 0], add);
+    let [num_decays, num_counted] = (0..plan.num_tried).into_par_iter().map(follow).reduce(|| [0, 0], add);
     Ok((plan.mouse_decays * num_counted as f64 / num_decays.max(1) as f64).round() as u64)
 }
 

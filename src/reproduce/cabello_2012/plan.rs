@@ -12,9 +12,6 @@ use crate::plan::{DeviceChoice, MatrixAmount, MatrixRecipe};
 use crate::reproduce::ReproduceError;
 use crate::scanner::{CrystalRing, find_ring};
 
-/// Side of the voxels that images are shown and measured on, mm: the paper's.
-const VOXEL_MM: f64 = 0.5;
-
 /// What is scanned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scan {
@@ -47,6 +44,8 @@ pub(super) struct Plan {
     num_elements: Option<u64>,
     /// or with so many decays.
     num_histories: u64,
+    /// Side of the voxels that images are shown and measured on, mm.
+    voxel_mm: f64,
     /// Iterations of the images.
     pub num_iterations: usize,
     /// Iterations that the correlation is followed to.
@@ -60,6 +59,8 @@ pub(super) struct Plan {
     ellipsoid_counts: u64,
     /// Decays of the whole mouse while one bed is scanned.
     pub mouse_decays: f64,
+    /// Places that are tried to see which share of these a bed counts.
+    pub num_tried: u64,
     /// Products that are timed, after one that is not.
     pub num_times: usize,
     /// The plain product takes one orbit of lines of so many.
@@ -76,6 +77,7 @@ impl Plan {
             scanner: "madpet2",
             num_elements: Some(704_000_000),
             num_histories: 0,
+            voxel_mm: 0.5,
             num_iterations: 300,
             num_long_iterations: 600,
             measured_every: 10,
@@ -84,6 +86,7 @@ impl Plan {
             ellipsoid_counts: 9_600_000,
             // 0.2 mCi for four minutes.
             mouse_decays: 7.4e6 * 240.0,
+            num_tried: 4_000_000,
             num_times: 3,
             plain_step: 8,
             seed: 1,
@@ -95,6 +98,7 @@ impl Plan {
             scanner: "madpet2-reduced",
             num_elements: None,
             num_histories: 2_000_000,
+            voxel_mm: 1.0,
             num_iterations: 40,
             num_long_iterations: 60,
             measured_every: 20,
@@ -102,6 +106,7 @@ impl Plan {
             rods_counts: 200_000,
             ellipsoid_counts: 50_000,
             mouse_decays: 4e6,
+            num_tried: 400_000,
             plain_step: 1,
             ..common
         }
@@ -122,8 +127,8 @@ impl Plan {
     pub fn grid(&self) -> Result<Grid, ReproduceError> {
         let ring = self.ring()?;
         let [across, along] =
-            [ring.radius_mm, ring.image_half_length_mm].map(|half_mm| (2.0 * half_mm / VOXEL_MM).round() as usize);
-        Ok(Grid::centred([across, across, along], [VOXEL_MM; 3])?)
+            [ring.radius_mm, ring.image_half_length_mm].map(|half_mm| (2.0 * half_mm / self.voxel_mm).round() as usize);
+        Ok(Grid::centred([across, across, along], [self.voxel_mm; 3])?)
     }
 
     /// What is scanned, as it lies in the scanner.
