@@ -16,7 +16,7 @@ use crate::report::{Column, Columns};
 use crate::scanner::find_ring;
 
 /// Columns of the times.
-const MATRIX: Columns<8> = Columns([
+const MATRIX: Columns<9> = Columns([
     Column::words("device", 26),
     Column::words("layout", 8),
     Column::words("accumulation", 22),
@@ -25,6 +25,7 @@ const MATRIX: Columns<8> = Columns([
     Column::numbers("back s", 11),
     Column::numbers("spread s", 10),
     Column::numbers("ratio", 8),
+    Column::words("loading s", 15),
 ]);
 
 #[derive(Args)]
@@ -69,7 +70,9 @@ pub fn run(options: MatrixOptions) -> CliResult {
             let [forward, forward_spread] = row.forward_s.map(|secs| format!("{secs:.5}"));
             let [back, back_spread] = row.backprojection_s.map(|secs| format!("{secs:.5}"));
             let (device, layout, way) = (row.device.clone(), row.layout.to_string(), row.accumulation.to_string());
-            out!("{}", MATRIX.line([device, layout, way, forward, forward_spread, back, back_spread, format!("{ratio:.1}")]));
+            let loading = row.loading_s.map_or(String::new(), |[lines, functions]| format!("{lines:.3} + {functions:.3}"));
+            let ratio = format!("{ratio:.1}");
+            out!("{}", MATRIX.line([device, layout, way, forward, forward_spread, back, back_spread, ratio, loading]));
             rows.push(row);
         }
     }

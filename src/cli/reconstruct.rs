@@ -24,7 +24,7 @@ use crate::io::saved_pairs::read_pairs;
 use crate::io::{FileKind, files_written, identity, provenance, read_study, read_volume, rois};
 use crate::plan::{
     AlgorithmKind, Course, Job, PairSettings, ProjectorChoice, Provenance, Rays, RunSettings, Stages, StartInfo,
-    default_settings, polar_basis,
+    default_settings, ring_basis,
 };
 use crate::recon::{SubsetOrder, gaussian_filter};
 use crate::session::{
@@ -282,7 +282,7 @@ impl ReconstructOptions {
         let pairs = read_pairs(&self.input)?;
         let matrix = Arc::new(read_matrix(matrix)?);
         let init = self.init.as_deref().map(read_volume).transpose()?;
-        let shown = polar_basis(&pairs.ring, &matrix.basis, None)?;
+        let shown = ring_basis(&pairs.ring, &matrix.basis, None)?;
         let grid = match (self.image.grid_about(ImageSpace::<Host>::grid(&shown))?, &init) {
             (Some(grid), _) => grid,
             (None, Some((init, _))) => init.grid.clone(),

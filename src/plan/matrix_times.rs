@@ -5,13 +5,15 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Chosen, DeviceChoice, SetupError, choose_device};
+use super::{Chosen, DeviceChoice, SetupError, choose_device, crystal_pairs, ring_basis};
 use crate::algebra::{Backend, Host};
 #[cfg(feature = "cuda")]
 use crate::cuda;
 use crate::data::ResponseMatrix;
 use crate::measure::median_and_spread;
 use crate::operator::{Accumulation, CrystalPairs, DataSpace, LinearOperator, StoredMatrix, Subset};
+#[cfg(feature = "cuda")]
+use crate::operator::{MatrixOrder, Residence};
 use crate::scanner::CrystalRing;
 use crate::task::Task;
 
@@ -59,6 +61,9 @@ pub struct MatrixTimes {
     pub forward_s: [f64; 2],
     /// Seconds of a backprojection, likewise.
     pub backprojection_s: [f64; 2],
+    /// Seconds to bring the elements in the order of the lines and of the functions to the device, where it holds one order at a
+    /// time (`reload`); the times above are without.
+    pub loading_s: Option<[f64; 2]>,
     /// One orbit of so many was used; times are for all.
     pub step: usize,
 }
@@ -75,35 +80,45 @@ impl MatrixTimes {
 /// # Errors
 /// A device that cannot be used, a step fails.
 pub fn matrix_times(timing: &MatrixTiming) -> Result<Vec<MatrixTimes>, SetupError> {
-    let pairs = CrystalPairs::new(timing.ring);
+    let kind = timing.matrix.basis.kind;
+    let pairs = crystal_pairs(timing.ring, kind)?;
+    let num_central = ring_basis(timing.ring, &timing.matrix.basis, None)?.num_central();
     let (chosen, _) = choose_device(timing.device)?;
     match chosen {
         Chosen::Cpu => {
-            let way = [Accumulation::Deterministic];
             let part = one_orbit_in(timing.plain_step, &timing.matrix, &pairs);
-            let plain = StoredMatrix::new(part, pairs.clone())?.plain();
+            let plain = StoredMatrix::new(part, pairs.clone(), num_central)?.plain();
+            let way = [Accumulation::Deterministic];
             let mut rows = timing.measured(&mut Host, &plain, MatrixLayout::Plain, &pairs, &way)?;
-            let fast = StoredMatrix::new((*timing.matrix).clone(), pairs.clone())?;
-            rows.extend(timing.measured(&mut Host, &fast, MatrixLayout::Fast, &pairs, &way)?);
+            let fast = StoredMatrix::new(Arc::clone(&timing.matrix), pairs.clone(), num_central)?;
+            let ways = [Accumulation::Deterministic, Accumulation::Reload];
+            rows.extend(timing.measured(&mut Host, &fast, MatrixLayout::Fast, &pairs, &ways)?);
             Ok(rows)
         }
         #[cfg(feature = "cuda")]
         Chosen::Cuda(mut backend) => {
-            let basis = super::polar_basis(timing.ring, &timing.matrix.basis, None)?;
-            let fast = cuda::StoredMatrix::new(&backend, &timing.matrix, pairs.clone(), basis.num_central())?;
+            let new = |backend: &cuda::CudaBackend, residence| {
+                cuda::StoredMatrix::new(backend, &timing.matrix, pairs.clone(), num_central, residence)
+            };
+            let fast = new(&backend, Residence::Both)?;
             let way = [Accumulation::Deterministic];
-            let rows = timing.measured(&mut *backend, &fast, MatrixLayout::Fast, &pairs, &way)?;
+            let mut rows = timing.measured(&mut *backend, &fast, MatrixLayout::Fast, &pairs, &way)?;
             let ways: Vec<Accumulation> =
                 fast.accumulations().iter().copied().filter(|way| *way != Accumulation::Deterministic).collect();
-            Ok([rows, timing.measured(&mut *backend, &fast.by_lor(), MatrixLayout::Paper, &pairs, &ways)?].concat())
+            rows.extend(timing.measured(&mut *backend, &fast.by_lor(), MatrixLayout::Paper, &pairs, &ways)?);
+            let one_order = new(&backend, Residence::OneOrder)?;
+            let loading_s = timing.loading_s(&mut backend, &one_order)?;
+            let reloads = rows.iter_mut().filter(|row| row.accumulation == Accumulation::Reload);
+            reloads.for_each(|row| row.loading_s = Some(loading_s));
+            Ok(rows)
         }
     }
 }
 
 /// The elements of one orbit of lines in so many.
-fn one_orbit_in(step: usize, matrix: &ResponseMatrix, pairs: &CrystalPairs) -> ResponseMatrix {
+fn one_orbit_in(step: usize, matrix: &Arc<ResponseMatrix>, pairs: &CrystalPairs) -> Arc<ResponseMatrix> {
     if step <= 1 {
-        return matrix.clone();
+        return Arc::clone(matrix);
     }
     let mut is_kept = vec![false; matrix.first.len() - 1];
     let kept = (0..pairs.num_orbits()).step_by(step).flat_map(|orbit| pairs.orbit(orbit));
@@ -115,10 +130,27 @@ fn one_orbit_in(step: usize, matrix: &ResponseMatrix, pairs: &CrystalPairs) -> R
         }
         first.push(elements.len() as u64);
     }
-    ResponseMatrix { first: Arc::new(first), elements: Arc::new(elements), ..matrix.clone() }
+    Arc::new(ResponseMatrix { first: Arc::new(first), elements: Arc::new(elements), ..(**matrix).clone() })
 }
 
 impl MatrixTiming<'_> {
+    /// Median seconds to load either order when the other is there.
+    #[cfg(feature = "cuda")]
+    fn loading_s(&self, backend: &mut cuda::CudaBackend, operator: &cuda::StoredMatrix) -> Result<[f64; 2], SetupError> {
+        let mut secs = [Vec::new(), Vec::new()];
+        for _ in 0..self.num_times {
+            // It begins with the lines.
+            for (number, order) in [(1, MatrixOrder::Functions), (0, MatrixOrder::Lines)] {
+                backend.finish()?;
+                let start = Instant::now();
+                operator.load(backend, order)?;
+                backend.finish()?;
+                secs[number].push(start.elapsed().as_secs_f64());
+            }
+        }
+        Ok(secs.map(|secs| median_and_spread(secs).unwrap_or_default().0))
+    }
+
     fn measured<B: Backend>(
         &self,
         backend: &mut B,
@@ -128,7 +160,7 @@ impl MatrixTiming<'_> {
         ways: &[Accumulation],
     ) -> Result<Vec<MatrixTimes>, SetupError> {
         let task = Task::new();
-        let num_coefficients = self.matrix.num_basic * self.ring.num_symmetries();
+        let num_coefficients = self.matrix.num_basic * pairs.num_symmetries();
         let x = backend.upload(Arc::new(vec![1.0; num_coefficients]))?;
         let mut y = backend.zeros(pairs.len(Subset::ALL))?;
         let mut back = backend.zeros(num_coefficients)?;
@@ -164,6 +196,7 @@ impl MatrixTiming<'_> {
             accumulation,
             forward_s,
             backprojection_s,
+            loading_s: None,
             step,
         };
         Ok(rows.into_iter().map(row).collect())
