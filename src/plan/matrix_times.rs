@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn a_part_of_the_orbits_is_whole() {
         let ring = find_ring("madpet2-reduced").unwrap();
-        let (all, pairs) = (matrix(ring), CrystalPairs::new(ring));
+        let (all, pairs) = (Arc::new(matrix(ring)), CrystalPairs::new(ring, &ring.symmetries()));
         let part = one_orbit_in(5, &all, &pairs);
         for orbit in 0..pairs.num_orbits() {
             for &lor in pairs.orbit(orbit) {
@@ -233,7 +233,7 @@ mod tests {
             }
         }
         assert_eq!(one_orbit_in(1, &all, &pairs), all);
-        assert!(part.validate(ring).is_ok());
+        assert!((*part).clone().validate(ring).is_ok());
     }
 
     #[test]
@@ -242,10 +242,13 @@ mod tests {
         let timing =
             MatrixTiming { ring, matrix: Arc::new(matrix(ring)), device: DeviceChoice::Cpu, num_times: 1, plain_step: 4 };
         let rows = matrix_times(&timing).unwrap();
-        assert_eq!(
-            rows.iter().map(|row| (row.layout, row.step)).collect::<Vec<_>>(),
-            [(MatrixLayout::Plain, 4), (MatrixLayout::Fast, 1)]
-        );
-        assert!(rows.iter().all(|row| row.both_s() > 0.0 && row.accumulation == Accumulation::Deterministic));
+        let ways: Vec<_> = rows.iter().map(|row| (row.layout, row.accumulation, row.step)).collect();
+        let expected = [
+            (MatrixLayout::Plain, Accumulation::Deterministic, 4),
+            (MatrixLayout::Fast, Accumulation::Deterministic, 1),
+            (MatrixLayout::Fast, Accumulation::Reload, 1),
+        ];
+        assert_eq!(ways, expected);
+        assert!(rows.iter().all(|row| row.both_s() > 0.0 && row.loading_s.is_none()));
     }
 }

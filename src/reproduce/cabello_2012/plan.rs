@@ -44,6 +44,8 @@ pub(super) struct Plan {
     num_elements: Option<u64>,
     /// or with so many decays.
     num_histories: u64,
+    /// The same of the matrix of cubes, until there are so many.
+    num_cubic_elements: Option<u64>,
     /// Side of the voxels that images are shown and measured on, mm.
     voxel_mm: f64,
     /// Iterations of the images.
@@ -76,6 +78,7 @@ impl Plan {
             quick,
             scanner: "madpet2",
             num_elements: Some(704_000_000),
+            num_cubic_elements: Some(200_000_000),
             num_histories: 0,
             voxel_mm: 0.5,
             num_iterations: 300,
@@ -97,6 +100,7 @@ impl Plan {
         Self {
             scanner: "madpet2-reduced",
             num_elements: None,
+            num_cubic_elements: None,
             num_histories: 2_000_000,
             voxel_mm: 1.0,
             num_iterations: 40,
@@ -117,10 +121,11 @@ impl Plan {
         find_ring(self.scanner).ok_or(ReproduceError::Scanner(self.scanner))
     }
 
-    /// How its matrix is simulated.
-    pub fn recipe(&self) -> Result<MatrixRecipe, ReproduceError> {
-        let amount = self.num_elements.map_or(MatrixAmount::Histories(self.num_histories), MatrixAmount::Elements);
-        Ok(MatrixRecipe::of(self.ring()?, BasisKind::Blobs, amount, self.seed))
+    /// How its matrix of some functions is simulated.
+    pub fn recipe(&self, kind: BasisKind) -> Result<MatrixRecipe, ReproduceError> {
+        let num_elements = if kind == BasisKind::Cubic { self.num_cubic_elements } else { self.num_elements };
+        let amount = num_elements.map_or(MatrixAmount::Histories(self.num_histories), MatrixAmount::Elements);
+        Ok(MatrixRecipe::of(self.ring()?, kind, amount, self.seed))
     }
 
     /// The voxels of all images: as many as cover the functions.
