@@ -1,5 +1,7 @@
 //! The mouse: how its beds lie, how many counts each has, and their images as one.
 
+use rayon::prelude::*;
+
 use super::plan::Plan;
 use crate::data::Volume;
 use crate::montecarlo::RingDetector;
@@ -28,7 +30,6 @@ pub(super) fn middle_mm(ring: &CrystalRing, bed: usize) -> f64 {
 
 /// Counts that are expected of a bed: the share of the mouse's decays that is counted, times how many there are.
 pub(super) fn num_counts(plan: &Plan, on_its_bed: &Phantom) -> Result<u64, ReproduceError> {
-    use rayon::prelude::*;
     let ring = plan.ring()?;
     let detector = RingDetector::new(ring.clone()).map_err(|error| ReproduceError::Photons(error.to_string()))?;
     let decays = Decays::new(on_its_bed, [-2.0 * HALF_LENGTH_MM, 2.0 * HALF_LENGTH_MM]);

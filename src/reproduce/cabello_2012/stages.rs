@@ -18,6 +18,7 @@ use crate::reproduce::ReproduceError;
 use crate::reproduce::folder::Folder;
 use crate::reproduce::schedule::{Measurement, measure_missing, not_a_stage};
 use crate::task::Task;
+use crate::words::counted;
 
 /// The file of a matrix in the folder. One that lies there already is used.
 fn matrix_file(kind: BasisKind) -> String {
@@ -53,7 +54,16 @@ pub(super) enum Work {
     Mouse(BasisKind),
 }
 
-/// What comes before or after the names of what is made with other functions than blobs.
+/// The functions of an image in words.
+pub(super) fn functions(kind: BasisKind) -> &'static str {
+    match kind {
+        BasisKind::Blobs => "blobs",
+        BasisKind::Polar => "polar voxels",
+        BasisKind::Cubic => "cubes",
+    }
+}
+
+/// The name of what is made with some functions; blobs go without saying.
 fn with_kind(kind: BasisKind, name: String) -> String {
     if kind == BasisKind::Blobs { name } else { format!("{name}-{kind}") }
 }
@@ -102,11 +112,13 @@ impl Measurement for Work {
 
     fn title(&self) -> String {
         match self {
-            Work::Matrix(kind) => format!("stored matrix, {kind}"),
+            Work::Matrix(kind) => format!("stored matrix of {}", functions(*kind)),
             Work::Times(device, None) => format!("times: {}", device_title(*device)),
-            Work::Times(device, Some(threads)) => format!("times: {}, {threads} threads", device_title(*device)),
-            Work::Image(kind, scan, implementation) => format!("{}, {kind}: {}", scan.name(), implementation.title()),
-            Work::Mouse(kind) => format!("mouse, {kind}: beds as one image"),
+            Work::Times(device, Some(threads)) => format!("times: {}, {}", device_title(*device), counted(*threads, "thread")),
+            Work::Image(kind, scan, implementation) => {
+                format!("{}, with {}: {}", scan.name(), functions(*kind), implementation.title())
+            }
+            Work::Mouse(kind) => format!("mouse, with {}: beds as one image", functions(*kind)),
         }
     }
 }

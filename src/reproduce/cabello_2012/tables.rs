@@ -44,9 +44,12 @@ impl Sources<'_> {
         self.folder.load_image(&Work::Image(BasisKind::Blobs, scan, implementation).key())
     }
 
-    /// The reconstructions of a scan that there are, the reference first.
+    /// The reconstructions of a scan that there are, the reference first; none where it is missing.
     pub fn runs(&self, scan: Scan) -> Result<Vec<(Implementation, Run)>, ReproduceError> {
         let mut runs = Vec::new();
+        if self.run(scan, Implementation::reference(self.device))?.is_none() {
+            return Ok(runs);
+        }
         for implementation in Implementation::of_images(scan, self.device) {
             runs.extend(self.run(scan, implementation)?.map(|run| (implementation, run)));
         }
