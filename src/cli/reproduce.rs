@@ -112,7 +112,7 @@ struct CabelloOptions {
     #[command(flatten)]
     common: CommonOptions,
 
-    /// Stages to run, separated by commas: matrix, times, rods, ellipsoid, mouse; by default all.
+    /// Stages to run, separated by commas: matrix, times, rods, ellipsoid, mouse, cubic; by default all.
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     stage: Vec<cabello_2012::Item>,
 }

@@ -16,7 +16,7 @@ use nalgebra::{Dyn, Matrix4, OMatrix, OVector, U4, Vector4};
 use super::profile::ProfilePoint;
 
 /// FWHM of a Gaussian in standard deviations, 2 √(2 ln 2).
-const FWHM_OF_SIGMA: f64 = 2.354_820_045_030_949_3;
+pub const FWHM_OF_SIGMA: f64 = 2.354_820_045_030_949_3;
 /// Largest standard deviation of a width that is told, as a fraction of it.
 const MAX_UNCERTAINTY: f64 = 0.2;
 /// The Gauss-Hermite coefficient h4 below which a peak is a plateau.

@@ -202,3 +202,53 @@ impl MatrixTiming<'_> {
         Ok(rows.into_iter().map(row).collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{BasisKind, BasisSettings, MatrixElement};
+    use crate::scanner::find_ring;
+
+    /// As many elements of a line as its number has units beyond a multiple of three.
+    fn matrix(ring: &CrystalRing) -> ResponseMatrix {
+        let (mut first, mut elements) = (vec![0], Vec::new());
+        for lor in 0..ring.num_lors() {
+            elements.extend((0..lor % 3).map(|basic| MatrixElement::new(basic, 1.0)));
+            first.push(elements.len() as u64);
+        }
+        let basis = BasisSettings { kind: BasisKind::Polar, spacing_mm: 10.0, radius_mm: 30.0, half_length_mm: 10.0 };
+        let (first, elements) = (Arc::new(first), Arc::new(elements));
+        ResponseMatrix { scanner: ring.name.clone(), basis, num_basic: 3, scale_mm3: 1.0, first, elements, made: None }
+    }
+
+    #[test]
+    fn a_part_of_the_orbits_is_whole() {
+        let ring = find_ring("madpet2-reduced").unwrap();
+        let (all, pairs) = (Arc::new(matrix(ring)), CrystalPairs::new(ring, &ring.symmetries()));
+        let part = one_orbit_in(5, &all, &pairs);
+        for orbit in 0..pairs.num_orbits() {
+            for &lor in pairs.orbit(orbit) {
+                let expected = if orbit % 5 == 0 { all.row(lor as usize) } else { &[] };
+                assert_eq!(part.row(lor as usize), expected, "{lor}");
+            }
+        }
+        assert_eq!(one_orbit_in(1, &all, &pairs), all);
+        assert!((*part).clone().validate(ring).is_ok());
+    }
+
+    #[test]
+    fn the_processor_has_a_plain_and_a_fast_way() {
+        let ring = find_ring("madpet2-reduced").unwrap();
+        let timing =
+            MatrixTiming { ring, matrix: Arc::new(matrix(ring)), device: DeviceChoice::Cpu, num_times: 1, plain_step: 4 };
+        let rows = matrix_times(&timing).unwrap();
+        let ways: Vec<_> = rows.iter().map(|row| (row.layout, row.accumulation, row.step)).collect();
+        let expected = [
+            (MatrixLayout::Plain, Accumulation::Deterministic, 4),
+            (MatrixLayout::Fast, Accumulation::Deterministic, 1),
+            (MatrixLayout::Fast, Accumulation::Reload, 1),
+        ];
+        assert_eq!(ways, expected);
+        assert!(rows.iter().all(|row| row.both_s() > 0.0 && row.loading_s.is_none()));
+    }
+}

@@ -258,10 +258,21 @@ fn a_stored_matrix_of_blobs_is_compared_as_in_its_paper() {
     let (rods, reference) = (numbers(&report, "rods"), "CPU, deterministic");
     let [hot, warm, cold] = ["CV hot", "CV warm", "CV cold"].map(|column| rods[&at(reference, column)]);
     assert!(0.0 < hot && hot < warm && warm < cold && rods[&at(reference, "CNR")] > 1.0, "{rods:#?}");
+    let differences = numbers(&report, "differences");
+    for way in ["reload", "atomic", "random-central-atomic", "non-atomic"] {
+        let row = format!("CPU, {way}");
+        let of = |column: &str| differences[&at(&row, column)];
+        let has_race = !["reload", "atomic"].contains(&way);
+        assert_eq!(rods.contains_key(&at(&row, "lost by the race")), has_race, "{rods:#?}");
+        let [cc, cv] = [of("CC at 30"), of("CV warm")];
+        assert!(cc > if has_race { 90.0 } else { 99.999 } && cc <= 100.0 + 1e-9, "{way}: {differences:#?}");
+        assert!(has_race || cv.abs() < 0.1, "{way}: {differences:#?}");
+        assert_eq!(differences.contains_key(&at(&row, "CC at 40")), way == "random-central-atomic");
+    }
     let image = read_volume(&folder.join("images/rods.cpu-deterministic.hv")).unwrap().0;
     let [nx, ny, nz] = image.grid.size;
     let value = |x_mm: f64| {
-        let [i, j, k] = image.grid.voxel_from_mm([x_mm, 0.25, 0.25]).map(|at| at.round() as usize);
+        let [i, j, k] = image.grid.voxel_from_mm([x_mm, 0.0, 0.25]).map(|at| at.round() as usize);
         assert!(i < nx && j < ny && k < nz);
         let around = (0..25).map(|n| f64::from(image.values[[k, j + n / 5 - 2, i + n % 5 - 2]]));
         around.sum::<f64>() / 25.0
@@ -270,8 +281,8 @@ fn a_stored_matrix_of_blobs_is_compared_as_in_its_paper() {
     let curves = fs::read_to_string(folder.join("curves.csv")).unwrap();
     for quantity in [
         "rods,\"CPU, deterministic\",20,cv_hot,",
-        "rods,\"CPU, deterministic\",60,cnr,",
-        "ellipsoid,\"CPU, deterministic\",40,at_half_1_mm,",
+        "rods,\"CPU, deterministic\",40,cnr,",
+        "ellipsoid,\"CPU, random-central-atomic\",30,correlation,",
     ] {
         assert!(curves.contains(quantity), "{quantity} is missing in\n{curves}");
     }
@@ -281,7 +292,7 @@ fn a_stored_matrix_of_blobs_is_compared_as_in_its_paper() {
     let mouse = read_volume(&folder.join("images/mouse.hv")).unwrap().0;
     assert_eq!(mouse.grid.extent_mm(2), [-44.0, 44.0]);
     let slices: Vec<f32> = mouse.values.outer_iter().map(|slice| slice.sum()).collect();
-    assert!(slices[0] == 0.0 && slices[175] == 0.0 && slices[8..160].iter().all(|sum| *sum > 0.0), "{slices:?}");
+    assert!(slices.len() == 88 && slices[4..80].iter().all(|sum| *sum > 0.0), "{slices:?}");
     let bed_counts = (1..=5).map(|bed| numbers(&report, "beds")[&at(&format!("bed {bed}"), "counts")]);
     assert!(bed_counts.clone().all(|counts| counts > 500.0), "{:?}", bed_counts.collect::<Vec<_>>());
 
@@ -289,7 +300,13 @@ fn a_stored_matrix_of_blobs_is_compared_as_in_its_paper() {
         let picture = image::open(folder.join(format!("figures/{figure}.png"))).unwrap().into_luma8();
         assert!(picture.pixels().any(|p| p.0[0] > 200) && picture.pixels().any(|p| p.0[0] == 0), "{figure} shows nothing");
     }
-    for figure in ["3e", "4a", "5a", "8", "9a"] {
+    // The phantom, the cubes and the blobs.
+    let picture = image::open(folder.join("figures/figure-10.png")).unwrap();
+    assert_eq!((picture.width(), picture.height()), (3 * 71 + 8, 88));
+    let cubes = read_volume(&folder.join("images/mouse-cubic.hv")).unwrap().0;
+    assert!((cubes.sum() / mouse.sum() - 1.0).abs() < 0.1, "{} {}", cubes.sum(), mouse.sum());
+    assert!(text.contains("CPU, deterministic, cubes"), "{text}");
+    for figure in ["3e", "4a", "4b", "5a", "5b", "6", "8", "9a", "9b"] {
         let plot = fs::read_to_string(folder.join(format!("figures/figure-{figure}.svg"))).unwrap();
         assert!(plot.contains("<polyline") && plot.contains("CPU, deterministic"), "{plot}");
     }

@@ -8,8 +8,10 @@ use super::mouse;
 use super::plan::Scan;
 use super::stages::Work;
 use super::tables::{Sources, percent_off};
-use crate::data::Volume;
+use crate::data::{BasisKind, Volume};
+use crate::measure::FWHM_OF_SIGMA;
 use crate::operator::OperatorError;
+use crate::recon::gaussian_filter;
 use crate::report::{Axes, Plot, Series};
 use crate::reproduce::ReproduceError;
 use crate::reproduce::picture::{Panel, coronal, write_slices};
@@ -20,6 +22,9 @@ use crate::task::Task;
 const WHITE: f64 = 0.8;
 /// White in pictures of the mouse, relative to the largest value of each.
 const WHITE_OF_MOUSE: f64 = 0.5;
+
+/// The filter of the image of cubes, mm.
+const FILTER_SIGMA_MM: f64 = 0.5;
 
 /// Writes the figures; what each of them shows.
 pub(super) fn write(sources: &Sources) -> Result<Vec<String>, ReproduceError> {
@@ -61,17 +66,22 @@ fn write_slices_of(sources: &Sources, scan: Scan, name: &str) -> Result<Vec<Stri
 
 /// Figure 10: the largest values along y of the mouse, and of its image.
 fn write_mouse(sources: &Sources) -> Result<Vec<String>, ReproduceError> {
-    let Some(whole) = sources.folder.load_image(&Work::Mouse.key())? else { return Ok(Vec::new()) };
+    let Some(whole) = sources.folder.load_image(&Work::Mouse(BasisKind::Blobs).key())? else { return Ok(Vec::new()) };
+    let cubes = sources.folder.load_image(&Work::Mouse(BasisKind::Cubic).key())?;
+    let filtered = cubes.map(|cubes| gaussian_filter(&cubes, FWHM_OF_SIGMA * FILTER_SIGMA_MM));
     let truth = mouse::phantom()?.truth(&whole.grid, 1.0, &Task::new()).map_err(OperatorError::from)?;
     let largest = |along_y: ArrayView1<f32>| along_y.fold(0.0, |a: f32, b| a.max(*b));
-    let seen = [coronal(&truth, largest)?, coronal(&whole, largest)?];
+    let images = [Some(&truth), filtered.as_ref(), Some(&whole)].into_iter().flatten();
+    let seen: Vec<Volume> = images.map(|image| coronal(image, largest)).collect::<Result<_, _>>()?;
     let white = |volume: &Volume| WHITE_OF_MOUSE * f64::from(volume.range().1);
-    let panels = seen.each_ref().map(|volume| Panel { volume, minus: None, low: 0.0, high: white(volume) });
+    let panel = |volume| Panel { volume, minus: None, low: 0.0, high: white(volume) };
+    let panels: Vec<Panel> = seen.iter().map(panel).collect();
     let file = "figures/figure-10.png";
     write_slices(sources.folder, file, &panels, 0)?;
     let name = Implementation::reference(sources.device).title();
+    let cubes = if filtered.is_some() { format!(" cubes, filtered with sigma = {FILTER_SIGMA_MM} mm;") } else { String::new() };
     Ok(vec![format!(
-        "{file}: the largest values along y; white {WHITE_OF_MOUSE} x the largest of each; from the left: the phantom; {name}, {} beds",
+        "{file}: the largest values along y; white {WHITE_OF_MOUSE} x the largest of each; from the left: the phantom;{cubes} blobs; {name}, {} beds",
         mouse::NUM_BEDS
     )])
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::implementation::Implementation;
 use super::plan::{Plan, Scan};
-use crate::data::{PairCounts, ResponseMatrix, RoiSums, Study, Volume};
+use crate::data::{PairCounts, ResponseMatrix, RoiSums, Study, Unit, Volume};
 use crate::measure::{
     ProfilePoint, RoiStats, contrast_to_noise, correlation, full_width_at_half_maximum, median_and_spread, noise_to_signal,
     peak_width, profile,
@@ -116,14 +116,15 @@ pub(super) fn reconstruct(
     let phantom = plan.phantom(data.scan)?;
     let begin = Instant::now();
     let (mut secs, mut samples, mut measured, mut along) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut image = Volume::filled(plan.grid()?, 0.0);
+    let empty = Volume { unit: Unit::DecaysPerMm3, ..Volume::filled(plan.grid()?, 0.0) };
+    let mut image = empty.clone();
     for iteration in 1..=num_iterations {
         let report = algorithm.step(&task)?;
         secs.push(secs_of(&report));
         if iteration % plan.measured_every != 0 && iteration != num_iterations {
             continue;
         }
-        let mut volume = Volume::filled(plan.grid()?, 0.0);
+        let mut volume = empty.clone();
         algorithm.volume_into(&mut volume)?;
         let same = reference.and_then(|images| images.get(measured.len()));
         samples.push(Sample {

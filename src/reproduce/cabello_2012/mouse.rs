@@ -1,5 +1,7 @@
 //! The mouse: how its beds lie, how many counts each has, and their images as one.
 
+use rayon::prelude::*;
+
 use super::plan::Plan;
 use crate::data::Volume;
 use crate::montecarlo::RingDetector;
@@ -15,8 +17,6 @@ pub(super) const NUM_BEDS: usize = 5;
 const OVERLAP_MM: f64 = 3.0;
 /// From the middle of the mouse to either end of it, and more, mm.
 const HALF_LENGTH_MM: f64 = 60.0;
-/// Decays that are followed to see which share a bed counts.
-const NUM_TRIED: u64 = 2_000_000;
 
 /// The stand-in.
 pub(super) fn phantom() -> Result<Phantom, ReproduceError> {
@@ -30,7 +30,6 @@ pub(super) fn middle_mm(ring: &CrystalRing, bed: usize) -> f64 {
 
 /// Counts that are expected of a bed: the share of the mouse's decays that is counted, times how many there are.
 pub(super) fn num_counts(plan: &Plan, on_its_bed: &Phantom) -> Result<u64, ReproduceError> {
-    use rayon::prelude::*;
     let ring = plan.ring()?;
     let detector = RingDetector::new(ring.clone()).map_err(|error| ReproduceError::Photons(error.to_string()))?;
     let decays = Decays::new(on_its_bed, [-2.0 * HALF_LENGTH_MM, 2.0 * HALF_LENGTH_MM]);
@@ -41,7 +40,7 @@ pub(super) fn num_counts(plan: &Plan, on_its_bed: &Phantom) -> Result<u64, Repro
         [1, u64::from(is_inside && detector.count(place, &mut random).is_some())]
     };
     let add = |a: [u64; 2], b: [u64; 2]| [a[0] + b[0], a[1] + b[1]];
-    let [num_decays, num_counted] = (0..NUM_TRIED).into_par_iter().map(follow).reduce(|| [0, 0], add);
+    let [num_decays, num_counted] = (0..plan.num_tried).into_par_iter().map(follow).reduce(|| [0, 0], add);
     Ok((plan.mouse_decays * num_counted as f64 / num_decays.max(1) as f64).round() as u64)
 }
 

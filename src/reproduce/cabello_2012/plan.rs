@@ -12,9 +12,6 @@ use crate::plan::{DeviceChoice, MatrixAmount, MatrixRecipe};
 use crate::reproduce::ReproduceError;
 use crate::scanner::{CrystalRing, find_ring};
 
-/// Side of the voxels that images are shown and measured on, mm: the paper's.
-const VOXEL_MM: f64 = 0.5;
-
 /// What is scanned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scan {
@@ -47,6 +44,10 @@ pub(super) struct Plan {
     num_elements: Option<u64>,
     /// or with so many decays.
     num_histories: u64,
+    /// The same of the matrix of cubes, until there are so many.
+    num_cubic_elements: Option<u64>,
+    /// Side of the voxels that images are shown and measured on, mm.
+    voxel_mm: f64,
     /// Iterations of the images.
     pub num_iterations: usize,
     /// Iterations that the correlation is followed to.
@@ -60,6 +61,8 @@ pub(super) struct Plan {
     ellipsoid_counts: u64,
     /// Decays of the whole mouse while one bed is scanned.
     pub mouse_decays: f64,
+    /// Places that are tried to see which share of these a bed counts.
+    pub num_tried: u64,
     /// Products that are timed, after one that is not.
     pub num_times: usize,
     /// The plain product takes one orbit of lines of so many.
@@ -75,7 +78,9 @@ impl Plan {
             quick,
             scanner: "madpet2",
             num_elements: Some(704_000_000),
+            num_cubic_elements: Some(200_000_000),
             num_histories: 0,
+            voxel_mm: 0.5,
             num_iterations: 300,
             num_long_iterations: 600,
             measured_every: 10,
@@ -84,6 +89,7 @@ impl Plan {
             ellipsoid_counts: 9_600_000,
             // 0.2 mCi for four minutes.
             mouse_decays: 7.4e6 * 240.0,
+            num_tried: 4_000_000,
             num_times: 3,
             plain_step: 8,
             seed: 1,
@@ -94,14 +100,17 @@ impl Plan {
         Self {
             scanner: "madpet2-reduced",
             num_elements: None,
-            num_histories: 2_000_000,
-            num_iterations: 40,
-            num_long_iterations: 60,
-            measured_every: 20,
-            num_cpu_iterations: 20,
-            rods_counts: 200_000,
+            num_cubic_elements: None,
+            num_histories: 1_000_000,
+            voxel_mm: 1.0,
+            num_iterations: 30,
+            num_long_iterations: 40,
+            measured_every: 10,
+            num_cpu_iterations: 10,
+            rods_counts: 100_000,
             ellipsoid_counts: 50_000,
             mouse_decays: 4e6,
+            num_tried: 400_000,
             plain_step: 1,
             ..common
         }
@@ -112,18 +121,19 @@ impl Plan {
         find_ring(self.scanner).ok_or(ReproduceError::Scanner(self.scanner))
     }
 
-    /// How its matrix is simulated.
-    pub fn recipe(&self) -> Result<MatrixRecipe, ReproduceError> {
-        let amount = self.num_elements.map_or(MatrixAmount::Histories(self.num_histories), MatrixAmount::Elements);
-        Ok(MatrixRecipe::of(self.ring()?, BasisKind::Blobs, amount, self.seed))
+    /// How its matrix of some functions is simulated.
+    pub fn recipe(&self, kind: BasisKind) -> Result<MatrixRecipe, ReproduceError> {
+        let num_elements = if kind == BasisKind::Cubic { self.num_cubic_elements } else { self.num_elements };
+        let amount = num_elements.map_or(MatrixAmount::Histories(self.num_histories), MatrixAmount::Elements);
+        Ok(MatrixRecipe::of(self.ring()?, kind, amount, self.seed))
     }
 
     /// The voxels of all images: as many as cover the functions.
     pub fn grid(&self) -> Result<Grid, ReproduceError> {
         let ring = self.ring()?;
         let [across, along] =
-            [ring.radius_mm, ring.image_half_length_mm].map(|half_mm| (2.0 * half_mm / VOXEL_MM).round() as usize);
-        Ok(Grid::centred([across, across, along], [VOXEL_MM; 3])?)
+            [ring.radius_mm, ring.image_half_length_mm].map(|half_mm| (2.0 * half_mm / self.voxel_mm).round() as usize);
+        Ok(Grid::centred([across, across, along], [self.voxel_mm; 3])?)
     }
 
     /// What is scanned, as it lies in the scanner.

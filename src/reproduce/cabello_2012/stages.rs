@@ -11,16 +11,19 @@ use super::implementation::{Implementation, device_key, device_title};
 use super::measure::{Data, Reconstruction, Run, reconstruct};
 use super::mouse;
 use super::plan::{Plan, Scan};
-use crate::data::{MatrixMade, PairCounts, ResponseMatrix, Study, Volume};
+use crate::data::{BasisKind, MatrixMade, PairCounts, ResponseMatrix, Study, Volume};
 use crate::io::saved_matrix::{read_matrix, write_matrix};
-use crate::plan::{DeviceChoice, MatrixTimes, MatrixTiming, make_matrix, matrix_times, scan_pairs};
+use crate::plan::{DeviceChoice, MatrixTimes, MatrixTiming, crystal_pairs, make_matrix, matrix_times, scan_pairs};
 use crate::reproduce::ReproduceError;
 use crate::reproduce::folder::Folder;
 use crate::reproduce::schedule::{Measurement, measure_missing, not_a_stage};
 use crate::task::Task;
+use crate::words::counted;
 
-/// The matrix in the folder. One that lies there already is used.
-const MATRIX_FILE: &str = "matrix.matrix";
+/// The file of a matrix in the folder. One that lies there already is used.
+fn matrix_file(kind: BasisKind) -> String {
+    format!("{}.matrix", Work::Matrix(kind).key())
+}
 
 /// A part of the measurements, in the order in which they are made; the command line has these names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::EnumString, strum::VariantArray)]
@@ -36,17 +39,33 @@ pub enum Item {
     Ellipsoid,
     /// Figure 10.
     Mouse,
+    /// Figure 10 with cubes.
+    Cubic,
 }
 
 /// One measurement.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Work {
-    Matrix,
+    Matrix(BasisKind),
     /// On a GPU, or on so many threads of the processor.
     Times(DeviceChoice, Option<usize>),
-    Image(Scan, Implementation),
+    Image(BasisKind, Scan, Implementation),
     /// The beds as one image.
-    Mouse,
+    Mouse(BasisKind),
+}
+
+/// The functions of an image in words.
+pub(super) fn functions(kind: BasisKind) -> &'static str {
+    match kind {
+        BasisKind::Blobs => "blobs",
+        BasisKind::Polar => "polar voxels",
+        BasisKind::Cubic => "cubes",
+    }
+}
+
+/// The name of what is made with some functions; blobs go without saying.
+fn with_kind(kind: BasisKind, name: String) -> String {
+    if kind == BasisKind::Blobs { name } else { format!("{name}-{kind}") }
 }
 
 /// How large the matrix is, and how it was made.
@@ -65,39 +84,41 @@ pub(super) struct MatrixFigures {
 }
 
 impl MatrixFigures {
-    fn new(plan: &Plan, matrix: &ResponseMatrix, simulated: Option<(String, f64)>) -> Result<Self, ReproduceError> {
+    fn new(num_symmetries: usize, matrix: &ResponseMatrix, simulated: Option<(String, f64)>) -> Self {
         let (device, secs) = simulated.unzip();
-        Ok(Self {
+        Self {
             num_lors: matrix.first.len() - 1,
             num_basic: matrix.num_basic,
-            num_symmetries: plan.ring()?.num_symmetries(),
+            num_symmetries,
             num_elements: matrix.elements.len(),
             num_bytes: 4 * (matrix.elements.len() + matrix.first.len() - 1) as u64,
             made: matrix.made,
             device,
             secs,
-        })
+        }
     }
 }
 
 impl Measurement for Work {
     fn key(&self) -> String {
         match self {
-            Work::Matrix => "matrix".into(),
+            Work::Matrix(kind) => with_kind(*kind, "matrix".into()),
             Work::Times(device, None) => format!("times.{}", device_key(*device)),
             Work::Times(device, Some(threads)) => format!("times.{}-{threads}", device_key(*device)),
-            Work::Image(scan, implementation) => format!("{}.{}", scan.name(), implementation.key()),
-            Work::Mouse => "mouse".into(),
+            Work::Image(kind, scan, implementation) => format!("{}.{}", with_kind(*kind, scan.name()), implementation.key()),
+            Work::Mouse(kind) => with_kind(*kind, "mouse".into()),
         }
     }
 
     fn title(&self) -> String {
         match self {
-            Work::Matrix => "stored matrix".into(),
+            Work::Matrix(kind) => format!("stored matrix of {}", functions(*kind)),
             Work::Times(device, None) => format!("times: {}", device_title(*device)),
-            Work::Times(device, Some(threads)) => format!("times: {}, {threads} threads", device_title(*device)),
-            Work::Image(scan, implementation) => format!("{}: {}", scan.name(), implementation.title()),
-            Work::Mouse => "mouse: beds as one image".into(),
+            Work::Times(device, Some(threads)) => format!("times: {}, {}", device_title(*device), counted(*threads, "thread")),
+            Work::Image(kind, scan, implementation) => {
+                format!("{}, with {}: {}", scan.name(), functions(*kind), implementation.title())
+            }
+            Work::Mouse(kind) => format!("mouse, with {}: beds as one image", functions(*kind)),
         }
     }
 }
@@ -110,16 +131,22 @@ pub(super) fn threads_of_times() -> impl Iterator<Item = usize> {
 
 /// The measurements of a stage, in order.
 pub(super) fn work(stage: Item, device: DeviceChoice) -> Vec<Work> {
-    let images = |scan: Scan| Implementation::of_images(scan, device).into_iter().map(move |one| Work::Image(scan, one));
+    let of_kind = |kind: BasisKind, scan: Scan| {
+        Implementation::of_images(scan, device).into_iter().map(move |one| Work::Image(kind, scan, one))
+    };
+    let images = |scan: Scan| of_kind(BasisKind::Blobs, scan);
+    let mouse =
+        |kind: BasisKind| (0..mouse::NUM_BEDS).flat_map(move |bed| of_kind(kind, Scan::Bed(bed))).chain([Work::Mouse(kind)]);
     match stage {
-        Item::Matrix => vec![Work::Matrix],
+        Item::Matrix => vec![Work::Matrix(BasisKind::Blobs)],
         Item::Times => {
             let of_gpu = (device != DeviceChoice::Cpu).then_some(Work::Times(device, None));
             of_gpu.into_iter().chain(threads_of_times().map(|threads| Work::Times(DeviceChoice::Cpu, Some(threads)))).collect()
         }
         Item::Rods => images(Scan::Rods).collect(),
         Item::Ellipsoid => images(Scan::Ellipsoid).collect(),
-        Item::Mouse => (0..mouse::NUM_BEDS).flat_map(|bed| images(Scan::Bed(bed))).chain([Work::Mouse]).collect(),
+        Item::Mouse => mouse(BasisKind::Blobs).collect(),
+        Item::Cubic => [Work::Matrix(BasisKind::Cubic)].into_iter().chain(mouse(BasisKind::Cubic)).collect(),
     }
 }
 
@@ -141,7 +168,7 @@ struct Runner<'a> {
     plan: &'a Plan,
     device: DeviceChoice,
     folder: &'a Folder,
-    matrix: Option<Arc<ResponseMatrix>>,
+    matrix: Option<(BasisKind, Arc<ResponseMatrix>)>,
     study: Option<(Scan, Arc<Study<PairCounts>>)>,
     /// The images of the last scan that others are compared with.
     reference: Option<(Scan, Vec<Volume>)>,
@@ -152,10 +179,10 @@ impl Runner<'_> {
     fn measure(&mut self, work: &Work) -> Result<&'static str, ReproduceError> {
         let key = work.key();
         match *work {
-            Work::Matrix => drop(self.matrix()?),
+            Work::Matrix(kind) => drop(self.matrix(kind)?),
             Work::Times(device, threads) => self.folder.store(&key, &self.times(device, threads)?)?,
-            Work::Image(scan, implementation) => {
-                let found = self.image(scan, implementation)?;
+            Work::Image(kind, scan, implementation) => {
+                let found = self.image(kind, scan, implementation)?;
                 if let Some(found) = &found {
                     self.folder.store_image(&key, &found.image)?;
                 }
@@ -167,8 +194,9 @@ impl Runner<'_> {
                 }
                 return Ok(if is_there { "" } else { "not offered on this device, " });
             }
-            Work::Mouse => {
-                let beds = (0..mouse::NUM_BEDS).map(|bed| Work::Image(Scan::Bed(bed), Implementation::reference(self.device)));
+            Work::Mouse(kind) => {
+                let beds =
+                    (0..mouse::NUM_BEDS).map(|bed| Work::Image(kind, Scan::Bed(bed), Implementation::reference(self.device)));
                 let images: Vec<Option<Volume>> = beds.map(|bed| self.folder.load_image(&bed.key())).collect::<Result<_, _>>()?;
                 let images: Vec<Volume> = images.into_iter().flatten().collect();
                 let whole = mouse::whole(self.plan, &images)?;
@@ -183,13 +211,14 @@ impl Runner<'_> {
         implementation == Implementation::reference(self.device)
     }
 
-    /// The matrix: the one of the folder, else it is made and kept there.
-    fn matrix(&mut self) -> Result<Arc<ResponseMatrix>, ReproduceError> {
-        if let Some(matrix) = &self.matrix {
+    /// The matrix of some functions: the one of the folder, else it is made and kept there.
+    fn matrix(&mut self, kind: BasisKind) -> Result<Arc<ResponseMatrix>, ReproduceError> {
+        if let Some((_, matrix)) = self.matrix.as_ref().filter(|(kept, _)| *kept == kind) {
             return Ok(Arc::clone(matrix));
         }
-        let (ring, recipe) = (self.plan.ring()?, self.plan.recipe()?);
-        let (path, key) = (self.folder.path(MATRIX_FILE), Work::Matrix.key());
+        self.matrix = None;
+        let (ring, recipe) = (self.plan.ring()?, self.plan.recipe(kind)?);
+        let (path, key) = (self.folder.path(&matrix_file(kind)), Work::Matrix(kind).key());
         let (matrix, simulated) = if path.is_file() {
             let matrix = read_matrix(&path)?;
             if (&matrix.scanner, matrix.basis) != (&ring.name, recipe.basis) {
@@ -204,14 +233,16 @@ impl Runner<'_> {
             (made.result, Some((made.device, secs)))
         };
         if simulated.is_some() || !self.folder.has(&key) {
-            self.folder.store(&key, &MatrixFigures::new(self.plan, &matrix, simulated)?)?;
+            let num_symmetries = crystal_pairs(ring, kind)?.num_symmetries();
+            self.folder.store(&key, &MatrixFigures::new(num_symmetries, &matrix, simulated))?;
         }
-        Ok(Arc::clone(self.matrix.insert(Arc::new(matrix))))
+        let (_, matrix) = self.matrix.insert((kind, Arc::new(matrix)));
+        Ok(Arc::clone(matrix))
     }
 
     /// How long a projection and a backprojection take.
     fn times(&mut self, device: DeviceChoice, threads: Option<usize>) -> Result<Vec<MatrixTimes>, ReproduceError> {
-        let (plan, matrix, count) = (self.plan, self.matrix()?, threads.unwrap_or(0));
+        let (plan, matrix, count) = (self.plan, self.matrix(BasisKind::Blobs)?, threads.unwrap_or(0));
         let ring = plan.ring()?;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(count).build();
         let pool = pool.map_err(|error| ReproduceError::Threads { count, reason: error.to_string() })?;
@@ -219,15 +250,20 @@ impl Runner<'_> {
         Ok(pool.install(|| matrix_times(&timing))?)
     }
 
-    fn image(&mut self, scan: Scan, implementation: Implementation) -> Result<Option<Reconstruction>, ReproduceError> {
+    fn image(
+        &mut self,
+        kind: BasisKind,
+        scan: Scan,
+        implementation: Implementation,
+    ) -> Result<Option<Reconstruction>, ReproduceError> {
         let is_reference = self.is_reference(implementation);
         let has_reference = self.reference.as_ref().is_some_and(|(of, _)| *of == scan);
         if !is_reference && !has_reference {
             // It was measured earlier, but its images were not kept.
-            let found = self.image(scan, Implementation::reference(self.device))?;
+            let found = self.image(kind, scan, Implementation::reference(self.device))?;
             self.reference = found.map(|found| (scan, found.measured));
         }
-        let data = Data { plan: self.plan, scan, study: self.study(scan)?, matrix: self.matrix()? };
+        let data = Data { plan: self.plan, scan, study: self.study(scan)?, matrix: self.matrix(kind)? };
         let num_iterations = self.plan.num_iterations_of(scan, implementation, self.device);
         let reference = self.reference.as_ref().filter(|_| !is_reference).map(|(_, images)| &images[..]);
         reconstruct(&data, implementation, num_iterations, reference)

@@ -14,7 +14,7 @@ use super::measure::{Run, Sample};
 use super::plan::{Plan, Scan};
 use super::published::matrix as published;
 use super::stages::{Item, MatrixFigures, Work, work};
-use crate::data::Volume;
+use crate::data::{BasisKind, MatrixMade, Volume};
 use crate::plan::{DeviceChoice, MatrixTimes};
 use crate::report::{Tables, Value};
 use crate::reproduce::ReproduceError;
@@ -31,17 +31,25 @@ pub(super) struct Sources<'a> {
 impl Sources<'_> {
     /// A measured reconstruction.
     pub fn run(&self, scan: Scan, implementation: Implementation) -> Result<Option<Run>, ReproduceError> {
-        Ok(self.folder.load::<Option<Run>>(&Work::Image(scan, implementation).key())?.flatten())
+        self.run_with(BasisKind::Blobs, scan, implementation)
+    }
+
+    /// The same with other functions than blobs.
+    pub fn run_with(&self, kind: BasisKind, scan: Scan, one: Implementation) -> Result<Option<Run>, ReproduceError> {
+        Ok(self.folder.load::<Option<Run>>(&Work::Image(kind, scan, one).key())?.flatten())
     }
 
     /// A reconstructed image.
     pub fn image(&self, scan: Scan, implementation: Implementation) -> Result<Option<Volume>, ReproduceError> {
-        self.folder.load_image(&Work::Image(scan, implementation).key())
+        self.folder.load_image(&Work::Image(BasisKind::Blobs, scan, implementation).key())
     }
 
-    /// The reconstructions of a scan that there are, the reference first.
+    /// The reconstructions of a scan that there are, the reference first; none where it is missing.
     pub fn runs(&self, scan: Scan) -> Result<Vec<(Implementation, Run)>, ReproduceError> {
         let mut runs = Vec::new();
+        if self.run(scan, Implementation::reference(self.device))?.is_none() {
+            return Ok(runs);
+        }
         for implementation in Implementation::of_images(scan, self.device) {
             runs.extend(self.run(scan, implementation)?.map(|run| (implementation, run)));
         }
@@ -76,6 +84,7 @@ struct Report<'a> {
     complete: bool,
     values: &'a [Value],
     matrix: Option<MatrixFigures>,
+    matrix_of_cubes: Option<MatrixFigures>,
     times: Vec<MatrixTimes>,
     runs: Vec<Run>,
 }
@@ -84,9 +93,10 @@ struct Report<'a> {
 pub(super) fn write(plan: &Plan, device: DeviceChoice, folder: &Folder, complete: bool) -> Result<String, ReproduceError> {
     let sources = Sources { plan, device, folder };
     let mut tables = Tables { without_paper: plan.quick, ..Tables::default() };
-    let matrix: Option<MatrixFigures> = folder.load(&Work::Matrix.key())?;
+    let [matrix, matrix_of_cubes]: [Option<MatrixFigures>; 2] =
+        [folder.load(&Work::Matrix(BasisKind::Blobs).key())?, folder.load(&Work::Matrix(BasisKind::Cubic).key())?];
     if let Some(matrix) = &matrix {
-        add_matrix(matrix, &mut tables);
+        add_matrix(matrix, matrix_of_cubes.as_ref(), &mut tables);
     }
     times::add(&sources, &mut tables)?;
     images::add_rods(&sources, &mut tables)?;
@@ -100,8 +110,8 @@ pub(super) fn write(plan: &Plan, device: DeviceChoice, folder: &Folder, complete
     folder.write_tables(&tables, &text)?;
     let mut runs = Vec::new();
     for work in all_work {
-        if let Work::Image(scan, implementation) = work {
-            runs.extend(sources.run(scan, implementation)?);
+        if let Work::Image(kind, scan, implementation) = work {
+            runs.extend(sources.run_with(kind, scan, implementation)?);
         }
     }
     let report = Report {
@@ -111,6 +121,7 @@ pub(super) fn write(plan: &Plan, device: DeviceChoice, folder: &Folder, complete
         complete: complete && num_missing == 0,
         values: &tables.values,
         matrix,
+        matrix_of_cubes,
         times: times::all(&sources)?.into_iter().map(|(_, times)| times).collect(),
         runs,
     };
@@ -134,37 +145,51 @@ fn heading(plan: &Plan, device: DeviceChoice) -> Result<String, ReproduceError> 
     Ok(text)
 }
 
-fn add_matrix(matrix: &MatrixFigures, tables: &mut Tables) {
-    let value = |row: &str, unit, paper: Option<f64>, here: f64| Value {
-        table: "matrix",
-        row: row.into(),
-        column: "of the matrix".into(),
-        unit,
-        paper,
-        here: Some(here),
-        ..Value::default()
+fn add_matrix(matrix: &MatrixFigures, cubes: Option<&MatrixFigures>, tables: &mut Tables) {
+    let value = |row: &str, paper: Option<f64>, of: &dyn Fn(&MatrixFigures) -> Option<f64>, digits| {
+        let cell = |column: &str, paper, here| Value {
+            table: "matrix",
+            row: row.into(),
+            column: column.into(),
+            paper,
+            here,
+            digits,
+            ..Value::default()
+        };
+        [Some(cell("blobs", paper, of(matrix))), cubes.map(|cubes| cell("cubes", None, of(cubes)))].into_iter().flatten()
     };
-    let whole = |row: &str, paper, here: f64| Value { digits: Some(0), ..value(row, "", paper, here) };
-    let gb = |bytes: u64| bytes as f64 * 1e-9;
-    let mut values = vec![
-        whole("lines of response", Some(published::NUM_LORS), matrix.num_lors as f64),
-        whole("basic functions", Some(published::NUM_BASIC), matrix.num_basic as f64),
-        whole("elements above 0", Some(published::NUM_ELEMENTS), matrix.num_elements as f64),
-        value(&format!("size with {} symmetries, GB", matrix.num_symmetries), "", Some(published::GB), gb(matrix.num_bytes)),
-    ];
-    if let Some(made) = &matrix.made {
-        values.extend([
-            whole("decays, into all directions", Some(published::NUM_DECAYS), made.num_decays),
-            whole("decays that were followed", None, made.num_histories as f64),
-            value("decays that are counted, %", "", None, made.counted_percent),
-            value("rejected as multiple, %", "", None, made.multiple_percent),
-            value("counts behind an element", "", None, made.effective_counts),
-        ]);
-    }
-    values.extend(matrix.secs.map(|secs| value("time to simulate it, s", "", None, secs)));
+    let made = |of: fn(&MatrixMade) -> f64| move |matrix: &MatrixFigures| matrix.made.as_ref().map(of);
+    let gb = |matrix: &MatrixFigures| Some(matrix.num_bytes as f64 * 1e-9);
+    let mut values: Vec<Value> = [
+        value("symmetries", Some(published::NUM_SYMMETRIES), &|matrix| Some(matrix.num_symmetries as f64), Some(0)),
+        value("lines of response", Some(published::NUM_LORS), &|matrix| Some(matrix.num_lors as f64), Some(0)),
+        value("basic functions", Some(published::NUM_BASIC), &|matrix| Some(matrix.num_basic as f64), Some(0)),
+        value("elements above 0", Some(published::NUM_ELEMENTS), &|matrix| Some(matrix.num_elements as f64), Some(0)),
+        value("size, GB", Some(published::GB), &gb, None),
+        value("decays, into all directions", Some(published::NUM_DECAYS), &made(|made| made.num_decays), Some(0)),
+        value("decays that were followed", None, &made(|made| made.num_histories as f64), Some(0)),
+        value("decays that are counted, %", None, &made(|made| made.counted_percent), None),
+        value("rejected as multiple, %", None, &made(|made| made.multiple_percent), None),
+        value("counts behind an element", None, &made(|made| made.effective_counts), None),
+        value("time to simulate it, s", None, &|matrix| matrix.secs, None),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    // As many elements of each kind as there are images of them that the other symmetries would have given.
+    let of_eight = gb(matrix).map(|gb| gb * matrix.num_symmetries as f64 / published::FEWER_SYMMETRIES);
+    values.push(Value {
+        table: "matrix",
+        row: "size of the blobs' with eight symmetries, GB".into(),
+        column: "blobs".into(),
+        paper: Some(published::GB_OF_EIGHT),
+        here: of_eight,
+        mark: "*",
+        ..Value::default()
+    });
     let mut remarks = vec![
         "The paper's numbers do not go together; here decays are followed until there are as many elements. Counts behind an element: the mean of (sum of weights)^2 / sum of their squares.".to_owned(),
-        format!("The paper: {} GB with eight symmetries of cubic voxels.", published::GB_OF_EIGHT),
+        "* Worked out: every element stands for so many fewer. That of cubes is measured, with its own number of decays.".to_owned(),
     ];
     if let Some(device) = &matrix.device {
         remarks.push(format!("Simulated on {device}; 200 jobs of 12 hours in the paper."));

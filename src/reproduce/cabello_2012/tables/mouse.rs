@@ -4,20 +4,33 @@ use super::super::implementation::Implementation;
 use super::super::mouse::NUM_BEDS;
 use super::super::plan::Scan;
 use super::super::published::MOUSE_HOURS;
+use super::super::stages::functions;
 use super::{Sources, times};
+use crate::data::BasisKind;
 use crate::plan::MatrixLayout;
 use crate::report::{Tables, Value};
 use crate::reproduce::ReproduceError;
 
 /// Adds the tables.
 pub(super) fn add(sources: &Sources, tables: &mut Tables) -> Result<(), ReproduceError> {
+    let whole_s = [add_beds(sources, BasisKind::Blobs, tables)?, add_beds(sources, BasisKind::Cubic, tables)?];
+    if whole_s != [None; 2] {
+        tables.add("Section 4.3. Time of the whole mouse", hours(sources, whole_s)?, vec![
+            "* Not reconstructed: the time of projection and backprojection by the plain product (table 1), for all iterations and beds; the paper's 380 hours are an estimate too.".into(),
+        ]);
+    }
+    Ok(())
+}
+
+/// Adds the beds with some functions; the seconds of all, where all are there.
+fn add_beds(sources: &Sources, kind: BasisKind, tables: &mut Tables) -> Result<Option<f64>, ReproduceError> {
     let implementation = Implementation::reference(sources.device);
     let mut values = Vec::new();
     let (mut whole_s, mut num_beds) = (0.0, 0);
     for bed in 0..NUM_BEDS {
-        let Some(run) = sources.run(Scan::Bed(bed), implementation)? else { continue };
+        let Some(run) = sources.run_with(kind, Scan::Bed(bed), implementation)? else { continue };
         let value = |column: &str, unit, here| Value {
-            table: "beds",
+            table: if kind == BasisKind::Blobs { "beds" } else { "beds, cubes" },
             row: format!("bed {}", bed + 1),
             column: column.into(),
             unit,
@@ -32,7 +45,7 @@ pub(super) fn add(sources: &Sources, tables: &mut Tables) -> Result<(), Reproduc
         (whole_s, num_beds) = (whole_s + secs, num_beds + 1);
     }
     if num_beds == 0 {
-        return Ok(());
+        return Ok(None);
     }
     let remark = format!(
         "{}, {} iterations. A stand-in of ellipsoids; {:.3e} decays of the whole of it while a bed is scanned.",
@@ -40,16 +53,11 @@ pub(super) fn add(sources: &Sources, tables: &mut Tables) -> Result<(), Reproduc
         sources.plan.num_iterations,
         sources.plan.mouse_decays
     );
-    tables.add("Figure 10. The mouse, bed by bed", values, vec![remark]);
-    if num_beds == NUM_BEDS {
-        tables.add("Section 4.3. Time of the whole mouse", hours(sources, whole_s)?, vec![
-            "* Not reconstructed: the time of projection and backprojection by the plain product (table 1), for all iterations and beds; the paper's 380 hours are an estimate too.".into(),
-        ]);
-    }
-    Ok(())
+    tables.add(format!("Figure 10. The mouse with {}, bed by bed", functions(kind)), values, vec![remark]);
+    Ok((num_beds == NUM_BEDS).then_some(whole_s))
 }
 
-fn hours(sources: &Sources, whole_s: f64) -> Result<Vec<Value>, ReproduceError> {
+fn hours(sources: &Sources, [with_blobs_s, with_cubes_s]: [Option<f64>; 2]) -> Result<Vec<Value>, ReproduceError> {
     let plain: Vec<(Option<usize>, f64)> = times::all(sources)?
         .into_iter()
         .filter(|(_, row)| row.layout == MatrixLayout::Plain)
@@ -59,10 +67,10 @@ fn hours(sources: &Sources, whole_s: f64) -> Result<Vec<Value>, ReproduceError> 
     let measured = Implementation::reference(sources.device).title();
     let [cubic, one, eight, gpu] = MOUSE_HOURS;
     let rows = [
-        (cubic, String::new(), None, ""),
+        (cubic, format!("{measured}, cubes"), with_cubes_s, ""),
         (one, "CPU, 1 thread, plain".to_owned(), estimate(1), "*"),
         (eight, "CPU, 8 threads, plain".to_owned(), estimate(8), "*"),
-        (gpu, measured, Some(whole_s), ""),
+        (gpu, measured, with_blobs_s, ""),
     ];
     let value = |((name, paper), row, secs, mark): ((&str, f64), String, Option<f64>, &'static str)| Value {
         table: "mouse",

@@ -40,12 +40,15 @@ fn paper_rows(threads: Option<usize>, times: &MatrixTimes) -> Vec<usize> {
 }
 
 fn title(threads: Option<usize>, times: &MatrixTimes, device: DeviceChoice) -> String {
-    let layout = if times.layout == MatrixLayout::Paper { "paper's layout".to_owned() } else { times.layout.to_string() };
+    let mut layout = if times.layout == MatrixLayout::Paper { "paper's layout".to_owned() } else { times.layout.to_string() };
+    if times.accumulation != Accumulation::Deterministic {
+        layout += &format!(", {}", times.accumulation);
+    }
     match (threads, device) {
         (Some(1), _) => format!("CPU, 1 thread, {layout}"),
         (Some(threads), _) => format!("CPU, {threads} threads, {layout}"),
-        (None, DeviceChoice::Cuda(number)) => format!("cuda:{number}, {layout}, {}", times.accumulation),
-        (None, _) => format!("{layout}, {}", times.accumulation),
+        (None, DeviceChoice::Cuda(number)) => format!("cuda:{number}, {layout}"),
+        (None, _) => layout,
     }
 }
 
@@ -75,7 +78,7 @@ pub(super) fn add(sources: &Sources, tables: &mut Tables) -> Result<(), Reproduc
         format!("Here: {}. Medians; the factor is that of the first row's projection and backprojection over a row's.", devices.join("; ")),
         "One thread of the plain product stands for both of the paper's programs on one core.".into(),
         "Plain: an element and a symmetry at a time. Fast: all symmetries of an element at once. Paper's layout: a thread a line, which loops over elements and symmetries.".into(),
-        "Loading: in the paper the matrix in either order, which a GPU holds here at the same time; the improvement there includes it.".into(),
+        "Loading: the matrix in the order of the lines and of the functions, where a GPU holds one at a time; the improvement includes it. The fast way holds both.".into(),
     ];
     if let Some(step) = rows().map(|(_, times)| times.step).max().filter(|step| *step > 1) {
         remarks.push(format!("* Measured on one orbit of lines of {step}, and scaled."));
@@ -103,15 +106,19 @@ fn cells(title: String, paper: Option<usize>, here: Option<&MatrixTimes>, plain_
     let part = |of: fn(&MatrixTimes) -> [f64; 2]| here.map(of).map_or([None; 2], |found| found.map(Some));
     let ([forward, forward_spread], [back, back_spread]) = (part(|t| t.forward_s), part(|t| t.backprojection_s));
     let both = here.map(MatrixTimes::both_s);
-    let factor = plain_s.zip(both).map(|(plain, both)| plain / both);
+    let loading = here.and_then(|times| times.loading_s);
+    let factor =
+        plain_s.zip(both).map(|(plain, both)| plain / (both + loading.map_or(0.0, |[lines, functions]| lines + functions)));
     let mut cells = vec![
         value("forward", "s", of_paper.map(|row| row.forward_s), forward, forward_spread),
         value("back", "s", of_paper.map(|row| row.back_s), back, back_spread),
         value("both", "s", of_paper.map(|row| row.iteration_s), both, None),
     ];
-    if let Some([forward_s, back_s]) = of_paper.and_then(|row| row.loading_s) {
-        cells.push(value("loading, forward", "s", Some(forward_s), None, None));
-        cells.push(value("loading, back", "s", Some(back_s), None, None));
+    let of_paper_loading = of_paper.and_then(|row| row.loading_s);
+    if of_paper_loading.is_some() || loading.is_some() {
+        for (order, column) in ["loading, forward", "loading, back"].into_iter().enumerate() {
+            cells.push(value(column, "s", of_paper_loading.map(|secs| secs[order]), loading.map(|secs| secs[order]), None));
+        }
     }
     cells.push(Value { digits: Some(2), ..value("improvement", "x", of_paper.map(|row| row.factor), factor, None) });
     cells
