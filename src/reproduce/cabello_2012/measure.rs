@@ -206,7 +206,7 @@ mod tests {
     /// Gaussians of known widths on a warm background where the points are.
     #[test]
     fn points_have_their_widths() {
-        let plan = Plan::new(false);
+        let plan = Plan::new(false, None);
         let phantom = plan.phantom(Scan::Ellipsoid).unwrap();
         let mut volume = Volume::filled(plan.grid().unwrap(), 0.0);
         let fwhm_mm = |number: usize| 1.2 + 0.2 * number as f64;
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn the_true_rods_have_no_noise() {
-        let plan = Plan::new(false);
+        let plan = Plan::new(false, None);
         let phantom = plan.phantom(Scan::Rods).unwrap();
         let mut volume = phantom.truth(&plan.grid().unwrap(), 2.0, &Task::new()).unwrap();
         let found = noise(&phantom, &volume);

@@ -59,7 +59,7 @@ mod tests {
     /// Beds cover the mouse, neighbours see a little of the same, and what is counted goes with what is there.
     #[test]
     fn beds_cover_the_mouse() {
-        let plan = Plan::new(true);
+        let plan = Plan::new(true, None);
         let ring = plan.ring().unwrap();
         let middles: Vec<f64> = (0..NUM_BEDS).map(|bed| middle_mm(ring, bed)).collect();
         assert_eq!(middles, [-34.0, -17.0, 0.0, 17.0, 34.0]);
