@@ -267,19 +267,30 @@ fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>, colo
     });
     name(&response.response, &format!("Plot: profile, {}", view.unit));
     if let Some(profile) = view.profile {
-        width_ui(profile, view.filter_mm, response.response.rect, colours.profile, ui);
+        number_peaks(profile, &response, colours.profile, ui);
+        widths_ui(profile, view.filter_mm, response.response.rect, colours.profile, ui);
     }
 }
 
-/// Width of the peak with its standard deviation, or why there is none, in the plot's upper right corner.
-fn width_ui(profile: &Profile, filter_mm: Option<f64>, plot: egui::Rect, colour: Color32, ui: &mut Ui) {
-    let (words, help) = match profile.width {
-        Ok(width) => (
-            format!("FWHM {} mm", format::with_sd(width.fwhm_mm, width.sd_mm)),
-            "Full width at half maximum ± its standard deviation, of a Gaussian on a constant fitted to the profile".to_owned(),
-        ),
-        Err(reason) => ("FWHM –".to_owned(), reason.to_string()),
-    };
+/// Writes the number of each peak above it, where there are several.
+fn number_peaks(profile: &Profile, response: &PlotResponse<()>, colour: Color32, ui: &Ui) {
+    if profile.widths.len() < 2 {
+        return;
+    }
+    let painter = ui.painter().with_clip_rect(response.response.rect);
+    let font = egui::TextStyle::Small.resolve(ui.style());
+    for (number, width) in (1..).zip(&profile.widths) {
+        let Ok(width) = width else { continue };
+        let at = profile.start_mm + width.centre_mm;
+        let distance = |point: &&[f64; 2]| (point[0] - at).abs();
+        let Some(top) = profile.points.iter().min_by(|a, b| distance(a).total_cmp(&distance(b))) else { continue };
+        let place = response.transform.position_from_point(&(*top).into());
+        painter.text(place - egui::vec2(0.0, 1.0), egui::Align2::CENTER_BOTTOM, number.to_string(), font.clone(), colour);
+    }
+}
+
+/// Width of each peak with its standard deviation, or why there is none, in the plot's upper right corner.
+fn widths_ui(profile: &Profile, filter_mm: Option<f64>, plot: egui::Rect, colour: Color32, ui: &mut Ui) {
     let mut top = plot.top() + 2.0;
     let mut line = |words: String| {
         let text = RichText::new(words).small().color(colour);
@@ -289,7 +300,17 @@ fn width_ui(profile: &Profile, filter_mm: Option<f64>, plot: egui::Rect, colour:
         let layout = egui::Layout::right_to_left(egui::Align::Min);
         ui.scope_builder(egui::UiBuilder::new().max_rect(rect).layout(layout), |ui| ui.label(text)).inner
     };
-    line(words).on_hover_text(help);
+    for (number, width) in (1..).zip(&profile.widths) {
+        let name = if profile.widths.len() > 1 { format!("FWHM {number}") } else { "FWHM".to_owned() };
+        let (words, help) = match width {
+            Ok(width) => (
+                format!("{name} {} mm", format::with_sd(width.fwhm_mm, width.sd_mm)),
+                "Full width at half maximum ± its standard deviation, of a Gaussian on a constant fitted to the profile, between the minima beside the peak".to_owned(),
+            ),
+            Err(reason) => (format!("{name} –"), reason.to_string()),
+        };
+        line(words).on_hover_text(help);
+    }
     if let Some(fwhm_mm) = filter_mm {
         line(format::filtered(fwhm_mm));
     }
