@@ -12,7 +12,7 @@ use crate::cuda;
 use crate::data::ResponseMatrix;
 use crate::measure::median_and_spread;
 use crate::operator::{Accumulation, CrystalPairs, DataSpace, LinearOperator, StoredMatrix, Subset};
-use crate::plan::{Chosen, DeviceChoice, choose_device};
+use crate::plan::{Chosen, DeviceChoice, check_basis, choose_device};
 use crate::scanner::CrystalRing;
 use crate::task::Task;
 
@@ -58,6 +58,7 @@ impl MatrixRow {
 /// # Errors
 /// A device that cannot be used, a step fails.
 pub fn bench_matrix(bench: &MatrixBench) -> Result<Vec<MatrixRow>, BenchError> {
+    check_basis(bench.ring, &bench.matrix)?;
     let pairs = CrystalPairs::new(bench.ring);
     let num_places = pairs.len(Subset::ALL);
     let (chosen, _) = choose_device(bench.device)?;

@@ -24,7 +24,7 @@ use crate::io::saved_matrix::read_matrix;
 use crate::io::saved_pairs::read_pairs;
 use crate::io::{FileKind, provenance, read_study, read_volume, rois};
 use crate::plan::{
-    AlgorithmKind, Course, Job, PairSettings, ProjectorChoice, Provenance, Rays, RunSettings, Stages, StartInfo,
+    AlgorithmKind, Course, Job, PairSettings, ProjectorChoice, Provenance, Rays, RunSettings, Stages, StartInfo, check_basis,
     default_settings, polar_basis,
 };
 use crate::recon::{SubsetOrder, gaussian_filter};
@@ -291,6 +291,7 @@ impl ReconstructOptions {
         };
         let pairs = read_pairs(&self.input)?;
         let matrix = Arc::new(read_matrix(matrix)?);
+        check_basis(&pairs.ring, &matrix)?;
         let init = self.init.as_deref().map(read_volume).transpose()?;
         let shown = polar_basis(&pairs.ring, &matrix.basis, None)?;
         let grid = match (self.image.grid_about(ImageSpace::<Host>::grid(&shown))?, &init) {

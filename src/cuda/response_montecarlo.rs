@@ -10,7 +10,7 @@ use super::tubes_montecarlo::{Crystals, MaterialTables};
 use super::{CudaBackend, CudaError};
 use crate::algebra::{PolarBasis, PolarGrid};
 use crate::montecarlo::{
-    FollowError, Response, ResponseElements, ResponseExtent, ResponseStatistics, RingDetector, WEIGHT_UNITS,
+    FollowError, Response, ResponseElements, ResponseExtent, ResponseStatistics, ResponseTotals, RingDetector, WEIGHT_UNITS,
 };
 use crate::operator::OperatorError;
 use crate::random;
@@ -170,11 +170,6 @@ impl ResponseMonteCarlo {
             num_histories: 0,
             backend,
         })
-    }
-
-    /// Bytes of the tallies.
-    pub fn bytes(num_basic: usize, num_lors: usize) -> u64 {
-        8 * num_basic as u64 * num_lors as u64
     }
 
     fn follow(&mut self, num: u64, task: &Task) -> Result<(), OperatorError> {
@@ -342,17 +337,15 @@ impl Response for ResponseMonteCarlo {
     fn statistics(&mut self) -> Result<ResponseStatistics, FollowError> {
         let found = self.found().map_err(|error| told(error.into()))?;
         let totals = self.copied(&self.totals).map_err(|error| told(error.into()))?;
-        let num_elements: u64 = found.lens.iter().map(|&len| u64::from(len)).sum();
-        let percent = |units: u64| 100.0 * units as f64 / WEIGHT_UNITS / self.num_histories.max(1) as f64;
-        Ok(ResponseStatistics {
+        let totals = ResponseTotals {
             num_histories: self.num_histories,
             num_counted: totals[2],
-            num_decays: self.num_histories as f64 * self.num_symmetries as f64,
-            counted_percent: percent(totals[0]),
-            multiple_percent: percent(totals[1]),
-            num_elements,
-            effective_counts: found.effective / num_elements.max(1) as f64,
-        })
+            counted: totals[0],
+            multiple: totals[1],
+            num_elements: found.lens.iter().map(|&len| u64::from(len)).sum(),
+            effective_counts: found.effective,
+        };
+        Ok(totals.statistics(self.num_symmetries))
     }
 
     fn elements(&mut self, task: &Task) -> Result<ResponseElements, FollowError> {

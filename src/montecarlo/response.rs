@@ -85,6 +85,12 @@ pub trait Response {
     fn elements(&mut self, task: &Task) -> Result<ResponseElements, FollowError>;
 }
 
+/// Bytes of the tallies of so many basic functions and lines of response, on whichever device: a sum and a sum of squares of each
+/// element.
+pub fn tally_bytes(num_basic: usize, num_lors: usize) -> u64 {
+    2 * size_of::<u32>() as u64 * num_basic as u64 * num_lors as u64
+}
+
 /// The tallies of a response matrix.
 pub struct ResponseTally<'a, F> {
     detector: &'a RingDetector,
@@ -132,6 +138,39 @@ pub struct ResponseStatistics {
     pub effective_counts: f64,
 }
 
+/// What statistics are made from.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ResponseTotals {
+    /// Decays that were followed.
+    pub num_histories: u64,
+    /// Of these, how many were counted.
+    pub num_counted: u64,
+    /// Σ w of what was counted, in [`WEIGHT_UNITS`].
+    pub counted: u64,
+    /// Σ w of what was rejected as multiple, in the same units.
+    pub multiple: u64,
+    /// Elements above 0.
+    pub num_elements: u64,
+    /// Σ over them of (Σ w)² / Σ w².
+    pub effective_counts: f64,
+}
+
+impl ResponseTotals {
+    /// How a response of so many symmetries came out.
+    pub fn statistics(&self, num_symmetries: usize) -> ResponseStatistics {
+        let percent = |units: u64| 100.0 * units as f64 / WEIGHT_UNITS / self.num_histories.max(1) as f64;
+        ResponseStatistics {
+            num_histories: self.num_histories,
+            num_counted: self.num_counted,
+            num_decays: self.num_histories as f64 * num_symmetries as f64,
+            counted_percent: percent(self.counted),
+            multiple_percent: percent(self.multiple),
+            num_elements: self.num_elements,
+            effective_counts: self.effective_counts / self.num_elements.max(1) as f64,
+        }
+    }
+}
+
 impl<'a, F: FunctionsAt> ResponseTally<'a, F> {
     /// Nothing simulated yet, of so many basic functions and their images.
     pub fn new(detector: &'a RingDetector, functions: &'a F, num_basic: usize, extent: ResponseExtent, seed: u64) -> Self {
@@ -152,11 +191,6 @@ impl<'a, F: FunctionsAt> ResponseTally<'a, F> {
             num_counted: AtomicU64::new(0),
             num_histories: 0,
         }
-    }
-
-    /// Bytes of the tallies of so many basic functions.
-    pub fn bytes(num_basic: usize, num_lors: usize) -> u64 {
-        8 * num_basic as u64 * num_lors as u64
     }
 
     /// Follows `num` more decays on all threads.
@@ -224,24 +258,24 @@ impl<'a, F: FunctionsAt> ResponseTally<'a, F> {
 
     /// How it came out so far.
     pub fn statistics(&self) -> ResponseStatistics {
-        let units = WEIGHT_UNITS;
-        let share = |sum: &AtomicU64| 100.0 * sum.load(Ordering::Relaxed) as f64 / units / self.num_histories.max(1) as f64;
         let effective = |(sum, square): (&AtomicU32, &AtomicU32)| {
             let [sum, square] = [sum, square].map(|tally| f64::from(tally.load(Ordering::Relaxed)));
             // A square may be too small to be told from 0: then it is one count.
-            if sum > 0.0 { [1.0, if square > 0.0 { (sum * sum / (square * units)).max(1.0) } else { 1.0 }] } else { [0.0; 2] }
+            let counts = if square > 0.0 { (sum * sum / (square * WEIGHT_UNITS)).max(1.0) } else { 1.0 };
+            if sum > 0.0 { (1, counts) } else { (0, 0.0) }
         };
-        let add = |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]];
-        let [num, sum] = self.sums.par_iter().zip(&self.squares).map(effective).reduce(|| [0.0; 2], add);
-        ResponseStatistics {
+        let add = |a: (u64, f64), b: (u64, f64)| (a.0 + b.0, a.1 + b.1);
+        let (num_elements, effective_counts) =
+            self.sums.par_iter().zip(&self.squares).map(effective).reduce(Default::default, add);
+        let totals = ResponseTotals {
             num_histories: self.num_histories,
             num_counted: self.num_counted.load(Ordering::Relaxed),
-            num_decays: self.num_histories as f64 * self.detector.ring().num_symmetries() as f64,
-            counted_percent: share(&self.counted),
-            multiple_percent: share(&self.multiple),
-            num_elements: num as u64,
-            effective_counts: if num > 0.0 { sum / num } else { 0.0 },
-        }
+            counted: self.counted.load(Ordering::Relaxed),
+            multiple: self.multiple.load(Ordering::Relaxed),
+            num_elements,
+            effective_counts,
+        };
+        totals.statistics(self.detector.ring().num_symmetries())
     }
 }
 

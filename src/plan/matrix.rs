@@ -9,10 +9,11 @@ use super::{DeviceChoice, SetupError};
 use crate::algebra::{BackendError, PolarBasis, PolarGrid};
 #[cfg(feature = "cuda")]
 use crate::cuda::ResponseMonteCarlo;
-use crate::data::{BasisKind, BasisSettings, MatrixMade, ResponseMatrix};
+use crate::data::{BasisKind, BasisSettings, MatrixElement, MatrixMade, ResponseMatrix};
 use crate::geometry::{Grid, Point};
 use crate::montecarlo::{
     FollowError, FunctionsAt, Response, ResponseElements, ResponseExtent, ResponseStatistics, ResponseTally, RingDetector,
+    tally_bytes,
 };
 use crate::operator::OperatorError;
 use crate::scanner::CrystalRing;
@@ -53,6 +54,66 @@ impl MatrixRecipe {
         };
         Self { basis, amount, seed }
     }
+
+    /// Most memory that is in use at a time where it is simulated.
+    fn memory_bytes(&self, ring: &CrystalRing) -> u64 {
+        let num_elements = match self.amount {
+            MatrixAmount::Histories(_) => 0,
+            MatrixAmount::Elements(num) => num,
+        };
+        let elements = (size_of::<MatrixElement>() as u64).saturating_mul(num_elements);
+        tally_bytes(polar_grid(ring, &self.basis).num_basic(), ring.num_lors()).saturating_add(elements)
+    }
+}
+
+/// What simulating a matrix takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MatrixForecast {
+    /// Device in words.
+    pub device: String,
+    /// Most memory that is in use there at a time, bytes: the tallies, and the elements where their number was asked for.
+    pub memory_bytes: u64,
+}
+
+/// What simulating a matrix will take, and where it will be done, before it begins.
+///
+/// # Errors
+/// As [`make_matrix`], as far as it is known before.
+pub fn forecast_matrix(ring: &CrystalRing, recipe: &MatrixRecipe, device: DeviceChoice) -> Result<MatrixForecast, SetupError> {
+    let memory_bytes = recipe.memory_bytes(ring);
+    let on_device = |choice| {
+        let (chosen, _) = choose_device(choice)?;
+        free_memory(&chosen).check(memory_bytes)?;
+        Ok(MatrixForecast { device: chosen.name(), memory_bytes })
+    };
+    Ok(or_on_cpu(device, on_device)?.0)
+}
+
+fn free_memory(chosen: &Chosen) -> FreeMemory {
+    match chosen {
+        Chosen::Cpu => FreeMemory::of_the_computer(),
+        #[cfg(feature = "cuda")]
+        Chosen::Cuda(backend) => FreeMemory::of_device(backend),
+    }
+}
+
+/// Refuses a matrix that has another number of basic functions than its basis.
+///
+/// # Errors
+/// It has.
+pub fn check_basis(ring: &CrystalRing, matrix: &ResponseMatrix) -> Result<(), SetupError> {
+    let (expected, found) = (polar_grid(ring, &matrix.basis).num_basic(), matrix.num_basic);
+    if found == expected {
+        return Ok(());
+    }
+    let text =
+        format!("the matrix has {found} basic functions where its basis has {expected}; simulate it again (tomoscope matrix)");
+    Err(SetupError::Settings(text))
+}
+
+/// The cells that the functions of a basis are placed in.
+fn polar_grid(ring: &CrystalRing, basis: &BasisSettings) -> PolarGrid {
+    PolarGrid::new(ring.num_modules, basis.spacing_mm, basis.radius_mm, basis.half_length_mm)
 }
 
 /// The functions of a basis, shown on a grid of cubes as wide as its cells unless another is given.
@@ -60,7 +121,7 @@ impl MatrixRecipe {
 /// # Errors
 /// The grid cannot be.
 pub fn polar_basis(ring: &CrystalRing, basis: &BasisSettings, grid: Option<Grid>) -> Result<PolarBasis, SetupError> {
-    let cells = PolarGrid::new(ring.num_modules, basis.spacing_mm, basis.radius_mm, basis.half_length_mm);
+    let cells = polar_grid(ring, basis);
     let [radius_mm, half_length_mm] = cells.extent_mm();
     let grid = match grid {
         Some(grid) => grid,
@@ -107,18 +168,17 @@ fn make_on(chosen: Chosen, ring: &CrystalRing, recipe: &MatrixRecipe, task: &Tas
     let detector = RingDetector::new(ring.clone()).map_err(|error| SetupError::Settings(error.to_string()))?;
     let functions = Functions(polar_basis(ring, &recipe.basis, None)?);
     let cells = functions.0.polar_grid();
-    let (num_basic, num_lors) = (cells.num_basic(), ring.num_lors());
+    let num_basic = cells.num_basic();
     let [radius_mm, half_length_mm] = cells.extent_mm();
     let reach_mm = functions.0.reach_mm();
     let extent = ResponseExtent::new(ring, [radius_mm + reach_mm, half_length_mm + reach_mm]);
+    free_memory(&chosen).check(recipe.memory_bytes(ring))?;
     match chosen {
         Chosen::Cpu => {
-            FreeMemory::of_the_computer().check(ResponseTally::<Functions>::bytes(num_basic, num_lors))?;
             simulated(ResponseTally::new(&detector, &functions, num_basic, extent, recipe.seed), ring, recipe, num_basic, task)
         }
         #[cfg(feature = "cuda")]
         Chosen::Cuda(backend) => {
-            FreeMemory::of_device(&backend).check(ResponseMonteCarlo::bytes(num_basic, num_lors))?;
             let response = ResponseMonteCarlo::new(*backend, &detector, &functions.0, extent, recipe.seed)?;
             simulated(response, ring, recipe, num_basic, task)
         }

@@ -30,7 +30,7 @@ pub use job::{
     AlgorithmKind, DeviceChoice, Job, PairSettings, PlaneKernel, ProjectorChoice, Rays, RunSettings, Stages, StartInfo,
     SweepSettings,
 };
-pub use matrix::{MatrixAmount, MatrixRecipe, make_matrix, polar_basis};
+pub use matrix::{MatrixAmount, MatrixForecast, MatrixRecipe, check_basis, forecast_matrix, make_matrix, polar_basis};
 pub use photon_scan::{PhotonScanError, scan_pairs, scan_photons};
 pub use projector::{ChosenProjector, ProjectorSettings, choose_projector, rays_per_bin};
 pub use provenance::{
