@@ -25,7 +25,7 @@ use crate::io::saved_pairs::read_pairs;
 use crate::io::{FileKind, provenance, read_study, read_volume, rois};
 use crate::plan::{
     AlgorithmKind, Course, Job, PairSettings, ProjectorChoice, Provenance, Rays, RunSettings, Stages, StartInfo, check_basis,
-    default_settings, polar_basis,
+    default_settings, ring_basis,
 };
 use crate::recon::{SubsetOrder, gaussian_filter};
 use crate::session::{
@@ -293,7 +293,7 @@ impl ReconstructOptions {
         let matrix = Arc::new(read_matrix(matrix)?);
         check_basis(&pairs.ring, &matrix)?;
         let init = self.init.as_deref().map(read_volume).transpose()?;
-        let shown = polar_basis(&pairs.ring, &matrix.basis, None)?;
+        let shown = ring_basis(&pairs.ring, &matrix.basis, None)?;
         let grid = match (self.image.grid_about(ImageSpace::<Host>::grid(&shown))?, &init) {
             (Some(grid), _) => grid,
             (None, Some((init, _))) => init.grid.clone(),

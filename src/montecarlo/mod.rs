@@ -52,8 +52,8 @@ pub use positron::{AnnihilationPair, AnnihilationPhysics, Isotope, RangeProfile}
 pub use readout::{Assignment, Detection, Readout, ReadoutError};
 pub use recipe::{Amount, CannotMakeTubes, TubeRecipe};
 pub use response::{
-    FunctionsAt, Response, ResponseElement, ResponseElements, ResponseExtent, ResponseStatistics, ResponseTally, ResponseTotals,
-    WEIGHT_UNITS, tally_bytes,
+    FunctionsAt, Response, ResponseElement, ResponseElements, ResponseExtent, ResponsePart, ResponseStatistics, ResponseTally,
+    ResponseTotals, WEIGHT_UNITS, scale_above,
 };
 pub use ring::{RingDetector, RingDetectorError, Seen};
 pub use scan::{measure, measure_pairs};

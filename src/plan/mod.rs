@@ -9,6 +9,7 @@ mod estimate;
 mod histories;
 mod job;
 mod matrix;
+mod matrix_times;
 mod pair_setup;
 mod photon_scan;
 mod programs;
@@ -30,7 +31,11 @@ pub use job::{
     AlgorithmKind, DeviceChoice, Job, PairSettings, PlaneKernel, ProjectorChoice, Rays, RunSettings, Stages, StartInfo,
     SweepSettings,
 };
-pub use matrix::{MatrixAmount, MatrixForecast, MatrixRecipe, check_basis, forecast_matrix, make_matrix, polar_basis};
+pub use matrix::{
+    MatrixAmount, MatrixForecast, MatrixRecipe, RingFunctions, check_basis, crystal_pairs, forecast_matrix, make_matrix,
+    response_part, ring_basis,
+};
+pub use matrix_times::{MatrixLayout, MatrixTimes, MatrixTiming, matrix_times};
 pub use photon_scan::{PhotonScanError, scan_pairs, scan_photons};
 pub use projector::{ChosenProjector, ProjectorSettings, choose_projector, rays_per_bin};
 pub use provenance::{

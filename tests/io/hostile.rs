@@ -12,7 +12,7 @@ use tomoscope::io::saved_matrix::read_matrix;
 use tomoscope::io::saved_pairs::read_pairs;
 use tomoscope::io::saved_tubes::read_tubes;
 use tomoscope::io::{FileKind, SweepFollower, read_projections, read_sweep, read_volume};
-use tomoscope::plan::{check_basis, polar_basis};
+use tomoscope::plan::{check_basis, ring_basis};
 use tomoscope::scanner::find_ring;
 
 use super::sweep_forms::npy;
@@ -398,7 +398,7 @@ proptest! {
             assert!((0..NUM_LORS).flat_map(|lor| matrix.row(lor)).all(|element| element.basic() < matrix.num_basic));
             // What does not fit together is told before any functions are made.
             if check_basis(ring, &matrix).is_ok() {
-                assert!(polar_basis(ring, &matrix.basis, None).is_ok_and(|basis| basis.polar_grid().num_basic() == matrix.num_basic));
+                assert!(ring_basis(ring, &matrix.basis, None).is_ok_and(|basis| basis.cells().num_basic() == matrix.num_basic));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Widths of Gaussians that are written as voxels or as coefficients of blobs, measured as the window's profile tool measures them.
 
-use tomoscope::algebra::{Host, HostArray, Image, ImageSpace, PolarBasis, PolarGrid};
+use tomoscope::algebra::{Host, HostArray, Image, ImageSpace, RingBasis, RingGrid};
 use tomoscope::data::Volume;
 use tomoscope::geometry::{Grid, Point};
 use tomoscope::measure::{Between, PeakWidth, peak_width, profile};
@@ -31,9 +31,9 @@ fn written(centre: Point, fwhm_mm: f64) -> Volume {
 
 /// The image whose coefficients are those of the uniform image times the Gaussian at the middle of each blob.
 fn of_blobs(centre: Point, fwhm_mm: f64) -> Volume {
-    let basis = PolarBasis::blobs(PolarGrid::new(18, SPACING_MM, 35.5, 6.0), grid());
+    let basis = RingBasis::blobs(RingGrid::polar(18, SPACING_MM, 35.5, 6.0), grid());
     let uniform: Vec<f32> = ImageSpace::<Host>::uniform(&basis);
-    let value = |(index, one): (usize, f32)| one * gaussian(centre, fwhm_mm, basis.polar_grid().middle_mm(index)) as f32;
+    let value = |(index, one): (usize, f32)| one * gaussian(centre, fwhm_mm, basis.cells().middle_mm(index)) as f32;
     let coefficients: HostArray<Image> = uniform.into_iter().enumerate().map(value).collect::<Vec<f32>>().into();
     let num_voxels = ImageSpace::<Host>::evaluated_len(&basis).unwrap();
     let mut voxels: HostArray<Image> = vec![0.0; num_voxels].into();
