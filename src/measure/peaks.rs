@@ -2,9 +2,9 @@
 //!
 //! A peak reaches at least a fifth as far above the median as the highest, and four times as far as the values scatter below it
 //! (the median less the 16th percentile, a standard deviation of Gaussian noise). Between it and a higher one the profile falls to
-//! half of its height or below. It is fitted between the minima beside it, so that what its neighbours add there is taken for
-//! background: peaks as high are found too narrow by less than 1 % where they lie 2.5 widths apart, by 3 % where 2.3, and nothing is
-//! told of such as lie less than two widths apart.
+//! half of its height or below. It is fitted between the minima beside it, at last without what the fits of the others add there
+//! (backfitting, Hastie and Tibshirani 1986): of Gaussians less than two and a half widths apart, tails that pass for background would
+//! take more than a hundredth off the widths.
 
 use super::peak_width::{NoPeakWidth, PeakWidth, peak_width};
 use super::profile::ProfilePoint;
@@ -16,6 +16,8 @@ const SMALLEST: f64 = 0.2;
 const ABOVE_SCATTER: f64 = 4.0;
 /// How far the profile falls between two peaks, in parts of the height of the lower one.
 const SADDLE: f64 = 0.5;
+/// Fits of each peak without the others: enough for such that lie two widths apart.
+const NUM_FITS_ALONE: usize = 4;
 
 /// The width of each peak of a profile whose points lie a voxel apart, in their order along it, or why it has none. Where no peaks
 /// stand apart it is the one of [`peak_width`].
@@ -27,7 +29,22 @@ pub fn peak_widths(points: &[ProfilePoint], voxel_mm: f64) -> Vec<Result<PeakWid
     let lowest = |pair: &[usize]| (pair[0]..=pair[1]).min_by(|&a, &b| points[a].value.total_cmp(&points[b].value));
     let minima = tops.windows(2).filter_map(lowest);
     let ends: Vec<usize> = std::iter::once(0).chain(minima).chain([points.len() - 1]).collect();
-    ends.windows(2).map(|part| peak_width(&points[part[0]..=part[1]], voxel_mm)).collect()
+    let mut widths: Vec<_> = ends.windows(2).map(|part| peak_width(&points[part[0]..=part[1]], voxel_mm)).collect();
+    for _ in 0..NUM_FITS_ALONE {
+        let alone = |(number, part): (usize, &[usize])| {
+            let others =
+                widths.iter().enumerate().filter(|(other, _)| *other != number).filter_map(|(_, width)| width.as_ref().ok());
+            let others: Vec<&PeakWidth> = others.collect();
+            let without = |point: &ProfilePoint| {
+                let tails: f64 = others.iter().map(|other| other.gaussian(point.distance_mm)).sum();
+                ProfilePoint { value: point.value - tails, ..*point }
+            };
+            let points: Vec<ProfilePoint> = points[part[0]..=part[1]].iter().map(without).collect();
+            peak_width(&points, voxel_mm)
+        };
+        widths = ends.windows(2).enumerate().map(alone).collect();
+    }
+    widths
 }
 
 /// The places of the peaks among the points, in their order; none where a value is no finite number.
@@ -92,7 +109,8 @@ mod tests {
 
     #[test]
     fn each_of_six_points_has_its_width() {
-        for (fwhm_mm, tolerance) in [([1.2; 6], 0.001), ([1.0, 1.2, 1.4, 1.6, 1.8, 2.0], 0.01), ([2.2; 6], 0.035)] {
+        for (fwhm_mm, tolerance) in [([1.2; 6], 1e-3), ([1.0, 1.2, 1.4, 1.6, 1.8, 2.0], 1e-3), ([2.0; 6], 1e-3), ([2.4; 6], 0.01)]
+        {
             let found = peak_widths(&points(six(fwhm_mm)), VOXEL_MM);
             assert_eq!(found.len(), 6, "{found:?}");
             for (number, (found, fwhm)) in found.iter().zip(fwhm_mm).enumerate() {
