@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::devices::{Chosen, choose_device};
 use super::estimate::{Arrays, Forecast, FreeMemory, check_image};
-use super::matrix::{crystal_pairs, ring_basis};
+use super::matrix::{check_basis, crystal_pairs, ring_basis};
 use super::setup::{Prepared, SetupError, check_start_image};
 use super::system::{Assembled, System};
 use super::{DeviceChoice, Job, PairSettings, StartInfo};
@@ -149,6 +149,7 @@ fn check(pairs: &PairCounts, settings: &PairSettings) -> Result<(), SetupError> 
     if settings.num_iterations == 0 {
         return Err(SetupError::Settings("0 iterations leave the start image as it is; choose at least 1".into()));
     }
+    check_basis(&pairs.ring, &settings.matrix)?;
     check_start_image(settings.init.as_deref(), &settings.grid)
 }
 

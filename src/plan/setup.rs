@@ -275,8 +275,8 @@ pub(super) fn check_start_image(init: Option<&Volume>, grid: &Grid) -> Result<()
         None => Ok(()),
         Some(init) => Err(SetupError::Settings(format!(
             "the start image has {} but the reconstruction has {}; both must lie on the same grid (take the grid of the start image for the reconstruction)",
-            grid_in_words(&init.grid),
-            grid_in_words(grid)
+            init.grid.words(),
+            grid.words()
         ))),
     }
 }
@@ -294,10 +294,4 @@ pub(super) fn check_field_of_view(grid: &Grid, radius_mm: f64) -> Result<(), Set
     Err(SetupError::Settings(format!(
         "a field of view of radius {radius_mm} mm holds no voxel of the image, whose nearest one lies {smallest:.3} mm from the scanner's axis; give a larger --fov-radius-mm"
     )))
-}
-
-/// A grid as it is written in sentences.
-fn grid_in_words(grid: &Grid) -> String {
-    let ([nx, ny, nz], [dx, dy, dz], [x, y, z]) = (grid.size, grid.voxel_mm, grid.origin_mm);
-    format!("{nx} × {ny} × {nz} voxels of {dx:.4} × {dy:.4} × {dz:.4} mm, the first at ({x:.3}, {y:.3}, {z:.3}) mm")
 }

@@ -167,6 +167,15 @@ impl Session {
         let _ = self.asks.send(Ask::Rois(run, rois));
     }
 
+    /// Compares every image that is kept of the run started last, from now on and of its past, with those of this run, beside the
+    /// solver, and tells of it with [`EventKind::Compared`]: with the image of the same number, or where the run is past the
+    /// reference's last one with that. Images on different grids are not compared. Keep the reference ([`Session::keep`]):
+    /// else its images go when another run starts.
+    pub fn compare_with(&self, reference: Option<RunId>) {
+        // Where the measurer could not be started, that was said.
+        let _ = self.asks.send(Ask::Compare(reference));
+    }
+
     /// What a feed calls when an acquisition has grown: the run that reconstructs it goes on.
     pub fn on_arrival(&self) -> impl Fn() + Send + use<> {
         let (messages, trace) = (self.messages.clone(), self.trace.clone());

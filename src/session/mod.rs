@@ -22,7 +22,7 @@ mod tube_maker;
 pub use feed::Feed;
 pub use handle::{Session, SessionOptions, Setup};
 pub use measurements::{RoiNumbers, RunTable, StepFigures, roi_numbers};
-pub use protocol::{Command, EndReason, Event, EventKind, Frame, IterateReport, Kept, RoiSet, RunId};
+pub use protocol::{Command, Comparison, EndReason, Event, EventKind, Frame, IterateReport, Kept, RoiSet, RunId};
 pub use run_record::RunRecord;
 pub use threads::{start_workers, thread_pool};
 pub use trace::Trace;

@@ -9,8 +9,8 @@ use super::implementation::Implementation;
 use super::plan::{Plan, Scan};
 use crate::data::{PairCounts, ResponseMatrix, RoiSums, Study, Unit, Volume};
 use crate::measure::{
-    ProfilePoint, RoiStats, contrast_to_noise, correlation, full_width_at_half_maximum, median_and_spread, noise_to_signal,
-    peak_width, profile,
+    Between, ProfilePoint, RoiStats, contrast_to_noise, correlation, full_width_at_half_maximum, median_and_spread,
+    noise_to_signal, peak_width, profile,
 };
 use crate::operator::Accumulation;
 use crate::phantom::Phantom;
@@ -178,7 +178,7 @@ fn along_x(volume: &Volume) -> Vec<ProfilePoint> {
     let grid = &volume.grid;
     let first = grid.mm_from_voxel([0.0; 3])[0];
     let last = grid.mm_from_voxel([grid.size[0] as f64 - 1.0, 0.0, 0.0])[0];
-    let mut points = profile(volume, [first, 0.0, 0.0], [last, 0.0, 0.0], grid.size[0]);
+    let mut points = profile(volume, [first, 0.0, 0.0], [last, 0.0, 0.0], grid.size[0], Between::Linear);
     points.iter_mut().for_each(|point| point.distance_mm += first);
     points
 }

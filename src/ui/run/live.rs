@@ -8,7 +8,7 @@ use crate::data::{Roi, RoiSums};
 use crate::operator::Accumulation;
 use crate::plan::{Course, Provenance, StartInfo};
 use crate::recon::RaceReport;
-use crate::session::{EndReason, Event, EventKind, IterateReport, RunId, RunRecord, RunTable, StepFigures};
+use crate::session::{Comparison, EndReason, Event, EventKind, IterateReport, RunId, RunRecord, RunTable, StepFigures};
 use crate::task::Task;
 
 /// Where a run stands.
@@ -116,6 +116,8 @@ pub struct LiveRun {
     pub steps: Vec<StepFigures>,
     /// ROI curves by branch number.
     pub branches: BTreeMap<u64, Branch>,
+    /// How much its images are like those of the reference run, by steps done.
+    pub comparisons: BTreeMap<usize, Comparison>,
     /// Marks and the steps done when they came.
     pub marks: Vec<(usize, Mark)>,
     /// Where the time went.
@@ -211,6 +213,9 @@ impl LiveRun {
                         branch.points.insert(*subiteration, point);
                     }
                 }
+            }
+            EventKind::Compared { points, .. } => {
+                self.comparisons.extend(points.iter().map(|point| (point.subiteration, *point)));
             }
             EventKind::Paused => {
                 self.state = RunState::Paused;
@@ -320,6 +325,12 @@ impl LiveRun {
     /// What made the image after so many steps, filtered with a Gaussian of this width.
     pub fn provenance(&self, subiteration: usize, post_filter_mm: Option<f64>) -> Option<Provenance> {
         Some(self.record.as_ref()?.provenance(subiteration, self.target, post_filter_mm))
+    }
+
+    /// Its number and what it does, in words; `None` before it is set up.
+    pub fn title(&self) -> Option<String> {
+        let provenance = self.provenance(self.progress().0, None)?;
+        Some(format!("run {}: {}", self.run, Provenance { progress: None, ..provenance }.line()))
     }
 
     /// The accumulation in use.

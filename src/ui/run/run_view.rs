@@ -36,6 +36,8 @@ pub struct RunInput<'a> {
 pub enum RunRequest {
     /// Asks where to save the image that is shown.
     AskSaveImage,
+    /// Compares it with this run, or with none.
+    SetReference(Option<RunId>),
     /// This is to be told.
     Tell(Notice),
 }
@@ -206,6 +208,7 @@ impl RunView {
             RunAction::EditFbpForm(form) => self.forms.fbp = *form,
             RunAction::ResetForm => done = input.study.open.as_ref().map_or(Ok(()), |open| self.forms.reset(open, device)),
             RunAction::ShowIterate(number) => self.show_iterate(number, session),
+            RunAction::SetReference(run) => return Some(RunRequest::SetReference(run)),
             RunAction::AskSaveImage => return Some(RunRequest::AskSaveImage),
             RunAction::SetPostFilter(fwhm_mm) => {
                 self.post_filter_mm = fwhm_mm;
@@ -303,6 +306,12 @@ impl RunView {
         if let Some(before) = self.shown.set_newest(frame) {
             session.return_frame(before);
         }
+    }
+
+    /// Forgets how its images compare with others: the reference is another one.
+    pub fn forget_comparisons(&mut self) {
+        self.live.comparisons.clear();
+        self.curves_are_old = true;
     }
 
     /// Looks which images are kept.

@@ -22,7 +22,7 @@ use crate::ui::run::devices::DeviceList;
 use crate::ui::run::export;
 use crate::ui::run::live::LiveRun;
 use crate::ui::run::run_view::RunView;
-use crate::ui::run::runs::Runs;
+use crate::ui::run::runs::{Reference, Runs};
 use crate::ui::run::shown::Shown;
 use crate::ui::slices::slice_paint;
 use crate::ui::slices::state::SliceState;
@@ -192,6 +192,11 @@ impl App {
     /// Keeps a run no longer: its images go.
     pub fn dismiss_run(&mut self, run: RunId) {
         self.runs.dismiss(run, &self.session);
+    }
+
+    /// The run that the one on the screen is compared with.
+    pub fn reference(&self) -> Option<&Reference> {
+        self.runs.reference()
     }
 
     /// The devices to choose from that are known so far.

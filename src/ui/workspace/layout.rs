@@ -8,6 +8,7 @@ use super::dialogs;
 use super::leaving::leaving_ui;
 use super::shortcuts::shortcut_actions;
 use super::status::{StatusView, status_ui};
+use crate::ui::numbers::compare_panel::compare_panel_ui;
 use crate::ui::numbers::plots::{PlotsView, plots_ui};
 use crate::ui::numbers::profile::Profile;
 use crate::ui::numbers::race_panel::race_panel_ui;
@@ -167,6 +168,9 @@ impl App {
                         Some(tubes) => summed(actions, Action::Study, |actions| tube_tab_ui(tubes, ui, actions)),
                         None => _ = ui.label(egui::RichText::new(NO_TUBES_YET).weak()),
                     },
+                    (NumbersTab::Compare, _) => {
+                        summed(actions, Action::Run, |actions| compare_panel_ui(&self.runs, &plots, ui, actions));
+                    }
                     (NumbersTab::Race, _) => race_panel_ui(&self.run().live, &plots, ui),
                     _ => stage_panel_ui(&self.run().live, ui),
                 }
