@@ -306,7 +306,7 @@ fn a_stored_matrix_of_blobs_is_compared_as_in_its_paper() {
     let cubes = read_volume(&folder.join("images/mouse-cubic.hv")).unwrap().0;
     assert!((cubes.sum() / mouse.sum() - 1.0).abs() < 0.1, "{} {}", cubes.sum(), mouse.sum());
     assert!(text.contains("CPU, deterministic, cubes"), "{text}");
-    for figure in ["3e", "4a", "4b", "5a", "5b", "6", "8", "9a", "9b"] {
+    for figure in ["3e", "4a", "4b-hot", "4b-cold", "5a", "5b", "6", "8", "9a", "9b"] {
         let plot = fs::read_to_string(folder.join(format!("figures/figure-{figure}.svg"))).unwrap();
         assert!(plot.contains("<polyline") && plot.contains("CPU, deterministic"), "{plot}");
     }

@@ -115,21 +115,21 @@ fn plots(sources: &Sources) -> Result<Vec<(&'static str, Plot)>, ReproduceError>
         let complete = runs.iter().filter(|(_, run)| run.at(last).is_some());
         complete.enumerate().filter_map(profile).collect()
     };
-    let mut of_rods: [Vec<Series>; 5] = Default::default();
+    let (mut of_rods, mut cv_off): ([Vec<Series>; 4], [Vec<Series>; 3]) = Default::default();
     for (colour, (implementation, run)) in rods.iter().enumerate() {
         let name = implementation.title();
         let reference = rods.first().filter(|_| colour > 0).map(|(_, run)| run);
         let same = |sample: &Sample| reference.and_then(|run| run.at(sample.iteration));
         for (region, of_region) in regions.into_iter().enumerate() {
-            let name = format!("{of_region}: {name}");
-            of_rods[0].extend(line(name.clone(), colour, curve(run, last, |sample| cv(sample, region))));
+            let of_both = format!("{of_region}: {name}");
+            of_rods[0].extend(line(of_both, region, curve(run, last, |sample| cv(sample, region))));
             let off = |sample: &Sample| percent_off(cv(sample, region), cv(same(sample)?, region));
-            of_rods[1].extend(line(name, colour, curve(run, last, off)));
+            cv_off[region].extend(line(name.clone(), colour, curve(run, last, off)));
         }
-        of_rods[2].extend(line(name.clone(), colour, curve(run, last, cnr)));
+        of_rods[1].extend(line(name.clone(), colour, curve(run, last, cnr)));
         let off = |sample: &Sample| percent_off(cnr(sample), cnr(same(sample)?));
-        of_rods[3].extend(line(name.clone(), colour, curve(run, last, off)));
-        of_rods[4].extend(line(name, colour, curve(run, long, |sample| Some(100.0 * sample.correlation?))));
+        of_rods[2].extend(line(name.clone(), colour, curve(run, last, off)));
+        of_rods[3].extend(line(name, colour, curve(run, long, |sample| Some(100.0 * sample.correlation?))));
     }
     let mut of_points: [Vec<Series>; 2] = Default::default();
     for (colour, (implementation, run)) in points.iter().enumerate() {
@@ -141,14 +141,18 @@ fn plots(sources: &Sources) -> Result<Vec<(&'static str, Plot)>, ReproduceError>
             of_points[1].extend(line(name, colour, curve(run, last, off)));
         }
     }
-    let [of_cv, cv_off, of_cnr, cnr_off, of_cc] = of_rods;
+    let [of_cv, of_cnr, cnr_off, of_cc] = of_rods;
+    let [hot_off, warm_off, cold_off] = cv_off;
     let [of_fwhm, fwhm_off] = of_points;
     let iteration = "iteration";
     let profile_of = |what: &str, number: &str| format!("Figure {number}. Profile through the {what} after {last} iterations");
+    let difference_of = |region: &str| format!("Figure 4(b). Difference of the {region} region's from the reference");
     Ok(vec![
         ("figure-3e", plot(profile_of("rods", "3(e)"), "x, mm", "decays/mm³", profiles(&rods))),
         ("figure-4a", plot("Figure 4(a). Coefficient of variation".into(), iteration, "CV", of_cv)),
-        ("figure-4b", plot("Figure 4(b). Its difference from the reference".into(), iteration, "%", cv_off)),
+        ("figure-4b-hot", plot(difference_of("hot"), iteration, "%", hot_off)),
+        ("figure-4b-warm", plot(difference_of("warm"), iteration, "%", warm_off)),
+        ("figure-4b-cold", plot(difference_of("cold"), iteration, "%", cold_off)),
         ("figure-5a", plot("Figure 5(a). Contrast-to-noise ratio of hot and warm".into(), iteration, "CNR", of_cnr)),
         ("figure-5b", plot("Figure 5(b). Its difference from the reference".into(), iteration, "%", cnr_off)),
         ("figure-6", plot("Figure 6. Correlation with the reference".into(), iteration, "CC, %", of_cc)),
