@@ -10,7 +10,7 @@ use crate::algebra::{BackendError, PolarBasis, PolarGrid};
 #[cfg(feature = "cuda")]
 use crate::cuda::ResponseMonteCarlo;
 use crate::data::{BasisKind, BasisSettings, MatrixMade, ResponseMatrix};
-use crate::geometry::{Grid, Point};
+use crate::geometry::{Grid, GridError, Point};
 use crate::montecarlo::{
     FollowError, FunctionsAt, Response, ResponseElements, ResponseExtent, ResponseStatistics, ResponseTally, RingDetector,
 };
@@ -43,16 +43,30 @@ pub struct MatrixRecipe {
 }
 
 impl MatrixRecipe {
-    /// The functions that a ring's images are made of: as far apart as its file says, out to its bore.
+    /// One for the usual functions of a ring's images.
     pub fn of(ring: &CrystalRing, kind: BasisKind, amount: MatrixAmount, seed: u64) -> Self {
-        let basis = BasisSettings {
-            kind,
-            spacing_mm: ring.image_spacing_mm,
-            radius_mm: ring.radius_mm,
-            half_length_mm: ring.image_half_length_mm,
-        };
-        Self { basis, amount, seed }
+        Self { basis: usual_basis(ring, kind), amount, seed }
     }
+}
+
+/// The functions that a ring's images are made of: as far apart as its file says, out to its bore.
+pub fn usual_basis(ring: &CrystalRing, kind: BasisKind) -> BasisSettings {
+    BasisSettings {
+        kind,
+        spacing_mm: ring.image_spacing_mm,
+        radius_mm: ring.radius_mm,
+        half_length_mm: ring.image_half_length_mm,
+    }
+}
+
+/// The grid of cubes on which the functions of a basis are shown where no other is asked for: as wide as its cells.
+///
+/// # Errors
+/// The grid cannot be.
+pub fn shown_grid(ring: &CrystalRing, basis: &BasisSettings) -> Result<Grid, GridError> {
+    let cells = PolarGrid::new(ring.num_modules, basis.spacing_mm, basis.radius_mm, basis.half_length_mm);
+    let [across, along] = cells.extent_mm().map(|mm| (2.0 * mm / basis.spacing_mm).round() as usize);
+    Grid::centred([across, across, along], [basis.spacing_mm; 3])
 }
 
 /// The functions of a basis, shown on a grid of cubes as wide as its cells unless another is given.
@@ -61,18 +75,24 @@ impl MatrixRecipe {
 /// The grid cannot be.
 pub fn polar_basis(ring: &CrystalRing, basis: &BasisSettings, grid: Option<Grid>) -> Result<PolarBasis, SetupError> {
     let cells = PolarGrid::new(ring.num_modules, basis.spacing_mm, basis.radius_mm, basis.half_length_mm);
-    let [radius_mm, half_length_mm] = cells.extent_mm();
     let grid = match grid {
         Some(grid) => grid,
-        None => {
-            let [across, along] = [radius_mm, half_length_mm].map(|mm| (2.0 * mm / basis.spacing_mm).round() as usize);
-            Grid::centred([across, across, along], [basis.spacing_mm; 3])?
-        }
+        None => shown_grid(ring, basis)?,
     };
     Ok(match basis.kind {
         BasisKind::Blobs => PolarBasis::blobs(cells, grid),
         BasisKind::Polar => PolarBasis::cells(cells, grid),
     })
+}
+
+/// How many basic functions a ring's image has.
+pub(super) fn num_basic_of(ring: &CrystalRing, basis: &BasisSettings) -> usize {
+    PolarGrid::new(ring.num_modules, basis.spacing_mm, basis.radius_mm, basis.half_length_mm).num_basic()
+}
+
+/// Memory that the simulation of a ring's matrix takes, bytes.
+pub(super) fn tally_bytes(ring: &CrystalRing, basis: &BasisSettings) -> u64 {
+    ResponseTally::<Functions>::bytes(num_basic_of(ring, basis), ring.num_lors())
 }
 
 struct Functions(PolarBasis);

@@ -2,6 +2,7 @@
 //! estimate of what a run needs, and the record of what made an image.
 
 mod acquisition;
+mod cache;
 mod course;
 mod defaults;
 mod devices;
@@ -14,6 +15,7 @@ mod photon_scan;
 mod programs;
 mod projector;
 mod provenance;
+mod quick_matrix;
 mod registry;
 mod setup;
 mod sweep_setup;
@@ -21,8 +23,11 @@ mod system;
 mod tubes;
 
 pub use acquisition::Acquisition;
+pub use cache::Cache;
 pub use course::Course;
-pub use defaults::{covering_grid, default_num_subsets, default_settings, default_sweep_settings, grid_of_voxels, sweep_grid};
+pub use defaults::{
+    MATRIX_ITERATIONS, covering_grid, default_num_subsets, default_settings, default_sweep_settings, grid_of_voxels, sweep_grid,
+};
 pub use devices::{Chosen, Device, available_devices, choose_device, host_devices, or_on_cpu};
 pub use estimate::{Forecast, FreeMemory};
 pub use histories::Followed;
@@ -30,14 +35,15 @@ pub use job::{
     AlgorithmKind, DeviceChoice, Job, PairSettings, PlaneKernel, ProjectorChoice, Rays, RunSettings, Stages, StartInfo,
     SweepSettings,
 };
-pub use matrix::{MatrixAmount, MatrixRecipe, make_matrix, polar_basis};
+pub use matrix::{MatrixAmount, MatrixRecipe, make_matrix, polar_basis, shown_grid, usual_basis};
 pub use photon_scan::{PhotonScanError, scan_pairs, scan_photons};
 pub use projector::{ChosenProjector, ProjectorSettings, choose_projector, rays_per_bin};
 pub use provenance::{
     AccumulationSpan, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord, ImageRecord, Made,
     MatrixRecord, PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance, SIMULATED, Start, Times,
 };
+pub use quick_matrix::quick_matrix_recipe;
 pub use registry::{PROJECTORS, ProjectorEntry, projector};
 pub use setup::{Prepared, SetupError, forecast, prepare, prepare_with};
 pub use system::System;
-pub use tubes::{MadeTubes, TubeCache, make_tubes, scanner_of_tubes};
+pub use tubes::{MadeTubes, make_tubes, scanner_of_tubes};

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::devices::{Chosen, choose_device};
 use super::estimate::{Forecast, FreeMemory, check_image};
-use super::matrix::polar_basis;
-use super::setup::{Prepared, SetupError, check_start_image};
+use super::matrix::{polar_basis, tally_bytes};
+use super::quick_matrix::stand_in;
+use super::setup::{Prepared, SetupError, check_start_image, race_warning};
 use super::system::{Assembled, System};
 use super::{DeviceChoice, Job, PairSettings, StartInfo};
 #[cfg(feature = "cuda")]
@@ -13,7 +14,7 @@ use crate::algebra::Backend as _;
 use crate::algebra::Host;
 #[cfg(feature = "cuda")]
 use crate::cuda;
-use crate::data::{BasisKind, PairCounts, Study};
+use crate::data::{BasisKind, PairCounts, ResponseMatrix, Study};
 use crate::operator::{Accumulation, CrystalPairs, OperatorError, StoredMatrix};
 use crate::recon::{EmSettings, Estimate, ReconError, SubsetOrder};
 use crate::scanner::find_ring;
@@ -25,20 +26,13 @@ pub(super) fn prepare_on(
     device: DeviceChoice,
     study: &Arc<Study<PairCounts>>,
     settings: &PairSettings,
+    matrix: &Arc<ResponseMatrix>,
     task: &Task,
 ) -> Result<Prepared, SetupError> {
-    check(&study.measured, settings)?;
-    if let Some(lor) = study.measured.counts.iter().position(|count| !(count.is_finite() && *count >= 0.0)) {
-        let ([one, other], value) = (study.measured.ring.crystals_of(lor), study.measured.counts[lor]);
-        let text = format!("crystals {one} and {other} have {value} counts; MLEM needs counts of zero or more");
-        return Err(ReconError::UnsuitableData(text).into());
-    }
-    if study.measured.total() == 0.0 {
-        return Err(ReconError::UnsuitableData("the measured data has no counts: every pair of crystals has zero".into()).into());
-    }
-    let (chosen, notices) = choose_device(device)?;
-    let mut system = system(chosen, &study.measured, settings)?;
+    let (chosen, mut notices) = choose_device(device)?;
+    let mut system = system(chosen, &study.measured, settings, matrix)?;
     let accumulation = accumulation(&*system, settings)?;
+    notices.extend(race_warning(accumulation));
     let memory_bytes = system.memory_bytes(&(&study.measured).into(), 1, accumulation);
     system.free_memory().check(memory_bytes)?;
     let secs_per_iteration = system.trial_secs(1, accumulation)?;
@@ -53,12 +47,15 @@ pub(super) fn prepare_on(
     let algorithm = system.em((&study.measured).into(), 1, em, settings.init.as_deref())?;
     let info = StartInfo {
         device,
-        projector: projector(settings).into(),
+        projector: projector(matrix).into(),
         num_subsets: 1,
         accumulation,
         accumulations,
         estimate: Estimate { memory_bytes, secs_per_iteration },
-        job: Job::Pairs { study: Arc::clone(study), settings: Box::new(settings.clone()) },
+        job: Job::Pairs {
+            study: Arc::clone(study),
+            settings: Box::new(PairSettings { matrix: Some(Arc::clone(matrix)), ..settings.clone() }),
+        },
     };
     Ok(Prepared { algorithm, info, notices, num_taken: 0 })
 }
@@ -70,11 +67,19 @@ pub(super) fn forecast_on(
     settings: &PairSettings,
 ) -> Result<(Forecast, FreeMemory), SetupError> {
     check(pairs, settings)?;
+    let (matrix, to_make) = match &settings.matrix {
+        Some(matrix) => (Arc::clone(matrix), 0),
+        None => {
+            let matrix = stand_in(&pairs.ring)?;
+            let to_make = tally_bytes(&pairs.ring, &matrix.basis);
+            (Arc::new(matrix), to_make)
+        }
+    };
     let (chosen, _) = choose_device(device)?;
-    let system = system(chosen, pairs, settings)?;
+    let system = system(chosen, pairs, settings, &matrix)?;
     let accumulation = accumulation(&*system, settings)?;
-    let memory_bytes = system.memory_bytes(&pairs.into(), 1, accumulation);
-    let forecast = Forecast { memory_bytes, device: system.device().to_owned(), projector: projector(settings).into() };
+    let memory_bytes = system.memory_bytes(&pairs.into(), 1, accumulation).max(to_make);
+    let forecast = Forecast { memory_bytes, device: system.device().to_owned(), projector: projector(&matrix).into() };
     Ok((forecast, system.free_memory()))
 }
 
@@ -90,18 +95,36 @@ fn accumulation(system: &dyn System, settings: &PairSettings) -> Result<Accumula
     Err(SetupError::Settings(text))
 }
 
-fn projector(settings: &PairSettings) -> &'static str {
-    match settings.matrix.basis.kind {
+fn projector(matrix: &ResponseMatrix) -> &'static str {
+    match matrix.basis.kind {
         BasisKind::Blobs => "stored matrix of blobs",
         BasisKind::Polar => "stored matrix of polar voxels",
     }
 }
 
+/// Refuses counts that MLEM cannot explain.
+///
+/// # Errors
+/// Negative or non-finite ones, or none at all.
+pub(super) fn check_counts(pairs: &PairCounts) -> Result<(), SetupError> {
+    if let Some(lor) = pairs.counts.iter().position(|count| !(count.is_finite() && *count >= 0.0)) {
+        let ([one, other], value) = (pairs.ring.crystals_of(lor), pairs.counts[lor]);
+        let text = format!("crystals {one} and {other} have {value} counts; MLEM needs counts of zero or more");
+        return Err(ReconError::UnsuitableData(text).into());
+    }
+    if pairs.total() == 0.0 {
+        return Err(ReconError::UnsuitableData("the measured data has no counts: every pair of crystals has zero".into()).into());
+    }
+    Ok(())
+}
+
 /// Refuses what does not go together.
-fn check(pairs: &PairCounts, settings: &PairSettings) -> Result<(), SetupError> {
-    let (scanner, name) = (&settings.matrix.scanner, &pairs.ring.name);
-    if scanner != name {
-        return Err(SetupError::Settings(format!("the matrix is that of {scanner}, but the counts are of {name}")));
+///
+/// # Errors
+/// A matrix of another ring, no iterations, a start image on another grid.
+pub(super) fn check(pairs: &PairCounts, settings: &PairSettings) -> Result<(), SetupError> {
+    if let Some(matrix) = &settings.matrix {
+        matrix.fits(&pairs.ring).map_err(|error| SetupError::Settings(error.to_string()))?;
     }
     if settings.num_iterations == 0 {
         return Err(SetupError::Settings("0 iterations leave the start image as it is; choose at least 1".into()));
@@ -109,16 +132,21 @@ fn check(pairs: &PairCounts, settings: &PairSettings) -> Result<(), SetupError> 
     check_start_image(settings.init.as_deref(), &settings.grid)
 }
 
-fn system(chosen: Chosen, pairs: &PairCounts, settings: &PairSettings) -> Result<Box<dyn System>, SetupError> {
+fn system(
+    chosen: Chosen,
+    pairs: &PairCounts,
+    settings: &PairSettings,
+    matrix: &ResponseMatrix,
+) -> Result<Box<dyn System>, SetupError> {
     let Some(ring) = find_ring(&pairs.ring.name) else {
         return Err(SetupError::Settings(format!("there is no ring '{}'", pairs.ring.name)));
     };
     match chosen {
         Chosen::Cpu => {
             check_image(&settings.grid, &FreeMemory::of_the_computer())?;
-            let image = polar_basis(ring, &settings.matrix.basis, Some(settings.grid.clone()))?;
+            let image = polar_basis(ring, &matrix.basis, Some(settings.grid.clone()))?;
             let data = CrystalPairs::new(ring);
-            let operator = StoredMatrix::new((*settings.matrix).clone(), data.clone())?;
+            let operator = StoredMatrix::new(matrix.clone(), data.clone())?;
             let threads = counted(rayon::current_num_threads(), "thread");
             let device = format!("CPU, {threads}, {}", operator.simd().name());
             let default_accumulation = Accumulation::Deterministic;
@@ -128,11 +156,11 @@ fn system(chosen: Chosen, pairs: &PairCounts, settings: &PairSettings) -> Result
         #[cfg(feature = "cuda")]
         Chosen::Cuda(backend) => {
             check_image(&settings.grid, &FreeMemory::of_device(&backend))?;
-            let basis = polar_basis(ring, &settings.matrix.basis, Some(settings.grid.clone()))?;
+            let basis = polar_basis(ring, &matrix.basis, Some(settings.grid.clone()))?;
             let data = CrystalPairs::new(ring);
             // The elements in both orders.
-            FreeMemory::of_device(&backend).check(10 * settings.matrix.elements.len() as u64)?;
-            let operator = cuda::StoredMatrix::new(&backend, &settings.matrix, data.clone(), basis.num_central())?;
+            FreeMemory::of_device(&backend).check(10 * matrix.elements.len() as u64)?;
+            let operator = cuda::StoredMatrix::new(&backend, matrix, data.clone(), basis.num_central())?;
             let image = cuda::PolarImage::new(&backend, basis).map_err(OperatorError::from)?;
             let device = backend.name();
             let (backend, default_accumulation, free_memory) =

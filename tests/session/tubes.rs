@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, unbounded};
-use tomoscope::data::SuperLors;
+use tomoscope::data::{SuperLors, TubeSet};
 use tomoscope::io::saved_tubes::write_tubes;
 use tomoscope::montecarlo::{AllThreads, Amount, TubeRecipe};
-use tomoscope::plan::{DeviceChoice, TubeCache};
+use tomoscope::plan::{Cache, DeviceChoice};
 use tomoscope::scanner;
-use tomoscope::session::{TubeMaker, TubeSource, TubesCome};
+use tomoscope::session::{Come, Maker, TubeSource};
 use tomoscope::task::Task;
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -17,16 +17,16 @@ fn recipe(num: u64) -> TubeRecipe {
     TubeRecipe { amount: Amount::Histories(num), super_lors: SuperLors::new(6, 5, 9).unwrap(), ..TubeRecipe::default() }
 }
 
-fn simulation(num: u64, cache: TubeCache) -> TubeSource {
+fn simulation(num: u64, cache: Cache) -> TubeSource {
     TubeSource::Simulation { scanner: scanner::find("vrpet").unwrap(), recipe: recipe(num), device: DeviceChoice::Cpu, cache }
 }
 
-fn start(source: TubeSource) -> (TubeMaker, Receiver<()>) {
+fn start(source: TubeSource) -> (Maker<TubeSource>, Receiver<()>) {
     let (wake, woken) = unbounded();
-    (TubeMaker::start(source, move || _ = wake.send(())), woken)
+    (Maker::start(source, move || _ = wake.send(())), woken)
 }
 
-fn come(source: TubeSource) -> TubesCome {
+fn come(source: TubeSource) -> Come<TubeSet> {
     let (maker, woken) = start(source);
     woken.recv_timeout(LIMIT).unwrap();
     maker.poll().unwrap()
@@ -35,7 +35,7 @@ fn come(source: TubeSource) -> TubesCome {
 #[test]
 fn tubes_come_from_a_simulation_a_cache_or_a_file_and_are_the_same() {
     let folder = tempfile::tempdir().unwrap();
-    let cache = TubeCache::at(folder.path());
+    let cache = Cache::at(folder.path());
     let (made, _) = come(simulation(20_000, cache.clone())).unwrap();
     let directly = recipe(20_000).make(scanner::find("vrpet").unwrap(), &mut AllThreads, &Task::new()).unwrap();
     assert_eq!(made, directly);
@@ -50,7 +50,7 @@ fn tubes_come_from_a_simulation_a_cache_or_a_file_and_are_the_same() {
 #[test]
 fn what_is_under_way_tells_how_far_it_is_and_ends_when_it_is_dropped() {
     let folder = tempfile::tempdir().unwrap();
-    let (maker, woken) = start(simulation(1_000_000_000_000, TubeCache::at(folder.path())));
+    let (maker, woken) = start(simulation(1_000_000_000_000, Cache::at(folder.path())));
     let begun = Instant::now();
     while maker.remaining().is_none() {
         assert!(begun.elapsed() < LIMIT, "nothing was done");
