@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::devices::{Chosen, choose_device};
 use super::estimate::{Forecast, FreeMemory, check_image};
 use super::matrix::{polar_basis, tally_bytes};
-use super::quick_matrix::stand_in;
+use super::quick_matrix::{quick_matrix_recipe, stand_in};
 use super::setup::{Prepared, SetupError, check_start_image, race_warning};
 use super::system::{Assembled, System};
 use super::{DeviceChoice, Job, PairSettings, StartInfo};
@@ -21,6 +21,10 @@ use crate::scanner::find_ring;
 use crate::task::Task;
 use crate::words::counted;
 
+/// Bytes that an element takes on a GPU, which has the elements in both orders.
+#[cfg(feature = "cuda")]
+const BYTES_PER_ELEMENT: u64 = 10;
+
 /// Makes the algorithm on one device.
 pub(super) fn prepare_on(
     device: DeviceChoice,
@@ -30,6 +34,7 @@ pub(super) fn prepare_on(
     task: &Task,
 ) -> Result<Prepared, SetupError> {
     let (chosen, mut notices) = choose_device(device)?;
+    let of_elements = element_bytes(&chosen, matrix);
     let mut system = system(chosen, &study.measured, settings, matrix)?;
     let accumulation = accumulation(&*system, settings)?;
     notices.extend(race_warning(accumulation));
@@ -51,7 +56,7 @@ pub(super) fn prepare_on(
         num_subsets: 1,
         accumulation,
         accumulations,
-        estimate: Estimate { memory_bytes, secs_per_iteration },
+        estimate: Estimate { memory_bytes: of_elements + memory_bytes, secs_per_iteration },
         job: Job::Pairs {
             study: Arc::clone(study),
             settings: Box::new(PairSettings { matrix: Some(Arc::clone(matrix)), ..settings.clone() }),
@@ -67,20 +72,31 @@ pub(super) fn forecast_on(
     settings: &PairSettings,
 ) -> Result<(Forecast, FreeMemory), SetupError> {
     check(pairs, settings)?;
-    let (matrix, to_make) = match &settings.matrix {
-        Some(matrix) => (Arc::clone(matrix), 0),
+    // The elements are counted, not copied.
+    let (basis, to_make) = match &settings.matrix {
+        Some(matrix) => (matrix.basis, 0),
         None => {
-            let matrix = stand_in(&pairs.ring)?;
-            let to_make = tally_bytes(&pairs.ring, &matrix.basis);
-            (Arc::new(matrix), to_make)
+            let basis = quick_matrix_recipe(&pairs.ring).map_err(SetupError::Settings)?.basis;
+            (basis, tally_bytes(&pairs.ring, &basis))
         }
     };
     let (chosen, _) = choose_device(device)?;
+    let of_elements = settings.matrix.as_ref().map_or(0, |matrix| element_bytes(&chosen, matrix));
+    let matrix = stand_in(&pairs.ring, basis);
     let system = system(chosen, pairs, settings, &matrix)?;
     let accumulation = accumulation(&*system, settings)?;
-    let memory_bytes = system.memory_bytes(&pairs.into(), 1, accumulation).max(to_make);
+    let memory_bytes = (of_elements + system.memory_bytes(&pairs.into(), 1, accumulation)).max(to_make);
     let forecast = Forecast { memory_bytes, device: system.device().to_owned(), projector: projector(&matrix).into() };
     Ok((forecast, system.free_memory()))
+}
+
+/// Bytes of a matrix's elements where a run computes, beside those that were read or made.
+fn element_bytes(chosen: &Chosen, matrix: &ResponseMatrix) -> u64 {
+    match chosen {
+        Chosen::Cpu => 0,
+        #[cfg(feature = "cuda")]
+        Chosen::Cuda(_) => BYTES_PER_ELEMENT * matrix.elements.len() as u64,
+    }
 }
 
 /// How a backprojection adds.
@@ -158,8 +174,7 @@ fn system(
             check_image(&settings.grid, &FreeMemory::of_device(&backend))?;
             let basis = polar_basis(ring, &matrix.basis, Some(settings.grid.clone()))?;
             let data = CrystalPairs::new(ring);
-            // The elements in both orders.
-            FreeMemory::of_device(&backend).check(10 * matrix.elements.len() as u64)?;
+            FreeMemory::of_device(&backend).check(BYTES_PER_ELEMENT * matrix.elements.len() as u64)?;
             let operator = cuda::StoredMatrix::new(&backend, matrix, data.clone(), basis.num_central())?;
             let image = cuda::PolarImage::new(&backend, basis).map_err(OperatorError::from)?;
             let device = backend.name();

@@ -8,6 +8,7 @@ mod files;
 mod leaving;
 mod next_start;
 mod numbers;
+mod pairs;
 mod pictures;
 mod pixels;
 mod provenance;

@@ -1,14 +1,15 @@
-//! Tubes of response on their way beside a session.
+//! Tubes of response and matrices on their way beside a session.
 
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, unbounded};
-use tomoscope::data::{SuperLors, TubeSet};
+use tomoscope::data::{BasisKind, SuperLors};
+use tomoscope::io::saved_matrix::write_matrix;
 use tomoscope::io::saved_tubes::write_tubes;
 use tomoscope::montecarlo::{AllThreads, Amount, TubeRecipe};
-use tomoscope::plan::{Cache, DeviceChoice};
+use tomoscope::plan::{Cache, DeviceChoice, MatrixAmount, MatrixRecipe, make_matrix};
 use tomoscope::scanner;
-use tomoscope::session::{Come, Maker, TubeSource};
+use tomoscope::session::{Come, Maker, MatrixFile, Source, TubeSource};
 use tomoscope::task::Task;
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -21,12 +22,12 @@ fn simulation(num: u64, cache: Cache) -> TubeSource {
     TubeSource::Simulation { scanner: scanner::find("vrpet").unwrap(), recipe: recipe(num), device: DeviceChoice::Cpu, cache }
 }
 
-fn start(source: TubeSource) -> (Maker<TubeSource>, Receiver<()>) {
+fn start<S: Source>(source: S) -> (Maker<S>, Receiver<()>) {
     let (wake, woken) = unbounded();
     (Maker::start(source, move || _ = wake.send(())), woken)
 }
 
-fn come(source: TubeSource) -> Come<TubeSet> {
+fn come<S: Source>(source: S) -> Come<S::Made> {
     let (maker, woken) = start(source);
     woken.recv_timeout(LIMIT).unwrap();
     maker.poll().unwrap()
@@ -45,6 +46,20 @@ fn tubes_come_from_a_simulation_a_cache_or_a_file_and_are_the_same() {
     write_tubes(&path, &made).unwrap();
     assert_eq!(come(TubeSource::File(path)).unwrap().0, made);
     assert!(come(TubeSource::File("/nowhere/a.tubes".into())).unwrap_err().contains("/nowhere/a.tubes"));
+}
+
+#[test]
+fn a_matrix_comes_from_its_file_or_a_sentence_says_why_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("some.matrix");
+    let ring = scanner::find_ring("madpet2-reduced").unwrap();
+    let recipe = MatrixRecipe::of(ring, BasisKind::Blobs, MatrixAmount::Histories(20_000), 3);
+    let matrix = make_matrix(ring, &recipe, DeviceChoice::Cpu, &Task::new()).unwrap().result;
+    write_matrix(&path, &matrix).unwrap();
+    let (read, notices) = come(MatrixFile(path.clone())).unwrap();
+    assert!(read == matrix && notices[0].text.starts_with("the matrix from"), "{notices:?}");
+    std::fs::write(&path, "version = 1").unwrap();
+    assert!(come(MatrixFile(path)).unwrap_err().contains("this is no stored matrix"));
 }
 
 #[test]
