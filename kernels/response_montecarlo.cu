@@ -22,7 +22,8 @@ struct Ring {
     int num_layers;
 };
 
-// The cells of a polar grid and the function in each; a reach of 0 tells that the cells are the functions.
+// The cells of a grid and the function in each; a reach of 0 tells that the cells are the functions. Of cubes `num_squares` lie between
+// the axis and a side; of polar cells it is 0.
 struct Functions {
     double spacing_mm;
     double reach_mm;
@@ -30,6 +31,10 @@ struct Functions {
     int num_half_slices;
     int num_rings;
     int num_in_slice;
+    int num_squares;
+    // The basic functions that are tallied.
+    int first_basic;
+    int num_basic;
 };
 
 // All figures of a simulation.
@@ -37,8 +42,8 @@ struct Simulation {
     Ring ring;
     Functions functions;
     MaterialTables tables;
-    // Where decays happen: out to this radius, up to this height.
-    double extent_mm[2];
+    // Where decays happen: out to this radius, from this height to this one.
+    double extent_mm[3];
     // Units of a weight of 1.
     double units;
     unsigned long long num_lors;
@@ -204,7 +209,21 @@ static __device__ __forceinline__ unsigned long long lor_of(unsigned one, unsign
     return high * (high - 1) / 2 + low;
 }
 
-// Adds a coincidence to the element of a cell's function.
+// Adds a coincidence to an element.
+static __device__ __forceinline__ void add_to(const Simulation &simulation, const Tables &tables, const int crystals[2], int basic,
+                                              int symmetry, double value, double weight)
+{
+    const int number = basic - simulation.functions.first_basic;
+    if (number < 0 || number >= simulation.functions.num_basic)
+        return;
+    const unsigned *const undone = tables.undone + symmetry * simulation.num_crystals;
+    const unsigned long long element = number * simulation.num_lors + lor_of(undone[crystals[0]], undone[crystals[1]]);
+    const double share = weight * value;
+    atomicAdd(tables.sums + element, (unsigned)round(share * simulation.units));
+    atomicAdd(tables.squares + element, (unsigned)round(share * share * simulation.units));
+}
+
+// The same of the function of a polar cell.
 static __device__ void add(const Simulation &simulation, const Tables &tables, const int crystals[2], int ring, long long number,
                            int slice, double value, double weight)
 {
@@ -218,12 +237,30 @@ static __device__ void add(const Simulation &simulation, const Tables &tables, c
     const int in_slice = tables.first_cell[ring] + (is_mirrored ? num - 1 - place : place);
     const int half_slice = is_flipped ? functions.num_half_slices - 1 - slice : slice - functions.num_half_slices;
     const int symmetry = (2 * is_flipped + is_mirrored) * num_turns + turn;
-    const unsigned *const undone = tables.undone + symmetry * simulation.num_crystals;
-    const unsigned long long element = (unsigned long long)(half_slice * functions.num_in_slice + in_slice) * simulation.num_lors +
-                                       lor_of(undone[crystals[0]], undone[crystals[1]]);
-    const double share = weight * value;
-    atomicAdd(tables.sums + element, (unsigned)round(share * simulation.units));
-    atomicAdd(tables.squares + element, (unsigned)round(share * share * simulation.units));
+    add_to(simulation, tables, crystals, half_slice * functions.num_in_slice + in_slice, symmetry, value, weight);
+}
+
+// Adds a coincidence to the cubes that contain an image of its decay: those under the turns that cubes do not have.
+static __device__ void add_to_cubes(const Simulation &simulation, const Tables &tables, const double decay[3], const int crystals[2],
+                                    double weight)
+{
+    const Functions &functions = simulation.functions;
+    const int num_turns = simulation.ring.num_modules, num = functions.num_squares;
+    const int slice = (int)floor(decay[2] / functions.spacing_mm);
+    if (slice < 0 || slice >= functions.num_half_slices)
+        return;
+    for (int turn = 0; turn < num_turns / 2; turn++) {
+        const double cosine = tables.turns[2 * turn], sine = tables.turns[2 * turn + 1];
+        const int x = (int)floor((decay[0] * cosine - decay[1] * sine) / functions.spacing_mm);
+        const int y = (int)floor((decay[0] * sine + decay[1] * cosine) / functions.spacing_mm);
+        const int along_x = x < 0 ? -1 - x : x, along_y = y < 0 ? -1 - y : y;
+        if (along_x >= num || along_y >= num)
+            continue;
+        // A half turn changes both signs, the mirror that of y.
+        const bool is_turned = x < 0, is_mirrored = (x < 0) != (y < 0);
+        const int symmetry = is_mirrored * num_turns + (is_turned * (num_turns / 2) + num_turns - turn) % num_turns;
+        add_to(simulation, tables, crystals, (slice * num + along_y) * num + along_x, symmetry, 1.0, weight);
+    }
 }
 
 static __device__ __forceinline__ double value_at(const Functions &functions, const float *values, double square_mm2)
@@ -242,6 +279,10 @@ static __device__ void count(const Simulation &simulation, const Tables &tables,
 {
     const Functions &functions = simulation.functions;
     const double spacing = functions.spacing_mm, reach = functions.reach_mm;
+    if (functions.num_squares > 0) {
+        add_to_cubes(simulation, tables, decay, crystals, weight);
+        return;
+    }
     const double radius = hypot(decay[0], decay[1]), angle = atan2(decay[1], decay[0]);
     if (reach == 0.0) {
         const int ring = (int)(radius / spacing), slice = (int)floor(decay[2] / spacing) + functions.num_half_slices;
@@ -288,7 +329,7 @@ static __device__ void follow(const Simulation &simulation, const Tables &tables
     const double turn = uniform(random) * PI / ring.num_modules;
     double sine, cosine;
     sincos(turn, &sine, &cosine);
-    const double decay[3] = {radius * cosine, radius * sine, uniform(random) * simulation.extent_mm[1]};
+    const double decay[3] = {radius * cosine, radius * sine, simulation.extent_mm[1] + uniform(random) * (simulation.extent_mm[2] - simulation.extent_mm[1])};
 
     // A direction with which both photons may reach crystals, even in the sine of its slope.
     sincospi(2.0 * uniform(random), &sine, &cosine);
@@ -374,23 +415,21 @@ extern "C" __global__ void count_elements(const unsigned *sums, const unsigned *
     atomicAdd(effective, counts);
 }
 
-// The elements of the lines from `first_lor` on, `count` of them, from `first[lor] - first[first_lor]` on: 17 bits of the basic function, 15 of the
-// value over the largest.
-extern "C" __global__ void write_elements(const unsigned *sums, unsigned long long num_lors, int num_basic, float scale,
-                                          const unsigned long long *first, unsigned long long first_lor,
-                                          unsigned long long count, unsigned *elements)
+// The elements of each line, from `first[lor]` on: 17 bits of the basic function, of which `first_basic` is the first, and 15 of the
+// value, `unit` times the tally.
+extern "C" __global__ void write_elements(const unsigned *sums, unsigned long long num_lors, int first_basic, int num_basic,
+                                          float unit, const unsigned long long *first, unsigned *elements)
 {
-    const unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= count)
+    const unsigned long long lor = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (lor >= num_lors)
         return;
-    const unsigned long long lor = first_lor + i;
-    unsigned long long at = first[lor] - first[first_lor];
-    for (int basic = 0; basic < num_basic; basic++) {
-        const unsigned sum = sums[basic * num_lors + lor];
+    unsigned long long at = first[lor];
+    for (int number = 0; number < num_basic; number++) {
+        const unsigned sum = sums[number * num_lors + lor];
         if (sum > 0) {
-            const unsigned rounded = __float_as_uint(sum * scale) + (1u << 12);
+            const unsigned rounded = __float_as_uint(sum * unit) + (1u << 12);
             const unsigned code = min((max(rounded, 0x30000000u) - 0x30000000u) >> 13, 0x7fffu);
-            elements[at++] = (unsigned)basic << 15 | code;
+            elements[at++] = (unsigned)(first_basic + number) << 15 | code;
         }
     }
 }

@@ -8,6 +8,15 @@ pub fn stream(seed: u64, index: u64) -> Philox {
     Philox::from_u64_seed_stream(seed, index)
 }
 
+/// The numbers below `num` in a random order (Fisher and Yates; a bias of 2⁻³² does not matter here).
+pub fn shuffled(num: u32, random: &mut Philox) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..num).collect();
+    for last in (1..order.len()).rev() {
+        order.swap(last, ((u64::from(random.next_u32()) * (last as u64 + 1)) >> 32) as usize);
+    }
+    order
+}
+
 /// The key of all streams of `seed`. The counter of stream `index` begins at index · 2⁶⁴.
 pub fn key(seed: u64) -> [u32; 2] {
     stream(seed, 0).key()

@@ -10,7 +10,7 @@ mod fov;
 mod gpu_limits;
 mod host;
 mod image_space;
-mod polar_basis;
+mod ring_basis;
 mod simd;
 mod voxels;
 
@@ -20,7 +20,7 @@ pub use fov::FieldOfView;
 pub use gpu_limits::GpuLimits;
 pub use host::{CHUNK, Host, HostArray};
 pub use image_space::ImageSpace;
-pub use polar_basis::{PolarBasis, PolarGrid};
+pub use ring_basis::{RingBasis, RingGrid};
 pub use simd::Simd;
 pub(crate) use simd::prefetch;
 pub use voxels::{Columns, Voxels};

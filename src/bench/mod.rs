@@ -10,7 +10,7 @@ mod tubes;
 pub use arrival::{ArrivalBench, ArrivalRow, bench_arrival};
 pub use epri::{Directions, EpriBench, EpriRow, ProgramKind, bench_epri};
 pub use iteration::{IterationRow, bench_iteration};
-pub use matrix::{MatrixBench, MatrixRow, bench_matrix};
+pub use matrix::bench_matrix;
 pub use projector::{Direction, ProjectorBench, ProjectorRow, bench_projector};
 pub use tubes::{TubesBench, TubesRow, bench_tubes};
 

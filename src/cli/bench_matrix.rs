@@ -9,14 +9,14 @@ use super::CliResult;
 use super::bench::write_json;
 use super::console::out;
 use super::options::device;
-use crate::bench::{MatrixBench, MatrixRow, bench_matrix};
+use crate::bench::bench_matrix;
 use crate::io::saved_matrix::read_matrix;
-use crate::plan::DeviceChoice;
+use crate::plan::{DeviceChoice, MatrixTimes, MatrixTiming};
 use crate::report::{Column, Columns};
 use crate::scanner::find_ring;
 
 /// Columns of the times.
-const MATRIX: Columns<8> = Columns([
+const MATRIX: Columns<9> = Columns([
     Column::words("device", 26),
     Column::words("layout", 8),
     Column::words("accumulation", 22),
@@ -25,6 +25,7 @@ const MATRIX: Columns<8> = Columns([
     Column::numbers("back s", 11),
     Column::numbers("spread s", 10),
     Column::numbers("ratio", 8),
+    Column::words("loading s", 15),
 ]);
 
 #[derive(Args)]
@@ -61,15 +62,17 @@ pub fn run(options: MatrixOptions) -> CliResult {
     };
     out!("{}: {} elements; ratio = time of the first row, both ways, over a row's", ring.title, matrix.elements.len());
     out!("{}", MATRIX.titles());
-    let mut rows: Vec<MatrixRow> = Vec::new();
+    let mut rows: Vec<MatrixTimes> = Vec::new();
     for num_threads in threads {
         let (matrix, device, num_times) = (Arc::clone(&matrix), options.device, options.times.into());
-        for row in bench_matrix(&MatrixBench { ring, matrix, device, num_threads, num_times })? {
+        for row in bench_matrix(&MatrixTiming { ring, matrix, device, num_times, plain_step: 1 }, num_threads)? {
             let ratio = rows.first().map_or(1.0, |first| first.both_s() / row.both_s());
             let [forward, forward_spread] = row.forward_s.map(|secs| format!("{secs:.5}"));
             let [back, back_spread] = row.backprojection_s.map(|secs| format!("{secs:.5}"));
-            let (device, layout, way) = (row.device.clone(), row.layout.to_owned(), row.accumulation.to_string());
-            out!("{}", MATRIX.line([device, layout, way, forward, forward_spread, back, back_spread, format!("{ratio:.1}")]));
+            let (device, layout, way) = (row.device.clone(), row.layout.to_string(), row.accumulation.to_string());
+            let loading = row.loading_s.map_or(String::new(), |[lines, functions]| format!("{lines:.3} + {functions:.3}"));
+            let ratio = format!("{ratio:.1}");
+            out!("{}", MATRIX.line([device, layout, way, forward, forward_spread, back, back_spread, ratio, loading]));
             rows.push(row);
         }
     }

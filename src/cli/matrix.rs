@@ -25,7 +25,7 @@ pub struct MatrixOptions {
     #[arg(long, value_name = "NAME", value_parser = known_ring)]
     scanner: &'static CrystalRing,
 
-    /// Functions that the image is made of: blobs, or polar (voxels).
+    /// Functions that the image is made of: blobs, polar (voxels) or cubic (voxels).
     #[arg(long, value_name = "NAME", default_value = "blobs")]
     basis: BasisKind,
 
@@ -90,6 +90,7 @@ pub fn words(matrix: &ResponseMatrix) -> String {
     let what = match basis.kind {
         BasisKind::Blobs => "blobs",
         BasisKind::Polar => "polar voxels",
+        BasisKind::Cubic => "cubes",
     };
     format!("{num_basic} basic {what}, {} mm apart", basis.spacing_mm)
 }

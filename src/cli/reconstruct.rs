@@ -23,7 +23,7 @@ use crate::io::saved_matrix::read_matrix;
 use crate::io::{FileKind, files_written, identity, provenance, read_pair_study, read_study, read_volume, rois};
 use crate::plan::{
     AlgorithmKind, Course, Job, MATRIX_ITERATIONS, PairSettings, ProjectorChoice, Provenance, Rays, RunSettings, Stages,
-    StartInfo, default_settings, polar_basis,
+    StartInfo, default_settings, ring_basis,
 };
 use crate::recon::{SubsetOrder, gaussian_filter};
 use crate::session::{
@@ -278,7 +278,7 @@ impl ReconstructOptions {
         let study = read_pair_study(&self.input)?;
         let matrix = Arc::new(read_matrix(matrix)?);
         let init = self.init.as_deref().map(read_volume).transpose()?;
-        let shown = polar_basis(&study.measured.ring, &matrix.basis, None)?;
+        let shown = ring_basis(&study.measured.ring, &matrix.basis, None)?;
         let grid = match (self.image.grid_about(ImageSpace::<Host>::grid(&shown))?, &init) {
             (Some(grid), _) => grid,
             (None, Some((init, _))) => init.grid.clone(),

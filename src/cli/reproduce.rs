@@ -10,6 +10,7 @@ use super::options::TalkOptions;
 use super::{CliResult, options};
 use crate::plan::DeviceChoice;
 use crate::reproduce::belzunce_2012::{self, NsrReading, Readings};
+use crate::reproduce::cabello_2012;
 use crate::reproduce::herraiz::{self, Paper as HerraizPaper};
 use crate::reproduce::qiao_2015;
 
@@ -32,6 +33,10 @@ enum Paper {
     /// Qiao et al. 2015, J X-Ray Sci Technol 23(4): filtered backprojection for EPR imaging on a GPU.
     #[command(name = "qiao-2015")]
     Qiao2015(QiaoOptions),
+
+    /// Cabello et al. 2012, Int J Biomed Imaging 452910: blobs and a stored Monte-Carlo matrix on a GPU (MADPET-II).
+    #[command(name = "cabello-2012")]
+    Cabello2012(CabelloOptions),
 
     /// Herraiz et al. 2011, Nucl Instrum Meth A: OSEM with Monte-Carlo tubes of response on GPUs (VrPET).
     #[command(name = "herraiz-2011")]
@@ -103,6 +108,16 @@ struct QiaoOptions {
 }
 
 #[derive(Args)]
+struct CabelloOptions {
+    #[command(flatten)]
+    common: CommonOptions,
+
+    /// Stages to run, separated by commas: matrix, times, rods, ellipsoid, mouse; by default all.
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    stage: Vec<cabello_2012::Item>,
+}
+
+#[derive(Args)]
 struct HerraizOptions {
     #[command(flatten)]
     common: CommonOptions,
@@ -131,6 +146,7 @@ pub fn run(options: ReproduceOptions) -> CliResult {
     let text = match options.paper {
         Paper::Belzunce2012(options) => belzunce_2012::reproduce(&belzunce(options), say)?,
         Paper::Qiao2015(options) => qiao_2015::reproduce(&qiao(options), say)?,
+        Paper::Cabello2012(options) => cabello_2012::reproduce(&cabello(options), say)?,
         Paper::Herraiz2011(options) => herraiz::reproduce(&herraiz(HerraizPaper::Nima2011, options), say)?,
         Paper::Herraiz2010(options) => herraiz::reproduce(&herraiz(HerraizPaper::Report2010, options), say)?,
     };
@@ -151,6 +167,13 @@ fn qiao(options: QiaoOptions) -> qiao_2015::Settings {
     let CommonOptions { device, quick, budget_secs, .. } = options.common;
     let stages = or_all(options.stage, qiao_2015::Item::VARIANTS);
     qiao_2015::Settings { device, quick, stages, budget_secs, folder }
+}
+
+fn cabello(options: CabelloOptions) -> cabello_2012::Settings {
+    let folder = options.common.folder("cabello-2012");
+    let CommonOptions { device, quick, budget_secs, .. } = options.common;
+    let stages = or_all(options.stage, cabello_2012::Item::VARIANTS);
+    cabello_2012::Settings { device, quick, stages, budget_secs, folder }
 }
 
 fn herraiz(paper: HerraizPaper, options: HerraizOptions) -> herraiz::Settings {

@@ -1,11 +1,11 @@
 //! Functions on a polar grid as the basis of images on a CUDA device (`kernels/polar_basis.cu`; the definition is
-//! [`PolarBasis`]).
+//! [`RingBasis`]).
 
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig};
 
 use super::kernel::{Kernel, Module, blocks, launch};
 use super::{CudaArray, CudaBackend, CudaError};
-use crate::algebra::{BackendError, Host, Image, ImageSpace, PolarBasis};
+use crate::algebra::{BackendError, Host, Image, ImageSpace, RingBasis};
 use crate::data::Volume;
 use crate::geometry::Grid;
 
@@ -26,7 +26,7 @@ unsafe impl DeviceRepr for SliceRow {}
 
 /// The basis with its tables on a device.
 pub struct PolarImage {
-    basis: PolarBasis,
+    basis: RingBasis,
     first: CudaSlice<u32>,
     near: CudaSlice<u32>,
     squares: CudaSlice<f32>,
@@ -43,7 +43,7 @@ impl PolarImage {
     ///
     /// # Errors
     /// Device failure.
-    pub fn new(backend: &CudaBackend, basis: PolarBasis) -> Result<Self, CudaError> {
+    pub fn new(backend: &CudaBackend, basis: RingBasis) -> Result<Self, CudaError> {
         let (first, near) = basis.near();
         let first: Vec<u32> = first.iter().map(|&first| first as u32).collect();
         let (places, squares): (Vec<u32>, Vec<f32>) = near.iter().copied().unzip();

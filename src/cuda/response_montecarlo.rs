@@ -8,9 +8,10 @@ use super::pacing::Pace;
 use super::probe::guarded;
 use super::tubes_montecarlo::{Crystals, MaterialTables};
 use super::{CudaBackend, CudaError};
-use crate::algebra::{PolarBasis, PolarGrid};
+use crate::algebra::RingBasis;
 use crate::montecarlo::{
-    FollowError, Response, ResponseElements, ResponseExtent, ResponseStatistics, RingDetector, WEIGHT_UNITS,
+    FollowError, Response, ResponseElements, ResponseExtent, ResponsePart, ResponseStatistics, ResponseTotals, RingDetector,
+    WEIGHT_UNITS, scale_above,
 };
 use crate::operator::OperatorError;
 use crate::random;
@@ -49,6 +50,9 @@ struct Functions {
     num_half_slices: i32,
     num_rings: i32,
     num_in_slice: i32,
+    num_squares: i32,
+    first_basic: i32,
+    num_basic: i32,
 }
 
 /// `Simulation` of the kernels.
@@ -58,7 +62,7 @@ struct Simulation {
     ring: Ring,
     functions: Functions,
     tables: MaterialTables,
-    extent_mm: [f64; 2],
+    extent_mm: [f64; 3],
     units: f64,
     num_lors: u64,
     num_crystals: i32,
@@ -88,14 +92,13 @@ struct Kernels {
 }
 
 /// A simulation on a device.
-pub struct ResponseMonteCarlo {
-    backend: CudaBackend,
+pub struct ResponseMonteCarlo<'a> {
+    backend: &'a CudaBackend,
     kernels: Kernels,
     pace: Pace,
     simulation: Simulation,
     tables: Tables,
-    extent: ResponseExtent,
-    num_basic: usize,
+    part: ResponsePart,
     num_symmetries: usize,
     sums: CudaSlice<u32>,
     squares: CudaSlice<u32>,
@@ -111,24 +114,24 @@ struct Found {
     effective: f64,
 }
 
-impl ResponseMonteCarlo {
+impl<'a> ResponseMonteCarlo<'a> {
     /// Nothing simulated yet.
     ///
     /// # Errors
     /// More layers than the kernel takes, device failure.
     pub fn new(
-        backend: CudaBackend,
+        backend: &'a CudaBackend,
         detector: &RingDetector,
-        basis: &PolarBasis,
-        extent: ResponseExtent,
+        basis: &RingBasis,
+        part: ResponsePart,
         seed: u64,
     ) -> Result<Self, OperatorError> {
-        let (ring, cells) = (detector.ring(), basis.polar_grid());
+        let (ring, cells) = (detector.ring(), basis.cells());
         if ring.num_layers() > MOST_LAYERS {
             let text = format!("the GPU simulates rings of up to {MOST_LAYERS} layers; the CPU takes more (--device cpu)");
             return Err(OperatorError::Unsuitable(text));
         }
-        let (num_basic, num_lors) = (cells.num_basic(), ring.num_lors());
+        let num_tallies = part.basics.len() * ring.num_lors();
         let (values, _) = basis.table();
         let material = detector.material();
         let [squares, cumulative] = material.form_factors();
@@ -136,11 +139,12 @@ impl ResponseMonteCarlo {
             let (sin, cos) = ring.module_angle_rad(module).sin_cos();
             [cos, sin]
         });
+        let (num_cells, first_cell) = cells.rings().unwrap_or_default();
         let ints = |numbers: &[usize]| -> Vec<i32> { numbers.iter().map(|&number| number as i32).collect() };
         let tables = Tables {
             turns: backend.table(&turns.collect::<Vec<f64>>(), 0.0)?,
-            num_cells: backend.table(&ints(cells.cells_of_rings()), 0)?,
-            first_cell: backend.table(&ints(cells.first_cells()), 0)?,
+            num_cells: backend.table(&ints(num_cells), 0)?,
+            first_cell: backend.table(&ints(first_cell), 0)?,
             values: backend.table(values, 0.0)?,
             undone: backend.table(&ring.undone_crystals(), 0)?,
             per_mm: backend.table(material.table_per_mm().as_flattened(), 0.0)?,
@@ -154,15 +158,14 @@ impl ResponseMonteCarlo {
             write_elements: module.kernel("write_elements")?,
         };
         let zeros = |len: usize| guarded("reserve memory", || backend.stream.alloc_zeros::<u32>(len));
-        let (sums, squares) = (zeros(num_basic * num_lors)?, zeros(num_basic * num_lors)?);
+        let (sums, squares) = (zeros(num_tallies)?, zeros(num_tallies)?);
         let totals = guarded("reserve memory", || backend.stream.alloc_zeros::<u64>(3))?;
         Ok(Self {
-            simulation: Simulation::new(detector, cells, basis.reach_mm(), values.len(), extent, seed),
+            simulation: Simulation::new(detector, basis, &part, seed),
             kernels,
             pace: Pace::aiming_at(LAUNCH_SECS),
             tables,
-            extent,
-            num_basic,
+            part,
             num_symmetries: ring.num_symmetries(),
             sums,
             squares,
@@ -170,11 +173,6 @@ impl ResponseMonteCarlo {
             num_histories: 0,
             backend,
         })
-    }
-
-    /// Bytes of the tallies.
-    pub fn bytes(num_basic: usize, num_lors: usize) -> u64 {
-        8 * num_basic as u64 * num_lors as u64
     }
 
     fn follow(&mut self, num: u64, task: &Task) -> Result<(), OperatorError> {
@@ -233,7 +231,7 @@ impl ResponseMonteCarlo {
         let mut lens = guarded("reserve memory", || stream.alloc_zeros::<u32>(num_lors as usize))?;
         let mut largest = guarded("reserve memory", || stream.alloc_zeros::<u32>(1))?;
         let mut effective = guarded("reserve memory", || stream.alloc_zeros::<f64>(1))?;
-        let num_basic = self.num_basic as i32;
+        let num_basic = self.part.basics.len() as i32;
         launch!(
             stream,
             self.kernels.count_elements,
@@ -261,39 +259,33 @@ impl ResponseMonteCarlo {
         let num_elements = first[first.len() - 1] as usize;
         let of_device = self.backend.table(&first, 0)?;
         let mut elements = guarded("reserve memory", || stream.alloc_zeros::<u32>(num_elements.max(1)))?;
-        let (num_lors, num_basic, first_lor) = (self.simulation.num_lors, self.num_basic as i32, 0u64);
-        let scale = 1.0 / largest.max(1) as f32;
+        let unit_mm3 = self.part.extent.mm3 / self.num_histories.max(1) as f64 / WEIGHT_UNITS;
+        let scale_mm3 = scale_above(f64::from(largest) * unit_mm3);
+        let unit = (unit_mm3 / f64::from(scale_mm3)) as f32;
+        let Simulation { num_lors, functions: Functions { first_basic, num_basic, .. }, .. } = self.simulation;
         launch!(
             stream,
             self.kernels.write_elements,
             one_each(num_lors as usize),
             &self.sums,
             &num_lors,
+            &first_basic,
             &num_basic,
-            &scale,
+            &unit,
             &of_device,
-            &first_lor,
-            &num_lors,
             &mut elements
         )?;
         let mut elements = self.copied(&elements)?;
         elements.truncate(num_elements);
-        let unit_mm3 = self.extent.mm3 / self.num_histories.max(1) as f64 / WEIGHT_UNITS;
-        let scale_mm3 = (f64::from(largest) * unit_mm3) as f32;
         Ok(ResponseElements { first, elements: bytemuck::cast_vec(elements), scale_mm3 })
     }
 }
 
 impl Simulation {
-    fn new(
-        detector: &RingDetector,
-        cells: &PolarGrid,
-        reach_mm: f64,
-        num_values: usize,
-        extent: ResponseExtent,
-        seed: u64,
-    ) -> Self {
-        let ring = detector.ring();
+    fn new(detector: &RingDetector, basis: &RingBasis, part: &ResponsePart, seed: u64) -> Self {
+        let (ring, cells, (values, _)) = (detector.ring(), basis.cells(), basis.table());
+        let num_rings = cells.rings().map(|(num_cells, _)| num_cells.len());
+        let ResponseExtent { radius_mm, heights_mm: [low_mm, high_mm], .. } = part.extent;
         let crystals: Vec<(Crystals, f64)> = detector.layers().map(|(head, front_mm)| (Crystals::new(head), front_mm)).collect();
         // What is not there is never looked at.
         let layer = |number: usize| crystals[number.min(crystals.len() - 1)];
@@ -310,15 +302,18 @@ impl Simulation {
             },
             functions: Functions {
                 spacing_mm: cells.spacing_mm(),
-                reach_mm,
+                reach_mm: basis.reach_mm(),
                 // The last value ends the last step.
-                num_steps: num_values.saturating_sub(2) as i32,
+                num_steps: values.len().saturating_sub(2) as i32,
                 num_half_slices: cells.num_half_slices() as i32,
-                num_rings: cells.cells_of_rings().len() as i32,
+                num_rings: num_rings.unwrap_or(0) as i32,
                 num_in_slice: cells.num_in_slice() as i32,
+                num_squares: if num_rings.is_some() { 0 } else { cells.num_in_slice().isqrt() as i32 },
+                first_basic: part.basics.start as i32,
+                num_basic: part.basics.len() as i32,
             },
             tables: MaterialTables::new(detector.material()),
-            extent_mm: [extent.radius_mm, extent.half_length_mm],
+            extent_mm: [radius_mm, low_mm, high_mm],
             units: WEIGHT_UNITS,
             num_lors: ring.num_lors() as u64,
             num_crystals: ring.num_crystals() as i32,
@@ -334,7 +329,7 @@ fn told(error: OperatorError) -> FollowError {
     }
 }
 
-impl Response for ResponseMonteCarlo {
+impl Response for ResponseMonteCarlo<'_> {
     fn add(&mut self, num: u64, task: &Task) -> Result<(), FollowError> {
         self.follow(num, task).map_err(told)
     }
@@ -342,17 +337,15 @@ impl Response for ResponseMonteCarlo {
     fn statistics(&mut self) -> Result<ResponseStatistics, FollowError> {
         let found = self.found().map_err(|error| told(error.into()))?;
         let totals = self.copied(&self.totals).map_err(|error| told(error.into()))?;
-        let num_elements: u64 = found.lens.iter().map(|&len| u64::from(len)).sum();
-        let percent = |units: u64| 100.0 * units as f64 / WEIGHT_UNITS / self.num_histories.max(1) as f64;
-        Ok(ResponseStatistics {
+        let totals = ResponseTotals {
             num_histories: self.num_histories,
             num_counted: totals[2],
-            num_decays: self.num_histories as f64 * self.num_symmetries as f64,
-            counted_percent: percent(totals[0]),
-            multiple_percent: percent(totals[1]),
-            num_elements,
-            effective_counts: found.effective / num_elements.max(1) as f64,
-        })
+            counted: totals[0],
+            multiple: totals[1],
+            num_elements: found.lens.iter().map(|&len| u64::from(len)).sum(),
+            effective: found.effective,
+        };
+        Ok(totals.statistics(self.num_symmetries))
     }
 
     fn elements(&mut self, task: &Task) -> Result<ResponseElements, FollowError> {

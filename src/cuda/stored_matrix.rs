@@ -1,22 +1,20 @@
 //! A stored matrix on a CUDA device (`kernels/stored_matrix.cu`; the definition is [`crate::operator::StoredMatrix`]).
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig};
 
 use super::kernel::{Kernel, Module, launch, one_each};
 use super::{CudaArray, CudaBackend};
-use crate::algebra::{Data, Image};
+use crate::algebra::{BackendError, Data, Image};
 use crate::data::ResponseMatrix;
-use crate::operator::{Accumulation, CrystalPairs, DataSpace, LinearOperator, OperatorError, Subset, check_lengths};
-use crate::random::stream;
+use crate::operator::{
+    Accumulation, CrystalPairs, DataSpace, LinearOperator, MatrixColumns, MatrixOrder, OperatorError, Residence,
+    STORED_SYMMETRIES, Subset, check_lengths, check_symmetries,
+};
+use crate::random::{shuffled, stream};
 use crate::task::Task;
 
-/// Symmetries that the kernels are made for.
-const SYMMETRIES: usize = 72;
-/// Rows of an orbit, and elements of a column, that a block works on at once.
-const ROWS_AT_ONCE: u32 = 16;
-const COLUMNS_AT_ONCE: u32 = 4;
 /// Seed of the random order of lines.
 const ORDER_SEED: u64 = 2012;
 
@@ -34,11 +32,31 @@ struct PlanHead {
 // SAFETY: `repr(C)` with fields of plain numbers, laid out as the struct of the kernels.
 unsafe impl DeviceRepr for PlanHead {}
 
-/// The elements in the order of the basic functions.
-struct Columns {
-    first: CudaSlice<u64>,
-    places: CudaSlice<u32>,
-    values: CudaSlice<u16>,
+/// How kernels are made for a number of symmetries, as their files say.
+struct Variant {
+    ptx: &'static str,
+    /// Threads of a block of the fast pair.
+    forward_threads: u32,
+    gather_threads: u32,
+}
+
+fn variant(num_symmetries: usize) -> Variant {
+    // Rows (and parts of each) times four symmetries a thread; columns times symmetries.
+    if num_symmetries == STORED_SYMMETRIES[0] {
+        let ptx = include_str!("../../kernels/ptx/stored_matrix.ptx");
+        Variant { ptx, forward_threads: 16 * 72 / 4, gather_threads: 4 * 72 }
+    } else {
+        let ptx = include_str!("../../kernels/ptx/stored_matrix_cubes.ptx");
+        Variant { ptx, forward_threads: 8 * 16 * 8 / 4, gather_threads: 32 * 8 }
+    }
+}
+
+/// The elements that are on the device.
+#[derive(Default)]
+struct Held {
+    lines: Option<CudaSlice<u32>>,
+    /// Places and values.
+    functions: Option<(CudaSlice<u32>, CudaSlice<u16>)>,
 }
 
 struct Kernels {
@@ -59,9 +77,13 @@ pub struct StoredMatrix {
     firsts: CudaSlice<u8>,
     products: CudaSlice<u8>,
     undone: CudaSlice<u8>,
-    first: CudaSlice<u64>,
-    elements: CudaSlice<u32>,
-    columns: Columns,
+    first_of_lines: CudaSlice<u64>,
+    first_of_functions: CudaSlice<u64>,
+    matrix: Arc<ResponseMatrix>,
+    columns: MatrixColumns,
+    residence: Residence,
+    held: Mutex<Held>,
+    variant: Variant,
     kernels: Kernels,
     /// Places in a random order, made when first needed.
     order: Mutex<Option<CudaSlice<u32>>>,
@@ -73,26 +95,25 @@ impl StoredMatrix {
     /// The operator of a matrix; `num_central` basic functions, the first ones, are those of the two central slices.
     ///
     /// # Errors
-    /// A ring with another number of symmetries than 72, device failure.
+    /// Another number of symmetries than [`STORED_SYMMETRIES`], device failure.
     pub fn new(
         backend: &CudaBackend,
-        matrix: &ResponseMatrix,
+        matrix: &Arc<ResponseMatrix>,
         pairs: CrystalPairs,
         num_central: usize,
+        residence: Residence,
     ) -> Result<Self, OperatorError> {
-        if pairs.num_symmetries() != SYMMETRIES {
-            let text = format!("stored matrices are used with {SYMMETRIES} symmetries; this ring has {}", pairs.num_symmetries());
-            return Err(OperatorError::Unsuitable(text));
-        }
+        check_symmetries(&pairs)?;
+        let num_symmetries = pairs.num_symmetries();
         let orbits = || 0..pairs.num_orbits();
-        let own: Vec<u8> = (0..SYMMETRIES as u8).collect();
+        let own: Vec<u8> = (0..num_symmetries as u8).collect();
         let first_places =
             |orbit| pairs.firsts(orbit).map_or_else(|| own.clone(), |firsts| firsts.iter().map(|&f| f as u8).collect());
-        let products: Vec<u8> = (0..SYMMETRIES).flat_map(|h| pairs.products(h)).map(|&gh| gh as u8).collect();
-        let mut undone = vec![0u8; SYMMETRIES * SYMMETRIES];
-        for h in 0..SYMMETRIES {
+        let products: Vec<u8> = (0..num_symmetries).flat_map(|h| pairs.products(h)).map(|&gh| gh as u8).collect();
+        let mut undone = vec![0u8; num_symmetries * num_symmetries];
+        for h in 0..num_symmetries {
             for (g, &gh) in pairs.products(h).iter().enumerate() {
-                undone[usize::from(gh) * SYMMETRIES + g] = h as u8;
+                undone[usize::from(gh) * num_symmetries + g] = h as u8;
             }
         }
         let head = PlanHead {
@@ -101,16 +122,22 @@ impl StoredMatrix {
             num_central: num_central as i32,
             scale: matrix.scale_mm3,
         };
-        let module = Module::load(&backend.context, include_str!("../../kernels/ptx/stored_matrix.ptx"))?;
-        Ok(Self {
+        let variant = variant(num_symmetries);
+        let module = Module::load(&backend.context, variant.ptx)?;
+        let columns = MatrixColumns::new(matrix, &pairs);
+        let new = Self {
             head,
             lors: backend.table(&orbits().flat_map(|orbit| pairs.orbit(orbit)).copied().collect::<Vec<u32>>(), 0)?,
             firsts: backend.table(&orbits().flat_map(first_places).collect::<Vec<u8>>(), 0)?,
             products: backend.table(&products, 0)?,
             undone: backend.table(&undone, 0)?,
-            first: backend.table(&matrix.first, 0)?,
-            elements: backend.table(bytemuck::cast_slice(&matrix.elements), 0)?,
-            columns: columns(backend, matrix, &pairs)?,
+            first_of_lines: backend.table(&matrix.first, 0)?,
+            first_of_functions: backend.table(&columns.first, 0)?,
+            matrix: Arc::clone(matrix),
+            columns,
+            residence,
+            held: Mutex::default(),
+            variant,
             kernels: Kernels {
                 forward: module.kernel("forward")?,
                 gather: module.kernel("gather")?,
@@ -123,7 +150,45 @@ impl StoredMatrix {
             order: Mutex::default(),
             by_lor: false,
             pairs,
-        })
+        };
+        if residence == Residence::Both {
+            new.load(backend, MatrixOrder::Functions)?;
+        }
+        new.load(backend, MatrixOrder::Lines)?;
+        Ok(new)
+    }
+
+    /// Brings an order of the elements to the device, unless it is there; where only one has room the other leaves.
+    ///
+    /// # Errors
+    /// Device failure.
+    pub fn load(&self, backend: &CudaBackend, order: MatrixOrder) -> Result<(), OperatorError> {
+        self.held(backend, order).map(drop)
+    }
+
+    fn held(&self, backend: &CudaBackend, order: MatrixOrder) -> Result<MutexGuard<'_, Held>, OperatorError> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        match order {
+            MatrixOrder::Lines if held.lines.is_none() => {
+                if self.residence == Residence::OneOrder {
+                    held.functions = None;
+                }
+                held.lines = Some(backend.table(bytemuck::cast_slice(&self.matrix.elements), 0)?);
+            }
+            MatrixOrder::Functions if held.functions.is_none() => {
+                if self.residence == Residence::OneOrder {
+                    held.lines = None;
+                }
+                held.functions = Some((backend.table(&self.columns.places, 0)?, backend.table(&self.columns.values, 0)?));
+            }
+            _ => {}
+        }
+        Ok(held)
+    }
+
+    /// Bytes that a call needs beside its arguments and the elements.
+    pub fn scratch_bytes_of(pairs: &CrystalPairs, accumulation: Accumulation) -> u64 {
+        if accumulation == Accumulation::RandomCentralAtomic { 4 * pairs.len(Subset::ALL) as u64 } else { 0 }
     }
 
     /// The same with the paper's layout for the projection, and for the backprojection from the elements of each function.
@@ -137,51 +202,28 @@ impl StoredMatrix {
     }
 
     fn image_len(&self) -> usize {
-        self.head.num_basic as usize * SYMMETRIES
+        self.head.num_basic as usize * self.pairs.num_symmetries()
     }
-
-    /// The places, shuffled.
-    fn random_order(&self) -> Vec<u32> {
-        let mut order: Vec<u32> = (0..self.num_places() as u32).collect();
-        let mut random = stream(ORDER_SEED, 0);
-        for last in (1..order.len()).rev() {
-            // Fisher and Yates; a bias of 2⁻³² does not matter here.
-            order.swap(last, ((u64::from(random.next_u32()) * (last as u64 + 1)) >> 32) as usize);
-        }
-        order
-    }
-}
-
-/// The elements sorted by basic function, with the first place of each one's line.
-fn columns(backend: &CudaBackend, matrix: &ResponseMatrix, pairs: &CrystalPairs) -> Result<Columns, OperatorError> {
-    let mut first = vec![0u64; matrix.num_basic + 1];
-    matrix.elements.iter().for_each(|element| first[element.basic() + 1] += 1);
-    (0..matrix.num_basic).for_each(|basic| first[basic + 1] += first[basic]);
-    let mut next = first.clone();
-    let (mut places, mut values) = (vec![0u32; matrix.elements.len()], vec![0u16; matrix.elements.len()]);
-    for (place, lor) in pairs.places() {
-        for element in matrix.row(lor) {
-            let at = &mut next[element.basic()];
-            places[*at as usize] = place as u32;
-            values[*at as usize] = element.value_bits();
-            *at += 1;
-        }
-    }
-    Ok(Columns { first: backend.table(&first, 0)?, places: backend.table(&places, 0)?, values: backend.table(&values, 0)? })
 }
 
 fn shape(num_blocks: usize, threads: u32) -> LaunchConfig {
     LaunchConfig { grid_dim: (num_blocks as u32, 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: 0 }
 }
 
-/// Launches a kernel of lines: `launch_lines!(self, stream, kernel, shape, argument, …)` with the arguments behind the tables.
+/// Launches a kernel of lines: `launch_lines!(self, backend, kernel, shape, argument, …)` with the arguments behind the tables.
 macro_rules! launch_lines {
-    ($self:expr, $stream:expr, $kernel:expr, $shape:expr, $($argument:expr),+) => {
+    ($self:expr, $backend:expr, $kernel:expr, $shape:expr, $($argument:expr),+) => {{
+        let held = $self.held($backend, MatrixOrder::Lines)?;
+        let Some(elements) = &held.lines else { return Err(not_loaded()) };
         launch!(
-            $stream, $kernel, $shape, &$self.head, &$self.lors, &$self.firsts, &$self.products, &$self.undone, &$self.first,
-            &$self.elements, $($argument),+
+            $backend.stream, $kernel, $shape, &$self.head, &$self.lors, &$self.firsts, &$self.products, &$self.undone,
+            &$self.first_of_lines, elements, $($argument),+
         )
-    };
+    }};
+}
+
+fn not_loaded() -> OperatorError {
+    BackendError::Device("the stored matrix is not on the device".into()).into()
 }
 
 impl LinearOperator<CudaBackend> for StoredMatrix {
@@ -195,12 +237,12 @@ impl LinearOperator<CudaBackend> for StoredMatrix {
     ) -> Result<(), OperatorError> {
         check_lengths([x.len(), self.image_len()], [out.len(), self.pairs.len(subset)])?;
         task.check()?;
-        let (kernels, stream) = (&self.kernels, &backend.stream);
+        let kernels = &self.kernels;
         if self.by_lor {
-            launch_lines!(self, stream, kernels.forward_by_lor, one_each(self.num_places()), &x.0, &mut out.0)?;
+            launch_lines!(self, backend, kernels.forward_by_lor, one_each(self.num_places()), &x.0, &mut out.0)?;
         } else {
-            let each_orbit = shape(self.pairs.num_orbits(), ROWS_AT_ONCE * SYMMETRIES as u32 / 4);
-            launch_lines!(self, stream, kernels.forward, each_orbit, &x.0, &mut out.0)?;
+            let each_orbit = shape(self.pairs.num_orbits(), self.variant.forward_threads);
+            launch_lines!(self, backend, kernels.forward, each_orbit, &x.0, &mut out.0)?;
         }
         Ok(())
     }
@@ -216,35 +258,39 @@ impl LinearOperator<CudaBackend> for StoredMatrix {
     ) -> Result<(), OperatorError> {
         check_lengths([out.len(), self.image_len()], [q.len(), self.pairs.len(subset)])?;
         task.check()?;
-        let (kernels, stream) = (&self.kernels, &backend.stream);
+        let kernels = &self.kernels;
         let each_line = one_each(self.num_places());
         match accumulation {
             Accumulation::Deterministic | Accumulation::Reload => {
-                let Columns { first, places, values } = &self.columns;
                 let (kernel, shape) = if accumulation == Accumulation::Deterministic {
-                    (&kernels.gather, shape(self.head.num_basic as usize, COLUMNS_AT_ONCE * SYMMETRIES as u32))
+                    (&kernels.gather, shape(self.head.num_basic as usize, self.variant.gather_threads))
                 } else {
                     (&kernels.gather_by_function, one_each(self.image_len()))
                 };
-                let (firsts, products) = (&self.firsts, &self.products);
-                launch!(stream, kernel, shape, &self.head, firsts, products, first, places, values, &q.0, &mut out.0)?;
+                let held = self.held(backend, MatrixOrder::Functions)?;
+                let Some((places, values)) = &held.functions else { return Err(not_loaded()) };
+                let (firsts, products, first) = (&self.firsts, &self.products, &self.first_of_functions);
+                launch!(backend.stream, kernel, shape, &self.head, firsts, products, first, places, values, &q.0, &mut out.0)?;
             }
             Accumulation::Atomic => {
                 backend.clear(out)?;
-                launch_lines!(self, stream, kernels.scatter_atomic, each_line, &q.0, &mut out.0)?;
+                launch_lines!(self, backend, kernels.scatter_atomic, each_line, &q.0, &mut out.0)?;
             }
             Accumulation::NonAtomic => {
                 backend.clear(out)?;
-                launch_lines!(self, stream, kernels.scatter_non_atomic, each_line, &q.0, &mut out.0)?;
+                launch_lines!(self, backend, kernels.scatter_non_atomic, each_line, &q.0, &mut out.0)?;
             }
             Accumulation::RandomCentralAtomic => {
                 backend.clear(out)?;
                 let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
                 let order = match &mut *order {
                     Some(order) => order,
-                    none => none.insert(backend.table(&self.random_order(), 0)?),
+                    none => {
+                        let shuffled = shuffled(self.num_places() as u32, &mut stream(ORDER_SEED, 0));
+                        none.insert(backend.table(&shuffled, 0)?)
+                    }
                 };
-                launch_lines!(self, stream, kernels.scatter_central_atomic, each_line, &*order, &q.0, &mut out.0)?;
+                launch_lines!(self, backend, kernels.scatter_central_atomic, each_line, &*order, &q.0, &mut out.0)?;
             }
         }
         Ok(())
@@ -253,16 +299,10 @@ impl LinearOperator<CudaBackend> for StoredMatrix {
     /// Gathered from each function's elements, which is the fastest; and the paper's four, which scatter each line's elements but
     /// for `reload`.
     fn accumulations(&self) -> &'static [Accumulation] {
-        &[
-            Accumulation::Deterministic,
-            Accumulation::Atomic,
-            Accumulation::NonAtomic,
-            Accumulation::Reload,
-            Accumulation::RandomCentralAtomic,
-        ]
+        Accumulation::OF_MATRICES
     }
 
     fn scratch_bytes(&self, _: Subset, accumulation: Accumulation) -> u64 {
-        if accumulation == Accumulation::RandomCentralAtomic { 4 * self.num_places() as u64 } else { 0 }
+        Self::scratch_bytes_of(&self.pairs, accumulation)
     }
 }

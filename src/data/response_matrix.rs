@@ -18,10 +18,12 @@ pub enum BasisKind {
     Blobs,
     /// The cells of a polar grid.
     Polar,
+    /// Cubes.
+    Cubic,
 }
 
 fn not_a_basis(text: &str) -> String {
-    format!("'{text}' is not a basis; use blobs or polar")
+    format!("'{text}' is not a basis; use blobs, polar or cubic")
 }
 
 /// The functions of an image.
@@ -32,7 +34,7 @@ pub struct BasisSettings {
     pub kind: BasisKind,
     /// Width of the cells, mm.
     pub spacing_mm: f64,
-    /// Radius and half the length of the cylinder that they fill, mm.
+    /// Radius (of cubes half a side) and half the length of what they fill, mm.
     pub radius_mm: f64,
     /// See `radius_mm`.
     pub half_length_mm: f64,
@@ -81,6 +83,12 @@ impl MatrixElement {
         Self((basic as u32) << VALUE_BITS | code.min((1 << VALUE_BITS) - 1))
     }
 
+    /// The same with its value halved so often; what becomes too small is taken as the least there is.
+    pub fn halved(self, times: u32) -> Self {
+        let bits = u32::from(self.value_bits()).saturating_sub(times << (f32::MANTISSA_DIGITS - 1 - BELOW));
+        Self(self.0 >> VALUE_BITS << VALUE_BITS | bits)
+    }
+
     /// The basic function.
     #[inline(always)]
     pub fn basic(self) -> usize {
@@ -88,6 +96,7 @@ impl MatrixElement {
     }
 
     /// The bits of its value.
+    #[inline(always)]
     pub fn value_bits(self) -> u16 {
         (self.0 & ((1 << VALUE_BITS) - 1)) as u16
     }
@@ -95,7 +104,13 @@ impl MatrixElement {
     /// Its value.
     #[inline(always)]
     pub fn value(self) -> f32 {
-        f32::from_bits(LEAST + ((self.0 & ((1 << VALUE_BITS) - 1)) << BELOW))
+        Self::value_of(self.value_bits())
+    }
+
+    /// The value of these bits.
+    #[inline(always)]
+    pub fn value_of(bits: u16) -> f32 {
+        f32::from_bits(LEAST + (u32::from(bits) << BELOW))
     }
 }
 
@@ -220,5 +235,7 @@ mod tests {
         }
         assert_eq!(MatrixElement::new(5, 0.0).value(), (-31.0f32).exp2());
         assert_eq!(MatrixElement::new(131_071, 1.0).basic(), 131_071);
+        assert_eq!(MatrixElement::new(9, 1.25).halved(3), MatrixElement::new(9, 1.25 / 8.0));
+        assert_eq!(MatrixElement::new(9, (-30.0f32).exp2()).halved(4), MatrixElement::new(9, 0.0));
     }
 }

@@ -52,7 +52,8 @@ pub use positron::{AnnihilationPair, AnnihilationPhysics, Isotope, RangeProfile}
 pub use readout::{Assignment, Detection, Readout, ReadoutError};
 pub use recipe::{Amount, CannotMakeTubes, TubeRecipe};
 pub use response::{
-    FunctionsAt, Response, ResponseElement, ResponseElements, ResponseExtent, ResponseStatistics, ResponseTally, WEIGHT_UNITS,
+    FunctionsAt, Response, ResponseElement, ResponseElements, ResponseExtent, ResponsePart, ResponseStatistics, ResponseTally,
+    ResponseTotals, WEIGHT_UNITS, scale_above,
 };
 pub use ring::{RingDetector, RingDetectorError, Seen};
 pub use scan::{measure, measure_pairs};

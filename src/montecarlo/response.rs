@@ -11,6 +11,7 @@
 //! Tallies are integers: neither the number of threads nor their order changes them.
 
 use std::f64::consts::PI;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use rayon::prelude::*;
@@ -29,10 +30,11 @@ const HISTORIES_PER_TASK: u64 = 1 << 12;
 /// Units of a weight of 1, the largest, as an integer: a tally holds 2¹⁸ of them.
 pub const WEIGHT_UNITS: f64 = 16_384.0;
 
-/// The functions that are not 0 at a point: calls the second argument with the number of each, `[basic][symmetry]`, and its value.
+/// The functions that are not 0 at a point or, where they have fewer symmetries than the ring, at an image of it.
 pub trait FunctionsAt: Sync {
-    /// Calls `visit(index, value)`; no value is above 1.
-    fn at(&self, point: Point, visit: &mut dyn FnMut(usize, f64));
+    /// Calls `visit(basic, symmetry, value)` for each function g b: its basic function b, the number of the ring's symmetry g, and its value,
+    /// which is never above 1.
+    fn at_images(&self, point: Point, visit: &mut dyn FnMut(usize, usize, f64));
 }
 
 /// Where decays happen.
@@ -40,17 +42,35 @@ pub trait FunctionsAt: Sync {
 pub struct ResponseExtent {
     /// Out to this radius, mm.
     pub radius_mm: f64,
-    /// Up to this height, mm.
-    pub half_length_mm: f64,
+    /// From this height on, and up to this one, mm.
+    pub heights_mm: [f64; 2],
     /// Volume of the wedge, mm³.
     pub mm3: f64,
 }
 
 impl ResponseExtent {
-    /// The wedge of a ring in which functions are not 0 that reach so far out and along the axis. No decay is outside the bore.
-    pub fn new(ring: &CrystalRing, reach_mm: [f64; 2]) -> Self {
-        let (radius_mm, half_length_mm) = (reach_mm[0].min(ring.radius_mm), reach_mm[1]);
-        Self { radius_mm, half_length_mm, mm3: 0.5 * PI / ring.num_modules as f64 * radius_mm * radius_mm * half_length_mm }
+    /// The wedge of a ring in which functions are not 0 that reach so far out and from one height to another. No decay is outside the
+    /// bore, nor below the middle.
+    pub fn new(ring: &CrystalRing, reach_mm: f64, heights_mm: [f64; 2]) -> Self {
+        let (radius_mm, heights_mm) = (reach_mm.min(ring.radius_mm), heights_mm.map(|mm| mm.max(0.0)));
+        let mm2 = 0.5 * PI / ring.num_modules as f64 * radius_mm * radius_mm;
+        Self { radius_mm, heights_mm, mm3: mm2 * (heights_mm[1] - heights_mm[0]) }
+    }
+}
+
+/// What is simulated at once: basic functions that follow on each other, and where decays must happen for them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResponsePart {
+    /// The basic functions.
+    pub basics: Range<usize>,
+    /// The decays.
+    pub extent: ResponseExtent,
+}
+
+impl ResponsePart {
+    /// Bytes of its tallies.
+    pub fn bytes(&self, num_lors: usize) -> u64 {
+        8 * self.basics.len() as u64 * num_lors as u64
     }
 }
 
@@ -60,8 +80,38 @@ pub struct ResponseElements {
     pub first: Vec<u64>,
     /// The elements, those of a line in the order of its basic functions.
     pub elements: Vec<MatrixElement>,
-    /// What their values are multiplied by, mm³; 0 where there are none.
+    /// What their values are multiplied by, mm³: a power of two; 0 where there are none.
     pub scale_mm3: f32,
+}
+
+/// The power of two that is next above the largest of the elements, mm³; 0 of 0.
+pub fn scale_above(largest_mm3: f64) -> f32 {
+    if largest_mm3 > 0.0 { largest_mm3.log2().ceil().exp2() as f32 } else { 0.0 }
+}
+
+impl ResponseElements {
+    /// The elements of several parts as one, which have their basic functions in order.
+    pub fn joined(mut parts: Vec<ResponseElements>) -> Self {
+        if parts.len() == 1
+            && let Some(only) = parts.pop()
+        {
+            return only;
+        }
+        let scale_mm3 = parts.iter().map(|part| part.scale_mm3).fold(0.0, f32::max);
+        let num_lors = parts.iter().map(|part| part.first.len() - 1).max().unwrap_or(0);
+        let mut elements = Vec::with_capacity(parts.iter().map(|part| part.elements.len()).sum());
+        let mut first = vec![0];
+        for lor in 0..num_lors {
+            for part in &parts {
+                // Scales are powers of two, so that nothing is rounded once more.
+                let times = if part.scale_mm3 > 0.0 { (scale_mm3 / part.scale_mm3).log2() as u32 } else { 0 };
+                let row = &part.elements[part.first[lor] as usize..part.first[lor + 1] as usize];
+                elements.extend(row.iter().map(|element| element.halved(times)));
+            }
+            first.push(elements.len() as u64);
+        }
+        Self { first, elements, scale_mm3 }
+    }
 }
 
 /// What simulates a response: which device it is changes nothing but the last bits of a few histories.
@@ -89,8 +139,7 @@ pub trait Response {
 pub struct ResponseTally<'a, F> {
     detector: &'a RingDetector,
     functions: &'a F,
-    num_basic: usize,
-    extent: ResponseExtent,
+    part: ResponsePart,
     seed: u64,
     /// The image of each crystal under the inverse of each symmetry, `[symmetry][crystal]`.
     undone: Vec<u32>,
@@ -132,17 +181,68 @@ pub struct ResponseStatistics {
     pub effective_counts: f64,
 }
 
+/// What the statistics of a response are worked out from.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ResponseTotals {
+    /// Decays that were followed.
+    pub num_histories: u64,
+    /// Of these, how many were counted.
+    pub num_counted: u64,
+    /// Σ w of what was counted, and of what was rejected as multiple, in units of a weight.
+    pub counted: u64,
+    /// See `counted`.
+    pub multiple: u64,
+    /// Elements above 0.
+    pub num_elements: u64,
+    /// Σ of their effective counts.
+    pub effective: f64,
+}
+
+impl ResponseTotals {
+    /// The statistics of a ring with so many symmetries.
+    pub fn statistics(&self, num_symmetries: usize) -> ResponseStatistics {
+        let percent = |units: u64| 100.0 * units as f64 / WEIGHT_UNITS / self.num_histories.max(1) as f64;
+        ResponseStatistics {
+            num_histories: self.num_histories,
+            num_counted: self.num_counted,
+            num_decays: self.num_histories as f64 * num_symmetries as f64,
+            counted_percent: percent(self.counted),
+            multiple_percent: percent(self.multiple),
+            num_elements: self.num_elements,
+            effective_counts: self.effective / self.num_elements.max(1) as f64,
+        }
+    }
+}
+
+impl ResponseStatistics {
+    /// The statistics of several parts of an object, each with its volume, mm³; the whole has `mm3`.
+    pub fn joined(parts: &[(ResponseStatistics, f64)], mm3: f64) -> Self {
+        let sum = |of: fn(&ResponseStatistics) -> f64| parts.iter().map(|(part, _)| of(part)).sum::<f64>();
+        let all_mm3: f64 = parts.iter().map(|(_, mm3)| mm3).sum();
+        let of_object = |of: fn(&ResponseStatistics) -> f64| parts.iter().map(|(part, mm3)| of(part) * mm3 / all_mm3).sum();
+        let num_elements = parts.iter().map(|(part, _)| part.num_elements).sum::<u64>();
+        Self {
+            num_histories: parts.iter().map(|(part, _)| part.num_histories).sum(),
+            num_counted: parts.iter().map(|(part, _)| part.num_counted).sum(),
+            num_decays: sum(|part| part.num_decays) * mm3 / all_mm3,
+            counted_percent: of_object(|part| part.counted_percent),
+            multiple_percent: of_object(|part| part.multiple_percent),
+            num_elements,
+            effective_counts: sum(|part| part.effective_counts * part.num_elements as f64) / num_elements.max(1) as f64,
+        }
+    }
+}
+
 impl<'a, F: FunctionsAt> ResponseTally<'a, F> {
-    /// Nothing simulated yet, of so many basic functions and their images.
-    pub fn new(detector: &'a RingDetector, functions: &'a F, num_basic: usize, extent: ResponseExtent, seed: u64) -> Self {
+    /// Nothing simulated yet, of a part of the basic functions and their images.
+    pub fn new(detector: &'a RingDetector, functions: &'a F, part: ResponsePart, seed: u64) -> Self {
         let ring = detector.ring();
         let zeros = |len: usize| (0..len).map(|_| AtomicU32::new(0)).collect();
-        let len = num_basic * ring.num_lors();
+        let len = part.basics.len() * ring.num_lors();
         Self {
             detector,
             functions,
-            num_basic,
-            extent,
+            part,
             seed,
             undone: ring.undone_crystals(),
             sums: zeros(len),
@@ -152,11 +252,6 @@ impl<'a, F: FunctionsAt> ResponseTally<'a, F> {
             num_counted: AtomicU64::new(0),
             num_histories: 0,
         }
-    }
-
-    /// Bytes of the tallies of so many basic functions.
-    pub fn bytes(num_basic: usize, num_lors: usize) -> u64 {
-        8 * num_basic as u64 * num_lors as u64
     }
 
     /// Follows `num` more decays on all threads.
@@ -181,9 +276,11 @@ impl<'a, F: FunctionsAt> ResponseTally<'a, F> {
     /// One decay. Draws: its distance from the axis, its angle and its height in the wedge, then those of its photons.
     fn add_history(&self, history: u64) {
         let mut random = stream(self.seed, history);
-        let radius_mm = self.extent.radius_mm * uniform(&mut random).sqrt();
+        let ResponseExtent { radius_mm, heights_mm: [low_mm, high_mm], .. } = self.part.extent;
+        let radius_mm = radius_mm * uniform(&mut random).sqrt();
         let angle_rad = uniform(&mut random) * PI / self.detector.ring().num_modules as f64;
-        let decay = [radius_mm * angle_rad.cos(), radius_mm * angle_rad.sin(), uniform(&mut random) * self.extent.half_length_mm];
+        let decay =
+            [radius_mm * angle_rad.cos(), radius_mm * angle_rad.sin(), low_mm + uniform(&mut random) * (high_mm - low_mm)];
         let units = WEIGHT_UNITS;
         match self.detector.see(decay, &mut random) {
             Seen::Nothing => {}
@@ -201,11 +298,13 @@ impl<'a, F: FunctionsAt> ResponseTally<'a, F> {
     fn count(&self, decay: Point, lor: usize, weight: f64) {
         let ring = self.detector.ring();
         let (crystals, units) = (ring.crystals_of(lor), WEIGHT_UNITS);
-        let (num_symmetries, num_crystals, num_lors) = (ring.num_symmetries(), ring.num_crystals(), ring.num_lors());
-        self.functions.at(decay, &mut |index, value| {
-            let (basic, symmetry) = (index / num_symmetries, index % num_symmetries);
+        let (num_crystals, num_lors) = (ring.num_crystals(), ring.num_lors());
+        self.functions.at_images(decay, &mut |basic, symmetry, value| {
+            if !self.part.basics.contains(&basic) {
+                return;
+            }
             let [one, other] = crystals.map(|crystal| self.undone[symmetry * num_crystals + crystal] as usize);
-            let element = basic * num_lors + ring.lor(one, other);
+            let element = (basic - self.part.basics.start) * num_lors + ring.lor(one, other);
             let share = weight * value;
             self.sums[element].fetch_add((share * units).round() as u32, Ordering::Relaxed);
             self.squares[element].fetch_add((share * share * units).round() as u32, Ordering::Relaxed);
@@ -214,34 +313,45 @@ impl<'a, F: FunctionsAt> ResponseTally<'a, F> {
 
     /// The elements above 0 of a line of response, in the order of the basic functions.
     pub fn row(&self, lor: usize) -> impl Iterator<Item = ResponseElement> + '_ {
+        self.sums_of(lor).map(|(basic, sum)| ResponseElement { basic, value: (f64::from(sum) * self.unit_mm3()) as f32 })
+    }
+
+    /// What a unit of a tally stands for.
+    fn unit_mm3(&self) -> f64 {
+        self.part.extent.mm3 / self.num_histories.max(1) as f64 / WEIGHT_UNITS
+    }
+
+    /// The basic functions that a line sees, with their tallies.
+    fn sums_of(&self, lor: usize) -> impl Iterator<Item = (usize, u32)> + '_ {
         let num_lors = self.detector.ring().num_lors();
-        let scale = self.extent.mm3 / self.num_histories.max(1) as f64 / WEIGHT_UNITS;
-        (0..self.num_basic).filter_map(move |basic| {
-            let sum = self.sums[basic * num_lors + lor].load(Ordering::Relaxed);
-            (sum > 0).then(|| ResponseElement { basic, value: (f64::from(sum) * scale) as f32 })
+        self.part.basics.clone().zip((lor..).step_by(num_lors)).filter_map(|(basic, at)| {
+            let sum = self.sums[at].load(Ordering::Relaxed);
+            (sum > 0).then_some((basic, sum))
         })
     }
 
     /// How it came out so far.
     pub fn statistics(&self) -> ResponseStatistics {
-        let units = WEIGHT_UNITS;
-        let share = |sum: &AtomicU64| 100.0 * sum.load(Ordering::Relaxed) as f64 / units / self.num_histories.max(1) as f64;
         let effective = |(sum, square): (&AtomicU32, &AtomicU32)| {
             let [sum, square] = [sum, square].map(|tally| f64::from(tally.load(Ordering::Relaxed)));
             // A square may be too small to be told from 0: then it is one count.
-            if sum > 0.0 { [1.0, if square > 0.0 { (sum * sum / (square * units)).max(1.0) } else { 1.0 }] } else { [0.0; 2] }
+            if sum > 0.0 {
+                [1.0, if square > 0.0 { (sum * sum / (square * WEIGHT_UNITS)).max(1.0) } else { 1.0 }]
+            } else {
+                [0.0; 2]
+            }
         };
         let add = |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]];
-        let [num, sum] = self.sums.par_iter().zip(&self.squares).map(effective).reduce(|| [0.0; 2], add);
-        ResponseStatistics {
+        let [num, effective] = self.sums.par_iter().zip(&self.squares).map(effective).reduce(|| [0.0; 2], add);
+        let totals = ResponseTotals {
             num_histories: self.num_histories,
             num_counted: self.num_counted.load(Ordering::Relaxed),
-            num_decays: self.num_histories as f64 * self.detector.ring().num_symmetries() as f64,
-            counted_percent: share(&self.counted),
-            multiple_percent: share(&self.multiple),
+            counted: self.counted.load(Ordering::Relaxed),
+            multiple: self.multiple.load(Ordering::Relaxed),
             num_elements: num as u64,
-            effective_counts: if num > 0.0 { sum / num } else { 0.0 },
-        }
+            effective,
+        };
+        totals.statistics(self.detector.ring().num_symmetries())
     }
 }
 
@@ -255,14 +365,16 @@ impl<F: FunctionsAt> Response for ResponseTally<'_, F> {
     }
 
     fn elements(&mut self, task: &Task) -> Result<ResponseElements, FollowError> {
-        let lors = || 0..self.detector.ring().num_lors();
-        let largest = lors().flat_map(|lor| self.row(lor)).map(|element| element.value).fold(0.0, f32::max);
+        let lors = 0..self.detector.ring().num_lors();
+        let largest = self.sums.par_iter().map(|sum| sum.load(Ordering::Relaxed)).max().unwrap_or(0);
+        let scale_mm3 = scale_above(f64::from(largest) * self.unit_mm3());
+        let unit = (self.unit_mm3() / f64::from(scale_mm3)) as f32;
         let (mut first, mut elements) = (vec![0], Vec::new());
-        for lor in lors() {
+        for lor in lors {
             task.check()?;
-            elements.extend(self.row(lor).map(|element| MatrixElement::new(element.basic, element.value / largest)));
+            elements.extend(self.sums_of(lor).map(|(basic, sum)| MatrixElement::new(basic, sum as f32 * unit)));
             first.push(elements.len() as u64);
         }
-        Ok(ResponseElements { first, elements, scale_mm3: largest })
+        Ok(ResponseElements { first, elements, scale_mm3 })
     }
 }

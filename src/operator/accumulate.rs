@@ -63,7 +63,7 @@ impl ImageSink for Private<'_> {
 }
 
 /// A shared image; every addition arrives.
-struct SharedAtomic<'a>(&'a [AtomicU32]);
+pub(super) struct SharedAtomic<'a>(pub &'a [AtomicU32]);
 
 impl ImageSink for SharedAtomic<'_> {
     fn add(&mut self, index: usize, value: f32) {
@@ -80,7 +80,7 @@ impl ImageSink for SharedAtomic<'_> {
 }
 
 /// A shared image; additions of threads that meet are lost.
-struct SharedRacy<'a>(&'a [AtomicU32]);
+pub(super) struct SharedRacy<'a>(pub &'a [AtomicU32]);
 
 impl ImageSink for SharedRacy<'_> {
     fn add(&mut self, index: usize, value: f32) {
@@ -88,6 +88,16 @@ impl ImageSink for SharedRacy<'_> {
         let old = f32::from_bits(cell.load(Ordering::Relaxed));
         cell.store((old + value).to_bits(), Ordering::Relaxed);
     }
+}
+
+/// An image of zeros that threads share.
+pub(super) fn shared_image(len: usize) -> Vec<AtomicU32> {
+    (0..len).map(|_| AtomicU32::new(0)).collect()
+}
+
+/// Its values.
+pub(super) fn write_shared(image: &[AtomicU32], out: &mut [f32]) {
+    out.par_iter_mut().zip(image).for_each(|(value, cell)| *value = f32::from_bits(cell.load(Ordering::Relaxed)));
 }
 
 /// Private images, kept from one backprojection to the next: fresh memory costs as much as a tenth of the work.
@@ -137,7 +147,7 @@ pub(super) fn backproject<P: LorProjector>(
 ) -> Result<(), Stopped> {
     match accumulation {
         Accumulation::Atomic | Accumulation::NonAtomic => {
-            let shared: Vec<AtomicU32> = (0..out.len()).map(|_| AtomicU32::new(0)).collect();
+            let shared = shared_image(out.len());
             sets.pieces(1).into_par_iter().with_max_len(1).try_for_each_init(
                 || projector.scratch(),
                 |scratch, piece| {
@@ -148,7 +158,7 @@ pub(super) fn backproject<P: LorProjector>(
                     }
                 },
             )?;
-            out.par_iter_mut().zip(&shared).for_each(|(value, cell)| *value = f32::from_bits(cell.load(Ordering::Relaxed)));
+            write_shared(&shared, out);
         }
         // Lines know no other way.
         _ => {

@@ -41,6 +41,15 @@ impl Accumulation {
     /// The ways that projectors along lines know.
     pub const OF_LINES: &'static [Accumulation] = &[Accumulation::Atomic, Accumulation::NonAtomic, Accumulation::Deterministic];
 
+    /// The ways that stored matrices know.
+    pub const OF_MATRICES: &'static [Accumulation] = &[
+        Accumulation::Deterministic,
+        Accumulation::Atomic,
+        Accumulation::NonAtomic,
+        Accumulation::Reload,
+        Accumulation::RandomCentralAtomic,
+    ];
+
     /// Whether additions may be lost.
     pub fn has_race(self) -> bool {
         matches!(self, Accumulation::NonAtomic | Accumulation::RandomCentralAtomic)
@@ -54,7 +63,7 @@ impl Accumulation {
 
 fn not_an_accumulation(text: &str) -> String {
     format!(
-        "'{text}' is not a way to accumulate; use atomic, non-atomic, deterministic, or with a stored matrix on a GPU reload or random-central-atomic"
+        "'{text}' is not a way to accumulate; use atomic, non-atomic, deterministic, or with a stored matrix reload or random-central-atomic"
     )
 }
 

@@ -108,6 +108,13 @@ impl Phantom {
         })
     }
 
+    /// The phantom with its regions farther along z, as on a bed that was moved.
+    pub fn raised(mut self, by_mm: f64) -> Self {
+        self.parts = self.parts.into_iter().map(|part| Part { solid: part.solid.raised(by_mm), ..part }).collect();
+        self.rois.iter_mut().for_each(|roi| roi.centre_mm[2] += by_mm);
+        self
+    }
+
     /// What is at a point.
     pub fn material_at(&self, point: crate::geometry::Point) -> Material {
         self.parts.iter().rev().find(|part| part.solid.contains(point)).map(|part| part.material).unwrap_or_default()
@@ -189,6 +196,17 @@ mod tests {
         // The other way round the large ball hides both, but for what sticks out.
         let integrals = phantom(parts.into_iter().rev().collect()).line_integrals(&line);
         assert!((integrals.activity_mm - (20.0 + 2.0 * 5.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_raised_phantom_is_the_same_farther_up() {
+        let parts = vec![part(Solid::cylinder([1.0, 2.0], 9.0, [-4.0, 6.0]), 1.0), part(Solid::ball([3.0, 0.0, 5.0], 4.0), 5.0)];
+        let (here, raised) = (phantom(parts.clone()), phantom(parts).raised(7.5));
+        let points = (0..400).map(|k| [f64::from(k % 20) - 9.5, f64::from(k % 7) - 3.0, f64::from(k) * 0.05 - 10.0]);
+        let activity = |phantom: &Phantom, at| phantom.material_at(at).activity;
+        let all: Vec<f64> = points.clone().map(|at| activity(&here, at)).collect();
+        assert_eq!(points.map(|[x, y, z]| activity(&raised, [x, y, z + 7.5])).collect::<Vec<_>>(), all);
+        assert!([0.0, 1.0, 5.0].iter().all(|value| all.contains(value)));
     }
 
     #[test]

@@ -191,6 +191,13 @@ impl Solid {
         self
     }
 
+    /// The solid farther along z.
+    pub fn raised(mut self, by_mm: f64) -> Self {
+        self.quadrics.iter_mut().for_each(|quadric| quadric.centre_mm[2] += by_mm);
+        self.z_mm = self.z_mm.map(|z| z + by_mm);
+        self
+    }
+
     /// Where a line segment lies inside, as fractions of it in 0 … 1.
     pub(super) fn interval(&self, line: &Line) -> Option<Interval> {
         let mut inside = intersection([0.0, 1.0], z_interval(self.z_mm, line.start[2], line.end[2] - line.start[2])?)?;

@@ -44,27 +44,32 @@ pub(super) fn check_image(grid: &Grid, free: &FreeMemory) -> Result<(), SetupErr
     free.check(4 * NUM_FRAMES * grid.num_voxels() as u64)
 }
 
-/// Bytes of a run where its arrays are: the data of a subset, the images of the algorithm (iterate, correction and a
-/// sensitivity for each subset), the working memory of the projector and the volumes on their way to the screen; the
-/// counts where they are copied there; with a race what measuring it needs.
-pub(super) fn memory_bytes<B: Backend>(
-    operator: &impl LinearOperator<B>,
-    image: &impl ImageSpace<B>,
-    data: &impl DataSpace,
-    counts: &MeasuredValues,
-    num_subsets: usize,
-    accumulation: Accumulation,
-) -> u64 {
-    let subset = Subset { index: 0, count: num_subsets };
-    let bins = data.len(Subset::ALL) as u64;
-    let corrections = counts.num_corrections() as u64;
-    let copied = if B::SHARES_MEMORY { 0 } else { (1 + corrections) * bins };
-    let races = accumulation.has_race();
-    let (row_sums, race_images) = if races { (bins, 1 + num_subsets as u64) } else { (0, 0) };
-    let images = (2 + num_subsets as u64 + race_images) * image.len() as u64;
-    let frames = NUM_FRAMES * image.grid().num_voxels() as u64;
-    let values = copied + row_sums + data.len(subset) as u64 + images + frames;
-    4 * values + operator.scratch_bytes(subset, accumulation)
+/// The arrays of a run, before they are made.
+pub(super) struct Arrays<'a> {
+    /// Whether they are copied to a device of their own memory.
+    pub are_copied: bool,
+    pub image_len: usize,
+    pub grid: &'a Grid,
+    pub data: &'a dyn DataSpace,
+    pub counts: &'a MeasuredValues,
+}
+
+impl Arrays<'_> {
+    /// Bytes of a run where its arrays are: the data of a subset, the images of the algorithm (iterate, correction and a
+    /// sensitivity for each subset), the working memory of the operator (`scratch_bytes`) and the volumes on their way to the screen; the
+    /// counts where they are copied there; with a race what measuring it needs.
+    pub fn bytes(&self, num_subsets: usize, accumulation: Accumulation, scratch_bytes: u64) -> u64 {
+        let subset = Subset { index: 0, count: num_subsets };
+        let bins = self.data.len(Subset::ALL) as u64;
+        let corrections = self.counts.num_corrections() as u64;
+        let copied = if self.are_copied { (1 + corrections) * bins } else { 0 };
+        let races = accumulation.has_race();
+        let (row_sums, race_images) = if races { (bins, 1 + num_subsets as u64) } else { (0, 0) };
+        let images = (2 + num_subsets as u64 + race_images) * self.image_len as u64;
+        let frames = NUM_FRAMES * self.grid.num_voxels() as u64;
+        let values = copied + row_sums + self.data.len(subset) as u64 + images + frames;
+        4 * values + scratch_bytes
+    }
 }
 
 /// What a run will need, before it begins.

@@ -1,20 +1,22 @@
 //! The stored matrix of a ring, simulated for the functions of an image.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::devices::{Chosen, choose_device, or_on_cpu};
 use super::estimate::FreeMemory;
 use super::histories::Followed;
 use super::{DeviceChoice, SetupError};
-use crate::algebra::{BackendError, PolarBasis, PolarGrid};
+use crate::algebra::{BackendError, RingBasis, RingGrid};
 #[cfg(feature = "cuda")]
 use crate::cuda::ResponseMonteCarlo;
 use crate::data::{BasisKind, BasisSettings, MatrixMade, ResponseMatrix};
 use crate::geometry::{Grid, GridError, Point};
 use crate::montecarlo::{
-    FollowError, FunctionsAt, Response, ResponseElements, ResponseExtent, ResponseStatistics, ResponseTally, RingDetector,
+    FollowError, FunctionsAt, Response, ResponseElements, ResponseExtent, ResponsePart, ResponseStatistics, ResponseTally,
+    RingDetector,
 };
-use crate::operator::OperatorError;
+use crate::operator::{CrystalPairs, OperatorError};
 use crate::scanner::CrystalRing;
 use crate::task::Task;
 
@@ -29,6 +31,17 @@ pub enum MatrixAmount {
     Histories(u64),
     /// As many as it takes for so many elements.
     Elements(u64),
+}
+
+impl MatrixAmount {
+    /// What of it falls to a part of the functions.
+    fn of_part(self, part: &ResponsePart, whole: &ResponsePart) -> Self {
+        let share = |num: u64, of: f64| ((num as f64 * of).ceil() as u64).max(1);
+        match self {
+            Self::Histories(num) => Self::Histories(share(num, part.extent.mm3 / whole.extent.mm3)),
+            Self::Elements(num) => Self::Elements(share(num, part.basics.len() as f64 / whole.basics.len() as f64)),
+        }
+    }
 }
 
 /// How a matrix is simulated.
@@ -51,11 +64,16 @@ impl MatrixRecipe {
 
 /// The functions that a ring's images are made of: as far apart as its file says, out to its bore.
 pub fn usual_basis(ring: &CrystalRing, kind: BasisKind) -> BasisSettings {
-    BasisSettings {
-        kind,
-        spacing_mm: ring.image_spacing_mm,
-        radius_mm: ring.radius_mm,
-        half_length_mm: ring.image_half_length_mm,
+    let radius_mm = if kind == BasisKind::Cubic { ring.cubes_half_side_mm } else { ring.radius_mm };
+    BasisSettings { kind, spacing_mm: ring.image_spacing_mm, radius_mm, half_length_mm: ring.image_half_length_mm }
+}
+
+/// Where the functions of a basis stand.
+fn ring_cells(ring: &CrystalRing, basis: &BasisSettings) -> RingGrid {
+    let BasisSettings { kind, spacing_mm, radius_mm, half_length_mm } = *basis;
+    match kind {
+        BasisKind::Blobs | BasisKind::Polar => RingGrid::polar(ring.num_modules, spacing_mm, radius_mm, half_length_mm),
+        BasisKind::Cubic => RingGrid::cubes(spacing_mm, radius_mm, half_length_mm),
     }
 }
 
@@ -64,8 +82,7 @@ pub fn usual_basis(ring: &CrystalRing, kind: BasisKind) -> BasisSettings {
 /// # Errors
 /// The grid cannot be.
 pub fn shown_grid(ring: &CrystalRing, basis: &BasisSettings) -> Result<Grid, GridError> {
-    let cells = PolarGrid::new(ring.num_modules, basis.spacing_mm, basis.radius_mm, basis.half_length_mm);
-    let [across, along] = cells.extent_mm().map(|mm| (2.0 * mm / basis.spacing_mm).round() as usize);
+    let [across, along] = ring_cells(ring, basis).extent_mm().map(|mm| (2.0 * mm / basis.spacing_mm).round() as usize);
     Grid::centred([across, across, along], [basis.spacing_mm; 3])
 }
 
@@ -73,34 +90,82 @@ pub fn shown_grid(ring: &CrystalRing, basis: &BasisSettings) -> Result<Grid, Gri
 ///
 /// # Errors
 /// The grid cannot be.
-pub fn polar_basis(ring: &CrystalRing, basis: &BasisSettings, grid: Option<Grid>) -> Result<PolarBasis, SetupError> {
-    let cells = PolarGrid::new(ring.num_modules, basis.spacing_mm, basis.radius_mm, basis.half_length_mm);
+pub fn ring_basis(ring: &CrystalRing, basis: &BasisSettings, grid: Option<Grid>) -> Result<RingBasis, SetupError> {
+    let cells = ring_cells(ring, basis);
     let grid = match grid {
         Some(grid) => grid,
         None => shown_grid(ring, basis)?,
     };
     Ok(match basis.kind {
-        BasisKind::Blobs => PolarBasis::blobs(cells, grid),
-        BasisKind::Polar => PolarBasis::cells(cells, grid),
+        BasisKind::Blobs => RingBasis::blobs(cells, grid),
+        BasisKind::Polar | BasisKind::Cubic => RingBasis::voxels(cells, grid),
     })
 }
 
-/// How many basic functions a ring's image has.
-pub(super) fn num_basic_of(ring: &CrystalRing, basis: &BasisSettings) -> usize {
-    PolarGrid::new(ring.num_modules, basis.spacing_mm, basis.radius_mm, basis.half_length_mm).num_basic()
+/// How many basic functions a ring's image has, and the memory that the simulation of its matrix at once takes, bytes.
+///
+/// # Errors
+/// The basis cannot be.
+pub(super) fn size_of_matrix(ring: &CrystalRing, basis: &BasisSettings) -> Result<(usize, u64), SetupError> {
+    let basis = ring_basis(ring, basis, Some(Grid::centred([1; 3], [basis.spacing_mm; 3])?))?;
+    let whole = response_part(ring, &basis, 0..basis.cells().num_half_slices());
+    Ok((whole.basics.len(), whole.bytes(ring.num_lors())))
 }
 
-/// Memory that the simulation of a ring's matrix takes, bytes.
-pub(super) fn tally_bytes(ring: &CrystalRing, basis: &BasisSettings) -> u64 {
-    ResponseTally::<Functions>::bytes(num_basic_of(ring, basis), ring.num_lors())
-}
-
-struct Functions(PolarBasis);
-
-impl FunctionsAt for Functions {
-    fn at(&self, point: Point, visit: &mut dyn FnMut(usize, f64)) {
-        self.0.at(point, visit);
+/// The pairs of crystals of a ring, in orbits under the symmetries that a basis has.
+///
+/// # Errors
+/// The ring is not its own image under those of cubes.
+pub fn crystal_pairs(ring: &CrystalRing, kind: BasisKind) -> Result<CrystalPairs, SetupError> {
+    match kind {
+        BasisKind::Blobs | BasisKind::Polar => Ok(CrystalPairs::new(ring, &ring.symmetries())),
+        BasisKind::Cubic => match ring.symmetries_of_cubes() {
+            Some(symmetries) => Ok(CrystalPairs::new(ring, &symmetries)),
+            None => {
+                let (name, num) = (&ring.name, ring.num_modules);
+                let text = format!(
+                    "{name} has {num} modules, and a grid of cubes is its own image only under half a turn; use blobs or polar"
+                );
+                Err(SetupError::Settings(text))
+            }
+        },
     }
+}
+
+/// The functions of a basis where the decays of a ring are.
+pub struct RingFunctions {
+    /// The functions.
+    pub basis: RingBasis,
+    /// Modules of the ring.
+    pub num_turns: usize,
+}
+
+impl FunctionsAt for RingFunctions {
+    fn at_images(&self, point: Point, visit: &mut dyn FnMut(usize, usize, f64)) {
+        self.basis.at_images(self.num_turns, point, visit);
+    }
+}
+
+/// The functions of so many slices of a basis, from the middle of the ring outwards, and where their decays are.
+pub fn response_part(ring: &CrystalRing, basis: &RingBasis, half_slices: Range<usize>) -> ResponsePart {
+    let (cells, reach_mm) = (basis.cells(), basis.reach_mm());
+    let [across_mm, _] = cells.extent_mm();
+    // The corners of cubes are farther out than their sides.
+    let radius_mm = if cells.rings().is_some() { across_mm } else { across_mm * std::f64::consts::SQRT_2 };
+    let height_mm = |slice: usize| slice as f64 * cells.spacing_mm();
+    let heights_mm = [height_mm(half_slices.start) - reach_mm, height_mm(half_slices.end) + reach_mm];
+    let basics = half_slices.start * cells.num_in_slice()..half_slices.end * cells.num_in_slice();
+    ResponsePart { basics, extent: ResponseExtent::new(ring, radius_mm + reach_mm, heights_mm) }
+}
+
+/// The parts in which a matrix is simulated so that the tallies of each have room.
+fn parts(ring: &CrystalRing, basis: &RingBasis, free: &FreeMemory) -> Vec<ResponsePart> {
+    let num = basis.cells().num_half_slices();
+    let slice_bytes = response_part(ring, basis, 0..1).bytes(ring.num_lors());
+    let at_once = free.bytes.map_or(num, |bytes| (bytes / slice_bytes.max(1)) as usize).clamp(1, num);
+    // As many slices in each as in the others, or one less.
+    let num_parts = num.div_ceil(at_once);
+    (0..num_parts).map(|part| response_part(ring, basis, part * num / num_parts..(part + 1) * num / num_parts)).collect()
 }
 
 /// Simulates the matrix of a ring on a device.
@@ -124,25 +189,49 @@ pub fn make_matrix(
 }
 
 fn make_on(chosen: Chosen, ring: &CrystalRing, recipe: &MatrixRecipe, task: &Task) -> Result<ResponseMatrix, SetupError> {
+    crystal_pairs(ring, recipe.basis.kind)?;
     let detector = RingDetector::new(ring.clone()).map_err(|error| SetupError::Settings(error.to_string()))?;
-    let functions = Functions(polar_basis(ring, &recipe.basis, None)?);
-    let cells = functions.0.polar_grid();
-    let (num_basic, num_lors) = (cells.num_basic(), ring.num_lors());
-    let [radius_mm, half_length_mm] = cells.extent_mm();
-    let reach_mm = functions.0.reach_mm();
-    let extent = ResponseExtent::new(ring, [radius_mm + reach_mm, half_length_mm + reach_mm]);
-    match chosen {
-        Chosen::Cpu => {
-            FreeMemory::of_the_computer().check(ResponseTally::<Functions>::bytes(num_basic, num_lors))?;
-            simulated(ResponseTally::new(&detector, &functions, num_basic, extent, recipe.seed), ring, recipe, num_basic, task)
-        }
+    let functions = RingFunctions { basis: ring_basis(ring, &recipe.basis, None)?, num_turns: ring.num_modules };
+    let free = match &chosen {
+        Chosen::Cpu => FreeMemory::of_the_computer(),
         #[cfg(feature = "cuda")]
-        Chosen::Cuda(backend) => {
-            FreeMemory::of_device(&backend).check(ResponseMonteCarlo::bytes(num_basic, num_lors))?;
-            let response = ResponseMonteCarlo::new(*backend, &detector, &functions.0, extent, recipe.seed)?;
-            simulated(response, ring, recipe, num_basic, task)
+        Chosen::Cuda(backend) => FreeMemory::of_device(backend),
+    };
+    let parts = parts(ring, &functions.basis, &free);
+    free.check(parts.iter().map(|part| part.bytes(ring.num_lors())).max().unwrap_or(0))?;
+    let whole = response_part(ring, &functions.basis, 0..functions.basis.cells().num_half_slices());
+    let (mut amount, mut elements, mut statistics) = (recipe.amount.of_part(&parts[0], &whole), Vec::new(), Vec::new());
+    for (number, part) in parts.iter().enumerate() {
+        // Each part has histories of its own.
+        let seed = recipe.seed.wrapping_add(number as u64);
+        let mut response: Box<dyn Response + '_> = match &chosen {
+            Chosen::Cpu => Box::new(ResponseTally::new(&detector, &functions, part.clone(), seed)),
+            #[cfg(feature = "cuda")]
+            Chosen::Cuda(backend) => Box::new(ResponseMonteCarlo::new(backend, &detector, &functions.basis, part.clone(), seed)?),
+        };
+        let found = simulated(&mut *response, amount, task)?;
+        elements.push(response.elements(task)?);
+        statistics.push((found, part.extent.mm3));
+        if let Some(next) = parts.get(number + 1) {
+            // As many decays in a mm³ as in the parts before.
+            let num = found.num_histories as f64 * next.extent.mm3 / part.extent.mm3;
+            amount = MatrixAmount::Histories((num as u64).max(1));
         }
     }
+    let ResponseElements { first, elements, scale_mm3 } = ResponseElements::joined(elements);
+    if elements.is_empty() {
+        return Err(SetupError::Settings("no decay was counted: follow more of them (--events)".into()));
+    }
+    let matrix = ResponseMatrix {
+        scanner: ring.name.clone(),
+        basis: recipe.basis,
+        num_basic: whole.basics.len(),
+        scale_mm3,
+        first: Arc::new(first),
+        elements: Arc::new(elements),
+        made: Some(made(recipe.seed, &ResponseStatistics::joined(&statistics, whole.extent.mm3))),
+    };
+    matrix.validate(ring).map_err(|error| SetupError::Settings(error.to_string()))
 }
 
 impl From<FollowError> for SetupError {
@@ -154,19 +243,13 @@ impl From<FollowError> for SetupError {
     }
 }
 
-/// Simulates as much as the recipe says.
-fn simulated(
-    mut response: impl Response,
-    ring: &CrystalRing,
-    recipe: &MatrixRecipe,
-    num_basic: usize,
-    task: &Task,
-) -> Result<ResponseMatrix, SetupError> {
-    let statistics = match recipe.amount {
+/// Simulates as much as is asked for.
+fn simulated(response: &mut dyn Response, amount: MatrixAmount, task: &Task) -> Result<ResponseStatistics, SetupError> {
+    match amount {
         MatrixAmount::Histories(num) => {
             task.begin(num);
             response.add(num, task)?;
-            response.statistics()?
+            Ok(response.statistics()?)
         }
         MatrixAmount::Elements(wanted) => {
             let mut num = FIRST_HISTORIES;
@@ -175,7 +258,7 @@ fn simulated(
                 response.add(num, task)?;
                 let statistics = response.statistics()?;
                 if statistics.num_elements >= wanted {
-                    break statistics;
+                    return Ok(statistics);
                 }
                 // Elements grow more slowly than histories: a third more of these at a time goes little too far.
                 num = if 3 * statistics.num_elements < wanted { statistics.num_histories } else { statistics.num_histories / 3 };
@@ -186,21 +269,7 @@ fn simulated(
                 }
             }
         }
-    };
-    let ResponseElements { first, elements, scale_mm3 } = response.elements(task)?;
-    if elements.is_empty() {
-        return Err(SetupError::Settings("no decay was counted: follow more of them (--events)".into()));
     }
-    let matrix = ResponseMatrix {
-        scanner: ring.name.clone(),
-        basis: recipe.basis,
-        num_basic,
-        scale_mm3,
-        first: Arc::new(first),
-        elements: Arc::new(elements),
-        made: Some(made(recipe.seed, &statistics)),
-    };
-    matrix.validate(ring).map_err(|error| SetupError::Settings(error.to_string()))
 }
 
 fn made(seed: u64, statistics: &ResponseStatistics) -> MatrixMade {

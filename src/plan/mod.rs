@@ -10,6 +10,7 @@ mod estimate;
 mod histories;
 mod job;
 mod matrix;
+mod matrix_times;
 mod pair_setup;
 mod photon_scan;
 mod programs;
@@ -35,7 +36,10 @@ pub use job::{
     AlgorithmKind, DeviceChoice, Job, PairSettings, PlaneKernel, ProjectorChoice, Rays, RunSettings, Stages, StartInfo,
     SweepSettings,
 };
-pub use matrix::{MatrixAmount, MatrixRecipe, make_matrix, polar_basis, shown_grid, usual_basis};
+pub use matrix::{
+    MatrixAmount, MatrixRecipe, RingFunctions, crystal_pairs, make_matrix, response_part, ring_basis, shown_grid, usual_basis,
+};
+pub use matrix_times::{MatrixLayout, MatrixTimes, MatrixTiming, matrix_times};
 pub use photon_scan::{PhotonScanError, scan_pairs, scan_photons};
 pub use projector::{ChosenProjector, ProjectorSettings, choose_projector, rays_per_bin};
 pub use provenance::{

@@ -3,27 +3,26 @@
 use std::sync::Arc;
 
 use super::devices::{Chosen, choose_device};
-use super::estimate::{Forecast, FreeMemory, check_image};
-use super::matrix::{polar_basis, tally_bytes};
-use super::quick_matrix::{quick_matrix_recipe, stand_in};
+use super::estimate::{Arrays, Forecast, FreeMemory, check_image};
+use super::matrix::{crystal_pairs, ring_basis};
+use super::quick_matrix::stand_in;
 use super::setup::{Prepared, SetupError, check_start_image, race_warning};
 use super::system::{Assembled, System};
 use super::{DeviceChoice, Job, PairSettings, StartInfo};
 #[cfg(feature = "cuda")]
 use crate::algebra::Backend as _;
-use crate::algebra::Host;
+use crate::algebra::{Host, RingBasis, Simd};
 #[cfg(feature = "cuda")]
 use crate::cuda;
-use crate::data::{BasisKind, PairCounts, ResponseMatrix, Study};
-use crate::operator::{Accumulation, CrystalPairs, OperatorError, StoredMatrix};
+use crate::data::{BasisKind, Notice, PairCounts, ResponseMatrix, Study};
+use crate::operator::{Accumulation, CrystalPairs, OperatorError, Residence, StoredMatrix};
 use crate::recon::{EmSettings, Estimate, ReconError, SubsetOrder};
 use crate::scanner::find_ring;
 use crate::task::Task;
 use crate::words::counted;
 
-/// Bytes that an element takes on a GPU, which has the elements in both orders.
-#[cfg(feature = "cuda")]
-const BYTES_PER_ELEMENT: u64 = 10;
+/// How a backprojection adds where nothing else is asked: the fastest way, and it loses nothing.
+const DEFAULT_ACCUMULATION: Accumulation = Accumulation::Deterministic;
 
 /// Makes the algorithm on one device.
 pub(super) fn prepare_on(
@@ -34,12 +33,16 @@ pub(super) fn prepare_on(
     task: &Task,
 ) -> Result<Prepared, SetupError> {
     let (chosen, mut notices) = choose_device(device)?;
-    let of_elements = element_bytes(&chosen, matrix);
-    let mut system = system(chosen, &study.measured, settings, matrix)?;
-    let accumulation = accumulation(&*system, settings)?;
+    let need = Need::of(&chosen, &study.measured, settings, matrix)?;
+    need.free.check(need.bytes)?;
+    if need.residence == Residence::OneOrder {
+        notices.push(Notice::info(
+            "the GPU has room for one order of the stored matrix only: the other is loaded for each projection and backprojection, which takes longer than these",
+        ));
+    }
+    let (accumulation, memory_bytes) = (need.accumulation, need.bytes);
     notices.extend(race_warning(accumulation));
-    let memory_bytes = system.memory_bytes(&(&study.measured).into(), 1, accumulation);
-    system.free_memory().check(memory_bytes)?;
+    let mut system = system(chosen, need, matrix)?;
     let secs_per_iteration = system.trial_secs(1, accumulation)?;
     task.check().map_err(OperatorError::from)?;
     let (device, accumulations) = (system.device().to_owned(), system.accumulations());
@@ -56,7 +59,7 @@ pub(super) fn prepare_on(
         num_subsets: 1,
         accumulation,
         accumulations,
-        estimate: Estimate { memory_bytes: of_elements + memory_bytes, secs_per_iteration },
+        estimate: Estimate { memory_bytes, secs_per_iteration },
         job: Job::Pairs {
             study: Arc::clone(study),
             settings: Box::new(PairSettings { matrix: Some(Arc::clone(matrix)), ..settings.clone() }),
@@ -72,49 +75,69 @@ pub(super) fn forecast_on(
     settings: &PairSettings,
 ) -> Result<(Forecast, FreeMemory), SetupError> {
     check(pairs, settings)?;
-    // The elements are counted, not copied.
-    let (basis, to_make) = match &settings.matrix {
-        Some(matrix) => (matrix.basis, 0),
-        None => {
-            let basis = quick_matrix_recipe(&pairs.ring).map_err(SetupError::Settings)?.basis;
-            (basis, tally_bytes(&pairs.ring, &basis))
-        }
+    let (matrix, to_make) = match &settings.matrix {
+        Some(matrix) => (Arc::clone(matrix), 0),
+        None => stand_in(&pairs.ring).map(|(matrix, bytes)| (Arc::new(matrix), bytes))?,
     };
     let (chosen, _) = choose_device(device)?;
-    let of_elements = settings.matrix.as_ref().map_or(0, |matrix| element_bytes(&chosen, matrix));
-    let matrix = stand_in(&pairs.ring, basis);
-    let system = system(chosen, pairs, settings, &matrix)?;
-    let accumulation = accumulation(&*system, settings)?;
-    let memory_bytes = (of_elements + system.memory_bytes(&pairs.into(), 1, accumulation)).max(to_make);
-    let forecast = Forecast { memory_bytes, device: system.device().to_owned(), projector: projector(&matrix).into() };
-    Ok((forecast, system.free_memory()))
+    let need = Need::of(&chosen, pairs, settings, &matrix)?;
+    let memory_bytes = need.bytes.max(to_make);
+    let forecast = Forecast { memory_bytes, device: device_words(&chosen), projector: projector(&matrix).into() };
+    Ok((forecast, need.free))
 }
 
-/// Bytes of a matrix's elements where a run computes, beside those that were read or made.
-fn element_bytes(chosen: &Chosen, matrix: &ResponseMatrix) -> u64 {
-    match chosen {
-        Chosen::Cpu => 0,
-        #[cfg(feature = "cuda")]
-        Chosen::Cuda(_) => BYTES_PER_ELEMENT * matrix.elements.len() as u64,
-    }
+/// What a run needs where its arrays are, worked out before anything large is made.
+struct Need {
+    image: RingBasis,
+    data: CrystalPairs,
+    accumulation: Accumulation,
+    /// Of the arrays, and of the elements where they are copied to a device.
+    bytes: u64,
+    /// How much of the matrix a device holds.
+    residence: Residence,
+    free: FreeMemory,
 }
 
-/// How a backprojection adds.
-fn accumulation(system: &dyn System, settings: &PairSettings) -> Result<Accumulation, SetupError> {
-    let accumulation = settings.accumulation.unwrap_or(system.default_accumulation());
-    if system.accumulations().contains(&accumulation) {
-        return Ok(accumulation);
+impl Need {
+    fn of(chosen: &Chosen, pairs: &PairCounts, settings: &PairSettings, matrix: &ResponseMatrix) -> Result<Self, SetupError> {
+        let Some(ring) = find_ring(&pairs.ring.name) else {
+            return Err(SetupError::Settings(format!("there is no ring '{}'", pairs.ring.name)));
+        };
+        let accumulation = settings.accumulation.unwrap_or(DEFAULT_ACCUMULATION);
+        let free = match chosen {
+            Chosen::Cpu => FreeMemory::of_the_computer(),
+            #[cfg(feature = "cuda")]
+            Chosen::Cuda(backend) => FreeMemory::of_device(backend),
+        };
+        check_image(&settings.grid, &free)?;
+        let image = ring_basis(ring, &matrix.basis, Some(settings.grid.clone()))?;
+        let data = crystal_pairs(ring, matrix.basis.kind)?;
+        let are_copied = !matches!(chosen, Chosen::Cpu);
+        let arrays =
+            Arrays { are_copied, image_len: image.cells().len(), grid: &settings.grid, data: &data, counts: &pairs.into() };
+        let (bytes, residence) = match chosen {
+            // The elements are there already.
+            Chosen::Cpu => {
+                let scratch_bytes = StoredMatrix::scratch_bytes_of(matrix, &data, accumulation);
+                (arrays.bytes(1, accumulation, scratch_bytes), Residence::Both)
+            }
+            #[cfg(feature = "cuda")]
+            Chosen::Cuda(_) => {
+                let bytes = arrays.bytes(1, accumulation, cuda::StoredMatrix::scratch_bytes_of(&data, accumulation));
+                let has_room = free.bytes.is_none_or(|free| bytes + Residence::Both.bytes(matrix) <= free);
+                let residence = if has_room { Residence::Both } else { Residence::OneOrder };
+                (bytes + residence.bytes(matrix), residence)
+            }
+        };
+        Ok(Self { image, data, accumulation, bytes, residence, free })
     }
-    let known: Vec<&str> = system.accumulations().iter().map(|known| known.name()).collect();
-    let text =
-        format!("{} with a stored matrix cannot add in the {accumulation} way, only: {}", system.device(), known.join(", "));
-    Err(SetupError::Settings(text))
 }
 
 fn projector(matrix: &ResponseMatrix) -> &'static str {
     match matrix.basis.kind {
         BasisKind::Blobs => "stored matrix of blobs",
         BasisKind::Polar => "stored matrix of polar voxels",
+        BasisKind::Cubic => "stored matrix of cubes",
     }
 }
 
@@ -148,38 +171,29 @@ pub(super) fn check(pairs: &PairCounts, settings: &PairSettings) -> Result<(), S
     check_start_image(settings.init.as_deref(), &settings.grid)
 }
 
-fn system(
-    chosen: Chosen,
-    pairs: &PairCounts,
-    settings: &PairSettings,
-    matrix: &ResponseMatrix,
-) -> Result<Box<dyn System>, SetupError> {
-    let Some(ring) = find_ring(&pairs.ring.name) else {
-        return Err(SetupError::Settings(format!("there is no ring '{}'", pairs.ring.name)));
-    };
+fn device_words(chosen: &Chosen) -> String {
+    match chosen {
+        Chosen::Cpu => format!("CPU, {}, {}", counted(rayon::current_num_threads(), "thread"), Simd::detect().name()),
+        #[cfg(feature = "cuda")]
+        Chosen::Cuda(backend) => backend.name(),
+    }
+}
+
+fn system(chosen: Chosen, need: Need, matrix: &Arc<ResponseMatrix>) -> Result<Box<dyn System>, SetupError> {
+    let Need { image, data, residence, .. } = need;
+    let (device, default_accumulation) = (device_words(&chosen), DEFAULT_ACCUMULATION);
+    let num_central = image.num_central();
     match chosen {
         Chosen::Cpu => {
-            check_image(&settings.grid, &FreeMemory::of_the_computer())?;
-            let image = polar_basis(ring, &matrix.basis, Some(settings.grid.clone()))?;
-            let data = CrystalPairs::new(ring);
-            let operator = StoredMatrix::new(matrix.clone(), data.clone())?;
-            let threads = counted(rayon::current_num_threads(), "thread");
-            let device = format!("CPU, {threads}, {}", operator.simd().name());
-            let default_accumulation = Accumulation::Deterministic;
+            let operator = StoredMatrix::new(Arc::clone(matrix), data.clone(), num_central)?;
             let free_memory = |_: &Host| FreeMemory::of_the_computer();
             Ok(Box::new(Assembled { backend: Host, operator, image, data, device, default_accumulation, free_memory }))
         }
         #[cfg(feature = "cuda")]
         Chosen::Cuda(backend) => {
-            check_image(&settings.grid, &FreeMemory::of_device(&backend))?;
-            let basis = polar_basis(ring, &matrix.basis, Some(settings.grid.clone()))?;
-            let data = CrystalPairs::new(ring);
-            FreeMemory::of_device(&backend).check(BYTES_PER_ELEMENT * matrix.elements.len() as u64)?;
-            let operator = cuda::StoredMatrix::new(&backend, matrix, data.clone(), basis.num_central())?;
-            let image = cuda::PolarImage::new(&backend, basis).map_err(OperatorError::from)?;
-            let device = backend.name();
-            let (backend, default_accumulation, free_memory) =
-                (*backend, Accumulation::Deterministic, FreeMemory::of_device as _);
+            let operator = cuda::StoredMatrix::new(&backend, matrix, data.clone(), num_central, residence)?;
+            let image = cuda::PolarImage::new(&backend, image).map_err(OperatorError::from)?;
+            let (backend, free_memory) = (*backend, FreeMemory::of_device as _);
             Ok(Box::new(Assembled { backend, operator, image, data, device, default_accumulation, free_memory }))
         }
     }

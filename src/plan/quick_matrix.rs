@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use super::cache::{Cache, Recipe};
 use super::histories::Followed;
-use super::matrix::{num_basic_of, tally_bytes};
+use super::matrix::size_of_matrix;
 use super::{DeviceChoice, MatrixAmount, MatrixRecipe, SetupError, make_matrix};
-use crate::data::{BasisKind, BasisSettings, MatrixElement, Notice, ResponseMatrix};
+use crate::data::{BasisKind, Notice, ResponseMatrix};
 use crate::io::IoError;
 use crate::io::saved_matrix::{read_matrix, write_matrix};
 use crate::scanner::CrystalRing;
@@ -29,13 +29,13 @@ const FULL_ELEMENTS: u64 = 700_000_000;
 /// The ring is too large for that; the sentence tells what its matrix takes and how it is made.
 pub fn quick_matrix_recipe(ring: &CrystalRing) -> Result<MatrixRecipe, String> {
     let recipe = MatrixRecipe::of(ring, BasisKind::Blobs, MatrixAmount::Histories(NUM_HISTORIES), 1);
-    let tallies = tally_bytes(ring, &recipe.basis);
+    let (_, tallies) = size_of_matrix(ring, &recipe.basis).map_err(|error| error.to_string())?;
     if tallies <= MOST_TALLY_BYTES {
         return Ok(recipe);
     }
     let (title, name, memory) = (&ring.title, &ring.name, bytes(tallies));
     Err(format!(
-        "the matrix of {title} is not made at a start: its simulation takes minutes on a GPU with {memory} of free memory, and hours on a processor. Make it there (tomoscope matrix --scanner {name} --elements {FULL_ELEMENTS} -o {name}.matrix), then open it"
+        "the matrix of {title} is not made at a start: its simulation takes minutes on a GPU (at once with {memory} of free memory, else in parts) and hours on a processor. Make it there (tomoscope matrix --scanner {name} --elements {FULL_ELEMENTS} -o {name}.matrix), then open it"
     ))
 }
 
@@ -65,7 +65,8 @@ impl Recipe for QuickMatrix<'_> {
     }
 
     fn would_make(&self, matrix: &ResponseMatrix) -> bool {
-        let is_of_ring = matrix.scanner == self.ring.name && matrix.num_basic == num_basic_of(self.ring, &self.recipe.basis);
+        let num_basic = size_of_matrix(self.ring, &self.recipe.basis).map(|(num, _)| num);
+        let is_of_ring = matrix.scanner == self.ring.name && num_basic == Ok(matrix.num_basic);
         let made = matrix.made.is_some_and(|made| (made.num_histories, made.seed) == (NUM_HISTORIES, self.recipe.seed));
         is_of_ring && made && matrix.basis == self.recipe.basis
     }
@@ -95,19 +96,23 @@ impl Cache {
     }
 }
 
-/// A matrix of a single element, which needs as much memory as another one of the same functions but for the elements.
-pub(super) fn stand_in(ring: &CrystalRing, basis: BasisSettings) -> ResponseMatrix {
-    let mut first = vec![1; ring.num_lors() + 1];
-    first[0] = 0;
-    ResponseMatrix {
+/// A matrix without elements in place of the quick one of a ring, and the memory that making that takes, bytes.
+///
+/// # Errors
+/// The ring is too large for the quick one.
+pub(super) fn stand_in(ring: &CrystalRing) -> Result<(ResponseMatrix, u64), SetupError> {
+    let basis = quick_matrix_recipe(ring).map_err(SetupError::Settings)?.basis;
+    let (num_basic, tallies) = size_of_matrix(ring, &basis)?;
+    let matrix = ResponseMatrix {
         scanner: ring.name.clone(),
         basis,
-        num_basic: num_basic_of(ring, &basis),
+        num_basic,
         scale_mm3: 1.0,
-        first: Arc::new(first),
-        elements: Arc::new(vec![MatrixElement::new(0, 1.0)]),
+        first: Arc::new(vec![0; ring.num_lors() + 1]),
+        elements: Arc::default(),
         made: None,
-    }
+    };
+    Ok((matrix, tallies))
 }
 
 #[cfg(test)]
@@ -166,7 +171,8 @@ mod tests {
         for words in ["43.2 GiB", "minutes on a GPU", "tomoscope matrix --scanner madpet2", "--elements 700000000"] {
             assert!(sentence.contains(words), "{sentence}");
         }
-        let basis = quick_matrix_recipe(reduced()).unwrap().basis;
-        assert!(stand_in(reduced(), basis).validate(reduced()).is_ok());
+        assert!(stand_in(find_ring("madpet2").unwrap()).is_err());
+        let (matrix, tallies) = stand_in(reduced()).unwrap();
+        assert!(matrix.validate(reduced()).is_ok() && tallies < MOST_TALLY_BYTES);
     }
 }

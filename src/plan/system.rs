@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::estimate::{self, FreeMemory};
+use super::estimate::{self, Arrays, FreeMemory};
 use crate::algebra::{Backend, ImageSpace, Voxels};
 use crate::data::{Unit, Volume};
 use crate::geometry::Grid;
@@ -135,7 +135,10 @@ where
     }
 
     fn memory_bytes(&self, counts: &MeasuredValues, num_subsets: usize, accumulation: Accumulation) -> u64 {
-        estimate::memory_bytes(&self.operator, &self.image, &self.data, counts, num_subsets, accumulation)
+        let scratch_bytes = self.operator.scratch_bytes(Subset { index: 0, count: num_subsets }, accumulation);
+        let (image_len, grid) = (self.image.len(), self.image.grid());
+        let arrays = Arrays { are_copied: !B::SHARES_MEMORY, image_len, grid, data: &self.data, counts };
+        arrays.bytes(num_subsets, accumulation, scratch_bytes)
     }
 
     fn memory_bytes_once(&self, subset: Subset, accumulation: Accumulation) -> u64 {

@@ -175,7 +175,6 @@ mod tests {
 
     use super::*;
     use crate::data::Severity;
-    use crate::io::IoError;
     use crate::io::saved_tubes::data_file;
     use crate::montecarlo::AllThreads;
 

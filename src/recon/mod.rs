@@ -8,6 +8,7 @@ mod post_filter;
 mod race;
 mod shown;
 mod stage;
+mod stitch;
 
 pub use em_kernels::{EmKernels, PoissonTerms};
 pub use fbp::{
@@ -18,6 +19,7 @@ pub use model::{ForwardModel, MeasuredValues, ProjectionModel};
 pub use post_filter::gaussian_filter;
 pub use race::RaceReport;
 pub use stage::{Stage, StageTimes};
+pub use stitch::{Bed, StitchError, stitched};
 
 use crate::algebra::{BackendError, PendingVolume};
 use crate::data::{Projection, RoiMask, RoiSums, Volume};

@@ -10,7 +10,7 @@ mod text_table;
 mod value;
 
 pub use columns::{Column, Columns};
-pub use plot::{Plot, Series};
+pub use plot::{Axes, Plot, Series};
 pub use tables::Tables;
 pub use text_table::TextTable;
 pub use value::Value;

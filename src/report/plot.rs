@@ -1,19 +1,40 @@
-//! Line plots with logarithmic axes, as SVG: published points are hollow and dashed, measured ones filled.
+//! Line plots as SVG: published points are hollow and dashed, measured ones filled.
 
 use std::fmt::Write;
 
-/// A plot; what is proportional to a power lies on a straight line.
+/// A plot.
 pub struct Plot {
+    /// How values lie along the axes.
+    pub axes: Axes,
     /// The title above it.
     pub title: String,
     /// What lies along x.
     pub x_title: String,
     /// What lies along y.
     pub y_title: String,
-    /// Where the x axis is marked, and with what.
+    /// Where the x axis is marked, and with what; linear axes are marked by themselves where nothing is given.
     pub x_ticks: Vec<(f64, String)>,
     /// What is drawn.
     pub lines: Vec<Series>,
+}
+
+/// How values lie along both axes of a plot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Axes {
+    /// By their logarithms: what is proportional to a power lies on a straight line. Values are positive.
+    Logarithmic,
+    /// Evenly.
+    Linear,
+}
+
+impl Axes {
+    /// Where a value lies, before it is scaled to pixels.
+    fn place(self, value: f64) -> f64 {
+        match self {
+            Axes::Logarithmic => value.log10(),
+            Axes::Linear => value,
+        }
+    }
 }
 
 /// Points joined by straight lines.
@@ -24,7 +45,7 @@ pub struct Series {
     pub colour: usize,
     /// Whether it stands for published numbers.
     pub is_published: bool,
-    /// Positive x and y, by rising x.
+    /// x and y, by rising x.
     pub points: Vec<[f64; 2]>,
 }
 
@@ -35,26 +56,44 @@ const SIZE: [f64; 2] = [860.0, 460.0];
 /// Left, top, right and bottom edge of the axes.
 const BOX: [f64; 4] = [70.0, 40.0, 540.0, 400.0];
 
-/// Decimal logarithm to pixels: linear from one interval to the other.
+/// Series of more points are drawn without marks.
+const MOST_MARKS: usize = 70;
+/// Marks of a linear axis, about.
+const NUM_TICKS: f64 = 6.0;
+
+/// Places to pixels: linear from one interval to the other.
 struct Scale {
-    logs: [f64; 2],
+    axes: Axes,
+    places: [f64; 2],
     pixels: [f64; 2],
 }
 
 impl Scale {
     fn pixel(&self, value: f64) -> f64 {
-        let part = (value.log10() - self.logs[0]) / (self.logs[1] - self.logs[0]);
+        let part = (self.axes.place(value) - self.places[0]) / (self.places[1] - self.places[0]);
         self.pixels[0] + part * (self.pixels[1] - self.pixels[0])
     }
 }
 
-/// Smallest and largest decimal logarithm; `None` where there is no point.
+/// Smallest and largest place along an axis; `None` where there is no point.
 fn range(plot: &Plot, axis: usize) -> Option<[f64; 2]> {
-    let logs = plot.lines.iter().flat_map(|line| &line.points).map(|point| point[axis].log10());
-    logs.fold(None, |range: Option<[f64; 2]>, log| {
-        let [low, high] = range.unwrap_or([log; 2]);
-        Some([low.min(log), high.max(log)])
+    let places = plot.lines.iter().flat_map(|line| &line.points).map(|point| plot.axes.place(point[axis]));
+    places.fold(None, |range: Option<[f64; 2]>, place| {
+        let [low, high] = range.unwrap_or([place; 2]);
+        Some([low.min(place), high.max(place)])
     })
+}
+
+/// Round numbers, the multiples of 1, 2 or 5 times a power of ten, from below an interval to above it, with their labels.
+fn round_numbers([low, high]: [f64; 2]) -> Vec<(f64, String)> {
+    let width = if high > low { high - low } else { low.abs().max(1.0) };
+    let power = (width / NUM_TICKS).log10().floor();
+    let step = [1.0, 2.0, 5.0, 10.0].map(|k| k * 10f64.powf(power)).into_iter().find(|step| width / step <= NUM_TICKS);
+    let step = step.unwrap_or(width);
+    let digits = (-power).max(0.0) as usize;
+    let (first, last) = ((low / step + 1e-9).floor() as i64, (high / step - 1e-9).ceil() as i64);
+    let last = last.max(first + 1);
+    (first..=last).map(|k| k as f64 * step).map(|value| (value, format!("{value:.digits$}"))).collect()
 }
 
 fn escaped(text: &str) -> String {
@@ -66,10 +105,22 @@ impl Plot {
     pub fn svg(&self) -> Option<String> {
         let ([x_low, x_high], [y_low, y_high]) = (range(self, 0)?, range(self, 1)?);
         let [left, top, right, bottom] = BOX;
-        let margin = (0.04 * (x_high - x_low)).max(0.02);
-        let x = Scale { logs: [x_low - margin, x_high + margin], pixels: [left, right] };
-        let y_logs = [y_low.floor(), y_high.ceil().max(y_low.floor() + 1.0)];
-        let y = Scale { logs: y_logs, pixels: [bottom, top] };
+        let axes = self.axes;
+        let is_given = axes == Axes::Logarithmic || !self.x_ticks.is_empty();
+        let x_ticks = if is_given { self.x_ticks.clone() } else { round_numbers([x_low, x_high]) };
+        let y_ticks: Vec<(f64, String)> = match axes {
+            Axes::Logarithmic => {
+                let exponents = y_low.floor() as i32..=y_high.ceil().max(y_low.floor() + 1.0) as i32;
+                exponents.map(|exponent| (10f64.powi(exponent), decade(exponent))).collect()
+            }
+            Axes::Linear => round_numbers([y_low, y_high]),
+        };
+        let margin = (0.04 * (x_high - x_low)).max(if axes == Axes::Logarithmic { 0.02 } else { 0.0 });
+        let ends =
+            |ticks: &[(f64, String)]| [ticks.first(), ticks.last()].map(|tick| tick.map_or(0.0, |(at, _)| axes.place(*at)));
+        let x_places = if is_given { [x_low - margin, x_high + margin] } else { ends(&x_ticks) };
+        let x = Scale { axes, places: x_places, pixels: [left, right] };
+        let y = Scale { axes, places: ends(&y_ticks), pixels: [bottom, top] };
         let [width, height] = SIZE;
         let mut svg = format!(
             r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="13">
@@ -87,15 +138,15 @@ impl Plot {
             format!(r#"<line x1="{x1:.1}" y1="{y1:.1}" x2="{x2:.1}" y2="{y2:.1}" stroke="{stroke}"/>"#)
         };
         put(text([left, 24.0], "start", r#" font-size="15""#, &self.title));
-        for (value, label) in &self.x_ticks {
+        for (value, label) in &x_ticks {
             let at = x.pixel(*value);
             put(line([at, bottom, at, bottom + 5.0], "black"));
             put(text([at, bottom + 20.0], "middle", "", label));
         }
-        for exponent in y_logs[0] as i32..=y_logs[1] as i32 {
-            let at = y.pixel(10f64.powi(exponent));
+        for (value, label) in &y_ticks {
+            let at = y.pixel(*value);
             put(line([left, at, right, at], "#dddddd"));
-            put(text([left - 8.0, at + 4.0], "end", "", &decade(exponent)));
+            put(text([left - 8.0, at + 4.0], "end", "", label));
         }
         put(line([left, bottom, right, bottom], "black") + &line([left, top, left, bottom], "black"));
         let middle = 0.5 * (top + bottom);
@@ -113,14 +164,14 @@ impl Plot {
 }
 
 impl Series {
-    /// The line through some pixels, with a mark at each.
+    /// The line through some pixels, with a mark at each if they are few.
     fn drawn(&self, pixels: &[[f64; 2]]) -> String {
         let colour = COLOURS[self.colour % COLOURS.len()];
         let (fill, dashes) = if self.is_published { ("white", r#" stroke-dasharray="5 4""#) } else { (colour, "") };
         let path: Vec<String> = pixels.iter().map(|[x, y]| format!("{x:.1},{y:.1}")).collect();
         let path = path.join(" ");
         let mut drawn = format!(r#"<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.5"{dashes}/>"#);
-        for [x, y] in pixels {
+        for [x, y] in pixels.iter().filter(|_| pixels.len() <= MOST_MARKS) {
             drawn += &format!(r#"<circle cx="{x:.1}" cy="{y:.1}" r="3.5" fill="{fill}" stroke="{colour}" stroke-width="1.5"/>"#);
         }
         drawn
@@ -147,7 +198,8 @@ mod tests {
             Series { name: "c".into(), colour: 1, is_published: false, points: vec![[100.0, 1.0]] },
         ];
         let text = || String::new();
-        let plot = Plot { title: text(), x_title: text(), y_title: text(), x_ticks: vec![(100.0, "tick".into())], lines };
+        let axes = Axes::Logarithmic;
+        let plot = Plot { axes, title: text(), x_title: text(), y_title: text(), x_ticks: vec![(100.0, "tick".into())], lines };
         let svg = plot.svg().unwrap();
         // In the middle of both axes, in logarithms.
         assert!(svg.contains(r##"<circle cx="305.0" cy="220.0" r="3.5" fill="#e69f00""##), "{svg}");
@@ -159,5 +211,18 @@ mod tests {
         );
         assert!([">0.01<", ">0.1<", ">1<", ">10<", ">100<"].iter().all(|label| svg.contains(label)), "{svg}");
         assert_eq!(Plot { lines: Vec::new(), ..plot }.svg(), None);
+    }
+    #[test]
+    fn linear_axes_are_marked_with_round_numbers() {
+        let labels = |range| round_numbers(range).into_iter().map(|(_, label)| label).collect::<Vec<_>>();
+        assert_eq!(labels([0.02, 0.31]), ["0.00", "0.05", "0.10", "0.15", "0.20", "0.25", "0.30", "0.35"]);
+        assert_eq!(labels([10.0, 300.0]), ["0", "50", "100", "150", "200", "250", "300"]);
+        assert_eq!(labels([-3.0, -3.0]), ["-3.0", "-2.5"]);
+        let points = vec![[0.0, -1.0], [10.0, 1.0]];
+        let lines = vec![Series { name: "a".into(), colour: 0, is_published: false, points }];
+        let text = || String::new();
+        let plot = Plot { axes: Axes::Linear, title: text(), x_title: text(), y_title: text(), x_ticks: Vec::new(), lines };
+        let svg = plot.svg().unwrap();
+        assert!(svg.contains(r#"points="70.0,400.0 540.0,40.0""#) && svg.contains(">-0.5<") && svg.contains(">8<"), "{svg}");
     }
 }

@@ -8,7 +8,7 @@ use crate::operator::OperatorError;
 use crate::phantom::epri::SweepError;
 use crate::phantom::{PhantomError, SimulationError};
 use crate::plan::SetupError;
-use crate::recon::ReconError;
+use crate::recon::{ReconError, StitchError};
 
 /// Why a paper's tables cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +47,12 @@ pub enum ReproduceError {
     /// The folder holds measurements of something else.
     #[error("{} holds measurements that were made with other settings (with or without --quick, or by another version of the program); choose another folder with -o, or remove it", .0.display())]
     OtherPlan(PathBuf),
+    /// The folder holds the matrix of something else.
+    #[error("{} is the matrix of another ring or of other functions; remove it, so that the right one is made", .0.display())]
+    OtherMatrix(PathBuf),
+    /// The beds make no image.
+    #[error(transparent)]
+    Stitch(#[from] StitchError),
     /// A scanner of the catalogue is missing.
     #[error("the scanner '{0}' is not in the catalogue")]
     Scanner(&'static str),

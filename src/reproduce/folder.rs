@@ -7,7 +7,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::ReproduceError;
-use crate::data::Volume;
+use crate::data::{PairCounts, Volume};
+use crate::io::saved_pairs::{read_pairs, write_pairs};
 use crate::io::{read_volume, write_volume, write_whole};
 use crate::report::Tables;
 
@@ -96,6 +97,29 @@ impl Folder {
         Ok(write_volume(&self.image(key), volume)?)
     }
 
+    fn pairs(&self, key: &str) -> PathBuf {
+        self.0.join("scans").join(format!("{key}.pairs"))
+    }
+
+    /// Counts of pairs of crystals, if they were kept.
+    ///
+    /// # Errors
+    /// They are there and cannot be read.
+    pub fn load_pairs(&self, key: &str) -> Result<Option<PairCounts>, ReproduceError> {
+        let path = self.pairs(key);
+        Ok(if path.is_file() { Some(read_pairs(&path)?) } else { None })
+    }
+
+    /// Keeps counts of pairs of crystals.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub fn store_pairs(&self, key: &str, pairs: &PairCounts) -> Result<(), ReproduceError> {
+        let folder = self.0.join("scans");
+        fs::create_dir_all(&folder).map_err(|error| failed(&folder, "made")(&error))?;
+        Ok(write_pairs(&self.pairs(key), pairs)?)
+    }
+
     /// Writes a JSON file at the top of the folder.
     ///
     /// # Errors
@@ -113,6 +137,17 @@ impl Folder {
         let name = "values.csv";
         let csv = tables.csv().map_err(|error| failed(&self.path(name), "written")(&error))?;
         self.write(name, &csv)
+    }
+
+    /// Writes rows as a CSV file at the top of the folder.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write_csv<const N: usize>(&self, name: &str, rows: &[[String; N]]) -> Result<(), ReproduceError> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        let written = rows.iter().try_for_each(|row| writer.write_record(row));
+        written.map_err(|error| failed(&self.path(name), "written")(&error))?;
+        self.write(name, &writer.into_inner().map_err(|error| failed(&self.path(name), "written")(&error.error()))?)
     }
 
     /// Writes a file at the top of the folder.

@@ -4,6 +4,7 @@
 //! was cut short goes on where it ended and the tables can be printed again without measuring again.
 
 pub mod belzunce_2012;
+pub mod cabello_2012;
 mod error;
 mod folder;
 pub mod herraiz;

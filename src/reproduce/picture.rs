@@ -3,10 +3,12 @@
 use std::io::Cursor;
 
 use image::{GrayImage, ImageFormat, Luma};
+use ndarray::{ArrayView1, s};
 
 use super::ReproduceError;
 use super::folder::Folder;
 use crate::data::Volume;
+use crate::geometry::Grid;
 
 /// One slice in a window: `low` is black, `high` white.
 pub(super) struct Panel<'a> {
@@ -53,10 +55,35 @@ fn slices(panels: &[Panel], z: usize) -> Result<Vec<u8>, image::ImageError> {
     Ok(bytes.into_inner())
 }
 
+/// An image as seen along y, as a volume of one slice with +z up: of the values along a line, what `seen` makes of them.
+///
+/// # Errors
+/// The grid cannot be.
+pub(super) fn coronal(volume: &Volume, seen: impl Fn(ArrayView1<f32>) -> f32) -> Result<Volume, ReproduceError> {
+    let [nx, _, nz] = volume.grid.size;
+    let [dx, dy, dz] = volume.grid.voxel_mm;
+    let mut slice = Volume::filled(Grid::centred([nx, nz, 1], [dx, dz, dy])?, 0.0);
+    for (z, x) in (0..nz).flat_map(|z| (0..nx).map(move |x| (z, x))) {
+        slice.values[[0, nz - 1 - z, x]] = seen(volume.values.slice(s![z, .., x]));
+    }
+    Ok(slice)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::Grid;
+
+    #[test]
+    fn what_is_seen_along_y_stands_upright() {
+        let mut volume = Volume::filled(Grid::centred([3, 5, 4], [1.0, 2.0, 3.0]).unwrap(), 0.0);
+        volume.values[[3, 2, 1]] = 1.0;
+        volume.values[[0, 4, 2]] = 2.0;
+        let middle = coronal(&volume, |along_y| along_y[2]).unwrap();
+        assert_eq!((middle.grid.size, middle.grid.voxel_mm), ([3, 4, 1], [1.0, 3.0, 2.0]));
+        assert_eq!((middle.values[[0, 0, 1]], middle.sum()), (1.0, 1.0));
+        let largest = coronal(&volume, |along_y| along_y.fold(0.0, |a: f32, b| a.max(*b))).unwrap();
+        assert_eq!((largest.values[[0, 3, 2]], largest.sum()), (2.0, 3.0));
+    }
 
     #[test]
     fn panels_stand_side_by_side_in_their_windows() {

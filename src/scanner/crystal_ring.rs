@@ -47,6 +47,8 @@ pub struct CrystalRing {
     pub image_spacing_mm: f64,
     /// From the middle to either end of its images, mm.
     pub image_half_length_mm: f64,
+    /// From the axis to the sides of its images of cubes, mm.
+    pub cubes_half_side_mm: f64,
 }
 
 /// What a ring cannot be.
@@ -92,7 +94,7 @@ impl CrystalRing {
     pub fn validate(self) -> Result<Self, RingError> {
         let is_length = |mm: &f64| LENGTHS_MM.contains(mm);
         let lengths = [&self.pitch_mm[..], &self.size_mm, &self.layer_depths_mm].concat();
-        let others = [self.radius_mm, self.image_spacing_mm, self.image_half_length_mm];
+        let others = [self.radius_mm, self.image_spacing_mm, self.image_half_length_mm, self.cubes_half_side_mm];
         let half_angle = std::f64::consts::PI / self.num_modules.max(1) as f64;
         let problems = [
             (self.num_modules < 3, "fewer than three modules make no ring"),
@@ -201,6 +203,19 @@ impl CrystalRing {
         Symmetry { turn, is_mirrored: rest % 2 == 1, is_flipped: rest / 2 == 1 }
     }
 
+    /// All symmetries, by their numbers.
+    pub fn symmetries(&self) -> Vec<Symmetry> {
+        (0..self.num_symmetries()).map(|number| self.symmetry(number)).collect()
+    }
+
+    /// Those that carry a grid of cubes about the middle into itself, `[flipped][mirrored][half turn]`; `None` where the ring is not its own
+    /// image after half a turn.
+    pub fn symmetries_of_cubes(&self) -> Option<Vec<Symmetry>> {
+        let half = self.num_modules / 2;
+        let keeps = |symmetry: &Symmetry| symmetry.turn == 0 || symmetry.turn == half;
+        self.num_modules.is_multiple_of(2).then(|| self.symmetries().into_iter().filter(keeps).collect())
+    }
+
     /// The number of a symmetry.
     pub fn symmetry_number(&self, symmetry: Symmetry) -> usize {
         let Symmetry { turn, is_mirrored, is_flipped } = symmetry;
@@ -283,10 +298,6 @@ mod tests {
 
     use super::*;
 
-    fn all(ring: &CrystalRing) -> Vec<Symmetry> {
-        (0..ring.num_symmetries()).map(|number| ring.symmetry(number)).collect()
-    }
-
     #[test]
     fn every_file_is_a_ring_and_madpet2_is_the_papers() {
         for text in FILES {
@@ -311,7 +322,7 @@ mod tests {
     #[test]
     fn symmetries_are_a_group_that_permutes_crystals_where_it_moves_them() {
         for ring in rings() {
-            let group = all(ring);
+            let group = ring.symmetries();
             for (number, &a) in group.iter().enumerate() {
                 assert_eq!(ring.symmetry_number(a), number);
                 assert_eq!(ring.composed(a, ring.inverse(a)), group[0]);
@@ -335,7 +346,7 @@ mod tests {
     #[test]
     fn the_group_moves_every_line_of_most_orbits_and_not_of_some() {
         let ring = find_ring("madpet2").unwrap();
-        let group = all(ring);
+        let group = ring.symmetries();
         let mut sizes: BTreeMap<usize, usize> = BTreeMap::new();
         let mut is_known = vec![false; ring.num_lors()];
         for lor in 0..ring.num_lors() {

@@ -7,11 +7,13 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use serde_json::Value;
+use tomoscope::io::{read_volume, saved_matrix};
 
 use super::{done, refused, tomoscope};
 
 const BELZUNCE: &str = "belzunce-2012";
 const QIAO: &str = "qiao-2015";
+const CABELLO: &str = "cabello-2012";
 
 /// A quick run of a paper.
 fn quick<'a>(paper: &'a str, folder: &'a str, more: &[&'a str]) -> Vec<&'a str> {
@@ -231,4 +233,81 @@ fn tables_of_tubes_are_made_and_nothing_is_measured_twice() {
         done(temporary.path(), &quick(paper, &name, &[]));
         assert_eq!(times_of(Path::new(&name)), before);
     }
+}
+
+#[test]
+fn a_stored_matrix_of_blobs_is_compared_as_in_its_paper() {
+    let temporary = tempfile::tempdir().unwrap();
+    let folder = temporary.path().join("all");
+    let text = done(temporary.path(), &quick(CABELLO, "all", &[]));
+    let report = report(&folder, CABELLO);
+    let titles = ["Section 2.", "Table 1.", "Figures 4 and 5.", "Figure 10.", "Section 4.3.", "NO CUDA DEVICE"];
+    assert!(titles.iter().all(|title| text.contains(title)), "{text}");
+    assert_eq!(report["complete"], true);
+    // What the paper has for the whole ring does not stand beside these.
+    assert!(report["values"].as_array().unwrap().iter().all(|value| value["paper"].is_null()));
+    let at = |row: &str, column: &str| (row.to_owned(), column.to_owned());
+
+    let (matrix, times) = (numbers(&report, "matrix"), numbers(&report, "1"));
+    let stored = saved_matrix::read_matrix(&folder.join("matrix.matrix")).unwrap();
+    assert_eq!(matrix[&at("elements above 0", "of the matrix")], stored.elements.len() as f64);
+    assert_eq!(times[&at("CPU, 1 thread, plain", "improvement")], 1.0);
+    assert!(times[&at("CPU, 1 thread, fast", "improvement")] > 1.5, "{times:#?}");
+
+    // More activity has less noise in proportion, and what has no race is the reference itself.
+    let (rods, reference) = (numbers(&report, "rods"), "CPU, deterministic");
+    let [hot, warm, cold] = ["CV hot", "CV warm", "CV cold"].map(|column| rods[&at(reference, column)]);
+    assert!(0.0 < hot && hot < warm && warm < cold && rods[&at(reference, "CNR")] > 1.0, "{rods:#?}");
+    let image = read_volume(&folder.join("images/rods.cpu-deterministic.hv")).unwrap().0;
+    let [nx, ny, nz] = image.grid.size;
+    let value = |x_mm: f64| {
+        let [i, j, k] = image.grid.voxel_from_mm([x_mm, 0.25, 0.25]).map(|at| at.round() as usize);
+        assert!(i < nx && j < ny && k < nz);
+        let around = (0..25).map(|n| f64::from(image.values[[k, j + n / 5 - 2, i + n % 5 - 2]]));
+        around.sum::<f64>() / 25.0
+    };
+    assert!(value(15.0) > 3.0 * value(-15.0), "{} {}", value(15.0), value(-15.0));
+    let curves = fs::read_to_string(folder.join("curves.csv")).unwrap();
+    for quantity in [
+        "rods,\"CPU, deterministic\",20,cv_hot,",
+        "rods,\"CPU, deterministic\",60,cnr,",
+        "ellipsoid,\"CPU, deterministic\",40,at_half_1_mm,",
+    ] {
+        assert!(curves.contains(quantity), "{quantity} is missing in\n{curves}");
+    }
+    assert!(fs::read_to_string(folder.join("profiles.csv")).unwrap().lines().count() > 142);
+
+    // Five beds of 20 mm that overlap by 3 mm; the bladder in the last one is the brightest.
+    let mouse = read_volume(&folder.join("images/mouse.hv")).unwrap().0;
+    assert_eq!(mouse.grid.extent_mm(2), [-44.0, 44.0]);
+    let slices: Vec<f32> = mouse.values.outer_iter().map(|slice| slice.sum()).collect();
+    assert!(slices[0] == 0.0 && slices[175] == 0.0 && slices[8..160].iter().all(|sum| *sum > 0.0), "{slices:?}");
+    let bed_counts = (1..=5).map(|bed| numbers(&report, "beds")[&at(&format!("bed {bed}"), "counts")]);
+    assert!(bed_counts.clone().all(|counts| counts > 500.0), "{:?}", bed_counts.collect::<Vec<_>>());
+
+    for figure in ["figure-3", "figure-3-axial", "figure-7", "figure-7-axial", "figure-10"] {
+        let picture = image::open(folder.join(format!("figures/{figure}.png"))).unwrap().into_luma8();
+        assert!(picture.pixels().any(|p| p.0[0] > 200) && picture.pixels().any(|p| p.0[0] == 0), "{figure} shows nothing");
+    }
+    for figure in ["3e", "4a", "5a", "8", "9a"] {
+        let plot = fs::read_to_string(folder.join(format!("figures/figure-{figure}.svg"))).unwrap();
+        assert!(plot.contains("<polyline") && plot.contains("CPU, deterministic"), "{plot}");
+    }
+
+    // Again with one measurement missing: only that one is made, from the scan and the matrix of the folder.
+    let before = times_of(&folder);
+    let removed = "bed-2.cpu-deterministic.json";
+    fs::remove_file(folder.join("results").join(removed)).unwrap();
+    let made_before = fs::metadata(folder.join("matrix.matrix.u32")).unwrap().modified().unwrap();
+    done(temporary.path(), &quick(CABELLO, "all", &["--stage", "mouse"]));
+    let after = times_of(&folder);
+    let made: Vec<&String> = after.iter().filter(|(name, time)| before[*name] != **time).map(|(name, _)| name).collect();
+    assert_eq!((made, after.len()), (vec![&removed.to_owned()], before.len()));
+    assert_eq!(fs::metadata(folder.join("matrix.matrix.u32")).unwrap().modified().unwrap(), made_before);
+    // A matrix of something else is refused.
+    let header = fs::read_to_string(folder.join("matrix.matrix")).unwrap();
+    fs::write(folder.join("matrix.matrix"), header.replace("kind = \"blobs\"", "kind = \"polar\"")).unwrap();
+    fs::remove_file(folder.join("results").join(removed)).unwrap();
+    let said = refused(temporary.path(), 1, &quick(CABELLO, "all", &["--stage", "mouse"]));
+    assert!(said.contains("matrix of another ring or of other functions"), "{said}");
 }

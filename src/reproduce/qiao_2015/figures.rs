@@ -8,12 +8,11 @@ use super::stages::Work;
 use super::tables::sizes;
 use super::times::{AllTimes, Column, FACTORS, Timed, columns_of_ours, columns_of_paper};
 use crate::data::Volume;
-use crate::geometry::Grid;
 use crate::plan::DeviceChoice;
-use crate::report::{Plot, Series};
+use crate::report::{Axes, Plot, Series};
 use crate::reproduce::ReproduceError;
 use crate::reproduce::folder::Folder;
-use crate::reproduce::picture::{Panel, write_slices};
+use crate::reproduce::picture::{Panel, coronal, write_slices};
 use crate::reproduce::schedule::Measurement;
 
 /// White in pictures, relative to the density of the solution.
@@ -72,6 +71,7 @@ fn time_plot(plan: &Plan, device: DeviceChoice, times: &AllTimes) -> Plot {
         lines(column.name, colour, plan, paper, here)
     };
     Plot {
+        axes: Axes::Logarithmic,
         title: "Figure 1. Time of a backprojection".into(),
         x_title: "voxels of the object".into(),
         y_title: "time, s".into(),
@@ -93,6 +93,7 @@ fn growth_plot(plan: &Plan, device: DeviceChoice, times: &AllTimes) -> Plot {
         lines(column.name, colour, plan, paper, here)
     };
     Plot {
+        axes: Axes::Logarithmic,
         title: "Figure 2. Time relative to the paper's smallest object's".into(),
         x_title: format!("voxels relative to {}³", first.size),
         y_title: "relative time".into(),
@@ -115,6 +116,7 @@ fn factor_plot(plan: &Plan, device: DeviceChoice, times: &AllTimes) -> Plot {
         all.extend(lines(&format!("{} vs. CS", column.name), FACTORS.len() + k, plan, |_| None, here));
     }
     Plot {
+        axes: Axes::Logarithmic,
         title: "Figure 3. Acceleration factors".into(),
         x_title: "voxels of the object".into(),
         y_title: "times faster".into(),
@@ -130,7 +132,7 @@ fn write_pictures(device: DeviceChoice, folder: &Folder) -> Result<Vec<String>, 
     let programs = [Program::gs(device), Some(Program::Plain), Some(Program::MultiStage), Some(Program::SingleStage)];
     for program in programs.into_iter().flatten().chain(Program::fast(device)) {
         if let Some(volume) = folder.load_image(&Work::Image(program).key())? {
-            images.push((program, upright(&volume)?));
+            images.push((program, coronal(&volume, |along_y| along_y[along_y.len() / 2])?));
         }
     }
     if images.is_empty() {
@@ -159,32 +161,4 @@ fn write_pictures(device: DeviceChoice, folder: &Folder) -> Result<Vec<String>, 
         ));
     }
     Ok(shown)
-}
-
-/// The slice x, z at y = 0 as a volume of one slice, +z up.
-fn upright(volume: &Volume) -> Result<Volume, ReproduceError> {
-    let [nx, ny, nz] = volume.grid.size;
-    let [dx, dy, dz] = volume.grid.voxel_mm;
-    let mut slice = Volume::filled(Grid::centred([nx, nz, 1], [dx, dz, dy])?, 0.0);
-    for z in 0..nz {
-        for x in 0..nx {
-            slice.values[[0, nz - 1 - z, x]] = volume.values[[z, ny / 2, x]];
-        }
-    }
-    Ok(slice)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_bottle_stands_upright() {
-        let mut volume = Volume::filled(Grid::centred([3, 5, 4], [1.0, 2.0, 3.0]).unwrap(), 0.0);
-        volume.values[[3, 2, 1]] = 1.0;
-        let slice = upright(&volume).unwrap();
-        assert_eq!(slice.grid.size, [3, 4, 1]);
-        assert_eq!(slice.values[[0, 0, 1]], 1.0);
-        assert_eq!(slice.as_slice().iter().sum::<f32>(), 1.0);
-    }
 }

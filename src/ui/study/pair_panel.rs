@@ -68,6 +68,7 @@ fn matrix_words(matrix: &ResponseMatrix) -> String {
     let functions = match matrix.basis.kind {
         BasisKind::Blobs => "blobs",
         BasisKind::Polar => "polar voxels",
+        BasisKind::Cubic => "cubes",
     };
     let elements = format::count(matrix.elements.len() as f64);
     let counts = matrix.made.map_or_else(String::new, |made| format!(", {:.1} counts behind each (mean)", made.effective_counts));

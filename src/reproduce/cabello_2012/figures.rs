@@ -1,0 +1,149 @@
+//! Figures 3, 7 and 10 as pictures; 3(e), 4 to 6, 8 and 9 as plots.
+
+use ndarray::{ArrayView1, Axis};
+
+use super::implementation::Implementation;
+use super::measure::{Run, Sample};
+use super::mouse;
+use super::plan::Scan;
+use super::stages::Work;
+use super::tables::{Sources, percent_off};
+use crate::data::Volume;
+use crate::operator::OperatorError;
+use crate::report::{Axes, Plot, Series};
+use crate::reproduce::ReproduceError;
+use crate::reproduce::picture::{Panel, coronal, write_slices};
+use crate::reproduce::schedule::Measurement;
+use crate::task::Task;
+
+/// White in pictures of slices, relative to the largest value of the first one.
+const WHITE: f64 = 0.8;
+/// White in pictures of the mouse, relative to the largest value of each.
+const WHITE_OF_MOUSE: f64 = 0.5;
+
+/// Writes the figures; what each of them shows.
+pub(super) fn write(sources: &Sources) -> Result<Vec<String>, ReproduceError> {
+    let mut shown = write_slices_of(sources, Scan::Rods, "figure-3")?;
+    shown.extend(write_slices_of(sources, Scan::Ellipsoid, "figure-7")?);
+    shown.extend(write_mouse(sources)?);
+    for (file, plot) in plots(sources)? {
+        let Some(svg) = plot.svg() else { continue };
+        let file = format!("figures/{file}.svg");
+        sources.folder.write(&file, svg.as_bytes())?;
+        shown.push(format!("{file}: {}", plot.title));
+    }
+    Ok(shown)
+}
+
+/// The transverse slices of a scan's images in the middle, and the slices along the axis.
+fn write_slices_of(sources: &Sources, scan: Scan, name: &str) -> Result<Vec<String>, ReproduceError> {
+    let (mut names, mut images) = (Vec::new(), Vec::new());
+    for implementation in Implementation::of_images(scan, sources.device) {
+        let Some(image) = sources.image(scan, implementation)? else { continue };
+        names.push(implementation.title());
+        images.push(image);
+    }
+    let Some(first) = images.first() else { return Ok(Vec::new()) };
+    let middle = first.grid.size[2] / 2;
+    let largest = first.values.index_axis(Axis(0), middle).fold(0.0, |a: f32, b| a.max(*b));
+    let high = WHITE * f64::from(largest);
+    let along: Result<Vec<Volume>, _> = images.iter().map(|image| coronal(image, |along_y| along_y[along_y.len() / 2])).collect();
+    let mut shown = Vec::new();
+    for (file, volumes, z) in
+        [(format!("figures/{name}.png"), &images, middle), (format!("figures/{name}-axial.png"), &along?, 0)]
+    {
+        let panels: Vec<Panel> = volumes.iter().map(|volume| Panel { volume, minus: None, low: 0.0, high }).collect();
+        write_slices(sources.folder, &file, &panels, z)?;
+        shown.push(format!("{file}: {}; black 0, white {high:.4} decays/mm³; from the left: {}", scan.name(), names.join("; ")));
+    }
+    Ok(shown)
+}
+
+/// Figure 10: the largest values along y of the mouse, and of its image.
+fn write_mouse(sources: &Sources) -> Result<Vec<String>, ReproduceError> {
+    let Some(whole) = sources.folder.load_image(&Work::Mouse.key())? else { return Ok(Vec::new()) };
+    let truth = mouse::phantom()?.truth(&whole.grid, 1.0, &Task::new()).map_err(OperatorError::from)?;
+    let largest = |along_y: ArrayView1<f32>| along_y.fold(0.0, |a: f32, b| a.max(*b));
+    let seen = [coronal(&truth, largest)?, coronal(&whole, largest)?];
+    let white = |volume: &Volume| WHITE_OF_MOUSE * f64::from(volume.range().1);
+    let panels = seen.each_ref().map(|volume| Panel { volume, minus: None, low: 0.0, high: white(volume) });
+    let file = "figures/figure-10.png";
+    write_slices(sources.folder, file, &panels, 0)?;
+    let name = Implementation::reference(sources.device).title();
+    Ok(vec![format!(
+        "{file}: the largest values along y; white {WHITE_OF_MOUSE} x the largest of each; from the left: the phantom; {name}, {} beds",
+        mouse::NUM_BEDS
+    )])
+}
+
+/// A line of an implementation.
+fn line(name: String, colour: usize, points: Vec<[f64; 2]>) -> Option<Series> {
+    (!points.is_empty()).then_some(Series { name, colour, is_published: false, points })
+}
+
+/// What is measured over the iterations, up to the plan's.
+fn curve(run: &Run, last: usize, of: impl Fn(&Sample) -> Option<f64>) -> Vec<[f64; 2]> {
+    let up_to = run.samples.iter().filter(|sample| sample.iteration <= last);
+    up_to.filter_map(|sample| Some([sample.iteration as f64, of(sample)?])).collect()
+}
+
+fn plot(title: String, x_title: &str, y_title: &str, lines: Vec<Series>) -> Plot {
+    Plot { axes: Axes::Linear, title, x_title: x_title.into(), y_title: y_title.into(), x_ticks: Vec::new(), lines }
+}
+
+fn plots(sources: &Sources) -> Result<Vec<(&'static str, Plot)>, ReproduceError> {
+    let (rods, points) = (sources.runs(Scan::Rods)?, sources.runs(Scan::Ellipsoid)?);
+    let (last, long) = (sources.plan.num_iterations, sources.plan.num_long_iterations);
+    let regions = ["hot", "warm", "cold"];
+    let cv = |sample: &Sample, region: usize| sample.noise.and_then(|noise| noise.cv[region]);
+    let cnr = |sample: &Sample| sample.noise.and_then(|noise| noise.cnr);
+    let at_half = |sample: &Sample, point: usize| sample.widths.get(point).and_then(|width| width.at_half_mm);
+    let profiles = |runs: &[(Implementation, Run)]| -> Vec<Series> {
+        let profile = |(colour, (implementation, run)): (usize, &(Implementation, Run))| {
+            line(implementation.title(), colour, run.profile.clone())
+        };
+        let complete = runs.iter().filter(|(_, run)| run.at(last).is_some());
+        complete.enumerate().filter_map(profile).collect()
+    };
+    let mut of_rods: [Vec<Series>; 5] = Default::default();
+    for (colour, (implementation, run)) in rods.iter().enumerate() {
+        let name = implementation.title();
+        let reference = rods.first().filter(|_| colour > 0).map(|(_, run)| run);
+        let same = |sample: &Sample| reference.and_then(|run| run.at(sample.iteration));
+        for (region, of_region) in regions.into_iter().enumerate() {
+            let name = format!("{of_region}: {name}");
+            of_rods[0].extend(line(name.clone(), colour, curve(run, last, |sample| cv(sample, region))));
+            let off = |sample: &Sample| percent_off(cv(sample, region), cv(same(sample)?, region));
+            of_rods[1].extend(line(name, colour, curve(run, last, off)));
+        }
+        of_rods[2].extend(line(name.clone(), colour, curve(run, last, cnr)));
+        let off = |sample: &Sample| percent_off(cnr(sample), cnr(same(sample)?));
+        of_rods[3].extend(line(name.clone(), colour, curve(run, last, off)));
+        of_rods[4].extend(line(name, colour, curve(run, long, |sample| Some(100.0 * sample.correlation?))));
+    }
+    let mut of_points: [Vec<Series>; 2] = Default::default();
+    for (colour, (implementation, run)) in points.iter().enumerate() {
+        let reference = points.first().filter(|_| colour > 0).map(|(_, run)| run);
+        for point in [0, 5] {
+            let name = format!("point {}: {}", point + 1, implementation.title());
+            of_points[0].extend(line(name.clone(), colour, curve(run, last, |sample| at_half(sample, point))));
+            let off = |sample: &Sample| percent_off(at_half(sample, point), at_half(reference?.at(sample.iteration)?, point));
+            of_points[1].extend(line(name, colour, curve(run, last, off)));
+        }
+    }
+    let [of_cv, cv_off, of_cnr, cnr_off, of_cc] = of_rods;
+    let [of_fwhm, fwhm_off] = of_points;
+    let iteration = "iteration";
+    let profile_of = |what: &str, number: &str| format!("Figure {number}. Profile through the {what} after {last} iterations");
+    Ok(vec![
+        ("figure-3e", plot(profile_of("rods", "3(e)"), "x, mm", "decays/mm³", profiles(&rods))),
+        ("figure-4a", plot("Figure 4(a). Coefficient of variation".into(), iteration, "CV", of_cv)),
+        ("figure-4b", plot("Figure 4(b). Its difference from the reference".into(), iteration, "%", cv_off)),
+        ("figure-5a", plot("Figure 5(a). Contrast-to-noise ratio of hot and warm".into(), iteration, "CNR", of_cnr)),
+        ("figure-5b", plot("Figure 5(b). Its difference from the reference".into(), iteration, "%", cnr_off)),
+        ("figure-6", plot("Figure 6. Correlation with the reference".into(), iteration, "CC, %", of_cc)),
+        ("figure-8", plot(profile_of("points", "8"), "x, mm", "decays/mm³", profiles(&points))),
+        ("figure-9a", plot("Figure 9(a). FWHM of the first and the last point".into(), iteration, "mm", of_fwhm)),
+        ("figure-9b", plot("Figure 9(b). Its difference from the reference".into(), iteration, "%", fwhm_off)),
+    ])
+}

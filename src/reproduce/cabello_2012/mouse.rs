@@ -1,0 +1,79 @@
+//! The mouse: how its beds lie, how many counts each has, and their images as one.
+
+use super::plan::Plan;
+use crate::data::Volume;
+use crate::montecarlo::RingDetector;
+use crate::phantom::{Decays, Phantom, ring};
+use crate::random::stream;
+use crate::recon::{Bed, stitched};
+use crate::reproduce::ReproduceError;
+use crate::scanner::CrystalRing;
+
+/// Bed positions.
+pub(super) const NUM_BEDS: usize = 5;
+/// How far the images of neighbouring beds overlap (six slices), mm.
+const OVERLAP_MM: f64 = 3.0;
+/// From the middle of the mouse to either end of it, and more, mm.
+const HALF_LENGTH_MM: f64 = 60.0;
+/// Decays that are followed to see which share a bed counts.
+const NUM_TRIED: u64 = 2_000_000;
+
+/// The stand-in.
+pub(super) fn phantom() -> Result<Phantom, ReproduceError> {
+    Ok(ring::by_name("mouse-like")?)
+}
+
+/// Where the middle of the scanner is in the mouse, mm.
+pub(super) fn middle_mm(ring: &CrystalRing, bed: usize) -> f64 {
+    (bed as f64 - 0.5 * (NUM_BEDS as f64 - 1.0)) * (2.0 * ring.image_half_length_mm - OVERLAP_MM)
+}
+
+/// Counts that are expected of a bed: the share of the mouse's decays that is counted, times how many there are.
+pub(super) fn num_counts(plan: &Plan, on_its_bed: &Phantom) -> Result<u64, ReproduceError> {
+    use rayon::prelude::*;
+    let ring = plan.ring()?;
+    let detector = RingDetector::new(ring.clone()).map_err(|error| ReproduceError::Photons(error.to_string()))?;
+    let decays = Decays::new(on_its_bed, [-2.0 * HALF_LENGTH_MM, 2.0 * HALF_LENGTH_MM]);
+    let follow = |number: u64| -> [u64; 2] {
+        let mut random = stream(plan.seed, number);
+        let Some(place) = decays.draw(&mut random) else { return [0, 0] };
+        let is_inside = place[0].hypot(place[1]) < ring.radius_mm;
+        [1, u64::from(is_inside && detector.count(place, &mut random).is_some())]
+    };
+    let add = |a: [u64; 2], b: [u64; 2]| [a[0] + b[0], a[1] + b[1]];
+    let [num_decays, num_counted] = (0..NUM_TRIED).into_par_iter().map(follow).reduce(|| [0, 0], add);
+    Ok((plan.mouse_decays * num_counted as f64 / num_decays.max(1) as f64).round() as u64)
+}
+
+/// The images of all beds as one.
+pub(super) fn whole(plan: &Plan, images: &[Volume]) -> Result<Volume, ReproduceError> {
+    let ring = plan.ring()?;
+    let bed = |(bed, image)| Bed { image, middle_mm: middle_mm(ring, bed) };
+    let beds: Vec<Bed> = images.iter().enumerate().map(bed).collect();
+    Ok(stitched(&beds, ring.half_length_mm())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Beds cover the mouse, neighbours see a little of the same, and what is counted goes with what is there.
+    #[test]
+    fn beds_cover_the_mouse() {
+        let plan = Plan::new(true);
+        let ring = plan.ring().unwrap();
+        let middles: Vec<f64> = (0..NUM_BEDS).map(|bed| middle_mm(ring, bed)).collect();
+        assert_eq!(middles, [-34.0, -17.0, 0.0, 17.0, 34.0]);
+        assert!(2.0 * ring.half_length_mm() > 17.0);
+        let mouse = phantom().unwrap();
+        for end in [-1.0, 1.0] {
+            let outside = end * (34.0 + ring.half_length_mm());
+            assert_eq!(mouse.material_at([0.0, 0.0, outside]).activity, 0.0);
+        }
+        let counts = [0, 1].map(|bed| num_counts(&plan, &mouse.clone().raised(-middles[bed])).unwrap());
+        // About 1 % of the decays of a fifth of the mouse.
+        assert!(counts.iter().all(|counts| (500..20_000).contains(counts)), "{counts:?}");
+        // The heart and the lungs against the head.
+        assert!(counts[1] > counts[0], "{counts:?}");
+    }
+}

@@ -1,0 +1,118 @@
+//! Table 1.
+
+use super::super::published::{ATOMIC, HAZARD_IGNORED, MPI, NP, RANDOM_CENTRAL_ATOMIC, RELOAD, TIMES};
+use super::super::stages::{Item, Work, work};
+use super::Sources;
+use crate::operator::Accumulation;
+use crate::plan::{DeviceChoice, MatrixLayout, MatrixTimes};
+use crate::report::{Tables, Value};
+use crate::reproduce::ReproduceError;
+use crate::reproduce::schedule::Measurement;
+
+/// What was measured of a way, with the number of threads of the processor.
+pub(super) type OnThreads = (Option<usize>, MatrixTimes);
+
+/// All that was measured.
+pub(super) fn all(sources: &Sources) -> Result<Vec<OnThreads>, ReproduceError> {
+    let mut all = Vec::new();
+    for work in work(Item::Times, sources.device) {
+        let Work::Times(_, threads) = work else { continue };
+        let rows = sources.folder.load::<Vec<MatrixTimes>>(&work.key())?.unwrap_or_default();
+        all.extend(rows.into_iter().map(|row| (threads, row)));
+    }
+    Ok(all)
+}
+
+/// The rows of the paper that a measured one stands for.
+fn paper_rows(threads: Option<usize>, times: &MatrixTimes) -> Vec<usize> {
+    match (threads, times.layout, times.accumulation) {
+        (Some(threads), MatrixLayout::Plain, _) => {
+            let np = (threads == 1).then_some(NP);
+            let mpi = MPI.into_iter().filter(|(count, _)| *count == threads).map(|(_, row)| row);
+            np.into_iter().chain(mpi).collect()
+        }
+        (None, MatrixLayout::Paper, Accumulation::NonAtomic) => vec![HAZARD_IGNORED],
+        (None, MatrixLayout::Paper, Accumulation::Reload) => vec![RELOAD],
+        (None, MatrixLayout::Paper, Accumulation::Atomic) => vec![ATOMIC],
+        (None, MatrixLayout::Paper, Accumulation::RandomCentralAtomic) => vec![RANDOM_CENTRAL_ATOMIC],
+        _ => Vec::new(),
+    }
+}
+
+fn title(threads: Option<usize>, times: &MatrixTimes, device: DeviceChoice) -> String {
+    let layout = if times.layout == MatrixLayout::Paper { "paper's layout".to_owned() } else { times.layout.to_string() };
+    match (threads, device) {
+        (Some(1), _) => format!("CPU, 1 thread, {layout}"),
+        (Some(threads), _) => format!("CPU, {threads} threads, {layout}"),
+        (None, DeviceChoice::Cuda(number)) => format!("cuda:{number}, {layout}, {}", times.accumulation),
+        (None, _) => format!("{layout}, {}", times.accumulation),
+    }
+}
+
+/// Adds the table.
+pub(super) fn add(sources: &Sources, tables: &mut Tables) -> Result<(), ReproduceError> {
+    let measured = all(sources)?;
+    if measured.is_empty() {
+        return Ok(());
+    }
+    let rows = || measured.iter().map(|(threads, times)| (*threads, times));
+    let plain_s = rows().find(|(threads, times)| *threads == Some(1) && times.layout == MatrixLayout::Plain);
+    let plain_s = plain_s.map(|(_, times)| times.both_s());
+    let mut values = Vec::new();
+    // The paper's rows in its order, each with what stands for it, then ours that stand for none.
+    for number in 0..TIMES.len() {
+        let here = rows().find(|(threads, times)| paper_rows(*threads, times).contains(&number));
+        let title = here.map_or(String::new(), |(threads, times)| title(threads, times, sources.device));
+        values.extend(cells(title, Some(number), here.map(|(_, times)| times), plain_s));
+    }
+    for (threads, times) in rows().filter(|(threads, times)| paper_rows(*threads, times).is_empty()) {
+        values.extend(cells(title(threads, times, sources.device), None, Some(times), plain_s));
+    }
+    let mut devices: Vec<&str> = rows().map(|(_, times)| times.device.as_str()).collect();
+    devices.sort_unstable();
+    devices.dedup();
+    let mut remarks = vec![
+        format!("Here: {}. Medians; the factor is that of the first row's projection and backprojection over a row's.", devices.join("; ")),
+        "One thread of the plain product stands for both of the paper's programs on one core.".into(),
+        "Plain: an element and a symmetry at a time. Fast: all symmetries of an element at once. Paper's layout: a thread a line, which loops over elements and symmetries.".into(),
+        "Loading: in the paper the matrix in either order, which a GPU holds here at the same time; the improvement there includes it.".into(),
+    ];
+    if let Some(step) = rows().map(|(_, times)| times.step).max().filter(|step| *step > 1) {
+        remarks.push(format!("* Measured on one orbit of lines of {step}, and scaled."));
+    }
+    tables.add("Table 1. Time of projection, backprojection and iteration", values, remarks);
+    Ok(())
+}
+
+/// The cells of a row: ours beside one of the paper's.
+fn cells(title: String, paper: Option<usize>, here: Option<&MatrixTimes>, plain_s: Option<f64>) -> Vec<Value> {
+    let of_paper = paper.map(|number| TIMES[number]);
+    let mark = if here.is_some_and(|times| times.step > 1) { "*" } else { "" };
+    let value = |column: &str, unit, published: Option<f64>, measured: Option<f64>, spread: Option<f64>| Value {
+        column: column.into(),
+        unit,
+        paper: published,
+        here: measured,
+        spread,
+        mark: if measured.is_some() { mark } else { "" },
+        table: "1",
+        row: title.clone(),
+        paper_row: of_paper.map_or(String::new(), |row| row.name.into()),
+        ..Value::default()
+    };
+    let part = |of: fn(&MatrixTimes) -> [f64; 2]| here.map(of).map_or([None; 2], |found| found.map(Some));
+    let ([forward, forward_spread], [back, back_spread]) = (part(|t| t.forward_s), part(|t| t.backprojection_s));
+    let both = here.map(MatrixTimes::both_s);
+    let factor = plain_s.zip(both).map(|(plain, both)| plain / both);
+    let mut cells = vec![
+        value("forward", "s", of_paper.map(|row| row.forward_s), forward, forward_spread),
+        value("back", "s", of_paper.map(|row| row.back_s), back, back_spread),
+        value("both", "s", of_paper.map(|row| row.iteration_s), both, None),
+    ];
+    if let Some([forward_s, back_s]) = of_paper.and_then(|row| row.loading_s) {
+        cells.push(value("loading, forward", "s", Some(forward_s), None, None));
+        cells.push(value("loading, back", "s", Some(back_s), None, None));
+    }
+    cells.push(Value { digits: Some(2), ..value("improvement", "x", of_paper.map(|row| row.factor), factor, None) });
+    cells
+}
