@@ -158,10 +158,23 @@ fn a_matrix_that_is_kept_reconstructs_at_once_and_a_broken_one_is_made_anew() {
     assert!(hot > 1.3 * warm && warm > 1.1 * cold, "{hot} {warm} {cold}");
     assert!((0.7..1.3).contains(&(warm / mean(&truth, 1))), "{warm} where {} is true", mean(&truth, 1));
     assert!(has(&harness, "decays/mm³"));
-    // The same study again has its matrix; so has the next start.
-    choose_built_in(&mut harness, TITLE);
-    wait_for(&mut harness, "the study again", |app| !app.is_loading() && app.live().run == 0);
-    assert!(harness.state().matrix().is_some());
+    // With a race the same iterations give nearly the same image, and the panel says how nearly.
+    radio(&harness, Accumulation::NonAtomic).click();
+    harness.run_steps(3);
+    click(&mut harness, "Race");
+    click(&mut harness, "Restart");
+    wait_for(&mut harness, "three iterations with a race", |app| app.live().run == 2 && has_ended(app, EndReason::Completed));
+    wait_for(&mut harness, "the comparison", |app| matches!(app.likeness(), Some(Ok(likeness)) if likeness.iteration == 3));
+    let correlation = harness.state().likeness().unwrap().as_ref().unwrap().correlation;
+    assert!(correlation > 0.9 && correlation <= 1.0, "{correlation}");
+    harness.get_by_label("CC with race-free iteration 3");
+    // Another study of the ring has the matrix at once.
+    let scan = folder.path().join("again.pairs");
+    write_pairs(&scan, &harness.state().pairs().unwrap().measured).unwrap();
+    drop_file(&mut harness, &scan);
+    give_up_unsaved(&mut harness);
+    wait_for(&mut harness, "the other study", |app| app.pairs().is_some_and(|study| study.title == "again.pairs"));
+    assert!(harness.state().matrix().is_some() && harness.state().live().run == 0);
     // Broken it is not used.
     let data = data_file(&kept_in(folder.path()));
     let mut bytes = fs::read(&data).unwrap();
@@ -230,6 +243,8 @@ fn the_five_ways_to_add_are_switched_between_steps_as_far_as_the_device_has_them
     step(&mut harness);
     assert_eq!(harness.state().live().accumulation(), Some(Accumulation::Deterministic));
     let offered = harness.state().live().info.as_ref().unwrap().accumulations;
+    assert_eq!(offered.len(), Accumulation::VARIANTS.len(), "the processor has all");
+    click(&mut harness, "Race");
     for &way in Accumulation::VARIANTS {
         assert_eq!(radio(&harness, way).accesskit_node().is_disabled(), !offered.contains(&way), "{way}");
     }
@@ -239,6 +254,9 @@ fn the_five_ways_to_add_are_switched_between_steps_as_far_as_the_device_has_them
         step(&mut harness);
         assert_eq!(harness.state().live().accumulation(), Some(way));
         assert_eq!(has(&harness, "NOT FOR DIAGNOSIS"), way.has_race(), "{way}");
+        assert_eq!(harness.state().live().last.as_ref().unwrap().race.is_some(), way.has_race(), "{way}");
+        assert_eq!(harness.query_by_label("lost of this iterate").is_some(), way.has_race(), "{way}");
+        assert_eq!(has(&harness, &format!("No race: {way} backprojection loses nothing")), !way.has_race(), "{way}");
     }
     harness.check_accessibility();
     // Lines know three of them, on keys too.

@@ -110,7 +110,7 @@ fn an_image_with_a_race_is_compared_with_that_of_the_run_before() {
         let likeness = harness.state().likeness().unwrap().as_ref().unwrap();
         assert!(likeness.correlation > 0.9 && likeness.correlation <= 1.0, "{likeness:?}");
         harness.get_by_label("CC with race-free iteration 3");
-        harness.get_by_label(&format!("{:.3} %", 100.0 * likeness.correlation));
+        harness.get_by_label(&format!("{:.4} %", 100.0 * likeness.correlation));
     }
     // Steps beyond the last image of the other run have nothing to be compared with.
     click(&mut harness, "Continue");

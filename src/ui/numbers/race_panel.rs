@@ -51,7 +51,7 @@ fn likeness_figure(likeness: &Result<Likeness, String>) -> (String, String, Stri
     match likeness {
         Ok(Likeness { iteration, correlation }) => {
             let name = format!("CC with race-free iteration {iteration}");
-            (name, format!("{:.3} %", 100.0 * correlation), LIKENESS_HELP.to_owned())
+            (name, format!("{:.4} %", 100.0 * correlation), LIKENESS_HELP.to_owned())
         }
         Err(reason) => {
             ("CC with the race-free image".to_owned(), "–".to_owned(), format!("{LIKENESS_HELP}. None here: {reason}"))
