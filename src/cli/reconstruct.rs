@@ -18,23 +18,19 @@ use super::reference_image::ReferenceImage;
 use super::run_progress::{Progress, Totals, announce};
 use super::{CliResult, Done, console, notices, signals};
 use crate::algebra::{Host, ImageSpace};
-use crate::data::{Counts, Notice, Origin, Roi, Study};
+use crate::data::{Counts, Notice, Roi, Study};
 use crate::io::measurements::{Measurement, MeasurementWriter};
 use crate::io::saved_matrix::read_matrix;
-use crate::io::saved_pairs::read_pairs;
-use crate::io::{FileKind, provenance, read_study, read_volume, rois};
+use crate::io::{FileKind, provenance, read_pair_study, read_study, read_volume, rois};
 use crate::plan::{
-    AlgorithmKind, Course, Job, PairSettings, ProjectorChoice, Provenance, Rays, RunSettings, Stages, StartInfo, check_basis,
-    default_settings, ring_basis,
+    AlgorithmKind, Course, Job, MATRIX_ITERATIONS, PairSettings, ProjectorChoice, Provenance, Rays, RunSettings, Stages,
+    StartInfo, check_basis, default_settings, ring_basis,
 };
 use crate::recon::{SubsetOrder, gaussian_filter};
 use crate::session::{
     Command, EndReason, Event, EventKind, Feed, Frame, IterateReport, RoiSet, RunId, RunRecord, RunTable, Session,
     SessionOptions, Trace,
 };
-
-/// Full iterations of MLEM with a stored matrix, where no number is given.
-const MATRIX_ITERATIONS: usize = 50;
 
 /// How often the progress of a run in one step is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -289,18 +285,18 @@ impl ReconstructOptions {
         let Some(matrix) = &self.matrix else {
             return Err("counts of pairs of crystals need the stored matrix of their ring: make it (tomoscope matrix) and name its file (--matrix)".into());
         };
-        let pairs = read_pairs(&self.input)?;
+        let study = read_pair_study(&self.input)?;
         let matrix = Arc::new(read_matrix(matrix)?);
-        check_basis(&pairs.ring, &matrix)?;
+        check_basis(&study.measured.ring, &matrix)?;
         let init = self.init.as_deref().map(read_volume).transpose()?;
-        let shown = ring_basis(&pairs.ring, &matrix.basis, None)?;
+        let shown = ring_basis(&study.measured.ring, &matrix.basis, None)?;
         let grid = match (self.image.grid_about(ImageSpace::<Host>::grid(&shown))?, &init) {
             (Some(grid), _) => grid,
             (None, Some((init, _))) => init.grid.clone(),
             (None, None) => ImageSpace::<Host>::grid(&shown).clone(),
         };
         let settings = PairSettings {
-            matrix,
+            matrix: Some(matrix),
             num_iterations: self.iterations.map_or(MATRIX_ITERATIONS, |n| n as usize),
             grid,
             device: projector.device,
@@ -308,10 +304,7 @@ impl ReconstructOptions {
             num_threads: projector.threads.map(usize::from),
             init: init.map(|(volume, _)| Arc::new(volume)),
         };
-        let title = self.input.file_name().unwrap_or_default().to_string_lossy();
-        let origin = Origin { measured: Some(self.input.clone()), ..Origin::default() };
-        let study = Arc::new(Study { origin, ..Study::new(title, pairs) });
-        Ok(Job::Pairs { study, settings: Box::new(settings) })
+        Ok(Job::Pairs { study: Arc::new(study), settings: Box::new(settings) })
     }
 
     /// Refuses options that mean nothing for an EPRI sweep.

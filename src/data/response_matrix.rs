@@ -137,6 +137,14 @@ pub struct ResponseMatrix {
 /// Why numbers are no matrix.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum MatrixError {
+    /// Counts of another ring.
+    #[error("the matrix is that of {scanner}, but the counts are of {counted}")]
+    Scanner {
+        /// The ring of the matrix.
+        scanner: String,
+        /// That of the counts.
+        counted: String,
+    },
     /// More basic functions than an element can tell apart.
     #[error("a matrix has 1 to {most} basic functions, not {0}", most = MatrixElement::MAX_BASIC)]
     NumBasic(usize),
@@ -203,6 +211,17 @@ impl ResponseMatrix {
             return Err(MatrixError::Basic { index, basic: self.elements[index].basic(), num_basic });
         }
         Ok(self)
+    }
+
+    /// Whether it goes with counts of a ring.
+    ///
+    /// # Errors
+    /// It is the matrix of another one.
+    pub fn fits(&self, ring: &CrystalRing) -> Result<(), MatrixError> {
+        if self.scanner == ring.name {
+            return Ok(());
+        }
+        Err(MatrixError::Scanner { scanner: self.scanner.clone(), counted: ring.name.clone() })
     }
 
     /// The elements of a line of response.

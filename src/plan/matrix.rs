@@ -11,7 +11,7 @@ use crate::algebra::{BackendError, RingBasis, RingGrid};
 #[cfg(feature = "cuda")]
 use crate::cuda::ResponseMonteCarlo;
 use crate::data::{BasisKind, BasisSettings, MatrixElement, MatrixMade, ResponseMatrix};
-use crate::geometry::{Grid, Point};
+use crate::geometry::{Grid, GridError, Point};
 use crate::montecarlo::{
     FollowError, FunctionsAt, Response, ResponseElements, ResponseExtent, ResponsePart, ResponseStatistics, ResponseTally,
     RingDetector,
@@ -56,12 +56,9 @@ pub struct MatrixRecipe {
 }
 
 impl MatrixRecipe {
-    /// The functions that a ring's images are made of: as far apart as its file says, out to its bore.
+    /// One for the usual functions of a ring's images.
     pub fn of(ring: &CrystalRing, kind: BasisKind, amount: MatrixAmount, seed: u64) -> Self {
-        let radius_mm = if kind == BasisKind::Cubic { ring.cubes_half_side_mm } else { ring.radius_mm };
-        let (spacing_mm, half_length_mm) = (ring.image_spacing_mm, ring.image_half_length_mm);
-        let basis = BasisSettings { kind, spacing_mm, radius_mm, half_length_mm };
-        Self { basis, amount, seed }
+        Self { basis: usual_basis(ring, kind), amount, seed }
     }
 }
 
@@ -120,24 +117,45 @@ fn ring_grid(ring: &CrystalRing, basis: &BasisSettings) -> RingGrid {
     }
 }
 
+/// The functions that a ring's images are made of: as far apart as its file says, out to its bore.
+pub fn usual_basis(ring: &CrystalRing, kind: BasisKind) -> BasisSettings {
+    let radius_mm = if kind == BasisKind::Cubic { ring.cubes_half_side_mm } else { ring.radius_mm };
+    BasisSettings { kind, spacing_mm: ring.image_spacing_mm, radius_mm, half_length_mm: ring.image_half_length_mm }
+}
+
+/// The grid of cubes on which the functions of a basis are shown where no other is asked for: as wide as its cells.
+///
+/// # Errors
+/// The grid cannot be.
+pub fn shown_grid(ring: &CrystalRing, basis: &BasisSettings) -> Result<Grid, GridError> {
+    let [across, along] = ring_grid(ring, basis).extent_mm().map(|mm| (2.0 * mm / basis.spacing_mm).round() as usize);
+    Grid::centred([across, across, along], [basis.spacing_mm; 3])
+}
+
 /// The functions of a basis, shown on a grid of cubes as wide as its cells unless another is given.
 ///
 /// # Errors
 /// The grid cannot be.
 pub fn ring_basis(ring: &CrystalRing, basis: &BasisSettings, grid: Option<Grid>) -> Result<RingBasis, SetupError> {
-    let (cells, BasisSettings { kind, spacing_mm, .. }) = (ring_grid(ring, basis), *basis);
-    let [radius_mm, half_length_mm] = cells.extent_mm();
+    let cells = ring_grid(ring, basis);
     let grid = match grid {
         Some(grid) => grid,
-        None => {
-            let [across, along] = [radius_mm, half_length_mm].map(|mm| (2.0 * mm / spacing_mm).round() as usize);
-            Grid::centred([across, across, along], [spacing_mm; 3])?
-        }
+        None => shown_grid(ring, basis)?,
     };
-    Ok(match kind {
+    Ok(match basis.kind {
         BasisKind::Blobs => RingBasis::blobs(cells, grid),
         BasisKind::Polar | BasisKind::Cubic => RingBasis::voxels(cells, grid),
     })
+}
+
+/// How many basic functions a ring's image has, and the memory that the simulation of its matrix at once takes, bytes.
+///
+/// # Errors
+/// The basis cannot be.
+pub(super) fn size_of_matrix(ring: &CrystalRing, basis: &BasisSettings) -> Result<(usize, u64), SetupError> {
+    let basis = ring_basis(ring, basis, Some(Grid::centred([1; 3], [basis.spacing_mm; 3])?))?;
+    let whole = response_part(ring, &basis, 0..basis.cells().num_half_slices());
+    Ok((whole.basics.len(), whole.bytes(ring.num_lors())))
 }
 
 /// The pairs of crystals of a ring, in orbits under the symmetries that a basis has.

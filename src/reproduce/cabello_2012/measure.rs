@@ -97,7 +97,7 @@ pub(super) fn reconstruct(
     let (plan, task) = (data.plan, Task::new());
     let begin = Instant::now();
     let settings = PairSettings {
-        matrix: Arc::clone(&data.matrix),
+        matrix: Some(Arc::clone(&data.matrix)),
         num_iterations,
         grid: plan.grid()?,
         device: implementation.device,

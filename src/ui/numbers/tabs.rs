@@ -32,7 +32,7 @@ impl NumbersTab {
         match self {
             NumbersTab::Rois => "Numbers of the regions of interest on the image on the screen",
             NumbersTab::Time => "Where the time of an iteration goes, stage by stage",
-            NumbersTab::Race => "What non-atomic additions lose",
+            NumbersTab::Race => "What additions without protection lose",
             NumbersTab::Compare => "How much the images are like those of a reference run",
             NumbersTab::Tube => "What the crystals of one bin see: a tube of response",
             NumbersTab::Sweep => "The projections of the EPRI sweep, measured and filtered",
