@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn the_full_ring_tells_what_its_matrix_takes() {
         let sentence = quick_matrix_recipe(find_ring("madpet2").unwrap()).unwrap_err();
-        for words in ["43.2 GiB", "minutes on a GPU", "tomoscope matrix --scanner madpet2", "--elements 700000000"] {
+        for words in ["43.17 GiB", "minutes on a GPU", "tomoscope matrix --scanner madpet2", "--elements 700000000"] {
             assert!(sentence.contains(words), "{sentence}");
         }
         assert!(stand_in(find_ring("madpet2").unwrap()).is_err());

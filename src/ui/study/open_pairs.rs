@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::data::{PairCounts, ResponseMatrix, Study};
+use crate::plan::quick_matrix_recipe;
 
 /// Counts of pairs of crystals, and the matrix that reconstructs them.
 pub struct OpenPairs {
@@ -15,11 +16,14 @@ pub struct OpenPairs {
     pub file: Option<PathBuf>,
     /// The matrix; `None` = none was made or opened yet.
     pub matrix: Option<Arc<ResponseMatrix>>,
+    /// Why a start makes none, where it does not.
+    pub why_none_made: Option<String>,
 }
 
 impl OpenPairs {
     /// A study, of which no matrix is known yet.
     pub fn new(study: Study<PairCounts>, file: Option<PathBuf>) -> Self {
-        Self { total: study.measured.total(), study: Arc::new(study), file, matrix: None }
+        let why_none_made = quick_matrix_recipe(&study.measured.ring).err();
+        Self { total: study.measured.total(), study: Arc::new(study), file, matrix: None, why_none_made }
     }
 }

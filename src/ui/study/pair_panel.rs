@@ -5,7 +5,6 @@ use egui::{RichText, Ui};
 use super::action::StudyAction;
 use super::open_pairs::OpenPairs;
 use crate::data::{BasisKind, ResponseMatrix};
-use crate::plan::quick_matrix_recipe;
 use crate::session::{Maker, MatrixFile};
 use crate::ui::widgets::format;
 
@@ -58,9 +57,9 @@ pub fn matrix_ui(open: &OpenPairs, maker: Option<&Maker<MatrixFile>>, ui: &mut U
 
 /// What becomes of a study without a matrix.
 fn none_yet(open: &OpenPairs) -> String {
-    match quick_matrix_recipe(&open.study.measured.ring) {
-        Ok(_) => "none yet: the start makes it, or takes the one that is kept".to_owned(),
-        Err(reason) => format!("none: {reason}"),
+    match &open.why_none_made {
+        None => "none yet: the start makes it, or takes the one that is kept".to_owned(),
+        Some(reason) => format!("none: {reason}"),
     }
 }
 
