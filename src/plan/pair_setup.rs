@@ -193,7 +193,7 @@ fn system(chosen: Chosen, need: Need, matrix: &Arc<ResponseMatrix>) -> Result<Bo
         #[cfg(feature = "cuda")]
         Chosen::Cuda(backend) => {
             let operator = cuda::StoredMatrix::new(&backend, matrix, data.clone(), num_central, residence)?;
-            let image = cuda::PolarImage::new(&backend, image).map_err(OperatorError::from)?;
+            let image = cuda::RingImage::new(&backend, image).map_err(OperatorError::from)?;
             let (backend, free_memory) = (*backend, FreeMemory::of_device as _);
             Ok(Box::new(Assembled { backend, operator, image, data, device, default_accumulation, free_memory }))
         }
