@@ -13,7 +13,7 @@ use crate::algebra::Backend as _;
 use crate::algebra::{Host, RingBasis, Simd};
 #[cfg(feature = "cuda")]
 use crate::cuda;
-use crate::data::{BasisKind, Notice, PairCounts, Study};
+use crate::data::{Notice, PairCounts, Study};
 use crate::operator::{Accumulation, CrystalPairs, OperatorError, Residence, StoredMatrix};
 use crate::recon::{EmSettings, Estimate, ReconError, SubsetOrder};
 use crate::scanner::find_ring;
@@ -61,7 +61,7 @@ pub(super) fn prepare_on(
     let algorithm = system.em((&study.measured).into(), 1, em, settings.init.as_deref())?;
     let info = StartInfo {
         device,
-        projector: projector(settings).into(),
+        projector: projector(settings),
         num_subsets: 1,
         accumulation,
         accumulations,
@@ -80,7 +80,7 @@ pub(super) fn forecast_on(
     check(pairs, settings)?;
     let (chosen, _) = choose_device(device)?;
     let need = Need::of(&chosen, pairs, settings)?;
-    let forecast = Forecast { memory_bytes: need.bytes, device: device_words(&chosen), projector: projector(settings).into() };
+    let forecast = Forecast { memory_bytes: need.bytes, device: device_words(&chosen), projector: projector(settings) };
     Ok((forecast, need.free))
 }
 
@@ -132,12 +132,8 @@ impl Need {
     }
 }
 
-fn projector(settings: &PairSettings) -> &'static str {
-    match settings.matrix.basis.kind {
-        BasisKind::Blobs => "stored matrix of blobs",
-        BasisKind::Polar => "stored matrix of polar voxels",
-        BasisKind::Cubic => "stored matrix of cubes",
-    }
+fn projector(settings: &PairSettings) -> String {
+    format!("stored matrix of {}", settings.matrix.basis.kind.words())
 }
 
 /// Refuses what does not go together.
