@@ -23,10 +23,11 @@ struct Ring {
 };
 
 // The cells of a grid and the function in each; a reach of 0 tells that the cells are the functions. Of cubes `num_squares` lie between
-// the axis and a side; of polar cells it is 0.
+// the axis and a side, those whose middles are outside a radius being empty; of polar cells it is 0.
 struct Functions {
     double spacing_mm;
     double reach_mm;
+    double squares_radius_mm;
     int num_steps;
     int num_half_slices;
     int num_rings;
@@ -254,7 +255,8 @@ static __device__ void add_to_cubes(const Simulation &simulation, const Tables &
         const int x = (int)floor((decay[0] * cosine - decay[1] * sine) / functions.spacing_mm);
         const int y = (int)floor((decay[0] * sine + decay[1] * cosine) / functions.spacing_mm);
         const int along_x = x < 0 ? -1 - x : x, along_y = y < 0 ? -1 - y : y;
-        if (along_x >= num || along_y >= num)
+        if (along_x >= num || along_y >= num ||
+            hypot((along_x + 0.5) * functions.spacing_mm, (along_y + 0.5) * functions.spacing_mm) > functions.squares_radius_mm)
             continue;
         // A half turn changes both signs, the mirror that of y.
         const bool is_turned = x < 0, is_mirrored = (x < 0) != (y < 0);

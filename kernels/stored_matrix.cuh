@@ -133,54 +133,28 @@ extern "C" __global__ void forward_by_lor(const Plan plan, OF_LINES, const float
     y[place] = plan.scale * sum;
 }
 
-// Elements of a line that a thread adds at once. They belong to different functions, so that their sums may be under way together.
-#define ADDED_AT_ONCE 4
-
-// How additions to the image are made: those of N elements to the sums of one symmetry.
+// How additions to the image are made.
 struct Atomic {
-    template <int N>
-    static __device__ __forceinline__ void add(const Plan &, float *x, const unsigned *elements, float factor)
-    {
-        for (int i = 0; i < N; i++)
-            atomicAdd(x + basic_of(elements[i]) * SYMMETRIES, value_of(elements[i]) * factor);
-    }
+    static __device__ __forceinline__ void add(const Plan &, float *x, int, float value) { atomicAdd(x, value); }
 };
 
 // Load, add, store: what other threads add in between is lost.
 struct NonAtomic {
-    template <int N>
-    static __device__ __forceinline__ void add(const Plan &, float *x, const unsigned *elements, float factor)
+    static __device__ __forceinline__ void add(const Plan &, float *x, int, float value)
     {
-        volatile float *at[N];
-        float sums[N];
-        for (int i = 0; i < N; i++) {
-            at[i] = x + basic_of(elements[i]) * SYMMETRIES;
-            sums[i] = *at[i];
-        }
-        for (int i = 0; i < N; i++)
-            *at[i] = sums[i] + value_of(elements[i]) * factor;
+        volatile float *const sum = x;
+        *sum = *sum + value;
     }
 };
 
 // Atomic in the two central slices, where most lines meet.
 struct CentralAtomic {
-    template <int N>
-    static __device__ __forceinline__ void add(const Plan &plan, float *x, const unsigned *elements, float factor)
+    static __device__ __forceinline__ void add(const Plan &plan, float *x, int basic, float value)
     {
-        volatile float *at[N];
-        float sums[N];
-        for (int i = 0; i < N; i++) {
-            at[i] = x + basic_of(elements[i]) * SYMMETRIES;
-            if (basic_of(elements[i]) >= plan.num_central)
-                sums[i] = *at[i];
-        }
-        for (int i = 0; i < N; i++) {
-            const float value = value_of(elements[i]) * factor;
-            if (basic_of(elements[i]) < plan.num_central)
-                atomicAdd((float *)at[i], value);
-            else
-                *at[i] = sums[i] + value;
-        }
+        if (basic < plan.num_central)
+            Atomic::add(plan, x, basic, value);
+        else
+            NonAtomic::add(plan, x, basic, value);
     }
 };
 
@@ -198,12 +172,11 @@ __device__ __forceinline__ void scatter(const Plan &plan, OF_LINES, const unsign
         return;
     for (int g = 0; g < SYMMETRIES; g++) {
         const unsigned lor = lors[of_orbit + undone[a * SYMMETRIES + g]];
-        unsigned long long e = first[lor];
-        const unsigned long long end = first[lor + 1];
-        for (; e + ADDED_AT_ONCE <= end; e += ADDED_AT_ONCE)
-            Adder::template add<ADDED_AT_ONCE>(plan, x + g, elements + e, factor);
-        for (; e < end; e++)
-            Adder::template add<1>(plan, x + g, elements + e, factor);
+        for (unsigned long long e = first[lor]; e < first[lor + 1]; e++) {
+            const unsigned element = elements[e];
+            const int basic = basic_of(element);
+            Adder::add(plan, x + basic * SYMMETRIES + g, basic, value_of(element) * factor);
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use super::simulate::WRITTEN;
 use super::{CliResult, notices};
 use crate::data::{BasisKind, MatrixMade, ResponseMatrix};
 use crate::io::saved_matrix;
-use crate::plan::{DeviceChoice, Followed, MatrixAmount, MatrixRecipe, make_matrix};
+use crate::plan::{DeviceChoice, Followed, MatrixAmount, MatrixForecast, MatrixRecipe, forecast_matrix, make_matrix};
 use crate::scanner::{CrystalRing, find_ring, rings};
 use crate::words::bytes;
 
@@ -67,6 +67,9 @@ pub fn run(options: &MatrixOptions) -> CliResult {
     Files::new().write("-o", [&options.output]).check()?;
     let amount = options.elements.map_or(MatrixAmount::Histories(options.events), MatrixAmount::Elements);
     let recipe = MatrixRecipe::of(options.scanner, options.basis, amount, options.seed);
+    let MatrixForecast { device, memory_bytes } = forecast_matrix(options.scanner, &recipe, options.device)?;
+    let more = if options.elements.is_some() { "" } else { ", and 4 bytes for each element" };
+    out!("needs about {} on {device}{more}", bytes(memory_bytes));
     let start = Instant::now();
     let made = with_bar("simulating", |task| make_matrix(options.scanner, &recipe, options.device, task))??;
     let (secs, Followed { result: matrix, device, notices }) = (start.elapsed().as_secs_f64(), made);

@@ -20,6 +20,7 @@ mod progress;
 mod project;
 mod reconstruct;
 mod reconstruct_epri;
+mod reference_image;
 mod reproduce;
 mod run_progress;
 mod signals;

@@ -11,7 +11,7 @@ use super::{CliResult, console};
 use crate::data::TubeSet;
 use crate::io::saved_tubes::read_tubes;
 use crate::operator::Accumulation;
-use crate::plan::{DeviceChoice, ProjectorChoice, Rays, TubeCache};
+use crate::plan::{Cache, DeviceChoice, ProjectorChoice, Rays};
 use crate::scanner::ScanGeometry;
 use crate::session::thread_pool;
 use crate::task::Task;
@@ -97,7 +97,7 @@ impl ProjectorOptions {
             return Ok(None);
         }
         let threads = thread_pool(self.threads.map(usize::from))?;
-        let make = |task: &Task| threads.install(|| TubeCache::of_the_user().coarse_set(geometry, self.device, task));
+        let make = |task: &Task| threads.install(|| Cache::of_the_user().coarse_set(geometry, self.device, task));
         let (tubes, found) = with_bar("making tubes", make)??;
         notices::print(&found);
         Ok(Some(Arc::new(tubes)))

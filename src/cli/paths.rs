@@ -1,8 +1,8 @@
-//! Names of files to write, checked by their endings before the work, not after it.
+//! Names of files to write, checked by their endings before the work, not after it, and those of a row of images.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::io::FileKind;
+use crate::io::{FileKind, files_written, identity};
 
 /// The path, if it ends as `kinds` do.
 fn file_of(text: &str, kinds: &[FileKind], endings: &str) -> Result<PathBuf, String> {
@@ -42,4 +42,43 @@ pub fn tubes_file(text: &str) -> Result<PathBuf, String> {
 /// A path of a stored matrix.
 pub fn matrix_file(text: &str) -> Result<PathBuf, String> {
     file_of(text, &[FileKind::Matrix], ".matrix")
+}
+
+/// OUT.ext → OUT_itNNN.ext, also for the double ending .nii.gz.
+pub fn numbered(path: &Path, iteration: usize) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let lower = name.to_lowercase();
+    let ending = [".nii.gz", ".nii", ".hv"].into_iter().find(|ending| lower.ends_with(ending)).map_or(0, str::len);
+    let (stem, ending) = name.split_at(name.len() - ending);
+    path.with_file_name(format!("{stem}_it{iteration:03}{ending}"))
+}
+
+/// Whether a file is among those of every so many iterations.
+pub fn is_numbered(path: &Path, output: &Path, every: usize) -> bool {
+    let stem = path.file_name().unwrap_or_default().to_string_lossy();
+    let digits = stem.rsplit_once("_it").map_or("", |(_, rest)| rest).split('.').next().unwrap_or_default();
+    let Ok(iteration) = digits.parse::<usize>() else { return false };
+    let written = || files_written(&numbered(output, iteration));
+    iteration > 0 && iteration.is_multiple_of(every) && written().iter().any(|file| identity(file) == identity(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn iterations_are_numbered_before_the_ending() {
+        let name = |path: &str, n| numbered(Path::new(path), n).to_string_lossy().into_owned();
+        assert_eq!(name("a.b/out.hv", 5), "a.b/out_it005.hv");
+        assert_eq!(name("brain.2.nii.gz", 12), "brain.2_it012.nii.gz");
+        assert_eq!(name("x.NII", 1234), "x_it1234.NII");
+    }
+
+    #[test]
+    fn numbered_files_are_known_by_their_names() {
+        let is_one = |path: &str| is_numbered(Path::new(path), Path::new("no/such/out.hv"), 5);
+        assert!(is_one("no/such/out_it005.hv") && is_one("no/such/out_it1010.v"));
+        assert!(!is_one("no/such/out_it004.hv") && !is_one("out_it005.hv") && !is_one("no/such/other_it005.hv"));
+        assert!(!is_one("no/such/out.hv") && !is_one("no/such/out_it000.hv"));
+    }
 }

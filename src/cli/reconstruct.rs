@@ -12,28 +12,25 @@ use super::console::{err, out};
 use super::image_options::ImageOptions;
 use super::options::{ProjectorOptions, TalkOptions};
 use super::outputs::Files;
-use super::paths::image_file;
+use super::paths::{image_file, is_numbered, numbered};
 use super::reconstruct_epri::{self, EpriOptions};
+use super::reference_image::ReferenceImage;
 use super::run_progress::{Progress, Totals, announce};
 use super::{CliResult, Done, console, notices, signals};
 use crate::algebra::{Host, ImageSpace};
-use crate::data::{Counts, Notice, Origin, Roi, Study};
+use crate::data::{Counts, Notice, Roi, Study};
 use crate::io::measurements::{Measurement, MeasurementWriter};
 use crate::io::saved_matrix::read_matrix;
-use crate::io::saved_pairs::read_pairs;
-use crate::io::{FileKind, files_written, identity, provenance, read_study, read_volume, rois};
+use crate::io::{FileKind, provenance, read_pair_study, read_study, read_volume, rois};
 use crate::plan::{
-    AlgorithmKind, Course, Job, PairSettings, ProjectorChoice, Provenance, Rays, RunSettings, Stages, StartInfo,
-    default_settings, ring_basis,
+    AlgorithmKind, Course, Job, MATRIX_ITERATIONS, PairSettings, ProjectorChoice, Provenance, Rays, RunSettings, Stages,
+    StartInfo, check_basis, default_settings, ring_basis,
 };
 use crate::recon::{SubsetOrder, gaussian_filter};
 use crate::session::{
     Command, EndReason, Event, EventKind, Feed, Frame, IterateReport, RoiSet, RunId, RunRecord, RunTable, Session,
     SessionOptions, Trace,
 };
-
-/// Full iterations of MLEM with a stored matrix, where no number is given.
-const MATRIX_ITERATIONS: usize = 50;
 
 /// How often the progress of a run in one step is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -83,13 +80,19 @@ pub struct ReconstructOptions {
     #[arg(long, value_name = "FILE", requires = "csv")]
     pub rois: Option<PathBuf>,
 
-    /// Table of measured numbers to write. Of each ROI on every iterate: mean, sd, min, max, num_voxels, volume, nsr and
-    /// contrast_recovery (for an EPRI sweep after every block of projections, with the number of projections under subset). Of
+    /// Table of measured numbers to write. Of each ROI on every iterate: mean, sd, min, max, num_voxels, volume, nsr (sd / mean, also
+    /// called CV), contrast_recovery and contrast_to_noise (for an EPRI sweep after every block of projections, with the number of projections under subset). Of
     /// each step: log_likelihood_of_subset, in the row of the image before the step. Of each full iteration: their sum,
     /// log_likelihood, in the row of the image that it began with. Of each non-atomic step what its race lost: lost,
     /// lost_of_ones and level. All are of the unfiltered reconstruction, whatever --post-filter-mm is.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
+
+    /// Image to compare with, on the same grid: the correlation coefficient of each full iteration's image with it (of an EPRI sweep of
+    /// the whole image's) is printed for those that are written, and stands in the table as correlation. Also of the unfiltered
+    /// reconstruction.
+    #[arg(long, value_name = "IMAGE")]
+    reference_image: Option<PathBuf>,
 
     /// Also write every N-th iteration's image, as OUT_itNNN.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -159,6 +162,7 @@ pub fn run(options: &ReconstructOptions) -> CliResult<Done> {
     } else {
         (options.counts()?, None, None)
     };
+    let reference = options.reference_image.as_deref().map(|path| ReferenceImage::open(path, job.grid())).transpose()?;
     trace.record("study_ready", &[]);
     let rois = options.rois.as_deref().map(rois::read_rois).transpose()?.unwrap_or_default();
     notices::print(rois::notice(&rois).as_slice());
@@ -178,6 +182,7 @@ pub fn run(options: &ReconstructOptions) -> CliResult<Done> {
         table: Ok(table),
         rows: None,
         record: None,
+        reference,
         progress: Progress::new(job.course()),
         totals: Totals::default(),
         interrupted: false,
@@ -231,6 +236,7 @@ impl ReconstructOptions {
     fn check_files(&self) -> Result<(), String> {
         let projector = &self.projector;
         let files = Files::new().read([&self.input]).read(&self.matrix).read(&self.rois).read(&self.init).read(&self.image.like);
+        let files = files.read(&self.reference_image);
         let files = files.read(&projector.multiplicative).read(&projector.additive).read(self.epri.reference());
         let mut files = files.write("-o", [&self.output]).write_lines("--csv", &self.csv).write_lines("--trace", &self.trace);
         if let Some(every) = self.save_every {
@@ -279,17 +285,18 @@ impl ReconstructOptions {
         let Some(matrix) = &self.matrix else {
             return Err("counts of pairs of crystals need the stored matrix of their ring: make it (tomoscope matrix) and name its file (--matrix)".into());
         };
-        let pairs = read_pairs(&self.input)?;
+        let study = read_pair_study(&self.input)?;
         let matrix = Arc::new(read_matrix(matrix)?);
+        check_basis(&study.measured.ring, &matrix)?;
         let init = self.init.as_deref().map(read_volume).transpose()?;
-        let shown = ring_basis(&pairs.ring, &matrix.basis, None)?;
+        let shown = ring_basis(&study.measured.ring, &matrix.basis, None)?;
         let grid = match (self.image.grid_about(ImageSpace::<Host>::grid(&shown))?, &init) {
             (Some(grid), _) => grid,
             (None, Some((init, _))) => init.grid.clone(),
             (None, None) => ImageSpace::<Host>::grid(&shown).clone(),
         };
         let settings = PairSettings {
-            matrix,
+            matrix: Some(matrix),
             num_iterations: self.iterations.map_or(MATRIX_ITERATIONS, |n| n as usize),
             grid,
             device: projector.device,
@@ -297,10 +304,7 @@ impl ReconstructOptions {
             num_threads: projector.threads.map(usize::from),
             init: init.map(|(volume, _)| Arc::new(volume)),
         };
-        let title = self.input.file_name().unwrap_or_default().to_string_lossy();
-        let origin = Origin { measured: Some(self.input.clone()), ..Origin::default() };
-        let study = Arc::new(Study { origin, ..Study::new(title, pairs) });
-        Ok(Job::Pairs { study, settings: Box::new(settings) })
+        Ok(Job::Pairs { study: Arc::new(study), settings: Box::new(settings) })
     }
 
     /// Refuses options that mean nothing for an EPRI sweep.
@@ -393,15 +397,17 @@ struct Work<'a> {
     /// How numbers become its rows, once the run is set up.
     rows: Option<RunTable>,
     record: Option<RunRecord>,
+    reference: Option<ReferenceImage>,
     progress: Progress,
     totals: Totals,
     interrupted: bool,
 }
 
 impl Work<'_> {
-    /// The iteration after `iteration` at which an image is written.
+    /// The iteration after `iteration` at which an image is written or compared.
     fn next_halt(&self, iteration: usize) -> usize {
-        let every = self.options.save_every.map_or(usize::MAX, |n| n as usize);
+        let to_compare = self.reference.as_ref().map(|_| 1);
+        let every = to_compare.or(self.options.save_every.map(|n| n as usize)).unwrap_or(usize::MAX);
         (iteration / every).saturating_add(1).saturating_mul(every).min(self.target)
     }
 
@@ -413,7 +419,7 @@ impl Work<'_> {
             EventKind::Notice(notice) => self.progress.notice(&notice),
             EventKind::Ended(reason) => return self.ended(session, reason),
             EventKind::Failed(text) => return self.failed(session, &text).map(Some),
-            EventKind::Remeasured { .. } | EventKind::Paused | EventKind::Resumed => {}
+            EventKind::Remeasured { .. } | EventKind::Compared { .. } | EventKind::Paused | EventKind::Resumed => {}
         }
         Ok(None)
     }
@@ -455,6 +461,10 @@ impl Work<'_> {
             return Err("stopped before the first step was complete; nothing was written".into());
         };
         let complete = reason == EndReason::Completed;
+        if let (Some(reference), Some(rows)) = (&self.reference, self.rows) {
+            let rows: Vec<Measurement> = reference.compare(&frame).iter().flat_map(|found| rows.comparison_rows(found)).collect();
+            self.tabulate(&rows);
+        }
         if complete && self.options.save_every.is_some_and(|every| frame.iteration.is_multiple_of(every as usize)) {
             let path = numbered(&self.options.output, frame.iteration);
             self.write(&frame, &path, &[&path])?;
@@ -543,46 +553,8 @@ impl Work<'_> {
         let provenance = provenance.of_image(volume).beside(files.iter().copied()).from_start_image(self.options.init.as_deref());
         let notice = provenance.write_image(path, volume)?;
         notice.iter().for_each(|notice| self.progress.notice(notice));
-        self.progress.tell(&format!("{}: the image after {}", path.display(), self.position(frame)));
+        let likeness = self.reference.as_ref().map_or_else(String::new, |reference| reference.words(frame));
+        self.progress.tell(&format!("{}: the image after {}{likeness}", path.display(), self.position(frame)));
         Ok(provenance)
-    }
-}
-
-/// OUT.ext → OUT_itNNN.ext, also for the double ending .nii.gz.
-fn numbered(path: &Path, iteration: usize) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let lower = name.to_lowercase();
-    let ending = [".nii.gz", ".nii", ".hv"].into_iter().find(|ending| lower.ends_with(ending)).map_or(0, str::len);
-    let (stem, ending) = name.split_at(name.len() - ending);
-    path.with_file_name(format!("{stem}_it{iteration:03}{ending}"))
-}
-
-/// Whether a file is among those of every so many iterations.
-fn is_numbered(path: &Path, output: &Path, every: usize) -> bool {
-    let stem = path.file_name().unwrap_or_default().to_string_lossy();
-    let digits = stem.rsplit_once("_it").map_or("", |(_, rest)| rest).split('.').next().unwrap_or_default();
-    let Ok(iteration) = digits.parse::<usize>() else { return false };
-    let written = || files_written(&numbered(output, iteration));
-    iteration > 0 && iteration.is_multiple_of(every) && written().iter().any(|file| identity(file) == identity(path))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn iterations_are_numbered_before_the_ending() {
-        let name = |path: &str, n| numbered(Path::new(path), n).to_string_lossy().into_owned();
-        assert_eq!(name("a.b/out.hv", 5), "a.b/out_it005.hv");
-        assert_eq!(name("brain.2.nii.gz", 12), "brain.2_it012.nii.gz");
-        assert_eq!(name("x.NII", 1234), "x_it1234.NII");
-    }
-
-    #[test]
-    fn numbered_files_are_known_by_their_names() {
-        let is_one = |path: &str| is_numbered(Path::new(path), Path::new("no/such/out.hv"), 5);
-        assert!(is_one("no/such/out_it005.hv") && is_one("no/such/out_it1010.v"));
-        assert!(!is_one("no/such/out_it004.hv") && !is_one("out_it005.hv") && !is_one("no/such/other_it005.hv"));
-        assert!(!is_one("no/such/out.hv") && !is_one("no/such/out_it000.hv"));
     }
 }

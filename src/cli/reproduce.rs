@@ -115,6 +115,10 @@ struct CabelloOptions {
     /// Stages to run, separated by commas: matrix, times, rods, ellipsoid, mouse, cubic; by default all.
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     stage: Vec<cabello_2012::Item>,
+
+    /// Simulate the matrix of blobs until it has so many elements instead of the paper's 704 million: fewer take less time and memory.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    elements: Option<u64>,
 }
 
 #[derive(Args)]
@@ -173,7 +177,7 @@ fn cabello(options: CabelloOptions) -> cabello_2012::Settings {
     let folder = options.common.folder("cabello-2012");
     let CommonOptions { device, quick, budget_secs, .. } = options.common;
     let stages = or_all(options.stage, cabello_2012::Item::VARIANTS);
-    cabello_2012::Settings { device, quick, stages, budget_secs, folder }
+    cabello_2012::Settings { device, quick, num_elements: options.elements, stages, budget_secs, folder }
 }
 
 fn herraiz(paper: HerraizPaper, options: HerraizOptions) -> herraiz::Settings {

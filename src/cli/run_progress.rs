@@ -142,7 +142,7 @@ pub fn announce(info: &StartInfo, num_iterations: usize) {
         Job::Pairs { settings, .. } => {
             fact("accumulation", info.accumulation.to_string());
             fact("algorithm", format!("MLEM, {}", counted(num_iterations, "iteration")));
-            fact("matrix", matrix_words(&settings.matrix));
+            settings.matrix.iter().for_each(|matrix| fact("matrix", matrix_words(matrix)));
         }
         Job::Sweep { study, settings } => {
             let FilterSettings { filter, cutoff, baseline, interpolation } = settings.filter;

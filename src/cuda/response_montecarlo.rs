@@ -46,6 +46,7 @@ struct Ring {
 struct Functions {
     spacing_mm: f64,
     reach_mm: f64,
+    squares_radius_mm: f64,
     num_steps: i32,
     num_half_slices: i32,
     num_rings: i32,
@@ -285,6 +286,7 @@ impl Simulation {
     fn new(detector: &RingDetector, basis: &RingBasis, part: &ResponsePart, seed: u64) -> Self {
         let (ring, cells, (values, _)) = (detector.ring(), basis.cells(), basis.table());
         let num_rings = cells.rings().map(|(num_cells, _)| num_cells.len());
+        let (num_squares, squares_radius_mm) = cells.squares().unwrap_or_default();
         let ResponseExtent { radius_mm, heights_mm: [low_mm, high_mm], .. } = part.extent;
         let crystals: Vec<(Crystals, f64)> = detector.layers().map(|(head, front_mm)| (Crystals::new(head), front_mm)).collect();
         // What is not there is never looked at.
@@ -303,12 +305,13 @@ impl Simulation {
             functions: Functions {
                 spacing_mm: cells.spacing_mm(),
                 reach_mm: basis.reach_mm(),
+                squares_radius_mm,
                 // The last value ends the last step.
                 num_steps: values.len().saturating_sub(2) as i32,
                 num_half_slices: cells.num_half_slices() as i32,
                 num_rings: num_rings.unwrap_or(0) as i32,
                 num_in_slice: cells.num_in_slice() as i32,
-                num_squares: if num_rings.is_some() { 0 } else { cells.num_in_slice().isqrt() as i32 },
+                num_squares: num_squares as i32,
                 first_basic: part.basics.start as i32,
                 num_basic: part.basics.len() as i32,
             },

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::geometry::LENGTHS_MM;
 use crate::scanner::CrystalRing;
 
 /// What the functions of an image are.
@@ -147,9 +148,20 @@ pub struct ResponseMatrix {
 /// Why numbers are no matrix.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum MatrixError {
+    /// Counts of another ring.
+    #[error("the matrix is that of {scanner}, but the counts are of {counted}")]
+    Scanner {
+        /// The ring of the matrix.
+        scanner: String,
+        /// That of the counts.
+        counted: String,
+    },
     /// More basic functions than an element can tell apart.
     #[error("a matrix has 1 to {most} basic functions, not {0}", most = MatrixElement::MAX_BASIC)]
     NumBasic(usize),
+    /// Functions of which there would be more than an element can tell apart.
+    #[error("the basis cannot be: lengths in mm are needed of which the cylinder's are at most {most} times the spacing", most = MatrixElement::MAX_BASIC)]
+    Basis,
     /// Rows that are not those of the ring.
     #[error("the matrix has {found} lines of response where {scanner} has {expected}")]
     NumLors {
@@ -187,6 +199,11 @@ impl ResponseMatrix {
         if !(1..=MatrixElement::MAX_BASIC).contains(&self.num_basic) {
             return Err(MatrixError::NumBasic(self.num_basic));
         }
+        let BasisSettings { spacing_mm, radius_mm, half_length_mm, .. } = self.basis;
+        let are_lengths = [spacing_mm, radius_mm, half_length_mm].iter().all(|length| LENGTHS_MM.contains(length));
+        if !are_lengths || radius_mm.max(half_length_mm) > spacing_mm * MatrixElement::MAX_BASIC as f64 {
+            return Err(MatrixError::Basis);
+        }
         if !(self.scale_mm3.is_normal() && self.scale_mm3 > 0.0) {
             return Err(MatrixError::Scale(self.scale_mm3));
         }
@@ -205,6 +222,17 @@ impl ResponseMatrix {
             return Err(MatrixError::Basic { index, basic: self.elements[index].basic(), num_basic });
         }
         Ok(self)
+    }
+
+    /// Whether it goes with counts of a ring.
+    ///
+    /// # Errors
+    /// It is the matrix of another one.
+    pub fn fits(&self, ring: &CrystalRing) -> Result<(), MatrixError> {
+        if self.scanner == ring.name {
+            return Ok(());
+        }
+        Err(MatrixError::Scanner { scanner: self.scanner.clone(), counted: ring.name.clone() })
     }
 
     /// The elements of a line of response.

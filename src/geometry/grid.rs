@@ -114,6 +114,12 @@ impl Grid {
             .max(0.0)
     }
 
+    /// The grid as it is written in sentences.
+    pub fn words(&self) -> String {
+        let ([nx, ny, nz], [dx, dy, dz], [x, y, z]) = (self.size, self.voxel_mm, self.origin_mm);
+        format!("{nx} × {ny} × {nz} voxels of {dx:.4} × {dy:.4} × {dz:.4} mm, the first at ({x:.3}, {y:.3}, {z:.3}) mm")
+    }
+
     /// Whether two grids are the same to within 1e-3 of a voxel everywhere.
     pub fn same_as(&self, other: &Grid) -> bool {
         self.size == other.size

@@ -52,5 +52,5 @@ pub use error::IoError;
 pub use files::{files_read, files_written, header_of, identity};
 pub use follow::{SweepFollower, SweepUpdate};
 pub use pending::{discard_unfinished, write_whole};
-pub use study::{Correction, read_study};
+pub use study::{Correction, read_pair_study, read_study};
 pub use sweep::{read_reference, read_sweep, read_sweep_at_phase, write_sweep};

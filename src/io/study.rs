@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::saved_pairs::read_pairs;
 use super::{IoError, read_projections};
-use crate::data::{Counts, Michelogram, Origin, Study};
+use crate::data::{Counts, Michelogram, Origin, PairCounts, Study};
 
 /// What measured data is corrected by.
 ///
@@ -60,6 +61,16 @@ pub fn read_study(
         values.zip(factors.counts.iter()).for_each(|(value, factor)| *value *= factor);
     }
     Ok(Study { origin, notices, ..Study::new(title, counts) })
+}
+
+/// Reads counts of pairs of crystals, named after their file.
+///
+/// # Errors
+/// Those of [`read_pairs`].
+pub fn read_pair_study(path: &Path) -> Result<Study<PairCounts>, IoError> {
+    let title = path.file_name().unwrap_or_default().to_string_lossy();
+    let origin = Origin { measured: Some(path.to_owned()), ..Origin::default() };
+    Ok(Study { origin, ..Study::new(title, read_pairs(path)?) })
 }
 
 #[cfg(test)]

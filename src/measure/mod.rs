@@ -8,6 +8,7 @@ mod contrast;
 mod difference;
 mod full_width;
 mod peak_width;
+mod peaks;
 mod profile;
 mod quantile;
 mod roi_stats;
@@ -16,7 +17,8 @@ pub use contrast::{background_variability, cold_recovery, contrast_to_noise, hot
 pub use difference::{correlation, relative_difference};
 pub use full_width::full_width_at_half_maximum;
 pub use peak_width::{FWHM_OF_SIGMA, NoPeakWidth, PeakWidth, peak_width};
-pub use profile::{ProfilePoint, profile};
+pub use peaks::peak_widths;
+pub use profile::{Between, ProfilePoint, profile};
 pub use quantile::{median_and_spread, quantile};
 pub use roi_stats::{RoiStats, average_noise_to_signal, noise_to_signal, pooled, pooled_noise_to_signal};
 

@@ -35,6 +35,15 @@ pub struct PeakWidth {
     pub sd_mm: f64,
     /// Middle of the peak, distance from the profile's start, mm.
     pub centre_mm: f64,
+    /// Height of the Gaussian above the constant.
+    pub height: f64,
+}
+
+impl PeakWidth {
+    /// The value of the Gaussian, without the constant, so far from the profile's start.
+    pub fn gaussian(&self, distance_mm: f64) -> f64 {
+        self.height * (-0.5 * (FWHM_OF_SIGMA * (distance_mm - self.centre_mm) / self.fwhm_mm).powi(2)).exp()
+    }
 }
 
 /// Why a profile has no width that could be told.
@@ -120,7 +129,7 @@ pub fn peak_width(points: &[ProfilePoint], voxel_mm: f64) -> Result<PeakWidth, N
     } else if fit.flatness().is_some_and(|[h4, sd]| h4 < PLATEAU.min(-2.0 * sd)) {
         Err(NoPeakWidth::Plateau)
     } else {
-        Ok(PeakWidth { fwhm_mm, sd_mm, centre_mm })
+        Ok(PeakWidth { fwhm_mm, sd_mm, centre_mm, height: height * fit.unit })
     }
 }
 
@@ -130,6 +139,8 @@ struct Gaussian {
     points: Vec<[f64; 2]>,
     /// Where the places begin, mm from the profile's start.
     from_mm: f64,
+    /// The first guess of the height.
+    unit: f64,
     /// Height a, centre μ, standard deviation s, background c.
     parameters: Vector4<f64>,
 }
@@ -153,7 +164,7 @@ impl Gaussian {
         let from_mm = points[top].distance_mm;
         let scaled = points.iter().map(|p| [(p.distance_mm - from_mm) / voxel_mm, (p.value - background) / height]);
         let parameters = Vector4::new(1.0, 0.0, (width as f64 / FWHM_OF_SIGMA).max(0.5), 0.0);
-        Some(Self { points: scaled.collect(), from_mm, parameters })
+        Some(Self { points: scaled.collect(), from_mm, unit: height, parameters })
     }
 
     /// Coefficient h4 of the Gauss-Hermite series and its standard deviation: how much flatter (negative) than a Gaussian the
@@ -259,6 +270,8 @@ mod tests {
             let expected = 2.0 * (2.0 * 2f64.ln()).sqrt() * sigma * VOXEL_MM;
             assert!((found.fwhm_mm / expected - 1.0).abs() < 1e-6, "{found:?} is not {expected}");
             assert!((found.centre_mm - 46.8).abs() < 1e-6 && found.sd_mm < 1e-6, "{found:?}");
+            let half = found.gaussian(46.8 + 0.5 * found.fwhm_mm);
+            assert!((found.height - 40.0).abs() < 1e-6 && (half - 20.0).abs() < 1e-4, "{found:?}");
         }
         // Values of any size.
         for scale in [1e-30, 1e30] {

@@ -1,4 +1,8 @@
 //! Profiles along a line through a volume.
+//!
+//! Linear interpolation widens peaks: a Gaussian four voxels wide at half its height by 4 % along a diagonal. Where widths are
+//! measured values between voxel centres are those of cubic convolution (Keys 1981), which leaves them to within 1 %; it
+//! overshoots at sharp edges, so that it is not drawn.
 
 use super::finite;
 use crate::data::Volume;
@@ -13,42 +17,62 @@ pub struct ProfilePoint {
     pub value: f64,
 }
 
-/// Values at `num_points` equidistant points from one place to another, linearly interpolated between voxel centres;
-/// points outside the volume are left out.
-pub fn profile(volume: &Volume, from_mm: Point, to_mm: Point, num_points: usize) -> Vec<ProfilePoint> {
+/// Values between voxel centres.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Between {
+    /// Linearly interpolated, to be looked at.
+    Linear,
+    /// By cubic convolution, to be measured.
+    Cubic,
+}
+
+/// Values at `num_points` equidistant points from one place to another; points outside the volume are left out.
+pub fn profile(volume: &Volume, from_mm: Point, to_mm: Point, num_points: usize, between: Between) -> Vec<ProfilePoint> {
     let along: Point = std::array::from_fn(|a| to_mm[a] - from_mm[a]);
     let length = along.iter().map(|v| v * v).sum::<f64>().sqrt();
     let point = |index: usize| {
         let t = if num_points > 1 { index as f64 / (num_points - 1) as f64 } else { 0.0 };
-        let value = interpolated(volume, std::array::from_fn(|a| from_mm[a] + t * along[a]))?;
+        let value = interpolated(volume, std::array::from_fn(|a| from_mm[a] + t * along[a]), between)?;
         Some(ProfilePoint { distance_mm: t * length, value })
     };
     (0..num_points).filter_map(point).collect()
 }
 
-/// The value at a point, linearly interpolated; in the outer half of the outermost voxels theirs. `None` outside.
-fn interpolated(volume: &Volume, point: Point) -> Option<f64> {
+/// The value at a point, interpolated; in the outer half of the outermost voxels theirs. `None` outside.
+fn interpolated(volume: &Volume, point: Point, between: Between) -> Option<f64> {
     let voxel = volume.grid.voxel_from_mm(point);
-    let mut low = [0usize; 3];
-    let mut share = [0.0; 3];
+    // Along each axis the voxels that count, and by how much.
+    let mut near = [[(0, 0.0); 4]; 3];
     for a in 0..3 {
-        let num = volume.grid.size[a] as f64;
-        if !(-0.5..=num - 0.5).contains(&voxel[a]) {
+        let last = volume.grid.size[a] as f64 - 1.0;
+        if !(-0.5..=last + 0.5).contains(&voxel[a]) {
             return None;
         }
-        let clamped = voxel[a].clamp(0.0, num - 1.0);
-        low[a] = clamped as usize;
-        share[a] = clamped - low[a] as f64;
+        let at = voxel[a].clamp(0.0, last);
+        for (tap, near) in (-1..).zip(&mut near[a]) {
+            let place = at.floor() + f64::from(tap);
+            *near = (place.clamp(0.0, last) as usize, between.weight((place - at).abs()));
+        }
     }
+    let [x, y, z] = near.map(|near| near.into_iter().filter(|(_, weight)| *weight != 0.0));
     let mut sum = 0.0;
-    for corner in 0..8 {
-        let step: [usize; 3] = std::array::from_fn(|a| corner >> a & 1);
-        let weight: f64 = (0..3).map(|a| if step[a] == 1 { share[a] } else { 1.0 - share[a] }).product();
-        if weight > 0.0 {
-            sum += weight * f64::from(*volume.values.get([low[2] + step[2], low[1] + step[1], low[0] + step[0]])?);
+    for (z, of_z) in z {
+        for (y, of_y) in y.clone() {
+            sum += of_z * of_y * x.clone().map(|(x, of_x)| of_x * f64::from(volume.values[[z, y, x]])).sum::<f64>();
         }
     }
     finite(sum)
+}
+
+impl Between {
+    /// The weight of a voxel whose centre is so many voxels away.
+    fn weight(self, t: f64) -> f64 {
+        match self {
+            Between::Linear => (1.0 - t).max(0.0),
+            Between::Cubic if t <= 1.0 => 1.0 + t * t * (1.5 * t - 2.5),
+            Between::Cubic => (2.0 + t * (-4.0 + t * (2.5 - 0.5 * t))) * f64::from(t < 2.0),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -57,14 +81,15 @@ mod tests {
     use crate::geometry::Grid;
 
     #[test]
-    fn a_profile_of_a_linear_image_is_linear() {
+    fn a_profile_of_a_linear_image_is_linear_inside_it() {
         let grid = Grid::centred([5, 4, 3], [2.0, 3.0, 4.0]).unwrap();
         let mut volume = Volume::filled(grid.clone(), 0.0);
         for ((z, y, x), value) in volume.values.indexed_iter_mut() {
             let [x, y, z] = grid.mm_from_voxel([x as f64, y as f64, z as f64]);
             *value = (10.0 + x - 2.0 * y + 0.5 * z) as f32;
         }
-        let found = profile(&volume, [-4.0, 4.0, -3.0], [4.0, -4.0, 3.0], 9);
+        let along = |from, to, num| profile(&volume, from, to, num, Between::Linear);
+        let found = along([-4.0, 4.0, -3.0], [4.0, -4.0, 3.0], 9);
         assert_eq!(found.len(), 9);
         for (index, point) in found.iter().enumerate() {
             let t = index as f64 / 8.0;
@@ -73,7 +98,23 @@ mod tests {
             assert!((point.distance_mm - t * (64.0f64 + 64.0 + 36.0).sqrt()).abs() < 1e-12);
         }
         // x reaches from −5 to 5: of −6, −4, … 6 the outer two are left out.
-        assert_eq!(profile(&volume, [-6.0, 0.0, 0.0], [6.0, 0.0, 0.0], 7).len(), 5);
-        assert!(profile(&volume, [f64::NAN; 3], [1.0; 3], 3).is_empty());
+        assert_eq!(along([-6.0, 0.0, 0.0], [6.0, 0.0, 0.0], 7).len(), 5);
+        assert!(along([f64::NAN; 3], [1.0; 3], 3).is_empty());
+    }
+
+    #[test]
+    fn cubic_convolution_gives_squares_back_and_edges_their_own_values() {
+        let mut volume = Volume::filled(Grid::centred([9, 1, 1], [1.0; 3]).unwrap(), 0.0);
+        (-4..).zip(volume.as_mut_slice()).for_each(|(x, value)| *value = (x * x) as f32);
+        let found = profile(&volume, [-4.5, 0.2, 0.0], [4.5, 0.2, 0.0], 37, Between::Cubic);
+        assert_eq!(found.len(), 37);
+        for point in found {
+            let x = point.distance_mm - 4.5;
+            match x.abs() {
+                far if far >= 4.0 => assert_eq!(point.value, 16.0),
+                far if far <= 3.0 => assert!((point.value - x * x).abs() < 1e-12, "{x}: {}", point.value),
+                _ => {}
+            }
+        }
     }
 }

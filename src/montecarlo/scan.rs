@@ -86,10 +86,10 @@ pub fn measure(
         let counted = lines.into_iter().filter(|(_, share)| uniform(&mut random) < *share);
         counted.filter_map(|(line, _)| bins.bin_of(&line, turn_rad)).collect()
     };
-    count_until(num_counts, coincidences.geometry().num_bins(), task, follow)
+    Ok(count_until(num_counts, coincidences.geometry().num_bins(), task, follow)?.map(|(counts, _)| counts))
 }
 
-/// The same for a ring of crystals, whose bins are its lines of response.
+/// The same for a ring of crystals, whose bins are its lines of response; and how many times a decay was drawn for that.
 ///
 /// # Errors
 /// Stopped.
@@ -99,7 +99,7 @@ pub fn measure_pairs(
     num_counts: u64,
     seed: u64,
     task: &Task,
-) -> Result<Option<Vec<f32>>, Stopped> {
+) -> Result<Option<(Vec<f32>, f64)>, Stopped> {
     let follow = |history: u64| -> Option<u32> {
         let mut random = stream(seed, history);
         let place = decay(&mut random)?;
@@ -108,15 +108,17 @@ pub fn measure_pairs(
     count_until(num_counts, detector.ring().num_lors(), task, follow)
 }
 
-/// Follows histories until so many counts are there; `follow` gives the bins that one counts in. `None` where nothing is seen.
+/// Follows histories until so many counts are there; `follow` gives the bins that one counts in. The counts, and how many histories
+/// that took; `None` where nothing is seen.
 fn count_until<I: IntoIterator<Item = u32>>(
     num_counts: u64,
     num_bins: usize,
     task: &Task,
     follow: impl Fn(u64) -> I + Sync,
-) -> Result<Option<Vec<f32>>, Stopped> {
+) -> Result<Option<(Vec<f32>, f64)>, Stopped> {
     let mut counts = vec![0.0f32; num_bins];
     let (mut num_counted, mut num_followed) = (0, 0);
+    let mut num_used = 0.0;
     task.begin(num_counts);
     while num_counted < num_counts {
         let tasks: Vec<u64> = (num_followed..num_followed + HISTORIES_PER_BATCH).step_by(HISTORIES_PER_TASK as usize).collect();
@@ -129,16 +131,20 @@ fn count_until<I: IntoIterator<Item = u32>>(
             .collect::<Result<_, Stopped>>()?;
         num_followed += HISTORIES_PER_BATCH;
         let num_before = num_counted;
+        let num_found = found.iter().map(Vec::len).sum::<usize>();
         for bin in found.into_iter().flatten().take((num_counts - num_before) as usize) {
             counts[bin as usize] += 1.0;
             num_counted += 1;
         }
         task.advance(num_counted - num_before);
+        // Of the last batch only the part that gave the counts still wanted.
+        let share = if num_found > 0 { (num_counted - num_before) as f64 / num_found as f64 } else { 1.0 };
+        num_used += share * HISTORIES_PER_BATCH as f64;
         if num_counted == 0 && num_followed >= MOST_IN_VAIN {
             return Ok(None);
         }
     }
-    Ok(Some(counts))
+    Ok(Some((counts, num_used)))
 }
 
 #[cfg(test)]

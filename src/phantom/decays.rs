@@ -42,6 +42,11 @@ impl<'a> Decays<'a> {
         Self { sources, z_mm, sums }
     }
 
+    /// Decays in a mm³ of activity 1, for each place that is drawn.
+    pub fn density_per_mm3(&self) -> f64 {
+        self.sums.last().map_or(0.0, |sum| 1.0 / sum)
+    }
+
     /// The place of a decay; `None` where the place drawn is none, or nothing is active. Four draws: the part, and the place.
     pub fn draw(&self, random: &mut Philox) -> Option<Point> {
         let mut uniform = || u32_to_unit_f64(random.next_u32());
@@ -92,6 +97,12 @@ mod tests {
         let fine = Grid::centred([128, 128, 64], [0.25; 3]).unwrap();
         let truth = phantom.truth(&fine, 1.0, &Task::new()).unwrap();
         let mut expected = vec![0.0; grid.num_voxels()];
+        let density = NUM as f64 * decays.density_per_mm3() * 0.25f64.powi(3);
+        assert!(
+            (density * truth.sum() / num_found - 1.0).abs() < 5e-3,
+            "{} decays where {num_found} were found",
+            density * truth.sum()
+        );
         let counts = num_found / truth.sum();
         for ((k, j, i), value) in truth.values.indexed_iter() {
             expected[(k / 8 * 16 + j / 8) * 16 + i / 8] += f64::from(*value) * counts;

@@ -16,6 +16,8 @@ pub struct Course {
     pub can_grow: bool,
     /// Whether steps have a likelihood.
     pub has_likelihood: bool,
+    /// What a datum is, and what is said of those with counts that the model cannot explain.
+    pub unexplained: [&'static str; 2],
     /// Whether further iterations can follow when all that were asked for are done.
     pub can_continue: bool,
 }
@@ -28,11 +30,22 @@ impl Course {
         unit: Unit::CountsPerMm,
         can_grow: false,
         has_likelihood: true,
+        unexplained: [
+            "bin",
+            "with counts although no line crosses the image there; their counts are left out. An image that covers the whole field of view, or an additive sinogram (randoms + scatter), explains them",
+        ],
         can_continue: true,
     };
 
     /// Of counts with a matrix of absolute responses.
-    pub const DENSITIES: Course = Course { unit: Unit::DecaysPerMm3, ..Course::ITERATIONS };
+    pub const DENSITIES: Course = Course {
+        unit: Unit::DecaysPerMm3,
+        unexplained: [
+            "pair of crystals",
+            "with counts of which the matrix has no element; their counts are left out. A matrix of more decays explains them",
+        ],
+        ..Course::ITERATIONS
+    };
 
     /// Of a sweep: each block of projections is added to the image once.
     pub const PROJECTIONS: Course = Course {
@@ -41,6 +54,7 @@ impl Course {
         unit: Unit::Arbitrary,
         can_grow: true,
         has_likelihood: false,
+        unexplained: ["projection", ""],
         can_continue: false,
     };
 

@@ -13,6 +13,8 @@ use crate::scanner::epri::Order;
 
 /// Subsets that are aimed at.
 const NUM_SUBSETS: usize = 14;
+/// Full iterations of MLEM with a stored matrix.
+pub const MATRIX_ITERATIONS: usize = 50;
 /// Full iterations.
 const NUM_ITERATIONS: usize = 4;
 /// Most voxels along an axis of the image of a sweep.

@@ -185,8 +185,8 @@ pub struct SweepSettings {
 /// All that a reconstruction of counts of pairs of crystals is asked to do: MLEM with a stored matrix.
 #[derive(Clone, Debug)]
 pub struct PairSettings {
-    /// The matrix.
-    pub matrix: Arc<ResponseMatrix>,
+    /// The matrix; `None` = the quick one of a small ring.
+    pub matrix: Option<Arc<ResponseMatrix>>,
     /// Full iterations to do.
     pub num_iterations: usize,
     /// Grid on which images are shown.

@@ -10,8 +10,8 @@ use super::{DeviceChoice, SetupError};
 use crate::algebra::{BackendError, RingBasis, RingGrid};
 #[cfg(feature = "cuda")]
 use crate::cuda::ResponseMonteCarlo;
-use crate::data::{BasisKind, BasisSettings, MatrixMade, ResponseMatrix};
-use crate::geometry::{Grid, Point};
+use crate::data::{BasisKind, BasisSettings, MatrixElement, MatrixMade, ResponseMatrix};
+use crate::geometry::{Grid, GridError, Point};
 use crate::montecarlo::{
     FollowError, FunctionsAt, Response, ResponseElements, ResponseExtent, ResponsePart, ResponseStatistics, ResponseTally,
     RingDetector,
@@ -56,13 +56,80 @@ pub struct MatrixRecipe {
 }
 
 impl MatrixRecipe {
-    /// The functions that a ring's images are made of: as far apart as its file says, out to its bore.
+    /// One for the usual functions of a ring's images.
     pub fn of(ring: &CrystalRing, kind: BasisKind, amount: MatrixAmount, seed: u64) -> Self {
-        let radius_mm = if kind == BasisKind::Cubic { ring.cubes_half_side_mm } else { ring.radius_mm };
-        let (spacing_mm, half_length_mm) = (ring.image_spacing_mm, ring.image_half_length_mm);
-        let basis = BasisSettings { kind, spacing_mm, radius_mm, half_length_mm };
-        Self { basis, amount, seed }
+        Self { basis: usual_basis(ring, kind), amount, seed }
     }
+}
+
+/// What simulating a matrix takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MatrixForecast {
+    /// Device in words.
+    pub device: String,
+    /// Most memory that is in use there at a time, bytes: the tallies, and the elements where their number was asked for.
+    pub memory_bytes: u64,
+}
+
+/// What simulating a matrix will take, and where it will be done, before it begins.
+///
+/// # Errors
+/// As [`make_matrix`], as far as it is known before.
+pub fn forecast_matrix(ring: &CrystalRing, recipe: &MatrixRecipe, device: DeviceChoice) -> Result<MatrixForecast, SetupError> {
+    let on_device = |choice| {
+        let (chosen, _) = choose_device(choice)?;
+        let (functions, parts) = functions_and_parts(&chosen, ring, recipe)?;
+        let whole = whole(ring, &functions.basis);
+        let bytes = |part: &ResponsePart| {
+            let num_elements = match recipe.amount.of_part(part, &whole) {
+                MatrixAmount::Histories(_) => 0,
+                MatrixAmount::Elements(num) => num,
+            };
+            let elements = (size_of::<MatrixElement>() as u64).saturating_mul(num_elements);
+            part.bytes(ring.num_lors()).saturating_add(elements)
+        };
+        let memory_bytes = parts.iter().map(bytes).max().unwrap_or(0);
+        Ok(MatrixForecast { device: chosen.name(), memory_bytes })
+    };
+    Ok(or_on_cpu(device, on_device)?.0)
+}
+
+/// Refuses a matrix that has another number of basic functions than its basis.
+///
+/// # Errors
+/// It has.
+pub fn check_basis(ring: &CrystalRing, matrix: &ResponseMatrix) -> Result<(), SetupError> {
+    let (expected, found) = (ring_grid(ring, &matrix.basis).num_basic(), matrix.num_basic);
+    if found == expected {
+        return Ok(());
+    }
+    let text =
+        format!("the matrix has {found} basic functions where its basis has {expected}; simulate it again (tomoscope matrix)");
+    Err(SetupError::Settings(text))
+}
+
+/// The cells that the functions of a basis are placed in.
+fn ring_grid(ring: &CrystalRing, basis: &BasisSettings) -> RingGrid {
+    let BasisSettings { kind, spacing_mm, radius_mm, half_length_mm } = *basis;
+    match kind {
+        BasisKind::Blobs | BasisKind::Polar => RingGrid::polar(ring.num_modules, spacing_mm, radius_mm, half_length_mm),
+        BasisKind::Cubic => RingGrid::cubes(spacing_mm, radius_mm, ring.radius_mm, half_length_mm),
+    }
+}
+
+/// The functions that a ring's images are made of: as far apart as its file says, out to its bore.
+pub fn usual_basis(ring: &CrystalRing, kind: BasisKind) -> BasisSettings {
+    let radius_mm = if kind == BasisKind::Cubic { ring.cubes_half_side_mm } else { ring.radius_mm };
+    BasisSettings { kind, spacing_mm: ring.image_spacing_mm, radius_mm, half_length_mm: ring.image_half_length_mm }
+}
+
+/// The grid of cubes on which the functions of a basis are shown where no other is asked for: as wide as its cells.
+///
+/// # Errors
+/// The grid cannot be.
+pub fn shown_grid(ring: &CrystalRing, basis: &BasisSettings) -> Result<Grid, GridError> {
+    let [across, along] = ring_grid(ring, basis).extent_mm().map(|mm| (2.0 * mm / basis.spacing_mm).round() as usize);
+    Grid::centred([across, across, along], [basis.spacing_mm; 3])
 }
 
 /// The functions of a basis, shown on a grid of cubes as wide as its cells unless another is given.
@@ -70,23 +137,25 @@ impl MatrixRecipe {
 /// # Errors
 /// The grid cannot be.
 pub fn ring_basis(ring: &CrystalRing, basis: &BasisSettings, grid: Option<Grid>) -> Result<RingBasis, SetupError> {
-    let BasisSettings { kind, spacing_mm, radius_mm, half_length_mm } = *basis;
-    let cells = match kind {
-        BasisKind::Blobs | BasisKind::Polar => RingGrid::polar(ring.num_modules, spacing_mm, radius_mm, half_length_mm),
-        BasisKind::Cubic => RingGrid::cubes(spacing_mm, radius_mm, half_length_mm),
-    };
-    let [radius_mm, half_length_mm] = cells.extent_mm();
+    let cells = ring_grid(ring, basis);
     let grid = match grid {
         Some(grid) => grid,
-        None => {
-            let [across, along] = [radius_mm, half_length_mm].map(|mm| (2.0 * mm / spacing_mm).round() as usize);
-            Grid::centred([across, across, along], [spacing_mm; 3])?
-        }
+        None => shown_grid(ring, basis)?,
     };
-    Ok(match kind {
+    Ok(match basis.kind {
         BasisKind::Blobs => RingBasis::blobs(cells, grid),
         BasisKind::Polar | BasisKind::Cubic => RingBasis::voxels(cells, grid),
     })
+}
+
+/// How many basic functions a ring's image has, and the memory that the simulation of its matrix at once takes, bytes.
+///
+/// # Errors
+/// The basis cannot be.
+pub(super) fn size_of_matrix(ring: &CrystalRing, basis: &BasisSettings) -> Result<(usize, u64), SetupError> {
+    let basis = ring_basis(ring, basis, Some(Grid::centred([1; 3], [basis.spacing_mm; 3])?))?;
+    let whole = response_part(ring, &basis, 0..basis.cells().num_half_slices());
+    Ok((whole.basics.len(), whole.bytes(ring.num_lors())))
 }
 
 /// The pairs of crystals of a ring, in orbits under the symmetries that a basis has.
@@ -139,7 +208,8 @@ pub fn response_part(ring: &CrystalRing, basis: &RingBasis, half_slices: Range<u
 fn parts(ring: &CrystalRing, basis: &RingBasis, free: &FreeMemory) -> Vec<ResponsePart> {
     let num = basis.cells().num_half_slices();
     let slice_bytes = response_part(ring, basis, 0..1).bytes(ring.num_lors());
-    let at_once = free.bytes.map_or(num, |bytes| (bytes / slice_bytes.max(1)) as usize).clamp(1, num);
+    // A fifth is left for the elements.
+    let at_once = free.bytes.map_or(num, |bytes| (bytes / 5 * 4 / slice_bytes.max(1)) as usize).clamp(1, num);
     // As many slices in each as in the others, or one less.
     let num_parts = num.div_ceil(at_once);
     (0..num_parts).map(|part| response_part(ring, basis, part * num / num_parts..(part + 1) * num / num_parts)).collect()
@@ -165,18 +235,33 @@ pub fn make_matrix(
     Ok(followed)
 }
 
-fn make_on(chosen: Chosen, ring: &CrystalRing, recipe: &MatrixRecipe, task: &Task) -> Result<ResponseMatrix, SetupError> {
+/// All functions of a basis, and where their decays are.
+fn whole(ring: &CrystalRing, basis: &RingBasis) -> ResponsePart {
+    response_part(ring, basis, 0..basis.cells().num_half_slices())
+}
+
+/// The functions of a matrix, and the parts in which it is simulated on a device.
+fn functions_and_parts(
+    chosen: &Chosen,
+    ring: &CrystalRing,
+    recipe: &MatrixRecipe,
+) -> Result<(RingFunctions, Vec<ResponsePart>), SetupError> {
     crystal_pairs(ring, recipe.basis.kind)?;
-    let detector = RingDetector::new(ring.clone()).map_err(|error| SetupError::Settings(error.to_string()))?;
     let functions = RingFunctions { basis: ring_basis(ring, &recipe.basis, None)?, num_turns: ring.num_modules };
-    let free = match &chosen {
+    let free = match chosen {
         Chosen::Cpu => FreeMemory::of_the_computer(),
         #[cfg(feature = "cuda")]
         Chosen::Cuda(backend) => FreeMemory::of_device(backend),
     };
     let parts = parts(ring, &functions.basis, &free);
     free.check(parts.iter().map(|part| part.bytes(ring.num_lors())).max().unwrap_or(0))?;
-    let whole = response_part(ring, &functions.basis, 0..functions.basis.cells().num_half_slices());
+    Ok((functions, parts))
+}
+
+fn make_on(chosen: Chosen, ring: &CrystalRing, recipe: &MatrixRecipe, task: &Task) -> Result<ResponseMatrix, SetupError> {
+    let detector = RingDetector::new(ring.clone()).map_err(|error| SetupError::Settings(error.to_string()))?;
+    let (functions, parts) = functions_and_parts(&chosen, ring, recipe)?;
+    let whole = whole(ring, &functions.basis);
     let (mut amount, mut elements, mut statistics) = (recipe.amount.of_part(&parts[0], &whole), Vec::new(), Vec::new());
     for (number, part) in parts.iter().enumerate() {
         // Each part has histories of its own.

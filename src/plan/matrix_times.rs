@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Chosen, DeviceChoice, SetupError, choose_device, crystal_pairs, ring_basis};
+use super::{Chosen, DeviceChoice, SetupError, check_basis, choose_device, crystal_pairs, ring_basis};
 use crate::algebra::{Backend, Host};
 #[cfg(feature = "cuda")]
 use crate::cuda;
@@ -80,6 +80,7 @@ impl MatrixTimes {
 /// # Errors
 /// A device that cannot be used, a step fails.
 pub fn matrix_times(timing: &MatrixTiming) -> Result<Vec<MatrixTimes>, SetupError> {
+    check_basis(timing.ring, &timing.matrix)?;
     let kind = timing.matrix.basis.kind;
     let pairs = crystal_pairs(timing.ring, kind)?;
     let num_central = ring_basis(timing.ring, &timing.matrix.basis, None)?.num_central();

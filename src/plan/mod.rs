@@ -2,6 +2,7 @@
 //! estimate of what a run needs, and the record of what made an image.
 
 mod acquisition;
+mod cache;
 mod course;
 mod defaults;
 mod devices;
@@ -15,6 +16,7 @@ mod photon_scan;
 mod programs;
 mod projector;
 mod provenance;
+mod quick_matrix;
 mod registry;
 mod setup;
 mod sweep_setup;
@@ -22,8 +24,11 @@ mod system;
 mod tubes;
 
 pub use acquisition::Acquisition;
+pub use cache::Cache;
 pub use course::Course;
-pub use defaults::{covering_grid, default_num_subsets, default_settings, default_sweep_settings, grid_of_voxels, sweep_grid};
+pub use defaults::{
+    MATRIX_ITERATIONS, covering_grid, default_num_subsets, default_settings, default_sweep_settings, grid_of_voxels, sweep_grid,
+};
 pub use devices::{Chosen, Device, available_devices, choose_device, host_devices, or_on_cpu};
 pub use estimate::{Forecast, FreeMemory};
 pub use histories::Followed;
@@ -31,7 +36,10 @@ pub use job::{
     AlgorithmKind, DeviceChoice, Job, PairSettings, PlaneKernel, ProjectorChoice, Rays, RunSettings, Stages, StartInfo,
     SweepSettings,
 };
-pub use matrix::{MatrixAmount, MatrixRecipe, RingFunctions, crystal_pairs, make_matrix, response_part, ring_basis};
+pub use matrix::{
+    MatrixAmount, MatrixForecast, MatrixRecipe, RingFunctions, check_basis, crystal_pairs, forecast_matrix, make_matrix,
+    response_part, ring_basis, shown_grid, usual_basis,
+};
 pub use matrix_times::{MatrixLayout, MatrixTimes, MatrixTiming, matrix_times};
 pub use photon_scan::{PhotonScanError, scan_pairs, scan_photons};
 pub use projector::{ChosenProjector, ProjectorSettings, choose_projector, rays_per_bin};
@@ -39,7 +47,8 @@ pub use provenance::{
     AccumulationSpan, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord, ImageRecord, Made,
     MatrixRecord, PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance, SIMULATED, Start, Times,
 };
+pub use quick_matrix::quick_matrix_recipe;
 pub use registry::{PROJECTORS, ProjectorEntry, projector};
 pub use setup::{Prepared, SetupError, forecast, prepare, prepare_with};
 pub use system::System;
-pub use tubes::{MadeTubes, TubeCache, make_tubes, scanner_of_tubes};
+pub use tubes::{MadeTubes, make_tubes, scanner_of_tubes};

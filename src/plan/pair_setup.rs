@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::devices::{Chosen, choose_device};
 use super::estimate::{Arrays, Forecast, FreeMemory, check_image};
-use super::matrix::{crystal_pairs, ring_basis};
-use super::setup::{Prepared, SetupError, check_start_image};
+use super::matrix::{check_basis, crystal_pairs, ring_basis};
+use super::quick_matrix::stand_in;
+use super::setup::{Prepared, SetupError, check_start_image, race_warning};
 use super::system::{Assembled, System};
 use super::{DeviceChoice, Job, PairSettings, StartInfo};
 #[cfg(feature = "cuda")]
@@ -13,7 +14,7 @@ use crate::algebra::Backend as _;
 use crate::algebra::{Host, RingBasis, Simd};
 #[cfg(feature = "cuda")]
 use crate::cuda;
-use crate::data::{Notice, PairCounts, Study};
+use crate::data::{Notice, PairCounts, ResponseMatrix, Study};
 use crate::operator::{Accumulation, CrystalPairs, OperatorError, Residence, StoredMatrix};
 use crate::recon::{EmSettings, Estimate, ReconError, SubsetOrder};
 use crate::scanner::find_ring;
@@ -28,19 +29,11 @@ pub(super) fn prepare_on(
     device: DeviceChoice,
     study: &Arc<Study<PairCounts>>,
     settings: &PairSettings,
+    matrix: &Arc<ResponseMatrix>,
     task: &Task,
 ) -> Result<Prepared, SetupError> {
-    check(&study.measured, settings)?;
-    if let Some(lor) = study.measured.counts.iter().position(|count| !(count.is_finite() && *count >= 0.0)) {
-        let ([one, other], value) = (study.measured.ring.crystals_of(lor), study.measured.counts[lor]);
-        let text = format!("crystals {one} and {other} have {value} counts; MLEM needs counts of zero or more");
-        return Err(ReconError::UnsuitableData(text).into());
-    }
-    if study.measured.total() == 0.0 {
-        return Err(ReconError::UnsuitableData("the measured data has no counts: every pair of crystals has zero".into()).into());
-    }
     let (chosen, mut notices) = choose_device(device)?;
-    let need = Need::of(&chosen, &study.measured, settings)?;
+    let need = Need::of(&chosen, &study.measured, settings, matrix)?;
     need.free.check(need.bytes)?;
     if need.residence == Residence::OneOrder {
         notices.push(Notice::info(
@@ -48,7 +41,8 @@ pub(super) fn prepare_on(
         ));
     }
     let (accumulation, memory_bytes) = (need.accumulation, need.bytes);
-    let mut system = system(chosen, need, settings)?;
+    notices.extend(race_warning(accumulation));
+    let mut system = system(chosen, need, matrix)?;
     let secs_per_iteration = system.trial_secs(1, accumulation)?;
     task.check().map_err(OperatorError::from)?;
     let (device, accumulations) = (system.device().to_owned(), system.accumulations());
@@ -61,12 +55,15 @@ pub(super) fn prepare_on(
     let algorithm = system.em((&study.measured).into(), 1, em, settings.init.as_deref())?;
     let info = StartInfo {
         device,
-        projector: projector(settings),
+        projector: projector(matrix),
         num_subsets: 1,
         accumulation,
         accumulations,
         estimate: Estimate { memory_bytes, secs_per_iteration },
-        job: Job::Pairs { study: Arc::clone(study), settings: Box::new(settings.clone()) },
+        job: Job::Pairs {
+            study: Arc::clone(study),
+            settings: Box::new(PairSettings { matrix: Some(Arc::clone(matrix)), ..settings.clone() }),
+        },
     };
     Ok(Prepared { algorithm, info, notices, num_taken: 0 })
 }
@@ -78,9 +75,14 @@ pub(super) fn forecast_on(
     settings: &PairSettings,
 ) -> Result<(Forecast, FreeMemory), SetupError> {
     check(pairs, settings)?;
+    let (matrix, to_make) = match &settings.matrix {
+        Some(matrix) => (Arc::clone(matrix), 0),
+        None => stand_in(&pairs.ring).map(|(matrix, bytes)| (Arc::new(matrix), bytes))?,
+    };
     let (chosen, _) = choose_device(device)?;
-    let need = Need::of(&chosen, pairs, settings)?;
-    let forecast = Forecast { memory_bytes: need.bytes, device: device_words(&chosen), projector: projector(settings) };
+    let need = Need::of(&chosen, pairs, settings, &matrix)?;
+    let memory_bytes = need.bytes.max(to_make);
+    let forecast = Forecast { memory_bytes, device: device_words(&chosen), projector: projector(&matrix) };
     Ok((forecast, need.free))
 }
 
@@ -97,11 +99,10 @@ struct Need {
 }
 
 impl Need {
-    fn of(chosen: &Chosen, pairs: &PairCounts, settings: &PairSettings) -> Result<Self, SetupError> {
+    fn of(chosen: &Chosen, pairs: &PairCounts, settings: &PairSettings, matrix: &ResponseMatrix) -> Result<Self, SetupError> {
         let Some(ring) = find_ring(&pairs.ring.name) else {
             return Err(SetupError::Settings(format!("there is no ring '{}'", pairs.ring.name)));
         };
-        let matrix = &settings.matrix;
         let accumulation = settings.accumulation.unwrap_or(DEFAULT_ACCUMULATION);
         let free = match chosen {
             Chosen::Cpu => FreeMemory::of_the_computer(),
@@ -132,15 +133,34 @@ impl Need {
     }
 }
 
-fn projector(settings: &PairSettings) -> String {
-    format!("stored matrix of {}", settings.matrix.basis.kind.words())
+fn projector(matrix: &ResponseMatrix) -> String {
+    format!("stored matrix of {}", matrix.basis.kind.words())
+}
+
+/// Refuses counts that MLEM cannot explain.
+///
+/// # Errors
+/// Negative or non-finite ones, or none at all.
+pub(super) fn check_counts(pairs: &PairCounts) -> Result<(), SetupError> {
+    if let Some(lor) = pairs.counts.iter().position(|count| !(count.is_finite() && *count >= 0.0)) {
+        let ([one, other], value) = (pairs.ring.crystals_of(lor), pairs.counts[lor]);
+        let text = format!("crystals {one} and {other} have {value} counts; MLEM needs counts of zero or more");
+        return Err(ReconError::UnsuitableData(text).into());
+    }
+    if pairs.total() == 0.0 {
+        return Err(ReconError::UnsuitableData("the measured data has no counts: every pair of crystals has zero".into()).into());
+    }
+    Ok(())
 }
 
 /// Refuses what does not go together.
-fn check(pairs: &PairCounts, settings: &PairSettings) -> Result<(), SetupError> {
-    let (scanner, name) = (&settings.matrix.scanner, &pairs.ring.name);
-    if scanner != name {
-        return Err(SetupError::Settings(format!("the matrix is that of {scanner}, but the counts are of {name}")));
+///
+/// # Errors
+/// A matrix of another ring, no iterations, a start image on another grid.
+pub(super) fn check(pairs: &PairCounts, settings: &PairSettings) -> Result<(), SetupError> {
+    if let Some(matrix) = &settings.matrix {
+        matrix.fits(&pairs.ring).map_err(|error| SetupError::Settings(error.to_string()))?;
+        check_basis(&pairs.ring, matrix)?;
     }
     if settings.num_iterations == 0 {
         return Err(SetupError::Settings("0 iterations leave the start image as it is; choose at least 1".into()));
@@ -156,19 +176,19 @@ fn device_words(chosen: &Chosen) -> String {
     }
 }
 
-fn system(chosen: Chosen, need: Need, settings: &PairSettings) -> Result<Box<dyn System>, SetupError> {
+fn system(chosen: Chosen, need: Need, matrix: &Arc<ResponseMatrix>) -> Result<Box<dyn System>, SetupError> {
     let Need { image, data, residence, .. } = need;
     let (device, default_accumulation) = (device_words(&chosen), DEFAULT_ACCUMULATION);
     let num_central = image.num_central();
     match chosen {
         Chosen::Cpu => {
-            let operator = StoredMatrix::new(Arc::clone(&settings.matrix), data.clone(), num_central)?;
+            let operator = StoredMatrix::new(Arc::clone(matrix), data.clone(), num_central)?;
             let free_memory = |_: &Host| FreeMemory::of_the_computer();
             Ok(Box::new(Assembled { backend: Host, operator, image, data, device, default_accumulation, free_memory }))
         }
         #[cfg(feature = "cuda")]
         Chosen::Cuda(backend) => {
-            let operator = cuda::StoredMatrix::new(&backend, &settings.matrix, data.clone(), num_central, residence)?;
+            let operator = cuda::StoredMatrix::new(&backend, matrix, data.clone(), num_central, residence)?;
             let image = cuda::PolarImage::new(&backend, image).map_err(OperatorError::from)?;
             let (backend, free_memory) = (*backend, FreeMemory::of_device as _);
             Ok(Box::new(Assembled { backend, operator, image, data, device, default_accumulation, free_memory }))

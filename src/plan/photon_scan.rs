@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use rand_philox::Philox;
 
-use crate::data::{Counts, CountsError, Michelogram, MichelogramError, PairCounts, PairCountsError, Study};
+use super::Course;
+use super::matrix::{shown_grid, usual_basis};
+use crate::data::{BasisKind, Counts, CountsError, Michelogram, MichelogramError, PairCounts, PairCountsError, Study, Volume};
+use crate::geometry::GridError;
 use crate::montecarlo::{CoincidenceError, Coincidences, RingDetector, RingDetectorError, TubeRecipe, measure, measure_pairs};
 use crate::phantom::{Decays, Phantom};
 use crate::scanner::{CrystalRing, Scanner};
@@ -39,6 +42,9 @@ pub enum PhotonScanError {
     /// The parts do not fit together.
     #[error(transparent)]
     Corrections(#[from] CountsError),
+    /// The grid of the true image cannot be.
+    #[error(transparent)]
+    Grid(#[from] GridError),
     /// Stopped by the user.
     #[error("the simulation was {0}")]
     Stopped(#[from] Stopped),
@@ -70,7 +76,8 @@ pub fn scan_photons(
     Ok(Study { rois: phantom.rois.clone(), notices: phantom.notices.clone(), ..Study::new(phantom.title.clone(), counts) })
 }
 
-/// Simulates `num_counts` counts of a ring of crystals: back-to-back photons of the phantom's decays.
+/// Simulates `num_counts` counts of a ring of crystals: back-to-back photons of the phantom's decays. The true image is in decays per
+/// mm³, on the grid on which the ring's images are shown.
 ///
 /// # Errors
 /// A ring that cannot be simulated; a phantom outside its bore; stopped.
@@ -86,11 +93,15 @@ pub fn scan_pairs(
     let half_mm = ring.half_length_mm();
     let decays = Decays::new(phantom, [-half_mm, half_mm]);
     let inside = |random: &mut Philox| decays.draw(random).filter(|[x, y, _]| x.hypot(*y) < ring.radius_mm);
-    let Some(counts) = measure_pairs(&detector, &inside, num_counts, seed, task)? else {
+    let Some((counts, num_drawn)) = measure_pairs(&detector, &inside, num_counts, seed, task)? else {
         return Err(PhotonScanError::NothingInView { phantom: phantom.title.clone(), scanner: ring.title.clone() });
     };
     let pairs = PairCounts::new(Arc::new(ring.clone()), counts)?;
-    Ok(Study { rois: phantom.rois.clone(), notices: phantom.notices.clone(), ..Study::new(phantom.title.clone(), pairs) })
+    let grid = shown_grid(ring, &usual_basis(ring, BasisKind::Blobs))?;
+    let truth = phantom.truth(&grid, num_drawn * decays.density_per_mm3(), task)?;
+    let truth = Some(Arc::new(Volume { unit: Course::DENSITIES.unit, ..truth }));
+    let (rois, notices) = (phantom.rois.clone(), phantom.notices.clone());
+    Ok(Study { truth, rois, notices, ..Study::new(phantom.title.clone(), pairs) })
 }
 
 /// The dwell of each bin over its mean.

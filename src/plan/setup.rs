@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use super::cache::Cache;
 use super::devices::or_on_cpu;
 use super::estimate::Forecast;
 use super::projector::{ChosenProjector, ProjectorSettings, choose_projector};
 use super::system::System;
-use super::tubes::{TubeCache, stand_in};
+use super::tubes::stand_in;
 use super::{AlgorithmKind, DeviceChoice, Job, RunSettings, StartInfo, pair_setup, sweep_setup};
 use crate::algebra::BackendError;
 use crate::data::{Counts, Notice, Study, Volume};
@@ -101,21 +102,22 @@ pub struct Prepared {
     pub num_taken: usize,
 }
 
-/// [`prepare_with`] the tubes that are kept for the user.
+/// [`prepare_with`] the tubes and matrices that are kept for the user.
 ///
 /// # Errors
 /// Those of [`prepare_with`].
 pub fn prepare(job: &Job, task: &Task) -> Result<Prepared, SetupError> {
-    prepare_with(&TubeCache::of_the_user(), job, task)
+    prepare_with(&Cache::of_the_user(), job, task)
 }
 
 /// Checks data and settings, picks back end and projector, tells what the run will need, and makes its algorithm; before that
-/// finds or makes the coarse set of tubes where the projector tubes is to go without others: `task` tells how far that is. Where the
+/// finds or makes the coarse set of tubes where the projector tubes is to go without others, or the quick matrix where counts of pairs
+/// of crystals come without one: `task` tells how far that is. Where the
 /// device was left open and the GPU has too little memory or breaks here, the processor is used and a notice says why.
 ///
 /// # Errors
 /// Data or settings that do not suit, a device that is not there, too little memory, as sentences.
-pub fn prepare_with(cache: &TubeCache, job: &Job, task: &Task) -> Result<Prepared, SetupError> {
+pub fn prepare_with(cache: &Cache, job: &Job, task: &Task) -> Result<Prepared, SetupError> {
     let (mut prepared, notice) = match job {
         Job::Counts { study, settings } => {
             let mut settings = checked(&study.measured, settings)?;
@@ -134,7 +136,19 @@ pub fn prepare_with(cache: &TubeCache, job: &Job, task: &Task) -> Result<Prepare
             or_on_cpu(settings.device, |device| sweep_setup::prepare_on(device, study, settings, task))?
         }
         Job::Pairs { study, settings } => {
-            or_on_cpu(settings.device, |device| pair_setup::prepare_on(device, study, settings, task))?
+            pair_setup::check(&study.measured, settings)?;
+            pair_setup::check_counts(&study.measured)?;
+            let (matrix, notices) = match &settings.matrix {
+                Some(matrix) => (Arc::clone(matrix), Vec::new()),
+                None => {
+                    let (matrix, notices) = cache.quick_matrix(&study.measured.ring, settings.device, task)?;
+                    (Arc::new(matrix), notices)
+                }
+            };
+            let (mut prepared, notice) =
+                or_on_cpu(settings.device, |device| pair_setup::prepare_on(device, study, settings, &matrix, task))?;
+            prepared.notices.extend(notices);
+            (prepared, notice)
         }
     };
     prepared.notices.extend(notice);
@@ -211,11 +225,7 @@ fn prepare_on(
 ) -> Result<Prepared, SetupError> {
     let ChosenProjector { entry, mut system, mut notices } = choose_for(device, &study.measured, &settings)?;
     let accumulation = settings.accumulation_on(&*system);
-    if accumulation == Accumulation::NonAtomic {
-        notices.push(Notice::warning(
-            "non-atomic backprojection loses additions when threads meet in a voxel: the image is not for diagnosis",
-        ));
-    }
+    notices.extend(race_warning(accumulation));
     let is_deterministic = accumulation == Accumulation::Deterministic;
     let em = EmSettings {
         subset_order: settings.subset_order,
@@ -240,6 +250,12 @@ fn prepare_on(
         job: Job::Counts { study: Arc::clone(study), settings: Box::new(settings) },
     };
     Ok(Prepared { algorithm, info, notices, num_taken: 0 })
+}
+
+/// That additions are lost, where they may be.
+pub(super) fn race_warning(accumulation: Accumulation) -> Option<Notice> {
+    let text = format!("{accumulation} backprojection loses additions when threads meet: the image is not for diagnosis");
+    accumulation.has_race().then(|| Notice::warning(text))
 }
 
 /// The settings as they will be used, once everything that can be wrong about them and the data was looked at.
@@ -275,8 +291,8 @@ pub(super) fn check_start_image(init: Option<&Volume>, grid: &Grid) -> Result<()
         None => Ok(()),
         Some(init) => Err(SetupError::Settings(format!(
             "the start image has {} but the reconstruction has {}; both must lie on the same grid (take the grid of the start image for the reconstruction)",
-            grid_in_words(&init.grid),
-            grid_in_words(grid)
+            init.grid.words(),
+            grid.words()
         ))),
     }
 }
@@ -294,10 +310,4 @@ pub(super) fn check_field_of_view(grid: &Grid, radius_mm: f64) -> Result<(), Set
     Err(SetupError::Settings(format!(
         "a field of view of radius {radius_mm} mm holds no voxel of the image, whose nearest one lies {smallest:.3} mm from the scanner's axis; give a larger --fov-radius-mm"
     )))
-}
-
-/// A grid as it is written in sentences.
-fn grid_in_words(grid: &Grid) -> String {
-    let ([nx, ny, nz], [dx, dy, dz], [x, y, z]) = (grid.size, grid.voxel_mm, grid.origin_mm);
-    format!("{nx} × {ny} × {nz} voxels of {dx:.4} × {dy:.4} × {dz:.4} mm, the first at ({x:.3}, {y:.3}, {z:.3}) mm")
 }

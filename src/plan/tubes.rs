@@ -1,75 +1,85 @@
-//! Tubes of response for a run: kept in the user's cache folder once they were made, and a coarse set that is made in seconds where
+//! Tubes of response for a run: kept in a cache once they were made, and a coarse set that is made in seconds where
 //! none was made or opened.
 //!
 //! *The coarse set.* 59 × 30 tubes of 5733 samples want 10⁹ annihilations and more. Where 6 distances × 5 ring differences share a
 //! tube, and 9 samples along the line a mean, 10⁷ do: of VrPET its coefficients are 16 % (RMS; in the outermost groups 20 %) from
 //! those of endless simulation, and the sharing itself accounts for 9 % (11 %). Without the running mean 27 % (44 %).
 
-use std::env;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
+use super::cache::{Cache, Recipe};
 use super::histories::{Followed, with_histories_followed};
 use super::{DeviceChoice, SetupError};
 use crate::data::{Notice, SuperLors, TubeSampling, TubeSet};
+use crate::io::IoError;
 use crate::io::saved_tubes::{read_tubes, write_tubes};
 use crate::montecarlo::{Amount, TubeRecipe};
 use crate::scanner::{self, ScanGeometry, Scanner};
 use crate::task::Task;
 
-/// A folder in which sets of tubes are kept.
-#[derive(Clone, Debug)]
-pub struct TubeCache {
-    folder: Option<PathBuf>,
+/// Tubes of a scanner by a recipe.
+struct Tubes<'a> {
+    scanner: &'a Scanner,
+    recipe: &'a TubeRecipe,
 }
 
-impl TubeCache {
-    /// That of the user: `tomoscope` in `$XDG_CACHE_HOME`, else in `.cache` of `$HOME`, on Windows in `%LOCALAPPDATA%`; nothing is
-    /// kept where none of them is set.
-    pub fn of_the_user() -> Self {
-        let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let base = absolute("XDG_CACHE_HOME")
-            .or_else(|| absolute("HOME").map(|home| home.join(".cache")))
-            .or_else(|| absolute("LOCALAPPDATA"));
-        Self { folder: base.map(|base| base.join("tomoscope")) }
+impl Recipe for Tubes<'_> {
+    type Made = TubeSet;
+
+    const NAME: [&'static str; 2] = ["tubes of response", "were"];
+
+    fn file_name(&self) -> String {
+        file_name(self.scanner, self.recipe)
     }
 
-    /// This folder.
-    pub fn at(folder: &Path) -> Self {
-        Self { folder: Some(folder.to_owned()) }
+    fn read(&self, path: &Path) -> Result<TubeSet, IoError> {
+        read_tubes(path)
     }
 
+    fn write(&self, path: &Path, tubes: &TubeSet) -> Result<(), IoError> {
+        write_tubes(path, tubes)
+    }
+
+    fn would_make(&self, tubes: &TubeSet) -> bool {
+        let Self { scanner, recipe } = self;
+        let is_of_recipe = tubes.made.as_ref().is_some_and(|made| {
+            let is_enough = match recipe.amount {
+                Amount::Histories(num) => made.num_histories == num,
+                Amount::Precision(percent) => made.median_error_percent <= percent,
+            };
+            is_enough
+                && made.isotope == recipe.isotope.map(|isotope| isotope.to_string())
+                && (made.is_collinear, made.seed) == (recipe.is_collinear, recipe.seed)
+                && made.super_lors.map_or(SuperLors::NONE, |shared| shared.sizes) == recipe.super_lors
+        });
+        is_of_recipe && tubes.scanner == scanner.geometry.scanner && tubes.sampling == TubeSampling::of(&scanner.geometry)
+    }
+
+    fn make(&self, device: DeviceChoice, task: &Task) -> Result<Followed<TubeSet>, SetupError> {
+        let Followed { result, device, notices } = make_tubes(self.scanner, self.recipe, device, task)?;
+        Ok(Followed { result: result.tubes, device, notices })
+    }
+
+    fn amount(&self, tubes: &TubeSet) -> String {
+        format!("{} annihilations", tubes.made.as_ref().map_or(0, |made| made.num_histories))
+    }
+}
+
+impl Cache {
     /// The tubes of a scanner by a recipe: those that are kept, or made anew and then kept. Notices tell which, and whether what is
     /// kept could not be used or nothing could be kept.
     ///
     /// # Errors
     /// They cannot be made, or that was stopped; a CUDA device was asked for and cannot be used.
-    pub fn find_or_make(
+    pub fn tubes(
         &self,
         scanner: &Scanner,
         recipe: &TubeRecipe,
         device: DeviceChoice,
         task: &Task,
     ) -> Result<(TubeSet, Vec<Notice>), SetupError> {
-        let path = self.folder.as_ref().map(|folder| folder.join(file_name(scanner, recipe)));
-        let mut notices = Vec::new();
-        if let Some(path) = path.as_ref().filter(|path| path.exists()) {
-            match kept(path, scanner, recipe) {
-                Ok(tubes) => return Ok((tubes, vec![Notice::info(format!("tubes of response from {}", path.display()))])),
-                Err(reason) => notices.push(Notice::warning(format!("{reason}; they were made anew"))),
-            }
-        }
-        let Followed { result: MadeTubes { tubes, .. }, device, notices: of_device } = make_tubes(scanner, recipe, device, task)?;
-        notices.extend(of_device);
-        let num = tubes.made.as_ref().map_or(0, |made| made.num_histories);
-        let made = format!("tubes of response were simulated with {num} annihilations ({device})");
-        notices.push(match path.map(|path| keep(&path, &tubes).map(|()| path)) {
-            None => Notice::info(format!("{made}; nothing is kept, as neither XDG_CACHE_HOME nor HOME is set")),
-            Some(Ok(path)) => Notice::info(format!("{made} and kept as {}", path.display())),
-            Some(Err(reason)) => Notice::warning(format!("{made} and could not be kept: {reason}")),
-        });
-        Ok((tubes, notices))
+        self.find_or_make(&Tubes { scanner, recipe }, device, task)
     }
 
     /// The coarse set for a scan, kept or made in seconds on a device; notices tell which.
@@ -83,7 +93,7 @@ impl TubeCache {
         task: &Task,
     ) -> Result<(TubeSet, Vec<Notice>), SetupError> {
         let scanner = scanner_of_tubes(geometry).map_err(SetupError::Settings)?;
-        let (tubes, notices) = self.find_or_make(scanner, &coarse_tubes(), device, task)?;
+        let (tubes, notices) = self.tubes(scanner, &coarse_tubes(), device, task)?;
         let coarse = Notice::info("the coarse set of tubes is used; make your own for a finer image (tomoscope tubes)");
         Ok((tubes, [vec![coarse], notices].concat()))
     }
@@ -146,7 +156,7 @@ pub(super) fn stand_in(geometry: &ScanGeometry) -> Result<TubeSet, SetupError> {
     TubeSet::new(geometry.scanner.clone(), sampling, vec![0.0; num]).map_err(|error| SetupError::Settings(error.to_string()))
 }
 
-/// What tells a set from others, and the program's version, since a later one may simulate better.
+/// What tells a set from others.
 fn file_name(scanner: &Scanner, recipe: &TubeRecipe) -> String {
     let isotope = recipe.isotope.map_or_else(|| "none".to_owned(), |isotope| isotope.to_string());
     let angle = if recipe.is_collinear { "-collinear" } else { "" };
@@ -159,34 +169,10 @@ fn file_name(scanner: &Scanner, recipe: &TubeRecipe) -> String {
     format!("{name}-{isotope}{angle}-{amount}-seed{seed}-{radial}x{ring_differences}x{along}-v{version}.tubes")
 }
 
-/// Tubes that were kept, if they are what the recipe would make.
-fn kept(path: &Path, scanner: &Scanner, recipe: &TubeRecipe) -> Result<TubeSet, String> {
-    let tubes = read_tubes(path).map_err(|error| error.to_string())?;
-    let is_of_recipe = tubes.made.as_ref().is_some_and(|made| {
-        let is_enough = match recipe.amount {
-            Amount::Histories(num) => made.num_histories == num,
-            Amount::Precision(percent) => made.median_error_percent <= percent,
-        };
-        is_enough
-            && made.isotope == recipe.isotope.map(|isotope| isotope.to_string())
-            && (made.is_collinear, made.seed) == (recipe.is_collinear, recipe.seed)
-            && made.super_lors.map_or(SuperLors::NONE, |shared| shared.sizes) == recipe.super_lors
-    });
-    let is_of_scanner = tubes.scanner == scanner.geometry.scanner && tubes.sampling == TubeSampling::of(&scanner.geometry);
-    if is_of_recipe && is_of_scanner {
-        return Ok(tubes);
-    }
-    Err(format!("{} holds other tubes of response than its name says", path.display()))
-}
-
-fn keep(path: &Path, tubes: &TubeSet) -> Result<(), String> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    write_tubes(path, tubes).map_err(|error| error.to_string())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::data::Severity;
     use crate::io::saved_tubes::data_file;
@@ -203,16 +189,16 @@ mod tests {
     #[test]
     fn what_was_made_once_is_found_again() {
         let folder = tempfile::tempdir().unwrap();
-        let cache = TubeCache::at(&folder.path().join("not there yet"));
+        let cache = Cache::at(&folder.path().join("not there yet"));
         let scanner = scanner::find("vrpet").unwrap();
-        let (made, notices) = cache.find_or_make(scanner, &recipe(), DeviceChoice::Cpu, &Task::new()).unwrap();
+        let (made, notices) = cache.tubes(scanner, &recipe(), DeviceChoice::Cpu, &Task::new()).unwrap();
         assert!(
             matches!(texts(&notices)[..], [(Severity::Info, text)] if text.contains("20000 annihilations (CPU) and kept as"))
         );
         // A task that is stopped makes nothing: it was read.
         let stopped = Task::new();
         stopped.stop();
-        let (found, notices) = cache.find_or_make(scanner, &recipe(), DeviceChoice::Cpu, &stopped).unwrap();
+        let (found, notices) = cache.tubes(scanner, &recipe(), DeviceChoice::Cpu, &stopped).unwrap();
         assert_eq!(found, made);
         assert!(matches!(texts(&notices)[..], [(Severity::Info, text)] if text.starts_with("tubes of response from")));
         for other in [
@@ -222,21 +208,21 @@ mod tests {
             TubeRecipe { super_lors: SuperLors::NONE, ..recipe() },
             TubeRecipe { amount: Amount::Histories(20_001), ..recipe() },
         ] {
-            let outcome = cache.find_or_make(scanner, &other, DeviceChoice::Cpu, &stopped);
+            let outcome = cache.tubes(scanner, &other, DeviceChoice::Cpu, &stopped);
             assert!(matches!(&outcome, Err(error) if error.to_string().contains("stopped")), "{other:?} was found");
         }
-        assert!(cache.find_or_make(scanner::find("vrpet-2010").unwrap(), &recipe(), DeviceChoice::Cpu, &stopped).is_err());
+        assert!(cache.tubes(scanner::find("vrpet-2010").unwrap(), &recipe(), DeviceChoice::Cpu, &stopped).is_err());
     }
 
     #[test]
     fn what_is_broken_or_anothers_is_refused_and_made_anew() {
         let folder = tempfile::tempdir().unwrap();
-        let cache = TubeCache::at(folder.path());
+        let cache = Cache::at(folder.path());
         let scanner = scanner::find("vrpet").unwrap();
-        let (made, _) = cache.find_or_make(scanner, &recipe(), DeviceChoice::Cpu, &Task::new()).unwrap();
+        let (made, _) = cache.tubes(scanner, &recipe(), DeviceChoice::Cpu, &Task::new()).unwrap();
         let path = folder.path().join(file_name(scanner, &recipe()));
         let assert_made_anew = |reason: &str| {
-            let (found, notices) = cache.find_or_make(scanner, &recipe(), DeviceChoice::Cpu, &Task::new()).unwrap();
+            let (found, notices) = cache.tubes(scanner, &recipe(), DeviceChoice::Cpu, &Task::new()).unwrap();
             assert_eq!(found, made);
             assert!(texts(&notices)[0].1.contains(reason) && texts(&notices)[0].1.ends_with("made anew"), "{notices:?}");
             assert!(texts(&notices)[1].1.contains("kept as"), "{notices:?}");
@@ -246,9 +232,9 @@ mod tests {
         fs::write(&path, "version = 9").unwrap();
         assert_made_anew("version 9");
         write_tubes(&path, &TubeRecipe { seed: 7, ..recipe() }.make(scanner, &mut AllThreads, &Task::new()).unwrap()).unwrap();
-        assert_made_anew("other tubes of response than its name says");
+        assert_made_anew("something else than its name says");
         write_tubes(&path, &TubeSet { scanner: "tomoscope small".into(), ..made.clone() }).unwrap();
-        assert_made_anew("other tubes of response than its name says");
+        assert_made_anew("something else than its name says");
     }
 
     #[test]
@@ -257,8 +243,8 @@ mod tests {
         let file = folder.path().join("file");
         fs::write(&file, "no folder").unwrap();
         let scanner = scanner::find("vrpet").unwrap();
-        for cache in [TubeCache::at(&file), TubeCache { folder: None }] {
-            let (_, notices) = cache.find_or_make(scanner, &recipe(), DeviceChoice::Cpu, &Task::new()).unwrap();
+        for cache in [Cache::at(&file), Cache::nowhere()] {
+            let (_, notices) = cache.tubes(scanner, &recipe(), DeviceChoice::Cpu, &Task::new()).unwrap();
             let [notice] = &notices[..] else { panic!("{notices:?}") };
             let is_told = notice.text.contains("could not be kept") || notice.text.contains("nothing is kept");
             assert!(is_told && notice.severity != Severity::Error, "{notice:?}");

@@ -143,7 +143,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
     /// What exact backprojections of a subset would give, on the first use of a race.
     fn prepare_race(&mut self, subset: usize, task: &Task) -> Result<(), ReconError> {
         let EmSettings { accumulation, racy_sensitivity, .. } = self.settings;
-        self.race.set_watched(accumulation.has_race());
+        self.race.watch(accumulation);
         let (backend, model) = (&mut self.backend, &mut self.model);
         self.race.prepare(
             backend,

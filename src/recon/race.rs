@@ -53,11 +53,14 @@ struct SubsetTruth<B: Backend> {
     /// Aᵀ m made with the race, where the run is to use that.
     racy_sensitivity: Option<B::Array<Image>>,
     lost_of_ones: f64,
+    /// The way whose race it is.
+    accumulation: Accumulation,
 }
 
 /// Watches the race of a run; costs nothing while there is none.
 pub(super) struct Race<B: Backend> {
-    is_watched: bool,
+    /// The way that races; `None` = the next steps lose nothing.
+    watched: Option<Accumulation>,
     /// The field of view.
     ones: Option<B::Array<Image>>,
     subsets: Vec<Option<SubsetTruth<B>>>,
@@ -65,15 +68,15 @@ pub(super) struct Race<B: Backend> {
 
 impl<B: Backend> Race<B> {
     pub fn new(num_subsets: usize) -> Self {
-        Self { is_watched: false, ones: None, subsets: (0..num_subsets).map(|_| None).collect() }
+        Self { watched: None, ones: None, subsets: (0..num_subsets).map(|_| None).collect() }
     }
 
-    /// Whether the next steps race.
-    pub fn set_watched(&mut self, is_watched: bool) {
-        self.is_watched = is_watched;
+    /// The next steps add so.
+    pub fn watch(&mut self, accumulation: Accumulation) {
+        self.watched = Some(accumulation).filter(|accumulation| accumulation.has_race());
     }
 
-    /// Projects ones, and backprojects ones with the race, on the first racy step of a subset. `data` and `image` are
+    /// Projects ones, and backprojects ones with the race, on the first step of a subset that races so. `data` and `image` are
     /// used as working memory.
     #[allow(clippy::too_many_arguments)]
     pub fn prepare(
@@ -87,7 +90,8 @@ impl<B: Backend> Race<B> {
         image: &mut B::Array<Image>,
         task: &Task,
     ) -> Result<(), OperatorError> {
-        if !self.is_watched || self.subsets[subset].is_some() {
+        let Some(accumulation) = self.watched else { return Ok(()) };
+        if self.subsets[subset].as_ref().is_some_and(|truth| truth.accumulation == accumulation) {
             return Ok(());
         }
         if self.ones.is_none() {
@@ -98,7 +102,7 @@ impl<B: Backend> Race<B> {
         model.project(backend, subset, ones, &mut row_sums, task)?;
         backend.fill(data, 1.0)?;
         let exact = backend.dot(data, 0, &row_sums, 0..model.data_len(subset))?;
-        model.adjoint(backend, subset, data, Accumulation::NonAtomic, image, task)?;
+        model.adjoint(backend, subset, data, accumulation, image, task)?;
         let racy = backend.dot(image, 0, ones, 0..space.len())?;
         let racy_sensitivity = if racy_sensitivity {
             let mut racy = backend.zeros(space.len())?;
@@ -107,13 +111,13 @@ impl<B: Backend> Race<B> {
         } else {
             None
         };
-        self.subsets[subset] = Some(SubsetTruth { row_sums, racy_sensitivity, lost_of_ones: 1.0 - racy / exact });
+        self.subsets[subset] = Some(SubsetTruth { row_sums, racy_sensitivity, lost_of_ones: 1.0 - racy / exact, accumulation });
         Ok(())
     }
 
     /// The sensitivity that a racy step divides by, where it is not the exact one.
     pub fn racy_sensitivity(&self, subset: usize) -> Option<&B::Array<Image>> {
-        self.subsets[subset].as_ref().filter(|_| self.is_watched)?.racy_sensitivity.as_ref()
+        self.subsets[subset].as_ref().filter(|_| self.watched.is_some())?.racy_sensitivity.as_ref()
     }
 
     /// What an exact step from this ratio would give; `None` without a race. `counts` = Σ y of bins with an estimate.
@@ -125,7 +129,7 @@ impl<B: Backend> Race<B> {
         ratio: &B::Array<Data>,
         counts: f64,
     ) -> Result<Option<Exact>, OperatorError> {
-        let Some(truth) = self.subsets[subset].as_ref().filter(|_| self.is_watched) else { return Ok(None) };
+        let Some(truth) = self.subsets[subset].as_ref().filter(|_| self.watched.is_some()) else { return Ok(None) };
         let backprojection = backend.dot(ratio, 0, &truth.row_sums, 0..model.data_len(subset))?;
         let image = counts - model.additive_counts(backend, subset, ratio)?;
         Ok(Some(Exact { backprojection, image }))

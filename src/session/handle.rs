@@ -11,7 +11,7 @@ use super::measurer::{Ask, Measurer};
 use super::publisher::Publisher;
 use super::solver::{Message, Solver};
 use super::{Command, Event, EventKind, Frame, Kept, RoiSet, RunId, Trace};
-use crate::plan::{Job, Prepared, SetupError, TubeCache, prepare_with};
+use crate::plan::{Cache, Job, Prepared, SetupError, prepare_with};
 use crate::task::Task;
 
 /// Makes the algorithm of a run; called on the solver thread, inside the run's pool of threads.
@@ -30,16 +30,16 @@ pub struct SessionOptions {
     /// Whether somebody looks at the volumes while a run goes on. Else only the last one before it holds or ends is
     /// copied, and those that the history keeps.
     pub is_watched: bool,
-    /// Where sets of tubes of response are kept.
-    pub tube_cache: TubeCache,
+    /// Where tubes of response and matrices are kept.
+    pub cache: Cache,
     /// Where the time line goes.
     pub trace: Trace,
 }
 
 impl Default for SessionOptions {
     fn default() -> Self {
-        let tube_cache = TubeCache::of_the_user();
-        Self { lower_priority: false, history_bytes: HISTORY_BYTES, is_watched: true, tube_cache, trace: Trace::off() }
+        let cache = Cache::of_the_user();
+        Self { lower_priority: false, history_bytes: HISTORY_BYTES, is_watched: true, cache, trace: Trace::off() }
     }
 }
 
@@ -79,7 +79,7 @@ impl Session {
 
     /// A session with these options.
     pub fn with_options(options: SessionOptions, wake: impl Fn() + Send + 'static) -> Self {
-        let cache = options.tube_cache.clone();
+        let cache = options.cache.clone();
         Self::with_setup(options, Box::new(move |job, task| prepare_with(&cache, job, task)), wake)
     }
 
@@ -165,6 +165,15 @@ impl Session {
     pub fn measure(&self, run: RunId, rois: RoiSet) {
         // Where the measurer could not be started, that was said.
         let _ = self.asks.send(Ask::Rois(run, rois));
+    }
+
+    /// Compares every image that is kept of the run started last, from now on and of its past, with those of this run, beside the
+    /// solver, and tells of it with [`EventKind::Compared`]: with the image of the same number, or where the run is past the
+    /// reference's last one with that. Images on different grids are not compared. Keep the reference ([`Session::keep`]):
+    /// else its images go when another run starts.
+    pub fn compare_with(&self, reference: Option<RunId>) {
+        // Where the measurer could not be started, that was said.
+        let _ = self.asks.send(Ask::Compare(reference));
     }
 
     /// What a feed calls when an acquisition has grown: the run that reconstructs it goes on.

@@ -106,6 +106,11 @@ impl History {
         run >= runs.latest || runs.kept.contains(&run)
     }
 
+    /// The run begun last.
+    pub fn latest(&self) -> RunId {
+        self.runs().latest
+    }
+
     /// Adds an image, which becomes the newest of its run, and thins what is there until it fits. What was thinned out is
     /// returned.
     pub fn push(&self, image: Kept) -> Vec<Arc<Volume>> {

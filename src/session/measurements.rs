@@ -4,14 +4,15 @@
 //! Rows stand in the order in which their numbers come, so that the table can grow while the run goes on. First the width
 //! of the filter of the images that are measured, which is 0: always those of the reconstruction itself. Then of each step
 //! `log_likelihood_of_subset`, with a step that completes an iteration `log_likelihood` (the sum of the iteration's terms),
-//! what a race lost, and the numbers of each ROI. Every row bears the number of the image that it tells of: terms of the
+//! what a race lost, and the numbers of each ROI; last how much the image is like that of a reference (`correlation`, and where it
+//! is one of another run `reference_iteration` or `reference_projections`). Every row bears the number of the image that it tells of: terms of the
 //! likelihood are those of the image *before* a step, their sum stands beside the image that the iteration began with, and
 //! all else is of the image after the step.
 
-use super::{IterateReport, RunId};
+use super::{Comparison, IterateReport, RunId};
 use crate::data::{Roi, RoiRole, RoiSums, Unit};
 use crate::io::measurements::Measurement;
-use crate::measure::{RoiStats, cold_recovery, hot_recovery, noise_to_signal, pooled};
+use crate::measure::{self, RoiStats, cold_recovery, hot_recovery, noise_to_signal, pooled};
 use crate::plan::StartInfo;
 use crate::recon::RaceReport;
 
@@ -30,10 +31,12 @@ pub struct RoiNumbers {
     pub num_voxels: usize,
     /// Volume covered, mL.
     pub volume_ml: f64,
-    /// Noise-to-signal ratio SD / mean.
+    /// Noise-to-signal ratio SD / mean, which is also called the coefficient of variation (CV).
     pub nsr: Option<f64>,
     /// Contrast recovery against the background ROIs.
     pub recovery: Option<f64>,
+    /// Contrast-to-noise ratio against the background ROIs, of hot and cold ROIs.
+    pub contrast_to_noise: Option<f64>,
 }
 
 impl RoiNumbers {
@@ -49,6 +52,7 @@ impl RoiNumbers {
             ("volume", Some(self.volume_ml), "mL"),
             ("nsr", self.nsr, ""),
             ("contrast_recovery", self.recovery, ""),
+            ("contrast_to_noise", self.contrast_to_noise, ""),
         ];
         all.into_iter().filter_map(|(quantity, value, unit)| Some((quantity, value?, unit)))
     }
@@ -56,8 +60,8 @@ impl RoiNumbers {
 
 /// The numbers of all ROIs of a set from their sums; `None` where a ROI was not measured.
 pub fn roi_numbers(rois: &[Roi], sums: &[Option<RoiSums>], voxel_ml: f64) -> Vec<Option<RoiNumbers>> {
-    let background = background(rois, sums).filter(|all| all.weight > 0.0).map(|all| all.sum / all.weight);
-    rois.iter().zip(sums).map(|(roi, sums)| Some(one(roi, sums.as_ref()?, background, voxel_ml))).collect()
+    let background = background(rois, sums).and_then(|all| RoiStats::of(&all, voxel_ml));
+    rois.iter().zip(sums).map(|(roi, sums)| Some(one(roi, sums.as_ref()?, background.as_ref(), voxel_ml))).collect()
 }
 
 /// All background ROIs as one; `None` where there is none or one was not measured.
@@ -67,13 +71,17 @@ fn background(rois: &[Roi], sums: &[Option<RoiSums>]) -> Option<RoiSums> {
     regions.filter(|regions| !regions.is_empty()).map(|regions| pooled(&regions))
 }
 
-fn one(roi: &Roi, sums: &RoiSums, background: Option<f64>, voxel_ml: f64) -> RoiNumbers {
+fn one(roi: &Roi, sums: &RoiSums, background: Option<&RoiStats>, voxel_ml: f64) -> RoiNumbers {
     let stats = RoiStats::of(sums, voxel_ml);
-    let recovery = stats.zip(background).and_then(|(stats, background)| match (roi.role, roi.activity_ratio) {
-        (RoiRole::Hot, Some(ratio)) => hot_recovery(stats.mean, background, ratio),
-        (RoiRole::Cold, _) => cold_recovery(stats.mean, background),
+    let both = stats.zip(background);
+    let recovery = both.and_then(|(stats, background)| match (roi.role, roi.activity_ratio) {
+        (RoiRole::Hot, Some(ratio)) => hot_recovery(stats.mean, background.mean, ratio),
+        (RoiRole::Cold, _) => cold_recovery(stats.mean, background.mean),
         _ => None,
     });
+    let has_contrast = matches!(roi.role, RoiRole::Hot | RoiRole::Cold);
+    let contrast_to_noise =
+        both.filter(|_| has_contrast).and_then(|(stats, background)| measure::contrast_to_noise(&stats, background));
     RoiNumbers {
         mean: stats.map(|stats| stats.mean),
         sd: stats.and_then(|stats| stats.sd),
@@ -83,6 +91,7 @@ fn one(roi: &Roi, sums: &RoiSums, background: Option<f64>, voxel_ml: f64) -> Roi
         volume_ml: sums.weight * voxel_ml,
         nsr: noise_to_signal(sums),
         recovery,
+        contrast_to_noise,
     }
 }
 
@@ -158,6 +167,15 @@ impl RunTable {
             .collect()
     }
 
+    /// Rows of how much an image is like another.
+    pub fn comparison_rows(&self, comparison: &Comparison) -> Vec<Measurement> {
+        let at = self.number(comparison.iteration, comparison.subiteration);
+        let name = if self.num_subsets.is_some() { "reference_iteration" } else { "reference_projections" };
+        let of = comparison.reference.map(|[iteration, steps]| if self.num_subsets.is_some() { iteration } else { steps });
+        let correlation = self.row(at, "", ("correlation", comparison.correlation, ""));
+        std::iter::once(correlation).chain(of.map(|of| self.row(at, "", (name, of as f64, "")))).collect()
+    }
+
     /// All rows of a step whose ROIs are these.
     pub fn rows(&self, report: &IterateReport, rois: &[Roi]) -> Vec<Measurement> {
         let sums: Vec<Option<RoiSums>> = report.roi_sums.iter().copied().map(Some).collect();
@@ -200,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn contrast_recovery_is_taken_against_all_background_regions_together() {
+    fn contrast_is_taken_against_all_background_regions_together() {
         let rois = [
             roi("hot", RoiRole::Hot, Some(4.0)),
             roi("cold", RoiRole::Cold, None),
@@ -217,6 +235,9 @@ mod tests {
         // Background mean 2: hot (5/2 − 1)/(4 − 1), cold 1 − 1/2, noise of a √2/2.
         assert_eq!(value("hot", "contrast_recovery"), Some((0.5, "")));
         assert_eq!(value("cold", "contrast_recovery"), Some((0.5, "")));
+        // Variance of the background 2/3 about its mean 2, of the hot region 0; one voxel has none: (5 − 2)/√(1/3).
+        assert!((value("hot", "contrast_to_noise").unwrap().0 - 27f64.sqrt()).abs() < 1e-12);
+        assert_eq!((value("cold", "contrast_to_noise"), value("a", "contrast_to_noise")), (None, None));
         assert_eq!(value("a", "nsr"), Some((2f64.sqrt() / 2.0, "")));
         assert_eq!(value("a", "max"), Some((3.0, "counts/mm")));
         assert_eq!((value("a", "num_voxels"), value("a", "volume")), (Some((2.0, "")), Some((1.0, "mL"))));
@@ -240,6 +261,10 @@ mod tests {
             ("level", 2, 0, 0.75),
         ];
         assert_eq!(numbers(table(Some(4)).step_rows(&step)), expected.map(|(name, i, s, v)| (name.to_owned(), i, s, v)));
+        let comparison = |reference| Comparison { iteration: 2, subiteration: 8, reference, correlation: 0.5 };
+        let of_run = table(Some(4)).comparison_rows(&comparison(Some([1, 14])));
+        assert_eq!(numbers(of_run), [("correlation".to_owned(), 2, 0, 0.5), ("reference_iteration".to_owned(), 2, 0, 1.0)]);
+        assert_eq!(numbers(table(Some(4)).comparison_rows(&comparison(None))).len(), 1);
         // Of a sweep the second number counts projections, however many were known of when the run began.
         let rois = [roi("a", RoiRole::None, None)];
         let numbers = |iteration, done| {

@@ -1,4 +1,5 @@
-//! Measures the kept images beside the solver: the curve of a region that is dragged follows it while the solver steps.
+//! Measures the kept images beside the solver: the curve of a region that is dragged follows it while the solver steps, and images
+//! are compared with those of a reference run.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io;
@@ -7,9 +8,11 @@ use std::thread::{Builder, JoinHandle};
 use crossbeam_channel::{Receiver, Sender};
 
 use super::history::History;
+use super::protocol::number;
 use super::publisher::Outlet;
-use super::{Event, EventKind, Kept, RoiSet, RunId};
+use super::{Comparison, Event, EventKind, Kept, RoiSet, RunId};
 use crate::data::RoiSums;
+use crate::measure::correlation;
 
 /// What the measurer is asked for.
 pub(super) enum Ask {
@@ -17,6 +20,10 @@ pub(super) enum Ask {
     Rois(RunId, RoiSet),
     /// The solver measures the regions asked for last by itself from here on: measure what has been kept until now.
     CatchUp,
+    /// Compare the images of the run begun last with those of this one, or with none.
+    Compare(Option<RunId>),
+    /// An image was kept.
+    Kept,
     /// End.
     Quit,
 }
@@ -49,23 +56,82 @@ impl Drop for Measurer {
 
 fn run(inbox: &Receiver<Ask>, history: &History, outlet: &Outlet) {
     let mut edits: BTreeMap<RunId, Edit> = BTreeMap::new();
+    let mut likeness: Option<Likeness> = None;
     while let Ok(ask) = inbox.recv() {
+        let mut regions_are_behind = false;
         // While a region is dragged edits come faster than they can be measured: only the last of a row counts.
         for ask in std::iter::once(ask).chain(inbox.try_iter()) {
             match ask {
-                Ask::Rois(run, rois) => _ = edits.insert(run, Edit { rois, measured: HashSet::new() }),
-                Ask::CatchUp => {}
+                Ask::Rois(run, rois) => {
+                    edits.insert(run, Edit { rois, measured: HashSet::new() });
+                    regions_are_behind = true;
+                }
+                Ask::CatchUp => regions_are_behind = true,
+                Ask::Compare(reference) => {
+                    likeness = reference.map(|reference| Likeness { reference, run: 0, compared: HashSet::new() });
+                }
+                Ask::Kept => {}
                 Ask::Quit => return,
             }
         }
-        edits.retain(|run, _| history.has(*run));
-        for (run, edit) in &mut edits {
-            let points = edit.measure(history.entries(*run));
+        if regions_are_behind {
+            edits.retain(|run, _| history.has(*run));
+            for (run, edit) in &mut edits {
+                let points = edit.measure(history.entries(*run));
+                if !points.is_empty() {
+                    outlet.say(Event { run: *run, kind: EventKind::Remeasured { branch: edit.rois.branch, points } });
+                }
+            }
+        }
+        if let Some(likeness) = &mut likeness {
+            let points = likeness.compare(history);
             if !points.is_empty() {
-                outlet.say(Event { run: *run, kind: EventKind::Remeasured { branch: edit.rois.branch, points } });
+                let Likeness { reference, run, .. } = *likeness;
+                outlet.say(Event { run, kind: EventKind::Compared { reference, points } });
             }
         }
     }
+}
+
+/// A reference run, and the images of another that were compared with its images.
+struct Likeness {
+    reference: RunId,
+    run: RunId,
+    /// By the steps done.
+    compared: HashSet<usize>,
+}
+
+impl Likeness {
+    /// Compares those of the images of the run begun last that were not compared yet, in their order.
+    fn compare(&mut self, history: &History) -> Vec<Comparison> {
+        let run = history.latest();
+        if run != self.run {
+            (self.run, self.compared) = (run, HashSet::new());
+        }
+        if run == self.reference {
+            return Vec::new();
+        }
+        let of_reference = history.entries(self.reference);
+        let images = history.entries(run).into_iter().filter(|kept| self.compared.insert(kept.subiteration));
+        images.filter_map(|kept| compared(&kept, &of_reference)).collect()
+    }
+}
+
+/// An image beside the one of the reference with the same number, or where it is past the reference's last one beside that. `None`
+/// where the reference's was thinned out, where grids differ, or one image has a single value everywhere.
+fn compared(kept: &Kept, of_reference: &[Kept]) -> Option<Comparison> {
+    let number = |kept: &Kept| number([kept.iteration, kept.subiteration]);
+    let last = of_reference.last().filter(|last| number(last) < number(kept));
+    let reference = of_reference.iter().find(|reference| number(reference) == number(kept)).or(last)?;
+    if !reference.volume.grid.same_as(&kept.volume.grid) {
+        return None;
+    }
+    Some(Comparison {
+        iteration: kept.iteration,
+        subiteration: kept.subiteration,
+        reference: Some([reference.iteration, reference.subiteration]),
+        correlation: correlation(kept.volume.as_slice(), reference.volume.as_slice())?,
+    })
 }
 
 /// Regions, and the images of a run that they were measured on.
@@ -84,5 +150,41 @@ impl Edit {
             (kept.iteration, kept.subiteration, masks.iter().map(|mask| mask.sums(kept.volume.as_slice())).collect())
         });
         points.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::data::Volume;
+    use crate::geometry::Grid;
+
+    /// An image of these values after so many iterations of two steps.
+    fn image(iteration: usize, values: [f32; 3], voxel_mm: f64) -> Kept {
+        let mut volume = Volume::filled(Grid::centred([3, 1, 1], [voxel_mm; 3]).unwrap(), 0.0);
+        volume.as_mut_slice().copy_from_slice(&values);
+        Kept { run: 1, iteration, subiteration: 2 * iteration, extremes: volume.extremes(), volume: Arc::new(volume) }
+    }
+
+    #[test]
+    fn an_image_is_compared_with_the_one_of_the_same_number_or_past_all_with_the_last() {
+        let reference = [image(2, [1.0, 2.0, 3.0], 1.0), image(4, [1.0, 3.0, 2.0], 1.0)];
+        let with = |kept: &Kept| compared(kept, &reference).map(|found| (found.reference.unwrap()[0], found.correlation));
+        assert_eq!(with(&image(2, [2.0, 4.0, 6.0], 1.0)), Some((2, 1.0)));
+        let (iteration, correlation) = with(&image(5, [1.0, 2.0, 3.0], 1.0)).unwrap();
+        assert!(iteration == 4 && (correlation - 0.5).abs() < 1e-12, "{correlation}");
+        // Thinned out; another grid; nothing to correlate; nothing to compare with.
+        assert_eq!(with(&image(3, [1.0, 2.0, 3.0], 1.0)), None);
+        assert_eq!(with(&image(2, [1.0, 2.0, 3.0], 2.0)), None);
+        assert_eq!(with(&image(2, [1.0; 3], 1.0)), None);
+        assert_eq!(compared(&image(2, [1.0, 2.0, 3.0], 1.0), &[]), None);
+        // The subsets of both may be others; of a sweep the steps are the number.
+        let other = |subiteration| Kept { subiteration, ..image(2, [1.0, 2.0, 3.0], 1.0) };
+        assert!(with(&other(7)).is_some());
+        let projections = |subiteration| Kept { iteration: 0, ..other(subiteration) };
+        let found = |steps| compared(&projections(steps), &[projections(16), projections(32)]).map(|found| found.reference);
+        assert_eq!([16, 24, 40].map(found), [Some(Some([0, 16])), None, Some(Some([0, 32]))]);
     }
 }

@@ -78,6 +78,13 @@ pub enum EventKind {
         /// (iteration, subiteration, sums in the order of the ROI set), oldest first.
         points: Vec<(usize, usize, Vec<RoiSums>)>,
     },
+    /// Images of the run, compared with those of the reference run as they are kept.
+    Compared {
+        /// The reference run.
+        reference: RunId,
+        /// In the order of the images; one that was compared before takes the place of what was said then.
+        points: Vec<Comparison>,
+    },
     /// The run holds.
     Paused,
     /// The run goes on.
@@ -128,6 +135,31 @@ pub struct IterateReport {
     pub branch: u64,
     /// Sums of each ROI on this iterate.
     pub roi_sums: Vec<RoiSums>,
+}
+
+/// How much an image is like another of the same grid.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Comparison {
+    /// Full iterations complete.
+    pub iteration: usize,
+    /// Steps done in all; of a sweep projections in the image.
+    pub subiteration: usize,
+    /// Full iterations and steps of the reference run's image; `None` where it is compared with an image of a file.
+    pub reference: Option<[usize; 2]>,
+    /// Correlation coefficient ([`crate::measure::correlation`]).
+    pub correlation: f64,
+}
+
+impl Comparison {
+    /// Whether both images have the same number of iterations, of a sweep of projections.
+    pub fn is_of_same_number(&self) -> bool {
+        self.reference.is_none_or(|reference| number(reference) == number([self.iteration, self.subiteration]))
+    }
+}
+
+/// What images are counted by: iterations, before the first is complete (as in a sweep before its end) steps.
+pub(super) fn number([iteration, subiteration]: [usize; 2]) -> [usize; 2] {
+    [iteration, if iteration == 0 { subiteration } else { 0 }]
 }
 
 /// A volume on its way to the screen.

@@ -239,6 +239,7 @@ impl<W: Fn()> Worker<W> {
         if is_kept {
             let gone = self.history.push(Kept { run, iteration, subiteration, volume: Arc::clone(&volume), extremes });
             gone.into_iter().for_each(|volume| self.frames.give_back(volume));
+            let _ = self.measurer.send(Ask::Kept);
         }
         self.frames.send(Frame { run, iteration, subiteration, volume, extremes });
         self.last_copy = Some((run, subiteration, time));

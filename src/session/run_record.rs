@@ -95,7 +95,7 @@ impl RunRecord {
             Job::Sweep { settings, .. } => provenance.algorithm = Some(self.fbp_record(settings)),
             Job::Pairs { settings, .. } => {
                 provenance.algorithm = Some(AlgorithmRecord::Mlem(self.mlem_record(settings, subiteration)));
-                provenance.matrix = Some(MatrixRecord::new(&settings.matrix));
+                provenance.matrix = settings.matrix.as_deref().map(MatrixRecord::new);
             }
         }
         provenance

@@ -13,7 +13,7 @@ use super::threads::Threads;
 use super::{Command, EndReason, Event, EventKind, IterateReport, RoiSet, RunId, SessionOptions, Setup};
 use crate::data::Notice;
 use crate::operator::Accumulation;
-use crate::plan::Job;
+use crate::plan::{Course, Job};
 use crate::recon::{Stage, StepReport};
 use crate::task::Task;
 use crate::words::counted;
@@ -185,9 +185,10 @@ impl Solver {
         };
         let tell_impossible = report.num_impossible_bins > 0 && !run.impossible_told;
         run.impossible_told |= tell_impossible;
+        let course = run.course;
         self.say(EventKind::Iterate(Box::new(iterate)));
         if tell_impossible {
-            self.say(EventKind::Notice(impossible_bins(report.num_impossible_bins)));
+            self.say(EventKind::Notice(impossible_bins(report.num_impossible_bins, course)));
         }
         Ok(())
     }
@@ -363,9 +364,7 @@ impl Solver {
 }
 
 /// What to know about counts that the model cannot explain.
-fn impossible_bins(count: usize) -> Notice {
-    Notice::warning(format!(
-        "a subset has {} with counts although no line crosses the image there; their counts are left out. An image that covers the whole field of view, or an additive sinogram (randoms + scatter), explains them",
-        counted(count, "bin")
-    ))
+fn impossible_bins(count: usize, course: Course) -> Notice {
+    let [datum, words] = course.unexplained;
+    Notice::warning(format!("a subset has {} {words}", counted(count, datum)))
 }

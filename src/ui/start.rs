@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use eframe::egui_wgpu::{SurfaceConfig, WgpuSetup, WgpuSetupCreateNew};
 
-use crate::plan::{DeviceChoice, TubeCache};
+use crate::plan::{Cache, DeviceChoice};
 use crate::render::device_descriptor;
 use crate::session::Trace;
 use crate::ui::study::loader::{BUILT_IN, Source};
@@ -70,7 +70,7 @@ pub fn run(study: Option<PathBuf>, follow: bool, trace: Trace) -> Result<(), Sta
         num_iterations: None,
         for_pictures: false,
         desktop_dialogs: true,
-        tube_cache: TubeCache::of_the_user(),
+        cache: Cache::of_the_user(),
         trace,
     };
     // Missing libraries of the display make the window's library panic: its message is the reason.

@@ -12,6 +12,8 @@ fn a_matrix_a_scan_and_an_image_of_a_ring() {
     let folder = folder.path();
     let made = done(folder, &["matrix", "--scanner", "madpet2-reduced", "--events", "400000", "-o", "r.matrix"]);
     assert!(made.contains("400000 decays were followed") && made.contains("counts behind an element"), "{made}");
+    // Two tallies of four bytes for each of 357 × 41328 elements.
+    assert!(made.contains("needs about 112.6 MiB on CPU, and 4 bytes for each element"), "{made}");
     let told = done(folder, &["info", "r.matrix"]);
     assert!(told.contains("basic blobs, 1.5 mm apart") && told.contains("41328"), "{told}");
     let scan =

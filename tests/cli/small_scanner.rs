@@ -7,7 +7,7 @@ use tomoscope::io::measurements::{Measurement, read_measurements};
 use tomoscope::io::{read_projections, read_volume, write_projections};
 use tomoscope::recon::gaussian_filter;
 
-use super::done;
+use super::{done, refused};
 
 /// A folder with a noise-free scan of a uniform cylinder, its truth and its regions.
 fn folder_with_scan(more: &[&str]) -> tempfile::TempDir {
@@ -216,4 +216,48 @@ fn the_time_line_has_the_iterates() {
         [1, 1, 4, 1],
         "{text}"
     );
+}
+
+#[test]
+fn every_iterate_is_compared_with_a_reference_image() {
+    let folder = folder_with_scan(&[]);
+    let folder = folder.path();
+    let mlem = ["reconstruct", "scan.hs", "--algorithm", "mlem", "--device", "cpu"];
+    let run = |more: &[&str]| done(folder, &mlem.iter().chain(more).copied().collect::<Vec<_>>());
+    run(&["-o", "plain.hv", "--iterations", "4", "--save-every", "2"]);
+    let text = run(&[
+        "-o",
+        "out.hv",
+        "--iterations",
+        "4",
+        "--reference-image",
+        "plain_it002.hv",
+        "--csv",
+        "table.csv",
+        "--save-every",
+        "3",
+    ]);
+    let rows = read_measurements(&folder.join("table.csv")).unwrap();
+    let found: Vec<(usize, usize, f64)> =
+        rows.iter().filter(|row| row.quantity == "correlation").map(|row| (row.iteration, row.subset, row.value)).collect();
+    assert_eq!(found.iter().map(|row| (row.0, row.1)).collect::<Vec<_>>(), [(1, 0), (2, 0), (3, 0), (4, 0)]);
+    // The second is the image itself; the others are like it the less the farther they are.
+    assert!(
+        (found[1].2 - 1.0).abs() < 1e-9 && found[0].2 < found[1].2 && found[3].2 < found[2].2 && found[2].2 < 1.0,
+        "{found:?}"
+    );
+    assert!(
+        text.contains(&format!("out.hv: the image after iteration 4, correlation with plain_it002.hv: {:.6}", found[3].2)),
+        "{text}"
+    );
+    assert!(
+        text.contains(&format!("out_it003.hv: the image after iteration 3, correlation with plain_it002.hv: {:.6}", found[2].2))
+    );
+    assert!(!folder.join("out_it001.hv").exists() && !folder.join("out_it002.hv").exists());
+    // Holding after each iteration changes nothing.
+    assert_eq!(image(folder, "out.hv").values, image(folder, "plain.hv").values);
+    let other = ["-o", "other.hv", "--image", "20,20,6", "--reference-image", "plain.hv"];
+    let arguments: Vec<&str> = mlem.iter().chain(&other).copied().collect();
+    let text = refused(folder, 1, &arguments);
+    assert!(["plain.hv", "only images on the same grid", "--like"].iter().all(|words| text.contains(words)), "{text}");
 }

@@ -12,6 +12,8 @@ use tomoscope::io::saved_matrix::read_matrix;
 use tomoscope::io::saved_pairs::read_pairs;
 use tomoscope::io::saved_tubes::read_tubes;
 use tomoscope::io::{FileKind, SweepFollower, read_projections, read_sweep, read_volume};
+use tomoscope::plan::{check_basis, ring_basis};
+use tomoscope::scanner::find_ring;
 
 use super::sweep_forms::npy;
 use super::{assert_says, folder};
@@ -26,6 +28,101 @@ const TUBES: &str = include_str!("corpus/good.tubes");
 const DESCRIPTOR: &str = include_str!("corpus/good.dsc");
 const COMPLEX: &str = include_str!("corpus/good_complex.dsc");
 const IMAGE: &str = include_str!("corpus/good.hv");
+
+/// Counts of pairs of the 288 crystals of the small ring, without their checksum.
+const PAIRS: &str = r#"version = 1
+scanner = "madpet2-reduced"
+num_crystals = 288
+data_file = "data.bin"
+data_checksum = "crc32 00000000"
+"#;
+
+/// A matrix of the same ring, every tenth line of response of which has one element.
+const MATRIX: &str = r#"version = 1
+scanner = "madpet2-reduced"
+num_lors = 41328
+num_basic = 357
+num_elements = 4133
+scale_mm3 = 0.001
+data_file = "data.bin"
+data_checksum = "crc32 00000000"
+
+[basis]
+kind = "blobs"
+spacing_mm = 1.5
+radius_mm = 35.5
+half_length_mm = 10.0
+
+[made]
+seed = 1
+num_histories = 1000000
+num_counted = 200000
+num_decays = 72000000.0
+counted_percent = 1.6
+multiple_percent = 0.5
+effective_counts = 12.0
+"#;
+
+const NUM_LORS: usize = 41328;
+
+/// Its data: how many elements each line has, and the elements.
+fn matrix_data() -> Vec<u8> {
+    let lens = (0..NUM_LORS as u32).map(|lor| u32::from(lor % 10 == 0));
+    let elements = (0..4133u32).map(|number| (number % 357) << 15 | number);
+    lens.chain(elements).flat_map(u32::to_le_bytes).collect()
+}
+
+/// Data with some bytes replaced, and its end cut off.
+fn damaged_data(changes: &[(prop::sample::Index, u8)], cut: usize, mut data: Vec<u8>) -> Vec<u8> {
+    let len = data.len();
+    changes.iter().for_each(|(at, byte)| data[at.index(len)] = *byte);
+    data.truncate(len - cut.min(len));
+    data
+}
+
+/// A header and its data in a folder, the header with the data's checksum where it is to have it.
+fn put_with_checksum(folder: &Path, name: &str, mut header: Vec<u8>, data: &[u8], has_its_checksum: bool) -> PathBuf {
+    if has_its_checksum && let Ok(text) = std::str::from_utf8(&header) {
+        header = text.replace("crc32 00000000", &format!("crc32 {:08x}", crc32fast::hash(data))).into_bytes();
+    }
+    let path = put(folder, name, header, 0);
+    fs::write(folder.join("data.bin"), data).unwrap();
+    path
+}
+
+#[test]
+fn undamaged_pairs_and_matrices_are_read() {
+    let folder = folder();
+    let pairs = put_with_checksum(folder.path(), "a.pairs", PAIRS.into(), &vec![0; 4 * NUM_LORS], true);
+    assert_eq!(read(&pairs), Ok(()));
+    let matrix = put_with_checksum(folder.path(), "a.matrix", MATRIX.into(), &matrix_data(), true);
+    let matrix = read_matrix(&matrix).unwrap();
+    assert_eq!((matrix.elements.len(), matrix.row(10)[0].basic(), matrix.row(11).len()), (4133, 1, 0));
+    assert!(check_basis(find_ring("madpet2-reduced").unwrap(), &matrix).is_ok());
+}
+
+#[test]
+fn a_matrix_of_functions_that_its_basis_does_not_have_is_refused() {
+    let folder = folder();
+    let ring = find_ring("madpet2-reduced").unwrap();
+    let of = |from: &str, to: &str| {
+        assert!(MATRIX.contains(from), "{from}");
+        let text = MATRIX.replace(from, to);
+        read_matrix(&put_with_checksum(folder.path(), "a.matrix", text.into(), &matrix_data(), true))
+    };
+    for (from, to) in [
+        ("spacing_mm = 1.5", "spacing_mm = 1e-5"),
+        ("spacing_mm = 1.5", "spacing_mm = nan"),
+        ("radius_mm = 35.5", "radius_mm = 1e300"),
+        ("half_length_mm = 10.0", "half_length_mm = -10.0"),
+    ] {
+        assert_says(&of(from, to).unwrap_err(), &["a.matrix", "the basis cannot be"]);
+    }
+    for (from, to) in [("spacing_mm = 1.5", "spacing_mm = 0.001"), ("num_basic = 357", "num_basic = 358")] {
+        let told = check_basis(ring, &of(from, to).unwrap()).unwrap_err().to_string();
+        assert!(told.contains("basic functions where its basis has"), "{told}");
+    }
+}
 
 /// Reads a file of any kind; the error's sentence, if it is one.
 fn read(path: &Path) -> Result<(), String> {
@@ -265,6 +362,44 @@ proptest! {
         if let Ok(tubes) = read_tubes(&path) {
             assert_eq!(Some(tubes.coefficients.len()), tubes.sampling.num_coefficients());
             assert!(4 * tubes.coefficients.len() == size && tubes.coefficients.iter().all(|value| value.is_finite()));
+        }
+    }
+
+    #[test]
+    fn no_damaged_pairs_panic(
+        header in prop_oneof![Just(PAIRS.into()), damaged(PAIRS), wild(PAIRS, "=")],
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+        cut in prop_oneof![4 => Just(0), 1 => 0usize..9],
+        has_its_checksum in any::<bool>(),
+    ) {
+        let folder = folder();
+        let data = damaged_data(&changes, cut, vec![0; 4 * NUM_LORS]);
+        let path = put_with_checksum(folder.path(), "a.pairs", header, &data, has_its_checksum);
+        let _ = read(&path);
+        if let Ok(pairs) = read_pairs(&path) {
+            assert_eq!((pairs.counts.len(), data.len()), (NUM_LORS, 4 * NUM_LORS));
+        }
+    }
+
+    #[test]
+    fn no_damaged_matrices_panic(
+        header in prop_oneof![2 => Just(MATRIX.into()), 1 => damaged(MATRIX), 3 => wild(MATRIX, "=")],
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+        cut in prop_oneof![4 => Just(0), 1 => 0usize..9],
+        has_its_checksum in any::<bool>(),
+    ) {
+        let folder = folder();
+        let data = damaged_data(&changes, cut, matrix_data());
+        let path = put_with_checksum(folder.path(), "a.matrix", header, &data, has_its_checksum);
+        let _ = read(&path);
+        if let Ok(matrix) = read_matrix(&path) {
+            let ring = find_ring(&matrix.scanner).unwrap();
+            assert_eq!((matrix.first.len(), 4 * (NUM_LORS + matrix.elements.len())), (NUM_LORS + 1, data.len()));
+            assert!((0..NUM_LORS).flat_map(|lor| matrix.row(lor)).all(|element| element.basic() < matrix.num_basic));
+            // What does not fit together is told before any functions are made.
+            if check_basis(ring, &matrix).is_ok() {
+                assert!(ring_basis(ring, &matrix.basis, None).is_ok_and(|basis| basis.cells().num_basic() == matrix.num_basic));
+            }
         }
     }
 

@@ -91,7 +91,7 @@ fn images_of_blobs_on_the_device_are_those_of_the_host() {
     for (name, basis) in [
         ("blobs", RingBasis::blobs(cells(), grid())),
         ("polar voxels", RingBasis::voxels(cells(), grid())),
-        ("cubes", RingBasis::voxels(RingGrid::cubes(1.5, 20.0, 7.0), grid())),
+        ("cubes", RingBasis::voxels(RingGrid::cubes(1.5, 20.0, 19.0, 7.0), grid())),
     ] {
         let x = noise(3, ImageSpace::<Host>::len(&basis));
         let mut expected: HostArray<Image> = vec![0.0; grid().num_voxels()].into();
@@ -112,7 +112,7 @@ fn a_response_simulated_on_the_device_is_that_of_the_host() {
     let ring = find_ring("madpet2-reduced").unwrap().clone();
     let detector = RingDetector::new(ring.clone()).unwrap();
     let polar = (blobs(3.0), 0..4);
-    let cubes = (functions(RingGrid::cubes(3.0, 36.0, 10.0)), 1..3);
+    let cubes = (functions(RingGrid::cubes(3.0, 36.0, 35.5, 10.0)), 1..3);
     for (functions, half_slices) in [polar, cubes] {
         let part = response_part(&ring, &functions.basis, half_slices);
         let mut host = ResponseTally::new(&detector, &functions, part.clone(), 7);

@@ -22,6 +22,7 @@ mod fusillo;
 mod mirrors;
 mod montecarlo;
 mod parity;
+mod peaks;
 mod plane_ends;
 mod planes;
 mod recon;

@@ -119,7 +119,7 @@ fn the_matrix_unfolded_by_symmetry_is_what_each_function_is_seen_as() {
     const NUM: u64 = 300_000;
     let ring = small();
     let detector = RingDetector::new(ring.clone()).unwrap();
-    let cubes = functions(RingGrid::cubes(5.0, 35.0, 10.0));
+    let cubes = functions(RingGrid::cubes(5.0, 35.0, 35.5, 10.0));
     for (functions, symmetries, indices) in [
         (blobs(5.0), ring.symmetries(), [3 * 72 + 41, 7 * 72 + 20, 11 * 72 + 66]),
         (cubes, ring.symmetries_of_cubes().unwrap(), [(3 * 7 + 2) * 8 + 5, (49 + 4) * 8 + 2, (49 + 8) * 8 + 7]),
@@ -241,7 +241,9 @@ fn the_stored_matrix_is_the_matrix_written_out() {
 #[test]
 fn every_image_of_a_place_is_a_function_of_the_ring() {
     let ring = small();
-    for functions in [blobs(5.0), functions(RingGrid::polar(18, 5.0, 35.5, 10.0)), functions(RingGrid::cubes(5.0, 35.0, 10.0))] {
+    for functions in
+        [blobs(5.0), functions(RingGrid::polar(18, 5.0, 35.5, 10.0)), functions(RingGrid::cubes(5.0, 35.0, 35.5, 10.0))]
+    {
         let cells = functions.basis.cells();
         let own = if cells.num_symmetries() == 72 { ring.symmetries() } else { ring.symmetries_of_cubes().unwrap() };
         for place in [[3.0, 4.0, 2.0], [-21.0, 7.5, -9.0], [11.0, -25.0, 6.0], [-1.0, -0.5, -1.0]] {
@@ -272,7 +274,7 @@ fn every_image_of_a_place_is_a_function_of_the_ring() {
 fn a_matrix_in_parts_is_the_matrix() {
     let ring = small();
     let detector = RingDetector::new(ring.clone()).unwrap();
-    let functions = functions(RingGrid::cubes(5.0, 35.0, 10.0));
+    let functions = functions(RingGrid::cubes(5.0, 35.0, 35.5, 10.0));
     let simulated = |part: ResponsePart, seed| {
         let num = (4e5 * part.extent.mm3 / whole(&ring, &functions).extent.mm3) as u64;
         let mut tally = ResponseTally::new(&detector, &functions, part, seed);

@@ -5,6 +5,7 @@
 mod forecast;
 mod handing_over;
 mod kept_runs;
+mod makers;
 mod protocol;
 mod rooms;
 mod runs;
@@ -12,4 +13,3 @@ mod script;
 mod sweeps;
 #[path = "../support/toy.rs"]
 mod toy;
-mod tubes;

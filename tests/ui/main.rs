@@ -3,11 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)] // everything here is a test
 
 mod colours;
+mod compare;
 mod corrections;
 mod files;
 mod leaving;
 mod next_start;
 mod numbers;
+mod pairs;
 mod pictures;
 mod pixels;
 mod provenance;
@@ -32,7 +34,7 @@ use crossbeam_channel::unbounded;
 use egui_kittest::kittest::Queryable as _;
 use egui_kittest::wgpu::WgpuTestRenderer;
 use egui_kittest::{Harness, HarnessBuilder};
-use tomoscope::plan::{DeviceChoice, TubeCache};
+use tomoscope::plan::{Cache, DeviceChoice};
 use tomoscope::session::Trace;
 use tomoscope::ui::{App, AppOptions, BUILT_IN, Source};
 
@@ -59,8 +61,8 @@ fn tube_folder() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("tubes")
 }
 
-fn tube_cache() -> TubeCache {
-    TubeCache::at(&tube_folder())
+fn cache() -> Cache {
+    Cache::at(&tube_folder())
 }
 
 /// The window on the small study, with or without its reconstruction under way.
@@ -85,7 +87,7 @@ fn window_on(
         num_iterations: Some(3),
         for_pictures: true,
         desktop_dialogs: false,
-        tube_cache: tube_cache(),
+        cache: cache(),
         trace: Trace::off(),
     };
     let builder: HarnessBuilder<App> = Harness::builder().with_size(size).with_theme(theme).renderer(renderer);

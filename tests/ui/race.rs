@@ -93,6 +93,53 @@ fn what_the_race_loses_is_told_in_numbers() {
 }
 
 #[test]
+fn an_image_with_a_race_is_compared_with_that_of_the_run_before() {
+    let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
+    assert_eq!(harness.state().likeness(), None);
+    click(&mut harness, "Race");
+    let run_again = |harness: &mut Harness<'_, App>, run: u64| {
+        click(harness, "Restart");
+        wait_for(harness, "the end of the run", |app| app.is_run_over() && app.live().run == run);
+        wait_for(harness, "the last image", |app| app.shown().id().is_some_and(|id| (id.run, id.iteration) == (run, 3)));
+    };
+    click(&mut harness, NON_ATOMIC);
+    for run in [2, 3] {
+        // The third is compared with the first too: the second has a race.
+        run_again(&mut harness, run);
+        wait_for(&mut harness, "the comparison", |app| matches!(app.likeness(), Some(Ok(likeness)) if likeness.iteration == 3));
+        let likeness = harness.state().likeness().unwrap().as_ref().unwrap();
+        assert!(likeness.correlation > 0.9 && likeness.correlation <= 1.0, "{likeness:?}");
+        harness.get_by_label("CC with race-free iteration 3");
+        harness.get_by_label(&format!("{:.4} %", 100.0 * likeness.correlation));
+    }
+    // Steps beyond the last image of the other run have nothing to be compared with.
+    click(&mut harness, "Continue");
+    wait_for(&mut harness, "six iterations", |app| app.is_run_over() && app.live().progress().0 == 6 * app.live().num_subsets());
+    wait_for(&mut harness, "the reason", |app| matches!(app.likeness(), Some(Err(reason)) if reason.contains("iteration 6")));
+    assert!(has(&harness, "the race-free run before has no image of iteration 6"));
+    // Nor have those of other settings.
+    harness.get_by_role_and_label(egui::accesskit::Role::SpinButton, "Subsets").set_value_accesskit(4.0);
+    harness.run_steps(3);
+    run_again(&mut harness, 4);
+    wait_for(&mut harness, "the reason", |app| matches!(app.likeness(), Some(Err(reason)) if reason.contains("other settings")));
+    harness.get_by_role_and_label(egui::accesskit::Role::RadioButton, "deterministic").click();
+    harness.run_steps(3);
+    run_again(&mut harness, 5);
+    assert_eq!(harness.state().likeness(), None);
+}
+
+#[test]
+fn a_race_without_a_run_before_says_what_to_do_for_a_comparison() {
+    let Some(mut harness) = opened() else { return };
+    click(&mut harness, "Race");
+    click(&mut harness, NON_ATOMIC);
+    click(&mut harness, "Start");
+    wait_for(&mut harness, "the end", App::is_run_over);
+    wait_for(&mut harness, "the reason", |app| matches!(app.likeness(), Some(Err(_))));
+    assert!(has(&harness, "let a run without a race go as far first"));
+}
+
+#[test]
 fn the_stages_of_an_iteration_are_in_a_table_with_bars() {
     let Some(mut harness) = finished([1000.0, 700.0], Theme::Light) else { return };
     click(&mut harness, "Time");

@@ -54,6 +54,13 @@ fn a_hot_region_has_no_recovery_until_its_true_ratio_is_entered() {
     harness.get_by_label("hot 2.5:1");
     assert!(!has(&harness, "Recovery of ROI 1: –"));
     assert_eq!(harness.state().curves().recovery.len(), 1);
+    // Its contrast-to-noise ratio needs no true ratio, and has a curve too.
+    assert!(!has(&harness, "CNR of ROI 1: –") && harness.query_by_label_contains("CNR of ROI 1: ").is_some());
+    assert_eq!(harness.state().curves().contrast_to_noise.len(), 1);
+    harness.get_by_label("Plot: contrast recovery");
+    harness.get_by_role_and_label(Role::Button, "CNR").click();
+    harness.run_steps(3);
+    harness.get_by_label("Plot: contrast-to-noise ratio");
     // A click elsewhere ends typing too, and another region's field does not get what was typed for this one.
     click(&mut harness, "Add sphere");
     click(&mut harness, "Role: none");

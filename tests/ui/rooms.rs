@@ -6,7 +6,7 @@ use tomoscope::plan::{DeviceChoice, Job};
 use tomoscope::session::{Session, SessionOptions, Trace};
 use tomoscope::ui::{App, AppOptions};
 
-use super::{renderer, small_study, toy, tube_cache, wait_for};
+use super::{cache, renderer, small_study, toy, wait_for};
 
 #[test]
 fn the_window_shows_what_a_session_of_another_system_reconstructs() {
@@ -18,7 +18,7 @@ fn the_window_shows_what_a_session_of_another_system_reconstructs() {
         num_iterations: Some(3),
         for_pictures: true,
         desktop_dialogs: false,
-        tube_cache: tube_cache(),
+        cache: cache(),
         trace: Trace::off(),
     };
     let builder = Harness::builder().with_size([1200.0, 800.0]).renderer(renderer);

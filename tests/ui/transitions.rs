@@ -13,7 +13,7 @@ use tomoscope::session::{EndReason, Trace};
 use tomoscope::task::Task;
 use tomoscope::ui::{App, AppOptions, BUILT_IN, BuiltIn, Curves, Measured, RunState, Source};
 
-use super::{choose_built_in, click, give_up_unsaved, renderer, small_study, tube_cache, wait_for, window_on};
+use super::{cache, choose_built_in, click, give_up_unsaved, renderer, small_study, wait_for, window_on};
 
 const SIZE: [f32; 2] = [1400.0, 900.0];
 /// Colour of the first region's curve.
@@ -131,7 +131,7 @@ fn events_of_a_run_whose_study_has_gone_are_ignored() {
         num_iterations: None,
         for_pictures: true,
         desktop_dialogs: false,
-        tube_cache: tube_cache(),
+        cache: cache(),
         trace,
     };
     let builder: HarnessBuilder<App> = Harness::builder().with_size(SIZE).renderer(renderer);

@@ -136,7 +136,7 @@ fn a_start_that_makes_its_own_tubes_tells_how_far_they_are_and_can_be_stopped_me
     for (start, end) in [("Start", "Stop (keep)"), ("Restart", "Cancel"), ("Step", "Stop (keep)")] {
         click(&mut harness, start);
         wait_for(&mut harness, "some progress", |app| {
-            app.live().tubes_under_way().is_some_and(|(part, remaining)| part > 0.0 && remaining.is_some())
+            app.live().making().is_some_and(|(_, part, remaining)| part > 0.0 && remaining.is_some())
         });
         assert!(has(&harness, "Making tubes: ") && has(&harness, "setting up · making tubes: "));
         click(&mut harness, end);

@@ -42,9 +42,9 @@ impl RingGrid {
         Self { cells, spacing_mm, num_half_slices: cells_within(half_length_mm, spacing_mm) }
     }
 
-    /// Cubes of this side in a cuboid.
-    pub fn cubes(spacing_mm: f64, half_side_mm: f64, half_length_mm: f64) -> Self {
-        let cells = Cells::Square(SquareCells::new(spacing_mm, half_side_mm));
+    /// Cubes of this side in a cuboid, empty where their middles are not in a cylinder.
+    pub fn cubes(spacing_mm: f64, half_side_mm: f64, radius_mm: f64, half_length_mm: f64) -> Self {
+        let cells = Cells::Square(SquareCells::new(spacing_mm, half_side_mm, radius_mm));
         Self { cells, spacing_mm, num_half_slices: cells_within(half_length_mm, spacing_mm) }
     }
 
@@ -99,6 +99,14 @@ impl RingGrid {
         match &self.cells {
             Cells::Polar(polar) => Some((&polar.num_cells, &polar.first)),
             Cells::Square(_) => None,
+        }
+    }
+
+    /// Of cubes: how many lie between the axis and a side, and the radius within which they have their middles, mm.
+    pub fn squares(&self) -> Option<(usize, f64)> {
+        match &self.cells {
+            Cells::Polar(_) => None,
+            Cells::Square(squares) => Some((squares.num, squares.radius_mm)),
         }
     }
 

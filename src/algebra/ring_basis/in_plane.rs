@@ -106,17 +106,18 @@ impl PolarCells {
 }
 
 /// Squares of side Δ with a corner on the axis, `[y][x]`. Those with x > 0 and y > 0 are basic; the others are their images under a
-/// half turn and the mirror y → −y.
+/// half turn and the mirror y → −y. Those with their middles outside a circle are empty: of what reaches into it too little is seen.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SquareCells {
     pub spacing_mm: f64,
     /// Squares from the axis to each side.
     pub num: usize,
+    pub radius_mm: f64,
 }
 
 impl SquareCells {
-    pub fn new(spacing_mm: f64, half_side_mm: f64) -> Self {
-        Self { spacing_mm, num: cells_within(half_side_mm, spacing_mm) }
+    pub fn new(spacing_mm: f64, half_side_mm: f64, radius_mm: f64) -> Self {
+        Self { spacing_mm, num: cells_within(half_side_mm, spacing_mm), radius_mm }
     }
 
     pub fn middle_mm(&self, in_slice: usize) -> [f64; 2] {
@@ -127,11 +128,13 @@ impl SquareCells {
     pub fn cell_of(&self, at_mm: [f64; 2]) -> Option<Cell> {
         let [x, y] = at_mm.map(|mm| (mm / self.spacing_mm).floor());
         let [along_x, along_y] = [x, y].map(|at| (if at < 0.0 { -1.0 - at } else { at }) as usize);
-        if along_x >= self.num || along_y >= self.num {
+        let in_slice = along_y * self.num + along_x;
+        let [middle_x, middle_y] = self.middle_mm(in_slice);
+        if along_x >= self.num || along_y >= self.num || middle_x.hypot(middle_y) > self.radius_mm {
             return None;
         }
         // A half turn changes both signs, the mirror that of y.
         let (is_turned, is_mirrored) = (x < 0.0, (x < 0.0) != (y < 0.0));
-        Some(Cell { in_slice: along_y * self.num + along_x, transaxial: 2 * usize::from(is_mirrored) + usize::from(is_turned) })
+        Some(Cell { in_slice, transaxial: 2 * usize::from(is_mirrored) + usize::from(is_turned) })
     }
 }

@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn cells_are_found_where_they_are() {
-        for grid in [RingGrid::polar(18, 1.5, 10.0, 5.0), RingGrid::cubes(1.5, 9.0, 5.0)] {
+        for grid in [RingGrid::polar(18, 1.5, 10.0, 5.0), RingGrid::cubes(1.5, 9.0, 13.0, 5.0)] {
             for index in 0..grid.len() {
                 let [x, y, z] = grid.middle_mm(index);
                 let found = grid.cell_of([x, y]).zip(grid.slice_of(z));

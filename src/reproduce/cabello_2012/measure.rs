@@ -9,8 +9,8 @@ use super::implementation::Implementation;
 use super::plan::{Plan, Scan};
 use crate::data::{PairCounts, ResponseMatrix, RoiSums, Study, Unit, Volume};
 use crate::measure::{
-    ProfilePoint, RoiStats, contrast_to_noise, correlation, full_width_at_half_maximum, median_and_spread, noise_to_signal,
-    peak_width, profile,
+    Between, ProfilePoint, RoiStats, contrast_to_noise, correlation, full_width_at_half_maximum, median_and_spread,
+    noise_to_signal, peak_width, profile,
 };
 use crate::operator::Accumulation;
 use crate::phantom::Phantom;
@@ -97,7 +97,7 @@ pub(super) fn reconstruct(
     let (plan, task) = (data.plan, Task::new());
     let begin = Instant::now();
     let settings = PairSettings {
-        matrix: Arc::clone(&data.matrix),
+        matrix: Some(Arc::clone(&data.matrix)),
         num_iterations,
         grid: plan.grid()?,
         device: implementation.device,
@@ -178,7 +178,7 @@ fn along_x(volume: &Volume) -> Vec<ProfilePoint> {
     let grid = &volume.grid;
     let first = grid.mm_from_voxel([0.0; 3])[0];
     let last = grid.mm_from_voxel([grid.size[0] as f64 - 1.0, 0.0, 0.0])[0];
-    let mut points = profile(volume, [first, 0.0, 0.0], [last, 0.0, 0.0], grid.size[0]);
+    let mut points = profile(volume, [first, 0.0, 0.0], [last, 0.0, 0.0], grid.size[0], Between::Linear);
     points.iter_mut().for_each(|point| point.distance_mm += first);
     points
 }
@@ -206,7 +206,7 @@ mod tests {
     /// Gaussians of known widths on a warm background where the points are.
     #[test]
     fn points_have_their_widths() {
-        let plan = Plan::new(false);
+        let plan = Plan::new(false, None);
         let phantom = plan.phantom(Scan::Ellipsoid).unwrap();
         let mut volume = Volume::filled(plan.grid().unwrap(), 0.0);
         let fwhm_mm = |number: usize| 1.2 + 0.2 * number as f64;
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn the_true_rods_have_no_noise() {
-        let plan = Plan::new(false);
+        let plan = Plan::new(false, None);
         let phantom = plan.phantom(Scan::Rods).unwrap();
         let mut volume = phantom.truth(&plan.grid().unwrap(), 2.0, &Task::new()).unwrap();
         let found = noise(&phantom, &volume);

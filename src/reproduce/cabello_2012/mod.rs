@@ -30,6 +30,8 @@ pub struct Settings {
     pub device: DeviceChoice,
     /// A reduced ring and few counts: seconds instead of minutes.
     pub quick: bool,
+    /// The matrix of blobs is simulated until it has so many elements; `None` = as many as the paper's.
+    pub num_elements: Option<u64>,
     /// The stages to run.
     pub stages: Vec<Item>,
     /// Begins nothing that would probably end later than this, seconds.
@@ -44,7 +46,7 @@ pub struct Settings {
 /// # Errors
 /// A device that cannot be used, a folder that cannot be written or holds something else.
 pub fn reproduce(settings: &Settings, say: &mut dyn FnMut(&str)) -> Result<String, ReproduceError> {
-    let plan = plan::Plan::new(settings.quick);
+    let plan = plan::Plan::new(settings.quick, settings.num_elements);
     let folder = Folder::open(&settings.folder, &plan)?;
     let device = concrete(settings.device);
     let complete = stages::run(&plan, device, settings, &folder, say)?;

@@ -71,14 +71,14 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// The paper's, or a quick one.
-    pub fn new(quick: bool) -> Self {
+    /// The paper's, or a quick one; with another number of elements, if one is given.
+    pub fn new(quick: bool, num_elements: Option<u64>) -> Self {
         let common = Self {
             version: 1,
             quick,
             scanner: "madpet2",
-            num_elements: Some(704_000_000),
-            num_cubic_elements: Some(200_000_000),
+            num_elements: Some(num_elements.unwrap_or(704_000_000)),
+            num_cubic_elements: Some(1_000_000_000),
             num_histories: 0,
             voxel_mm: 0.5,
             num_iterations: 300,
@@ -99,7 +99,7 @@ impl Plan {
         }
         Self {
             scanner: "madpet2-reduced",
-            num_elements: None,
+            num_elements,
             num_cubic_elements: None,
             num_histories: 1_000_000,
             voxel_mm: 1.0,

@@ -1,5 +1,6 @@
 //! The numbers below the slices: plots, profile, and what stands beside them.
 
+pub mod compare_panel;
 pub mod plots;
 pub mod profile;
 pub mod race_panel;

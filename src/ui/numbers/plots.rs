@@ -9,8 +9,7 @@ use crate::ui::run::curves::{Curves, Series};
 use crate::ui::run::live::Mark;
 use crate::ui::slices::action::ViewAction;
 use crate::ui::slices::tool::Tool;
-use crate::ui::slices::view::ProfileLine;
-use crate::ui::slices::view::ViewState;
+use crate::ui::slices::view::{ContrastCurves, ProfileLine, ViewState};
 use crate::ui::widgets::format;
 use crate::ui::widgets::image_axes::ImageAxes;
 use crate::ui::widgets::plot::{curve, name, plot, short_axis};
@@ -38,7 +37,7 @@ pub struct PlotsView<'a> {
 
 impl PlotsView<'_> {
     /// What runs along the horizontal axis of the curves.
-    fn axis(&self) -> String {
+    pub fn axis(&self) -> String {
         format::axis(&self.course)
     }
 }
@@ -60,7 +59,7 @@ pub fn plots_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
                 });
             };
             cell(ui, &mut |ui| noise_ui(view, ui, &colours));
-            cell(ui, &mut |ui| contrast_ui(view, ui, &colours));
+            cell(ui, &mut |ui| contrast_ui(view, ui, actions, &colours));
             cell(ui, &mut |ui| {
                 if view.course.has_likelihood { likelihood_ui(view, ui, &colours) } else { means_ui(view, ui, &colours) }
             });
@@ -73,12 +72,17 @@ pub fn plots_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
 fn title_ui(title: &str, view: &PlotsView, ui: &mut Ui) {
     ui.horizontal(|ui| {
         ui.label(RichText::new(title).strong());
-        if view.filter_mm.is_some() {
-            let words = RichText::new(format::UNFILTERED).small().color(theme::colours(ui.visuals()).warning);
-            let help = "The curves are measured on every iterate as it is reconstructed; the post-filter is on the image alone";
-            ui.add(egui::Label::new(words).truncate()).on_hover_text(help);
-        }
+        unfiltered_ui(view, ui);
     });
+}
+
+/// Says that curves are not of the filtered image on the screen, where that is one.
+fn unfiltered_ui(view: &PlotsView, ui: &mut Ui) {
+    if view.filter_mm.is_some() {
+        let words = RichText::new(format::UNFILTERED).small().color(theme::colours(ui.visuals()).warning);
+        let help = "The curves are measured on every iterate as it is reconstructed; the post-filter is on the image alone";
+        ui.add(egui::Label::new(words).truncate()).on_hover_text(help);
+    }
 }
 
 /// Noise: the mean of the background ROIs above their own curves.
@@ -99,10 +103,31 @@ fn noise_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
     }
 }
 
-fn contrast_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
-    title_ui("Contrast recovery, %", view, ui);
+/// Contrast recovery or contrast-to-noise ratio, whichever is chosen.
+fn contrast_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>, colours: &Colours) {
+    ui.horizontal(|ui| {
+        ui.label(RichText::new("Contrast").strong());
+        for (contrast, words, help) in [
+            (ContrastCurves::Recovery, "recovery, %", "Contrast recovery: measured contrast over the true one"),
+            (ContrastCurves::ToNoise, "CNR", format::CNR_HELP),
+        ] {
+            if ui.selectable_label(view.view.contrast == contrast, words).on_hover_text(help).clicked() {
+                actions.push(ViewAction::SetContrast(contrast));
+            }
+        }
+        unfiltered_ui(view, ui);
+    });
     let hint = "needs a\nbackground ROI and\na hot or cold one";
-    rois_ui(view, ui, colours, percent_plot("contrast", view), &view.curves.recovery, "Plot: contrast recovery", hint);
+    match view.view.contrast {
+        ContrastCurves::Recovery => {
+            let plot = percent_plot("contrast", view);
+            rois_ui(view, ui, colours, plot, &view.curves.recovery, "Plot: contrast recovery", hint);
+        }
+        ContrastCurves::ToNoise => {
+            let plot = plot("contrast to noise", &view.axis()).include_x(0.0).include_x(1.0).include_y(0.0).include_y(1.0);
+            rois_ui(view, ui, colours, plot, &view.curves.contrast_to_noise, "Plot: contrast-to-noise ratio", hint);
+        }
+    }
 }
 
 /// Means of the ROIs, of a sweep.
@@ -242,19 +267,30 @@ fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>, colo
     });
     name(&response.response, &format!("Plot: profile, {}", view.unit));
     if let Some(profile) = view.profile {
-        width_ui(profile, view.filter_mm, response.response.rect, colours.profile, ui);
+        number_peaks(profile, &response, colours.profile, ui);
+        widths_ui(profile, view.filter_mm, response.response.rect, colours.profile, ui);
     }
 }
 
-/// Width of the peak with its standard deviation, or why there is none, in the plot's upper right corner.
-fn width_ui(profile: &Profile, filter_mm: Option<f64>, plot: egui::Rect, colour: Color32, ui: &mut Ui) {
-    let (words, help) = match profile.width {
-        Ok(width) => (
-            format!("FWHM {} mm", format::with_sd(width.fwhm_mm, width.sd_mm)),
-            "Full width at half maximum ± its standard deviation, of a Gaussian on a constant fitted to the profile".to_owned(),
-        ),
-        Err(reason) => ("FWHM –".to_owned(), reason.to_string()),
-    };
+/// Writes the number of each peak above it, where there are several.
+fn number_peaks(profile: &Profile, response: &PlotResponse<()>, colour: Color32, ui: &Ui) {
+    if profile.widths.len() < 2 {
+        return;
+    }
+    let painter = ui.painter().with_clip_rect(response.response.rect);
+    let font = egui::TextStyle::Small.resolve(ui.style());
+    for (number, width) in (1..).zip(&profile.widths) {
+        let Ok(width) = width else { continue };
+        let at = profile.start_mm + width.centre_mm;
+        let distance = |point: &&[f64; 2]| (point[0] - at).abs();
+        let Some(top) = profile.points.iter().min_by(|a, b| distance(a).total_cmp(&distance(b))) else { continue };
+        let place = response.transform.position_from_point(&(*top).into());
+        painter.text(place - egui::vec2(0.0, 1.0), egui::Align2::CENTER_BOTTOM, number.to_string(), font.clone(), colour);
+    }
+}
+
+/// Width of each peak with its standard deviation, or why there is none, in the plot's upper right corner.
+fn widths_ui(profile: &Profile, filter_mm: Option<f64>, plot: egui::Rect, colour: Color32, ui: &mut Ui) {
     let mut top = plot.top() + 2.0;
     let mut line = |words: String| {
         let text = RichText::new(words).small().color(colour);
@@ -264,7 +300,17 @@ fn width_ui(profile: &Profile, filter_mm: Option<f64>, plot: egui::Rect, colour:
         let layout = egui::Layout::right_to_left(egui::Align::Min);
         ui.scope_builder(egui::UiBuilder::new().max_rect(rect).layout(layout), |ui| ui.label(text)).inner
     };
-    line(words).on_hover_text(help);
+    for (number, width) in (1..).zip(&profile.widths) {
+        let name = if profile.widths.len() > 1 { format!("FWHM {number}") } else { "FWHM".to_owned() };
+        let (words, help) = match width {
+            Ok(width) => (
+                format!("{name} {} mm", format::with_sd(width.fwhm_mm, width.sd_mm)),
+                "Full width at half maximum ± its standard deviation, of a Gaussian on a constant fitted to the profile, between the minima beside the peak".to_owned(),
+            ),
+            Err(reason) => (format!("{name} –"), reason.to_string()),
+        };
+        line(words).on_hover_text(help);
+    }
     if let Some(fwhm_mm) = filter_mm {
         line(format::filtered(fwhm_mm));
     }

@@ -2,7 +2,7 @@
 
 use crate::data::Volume;
 use crate::geometry::Point;
-use crate::measure::{self, NoPeakWidth, PeakWidth, ProfilePoint};
+use crate::measure::{self, Between, NoPeakWidth, PeakWidth, ProfilePoint};
 use crate::ui::slices::view::{ProfileLine, ViewState};
 
 /// Most points of a profile.
@@ -15,8 +15,10 @@ pub struct Profile {
     pub points: Vec<[f64; 2]>,
     /// The same of the true image, where it is known.
     pub truth: Vec<[f64; 2]>,
-    /// Width of the largest peak.
-    pub width: Result<PeakWidth, NoPeakWidth>,
+    /// Width of each peak that stands apart, in their order along the line.
+    pub widths: Vec<Result<PeakWidth, NoPeakWidth>>,
+    /// Value of the horizontal axis at the line's start.
+    pub start_mm: f64,
     /// Where the crosshair is, for a line along an axis.
     pub crosshair_mm: Option<f64>,
 }
@@ -42,9 +44,10 @@ impl Profile {
         let length = (0..3).map(|a| (to[a] - from[a]).powi(2)).sum::<f64>().sqrt();
         let finest = volume.grid.voxel_mm.into_iter().fold(f64::INFINITY, f64::min);
         let num_points = ((2.0 * length / finest).ceil() as usize + 1).clamp(2, MAX_POINTS);
-        let sampled = measure::profile(volume, from, to, num_points);
+        let sampled = measure::profile(volume, from, to, num_points, Between::Linear);
         let shifted = |points: &[ProfilePoint]| points.iter().map(|p| [start_mm + p.distance_mm, p.value]).collect();
-        let truth = truth.map(|truth| shifted(&measure::profile(truth, from, to, num_points))).unwrap_or_default();
+        let truth =
+            truth.map(|truth| shifted(&measure::profile(truth, from, to, num_points, Between::Linear))).unwrap_or_default();
         let crosshair_mm = match view.profile {
             ProfileLine::Axis(axis) => Some(view.crosshair_mm[axis]),
             ProfileLine::Between(..) => None,
@@ -52,8 +55,9 @@ impl Profile {
         // For the fit one point for each voxel that the line passes through: more would not tell more.
         let num_voxels = (0..3).map(|a| ((to[a] - from[a]) / volume.grid.voxel_mm[a]).powi(2)).sum::<f64>().sqrt();
         let num_fitted = (num_voxels.round() as usize + 1).min(MAX_POINTS);
-        let width = measure::peak_width(&measure::profile(volume, from, to, num_fitted), length / num_voxels);
-        Profile { points: shifted(&sampled), truth, width, crosshair_mm }
+        let fitted = measure::profile(volume, from, to, num_fitted, Between::Cubic);
+        let widths = measure::peak_widths(&fitted, length / num_voxels);
+        Profile { points: shifted(&sampled), truth, widths, start_mm, crosshair_mm }
     }
 }
 
@@ -75,16 +79,15 @@ mod tests {
         }
         let view = ViewState { crosshair_mm: centre_mm, ..ViewState::default() };
         let oblique = ProfileLine::Between(centre_mm.map(|c| c - 24.0), centre_mm.map(|c| c + 24.0));
-        // Between voxel centres the interpolated blob is a little wider.
-        for (line, tolerance_mm) in (0..3).map(|a| (ProfileLine::Axis(a), 1e-3)).chain([(oblique, 0.6)]) {
-            let width = Profile::of(&ViewState { profile: line, ..view.clone() }, &volume, None).width.unwrap();
+        for (line, tolerance_mm) in (0..3).map(|a| (ProfileLine::Axis(a), 1e-3)).chain([(oblique, 0.1)]) {
+            let width = Profile::of(&ViewState { profile: line, ..view.clone() }, &volume, None).widths[0].unwrap();
             let expected_mm = 6.0 * 2.0 * (2.0 * 2f64.ln()).sqrt();
             assert!((width.fwhm_mm - expected_mm).abs() < tolerance_mm, "{line:?}: {width:?} is not {expected_mm}");
         }
         // A line of no length, and one outside.
         for line in [ProfileLine::Between(centre_mm, centre_mm), ProfileLine::Between([900.0; 3], [950.0; 3])] {
             let profile = Profile::of(&ViewState { profile: line, ..view.clone() }, &volume, None);
-            assert!(matches!(profile.width, Err(NoPeakWidth::TooShort { .. })), "{:?}", profile.width);
+            assert!(matches!(profile.widths[..], [Err(NoPeakWidth::TooShort { .. })]), "{:?}", profile.widths);
         }
     }
 }

@@ -3,11 +3,11 @@
 use egui::{Color32, RichText, Ui};
 
 use super::plots::{self, PlotsView};
-use crate::operator::Accumulation;
 use crate::plan::Job;
 use crate::recon::RaceReport;
 use crate::ui::run::curves::{Curves, Pieces};
 use crate::ui::run::live::LiveRun;
+use crate::ui::run::race_free::Likeness;
 use crate::ui::widgets::{plot, theme};
 
 /// Width of the numbers, points.
@@ -28,12 +28,12 @@ fn figures(race: &RaceReport) -> [Figure; 3] {
         Figure {
             name: "lost of this iterate",
             value: RaceReport::percent(race.lost),
-            help: "The part of this step's backprojection that never arrived: two threads read the same voxel, both add, and the one that stores first is overwritten. 1 − Σ racy / Σ exact",
+            help: "The part of this step's backprojection that never arrived: two threads read the same voxel or blob, both add, and the one that stores first is overwritten. 1 − Σ racy / Σ exact",
         },
         Figure {
             name: "lost of a backprojection of ones",
             value: RaceReport::percent(race.lost_of_ones),
-            help: "The same for a backprojection in which every bin is 1: what the race loses whatever was measured. Made once for each subset, when the race begins",
+            help: "The same for a backprojection in which every bin is 1: what the race loses whatever was measured. Made once for each subset, when a race begins",
         },
         Figure {
             name: "image level, race-free = 100 %",
@@ -43,8 +43,24 @@ fn figures(race: &RaceReport) -> [Figure; 3] {
     ]
 }
 
-/// Numbers and curves.
-pub fn race_panel_ui(live: &LiveRun, view: &PlotsView, ui: &mut Ui) {
+/// What a correlation with the race-free image means.
+const LIKENESS_HELP: &str = "Correlation over all voxels of this image with that of the run before after as many iterations, where that run lost nothing and differed in nothing but the way to add. 100 % = the race does no harm";
+
+/// How like its race-free image the image is, or why that is not known.
+fn likeness_figure(likeness: &Result<Likeness, String>) -> (String, String, String) {
+    match likeness {
+        Ok(Likeness { iteration, correlation }) => {
+            let name = format!("CC with race-free iteration {iteration}");
+            (name, format!("{:.4} %", 100.0 * correlation), LIKENESS_HELP.to_owned())
+        }
+        Err(reason) => {
+            ("CC with the race-free image".to_owned(), "–".to_owned(), format!("{LIKENESS_HELP}. None here: {reason}"))
+        }
+    }
+}
+
+/// Numbers and curves; `likeness` = how like its race-free image the image is, or why that is not known.
+pub fn race_panel_ui(live: &LiveRun, likeness: Option<&Result<Likeness, String>>, view: &PlotsView, ui: &mut Ui) {
     let race = live.last.as_ref().and_then(|last| last.race);
     if race.is_none() && view.curves.level.is_empty() {
         ui.label(RichText::new(quiet_words(live)).weak());
@@ -54,7 +70,7 @@ pub fn race_panel_ui(live: &LiveRun, view: &PlotsView, ui: &mut Ui) {
         let size = egui::vec2(NUMBERS_WIDTH, ui.available_height());
         ui.allocate_ui_with_layout(size, egui::Layout::top_down(egui::Align::Min), |ui| {
             ui.set_width(NUMBERS_WIDTH);
-            numbers_ui(live, race.as_ref(), ui);
+            numbers_ui(live, race.as_ref(), likeness, ui);
         });
         curves_ui(view, ui);
     });
@@ -63,7 +79,7 @@ pub fn race_panel_ui(live: &LiveRun, view: &PlotsView, ui: &mut Ui) {
 /// Why there is nothing to show.
 fn quiet_words(live: &LiveRun) -> String {
     match live.accumulation() {
-        Some(Accumulation::NonAtomic) => "The race is measured from its first step on.".into(),
+        Some(accumulation) if accumulation.has_race() => "The race is measured from its first step on.".into(),
         Some(accumulation) => {
             format!("No race: {accumulation} backprojection loses nothing. Switch to non-atomic to see what a race does.")
         }
@@ -71,13 +87,20 @@ fn quiet_words(live: &LiveRun) -> String {
     }
 }
 
-fn numbers_ui(live: &LiveRun, race: Option<&RaceReport>, ui: &mut Ui) {
+fn numbers_ui(live: &LiveRun, race: Option<&RaceReport>, likeness: Option<&Result<Likeness, String>>, ui: &mut Ui) {
     let colours = theme::colours(ui.visuals());
     match race {
         Some(race) => {
             for figure in figures(race) {
                 ui.label(RichText::new(figure.name).small().weak()).on_hover_text(figure.help);
                 ui.label(RichText::new(figure.value).strong()).on_hover_text(figure.help);
+            }
+            if let Some((name, value, help)) = likeness.map(likeness_figure) {
+                ui.label(RichText::new(name).small().weak()).on_hover_text(&help);
+                ui.label(RichText::new(value).strong()).on_hover_text(&help);
+                if let Some(Err(reason)) = likeness {
+                    ui.add(egui::Label::new(RichText::new(reason).small().weak()).wrap());
+                }
             }
         }
         None => _ = ui.label(RichText::new(quiet_words(live)).weak()),

@@ -1,5 +1,5 @@
-//! The left part of the bottom panel: regions of interest, where the time goes, what a race loses, an EPRI sweep or a tube of
-//! response.
+//! The left part of the bottom panel: regions of interest, where the time goes, what a race loses, how much the images are like those
+//! of another run, an EPRI sweep or a tube of response.
 
 use egui::Ui;
 use strum::VariantArray as _;
@@ -15,6 +15,8 @@ pub enum NumbersTab {
     Time,
     /// What a race loses.
     Race,
+    /// How much the images are like those of a reference run.
+    Compare,
     /// The projections of an EPRI sweep.
     Sweep,
     /// A tube of response.
@@ -30,7 +32,8 @@ impl NumbersTab {
         match self {
             NumbersTab::Rois => "Numbers of the regions of interest on the image on the screen",
             NumbersTab::Time => "Where the time of an iteration goes, stage by stage",
-            NumbersTab::Race => "What non-atomic additions lose",
+            NumbersTab::Race => "What additions without protection lose",
+            NumbersTab::Compare => "How much the images are like those of a reference run",
             NumbersTab::Tube => "What the crystals of one bin see: a tube of response",
             NumbersTab::Sweep => "The projections of the EPRI sweep, measured and filtered",
         }
@@ -50,7 +53,7 @@ impl TabsOf {
     /// Whether there is this tab.
     pub fn has(self, tab: NumbersTab) -> bool {
         match tab {
-            NumbersTab::Rois | NumbersTab::Time => true,
+            NumbersTab::Rois | NumbersTab::Time | NumbersTab::Compare => true,
             // A sweep has no race, counts have no sweep.
             NumbersTab::Race => !self.is_sweep,
             NumbersTab::Sweep => self.is_sweep,

@@ -13,6 +13,15 @@ pub fn why_no_recovery(rois: &[Roi], roi: &Roi) -> &'static str {
     }
 }
 
+/// Why a ROI's contrast-to-noise ratio is not known.
+pub fn why_no_contrast_to_noise(rois: &[Roi], roi: &Roi) -> &'static str {
+    match roi.role {
+        RoiRole::None | RoiRole::Background => "only regions of the role hot or cold have a contrast-to-noise ratio",
+        _ if rois.iter().all(|roi| roi.role != RoiRole::Background) => "needs a region of the role background",
+        _ => "the region or the background has one voxel or none in the image, or neither has any noise",
+    }
+}
+
 /// Which image is measured: grows with each change of what is on the screen; whether without its filter.
 type ImageKey = (u64, bool);
 
@@ -77,6 +86,10 @@ mod tests {
         cache.update(&vec![unknown.clone(), rois[1].clone()].into(), &volume, (1, false));
         assert_eq!((cache.numbers()[0].recovery, cache.numbers()[0].mean), (None, Some(4.0)));
         assert!(why_no_recovery(&rois, &unknown).contains("enter the true ratio"));
+        // Both regions are flat: there is no noise to compare with.
+        assert_eq!(cache.numbers()[0].contrast_to_noise, None);
+        assert!(why_no_contrast_to_noise(&rois, &unknown).contains("neither has any noise"));
+        assert!(why_no_contrast_to_noise(&rois[..1], &unknown).contains("background"));
         // Another image, then another place.
         volume.as_mut_slice().fill(2.0);
         cache.update(&rois.clone().into(), &volume, (2, false));

@@ -6,7 +6,7 @@ use egui_extras::{Column, TableBuilder};
 use strum::VariantArray as _;
 
 use super::action::RoiAction;
-use super::measured::why_no_recovery;
+use super::measured::{why_no_contrast_to_noise, why_no_recovery};
 use crate::data::{Roi, RoiRole, RoiShape};
 use crate::session::RoiNumbers;
 use crate::ui::widgets::fields::name;
@@ -41,7 +41,20 @@ pub struct RoiView<'a> {
 /// Why there are no numbers to export.
 pub const NOTHING_MEASURED: &str = "no iterate of this study has been measured yet; start its reconstruction first";
 
-const COLUMNS: [&str; 10] = ["ROI", "role", "mean", "SD", "min", "max", "voxels", "mL", "NSR", "recovery"];
+/// Columns of the table with what they mean, where their names do not say it.
+const COLUMNS: [(&str, &str); 11] = [
+    ("ROI", ""),
+    ("role", ""),
+    ("mean", ""),
+    ("SD", ""),
+    ("min", ""),
+    ("max", ""),
+    ("voxels", ""),
+    ("mL", ""),
+    ("NSR", format::NSR_HELP),
+    ("recovery", "Contrast recovery: measured contrast to the background ROIs over the true one"),
+    ("CNR", format::CNR_HELP),
+];
 
 /// Buttons, fields of the selected ROI, table. What the panel may show instead, `tabs`, stands before the buttons.
 pub fn roi_ui(view: &RoiView, tabs: impl FnOnce(&mut Ui), ui: &mut Ui, actions: &mut Vec<RoiAction>) {
@@ -205,9 +218,12 @@ fn table_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
         .auto_shrink([false, false])
         .min_scrolled_height(40.0);
     let table = table.header(18.0, |mut header| {
-        for column in COLUMNS {
+        for (column, help) in COLUMNS {
             header.col(|ui| {
-                ui.add(egui::Label::new(RichText::new(column).small().weak()).extend());
+                let response = ui.add(egui::Label::new(RichText::new(column).small().weak()).extend());
+                if !help.is_empty() {
+                    response.on_hover_text(help);
+                }
             });
         }
     });
@@ -228,7 +244,9 @@ fn table_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
                     ui.add(egui::Label::new(RichText::new(cell).small()).extend());
                 });
             }
-            row.col(|ui| recovery_ui(view.rois, roi, numbers, ui));
+            let [recovery, contrast_to_noise] = contrasts(view.rois, roi, numbers);
+            row.col(|ui| recovery.show(ui));
+            row.col(|ui| contrast_to_noise.show(ui));
             let response = row.response();
             if response.clicked() {
                 actions.push(RoiAction::Select(Some(index)));
@@ -240,15 +258,37 @@ fn table_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
     });
 }
 
-/// A ROI's recovery, or why there is none.
-fn recovery_ui(rois: &[Roi], roi: &Roi, numbers: Option<&RoiNumbers>, ui: &mut Ui) {
-    let words = format::percent(numbers.and_then(|numbers| numbers.recovery));
-    let response = ui.add(egui::Label::new(RichText::new(&words).small()).extend());
-    let label = format!("Recovery of {}: {words}", roi.name);
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &label));
-    if let Some(RoiNumbers { recovery: None, .. }) = numbers {
-        response.on_hover_text(why_no_recovery(rois, roi));
+/// A number of a ROI that it has or lacks for a reason.
+struct Contrast {
+    label: String,
+    words: String,
+    why_none: Option<&'static str>,
+}
+
+impl Contrast {
+    fn show(self, ui: &mut Ui) {
+        let Self { label, words, why_none } = self;
+        let response = ui.add(egui::Label::new(RichText::new(&words).small()).extend());
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, format!("{label}: {words}")));
+        if let Some(reason) = why_none {
+            response.on_hover_text(reason);
+        }
     }
+}
+
+/// A ROI's recovery and contrast-to-noise ratio, or why there are none.
+fn contrasts(rois: &[Roi], roi: &Roi, numbers: Option<&RoiNumbers>) -> [Contrast; 2] {
+    let contrast = |name: &str, value: Option<f64>, words: String, reason: fn(&[Roi], &Roi) -> &'static str| Contrast {
+        label: format!("{name} of {}", roi.name),
+        words,
+        why_none: numbers.filter(|_| value.is_none()).map(|_| reason(rois, roi)),
+    };
+    let recovery = numbers.and_then(|numbers| numbers.recovery);
+    let cnr = numbers.and_then(|numbers| numbers.contrast_to_noise);
+    [
+        contrast("Recovery", recovery, format::percent(recovery), why_no_recovery),
+        contrast("CNR", cnr, cnr.map_or_else(|| "–".into(), format::value), why_no_contrast_to_noise),
+    ]
 }
 
 /// A row's text between its name and its recovery.

@@ -3,6 +3,7 @@
 use super::fbp_form::FbpForm;
 use super::settings::SettingsForm;
 use crate::operator::Accumulation;
+use crate::session::RunId;
 
 /// About the reconstruction.
 #[derive(Clone, Debug)]
@@ -31,6 +32,8 @@ pub enum RunAction {
     ResetForm,
     /// Shows the newest iterate (`None`) or the one after this many full iterations, of a sweep projections.
     ShowIterate(Option<usize>),
+    /// Compares the run and those after it with the images of this one, or with none.
+    SetReference(Option<RunId>),
     /// Asks where to save the image that is shown.
     AskSaveImage,
     /// FWHM of the Gaussian applied to what is shown and saved, mm; 0 = none.

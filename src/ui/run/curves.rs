@@ -8,7 +8,7 @@ use egui::Color32;
 use super::live::{Branch, LiveRun, Mark, RoiPoint};
 use crate::data::{Roi, RoiRole};
 use crate::recon::RaceReport;
-use crate::session::{RoiNumbers, roi_numbers};
+use crate::session::{Comparison, RoiNumbers, roi_numbers};
 use crate::ui::widgets::theme;
 
 /// Most points of a curve that are drawn; longer ones are thinned.
@@ -39,6 +39,8 @@ pub struct Curves {
     pub mean_nsr: Vec<[f64; 2]>,
     /// Contrast recovery of hot and cold ROIs, per cent.
     pub recovery: Vec<Series>,
+    /// Contrast-to-noise ratio of hot and cold ROIs.
+    pub contrast_to_noise: Vec<Series>,
     /// Log-likelihood over all data.
     pub log_likelihood: Vec<[f64; 2]>,
     /// Mean of each ROI, where there is no likelihood.
@@ -49,6 +51,10 @@ pub struct Curves {
     pub lost_of_ones: Pieces,
     /// The image's level relative to race-free steps, per cent.
     pub level: Pieces,
+    /// Correlation coefficient with the reference run's image of the same number, and where the run is past that with its last one.
+    pub correlation: Vec<[f64; 2]>,
+    /// See `correlation`.
+    pub correlation_with_last: Vec<[f64; 2]>,
     /// Marks: (iterations, what).
     pub marks: Vec<(f64, Mark)>,
 }
@@ -66,6 +72,11 @@ impl Curves {
         }
         let at = |steps: f64| live.place(steps);
         curves.log_likelihood = thinned(&live.log_likelihood()).map(|[step, value]| [at(*step), *value]).collect();
+        let compared: Vec<&Comparison> = live.comparisons.values().collect();
+        let (same, last): (Vec<_>, Vec<_>) = compared.into_iter().partition(|found| found.is_of_same_number());
+        let correlations =
+            |of: &[&Comparison]| thinned(of).map(|found| [at(found.subiteration as f64), found.correlation]).collect();
+        (curves.correlation, curves.correlation_with_last) = (correlations(&same), correlations(&last));
         curves.marks = live.marks.iter().map(|(step, mark)| (at(*step as f64), mark.clone())).collect();
         for stretch in live.race().chunk_by(|before, after| before.0 + 1 == after.0) {
             let piece = |part: fn(&RaceReport) -> f64| {
@@ -83,6 +94,7 @@ impl Curves {
             |roi: &Roi| Series { name: roi.name.clone(), colour: theme::roi_colour(roi), is_earlier, points: Vec::new() };
         let mut nsr: Vec<Series> = branch.rois.iter().map(series).collect();
         let mut recovery = nsr.clone();
+        let mut contrast_to_noise = nsr.clone();
         let mut mean_value = nsr.clone();
         for point in steps.iter().filter_map(|step| branch.points.get(step)) {
             let at = live.place(point.subiteration as f64);
@@ -102,10 +114,14 @@ impl Curves {
                 if let Some(value) = n.recovery {
                     recovery[index].points.push([at, 100.0 * value]);
                 }
+                if let Some(value) = n.contrast_to_noise {
+                    contrast_to_noise[index].points.push([at, value]);
+                }
             }
         }
         add_new(&mut self.nsr, nsr);
         add_new(&mut self.recovery, recovery);
+        add_new(&mut self.contrast_to_noise, contrast_to_noise);
         add_new(&mut self.mean, mean_value);
     }
 }

@@ -23,13 +23,15 @@ fn rows(live: &LiveRun) -> Vec<Measurement> {
     let newest = live.branches.values().next_back();
     let points = newest.map(|branch| &branch.points);
     // Iterates of a part that was measured again after an edit may have nothing but their ROIs.
-    let steps: BTreeSet<usize> = figures.keys().chain(points.into_iter().flat_map(BTreeMap::keys)).copied().collect();
+    let steps = figures.keys().chain(points.into_iter().flat_map(BTreeMap::keys)).chain(live.comparisons.keys());
+    let steps: BTreeSet<usize> = steps.copied().collect();
     let mut rows = table.first_rows();
     for step in steps {
         rows.extend(figures.get(&step).iter().flat_map(|figures| table.step_rows(figures)));
         if let Some((branch, point)) = newest.and_then(|branch| Some((branch, branch.points.get(&step)?))) {
             rows.extend(table.roi_rows(point.iteration, step, &branch.rois, &point.sums));
         }
+        rows.extend(live.comparisons.get(&step).iter().flat_map(|comparison| table.comparison_rows(comparison)));
     }
     rows
 }

@@ -83,13 +83,18 @@ impl Forecaster {
 /// and projector.
 pub fn secs_per_iteration(live: &LiveRun, next: &SettingsForm, forecast: &Forecast) -> Option<f64> {
     let info = live.info.as_ref()?;
-    let Job::Counts { study, settings } = &info.job else { return None };
     if info.device != forecast.device || info.projector != forecast.projector {
         return None;
     }
     let measured = live.last.as_ref().filter(|last| last.iteration > 0 && last.completes_iteration);
     let measured = measured.map(|last| last.elapsed.as_secs_f64() / last.iteration as f64);
     let secs = measured.or(info.estimate.secs_per_iteration)?;
+    let (study, settings) = match &info.job {
+        Job::Counts { study, settings } => (study, settings),
+        // All elements of the matrix, whatever the grid on which images are shown.
+        Job::Pairs { .. } => return Some(secs),
+        Job::Sweep { .. } => return None,
+    };
     let next = next.run_settings().ok()?;
     let work = |grid: &Grid, rays| {
         let [tangential, axial] = plan::rays_per_bin(study.measured.geometry(), grid, rays);

@@ -10,7 +10,7 @@ use crate::ui::study::open_study::OpenStudy;
 /// The settings of a start, for each kind of study.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Forms {
-    /// Of counts.
+    /// Of counts, along lines or of pairs of crystals.
     pub counts: SettingsForm,
     /// Of a sweep.
     pub fbp: FbpForm,
@@ -26,6 +26,7 @@ impl Forms {
             OpenStudy::Counts(open) => {
                 self.counts = SettingsForm { device, ..SettingsForm::for_counts(&open.study.measured, open.size)? };
             }
+            OpenStudy::Pairs(open) => self.counts = SettingsForm { device, ..SettingsForm::for_pairs(&open.study.measured)? },
             OpenStudy::Sweep(open) => self.fbp = FbpForm { device, ..open.whole().look(FbpForm::for_sweep)? },
         }
         Ok(())
@@ -41,6 +42,10 @@ impl Forms {
                 let mut settings = Box::new(self.counts.run_settings()?);
                 settings.tubes = open.tubes.as_ref().map(|tubes| Arc::clone(&tubes.set));
                 Ok(Job::Counts { study: Arc::clone(&open.study), settings })
+            }
+            OpenStudy::Pairs(open) => {
+                let settings = Box::new(self.counts.pair_settings(open.matrix.clone())?);
+                Ok(Job::Pairs { study: Arc::clone(&open.study), settings })
             }
             OpenStudy::Sweep(open) => {
                 let settings = Box::new(self.fbp.sweep_settings()?);

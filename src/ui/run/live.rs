@@ -8,7 +8,7 @@ use crate::data::{Roi, RoiSums};
 use crate::operator::Accumulation;
 use crate::plan::{Course, Provenance, StartInfo};
 use crate::recon::RaceReport;
-use crate::session::{EndReason, Event, EventKind, IterateReport, RunId, RunRecord, RunTable, StepFigures};
+use crate::session::{Comparison, EndReason, Event, EventKind, IterateReport, RunId, RunRecord, RunTable, StepFigures};
 use crate::task::Task;
 
 /// Where a run stands.
@@ -106,8 +106,8 @@ pub struct LiveRun {
     pub target: usize,
     /// How it was set up.
     pub info: Option<StartInfo>,
-    /// When it was asked for, and how far its set-up is.
-    set_up: Option<(Instant, Task)>,
+    /// When it was asked for, what its set-up makes where it has to, and how far that is.
+    set_up: Option<(Instant, &'static str, Task)>,
     /// What made each of its images.
     record: Option<RunRecord>,
     /// The newest step.
@@ -116,6 +116,8 @@ pub struct LiveRun {
     pub steps: Vec<StepFigures>,
     /// ROI curves by branch number.
     pub branches: BTreeMap<u64, Branch>,
+    /// How much its images are like those of the reference run, by steps done.
+    pub comparisons: BTreeMap<usize, Comparison>,
     /// Marks and the steps done when they came.
     pub marks: Vec<(usize, Mark)>,
     /// Where the time went.
@@ -132,9 +134,9 @@ impl LiveRun {
         live
     }
 
-    /// The same run, whose set-up this task tells of.
-    pub fn with_set_up(self, task: Task) -> Self {
-        Self { set_up: Some((Instant::now(), task)), ..self }
+    /// The same run, whose set-up this task tells of: it makes this where it has to ("tubes").
+    pub fn with_set_up(self, made: &'static str, task: Task) -> Self {
+        Self { set_up: Some((Instant::now(), made, task)), ..self }
     }
 
     /// Whether it was asked for and is not set up yet.
@@ -142,12 +144,11 @@ impl LiveRun {
         self.state.is_active() && self.info.is_none()
     }
 
-    /// While tubes of response are made for it: the part of them that is done, and how long the rest will take, where that can be
-    /// told.
-    pub fn tubes_under_way(&self) -> Option<(f32, Option<Duration>)> {
-        let (begun, task) = self.set_up.as_ref().filter(|_| self.is_being_set_up())?;
+    /// While something is made for it: what, the part of it that is done, and how long the rest will take, where that can be told.
+    pub fn making(&self) -> Option<(&'static str, f32, Option<Duration>)> {
+        let (begun, made, task) = self.set_up.as_ref().filter(|_| self.is_being_set_up())?;
         let fraction = task.fraction().filter(|fraction| *fraction < 1.0)?;
-        Some((fraction, task.remaining(*begun)))
+        Some((made, fraction, task.remaining(*begun)))
     }
 
     /// An edit of the ROIs was sent.
@@ -211,6 +212,9 @@ impl LiveRun {
                         branch.points.insert(*subiteration, point);
                     }
                 }
+            }
+            EventKind::Compared { points, .. } => {
+                self.comparisons.extend(points.iter().map(|point| (point.subiteration, *point)));
             }
             EventKind::Paused => {
                 self.state = RunState::Paused;
@@ -322,6 +326,12 @@ impl LiveRun {
         Some(self.record.as_ref()?.provenance(subiteration, self.target, post_filter_mm))
     }
 
+    /// Its number and what it does, in words; `None` before it is set up.
+    pub fn title(&self) -> Option<String> {
+        let provenance = self.provenance(self.progress().0, None)?;
+        Some(format!("run {}: {}", self.run, Provenance { progress: None, ..provenance }.line()))
+    }
+
     /// The accumulation in use.
     pub fn accumulation(&self) -> Option<Accumulation> {
         self.last.as_ref().map(|last| last.accumulation).or_else(|| self.info.as_ref().map(|info| info.accumulation))
@@ -366,19 +376,19 @@ mod tests {
     }
 
     #[test]
-    fn tubes_are_under_way_while_a_run_is_being_set_up_and_no_longer() {
+    fn tubes_are_made_while_a_run_is_being_set_up_and_no_longer() {
         let task = Task::new();
-        let mut live = LiveRun::asked_for(3, 1, &[], true).with_set_up(task.clone());
-        assert_eq!(live.tubes_under_way(), None);
+        let mut live = LiveRun::asked_for(3, 1, &[], true).with_set_up("tubes", task.clone());
+        assert_eq!(live.making(), None);
         task.begin(8);
         task.advance(2);
-        assert!(matches!(live.tubes_under_way(), Some((0.25, Some(_)))) && live.is_being_set_up());
+        assert!(matches!(live.making(), Some(("tubes", 0.25, Some(_)))) && live.is_being_set_up());
         task.advance(6);
-        assert_eq!(live.tubes_under_way(), None);
+        assert_eq!(live.making(), None);
         task.begin(8);
-        assert_eq!(live.tubes_under_way(), Some((0.0, None)));
+        assert_eq!(live.making(), Some(("tubes", 0.0, None)));
         live.apply(&Event { run: 3, kind: EventKind::Ended(EndReason::Cancelled) });
-        assert!(live.tubes_under_way().is_none() && !live.is_being_set_up());
+        assert!(live.making().is_none() && !live.is_being_set_up());
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod forecast;
 pub mod forms;
 pub mod live;
 pub mod post_filter;
+pub mod race_free;
 pub mod recon_panel;
 pub mod run_view;
 pub mod runs;

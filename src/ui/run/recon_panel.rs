@@ -53,6 +53,10 @@ impl ReconView<'_> {
     fn is_sweep(&self) -> bool {
         matches!(self.study, Some(OpenStudy::Sweep(_)))
     }
+
+    fn is_of_pairs(&self) -> bool {
+        matches!(self.study, Some(OpenStudy::Pairs(_)))
+    }
 }
 
 /// The reconstruction panel.
@@ -107,9 +111,9 @@ fn progress_ui(view: &ReconView, ui: &mut Ui) {
     let (done, total) = live.progress();
     let mut fraction = if total > 0 { done as f32 / total as f32 } else { 0.0 };
     let mut text = live.state.label().to_owned();
-    if let Some((part, remaining)) = live.tubes_under_way() {
+    if let Some((what, part, remaining)) = live.making() {
         fraction = part;
-        text = format::under_way("Making tubes", Some(part), remaining.filter(|_| view.show_timings));
+        text = format::under_way(&format!("Making {what}"), Some(part), remaining.filter(|_| view.show_timings));
     } else if view.is_waiting {
         text = "waiting for projections".into();
     } else if view.show_timings
@@ -132,6 +136,7 @@ fn forecast_ui(view: &ReconView, ui: &mut Ui) {
     let mut words = format!("image {x} × {y} × {z} mm");
     if let Ok(settings) = view.forms.counts.run_settings()
         && !view.is_sweep()
+        && !view.is_of_pairs()
     {
         words += &format!(", field of view {} mm across", format::short_number(2.0 * settings.fov_radius_mm));
     }
@@ -155,16 +160,17 @@ fn forecast_ui(view: &ReconView, ui: &mut Ui) {
 
 /// How the backprojection adds: switchable while it runs.
 fn accumulation_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
-    if view.is_sweep() {
+    let ways = view.study.map_or(Accumulation::OF_LINES, OpenStudy::accumulations);
+    if ways.is_empty() {
         return gathered_ui(ui);
     }
     ui.label("Accumulation (may be switched while running)");
     let in_use = view.live.accumulation().filter(|_| view.live.is_there());
     let current = view.forms.counts.accumulation.or(in_use);
-    ui.horizontal(|ui| {
-        for &accumulation in Accumulation::OF_LINES {
+    ui.horizontal_wrapped(|ui| {
+        for &accumulation in ways {
             let mut text = RichText::new(accumulation.name());
-            if accumulation == Accumulation::NonAtomic {
+            if accumulation.has_race() {
                 text = text.color(theme::colours(ui.visuals()).error);
             }
             let reason = why_not(view.live, accumulation);
@@ -180,7 +186,7 @@ fn accumulation_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) 
         (Some(wanted), Some(in_use), _) if wanted != in_use => {
             ui.label(RichText::new(format!("{wanted} from the next step on")).weak());
         }
-        (_, Some(Accumulation::NonAtomic), Some(race)) => {
+        (_, Some(in_use), Some(race)) if in_use.has_race() => {
             let words = format!("loses {}, image level {}", RaceReport::percent(race.lost), RaceReport::percent(race.level));
             let response = ui.label(RichText::new(words).color(theme::colours(ui.visuals()).error));
             response
@@ -217,12 +223,14 @@ fn accumulation_help(accumulation: Accumulation) -> &'static str {
     match accumulation {
         Accumulation::Atomic => "Every addition arrives, in any order: the last digits differ from run to run (key 1)",
         Accumulation::NonAtomic => {
-            "Threads that meet in a voxel lose additions: the image is wrong by what is lost. Not for diagnosis (key 2)"
+            "Threads that meet in a voxel or blob lose additions: the image is wrong by what is lost. Not for diagnosis (key 2)"
         }
         Accumulation::Deterministic => "Every addition arrives in a fixed order: the same bits on every run (key 3)",
-        Accumulation::Reload => "Each function gathers its own sum from a second copy of the matrix",
+        Accumulation::Reload => {
+            "Each blob gathers its own sum from a second copy of the matrix, in the order of the blobs: no race, the same bits on every run (key 4)"
+        }
         Accumulation::RandomCentralAtomic => {
-            "Lines in random order, atomic in the two central slices alone: elsewhere a few additions are lost"
+            "Lines in random order, atomic in the two central slices alone, where most additions meet: elsewhere a few are lost. Not for diagnosis (key 5)"
         }
     }
 }
@@ -247,10 +255,13 @@ fn form_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
             }
         } else {
             let mut form = view.forms.counts.clone();
-            let running = view.running.map(|running| &running.counts);
-            let why_no_tubes = view.study.and_then(OpenStudy::counts).and_then(|open| open.scanner_of_tubes().err());
-            let running = Running { form: running, is_active };
-            counts_form_ui(&mut form, &running, view.devices, why_no_tubes.as_deref(), ui);
+            let running = Running { form: view.running.map(|running| &running.counts), is_active };
+            if view.is_of_pairs() {
+                pair_form_ui(&mut form, &running, view.devices, ui);
+            } else {
+                let why_no_tubes = view.study.and_then(OpenStudy::counts).and_then(|open| open.scanner_of_tubes().err());
+                counts_form_ui(&mut form, &running, view.devices, why_no_tubes.as_deref(), ui);
+            }
             if form != view.forms.counts {
                 actions.push(RunAction::EditForm(Box::new(form)));
             }
@@ -358,6 +369,18 @@ fn counts_form_ui(
             "For non-atomic runs: make the sensitivity image with the race as well. A race in the backprojection alone scales the image down by what it loses; a race in both mostly cancels, and what stays is noise",
         );
     ui.end_row();
+}
+
+/// The rows of the form for counts of pairs of crystals.
+fn pair_form_ui(form: &mut SettingsForm, running: &Running<SettingsForm>, devices: &[Device], ui: &mut Ui) {
+    ui.label("Algorithm");
+    ui.label("MLEM").on_hover_text("With the stored matrix, all pairs of crystals in each step");
+    ui.end_row();
+    running.number(ui, "Iterations", &mut form.num_iterations, |form| &form.num_iterations, 1..=10_000);
+    running.size(ui, &AXIS_NAMES, &mut form.size, |form| &form.size);
+    running.voxel_mm(ui, &AXIS_NAMES, &mut form.voxel_mm, |form| &form.voxel_mm);
+    running.label(ui, "Device", &form.device, |form| &form.device, |choice| device_in_words(devices, *choice));
+    device_menu(devices, &mut form.device, ui);
 }
 
 impl<Form> Running<'_, Form> {

@@ -6,6 +6,7 @@ use super::forecast::{Asked, Forecaster};
 use super::forms::Forms;
 use super::live::{LiveRun, RunState};
 use super::post_filter::PostFilter;
+use super::race_free::{Likeness, RaceFree};
 use super::recon_panel::{GATHERED, why_not};
 use super::settings::SettingsForm;
 use super::shown::{IterateId, Past, Shown};
@@ -36,6 +37,8 @@ pub struct RunInput<'a> {
 pub enum RunRequest {
     /// Asks where to save the image that is shown.
     AskSaveImage,
+    /// Compares it with this run, or with none.
+    SetReference(Option<RunId>),
     /// This is to be told.
     Tell(Notice),
 }
@@ -64,6 +67,7 @@ pub struct RunView {
     curves_are_old: bool,
     forecaster: Forecaster,
     post_filter: PostFilter,
+    race_free: RaceFree,
     /// Number of the ROI edit sent last, and its ROIs.
     branch: u64,
     sent_rois: MaskedRois,
@@ -88,6 +92,7 @@ impl RunView {
             curves_are_old: true,
             forecaster: Forecaster::start(wake.clone()),
             post_filter: PostFilter::start(wake),
+            race_free: RaceFree::default(),
             branch: 0,
             sent_rois: MaskedRois::default(),
             automatic: None,
@@ -123,7 +128,7 @@ impl RunView {
 
     fn asked(&self, study: &StudyState) -> Option<Asked> {
         let num_received = match study.open.as_ref()? {
-            OpenStudy::Counts(_) => study.num_tube_sets,
+            OpenStudy::Counts(_) | OpenStudy::Pairs(_) => study.num_made,
             OpenStudy::Sweep(open) => open.acquisition.num_complete(),
         };
         let running = self.live.info.as_ref().map(|_| self.live.run);
@@ -143,9 +148,11 @@ impl RunView {
         self.branch += 1;
         self.sent_rois = input.rois.clone();
         let rois = RoiSet { branch: self.branch, rois: self.sent_rois.clone() };
+        self.race_free.follow(&self.live, input.session);
         let run = input.session.send(Command::Start { job, rois, paused });
         self.shown.set_past(None);
-        self.watch(LiveRun::asked_for(run, self.branch, &self.sent_rois, paused).with_set_up(input.session.task()));
+        let live = LiveRun::asked_for(run, self.branch, &self.sent_rois, paused);
+        self.watch(live.with_set_up(open.made_at_start(), input.session.task()));
         Ok(())
     }
 
@@ -176,6 +183,7 @@ impl RunView {
             session.return_frame(frame);
         }
         self.post_filter.forget();
+        self.race_free.forget(session);
         self.colouring.auto_palette = true;
         self.watch(LiveRun::default());
     }
@@ -206,6 +214,7 @@ impl RunView {
             RunAction::EditFbpForm(form) => self.forms.fbp = *form,
             RunAction::ResetForm => done = input.study.open.as_ref().map_or(Ok(()), |open| self.forms.reset(open, device)),
             RunAction::ShowIterate(number) => self.show_iterate(number, session),
+            RunAction::SetReference(run) => return Some(RunRequest::SetReference(run)),
             RunAction::AskSaveImage => return Some(RunRequest::AskSaveImage),
             RunAction::SetPostFilter(fwhm_mm) => {
                 self.post_filter_mm = fwhm_mm;
@@ -246,8 +255,12 @@ impl RunView {
 
     /// Adds in this way in the next steps, unless the run's back end cannot.
     fn set_accumulation(&mut self, accumulation: Accumulation, input: RunInput) -> Result<(), String> {
-        if input.study.sweep().is_some() {
+        let ways = input.study.open.as_ref().map_or(Accumulation::OF_LINES, OpenStudy::accumulations);
+        if ways.is_empty() {
             return Err(GATHERED.to_owned());
+        }
+        if !ways.contains(&accumulation) {
+            return Err(format!("only backprojections with a stored matrix add in the {accumulation} way"));
         }
         why_not(&self.live, accumulation).map_or(Ok(()), Err)?;
         self.forms.counts.accumulation = Some(accumulation);
@@ -305,10 +318,26 @@ impl RunView {
         }
     }
 
+    /// Forgets how its images compare with others: the reference is another one.
+    pub fn forget_comparisons(&mut self) {
+        self.live.comparisons.clear();
+        self.curves_are_old = true;
+    }
+
     /// Looks which images are kept.
     pub fn look_back(&mut self, session: &Session) {
         let past = session.history(self.live.run);
         self.kept = past.iter().map(|kept| self.number(kept.iteration, kept.subiteration)).collect();
+    }
+
+    /// Compares the newest image of a race with that of the run before, where that had none.
+    pub fn compare_with_race_free(&mut self, session: &Session) {
+        self.race_free.update(&self.live, session);
+    }
+
+    /// How like its race-free image the newest image of a race is, or why that is not known; `None` without a race.
+    pub fn likeness(&self) -> Option<&Result<Likeness, String>> {
+        self.race_free.newest()
     }
 
     /// Keeps the filtered image up to date.

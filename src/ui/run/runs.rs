@@ -1,18 +1,32 @@
-//! The runs that the window shows: one computes, the others are kept as they were, with their settings and their past.
+//! The runs that the window shows: one computes, the others are kept as they were, with their settings and their past. The images
+//! of one of them may be the reference of those that come after it.
 
 use super::run_view::RunView;
-use crate::session::{Event, RunId, Session};
+use crate::geometry::Grid;
+use crate::session::{Event, EventKind, RunId, Session};
 
 /// All runs. The session has one of them; what it tells goes to the one that it is about.
 pub struct Runs {
     active: RunView,
     kept: Vec<RunView>,
+    reference: Option<Reference>,
+}
+
+/// The run whose images those of the active one are compared with. Only its images need still be there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reference {
+    /// Its number.
+    pub run: RunId,
+    /// Its number and what it did, in words.
+    pub title: String,
+    /// The grid of its images.
+    pub grid: Grid,
 }
 
 impl Runs {
     /// This one alone.
     pub fn new(active: RunView) -> Self {
-        Self { active, kept: Vec::new() }
+        Self { active, kept: Vec::new(), reference: None }
     }
 
     /// The one that computes and is edited.
@@ -39,8 +53,40 @@ impl Runs {
         }
     }
 
+    /// The run that the active one is compared with.
+    pub fn reference(&self) -> Option<&Reference> {
+        self.reference.as_ref()
+    }
+
+    /// Compares the active run and those after it with this one, the active one itself or one that is kept, or with none. Its
+    /// images stay while it is the reference.
+    pub fn set_reference(&mut self, run: Option<RunId>, session: &Session) {
+        let mut views = std::iter::once(&self.active).chain(&self.kept);
+        let live = run.and_then(|run| views.find(|view| view.live.run == run)).map(|view| &view.live);
+        let next = live.and_then(|live| {
+            Some(Reference { run: live.run, title: live.title()?, grid: live.info.as_ref()?.job.grid().clone() })
+        });
+        if let Some(next) = &next {
+            session.keep(next.run);
+        }
+        let before = std::mem::replace(&mut self.reference, next);
+        let stays = |run: RunId| self.kept.iter().any(|view| view.live.run == run) || self.is_reference(run);
+        if let Some(before) = before.filter(|before| !stays(before.run)) {
+            session.let_go(before.run);
+        }
+        self.active.forget_comparisons();
+        session.compare_with(self.reference.as_ref().map(|reference| reference.run));
+    }
+
+    fn is_reference(&self, run: RunId) -> bool {
+        self.reference.as_ref().is_some_and(|reference| reference.run == run)
+    }
+
     /// Keeps this run no longer: its images go.
     pub fn dismiss(&mut self, run: RunId, session: &Session) {
+        if self.is_reference(run) {
+            self.set_reference(None, session);
+        }
         for mut view in self.kept.extract_if(.., |view| view.live.run == run) {
             view.clear(session);
             session.let_go(run);
@@ -49,6 +95,7 @@ impl Runs {
 
     /// Forgets all runs, for another study.
     pub fn clear(&mut self, session: &Session) {
+        self.set_reference(None, session);
         while let Some(view) = self.kept.last() {
             self.dismiss(view.live.run, session);
         }
@@ -66,6 +113,10 @@ impl Runs {
 
     /// Takes an event in; whether it is about a run that is shown.
     pub fn receive(&mut self, event: &Event) -> bool {
+        // What was found beside another reference is of no use any more.
+        if matches!(event.kind, EventKind::Compared { reference, .. } if !self.is_reference(reference)) {
+            return false;
+        }
         self.of_mut(event.run).map(|view| view.receive(event)).is_some()
     }
 }
@@ -80,7 +131,7 @@ mod tests {
     use crate::geometry::Grid;
     use crate::plan::{Job, RunSettings, default_settings};
     use crate::render::Palette;
-    use crate::session::{Command, EndReason, EventKind, Frame, RoiSet};
+    use crate::session::{Command, Comparison, EndReason, Frame, RoiSet};
     use crate::ui::rois::state::RoiState;
     use crate::ui::run::live::{LiveRun, RunState};
     use crate::ui::widgets::colouring::Colouring;
@@ -92,7 +143,7 @@ mod tests {
             view.live = LiveRun::asked_for(run, 0, &[], false);
             view
         };
-        let mut runs = Runs { active: view(2), kept: vec![view(1)] };
+        let mut runs = Runs { kept: vec![view(1)], ..Runs::new(view(2)) };
         let ended = |run, reason| Event { run, kind: EventKind::Ended(reason) };
         assert!(runs.receive(&ended(1, EndReason::Stopped)) && !runs.receive(&ended(3, EndReason::Stopped)));
         assert_eq!(runs.active().live.state, RunState::Starting);
@@ -101,50 +152,80 @@ mod tests {
         assert_eq!(runs.active().live.state, RunState::Ended(EndReason::Completed));
     }
 
-    #[test]
-    fn a_kept_run_has_its_past_until_it_is_dismissed() {
-        let session = Session::start(|| {});
+    /// Two iterations on a small scan that counted the same everywhere.
+    fn flat_job() -> Job {
         let geometry = Arc::new(crate::scanner::find("small").unwrap().geometry.clone());
         let counts = vec![1.0; geometry.num_bins()];
         let study = Arc::new(Study::new("flat", Counts::new(Michelogram::new(geometry, counts).unwrap())));
         let grid = Grid::centred([8, 8, 4], [10.0; 3]).unwrap();
         let settings = RunSettings { num_iterations: 2, num_subsets: 1, grid, ..default_settings(&study.measured).unwrap() };
-        // Starts a run in the active view and takes in what is said and shown of it until it has ended.
-        let finish = |runs: &mut Runs| {
-            let job = Job::Counts { study: Arc::clone(&study), settings: Box::new(settings.clone()) };
-            let run = session.send(Command::Start { job, rois: RoiSet::default(), paused: false });
-            runs.active_mut().live = LiveRun::asked_for(run, 0, &[], false);
-            while runs.active().live.state.is_active() {
-                runs.receive(&session.events().recv_timeout(Duration::from_secs(60)).unwrap());
-            }
-            assert_eq!(runs.active().live.state, RunState::Ended(EndReason::Completed));
-            if let Some(frame) = session.take_frame() {
-                runs.active_mut().receive_frame(frame, &session);
-            }
-            runs.active_mut().look_back(&session);
-            run
-        };
+        Job::Counts { study, settings: Box::new(settings) }
+    }
+
+    /// Starts a run in the active view and takes in what is said and shown of it until it has ended and this holds.
+    fn finish(runs: &mut Runs, session: &Session, is_done: impl Fn(&Runs) -> bool) -> RunId {
+        let run = session.send(Command::Start { job: flat_job(), rois: RoiSet::default(), paused: false });
+        runs.active_mut().live = LiveRun::asked_for(run, 0, &[], false);
+        while runs.active().live.state.is_active() || !is_done(runs) {
+            runs.receive(&session.events().recv_timeout(Duration::from_secs(60)).unwrap());
+        }
+        assert_eq!(runs.active().live.state, RunState::Ended(EndReason::Completed));
+        if let Some(frame) = session.take_frame() {
+            runs.active_mut().receive_frame(frame, session);
+        }
+        runs.active_mut().look_back(session);
+        run
+    }
+
+    #[test]
+    fn a_kept_run_has_its_past_until_it_is_dismissed() {
+        let session = Session::start(|| {});
         let lengths = || [1, 2, 3].map(|run| session.history(run).len());
         let keep = |runs: &mut Runs| runs.keep_active(runs.active().beside(|| {}), &session);
         let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}));
         keep(&mut runs);
         assert!(runs.kept().is_empty(), "there is no run to keep");
-        let first = finish(&mut runs);
+        let first = finish(&mut runs, &session, |_| true);
         keep(&mut runs);
         assert_eq!(runs.active().live.run, 0);
-        let second = finish(&mut runs);
+        let second = finish(&mut runs, &session, |_| true);
         assert_eq!(lengths(), [2, 2, 0]);
         assert_eq!(runs.of_mut(first).map(|view| view.kept.clone()), Some(vec![1, 2]));
         // The second is not kept: the third takes its place.
-        finish(&mut runs);
+        finish(&mut runs, &session, |_| true);
         assert_eq!((lengths(), runs.of_mut(second).is_none()), ([2, 0, 2], true));
         runs.dismiss(first, &session);
         assert_eq!((lengths(), runs.kept().len()), ([0, 0, 2], 0));
         keep(&mut runs);
-        finish(&mut runs);
+        finish(&mut runs, &session, |_| true);
         assert_eq!(lengths(), [0, 0, 2]);
         runs.clear(&session);
         assert_eq!((lengths(), runs.kept().len(), runs.active().live.run), ([0; 3], 0, 0));
+    }
+
+    #[test]
+    fn the_images_of_the_reference_stay_and_those_after_it_are_compared_with_them() {
+        let session = Session::start(|| {});
+        let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}));
+        let is_compared = |runs: &Runs| runs.active().live.comparisons.len() == 2;
+        let first = finish(&mut runs, &session, |_| true);
+        let lengths = || [1, 2, 3].map(|run| session.history(run).len());
+        runs.set_reference(Some(99), &session);
+        assert_eq!(runs.reference(), None, "there is no such run");
+        runs.set_reference(Some(first), &session);
+        assert!(runs.reference().unwrap().title.starts_with("run 1: OSEM"), "{:?}", runs.reference());
+        finish(&mut runs, &session, is_compared);
+        // The same settings give the same images.
+        let comparisons: Vec<_> = runs.active().live.comparisons.values().collect();
+        assert!(comparisons.iter().all(|found| (found.correlation - 1.0).abs() < 1e-12), "{comparisons:?}");
+        assert_eq!((lengths(), comparisons[1].reference.unwrap()[0]), ([2, 2, 0], 2));
+        // What is said of another reference comes too late.
+        let points = vec![Comparison { iteration: 9, subiteration: 9, reference: None, correlation: 0.0 }];
+        assert!(!runs.receive(&Event { run: 2, kind: EventKind::Compared { reference: 7, points } }));
+        finish(&mut runs, &session, is_compared);
+        assert_eq!(lengths(), [2, 0, 2]);
+        runs.set_reference(None, &session);
+        assert_eq!((lengths(), runs.active().live.comparisons.len()), ([0, 0, 2], 0));
     }
 
     #[test]

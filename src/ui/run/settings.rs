@@ -1,9 +1,11 @@
 //! The reconstruction form: what the user chose, and the run settings that it makes.
 
-use crate::data::Counts;
+use std::sync::Arc;
+
+use crate::data::{BasisKind, Counts, PairCounts, ResponseMatrix};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
-use crate::plan::{self, AlgorithmKind, DeviceChoice, ProjectorChoice, Rays, RunSettings};
+use crate::plan::{self, AlgorithmKind, DeviceChoice, PairSettings, ProjectorChoice, Rays, RunSettings};
 use crate::recon::SubsetOrder;
 
 /// The form's fields.
@@ -76,6 +78,39 @@ impl SettingsForm {
             device: defaults.device,
             accumulation: defaults.accumulation,
             racy_sensitivity: defaults.racy_sensitivity,
+        })
+    }
+
+    /// The form for counts of pairs of crystals: of what is in it MLEM with a stored matrix knows the iterations, the grid on which
+    /// images are shown, the device and the accumulation.
+    ///
+    /// # Errors
+    /// The ring's grid cannot be made.
+    pub fn for_pairs(pairs: &PairCounts) -> Result<Self, String> {
+        let basis = plan::usual_basis(&pairs.ring, BasisKind::Blobs);
+        let grid = plan::shown_grid(&pairs.ring, &basis).map_err(|error| error.to_string())?;
+        Ok(Self {
+            algorithm: AlgorithmKind::Mlem,
+            num_iterations: plan::MATRIX_ITERATIONS,
+            size: grid.size,
+            voxel_mm: grid.voxel_mm,
+            ..Self::default()
+        })
+    }
+
+    /// The settings of a run on counts of pairs of crystals with this matrix.
+    ///
+    /// # Errors
+    /// A grid that cannot be; the sentence says why.
+    pub fn pair_settings(&self, matrix: Option<Arc<ResponseMatrix>>) -> Result<PairSettings, String> {
+        Ok(PairSettings {
+            matrix,
+            num_iterations: self.num_iterations,
+            grid: Grid::centred(self.size, self.voxel_mm).map_err(|error| error.to_string())?,
+            device: self.device,
+            accumulation: self.accumulation,
+            num_threads: None,
+            init: None,
         })
     }
 

@@ -54,6 +54,10 @@ pub enum StudyAction {
     CancelTubes,
     /// Asks for a file of tubes.
     AskForTubes,
+    /// Asks for a file of a stored matrix.
+    AskForMatrix,
+    /// Gives up the matrix that is on its way.
+    CancelMatrix,
     /// Looks at the tube of this distance from the axis and ring difference.
     SelectTube([usize; 2]),
     /// Cuts the tube at this place along its line, mm from the middle.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crossbeam_channel::{Receiver, TryRecvError, bounded};
 
 use super::scan_files::{ScanFiles, SweepFiles, read_with_neighbours};
-use crate::data::{Counts, Study, Sweep};
-use crate::io::{FileKind, SweepFollower, read_sweep_at_phase};
+use crate::data::{Counts, PairCounts, Study, Sweep};
+use crate::io::{self, FileKind, SweepFollower, read_sweep_at_phase};
 use crate::operator::grid_about_zero;
 use crate::phantom::{self, Noise, SimulationOptions, epri};
 use crate::plan;
@@ -49,6 +49,13 @@ pub enum Measured {
         /// About so many counts.
         counts: u64,
     },
+    /// As counts of pairs of crystals of a ring, photon by photon.
+    Pairs {
+        /// The ring's name on the command line.
+        ring: &'static str,
+        /// So many counts.
+        counts: u64,
+    },
     /// As pulse projections, in an order that spreads over the half sphere.
     Sweep {
         /// Standard deviation of the noise as a fraction of the largest sample.
@@ -77,12 +84,16 @@ const fn photons(scanner: &'static str, title: &'static str, phantom: &'static s
     BuiltIn { title, phantom, measured: Measured::Photons { scanner, counts } }
 }
 
+const fn pairs(ring: &'static str, title: &'static str, phantom: &'static str, counts: u64) -> BuiltIn {
+    BuiltIn { title, phantom, measured: Measured::Pairs { ring, counts } }
+}
+
 const fn epri(title: &'static str, phantom: &'static str, noise_fraction: f64) -> BuiltIn {
     BuiltIn { title, phantom, measured: Measured::Sweep { noise_fraction } }
 }
 
 /// The built-in studies; the first one opens where no other is asked for, the last one is the smallest.
-pub const BUILT_IN: [BuiltIn; 12] = [
+pub const BUILT_IN: [BuiltIn; 13] = [
     ste("NEMA image quality 2001, Discovery STE", "nema-iq-2001", 1e8, false, 0.0),
     ste("NEMA image quality 2001 with attenuation and scatter", "nema-iq-2001", 1e8, true, 0.3),
     ste("NEMA image quality 2018 (six hot spheres)", "nema-iq-2018", 1e8, false, 0.0),
@@ -91,6 +102,7 @@ pub const BUILT_IN: [BuiltIn; 12] = [
     ste("Brain-like ellipsoids, Discovery STE", "brain-like", 5e7, false, 0.0),
     ring("vrpet", "Derenzo on VrPET", "derenzo", 2e6),
     photons("vrpet", "Derenzo on VrPET, Monte Carlo", "derenzo", 100_000),
+    pairs("madpet2-reduced", "Rods on MADPET-II", "rods", 300_000),
     ring("prt-1", "Points and lines, CTI PRT-1", "points", 1e6),
     epri("EPRI: bottle, 208 projections", "bottle", 0.0),
     epri("EPRI: tubes, 208 projections with noise", "tubes", 0.005),
@@ -132,6 +144,13 @@ pub enum Loaded {
         files: Option<ScanFiles>,
         /// Voxels that it is best reconstructed on; `None` = the scanner's default grid.
         size: Option<[usize; 3]>,
+    },
+    /// Counts of pairs of crystals.
+    Pairs {
+        /// The study.
+        study: Box<Study<PairCounts>>,
+        /// The file that it was read from; `None` for a simulation.
+        file: Option<PathBuf>,
     },
     /// An EPRI sweep.
     Sweep {
@@ -196,6 +215,10 @@ fn load(source: &Source, task: &Task) -> Result<Loaded, String> {
     let counts = |study: Study<Counts>, files, size| Loaded::Counts { study: Box::new(study), files, size };
     match source {
         Source::File(path) if FileKind::of(path).is_some_and(FileKind::is_sweep) => load_sweep(SweepFiles::of(path)),
+        Source::File(path) if FileKind::of(path) == Some(FileKind::Pairs) => {
+            let study = io::read_pair_study(path).map_err(|error| error.to_string())?;
+            Ok(Loaded::Pairs { study: Box::new(study), file: Some(path.clone()) })
+        }
         Source::File(path) => read_with_neighbours(path).map(|(study, files)| counts(study, Some(files), None)),
         Source::Corrected(files) => Ok(counts(files.read()?, Some(files.clone()), None)),
         Source::Sweep(files) => load_sweep(files.clone()),
@@ -208,6 +231,12 @@ fn load(source: &Source, task: &Task) -> Result<Loaded, String> {
             let phantom = phantom::by_name(phantom, &scanner.geometry).map_err(|error| error.to_string())?;
             let scan = plan::scan_photons(&phantom, scanner, *num_counts, PHOTON_SEED, task);
             Ok(counts(scan.map_err(|error| error.to_string())?, None, None))
+        }
+        Source::BuiltIn(BuiltIn { phantom, measured: Measured::Pairs { ring, counts: num_counts }, .. }) => {
+            let ring = scanner::find_ring(ring).ok_or_else(|| format!("there is no ring '{ring}'"))?;
+            let phantom = phantom::ring::by_name(phantom).map_err(|error| error.to_string())?;
+            let scan = plan::scan_pairs(&phantom, ring, *num_counts, PHOTON_SEED, task);
+            Ok(Loaded::Pairs { study: Box::new(scan.map_err(|error| error.to_string())?), file: None })
         }
         Source::BuiltIn(BuiltIn {
             phantom,

@@ -3,9 +3,11 @@
 pub mod action;
 pub mod filter_curve;
 pub mod loader;
+pub mod open_pairs;
 pub mod open_study;
 pub mod open_sweep;
 pub mod open_tubes;
+pub mod pair_panel;
 pub mod scan_files;
 pub mod state;
 pub mod study_panel;

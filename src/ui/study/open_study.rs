@@ -1,19 +1,25 @@
-//! What is open: counts of a PET scan, or an EPRI sweep.
+//! What is open: counts of a PET scan, along lines or of pairs of crystals, or an EPRI sweep.
 
 use std::sync::Arc;
 
+use strum::VariantArray as _;
+
+use super::open_pairs::OpenPairs;
 use super::open_sweep::OpenSweep;
 use super::open_tubes::OpenTubes;
 use super::scan_files::ScanFiles;
 use crate::data::{Counts, Roi, Study, Volume};
+use crate::operator::Accumulation;
 use crate::plan::{Course, scanner_of_tubes};
 use crate::scanner::Scanner;
 use crate::ui::widgets::image_axes::ImageAxes;
 
 /// The study that is open.
 pub enum OpenStudy {
-    /// Counts.
+    /// Counts along lines.
     Counts(OpenCounts),
+    /// Counts of pairs of crystals.
+    Pairs(OpenPairs),
     /// An EPRI sweep.
     Sweep(Box<OpenSweep>),
 }
@@ -47,6 +53,7 @@ impl OpenStudy {
     pub fn title(&self) -> &str {
         match self {
             OpenStudy::Counts(open) => &open.study.title,
+            OpenStudy::Pairs(open) => &open.study.title,
             OpenStudy::Sweep(open) => &open.study.title,
         }
     }
@@ -55,6 +62,7 @@ impl OpenStudy {
     pub fn truth(&self) -> Option<&Volume> {
         match self {
             OpenStudy::Counts(open) => open.study.truth.as_deref(),
+            OpenStudy::Pairs(open) => open.study.truth.as_deref(),
             OpenStudy::Sweep(open) => open.study.truth.as_deref(),
         }
     }
@@ -63,6 +71,7 @@ impl OpenStudy {
     pub fn rois(&self) -> &[Roi] {
         match self {
             OpenStudy::Counts(open) => &open.study.rois,
+            OpenStudy::Pairs(open) => &open.study.rois,
             OpenStudy::Sweep(open) => &open.study.rois,
         }
     }
@@ -70,7 +79,7 @@ impl OpenStudy {
     /// The axes of its image.
     pub fn axes(&self) -> ImageAxes {
         match self {
-            OpenStudy::Counts(_) => ImageAxes::PATIENT,
+            OpenStudy::Counts(_) | OpenStudy::Pairs(_) => ImageAxes::PATIENT,
             OpenStudy::Sweep(open) => ImageAxes::of(open.space()),
         }
     }
@@ -79,6 +88,7 @@ impl OpenStudy {
     pub fn course(&self) -> Course {
         match self {
             OpenStudy::Counts(_) => Course::ITERATIONS,
+            OpenStudy::Pairs(_) => Course::DENSITIES,
             OpenStudy::Sweep(_) => Course::PROJECTIONS,
         }
     }
@@ -86,7 +96,7 @@ impl OpenStudy {
     /// Along how many axes of the view an object is fitted. What a PET scanner sees fills its short z axis.
     pub fn num_fitted(&self) -> usize {
         match self {
-            OpenStudy::Counts(_) => 2,
+            OpenStudy::Counts(_) | OpenStudy::Pairs(_) => 2,
             OpenStudy::Sweep(_) => self.axes().shown().len(),
         }
     }
@@ -95,7 +105,7 @@ impl OpenStudy {
     pub fn counts(&self) -> Option<&OpenCounts> {
         match self {
             OpenStudy::Counts(open) => Some(open),
-            OpenStudy::Sweep(_) => None,
+            _ => None,
         }
     }
 
@@ -103,23 +113,56 @@ impl OpenStudy {
     pub fn counts_mut(&mut self) -> Option<&mut OpenCounts> {
         match self {
             OpenStudy::Counts(open) => Some(open),
-            OpenStudy::Sweep(_) => None,
+            _ => None,
+        }
+    }
+
+    /// The ways to add that its backprojections may know; none where nothing is added by several threads.
+    pub fn accumulations(&self) -> &'static [Accumulation] {
+        match self {
+            OpenStudy::Counts(_) => Accumulation::OF_LINES,
+            OpenStudy::Pairs(_) => Accumulation::VARIANTS,
+            OpenStudy::Sweep(_) => &[],
+        }
+    }
+
+    /// What a start makes where it has to, in words.
+    pub fn made_at_start(&self) -> &'static str {
+        match self {
+            OpenStudy::Pairs(_) => "the matrix",
+            OpenStudy::Counts(_) | OpenStudy::Sweep(_) => "tubes",
+        }
+    }
+
+    /// The counts of pairs of crystals, where they are some.
+    pub fn pairs(&self) -> Option<&OpenPairs> {
+        match self {
+            OpenStudy::Pairs(open) => Some(open),
+            _ => None,
+        }
+    }
+
+    /// The counts of pairs of crystals, to be changed.
+    pub fn pairs_mut(&mut self) -> Option<&mut OpenPairs> {
+        match self {
+            OpenStudy::Pairs(open) => Some(open),
+            _ => None,
         }
     }
 
     /// The EPRI sweep, where it is one.
     pub fn sweep(&self) -> Option<&OpenSweep> {
         match self {
-            OpenStudy::Counts(_) => None,
             OpenStudy::Sweep(open) => Some(open),
+            _ => None,
         }
     }
 
     /// The EPRI sweep, to be changed.
     pub fn sweep_mut(&mut self) -> Option<&mut OpenSweep> {
         match self {
-            OpenStudy::Counts(_) => None,
             OpenStudy::Sweep(open) => Some(open),
+            _ => None,
         }
     }
 }

@@ -4,18 +4,19 @@ use std::sync::Arc;
 
 use super::action::StudyAction;
 use super::loader::{BUILT_IN, Loading, Source};
+use super::open_pairs::OpenPairs;
 use super::open_study::{OpenCounts, OpenStudy};
 use super::open_sweep::OpenSweep;
 use super::open_tubes::OpenTubes;
 use super::scan_files::{ScanFiles, SweepFiles};
 use super::tube_form::TubeForm;
-use crate::data::{Notice, TubeSet, Volume};
+use crate::data::{Notice, ResponseMatrix, TubeSet, Volume};
 use crate::io::Correction;
 use crate::montecarlo::TubeRecipe;
 use crate::operator::tubes_fit;
 use crate::plan::Course;
 use crate::scanner::Scanner;
-use crate::session::TubeMaker;
+use crate::session::{Maker, MatrixFile, TubeSource};
 use crate::ui::widgets::image_axes::ImageAxes;
 
 /// The study that is open and the one that is being read or simulated.
@@ -30,11 +31,13 @@ pub struct StudyState {
     /// Text of the path field.
     pub path_text: String,
     /// Tubes of response that are on their way.
-    pub tube_maker: Option<TubeMaker>,
+    pub tube_maker: Option<Maker<TubeSource>>,
     /// How they are to be simulated, while that is asked.
     pub tube_form: Option<TubeForm>,
-    /// How many sets of tubes were there so far.
-    pub num_tube_sets: usize,
+    /// How many sets of tubes and matrices were there so far.
+    pub num_made: usize,
+    /// A matrix that is on its way.
+    pub matrix_maker: Option<Maker<MatrixFile>>,
 }
 
 /// What of a wish about studies concerns more than the study that is open.
@@ -57,6 +60,8 @@ pub enum StudyRequest {
     Replay,
     /// Asks for a file of tubes of response.
     AskForTubes,
+    /// Asks for a file of a stored matrix.
+    AskForMatrix,
     /// Simulates tubes of response.
     MakeTubes(&'static Scanner, TubeRecipe),
     /// These are to be told.
@@ -93,7 +98,26 @@ impl StudyState {
         let open = open.ok_or("tubes of response go with counts: open a scan of the scanner first, then its tubes")?;
         tubes_fit(open.study.measured.geometry(), &set).map_err(|error| error.to_string())?;
         open.tubes = Some(Box::new(OpenTubes::new(set)));
-        self.num_tube_sets += 1;
+        self.num_made += 1;
+        Ok(())
+    }
+
+    /// The counts of pairs of crystals that are open.
+    pub fn pairs(&self) -> Option<&OpenPairs> {
+        self.open.as_ref().and_then(OpenStudy::pairs)
+    }
+
+    /// Gives the open counts of pairs of crystals this matrix.
+    ///
+    /// # Errors
+    /// No such counts are open, or the matrix is that of another ring; the sentence says why, and what was there stays.
+    pub fn take_matrix(&mut self, matrix: Arc<ResponseMatrix>) -> Result<(), String> {
+        let open = self.open.as_mut().and_then(OpenStudy::pairs_mut);
+        let open =
+            open.ok_or("a matrix goes with counts of pairs of crystals: open a scan of its ring first, then the matrix")?;
+        matrix.fits(&open.study.measured.ring).map_err(|error| error.to_string())?;
+        open.matrix = Some(matrix);
+        self.num_made += 1;
         Ok(())
     }
 
@@ -177,6 +201,8 @@ impl StudyState {
             StudyAction::CloseTubeForm => self.tube_form = None,
             StudyAction::MakeTubes => return self.tubes_asked_for(),
             StudyAction::CancelTubes => self.tube_maker = None,
+            StudyAction::AskForMatrix => return Some(StudyRequest::AskForMatrix),
+            StudyAction::CancelMatrix => self.matrix_maker = None,
             StudyAction::SelectTube(which) => self.with_tubes(|tubes| tubes.select(which)),
             StudyAction::CutTube(along_mm) => self.with_tubes(|tubes| tubes.cut_at(along_mm)),
             StudyAction::EditPath(text) => self.path_text = text,

@@ -7,13 +7,14 @@ use egui::{RichText, Ui};
 use super::action::StudyAction;
 use super::loader::{BUILT_IN, Loading};
 use super::open_study::{OpenCounts, OpenStudy};
+use super::pair_panel::{matrix_ui, pair_facts_ui};
 use super::scan_files::ScanFiles;
 use super::sweep_facts::{sweep_facts_ui, sweep_feed_ui};
 use super::tubes_panel::tubes_ui;
 use crate::data::{Counts, Study};
 use crate::io::Correction;
 use crate::scanner::{self, InPlane};
-use crate::session::TubeMaker;
+use crate::session::{Maker, MatrixFile, TubeSource};
 use crate::ui::widgets::format;
 
 /// What the panel shows.
@@ -27,7 +28,9 @@ pub struct StudyView<'a> {
     /// Text of the path field.
     pub path_text: &'a str,
     /// Tubes of response that are on their way.
-    pub tube_maker: Option<&'a TubeMaker>,
+    pub tube_maker: Option<&'a Maker<TubeSource>>,
+    /// A matrix that is on its way.
+    pub matrix_maker: Option<&'a Maker<MatrixFile>>,
     /// Whether times are told.
     pub show_timings: bool,
 }
@@ -40,6 +43,10 @@ pub fn study_ui(view: &StudyView, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
     }
     match view.study {
         Some(OpenStudy::Counts(open)) => facts_ui(&open.study, open.total, open.files.as_ref(), ui),
+        Some(OpenStudy::Pairs(open)) => {
+            pair_facts_ui(open, ui);
+            matrix_ui(open, view.matrix_maker, ui, actions);
+        }
         Some(OpenStudy::Sweep(open)) => sweep_facts_ui(open, ui),
         None if view.loading.is_none() => {
             ui.label("No study is open. Open a file, drop one here, or choose a built-in study.");
@@ -57,7 +64,7 @@ pub fn study_ui(view: &StudyView, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
         _ => {}
     }
     ui.horizontal(|ui| {
-        let help = "Open an Interfile projection header (.hs) or an EPRI sweep (.DSC, .npy, .sweep), or tubes of response (.tubes) for the open scan";
+        let help = "Open an Interfile projection header (.hs), counts of pairs of crystals (.pairs) or an EPRI sweep (.DSC, .npy, .sweep), or tubes of response (.tubes) or a matrix (.matrix) for the open scan";
         if ui.button("Open…").on_hover_text(help).clicked() {
             actions.push(StudyAction::AskForFile);
         }

@@ -4,13 +4,13 @@ use egui::{RichText, Ui};
 
 use super::action::StudyAction;
 use super::open_tubes::OpenTubes;
-use crate::session::{TubeMaker, TubeSource};
+use crate::session::{Maker, TubeSource};
 use crate::ui::widgets::format;
 
 /// Which tubes there are, those on their way, and the buttons. `show_timings` = whether times are told.
 pub fn tubes_ui(
     tubes: Option<&OpenTubes>,
-    maker: Option<&TubeMaker>,
+    maker: Option<&Maker<TubeSource>>,
     show_timings: bool,
     ui: &mut Ui,
     actions: &mut Vec<StudyAction>,
@@ -35,7 +35,7 @@ pub fn tubes_ui(
     });
 }
 
-fn under_way_ui(maker: &TubeMaker, show_timings: bool, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
+fn under_way_ui(maker: &Maker<TubeSource>, show_timings: bool, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
     let (verb, fraction) = match maker.source() {
         TubeSource::Simulation { .. } => ("Making tubes", maker.fraction()),
         TubeSource::File(_) => ("Reading tubes", None),

@@ -40,6 +40,12 @@ pub fn short_number(v: f64) -> String {
 /// What is said of numbers and curves that leave the filter on the image out.
 pub const UNFILTERED: &str = "unfiltered";
 
+/// What the noise-to-signal ratio of a region is.
+pub const NSR_HELP: &str = "Noise-to-signal ratio SD / mean, also called coefficient of variation (CV)";
+
+/// What the contrast-to-noise ratio of a region is.
+pub const CNR_HELP: &str = "Contrast-to-noise ratio (mean − background's mean) / √((SD² + background's SD²) / 2), the background being the voxels of all background ROIs together";
+
 /// What a filter on the image did, in words.
 pub fn filtered(fwhm_mm: f64) -> String {
     format!("filtered {fwhm_mm:.1} mm")

@@ -11,7 +11,7 @@ use super::prefs::Preferences;
 use super::status::MemoryMeter;
 use crate::data::{Counts, Notice, Study};
 use crate::io::IoError;
-use crate::plan::{Acquisition, Device, DeviceChoice, Forecast, TubeCache};
+use crate::plan::{Acquisition, Cache, Device, DeviceChoice, Forecast};
 use crate::render::is_software;
 use crate::session::{RunId, Session, SessionOptions, Trace};
 use crate::ui::numbers::tabs::NumbersTab;
@@ -21,8 +21,9 @@ use crate::ui::run::curves::Curves;
 use crate::ui::run::devices::DeviceList;
 use crate::ui::run::export;
 use crate::ui::run::live::LiveRun;
+use crate::ui::run::race_free::Likeness;
 use crate::ui::run::run_view::RunView;
-use crate::ui::run::runs::Runs;
+use crate::ui::run::runs::{Reference, Runs};
 use crate::ui::run::shown::Shown;
 use crate::ui::slices::slice_paint;
 use crate::ui::slices::state::SliceState;
@@ -50,8 +51,8 @@ pub struct AppOptions {
     pub for_pictures: bool,
     /// Whether the desktop is asked for its file dialogs; else paths are typed.
     pub desktop_dialogs: bool,
-    /// Where tubes of response are kept.
-    pub tube_cache: TubeCache,
+    /// Where tubes of response and matrices are kept.
+    pub cache: Cache,
     /// Where the time line goes.
     pub trace: Trace,
 }
@@ -88,8 +89,8 @@ impl App {
     /// The window's state, with a session of its own and the first study under way.
     pub fn new(creation: &eframe::CreationContext<'_>, options: AppOptions) -> Self {
         let lower_priority = creation.wgpu_render_state.as_ref().is_some_and(|state| is_software(&state.adapter));
-        let (tube_cache, trace) = (options.tube_cache.clone(), options.trace.clone());
-        let session_options = SessionOptions { lower_priority, tube_cache, trace, ..SessionOptions::default() };
+        let (cache, trace) = (options.cache.clone(), options.trace.clone());
+        let session_options = SessionOptions { lower_priority, cache, trace, ..SessionOptions::default() };
         let session = Session::with_options(session_options, waker(&creation.egui_ctx));
         Self::with_session(creation, options, session)
     }
@@ -157,6 +158,11 @@ impl App {
         self.study.sweep().map(|open| &open.acquisition)
     }
 
+    /// How like its race-free image the newest image of a race is, or why that is not known; `None` without a race.
+    pub fn likeness(&self) -> Option<&Result<Likeness, String>> {
+        self.run().likeness()
+    }
+
     /// Whether a study is on its way.
     pub fn is_loading(&self) -> bool {
         self.study.loading.is_some()
@@ -192,6 +198,11 @@ impl App {
     /// Keeps a run no longer: its images go.
     pub fn dismiss_run(&mut self, run: RunId) {
         self.runs.dismiss(run, &self.session);
+    }
+
+    /// The run that the one on the screen is compared with.
+    pub fn reference(&self) -> Option<&Reference> {
+        self.runs.reference()
     }
 
     /// The devices to choose from that are known so far.
@@ -297,7 +308,7 @@ impl App {
 
     /// Asks for another frame where something moves by itself.
     fn schedule(&self, ctx: &Context) {
-        let is_coming = self.study.loading.is_some() || self.study.tube_maker.is_some();
+        let is_coming = self.study.loading.is_some() || self.study.tube_maker.is_some() || self.study.matrix_maker.is_some();
         if is_coming || self.run().live.is_being_set_up() {
             ctx.request_repaint_after(Duration::from_millis(100));
         }

@@ -37,6 +37,7 @@ impl App {
         match self.runs.active_mut().apply(action, input, self.options.device) {
             None => {}
             Some(RunRequest::AskSaveImage) => _ = self.ask(ctx, FileTask::SaveImage),
+            Some(RunRequest::SetReference(run)) => self.runs.set_reference(run, &self.session),
             Some(RunRequest::Tell(notice)) => self.notify(ctx, notice),
         }
     }

@@ -77,6 +77,7 @@ impl App {
                 return;
             }
             FileTask::OpenTubes => return self.await_tubes(ctx, TubeSource::File(path.to_owned())),
+            FileTask::OpenMatrix => return self.await_matrix(ctx, path.to_owned()),
             FileTask::FollowSweep => {
                 let files = SweepFiles { is_followed: true, ..SweepFiles::of(path) };
                 return self.open(ctx, Source::Sweep(files));

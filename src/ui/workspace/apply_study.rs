@@ -33,19 +33,21 @@ impl App {
             Some(StudyRequest::ForgetRecent) => self.preferences.recent.clear(),
             Some(StudyRequest::Replay) => self.replay(ctx),
             Some(StudyRequest::AskForTubes) => _ = self.ask(ctx, FileTask::OpenTubes),
+            Some(StudyRequest::AskForMatrix) => _ = self.ask(ctx, FileTask::OpenMatrix),
             Some(StudyRequest::MakeTubes(scanner, recipe)) => {
-                let (cache, device) = (self.options.tube_cache.clone(), self.runs.active().forms.counts.device);
+                let (cache, device) = (self.options.cache.clone(), self.runs.active().forms.counts.device);
                 self.await_tubes(ctx, TubeSource::Simulation { scanner, recipe, device, cache });
             }
             Some(StudyRequest::Tell(notices)) => notices.into_iter().for_each(|notice| self.notify(ctx, notice)),
         }
     }
 
-    /// Begins to read or simulate a study; the one that is open stays until the new one is there. Tubes of response are for the one
-    /// that is open.
+    /// Begins to read or simulate a study; the one that is open stays until the new one is there. Tubes of response and
+    /// matrices are for the one that is open.
     pub(super) fn open(&mut self, ctx: &Context, source: Source) {
         match source {
             Source::File(path) if FileKind::of(&path) == Some(FileKind::Tubes) => self.await_tubes(ctx, TubeSource::File(path)),
+            Source::File(path) if FileKind::of(&path) == Some(FileKind::Matrix) => self.await_matrix(ctx, path),
             source => self.leave(ctx, Leave::Open(source)),
         }
     }
@@ -71,6 +73,7 @@ impl App {
         let tubes = self.study.tubes().map(|tubes| Arc::clone(&tubes.set));
         let notices = match loaded {
             Loaded::Counts { study, files, size } => self.show_counts(*study, files, size),
+            Loaded::Pairs { study, file } => self.show_pairs(*study, file),
             Loaded::Sweep { study, files, follower } => self.show_sweep(ctx, *study, files, follower.map(|follower| *follower)),
         };
         notices.into_iter().for_each(|notice| self.notify(ctx, notice));

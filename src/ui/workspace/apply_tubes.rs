@@ -7,7 +7,7 @@ use egui::Context;
 use super::app::App;
 use crate::data::{Notice, TubeSet};
 use crate::plan::{Job, ProjectorChoice, StartInfo};
-use crate::session::{TubeMaker, TubeSource};
+use crate::session::{Maker, TubeSource};
 use crate::ui::numbers::tabs::{NumbersTab, TabsOf};
 use crate::ui::study::open_study::OpenStudy;
 
@@ -15,12 +15,12 @@ impl App {
     /// Begins to make or read tubes; those that were on their way are given up.
     pub(super) fn await_tubes(&mut self, ctx: &Context, source: TubeSource) {
         let wake = ctx.clone();
-        self.study.tube_maker = Some(TubeMaker::start(source, move || wake.request_repaint()));
+        self.study.tube_maker = Some(Maker::start(source, move || wake.request_repaint()));
     }
 
     /// Takes in tubes that have come; the next start uses them.
     pub(super) fn receive_tubes(&mut self, ctx: &Context) {
-        let Some(outcome) = self.study.tube_maker.as_ref().and_then(TubeMaker::poll) else { return };
+        let Some(outcome) = self.study.tube_maker.as_ref().and_then(Maker::poll) else { return };
         self.study.tube_maker = None;
         let taken = outcome.and_then(|(set, notices)| self.study.take_tubes(Arc::new(set)).map(|()| notices));
         match taken {
@@ -50,7 +50,7 @@ impl App {
             self.notify(ctx, Notice::info(format!("the tubes of the study before are put away: {reason}")));
         }
         let scanner = self.study.open.as_ref().and_then(OpenStudy::counts).and_then(|open| open.scanner_of_tubes().ok());
-        if let Some(TubeSource::Simulation { scanner: simulated, .. }) = self.study.tube_maker.as_ref().map(TubeMaker::source)
+        if let Some(TubeSource::Simulation { scanner: simulated, .. }) = self.study.tube_maker.as_ref().map(Maker::source)
             && scanner.is_none_or(|scanner| scanner.name != simulated.name)
         {
             let text = format!("tubes of {} are no longer made: they do not fit the study that is open now", simulated.title);

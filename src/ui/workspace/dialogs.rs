@@ -34,6 +34,8 @@ pub enum FileTask {
     OpenStudy,
     /// Opens tubes of response for the open study.
     OpenTubes,
+    /// Opens a stored matrix for the open study.
+    OpenMatrix,
     /// Opens a sweep that is still being written.
     FollowSweep,
     /// Gives the open sweep its reference spectrum.
@@ -147,12 +149,14 @@ fn ask_desktop(task: FileTask) -> Option<PathBuf> {
     let dialog = rfd::FileDialog::new().set_title(title(task));
     match task {
         FileTask::OpenStudy => dialog
-            .add_filter("Studies", &["hs", "HS", "DSC", "dsc", "npy", "sweep", "tubes"])
+            .add_filter("Studies", &["hs", "HS", "pairs", "DSC", "dsc", "npy", "sweep", "tubes", "matrix"])
             .add_filter("Interfile projection header", &["hs", "HS"])
+            .add_filter("Counts of pairs of crystals", &["pairs"])
             .add_filter("EPRI sweep", &["DSC", "dsc", "npy", "sweep"])
             .add_filter("All files", &["*"])
             .pick_file(),
         FileTask::OpenTubes => dialog.add_filter("Tubes of response", &["tubes"]).pick_file(),
+        FileTask::OpenMatrix => dialog.add_filter("Stored matrix", &["matrix"]).pick_file(),
         FileTask::FollowSweep => dialog.add_filter("EPRI sweep", &["DSC", "dsc", "sweep"]).pick_file(),
         FileTask::Reference => dialog.add_filter("Reference spectrum", &["DSC", "dsc", "npy"]).pick_file(),
         FileTask::Correct(_) => {
@@ -175,6 +179,7 @@ pub fn title(task: FileTask) -> &'static str {
     match task {
         FileTask::OpenStudy => "Open a study",
         FileTask::OpenTubes => "Open tubes of response",
+        FileTask::OpenMatrix => "Open a matrix",
         FileTask::FollowSweep => "Follow a sweep that is being acquired",
         FileTask::Reference => "Reference spectrum",
         FileTask::Correct(Correction::Multiplicative) => "Multiplicative correction",
@@ -189,8 +194,11 @@ pub fn title(task: FileTask) -> &'static str {
 /// The formats of a task, in words.
 fn formats(task: FileTask) -> &'static str {
     match task {
-        FileTask::OpenStudy => "an Interfile projection header (.hs) or an EPRI sweep (.DSC, .npy, .sweep)",
+        FileTask::OpenStudy => {
+            "an Interfile projection header (.hs), counts of pairs of crystals (.pairs) or an EPRI sweep (.DSC, .npy, .sweep)"
+        }
         FileTask::OpenTubes => "tubes of response (.tubes)",
+        FileTask::OpenMatrix => "a stored matrix (.matrix)",
         FileTask::FollowSweep => "a sweep whose data file grows (.DSC or .sweep)",
         FileTask::Reference => "a spectrum without a gradient (.DSC or .npy)",
         FileTask::Correct(_) => "an Interfile projection header (.hs)",

@@ -8,6 +8,7 @@ use super::dialogs;
 use super::leaving::leaving_ui;
 use super::shortcuts::shortcut_actions;
 use super::status::{StatusView, status_ui};
+use crate::ui::numbers::compare_panel::compare_panel_ui;
 use crate::ui::numbers::plots::{PlotsView, plots_ui};
 use crate::ui::numbers::profile::Profile;
 use crate::ui::numbers::race_panel::race_panel_ui;
@@ -24,6 +25,7 @@ use crate::ui::study::study_panel::{StudyView, study_ui};
 use crate::ui::study::sweep_panel::sweep_panel_ui;
 use crate::ui::study::tube_form::tube_form_ui;
 use crate::ui::study::tube_tab::tube_tab_ui;
+use crate::ui::widgets::format;
 use crate::ui::widgets::notices::{notice_list_ui, toasts_ui};
 use crate::ui::widgets::theme;
 
@@ -95,6 +97,7 @@ impl App {
             recent: &self.preferences.recent,
             path_text: &self.study.path_text,
             tube_maker: self.study.tube_maker.as_ref(),
+            matrix_maker: self.study.matrix_maker.as_ref(),
             show_timings: !self.options.for_pictures,
         };
         summed(actions, Action::Study, |actions| study_ui(&study, ui, actions));
@@ -167,7 +170,10 @@ impl App {
                         Some(tubes) => summed(actions, Action::Study, |actions| tube_tab_ui(tubes, ui, actions)),
                         None => _ = ui.label(egui::RichText::new(NO_TUBES_YET).weak()),
                     },
-                    (NumbersTab::Race, _) => race_panel_ui(&self.run().live, &plots, ui),
+                    (NumbersTab::Compare, _) => {
+                        summed(actions, Action::Run, |actions| compare_panel_ui(&self.runs, &plots, ui, actions));
+                    }
+                    (NumbersTab::Race, _) => race_panel_ui(&self.run().live, self.run().likeness(), &plots, ui),
                     _ => stage_panel_ui(&self.run().live, ui),
                 }
             });
@@ -246,6 +252,10 @@ impl App {
     fn waiting_words(&self) -> String {
         match (&self.study.loading, &self.study.open) {
             (Some(loading), _) => format!("{} …", loading.source.words()),
+            (None, Some(_)) if let Some((what, part, remaining)) = self.run().live.making() => {
+                let remaining = remaining.filter(|_| !self.options.for_pictures);
+                format::under_way(&format!("Making {what}"), Some(part), remaining)
+            }
             (None, Some(_)) if self.run().live.state.is_active() => "Setting the reconstruction up …".into(),
             (None, Some(_)) => "Press Start to reconstruct.".into(),
             (None, None) => "Open a study, or drop its file here.".into(),

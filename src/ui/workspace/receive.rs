@@ -22,6 +22,7 @@ impl App {
             self.finish_loading(ctx, outcome);
         }
         self.receive_tubes(ctx);
+        self.receive_matrix(ctx);
         self.devices.poll();
         match self.dialogs.poll() {
             Some((task, Some(path))) => self.take_from_desktop(ctx, task, path),
@@ -39,6 +40,7 @@ impl App {
         }
         let run = self.runs.active_mut();
         run.filter();
+        run.compare_with_race_free(&self.session);
         run.look_ahead(&self.study);
         self.look_for_close(ctx);
     }
@@ -61,7 +63,10 @@ impl App {
             match event.kind {
                 _ if !is_watched && event.run != 0 => {}
                 EventKind::Notice(notice) => self.notify(ctx, notice),
-                EventKind::Started(info) => self.take_tubes_of_run(&info),
+                EventKind::Started(info) => {
+                    self.take_tubes_of_run(&info);
+                    self.take_matrix_of_run(&info);
+                }
                 EventKind::Failed(text) => self.notify(ctx, Notice::error(text)),
                 _ => {}
             }

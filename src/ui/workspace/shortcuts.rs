@@ -1,5 +1,7 @@
 //! Keys.
 
+use strum::VariantArray as _;
+
 use super::actions::Action;
 use crate::operator::Accumulation;
 use crate::ui::rois::action::RoiAction;
@@ -31,7 +33,8 @@ pub fn shortcut_actions(ctx: &egui::Context, view: &ScrubberView, is_paused: boo
         };
         key(Key::Space, Action::Run(if is_paused { RunAction::Resume } else { RunAction::Pause }));
         key(Key::S, Action::Run(RunAction::Step));
-        for (number, accumulation) in [Key::Num1, Key::Num2, Key::Num3].into_iter().zip(Accumulation::OF_LINES) {
+        let numbers = [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5];
+        for (number, accumulation) in numbers.into_iter().zip(Accumulation::VARIANTS) {
             key(number, Action::Run(RunAction::SetAccumulation(*accumulation)));
         }
         for (arrow, slices) in [(Key::ArrowUp, -1), (Key::ArrowDown, 1), (Key::PageUp, -5), (Key::PageDown, 5)] {

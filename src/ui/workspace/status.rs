@@ -98,10 +98,11 @@ fn run_ui(view: &StatusView, ui: &mut egui::Ui) {
 
 /// What the keys do.
 fn keys_ui(ui: &mut egui::Ui) {
-    const KEYS: [(&str, &str); 11] = [
+    const KEYS: [(&str, &str); 12] = [
         ("Space", "pause, resume"),
         ("S", "one step (of a sweep one block of projections)"),
         ("1, 2, 3", "accumulation atomic, non-atomic, deterministic"),
+        ("4, 5", "with a stored matrix: reload, random-central-atomic"),
         ("Up, Down", "slice before, after (of the view under the pointer)"),
         ("Page up, down", "five slices"),
         ("Left, Right", "iterate before, after"),
@@ -146,8 +147,8 @@ fn accumulation_words(accumulation: Accumulation) -> &'static str {
 
 fn progress_words(live: &LiveRun, show_timings: bool) -> String {
     let (done, total) = live.progress();
-    if let Some((part, remaining)) = live.tubes_under_way() {
-        return format::under_way("setting up · making tubes", Some(part), remaining.filter(|_| show_timings));
+    if let Some((what, part, remaining)) = live.making() {
+        return format::under_way(&format!("setting up · making {what}"), Some(part), remaining.filter(|_| show_timings));
     }
     if total == 0 {
         return live.state.label().into();

@@ -1,14 +1,15 @@
-//! Tubes of response on their way beside a session.
+//! Tubes of response and matrices on their way beside a session.
 
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, unbounded};
-use tomoscope::data::SuperLors;
+use tomoscope::data::{BasisKind, SuperLors};
+use tomoscope::io::saved_matrix::write_matrix;
 use tomoscope::io::saved_tubes::write_tubes;
 use tomoscope::montecarlo::{AllThreads, Amount, TubeRecipe};
-use tomoscope::plan::{DeviceChoice, TubeCache};
+use tomoscope::plan::{Cache, DeviceChoice, MatrixAmount, MatrixRecipe, make_matrix};
 use tomoscope::scanner;
-use tomoscope::session::{TubeMaker, TubeSource, TubesCome};
+use tomoscope::session::{Come, Maker, MatrixFile, Source, TubeSource};
 use tomoscope::task::Task;
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -17,16 +18,16 @@ fn recipe(num: u64) -> TubeRecipe {
     TubeRecipe { amount: Amount::Histories(num), super_lors: SuperLors::new(6, 5, 9).unwrap(), ..TubeRecipe::default() }
 }
 
-fn simulation(num: u64, cache: TubeCache) -> TubeSource {
+fn simulation(num: u64, cache: Cache) -> TubeSource {
     TubeSource::Simulation { scanner: scanner::find("vrpet").unwrap(), recipe: recipe(num), device: DeviceChoice::Cpu, cache }
 }
 
-fn start(source: TubeSource) -> (TubeMaker, Receiver<()>) {
+fn start<S: Source>(source: S) -> (Maker<S>, Receiver<()>) {
     let (wake, woken) = unbounded();
-    (TubeMaker::start(source, move || _ = wake.send(())), woken)
+    (Maker::start(source, move || _ = wake.send(())), woken)
 }
 
-fn come(source: TubeSource) -> TubesCome {
+fn come<S: Source>(source: S) -> Come<S::Made> {
     let (maker, woken) = start(source);
     woken.recv_timeout(LIMIT).unwrap();
     maker.poll().unwrap()
@@ -35,7 +36,7 @@ fn come(source: TubeSource) -> TubesCome {
 #[test]
 fn tubes_come_from_a_simulation_a_cache_or_a_file_and_are_the_same() {
     let folder = tempfile::tempdir().unwrap();
-    let cache = TubeCache::at(folder.path());
+    let cache = Cache::at(folder.path());
     let (made, _) = come(simulation(20_000, cache.clone())).unwrap();
     let directly = recipe(20_000).make(scanner::find("vrpet").unwrap(), &mut AllThreads, &Task::new()).unwrap();
     assert_eq!(made, directly);
@@ -48,9 +49,23 @@ fn tubes_come_from_a_simulation_a_cache_or_a_file_and_are_the_same() {
 }
 
 #[test]
+fn a_matrix_comes_from_its_file_or_a_sentence_says_why_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("some.matrix");
+    let ring = scanner::find_ring("madpet2-reduced").unwrap();
+    let recipe = MatrixRecipe::of(ring, BasisKind::Blobs, MatrixAmount::Histories(20_000), 3);
+    let matrix = make_matrix(ring, &recipe, DeviceChoice::Cpu, &Task::new()).unwrap().result;
+    write_matrix(&path, &matrix).unwrap();
+    let (read, notices) = come(MatrixFile(path.clone())).unwrap();
+    assert!(read == matrix && notices[0].text.starts_with("the matrix from"), "{notices:?}");
+    std::fs::write(&path, "version = 1").unwrap();
+    assert!(come(MatrixFile(path)).unwrap_err().contains("this is no stored matrix"));
+}
+
+#[test]
 fn what_is_under_way_tells_how_far_it_is_and_ends_when_it_is_dropped() {
     let folder = tempfile::tempdir().unwrap();
-    let (maker, woken) = start(simulation(1_000_000_000_000, TubeCache::at(folder.path())));
+    let (maker, woken) = start(simulation(1_000_000_000_000, Cache::at(folder.path())));
     let begun = Instant::now();
     while maker.remaining().is_none() {
         assert!(begun.elapsed() < LIMIT, "nothing was done");

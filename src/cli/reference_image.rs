@@ -1,0 +1,50 @@
+//! `--reference-image`: the image that those of a reconstruction are compared with.
+
+use std::path::{Path, PathBuf};
+
+use super::{CliResult, notices};
+use crate::data::Volume;
+use crate::geometry::Grid;
+use crate::io::read_volume;
+use crate::measure::correlation;
+use crate::session::{Comparison, Frame};
+
+/// An image to compare with.
+pub struct ReferenceImage {
+    path: PathBuf,
+    volume: Volume,
+}
+
+impl ReferenceImage {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// It cannot be read, or does not lie on the grid of the images.
+    pub fn open(path: &Path, grid: &Grid) -> CliResult<Self> {
+        let (volume, found) = read_volume(path)?;
+        notices::print(&found);
+        if !volume.grid.same_as(grid) {
+            let text = format!(
+                "{} has {}, but the reconstruction {}; only images on the same grid can be compared (take its grid with --like)",
+                path.display(),
+                volume.grid.words(),
+                grid.words()
+            );
+            return Err(text.into());
+        }
+        Ok(Self { path: path.to_owned(), volume })
+    }
+
+    /// How much an image is like it; `None` where one has a single value everywhere.
+    pub fn compare(&self, frame: &Frame) -> Option<Comparison> {
+        let Frame { iteration, subiteration, .. } = *frame;
+        let correlation = correlation(frame.volume.as_slice(), self.volume.as_slice())?;
+        Some(Comparison { iteration, subiteration, reference: None, correlation })
+    }
+
+    /// The same in words, as the end of a sentence about the image.
+    pub fn words(&self, frame: &Frame) -> String {
+        let found = self.compare(frame).map_or_else(|| "none".to_owned(), |found| format!("{:.6}", found.correlation));
+        format!(", correlation with {}: {found}", self.path.display())
+    }
+}

@@ -1,0 +1,170 @@
+//! The peaks of a profile that stand apart, and the width of each.
+//!
+//! A peak reaches at least a fifth as far above the median as the highest, and four times as far as the values scatter below it
+//! (the median less the 16th percentile, a standard deviation of Gaussian noise). Between it and a higher one the profile falls to
+//! half of its height or below. It is fitted between the minima beside it, at last without what the fits of the others add there
+//! (backfitting, Hastie and Tibshirani 1986): of Gaussians less than two and a half widths apart, tails that pass for background would
+//! take more than a hundredth off the widths.
+
+use super::peak_width::{NoPeakWidth, PeakWidth, peak_width};
+use super::profile::ProfilePoint;
+use super::quantile::quantile;
+
+/// Smallest height of a peak in parts of that of the highest.
+const SMALLEST: f64 = 0.2;
+/// Smallest height of a peak in parts of the scatter of what lies below the median.
+const ABOVE_SCATTER: f64 = 4.0;
+/// How far the profile falls between two peaks, in parts of the height of the lower one.
+const SADDLE: f64 = 0.5;
+/// Fits of each peak without the others: enough for such that lie two widths apart.
+const NUM_FITS_ALONE: usize = 4;
+
+/// The width of each peak of a profile whose points lie a voxel apart, in their order along it, or why it has none. Where no peaks
+/// stand apart it is the one of [`peak_width`].
+pub fn peak_widths(points: &[ProfilePoint], voxel_mm: f64) -> Vec<Result<PeakWidth, NoPeakWidth>> {
+    let tops = tops(points);
+    if tops.len() < 2 {
+        return vec![peak_width(points, voxel_mm)];
+    }
+    let lowest = |pair: &[usize]| (pair[0]..=pair[1]).min_by(|&a, &b| points[a].value.total_cmp(&points[b].value));
+    let minima = tops.windows(2).filter_map(lowest);
+    let ends: Vec<usize> = std::iter::once(0).chain(minima).chain([points.len() - 1]).collect();
+    let mut widths: Vec<_> = ends.windows(2).map(|part| peak_width(&points[part[0]..=part[1]], voxel_mm)).collect();
+    for _ in 0..NUM_FITS_ALONE {
+        let alone = |(number, part): (usize, &[usize])| {
+            let others =
+                widths.iter().enumerate().filter(|(other, _)| *other != number).filter_map(|(_, width)| width.as_ref().ok());
+            let others: Vec<&PeakWidth> = others.collect();
+            let without = |point: &ProfilePoint| {
+                let tails: f64 = others.iter().map(|other| other.gaussian(point.distance_mm)).sum();
+                ProfilePoint { value: point.value - tails, ..*point }
+            };
+            let points: Vec<ProfilePoint> = points[part[0]..=part[1]].iter().map(without).collect();
+            peak_width(&points, voxel_mm)
+        };
+        widths = ends.windows(2).enumerate().map(alone).collect();
+    }
+    widths
+}
+
+/// The places of the peaks among the points, in their order; none where a value is no finite number.
+fn tops(points: &[ProfilePoint]) -> Vec<usize> {
+    let mut sorted: Vec<f64> = points.iter().map(|point| point.value).collect();
+    sorted.sort_by(f64::total_cmp);
+    let (Some(median), Some(low)) = (quantile(&sorted, 0.5), quantile(&sorted, 0.16)) else { return Vec::new() };
+    let heights: Vec<f64> = points.iter().map(|point| point.value - median).collect();
+    if !heights.iter().all(|height| height.is_finite()) {
+        return Vec::new();
+    }
+    let highest = heights.iter().copied().fold(0.0, f64::max);
+    let least = (SMALLEST * highest).max(ABOVE_SCATTER * (median - low)).max(f64::MIN_POSITIVE);
+    // At an end of the profile nobody knows whether it goes on rising.
+    let mut candidates: Vec<usize> = (1..heights.len().saturating_sub(1)).filter(|&at| heights[at] >= least).collect();
+    candidates.sort_by(|&a, &b| heights[b].total_cmp(&heights[a]));
+    let mut tops: Vec<usize> = Vec::new();
+    for at in candidates {
+        let stands_apart = |&other: &usize| {
+            let between = &heights[at.min(other)..=at.max(other)];
+            between.iter().any(|height| *height <= SADDLE * heights[at])
+        };
+        if tops.iter().all(stands_apart) {
+            tops.push(at);
+        }
+    }
+    tops.sort_unstable();
+    tops
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_distr::{Distribution, StandardNormal};
+
+    use super::*;
+    use crate::random;
+
+    const VOXEL_MM: f64 = 0.5;
+    const FWHM_OF_SIGMA: f64 = 2.354_820_045;
+
+    fn points(values: impl IntoIterator<Item = f64>) -> Vec<ProfilePoint> {
+        let point = |(index, value)| ProfilePoint { distance_mm: VOXEL_MM * index as f64, value };
+        values.into_iter().enumerate().map(point).collect()
+    }
+
+    /// Six Gaussians 5 mm apart on a warm background, the first 20.13 mm from the start, as wide as these.
+    fn six(fwhm_mm: [f64; 6]) -> Vec<f64> {
+        let value = |index: usize| {
+            let peak = |(number, fwhm): (usize, &f64)| {
+                let t = (VOXEL_MM * index as f64 - 20.13 - 5.0 * number as f64) * FWHM_OF_SIGMA / fwhm;
+                20.0 * (-0.5 * t * t).exp()
+            };
+            1.0 + fwhm_mm.iter().enumerate().map(peak).sum::<f64>()
+        };
+        (0..142).map(value).collect()
+    }
+
+    fn noise(seed: u64, num: usize) -> Vec<f64> {
+        let mut stream = random::stream(seed, 0);
+        (0..num).map(|_| StandardNormal.sample(&mut stream)).collect()
+    }
+
+    #[test]
+    fn each_of_six_points_has_its_width() {
+        for (fwhm_mm, tolerance) in [([1.2; 6], 1e-3), ([1.0, 1.2, 1.4, 1.6, 1.8, 2.0], 1e-3), ([2.0; 6], 1e-3), ([2.4; 6], 0.01)]
+        {
+            let found = peak_widths(&points(six(fwhm_mm)), VOXEL_MM);
+            assert_eq!(found.len(), 6, "{found:?}");
+            for (number, (found, fwhm)) in found.iter().zip(fwhm_mm).enumerate() {
+                let found = found.unwrap();
+                assert!((found.fwhm_mm / fwhm - 1.0).abs() < tolerance, "{number}: {found:?} is not {fwhm}");
+                assert!((found.centre_mm - 20.13 - 5.0 * number as f64).abs() < 0.02, "{number}: {found:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn noise_neither_adds_peaks_nor_hides_them() {
+        let mut num_none = 0;
+        for seed in 0..100 {
+            let noisy = six([1.5; 6]).iter().zip(noise(seed, 142)).map(|(value, noise)| value + 0.5 * noise).collect::<Vec<_>>();
+            let found = peak_widths(&points(noisy), VOXEL_MM);
+            assert_eq!(found.len(), 6, "{seed}: {found:?}");
+            // Ten points are few: now and then noise makes a peak look flat.
+            num_none += found.iter().filter(|width| width.is_err()).count();
+            for width in found.iter().flatten() {
+                assert!((width.fwhm_mm - 1.5).abs() < 5.0 * width.sd_mm.max(0.03), "{seed}: {width:?}");
+            }
+            assert!(peak_widths(&points(noise(seed, 142)), VOXEL_MM).iter().all(Result::is_err), "{seed}");
+        }
+        assert!(num_none <= 30, "{num_none} of 600 have no width");
+    }
+
+    #[test]
+    fn a_small_peak_beside_a_high_one_is_told_and_a_shoulder_is_not() {
+        let of = |small: f64, apart: f64| {
+            let gaussian = |index: usize, at: f64| (-0.5 * ((index as f64 - at) / 2.0).powi(2)).exp();
+            points((0..80).map(|index| 1.0 + gaussian(index, 25.0) + small * gaussian(index, 25.0 + apart)))
+        };
+        let widths = peak_widths(&of(0.3, 25.0), VOXEL_MM);
+        assert!(widths.len() == 2 && widths.iter().flatten().all(|w| (w.fwhm_mm - FWHM_OF_SIGMA).abs() < 0.01), "{widths:?}");
+        assert_eq!(peak_widths(&of(0.1, 25.0), VOXEL_MM).len(), 1);
+        assert_eq!(peak_widths(&of(0.7, 5.0), VOXEL_MM).len(), 1);
+    }
+
+    #[test]
+    fn what_has_no_peaks_says_why() {
+        let only = |values: Vec<f64>| {
+            let found = peak_widths(&points(values), VOXEL_MM);
+            assert_eq!(found.len(), 1, "{found:?}");
+            found[0]
+        };
+        assert_eq!(only(Vec::new()), Err(NoPeakWidth::TooShort { found: 0 }));
+        assert_eq!(only(vec![3.0; 40]), Err(NoPeakWidth::Flat));
+        assert_eq!(
+            only((0..40).map(|index| if index == 9 { f64::NAN } else { f64::from(index) }).collect()),
+            Err(NoPeakWidth::NotFinite)
+        );
+        assert_eq!(only((0..64).map(f64::from).collect()), Err(NoPeakWidth::NoPeak));
+        let body = (0..128).map(|index: i32| if (40..90).contains(&index) { 10.0 } else { 0.0 });
+        assert_eq!(only(body.collect()), Err(NoPeakWidth::Plateau));
+    }
+}

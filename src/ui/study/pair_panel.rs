@@ -1,0 +1,72 @@
+//! The study panel of counts of pairs of crystals: what they are, and the matrix that reconstructs them.
+
+use egui::{RichText, Ui};
+
+use super::action::StudyAction;
+use super::open_pairs::OpenPairs;
+use crate::data::ResponseMatrix;
+use crate::plan::quick_matrix_recipe;
+use crate::session::{Maker, MatrixFile};
+use crate::ui::widgets::format;
+
+/// What the counts are.
+pub fn pair_facts_ui(open: &OpenPairs, ui: &mut Ui) {
+    ui.add(egui::Label::new(RichText::new(&open.study.title).strong()).wrap());
+    egui::Grid::new("study facts").num_columns(2).spacing([8.0, 2.0]).show(ui, |ui| {
+        for (name, value) in facts(open) {
+            ui.label(RichText::new(name).weak());
+            ui.add(egui::Label::new(value).wrap());
+            ui.end_row();
+        }
+    });
+}
+
+fn facts(open: &OpenPairs) -> Vec<(&'static str, String)> {
+    let ring = &open.study.measured.ring;
+    let [across, along] = ring.num;
+    let crystals =
+        format!("{}: {} modules, {} layers of {across} × {along}", ring.num_crystals(), ring.num_modules, ring.num_layers());
+    let from = open.file.as_ref().and_then(|path| path.file_name());
+    let from = from.map_or_else(|| "a simulation, photon by photon".to_owned(), |name| name.to_string_lossy().into_owned());
+    vec![
+        ("Ring", ring.title.clone()),
+        ("Crystals", crystals),
+        ("Pairs", format!("{}, {} symmetries", format::count(ring.num_lors() as f64), ring.num_symmetries())),
+        ("Counts", format::count(open.total)),
+        ("From", from),
+    ]
+}
+
+/// Which matrix there is, the one on its way, and the button for another.
+pub fn matrix_ui(open: &OpenPairs, maker: Option<&Maker<MatrixFile>>, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
+    ui.horizontal_wrapped(|ui| {
+        ui.label(RichText::new("Matrix").weak());
+        let words = open.matrix.as_deref().map_or_else(|| none_yet(open), matrix_words);
+        ui.label(words).on_hover_text(
+            "The system matrix: how probably a decay in each function of the image is counted by each pair of crystals. It is simulated, and kept for the next time",
+        );
+    });
+    if maker.is_some() {
+        ui.add(egui::ProgressBar::new(0.0).animate(true).text(format::under_way("Reading the matrix", None, None)));
+        if ui.button("Cancel matrix").on_hover_text("Give up the matrix that is on its way").clicked() {
+            actions.push(StudyAction::CancelMatrix);
+        }
+    } else if ui.button("Open matrix…").on_hover_text("A matrix of this ring from a file (.matrix)").clicked() {
+        actions.push(StudyAction::AskForMatrix);
+    }
+}
+
+/// What becomes of a study without a matrix.
+fn none_yet(open: &OpenPairs) -> String {
+    match quick_matrix_recipe(&open.study.measured.ring) {
+        Ok(_) => "none yet: the start makes it, or takes the one that is kept".to_owned(),
+        Err(reason) => format!("none: {reason}"),
+    }
+}
+
+fn matrix_words(matrix: &ResponseMatrix) -> String {
+    let functions = matrix.basis.kind.words();
+    let elements = format::count(matrix.elements.len() as f64);
+    let counts = matrix.made.map_or_else(String::new, |made| format!(", {:.1} counts behind each (mean)", made.effective_counts));
+    format!("{elements} elements{counts}; {functions} {} mm apart", format::short_number(matrix.basis.spacing_mm))
+}
