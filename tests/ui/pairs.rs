@@ -165,9 +165,9 @@ fn a_matrix_that_is_kept_reconstructs_at_once_and_a_broken_one_is_made_anew() {
     click(&mut harness, "Restart");
     wait_for(&mut harness, "three iterations with a race", |app| app.live().run == 2 && has_ended(app, EndReason::Completed));
     wait_for(&mut harness, "the comparison", |app| matches!(app.likeness(), Some(Ok(likeness)) if likeness.iteration == 3));
-    let correlation = harness.state().likeness().unwrap().as_ref().unwrap().correlation;
+    let correlation = harness.state().likeness().unwrap().unwrap().correlation;
     assert!(correlation > 0.9 && correlation <= 1.0, "{correlation}");
-    harness.get_by_label("CC with race-free iteration 3");
+    harness.get_by_label("CC with race-free run 1, iteration 3");
     // Another study of the ring has the matrix at once.
     let scan = folder.path().join("again.pairs");
     write_pairs(&scan, &harness.state().pairs().unwrap().measured).unwrap();

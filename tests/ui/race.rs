@@ -93,50 +93,56 @@ fn what_the_race_loses_is_told_in_numbers() {
 }
 
 #[test]
-fn an_image_with_a_race_is_compared_with_that_of_the_run_before() {
+fn an_image_with_a_race_is_compared_with_that_of_a_run_without_one() {
     let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
     assert_eq!(harness.state().likeness(), None);
     click(&mut harness, "Race");
     let run_again = |harness: &mut Harness<'_, App>, run: u64| {
         click(harness, "Restart");
         wait_for(harness, "the end of the run", |app| app.is_run_over() && app.live().run == run);
-        wait_for(harness, "the last image", |app| app.shown().id().is_some_and(|id| (id.run, id.iteration) == (run, 3)));
     };
     click(&mut harness, NON_ATOMIC);
     for run in [2, 3] {
         // The third is compared with the first too: the second has a race.
         run_again(&mut harness, run);
         wait_for(&mut harness, "the comparison", |app| matches!(app.likeness(), Some(Ok(likeness)) if likeness.iteration == 3));
-        let likeness = harness.state().likeness().unwrap().as_ref().unwrap();
-        assert!(likeness.correlation > 0.9 && likeness.correlation <= 1.0, "{likeness:?}");
-        harness.get_by_label("CC with race-free iteration 3");
+        let likeness = harness.state().likeness().unwrap().unwrap();
+        assert!(likeness.reference == 1 && likeness.correlation > 0.9 && likeness.correlation <= 1.0, "{likeness:?}");
+        harness.get_by_label("CC with race-free run 1, iteration 3");
         harness.get_by_label(&format!("{:.4} %", 100.0 * likeness.correlation));
     }
-    // Steps beyond the last image of the other run have nothing to be compared with.
+    // Steps beyond the last image of the reference have nothing to be compared with.
     click(&mut harness, "Continue");
     wait_for(&mut harness, "six iterations", |app| app.is_run_over() && app.live().progress().0 == 6 * app.live().num_subsets());
     wait_for(&mut harness, "the reason", |app| matches!(app.likeness(), Some(Err(reason)) if reason.contains("iteration 6")));
-    assert!(has(&harness, "the race-free run before has no image of iteration 6"));
-    // Nor have those of other settings.
-    harness.get_by_role_and_label(egui::accesskit::Role::SpinButton, "Subsets").set_value_accesskit(4.0);
-    harness.run_steps(3);
-    run_again(&mut harness, 4);
-    wait_for(&mut harness, "the reason", |app| matches!(app.likeness(), Some(Err(reason)) if reason.contains("other settings")));
+    assert!(has(&harness, "run 1, the reference, has no image of iteration 6"));
     harness.get_by_role_and_label(egui::accesskit::Role::RadioButton, "deterministic").click();
     harness.run_steps(3);
-    run_again(&mut harness, 5);
+    run_again(&mut harness, 4);
     assert_eq!(harness.state().likeness(), None);
 }
 
 #[test]
-fn a_race_without_a_run_before_says_what_to_do_for_a_comparison() {
+fn a_race_says_what_it_could_be_compared_with() {
     let Some(mut harness) = opened() else { return };
     click(&mut harness, "Race");
     click(&mut harness, NON_ATOMIC);
-    click(&mut harness, "Start");
-    wait_for(&mut harness, "the end", App::is_run_over);
-    wait_for(&mut harness, "the reason", |app| matches!(app.likeness(), Some(Err(_))));
-    assert!(has(&harness, "let a run without a race go as far first"));
+    let run = |harness: &mut Harness<'_, App>, start: &str, run: u64| {
+        click(harness, start);
+        wait_for(harness, "the end", |app| app.is_run_over() && app.live().run == run);
+        assert!(matches!(harness.state().likeness(), Some(Err(_))));
+    };
+    run(&mut harness, "Start", 1);
+    assert!(has(&harness, "let a run without a race go as far first") && harness.state().reference().is_none());
+    // A reference with a race is no race-free image.
+    click(&mut harness, "Compare");
+    click(&mut harness, "Reference: none");
+    harness.get_by_label_contains("run 1: ").click();
+    harness.run_steps(3);
+    click(&mut harness, "Race");
+    assert!(has(&harness, "this run is the reference itself"));
+    run(&mut harness, "Restart", 2);
+    assert!(has(&harness, "run 1, the reference, had a race itself"));
 }
 
 #[test]

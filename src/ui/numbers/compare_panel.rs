@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(words(&live, [12, 168]), "both after 12 iterations");
         assert_eq!(words(&live, [9, 9]), "after 12 iterations, with the reference's last image, after 9 iterations");
         let grid = Grid::centred([4; 3], [1.0; 3]).unwrap();
-        let reference = Reference { run: 2, title: String::new(), grid };
+        let reference = Reference { run: 2, title: String::new(), grid, has_race: false };
         assert!(why_none(&live, None).unwrap().starts_with("Choose a run"));
         assert!(why_none(&live, Some(&reference)).unwrap().starts_with("This run is the reference"));
         live.run = 3;

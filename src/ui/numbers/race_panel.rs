@@ -6,8 +6,8 @@ use super::plots::{self, PlotsView};
 use crate::plan::Job;
 use crate::recon::RaceReport;
 use crate::ui::run::curves::{Curves, Pieces};
+use crate::ui::run::likeness::Likeness;
 use crate::ui::run::live::LiveRun;
-use crate::ui::run::race_free::Likeness;
 use crate::ui::widgets::{plot, theme};
 
 /// Width of the numbers, points.
@@ -44,13 +44,13 @@ fn figures(race: &RaceReport) -> [Figure; 3] {
 }
 
 /// What a correlation with the race-free image means.
-const LIKENESS_HELP: &str = "Correlation over all voxels of this image with that of the run before after as many iterations, where that run lost nothing and differed in nothing but the way to add. 100 % = the race does no harm";
+const LIKENESS_HELP: &str = "Correlation over all voxels of this image with that of the reference run after as many iterations, where that run lost nothing; what else it did is told under Compare. 100 % = the race does no harm";
 
 /// How like its race-free image the image is, or why that is not known.
 fn likeness_figure(likeness: &Result<Likeness, String>) -> (String, String, String) {
     match likeness {
-        Ok(Likeness { iteration, correlation }) => {
-            let name = format!("CC with race-free iteration {iteration}");
+        Ok(Likeness { reference, iteration, correlation }) => {
+            let name = format!("CC with race-free run {reference}, iteration {iteration}");
             (name, format!("{:.4} %", 100.0 * correlation), LIKENESS_HELP.to_owned())
         }
         Err(reason) => {

@@ -6,7 +6,6 @@ use super::forecast::{Asked, Forecaster};
 use super::forms::Forms;
 use super::live::{LiveRun, RunState};
 use super::post_filter::PostFilter;
-use super::race_free::{Likeness, RaceFree};
 use super::recon_panel::{GATHERED, why_not};
 use super::settings::SettingsForm;
 use super::shown::{IterateId, Past, Shown};
@@ -67,7 +66,6 @@ pub struct RunView {
     curves_are_old: bool,
     forecaster: Forecaster,
     post_filter: PostFilter,
-    race_free: RaceFree,
     /// Number of the ROI edit sent last, and its ROIs.
     branch: u64,
     sent_rois: MaskedRois,
@@ -92,7 +90,6 @@ impl RunView {
             curves_are_old: true,
             forecaster: Forecaster::start(wake.clone()),
             post_filter: PostFilter::start(wake),
-            race_free: RaceFree::default(),
             branch: 0,
             sent_rois: MaskedRois::default(),
             automatic: None,
@@ -148,7 +145,6 @@ impl RunView {
         self.branch += 1;
         self.sent_rois = input.rois.clone();
         let rois = RoiSet { branch: self.branch, rois: self.sent_rois.clone() };
-        self.race_free.follow(&self.live, input.session);
         let run = input.session.send(Command::Start { job, rois, paused });
         self.shown.set_past(None);
         let live = LiveRun::asked_for(run, self.branch, &self.sent_rois, paused);
@@ -183,7 +179,6 @@ impl RunView {
             session.return_frame(frame);
         }
         self.post_filter.forget();
-        self.race_free.forget(session);
         self.colouring.auto_palette = true;
         self.watch(LiveRun::default());
     }
@@ -328,16 +323,6 @@ impl RunView {
     pub fn look_back(&mut self, session: &Session) {
         let past = session.history(self.live.run);
         self.kept = past.iter().map(|kept| self.number(kept.iteration, kept.subiteration)).collect();
-    }
-
-    /// Compares the newest image of a race with that of the run before, where that had none.
-    pub fn compare_with_race_free(&mut self, session: &Session) {
-        self.race_free.update(&self.live, session);
-    }
-
-    /// How like its race-free image the newest image of a race is, or why that is not known; `None` without a race.
-    pub fn likeness(&self) -> Option<&Result<Likeness, String>> {
-        self.race_free.newest()
     }
 
     /// Keeps the filtered image up to date.

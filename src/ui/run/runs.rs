@@ -3,6 +3,7 @@
 
 use super::run_view::RunView;
 use crate::geometry::Grid;
+use crate::operator::Accumulation;
 use crate::session::{Event, EventKind, RunId, Session};
 
 /// All runs. The session has one of them; what it tells goes to the one that it is about.
@@ -21,6 +22,8 @@ pub struct Reference {
     pub title: String,
     /// The grid of its images.
     pub grid: Grid,
+    /// Whether additions were lost in some of its steps.
+    pub has_race: bool,
 }
 
 impl Runs {
@@ -64,7 +67,8 @@ impl Runs {
         let mut views = std::iter::once(&self.active).chain(&self.kept);
         let live = run.and_then(|run| views.find(|view| view.live.run == run)).map(|view| &view.live);
         let next = live.and_then(|live| {
-            Some(Reference { run: live.run, title: live.title()?, grid: live.info.as_ref()?.job.grid().clone() })
+            let (title, grid) = (live.title()?, live.info.as_ref()?.job.grid().clone());
+            Some(Reference { run: live.run, title, grid, has_race: !live.race().is_empty() })
         });
         if let Some(next) = &next {
             session.keep(next.run);
@@ -76,6 +80,16 @@ impl Runs {
         }
         self.active.forget_comparisons();
         session.compare_with(self.reference.as_ref().map(|reference| reference.run));
+    }
+
+    /// Before a start: where the next run will have a race and no reference was chosen, the active run is it, if it lost nothing.
+    pub fn refer_race_to_active(&mut self, session: &Session) {
+        let will_race = self.active.forms.counts.accumulation.is_some_and(Accumulation::has_race);
+        let live = &self.active.live;
+        let lost_nothing = live.is_measured() && live.race().is_empty() && live.course().by_iteration;
+        if will_race && lost_nothing && self.reference.is_none() {
+            self.set_reference(Some(live.run), session);
+        }
     }
 
     fn is_reference(&self, run: RunId) -> bool {
@@ -116,6 +130,9 @@ impl Runs {
         // What was found beside another reference is of no use any more.
         if matches!(event.kind, EventKind::Compared { reference, .. } if !self.is_reference(reference)) {
             return false;
+        }
+        if let (EventKind::Iterate(report), Some(reference)) = (&event.kind, &mut self.reference) {
+            reference.has_race |= reference.run == event.run && report.race.is_some();
         }
         self.of_mut(event.run).map(|view| view.receive(event)).is_some()
     }

@@ -20,8 +20,8 @@ use crate::ui::rois::state::RoiState;
 use crate::ui::run::curves::Curves;
 use crate::ui::run::devices::DeviceList;
 use crate::ui::run::export;
+use crate::ui::run::likeness::{Likeness, likeness};
 use crate::ui::run::live::LiveRun;
-use crate::ui::run::race_free::Likeness;
 use crate::ui::run::run_view::RunView;
 use crate::ui::run::runs::{Reference, Runs};
 use crate::ui::run::shown::Shown;
@@ -158,9 +158,9 @@ impl App {
         self.study.sweep().map(|open| &open.acquisition)
     }
 
-    /// How like its race-free image the newest image of a race is, or why that is not known; `None` without a race.
-    pub fn likeness(&self) -> Option<&Result<Likeness, String>> {
-        self.run().likeness()
+    /// How like the reference run's the newest image of a race is, or why that is not known; `None` without a race.
+    pub fn likeness(&self) -> Option<Result<Likeness, String>> {
+        likeness(&self.run().live, self.runs.reference())
     }
 
     /// Whether a study is on its way.

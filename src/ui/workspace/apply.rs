@@ -33,6 +33,9 @@ impl App {
     }
 
     fn apply_run(&mut self, ctx: &Context, action: RunAction) {
+        if matches!(action, RunAction::Start) {
+            self.runs.refer_race_to_active(&self.session);
+        }
         let input = RunInput { session: &self.session, study: &self.study, rois: self.rois.masked() };
         match self.runs.active_mut().apply(action, input, self.options.device) {
             None => {}

@@ -173,7 +173,7 @@ impl App {
                     (NumbersTab::Compare, _) => {
                         summed(actions, Action::Run, |actions| compare_panel_ui(&self.runs, &plots, ui, actions));
                     }
-                    (NumbersTab::Race, _) => race_panel_ui(&self.run().live, self.run().likeness(), &plots, ui),
+                    (NumbersTab::Race, _) => race_panel_ui(&self.run().live, self.likeness().as_ref(), &plots, ui),
                     _ => stage_panel_ui(&self.run().live, ui),
                 }
             });

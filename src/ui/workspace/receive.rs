@@ -40,7 +40,6 @@ impl App {
         }
         let run = self.runs.active_mut();
         run.filter();
-        run.compare_with_race_free(&self.session);
         run.look_ahead(&self.study);
         self.look_for_close(ctx);
     }
