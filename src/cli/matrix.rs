@@ -90,12 +90,7 @@ pub fn run(options: &MatrixOptions) -> CliResult {
 /// A matrix in a line.
 pub fn words(matrix: &ResponseMatrix) -> String {
     let ResponseMatrix { num_basic, basis, .. } = matrix;
-    let what = match basis.kind {
-        BasisKind::Blobs => "blobs",
-        BasisKind::Polar => "polar voxels",
-        BasisKind::Cubic => "cubes",
-    };
-    format!("{num_basic} basic {what}, {} mm apart", basis.spacing_mm)
+    format!("{num_basic} basic {}, {} mm apart", basis.kind.words(), basis.spacing_mm)
 }
 
 /// How a matrix was simulated.

@@ -4,7 +4,7 @@
 //! [`CudaBackend`] holds arrays and the operations on them; [`AxialRuns`] is the fast projector, [`BinDriven`] the one of
 //! Belzunce et al. 2012 that it is measured against; [`Tubes`] has tubes of response and [`PaperTubes`] is the pair of kernels
 //! of Herraiz et al. 2011 that it is measured against; [`TubesMonteCarlo`] follows the histories that tubes are made of.
-//! [`StoredMatrix`] takes a stored matrix as it is, [`PolarImage`] shows its images, and [`ResponseMonteCarlo`] simulates it.
+//! [`StoredMatrix`] takes a stored matrix as it is, [`RingImage`] shows its images, and [`ResponseMonteCarlo`] simulates it.
 //! [`FastPlanes`] and [`PaperPlanes`] backproject planes for EPRI. Kernels are CUDA C in `kernels/`, compiled to the PTX that is
 //! embedded here; the driver compiles it further for the GPU at hand. The CPU code of the same name is the definition of
 //! what a kernel computes, and the files here lay out its tables and launch it.
@@ -22,10 +22,10 @@ mod kernel;
 mod pacing;
 mod paper_tubes;
 mod planes;
-mod polar_image;
 mod probe;
 mod projecting;
 mod response_montecarlo;
+mod ring_image;
 mod stored_matrix;
 mod texture;
 mod tubes;
@@ -39,9 +39,9 @@ pub use display::CudaDisplay;
 pub use error::CudaError;
 pub use paper_tubes::PaperTubes;
 pub use planes::{FastPlanes, PaperPlanes};
-pub use polar_image::PolarImage;
 pub use probe::{DeviceInfo, devices};
 pub use response_montecarlo::ResponseMonteCarlo;
+pub use ring_image::RingImage;
 pub use stored_matrix::StoredMatrix;
 pub use tubes::Tubes;
 pub use tubes_montecarlo::TubesMonteCarlo;

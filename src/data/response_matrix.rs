@@ -23,6 +23,17 @@ pub enum BasisKind {
     Cubic,
 }
 
+impl BasisKind {
+    /// The functions in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Blobs => "blobs",
+            Self::Polar => "polar voxels",
+            Self::Cubic => "cubes",
+        }
+    }
+}
+
 fn not_a_basis(text: &str) -> String {
     format!("'{text}' is not a basis; use blobs, polar or cubic")
 }

@@ -14,7 +14,7 @@ use crate::algebra::Backend as _;
 use crate::algebra::{Host, RingBasis, Simd};
 #[cfg(feature = "cuda")]
 use crate::cuda;
-use crate::data::{BasisKind, Notice, PairCounts, ResponseMatrix, Study};
+use crate::data::{Notice, PairCounts, ResponseMatrix, Study};
 use crate::operator::{Accumulation, CrystalPairs, OperatorError, Residence, StoredMatrix};
 use crate::recon::{EmSettings, Estimate, ReconError, SubsetOrder};
 use crate::scanner::find_ring;
@@ -55,7 +55,7 @@ pub(super) fn prepare_on(
     let algorithm = system.em((&study.measured).into(), 1, em, settings.init.as_deref())?;
     let info = StartInfo {
         device,
-        projector: projector(matrix).into(),
+        projector: projector(matrix),
         num_subsets: 1,
         accumulation,
         accumulations,
@@ -82,7 +82,7 @@ pub(super) fn forecast_on(
     let (chosen, _) = choose_device(device)?;
     let need = Need::of(&chosen, pairs, settings, &matrix)?;
     let memory_bytes = need.bytes.max(to_make);
-    let forecast = Forecast { memory_bytes, device: device_words(&chosen), projector: projector(&matrix).into() };
+    let forecast = Forecast { memory_bytes, device: device_words(&chosen), projector: projector(&matrix) };
     Ok((forecast, need.free))
 }
 
@@ -133,12 +133,8 @@ impl Need {
     }
 }
 
-fn projector(matrix: &ResponseMatrix) -> &'static str {
-    match matrix.basis.kind {
-        BasisKind::Blobs => "stored matrix of blobs",
-        BasisKind::Polar => "stored matrix of polar voxels",
-        BasisKind::Cubic => "stored matrix of cubes",
-    }
+fn projector(matrix: &ResponseMatrix) -> String {
+    format!("stored matrix of {}", matrix.basis.kind.words())
 }
 
 /// Refuses counts that MLEM cannot explain.
@@ -193,7 +189,7 @@ fn system(chosen: Chosen, need: Need, matrix: &Arc<ResponseMatrix>) -> Result<Bo
         #[cfg(feature = "cuda")]
         Chosen::Cuda(backend) => {
             let operator = cuda::StoredMatrix::new(&backend, matrix, data.clone(), num_central, residence)?;
-            let image = cuda::PolarImage::new(&backend, image).map_err(OperatorError::from)?;
+            let image = cuda::RingImage::new(&backend, image).map_err(OperatorError::from)?;
             let (backend, free_memory) = (*backend, FreeMemory::of_device as _);
             Ok(Box::new(Assembled { backend, operator, image, data, device, default_accumulation, free_memory }))
         }

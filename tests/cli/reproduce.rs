@@ -250,24 +250,24 @@ fn a_stored_matrix_of_blobs_is_compared_as_in_its_paper() {
 
     let (matrix, times) = (numbers(&report, "matrix"), numbers(&report, "1"));
     let stored = saved_matrix::read_matrix(&folder.join("matrix.matrix")).unwrap();
-    assert_eq!(matrix[&at("elements above 0", "of the matrix")], stored.elements.len() as f64);
+    assert_eq!(matrix[&at("elements above 0", "blobs")], stored.elements.len() as f64);
     assert_eq!(times[&at("CPU, 1 thread, plain", "improvement")], 1.0);
     assert!(times[&at("CPU, 1 thread, fast", "improvement")] > 1.5, "{times:#?}");
 
-    // More activity has less noise in proportion, and what has no race is the reference itself.
+    // Least activity has most noise in proportion, and what has no race is the reference itself.
     let (rods, reference) = (numbers(&report, "rods"), "CPU, deterministic");
     let [hot, warm, cold] = ["CV hot", "CV warm", "CV cold"].map(|column| rods[&at(reference, column)]);
-    assert!(0.0 < hot && hot < warm && warm < cold && rods[&at(reference, "CNR")] > 1.0, "{rods:#?}");
+    assert!(0.0 < hot && 0.0 < warm && cold > hot.max(warm) && rods[&at(reference, "CNR")] > 1.0, "{rods:#?}");
     let differences = numbers(&report, "differences");
     for way in ["reload", "atomic", "random-central-atomic", "non-atomic"] {
         let row = format!("CPU, {way}");
         let of = |column: &str| differences[&at(&row, column)];
         let has_race = !["reload", "atomic"].contains(&way);
         assert_eq!(rods.contains_key(&at(&row, "lost by the race")), has_race, "{rods:#?}");
-        let [cc, cv] = [of("CC at 30"), of("CV warm")];
+        let [cc, cv] = [of("CC at 20"), of("CV warm")];
         assert!(cc > if has_race { 90.0 } else { 99.999 } && cc <= 100.0 + 1e-9, "{way}: {differences:#?}");
         assert!(has_race || cv.abs() < 0.1, "{way}: {differences:#?}");
-        assert_eq!(differences.contains_key(&at(&row, "CC at 40")), way == "random-central-atomic");
+        assert_eq!(differences.contains_key(&at(&row, "CC at 30")), way == "random-central-atomic");
     }
     let image = read_volume(&folder.join("images/rods.cpu-deterministic.hv")).unwrap().0;
     let [nx, ny, nz] = image.grid.size;
@@ -281,8 +281,8 @@ fn a_stored_matrix_of_blobs_is_compared_as_in_its_paper() {
     let curves = fs::read_to_string(folder.join("curves.csv")).unwrap();
     for quantity in [
         "rods,\"CPU, deterministic\",20,cv_hot,",
-        "rods,\"CPU, deterministic\",40,cnr,",
-        "ellipsoid,\"CPU, random-central-atomic\",30,correlation,",
+        "rods,\"CPU, deterministic\",30,cnr,",
+        "ellipsoid,\"CPU, random-central-atomic\",20,correlation,",
     ] {
         assert!(curves.contains(quantity), "{quantity} is missing in\n{curves}");
     }
@@ -308,7 +308,7 @@ fn a_stored_matrix_of_blobs_is_compared_as_in_its_paper() {
     assert!(text.contains("CPU, deterministic, cubes"), "{text}");
     for figure in ["3e", "4a", "4b-hot", "4b-cold", "5a", "5b", "6", "8", "9a", "9b"] {
         let plot = fs::read_to_string(folder.join(format!("figures/figure-{figure}.svg"))).unwrap();
-        assert!(plot.contains("<polyline") && plot.contains("CPU, deterministic"), "{plot}");
+        assert!(plot.contains("<polyline") && plot.contains("CPU, random-central-atomic"), "{figure}: {plot}");
     }
 
     // Again with one measurement missing: only that one is made, from the scan and the matrix of the folder.

@@ -96,7 +96,7 @@ fn images_of_blobs_on_the_device_are_those_of_the_host() {
         let x = noise(3, ImageSpace::<Host>::len(&basis));
         let mut expected: HostArray<Image> = vec![0.0; grid().num_voxels()].into();
         basis.evaluate(&mut Host, &x.clone().into(), &mut expected).unwrap();
-        let image = cuda::PolarImage::new(&device, basis).unwrap();
+        let image = cuda::RingImage::new(&device, basis).unwrap();
         let coefficients = device.upload::<Image>(Arc::new(x)).unwrap();
         let mut out = device.upload::<Image>(Arc::new(vec![f32::NAN; grid().num_voxels()])).unwrap();
         image.evaluate(&mut device, &coefficients, &mut out).unwrap();

@@ -54,15 +54,6 @@ pub(super) enum Work {
     Mouse(BasisKind),
 }
 
-/// The functions of an image in words.
-pub(super) fn functions(kind: BasisKind) -> &'static str {
-    match kind {
-        BasisKind::Blobs => "blobs",
-        BasisKind::Polar => "polar voxels",
-        BasisKind::Cubic => "cubes",
-    }
-}
-
 /// The name of what is made with some functions; blobs go without saying.
 fn with_kind(kind: BasisKind, name: String) -> String {
     if kind == BasisKind::Blobs { name } else { format!("{name}-{kind}") }
@@ -112,13 +103,13 @@ impl Measurement for Work {
 
     fn title(&self) -> String {
         match self {
-            Work::Matrix(kind) => format!("stored matrix of {}", functions(*kind)),
+            Work::Matrix(kind) => format!("stored matrix of {}", kind.words()),
             Work::Times(device, None) => format!("times: {}", device_title(*device)),
             Work::Times(device, Some(threads)) => format!("times: {}, {}", device_title(*device), counted(*threads, "thread")),
             Work::Image(kind, scan, implementation) => {
-                format!("{}, with {}: {}", scan.name(), functions(*kind), implementation.title())
+                format!("{}, with {}: {}", scan.name(), kind.words(), implementation.title())
             }
-            Work::Mouse(kind) => format!("mouse, with {}: beds as one image", functions(*kind)),
+            Work::Mouse(kind) => format!("mouse, with {}: beds as one image", kind.words()),
         }
     }
 }

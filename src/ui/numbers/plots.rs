@@ -106,11 +106,11 @@ fn noise_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
 /// Contrast recovery or contrast-to-noise ratio, whichever is chosen.
 fn contrast_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>, colours: &Colours) {
     ui.horizontal(|ui| {
-        ui.label(RichText::new("Contrast").strong());
         for (contrast, words, help) in [
-            (ContrastCurves::Recovery, "recovery, %", "Contrast recovery: measured contrast over the true one"),
+            (ContrastCurves::Recovery, "Recovery, %", "Contrast recovery: measured contrast over the true one"),
             (ContrastCurves::ToNoise, "CNR", format::CNR_HELP),
         ] {
+            let words = RichText::new(words).strong();
             if ui.selectable_label(view.view.contrast == contrast, words).on_hover_text(help).clicked() {
                 actions.push(ViewAction::SetContrast(contrast));
             }

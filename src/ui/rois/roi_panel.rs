@@ -212,9 +212,9 @@ fn table_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
     let table = TableBuilder::new(ui)
         .striped(true)
         .sense(egui::Sense::click())
-        .column(Column::initial(100.0).at_least(60.0).clip(true))
-        .column(Column::initial(72.0).at_least(40.0).clip(true))
-        .columns(Column::initial(48.0).at_least(34.0).clip(true), COLUMNS.len() - 2)
+        .column(Column::initial(88.0).at_least(60.0).clip(true))
+        .column(Column::initial(68.0).at_least(40.0).clip(true))
+        .columns(Column::initial(44.0).at_least(34.0).clip(true), COLUMNS.len() - 2)
         .auto_shrink([false, false])
         .min_scrolled_height(40.0);
     let table = table.header(18.0, |mut header| {

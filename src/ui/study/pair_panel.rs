@@ -4,7 +4,7 @@ use egui::{RichText, Ui};
 
 use super::action::StudyAction;
 use super::open_pairs::OpenPairs;
-use crate::data::{BasisKind, ResponseMatrix};
+use crate::data::ResponseMatrix;
 use crate::session::{Maker, MatrixFile};
 use crate::ui::widgets::format;
 
@@ -64,11 +64,7 @@ fn none_yet(open: &OpenPairs) -> String {
 }
 
 fn matrix_words(matrix: &ResponseMatrix) -> String {
-    let functions = match matrix.basis.kind {
-        BasisKind::Blobs => "blobs",
-        BasisKind::Polar => "polar voxels",
-        BasisKind::Cubic => "cubes",
-    };
+    let functions = matrix.basis.kind.words();
     let elements = format::count(matrix.elements.len() as f64);
     let counts = matrix.made.map_or_else(String::new, |made| format!(", {:.1} counts behind each (mean)", made.effective_counts));
     format!("{elements} elements{counts}; {functions} {} mm apart", format::short_number(matrix.basis.spacing_mm))

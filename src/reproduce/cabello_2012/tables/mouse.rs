@@ -4,7 +4,6 @@ use super::super::implementation::Implementation;
 use super::super::mouse::NUM_BEDS;
 use super::super::plan::Scan;
 use super::super::published::MOUSE_HOURS;
-use super::super::stages::functions;
 use super::{Sources, times};
 use crate::data::BasisKind;
 use crate::plan::MatrixLayout;
@@ -53,7 +52,7 @@ fn add_beds(sources: &Sources, kind: BasisKind, tables: &mut Tables) -> Result<O
         sources.plan.num_iterations,
         sources.plan.mouse_decays
     );
-    tables.add(format!("Figure 10. The mouse with {}, bed by bed", functions(kind)), values, vec![remark]);
+    tables.add(format!("Figure 10. The mouse with {}, bed by bed", kind.words()), values, vec![remark]);
     Ok((num_beds == NUM_BEDS).then_some(whole_s))
 }
 

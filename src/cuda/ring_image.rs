@@ -1,5 +1,4 @@
-//! Functions on a polar grid as the basis of images on a CUDA device (`kernels/polar_basis.cu`; the definition is
-//! [`RingBasis`]).
+//! Functions on the grid of a ring as the basis of images on a CUDA device (`kernels/ring_basis.cu`; the definition is [`RingBasis`]).
 
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig};
 
@@ -25,7 +24,7 @@ struct SliceRow {
 unsafe impl DeviceRepr for SliceRow {}
 
 /// The basis with its tables on a device.
-pub struct PolarImage {
+pub struct RingImage {
     basis: RingBasis,
     first: CudaSlice<u32>,
     near: CudaSlice<u32>,
@@ -38,7 +37,7 @@ pub struct PolarImage {
     evaluate: Kernel,
 }
 
-impl PolarImage {
+impl RingImage {
     /// The tables of a basis.
     ///
     /// # Errors
@@ -53,7 +52,7 @@ impl PolarImage {
             first_slice.push(slices.len() as u32);
         }
         let (values, steps_per_mm2) = basis.table();
-        let module = Module::load(&backend.context, include_str!("../../kernels/ptx/polar_basis.ptx"))?;
+        let module = Module::load(&backend.context, include_str!("../../kernels/ptx/ring_basis.ptx"))?;
         Ok(Self {
             first: backend.table(&first, 0)?,
             near: backend.table(&places, 0)?,
@@ -70,7 +69,7 @@ impl PolarImage {
     }
 }
 
-impl ImageSpace<CudaBackend> for PolarImage {
+impl ImageSpace<CudaBackend> for RingImage {
     fn len(&self) -> usize {
         ImageSpace::<Host>::len(&self.basis)
     }
