@@ -33,7 +33,8 @@ pub struct MatrixOptions {
     #[arg(long, value_name = "N", default_value_t = 8_000_000, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "elements")]
     events: u64,
 
-    /// Follow as many as it takes for so many elements above 0.
+    /// Follow as many as it takes for so many elements above 0; about so many, where the memory has room for a part of the functions
+    /// at a time.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     elements: Option<u64>,
 

@@ -246,7 +246,7 @@ fn every_image_of_a_place_is_a_function_of_the_ring() {
     {
         let cells = functions.basis.cells();
         let own = if cells.num_symmetries() == 72 { ring.symmetries() } else { ring.symmetries_of_cubes().unwrap() };
-        for place in [[3.0, 4.0, 2.0], [-21.0, 7.5, -9.0], [11.0, -25.0, 6.0], [-1.0, -0.5, -1.0]] {
+        for place in [[3.0, 4.0, 2.0], [-21.0, 7.5, -9.0], [11.0, -24.0, 6.0], [-1.0, -0.5, -1.0]] {
             let mut num = 0;
             functions.basis.at_images(18, place, |basic, symmetry, value| {
                 // The basic function at the place carried back is what the function is at the place.
@@ -276,7 +276,7 @@ fn a_matrix_in_parts_is_the_matrix() {
     let detector = RingDetector::new(ring.clone()).unwrap();
     let functions = functions(RingGrid::cubes(5.0, 35.0, 35.5, 10.0));
     let simulated = |part: ResponsePart, seed| {
-        let num = (4e5 * part.extent.mm3 / whole(&ring, &functions).extent.mm3) as u64;
+        let num = (8e5 * part.extent.mm3 / whole(&ring, &functions).extent.mm3) as u64;
         let mut tally = ResponseTally::new(&detector, &functions, part, seed);
         tally.add(num, &Task::new()).unwrap();
         Response::elements(&mut tally, &Task::new()).unwrap()
@@ -295,9 +295,12 @@ fn a_matrix_in_parts_is_the_matrix() {
     let basics =
         |lor: usize| joined.elements[joined.first[lor] as usize..joined.first[lor + 1] as usize].iter().map(|e| e.basic());
     assert!((0..ring.num_lors()).all(|lor| basics(lor).is_sorted()));
-    for (basic, (one, other)) in one.iter().zip(sums(&joined)).enumerate() {
-        assert!((one - other).abs() <= 0.06 * one, "{basic}: {one} {other}");
+    let other = sums(&joined);
+    for (basic, (one, other)) in one.iter().zip(&other).enumerate() {
+        assert!((one - other).abs() <= 0.2 * one, "{basic}: {one} {other}");
     }
+    let [one, other] = [one, other].map(|sums| sums.iter().sum::<f64>());
+    assert!((one / other - 1.0).abs() < 0.02, "{one} {other}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::{click, finished, renderer, wait_for, window};
 
 const SIZE: [f32; 2] = [1400.0, 900.0];
 const NON_ATOMIC: &str = "non-atomic";
-const BANNER: &str = "NOT FOR DIAGNOSIS: non-atomic, additions are lost";
+const BANNER: &str = "NOT FOR DIAGNOSIS: a race, additions are lost";
 
 /// The small study, not started.
 fn opened() -> Option<Harness<'static, App>> {

@@ -45,7 +45,9 @@ fn write_slices_of(sources: &Sources, scan: Scan, name: &str) -> Result<Vec<Stri
     let (mut names, mut images) = (Vec::new(), Vec::new());
     for implementation in Implementation::of_images(scan, sources.device) {
         let Some(image) = sources.image(scan, implementation)? else { continue };
-        names.push(implementation.title());
+        let last = sources.run(scan, implementation)?.and_then(|run| run.samples.last().map(|sample| sample.iteration));
+        let iterations = last.map_or(sources.plan.num_iterations, |last| last.min(sources.plan.num_iterations));
+        names.push(format!("{}, {iterations} iterations", implementation.title()));
         images.push(image);
     }
     let Some(first) = images.first() else { return Ok(Vec::new()) };

@@ -41,7 +41,7 @@ pub fn scrubber_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction
         }
         ui.label(view.shown);
         if view.is_racy {
-            let words = egui::RichText::new("NOT FOR DIAGNOSIS: non-atomic, additions are lost").strong();
+            let words = egui::RichText::new("NOT FOR DIAGNOSIS: a race, additions are lost").strong();
             ui.add(egui::Label::new(words.color(theme::colours(ui.visuals()).error)).truncate());
         }
     });

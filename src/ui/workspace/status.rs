@@ -141,7 +141,7 @@ fn accumulation_words(accumulation: Accumulation) -> &'static str {
         Accumulation::NonAtomic => "non-atomic (race, not for diagnosis)",
         Accumulation::Deterministic => "deterministic",
         Accumulation::Reload => "reload",
-        Accumulation::RandomCentralAtomic => "random order, central slices atomic (races a little)",
+        Accumulation::RandomCentralAtomic => "random order, central slices atomic (race, not for diagnosis)",
     }
 }
 
