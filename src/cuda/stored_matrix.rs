@@ -1,4 +1,4 @@
-//! A stored matrix on a CUDA device (`kernels/stored_matrix.cu`; the definition is [`crate::operator::StoredMatrix`]).
+//! A stored matrix on a CUDA device (`kernels/stored_matrix.cuh`; the definition is [`crate::operator::StoredMatrix`]).
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::CrystalPairs;
-use crate::data::ResponseMatrix;
+use crate::data::{MatrixElement, ResponseMatrix};
 
 /// Elements that one task counts.
 const COUNTED_TOGETHER: usize = 1 << 20;
@@ -65,7 +65,7 @@ impl MatrixColumns {
 }
 
 fn firsts(matrix: &ResponseMatrix) -> Vec<u64> {
-    let count = |mut counts: Vec<u64>, elements: &[crate::data::MatrixElement]| {
+    let count = |mut counts: Vec<u64>, elements: &[MatrixElement]| {
         elements.iter().for_each(|element| counts[element.basic()] += 1);
         counts
     };

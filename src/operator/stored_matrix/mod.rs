@@ -21,7 +21,7 @@ use rayon::prelude::*;
 use super::chunk::{Chunk, LANES, add_multiple, load, store};
 use super::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset, check_lengths};
 use crate::algebra::{Data, Host, HostArray, Image, Simd};
-use crate::data::ResponseMatrix;
+use crate::data::{MatrixElement, ResponseMatrix};
 use crate::task::{Stopped, Task};
 pub use columns::{MatrixColumns, MatrixOrder, Residence};
 pub use pairs::CrystalPairs;
@@ -79,7 +79,10 @@ impl StoredMatrix {
         let image_bytes = 4 * (matrix.num_basic * pairs.num_symmetries()) as u64;
         match accumulation {
             Accumulation::Deterministic => MAX_PRIVATE_IMAGES.min(pairs.num_orbits()) as u64 * image_bytes,
-            Accumulation::Reload => MatrixColumns::bytes(matrix),
+            Accumulation::Reload => {
+                let data = pairs.len(Subset::ALL) * pairs.num_symmetries();
+                MatrixColumns::bytes(matrix) + 4 * data as u64
+            }
             Accumulation::Atomic | Accumulation::NonAtomic | Accumulation::RandomCentralAtomic => image_bytes,
         }
     }
@@ -94,7 +97,7 @@ impl StoredMatrix {
     }
 
     /// The symmetries h of an orbit that have a datum, each with the elements of its line.
-    fn rows(&self, orbit: usize) -> impl Iterator<Item = (usize, &[crate::data::MatrixElement])> {
+    fn rows(&self, orbit: usize) -> impl Iterator<Item = (usize, &[MatrixElement])> {
         let rows = self.pairs.orbit(orbit).iter().enumerate().filter(move |(h, _)| self.pairs.has_datum(orbit, *h));
         rows.map(|(h, &lor)| (h, self.matrix.row(lor as usize)))
     }
@@ -287,6 +290,7 @@ impl LinearOperator<Host> for StoredMatrix {
         task: &Task,
     ) -> Result<(), OperatorError> {
         check_lengths([out.len(), self.image_len()], [q.len(), self.pairs.len(subset)])?;
+        let q = &q[..self.pairs.len(subset)];
         if self.pairs.num_symmetries() == STORED_SYMMETRIES[0] {
             self.adjoint_in::<ALL_OF_RING>(q, accumulation, out.values_mut(), task)?;
         } else {

@@ -81,17 +81,23 @@ impl StoredMatrix {
         }
     }
 
-    /// x = the adjoint of all data, gathered by each basic function and its images.
+    /// x = the adjoint of all data, gathered by each basic function and its images. The data of all images of a line are laid side by
+    /// side first, so that an element takes neighbours.
     pub(super) fn gather_all<const CHUNKS: usize>(&self, q: &[f32], x: &mut [f32], task: &Task) -> Result<(), Stopped> {
         let columns = self.columns.get_or_init(|| MatrixColumns::new(&self.matrix, &self.pairs));
+        let mut data = vec![[[0.0; LANES]; CHUNKS]; q.len()];
+        data.par_chunks_mut(CHUNKS * LANES).enumerate().try_for_each(|(orbit, data)| {
+            task.check()?;
+            let y = &q[orbit * CHUNKS * LANES..][..CHUNKS * LANES];
+            data.iter_mut().enumerate().for_each(|(h, data)| *data = self.data_of::<CHUNKS>(orbit, h, y));
+            Ok(())
+        })?;
         x.par_chunks_mut(CHUNKS * LANES).enumerate().try_for_each(|(basic, x)| {
             task.check()?;
             let mut sums = [[0.0; LANES]; CHUNKS];
             for (place, bits) in columns.column(basic) {
-                let (orbit, h) = (place as usize / (CHUNKS * LANES), place as usize % (CHUNKS * LANES));
                 let value = MatrixElement::value_of(bits);
-                let data = self.data_of::<CHUNKS>(orbit, h, &q[orbit * CHUNKS * LANES..][..CHUNKS * LANES]);
-                for (sum, data) in sums.iter_mut().zip(data) {
+                for (sum, data) in sums.iter_mut().zip(data[place as usize]) {
                     *sum = add_multiple::<false>(value, data, *sum);
                 }
             }
