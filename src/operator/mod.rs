@@ -30,8 +30,7 @@ pub use planes::{
     backproject_plain, grid_about_zero,
 };
 pub use siddon::Siddon;
-pub(crate) use stored_matrix::check_symmetries;
-pub use stored_matrix::{CrystalPairs, MatrixColumns, MatrixOrder, Residence, STORED_SYMMETRIES, StoredMatrix};
+pub use stored_matrix::{CrystalPairs, MatrixColumns, MatrixOrder, Residence, STORED_SYMMETRIES, StoredMatrix, check_symmetries};
 pub use tubes::{InPlaneTube, MAX_AXIAL, PlainTubes, TAPS, TubeTable, Tubes, tubes_fit};
 
 /// Checks the array lengths of a call: of an image exactly, of data at least.

@@ -177,7 +177,9 @@ fn device_words(chosen: &Chosen) -> String {
 }
 
 fn system(chosen: Chosen, need: Need, matrix: &Arc<ResponseMatrix>) -> Result<Box<dyn System>, SetupError> {
-    let Need { image, data, residence, .. } = need;
+    #[cfg(feature = "cuda")]
+    let residence = need.residence;
+    let Need { image, data, .. } = need;
     let (device, default_accumulation) = (device_words(&chosen), DEFAULT_ACCUMULATION);
     let num_central = image.num_central();
     match chosen {

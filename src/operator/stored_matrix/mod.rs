@@ -48,7 +48,10 @@ const ALL_OF_RING: usize = STORED_SYMMETRIES[0] / LANES;
 const OF_SQUARES: usize = STORED_SYMMETRIES[1] / LANES;
 
 /// Refuses what no code is made for.
-pub(crate) fn check_symmetries(pairs: &CrystalPairs) -> Result<(), OperatorError> {
+///
+/// # Errors
+/// Another number of symmetries than [`STORED_SYMMETRIES`].
+pub fn check_symmetries(pairs: &CrystalPairs) -> Result<(), OperatorError> {
     let num = pairs.num_symmetries();
     if STORED_SYMMETRIES.contains(&num) {
         return Ok(());
