@@ -81,9 +81,9 @@ pub struct ReconstructOptions {
     pub rois: Option<PathBuf>,
 
     /// Table of measured numbers to write. Of each ROI on every iterate: mean, sd, min, max, num_voxels, volume, nsr (sd / mean, also
-    /// called CV), contrast_recovery and contrast_to_noise (for an EPRI sweep after every block of projections, with the number of projections under subset). Of
-    /// each step: log_likelihood_of_subset, in the row of the image before the step. Of each full iteration: their sum,
-    /// log_likelihood, in the row of the image that it began with. Of each non-atomic step what its race lost: lost,
+    /// called CV), contrast_recovery and contrast_to_noise (for an EPRI sweep after every block of projections, with the number of
+    /// projections under subset). Of each step: log_likelihood_of_subset, in the row of the image before the step. Of each full
+    /// iteration: their sum, log_likelihood, in the row of the image that it began with. Of each step with a race what that lost: lost,
     /// lost_of_ones and level. All are of the unfiltered reconstruction, whatever --post-filter-mm is.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,

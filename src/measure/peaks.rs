@@ -79,11 +79,11 @@ fn tops(points: &[ProfilePoint]) -> Vec<usize> {
 mod tests {
     use rand_distr::{Distribution, StandardNormal};
 
+    use super::super::FWHM_OF_SIGMA;
     use super::*;
     use crate::random;
 
     const VOXEL_MM: f64 = 0.5;
-    const FWHM_OF_SIGMA: f64 = 2.354_820_045;
 
     fn points(values: impl IntoIterator<Item = f64>) -> Vec<ProfilePoint> {
         let point = |(index, value)| ProfilePoint { distance_mm: VOXEL_MM * index as f64, value };

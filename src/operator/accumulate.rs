@@ -119,6 +119,29 @@ impl PrivateImages {
     fn put(&self, images: Vec<Vec<f32>>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = images;
     }
+
+    /// `out` = the sum, in the order of the pieces, of what `add` adds to the image of zeros of each of `num_pieces`.
+    pub fn sum_of_pieces(
+        &self,
+        num_pieces: usize,
+        out: &mut [f32],
+        add: impl Fn(usize, &mut [f32]) -> Result<(), Stopped> + Sync,
+    ) -> Result<(), Stopped> {
+        // The first image is `out` itself.
+        let mut private = self.take(num_pieces.saturating_sub(1), out.len());
+        let mut images: Vec<&mut [f32]> = Vec::with_capacity(private.len() + 1);
+        images.push(out);
+        images.extend(private.iter_mut().map(Vec::as_mut_slice));
+        let added = images.par_iter_mut().enumerate().with_max_len(1).try_for_each(|(piece, image)| {
+            image.fill(0.0);
+            add(piece, image)
+        });
+        if added.is_ok() {
+            add_in_order(out, &private);
+        }
+        self.put(private);
+        added
+    }
 }
 
 /// Number of private images: a matter of the problem, not of the threads.
@@ -164,21 +187,10 @@ pub(super) fn backproject<P: LorProjector>(
         _ => {
             let num_views = sets.views.len();
             let pieces = sets.pieces(num_views.div_ceil(num_private_images(num_views, out.len())));
-            let private_images = &projector.kept().private_images;
-            let mut private = private_images.take(pieces.len().saturating_sub(1), out.len());
-            let mut images: Vec<&mut [f32]> = Vec::with_capacity(private.len() + 1);
-            images.push(out);
-            images.extend(private.iter_mut().map(Vec::as_mut_slice));
-            let added = images.par_iter_mut().enumerate().with_max_len(1).try_for_each(|(piece, image)| {
-                image.fill(0.0);
+            projector.kept().private_images.sum_of_pieces(pieces.len(), out, |piece, image| {
                 let piece = pieces.get(piece).cloned().unwrap_or_default();
                 add_sets(projector, sets, piece, q, &mut Private(image), &mut projector.scratch(), task)
-            });
-            if added.is_ok() {
-                add_in_order(out, &private);
-            }
-            private_images.put(private);
-            added?;
+            })?;
         }
     }
     Ok(())

@@ -109,7 +109,7 @@ pub fn check_basis(ring: &CrystalRing, matrix: &ResponseMatrix) -> Result<(), Se
 }
 
 /// The cells that the functions of a basis are placed in.
-fn ring_grid(ring: &CrystalRing, basis: &BasisSettings) -> RingGrid {
+pub(super) fn ring_grid(ring: &CrystalRing, basis: &BasisSettings) -> RingGrid {
     let BasisSettings { kind, spacing_mm, radius_mm, half_length_mm } = *basis;
     match kind {
         BasisKind::Blobs | BasisKind::Polar => RingGrid::polar(ring.num_modules, spacing_mm, radius_mm, half_length_mm),

@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Chosen, DeviceChoice, SetupError, check_basis, choose_device, crystal_pairs, ring_basis};
+use super::matrix::ring_grid;
+use super::{Chosen, DeviceChoice, SetupError, check_basis, choose_device, crystal_pairs};
 use crate::algebra::{Backend, Host};
 #[cfg(feature = "cuda")]
 use crate::cuda;
@@ -83,7 +84,7 @@ pub fn matrix_times(timing: &MatrixTiming) -> Result<Vec<MatrixTimes>, SetupErro
     check_basis(timing.ring, &timing.matrix)?;
     let kind = timing.matrix.basis.kind;
     let pairs = crystal_pairs(timing.ring, kind)?;
-    let num_central = ring_basis(timing.ring, &timing.matrix.basis, None)?.num_central();
+    let num_central = ring_grid(timing.ring, &timing.matrix.basis).num_in_slice();
     let (chosen, _) = choose_device(timing.device)?;
     match chosen {
         Chosen::Cpu => {

@@ -123,10 +123,11 @@ impl RingGrid {
     pub fn middle_mm(&self, index: usize) -> [f64; 3] {
         let (basic, symmetry) = (index / self.num_symmetries(), index % self.num_symmetries());
         let (slice, in_slice) = (basic / self.num_in_slice(), basic % self.num_in_slice());
-        let ([x, y], z) = match &self.cells {
-            Cells::Polar(polar) => (polar.middle_mm(in_slice), (slice as f64 + 0.5) * self.spacing_mm),
-            Cells::Square(squares) => (squares.middle_mm(in_slice), (slice as f64 + 0.5) * self.spacing_mm),
+        let [x, y] = match &self.cells {
+            Cells::Polar(polar) => polar.middle_mm(in_slice),
+            Cells::Square(squares) => squares.middle_mm(in_slice),
         };
+        let z = (slice as f64 + 0.5) * self.spacing_mm;
         let (turn, rest) = (symmetry % self.num_turns(), symmetry / self.num_turns());
         let (y, z) = (if rest % 2 == 1 { -y } else { y }, if rest / 2 == 1 { -z } else { z });
         let (sin, cos) = (TAU * turn as f64 / self.num_turns() as f64).sin_cos();
@@ -141,6 +142,11 @@ impl RingGrid {
             Cells::Square(_) => self.spacing_mm.powi(2),
         };
         area_mm2 * self.spacing_mm
+    }
+
+    /// The number of a cell.
+    pub(super) fn index(&self, cell: Cell, slice: Slice) -> usize {
+        self.in_plane_offset(cell) + self.slice_offset(slice)
     }
 
     /// The place of a cell in the coefficients of its slice.

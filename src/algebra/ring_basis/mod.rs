@@ -112,14 +112,14 @@ impl RingBasis {
                     for (cell, square) in self.cells.cells_near([x, y], reach_mm) {
                         let value = blob.at_square(square + above);
                         if value > 0.0 {
-                            visit(self.cells.in_plane_offset(cell) + self.cells.slice_offset(slice), value);
+                            visit(self.cells.index(cell, slice), value);
                         }
                     }
                 }
             }
             Function::Cells => {
                 if let (Some(cell), Some(slice)) = (self.cells.cell_of([x, y]), self.cells.slice_of(z)) {
-                    visit(self.cells.in_plane_offset(cell) + self.cells.slice_offset(slice), 1.0);
+                    visit(self.cells.index(cell, slice), 1.0);
                 }
             }
         }
@@ -236,7 +236,7 @@ mod tests {
             for index in 0..grid.len() {
                 let [x, y, z] = grid.middle_mm(index);
                 let found = grid.cell_of([x, y]).zip(grid.slice_of(z));
-                let found = found.map(|(cell, slice)| grid.in_plane_offset(cell) + grid.slice_offset(slice));
+                let found = found.map(|(cell, slice)| grid.index(cell, slice));
                 assert_eq!(found, Some(index));
             }
         }

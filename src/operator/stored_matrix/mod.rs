@@ -18,6 +18,7 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
+use super::accumulate::PrivateImages;
 use super::chunk::{Chunk, LANES, add_multiple, load, store};
 use super::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset, check_lengths};
 use crate::algebra::{Data, Host, HostArray, Image, Simd};
@@ -37,6 +38,7 @@ pub struct StoredMatrix {
     num_central: usize,
     simd: Simd,
     is_plain: bool,
+    private_images: PrivateImages,
     /// Made when `reload` first asks for them.
     columns: OnceLock<MatrixColumns>,
 }
@@ -68,7 +70,15 @@ impl StoredMatrix {
     /// Another number of symmetries than [`STORED_SYMMETRIES`].
     pub fn new(matrix: Arc<ResponseMatrix>, pairs: CrystalPairs, num_central: usize) -> Result<Self, OperatorError> {
         check_symmetries(&pairs)?;
-        Ok(Self { matrix, pairs, num_central, simd: Simd::detect(), is_plain: false, columns: OnceLock::new() })
+        Ok(Self {
+            matrix,
+            pairs,
+            num_central,
+            simd: Simd::detect(),
+            is_plain: false,
+            private_images: PrivateImages::default(),
+            columns: OnceLock::new(),
+        })
     }
 
     /// The same as a plain sparse product: an element and a symmetry at a time, by a list of indices. For comparison.
@@ -231,20 +241,13 @@ impl StoredMatrix {
     fn spread_all<const CHUNKS: usize>(&self, q: &[f32], x: &mut [f32], task: &Task) -> Result<(), Stopped> {
         let num_orbits = self.pairs.num_orbits();
         let each = num_orbits.div_ceil(MAX_PRIVATE_IMAGES).max(1);
-        let images: Vec<Vec<f32>> = (0..num_orbits.div_ceil(each))
-            .into_par_iter()
-            .with_max_len(1)
-            .map(|piece| {
-                let mut image = vec![0.0; x.len()];
-                for orbit in piece * each..((piece + 1) * each).min(num_orbits) {
-                    task.check()?;
-                    self.spread::<CHUNKS>(orbit, &q[orbit * CHUNKS * LANES..][..CHUNKS * LANES], &mut image);
-                }
-                Ok(image)
-            })
-            .collect::<Result<_, Stopped>>()?;
-        x.par_iter_mut().enumerate().for_each(|(index, sum)| *sum = images.iter().map(|image| image[index]).sum());
-        Ok(())
+        self.private_images.sum_of_pieces(num_orbits.div_ceil(each), x, |piece, image| {
+            for orbit in piece * each..((piece + 1) * each).min(num_orbits) {
+                task.check()?;
+                self.spread::<CHUNKS>(orbit, &q[orbit * CHUNKS * LANES..][..CHUNKS * LANES], image);
+            }
+            Ok(())
+        })
     }
 
     fn adjoint_in<const CHUNKS: usize>(
