@@ -6,7 +6,7 @@ use super::{CliResult, notices};
 use crate::data::Volume;
 use crate::geometry::Grid;
 use crate::io::read_volume;
-use crate::measure::correlation;
+use crate::measure::{correlation, relative_difference};
 use crate::session::{Comparison, Frame};
 
 /// An image to compare with.
@@ -38,8 +38,9 @@ impl ReferenceImage {
     /// How much an image is like it; `None` where one has a single value everywhere.
     pub fn compare(&self, frame: &Frame) -> Option<Comparison> {
         let Frame { iteration, subiteration, .. } = *frame;
-        let correlation = correlation(frame.volume.as_slice(), self.volume.as_slice())?;
-        Some(Comparison { iteration, subiteration, reference: None, correlation })
+        let (image, reference) = (frame.volume.as_slice(), self.volume.as_slice());
+        let (correlation, relative_difference) = (correlation(image, reference)?, relative_difference(image, reference));
+        Some(Comparison { iteration, subiteration, reference: None, correlation, relative_difference })
     }
 
     /// The same in words, as the end of a sentence about the image.

@@ -4,8 +4,8 @@
 //! Rows stand in the order in which their numbers come, so that the table can grow while the run goes on. First the width
 //! of the filter of the images that are measured, which is 0: always those of the reconstruction itself. Then of each step
 //! `log_likelihood_of_subset`, with a step that completes an iteration `log_likelihood` (the sum of the iteration's terms),
-//! what a race lost, and the numbers of each ROI; last how much the image is like that of a reference (`correlation`, and where it
-//! is one of another run `reference_iteration` or `reference_projections`). Every row bears the number of the image that it tells of: terms of the
+//! what a race lost, and the numbers of each ROI; last how much the image is like that of a reference (`correlation`,
+//! `relative_difference`, and where it is one of another run `reference_iteration` or `reference_projections`). Every row bears the number of the image that it tells of: terms of the
 //! likelihood are those of the image *before* a step, their sum stands beside the image that the iteration began with, and
 //! all else is of the image after the step.
 
@@ -171,9 +171,10 @@ impl RunTable {
     pub fn comparison_rows(&self, comparison: &Comparison) -> Vec<Measurement> {
         let at = self.number(comparison.iteration, comparison.subiteration);
         let name = if self.num_subsets.is_some() { "reference_iteration" } else { "reference_projections" };
-        let of = comparison.reference.map(|[iteration, steps]| if self.num_subsets.is_some() { iteration } else { steps });
-        let correlation = self.row(at, "", ("correlation", comparison.correlation, ""));
-        std::iter::once(correlation).chain(of.map(|of| self.row(at, "", (name, of as f64, "")))).collect()
+        let of = comparison.reference.map(|[iteration, steps]| if self.num_subsets.is_some() { iteration } else { steps } as f64);
+        let Comparison { correlation, relative_difference, .. } = *comparison;
+        let quantities = [("correlation", Some(correlation)), ("relative_difference", Some(relative_difference)), (name, of)];
+        quantities.into_iter().filter_map(|(quantity, value)| Some(self.row(at, "", (quantity, value?, "")))).collect()
     }
 
     /// All rows of a step whose ROIs are these.
@@ -261,10 +262,14 @@ mod tests {
             ("level", 2, 0, 0.75),
         ];
         assert_eq!(numbers(table(Some(4)).step_rows(&step)), expected.map(|(name, i, s, v)| (name.to_owned(), i, s, v)));
-        let comparison = |reference| Comparison { iteration: 2, subiteration: 8, reference, correlation: 0.5 };
+        let comparison = |reference| {
+            let [correlation, relative_difference] = [0.5, 0.25];
+            Comparison { iteration: 2, subiteration: 8, reference, correlation, relative_difference }
+        };
         let of_run = table(Some(4)).comparison_rows(&comparison(Some([1, 14])));
-        assert_eq!(numbers(of_run), [("correlation".to_owned(), 2, 0, 0.5), ("reference_iteration".to_owned(), 2, 0, 1.0)]);
-        assert_eq!(numbers(table(Some(4)).comparison_rows(&comparison(None))).len(), 1);
+        let expected = [("correlation", 0.5), ("relative_difference", 0.25), ("reference_iteration", 1.0)];
+        assert_eq!(numbers(of_run), expected.map(|(name, value)| (name.to_owned(), 2, 0, value)));
+        assert_eq!(numbers(table(Some(4)).comparison_rows(&comparison(None))).len(), 2);
         // Of a sweep the second number counts projections, however many were known of when the run began.
         let rois = [roi("a", RoiRole::None, None)];
         let numbers = |iteration, done| {

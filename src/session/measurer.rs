@@ -12,7 +12,7 @@ use super::protocol::number;
 use super::publisher::Outlet;
 use super::{Comparison, Event, EventKind, Kept, RoiSet, RunId};
 use crate::data::RoiSums;
-use crate::measure::correlation;
+use crate::measure::{correlation, relative_difference};
 
 /// What the measurer is asked for.
 pub(super) enum Ask {
@@ -131,6 +131,7 @@ fn compared(kept: &Kept, of_reference: &[Kept]) -> Option<Comparison> {
         subiteration: kept.subiteration,
         reference: Some([reference.iteration, reference.subiteration]),
         correlation: correlation(kept.volume.as_slice(), reference.volume.as_slice())?,
+        relative_difference: relative_difference(kept.volume.as_slice(), reference.volume.as_slice()),
     })
 }
 
@@ -173,6 +174,7 @@ mod tests {
         let reference = [image(2, [1.0, 2.0, 3.0], 1.0), image(4, [1.0, 3.0, 2.0], 1.0)];
         let with = |kept: &Kept| compared(kept, &reference).map(|found| (found.reference.unwrap()[0], found.correlation));
         assert_eq!(with(&image(2, [2.0, 4.0, 6.0], 1.0)), Some((2, 1.0)));
+        assert_eq!(compared(&image(2, [2.0, 4.0, 6.0], 1.0), &reference).unwrap().relative_difference, 1.0);
         let (iteration, correlation) = with(&image(5, [1.0, 2.0, 3.0], 1.0)).unwrap();
         assert!(iteration == 4 && (correlation - 0.5).abs() < 1e-12, "{correlation}");
         // Thinned out; another grid; nothing to correlate; nothing to compare with.

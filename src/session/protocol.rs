@@ -148,6 +148,8 @@ pub struct Comparison {
     pub reference: Option<[usize; 2]>,
     /// Correlation coefficient ([`crate::measure::correlation`]).
     pub correlation: f64,
+    /// ‖image − reference‖ / ‖reference‖ ([`crate::measure::relative_difference`]).
+    pub relative_difference: f64,
 }
 
 impl Comparison {

@@ -133,7 +133,9 @@ mod tests {
     fn it_is_told_which_images_were_compared_and_why_none_were() {
         let mut live = LiveRun::asked_for(2, 0, &[], false);
         let words = |live: &LiveRun, reference| {
-            let comparison = Comparison { iteration: 12, subiteration: 12, reference: Some(reference), correlation: 0.5 };
+            let reference = Some(reference);
+            let comparison =
+                Comparison { iteration: 12, subiteration: 12, reference, correlation: 0.5, relative_difference: 0.1 };
             images_in_words(live, &comparison)
         };
         assert_eq!(words(&live, [12, 168]), "both after 12 iterations");

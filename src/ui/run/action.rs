@@ -1,6 +1,7 @@
 //! What the user wishes about the reconstruction.
 
 use super::fbp_form::FbpForm;
+use super::forms::Forms;
 use super::settings::SettingsForm;
 use crate::operator::Accumulation;
 use crate::session::RunId;
@@ -10,6 +11,8 @@ use crate::session::RunId;
 pub enum RunAction {
     /// Starts with the settings of the form.
     Start,
+    /// Starts with these settings and compares with the run before.
+    StartWith(Box<Forms>),
     /// Holds.
     Pause,
     /// Goes on.
@@ -34,6 +37,8 @@ pub enum RunAction {
     ShowIterate(Option<usize>),
     /// Compares the run and those after it with the images of this one, or with none.
     SetReference(Option<RunId>),
+    /// Keeps this run no longer.
+    Dismiss(RunId),
     /// Asks where to save the image that is shown.
     AskSaveImage,
     /// FWHM of the Gaussian applied to what is shown and saved, mm; 0 = none.

@@ -27,6 +27,17 @@ pub struct Series {
     pub points: Vec<[f64; 2]>,
 }
 
+/// How a ROI's contrast recovery goes with the noise: a point for each step at which both are known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trajectory {
+    /// Name of the ROI.
+    pub name: String,
+    /// Its colour.
+    pub colour: Color32,
+    /// Iterations, and noise-to-signal ratio and contrast recovery after them, per cent.
+    pub points: Vec<(f64, [f64; 2])>,
+}
+
 /// A curve with gaps: (iterations, value) of each piece.
 pub type Pieces = Vec<Vec<[f64; 2]>>;
 
@@ -39,10 +50,14 @@ pub struct Curves {
     pub mean_nsr: Vec<[f64; 2]>,
     /// Contrast recovery of hot and cold ROIs, per cent.
     pub recovery: Vec<Series>,
+    /// The same against the noise-to-signal ratio, of those that have both.
+    pub against_noise: Vec<Trajectory>,
     /// Contrast-to-noise ratio of hot and cold ROIs.
     pub contrast_to_noise: Vec<Series>,
     /// Log-likelihood over all data.
     pub log_likelihood: Vec<[f64; 2]>,
+    /// What each iteration added to it.
+    pub likelihood_gain: Vec<[f64; 2]>,
     /// Mean of each ROI, where there is no likelihood.
     pub mean: Vec<Series>,
     /// What a race lost of each step's backprojection, per cent; a piece for each stretch of racy steps.
@@ -55,6 +70,10 @@ pub struct Curves {
     pub correlation: Vec<[f64; 2]>,
     /// See `correlation`.
     pub correlation_with_last: Vec<[f64; 2]>,
+    /// Relative difference from the same images, per cent.
+    pub difference: Vec<[f64; 2]>,
+    /// See `difference`.
+    pub difference_with_last: Vec<[f64; 2]>,
     /// Marks: (iterations, what).
     pub marks: Vec<(f64, Mark)>,
 }
@@ -71,12 +90,18 @@ impl Curves {
             branches.for_each(|earlier| curves.add_branch(live, earlier, &steps, true));
         }
         let at = |steps: f64| live.place(steps);
-        curves.log_likelihood = thinned(&live.log_likelihood()).map(|[step, value]| [at(*step), *value]).collect();
+        let likelihood = live.log_likelihood();
+        curves.log_likelihood = thinned(&likelihood).map(|[step, value]| [at(*step), *value]).collect();
+        let gains: Vec<_> = likelihood.windows(2).map(|pair| [at(pair[1][0]), pair[1][1] - pair[0][1]]).collect();
+        curves.likelihood_gain = thinned(&gains).copied().collect();
         let compared: Vec<&Comparison> = live.comparisons.values().collect();
         let (same, last): (Vec<_>, Vec<_>) = compared.into_iter().partition(|found| found.is_of_same_number());
-        let correlations =
-            |of: &[&Comparison]| thinned(of).map(|found| [at(found.subiteration as f64), found.correlation]).collect();
-        (curves.correlation, curves.correlation_with_last) = (correlations(&same), correlations(&last));
+        let points = |of: &[&Comparison], value: fn(&Comparison) -> f64| -> Vec<[f64; 2]> {
+            thinned(of).map(|found| [at(found.subiteration as f64), value(found)]).collect()
+        };
+        let difference = |found: &Comparison| 100.0 * found.relative_difference;
+        (curves.correlation, curves.correlation_with_last) = (points(&same, |found| found.correlation), points(&last, |found| found.correlation));
+        (curves.difference, curves.difference_with_last) = (points(&same, difference), points(&last, difference));
         curves.marks = live.marks.iter().map(|(step, mark)| (at(*step as f64), mark.clone())).collect();
         for stretch in live.race().chunk_by(|before, after| before.0 + 1 == after.0) {
             let piece = |part: fn(&RaceReport) -> f64| {
@@ -96,11 +121,15 @@ impl Curves {
         let mut recovery = nsr.clone();
         let mut contrast_to_noise = nsr.clone();
         let mut mean_value = nsr.clone();
+        let trajectory = |roi: &Roi| Trajectory { name: roi.name.clone(), colour: theme::roi_colour(roi), points: Vec::new() };
+        let mut against_noise: Vec<Trajectory> = branch.rois.iter().map(trajectory).collect();
         for point in steps.iter().filter_map(|step| branch.points.get(step)) {
             let at = live.place(point.subiteration as f64);
             let numbers = roi_numbers(&branch.rois, &point.sums, 1.0);
-            if let Some(mean) = mean_nsr(&branch.rois, &numbers).filter(|_| !is_earlier) {
-                self.mean_nsr.push([at, 100.0 * mean]);
+            let ratios = background_nsr(&branch.rois, &numbers).unwrap_or_default();
+            let noise = mean(&ratios);
+            if let Some(noise) = noise.filter(|_| ratios.len() > 1 && !is_earlier) {
+                self.mean_nsr.push([at, 100.0 * noise]);
             }
             for (index, n) in numbers.iter().enumerate() {
                 let Some(n) = n else { continue };
@@ -113,11 +142,15 @@ impl Curves {
                 }
                 if let Some(value) = n.recovery {
                     recovery[index].points.push([at, 100.0 * value]);
+                    against_noise[index].points.extend(noise.map(|noise| (at, [100.0 * noise, 100.0 * value])));
                 }
                 if let Some(value) = n.contrast_to_noise {
                     contrast_to_noise[index].points.push([at, value]);
                 }
             }
+        }
+        if !is_earlier {
+            self.against_noise.extend(against_noise.into_iter().filter(|trajectory| !trajectory.points.is_empty()));
         }
         add_new(&mut self.nsr, nsr);
         add_new(&mut self.recovery, recovery);
@@ -126,14 +159,16 @@ impl Curves {
     }
 }
 
-/// Mean of the background ROIs' noise-to-signal ratios on one iterate. Those that cover nothing of the image are left out;
-/// `None` where there are fewer than two, or one of them has no value on this iterate: the mean of the others would be that
-/// of another background.
-fn mean_nsr(rois: &[Roi], numbers: &[Option<RoiNumbers>]) -> Option<f64> {
+/// The background ROIs' noise-to-signal ratios on one iterate. Those that cover nothing of the image are left out; `None` where one
+/// of the others has no value on this iterate: the mean of the rest would be that of another background.
+fn background_nsr(rois: &[Roi], numbers: &[Option<RoiNumbers>]) -> Option<Vec<f64>> {
     let of_role = rois.iter().zip(numbers).filter(|(roi, _)| roi.role == RoiRole::Background).map(|(_, numbers)| numbers);
     let covering = of_role.filter(|numbers| numbers.is_none_or(|n| n.num_voxels > 0));
-    let values: Vec<f64> = covering.map(|numbers| numbers.as_ref()?.nsr).collect::<Option<_>>()?;
-    (values.len() > 1).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    covering.map(|numbers| numbers.as_ref()?.nsr).collect()
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// The steps at which the curves of all branches are drawn. Those at which every ROI was measured and those at which some

@@ -96,7 +96,7 @@ pub enum Mark {
 }
 
 /// The run that is watched.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct LiveRun {
     /// Its number; events of earlier runs are ignored.
     pub run: RunId,

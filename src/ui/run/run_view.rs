@@ -11,7 +11,7 @@ use super::settings::SettingsForm;
 use super::shown::{IterateId, Past, Shown};
 use crate::data::{MaskedRois, Notice};
 use crate::operator::Accumulation;
-use crate::plan::{DeviceChoice, Forecast, Provenance};
+use crate::plan::{DeviceChoice, Forecast, Job, Provenance};
 use crate::render::Palette;
 use crate::session::{Command, Event, Frame, Kept, RoiSet, RunId, Session};
 use crate::ui::rois::measured::TableCache;
@@ -34,10 +34,19 @@ pub struct RunInput<'a> {
 
 /// What of a wish about a run concerns more than the run.
 pub enum RunRequest {
+    /// Starts with the settings of the forms; `paused`: holds after one step.
+    Start {
+        /// Whether it holds.
+        paused: bool,
+    },
+    /// Starts and shows how it compares with the run before.
+    StartAndCompare,
     /// Asks where to save the image that is shown.
     AskSaveImage,
     /// Compares it with this run, or with none.
     SetReference(Option<RunId>),
+    /// Keeps this run no longer.
+    Dismiss(RunId),
     /// This is to be told.
     Tell(Notice),
 }
@@ -96,9 +105,11 @@ impl RunView {
         }
     }
 
-    /// No run yet either, with the same settings for the next start and for what is shown.
-    pub fn beside(&self, wake: impl Fn() + Send + Clone + 'static) -> Self {
-        Self { forms: self.forms.clone(), post_filter_mm: self.post_filter_mm, ..Self::new(self.colouring.clone(), wake) }
+    /// The view of the run after this one: the same settings and colours, and the image on the screen until it has one of its own.
+    pub fn next(&mut self, wake: impl Fn() + Send + Clone + 'static) -> Self {
+        let (left, shown) = (self.live.clone(), self.shown.hand_over());
+        let next = Self::new(self.colouring.clone(), wake);
+        Self { forms: self.forms.clone(), post_filter_mm: self.post_filter_mm, left, shown, ..next }
     }
 
     /// What the plots draw.
@@ -132,15 +143,19 @@ impl RunView {
         Some(Asked { forms: self.forms.clone(), study: (study.number, num_received), running })
     }
 
-    /// Starts with the settings of the forms, unless it is known to be refused: then the run before stays as it is.
+    /// What a start with the settings of the forms does; `None` without a study.
     ///
     /// # Errors
-    /// Why it does not start, as a sentence.
-    pub fn start(&mut self, input: RunInput, paused: bool) -> Result<(), String> {
-        let Some(open) = &input.study.open else { return Ok(()) };
-        let job = self.forms.job(open).and_then(|job| self.refusal(input.study).map_or(Ok(job), Err));
+    /// Why it is refused, as a sentence, where that is known already.
+    pub fn next_job(&mut self, study: &StudyState) -> Result<Option<Job>, String> {
+        let Some(open) = &study.open else { return Ok(None) };
+        let job = self.forms.job(open).and_then(|job| self.refusal(study).map_or(Ok(job), Err));
         // Memory may be free by the next try.
-        let job = job.inspect_err(|_| self.forecaster.forget())?;
+        job.map(Some).inspect_err(|_| self.forecaster.forget())
+    }
+
+    /// Starts this job, made of the forms.
+    pub fn begin(&mut self, job: Job, input: RunInput, paused: bool) {
         self.running = Some(self.forms.clone());
         self.branch += 1;
         self.sent_rois = input.rois.clone();
@@ -148,8 +163,8 @@ impl RunView {
         let run = input.session.send(Command::Start { job, rois, paused });
         self.shown.set_past(None);
         let live = LiveRun::asked_for(run, self.branch, &self.sent_rois, paused);
-        self.watch(live.with_set_up(open.made_at_start(), input.session.task()));
-        Ok(())
+        let made = input.study.open.as_ref().map_or("", OpenStudy::made_at_start);
+        self.watch(live.with_set_up(made, input.session.task()));
     }
 
     /// The run has started by itself.
@@ -188,7 +203,11 @@ impl RunView {
         let session = input.session;
         let mut done = Ok(());
         match action {
-            RunAction::Start => done = self.start(input, false),
+            RunAction::Start => return Some(RunRequest::Start { paused: false }),
+            RunAction::StartWith(forms) => {
+                self.forms = *forms;
+                return Some(RunRequest::StartAndCompare);
+            }
             RunAction::Pause if self.live.is_running() => _ = session.send(Command::Pause),
             RunAction::Resume if self.live.state == RunState::Paused => _ = session.send(Command::Resume),
             RunAction::Pause | RunAction::Resume => {}
@@ -196,7 +215,7 @@ impl RunView {
                 let target = self.live.progress().0 / self.live.num_subsets() + self.forms.counts.num_iterations;
                 self.set_target(target, session);
             }
-            RunAction::Step => done = self.step(input),
+            RunAction::Step => return self.step(input.session),
             // Before it is set up there is no image to keep, and no step to wait for.
             RunAction::Stop if self.live.is_being_set_up() => _ = session.send(Command::Cancel),
             RunAction::Stop => _ = session.send(Command::Stop),
@@ -209,6 +228,7 @@ impl RunView {
             RunAction::EditFbpForm(form) => self.forms.fbp = *form,
             RunAction::ResetForm => done = input.study.open.as_ref().map_or(Ok(()), |open| self.forms.reset(open, device)),
             RunAction::ShowIterate(number) => self.show_iterate(number, session),
+            RunAction::Dismiss(run) => return Some(RunRequest::Dismiss(run)),
             RunAction::SetReference(run) => return Some(RunRequest::SetReference(run)),
             RunAction::AskSaveImage => return Some(RunRequest::AskSaveImage),
             RunAction::SetPostFilter(fwhm_mm) => {
@@ -222,18 +242,18 @@ impl RunView {
         done.err().map(|reason| RunRequest::Tell(Notice::error(reason)))
     }
 
-    fn step(&mut self, input: RunInput) -> Result<(), String> {
+    /// Does one step, or asks for a start that holds after one.
+    fn step(&mut self, session: &Session) -> Option<RunRequest> {
         self.automatic = None;
-        let mut started = Ok(());
-        if !self.live.course().can_continue && matches!(self.live.state, RunState::Ended(_)) {
-            started = self.start(input, true);
-        } else if self.live.state.can_continue() {
-            self.live.target = self.live.target.max(self.live.progress().0 / self.live.num_subsets() + 1);
-        } else if !self.live.state.is_active() {
-            started = self.start(input, true);
+        let is_over = !self.live.course().can_continue && matches!(self.live.state, RunState::Ended(_));
+        if is_over || !(self.live.state.can_continue() || self.live.state.is_active()) {
+            return Some(RunRequest::Start { paused: true });
         }
-        input.session.send(Command::StepOnce);
-        started
+        if self.live.state.can_continue() {
+            self.live.target = self.live.target.max(self.live.progress().0 / self.live.num_subsets() + 1);
+        }
+        session.send(Command::StepOnce);
+        None
     }
 
     fn edit_form(&mut self, form: SettingsForm, session: &Session) {
@@ -283,8 +303,8 @@ impl RunView {
         self.shown.set_past(past);
     }
 
-    /// Sends edited regions to the solver. Names and roles do not concern it.
-    pub fn send_rois(&mut self, rois: &MaskedRois, session: &Session) {
+    /// Sends edited regions to the solver, of a run that is kept to what measures its past. Names and roles concern neither.
+    pub fn send_rois(&mut self, rois: &MaskedRois, is_active: bool, session: &Session) {
         if self.live.run == 0 || self.sent_rois == *rois {
             return;
         }
@@ -295,7 +315,8 @@ impl RunView {
         } else {
             self.branch += 1;
             self.live.begin_branch(self.branch, rois);
-            session.send(Command::SetRois(RoiSet { branch: self.branch, rois: rois.clone() }));
+            let set = RoiSet { branch: self.branch, rois: rois.clone() };
+            if is_active { _ = session.send(Command::SetRois(set)) } else { session.measure(self.live.run, set) }
         }
         self.curves_are_old = true;
     }
@@ -353,6 +374,11 @@ impl RunView {
             Some(volume) => self.table.update(rois.masked(), volume, (self.shown.generation(), unfiltered)),
             None => self.table = TableCache::default(),
         }
+        self.derive_curves();
+    }
+
+    /// Brings the curves up to date.
+    pub fn derive_curves(&mut self) {
         if std::mem::take(&mut self.curves_are_old) {
             self.curves = Curves::of(&self.live);
         }

@@ -1,16 +1,21 @@
-//! The runs that the window shows: one computes, the others are kept as they were, with their settings and their past. The images
-//! of one of them may be the reference of those that come after it.
+//! The runs that the window shows: one computes, those before it are kept as they were, with their settings and their past. The
+//! images of one of them are the reference that those of the active run are compared with.
 
-use super::run_view::RunView;
+use super::run_view::{RunInput, RunView};
+use crate::data::MaskedRois;
 use crate::geometry::Grid;
-use crate::operator::Accumulation;
 use crate::session::{Event, EventKind, RunId, Session};
+
+/// Most runs that are shown, the active one among them.
+pub const MAX_RUNS: usize = 4;
 
 /// All runs. The session has one of them; what it tells goes to the one that it is about.
 pub struct Runs {
     active: RunView,
     kept: Vec<RunView>,
     reference: Option<Reference>,
+    /// Whether the user has chosen the reference, or that there is none: else each run is compared with the one before it.
+    is_reference_chosen: bool,
 }
 
 /// The run whose images those of the active one are compared with. Only its images need still be there.
@@ -29,7 +34,7 @@ pub struct Reference {
 impl Runs {
     /// This one alone.
     pub fn new(active: RunView) -> Self {
-        Self { active, kept: Vec::new(), reference: None }
+        Self { active, kept: Vec::new(), reference: None, is_reference_chosen: false }
     }
 
     /// The one that computes and is edited.
@@ -47,12 +52,43 @@ impl Runs {
         &self.kept
     }
 
-    /// Keeps the active one with the images of its past, and goes on with this one, which has no run yet. Where the active one
-    /// has none either, it stays.
-    pub fn keep_active(&mut self, next: RunView, session: &Session) {
-        if self.active.live.run > 0 {
-            session.keep(self.active.live.run);
-            self.kept.push(std::mem::replace(&mut self.active, next));
+    /// Starts another run with the settings of the forms. The one before is kept with its curves and the images of its past, where
+    /// it has any: it is what the new one is compared with, unless the user has chosen another reference.
+    ///
+    /// # Errors
+    /// Why it is refused, as a sentence: then everything stays as it is.
+    pub fn start(
+        &mut self,
+        input: RunInput,
+        paused: bool,
+        wake: impl Fn() + Send + Clone + 'static,
+    ) -> Result<(), String> {
+        let Some(job) = self.active.next_job(input.study)? else { return Ok(()) };
+        if self.active.live.is_measured() {
+            self.refer_to_active(input.session);
+            self.keep_active(wake, input.session);
+        }
+        self.active.begin(job, input, paused);
+        Ok(())
+    }
+
+    /// Keeps the active run, and goes on with none. Where there are too many, the oldest one goes that is not the reference.
+    fn keep_active(&mut self, wake: impl Fn() + Send + Clone + 'static, session: &Session) {
+        session.keep(self.active.live.run);
+        let next = self.active.next(wake);
+        self.kept.push(std::mem::replace(&mut self.active, next));
+        while self.kept.len() >= MAX_RUNS {
+            let oldest = self.kept.iter().map(|view| view.live.run).find(|run| !self.is_reference(*run));
+            oldest.into_iter().for_each(|run| self.dismiss(run, session));
+        }
+    }
+
+    /// Before a start: the active run is the reference of the next, unless the user has chosen one, or it had a race and the
+    /// reference had none.
+    fn refer_to_active(&mut self, session: &Session) {
+        let has_race = !self.active.live.race().is_empty();
+        if !self.is_reference_chosen && !(has_race && self.reference.as_ref().is_some_and(|reference| !reference.has_race)) {
+            self.set_reference(Some(self.active.live.run), session);
         }
     }
 
@@ -63,7 +99,7 @@ impl Runs {
 
     /// Compares the active run and those after it with this one, the active one itself or one that is kept, or with none. Its
     /// images stay while it is the reference.
-    pub fn set_reference(&mut self, run: Option<RunId>, session: &Session) {
+    fn set_reference(&mut self, run: Option<RunId>, session: &Session) {
         let mut views = std::iter::once(&self.active).chain(&self.kept);
         let live = run.and_then(|run| views.find(|view| view.live.run == run)).map(|view| &view.live);
         let next = live.and_then(|live| {
@@ -82,14 +118,10 @@ impl Runs {
         session.compare_with(self.reference.as_ref().map(|reference| reference.run));
     }
 
-    /// Before a start: where the next run will have a race and no reference was chosen, the active run is it, if it lost nothing.
-    pub fn refer_race_to_active(&mut self, session: &Session) {
-        let will_race = self.active.forms.counts.accumulation.is_some_and(Accumulation::has_race);
-        let live = &self.active.live;
-        let lost_nothing = live.is_measured() && live.race().is_empty() && live.course().by_iteration;
-        if will_race && lost_nothing && self.reference.is_none() {
-            self.set_reference(Some(live.run), session);
-        }
+    /// The user's choice of a reference; see [`Runs::set_reference`].
+    pub fn choose_reference(&mut self, run: Option<RunId>, session: &Session) {
+        self.set_reference(run, session);
+        self.is_reference_chosen = true;
     }
 
     fn is_reference(&self, run: RunId) -> bool {
@@ -100,6 +132,7 @@ impl Runs {
     pub fn dismiss(&mut self, run: RunId, session: &Session) {
         if self.is_reference(run) {
             self.set_reference(None, session);
+            self.is_reference_chosen = false;
         }
         for mut view in self.kept.extract_if(.., |view| view.live.run == run) {
             view.clear(session);
@@ -110,6 +143,7 @@ impl Runs {
     /// Forgets all runs, for another study.
     pub fn clear(&mut self, session: &Session) {
         self.set_reference(None, session);
+        self.is_reference_chosen = false;
         while let Some(view) = self.kept.last() {
             self.dismiss(view.live.run, session);
         }
@@ -118,6 +152,33 @@ impl Runs {
 
     fn all_mut(&mut self) -> impl Iterator<Item = &mut RunView> {
         std::iter::once(&mut self.active).chain(&mut self.kept)
+    }
+
+    /// The kept run whose images are the reference.
+    pub fn beside(&self) -> Option<&RunView> {
+        self.kept.iter().find(|view| self.is_reference(view.live.run))
+    }
+
+    /// The same, to be changed.
+    pub fn beside_mut(&mut self) -> Option<&mut RunView> {
+        let run = self.reference.as_ref()?.run;
+        self.kept.iter_mut().find(|view| view.live.run == run)
+    }
+
+    /// Lets edited regions be measured, on the images of all runs.
+    pub fn send_rois(&mut self, rois: &MaskedRois, session: &Session) {
+        self.active.send_rois(rois, true, session);
+        self.kept.iter_mut().for_each(|view| view.send_rois(rois, false, session));
+    }
+
+    /// Brings the curves of the kept runs up to date.
+    pub fn derive_kept(&mut self) {
+        self.kept.iter_mut().for_each(RunView::derive_curves);
+    }
+
+    /// Looks which images are kept of each run.
+    pub fn look_back(&mut self, session: &Session) {
+        self.all_mut().for_each(|view| view.look_back(session));
     }
 
     /// The one that this run is.
@@ -237,7 +298,7 @@ mod tests {
         assert!(comparisons.iter().all(|found| (found.correlation - 1.0).abs() < 1e-12), "{comparisons:?}");
         assert_eq!((lengths(), comparisons[1].reference.unwrap()[0]), ([2, 2, 0], 2));
         // What is said of another reference comes too late.
-        let points = vec![Comparison { iteration: 9, subiteration: 9, reference: None, correlation: 0.0 }];
+        let points = vec![Comparison { iteration: 9, subiteration: 9, reference: None, correlation: 0.0, relative_difference: 1.0 }];
         assert!(!runs.receive(&Event { run: 2, kind: EventKind::Compared { reference: 7, points } }));
         finish(&mut runs, &session, is_compared);
         assert_eq!(lengths(), [2, 0, 2]);

@@ -76,6 +76,13 @@ impl Shown {
         frame
     }
 
+    /// Hands everything over to the run after this one, and keeps the newest image for itself too.
+    pub fn hand_over(&mut self) -> Self {
+        let mut own = Self { newest: self.newest.clone(), ..Self::default() };
+        own.changed();
+        std::mem::replace(self, own)
+    }
+
     /// Takes the newest frame in; the one before comes back, to be returned to the session.
     pub fn set_newest(&mut self, frame: Frame) -> Option<Frame> {
         if self.newest.as_ref().is_some_and(|before| before.run != frame.run) {

@@ -13,7 +13,7 @@ use crate::data::{Counts, Notice, Study};
 use crate::io::IoError;
 use crate::plan::{Acquisition, Cache, Device, DeviceChoice, Forecast};
 use crate::render::is_software;
-use crate::session::{RunId, Session, SessionOptions, Trace};
+use crate::session::{Session, SessionOptions, Trace};
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::rois::document::Document;
 use crate::ui::rois::state::RoiState;
@@ -183,21 +183,9 @@ impl App {
         self.runs.active()
     }
 
-    /// Keeps the run as it is, with the images of its past, and goes on with another one of the same settings, which is not
-    /// started. A run that computes does so until another starts.
-    pub fn keep_run(&mut self, ctx: &Context) {
-        let next = self.run().beside(waker(ctx));
-        self.runs.keep_active(next, &self.session);
-    }
-
     /// The runs that are kept, oldest first.
     pub fn kept_runs(&self) -> impl Iterator<Item = &LiveRun> {
         self.runs.kept().iter().map(|view| &view.live)
-    }
-
-    /// Keeps a run no longer: its images go.
-    pub fn dismiss_run(&mut self, run: RunId) {
-        self.runs.dismiss(run, &self.session);
     }
 
     /// The run that the one on the screen is compared with.
@@ -274,6 +262,8 @@ impl App {
             open.update(ctx, &run.forms.fbp.filter_settings());
         }
         run.derive(&mut self.rois);
+        self.runs.derive_kept();
+        let run = self.runs.active_mut();
         let id = run.shown.id();
         if let Some(state) = frame.wgpu_render_state()
             && let Some(volume) = run.shown.take_for_upload()
@@ -319,7 +309,7 @@ impl App {
 }
 
 /// A closure that wakes the window from another thread.
-fn waker(ctx: &Context) -> impl Fn() + Send + Clone + 'static {
+pub(super) fn waker(ctx: &Context) -> impl Fn() + Send + Clone + 'static {
     let ctx = ctx.clone();
     move || ctx.request_repaint()
 }
@@ -330,7 +320,7 @@ impl eframe::App for App {
         self.receive(ctx);
         // Edited regions are sent once the mouse is let go.
         if !ctx.input(|input| input.pointer.any_down()) {
-            self.runs.active_mut().send_rois(self.rois.masked(), &self.session);
+            self.runs.send_rois(self.rois.masked(), &self.session);
         }
         self.schedule(ctx);
     }

@@ -3,9 +3,10 @@
 use egui::Context;
 
 use super::actions::Action;
-use super::app::App;
+use super::app::{App, waker};
 use super::dialogs::FileTask;
 use crate::data::{Notice, RoiShape};
+use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::rois::action::RoiAction;
 use crate::ui::rois::state::RoiRequest;
 use crate::ui::run::action::RunAction;
@@ -33,24 +34,30 @@ impl App {
     }
 
     fn apply_run(&mut self, ctx: &Context, action: RunAction) {
-        if matches!(action, RunAction::Start) {
-            self.runs.refer_race_to_active(&self.session);
-        }
         let input = RunInput { session: &self.session, study: &self.study, rois: self.rois.masked() };
         match self.runs.active_mut().apply(action, input, self.options.device) {
             None => {}
+            Some(RunRequest::Start { paused }) => _ = self.start(ctx, paused),
+            Some(RunRequest::StartAndCompare) => {
+                if self.start(ctx, false) {
+                    self.numbers = NumbersTab::Compare;
+                }
+            }
             Some(RunRequest::AskSaveImage) => _ = self.ask(ctx, FileTask::SaveImage),
-            Some(RunRequest::SetReference(run)) => self.runs.set_reference(run, &self.session),
+            Some(RunRequest::SetReference(run)) => self.runs.choose_reference(run, &self.session),
+            Some(RunRequest::Dismiss(run)) => self.runs.dismiss(run, &self.session),
             Some(RunRequest::Tell(notice)) => self.notify(ctx, notice),
         }
     }
 
-    /// Starts a run with the settings of its forms; says why where it is refused.
-    pub(super) fn start(&mut self, ctx: &Context) {
+    /// Starts a run with the settings of its forms; says why where it is refused. Whether it started.
+    pub(super) fn start(&mut self, ctx: &Context, paused: bool) -> bool {
         let input = RunInput { session: &self.session, study: &self.study, rois: self.rois.masked() };
-        if let Err(text) = self.runs.active_mut().start(input, false) {
-            self.notify(ctx, Notice::error(text));
+        let started = self.runs.start(input, paused, waker(ctx));
+        if let Err(text) = &started {
+            self.notify(ctx, Notice::error(text.clone()));
         }
+        started.is_ok()
     }
 
     fn apply_view(&mut self, action: ViewAction) {

@@ -91,8 +91,7 @@ impl App {
             // What cannot be reconstructed yet is not started, but asked for.
             true if self.study.sweep().is_some_and(OpenSweep::lacks_reference) => _ = self.ask(ctx, FileTask::Reference),
             true => {
-                self.start(ctx);
-                if matches!(source, Source::BuiltIn(_)) {
+                if self.start(ctx, false) && matches!(source, Source::BuiltIn(_)) {
                     self.runs.active_mut().started_by_itself();
                 }
             }
@@ -183,6 +182,6 @@ impl App {
         if let Some(open) = self.study.sweep_mut() {
             open.feed = feed;
         }
-        self.start(ctx);
+        self.start(ctx, false);
     }
 }

@@ -71,7 +71,7 @@ impl App {
             }
         }
         if any {
-            self.runs.active_mut().look_back(&self.session);
+            self.runs.look_back(&self.session);
         }
         if !self.session.events().is_empty() {
             ctx.request_repaint();
