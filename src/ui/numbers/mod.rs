@@ -3,6 +3,7 @@
 pub mod compare_panel;
 pub mod plots;
 pub mod profile;
+pub mod profile_plot;
 pub mod race_panel;
 pub mod stage_panel;
 pub mod tabs;

@@ -1,0 +1,88 @@
+//! The plot of the line profile: the image and the truth along the line, and the widths of the peaks.
+
+use egui::{Color32, RichText, Ui};
+use egui_plot::{LineStyle, PlotResponse, VLine};
+
+use super::plots::PlotsView;
+use super::profile::Profile;
+use crate::ui::slices::action::ViewAction;
+use crate::ui::slices::tool::Tool;
+use crate::ui::slices::view::ProfileLine;
+use crate::ui::widgets::format;
+use crate::ui::widgets::plot::{curve, name, plot};
+use crate::ui::widgets::theme::Colours;
+
+/// Choice of the line, and the plot.
+pub fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>, colours: &Colours) {
+    ui.horizontal(|ui| {
+        ui.label(RichText::new("Profile").strong());
+        for (axis, axis_name) in view.axes.shown().iter().enumerate() {
+            let chosen = view.view.profile == ProfileLine::Axis(axis);
+            let help = "Along this axis through the crosshair";
+            if ui.selectable_label(chosen, *axis_name).on_hover_text(help).clicked() {
+                actions.push(ViewAction::SetProfile(ProfileLine::Axis(axis)));
+            }
+        }
+        let chosen = matches!(view.view.profile, ProfileLine::Between(..));
+        if ui.selectable_label(chosen, "line").on_hover_text("Drag a line in a slice").clicked() {
+            actions.push(ViewAction::SetTool(Tool::Profile));
+        }
+    });
+    let response = plot("profile", "mm").include_y(0.0).show(ui, |plot| {
+        let Some(profile) = view.profile else { return };
+        curve(plot, "true", &profile.truth, colours.branch_mark, 1.2);
+        curve(plot, "image", &profile.points, colours.profile, 1.8);
+        if let Some(at) = profile.crosshair_mm {
+            plot.vline(VLine::new("crosshair", at).color(colours.crosshair).style(LineStyle::dotted_dense()));
+        }
+    });
+    name(&response.response, &format!("Plot: profile, {}", view.unit));
+    if let Some(profile) = view.profile {
+        number_peaks(profile, &response, colours.profile, ui);
+        widths_ui(profile, view.filter_mm, response.response.rect, colours.profile, ui);
+    }
+}
+
+/// Writes the number of each peak above it, where there are several.
+fn number_peaks(profile: &Profile, response: &PlotResponse<()>, colour: Color32, ui: &Ui) {
+    if profile.widths.len() < 2 {
+        return;
+    }
+    let painter = ui.painter().with_clip_rect(response.response.rect);
+    let font = egui::TextStyle::Small.resolve(ui.style());
+    for (number, width) in (1..).zip(&profile.widths) {
+        let Ok(width) = width else { continue };
+        let at = profile.start_mm + width.centre_mm;
+        let distance = |point: &&[f64; 2]| (point[0] - at).abs();
+        let Some(top) = profile.points.iter().min_by(|a, b| distance(a).total_cmp(&distance(b))) else { continue };
+        let place = response.transform.position_from_point(&(*top).into());
+        painter.text(place - egui::vec2(0.0, 1.0), egui::Align2::CENTER_BOTTOM, number.to_string(), font.clone(), colour);
+    }
+}
+
+/// Width of each peak with its standard deviation, or why there is none, in the plot's upper right corner.
+fn widths_ui(profile: &Profile, filter_mm: Option<f64>, plot: egui::Rect, colour: Color32, ui: &mut Ui) {
+    let mut top = plot.top() + 2.0;
+    let mut line = |words: String| {
+        let text = RichText::new(words).small().color(colour);
+        let height = ui.text_style_height(&egui::TextStyle::Small);
+        let rect = egui::Rect::from_min_max(egui::pos2(plot.left(), top), egui::pos2(plot.right() - 4.0, top + height));
+        top += height;
+        let layout = egui::Layout::right_to_left(egui::Align::Min);
+        ui.scope_builder(egui::UiBuilder::new().max_rect(rect).layout(layout), |ui| ui.label(text)).inner
+    };
+    for (number, width) in (1..).zip(&profile.widths) {
+        let name = if profile.widths.len() > 1 { format!("FWHM {number}") } else { "FWHM".to_owned() };
+        let (words, help) = match width {
+            Ok(width) => (
+                format!("{name} {} mm", format::with_sd(width.fwhm_mm, width.sd_mm)),
+                "Full width at half maximum ± its standard deviation, of a Gaussian on a constant fitted to the profile, between the minima beside the peak".to_owned(),
+            ),
+            Err(reason) => (format!("{name} –"), reason.to_string()),
+        };
+        line(words).on_hover_text(help);
+    }
+    if let Some(fwhm_mm) = filter_mm {
+        line(format::filtered(fwhm_mm));
+    }
+}
