@@ -7,6 +7,7 @@ mod course;
 mod defaults;
 mod devices;
 mod estimate;
+mod facts;
 mod histories;
 mod job;
 mod matrix;

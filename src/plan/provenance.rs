@@ -235,7 +235,7 @@ impl ProjectorRecord {
         tubes.filter(|_| uses_tubes).and_then(|tubes| tubes.made.clone())
     }
 
-    fn accumulation_words(&self) -> String {
+    pub(super) fn accumulation_words(&self) -> String {
         match self.accumulation_switched.last() {
             None => self.accumulation.to_string(),
             Some(span) => format!("{} since step {}", span.accumulation, span.from_subiteration),

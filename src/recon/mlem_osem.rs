@@ -23,7 +23,7 @@ use crate::task::Task;
 const LEAST_SEEN: f32 = 1e-5;
 
 /// Order in which the subsets of an iteration are used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::EnumString)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::Display, strum::EnumString)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_an_order)]
 pub enum SubsetOrder {

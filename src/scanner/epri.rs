@@ -273,7 +273,7 @@ fn equal_directions(directions: &[Point]) -> Vec<Vec<usize>> {
 }
 
 /// In which order projections are taken or used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::EnumString)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::Display, strum::EnumString)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_an_order)]
 pub enum Order {

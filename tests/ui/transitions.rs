@@ -219,27 +219,46 @@ fn a_scan_corrected_otherwise_keeps_its_regions_and_none_of_their_numbers() {
 }
 
 #[test]
-fn a_run_that_is_kept_stands_beside_the_next_until_it_is_dismissed() {
+fn a_restart_keeps_the_run_before_with_its_curves_until_it_is_dismissed() {
     let Some(mut harness) = reconstructed(small_study()) else { return };
     let first = (harness.state().live().run, harness.state().live().steps.clone());
-    let ctx = harness.ctx.clone();
-    harness.state_mut().keep_run(&ctx);
-    harness.run_steps(3);
-    assert_eq!((harness.state().live().run, harness.state().live().state), (0, RunState::Idle));
     reconstruct(&mut harness);
     let app = harness.state();
     assert_eq!(app.live().run, first.0 + 1);
     assert_eq!(app.live().steps.len(), first.1.len(), "it has the settings of the first");
     let kept: Vec<_> = app.kept_runs().map(|live| (live.run, live.steps.clone())).collect();
-    assert_eq!(kept, [first]);
+    assert_eq!(kept, [first.clone()]);
     assert_eq!(app.kept_runs().next().map(|live| live.state), Some(RunState::Ended(EndReason::Completed)));
-    let run = app.kept_runs().next().unwrap().run;
-    harness.state_mut().dismiss_run(run);
+    // Alike but for nothing: the same settings make the same image.
+    wait_for(&mut harness, "the comparison", |app| app.live().comparisons.len() == 3);
+    let found: Vec<_> = harness.state().live().comparisons.values().copied().collect();
+    assert!(found.iter().all(|found| found.relative_difference == 0.0), "{found:?}");
+    click(&mut harness, "Compare");
+    click(&mut harness, &format!("Dismiss run {}", first.0));
     assert!(harness.state().kept_runs().next().is_none());
     // Of another study none is kept.
-    harness.state_mut().keep_run(&ctx);
-    harness.run_steps(3);
+    reconstruct(&mut harness);
     assert_eq!(harness.state().kept_runs().count(), 1);
     choose_built_in(&mut harness, small_title());
     wait_for(&mut harness, "the study", |app| app.kept_runs().next().is_none());
+}
+
+#[test]
+fn a_run_again_with_other_settings_is_compared_at_once() {
+    let Some(mut harness) = reconstructed(small_study()) else { return };
+    click(&mut harness, "Run again with …");
+    click(&mut harness, "Subsets");
+    click(&mut harness, "1 (MLEM)");
+    wait_for(&mut harness, "the second run", |app| app.live().run == 2 && app.is_run_over());
+    wait_for(&mut harness, "the comparison", |app| app.live().comparisons.len() == 3);
+    // What differs is told beside each other, and nothing else.
+    for words in ["run 2", "run 1", "Algorithm", "MLEM", "OSEM", "Subsets"] {
+        assert!(harness.query_all_by_label(words).next().is_some(), "{words} is not in the table");
+    }
+    assert!(!has(&harness, "Projector • "));
+    harness.get_by_label("Plot: correlation");
+    harness.get_by_label("Plot: relative difference");
+    let found = harness.state().live().comparisons.values().next_back().copied().unwrap();
+    assert!(found.correlation < 1.0 && found.relative_difference > 0.0, "{found:?}");
+    harness.check_accessibility();
 }

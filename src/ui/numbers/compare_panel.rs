@@ -1,36 +1,57 @@
-//! How much the images of the run are like those of a reference run: the choice of the reference, the newest correlation
-//! coefficient, and its curve over the iterations (Cabello et al. 2012, equation 5).
+//! The runs beside each other: what differs in their settings and their results; and how much the images of the run are like those of
+//! a reference run, over the iterations (correlation coefficient: Cabello et al. 2012, equation 5).
+
+use std::time::Duration;
 
 use egui::{RichText, Ui};
 
-use super::plots::{self, PlotsView};
+use super::curve_plot::CurvePlot;
+use super::plot_options::PlotAction;
+use super::plots::PlotsView;
 use crate::session::{Comparison, RunId};
 use crate::ui::run::action::RunAction;
+use crate::ui::run::curves::{Curves, Series};
 use crate::ui::run::live::LiveRun;
 use crate::ui::run::run_view::RunView;
 use crate::ui::run::runs::{Reference, Runs};
 use crate::ui::widgets::fields::menu;
-use crate::ui::widgets::{plot, theme};
-
-/// Width of the choice and the number, points.
-const NUMBERS_WIDTH: f32 = 190.0;
+use crate::ui::widgets::{format, theme};
 
 const CORRELATION_HELP: &str = "Correlation coefficient CC = Σ (a − ā)(b − b̄) / √(Σ (a − ā)² Σ (b − b̄)²) over all voxels of both images; 1: alike but for a factor and a constant";
 
-/// Choice, number and curve.
-pub fn compare_panel_ui(runs: &Runs, view: &PlotsView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
+const DIFFERENCE_HELP: &str = "Relative difference √(Σ (a − b)² / Σ b²) over all voxels, b being the reference's image";
+
+/// What the panel asks for.
+pub enum CompareAction {
+    /// About the runs.
+    Run(RunAction),
+    /// About the curve.
+    Plot(PlotAction),
+}
+
+/// Choice, table and curves.
+pub fn compare_panel_ui(runs: &Runs, view: &PlotsView, ui: &mut Ui, actions: &mut Vec<CompareAction>) {
     let live = &runs.active().live;
+    let is_compared = runs.reference().is_some_and(|reference| reference.run != live.run);
+    let width = if is_compared { 0.55 * ui.available_width() } else { ui.available_width() };
     ui.horizontal_top(|ui| {
-        let size = egui::vec2(NUMBERS_WIDTH, ui.available_height());
+        let size = egui::vec2(width, ui.available_height());
         ui.allocate_ui_with_layout(size, egui::Layout::top_down(egui::Align::Min), |ui| {
-            ui.set_width(NUMBERS_WIDTH);
-            egui::ScrollArea::vertical().id_salt("comparison").show(ui, |ui| {
-                choice_ui(runs, ui, actions);
+            ui.set_width(width);
+            egui::ScrollArea::both().id_salt("comparison").show(ui, |ui| {
+                let mut own = Vec::new();
+                choice_ui(runs, ui, &mut own);
                 number_ui(live, runs.reference(), ui);
+                if !runs.kept().is_empty() {
+                    table_ui(runs, view, ui, &mut own);
+                }
+                actions.extend(own.into_iter().map(CompareAction::Run));
             });
         });
-        if runs.reference().is_some_and(|reference| reference.run != live.run) {
-            curve_ui(view, ui);
+        if is_compared {
+            let mut own = Vec::new();
+            curves_ui(view, ui, &mut own);
+            actions.extend(own.into_iter().map(CompareAction::Plot));
         }
     });
 }
@@ -49,13 +70,15 @@ fn choices(runs: &Runs) -> Vec<(RunId, String)> {
 fn choice_ui(runs: &Runs, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     let reference = runs.reference().map(|reference| reference.run);
     let mut chosen = reference;
-    ui.label(RichText::new("Reference").small().weak());
-    let name = |run: Option<RunId>| run.map_or_else(|| "none".to_owned(), |run| format!("run {run}"));
-    menu(ui, "Reference", &name(reference), |ui| {
-        ui.selectable_value(&mut chosen, None, "none");
-        for (run, title) in choices(runs) {
-            ui.selectable_value(&mut chosen, Some(run), title);
-        }
+    ui.horizontal(|ui| {
+        ui.label(RichText::new("Reference").small().weak());
+        let name = |run: Option<RunId>| run.map_or_else(|| "none".to_owned(), |run| format!("run {run}"));
+        menu(ui, "Reference", &name(reference), |ui| {
+            ui.selectable_value(&mut chosen, None, "none");
+            for (run, title) in choices(runs) {
+                ui.selectable_value(&mut chosen, Some(run), title);
+            }
+        });
     });
     if chosen != reference {
         actions.push(RunAction::SetReference(chosen));
@@ -63,22 +86,20 @@ fn choice_ui(runs: &Runs, ui: &mut Ui, actions: &mut Vec<RunAction>) {
 }
 
 fn number_ui(live: &LiveRun, reference: Option<&Reference>, ui: &mut Ui) {
-    if let Some(title) = reference.map(|reference| &reference.title) {
-        ui.label(RichText::new(title).small());
+    if let Some(reason) = why_none(live, reference) {
+        ui.label(RichText::new(reason).weak());
+        return;
     }
-    match (newest(live), why_none(live, reference)) {
-        (_, Some(reason)) => _ = ui.label(RichText::new(reason).weak()),
-        (None, None) => _ = ui.label(RichText::new("Compared after the first full iteration.").weak()),
-        (Some(newest), None) => {
-            ui.label(RichText::new("correlation coefficient").small().weak()).on_hover_text(CORRELATION_HELP);
-            ui.label(RichText::new(format!("CC {:.5}", newest.correlation)).strong()).on_hover_text(CORRELATION_HELP);
-            ui.label(RichText::new(images_in_words(live, newest)).small());
-        }
-    }
-}
-
-fn newest(live: &LiveRun) -> Option<&Comparison> {
-    live.comparisons.values().next_back()
+    let Some(newest) = live.comparisons.values().next_back() else {
+        ui.label(RichText::new("Compared after the first full iteration.").weak());
+        return;
+    };
+    ui.horizontal(|ui| {
+        ui.label(RichText::new(format!("CC {:.5}", newest.correlation)).strong()).on_hover_text(CORRELATION_HELP);
+        let difference = format!("difference {}", format::percent(Some(newest.relative_difference)));
+        ui.label(RichText::new(difference).strong()).on_hover_text(DIFFERENCE_HELP);
+        ui.label(RichText::new(images_in_words(live, newest)).small());
+    });
 }
 
 /// Why a run is not compared; `None` where it is, or will be.
@@ -107,20 +128,123 @@ fn images_in_words(live: &LiveRun, of: &Comparison) -> String {
     }
 }
 
-fn curve_ui(view: &PlotsView, ui: &mut Ui) {
+/// A row: its name, and a value for each run.
+type Row = (String, Vec<String>);
+
+/// The settings in which the runs differ.
+fn settings(runs: &[&RunView]) -> Vec<Row> {
+    let facts: Vec<Vec<(&str, String)>> = runs
+        .iter()
+        .map(|view| view.live.provenance(view.live.progress().0, None).map_or_else(Vec::new, |made| made.facts()))
+        .collect();
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in facts.iter().flatten() {
+        if !names.contains(name) {
+            names.push(name);
+        }
+    }
+    let value = |facts: &Vec<(&str, String)>, name| {
+        facts.iter().find(|(other, _)| *other == name).map_or_else(|| "–".to_owned(), |(_, value)| value.clone())
+    };
+    let rows = names.into_iter().map(|name| (name.to_owned(), facts.iter().map(|facts| value(facts, name)).collect::<Vec<_>>()));
+    rows.filter(|(_, values)| values.windows(2).any(|pair| pair[0] != pair[1])).collect()
+}
+
+/// The last value of a curve up to a place.
+fn at(points: &[[f64; 2]], place: f64) -> Option<f64> {
+    points.iter().rev().find(|point| point[0] <= place + 1e-9).map(|point| point[1])
+}
+
+/// What came of the runs: at the iterate on the screen, or where a run did not get so far at its last.
+fn results(runs: &[&RunView], place: f64, show_timings: bool) -> Vec<Row> {
+    let row = |name: &str, value: &dyn Fn(&RunView) -> Option<String>| {
+        (name.to_owned(), runs.iter().map(|view| value(view).unwrap_or_else(|| "–".to_owned())).collect::<Vec<_>>())
+    };
+    let end = |view: &RunView| place.min(view.live.place(view.live.progress().0 as f64));
+    let number = |points: &[[f64; 2]], view: &RunView| at(points, end(view)).map(format::value);
+    let mut rows = vec![
+        row("after", &|view| Some(format!("{} {}", format::axis(&view.live.course()), format::short_number(end(view))))),
+        row("time", &|view| {
+            let made = view.live.provenance(view.live.steps_at(end(view)), None)?;
+            Duration::try_from_secs_f64(made.times.elapsed_secs).ok().map(format::duration).filter(|_| show_timings)
+        }),
+        row("log-likelihood", &|view| number(&view.curves().log_likelihood, view)),
+        row("NSR, %", &|view| number(noise(view.curves()), view)),
+    ];
+    let mut of_rois = |title: &str, of: fn(&Curves) -> &Vec<Series>| {
+        for series in runs.iter().flat_map(|view| of(view.curves())).filter(|series| !series.is_earlier) {
+            let name = format!("{title} {}", series.name);
+            if !rows.iter().any(|(other, _)| *other == name) {
+                let own = |view: &RunView| {
+                    of(view.curves()).iter().find(|other| other.name == series.name && !other.is_earlier).cloned()
+                };
+                rows.push(row(&name, &|view| number(&own(view)?.points, view)));
+            }
+        }
+    };
+    of_rois("recovery, %,", |curves| &curves.recovery);
+    of_rois("CNR", |curves| &curves.contrast_to_noise);
+    of_rois("mean", |curves| &curves.mean);
+    rows.retain(|(_, values)| values.iter().any(|value| value != "–"));
+    rows
+}
+
+fn noise(curves: &Curves) -> &[[f64; 2]] {
+    if curves.mean_nsr.is_empty() { curves.nsr.first().map_or(&[], |series| &series.points) } else { &curves.mean_nsr }
+}
+
+/// What differs, a column for each run, the active one first.
+fn table_ui(runs: &Runs, view: &PlotsView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
+    let all: Vec<&RunView> = std::iter::once(runs.active()).chain(runs.kept().iter().rev()).collect();
+    let place = view.shown_at.unwrap_or_else(|| all[0].live.place(all[0].live.progress().0 as f64));
+    egui::Grid::new("runs").striped(true).spacing([12.0, 2.0]).show(ui, |ui| {
+        ui.label("");
+        for (index, view) in all.iter().enumerate() {
+            let (run, title) = (view.live.run, view.live.title().unwrap_or_default());
+            ui.horizontal(|ui| {
+                ui.label(RichText::new(format!("run {run}")).strong()).on_hover_text(title);
+                if index > 0 {
+                    let name = format!("Dismiss run {run}");
+                    let button = ui.small_button("×").on_hover_text("Keep this run no longer");
+                    button.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &name));
+                    if button.clicked() {
+                        actions.push(RunAction::Dismiss(run));
+                    }
+                }
+            });
+        }
+        ui.end_row();
+        let mut row_ui = |(name, values): Row, is_setting: bool| {
+            ui.label(RichText::new(name).small().weak());
+            for value in values {
+                let words = RichText::new(value).small();
+                ui.label(if is_setting { words.color(theme::colours(ui.visuals()).shown_mark) } else { words });
+            }
+            ui.end_row();
+        };
+        settings(&all).into_iter().for_each(|row| row_ui(row, true));
+        results(&all, place, view.show_timings).into_iter().for_each(|row| row_ui(row, false));
+    });
+}
+
+fn curves_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     let colours = theme::colours(ui.visuals());
+    let weak = ui.visuals().weak_text_color();
+    let height = 0.5 * (ui.available_height() - ui.spacing().item_spacing.y);
     ui.vertical(|ui| {
-        let title = RichText::new("Correlation with the reference").small().strong();
-        ui.label(title).on_hover_text("Where the images of both runs are kept; thinner: with the reference's last image");
-        let weak = ui.visuals().weak_text_color();
-        let plot = plot::plot("correlation", &view.axis()).include_x(0.0).include_y(1.0).custom_y_axes(vec![plot::short_axis()]);
-        let response = plot.show(ui, |plot| {
-            plots::marks(plot, view, &colours);
-            let name = "with the reference's last image";
-            plot::curve(plot, name, &view.curves.correlation_with_last, weak, 1.2);
-            plot::curve(plot, "with the image of the same number", &view.curves.correlation, colours.profile, 1.8);
-        });
-        plots::mark_labels(ui, &response, view, &colours, "Plot: correlation");
+        let mut cell = |ui: &mut Ui, title: &str, help: &str, label: &str, unit, end: f64, [same, last]: [&Vec<[f64; 2]>; 2]| {
+            ui.allocate_ui(egui::vec2(ui.available_width(), height), |ui| {
+                ui.label(RichText::new(title).small().strong()).on_hover_text(help);
+                CurvePlot::new(view, label, label, unit).including([end]).show(ui, actions, |plot| {
+                    plot.curve("with the reference's last image", last, weak, 1.2);
+                    plot.curve("with the image of the same number", same, colours.profile, 1.8);
+                });
+            });
+        };
+        let Curves { correlation, correlation_with_last, difference, difference_with_last, .. } = view.curves;
+        cell(ui, "CC with the reference", CORRELATION_HELP, "correlation", "", 1.0, [correlation, correlation_with_last]);
+        let both = [difference, difference_with_last];
+        cell(ui, "Difference from it, %", DIFFERENCE_HELP, "relative difference", "%", 0.0, both);
     });
 }
 
@@ -146,5 +270,11 @@ mod tests {
         assert!(why_none(&live, Some(&reference)).unwrap().starts_with("This run is the reference"));
         live.run = 3;
         assert_eq!(why_none(&live, Some(&reference)), None);
+    }
+
+    #[test]
+    fn a_result_is_that_of_the_iterate_or_the_last_before_it() {
+        let points = [[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]];
+        assert_eq!([0.5, 1.0, 2.7, 9.0].map(|place| at(&points, place)), [None, Some(10.0), Some(20.0), Some(30.0)]);
     }
 }

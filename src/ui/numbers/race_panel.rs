@@ -2,13 +2,15 @@
 
 use egui::{Color32, RichText, Ui};
 
-use super::plots::{self, PlotsView};
+use super::curve_plot::CurvePlot;
+use super::plot_options::PlotAction;
+use super::plots::PlotsView;
 use crate::plan::Job;
 use crate::recon::RaceReport;
 use crate::ui::run::curves::{Curves, Pieces};
 use crate::ui::run::likeness::Likeness;
 use crate::ui::run::live::LiveRun;
-use crate::ui::widgets::{plot, theme};
+use crate::ui::widgets::theme;
 
 /// Width of the numbers, points.
 const NUMBERS_WIDTH: f32 = 172.0;
@@ -60,7 +62,13 @@ fn likeness_figure(likeness: &Result<Likeness, String>) -> (String, String, Stri
 }
 
 /// Numbers and curves; `likeness` = how like its race-free image the image is, or why that is not known.
-pub fn race_panel_ui(live: &LiveRun, likeness: Option<&Result<Likeness, String>>, view: &PlotsView, ui: &mut Ui) {
+pub fn race_panel_ui(
+    live: &LiveRun,
+    likeness: Option<&Result<Likeness, String>>,
+    view: &PlotsView,
+    ui: &mut Ui,
+    actions: &mut Vec<PlotAction>,
+) {
     let race = live.last.as_ref().and_then(|last| last.race);
     if race.is_none() && view.curves.level.is_empty() {
         ui.label(RichText::new(quiet_words(live)).weak());
@@ -72,7 +80,7 @@ pub fn race_panel_ui(live: &LiveRun, likeness: Option<&Result<Likeness, String>>
             ui.set_width(NUMBERS_WIDTH);
             numbers_ui(live, race.as_ref(), likeness, ui);
         });
-        curves_ui(view, ui);
+        curves_ui(view, ui, actions);
     });
 }
 
@@ -113,7 +121,7 @@ fn numbers_ui(live: &LiveRun, race: Option<&RaceReport>, likeness: Option<&Resul
     }
 }
 
-fn curves_ui(view: &PlotsView, ui: &mut Ui) {
+fn curves_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     let Curves { lost, lost_of_ones, level, .. } = view.curves;
     let colours = theme::colours(ui.visuals());
     let weak = ui.visuals().weak_text_color();
@@ -125,22 +133,16 @@ fn curves_ui(view: &PlotsView, ui: &mut Ui) {
                 ui.allocate_ui_with_layout(size, egui::Layout::top_down(egui::Align::Min), |ui| {
                     ui.set_width(size.x);
                     ui.label(RichText::new(title).small().strong());
-                    let plot = plot::plot(title, "iteration")
-                        .include_x(0.0)
-                        .include_y(race_free)
-                        .custom_y_axes(vec![plot::short_axis()]);
-                    let response = plot.show(ui, |plot| {
-                        plots::marks(plot, view, &colours);
+                    CurvePlot::new(view, title, label, "%").including([race_free]).show(ui, actions, |plot| {
                         for (name, pieces, colour) in curves {
-                            pieces.iter().for_each(|points| plot::curve(plot, name, points, *colour, 1.8));
+                            pieces.iter().for_each(|points| plot.curve(name, points, *colour, 1.8));
                         }
                     });
-                    plots::mark_labels(ui, &response, view, &colours, label);
                 });
             };
             let parts = [("of a backprojection of ones", lost_of_ones, weak), ("of this iterate", lost, colours.error)];
-            cell("Lost, %", 0.0, "Plot: lost additions", &parts);
-            cell("Image level, %", 100.0, "Plot: image level", &[("image level", level, colours.error)]);
+            cell("Lost, %", 0.0, "lost additions", &parts);
+            cell("Image level, %", 100.0, "image level", &[("image level", level, colours.error)]);
         });
     });
 }

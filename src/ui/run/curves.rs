@@ -100,7 +100,8 @@ impl Curves {
             thinned(of).map(|found| [at(found.subiteration as f64), value(found)]).collect()
         };
         let difference = |found: &Comparison| 100.0 * found.relative_difference;
-        (curves.correlation, curves.correlation_with_last) = (points(&same, |found| found.correlation), points(&last, |found| found.correlation));
+        (curves.correlation, curves.correlation_with_last) =
+            (points(&same, |found| found.correlation), points(&last, |found| found.correlation));
         (curves.difference, curves.difference_with_last) = (points(&same, difference), points(&last, difference));
         curves.marks = live.marks.iter().map(|(step, mark)| (at(*step as f64), mark.clone())).collect();
         for stretch in live.race().chunk_by(|before, after| before.0 + 1 == after.0) {

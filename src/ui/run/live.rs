@@ -293,6 +293,11 @@ impl LiveRun {
         if self.course().by_iteration { subiteration / self.num_subsets() as f64 } else { subiteration }
     }
 
+    /// The steps done at a place of the horizontal axis, the nearest.
+    pub fn steps_at(&self, place: f64) -> usize {
+        (if self.course().by_iteration { place * self.num_subsets() as f64 } else { place }).round() as usize
+    }
+
     /// Steps done and steps in all.
     pub fn progress(&self) -> (usize, usize) {
         let done = self.last.as_ref().map_or(0, |last| last.subiteration);

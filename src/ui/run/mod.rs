@@ -18,3 +18,4 @@ pub mod scrubber;
 pub mod settings;
 pub mod shown;
 pub mod stages;
+pub mod variations;

@@ -12,6 +12,7 @@ use super::forecast::secs_per_iteration;
 use super::forms::Forms;
 use super::live::{LiveRun, RunState};
 use super::settings::SettingsForm;
+use super::variations::variations;
 use crate::operator::Accumulation;
 use crate::plan::{AlgorithmKind, Course, Device, Forecast, ProjectorChoice, Rays};
 use crate::recon::RaceReport;
@@ -72,9 +73,10 @@ pub fn recon_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
 
 fn buttons_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     let (state, course, has_study) = (view.live.state, view.course(), view.study.is_some());
+    let mut own = Vec::new();
     let mut button = |ui: &mut Ui, enabled: bool, name: &str, help: &str, action: RunAction| {
         if ui.add_enabled(enabled, egui::Button::new(name)).on_hover_text(help).clicked() {
-            actions.push(action);
+            own.push(action);
         }
     };
     ui.horizontal(|ui| {
@@ -103,7 +105,27 @@ fn buttons_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     ui.horizontal(|ui| {
         button(ui, state.is_active(), "Stop (keep)", "End after this step and keep the image", RunAction::Stop);
         button(ui, state.is_active(), "Cancel", "End at once", RunAction::Cancel);
+        again_ui(view, ui, actions);
     });
+    actions.extend(own);
+}
+
+/// The menu of settings that the run can be done again with.
+fn again_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
+    let (Some(study), Some(running)) = (view.study, view.running.filter(|_| view.live.is_measured())) else { return };
+    let ways = view.live.info.as_ref().map_or(&[][..], |info| info.accumulations);
+    let menu = ui.menu_button("Run again with …", |ui| {
+        for variation in variations(study, running, ways, view.devices) {
+            ui.menu_button(variation.name, |ui| {
+                for (words, forms) in variation.choices {
+                    if ui.button(words).clicked() {
+                        actions.push(RunAction::StartWith(Box::new(forms)));
+                    }
+                }
+            });
+        }
+    });
+    menu.response.on_hover_text("The same with one setting changed, compared with this run, which is kept");
 }
 
 fn progress_ui(view: &ReconView, ui: &mut Ui) {

@@ -395,6 +395,12 @@ impl RunView {
         Some(self.number(id.iteration, id.subiteration))
     }
 
+    /// The number of the kept image nearest to a place of the curves' horizontal axis.
+    pub fn nearest_kept(&self, place: f64) -> Option<usize> {
+        let distance = |number: &usize| (*number as f64 - place).abs();
+        self.kept.iter().copied().min_by(|a, b| distance(a).total_cmp(&distance(b)))
+    }
+
     /// Unit of the image on the screen.
     pub fn unit(&self) -> &'static str {
         self.shown.volume().map_or("", |volume| volume.unit.label())

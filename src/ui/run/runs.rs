@@ -57,12 +57,7 @@ impl Runs {
     ///
     /// # Errors
     /// Why it is refused, as a sentence: then everything stays as it is.
-    pub fn start(
-        &mut self,
-        input: RunInput,
-        paused: bool,
-        wake: impl Fn() + Send + Clone + 'static,
-    ) -> Result<(), String> {
+    pub fn start(&mut self, input: RunInput, paused: bool, wake: impl Fn() + Send + Clone + 'static) -> Result<(), String> {
         let Some(job) = self.active.next_job(input.study)? else { return Ok(()) };
         if self.active.live.is_measured() {
             self.refer_to_active(input.session);
@@ -259,10 +254,8 @@ mod tests {
     fn a_kept_run_has_its_past_until_it_is_dismissed() {
         let session = Session::start(|| {});
         let lengths = || [1, 2, 3].map(|run| session.history(run).len());
-        let keep = |runs: &mut Runs| runs.keep_active(runs.active().beside(|| {}), &session);
+        let keep = |runs: &mut Runs| runs.keep_active(|| {}, &session);
         let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}));
-        keep(&mut runs);
-        assert!(runs.kept().is_empty(), "there is no run to keep");
         let first = finish(&mut runs, &session, |_| true);
         keep(&mut runs);
         assert_eq!(runs.active().live.run, 0);
@@ -282,6 +275,24 @@ mod tests {
     }
 
     #[test]
+    fn the_oldest_run_that_is_not_the_reference_goes_where_there_are_too_many() {
+        let session = Session::start(|| {});
+        let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}));
+        for _ in 0..MAX_RUNS + 1 {
+            finish(&mut runs, &session, |_| true);
+            if runs.reference().is_none() {
+                runs.choose_reference(Some(1), &session);
+            }
+            runs.keep_active(|| {}, &session);
+        }
+        let kept: Vec<RunId> = runs.kept().iter().map(|view| view.live.run).collect();
+        assert_eq!(kept, [1, 4, 5]);
+        assert_eq!([1, 2, 3, 4, 5].map(|run| session.history(run).len()), [2, 0, 0, 2, 2]);
+        // What was on the screen is so until the next run has an image, and is told to be of the run before.
+        assert_eq!(runs.active().shown_words(), "iteration 2 of the run before");
+    }
+
+    #[test]
     fn the_images_of_the_reference_stay_and_those_after_it_are_compared_with_them() {
         let session = Session::start(|| {});
         let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}));
@@ -298,7 +309,8 @@ mod tests {
         assert!(comparisons.iter().all(|found| (found.correlation - 1.0).abs() < 1e-12), "{comparisons:?}");
         assert_eq!((lengths(), comparisons[1].reference.unwrap()[0]), ([2, 2, 0], 2));
         // What is said of another reference comes too late.
-        let points = vec![Comparison { iteration: 9, subiteration: 9, reference: None, correlation: 0.0, relative_difference: 1.0 }];
+        let points =
+            vec![Comparison { iteration: 9, subiteration: 9, reference: None, correlation: 0.0, relative_difference: 1.0 }];
         assert!(!runs.receive(&Event { run: 2, kind: EventKind::Compared { reference: 7, points } }));
         finish(&mut runs, &session, is_compared);
         assert_eq!(lengths(), [2, 0, 2]);
@@ -319,7 +331,7 @@ mod tests {
         let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}));
         show(runs.active_mut(), 1, 5.0);
         runs.active_mut().colouring.choose_palette(Palette::Viridis);
-        runs.keep_active(runs.active().beside(|| {}), &session);
+        runs.keep_active(|| {}, &session);
         show(runs.active_mut(), 2, 9.0);
         let windows = [&runs.kept()[0], runs.active()].map(|view| (view.colouring.window, view.colouring.palette));
         assert_eq!(windows, [([0.0, 5.0], Palette::Viridis), ([0.0, 9.0], Palette::Viridis)]);

@@ -3,7 +3,7 @@
 use egui::Vec2;
 
 use super::tool::Tool;
-use super::view::{ContrastCurves, ProfileLine};
+use super::view::ProfileLine;
 use crate::data::RoiPlane;
 use crate::geometry::Point;
 use crate::render::{Interpolation, Palette};
@@ -84,8 +84,6 @@ pub enum ViewAction {
     SetTool(Tool),
     /// Where the profile runs.
     SetProfile(ProfileLine),
-    /// Which contrast is drawn.
-    SetContrast(ContrastCurves),
     /// Shows or hides ROI outlines.
     ShowRois(bool),
 }

@@ -99,7 +99,6 @@ impl SliceState {
             }
             ViewAction::SetTool(tool) => self.view.tool = tool,
             ViewAction::SetProfile(profile) => self.view.profile = profile,
-            ViewAction::SetContrast(contrast) => self.view.contrast = contrast,
             ViewAction::ShowRois(show) => self.view.show_rois = show,
         }
     }

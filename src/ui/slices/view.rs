@@ -22,16 +22,6 @@ pub enum ProfileLine {
     Between(Point, Point),
 }
 
-/// Which contrast of hot and cold regions is drawn against the iterations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ContrastCurves {
-    /// Contrast recovery.
-    #[default]
-    Recovery,
-    /// Contrast-to-noise ratio.
-    ToNoise,
-}
-
 /// What the slices show, whichever run's image. Not part of the document: it is not undone and not saved with ROIs.
 #[derive(Clone, Debug)]
 pub struct ViewState {
@@ -49,8 +39,6 @@ pub struct ViewState {
     pub tool: Tool,
     /// The profile.
     pub profile: ProfileLine,
-    /// The contrast beside it.
-    pub contrast: ContrastCurves,
     /// ROI outlines shown.
     pub show_rois: bool,
 }
@@ -65,7 +53,6 @@ impl Default for ViewState {
             maximised: None,
             tool: Tool::default(),
             profile: ProfileLine::Axis(0),
-            contrast: ContrastCurves::default(),
             show_rois: true,
         }
     }

@@ -43,6 +43,9 @@ pub const UNFILTERED: &str = "unfiltered";
 /// What the noise-to-signal ratio of a region is.
 pub const NSR_HELP: &str = "Noise-to-signal ratio SD / mean, also called coefficient of variation (CV)";
 
+/// What the contrast recovery of a region is.
+pub const RECOVERY_HELP: &str = "Contrast recovery: measured contrast over the true one. Hot: (mean / background − 1) / (true ratio − 1), cold: 1 − mean / background";
+
 /// What the contrast-to-noise ratio of a region is.
 pub const CNR_HELP: &str = "Contrast-to-noise ratio (mean − background's mean) / √((SD² + background's SD²) / 2), the background being the voxels of all background ROIs together";
 

@@ -1,25 +1,110 @@
 //! A small plot: how it behaves, its axes, a curve in it.
 
-use egui::Color32;
-use egui_plot::{AxisHints, Line, Plot, PlotPoints, PlotUi};
+use egui::{Color32, PointerButton};
+use egui_plot::{AxisHints, GridInput, GridMark, HoverPosition, Line, LineStyle, Plot, PlotPoints, PlotUi};
 
-/// A plot that follows its data and leaves wheel and drag to the rest of the window.
-pub fn plot<'a>(id: &str, label: &str) -> Plot<'a> {
-    Plot::new(id)
+/// How values lie along an axis.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scale {
+    /// Evenly.
+    #[default]
+    Linear,
+    /// By their logarithms to the base of ten; of positive values only.
+    Logarithmic,
+}
+
+impl Scale {
+    /// Where a value lies; `None` where it has no logarithm.
+    pub fn place(self, value: f64) -> Option<f64> {
+        match self {
+            Scale::Linear => Some(value),
+            Scale::Logarithmic => (value > 0.0).then(|| value.log10()),
+        }
+    }
+
+    /// The value at a place.
+    pub fn value(self, place: f64) -> f64 {
+        match self {
+            Scale::Linear => place,
+            Scale::Logarithmic => 10f64.powf(place),
+        }
+    }
+}
+
+/// What lies along the axes of a plot, and how.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Axes {
+    /// What lies along x, with its unit.
+    pub x: String,
+    /// Unit of what lies along y.
+    pub y_unit: &'static str,
+    /// How values lie along x and y.
+    pub scales: [Scale; 2],
+}
+
+impl Axes {
+    /// Points of values at their places; those that have none are left out.
+    pub fn places(&self, points: &[[f64; 2]]) -> Vec<[f64; 2]> {
+        let [x, y] = self.scales;
+        points.iter().filter_map(|point| Some([x.place(point[0])?, y.place(point[1])?])).collect()
+    }
+
+    /// What is told of the point under the pointer.
+    fn words(&self, hover: &HoverPosition) -> Option<String> {
+        let HoverPosition::NearDataPoint { plot_name, position, .. } = hover else { return None };
+        let [x, y] = [self.scales[0].value(position.x), self.scales[1].value(position.y)].map(super::format::value);
+        let unit = if self.y_unit.is_empty() { String::new() } else { format!(" {}", self.y_unit) };
+        Some(format!("{plot_name}\n{y}{unit}\n{} {x}", self.x))
+    }
+}
+
+/// A plot of one unit with linear axes; see [`plot_of`].
+pub fn plot<'a>(id: &str, x: &str) -> Plot<'a> {
+    plot_of(id, &Axes { x: x.to_owned(), ..Axes::default() })
+}
+
+/// A plot that follows its data until a part of it is enlarged by a drag (a double click shows all again), tells the values under
+/// the pointer, and leaves the wheel to the rest of the window.
+pub fn plot_of<'a>(id: &str, axes: &Axes) -> Plot<'a> {
+    let [x_scale, y_scale] = axes.scales;
+    let x_axis = AxisHints::new_x().label(&axes.x).label_spacing(egui::Rangef::new(22.0, 44.0));
+    let mut plot = Plot::new(id)
         .allow_drag(false)
         .allow_zoom(false)
         .allow_scroll(false)
-        .allow_boxed_zoom(false)
+        .allow_boxed_zoom(true)
+        .boxed_zoom_pointer_button(PointerButton::Primary)
         .show_background(false)
         .set_margin_fraction(egui::vec2(0.02, 0.08))
         .grid_spacing(egui::Rangef::new(8.0, 90.0))
-        .custom_x_axes(vec![AxisHints::new_x().label(label).label_spacing(egui::Rangef::new(16.0, 40.0))])
-        .custom_y_axes(vec![values_axis()])
+        .custom_x_axes(vec![with_scale(x_axis, x_scale)])
+        .custom_y_axes(vec![with_scale(values_axis(), y_scale)]);
+    if x_scale == Scale::Logarithmic {
+        plot = plot.x_grid_spacer(decades);
+    }
+    if y_scale == Scale::Logarithmic {
+        plot = plot.y_grid_spacer(decades);
+    }
+    let axes = axes.clone();
+    plot.label_formatter(move |hover| axes.words(hover))
 }
 
-/// A vertical axis whose numbers are short and have as many digits as tell them apart.
-pub fn short_axis<'a>() -> AxisHints<'a> {
-    values_axis().formatter(|mark, _| short(mark.value, mark.step_size))
+fn with_scale(axis: AxisHints, scale: Scale) -> AxisHints {
+    match scale {
+        Scale::Linear => axis.formatter(|mark, _| short(mark.value, mark.step_size)),
+        Scale::Logarithmic => axis.formatter(|mark, _| {
+            super::format::value(10f64.powf(mark.value)).trim_end_matches('0').trim_end_matches('.').to_owned()
+        }),
+    }
+}
+
+/// Marks at 1, 2, 5 times the powers of ten; where there are many decades at these alone.
+fn decades(input: GridInput) -> Vec<GridMark> {
+    let (low, high) = input.bounds;
+    let decades = low.floor() as i32..=high.ceil() as i32;
+    let steps: &[f64] = if high - low < 3.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+    let marks = decades.flat_map(|decade| steps.iter().map(move |step| f64::from(decade) + step.log10()));
+    marks.map(|value| GridMark { value, step_size: 1.0 }).collect()
 }
 
 /// The vertical axis of small plots.
@@ -34,21 +119,56 @@ pub fn name(response: &egui::Response, label: &str) {
 
 /// One curve, a point where it has only one.
 pub fn curve<'a>(plot: &mut PlotUi<'a>, name: &str, points: &[[f64; 2]], colour: Color32, width: f32) {
-    plot.line(Line::new(name, PlotPoints::from(points.to_vec())).color(colour).width(width));
+    styled_curve(plot, name, points, colour, width, LineStyle::Solid);
+}
+
+/// The same in this style.
+pub fn styled_curve<'a>(plot: &mut PlotUi<'a>, name: &str, points: &[[f64; 2]], colour: Color32, width: f32, style: LineStyle) {
+    plot.line(Line::new(name, PlotPoints::from(points.to_vec())).color(colour).width(width).style(style));
     if points.len() == 1 {
         plot.points(egui_plot::Points::new(name, PlotPoints::from(points.to_vec())).color(colour).radius(3.0));
     }
 }
 
-/// A large number with as many digits as the axis' step needs.
+/// The part of a curve between two values: what lies outside is cut off where the curve crosses them, so that nothing is drawn far
+/// beyond the plot, where lines break.
+pub fn between(points: &[[f64; 2]], low: f64, high: f64) -> Vec<[f64; 2]> {
+    let mut inside: Vec<[f64; 2]> = Vec::new();
+    for pair in points.windows(2) {
+        let [from, to] = [pair[0], pair[1]];
+        let at = |value: f64| (value - from[1]) / (to[1] - from[1]);
+        let [mut enter, mut leave] = [0.0, 1.0];
+        if from[1] == to[1] {
+            if !(low..=high).contains(&from[1]) {
+                continue;
+            }
+        } else {
+            let (first, last) = if at(low) < at(high) { (at(low), at(high)) } else { (at(high), at(low)) };
+            (enter, leave) = (first.max(0.0), last.min(1.0));
+        }
+        if enter > leave {
+            continue;
+        }
+        let point = |part: f64| [from[0] + part * (to[0] - from[0]), from[1] + part * (to[1] - from[1])];
+        for end in [point(enter), point(leave)] {
+            if inside.last() != Some(&end) {
+                inside.push(end);
+            }
+        }
+    }
+    if points.len() == 1 { points.to_vec() } else { inside }
+}
+
+/// A number with as many digits as the axis' step needs, a large one with a letter for its power of ten.
 fn short(value: f64, step: f64) -> String {
     let (scale, suffix) = match value.abs().max(step) {
+        _ if value == 0.0 => return "0".to_owned(),
         size if size >= 1e9 => (1e-9, "G"),
         size if size >= 1e6 => (1e-6, "M"),
-        size if size >= 1e3 => (1e-3, "k"),
+        size if size >= 1e4 => (1e-3, "k"),
         _ => (1.0, ""),
     };
-    let decimals = (-(step * scale).log10()).ceil().clamp(0.0, 6.0) as usize;
+    let decimals = (-(step * scale).log10() - 1e-9).ceil().clamp(0.0, 6.0) as usize;
     format!("{:.decimals$}{suffix}", value * scale)
 }
 
@@ -59,7 +179,43 @@ mod tests {
     #[test]
     fn large_numbers_are_short_and_tell_neighbours_apart() {
         assert_eq!(short(345_600_000.0, 100_000.0), "345.6M");
-        assert_eq!(short(-2_000.0, 500.0), "-2.0k");
+        assert_eq!(short(-20_000.0, 500.0), "-20.0k");
+        assert_eq!(short(-2_000.0, 500.0), "-2000");
         assert_eq!(short(0.5, 0.25), "0.5");
+        assert_eq!(short(0.0, 1e9), "0");
+        assert_eq!(short(3.0, 1.0), "3");
+    }
+
+    #[test]
+    fn what_has_no_logarithm_has_no_place() {
+        let axes = Axes { scales: [Scale::Logarithmic, Scale::Linear], ..Axes::default() };
+        assert_eq!(axes.places(&[[0.0, 1.0], [10.0, -2.0], [100.0, 3.0]]), [[1.0, -2.0], [2.0, 3.0]]);
+        assert_eq!(Scale::Logarithmic.value(2.0), 100.0);
+    }
+
+    #[test]
+    fn a_point_is_told_with_its_values_not_its_places() {
+        let axes = Axes { x: "iteration".into(), y_unit: "%", scales: [Scale::Linear, Scale::Logarithmic] };
+        let at = |x, y| HoverPosition::NearDataPoint { plot_name: "B1", position: [x, y].into(), index: 0 };
+        assert_eq!(axes.words(&at(3.0, 1.0)).unwrap(), "B1\n10.00 %\niteration 3.000");
+        assert_eq!(axes.words(&HoverPosition::Elsewhere { position: [0.0, 0.0].into() }), None);
+    }
+
+    #[test]
+    fn a_curve_is_cut_off_where_it_leaves_the_plot() {
+        let points = [[0.0, -100.0], [1.0, 0.0], [2.0, 1.0], [3.0, 5.0], [4.0, 5.0], [5.0, 0.0]];
+        assert_eq!(between(&points, -10.0, 2.0), [[0.9, -10.0], [1.0, 0.0], [2.0, 1.0], [2.25, 2.0], [4.6, 2.0], [5.0, 0.0]]);
+        assert_eq!(between(&points[..1], 0.0, 1.0), [points[0]]);
+        assert_eq!(between(&[[0.0, 3.0], [1.0, 3.0]], 0.0, 1.0), Vec::<[f64; 2]>::new());
+    }
+
+    #[test]
+    fn marks_of_a_logarithmic_axis_are_round() {
+        let marks = |low, high| {
+            let input = GridInput { bounds: (low, high), base_step_size: 0.1 };
+            decades(input).iter().map(|mark| 10f64.powf(mark.value).round()).collect::<Vec<_>>()
+        };
+        assert_eq!(marks(0.0, 1.0), [1.0, 2.0, 5.0, 10.0, 20.0, 50.0]);
+        assert_eq!(marks(0.0, 4.0), [1.0, 10.0, 100.0, 1000.0, 10000.0]);
     }
 }

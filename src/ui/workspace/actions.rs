@@ -3,6 +3,7 @@
 
 use super::dialogs::FileAction;
 use super::leaving::LeaveAction;
+use crate::ui::numbers::plot_options::PlotAction;
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::rois::action::RoiAction;
 use crate::ui::run::action::RunAction;
@@ -19,6 +20,8 @@ pub enum Action {
     Run(RunAction),
     /// About what the slices show.
     View(ViewAction),
+    /// About the plots.
+    Plot(PlotAction),
     /// About regions of interest.
     Roi(RoiAction),
     /// The answer of a file dialog.

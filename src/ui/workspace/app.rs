@@ -14,6 +14,7 @@ use crate::io::IoError;
 use crate::plan::{Acquisition, Cache, Device, DeviceChoice, Forecast};
 use crate::render::is_software;
 use crate::session::{Session, SessionOptions, Trace};
+use crate::ui::numbers::plot_options::PlotOptions;
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::rois::document::Document;
 use crate::ui::rois::state::RoiState;
@@ -66,6 +67,7 @@ pub struct App {
     pub(super) rois: RoiState,
     /// What the left part of the bottom panel shows.
     pub(super) numbers: NumbersTab,
+    pub(super) plots: PlotOptions,
     pub(super) devices: DeviceList,
     pub(super) notices: Notices,
     pub(super) dialogs: Dialogs,
@@ -115,6 +117,7 @@ impl App {
             slices: SliceState { view, ..SliceState::default() },
             rois: RoiState::default(),
             numbers: NumbersTab::default(),
+            plots: PlotOptions::default(),
             devices: DeviceList::start(waker(&ctx)),
             notices: Notices::default(),
             dialogs: Dialogs::new(options.desktop_dialogs),

@@ -6,6 +6,7 @@ use super::actions::Action;
 use super::app::{App, waker};
 use super::dialogs::FileTask;
 use crate::data::{Notice, RoiShape};
+use crate::ui::numbers::plot_options::PlotAction;
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::rois::action::RoiAction;
 use crate::ui::rois::state::RoiRequest;
@@ -21,6 +22,12 @@ impl App {
             Action::Study(action) => self.apply_study(ctx, action),
             Action::Run(action) => self.apply_run(ctx, action),
             Action::View(action) => self.apply_view(action),
+            Action::Plot(PlotAction::Option(action)) => self.plots.apply(action),
+            Action::Plot(PlotAction::ShowAt(place)) => {
+                let nearest = self.run().nearest_kept(place);
+                self.apply_run(ctx, RunAction::ShowIterate(nearest));
+            }
+            Action::Plot(PlotAction::View(action)) => self.apply_view(action),
             Action::Roi(action) => self.apply_roi(ctx, action),
             Action::File(action) => self.apply_file(ctx, action),
             Action::Leave(action) => self.apply_leave(ctx, action),

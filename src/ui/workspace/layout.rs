@@ -8,8 +8,8 @@ use super::dialogs;
 use super::leaving::leaving_ui;
 use super::shortcuts::shortcut_actions;
 use super::status::{StatusView, status_ui};
-use crate::ui::numbers::compare_panel::compare_panel_ui;
-use crate::ui::numbers::plots::{PlotsView, plots_ui};
+use crate::ui::numbers::compare_panel::{CompareAction, compare_panel_ui};
+use crate::ui::numbers::plots::{KeptCurves, PlotsView, plots_ui};
 use crate::ui::numbers::profile::Profile;
 use crate::ui::numbers::race_panel::race_panel_ui;
 use crate::ui::numbers::stage_panel::stage_panel_ui;
@@ -134,8 +134,18 @@ impl App {
         };
         let truth = self.study.truth();
         let profile = self.run().shown.volume().map(|volume| Profile::of(&self.slices.view, volume, truth));
+        let kept = self.runs.kept().iter().rev();
         let plots = PlotsView {
+            options: &self.plots,
             curves: self.run().curves(),
+            kept: kept
+                .map(|view| KeptCurves {
+                    run: view.live.run,
+                    title: view.live.title().unwrap_or_default(),
+                    curves: view.curves(),
+                })
+                .collect(),
+            show_timings: !self.options.for_pictures,
             course: self.study.course(),
             axes: self.study.axes(),
             profile: profile.as_ref(),
@@ -171,14 +181,19 @@ impl App {
                         None => _ = ui.label(egui::RichText::new(NO_TUBES_YET).weak()),
                     },
                     (NumbersTab::Compare, _) => {
-                        summed(actions, Action::Run, |actions| compare_panel_ui(&self.runs, &plots, ui, actions));
+                        summed(actions, compared, |actions| compare_panel_ui(&self.runs, &plots, ui, actions));
                     }
-                    (NumbersTab::Race, _) => race_panel_ui(&self.run().live, self.likeness().as_ref(), &plots, ui),
+                    (NumbersTab::Race, _) => {
+                        let likeness = self.likeness();
+                        summed(actions, Action::Plot, |actions| {
+                            race_panel_ui(&self.run().live, likeness.as_ref(), &plots, ui, actions);
+                        });
+                    }
                     _ => stage_panel_ui(&self.run().live, ui),
                 }
             });
             ui.separator();
-            summed(actions, Action::View, |actions| plots_ui(&plots, ui, actions));
+            summed(actions, Action::Plot, |actions| plots_ui(&plots, ui, actions));
         });
     }
 
@@ -260,5 +275,12 @@ impl App {
             (None, Some(_)) => "Press Start to reconstruct.".into(),
             (None, None) => "Open a study, or drop its file here.".into(),
         }
+    }
+}
+
+fn compared(action: CompareAction) -> Action {
+    match action {
+        CompareAction::Run(action) => Action::Run(action),
+        CompareAction::Plot(action) => Action::Plot(action),
     }
 }

@@ -1,0 +1,207 @@
+//! A plot against the iterations, of a sweep against the number of projections: the curves of the run, fainter those of the runs
+//! that are kept, what happened on the way, and the iterate on the screen. A click shows the iterate there.
+
+use egui::{Color32, RichText, Ui};
+use egui_plot::{LineStyle, Plot, PlotResponse, PlotUi, VLine};
+
+use super::plot_options::PlotAction;
+use super::plots::PlotsView;
+use crate::ui::run::curves::{Curves, Series};
+use crate::ui::run::live::Mark;
+use crate::ui::widgets::format;
+use crate::ui::widgets::plot::{self, Axes, Scale};
+use crate::ui::widgets::theme::{self, Colours};
+
+/// A plot that is about to be drawn.
+pub struct CurvePlot<'a> {
+    view: &'a PlotsView<'a>,
+    axes: Axes,
+    plot: Plot<'a>,
+    /// Its name for screen readers and tests.
+    label: String,
+    hint: Option<&'a str>,
+}
+
+/// What curves are drawn into.
+pub struct CurvesUi<'p, 'a> {
+    /// The plot.
+    pub plot: &'p mut PlotUi<'a>,
+    /// The run's curves and those of the kept runs.
+    pub view: &'a PlotsView<'a>,
+    axes: Axes,
+}
+
+impl<'a> CurvePlot<'a> {
+    /// One of values in this unit.
+    pub fn new(view: &'a PlotsView<'a>, id: &str, label: &str, y_unit: &'static str) -> Self {
+        Self::scaled(view, id, label, y_unit, Scale::Linear)
+    }
+
+    /// One whose values lie so along the vertical axis.
+    pub fn scaled(view: &'a PlotsView<'a>, id: &str, label: &str, y_unit: &'static str, y: Scale) -> Self {
+        let axes = Axes { x: view.axis(), y_unit, scales: [view.options.iterations, y] };
+        let mut plot = plot::plot_of(id, &axes);
+        let ends = [0.0, 1.0].map(|end| axes.scales[0].place(end));
+        for end in ends.into_iter().flatten() {
+            plot = plot.include_x(end);
+        }
+        Self { view, axes, plot, label: format!("Plot: {label}"), hint: None }
+    }
+
+    /// Has a scale that includes these values, also while it is empty.
+    pub fn including(mut self, values: impl IntoIterator<Item = f64>) -> Self {
+        for place in values.into_iter().filter_map(|value| self.axes.scales[1].place(value)) {
+            self.plot = self.plot.include_y(place);
+        }
+        self
+    }
+
+    /// Says in its middle what is missing.
+    pub fn hint(self, missing: &'a str) -> Self {
+        Self { hint: Some(missing), ..self }
+    }
+
+    /// Draws it.
+    pub fn show(self, ui: &mut Ui, actions: &mut Vec<PlotAction>, draw: impl FnOnce(&mut CurvesUi<'_, 'a>) + 'a) {
+        let Self { view, axes, plot, label, hint } = self;
+        let colours = theme::colours(ui.visuals());
+        let (x, drawn) = (axes.scales[0], axes);
+        let response = plot.show(ui, move |plot| {
+            marks(plot, view, x, &colours);
+            draw(&mut CurvesUi { plot, view, axes: drawn });
+        });
+        let colours = theme::colours(ui.visuals());
+        mark_labels(ui, &response, view, x, &colours, &label);
+        if let Some(missing) = hint {
+            hint_ui(ui, response.response.rect, missing);
+        }
+        if let Some(at) = response.response.interact_pointer_pos().filter(|_| response.response.clicked()) {
+            actions.push(PlotAction::ShowAt(x.value(response.transform.value_from_position(at).x)));
+        }
+    }
+}
+
+impl CurvesUi<'_, '_> {
+    /// One curve.
+    pub fn curve(&mut self, name: &str, points: &[[f64; 2]], colour: Color32, width: f32) {
+        plot::curve(self.plot, name, &self.axes.places(points), colour, width);
+    }
+
+    /// The curve of the run above the same of each kept run.
+    pub fn with_kept(&mut self, name: &str, of: impl Fn(&Curves) -> &Vec<[f64; 2]>, colour: Color32, width: f32) {
+        for index in 0..self.view.kept.len() {
+            let points = of(self.view.kept[index].curves);
+            self.kept_curve(index, name, points, colour);
+        }
+        self.curve(name, of(self.view.curves), colour, width);
+    }
+
+    /// A curve for each ROI above the same of each kept run.
+    pub fn of_rois(&mut self, of: impl Fn(&Curves) -> &Vec<Series>, is_thin: bool) {
+        for index in 0..self.view.kept.len() {
+            for series in of(self.view.kept[index].curves).iter().filter(|series| !series.is_earlier) {
+                self.kept_curve(index, &series.name, &series.points, series.colour);
+            }
+        }
+        self.of_own_rois(of(self.view.curves), is_thin);
+    }
+
+    /// A curve for each ROI of the run.
+    pub fn of_own_rois(&mut self, own: &[Series], is_thin: bool) {
+        for series in own {
+            let (colour, width) = match (series.is_earlier, is_thin) {
+                (true, _) => (series.colour.gamma_multiply(0.3), 1.0),
+                (false, true) => (series.colour.gamma_multiply(0.6), 1.0),
+                (false, false) => (series.colour, 1.8),
+            };
+            self.curve(&series.name, &series.points, colour, width);
+        }
+    }
+
+    /// A curve of the kept run of this place.
+    pub fn kept_curve(&mut self, index: usize, name: &str, points: &[[f64; 2]], colour: Color32) {
+        let name = format!("{name}, run {}", self.view.kept[index].run);
+        let (colour, style) = (colour.gamma_multiply(KEPT_STRENGTH), kept_style(index));
+        plot::styled_curve(self.plot, &name, &self.axes.places(points), colour, 1.2, style);
+    }
+}
+
+/// How much of their colour the curves of kept runs have.
+pub const KEPT_STRENGTH: f32 = 0.55;
+
+/// How the curves of the kept run of this place are drawn, the newest first.
+pub fn kept_style(index: usize) -> LineStyle {
+    match index {
+        0 => LineStyle::Dashed { length: 7.0 },
+        1 => LineStyle::Dotted { spacing: 4.0 },
+        _ => LineStyle::Dashed { length: 3.0 },
+    }
+}
+
+/// The same as a character.
+pub const KEPT_LINES: [&str; 3] = ["– –", "· ·", "- -"];
+
+/// Words in the middle of an empty plot.
+fn hint_ui(ui: &Ui, rect: egui::Rect, words: &str) {
+    let font = egui::TextStyle::Small.resolve(ui.style());
+    ui.painter().text(rect.center(), egui::Align2::CENTER_CENTER, words, font, ui.visuals().weak_text_color());
+}
+
+/// Moments at which something changed, and the iterate of the past on the screen.
+fn marks(plot: &mut PlotUi, view: &PlotsView, x: Scale, colours: &Colours) {
+    for (at, mark) in &view.curves.marks {
+        let (name, colour) = match mark {
+            Mark::Accumulation(accumulation) => (format!("{accumulation} from here"), colours.accumulation_mark),
+            Mark::Branch => ("ROIs edited".to_owned(), colours.branch_mark),
+        };
+        if let Some(at) = x.place(*at) {
+            plot.vline(VLine::new(name, at).color(colour).style(LineStyle::dashed_dense()));
+        }
+    }
+    if let Some(at) = view.shown_at.and_then(|at| x.place(at)) {
+        plot.vline(VLine::new("on the screen", at).color(colours.shown_mark).width(2.0));
+    }
+}
+
+/// Writes at each switch of the accumulation what it became, and names the plot with its switches. Labels that would
+/// overlap go into the row below.
+fn mark_labels(ui: &Ui, response: &PlotResponse<()>, view: &PlotsView, x: Scale, colours: &Colours, label: &str) {
+    const NUM_ROWS: usize = 3;
+    let area = response.response.rect;
+    let painter = ui.painter().with_clip_rect(area);
+    let font = egui::TextStyle::Small.resolve(ui.style());
+    let mut row_ends = [f32::NEG_INFINITY; NUM_ROWS];
+    let mut words = label.to_owned();
+    for (at, mark) in &view.curves.marks {
+        let Mark::Accumulation(accumulation) = mark else { continue };
+        words += &format!("; from iteration {} on {accumulation}", format::short_number(*at));
+        let Some(at) = x.place(*at) else { continue };
+        let at = response.transform.position_from_point_x(at);
+        let text = painter.layout_no_wrap(accumulation.to_string(), font.clone(), colours.accumulation_mark);
+        // To the left of its line where there is no room to the right.
+        let left = if at + text.size().x + 2.0 > area.right() { at - text.size().x - 2.0 } else { at + 2.0 };
+        let row = row_ends.iter().position(|end| *end <= left).unwrap_or(NUM_ROWS - 1);
+        row_ends[row] = left + text.size().x;
+        let position = egui::pos2(left, area.top() + 1.0 + row as f32 * text.size().y);
+        painter.rect_filled(egui::Rect::from_min_size(position, text.size()), 2.0, ui.visuals().panel_fill.gamma_multiply(0.8));
+        painter.galley(position, text, colours.accumulation_mark);
+    }
+    plot::name(&response.response, &words);
+}
+
+/// Title of curves that are measured on the reconstruction, whatever is done to the image on the screen.
+pub fn title_ui(title: &str, view: &PlotsView, ui: &mut Ui) {
+    ui.horizontal(|ui| {
+        ui.label(RichText::new(title).strong());
+        unfiltered_ui(view, ui);
+    });
+}
+
+/// Says that curves are not of the filtered image on the screen, where that is one.
+pub fn unfiltered_ui(view: &PlotsView, ui: &mut Ui) {
+    if view.filter_mm.is_some() {
+        let words = RichText::new(format::UNFILTERED).small().color(theme::colours(ui.visuals()).warning);
+        let help = "The curves are measured on every iterate as it is reconstructed; the post-filter is on the image alone";
+        ui.add(egui::Label::new(words).truncate()).on_hover_text(help);
+    }
+}
