@@ -45,16 +45,16 @@ pub fn slices_ui(view: &SlicesView, ui: &mut Ui, actions: &mut Vec<ViewAction>) 
     let grid = &view.volume.grid;
     let scale = cells.iter().map(|(plane, rect)| fit_scale(grid, *plane, rect.shrink(4.0).size())).fold(f64::INFINITY, f64::min);
     let mut hovered = None;
-    for (slot, (plane, rect)) in cells.into_iter().enumerate() {
+    for (index, (plane, rect)) in cells.into_iter().enumerate() {
         if rect.width() < 8.0 || rect.height() < 8.0 {
             continue;
         }
         let mut middle_mm = view.view.focus_mm;
         let normal = plane.axes().1;
-        let index = slice_index(grid, normal, view.view.crosshair_mm[normal]);
-        middle_mm[normal] = grid.origin_mm[normal] + index as f64 * grid.voxel_mm[normal];
+        let voxel = slice_index(grid, normal, view.view.crosshair_mm[normal]);
+        middle_mm[normal] = grid.origin_mm[normal] + voxel as f64 * grid.voxel_mm[normal];
         let slice = SliceGeometry { plane, rect, scale: scale * view.view.zoom, middle_mm };
-        hovered = slice_ui(view, &slice, slot, ui, actions).map(|point| (plane, point)).or(hovered);
+        hovered = slice_ui(view, &slice, index, ui, actions).map(|point| (plane, point)).or(hovered);
     }
     hovered
 }
@@ -75,7 +75,7 @@ fn layout(area: Rect, only: Option<RoiPlane>) -> Vec<(RoiPlane, Rect)> {
 }
 
 /// One slice.
-fn slice_ui(view: &SlicesView, slice: &SliceGeometry, slot: usize, ui: &mut Ui, actions: &mut Vec<ViewAction>) -> Option<Point> {
+fn slice_ui(view: &SlicesView, slice: &SliceGeometry, index: usize, ui: &mut Ui, actions: &mut Vec<ViewAction>) -> Option<Point> {
     let response = ui.interact(slice.rect, ui.scope_id().with(slice.plane.name()), Sense::click_and_drag());
     let label = view.axes.view_name(slice.plane);
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &label));
@@ -84,9 +84,9 @@ fn slice_ui(view: &SlicesView, slice: &SliceGeometry, slot: usize, ui: &mut Ui, 
     // A viewport that reaches beyond the window would be shifted: only the visible part is drawn.
     let visible = slice.rect.intersect(ui.clip_rect());
     if view.has_renderer && visible.is_positive() {
-        let shown = slice_view(slice, visible, &view.volume.grid, view.colouring, colours.slice_background);
-        let paint = SlicePaint { slot, view: shown, interpolation: view.view.interpolation };
-        painter.add(eframe::egui_wgpu::Callback::new_paint_callback(visible, paint));
+        let smooth = view.view.interpolation;
+        let shown = slice_view(slice, visible, &view.volume.grid, view.colouring, smooth, colours.slice_background);
+        painter.add(eframe::egui_wgpu::Callback::new_paint_callback(visible, SlicePaint { index, view: shown }));
     }
     overlay::draw(view, slice, &painter, &colours);
     pointer(view, slice, ui, &response, actions);

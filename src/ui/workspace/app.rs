@@ -12,7 +12,7 @@ use super::status::MemoryMeter;
 use crate::data::{Counts, Notice, Study};
 use crate::io::IoError;
 use crate::plan::{Acquisition, Cache, Device, DeviceChoice, Forecast};
-use crate::render::is_software;
+use crate::render::{VolumeSlot, is_software};
 use crate::session::{RunId, Session, SessionOptions, Trace};
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::rois::document::Document;
@@ -278,7 +278,7 @@ impl App {
         if let Some(state) = frame.wgpu_render_state()
             && let Some(volume) = run.shown.take_for_upload()
         {
-            let uploaded = slice_paint::upload(state, volume.grid.size, volume.as_slice());
+            let uploaded = slice_paint::upload(state, VolumeSlot::First, volume.grid.size, volume.as_slice());
             if let Some(id) = id {
                 let figures =
                     [("run", id.run as f64), ("iteration", id.iteration as f64), ("subiteration", id.subiteration as f64)];
