@@ -4,6 +4,7 @@
 //! viewport, whose fragments read one or two of them with `textureLoad` (shaders/slice.wgsl). Nothing here knows a window.
 
 mod adapter;
+mod dicom_palettes;
 mod palette;
 mod slice;
 mod slice_view;
