@@ -1,16 +1,17 @@
-// A slice of a volume, along two of its axes, through a window and a palette.
+// A slice of a volume through a window and a palette: a plane, or a slab of samples behind each other.
 //
 // value v at a pixel -> t = (v - low) / (high - low), held in 0..1 -> row `palette` of the palette texture.
-// Voxel i spans i - 1/2 .. i + 1/2; a slice lies in the centres of its voxels, so the trilinear value is the
-// bilinear one of four voxels. Both the volume and the palettes are read with textureLoad: no sampler and no
-// filterable feature is needed, and voxel centres are exact.
+// Voxel i spans i - 1/2 .. i + 1/2. Both volumes and palettes are read with textureLoad: no sampler and no filterable
+// feature is needed, and voxel centres are exact.
 
 struct Slice {
-    // Voxel coordinates of the top left corner, and the way from there to the top right and to the bottom left corner.
+    // Voxel coordinates of the first sample at the top left corner, the way from there to the top right and to the bottom
+    // left corner, and the way to the next sample of a pixel; their number is `num_samples`.
     corner: vec4f,
     across: vec4f,
     down: vec4f,
-    // Unit steps along the slice's two axes.
+    behind: vec4f,
+    // Unit steps along the two axes of a slice that lies in voxel centres.
     step_across: vec4i,
     step_down: vec4i,
     // Colour outside the volume, as sRGB.
@@ -18,17 +19,30 @@ struct Slice {
     // Window: values shown as the first and as the last colour.
     low: f32,
     high: f32,
+    // The part of the viewport's width that is drawn to, 0..1.
+    left: f32,
+    right: f32,
     // Row of the palette.
     palette: u32,
+    num_samples: u32,
+    // Of a difference: what the first volume is multiplied by.
+    factor: f32,
     unused: u32,
 }
 
 @group(0) @binding(0) var<uniform> slice: Slice;
 @group(0) @binding(1) var volume: texture_3d<f32>;
-@group(0) @binding(2) var palettes: texture_2d<f32>;
+@group(0) @binding(2) var subtracted: texture_3d<f32>;
+@group(0) @binding(3) var palettes: texture_2d<f32>;
 
 // Constants of the pipeline, not uniforms: a software rasteriser runs every side of a uniform branch.
-override LINEAR: bool = true;
+const NEAREST: u32 = 0;
+const BILINEAR: u32 = 1;
+override SAMPLING: u32 = 0;
+const MEAN: u32 = 1;
+const MAXIMUM: u32 = 2;
+override COMBINATION: u32 = 0;
+override IS_DIFFERENCE: bool = false;
 override SRGB_TARGET: bool = false;
 
 struct Corner {
@@ -36,30 +50,77 @@ struct Corner {
     @location(0) uv: vec2f,
 }
 
-// One triangle that covers the viewport; uv runs from the top left (0, 0) to the bottom right (1, 1).
+// Two triangles that cover the viewport, or a part of its width; uv runs from the viewport's top left (0, 0) to its bottom
+// right (1, 1).
 @vertex
 fn vertex(@builtin(vertex_index) index: u32) -> Corner {
-    let uv = vec2f(f32((index << 1u) & 2u), f32(index & 2u));
+    let is_right = index == 1u || index == 2u || index == 4u;
+    let is_low = index == 2u || index == 4u || index == 5u;
+    let uv = vec2f(select(slice.left, slice.right, is_right), select(0.0, 1.0, is_low));
     return Corner(vec4f(uv.x * 2.0 - 1.0, 1.0 - uv.y * 2.0, 0.0, 1.0), uv);
 }
 
-fn load(voxel: vec3i, last: vec3i) -> f32 {
-    return textureLoad(volume, clamp(voxel, vec3i(0), last), 0).r;
+fn load(values: texture_3d<f32>, voxel: vec3i, last: vec3i) -> f32 {
+    return textureLoad(values, clamp(voxel, vec3i(0), last), 0).r;
 }
 
-fn value_at(position: vec3f, last: vec3i) -> f32 {
-    if (LINEAR) {
+fn value_at(values: texture_3d<f32>, position: vec3f, last: vec3i) -> f32 {
+    if (SAMPLING == NEAREST) {
+        return load(values, vec3i(floor(position + 0.5)), last);
+    }
+    if (SAMPLING == BILINEAR) {
         let steps = vec3f(slice.step_across.xyz + slice.step_down.xyz);
         let low = floor(position) * steps + round(position) * (vec3f(1.0) - steps);
         let part = position - low;
         let a = dot(part, vec3f(slice.step_across.xyz));
         let d = dot(part, vec3f(slice.step_down.xyz));
         let v = vec3i(low);
-        let top = mix(load(v, last), load(v + slice.step_across.xyz, last), a);
-        let bottom = mix(load(v + slice.step_down.xyz, last), load(v + slice.step_across.xyz + slice.step_down.xyz, last), a);
+        let top = mix(load(values, v, last), load(values, v + slice.step_across.xyz, last), a);
+        let below = v + slice.step_down.xyz;
+        let bottom = mix(load(values, below, last), load(values, below + slice.step_across.xyz, last), a);
         return mix(top, bottom, d);
     }
-    return load(vec3i(round(position)), last);
+    let v = vec3i(floor(position));
+    let part = position - floor(position);
+    var row: array<f32, 4>;
+    for (var k = 0; k < 4; k += 1) {
+        let start = v + vec3i(0, k & 1, k >> 1u);
+        row[k] = mix(load(values, start, last), load(values, start + vec3i(1, 0, 0), last), part.x);
+    }
+    return mix(mix(row[0], row[1], part.y), mix(row[2], row[3], part.y), part.z);
+}
+
+fn is_inside(position: vec3f, last: vec3i) -> bool {
+    return all(position >= vec3f(-0.5)) && all(position < vec3f(last) + vec3f(0.5));
+}
+
+// What is behind a pixel, and how many of its samples lie inside the volume.
+struct Sampled {
+    value: f32,
+    num_inside: u32,
+}
+
+fn sampled(values: texture_3d<f32>, first: vec3f, last: vec3i) -> Sampled {
+    if (COMBINATION == MEAN || COMBINATION == MAXIMUM) {
+        var result = Sampled(0.0, 0u);
+        for (var k = 0u; k < slice.num_samples; k += 1u) {
+            let position = first + f32(k) * slice.behind.xyz;
+            if (is_inside(position, last)) {
+                let value = value_at(values, position, last);
+                if (COMBINATION == MEAN) {
+                    result.value += value;
+                } else if (result.num_inside == 0u || value > result.value) {
+                    result.value = value;
+                }
+                result.num_inside += 1u;
+            }
+        }
+        if (COMBINATION == MEAN && result.num_inside > 0u) {
+            result.value /= f32(result.num_inside);
+        }
+        return result;
+    }
+    return Sampled(value_at(values, first, last), select(0u, 1u, is_inside(first, last)));
 }
 
 fn linear_from_srgb(colour: vec3f) -> vec3f {
@@ -70,13 +131,17 @@ fn linear_from_srgb(colour: vec3f) -> vec3f {
 
 @fragment
 fn fragment(corner: Corner) -> @location(0) vec4f {
-    let position = slice.corner.xyz + slice.across.xyz * corner.uv.x + slice.down.xyz * corner.uv.y;
+    let first = slice.corner.xyz + slice.across.xyz * corner.uv.x + slice.down.xyz * corner.uv.y;
     let last = vec3i(textureDimensions(volume)) - vec3i(1);
-    let is_inside = all(position >= vec3f(-0.5)) && all(position < vec3f(last) + vec3f(0.5));
-    let t = clamp((value_at(position, last) - slice.low) / (slice.high - slice.low), 0.0, 1.0);
+    let found = sampled(volume, first, last);
+    var value = found.value;
+    if (IS_DIFFERENCE) {
+        value = slice.factor * value - sampled(subtracted, first, last).value;
+    }
+    let t = clamp((value - slice.low) / (slice.high - slice.low), 0.0, 1.0);
     let num_colours = f32(textureDimensions(palettes).x);
     let index = vec2i(i32(min(t * num_colours, num_colours - 1.0)), i32(slice.palette));
-    let colour = select(slice.outside.rgb, textureLoad(palettes, index, 0).rgb, is_inside);
+    let colour = select(slice.outside.rgb, textureLoad(palettes, index, 0).rgb, found.num_inside > 0u);
     if (SRGB_TARGET) {
         return vec4f(linear_from_srgb(colour), 1.0);
     }

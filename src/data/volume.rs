@@ -2,7 +2,7 @@
 
 use ndarray::Array3;
 
-use crate::geometry::Grid;
+use crate::geometry::{Grid, Point};
 
 /// What the values of a volume mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
@@ -87,6 +87,13 @@ impl Volume {
     /// The values in order z, y, x (x fastest), to write.
     pub fn as_mut_slice(&mut self) -> &mut [f32] {
         self.values.as_slice_mut().unwrap_or_default()
+    }
+
+    /// The value of the voxel that a point lies in; `None` outside.
+    pub fn at_mm(&self, point: Point) -> Option<f32> {
+        let [x, y, z] = self.grid.voxel_from_mm(point).map(f64::round);
+        let is_inside = [x, y, z].into_iter().zip(self.grid.size).all(|(at, size)| at >= 0.0 && at < size as f64);
+        is_inside.then(|| self.values[[z as usize, y as usize, x as usize]])
     }
 
     /// Sum of all values.

@@ -1,10 +1,17 @@
 //! Pictures of volumes on the graphics adapter: textures and pipelines made from a borrowed device and queue.
 //!
-//! A volume is one R32Float 3D texture; a slice is a triangle that covers its viewport, whose fragments read the
-//! texture with `textureLoad` (shaders/slice.wgsl). Nothing here knows a window.
+//! A volume is one R32Float 3D texture, of which a few are held side by side ([`VolumeSlot`]); a slice is a rectangle in its
+//! viewport, whose fragments read one or two of them with `textureLoad` (shaders/slice.wgsl). Nothing here knows a window.
 
+mod adapter;
+mod dicom_palettes;
 mod palette;
 mod slice;
+mod slice_view;
+mod volume;
 
+pub use adapter::{device_descriptor, is_software};
 pub use palette::{NUM_COLOURS, Palette};
-pub use slice::{Interpolation, NUM_SLOTS, RenderError, SliceRenderer, SliceView, TargetFormat, device_descriptor, is_software};
+pub use slice::{NUM_VIEWS, SliceRenderer, TargetFormat};
+pub use slice_view::{Combination, Content, Interpolation, Slab, SliceView, WHOLE_WIDTH};
+pub use volume::{RenderError, VolumeSlot};

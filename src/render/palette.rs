@@ -1,7 +1,9 @@
 //! Palettes: the colour of a value between the bottom and the top of the window.
 //!
-//! Grey values and the hot-iron, PET and signed ramps are piecewise linear in sRGB and computed here; viridis and inferno come
-//! from the `colorous` crate (assets/SOURCES.md).
+//! Hot iron, PET, hot metal blue and PET 20 step are the tables of DICOM PS3.6, annex B. Grey values, NIH and the signed ramp are
+//! piecewise linear in sRGB and computed here; viridis and inferno come from the `colorous` crate (assets/SOURCES.md).
+
+use super::dicom_palettes::{HOT_IRON, HOT_METAL_BLUE, PET, PET_20_STEP};
 
 /// Colours of each palette.
 pub const NUM_COLOURS: usize = 256;
@@ -28,16 +30,26 @@ pub enum Palette {
     InvertedGrey,
     /// Black at the bottom, white at the top.
     Grey,
-    /// Black, red, orange, yellow, white.
+    /// DICOM's: black, red, orange, white.
     #[strum(serialize = "Hot iron")]
     HotIron,
+    /// DICOM's: black, blue and green mixed, purple, orange, white.
+    #[strum(serialize = "PET")]
+    Pet,
+    /// DICOM's: black, blue, red, orange, white.
+    #[strum(serialize = "Hot metal blue")]
+    HotMetalBlue,
+    /// DICOM's: twenty colours without any between.
+    #[strum(serialize = "PET 20 step")]
+    #[serde(rename = "pet-20-step")]
+    Pet20Step,
+    /// Black, violet, blue, green, yellow, red: the spectrum that NIH Image made common.
+    #[strum(serialize = "NIH")]
+    Nih,
     /// Perceptually uniform, dark blue to yellow.
     Viridis,
     /// Perceptually uniform, black over purple and orange to pale yellow.
     Inferno,
-    /// Black, blue, cyan, green, yellow, red, white.
-    #[strum(serialize = "PET rainbow")]
-    Pet,
     /// Blue below the middle, white there, red above: for values of both signs, with a window symmetric about 0.
     #[strum(serialize = "Signed (blue, red)")]
     Signed,
@@ -60,10 +72,13 @@ impl Palette {
         match self {
             Palette::InvertedGrey => ramp(&[(0.0, [255; 3]), (1.0, [0; 3])], t),
             Palette::Grey => ramp(&[(0.0, [0; 3]), (1.0, [255; 3])], t),
-            Palette::HotIron => ramp(&HOT_IRON, t),
+            Palette::HotIron => entry(&HOT_IRON, t),
+            Palette::Pet => entry(&PET, t),
+            Palette::HotMetalBlue => entry(&HOT_METAL_BLUE, t),
+            Palette::Pet20Step => entry(&PET_20_STEP, t),
+            Palette::Nih => ramp(&NIH, t),
             Palette::Viridis => colorous::VIRIDIS.eval_continuous(t).into_array(),
             Palette::Inferno => colorous::INFERNO.eval_continuous(t).into_array(),
-            Palette::Pet => ramp(&PET, t),
             Palette::Signed => ramp(&SIGNED, t),
         }
     }
@@ -79,20 +94,31 @@ impl Palette {
     }
 }
 
-const HOT_IRON: [(f64, [u8; 3]); 4] = [(0.0, [0, 0, 0]), (0.5, [255, 0, 0]), (0.75, [255, 128, 0]), (1.0, [255, 255, 255])];
-
-const PET: [(f64, [u8; 3]); 7] = [
+/// Where NIH's colours are, in steps of 255.
+const NIH: [(f64, [u8; 3]); 13] = [
     (0.0, [0, 0, 0]),
-    (0.17, [0, 0, 160]),
-    (0.34, [0, 170, 220]),
-    (0.5, [0, 170, 60]),
-    (0.67, [240, 220, 0]),
-    (0.84, [220, 0, 0]),
-    (1.0, [255, 255, 255]),
+    (15.0 / 255.0, [85, 0, 170]),
+    (31.0 / 255.0, [0, 0, 85]),
+    (63.0 / 255.0, [0, 0, 255]),
+    (79.0 / 255.0, [0, 85, 255]),
+    (95.0 / 255.0, [0, 170, 170]),
+    (111.0 / 255.0, [0, 255, 170]),
+    (127.0 / 255.0, [0, 255, 0]),
+    (143.0 / 255.0, [85, 255, 85]),
+    (159.0 / 255.0, [255, 255, 0]),
+    (191.0 / 255.0, [255, 85, 0]),
+    (217.0 / 255.0, [255, 0, 0]),
+    (1.0, [172, 0, 0]),
 ];
 
 const SIGNED: [(f64, [u8; 3]); 5] =
     [(0.0, [8, 32, 110]), (0.25, [70, 140, 215]), (0.5, [250, 250, 250]), (0.75, [225, 100, 70]), (1.0, [105, 0, 25])];
+
+/// The entry of a table of equal steps.
+fn entry(table: &[u32; NUM_COLOURS], t: f64) -> [u8; 3] {
+    let [_, r, g, b] = table[(t * (NUM_COLOURS - 1) as f64).round() as usize].to_be_bytes();
+    [r, g, b]
+}
 
 /// Piecewise linear colour between stops in ascending order.
 fn ramp(stops: &[(f64, [u8; 3])], t: f64) -> [u8; 3] {
@@ -113,10 +139,48 @@ mod tests {
         assert_eq!(Palette::InvertedGrey.colour(0.0), [255; 3]);
         assert_eq!(Palette::InvertedGrey.colour(1.0), [0; 3]);
         assert_eq!(Palette::Grey.colour(0.5), [128; 3]);
-        assert_eq!(Palette::HotIron.colour(0.5), [255, 0, 0]);
-        assert_eq!(Palette::Pet.colour(1.0), [255; 3]);
+        assert_eq!(Palette::Nih.colour(127.0 / 255.0), [0, 255, 0]);
+        assert_eq!(Palette::Nih.colour(1.0), [172, 0, 0]);
         assert_eq!(Palette::Signed.colour(0.5), [250; 3]);
         assert_eq!(Palette::Viridis.colour(-1.0), Palette::Viridis.colour(0.0));
+    }
+
+    /// SHA-256 of the 256 red, green and blue values in turn, of the palettes as pydicom 3.0.2 carries them in DICOM files of
+    /// its own (`data/palettes`).
+    #[test]
+    fn palettes_of_dicom_are_those_of_its_files() {
+        use sha2::Digest as _;
+        for (palette, expected) in [
+            (Palette::HotIron, "8bba464199e149c18cf501e8174289abf693e5af4a7db4c1602ad48dd4338dda"),
+            (Palette::Pet, "bc03f513531e405c3535f0e0d42ab86fb4d7df84fc02f2cd96e75c364b460145"),
+            (Palette::HotMetalBlue, "a421277b84abae409188b25c2fba742ad459dc30356a4aebd37ceb33a94718f9"),
+            (Palette::Pet20Step, "6f4f77ec9646ab6c536f1abe9e755ab548dfd0a4e71c4bfe130be2bd355c54ac"),
+        ] {
+            let bytes: Vec<u8> = palette.table().iter().flat_map(|[r, g, b, _]| [*r, *g, *b]).collect();
+            let hash: String = sha2::Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+            assert_eq!(hash, expected, "{}", palette.name());
+        }
+    }
+
+    /// Values as annex B prints them.
+    #[test]
+    fn entries_of_dicom_are_where_its_tables_have_them() {
+        for (palette, index, colour) in [
+            (Palette::HotIron, 1, [2, 0, 0]),
+            (Palette::HotIron, 128, [255, 0, 0]),
+            (Palette::HotIron, 192, [255, 128, 4]),
+            (Palette::Pet, 63, [0, 128, 125]),
+            (Palette::Pet, 128, [128, 0, 255]),
+            (Palette::HotMetalBlue, 85, [0, 0, 167]),
+            (Palette::HotMetalBlue, 170, [255, 96, 0]),
+            (Palette::Pet20Step, 12, [0, 0, 0]),
+            (Palette::Pet20Step, 13, [96, 0, 80]),
+            (Palette::Pet20Step, 255, [255; 3]),
+        ] {
+            assert_eq!(palette.table()[index][..3], colour, "{} {index}", palette.name());
+        }
+        let steps: std::collections::HashSet<[u8; 4]> = Palette::Pet20Step.table().into_iter().collect();
+        assert_eq!(steps.len(), 20);
     }
 
     #[test]

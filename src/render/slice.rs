@@ -1,158 +1,107 @@
-//! Slices of one volume texture.
+//! Slices of the volumes on the graphics adapter.
 
-use pollster::block_on;
+use std::collections::HashMap;
+
 use strum::VariantArray as _;
 use wgpu::util::DeviceExt as _;
 
-use super::{NUM_COLOURS, Palette};
+use super::slice_view::SliceUniforms;
+use super::volume::Volumes;
+use super::{Combination, Content, Interpolation, NUM_COLOURS, Palette, RenderError, SliceView, VolumeSlot};
 
 /// Slices that can be on the screen at once; each has its own place in the uniform buffer, because all are written
 /// before any is drawn.
-pub const NUM_SLOTS: usize = 4;
+pub const NUM_VIEWS: usize = 16;
 
-/// Distance between slots in bytes: the largest alignment of dynamic offsets that wgpu's default limits allow.
-const SLOT_BYTES: u64 = 256;
+/// Distance between the uniforms of two views in bytes: the largest alignment of dynamic offsets that wgpu's default limits
+/// allow.
+const VIEW_BYTES: u64 = 256;
 
 /// Format of the texture that is drawn to.
 pub type TargetFormat = wgpu::TextureFormat;
 
-/// How values between voxel centres are made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Interpolation {
-    /// The nearest voxel's.
-    #[default]
-    Nearest,
-    /// Linear between the voxels around.
-    Linear,
+/// Draws slices of volumes.
+pub struct SliceRenderer {
+    module: wgpu::ShaderModule,
+    target: TargetFormat,
+    layout: wgpu::BindGroupLayout,
+    pipelines: HashMap<Variant, wgpu::RenderPipeline>,
+    uniforms: wgpu::Buffer,
+    palettes: wgpu::TextureView,
+    volumes: Volumes,
+    /// By the volume and what is subtracted from it.
+    bind_groups: HashMap<[VolumeSlot; 2], wgpu::BindGroup>,
+    views: [Option<View>; NUM_VIEWS],
 }
 
-/// Why a volume cannot be shown.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RenderError {
-    /// A side is longer than the adapter's textures.
-    #[error(
-        "the image has {found} voxels along one side, but this graphics adapter shows at most {limit}; reconstruct onto a smaller grid (the reconstruction itself goes on)"
-    )]
-    TooLarge {
-        /// Longest side.
-        found: usize,
-        /// The adapter's limit.
-        limit: u32,
-    },
-    /// The adapter refused.
-    #[error("the graphics adapter has no room for an image of {voxels} voxels ({reason}); reconstruct onto a smaller grid")]
-    Refused {
-        /// Number of voxels.
-        voxels: usize,
-        /// What the adapter said.
-        reason: String,
-    },
-    /// Sizes and values do not go together.
-    #[error("an image of {expected} voxels was given {found} values")]
-    Length {
-        /// Voxels.
-        expected: usize,
-        /// Values.
-        found: usize,
-    },
+/// How a view is drawn.
+#[derive(Clone, Copy)]
+struct View {
+    variant: Variant,
+    volumes: [VolumeSlot; 2],
 }
 
-/// What a slice shows. All triples are x, y, z in voxel coordinates (voxel i spans i ± ½).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SliceView {
-    /// Top left corner of the viewport.
-    pub corner: [f32; 3],
-    /// From there to the top right corner; along one axis only.
-    pub across: [f32; 3],
-    /// From there to the bottom left corner; along one other axis only.
-    pub down: [f32; 3],
-    /// Values shown as the first and the last colour.
-    pub window: [f32; 2],
-    /// Palette.
-    pub palette: Palette,
-    /// sRGB colour outside the volume, 0..=1.
-    pub outside: [f32; 3],
+/// What the shader is compiled for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Variant {
+    sampling: Sampling,
+    combination: u8,
+    is_difference: bool,
 }
 
-/// The uniforms as `struct Slice` of the shader lays them out.
-#[repr(C)]
-#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-struct SliceUniforms {
-    corner: [f32; 4],
-    across: [f32; 4],
-    down: [f32; 4],
-    step_across: [i32; 4],
-    step_down: [i32; 4],
-    outside: [f32; 4],
-    window: [f32; 2],
-    palette: u32,
-    unused: u32,
+/// How values between voxel centres are read, as the shader numbers it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Sampling {
+    Nearest = 0,
+    Bilinear = 1,
+    Trilinear = 2,
 }
 
-impl SliceUniforms {
-    fn new(view: &SliceView) -> Self {
-        let four = |v: [f32; 3]| [v[0], v[1], v[2], 0.0];
-        let step = |v: [f32; 3]| {
-            let axis = (0..3).max_by(|&a, &b| v[a].abs().total_cmp(&v[b].abs())).unwrap_or(0);
-            std::array::from_fn(|a| i32::from(a == axis))
-        };
-        let [low, high] = view.window;
+impl Variant {
+    fn of(view: &SliceView) -> Self {
         Self {
-            corner: four(view.corner),
-            across: four(view.across),
-            down: four(view.down),
-            step_across: step(view.across),
-            step_down: step(view.down),
-            outside: four(view.outside),
-            window: [low, if high > low { high } else { low + f32::MIN_POSITIVE.max(low.abs() * f32::EPSILON) }],
-            palette: view.palette.row(),
-            unused: 0,
+            sampling: match view.interpolation {
+                Interpolation::Nearest => Sampling::Nearest,
+                Interpolation::Linear if view.lies_in_voxel_centres() => Sampling::Bilinear,
+                Interpolation::Linear => Sampling::Trilinear,
+            },
+            combination: match view.slab.map(|slab| slab.combination) {
+                None => 0,
+                Some(Combination::Mean) => 1,
+                Some(Combination::Maximum) => 2,
+            },
+            is_difference: matches!(view.content, Content::Difference { .. }),
         }
     }
 }
 
-/// Draws slices of one volume.
-pub struct SliceRenderer {
-    layout: wgpu::BindGroupLayout,
-    nearest: wgpu::RenderPipeline,
-    linear: wgpu::RenderPipeline,
-    uniforms: wgpu::Buffer,
-    palettes: wgpu::TextureView,
-    volume: Option<VolumeTexture>,
-}
-
-/// The volume on the adapter.
-struct VolumeTexture {
-    texture: wgpu::Texture,
-    bind_group: wgpu::BindGroup,
-}
-
 impl SliceRenderer {
-    /// Pipelines for a target of this format, without a volume yet.
+    /// Draws to a target of this format, without a volume yet.
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue, target: TargetFormat) -> Self {
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some("slice"),
             source: wgpu::ShaderSource::Wgsl(include_str!("../../shaders/slice.wgsl").into()),
         });
-        let layout = bind_group_layout(device);
         let uniforms = device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("slice uniforms"),
-            size: SLOT_BYTES * NUM_SLOTS as u64,
+            size: VIEW_BYTES * NUM_VIEWS as u64,
             usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         });
         Self {
-            nearest: pipeline(device, &layout, &module, target, Interpolation::Nearest),
-            linear: pipeline(device, &layout, &module, target, Interpolation::Linear),
-            palettes: palette_texture(device, queue),
-            layout,
+            module,
+            target,
+            layout: bind_group_layout(device),
+            pipelines: HashMap::new(),
             uniforms,
-            volume: None,
+            palettes: palette_texture(device, queue),
+            volumes: Volumes::default(),
+            bind_groups: HashMap::new(),
+            views: [None; NUM_VIEWS],
         }
     }
 
-    /// Sends a volume (`[z, y, x]` order, x fastest; `size` is x, y, z). The texture is made anew only when the size changes.
+    /// Sends a volume (`[z, y, x]` order, x fastest; `size` is x, y, z). Its texture is made anew only when the size changes.
     ///
     /// # Errors
     /// Larger than the adapter can hold; another number of values than voxels.
@@ -160,119 +109,101 @@ impl SliceRenderer {
         &mut self,
         device: &wgpu::Device,
         queue: &wgpu::Queue,
+        slot: VolumeSlot,
         size: [usize; 3],
         values: &[f32],
     ) -> Result<(), RenderError> {
-        let expected = size.iter().product();
-        if values.len() != expected {
-            return Err(RenderError::Length { expected, found: values.len() });
+        let uploaded = self.volumes.upload(device, queue, slot, size, values);
+        if self.volumes.get(slot).is_none() || uploaded == Ok(true) {
+            self.bind_groups.retain(|pair, _| !pair.contains(&slot));
         }
-        let extent = wgpu::Extent3d { width: size[0] as u32, height: size[1] as u32, depth_or_array_layers: size[2] as u32 };
-        if self.volume.as_ref().is_none_or(|volume| volume.texture.size() != extent) {
-            self.volume = None;
-            self.volume = Some(self.volume_texture(device, size, extent)?);
+        if uploaded? {
+            let held: Vec<VolumeSlot> = self.volumes.held().collect();
+            for pair in held.into_iter().flat_map(|other| [[slot, other], [other, slot]]) {
+                if let Some(group) = self.bind_group(device, pair) {
+                    self.bind_groups.insert(pair, group);
+                }
+            }
         }
-        let Some(volume) = &self.volume else { return Ok(()) };
-        queue.write_texture(
-            volume.texture.as_image_copy(),
-            bytemuck::cast_slice(values),
-            wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(4 * extent.width), rows_per_image: Some(extent.height) },
-            extent,
-        );
         Ok(())
     }
 
-    /// An empty texture for a volume.
-    fn volume_texture(
-        &self,
-        device: &wgpu::Device,
-        size: [usize; 3],
-        extent: wgpu::Extent3d,
-    ) -> Result<VolumeTexture, RenderError> {
-        let limit = device.limits().max_texture_dimension_3d;
-        let found = size.into_iter().max().unwrap_or(0);
-        if found > limit as usize {
-            return Err(RenderError::TooLarge { found, limit });
+    /// Lets a volume go: nothing that needs it is drawn any more.
+    pub fn remove(&mut self, slot: VolumeSlot) {
+        self.volumes.remove(slot);
+        self.bind_groups.retain(|pair, _| !pair.contains(&slot));
+    }
+
+    /// What the shader reads of a volume and of what is subtracted from it; `None` unless both are there and of one size.
+    fn bind_group(&self, device: &wgpu::Device, [of, minus]: [VolumeSlot; 2]) -> Option<wgpu::BindGroup> {
+        let (of, minus) = (self.volumes.get(of)?, self.volumes.get(minus)?);
+        if of.size() != minus.size() {
+            return None;
         }
-        let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
-        let validation = device.push_error_scope(wgpu::ErrorFilter::Validation);
-        let texture = device.create_texture(&wgpu::TextureDescriptor {
-            label: Some("volume"),
-            size: extent,
-            mip_level_count: 1,
-            sample_count: 1,
-            dimension: wgpu::TextureDimension::D3,
-            format: wgpu::TextureFormat::R32Float,
-            usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST,
-            view_formats: &[],
-        });
-        // Outside a browser the errors of a scope are there at once.
-        let errors = [block_on(validation.pop()), block_on(memory.pop())];
-        if let Some(error) = errors.into_iter().flatten().next() {
-            return Err(RenderError::Refused { voxels: size.iter().product(), reason: error.to_string() });
-        }
-        let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
-        let bind_group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+        let [of, minus] = [of, minus].map(|texture| texture.create_view(&wgpu::TextureViewDescriptor::default()));
+        let uniforms = wgpu::BufferBinding {
+            buffer: &self.uniforms,
+            offset: 0,
+            size: wgpu::BufferSize::new(size_of::<SliceUniforms>() as u64),
+        };
+        let entry = |binding, resource| wgpu::BindGroupEntry { binding, resource };
+        Some(device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some("slice"),
             layout: &self.layout,
             entries: &[
-                wgpu::BindGroupEntry {
-                    binding: 0,
-                    resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-                        buffer: &self.uniforms,
-                        offset: 0,
-                        size: wgpu::BufferSize::new(size_of::<SliceUniforms>() as u64),
-                    }),
-                },
-                wgpu::BindGroupEntry { binding: 1, resource: wgpu::BindingResource::TextureView(&view) },
-                wgpu::BindGroupEntry { binding: 2, resource: wgpu::BindingResource::TextureView(&self.palettes) },
+                entry(0, wgpu::BindingResource::Buffer(uniforms)),
+                entry(1, wgpu::BindingResource::TextureView(&of)),
+                entry(2, wgpu::BindingResource::TextureView(&minus)),
+                entry(3, wgpu::BindingResource::TextureView(&self.palettes)),
             ],
-        });
-        Ok(VolumeTexture { texture, bind_group })
+        }))
     }
 
-    /// Sets what a slot shows; takes effect for draws of the same submission. Slots from [`NUM_SLOTS`] on are ignored.
-    pub fn set_view(&self, queue: &wgpu::Queue, slot: usize, view: &SliceView) {
-        if slot < NUM_SLOTS {
-            queue.write_buffer(&self.uniforms, slot as u64 * SLOT_BYTES, bytemuck::bytes_of(&SliceUniforms::new(view)));
-        }
+    /// Sets what a view shows; takes effect for draws of the same submission. Views from [`NUM_VIEWS`] on are ignored.
+    pub fn set_view(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, index: usize, view: &SliceView) {
+        let Some(place) = self.views.get_mut(index) else { return };
+        let volumes = match view.content {
+            Content::Volume(slot) => [slot; 2],
+            Content::Difference { of, minus, .. } => [of, minus],
+        };
+        let variant = Variant::of(view);
+        *place = Some(View { variant, volumes });
+        self.pipelines.entry(variant).or_insert_with(|| pipeline(device, &self.layout, &self.module, self.target, variant));
+        queue.write_buffer(&self.uniforms, index as u64 * VIEW_BYTES, bytemuck::bytes_of(&SliceUniforms::new(view)));
     }
 
-    /// Draws a slot over the pass's viewport; nothing while there is no volume.
-    pub fn draw(&self, pass: &mut wgpu::RenderPass<'_>, slot: usize, interpolation: Interpolation) {
-        let Some(volume) = &self.volume else { return };
-        if slot >= NUM_SLOTS {
+    /// Draws a view into the pass's viewport; nothing where it has not been set or a volume that it needs is not there.
+    pub fn draw(&self, pass: &mut wgpu::RenderPass<'_>, index: usize) {
+        let Some(view) = self.views.get(index).and_then(Option::as_ref) else { return };
+        let (Some(pipeline), Some(group)) = (self.pipelines.get(&view.variant), self.bind_groups.get(&view.volumes)) else {
             return;
-        }
-        pass.set_pipeline(match interpolation {
-            Interpolation::Nearest => &self.nearest,
-            Interpolation::Linear => &self.linear,
-        });
-        pass.set_bind_group(0, &volume.bind_group, &[(slot as u64 * SLOT_BYTES) as u32]);
-        pass.draw(0..3, 0..1);
+        };
+        pass.set_pipeline(pipeline);
+        pass.set_bind_group(0, group, &[(index as u64 * VIEW_BYTES) as u32]);
+        pass.draw(0..6, 0..1);
     }
 }
 
 fn bind_group_layout(device: &wgpu::Device) -> wgpu::BindGroupLayout {
-    let entry = |binding, ty| wgpu::BindGroupLayoutEntry { binding, visibility: wgpu::ShaderStages::FRAGMENT, ty, count: None };
+    let entry = |binding, visibility, ty| wgpu::BindGroupLayoutEntry { binding, visibility, ty, count: None };
     let texture = |view_dimension| wgpu::BindingType::Texture {
         sample_type: wgpu::TextureSampleType::Float { filterable: false },
         view_dimension,
         multisampled: false,
     };
+    let uniforms = wgpu::BindingType::Buffer {
+        ty: wgpu::BufferBindingType::Uniform,
+        has_dynamic_offset: true,
+        min_binding_size: wgpu::BufferSize::new(size_of::<SliceUniforms>() as u64),
+    };
+    let fragment = wgpu::ShaderStages::FRAGMENT;
     device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
         label: Some("slice"),
         entries: &[
-            entry(
-                0,
-                wgpu::BindingType::Buffer {
-                    ty: wgpu::BufferBindingType::Uniform,
-                    has_dynamic_offset: true,
-                    min_binding_size: wgpu::BufferSize::new(size_of::<SliceUniforms>() as u64),
-                },
-            ),
-            entry(1, texture(wgpu::TextureViewDimension::D3)),
-            entry(2, texture(wgpu::TextureViewDimension::D2)),
+            entry(0, wgpu::ShaderStages::VERTEX_FRAGMENT, uniforms),
+            entry(1, fragment, texture(wgpu::TextureViewDimension::D3)),
+            entry(2, fragment, texture(wgpu::TextureViewDimension::D3)),
+            entry(3, fragment, texture(wgpu::TextureViewDimension::D2)),
         ],
     })
 }
@@ -282,14 +213,19 @@ fn pipeline(
     layout: &wgpu::BindGroupLayout,
     module: &wgpu::ShaderModule,
     target: TargetFormat,
-    interpolation: Interpolation,
+    variant: Variant,
 ) -> wgpu::RenderPipeline {
     let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
         label: Some("slice"),
         bind_group_layouts: &[Some(layout)],
         immediate_size: 0,
     });
-    let constants = [("LINEAR", f64::from(interpolation == Interpolation::Linear)), ("SRGB_TARGET", f64::from(target.is_srgb()))];
+    let constants = [
+        ("SAMPLING", f64::from(variant.sampling as u32)),
+        ("COMBINATION", f64::from(variant.combination)),
+        ("IS_DIFFERENCE", f64::from(variant.is_difference)),
+        ("SRGB_TARGET", f64::from(target.is_srgb())),
+    ];
     device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
         label: Some("slice"),
         layout: Some(&layout),
@@ -332,28 +268,4 @@ fn palette_texture(device: &wgpu::Device, queue: &wgpu::Queue) -> wgpu::TextureV
         bytemuck::cast_slice(&colours),
     );
     texture.create_view(&wgpu::TextureViewDescriptor::default())
-}
-
-/// The device to ask an adapter for: the defaults of its kind, with textures as large as it can hold.
-pub fn device_descriptor(adapter: &wgpu::Adapter) -> wgpu::DeviceDescriptor<'static> {
-    let base = if adapter.get_info().backend == wgpu::Backend::Gl {
-        wgpu::Limits::downlevel_webgl2_defaults()
-    } else {
-        wgpu::Limits::default()
-    };
-    let limits = adapter.limits();
-    wgpu::DeviceDescriptor {
-        label: Some("tomoscope"),
-        required_limits: wgpu::Limits {
-            max_texture_dimension_2d: limits.max_texture_dimension_2d.min(16384),
-            max_texture_dimension_3d: limits.max_texture_dimension_3d,
-            ..base
-        },
-        ..Default::default()
-    }
-}
-
-/// Whether the adapter draws on the processor (llvmpipe and the like).
-pub fn is_software(adapter: &wgpu::Adapter) -> bool {
-    adapter.get_info().device_type == wgpu::DeviceType::Cpu
 }

@@ -1,34 +1,64 @@
 //! The slice shader against values computed by hand.
 
 use egui_kittest::wgpu::{create_render_state, default_wgpu_setup};
-use tomoscope::render::{Interpolation, NUM_COLOURS, Palette, RenderError, SliceRenderer, SliceView};
+use tomoscope::render::{
+    Combination, Content, Interpolation, NUM_COLOURS, Palette, RenderError, Slab, SliceRenderer, SliceView, VolumeSlot,
+    WHOLE_WIDTH,
+};
 
 const SIZE: [usize; 3] = [4, 3, 2];
 /// Pixels per voxel side.
 const SCALE: usize = 4;
 const OUTSIDE: [f32; 3] = [1.0, 0.0, 0.0];
+/// What the picture is where nothing is drawn.
+const EMPTY: [u8; 3] = [0; 3];
 
 /// Value of voxel x, y, z.
 fn value(x: usize, y: usize, z: usize) -> f32 {
     (x + 10 * y + 100 * z) as f32
 }
 
-/// Draws a slice into a picture of `width` × `height` pixels; the red, green and blue of each.
-fn draw(view: &SliceView, interpolation: Interpolation, width: u32, height: u32) -> Option<Vec<[u8; 3]>> {
+/// A volume of a function of the voxel.
+fn volume(size: [usize; 3], value: impl Fn(usize, usize, usize) -> f32) -> Vec<f32> {
+    let voxels = (0..size[2]).flat_map(|z| (0..size[1]).flat_map(move |y| (0..size[0]).map(move |x| (x, y, z))));
+    voxels.map(|(x, y, z)| value(x, y, z)).collect()
+}
+
+/// A slice of the first volume.
+fn slice(corner: [f32; 3], across: [f32; 3], down: [f32; 3], window: [f32; 2]) -> SliceView {
+    SliceView {
+        content: Content::Volume(VolumeSlot::First),
+        interpolation: Interpolation::Nearest,
+        corner,
+        across,
+        down,
+        slab: None,
+        window,
+        palette: Palette::Viridis,
+        outside: OUTSIDE,
+        part: WHOLE_WIDTH,
+    }
+}
+
+/// Draws slices of [`value`]'s volume.
+fn draw(view: &SliceView, width: usize, height: usize) -> Option<Vec<[u8; 3]>> {
+    draw_all(&[(SIZE, volume(SIZE, value))], &[*view], width, height)
+}
+
+/// Draws slices of volumes into a picture of `width` × `height` pixels; the red, green and blue of each.
+fn draw_all(volumes: &[([usize; 3], Vec<f32>)], views: &[SliceView], width: usize, height: usize) -> Option<Vec<[u8; 3]>> {
     super::renderer()?;
     let state = create_render_state(default_wgpu_setup(), Default::default());
     let (device, queue) = (&state.device, &state.queue);
     let format = wgpu::TextureFormat::Rgba8Unorm;
     let mut renderer = SliceRenderer::new(device, queue, format);
-    let mut values = Vec::new();
-    for z in 0..SIZE[2] {
-        for y in 0..SIZE[1] {
-            values.extend((0..SIZE[0]).map(|x| value(x, y, z)));
-        }
+    for ((size, values), slot) in volumes.iter().zip([VolumeSlot::First, VolumeSlot::Second]) {
+        renderer.upload(device, queue, slot, *size, values).unwrap();
     }
-    renderer.upload(device, queue, SIZE, &values).unwrap();
-    renderer.set_view(queue, 2, view);
-    let extent = wgpu::Extent3d { width, height, depth_or_array_layers: 1 };
+    for (index, view) in views.iter().enumerate() {
+        renderer.set_view(device, queue, 14 + index, view);
+    }
+    let extent = wgpu::Extent3d { width: width as u32, height: height as u32, depth_or_array_layers: 1 };
     let target = device.create_texture(&wgpu::TextureDescriptor {
         label: None,
         size: extent,
@@ -42,7 +72,7 @@ fn draw(view: &SliceView, interpolation: Interpolation, width: u32, height: u32)
     let row = 256;
     let buffer = device.create_buffer(&wgpu::BufferDescriptor {
         label: None,
-        size: u64::from(row * height),
+        size: (row * height) as u64,
         usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
         mapped_at_creation: false,
     });
@@ -52,21 +82,23 @@ fn draw(view: &SliceView, interpolation: Interpolation, width: u32, height: u32)
         color_attachments: &[Some(wgpu::RenderPassColorAttachment {
             view: &attachment,
             resolve_target: None,
-            ops: wgpu::Operations::default(),
+            ops: wgpu::Operations { load: wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT), store: wgpu::StoreOp::Store },
             depth_slice: None,
         })],
         ..Default::default()
     });
-    renderer.draw(&mut pass, 2, interpolation);
+    for index in 0..views.len() {
+        renderer.draw(&mut pass, 14 + index);
+    }
     drop(pass);
-    let layout = wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(row), rows_per_image: None };
+    let layout = wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(row as u32), rows_per_image: None };
     encoder.copy_texture_to_buffer(target.as_image_copy(), wgpu::TexelCopyBufferInfo { buffer: &buffer, layout }, extent);
     queue.submit([encoder.finish()]);
     buffer.slice(..).map_async(wgpu::MapMode::Read, |result| result.unwrap());
     device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
     let bytes = buffer.slice(..).get_mapped_range().unwrap().to_vec();
-    let pixel = |x: u32, y: u32| {
-        let at = (y * row + 4 * x) as usize;
+    let pixel = |x: usize, y: usize| {
+        let at = y * row + 4 * x;
         [bytes[at], bytes[at + 1], bytes[at + 2]]
     };
     Some((0..height).flat_map(|y| (0..width).map(move |x| (x, y))).map(|(x, y)| pixel(x, y)).collect())
@@ -80,20 +112,19 @@ fn colour(value: f32, window: [f32; 2]) -> [u8; 3] {
     [r, g, b]
 }
 
+/// Whether a pixel has the colour of a value, or of one next to it where rounding may decide.
+fn is_near(pixel: [u8; 3], value: f32, window: [f32; 2]) -> bool {
+    let tolerance = 1e-3 * (window[1] - window[0]);
+    [-tolerance, 0.0, tolerance].iter().any(|step| colour(value + step, window) == pixel)
+}
+
 #[test]
 fn the_nearest_voxel_fills_its_square_and_outside_is_the_background() {
     // The slice y = 1, one voxel of margin on the left, x to the right, z down.
     let window = [0.0, 120.0];
-    let view = SliceView {
-        corner: [-1.5, 1.0, -0.5],
-        across: [5.0, 0.0, 0.0],
-        down: [0.0, 0.0, 2.0],
-        window,
-        palette: Palette::Viridis,
-        outside: OUTSIDE,
-    };
+    let view = slice([-1.5, 1.0, -0.5], [5.0, 0.0, 0.0], [0.0, 0.0, 2.0], window);
     let (width, height) = (5 * SCALE, 2 * SCALE);
-    let Some(pixels) = draw(&view, Interpolation::Nearest, width as u32, height as u32) else { return };
+    let Some(pixels) = draw(&view, width, height) else { return };
     for (at, pixel) in pixels.iter().enumerate() {
         let (column, row) = (at % width / SCALE, at / width / SCALE);
         let expected = if column == 0 { [255, 0, 0] } else { colour(value(column - 1, 1, row), window) };
@@ -104,23 +135,105 @@ fn the_nearest_voxel_fills_its_square_and_outside_is_the_background() {
 #[test]
 fn smooth_values_are_bilinear_between_voxel_centres() {
     let window = [0.0, 24.0];
-    let view = SliceView {
-        corner: [-0.5, -0.5, 0.0],
-        across: [4.0, 0.0, 0.0],
-        down: [0.0, 3.0, 0.0],
-        window,
-        palette: Palette::Viridis,
-        outside: OUTSIDE,
-    };
+    let view =
+        SliceView { interpolation: Interpolation::Linear, ..slice([-0.5, -0.5, 0.0], [4.0, 0.0, 0.0], [0.0, 3.0, 0.0], window) };
     let (width, height) = (4 * SCALE, 3 * SCALE);
-    let Some(pixels) = draw(&view, Interpolation::Linear, width as u32, height as u32) else { return };
+    let Some(pixels) = draw(&view, width, height) else { return };
     for (at, pixel) in pixels.iter().enumerate() {
         let place = |pixels: usize, last: f32| ((pixels as f32 + 0.5) / SCALE as f32 - 0.5).clamp(0.0, last);
         // The image is x + 10 y: bilinear interpolation gives it back, held at the outer centres.
         let exact = place(at % width, 3.0) + 10.0 * place(at / width, 2.0);
-        let (low, high) = (colour(exact - 0.01, window), colour(exact + 0.01, window));
-        assert!(*pixel == low || *pixel == high, "pixel {at}: {pixel:?} is not {low:?}");
+        assert!(is_near(*pixel, exact, window), "pixel {at}: {pixel:?} is not that of {exact}");
     }
+}
+
+#[test]
+fn an_oblique_slice_of_a_linear_image_is_that_linear_function() {
+    let size = [12, 11, 10];
+    let linear = |[x, y, z]: [f32; 3]| 2.0 * x - y + 0.5 * z;
+    let values = volume(size, |x, y, z| linear([x as f32, y as f32, z as f32]));
+    let window = [-10.0, 25.0];
+    let (corner, across, down) = ([1.0, 2.0, 8.0], [9.0, 3.0, -2.0], [1.0, 4.0, -5.0]);
+    let view = SliceView { interpolation: Interpolation::Linear, ..slice(corner, across, down, window) };
+    let (width, height) = (24, 20);
+    let Some(pixels) = draw_all(&[(size, values)], &[view], width, height) else { return };
+    for (at, pixel) in pixels.iter().enumerate() {
+        let (u, v) = (((at % width) as f32 + 0.5) / width as f32, ((at / width) as f32 + 0.5) / height as f32);
+        let exact = linear(std::array::from_fn(|a| corner[a] + u * across[a] + v * down[a]));
+        assert!(is_near(*pixel, exact, window), "pixel {at}: {pixel:?} is not that of {exact}");
+    }
+}
+
+#[test]
+fn a_slab_shows_the_mean_or_the_largest_value_of_its_slices() {
+    let size = [3, 3, 7];
+    // Along z the square of the distance to slice 2, so that mean and maximum differ.
+    let values = volume(size, |x, y, z| (x + 3 * y) as f32 + (z as f32 - 2.0).powi(2));
+    let window = [0.0, 30.0];
+    let slab = |num_samples, combination| Some(Slab { step: [0.0, 0.0, 1.0], num_samples, combination });
+    let plane = slice([-0.5, -0.5, 3.0], [3.0, 0.0, 0.0], [0.0, 3.0, 0.0], window);
+    // Slices 1 to 5 have 1, 0, 1, 4, 9; the last of thirteen lie outside, and 0 and 6 are 4 and 16.
+    for (num_samples, combination, exact) in [
+        (5, Combination::Mean, 3.0),
+        (5, Combination::Maximum, 9.0),
+        (13, Combination::Mean, 5.0),
+        (13, Combination::Maximum, 16.0),
+        (1, Combination::Maximum, 1.0),
+    ] {
+        for interpolation in [Interpolation::Nearest, Interpolation::Linear] {
+            let view = SliceView { slab: slab(num_samples, combination), interpolation, ..plane };
+            let Some(pixels) = draw_all(&[(size, values.clone())], &[view], 3, 3) else { return };
+            for (at, pixel) in pixels.iter().enumerate() {
+                assert!(is_near(*pixel, at as f32 + exact, window), "{num_samples} {combination:?}, pixel {at}: {pixel:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn slices_of_two_volumes_share_a_viewport_by_parts_of_its_width() {
+    let window = [0.0, 40.0];
+    let other_size = [2, 3, 2];
+    let volumes = [(SIZE, volume(SIZE, value)), (other_size, volume(other_size, |x, y, z| 2.0 + value(x, y, z)))];
+    let first = slice([-0.5, -0.5, 0.0], [4.0, 0.0, 0.0], [0.0, 3.0, 0.0], window);
+    // The second has voxels twice as wide: its own voxel coordinates.
+    let second = SliceView { content: Content::Volume(VolumeSlot::Second), across: [2.0, 0.0, 0.0], ..first };
+    let swipe = [SliceView { part: [0.0, 0.25], ..first }, SliceView { part: [0.25, 1.0], ..second }];
+    let (width, height) = (4 * SCALE, 3 * SCALE);
+    let Some(pixels) = draw_all(&volumes, &swipe, width, height) else { return };
+    for (at, pixel) in pixels.iter().enumerate() {
+        let (x, y) = (at % width / SCALE, at / width / SCALE);
+        let expected = if x == 0 { value(x, y, 0) } else { 2.0 + value(x / 2, y, 0) };
+        assert_eq!(*pixel, colour(expected, window), "voxel {x}, {y}");
+    }
+    // What is not drawn to stays as it was.
+    let Some(pixels) = draw_all(&volumes, &swipe[..1], width, height) else { return };
+    assert!(pixels.iter().enumerate().all(|(at, pixel)| (at % width < SCALE) == (*pixel != EMPTY)));
+}
+
+#[test]
+fn a_difference_is_a_multiple_of_one_volume_less_the_other() {
+    let window = [-40.0, 40.0];
+    let volumes = [(SIZE, volume(SIZE, value)), (SIZE, volume(SIZE, |x, y, _| (20 * x + y) as f32))];
+    let content = Content::Difference { of: VolumeSlot::First, factor: 1.5, minus: VolumeSlot::Second };
+    let view = SliceView { content, ..slice([-0.5, -0.5, 0.0], [5.0, 0.0, 0.0], [0.0, 3.0, 0.0], window) };
+    let (width, height) = (5 * SCALE, 3 * SCALE);
+    let Some(pixels) = draw_all(&volumes, &[view], width, height) else { return };
+    for (at, pixel) in pixels.iter().enumerate() {
+        let (x, y) = (at % width / SCALE, at / width / SCALE);
+        let exact = 1.5 * value(x, y, 0) - (20 * x + y) as f32;
+        let expected = if x == 4 { [255, 0, 0] } else { colour(exact, window) };
+        assert_eq!(*pixel, expected, "voxel {x}, {y}");
+    }
+    // The other way round, and without the second volume.
+    let content = Content::Difference { of: VolumeSlot::Second, factor: 1.0, minus: VolumeSlot::First };
+    let Some(pixels) = draw_all(&volumes, &[SliceView { content, ..view }], 1, 1) else { return };
+    assert_eq!(pixels, [colour(20.0 * 2.0 + 1.0 - value(2, 1, 0), window)]);
+    let Some(pixels) = draw_all(&volumes[..1], &[view], 1, 1) else { return };
+    assert_eq!(pixels, [EMPTY]);
+    let smaller = ([4, 3, 1], vec![0.0; 12]);
+    let Some(pixels) = draw_all(&[volumes[0].clone(), smaller], &[view], 1, 1) else { return };
+    assert_eq!(pixels, [EMPTY]);
 }
 
 #[test]
@@ -132,8 +245,7 @@ fn an_image_that_does_not_fit_is_refused_with_a_sentence() {
     let mut renderer = SliceRenderer::new(&state.device, &state.queue, wgpu::TextureFormat::Rgba8Unorm);
     let limit = state.device.limits().max_texture_dimension_3d;
     let side = limit as usize + 1;
-    let refused = renderer.upload(&state.device, &state.queue, [side, 1, 1], &vec![0.0; side]);
-    assert_eq!(refused, Err(RenderError::TooLarge { found: side, limit }));
-    let refused = renderer.upload(&state.device, &state.queue, [2, 2, 2], &[0.0; 7]);
-    assert_eq!(refused, Err(RenderError::Length { expected: 8, found: 7 }));
+    let mut upload = |size, values: &[f32]| renderer.upload(&state.device, &state.queue, VolumeSlot::First, size, values);
+    assert_eq!(upload([side, 1, 1], &vec![0.0; side]), Err(RenderError::TooLarge { found: side, limit }));
+    assert_eq!(upload([2, 2, 2], &[0.0; 7]), Err(RenderError::Length { expected: 8, found: 7 }));
 }

@@ -233,10 +233,6 @@ impl RunView {
             RunAction::AskSaveImage => return Some(RunRequest::AskSaveImage),
             RunAction::SetPostFilter(fwhm_mm) => {
                 self.post_filter_mm = fwhm_mm;
-                if fwhm_mm <= 0.0 {
-                    self.shown.set_filtered(None);
-                    self.post_filter.forget();
-                }
             }
         }
         done.err().map(|reason| RunRequest::Tell(Notice::error(reason)))
@@ -292,7 +288,8 @@ impl RunView {
         session.send(Command::SetIterations(num_iterations));
     }
 
-    fn show_iterate(&mut self, number: Option<usize>, session: &Session) {
+    /// Shows the kept image of this number, or the newest.
+    pub fn show_iterate(&mut self, number: Option<usize>, session: &Session) {
         let past = number.and_then(|wanted| {
             let Kept { run, iteration, subiteration, volume, extremes } = session
                 .history(self.live.run)
@@ -348,6 +345,10 @@ impl RunView {
 
     /// Keeps the filtered image up to date.
     pub fn filter(&mut self) {
+        if self.post_filter_mm <= 0.0 && self.shown.filter_mm().is_some() {
+            self.shown.set_filtered(None);
+            self.post_filter.forget();
+        }
         if let Some(filtered) = self.post_filter.poll()
             && self.post_filter_mm > 0.0
         {
@@ -399,6 +400,12 @@ impl RunView {
     pub fn nearest_kept(&self, place: f64) -> Option<usize> {
         let distance = |number: &usize| (*number as f64 - place).abs();
         self.kept.iter().copied().min_by(|a, b| distance(a).total_cmp(&distance(b)))
+    }
+
+    /// The number of the image on the screen, whichever run's it is.
+    pub fn shown_number(&self) -> Option<usize> {
+        let (id, live) = self.shown_of()?;
+        Some(live.course().number(id.iteration, id.subiteration))
     }
 
     /// Unit of the image on the screen.

@@ -160,6 +160,19 @@ impl Runs {
         self.kept.iter_mut().find(|view| view.live.run == run)
     }
 
+    /// Lets the reference run show its image of the number that is on the screen, or the last before that, with the same filter.
+    pub fn link(&mut self, session: &Session) {
+        let filter_mm = self.active.post_filter_mm;
+        let wanted = self.active.shown_number();
+        let Some((beside, wanted)) = self.beside_mut().zip(wanted) else { return };
+        beside.post_filter_mm = filter_mm;
+        let number = beside.kept.iter().copied().rfind(|number| *number <= wanted).or(beside.kept.first().copied());
+        if number.is_some() && beside.past_number() != number {
+            beside.show_iterate(number, session);
+        }
+        beside.filter();
+    }
+
     /// Lets edited regions be measured, on the images of all runs.
     pub fn send_rois(&mut self, rois: &MaskedRois, session: &Session) {
         self.active.send_rois(rois, true, session);

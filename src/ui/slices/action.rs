@@ -2,6 +2,7 @@
 
 use egui::Vec2;
 
+use super::beside::BesideView;
 use super::tool::Tool;
 use super::view::ProfileLine;
 use crate::data::RoiPlane;
@@ -84,6 +85,10 @@ pub enum ViewAction {
     SetTool(Tool),
     /// Where the profile runs.
     SetProfile(ProfileLine),
+    /// How the image of the reference run is shown beside.
+    SetBeside(BesideView),
+    /// Where the two images meet that are swiped over each other, as a part of a slice's width.
+    SetSwipe(f32),
     /// Shows or hides ROI outlines.
     ShowRois(bool),
 }

@@ -1,6 +1,7 @@
 //! The slices: what they show, how they are drawn, and what the pointer does in them.
 
 pub mod action;
+pub mod beside;
 pub mod outline;
 pub mod overlay;
 pub mod slice_paint;

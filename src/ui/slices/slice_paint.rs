@@ -5,43 +5,48 @@ use egui::{Color32, Rect};
 
 use super::view::SliceGeometry;
 use crate::geometry::Grid;
-use crate::render::{Interpolation, RenderError, SliceRenderer, SliceView};
+use crate::render::{Content, Interpolation, RenderError, SliceRenderer, SliceView, VolumeSlot, WHOLE_WIDTH};
 use crate::ui::widgets::colouring::Colouring;
 
 /// A slice to draw.
 pub struct SlicePaint {
     /// Place among the slices of the frame.
-    pub slot: usize,
+    pub index: usize,
     /// What it shows.
     pub view: SliceView,
-    /// Between voxel centres.
-    pub interpolation: Interpolation,
 }
 
 impl CallbackTrait for SlicePaint {
     fn prepare(
         &self,
-        _device: &wgpu::Device,
+        device: &wgpu::Device,
         queue: &wgpu::Queue,
         _screen: &ScreenDescriptor,
         _encoder: &mut wgpu::CommandEncoder,
         resources: &mut CallbackResources,
     ) -> Vec<wgpu::CommandBuffer> {
-        if let Some(renderer) = resources.get::<SliceRenderer>() {
-            renderer.set_view(queue, self.slot, &self.view);
+        if let Some(renderer) = resources.get_mut::<SliceRenderer>() {
+            renderer.set_view(device, queue, self.index, &self.view);
         }
         Vec::new()
     }
 
     fn paint(&self, _info: egui::PaintCallbackInfo, pass: &mut wgpu::RenderPass<'static>, resources: &CallbackResources) {
         if let Some(renderer) = resources.get::<SliceRenderer>() {
-            renderer.draw(pass, self.slot, self.interpolation);
+            renderer.draw(pass, self.index);
         }
     }
 }
 
-/// What the visible part of a slice of `grid` shows.
-pub fn slice_view(slice: &SliceGeometry, visible: Rect, grid: &Grid, colouring: &Colouring, outside: Color32) -> SliceView {
+/// What the visible part of a slice of the first volume, which has this grid, shows.
+pub fn slice_view(
+    slice: &SliceGeometry,
+    visible: Rect,
+    grid: &Grid,
+    colouring: &Colouring,
+    interpolation: Interpolation,
+    outside: Color32,
+) -> SliceView {
     let ([a, b], _) = slice.plane.axes();
     let side = |axis: usize, points: f32| {
         let mut way = [0.0; 3];
@@ -49,12 +54,16 @@ pub fn slice_view(slice: &SliceGeometry, visible: Rect, grid: &Grid, colouring: 
         way
     };
     SliceView {
+        content: Content::Volume(VolumeSlot::First),
+        interpolation,
         corner: grid.voxel_from_mm(slice.mm_from_screen(visible.min)).map(|v| v as f32),
         across: side(a, visible.width()),
         down: side(b, visible.height()),
+        slab: None,
         window: colouring.window,
         palette: colouring.palette,
         outside: [outside.r(), outside.g(), outside.b()].map(|c| f32::from(c) / 255.0),
+        part: WHOLE_WIDTH,
     }
 }
 
@@ -68,9 +77,9 @@ pub fn install(state: &RenderState) {
 ///
 /// # Errors
 /// Larger than the adapter can hold.
-pub fn upload(state: &RenderState, size: [usize; 3], values: &[f32]) -> Result<(), RenderError> {
+pub fn upload(state: &RenderState, slot: VolumeSlot, size: [usize; 3], values: &[f32]) -> Result<(), RenderError> {
     match state.renderer.write().callback_resources.get_mut::<SliceRenderer>() {
-        Some(renderer) => renderer.upload(&state.device, &state.queue, size, values),
+        Some(renderer) => renderer.upload(&state.device, &state.queue, slot, size, values),
         None => Ok(()),
     }
 }

@@ -3,6 +3,7 @@
 use egui::{PointerButton, Pos2, Rect, Sense, Ui};
 
 use super::action::{Drag, ViewAction};
+use super::beside::{self, Beside, Picture};
 use super::outline::{roi_at, selected_grip_at};
 use super::overlay;
 use super::slice_paint::{SlicePaint, slice_view};
@@ -32,6 +33,8 @@ pub struct SlicesView<'a> {
     pub drag: Option<(Drag, RoiPlane)>,
     /// The image's axes.
     pub axes: ImageAxes,
+    /// The image of the reference run, where it is shown beside.
+    pub beside: Option<&'a Beside<'a>>,
     /// Whether there is an adapter to draw with.
     pub has_renderer: bool,
 }
@@ -41,20 +44,28 @@ pub struct SlicesView<'a> {
 pub fn slices_ui(view: &SlicesView, ui: &mut Ui, actions: &mut Vec<ViewAction>) -> Option<(RoiPlane, Point)> {
     let area = ui.available_rect_before_wrap();
     let only = if view.axes.is_slice { Some(RoiPlane::Transaxial) } else { view.view.maximised };
-    let cells = layout(area, only);
+    let cells: Vec<(RoiPlane, Picture, Rect)> = layout(area, only)
+        .into_iter()
+        .flat_map(|(plane, rect)| {
+            let pictures = view.beside.map_or_else(|| vec![(Picture::Run, rect)], |beside| beside.pictures(rect));
+            pictures.into_iter().map(move |(picture, rect)| (plane, picture, rect))
+        })
+        .collect();
     let grid = &view.volume.grid;
-    let scale = cells.iter().map(|(plane, rect)| fit_scale(grid, *plane, rect.shrink(4.0).size())).fold(f64::INFINITY, f64::min);
+    let scale =
+        cells.iter().map(|(plane, _, rect)| fit_scale(grid, *plane, rect.shrink(4.0).size())).fold(f64::INFINITY, f64::min);
     let mut hovered = None;
-    for (slot, (plane, rect)) in cells.into_iter().enumerate() {
+    let mut num_drawn = 0;
+    for (plane, picture, rect) in cells {
         if rect.width() < 8.0 || rect.height() < 8.0 {
             continue;
         }
         let mut middle_mm = view.view.focus_mm;
         let normal = plane.axes().1;
-        let index = slice_index(grid, normal, view.view.crosshair_mm[normal]);
-        middle_mm[normal] = grid.origin_mm[normal] + index as f64 * grid.voxel_mm[normal];
+        let voxel = slice_index(grid, normal, view.view.crosshair_mm[normal]);
+        middle_mm[normal] = grid.origin_mm[normal] + voxel as f64 * grid.voxel_mm[normal];
         let slice = SliceGeometry { plane, rect, scale: scale * view.view.zoom, middle_mm };
-        hovered = slice_ui(view, &slice, slot, ui, actions).map(|point| (plane, point)).or(hovered);
+        hovered = slice_ui(view, &slice, picture, &mut num_drawn, ui, actions).map(|point| (plane, point)).or(hovered);
     }
     hovered
 }
@@ -75,22 +86,49 @@ fn layout(area: Rect, only: Option<RoiPlane>) -> Vec<(RoiPlane, Rect)> {
 }
 
 /// One slice.
-fn slice_ui(view: &SlicesView, slice: &SliceGeometry, slot: usize, ui: &mut Ui, actions: &mut Vec<ViewAction>) -> Option<Point> {
-    let response = ui.interact(slice.rect, ui.scope_id().with(slice.plane.name()), Sense::click_and_drag());
-    let label = view.axes.view_name(slice.plane);
+fn slice_ui(
+    view: &SlicesView,
+    slice: &SliceGeometry,
+    picture: Picture,
+    num_drawn: &mut usize,
+    ui: &mut Ui,
+    actions: &mut Vec<ViewAction>,
+) -> Option<Point> {
+    let response = ui.interact(slice.rect, ui.scope_id().with((slice.plane.name(), picture)), Sense::click_and_drag());
+    let label = match view.beside.filter(|_| picture == Picture::Reference) {
+        Some(beside) => format!("{}, {}", view.axes.view_name(slice.plane), beside.names[1]),
+        None => view.axes.view_name(slice.plane),
+    };
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &label));
     let colours = theme::colours(ui.visuals());
     let painter = ui.painter_at(slice.rect);
     // A viewport that reaches beyond the window would be shifted: only the visible part is drawn.
     let visible = slice.rect.intersect(ui.clip_rect());
     if view.has_renderer && visible.is_positive() {
-        let shown = slice_view(slice, visible, &view.volume.grid, view.colouring, colours.slice_background);
-        let paint = SlicePaint { slot, view: shown, interpolation: view.view.interpolation };
-        painter.add(eframe::egui_wgpu::Callback::new_paint_callback(visible, paint));
+        let smooth = view.view.interpolation;
+        let shown = slice_view(slice, visible, &view.volume.grid, view.colouring, smooth, colours.slice_background);
+        let time = ui.input(|input| input.time);
+        let drawn = match view.beside {
+            Some(beside) => beside.drawn(picture, shown, part_of(view.view.swipe, slice.rect, visible), time),
+            None => vec![shown],
+        };
+        for view in drawn {
+            let paint = SlicePaint { index: *num_drawn, view };
+            painter.add(eframe::egui_wgpu::Callback::new_paint_callback(visible, paint));
+            *num_drawn += 1;
+        }
     }
     overlay::draw(view, slice, &painter, &colours);
     pointer(view, slice, ui, &response, actions);
+    if let Some(beside) = view.beside {
+        beside::overlay_ui(view, beside, picture, slice.rect, ui, actions);
+    }
     response.hover_pos().map(|position| slice.mm_from_screen(position))
+}
+
+/// A part of a slice's width as a part of that of what is visible of it.
+fn part_of(part: f32, slice: Rect, visible: Rect) -> f32 {
+    ((slice.left() + part * slice.width() - visible.left()) / visible.width()).clamp(0.0, 1.0)
 }
 
 /// What the pointer does in a slice.
@@ -228,13 +266,8 @@ pub fn help_text(tool: Tool) -> &'static str {
 /// The value under a point, in words.
 pub fn pointer_text(point: Point, volume: &Volume, axes: &ImageAxes) -> String {
     let grid: &Grid = &volume.grid;
-    let voxel = grid.voxel_from_mm(point).map(f64::round);
     let place = format!("{} mm", axes.words(point));
-    if (0..3).any(|a| voxel[a] < 0.0 || voxel[a] >= grid.size[a] as f64) {
-        return format!("{place} · outside the image");
-    }
-    let index = voxel.map(|v| v as usize);
-    let value = volume.values.get([index[2], index[1], index[0]]).copied().unwrap_or(f32::NAN);
-    let [x, y, z] = index;
+    let Some(value) = volume.at_mm(point) else { return format!("{place} · outside the image") };
+    let [x, y, z] = grid.voxel_from_mm(point).map(f64::round);
     format!("{place} · voxel {x}, {y}, {z} · {} {}", crate::ui::widgets::format::value(f64::from(value)), volume.unit.label())
 }

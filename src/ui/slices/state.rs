@@ -99,6 +99,8 @@ impl SliceState {
             }
             ViewAction::SetTool(tool) => self.view.tool = tool,
             ViewAction::SetProfile(profile) => self.view.profile = profile,
+            ViewAction::SetBeside(beside) => self.view.beside = beside,
+            ViewAction::SetSwipe(at) => self.view.swipe = at.clamp(0.0, 1.0),
             ViewAction::ShowRois(show) => self.view.show_rois = show,
         }
     }

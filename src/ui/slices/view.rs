@@ -5,6 +5,7 @@
 
 use egui::{Pos2, Rect};
 
+use super::beside::BesideView;
 use super::tool::Tool;
 use crate::data::{RoiPlane, Volume};
 use crate::geometry::{Grid, Point};
@@ -41,6 +42,10 @@ pub struct ViewState {
     pub profile: ProfileLine,
     /// ROI outlines shown.
     pub show_rois: bool,
+    /// How the image of the reference run is shown beside.
+    pub beside: BesideView,
+    /// Where the two images meet that are swiped over each other, as a part of a slice's width.
+    pub swipe: f32,
 }
 
 impl Default for ViewState {
@@ -54,6 +59,8 @@ impl Default for ViewState {
             tool: Tool::default(),
             profile: ProfileLine::Axis(0),
             show_rois: true,
+            beside: BesideView::default(),
+            swipe: 0.5,
         }
     }
 }

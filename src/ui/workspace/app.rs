@@ -12,8 +12,8 @@ use super::status::MemoryMeter;
 use crate::data::{Counts, Notice, Study};
 use crate::io::IoError;
 use crate::plan::{Acquisition, Cache, Device, DeviceChoice, Forecast};
-use crate::render::is_software;
-use crate::session::{Session, SessionOptions, Trace};
+use crate::render::{VolumeSlot, is_software};
+use crate::session::{RunId, Session, SessionOptions, Trace};
 use crate::ui::numbers::plot_options::PlotOptions;
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::rois::document::Document;
@@ -26,6 +26,7 @@ use crate::ui::run::live::LiveRun;
 use crate::ui::run::run_view::RunView;
 use crate::ui::run::runs::{Reference, Runs};
 use crate::ui::run::shown::Shown;
+use crate::ui::slices::beside::BesideView;
 use crate::ui::slices::slice_paint;
 use crate::ui::slices::state::SliceState;
 use crate::ui::slices::view::ViewState;
@@ -84,6 +85,8 @@ pub struct App {
     /// Whether the keys were no shortcuts when the last frame ended.
     pub(super) keys_were_taken: bool,
     title: String,
+    /// The run and the number of its change whose image beside that of the run that is watched is on the adapter.
+    uploaded_beside: Option<(RunId, u64)>,
     frame_start: Option<Instant>,
 }
 
@@ -131,6 +134,7 @@ impl App {
             has_renderer: creation.wgpu_render_state.is_some(),
             keys_were_taken: false,
             title: String::new(),
+            uploaded_beside: None,
             frame_start: None,
         }
     }
@@ -265,19 +269,38 @@ impl App {
             open.update(ctx, &run.forms.fbp.filter_settings());
         }
         run.derive(&mut self.rois);
-        self.runs.derive_kept();
-        let run = self.runs.active_mut();
         let id = run.shown.id();
         if let Some(state) = frame.wgpu_render_state()
             && let Some(volume) = run.shown.take_for_upload()
         {
-            let uploaded = slice_paint::upload(state, volume.grid.size, volume.as_slice());
+            let uploaded = slice_paint::upload(state, VolumeSlot::First, volume.grid.size, volume.as_slice());
             if let Some(id) = id {
                 let figures =
                     [("run", id.run as f64), ("iteration", id.iteration as f64), ("subiteration", id.subiteration as f64)];
                 self.options.trace.record("iterate_shown", &figures);
             }
             if let Err(error) = uploaded {
+                self.notify(ctx, Notice::error(error.to_string()));
+            }
+        }
+        self.derive_beside(frame, ctx);
+    }
+
+    /// The same for the runs that are kept, and for the image of the reference where it is shown beside.
+    fn derive_beside(&mut self, frame: &eframe::Frame, ctx: &Context) {
+        self.runs.derive_kept();
+        if self.slices.view.beside == BesideView::Off {
+            return;
+        }
+        self.runs.link(&self.session);
+        let Some(beside) = self.runs.beside() else { return };
+        let key = (beside.live.run, beside.shown.generation());
+        if let Some(state) = frame.wgpu_render_state()
+            && let Some(volume) = beside.shown.volume()
+            && self.uploaded_beside != Some(key)
+        {
+            self.uploaded_beside = Some(key);
+            if let Err(error) = slice_paint::upload(state, VolumeSlot::Second, volume.grid.size, volume.as_slice()) {
                 self.notify(ctx, Notice::error(error.to_string()));
             }
         }

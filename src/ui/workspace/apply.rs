@@ -13,6 +13,7 @@ use crate::ui::rois::state::RoiRequest;
 use crate::ui::run::action::RunAction;
 use crate::ui::run::run_view::{RunInput, RunRequest, RunView};
 use crate::ui::slices::action::ViewAction;
+use crate::ui::slices::beside::BesideView;
 use crate::ui::slices::state::ImageView;
 
 impl App {
@@ -48,6 +49,7 @@ impl App {
             Some(RunRequest::StartAndCompare) => {
                 if self.start(ctx, false) {
                     self.numbers = NumbersTab::Compare;
+                    self.slices.view.beside = BesideView::Sides;
                 }
             }
             Some(RunRequest::AskSaveImage) => _ = self.ask(ctx, FileTask::SaveImage),

@@ -8,6 +8,7 @@ use super::dialogs;
 use super::leaving::leaving_ui;
 use super::shortcuts::shortcut_actions;
 use super::status::{StatusView, status_ui};
+use crate::data::Volume;
 use crate::ui::numbers::compare_panel::{CompareAction, compare_panel_ui};
 use crate::ui::numbers::plots::{KeptCurves, PlotsView, plots_ui};
 use crate::ui::numbers::profile::Profile;
@@ -17,7 +18,9 @@ use crate::ui::numbers::tabs::{NumbersTab, tabs_ui};
 use crate::ui::rois::roi_panel::{RoiView, roi_ui};
 use crate::ui::run::live::RunState;
 use crate::ui::run::recon_panel::{ReconView, recon_ui};
+use crate::ui::run::run_view::RunView;
 use crate::ui::run::scrubber::{ScrubberView, scrubber_ui};
+use crate::ui::slices::beside::{Beside, BesideView, beside_ui, usual_difference};
 use crate::ui::slices::slice_panel::{SlicesView, help_text, pointer_text, slices_ui};
 use crate::ui::slices::toolbar::{ToolbarView, colour_bar_ui, toolbar_ui};
 use crate::ui::study::open_sweep::OpenSweep;
@@ -221,10 +224,18 @@ impl App {
         }
         summed(actions, Action::View, |actions| toolbar_ui(&toolbar, ui, actions));
         summed(actions, Action::Run, |actions| scrubber_ui(&scrubber, ui, actions));
+        if let Some(reference) = self.runs.beside() {
+            let (chosen, name) = (self.slices.view.beside, format!("run {}", reference.live.run));
+            let why_not = self.why_not_beside();
+            summed(actions, Action::View, |actions| beside_ui(chosen, &name, why_not, ui, actions));
+        }
         let Some(volume) = self.run().shown.volume() else {
             ui.centered_and_justified(|ui| ui.label(self.waiting_words()));
             return;
         };
+        let beside = self.beside(volume);
+        let colouring = beside.as_ref().map(|beside| beside.colouring(&self.run().colouring));
+        let toolbar = ToolbarView { colouring: colouring.as_ref().unwrap_or(toolbar.colouring), ..toolbar };
         let lines = egui::vec2(ui.available_width(), 3.0 * ui.text_style_height(&egui::TextStyle::Small) + 12.0);
         let area = egui::vec2(ui.available_width(), (ui.available_height() - lines.y).max(50.0));
         let slices = SlicesView {
@@ -236,6 +247,7 @@ impl App {
             draft: self.slices.draft.as_ref(),
             drag: self.slices.drag.map(|active| (active.drag, active.plane)),
             axes: self.study.axes(),
+            beside: beside.as_ref(),
             has_renderer: self.has_renderer,
         };
         let mut hovered = None;
@@ -249,11 +261,39 @@ impl App {
             colour_bar_ui(&toolbar, ui);
         });
         ui.add(egui::Label::new(egui::RichText::new(self.run().provenance_words()).small()).truncate());
-        let pointer = hovered.map_or_else(String::new, |(_, point)| pointer_text(point, volume, &self.study.axes()));
+        let pointer = hovered.map_or_else(String::new, |(_, point)| {
+            let of_both = beside.as_ref().and_then(|beside| beside.words_at(point, volume));
+            let words = pointer_text(point, volume, &self.study.axes());
+            of_both.map_or(words.clone(), |of_both| format!("{words} · {of_both}"))
+        });
         ui.add(egui::Label::new(egui::RichText::new(pointer).small()).truncate());
         ui.add(egui::Label::new(egui::RichText::new(help_text(self.slices.view.tool)).small().weak()).truncate());
         if let Some((plane, _)) = hovered {
             self.slices.active_plane = plane;
+        }
+    }
+
+    /// The image of the reference run beside the one on the screen, where it is to be shown and can be.
+    fn beside<'a>(&'a self, volume: &Volume) -> Option<Beside<'a>> {
+        let how = self.slices.view.beside;
+        let reference = self.runs.beside().filter(|_| how != BesideView::Off && self.why_not_beside().is_none())?;
+        let other = reference.shown.volume()?;
+        let name = |view: &RunView, words: String| format!("run {}, {words}", view.live.run);
+        let largest_difference = match how {
+            BesideView::Difference => usual_difference(volume.as_slice(), other.as_slice()),
+            _ => 0.0,
+        };
+        let names = [self.run(), reference].map(|view| name(view, view.shown_words()));
+        Some(Beside { how, volume: other, names, largest_difference })
+    }
+
+    /// Why the image of the reference run cannot be shown beside.
+    fn why_not_beside(&self) -> Option<&'static str> {
+        let own = &self.run().shown.volume()?.grid;
+        match self.runs.beside()?.shown.volume() {
+            None => Some("No image of that run is kept"),
+            Some(other) if !other.grid.same_as(own) => Some("Only images on the same grid can be beside each other"),
+            Some(_) => None,
         }
     }
 
