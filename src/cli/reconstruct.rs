@@ -416,6 +416,7 @@ impl Work<'_> {
         match event.kind {
             EventKind::Started(info) => self.started(event.run, &info),
             EventKind::Iterate(report) => self.iterate(&report),
+            EventKind::RuleMet(words) => self.progress.notice(&Notice::info(words)),
             EventKind::Notice(notice) => self.progress.notice(&notice),
             EventKind::Ended(reason) => return self.ended(session, reason),
             EventKind::Failed(text) => return self.failed(session, &text).map(Some),

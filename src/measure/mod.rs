@@ -19,7 +19,7 @@ pub use full_width::full_width_at_half_maximum;
 pub use peak_width::{FWHM_OF_SIGMA, NoPeakWidth, PeakWidth, peak_width};
 pub use peaks::peak_widths;
 pub use profile::{Between, ProfilePoint, profile};
-pub use quantile::{median_and_spread, quantile};
+pub use quantile::{mean, median_and_spread, quantile};
 pub use roi_stats::{RoiStats, average_noise_to_signal, noise_to_signal, pooled, pooled_noise_to_signal};
 
 /// The value, if it is a finite number.

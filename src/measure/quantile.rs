@@ -11,6 +11,11 @@ pub fn median_and_spread(mut numbers: Vec<f64>) -> Option<(f64, f64)> {
     Some((quantile(&numbers, 0.5)?, 0.5 * (quantile(&numbers, 0.75)? - quantile(&numbers, 0.25)?)))
 }
 
+/// The mean; `None` of no values.
+pub fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

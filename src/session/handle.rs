@@ -150,6 +150,21 @@ impl Session {
         self.history.entries(run)
     }
 
+    /// Bytes of the images of all pasts, and how many they may be.
+    pub fn history_bytes(&self) -> [u64; 2] {
+        self.history.bytes()
+    }
+
+    /// Holds at most so many bytes of images from now on.
+    pub fn set_history_bytes(&self, bytes: u64) {
+        self.history.set_budget(bytes);
+    }
+
+    /// Never thins the image of a run after so many steps out, or does so again.
+    pub fn pin(&self, run: RunId, subiteration: usize, is_pinned: bool) {
+        self.history.pin(run, subiteration, is_pinned);
+    }
+
     /// Keeps a run's past also when another starts; without this it goes then.
     pub fn keep(&self, run: RunId) {
         self.history.keep(run);

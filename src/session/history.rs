@@ -10,12 +10,14 @@ use crate::data::Volume;
 /// Images of the past; clones share the same.
 #[derive(Clone, Debug)]
 pub(super) struct History {
-    budget_bytes: u64,
+    /// Whether anything is kept at all.
+    is_kept: bool,
     runs: Arc<Mutex<Runs>>,
 }
 
 #[derive(Debug, Default)]
 struct Runs {
+    budget_bytes: u64,
     /// The run begun last.
     latest: RunId,
     /// Runs whose images stay when another begins.
@@ -32,10 +34,12 @@ struct Past {
     num_pushed: usize,
     /// With their numbers, oldest first.
     images: Vec<(usize, Kept)>,
+    /// Steps done of the images that are never thinned out.
+    pinned: BTreeSet<usize>,
 }
 
 impl Past {
-    const NONE: Self = Self { stride: 1, num_pushed: 0, images: Vec::new() };
+    const NONE: Self = Self { stride: 1, num_pushed: 0, images: Vec::new(), pinned: BTreeSet::new() };
 
     fn bytes(&self) -> u64 {
         self.images.iter().map(|(_, image)| bytes(&image.volume)).sum()
@@ -55,11 +59,35 @@ impl Past {
         self.drop_between()
     }
 
-    /// Drops what the stride does not hit, but not the newest.
+    /// Whether there is something that can be thinned out.
+    fn can_be_thinned(&self) -> bool {
+        self.images.iter().rev().skip(1).any(|(_, image)| !self.pinned.contains(&image.subiteration))
+    }
+
+    /// Drops what the stride does not hit, but neither the newest nor what is pinned.
     fn drop_between(&mut self) -> Vec<Arc<Volume>> {
-        let Self { stride, num_pushed, images } = self;
-        let gone = images.extract_if(.., |(number, _)| !number.is_multiple_of(*stride) && number != num_pushed);
+        let Self { stride, num_pushed, images, pinned } = self;
+        let is_between = |number: &usize| !number.is_multiple_of(*stride) && number != num_pushed;
+        let gone = images.extract_if(.., |(number, image)| is_between(number) && !pinned.contains(&image.subiteration));
         gone.map(|(_, image)| image.volume).collect()
+    }
+}
+
+impl Runs {
+    fn bytes(&self) -> u64 {
+        self.pasts.values().map(Past::bytes).sum()
+    }
+
+    /// Thins the images out until they fit, first those of the run that holds most. What went is returned.
+    fn fit(&mut self) -> Vec<Arc<Volume>> {
+        let mut gone = Vec::new();
+        while self.bytes() > self.budget_bytes {
+            // Of two that hold as much, the older.
+            let thinnable = self.pasts.values_mut().rev().filter(|past| past.can_be_thinned());
+            let Some(largest) = thinnable.max_by_key(|past| past.bytes()) else { break };
+            gone.extend(largest.thin());
+        }
+        gone
     }
 }
 
@@ -67,7 +95,8 @@ impl History {
     /// An empty history that holds at most so many bytes, or the newest image of each run if that is more. A budget of zero
     /// keeps none.
     pub fn new(budget_bytes: u64) -> Self {
-        Self { budget_bytes, runs: Arc::default() }
+        let runs = Runs { budget_bytes, ..Runs::default() };
+        Self { is_kept: budget_bytes > 0, runs: Arc::new(Mutex::new(runs)) }
     }
 
     fn runs(&self) -> MutexGuard<'_, Runs> {
@@ -76,12 +105,12 @@ impl History {
 
     /// Whether anything is kept at all.
     pub fn is_kept(&self) -> bool {
-        self.budget_bytes > 0
+        self.is_kept
     }
 
     /// A new run begins: the images of the others go, except of those that are to be kept.
     pub fn begin(&self, run: RunId) {
-        let Runs { latest, kept, pasts } = &mut *self.runs();
+        let Runs { latest, kept, pasts, .. } = &mut *self.runs();
         *latest = run;
         pasts.retain(|run, _| kept.contains(run));
     }
@@ -93,7 +122,7 @@ impl History {
 
     /// The images of this run go: at once, or if it is the latest when another begins.
     pub fn let_go(&self, run: RunId) {
-        let Runs { latest, kept, pasts } = &mut *self.runs();
+        let Runs { latest, kept, pasts, .. } = &mut *self.runs();
         kept.remove(&run);
         if run != *latest {
             pasts.remove(&run);
@@ -114,15 +143,34 @@ impl History {
     /// Adds an image, which becomes the newest of its run, and thins what is there until it fits. What was thinned out is
     /// returned.
     pub fn push(&self, image: Kept) -> Vec<Arc<Volume>> {
-        let Runs { pasts, .. } = &mut *self.runs();
-        let mut gone = pasts.entry(image.run).or_insert(Past::NONE).push(image);
-        while pasts.values().map(Past::bytes).sum::<u64>() > self.budget_bytes {
-            // Of two that hold as much, the older.
-            let thinnable = pasts.values_mut().rev().filter(|past| past.images.len() > 1);
-            let Some(largest) = thinnable.max_by_key(|past| past.bytes()) else { break };
-            gone.extend(largest.thin());
-        }
+        let runs = &mut *self.runs();
+        let mut gone = runs.pasts.entry(image.run).or_insert(Past::NONE).push(image);
+        gone.extend(runs.fit());
         gone
+    }
+
+    /// Bytes of all images, and how many they may be.
+    pub fn bytes(&self) -> [u64; 2] {
+        let runs = self.runs();
+        [runs.bytes(), runs.budget_bytes]
+    }
+
+    /// Holds at most so many bytes from now on. What was thinned out is returned.
+    pub fn set_budget(&self, bytes: u64) -> Vec<Arc<Volume>> {
+        let runs = &mut *self.runs();
+        runs.budget_bytes = bytes;
+        runs.fit()
+    }
+
+    /// Never thins this image out, or does so again.
+    pub fn pin(&self, run: RunId, subiteration: usize, is_pinned: bool) {
+        if let Some(past) = self.runs().pasts.get_mut(&run) {
+            if is_pinned {
+                past.pinned.insert(subiteration)
+            } else {
+                past.pinned.remove(&subiteration)
+            };
+        }
     }
 
     /// The images of a run that are kept, oldest first, the newest always among them.
@@ -181,6 +229,23 @@ mod tests {
         assert_eq!(iterations_kept(8, 17), [4, 8, 12, 16, 17]);
         assert_eq!(iterations_kept(1, 5), [5]);
         assert_eq!(iterations_kept(2, 100).len(), 2);
+    }
+
+    #[test]
+    fn what_is_pinned_is_not_thinned_out_and_a_smaller_budget_thins_at_once() {
+        let history = history(8);
+        history.begin(1);
+        (1..=8).for_each(|iteration| _ = history.push(image(1, iteration)));
+        history.pin(1, 3 * 3, true);
+        assert_eq!(history.set_budget(5 * 4 * 32).len(), 3);
+        assert_eq!(iterations(&history, 1), [2, 3, 4, 6, 8]);
+        assert_eq!(history.bytes(), [5 * 4 * 32; 2]);
+        // However small the budget is, the pinned image and the newest stay.
+        history.set_budget(1);
+        assert_eq!(iterations(&history, 1), [3, 8]);
+        history.pin(1, 3 * 3, false);
+        history.push(image(1, 9));
+        assert_eq!(iterations(&history, 1), [9]);
     }
 
     #[test]

@@ -71,6 +71,19 @@ fn background(rois: &[Roi], sums: &[Option<RoiSums>]) -> Option<RoiSums> {
     regions.filter(|regions| !regions.is_empty()).map(|regions| pooled(&regions))
 }
 
+/// The background ROIs' noise-to-signal ratios on one iterate. Those that cover nothing of the image are left out; `None` where one
+/// of the others has no value on this iterate: the mean of the rest would be that of another background.
+pub fn background_nsr(rois: &[Roi], numbers: &[Option<RoiNumbers>]) -> Option<Vec<f64>> {
+    let of_role = rois.iter().zip(numbers).filter(|(roi, _)| roi.role == RoiRole::Background).map(|(_, numbers)| numbers);
+    let covering = of_role.filter(|numbers| numbers.is_none_or(|n| n.num_voxels > 0));
+    covering.map(|numbers| numbers.as_ref()?.nsr).collect()
+}
+
+/// Their mean; `None` where there is none or it is not known.
+pub(super) fn background_noise(rois: &[Roi], numbers: &[Option<RoiNumbers>]) -> Option<f64> {
+    measure::mean(&background_nsr(rois, numbers)?)
+}
+
 fn one(roi: &Roi, sums: &RoiSums, background: Option<&RoiStats>, voxel_ml: f64) -> RoiNumbers {
     let stats = RoiStats::of(sums, voxel_ml);
     let both = stats.zip(background);

@@ -16,14 +16,16 @@ mod publisher;
 mod run;
 mod run_record;
 mod solver;
+mod stop_rule;
 mod threads;
 pub mod trace;
 
 pub use feed::Feed;
 pub use handle::{Session, SessionOptions, Setup};
 pub use maker::{Come, Maker, MatrixFile, Source, TubeSource};
-pub use measurements::{RoiNumbers, RunTable, StepFigures, roi_numbers};
+pub use measurements::{RoiNumbers, RunTable, StepFigures, background_nsr, roi_numbers};
 pub use protocol::{Command, Comparison, EndReason, Event, EventKind, Frame, IterateReport, Kept, RoiSet, RunId};
 pub use run_record::RunRecord;
+pub use stop_rule::StopRule;
 pub use threads::{start_workers, thread_pool};
 pub use trace::Trace;

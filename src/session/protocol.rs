@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::StopRule;
 use crate::data::{Extremes, MaskedRois, Notice, RoiSums, Volume};
 use crate::operator::Accumulation;
 use crate::plan::{Job, StartInfo};
@@ -46,6 +47,10 @@ pub enum Command {
     SetAccumulation(Accumulation),
     /// Measures these from now on; what is kept is measured again at once, beside the solver, and so is the current iterate.
     SetRois(RoiSet),
+    /// Takes other names, roles and true ratios for ROIs that have not moved.
+    RenameRois(MaskedRois),
+    /// Goes by these rules from now on, in this run and those after it.
+    SetStopRules(Vec<StopRule>),
     /// Goes on to this number of full iterations (also after the run had finished).
     SetIterations(usize),
     /// The acquisition has grown, or is over.
@@ -89,6 +94,8 @@ pub enum EventKind {
     Paused,
     /// The run goes on.
     Resumed,
+    /// A stop rule is met: what it says, as a sentence; the run ends.
+    RuleMet(String),
     /// Something to know.
     Notice(Notice),
     /// The run is over; its last volume was published before this.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use rayon::ThreadPool;
 
+use super::stop_rule::StopWatch;
 use super::{EndReason, RoiSet, RunId, Setup};
 use crate::algebra::PendingVolume;
 use crate::data::{Notice, RoiSums, Volume};
@@ -78,6 +79,7 @@ pub(super) struct Run {
     /// Whether the user knows of bins that the model cannot explain.
     pub impossible_told: bool,
     pub rois: RoiSet,
+    pub stop_watch: StopWatch,
     algorithm: Box<dyn Algorithm>,
     pool: Arc<ThreadPool>,
     task: Task,
@@ -112,6 +114,7 @@ impl Run {
             elapsed: Duration::ZERO,
             impossible_told: false,
             rois: RoiSet::default(),
+            stop_watch: StopWatch::default(),
             algorithm,
             pool,
             task,

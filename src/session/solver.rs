@@ -10,8 +10,8 @@ use super::history::History;
 use super::publisher::{Image, Parcel, Publisher};
 use super::run::{Failure, Run, State};
 use super::threads::Threads;
-use super::{Command, EndReason, Event, EventKind, IterateReport, RoiSet, RunId, SessionOptions, Setup};
-use crate::data::Notice;
+use super::{Command, EndReason, Event, EventKind, IterateReport, RoiSet, RunId, SessionOptions, Setup, StopRule};
+use crate::data::{MaskedRois, Notice};
 use crate::operator::Accumulation;
 use crate::plan::{Course, Job};
 use crate::recon::{Stage, StepReport};
@@ -34,13 +34,15 @@ pub(super) struct Solver {
     publisher: Publisher,
     history: History,
     threads: Threads,
+    stop_rules: Vec<StopRule>,
     run: Option<Run>,
 }
 
 impl Solver {
     pub fn new(setup: Setup, options: SessionOptions, inbox: Receiver<Message>, publisher: Publisher, history: History) -> Self {
         let threads = Threads::new(options.lower_priority);
-        Self { setup, options, inbox, waiting: VecDeque::new(), publisher, history, threads, run: None }
+        let (waiting, stop_rules) = (VecDeque::new(), Vec::new());
+        Self { setup, options, inbox, waiting, publisher, history, threads, stop_rules, run: None }
     }
 
     /// Runs until `Quit` is received, or until the handle is gone.
@@ -84,6 +86,8 @@ impl Solver {
             // While a ROI is dragged edits come faster than they can be measured: only the last of a row counts.
             Command::SetRois(_) if self.waiting.front().is_some_and(|m| matches!(m.command, Command::SetRois(_))) => {}
             Command::SetRois(rois) => self.set_rois(rois),
+            Command::RenameRois(rois) => self.rename_rois(rois),
+            Command::SetStopRules(rules) => self.set_stop_rules(rules),
             Command::SetIterations(target) => self.set_iterations(target),
             Command::DataArrived => self.take_in(),
             Command::Quit => {}
@@ -116,6 +120,7 @@ impl Solver {
             }
         };
         run.state = if paused { State::Paused } else { State::Running };
+        run.stop_watch.set(&self.stop_rules);
         self.run = Some(run);
         self.say(EventKind::Started(Box::new(info)));
         for notice in notices {
@@ -186,9 +191,14 @@ impl Solver {
         let tell_impossible = report.num_impossible_bins > 0 && !run.impossible_told;
         run.impossible_told |= tell_impossible;
         let course = run.course;
+        let rule_met = run.stop_watch.look(&iterate, &run.rois.rois);
         self.say(EventKind::Iterate(Box::new(iterate)));
         if tell_impossible {
             self.say(EventKind::Notice(impossible_bins(report.num_impossible_bins, course)));
+        }
+        if let Some(words) = rule_met {
+            self.say(EventKind::RuleMet(words));
+            self.end(EndReason::Stopped);
         }
         Ok(())
     }
@@ -349,6 +359,22 @@ impl Solver {
             }
             Err(failure) => self.give_up(failure),
         }
+    }
+
+    /// Takes other names and roles for the ROIs of the run, whose places stay.
+    fn rename_rois(&mut self, rois: MaskedRois) {
+        let Some(run) = &mut self.run else { return };
+        let before = &run.rois.rois;
+        if before.len() == rois.len() && before.iter().zip(&*rois).all(|(a, b)| a.covers_same(b)) {
+            run.rois.rois = rois;
+        }
+    }
+
+    fn set_stop_rules(&mut self, rules: Vec<StopRule>) {
+        if let Some(run) = &mut self.run {
+            run.stop_watch.set(&rules);
+        }
+        self.stop_rules = rules;
     }
 
     /// Moves the end; a run that had reached it goes on.

@@ -28,7 +28,7 @@ mod workspace;
 
 pub use rois::document::Document;
 pub use run::curves::{Curves, Series};
-pub use run::live::{LiveRun, RunState};
+pub use run::live::{LiveRun, Mark, RunState};
 pub use run::runs::Reference;
 pub use run::shown::{IterateId, Shown};
 pub use slices::tool::Tool;

@@ -10,6 +10,7 @@ mod protocol;
 mod rooms;
 mod runs;
 mod script;
+mod stop_rules;
 mod sweeps;
 #[path = "../support/toy.rs"]
 mod toy;

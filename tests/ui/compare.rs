@@ -1,12 +1,16 @@
 //! A run as the reference of those after it: the choice, the number, the curve, the table.
 
+use std::collections::HashMap;
+
 use egui::Theme;
 use egui::accesskit::Role;
-use egui_kittest::kittest::Queryable as _;
+use egui_kittest::Harness;
+use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use tomoscope::io::measurements::read_measurements;
-use tomoscope::ui::App;
+use tomoscope::session::EndReason;
+use tomoscope::ui::{App, Mark, RunState};
 
-use super::{click, finished, wait_for};
+use super::{click, drag, finished, wait_for};
 
 const SIZE: [f32; 2] = [1400.0, 900.0];
 
@@ -55,4 +59,80 @@ fn a_run_is_compared_with_the_one_chosen_as_the_reference() {
     harness.get_by_role_and_label(Role::Button, "none").click();
     harness.run_steps(3);
     assert_eq!(harness.state().reference(), None);
+}
+
+/// Colours of a part of a slice, given by fractions of its width, and how often each is there.
+fn colours(harness: &mut Harness<'_, App>, slice: &str, [from, to]: [f32; 2]) -> HashMap<[u8; 3], usize> {
+    let rect = harness.get_by_label(slice).rect();
+    let picture = harness.render().unwrap();
+    let part = |t: f32| (rect.left() + t * rect.width()) as u32;
+    let mut found = HashMap::new();
+    for (x, y) in (part(from)..part(to)).flat_map(|x| (rect.top() as u32..rect.bottom() as u32).map(move |y| (x, y))) {
+        let [r, g, b, _] = picture.get_pixel(x, y).0;
+        *found.entry([r, g, b]).or_default() += 1;
+    }
+    found
+}
+
+#[test]
+fn the_image_of_the_reference_stands_beside_the_one_on_the_screen() {
+    let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
+    let slice = "Transaxial slice";
+    assert!(harness.query_by_label("side by side").is_none(), "there is nothing to compare with");
+    click(&mut harness, "Restart");
+    wait_for(&mut harness, "the second run", |app| app.live().run == 2 && app.is_run_over());
+    let alone = harness.get_by_label(slice).rect();
+    let own = colours(&mut harness, slice, [0.25, 0.75]);
+    click(&mut harness, "side by side");
+    let (left, right) = (harness.get_by_label(slice).rect(), harness.get_by_label("Transaxial slice, run 1, iteration 3").rect());
+    assert!(left.width() < 0.51 * alone.width() && (left.width() - right.width()).abs() < 2.0 && left.right() <= right.left());
+    // A click in one moves the crosshair of both.
+    let before = harness.state().view().crosshair_mm;
+    harness.drag_at(right.center() + egui::vec2(9.0, 9.0));
+    harness.step();
+    harness.drop_at(right.center() + egui::vec2(9.0, 9.0));
+    harness.run_steps(2);
+    assert_ne!(harness.state().view().crosshair_mm, before);
+    // The same settings made the same image: beside the line both are alike, and nothing is left of their difference.
+    click(&mut harness, "swipe");
+    drag(&mut harness, "Line between the two images", [0.5, 0.5], [-20.0, 0.5]);
+    assert!(harness.state().view().swipe < 0.4, "{}", harness.state().view().swipe);
+    let most = |found: &HashMap<[u8; 3], usize>| found.iter().max_by_key(|(_, n)| **n).map(|(colour, _)| *colour).unwrap();
+    let both = colours(&mut harness, slice, [0.25, 0.75]);
+    assert_eq!(most(&both), most(&own));
+    click(&mut harness, "difference");
+    let [r, g, b] = most(&colours(&mut harness, slice, [0.25, 0.75]));
+    assert!([r, g, b].iter().all(|part| part.abs_diff(250) < 6), "the middle of the signed colours, not {r} {g} {b}");
+    click(&mut harness, "off");
+    assert_eq!(most(&colours(&mut harness, slice, [0.25, 0.75])), most(&own));
+    // An iterate of the past has its own beside it.
+    click(&mut harness, "side by side");
+    harness.key_press(egui::Key::ArrowLeft);
+    harness.run_steps(4);
+    harness.get_by_label("Transaxial slice, run 1, iteration 2");
+    harness.check_accessibility();
+    // On another grid there is none, and the reason is told.
+    harness.get_by_role_and_label(Role::SpinButton, "Voxels x").set_value_accesskit(40.0);
+    harness.run_steps(3);
+    click(&mut harness, "Restart");
+    wait_for(&mut harness, "the third run", |app| app.live().run == 3 && app.is_run_over());
+    assert!(harness.query_by_label_contains("Transaxial slice, run").is_none());
+    assert!(harness.get_by_label("swipe").accesskit_node().is_disabled());
+}
+
+#[test]
+fn a_rule_stops_the_run_and_is_seen_in_the_plots() {
+    let Some(mut harness) = finished(SIZE, Theme::Light) else { return };
+    click(&mut harness, "Stop by itself");
+    harness.get_by_role_and_label(Role::SpinButton, "Smallest gain").set_value_accesskit(100.0);
+    harness.run_steps(2);
+    click(&mut harness, "likelihood gain below");
+    click(&mut harness, "Restart");
+    wait_for(&mut harness, "the end", |app| app.live().run == 2 && app.is_run_over());
+    let live = harness.state().live();
+    assert_eq!(live.state, RunState::Ended(EndReason::Stopped));
+    let stopped = |mark: &Mark| matches!(mark, Mark::Rule(words) if words.contains("log-likelihood"));
+    assert!(live.marks.iter().any(|(at, mark)| *at == live.progress().0 && stopped(mark)), "{:?}", live.marks);
+    harness.get_by_label_contains("stopped after iteration 3");
+    harness.get_by_label("Stop by itself: 1 on");
 }

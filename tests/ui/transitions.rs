@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use egui::Theme;
+use egui::accesskit::Role;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use egui_kittest::{Harness, HarnessBuilder};
 use tomoscope::io::{Correction, write_projections};
@@ -39,7 +40,9 @@ fn reconstructed(start: Source) -> Option<Harness<'static, App>> {
 }
 
 fn reconstruct(harness: &mut Harness<'_, App>) {
-    click(harness, "Start");
+    click(harness, if has(harness, "Start") { "Start" } else { "Restart" });
+    let next = harness.state().live().run;
+    wait_for(harness, "a run", |app| app.live().run == next && next > 0);
     wait_for(harness, "the end of the run", |app| app.live().state == RunState::Ended(EndReason::Completed));
 }
 
@@ -247,7 +250,8 @@ fn a_restart_keeps_the_run_before_with_its_curves_until_it_is_dismissed() {
 fn a_run_again_with_other_settings_is_compared_at_once() {
     let Some(mut harness) = reconstructed(small_study()) else { return };
     click(&mut harness, "Run again with …");
-    click(&mut harness, "Subsets");
+    harness.get_by_role_and_label(Role::Button, "Subsets").click();
+    harness.run_steps(3);
     click(&mut harness, "1 (MLEM)");
     wait_for(&mut harness, "the second run", |app| app.live().run == 2 && app.is_run_over());
     wait_for(&mut harness, "the comparison", |app| app.live().comparisons.len() == 3);

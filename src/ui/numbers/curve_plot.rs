@@ -153,6 +153,7 @@ fn marks(plot: &mut PlotUi, view: &PlotsView, x: Scale, colours: &Colours) {
         let (name, colour) = match mark {
             Mark::Accumulation(accumulation) => (format!("{accumulation} from here"), colours.accumulation_mark),
             Mark::Branch => ("ROIs edited".to_owned(), colours.branch_mark),
+            Mark::Rule(words) => (words.clone(), colours.shown_mark),
         };
         if let Some(at) = x.place(*at) {
             plot.vline(VLine::new(name, at).color(colour).style(LineStyle::dashed_dense()));

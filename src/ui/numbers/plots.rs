@@ -1,6 +1,7 @@
 //! The plots side by side: noise, contrast, likelihood or means, and the line profile.
 
 use egui::{RichText, Ui};
+use egui_plot::{HLine, LineStyle};
 use strum::VariantArray as _;
 
 use super::curve_plot::{CurvePlot, KEPT_LINES, title_ui, unfiltered_ui};
@@ -39,6 +40,8 @@ pub struct PlotsView<'a> {
     pub view: &'a ViewState,
     /// Place of the image on the screen, if it is one of the past.
     pub shown_at: Option<f64>,
+    /// Noise-to-signal ratio at which the run stops by itself, per cent.
+    pub noise_limit: Option<f64>,
     /// Whether times are shown.
     pub show_timings: bool,
 }
@@ -71,7 +74,7 @@ impl PlotsView<'_> {
 }
 
 /// Least width of a plot in which its axes can be read, points.
-const MIN_WIDTH: f32 = 190.0;
+const MIN_WIDTH: f32 = 136.0;
 
 /// As many plots side by side as there is room for; where that is not all, a row to choose from.
 pub fn plots_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
@@ -132,7 +135,12 @@ fn noise_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
         plot = plot.hint("needs a\nbackground ROI");
     }
     let has_mean = !view.curves.mean_nsr.is_empty();
-    plot.show(ui, actions, |curves| {
+    let limit_colour = theme::colours(ui.visuals()).shown_mark;
+    plot.show(ui, actions, move |curves| {
+        if let Some(limit) = view.noise_limit {
+            let line = HLine::new("stops above", limit).color(limit_colour).style(LineStyle::dashed_dense());
+            curves.plot.hline(line);
+        }
         if !has_mean {
             return curves.of_rois(|of| &of.nsr, false);
         }

@@ -3,6 +3,7 @@
 use super::fbp_form::FbpForm;
 use super::forms::Forms;
 use super::settings::SettingsForm;
+use super::stop_form::StopForm;
 use crate::operator::Accumulation;
 use crate::session::RunId;
 
@@ -31,10 +32,18 @@ pub enum RunAction {
     EditForm(Box<SettingsForm>),
     /// The form for filtered backprojection after an edit.
     EditFbpForm(Box<FbpForm>),
+    /// The rules to stop by after an edit; they hold at once.
+    EditStopForm(Box<StopForm>),
     /// The form as it is for a new study.
     ResetForm,
     /// Shows the newest iterate (`None`) or the one after this many full iterations, of a sweep projections.
     ShowIterate(Option<usize>),
+    /// Shows the iterates that are kept one after the other, or no longer.
+    Play(bool),
+    /// Keeps the iterate on the screen whatever else is thinned out, or no longer.
+    Pin(bool),
+    /// How many bytes the images of the past may have.
+    SetHistoryBytes(u64),
     /// Compares the run and those after it with the images of this one, or with none.
     SetReference(Option<RunId>),
     /// Keeps this run no longer.

@@ -7,8 +7,9 @@ use egui::Color32;
 
 use super::live::{Branch, LiveRun, Mark, RoiPoint};
 use crate::data::{Roi, RoiRole};
+use crate::measure::mean;
 use crate::recon::RaceReport;
-use crate::session::{Comparison, RoiNumbers, roi_numbers};
+use crate::session::{Comparison, background_nsr, roi_numbers};
 use crate::ui::widgets::theme;
 
 /// Most points of a curve that are drawn; longer ones are thinned.
@@ -158,18 +159,6 @@ impl Curves {
         add_new(&mut self.contrast_to_noise, contrast_to_noise);
         add_new(&mut self.mean, mean_value);
     }
-}
-
-/// The background ROIs' noise-to-signal ratios on one iterate. Those that cover nothing of the image are left out; `None` where one
-/// of the others has no value on this iterate: the mean of the rest would be that of another background.
-fn background_nsr(rois: &[Roi], numbers: &[Option<RoiNumbers>]) -> Option<Vec<f64>> {
-    let of_role = rois.iter().zip(numbers).filter(|(roi, _)| roi.role == RoiRole::Background).map(|(_, numbers)| numbers);
-    let covering = of_role.filter(|numbers| numbers.is_none_or(|n| n.num_voxels > 0));
-    covering.map(|numbers| numbers.as_ref()?.nsr).collect()
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// The steps at which the curves of all branches are drawn. Those at which every ROI was measured and those at which some

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::fbp_form::FbpForm;
 use super::settings::SettingsForm;
+use super::stop_form::StopForm;
 use crate::plan::{DeviceChoice, Job};
 use crate::ui::study::open_study::OpenStudy;
 
@@ -14,6 +15,8 @@ pub struct Forms {
     pub counts: SettingsForm,
     /// Of a sweep.
     pub fbp: FbpForm,
+    /// When an iterative one is to stop by itself.
+    pub stop: StopForm,
 }
 
 impl Forms {

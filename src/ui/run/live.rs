@@ -93,6 +93,8 @@ pub enum Mark {
     Accumulation(Accumulation),
     /// From here on other ROIs were measured.
     Branch,
+    /// A stop rule was met: what it said.
+    Rule(String),
 }
 
 /// The run that is watched.
@@ -223,6 +225,10 @@ impl LiveRun {
             EventKind::Resumed => self.state = RunState::Running,
             EventKind::Ended(reason) => self.state = RunState::Ended(*reason),
             EventKind::Failed(_) => self.state = RunState::Failed,
+            EventKind::RuleMet(words) => {
+                let at = self.progress().0;
+                self.marks.push((at, Mark::Rule(words.clone())));
+            }
             EventKind::Notice(_) => {}
         }
     }

@@ -18,4 +18,5 @@ pub mod scrubber;
 pub mod settings;
 pub mod shown;
 pub mod stages;
+pub mod stop_form;
 pub mod variations;

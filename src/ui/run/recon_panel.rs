@@ -12,7 +12,9 @@ use super::forecast::secs_per_iteration;
 use super::forms::Forms;
 use super::live::{LiveRun, RunState};
 use super::settings::SettingsForm;
+use super::stop_form::stop_form_ui;
 use super::variations::variations;
+use crate::data::Roi;
 use crate::operator::Accumulation;
 use crate::plan::{AlgorithmKind, Course, Device, Forecast, ProjectorChoice, Rays};
 use crate::recon::RaceReport;
@@ -26,6 +28,8 @@ use crate::ui::widgets::theme;
 pub struct ReconView<'a> {
     /// The settings of the next start.
     pub forms: &'a Forms,
+    /// The regions of interest, by whose numbers it may stop.
+    pub rois: &'a [Roi],
     /// The study that is reconstructed, if there is one.
     pub study: Option<&'a OpenStudy>,
     /// Whether the run has nothing to do before another projection comes.
@@ -67,6 +71,10 @@ pub fn recon_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     progress_ui(view, ui);
     ui.add_space(2.0);
     accumulation_ui(view, ui, actions);
+    if view.course().by_iteration {
+        let edited = stop_form_ui(&view.forms.stop, view.rois, ui);
+        actions.extend(edited.map(|form| RunAction::EditStopForm(Box::new(form))));
+    }
     form_ui(view, ui, actions);
     image_ui(view, ui, actions);
 }
@@ -90,7 +98,7 @@ fn buttons_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
         if state == RunState::Paused {
             button(ui, true, "Resume", "Go on (Space)", RunAction::Resume);
         } else if state.can_continue() && course.can_continue {
-            button(ui, true, "Continue", "Add as many iterations again", RunAction::Continue);
+            button(ui, true, "Continue", "Go on to the iterations asked for, or add as many again", RunAction::Continue);
         } else {
             let can = matches!(state, RunState::Running | RunState::Starting);
             button(ui, can, "Pause", "Hold after this step (Space)", RunAction::Pause);
@@ -512,6 +520,7 @@ mod tests {
         let draw = |ui: &mut Ui, live: &mut LiveRun| {
             let view = ReconView {
                 forms: &forms,
+                rois: &[],
                 study: None,
                 is_waiting: false,
                 devices: &[],

@@ -1,5 +1,8 @@
 //! A run as the window shows it: a value of its own, so that several can stand side by side.
 
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
 use super::action::RunAction;
 use super::curves::Curves;
 use super::forecast::{Asked, Forecaster};
@@ -9,17 +12,20 @@ use super::post_filter::PostFilter;
 use super::recon_panel::{GATHERED, why_not};
 use super::settings::SettingsForm;
 use super::shown::{IterateId, Past, Shown};
-use crate::data::{MaskedRois, Notice};
+use crate::data::{MaskedRois, Notice, Roi};
 use crate::operator::Accumulation;
 use crate::plan::{DeviceChoice, Forecast, Job, Provenance};
 use crate::render::Palette;
-use crate::session::{Command, Event, Frame, Kept, RoiSet, RunId, Session};
+use crate::session::{Command, Event, Frame, Kept, RoiSet, RunId, Session, StopRule};
 use crate::ui::rois::measured::TableCache;
 use crate::ui::rois::state::RoiState;
 use crate::ui::study::open_study::OpenStudy;
 use crate::ui::study::state::StudyState;
 use crate::ui::widgets::colouring::Colouring;
 use crate::ui::widgets::format;
+
+/// How long each image is seen while the past is played.
+const PLAY_TIME: Duration = Duration::from_millis(250);
 
 /// What a run is started from.
 #[derive(Clone, Copy)]
@@ -34,10 +40,10 @@ pub struct RunInput<'a> {
 
 /// What of a wish about a run concerns more than the run.
 pub enum RunRequest {
-    /// Starts with the settings of the forms; `paused`: holds after one step.
+    /// Starts with the settings of the forms.
     Start {
-        /// Whether it holds.
-        paused: bool,
+        /// Whether it does one step, and holds.
+        then_step: bool,
     },
     /// Starts and shows how it compares with the run before.
     StartAndCompare,
@@ -69,6 +75,10 @@ pub struct RunView {
     pub post_filter_mm: f64,
     /// Numbers by which the images of the past that are kept are called.
     pub kept: Vec<usize>,
+    /// Numbers of those that are never thinned out.
+    pub pinned: BTreeSet<usize>,
+    /// While the images of the past are shown one after the other: when the last one came.
+    pub playing: Option<Instant>,
     /// Numbers of the regions on the image on the screen.
     pub table: TableCache,
     curves: Curves,
@@ -78,6 +88,8 @@ pub struct RunView {
     /// Number of the ROI edit sent last, and its ROIs.
     branch: u64,
     sent_rois: MaskedRois,
+    /// The stop rules sent last.
+    sent_rules: Vec<StopRule>,
     /// The run that started by itself and was left alone since.
     automatic: Option<RunId>,
 }
@@ -94,6 +106,8 @@ impl RunView {
             colouring,
             post_filter_mm: 0.0,
             kept: Vec::new(),
+            pinned: BTreeSet::new(),
+            playing: None,
             table: TableCache::default(),
             curves: Curves::default(),
             curves_are_old: true,
@@ -101,6 +115,7 @@ impl RunView {
             post_filter: PostFilter::start(wake),
             branch: 0,
             sent_rois: MaskedRois::default(),
+            sent_rules: Vec::new(),
             automatic: None,
         }
     }
@@ -109,7 +124,8 @@ impl RunView {
     pub fn next(&mut self, wake: impl Fn() + Send + Clone + 'static) -> Self {
         let (left, shown) = (self.live.clone(), self.shown.hand_over());
         let next = Self::new(self.colouring.clone(), wake);
-        Self { forms: self.forms.clone(), post_filter_mm: self.post_filter_mm, left, shown, ..next }
+        let (forms, sent_rules) = (self.forms.clone(), self.sent_rules.clone());
+        Self { forms, post_filter_mm: self.post_filter_mm, left, shown, sent_rules, ..next }
     }
 
     /// What the plots draw.
@@ -184,6 +200,8 @@ impl RunView {
             self.left = before;
         }
         self.kept.clear();
+        self.pinned.clear();
+        self.playing = None;
         self.curves_are_old = true;
     }
 
@@ -203,7 +221,7 @@ impl RunView {
         let session = input.session;
         let mut done = Ok(());
         match action {
-            RunAction::Start => return Some(RunRequest::Start { paused: false }),
+            RunAction::Start => return Some(RunRequest::Start { then_step: false }),
             RunAction::StartWith(forms) => {
                 self.forms = *forms;
                 return Some(RunRequest::StartAndCompare);
@@ -212,7 +230,9 @@ impl RunView {
             RunAction::Resume if self.live.state == RunState::Paused => _ = session.send(Command::Resume),
             RunAction::Pause | RunAction::Resume => {}
             RunAction::Continue => {
-                let target = self.live.progress().0 / self.live.num_subsets() + self.forms.counts.num_iterations;
+                let done = self.live.progress().0 / self.live.num_subsets();
+                // A run that was stopped goes on to where it was to go.
+                let target = if done < self.live.target { self.live.target } else { done + self.forms.counts.num_iterations };
                 self.set_target(target, session);
             }
             RunAction::Step => return self.step(input.session),
@@ -226,8 +246,22 @@ impl RunView {
             }
             RunAction::EditForm(form) => self.edit_form(*form, session),
             RunAction::EditFbpForm(form) => self.forms.fbp = *form,
+            RunAction::EditStopForm(form) => self.forms.stop = *form,
             RunAction::ResetForm => done = input.study.open.as_ref().map_or(Ok(()), |open| self.forms.reset(open, device)),
-            RunAction::ShowIterate(number) => self.show_iterate(number, session),
+            RunAction::ShowIterate(number) => {
+                self.playing = None;
+                self.show_iterate(number, session);
+            }
+            RunAction::Play(true) => {
+                self.show_iterate(self.kept.first().copied(), session);
+                self.playing = Some(Instant::now());
+            }
+            RunAction::Play(false) => self.playing = None,
+            RunAction::Pin(is_pinned) => self.pin(is_pinned, session),
+            RunAction::SetHistoryBytes(bytes) => {
+                session.set_history_bytes(bytes);
+                self.look_back(session);
+            }
             RunAction::Dismiss(run) => return Some(RunRequest::Dismiss(run)),
             RunAction::SetReference(run) => return Some(RunRequest::SetReference(run)),
             RunAction::AskSaveImage => return Some(RunRequest::AskSaveImage),
@@ -243,7 +277,7 @@ impl RunView {
         self.automatic = None;
         let is_over = !self.live.course().can_continue && matches!(self.live.state, RunState::Ended(_));
         if is_over || !(self.live.state.can_continue() || self.live.state.is_active()) {
-            return Some(RunRequest::Start { paused: true });
+            return Some(RunRequest::Start { then_step: true });
         }
         if self.live.state.can_continue() {
             self.live.target = self.live.target.max(self.live.progress().0 / self.live.num_subsets() + 1);
@@ -300,6 +334,32 @@ impl RunView {
         self.shown.set_past(past);
     }
 
+    /// Keeps the full iterate on the screen, or no longer.
+    fn pin(&mut self, is_pinned: bool, session: &Session) {
+        let Some(id) = self.shown.id().filter(|id| id.run == self.live.run) else { return };
+        let number = self.number(id.iteration, id.subiteration);
+        session.pin(id.run, id.subiteration, is_pinned);
+        if is_pinned {
+            self.pinned.insert(number)
+        } else {
+            self.pinned.remove(&number)
+        };
+    }
+
+    /// While the images of the past are played: shows the next when its time has come, after the last the newest again. The time
+    /// until then.
+    pub fn play(&mut self, session: &Session) -> Option<Duration> {
+        let since = self.playing?.elapsed();
+        if since < PLAY_TIME {
+            return Some(PLAY_TIME - since);
+        }
+        let shown = self.past_number().unwrap_or(0);
+        let next = self.kept.iter().copied().find(|number| *number > shown);
+        self.show_iterate(next, session);
+        self.playing = next.map(|_| Instant::now());
+        next.map(|_| PLAY_TIME)
+    }
+
     /// Sends edited regions to the solver, of a run that is kept to what measures its past. Names and roles concern neither.
     pub fn send_rois(&mut self, rois: &MaskedRois, is_active: bool, session: &Session) {
         if self.live.run == 0 || self.sent_rois == *rois {
@@ -309,6 +369,9 @@ impl RunView {
         self.sent_rois = rois.clone();
         if none_moved {
             self.live.rename_rois(self.branch, rois);
+            if is_active {
+                session.send(Command::RenameRois(rois.clone()));
+            }
         } else {
             self.branch += 1;
             self.live.begin_branch(self.branch, rois);
@@ -316,6 +379,15 @@ impl RunView {
             if is_active { _ = session.send(Command::SetRois(set)) } else { session.measure(self.live.run, set) }
         }
         self.curves_are_old = true;
+    }
+
+    /// Sends the rules that the run is to stop by, where they were edited or the ROIs changed that they look at.
+    pub fn send_stop_rules(&mut self, rois: &[Roi], session: &Session) {
+        let rules = self.forms.stop.rules(rois);
+        if rules != self.sent_rules {
+            self.sent_rules.clone_from(&rules);
+            session.send(Command::SetStopRules(rules));
+        }
     }
 
     /// Takes an event in.

@@ -175,6 +175,7 @@ impl Runs {
 
     /// Lets edited regions be measured, on the images of all runs.
     pub fn send_rois(&mut self, rois: &MaskedRois, session: &Session) {
+        self.active.send_stop_rules(rois, session);
         self.active.send_rois(rois, true, session);
         self.kept.iter_mut().for_each(|view| view.send_rois(rois, false, session));
     }

@@ -1,5 +1,7 @@
 //! The iterate on the screen: the newest, or one of those that are kept.
 
+use std::collections::BTreeSet;
+
 use egui::Ui;
 
 use super::action::RunAction;
@@ -11,6 +13,14 @@ pub struct ScrubberView<'a> {
     pub iterations: &'a [usize],
     /// The iterate of the past on the screen; `None` = live.
     pub past: Option<usize>,
+    /// Numbers of those that are never thinned out.
+    pub pinned: &'a BTreeSet<usize>,
+    /// The number of the image on the screen, if it is one that can be kept.
+    pub number: Option<usize>,
+    /// Whether the iterates are shown one after the other.
+    pub is_playing: bool,
+    /// Bytes of the images of the past of all runs, and how many they may be.
+    pub bytes: [u64; 2],
     /// What is on the screen, in words.
     pub shown: &'a str,
     /// Whether the step that made the image on the screen added without atomics.
@@ -39,12 +49,51 @@ pub fn scrubber_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction
                 actions.push(RunAction::ShowIterate(iterations.get(chosen).copied()));
             }
         }
+        play_ui(view, ui, actions);
         ui.label(view.shown);
+        pins_ui(view, ui, actions);
         if view.is_racy {
             let words = egui::RichText::new("NOT FOR DIAGNOSIS: a race, additions are lost").strong();
             ui.add(egui::Label::new(words.color(theme::colours(ui.visuals()).error)).truncate());
         }
     });
+}
+
+/// The switch that shows all that is kept, one after the other.
+fn play_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
+    let (sign, words) = if view.is_playing { ("⏸", "Stop playing") } else { ("▶", "Play the iterates") };
+    let button = ui.add_enabled(view.iterations.len() > 1, egui::Button::new(sign).small()).on_hover_text(words);
+    button.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, button.enabled(), words));
+    if button.clicked() {
+        actions.push(RunAction::Play(!view.is_playing));
+    }
+}
+
+/// The iterates that stay whatever is thinned out, and how much room there is for all.
+fn pins_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
+    if let Some(number) = view.number.filter(|number| view.iterations.contains(number)) {
+        let is_pinned = view.pinned.contains(&number);
+        let help = "Keeps this iterate whatever else is thinned out, with a button that shows it again";
+        if ui.selectable_label(is_pinned, "Keep").on_hover_text(help).clicked() {
+            actions.push(RunAction::Pin(!is_pinned));
+        }
+    }
+    for &number in view.pinned {
+        if ui.small_button(number.to_string()).on_hover_text("An iterate that you keep").clicked() {
+            actions.push(RunAction::ShowIterate(Some(number)));
+        }
+    }
+    let [used, budget] = view.bytes;
+    let mut budget_mb = (budget >> 20).max(1);
+    let field = egui::DragValue::new(&mut budget_mb).range(1..=1 << 20).speed(4.0);
+    let field = field.prefix(format!("past {} of ", used >> 20)).suffix(" MB");
+    let help =
+        "Room for the images of the past of all runs. Where it is full every second one goes, first of the run that has most";
+    let response = ui.add(field).on_hover_text(help);
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::SpinButton, true, "Room for the past, MB"));
+    if budget_mb != (budget >> 20).max(1) {
+        actions.push(RunAction::SetHistoryBytes(budget_mb << 20));
+    }
 }
 
 /// The kept iterate before or after the one shown; `None` = live.

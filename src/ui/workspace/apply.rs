@@ -6,6 +6,7 @@ use super::actions::Action;
 use super::app::{App, waker};
 use super::dialogs::FileTask;
 use crate::data::{Notice, RoiShape};
+use crate::session::Command;
 use crate::ui::numbers::plot_options::PlotAction;
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::rois::action::RoiAction;
@@ -45,7 +46,11 @@ impl App {
         let input = RunInput { session: &self.session, study: &self.study, rois: self.rois.masked() };
         match self.runs.active_mut().apply(action, input, self.options.device) {
             None => {}
-            Some(RunRequest::Start { paused }) => _ = self.start(ctx, paused),
+            Some(RunRequest::Start { then_step }) => {
+                if self.start(ctx, then_step) && then_step {
+                    self.session.send(Command::StepOnce);
+                }
+            }
             Some(RunRequest::StartAndCompare) => {
                 if self.start(ctx, false) {
                     self.numbers = NumbersTab::Compare;

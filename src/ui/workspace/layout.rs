@@ -107,6 +107,7 @@ impl App {
         ui.separator();
         let recon = ReconView {
             forms: &self.run().forms,
+            rois: &self.rois.document.rois,
             study: self.study.open.as_ref(),
             is_waiting: self.is_waiting(),
             devices: self.devices(),
@@ -140,6 +141,7 @@ impl App {
         let kept = self.runs.kept().iter().rev();
         let plots = PlotsView {
             options: &self.plots,
+            noise_limit: self.run().forms.stop.noise_limit().filter(|_| self.study.course().by_iteration),
             curves: self.run().curves(),
             kept: kept
                 .map(|view| KeptCurves {
@@ -211,6 +213,10 @@ impl App {
         let scrubber = ScrubberView {
             iterations: &self.run().kept,
             past: self.run().past_number(),
+            pinned: &self.run().pinned,
+            number: self.run().shown_number(),
+            is_playing: self.run().playing.is_some(),
+            bytes: if self.options.for_pictures { [0, 256 << 20] } else { self.session.history_bytes() },
             shown: &shown,
             is_racy: self.run().shown_of().is_some_and(|(id, live)| live.had_race(id.subiteration)),
         };

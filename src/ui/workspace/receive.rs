@@ -39,6 +39,9 @@ impl App {
             self.receive_frame(frame);
         }
         let run = self.runs.active_mut();
+        if let Some(time) = run.play(&self.session) {
+            ctx.request_repaint_after(time);
+        }
         run.filter();
         run.look_ahead(&self.study);
         self.look_for_close(ctx);
@@ -66,6 +69,7 @@ impl App {
                     self.take_tubes_of_run(&info);
                     self.take_matrix_of_run(&info);
                 }
+                EventKind::RuleMet(words) => self.notify(ctx, Notice::info(words)),
                 EventKind::Failed(text) => self.notify(ctx, Notice::error(text)),
                 _ => {}
             }

@@ -1,0 +1,142 @@
+//! Rules by which a run stops by itself and keeps its image: the solver looks at them after each full iteration, so that the image is
+//! the very one that met the rule.
+
+use super::measurements::{background_noise, roi_numbers};
+use super::{IterateReport, RoiNumbers};
+use crate::data::Roi;
+
+/// When a run stops by itself. All parts are fractions.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StopRule {
+    /// The mean noise-to-signal ratio of the background ROIs is above this.
+    Noise {
+        /// The largest that is wanted.
+        nsr: f64,
+    },
+    /// The contrast recovery of a ROI lies within a band over some iterations.
+    SteadyRecovery {
+        /// Its name.
+        roi: String,
+        /// Largest minus smallest recovery, at most.
+        band: f64,
+        /// Iterations that it spans.
+        iterations: usize,
+    },
+    /// The last iteration added at most this part of what all have added to the log-likelihood.
+    Plateau {
+        /// The part.
+        part: f64,
+    },
+}
+
+/// The rules as they apply to one run.
+#[derive(Debug, Default)]
+pub(super) struct StopWatch {
+    /// Each with whether it was met: then it does not stop the run a second time.
+    rules: Vec<(StopRule, bool)>,
+    /// Log-likelihood of each iteration.
+    likelihoods: Vec<f64>,
+    /// Numbers of the ROIs after each iteration: names and contrast recovery.
+    recoveries: Vec<Vec<(String, Option<f64>)>>,
+}
+
+impl StopWatch {
+    /// Goes by these rules from now on; one that was met already stays so.
+    pub fn set(&mut self, rules: &[StopRule]) {
+        let was_met = |rule: &StopRule| self.rules.iter().any(|(other, met)| other == rule && *met);
+        self.rules = rules.iter().map(|rule| (rule.clone(), was_met(rule))).collect();
+    }
+
+    /// Takes a step in; the first rule that it meets, as a sentence.
+    pub fn look(&mut self, report: &IterateReport, rois: &[Roi]) -> Option<String> {
+        if !report.completes_iteration {
+            return None;
+        }
+        let sums: Vec<_> = report.roi_sums.iter().copied().map(Some).collect();
+        let numbers = roi_numbers(rois, &sums, 1.0);
+        let recovery = |(roi, numbers): (&Roi, &Option<RoiNumbers>)| {
+            (roi.name.clone(), numbers.as_ref().and_then(|numbers| numbers.recovery))
+        };
+        self.recoveries.push(rois.iter().zip(&numbers).map(recovery).collect());
+        self.likelihoods.extend(report.log_likelihood);
+        let noise = background_noise(rois, &numbers);
+        let Self { rules, likelihoods, recoveries } = self;
+        let met = rules.iter_mut().filter(|(_, met)| !met).find_map(|(rule, met)| {
+            let words = rule.words_if_met(noise, likelihoods, recoveries)?;
+            *met = true;
+            Some(words)
+        })?;
+        Some(format!("stopped after iteration {}: {met}", report.iteration))
+    }
+}
+
+impl StopRule {
+    /// What met it.
+    fn words_if_met(&self, noise: Option<f64>, likelihoods: &[f64], recoveries: &[Vec<(String, Option<f64>)>]) -> Option<String> {
+        match self {
+            StopRule::Noise { nsr } => {
+                let found = noise.filter(|found| found > nsr)?;
+                Some(format!("the background's NSR of {:.1} % passed {:.1} %", 100.0 * found, 100.0 * nsr))
+            }
+            StopRule::SteadyRecovery { roi, band, iterations } => {
+                let of_roi = |numbers: &Vec<(String, Option<f64>)>| numbers.iter().find(|(name, _)| name == roi)?.1;
+                let start = recoveries.len().checked_sub(iterations + 1)?;
+                let lately: Vec<f64> = recoveries[start..].iter().map(of_roi).collect::<Option<_>>()?;
+                let (low, high) =
+                    lately.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)));
+                (high - low <= *band).then(|| {
+                    let change = 100.0 * (high - low);
+                    format!(
+                        "the recovery of {roi} changed by {change:.2} % over {iterations} iterations, at most {:.2} %",
+                        100.0 * band
+                    )
+                })
+            }
+            StopRule::Plateau { part } => {
+                let [first, .., before, last] = likelihoods else { return None };
+                let found = (last - before) / (last - first);
+                (found <= *part).then(|| {
+                    let [found, part] = [found, *part].map(|part| 100.0 * part);
+                    format!("the last iteration added {found:.2} % of what all added to the log-likelihood, at most {part:.2} %")
+                })
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn met(rule: &StopRule, noise: Option<f64>, likelihoods: &[f64], recoveries: &[f64]) -> bool {
+        let recoveries: Vec<_> = recoveries.iter().map(|value| vec![("A".to_owned(), Some(*value))]).collect();
+        rule.words_if_met(noise, likelihoods, &recoveries).is_some()
+    }
+
+    #[test]
+    fn noise_stops_where_it_is_above_and_known() {
+        let rule = StopRule::Noise { nsr: 0.1 };
+        assert_eq!(
+            [Some(0.09), Some(0.1), Some(0.11), None].map(|noise| met(&rule, noise, &[], &[])),
+            [false, false, true, false]
+        );
+        assert_eq!(rule.words_if_met(Some(0.125), &[], &[]).unwrap(), "the background's NSR of 12.5 % passed 10.0 %");
+    }
+
+    #[test]
+    fn a_recovery_is_steady_within_its_band_over_all_of_its_iterations() {
+        let rule = |roi: &str| StopRule::SteadyRecovery { roi: roi.into(), band: 0.0625, iterations: 2 };
+        assert!(!met(&rule("A"), None, &[], &[0.5, 0.5]), "two iterations are one change");
+        assert!(met(&rule("A"), None, &[], &[0.25, 0.5, 0.5625, 0.5]));
+        assert!(!met(&rule("A"), None, &[], &[0.5, 0.5, 0.5625, 0.4375]));
+        assert!(!met(&rule("B"), None, &[], &[0.5; 9]), "there is no such region");
+    }
+
+    #[test]
+    fn a_plateau_is_a_small_part_of_all_that_was_added() {
+        let rule = StopRule::Plateau { part: 0.25 };
+        assert!(!met(&rule, None, &[0.0, 1.0], &[]), "of one step nothing can be said");
+        assert!(!met(&rule, None, &[0.0, 2.0, 3.0], &[]));
+        assert!(met(&rule, None, &[0.0, 3.0, 4.0], &[]));
+    }
+}
