@@ -75,8 +75,8 @@ pub fn recon_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
         let edited = stop_form_ui(&view.forms.stop, view.rois, ui);
         actions.extend(edited.map(|form| RunAction::EditStopForm(Box::new(form))));
     }
-    form_ui(view, ui, actions);
     image_ui(view, ui, actions);
+    form_ui(view, ui, actions);
 }
 
 fn buttons_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
@@ -468,7 +468,13 @@ fn rays_ui(rays: &mut Rays, ui: &mut Ui) {
 
 fn image_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     ui.separator();
-    ui.label(RichText::new("Image").strong());
+    ui.horizontal(|ui| {
+        ui.label(RichText::new("Image").strong());
+        let save = egui::Button::new("Save image…");
+        if ui.add_enabled(view.has_image, save).on_hover_text("The image on the screen, as a file (Ctrl+S)").clicked() {
+            actions.push(RunAction::AskSaveImage);
+        }
+    });
     ui.horizontal(|ui| {
         let label = ui.label("Post-filter FWHM");
         let mut fwhm = view.post_filter_mm;
@@ -480,10 +486,6 @@ fn image_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
             actions.push(RunAction::SetPostFilter(fwhm));
         }
     });
-    let save = egui::Button::new("Save image…");
-    if ui.add_enabled(view.has_image, save).on_hover_text("The image on the screen as .nii, .nii.gz or .hv").clicked() {
-        actions.push(RunAction::AskSaveImage);
-    }
 }
 
 #[cfg(test)]

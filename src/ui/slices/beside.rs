@@ -33,6 +33,12 @@ pub enum BesideView {
 }
 
 impl BesideView {
+    /// The one after it in the row of buttons, after the last the first.
+    pub fn next(self) -> Self {
+        let after = Self::VARIANTS.iter().skip_while(|how| **how != self).nth(1);
+        after.copied().unwrap_or_default()
+    }
+
     fn help(self) -> &'static str {
         match self {
             BesideView::Off => "The image of this run alone",

@@ -100,7 +100,7 @@ pub fn sweep_feed_ui(open: &OpenSweep, ui: &mut Ui, actions: &mut Vec<StudyActio
         return;
     }
     ui.horizontal(|ui| {
-        if open.is_replay() {
+        if open.is_replay() && open.is_live() {
             if ui.button("End replay").on_hover_text("The whole sweep again at the next start").clicked() {
                 act(StudyAction::StopFeed);
             }

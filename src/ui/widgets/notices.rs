@@ -44,7 +44,12 @@ pub struct Notices {
 impl Notices {
     /// Adds one; the same sentence again only counts up and shows its toast anew.
     pub fn push(&mut self, notice: Notice, now_secs: f64) {
-        let toast_until_secs = Some(now_secs + theme::TOAST_SECS * if notice.severity == Severity::Error { 2.0 } else { 1.0 });
+        let times = match notice.severity {
+            Severity::Info => 1.0,
+            Severity::Warning => 2.0,
+            Severity::Error => 4.0,
+        };
+        let toast_until_secs = Some(now_secs + times * theme::TOAST_SECS);
         if let Some(entry) = self.entries.iter_mut().find(|entry| entry.notice == notice) {
             entry.count += 1;
             entry.toast_until_secs = toast_until_secs;
@@ -94,14 +99,14 @@ fn severity_word(severity: Severity) -> &'static str {
     }
 }
 
-/// Toasts in the lower right corner, newest lowest.
+/// Toasts in the upper right corner below the toolbar, where they cover neither curves nor numbers, newest lowest.
 pub fn toasts_ui(notices: &Notices, ctx: &egui::Context, actions: &mut Vec<NoticeAction>) {
     let now = ctx.input(|input| input.time);
     let toasts: Vec<&Entry> = notices.entries.iter().filter(|e| e.toast_until_secs.is_some_and(|t| t > now)).collect();
     let Some(next) = toasts.iter().filter_map(|e| e.toast_until_secs).reduce(f64::min) else { return };
     ctx.request_repaint_after(Duration::try_from_secs_f64(next - now).unwrap_or_default());
     egui::Area::new(egui::Id::unique("toasts"))
-        .anchor(Align2::RIGHT_BOTTOM, egui::vec2(-12.0, -34.0))
+        .anchor(Align2::RIGHT_TOP, egui::vec2(-12.0, 64.0))
         .order(egui::Order::Foreground)
         .show(ctx, |ui| {
             for entry in toasts.iter().rev().take(4).rev() {

@@ -58,13 +58,12 @@ impl Axes {
     }
 }
 
-/// A plot of one unit with linear axes; see [`plot_of`].
+/// A plot with linear axes that follows its data, tells the values under the pointer, and leaves wheel and drag to others.
 pub fn plot<'a>(id: &str, x: &str) -> Plot<'a> {
-    plot_of(id, &Axes { x: x.to_owned(), ..Axes::default() })
+    plot_of(id, &Axes { x: x.to_owned(), ..Axes::default() }).allow_boxed_zoom(false)
 }
 
-/// A plot that follows its data until a part of it is enlarged by a drag (a double click shows all again), tells the values under
-/// the pointer, and leaves the wheel to the rest of the window.
+/// The same with these axes, of which a drag enlarges a part; a double click shows all again.
 pub fn plot_of<'a>(id: &str, axes: &Axes) -> Plot<'a> {
     let [x_scale, y_scale] = axes.scales;
     let x_axis = AxisHints::new_x().label(&axes.x).label_spacing(egui::Rangef::new(22.0, 44.0));

@@ -23,7 +23,7 @@ pub const OVERLAY_TEXT: f32 = 12.0;
 /// Size of orientation letters, points.
 pub const ORIENTATION_TEXT: f32 = 15.0;
 /// How long a toast stays, seconds.
-pub const TOAST_SECS: f64 = 6.0;
+pub const TOAST_SECS: f64 = 4.0;
 
 /// Colours that depend on the theme.
 #[derive(Clone, Copy, Debug)]

@@ -28,6 +28,8 @@ pub enum Action {
     File(FileAction),
     /// The answer to the question whether to save before leaving.
     Leave(LeaveAction),
+    /// Shows the list of keys, or no longer.
+    ToggleHelp,
     /// Turns the theme from light to dark or back.
     ToggleTheme,
     /// About notices.

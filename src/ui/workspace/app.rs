@@ -82,6 +82,8 @@ pub struct App {
     pub(super) memory: MemoryMeter,
     pub(super) adapter: String,
     pub(super) has_renderer: bool,
+    /// Whether the list of keys is in front of the window.
+    pub(super) is_help_open: bool,
     /// Whether the keys were no shortcuts when the last frame ended.
     pub(super) keys_were_taken: bool,
     title: String,
@@ -132,6 +134,7 @@ impl App {
             memory: MemoryMeter::default(),
             adapter,
             has_renderer: creation.wgpu_render_state.is_some(),
+            is_help_open: false,
             keys_were_taken: false,
             title: String::new(),
             uploaded_beside: None,

@@ -33,6 +33,7 @@ impl App {
             Action::Roi(action) => self.apply_roi(ctx, action),
             Action::File(action) => self.apply_file(ctx, action),
             Action::Leave(action) => self.apply_leave(ctx, action),
+            Action::ToggleHelp => self.is_help_open = !self.is_help_open,
             Action::ToggleTheme => {
                 let dark = ctx.theme() == egui::Theme::Dark;
                 ctx.set_theme(if dark { egui::Theme::Light } else { egui::Theme::Dark });

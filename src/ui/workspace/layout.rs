@@ -6,7 +6,7 @@ use super::actions::{Action, summed};
 use super::app::App;
 use super::dialogs;
 use super::leaving::leaving_ui;
-use super::shortcuts::shortcut_actions;
+use super::shortcuts::{KeysView, help_ui, shortcut_actions};
 use super::status::{StatusView, status_ui};
 use crate::data::Volume;
 use crate::ui::numbers::compare_panel::{CompareAction, compare_panel_ui};
@@ -90,7 +90,7 @@ impl App {
 
     /// Whether a question is in front of the window.
     fn is_asked(&self) -> bool {
-        self.dialogs.is_modal() || self.leaving.is_some() || self.study.tube_form.is_some()
+        self.dialogs.is_modal() || self.leaving.is_some() || self.study.tube_form.is_some() || self.is_help_open
     }
 
     fn side_panel(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
@@ -220,13 +220,17 @@ impl App {
             shown: &shown,
             is_racy: self.run().shown_of().is_some_and(|(id, live)| live.had_race(id.subiteration)),
         };
+        let keys = KeysView {
+            scrubber: &scrubber,
+            is_paused: !self.run().live.is_running(),
+            axis: self.slices.active_plane.axes().1,
+            beside: self.slices.view.beside,
+        };
         if has_shortcuts {
-            actions.extend(shortcut_actions(
-                ui.ctx(),
-                &scrubber,
-                !self.run().live.is_running(),
-                self.slices.active_plane.axes().1,
-            ));
+            actions.extend(shortcut_actions(ui.ctx(), &keys));
+        }
+        if self.is_help_open {
+            help_ui(ui.ctx(), &keys, actions);
         }
         summed(actions, Action::View, |actions| toolbar_ui(&toolbar, ui, actions));
         summed(actions, Action::Run, |actions| scrubber_ui(&scrubber, ui, actions));

@@ -1,5 +1,6 @@
-//! Keys.
+//! Keys, and the overlay that lists them.
 
+use egui::{Key, KeyboardShortcut, Modifiers, RichText};
 use strum::VariantArray as _;
 
 use super::actions::Action;
@@ -8,45 +9,187 @@ use crate::ui::rois::action::RoiAction;
 use crate::ui::run::action::RunAction;
 use crate::ui::run::scrubber::{ScrubberView, neighbour};
 use crate::ui::slices::action::ViewAction;
+use crate::ui::slices::beside::BesideView;
 use crate::ui::slices::tool::Tool;
+use crate::ui::study::action::StudyAction;
+use crate::ui::widgets::modal::modal_ui;
 
-/// Keys that work wherever nothing else takes them.
-pub fn shortcut_actions(ctx: &egui::Context, view: &ScrubberView, is_paused: bool, axis: usize) -> Vec<Action> {
-    use egui::{Key, KeyboardShortcut, Modifiers};
-    let mut actions = Vec::new();
-    let undo = KeyboardShortcut::new(Modifiers::COMMAND, Key::Z);
+/// A key, what it does and what is asked for.
+struct Shortcut {
+    keys: Vec<KeyboardShortcut>,
+    words: &'static str,
+    action: Action,
+}
+
+/// Keys of one kind of work.
+struct Group {
+    title: &'static str,
+    shortcuts: Vec<Shortcut>,
+}
+
+/// What the keys depend on.
+pub struct KeysView<'a> {
+    /// The iterates that are kept.
+    pub scrubber: &'a ScrubberView<'a>,
+    /// Whether the run holds or is over.
+    pub is_paused: bool,
+    /// The axis across the slice that the pointer was in last.
+    pub axis: usize,
+    /// How the image of the reference run is shown.
+    pub beside: BesideView,
+}
+
+/// All keys.
+fn groups(view: &KeysView) -> Vec<Group> {
+    let key = |key: Key, words, action| Shortcut { keys: vec![KeyboardShortcut::new(Modifiers::NONE, key)], words, action };
+    let command =
+        |key: Key, words, action| Shortcut { keys: vec![KeyboardShortcut::new(Modifiers::COMMAND, key)], words, action };
+    let run = |action| Action::Run(action);
+    let step = |slices| Action::View(ViewAction::StepSlice(view.axis, slices));
+    let iterate = |forward| {
+        let ScrubberView { iterations, past, .. } = *view.scrubber;
+        Action::Run(RunAction::ShowIterate(neighbour(iterations, past, forward)))
+    };
+    let is_pinned = view.scrubber.number.is_some_and(|number| view.scrubber.pinned.contains(&number));
+    let ways = ["Add atomically", "Add with the race", "Add in a fixed order", "Add by reload", "Add in random order"];
+    let numbers = [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5];
+    let accumulations = numbers.into_iter().zip(ways).zip(Accumulation::VARIANTS);
     let redo =
         [KeyboardShortcut::new(Modifiers::COMMAND | Modifiers::SHIFT, Key::Z), KeyboardShortcut::new(Modifiers::COMMAND, Key::Y)];
+    let mut running = vec![
+        command(Key::Enter, "Start, or start again", run(RunAction::Start)),
+        key(Key::Space, "Hold or go on", run(if view.is_paused { RunAction::Resume } else { RunAction::Pause })),
+        key(Key::S, "One step, then hold", run(RunAction::Step)),
+    ];
+    running.extend(accumulations.map(|((number, words), way)| key(number, words, run(RunAction::SetAccumulation(*way)))));
+    vec![
+        Group {
+            title: "Files",
+            shortcuts: vec![
+                command(Key::O, "Open a study", Action::Study(StudyAction::AskForFile)),
+                command(Key::S, "Save the image", run(RunAction::AskSaveImage)),
+                command(Key::E, "Export the numbers", Action::Roi(RoiAction::AskExport)),
+            ],
+        },
+        Group { title: "Reconstruction", shortcuts: running },
+        Group {
+            title: "Past and comparison",
+            shortcuts: vec![
+                key(Key::ArrowLeft, "The iterate before", iterate(false)),
+                key(Key::ArrowRight, "The iterate after", iterate(true)),
+                key(Key::L, "Follow the newest iterate", run(RunAction::ShowIterate(None))),
+                key(Key::P, "Play the iterates", run(RunAction::Play(!view.scrubber.is_playing))),
+                key(Key::K, "Keep this iterate, or no longer", run(RunAction::Pin(!is_pinned))),
+                key(Key::C, "The reference's image beside: next way", Action::View(ViewAction::SetBeside(view.beside.next()))),
+            ],
+        },
+        Group {
+            title: "Slices",
+            shortcuts: vec![
+                key(Key::ArrowUp, "The slice before", step(-1)),
+                key(Key::ArrowDown, "The slice after", step(1)),
+                key(Key::PageUp, "Five slices back", step(-5)),
+                key(Key::PageDown, "Five slices on", step(5)),
+                key(Key::F, "Fit the object", Action::View(ViewAction::FitObject)),
+                key(Key::Home, "The whole image", Action::View(ViewAction::Reset)),
+            ],
+        },
+        Group {
+            title: "Regions",
+            shortcuts: vec![
+                Shortcut { keys: redo.into(), words: "Redo", action: Action::Roi(RoiAction::Redo) },
+                command(Key::Z, "Undo", Action::Roi(RoiAction::Undo)),
+                key(Key::Delete, "Delete the selected one", Action::Roi(RoiAction::DeleteSelected)),
+                key(Key::Escape, "Back to the crosshair", Action::View(ViewAction::SetTool(Tool::Crosshair))),
+            ],
+        },
+        Group {
+            title: "Help",
+            shortcuts: vec![Shortcut {
+                keys: vec![
+                    KeyboardShortcut::new(Modifiers::NONE, Key::F1),
+                    KeyboardShortcut::new(Modifiers::NONE, Key::Questionmark),
+                ],
+                words: "This list",
+                action: Action::ToggleHelp,
+            }],
+        },
+    ]
+}
+
+/// Keys that work wherever nothing else takes them.
+pub fn shortcut_actions(ctx: &egui::Context, view: &KeysView) -> Vec<Action> {
+    let mut actions = Vec::new();
     ctx.input_mut(|input| {
-        for shortcut in &redo {
-            if input.consume_shortcut(shortcut) {
-                actions.push(Action::Roi(RoiAction::Redo));
+        // A question mark needs Shift on most keyboards, and comes as text too.
+        input.events.iter_mut().for_each(|event| {
+            if let egui::Event::Key { key: Key::Questionmark, modifiers, .. } = event {
+                *modifiers = Modifiers::NONE;
+            }
+        });
+        for Shortcut { keys, action, .. } in groups(view).into_iter().flat_map(|group| group.shortcuts) {
+            for keys in keys {
+                for _ in 0..input.count_and_consume_key(keys.modifiers, keys.logical_key) {
+                    actions.push(action.clone());
+                }
             }
         }
-        if input.consume_shortcut(&undo) {
-            actions.push(Action::Roi(RoiAction::Undo));
-        }
-        let mut key = |key: Key, action: Action| {
-            for _ in 0..input.count_and_consume_key(Modifiers::NONE, key) {
-                actions.push(action.clone());
-            }
-        };
-        key(Key::Space, Action::Run(if is_paused { RunAction::Resume } else { RunAction::Pause }));
-        key(Key::S, Action::Run(RunAction::Step));
-        let numbers = [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5];
-        for (number, accumulation) in numbers.into_iter().zip(Accumulation::VARIANTS) {
-            key(number, Action::Run(RunAction::SetAccumulation(*accumulation)));
-        }
-        for (arrow, slices) in [(Key::ArrowUp, -1), (Key::ArrowDown, 1), (Key::PageUp, -5), (Key::PageDown, 5)] {
-            key(arrow, Action::View(ViewAction::StepSlice(axis, slices)));
-        }
-        for (arrow, forward) in [(Key::ArrowLeft, false), (Key::ArrowRight, true)] {
-            key(arrow, Action::Run(RunAction::ShowIterate(neighbour(view.iterations, view.past, forward))));
-        }
-        key(Key::F, Action::View(ViewAction::FitObject));
-        key(Key::Home, Action::View(ViewAction::Reset));
-        key(Key::Escape, Action::View(ViewAction::SetTool(Tool::Crosshair)));
-        key(Key::Delete, Action::Roi(RoiAction::DeleteSelected));
     });
     actions
+}
+
+/// The overlay.
+pub fn help_ui(ctx: &egui::Context, view: &KeysView, actions: &mut Vec<Action>) {
+    let is_escaped = modal_ui(ctx, "keys", "Keys", |ui| {
+        egui::ScrollArea::vertical().max_height(0.7 * ctx.content_rect().height()).show(ui, |ui| {
+            for group in groups(view) {
+                ui.label(RichText::new(group.title).strong());
+                egui::Grid::new(group.title).num_columns(2).spacing([16.0, 2.0]).show(ui, |ui| {
+                    for Shortcut { keys, words, .. } in group.shortcuts {
+                        let keys: Vec<String> = keys.iter().map(|keys| ctx.format_shortcut(keys)).collect();
+                        ui.label(RichText::new(keys.join(", ")).monospace());
+                        ui.label(words);
+                        ui.end_row();
+                    }
+                });
+                ui.add_space(4.0);
+            }
+        });
+        let close = ui.button("Close");
+        if close.clicked() {
+            actions.push(Action::ToggleHelp);
+        }
+        close
+    });
+    if is_escaped || ctx.input_mut(|input| input.consume_key(Modifiers::NONE, Key::F1)) {
+        actions.push(Action::ToggleHelp);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_key_does_two_things() {
+        let pinned = BTreeSet::new();
+        let scrubber = ScrubberView {
+            iterations: &[],
+            past: None,
+            pinned: &pinned,
+            number: None,
+            is_playing: false,
+            bytes: [0; 2],
+            shown: "",
+            is_racy: false,
+        };
+        let view = KeysView { scrubber: &scrubber, is_paused: false, axis: 2, beside: BesideView::Off };
+        let keys: Vec<KeyboardShortcut> =
+            groups(&view).into_iter().flat_map(|group| group.shortcuts).flat_map(|shortcut| shortcut.keys).collect();
+        for (index, key) in keys.iter().enumerate() {
+            assert!(!keys[..index].contains(key), "{key:?}");
+        }
+    }
 }
