@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::IoError;
 use super::blocks::read_text;
-use super::pending::PendingFile;
+use super::pending::write_whole;
 use super::toml_text::{sentence, version};
 use crate::data::{Notice, Roi, RoiPlane, RoiRole, RoiShape, checked_activity_ratio};
 
@@ -89,9 +89,7 @@ pub fn write_rois(path: &Path, rois: &[Roi]) -> Result<(), IoError> {
     if text.len() as u64 > MAX_BYTES {
         return Err(refused(format!("{} bytes are more than the {MAX_BYTES} that such a file can have", text.len())));
     }
-    let pending = PendingFile::create(path)?;
-    pending.write(|writer| std::io::Write::write_all(writer, text.as_bytes()))?;
-    pending.commit()
+    write_whole(path, text.as_bytes())
 }
 
 fn parse(text: &str) -> Result<Vec<Roi>, String> {

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 /// A plot.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Plot {
     /// How values lie along the axes.
     pub axes: Axes,
@@ -38,12 +39,13 @@ impl Axes {
 }
 
 /// Points joined by straight lines.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     /// Name beside the axes.
     pub name: String,
     /// Place in the palette: what belongs together has the same.
     pub colour: usize,
-    /// Whether it stands for published numbers.
+    /// Whether it stands for published numbers, or for those of an earlier run.
     pub is_published: bool,
     /// x and y, by rising x.
     pub points: Vec<[f64; 2]>,
@@ -101,6 +103,20 @@ fn escaped(text: &str) -> String {
 }
 
 impl Plot {
+    /// Its points as a table in CSV: the curve, x and y; `None` where it has none.
+    pub fn csv(&self) -> Option<String> {
+        let mut table = csv::Writer::from_writer(Vec::new());
+        table.write_record(["curve", &self.x_title, &self.y_title]).ok()?;
+        for line in &self.lines {
+            for point in &line.points {
+                let [x, y] = point.map(|value| value.to_string());
+                table.write_record([&line.name, &x, &y]).ok()?;
+            }
+        }
+        self.lines.iter().any(|line| !line.points.is_empty()).then_some(())?;
+        String::from_utf8(table.into_inner().ok()?).ok()
+    }
+
     /// The plot as an SVG document; `None` where it has no point.
     pub fn svg(&self) -> Option<String> {
         let ([x_low, x_high], [y_low, y_high]) = (range(self, 0)?, range(self, 1)?);
@@ -210,7 +226,9 @@ mod tests {
             "{svg}"
         );
         assert!([">0.01<", ">0.1<", ">1<", ">10<", ">100<"].iter().all(|label| svg.contains(label)), "{svg}");
-        assert_eq!(Plot { lines: Vec::new(), ..plot }.svg(), None);
+        assert_eq!(plot.csv().unwrap(), "curve,,\na < b,10,0.01\na < b,1000,100\nc,100,1\n");
+        let empty = Plot { lines: Vec::new(), ..plot };
+        assert_eq!((empty.svg(), empty.csv()), (None, None));
     }
     #[test]
     fn linear_axes_are_marked_with_round_numbers() {

@@ -2,10 +2,11 @@
 //! that are kept, what happened on the way, and the iterate on the screen. A click shows the iterate there.
 
 use egui::{Color32, RichText, Ui};
-use egui_plot::{LineStyle, Plot, PlotResponse, PlotUi, VLine};
+use egui_plot::{LineStyle, Plot, PlotTransform, PlotUi, VLine};
 
 use super::plot_options::PlotAction;
 use super::plots::PlotsView;
+use crate::report;
 use crate::ui::run::curves::{Curves, Series};
 use crate::ui::run::live::Mark;
 use crate::ui::widgets::format;
@@ -17,8 +18,8 @@ pub struct CurvePlot<'a> {
     view: &'a PlotsView<'a>,
     axes: Axes,
     plot: Plot<'a>,
-    /// Its name for screen readers and tests.
-    label: String,
+    /// What it is of.
+    title: String,
     hint: Option<&'a str>,
 }
 
@@ -29,23 +30,68 @@ pub struct CurvesUi<'p, 'a> {
     /// The run's curves and those of the kept runs.
     pub view: &'a PlotsView<'a>,
     axes: Axes,
+    /// What was drawn so far.
+    drawn: Vec<Drawn>,
+}
+
+/// A curve that was drawn.
+pub struct Drawn {
+    /// Its name.
+    pub name: String,
+    /// Whether it is of a run that is kept.
+    pub is_kept: bool,
+    /// Its points.
+    pub points: Vec<[f64; 2]>,
+}
+
+/// What was drawn as a plot of a report.
+pub fn exported(title: &str, axes: &Axes, drawn: Vec<Drawn>) -> report::Plot {
+    let own_name = |drawn: &Drawn| drawn.name.split(KEPT_OF).next().unwrap_or_default().to_owned();
+    let names: Vec<String> = drawn.iter().map(own_name).collect();
+    let lines = drawn.into_iter().zip(&names).map(|(Drawn { name, is_kept, points }, own)| report::Series {
+        colour: names.iter().position(|other| other == own).unwrap_or_default(),
+        name,
+        is_published: is_kept,
+        points,
+    });
+    let unit = if axes.y_unit.is_empty() { String::new() } else { format!(", {}", axes.y_unit) };
+    report::Plot {
+        axes: report::Axes::Linear,
+        title: title.to_owned(),
+        x_title: axes.x.clone(),
+        y_title: format!("{title}{unit}"),
+        x_ticks: Vec::new(),
+        lines: lines.filter(|line| !line.points.is_empty()).collect(),
+    }
+}
+
+/// What stands between the name of a curve and the kept run that it is of.
+const KEPT_OF: &str = ", run ";
+
+/// The menu of a plot, on the secondary button.
+pub fn menu_ui(response: &egui::Response, plot: report::Plot, actions: &mut Vec<PlotAction>) {
+    response.context_menu(|ui| {
+        if ui.button("Save plot…").on_hover_text("What is drawn, as a picture (.svg) or a table (.csv)").clicked() {
+            actions.push(PlotAction::AskSave(Box::new(plot)));
+        }
+    });
 }
 
 impl<'a> CurvePlot<'a> {
     /// One of values in this unit.
-    pub fn new(view: &'a PlotsView<'a>, id: &str, label: &str, y_unit: &'static str) -> Self {
-        Self::scaled(view, id, label, y_unit, Scale::Linear)
+    pub fn new(view: &'a PlotsView<'a>, id: &str, title: &str, y_unit: &'static str) -> Self {
+        Self::scaled(view, id, title, y_unit, Scale::Linear)
     }
 
     /// One whose values lie so along the vertical axis.
-    pub fn scaled(view: &'a PlotsView<'a>, id: &str, label: &str, y_unit: &'static str, y: Scale) -> Self {
+    pub fn scaled(view: &'a PlotsView<'a>, id: &str, title: &str, y_unit: &'static str, y: Scale) -> Self {
         let axes = Axes { x: view.axis(), y_unit, scales: [view.options.iterations, y] };
         let mut plot = plot::plot_of(id, &axes);
         let ends = [0.0, 1.0].map(|end| axes.scales[0].place(end));
         for end in ends.into_iter().flatten() {
             plot = plot.include_x(end);
         }
-        Self { view, axes, plot, label: format!("Plot: {label}"), hint: None }
+        Self { view, axes, plot, title: title.to_owned(), hint: None }
     }
 
     /// Has a scale that includes these values, also while it is empty.
@@ -63,15 +109,18 @@ impl<'a> CurvePlot<'a> {
 
     /// Draws it.
     pub fn show(self, ui: &mut Ui, actions: &mut Vec<PlotAction>, draw: impl FnOnce(&mut CurvesUi<'_, 'a>) + 'a) {
-        let Self { view, axes, plot, label, hint } = self;
+        let Self { view, axes, plot, title, hint } = self;
         let colours = theme::colours(ui.visuals());
-        let (x, drawn) = (axes.scales[0], axes);
+        let (x, of_curves) = (axes.scales[0], axes.clone());
         let response = plot.show(ui, move |plot| {
             marks(plot, view, x, &colours);
-            draw(&mut CurvesUi { plot, view, axes: drawn });
+            let mut curves = CurvesUi { plot, view, axes: of_curves, drawn: Vec::new() };
+            draw(&mut curves);
+            curves.drawn
         });
         let colours = theme::colours(ui.visuals());
-        mark_labels(ui, &response, view, x, &colours, &label);
+        mark_labels(ui, &response.response, &response.transform, view, x, &colours, &format!("Plot: {title}"));
+        menu_ui(&response.response, exported(&title, &axes, response.inner), actions);
         if let Some(missing) = hint {
             hint_ui(ui, response.response.rect, missing);
         }
@@ -84,6 +133,7 @@ impl<'a> CurvePlot<'a> {
 impl CurvesUi<'_, '_> {
     /// One curve.
     pub fn curve(&mut self, name: &str, points: &[[f64; 2]], colour: Color32, width: f32) {
+        self.drawn.push(Drawn { name: name.to_owned(), is_kept: false, points: points.to_vec() });
         plot::curve(self.plot, name, &self.axes.places(points), colour, width);
     }
 
@@ -120,7 +170,8 @@ impl CurvesUi<'_, '_> {
 
     /// A curve of the kept run of this place.
     pub fn kept_curve(&mut self, index: usize, name: &str, points: &[[f64; 2]], colour: Color32) {
-        let name = format!("{name}, run {}", self.view.kept[index].run);
+        let name = format!("{name}{KEPT_OF}{}", self.view.kept[index].run);
+        self.drawn.push(Drawn { name: name.clone(), is_kept: true, points: points.to_vec() });
         let (colour, style) = (colour.gamma_multiply(KEPT_STRENGTH), kept_style(index));
         plot::styled_curve(self.plot, &name, &self.axes.places(points), colour, 1.2, style);
     }
@@ -166,9 +217,17 @@ fn marks(plot: &mut PlotUi, view: &PlotsView, x: Scale, colours: &Colours) {
 
 /// Writes at each switch of the accumulation what it became, and names the plot with its switches. Labels that would
 /// overlap go into the row below.
-fn mark_labels(ui: &Ui, response: &PlotResponse<()>, view: &PlotsView, x: Scale, colours: &Colours, label: &str) {
+fn mark_labels(
+    ui: &Ui,
+    response: &egui::Response,
+    transform: &PlotTransform,
+    view: &PlotsView,
+    x: Scale,
+    colours: &Colours,
+    label: &str,
+) {
     const NUM_ROWS: usize = 3;
-    let area = response.response.rect;
+    let area = response.rect;
     let painter = ui.painter().with_clip_rect(area);
     let font = egui::TextStyle::Small.resolve(ui.style());
     let mut row_ends = [f32::NEG_INFINITY; NUM_ROWS];
@@ -177,7 +236,7 @@ fn mark_labels(ui: &Ui, response: &PlotResponse<()>, view: &PlotsView, x: Scale,
         let Mark::Accumulation(accumulation) = mark else { continue };
         words += &format!("; from iteration {} on {accumulation}", format::short_number(*at));
         let Some(at) = x.place(*at) else { continue };
-        let at = response.transform.position_from_point_x(at);
+        let at = transform.position_from_point_x(at);
         let text = painter.layout_no_wrap(accumulation.to_string(), font.clone(), colours.accumulation_mark);
         // To the left of its line where there is no room to the right.
         let left = if at + text.size().x + 2.0 > area.right() { at - text.size().x - 2.0 } else { at + 2.0 };
@@ -187,7 +246,7 @@ fn mark_labels(ui: &Ui, response: &PlotResponse<()>, view: &PlotsView, x: Scale,
         painter.rect_filled(egui::Rect::from_min_size(position, text.size()), 2.0, ui.visuals().panel_fill.gamma_multiply(0.8));
         painter.galley(position, text, colours.accumulation_mark);
     }
-    plot::name(&response.response, &words);
+    plot::name(response, &words);
 }
 
 /// Title of curves that are measured on the reconstruction, whatever is done to the image on the screen.

@@ -2,6 +2,7 @@
 
 use strum::VariantArray as _;
 
+use crate::report;
 use crate::ui::slices::action::ViewAction;
 use crate::ui::widgets::format;
 use crate::ui::widgets::plot::Scale;
@@ -132,6 +133,8 @@ pub enum PlotAction {
     Option(OptionAction),
     /// Shows the iterate at this place of the horizontal axis: iterations, of a sweep projections.
     ShowAt(f64),
+    /// Asks where to save this plot.
+    AskSave(Box<report::Plot>),
     /// About the profile, which runs through the slices.
     View(ViewAction),
 }

@@ -4,7 +4,7 @@
 use egui::{Align2, Color32, Ui};
 use egui_plot::{LineStyle, MarkerShape, PlotPoint, PlotResponse, PlotUi, Points};
 
-use super::curve_plot::{KEPT_STRENGTH, kept_style};
+use super::curve_plot::{Drawn, KEPT_STRENGTH, exported, kept_style, menu_ui};
 use super::plot_options::PlotAction;
 use super::plots::PlotsView;
 use crate::ui::run::curves::Trajectory;
@@ -40,6 +40,13 @@ pub fn trajectory_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction
         }
     });
     plot::name(&response.response, "Plot: contrast recovery against noise");
+    let drawn =
+        |way: &Trajectory, name: String, is_kept| Drawn { name, is_kept, points: way.points.iter().map(|(_, p)| *p).collect() };
+    let of_kept = view.kept.iter().flat_map(|kept| {
+        kept.curves.against_noise.iter().map(move |way| drawn(way, format!("{}, run {}", way.name, kept.run), true))
+    });
+    let all = ways.iter().map(|way| drawn(way, way.name.clone(), false)).chain(of_kept).collect();
+    menu_ui(&response.response, exported("contrast recovery", &axes, all), actions);
     if let Some(longest) = ways.iter().max_by_key(|way| way.points.len()) {
         tick_labels(longest, &response, ui);
     }

@@ -8,11 +8,12 @@ use egui::{Context, Ui};
 use super::dialogs::Dialogs;
 use super::leaving::{Leaving, SavedWork};
 use super::prefs::Preferences;
-use super::status::MemoryMeter;
+use super::status::{FrameMeter, MemoryMeter};
 use crate::data::{Counts, Notice, Study};
 use crate::io::IoError;
 use crate::plan::{Acquisition, Cache, Device, DeviceChoice, Forecast};
 use crate::render::{VolumeSlot, is_software};
+use crate::report;
 use crate::session::{RunId, Session, SessionOptions, Trace};
 use crate::ui::numbers::plot_options::PlotOptions;
 use crate::ui::numbers::tabs::NumbersTab;
@@ -69,6 +70,8 @@ pub struct App {
     /// What the left part of the bottom panel shows.
     pub(super) numbers: NumbersTab,
     pub(super) plots: PlotOptions,
+    /// The plot that a path is asked for.
+    pub(super) plot_to_save: Option<report::Plot>,
     pub(super) devices: DeviceList,
     pub(super) notices: Notices,
     pub(super) dialogs: Dialogs,
@@ -80,6 +83,7 @@ pub struct App {
     pub(super) preferences: Preferences,
     pub(super) options: AppOptions,
     pub(super) memory: MemoryMeter,
+    pub(super) frames: FrameMeter,
     pub(super) adapter: String,
     pub(super) has_renderer: bool,
     /// Whether the list of keys is in front of the window.
@@ -123,6 +127,7 @@ impl App {
             rois: RoiState::default(),
             numbers: NumbersTab::default(),
             plots: PlotOptions::default(),
+            plot_to_save: None,
             devices: DeviceList::start(waker(&ctx)),
             notices: Notices::default(),
             dialogs: Dialogs::new(options.desktop_dialogs),
@@ -132,6 +137,7 @@ impl App {
             preferences,
             options,
             memory: MemoryMeter::default(),
+            frames: FrameMeter::default(),
             adapter,
             has_renderer: creation.wgpu_render_state.is_some(),
             is_help_open: false,

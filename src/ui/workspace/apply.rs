@@ -29,6 +29,10 @@ impl App {
                 let nearest = self.run().nearest_kept(place);
                 self.apply_run(ctx, RunAction::ShowIterate(nearest));
             }
+            Action::Plot(PlotAction::AskSave(plot)) => {
+                self.plot_to_save = Some(*plot);
+                self.ask(ctx, FileTask::SavePlot);
+            }
             Action::Plot(PlotAction::View(action)) => self.apply_view(action),
             Action::Roi(action) => self.apply_roi(ctx, action),
             Action::File(action) => self.apply_file(ctx, action),

@@ -8,6 +8,7 @@ use super::app::App;
 use super::dialogs::{FileAction, FileTask, Overwrite, overwritten};
 use crate::data::Notice;
 use crate::io;
+use crate::report;
 use crate::session::TubeSource;
 use crate::ui::rois::roi_panel::NOTHING_MEASURED;
 use crate::ui::study::loader::Source;
@@ -102,6 +103,10 @@ impl App {
                 self.save_provenance_of_table(ctx, path);
                 "written"
             }),
+            FileTask::SavePlot => {
+                let plot = self.plot_to_save.take();
+                plot.map_or(Ok(()), |plot| save_plot(&plot, path)).map(|()| "saved")
+            }
         };
         match outcome {
             Ok(done) => {
@@ -114,4 +119,12 @@ impl App {
             }
         }
     }
+}
+
+/// Writes a plot as a picture, or where the path ends in .csv as a table.
+fn save_plot(plot: &report::Plot, path: &Path) -> Result<(), String> {
+    let is_table = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
+    let text = if is_table { plot.csv() } else { plot.svg() };
+    let text = text.ok_or_else(|| format!("{}: the plot is empty, so that there is nothing to save", path.display()))?;
+    io::write_whole(path, text.as_bytes()).map_err(|error| error.to_string())
 }

@@ -43,6 +43,7 @@ impl App {
         // The key that takes the focus from a field is no shortcut either.
         let has_shortcuts = !self.keys_were_taken && !self.keys_are_taken(ui.ctx());
         let memory_bytes = if self.options.for_pictures { None } else { self.memory.bytes() };
+        let frames_per_sec = Some(self.frames.count()).filter(|_| !self.options.for_pictures);
         let show_timings = !self.options.for_pictures;
         if self.options.for_pictures {
             // In the window this is the clear colour.
@@ -51,8 +52,8 @@ impl App {
         let bar = egui::Frame::side_top_panel(ui.style()).fill(egui::Color32::TRANSPARENT);
         let middle = egui::Frame::central_panel(ui.style()).fill(egui::Color32::TRANSPARENT);
         egui::Panel::bottom("status").frame(bar).show(ui, |ui| {
-            let view =
-                StatusView { live: &self.run().live, notices: &self.notices, memory_bytes, show_timings, adapter: &self.adapter };
+            let (live, notices, adapter) = (&self.run().live, &self.notices, &self.adapter);
+            let view = StatusView { live, notices, memory_bytes, frames_per_sec, show_timings, adapter };
             status_ui(&view, ui, &mut actions);
         });
         egui::Panel::bottom("numbers")

@@ -155,6 +155,7 @@ pub fn help_ui(ctx: &egui::Context, view: &KeysView, actions: &mut Vec<Action>) 
                 ui.add_space(4.0);
             }
         });
+        ui.label("Ctrl and + or − make everything larger or smaller, Ctrl and 0 as it was.");
         let close = ui.button("Close");
         if close.clicked() {
             actions.push(Action::ToggleHelp);

@@ -1,5 +1,6 @@
 //! The status line: device, projector, accumulation, iteration, speed, memory.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
@@ -44,6 +45,22 @@ impl MemoryMeter {
     }
 }
 
+/// The moments at which the frames of the last second were drawn.
+#[derive(Default)]
+pub struct FrameMeter(VecDeque<Instant>);
+
+impl FrameMeter {
+    /// Counts this frame; how many the last second had.
+    pub fn count(&mut self) -> usize {
+        let now = Instant::now();
+        self.0.push_back(now);
+        while self.0.front().is_some_and(|frame| now - *frame > Duration::from_secs(1)) {
+            self.0.pop_front();
+        }
+        self.0.len()
+    }
+}
+
 /// What the status line shows.
 pub struct StatusView<'a> {
     /// The run.
@@ -52,6 +69,8 @@ pub struct StatusView<'a> {
     pub notices: &'a Notices,
     /// Resident bytes.
     pub memory_bytes: Option<u64>,
+    /// Frames drawn in the last second.
+    pub frames_per_sec: Option<usize>,
     /// Whether speeds are shown.
     pub show_timings: bool,
     /// What draws the slices.
@@ -65,12 +84,18 @@ pub fn status_ui(view: &StatusView, ui: &mut egui::Ui, actions: &mut Vec<Action>
         if ui.button(theme_name).clicked() {
             actions.push(Action::ToggleTheme);
         }
-        ui.menu_button("Keys", keys_ui);
+        if ui.button("Keys").on_hover_text("All keys (F1 or ?)").clicked() {
+            actions.push(Action::ToggleHelp);
+        }
         if ui.button(format!("Notices ({})", view.notices.len())).clicked() {
             actions.push(Action::Notice(NoticeAction::ToggleList));
         }
         if let Some(bytes) = view.memory_bytes {
             ui.label(format!("memory {}", crate::words::bytes(bytes)));
+            ui.separator();
+        }
+        if let Some(frames) = view.frames_per_sec {
+            ui.label(format!("{frames} frames/s")).on_hover_text("Drawn in the last second; where nothing moves none is");
             ui.separator();
         }
         // What is left of the line, cut off where it is too short.
@@ -93,31 +118,6 @@ fn run_ui(view: &StatusView, ui: &mut egui::Ui) {
     ui.add(egui::Label::new(progress_words(live, view.show_timings)).truncate());
     ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
         ui.add(egui::Label::new(format!("drawn by {}", view.adapter)).truncate());
-    });
-}
-
-/// What the keys do.
-fn keys_ui(ui: &mut egui::Ui) {
-    const KEYS: [(&str, &str); 12] = [
-        ("Space", "pause, resume"),
-        ("S", "one step (of a sweep one block of projections)"),
-        ("1, 2, 3", "accumulation atomic, non-atomic, deterministic"),
-        ("4, 5", "with a stored matrix: reload, random-central-atomic"),
-        ("Up, Down", "slice before, after (of the view under the pointer)"),
-        ("Page up, down", "five slices"),
-        ("Left, Right", "iterate before, after"),
-        ("F", "fit the object"),
-        ("Home", "reset the view"),
-        ("Esc", "back to the crosshair tool"),
-        ("Del", "delete the selected ROI"),
-        ("Ctrl+Z, Ctrl+Y", "undo, redo ROI edits"),
-    ];
-    egui::Grid::new("keys").num_columns(2).show(ui, |ui| {
-        for (key, what) in KEYS {
-            ui.strong(key);
-            ui.label(what);
-            ui.end_row();
-        }
     });
 }
 
