@@ -61,7 +61,7 @@ impl LikelihoodCurves {
     pub fn words(self) -> [&'static str; 2] {
         match self {
             LikelihoodCurves::Value => {
-                ["Log-likelihood", "Σ (y ln ȳ − ȳ) over all data, ȳ being the counts that the image makes expect"]
+                ["Log-likelihood", "Σ (y ln e − e) over all data y, e being the counts that the image makes expect"]
             }
             LikelihoodCurves::Gain => ["Gain", "What each iteration added to the log-likelihood, on a logarithmic scale"],
         }

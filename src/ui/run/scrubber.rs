@@ -61,10 +61,9 @@ pub fn scrubber_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction
 
 /// The switch that shows all that is kept, one after the other.
 fn play_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
-    let (sign, words) = if view.is_playing { ("⏸", "Stop playing") } else { ("▶", "Play the iterates") };
-    let button = ui.add_enabled(view.iterations.len() > 1, egui::Button::new(sign).small()).on_hover_text(words);
-    button.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, button.enabled(), words));
-    if button.clicked() {
+    let button = egui::Button::selectable(view.is_playing, "Play");
+    let help = "Shows the iterates that are kept one after the other (P)";
+    if ui.add_enabled(view.iterations.len() > 1, button).on_hover_text(help).clicked() {
         actions.push(RunAction::Play(!view.is_playing));
     }
 }
