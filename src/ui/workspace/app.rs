@@ -12,7 +12,7 @@ use super::status::MemoryMeter;
 use crate::data::{Counts, Notice, Study};
 use crate::io::IoError;
 use crate::plan::{Acquisition, Cache, Device, DeviceChoice, Forecast};
-use crate::render::{VolumeSlot, is_software};
+use crate::render::VolumeSlot;
 use crate::session::{RunId, Session, SessionOptions, Trace};
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::rois::document::Document;
@@ -25,7 +25,7 @@ use crate::ui::run::live::LiveRun;
 use crate::ui::run::run_view::RunView;
 use crate::ui::run::runs::{Reference, Runs};
 use crate::ui::run::shown::Shown;
-use crate::ui::slices::slice_paint;
+use crate::ui::slices::slice_paint::{self, Adapter};
 use crate::ui::slices::state::SliceState;
 use crate::ui::slices::view::ViewState;
 use crate::ui::study::loader::{Loading, Source};
@@ -78,7 +78,8 @@ pub struct App {
     pub(super) options: AppOptions,
     pub(super) memory: MemoryMeter,
     pub(super) adapter: String,
-    pub(super) has_renderer: bool,
+    /// What draws, if there is something.
+    pub(super) drawn_by: Option<Adapter>,
     /// Whether the keys were no shortcuts when the last frame ended.
     pub(super) keys_were_taken: bool,
     title: String,
@@ -88,7 +89,8 @@ pub struct App {
 impl App {
     /// The window's state, with a session of its own and the first study under way.
     pub fn new(creation: &eframe::CreationContext<'_>, options: AppOptions) -> Self {
-        let lower_priority = creation.wgpu_render_state.as_ref().is_some_and(|state| is_software(&state.adapter));
+        let drawn_by = creation.wgpu_render_state.as_ref().map(|state| Adapter::of(&state.adapter));
+        let lower_priority = drawn_by == Some(Adapter::Software);
         let (cache, trace) = (options.cache.clone(), options.trace.clone());
         let session_options = SessionOptions { lower_priority, cache, trace, ..SessionOptions::default() };
         let session = Session::with_options(session_options, waker(&creation.egui_ctx));
@@ -107,12 +109,12 @@ impl App {
         }
         let loading = Some(Loading::start(options.start.clone(), waker(&ctx)));
         options.trace.record("window", &[]);
-        let view = ViewState { interpolation: preferences.interpolation, ..ViewState::default() };
+        let drawn_by = creation.wgpu_render_state.as_ref().map(|state| Adapter::of(&state.adapter));
         Self {
             session,
             study: StudyState { loading, ..StudyState::default() },
             runs: Runs::new(RunView::new(Colouring::automatic(preferences.palette), waker(&ctx))),
-            slices: SliceState { view, ..SliceState::default() },
+            slices: SliceState::new(preferences.view()),
             rois: RoiState::default(),
             numbers: NumbersTab::default(),
             devices: DeviceList::start(waker(&ctx)),
@@ -125,7 +127,7 @@ impl App {
             options,
             memory: MemoryMeter::default(),
             adapter,
-            has_renderer: creation.wgpu_render_state.is_some(),
+            drawn_by,
             keys_were_taken: false,
             title: String::new(),
             frame_start: None,
@@ -339,6 +341,8 @@ impl eframe::App for App {
         let ctx = ui.ctx().clone();
         self.derive(frame, &ctx);
         self.set_title(&ctx);
+        let spin_secs = if self.drawn_by == Some(Adapter::Software) { 0.2 } else { 0.03 };
+        self.slices.spin(&ctx, spin_secs);
         let actions = self.panels(ui);
         let acted = !actions.is_empty();
         for action in actions {
@@ -360,7 +364,7 @@ impl eframe::App for App {
 
     fn save(&mut self, storage: &mut dyn eframe::Storage) {
         let palette = self.run().colouring.usual_palette;
-        self.preferences.save(palette, self.slices.view.interpolation, storage);
+        self.preferences.save(palette, &self.slices.view, storage);
     }
 }
 
