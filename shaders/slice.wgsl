@@ -94,6 +94,23 @@ fn is_inside(position: vec3f, last: vec3i) -> bool {
     return all(position >= vec3f(-0.5)) && all(position < vec3f(last) + vec3f(0.5));
 }
 
+// The samples behind a pixel, from the first to before the last, that can lie inside the volume: the line of sight is cut
+// with the pairs of its faces, with one sample to spare at either end.
+fn samples_inside(first: vec3f, last: vec3i) -> vec2u {
+    var entry = 0.0;
+    var exit = f32(slice.num_samples);
+    for (var axis = 0; axis < 3; axis += 1) {
+        let way = slice.behind[axis];
+        if (abs(way) > 1e-6) {
+            let low = (-0.5 - first[axis]) / way;
+            let high = (f32(last[axis]) + 0.5 - first[axis]) / way;
+            entry = max(entry, min(low, high) - 1.0);
+            exit = min(exit, max(low, high) + 2.0);
+        }
+    }
+    return vec2u(vec2f(max(entry, 0.0), max(exit, 0.0)));
+}
+
 // What is behind a pixel, and how many of its samples lie inside the volume.
 struct Sampled {
     value: f32,
@@ -103,7 +120,8 @@ struct Sampled {
 fn sampled(values: texture_3d<f32>, first: vec3f, last: vec3i) -> Sampled {
     if (COMBINATION == MEAN || COMBINATION == MAXIMUM) {
         var result = Sampled(0.0, 0u);
-        for (var k = 0u; k < slice.num_samples; k += 1u) {
+        let range = samples_inside(first, last);
+        for (var k = range.x; k < range.y; k += 1u) {
             let position = first + f32(k) * slice.behind.xyz;
             if (is_inside(position, last)) {
                 let value = value_at(values, position, last);

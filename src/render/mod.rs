@@ -6,6 +6,7 @@
 mod adapter;
 mod dicom_palettes;
 mod palette;
+mod picture;
 mod slice;
 mod slice_view;
 mod volume;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use strum::VariantArray as _;
 use wgpu::util::DeviceExt as _;
 
+use super::picture::{Made, Picture, PicturePainter};
 use super::slice_view::SliceUniforms;
 use super::volume::Volumes;
 use super::{Combination, Content, Interpolation, NUM_COLOURS, Palette, RenderError, SliceView, VolumeSlot};
@@ -32,6 +33,9 @@ pub struct SliceRenderer {
     /// By the volume and what is subtracted from it.
     bind_groups: HashMap<[VolumeSlot; 2], wgpu::BindGroup>,
     views: [Option<View>; NUM_VIEWS],
+    /// Pictures of views that are kept, and what draws them.
+    pictures: [Option<Picture>; NUM_VIEWS],
+    painter: PicturePainter,
 }
 
 /// How a view is drawn.
@@ -39,6 +43,7 @@ pub struct SliceRenderer {
 struct View {
     variant: Variant,
     volumes: [VolumeSlot; 2],
+    is_kept: bool,
 }
 
 /// What the shader is compiled for.
@@ -98,6 +103,8 @@ impl SliceRenderer {
             volumes: Volumes::default(),
             bind_groups: HashMap::new(),
             views: [None; NUM_VIEWS],
+            pictures: [const { None }; NUM_VIEWS],
+            painter: PicturePainter::new(device, target),
         }
     }
 
@@ -167,14 +174,59 @@ impl SliceRenderer {
             Content::Difference { of, minus, .. } => [of, minus],
         };
         let variant = Variant::of(view);
-        *place = Some(View { variant, volumes });
+        *place = Some(View { variant, volumes, is_kept: false });
         self.pipelines.entry(variant).or_insert_with(|| pipeline(device, &self.layout, &self.module, self.target, variant));
         queue.write_buffer(&self.uniforms, index as u64 * VIEW_BYTES, bytemuck::bytes_of(&SliceUniforms::new(view)));
     }
 
+    /// The same of a view that is costly: it is drawn, by `encoder`, into a picture of `size` pixels (width, height) of which
+    /// [`SliceRenderer::draw`] then makes a copy, and again only when view, volume or size have changed.
+    pub fn set_kept_view(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        encoder: &mut wgpu::CommandEncoder,
+        index: usize,
+        view: &SliceView,
+        size: [u32; 2],
+    ) {
+        self.set_view(device, queue, index, view);
+        let (Some(Some(set)), Some(place)) = (self.views.get_mut(index), self.pictures.get_mut(index)) else { return };
+        let limit = device.limits().max_texture_dimension_2d;
+        let size = size.map(|side| side.clamp(1, limit));
+        if place.as_ref().is_none_or(|picture| picture.size() != size) {
+            *place = Some(self.painter.picture(device, size));
+        }
+        let made = Made { view: *view, generations: set.volumes.map(|slot| self.volumes.generation(slot)) };
+        let outdated = place.as_mut().and_then(|picture| picture.outdated(made));
+        set.is_kept = true;
+        let set = *set;
+        if let Some(target) = outdated {
+            let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+                label: Some("picture"),
+                color_attachments: &[Some(wgpu::RenderPassColorAttachment {
+                    view: &target,
+                    resolve_target: None,
+                    ops: wgpu::Operations::default(),
+                    depth_slice: None,
+                })],
+                ..Default::default()
+            });
+            self.draw_slice(&mut pass, index, set);
+        }
+    }
+
     /// Draws a view into the pass's viewport; nothing where it has not been set or a volume that it needs is not there.
     pub fn draw(&self, pass: &mut wgpu::RenderPass<'_>, index: usize) {
-        let Some(view) = self.views.get(index).and_then(Option::as_ref) else { return };
+        let Some(view) = self.views.get(index).copied().flatten() else { return };
+        match self.pictures[index].as_ref().filter(|_| view.is_kept) {
+            Some(picture) if self.bind_groups.contains_key(&view.volumes) => self.painter.draw(pass, picture),
+            Some(_) => {}
+            None => self.draw_slice(pass, index, view),
+        }
+    }
+
+    fn draw_slice(&self, pass: &mut wgpu::RenderPass<'_>, index: usize, view: View) {
         let (Some(pipeline), Some(group)) = (self.pipelines.get(&view.variant), self.bind_groups.get(&view.volumes)) else {
             return;
         };

@@ -48,14 +48,22 @@ pub enum RenderError {
     },
 }
 
-/// The volumes that are held.
+/// The volumes that are held, and how often each was sent.
 #[derive(Default)]
-pub(super) struct Volumes([Option<wgpu::Texture>; VolumeSlot::COUNT]);
+pub(super) struct Volumes {
+    textures: [Option<wgpu::Texture>; VolumeSlot::COUNT],
+    generations: [u64; VolumeSlot::COUNT],
+}
 
 impl Volumes {
     /// The texture of a volume, if it is there.
     pub(super) fn get(&self, slot: VolumeSlot) -> Option<&wgpu::Texture> {
-        self.0[slot as usize].as_ref()
+        self.textures[slot as usize].as_ref()
+    }
+
+    /// Grows with each volume that is sent.
+    pub(super) fn generation(&self, slot: VolumeSlot) -> u64 {
+        self.generations[slot as usize]
     }
 
     /// The slots that hold a volume.
@@ -65,7 +73,7 @@ impl Volumes {
 
     /// Lets a volume go.
     pub(super) fn remove(&mut self, slot: VolumeSlot) {
-        self.0[slot as usize] = None;
+        self.textures[slot as usize] = None;
     }
 
     /// Sends a volume; gives back whether it has a new texture.
@@ -82,7 +90,8 @@ impl Volumes {
             return Err(RenderError::Length { expected, found: values.len() });
         }
         let extent = wgpu::Extent3d { width: size[0] as u32, height: size[1] as u32, depth_or_array_layers: size[2] as u32 };
-        let place = &mut self.0[slot as usize];
+        let place = &mut self.textures[slot as usize];
+        self.generations[slot as usize] += 1;
         let is_new = place.as_ref().is_none_or(|texture| texture.size() != extent);
         if is_new {
             // The old one makes room first.

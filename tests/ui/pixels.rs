@@ -47,6 +47,17 @@ fn draw(view: &SliceView, width: usize, height: usize) -> Option<Vec<[u8; 3]>> {
 
 /// Draws slices of volumes into a picture of `width` × `height` pixels; the red, green and blue of each.
 fn draw_all(volumes: &[([usize; 3], Vec<f32>)], views: &[SliceView], width: usize, height: usize) -> Option<Vec<[u8; 3]>> {
+    draw_kept(volumes, views, None, width, height)
+}
+
+/// The same by way of pictures of this size that are kept, where one is given.
+fn draw_kept(
+    volumes: &[([usize; 3], Vec<f32>)],
+    views: &[SliceView],
+    kept: Option<[u32; 2]>,
+    width: usize,
+    height: usize,
+) -> Option<Vec<[u8; 3]>> {
     super::renderer()?;
     let state = create_render_state(default_wgpu_setup(), Default::default());
     let (device, queue) = (&state.device, &state.queue);
@@ -54,9 +65,6 @@ fn draw_all(volumes: &[([usize; 3], Vec<f32>)], views: &[SliceView], width: usiz
     let mut renderer = SliceRenderer::new(device, queue, format);
     for ((size, values), slot) in volumes.iter().zip([VolumeSlot::First, VolumeSlot::Second]) {
         renderer.upload(device, queue, slot, *size, values).unwrap();
-    }
-    for (index, view) in views.iter().enumerate() {
-        renderer.set_view(device, queue, 14 + index, view);
     }
     let extent = wgpu::Extent3d { width: width as u32, height: height as u32, depth_or_array_layers: 1 };
     let target = device.create_texture(&wgpu::TextureDescriptor {
@@ -77,6 +85,12 @@ fn draw_all(volumes: &[([usize; 3], Vec<f32>)], views: &[SliceView], width: usiz
         mapped_at_creation: false,
     });
     let mut encoder = device.create_command_encoder(&Default::default());
+    for (index, view) in views.iter().enumerate() {
+        match kept {
+            None => renderer.set_view(device, queue, 14 + index, view),
+            Some(size) => renderer.set_kept_view(device, queue, &mut encoder, 14 + index, view, size),
+        }
+    }
     let attachment = target.create_view(&Default::default());
     let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
         color_attachments: &[Some(wgpu::RenderPassColorAttachment {
@@ -188,6 +202,89 @@ fn a_slab_shows_the_mean_or_the_largest_value_of_its_slices() {
             }
         }
     }
+}
+
+/// A view through a whole cube of this many voxels along each side, turned about z and tilted (degrees), as wide and high as the
+/// cube; its shader's samples are a voxel apart.
+fn look_through(side: usize, azimuth_deg: f32, elevation_deg: f32, window: [f32; 2]) -> SliceView {
+    let ((sin_a, cos_a), (sin_e, cos_e)) = (azimuth_deg.to_radians().sin_cos(), elevation_deg.to_radians().sin_cos());
+    let right = [cos_a, sin_a, 0.0];
+    let down = [sin_e * sin_a, -sin_e * cos_a, cos_e];
+    let away = [-cos_e * sin_a, cos_e * cos_a, sin_e];
+    let (length, middle) = (side as f32, 0.5 * (side as f32 - 1.0));
+    let corner = std::array::from_fn(|a| middle - 0.5 * length * (right[a] + down[a]));
+    let num_samples = (3f32.sqrt() * length).ceil() as u32;
+    SliceView {
+        slab: Some(Slab { step: away, num_samples, combination: Combination::Maximum }),
+        ..slice(corner, right.map(|v| length * v), down.map(|v| length * v), window)
+    }
+}
+
+#[test]
+fn a_projection_along_an_axis_has_the_largest_value_of_each_line_of_voxels() {
+    // Values in no order, so that each line of voxels has its largest one somewhere else.
+    let side = 9;
+    let scattered = |x: usize, y: usize, z: usize| ((x * 73 + y * 179 + z * 283 + x * y * 31 + y * z * 57) % 101) as f32;
+    let values = volume([side; 3], scattered);
+    let window = [0.0, 101.0];
+    for azimuth_deg in [0.0, 90.0, 180.0] {
+        let view = look_through(side, azimuth_deg, 0.0, window);
+        let Some(pixels) = draw_all(&[([side; 3], values.clone())], &[view], side, side) else { return };
+        for (at, pixel) in pixels.iter().enumerate() {
+            let (column, z) = (at % side, at / side);
+            let line = (0..side).map(|k| match azimuth_deg {
+                90.0 => scattered(k, column, z),
+                180.0 => scattered(side - 1 - column, k, z),
+                _ => scattered(column, k, z),
+            });
+            let largest = line.fold(0.0, f32::max);
+            assert!(is_near(*pixel, largest, window), "{azimuth_deg} degrees, {column}, {z}: {pixel:?} is not that of {largest}");
+        }
+    }
+}
+
+#[test]
+fn a_cone_looks_the_same_from_all_sides_and_is_as_high_as_the_line_of_sight_is_near() {
+    // Value R - r at the distance r from the middle: the largest on a line that passes at the distance d is R - d.
+    let (side, radius) = (40, 18.0_f32);
+    let middle = 0.5 * (side as f32 - 1.0);
+    let cone = |x: usize, y: usize, z: usize| {
+        let r: f32 = [x, y, z].iter().map(|v| (*v as f32 - middle).powi(2)).sum::<f32>().sqrt();
+        (radius - r).max(0.0)
+    };
+    let values = volume([side; 3], cone);
+    let window = [0.0, radius];
+    for (azimuth_deg, elevation_deg) in [(0.0, 0.0), (33.0, 0.0), (250.0, 0.0), (70.0, -40.0), (0.0, 90.0)] {
+        let view = SliceView { interpolation: Interpolation::Linear, ..look_through(side, azimuth_deg, elevation_deg, window) };
+        let Some(pixels) = draw_all(&[([side; 3], values.clone())], &[view], side, side) else { return };
+        for (at, pixel) in pixels.iter().enumerate() {
+            let d = (at as f32 % side as f32 - middle).hypot((at / side) as f32 - middle);
+            let exact = (radius - d).max(0.0);
+            // Samples lie up to half a voxel beside the nearest point, and the tip is rounded by the interpolation.
+            let lowest = exact - (0.25 + d * d).sqrt() + d - if d < 2.0 { 0.9 } else { 0.3 };
+            let fits = (0..=60).any(|k| colour(lowest + (exact + 0.02 - lowest) * k as f32 / 60.0, window) == *pixel);
+            assert!(fits, "{azimuth_deg}, {elevation_deg}: {pixel:?} at {d} is not that of {lowest} to {exact}");
+        }
+    }
+}
+
+#[test]
+fn a_picture_that_is_kept_is_that_of_the_view_and_is_made_anew_when_something_changes() {
+    if super::renderer().is_none() {
+        return;
+    }
+    let side = 12;
+    let values = volume([side; 3], |x, y, z| (x + 2 * y + 3 * z) as f32);
+    let view = look_through(side, 20.0, 10.0, [0.0, 70.0]);
+    let size = Some([side as u32; 2]);
+    let kept = draw_kept(&[([side; 3], values.clone())], &[view], size, side, side).unwrap();
+    assert_eq!(kept, draw_all(&[([side; 3], values.clone())], &[view], side, side).unwrap());
+    // Of half the size it is stretched: each colour is there again, near where it was.
+    let half = Some([side as u32 / 2; 2]);
+    let stretched = draw_kept(&[([side; 3], values)], &[view], half, side, side).unwrap();
+    let far = |a: &[u8; 3], b: &[u8; 3]| (0..3).map(|c| a[c].abs_diff(b[c])).max();
+    let num_far = kept.iter().zip(&stretched).filter(|(a, b)| far(a, b) > Some(60)).count();
+    assert!(num_far < side * side / 4, "{num_far} of {}", side * side);
 }
 
 #[test]

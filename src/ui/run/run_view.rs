@@ -439,6 +439,7 @@ impl RunView {
         if colouring.auto_palette {
             colouring.set_palette(if shown.is_signed() { Palette::Signed } else { colouring.usual_palette });
         }
+        shown.set_top(colouring.top);
         if colouring.auto_window {
             colouring.window = shown.auto_window(colouring.palette);
         }

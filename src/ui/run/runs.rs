@@ -349,7 +349,7 @@ mod tests {
         show(runs.active_mut(), 2, 9.0);
         let windows = [&runs.kept()[0], runs.active()].map(|view| (view.colouring.window, view.colouring.palette));
         assert_eq!(windows, [([0.0, 5.0], Palette::Viridis), ([0.0, 9.0], Palette::Viridis)]);
-        runs.active_mut().colouring.set_window([1.0, 2.0]);
+        runs.active_mut().colouring.set_window([1.0, 2.0], [0.0, 2.0]);
         assert_eq!(runs.kept()[0].colouring.window, [0.0, 5.0]);
     }
 }

@@ -5,17 +5,14 @@ use std::sync::Arc;
 use crate::data::{Extremes, Volume};
 use crate::render::Palette;
 use crate::session::{Frame, RunId};
+use crate::ui::widgets::colouring::{TopShare, has_negative};
 
 /// Values looked at for the automatic window.
 const NUM_SAMPLED: usize = 200_000;
-/// Share of the sampled values that the automatic window may cut off at the top.
-const CUT_OFF: f64 = 5e-5;
 /// Share of the slices at either end that the automatic window leaves out: few LORs reach them, so their noise is large.
 const END_SLICES: f64 = 0.1;
 /// Negative values of this size relative to the largest ones are looked at in colours with a middle.
 const SIGNED: f32 = 0.01;
-/// Rounding can leave values a little below 0: the automatic window then still begins at 0.
-const ROUNDING: f32 = 1e-3;
 
 /// Which iterate an image is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,13 +63,16 @@ pub struct Shown {
     pub range: [f32; 2],
     /// Nearly the smallest and nearly the largest value: a few may lie outside.
     usual: [f32; 2],
+    /// The ends of the share that the window is to show, and that share.
+    cut: [f32; 2],
+    top: TopShare,
 }
 
 impl Shown {
     /// Forgets all images; the newest frame comes back, to be returned to the session.
     pub fn clear(&mut self) -> Option<Frame> {
         let frame = self.newest.take();
-        *self = Self { generation: self.generation + 1, uploaded: self.uploaded, ..Self::default() };
+        *self = Self { generation: self.generation + 1, uploaded: self.uploaded, top: self.top, ..Self::default() };
         frame
     }
 
@@ -178,15 +178,23 @@ impl Shown {
         self.usual[0] < -SIGNED * self.usual[1]
     }
 
-    /// The window that suits a palette: from 0, or from the smallest value where some are negative, up to nearly the largest;
-    /// for a signed palette symmetric about 0.
+    /// The window is to show this share of the values.
+    pub fn set_top(&mut self, top: TopShare) {
+        if self.top != top {
+            self.top = top;
+            self.measure_ends();
+        }
+    }
+
+    /// The window that suits a palette: from 0, or from the smallest value where some are negative, up to the share of values
+    /// that was asked for; for a signed palette symmetric about 0.
     pub fn auto_window(&self, palette: Palette) -> [f32; 2] {
-        let [low, high] = self.usual;
+        let [low, high] = self.cut;
         if palette == Palette::Signed {
             let size = high.max(-low);
             return [-size, size];
         }
-        [if self.range[0] < -ROUNDING * high { self.range[0] } else { 0.0 }, high]
+        [if has_negative([self.range[0], high]) { self.range[0] } else { 0.0 }, high]
     }
 
     fn changed(&mut self) {
@@ -195,24 +203,37 @@ impl Shown {
         let chosen = || self.past.as_ref().map(|past| past.extremes).or_else(newest);
         let extremes = self.filtered.as_ref().map(|filtered| filtered.extremes).or_else(chosen);
         if let Some((volume, Extremes { low, high, .. })) = self.volume().zip(extremes) {
-            let usual = usual(volume, high);
+            let usual = ends(volume, high, TopShare::NearlyAll);
             (self.range, self.usual) = ([low, high], usual);
+            self.measure_ends();
         }
+    }
+
+    /// Finds the ends of the share that the window is to show.
+    fn measure_ends(&mut self) {
+        let cut = match self.top {
+            TopShare::NearlyAll => self.usual,
+            top => self.volume().map_or(self.usual, |volume| ends(volume, self.range[1], top)),
+        };
+        self.cut = cut;
     }
 }
 
-/// Nearly the smallest and nearly the largest value, of which `high` is the largest, so that a few lie outside.
-fn usual(volume: &Volume, high: f32) -> [f32; 2] {
+/// The values that a share of all lie above and below, of which `high` is the largest. Values of 0, outside the field of view,
+/// count only where the share is nearly all.
+fn ends(volume: &Volume, high: f32, top: TopShare) -> [f32; 2] {
     let [num_x, num_y, num_z] = volume.grid.size;
     let ends = (END_SLICES * num_z as f64) as usize * num_x * num_y;
     let inner = &volume.as_slice()[ends..volume.as_slice().len().saturating_sub(ends)];
     let stride = (inner.len() / NUM_SAMPLED).max(1) | 1;
-    let mut sample: Vec<f32> = inner.iter().step_by(stride).copied().filter(|v| v.is_finite()).collect();
+    let counts_zeros = top == TopShare::NearlyAll;
+    let mut sample: Vec<f32> =
+        inner.iter().step_by(stride).copied().filter(|v| v.is_finite() && (counts_zeros || *v != 0.0)).collect();
     if sample.is_empty() {
         return [0.0, 1.0];
     }
     let last = sample.len() - 1;
-    let rank = ((1.0 - CUT_OFF) * last as f64).round() as usize;
+    let rank = ((1.0 - top.cut_off()) * last as f64).round() as usize;
     let top = *sample.select_nth_unstable_by(rank, f32::total_cmp).1;
     let bottom = *sample.select_nth_unstable_by(last - rank, f32::total_cmp).1;
     let top = if top > 0.0 { top } else { high };
@@ -277,6 +298,24 @@ mod tests {
         assert_eq!(on_screen(&shown), (None, Some(3)));
         shown.set_filtered(filtered(1, 2, 6.0));
         assert_eq!(on_screen(&shown), (None, Some(3)));
+    }
+
+    #[test]
+    fn the_window_shows_the_share_of_the_values_that_was_asked_for() {
+        // Three quarters are 0, the rest 1, 2, … in equal numbers.
+        let mut volume = Volume::filled(Grid::centred([40, 40, 40], [1.0; 3]).unwrap(), 0.0);
+        volume.as_mut_slice().iter_mut().enumerate().filter(|(i, _)| i % 4 == 0).for_each(|(i, v)| *v = (i / 4) as f32);
+        let last = (40 * 40 * 40 / 4) as f32;
+        let mut shown = Shown::default();
+        let id = IterateId { run: 1, iteration: 1, subiteration: 1 };
+        shown.set_past(Some(Past { id, extremes: volume.extremes(), volume: Arc::new(volume) }));
+        // The sample leaves out a tenth of the slices at either end, where the smallest and the largest values are.
+        for (top, share) in [(TopShare::Percent95, 0.95), (TopShare::Percent99, 0.99), (TopShare::PerMille999, 0.999)] {
+            shown.set_top(top);
+            let expected = last * (0.1 + 0.8 * share);
+            let window = shown.auto_window(Palette::Grey);
+            assert!(window[0] == 0.0 && (window[1] / expected - 1.0).abs() < 2e-3, "{top:?}: {window:?}, {expected}");
+        }
     }
 
     #[test]

@@ -3,12 +3,15 @@
 use egui::Vec2;
 
 use super::beside::BesideView;
+use super::cells::{Cell, Layout};
 use super::tool::Tool;
-use super::view::ProfileLine;
+use super::turned::TurnedContent;
+use super::view::{ProfileLine, Thickness};
 use crate::data::RoiPlane;
 use crate::geometry::Point;
 use crate::render::{Interpolation, Palette};
 use crate::ui::rois::document::Grip;
+use crate::ui::widgets::colouring::TopShare;
 
 /// What the pointer drags in a slice.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,36 +48,56 @@ pub enum ViewAction {
         to: Point,
         /// How far it moved since the last frame, points.
         delta: Vec2,
-        /// Points per mm.
-        scale: f64,
+        /// The same in the slice, mm.
+        way: Point,
     },
     /// The button was let go.
     EndDrag,
     /// Selects a ROI, or none.
     SelectRoi(Option<usize>),
+    /// A click, which may turn out to be the first of a double click; sets the crosshair, if to a point.
+    Click(Option<Point>),
     /// Sets the crosshair.
     SetCrosshair(Point),
     /// Moves by slices along an axis.
     StepSlice(usize, i64),
     /// Zooms about a point.
     Zoom {
-        /// Stays where it is, mm.
-        about: Point,
-        /// The plane's axes.
-        axes: [usize; 2],
+        /// How far the point is from the middle of the view, mm; it stays where it is.
+        off: Point,
         /// Factor.
         factor: f64,
     },
-    /// Shows only this slice, or all again.
-    ToggleMaximised(RoiPlane),
+    /// Moves the image, mm.
+    Pan(Point),
+    /// Shows only this view, or all again. The crosshair is where it was before the click before.
+    ToggleMaximised(Cell),
+    /// Where the views are.
+    SetLayout(Layout),
+    /// How thick the slices are.
+    SetThickness(Thickness),
+    /// What the view that can be turned shows.
+    ShowTurned(TurnedContent),
+    /// Turns it further: azimuth and elevation, degrees.
+    Turn([f64; 2]),
+    /// Turns it back.
+    Straighten,
+    /// Lets it turn by itself, or not.
+    SetSpin(bool),
     /// Palette.
     SetPalette(Palette),
     /// Interpolation.
     SetInterpolation(Interpolation),
     /// Window as values at the bottom and top of the palette.
     SetWindow([f32; 2]),
-    /// Lets the window follow the image, or not.
-    SetAutoWindow(bool),
+    /// Lets the window follow the image, up to this share of its values.
+    FollowWindow(TopShare),
+    /// Leaves the window as it is, whatever image comes.
+    LockWindow,
+    /// Widens or moves the window by a drag of the pointer, points.
+    DragWindow(Vec2),
+    /// Moves the window as it is by this much.
+    MoveLevel(f32),
     /// Window from the smallest to the largest value.
     FullWindow,
     /// Zooms to what is active in the image.
@@ -91,4 +114,6 @@ pub enum ViewAction {
     SetSwipe(f32),
     /// Shows or hides ROI outlines.
     ShowRois(bool),
+    /// Shows or hides the crosshair.
+    ShowCrosshair(bool),
 }

@@ -2,11 +2,16 @@
 
 pub mod action;
 pub mod beside;
+pub mod cells;
+pub mod colour_bar;
 pub mod outline;
 pub mod overlay;
+pub mod pointer;
 pub mod slice_paint;
 pub mod slice_panel;
 pub mod state;
 pub mod tool;
 pub mod toolbar;
+pub mod turned;
+pub mod turned_panel;
 pub mod view;

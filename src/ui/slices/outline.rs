@@ -115,24 +115,32 @@ impl Outline {
         }
     }
 
-    /// The part at a position: a handle (of a selected ROI large enough to have them apart), the line or the middle.
-    pub fn grip_at(&self, position: Pos2, is_selected: bool) -> Option<Grip> {
-        let is_small = self.half_size() < 2.0 * theme::GRAB_DISTANCE;
-        if is_selected && !is_small {
-            let nearest = self
-                .handles()
-                .into_iter()
-                .map(|(handle, grip)| (handle.distance(position), grip))
-                .min_by(|a, b| a.0.total_cmp(&b.0));
-            if let Some((distance, grip)) = nearest
-                && distance <= theme::GRAB_DISTANCE
-            {
-                return Some(grip);
-            }
+    /// Whether a position lies within.
+    fn contains(&self, position: Pos2) -> bool {
+        match *self {
+            Outline::Circle(centre, radius) => position.distance(centre) <= radius,
+            Outline::Rectangle(rect) => rect.contains(position),
+            Outline::Edge(..) => false,
         }
-        let reach = if is_small { self.half_size().max(theme::GRAB_DISTANCE) } else { theme::GRAB_DISTANCE };
-        let near_line = self.distance(position) <= theme::GRAB_DISTANCE.min(reach);
-        (near_line || position.distance(self.middle()) <= reach).then_some(Grip::Move)
+    }
+
+    /// Whether a position is at the line. Within a small one there is room beside the line.
+    fn is_at_line(&self, position: Pos2) -> bool {
+        let reach = if self.contains(position) { theme::GRAB_DISTANCE.min(0.5 * self.half_size()) } else { theme::GRAB_DISTANCE };
+        self.distance(position) <= reach
+    }
+
+    /// The part of a selected ROI at a position: a handle (where it is large enough to have them apart), or the whole, by its
+    /// line or anywhere within.
+    fn grip_at(&self, position: Pos2) -> Option<Grip> {
+        let nearest = self
+            .handles()
+            .into_iter()
+            .map(|(handle, grip)| (handle.distance(position), grip))
+            .min_by(|a, b| a.0.total_cmp(&b.0))
+            .filter(|(distance, _)| *distance <= theme::GRAB_DISTANCE && self.half_size() >= 2.0 * theme::GRAB_DISTANCE);
+        let is_held = self.contains(position) || self.is_at_line(position);
+        nearest.map(|(_, grip)| grip).or_else(|| is_held.then_some(Grip::Move))
     }
 }
 
@@ -146,12 +154,22 @@ pub fn selected_grip_at(
     at: Pos2,
 ) -> Option<(usize, Grip)> {
     let index = selected?;
-    Some((index, outline(rois.get(index)?, slice, grid)?.grip_at(at, true)?))
+    Some((index, outline(rois.get(index)?, slice, grid)?.grip_at(at)?))
 }
 
-/// The ROI whose outline or middle is at a position, the last drawn first.
-pub fn roi_at(rois: &[Roi], slice: &SliceGeometry, grid: &Grid, at: Pos2) -> Option<usize> {
-    (0..rois.len()).rev().find(|&index| outline(&rois[index], slice, grid).is_some_and(|o| o.grip_at(at, false).is_some()))
+/// Which part of a ROI selects it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Its line.
+    Line,
+    /// Its line and all that lies within.
+    Inside,
+}
+
+/// The ROI at a position, the last drawn first.
+pub fn roi_at(rois: &[Roi], slice: &SliceGeometry, grid: &Grid, at: Pos2, reach: Reach) -> Option<usize> {
+    let is_at = |outline: Outline| outline.is_at_line(at) || (reach == Reach::Inside && outline.contains(at));
+    (0..rois.len()).rev().find(|&index| outline(&rois[index], slice, grid).is_some_and(is_at))
 }
 
 #[cfg(test)]
@@ -190,17 +208,31 @@ mod tests {
     }
 
     #[test]
-    fn the_line_moves_and_the_handles_of_the_selected_one_resize() {
+    fn the_selected_one_is_moved_from_within_and_resized_by_its_handles() {
         let grid = Grid::centred([50, 50, 51], [2.0; 3]).unwrap();
         let rois = [roi(RoiShape::Sphere { radius_mm: 20.0 }, [0.0; 3])];
         let slice = slice(RoiPlane::Transaxial);
         let right = Pos2::new(140.0, 100.0);
         let grip = |selected, at| selected_grip_at(&rois, selected, &slice, &grid, at);
         assert_eq!(grip(None, right), None);
-        assert_eq!(roi_at(&rois, &slice, &grid, right), Some(0));
         assert_eq!(grip(Some(0), right), Some((0, Grip::Resize(1, 0))));
         assert_eq!(grip(Some(0), Pos2::new(128.0, 128.0)), Some((0, Grip::Move)));
         assert_eq!(grip(Some(0), Pos2::new(100.0, 100.0)), Some((0, Grip::Move)));
-        assert_eq!(grip(Some(0), Pos2::new(120.0, 100.0)), None);
+        assert_eq!(grip(Some(0), Pos2::new(120.0, 100.0)), Some((0, Grip::Move)));
+        assert_eq!(grip(Some(0), Pos2::new(150.0, 100.0)), None);
+    }
+
+    #[test]
+    fn a_click_takes_a_roi_at_its_line_and_has_room_within() {
+        let grid = Grid::centred([50, 50, 51], [2.0; 3]).unwrap();
+        let slice = slice(RoiPlane::Transaxial);
+        // 40 and 5 points.
+        for (radius_mm, at_line, within) in [(20.0, 136.0, 125.0), (2.5, 104.0, 101.0)] {
+            let rois = [roi(RoiShape::Sphere { radius_mm }, [0.0; 3])];
+            let found = |x, reach| roi_at(&rois, &slice, &grid, Pos2::new(x, 100.0), reach);
+            assert_eq!([at_line, within].map(|x| found(x, Reach::Line)), [Some(0), None], "{radius_mm} mm");
+            assert_eq!([at_line, within].map(|x| found(x, Reach::Inside)), [Some(0), Some(0)], "{radius_mm} mm");
+            assert_eq!(found(150.0, Reach::Inside), None);
+        }
     }
 }

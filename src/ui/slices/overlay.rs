@@ -5,6 +5,7 @@ use egui::{Align2, Color32, CornerRadius, FontId, Painter, Pos2, Rect, Stroke, S
 use super::outline::{Outline, outline};
 use super::slice_panel::SlicesView;
 use super::tool::Tool;
+use super::turned::TurnedContent;
 use super::view::{ProfileLine, SliceGeometry, slice_index};
 use crate::data::Roi;
 use crate::ui::widgets::image_axes::AXIS_NAMES;
@@ -27,7 +28,10 @@ pub fn draw(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours
     if let Some(draft) = view.draft {
         draw_roi(view, slice, painter, draft, true);
     }
-    crosshair(view, slice, painter, colours);
+    if view.view.show_crosshair {
+        crosshair(view, slice, painter, colours);
+        oblique_line(view, slice, painter, colours);
+    }
     profile(view, slice, painter, colours);
     rulers(slice, painter, colours);
     orientation(&view.axes.ends, slice, painter, colours);
@@ -43,9 +47,14 @@ fn frame(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours: &
     painter.rect_stroke(rect, CornerRadius::ZERO, stroke, StrokeKind::Outside);
 }
 
+/// A line on a darker one, to be seen on light and on dark colours.
+pub(super) fn haloed_line(painter: &Painter, ends: [Pos2; 2], width: f32, colours: &Colours) {
+    painter.line_segment(ends, Stroke::new(width + 2.0, theme::HALO));
+    painter.line_segment(ends, Stroke::new(width, colours.crosshair));
+}
+
 fn crosshair(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours: &Colours) {
     let at = slice.screen_from_mm(view.view.crosshair_mm);
-    let stroke = Stroke::new(1.0, colours.crosshair.gamma_multiply(0.8));
     let (rect, gap) = (slice.rect, 9.0);
     for (from, to) in [
         (Pos2::new(rect.left(), at.y), Pos2::new(at.x - gap, at.y)),
@@ -53,23 +62,43 @@ fn crosshair(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colour
         (Pos2::new(at.x, rect.top()), Pos2::new(at.x, at.y - gap)),
         (Pos2::new(at.x, at.y + gap), Pos2::new(at.x, rect.bottom())),
     ] {
-        painter.line_segment([from, to], stroke);
+        haloed_line(painter, [from, to], 1.0, colours);
     }
+}
+
+/// Where the oblique slice cuts this one, while both are shown.
+fn oblique_line(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours: &Colours) {
+    if view.view.turned != TurnedContent::Oblique || !view.view.shows_turned() {
+        return;
+    }
+    let away = view.view.turn.ways()[2];
+    let ([a, b], _) = slice.plane.axes();
+    // Along the line both planes contain: across the part of the oblique plane's normal that lies in this slice.
+    let length = away[a].hypot(away[b]);
+    if length < 1e-6 {
+        return;
+    }
+    let reach = slice.rect.width() + slice.rect.height();
+    let along = egui::vec2((-away[b] / length) as f32, (away[a] / length) as f32) * reach;
+    let at = slice.screen_from_mm(view.view.crosshair_mm);
+    painter.extend(egui::Shape::dashed_line(&[at - along, at + along], Stroke::new(1.0, colours.profile), 6.0, 5.0));
 }
 
 fn draw_roi(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, roi: &Roi, is_selected: bool) {
     let Some(outline) = outline(roi, slice, &view.volume.grid) else { return };
     let colour = theme::roi_colour(roi);
-    let stroke = Stroke::new(if is_selected { 2.5 } else { 1.5 }, colour);
-    match outline {
-        Outline::Circle(centre, radius) => {
-            painter.circle_stroke(centre, radius, stroke);
-        }
-        Outline::Rectangle(rect) => {
-            painter.rect_stroke(rect, CornerRadius::ZERO, stroke, StrokeKind::Middle);
-        }
-        Outline::Edge(from, to) => {
-            painter.line_segment([from, to], stroke);
+    let width = if is_selected { 2.5 } else { 1.5 };
+    for stroke in [Stroke::new(width + 2.0, theme::HALO), Stroke::new(width, colour)] {
+        match outline {
+            Outline::Circle(centre, radius) => {
+                painter.circle_stroke(centre, radius, stroke);
+            }
+            Outline::Rectangle(rect) => {
+                painter.rect_stroke(rect, CornerRadius::ZERO, stroke, StrokeKind::Middle);
+            }
+            Outline::Edge(from, to) => {
+                painter.line_segment([from, to], stroke);
+            }
         }
     }
     if !is_selected {
@@ -125,7 +154,7 @@ fn title(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours: &
     let normal = slice.plane.axes().1;
     let grid = &view.volume.grid;
     let index = slice_index(grid, normal, slice.middle_mm[normal]);
-    let words = if view.axes.is_slice {
+    let mut words = if view.axes.is_slice {
         format!("{} to the right, {} down", view.axes.names[0], view.axes.names[1])
     } else {
         format!(
@@ -137,6 +166,9 @@ fn title(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours: &
             grid.size[normal]
         )
     };
+    if let Some(thickness) = view.view.thickness.words().filter(|_| !view.axes.is_slice) {
+        words += &format!(" · {thickness}");
+    }
     let at = slice.rect.min + egui::vec2(6.0, 5.0);
     text(painter, at, Align2::LEFT_TOP, &words, theme::OVERLAY_TEXT, colours.overlay, Some(colours.overlay_shade));
 }
@@ -193,7 +225,7 @@ fn ticks(from: f64, to: f64, step: f64) -> impl Iterator<Item = f64> {
 }
 
 /// Text over an image, on a shade where one is given.
-fn text(painter: &Painter, at: Pos2, align: Align2, words: &str, size: f32, colour: Color32, shade: Option<Color32>) {
+pub(super) fn text(painter: &Painter, at: Pos2, align: Align2, words: &str, size: f32, colour: Color32, shade: Option<Color32>) {
     let galley = painter.layout_no_wrap(words.to_owned(), FontId::proportional(size), colour);
     let rect = align.anchor_size(at, galley.size());
     if let Some(shade) = shade {

@@ -1,19 +1,52 @@
-//! The egui paint callback that lets the slice renderer draw into the window's own render pass.
+//! The egui paint callback that lets the slice renderer draw into the window's own render pass, and what it is told to draw.
 
-use eframe::egui_wgpu::{CallbackResources, CallbackTrait, RenderState, ScreenDescriptor};
+use eframe::egui_wgpu::{Callback, CallbackResources, CallbackTrait, RenderState, ScreenDescriptor};
 use egui::{Color32, Rect};
 
-use super::view::SliceGeometry;
-use crate::geometry::Grid;
-use crate::render::{Content, Interpolation, RenderError, SliceRenderer, SliceView, VolumeSlot, WHOLE_WIDTH};
+use super::turned::{TurnedContent, TurnedGeometry, num_samples_through, sample_distance_mm};
+use super::view::{SliceGeometry, ViewState};
+use crate::geometry::{Grid, Point};
+use crate::render::{Combination, Content, RenderError, Slab, SliceRenderer, SliceView, VolumeSlot, WHOLE_WIDTH, is_software};
 use crate::ui::widgets::colouring::Colouring;
 
-/// A slice to draw.
-pub struct SlicePaint {
-    /// Place among the slices of the frame.
-    pub index: usize,
+/// Pixels of a picture that is looked through the image for, where the processor draws it: some 30 ms.
+const SOFTWARE_PIXELS: f32 = 16_000.0;
+
+/// What draws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Adapter {
+    /// A graphics adapter.
+    Hardware,
+    /// The processor.
+    Software,
+}
+
+impl Adapter {
+    /// Which of them this is.
+    pub fn of(adapter: &wgpu::Adapter) -> Self {
+        if is_software(adapter) { Self::Software } else { Self::Hardware }
+    }
+}
+
+/// How values are shown.
+#[derive(Clone, Copy)]
+pub struct Look<'a> {
+    /// Interpolation, thickness, …
+    pub view: &'a ViewState,
+    /// Palette and window.
+    pub colouring: &'a Colouring,
+    /// Colour outside the image.
+    pub outside: Color32,
+}
+
+/// A view of the image to draw.
+struct SlicePaint {
+    /// Place among the views of the frame.
+    index: usize,
     /// What it shows.
-    pub view: SliceView,
+    view: SliceView,
+    /// Size of the picture in pixels of which it is a copy, made anew only when it changes; else it is drawn in each frame.
+    kept: Option<[u32; 2]>,
 }
 
 impl CallbackTrait for SlicePaint {
@@ -22,11 +55,14 @@ impl CallbackTrait for SlicePaint {
         device: &wgpu::Device,
         queue: &wgpu::Queue,
         _screen: &ScreenDescriptor,
-        _encoder: &mut wgpu::CommandEncoder,
+        encoder: &mut wgpu::CommandEncoder,
         resources: &mut CallbackResources,
     ) -> Vec<wgpu::CommandBuffer> {
         if let Some(renderer) = resources.get_mut::<SliceRenderer>() {
-            renderer.set_view(device, queue, self.index, &self.view);
+            match self.kept {
+                Some(size) => renderer.set_kept_view(device, queue, encoder, self.index, &self.view, size),
+                None => renderer.set_view(device, queue, self.index, &self.view),
+            }
         }
         Vec::new()
     }
@@ -38,31 +74,68 @@ impl CallbackTrait for SlicePaint {
     }
 }
 
-/// What the visible part of a slice of the first volume, which has this grid, shows.
-pub fn slice_view(
-    slice: &SliceGeometry,
+/// A slice, of which this part is visible, of the first volume, which has this grid.
+pub fn slice_view(slice: &SliceGeometry, visible: Rect, grid: &Grid, look: Look) -> SliceView {
+    let normal = slice.plane.axes().1;
+    let mut step = [0.0; 3];
+    step[normal] = 1.0;
+    SliceView {
+        slab: look.view.thickness.slab(grid.voxel_mm[normal], step),
+        ..plane(visible, grid, look, |position| slice.mm_from_screen(position))
+    }
+}
+
+/// A slice at its place among the views of the frame.
+pub fn drawn(visible: Rect, index: usize, view: SliceView) -> egui::Shape {
+    Callback::new_paint_callback(visible, SlicePaint { index, view, kept: None }).into()
+}
+
+/// The view that can be turned.
+pub fn turned(
+    turned: &TurnedGeometry,
     visible: Rect,
     grid: &Grid,
-    colouring: &Colouring,
-    interpolation: Interpolation,
-    outside: Color32,
-) -> SliceView {
-    let ([a, b], _) = slice.plane.axes();
-    let side = |axis: usize, points: f32| {
-        let mut way = [0.0; 3];
-        way[axis] = (f64::from(points) / slice.scale / grid.voxel_mm[axis]) as f32;
-        way
+    look: Look,
+    (index, volume, adapter): (usize, VolumeSlot, Adapter),
+    pixels_per_point: f32,
+) -> egui::Shape {
+    let step_mm = sample_distance_mm(grid);
+    let step = std::array::from_fn(|a| (turned.ways[2][a] * step_mm / grid.voxel_mm[a]) as f32);
+    let through = Slab { step, num_samples: num_samples_through(grid), combination: Combination::Maximum };
+    let slab = match look.view.turned {
+        TurnedContent::Mip => Some(through),
+        TurnedContent::Oblique => look.view.thickness.slab(step_mm, step),
+    };
+    let plane = plane(visible, grid, look, |position| turned.mm_from_screen(position));
+    let view = SliceView { slab, content: Content::Volume(volume), ..plane };
+    let size = visible.size() * pixels_per_point;
+    let shrunk = match adapter {
+        Adapter::Software if look.view.turned == TurnedContent::Mip => (SOFTWARE_PIXELS / size.x / size.y).sqrt().min(1.0),
+        _ => 1.0,
+    };
+    let kept = Some([size.x, size.y].map(|side| (shrunk * side).ceil().max(1.0) as u32));
+    Callback::new_paint_callback(visible, SlicePaint { index, view, kept }).into()
+}
+
+/// A plane, given by the points (mm) under screen positions.
+fn plane(visible: Rect, grid: &Grid, look: Look, mm_from_screen: impl Fn(egui::Pos2) -> Point) -> SliceView {
+    let [corner, right, below] =
+        [visible.left_top(), visible.right_top(), visible.left_bottom()].map(|at| grid.voxel_from_mm(mm_from_screen(at)));
+    // A coordinate that does not change along a side does not do so by a rounding error.
+    let way = |to: Point| {
+        let rounded = |v: f64| if v.abs() < 1e-9 { 0.0 } else { v as f32 };
+        std::array::from_fn(|a| rounded(to[a] - corner[a]))
     };
     SliceView {
         content: Content::Volume(VolumeSlot::First),
-        interpolation,
-        corner: grid.voxel_from_mm(slice.mm_from_screen(visible.min)).map(|v| v as f32),
-        across: side(a, visible.width()),
-        down: side(b, visible.height()),
+        interpolation: look.view.interpolation,
+        corner: corner.map(|v| v as f32),
+        across: way(right),
+        down: way(below),
         slab: None,
-        window: colouring.window,
-        palette: colouring.palette,
-        outside: [outside.r(), outside.g(), outside.b()].map(|c| f32::from(c) / 255.0),
+        window: look.colouring.window,
+        palette: look.colouring.palette,
+        outside: [look.outside.r(), look.outside.g(), look.outside.b()].map(|c| f32::from(c) / 255.0),
         part: WHOLE_WIDTH,
     }
 }

@@ -1,13 +1,14 @@
-//! The linked slices: pictures, and what the pointer does in them.
+//! The linked views: pictures, and what is drawn over them.
 
-use egui::{PointerButton, Pos2, Rect, Sense, Ui};
+use egui::{Rect, Sense, Ui};
 
 use super::action::{Drag, ViewAction};
 use super::beside::{self, Beside, Picture};
-use super::outline::{roi_at, selected_grip_at};
+use super::cells::Cell;
 use super::overlay;
-use super::slice_paint::{SlicePaint, slice_view};
-use super::tool::Tool;
+use super::pointer::{self, Pointed};
+use super::slice_paint::{self, Adapter, Look};
+use super::turned_panel::turned_ui;
 use super::view::{SliceGeometry, ViewState, fit_scale, slice_index};
 use crate::data::{Roi, RoiPlane, Volume};
 use crate::geometry::{Grid, Point};
@@ -35,54 +36,67 @@ pub struct SlicesView<'a> {
     pub axes: ImageAxes,
     /// The image of the reference run, where it is shown beside.
     pub beside: Option<&'a Beside<'a>>,
-    /// Whether there is an adapter to draw with.
-    pub has_renderer: bool,
+    /// What draws, if there is something.
+    pub adapter: Option<Adapter>,
 }
 
-/// Draws the slices and pushes what the pointer asks for. Gives back the plane and the point under
-/// the pointer.
-pub fn slices_ui(view: &SlicesView, ui: &mut Ui, actions: &mut Vec<ViewAction>) -> Option<(RoiPlane, Point)> {
+impl<'a> SlicesView<'a> {
+    /// The ROIs that can be taken: none while they are hidden.
+    pub(super) fn visible_rois(&self) -> &'a [Roi] {
+        if self.view.show_rois { self.rois } else { &[] }
+    }
+
+    /// How values are shown.
+    pub(super) fn look(&self, ui: &Ui) -> Look<'a> {
+        Look { view: self.view, colouring: self.colouring, outside: theme::colours(ui.visuals()).slice_background }
+    }
+}
+
+/// Draws the views and pushes what the pointer asks for. Gives back what is under the pointer.
+pub fn slices_ui(view: &SlicesView, ui: &mut Ui, actions: &mut Vec<ViewAction>) -> Option<Pointed> {
     let area = ui.available_rect_before_wrap();
-    let only = if view.axes.is_slice { Some(RoiPlane::Transaxial) } else { view.view.maximised };
-    let cells: Vec<(RoiPlane, Picture, Rect)> = layout(area, only)
-        .into_iter()
-        .flat_map(|(plane, rect)| {
-            let pictures = view.beside.map_or_else(|| vec![(Picture::Run, rect)], |beside| beside.pictures(rect));
-            pictures.into_iter().map(move |(picture, rect)| (plane, picture, rect))
-        })
-        .collect();
+    let only = if view.axes.is_slice { Some(Cell::Slice(RoiPlane::Transaxial)) } else { view.view.maximised };
+    let cells = only.map_or_else(|| view.view.layout.cells(area), |cell| vec![(cell, area)]);
+    let pictures = |(cell, rect): (Cell, Rect)| {
+        let pictures = view.beside.map_or_else(|| vec![(Picture::Run, rect)], |beside| beside.pictures(rect));
+        pictures.into_iter().map(move |(picture, rect)| (cell, picture, rect))
+    };
+    let pictures: Vec<(Cell, Picture, Rect)> = cells.into_iter().flat_map(pictures).collect();
     let grid = &view.volume.grid;
-    let scale =
-        cells.iter().map(|(plane, _, rect)| fit_scale(grid, *plane, rect.shrink(4.0).size())).fold(f64::INFINITY, f64::min);
-    let mut hovered = None;
+    let fits = pictures.iter().map(|(cell, _, rect)| {
+        let plane = match cell {
+            Cell::Slice(plane) => *plane,
+            Cell::Turned => RoiPlane::Coronal,
+        };
+        fit_scale(grid, plane, rect.shrink(4.0).size())
+    });
+    let scale = view.view.zoom * fits.fold(f64::INFINITY, f64::min);
+    let mut pointed = None;
     let mut num_drawn = 0;
-    for (plane, picture, rect) in cells {
+    for (cell, picture, rect) in pictures {
         if rect.width() < 8.0 || rect.height() < 8.0 {
             continue;
         }
-        let mut middle_mm = view.view.focus_mm;
-        let normal = plane.axes().1;
-        let voxel = slice_index(grid, normal, view.view.crosshair_mm[normal]);
-        middle_mm[normal] = grid.origin_mm[normal] + voxel as f64 * grid.voxel_mm[normal];
-        let slice = SliceGeometry { plane, rect, scale: scale * view.view.zoom, middle_mm };
-        hovered = slice_ui(view, &slice, picture, &mut num_drawn, ui, actions).map(|point| (plane, point)).or(hovered);
+        let found = match cell {
+            Cell::Slice(plane) => slice_ui(view, &slice_geometry(view, plane, rect, scale), picture, &mut num_drawn, ui, actions),
+            Cell::Turned => {
+                num_drawn += 1;
+                turned_ui(view, rect, scale, (num_drawn - 1, picture), ui, actions)
+            }
+        };
+        pointed = found.or(pointed);
     }
-    hovered
+    pointed
 }
 
-/// Transaxial on the left, coronal over sagittal on the right; or the only one.
-fn layout(area: Rect, only: Option<RoiPlane>) -> Vec<(RoiPlane, Rect)> {
-    if let Some(plane) = only {
-        return vec![(plane, area)];
-    }
-    let gap = theme::SLICE_GAP;
-    let left_width = (0.5 * (area.width() - gap)).min(area.height()).floor();
-    let right = Rect::from_min_max(Pos2::new(area.left() + left_width + gap, area.top()), area.max);
-    let half = (0.5 * (area.height() - gap)).floor();
-    let left = Rect::from_min_size(area.min, egui::vec2(left_width, area.height()));
-    let upper = Rect::from_min_size(right.min, egui::vec2(right.width(), half));
-    let lower = Rect::from_min_max(Pos2::new(right.left(), right.top() + half + gap), right.max);
-    vec![(RoiPlane::Transaxial, left), (RoiPlane::Coronal, upper), (RoiPlane::Sagittal, lower)]
+/// The slice through the voxels that the crosshair is in.
+fn slice_geometry(view: &SlicesView, plane: RoiPlane, rect: Rect, scale: f64) -> SliceGeometry {
+    let grid = &view.volume.grid;
+    let mut middle_mm = view.view.focus_mm;
+    let normal = plane.axes().1;
+    let voxel = slice_index(grid, normal, view.view.crosshair_mm[normal]);
+    middle_mm[normal] = grid.origin_mm[normal] + voxel as f64 * grid.voxel_mm[normal];
+    SliceGeometry { plane, rect, scale, middle_mm }
 }
 
 /// One slice.
@@ -93,174 +107,39 @@ fn slice_ui(
     num_drawn: &mut usize,
     ui: &mut Ui,
     actions: &mut Vec<ViewAction>,
-) -> Option<Point> {
+) -> Option<Pointed> {
     let response = ui.interact(slice.rect, ui.scope_id().with((slice.plane.name(), picture)), Sense::click_and_drag());
     let label = match view.beside.filter(|_| picture == Picture::Reference) {
         Some(beside) => format!("{}, {}", view.axes.view_name(slice.plane), beside.names[1]),
         None => view.axes.view_name(slice.plane),
     };
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &label));
-    let colours = theme::colours(ui.visuals());
     let painter = ui.painter_at(slice.rect);
     // A viewport that reaches beyond the window would be shifted: only the visible part is drawn.
     let visible = slice.rect.intersect(ui.clip_rect());
-    if view.has_renderer && visible.is_positive() {
-        let smooth = view.view.interpolation;
-        let shown = slice_view(slice, visible, &view.volume.grid, view.colouring, smooth, colours.slice_background);
+    if view.adapter.is_some() && visible.is_positive() {
+        let shown = slice_paint::slice_view(slice, visible, &view.volume.grid, view.look(ui));
         let time = ui.input(|input| input.time);
         let drawn = match view.beside {
             Some(beside) => beside.drawn(picture, shown, part_of(view.view.swipe, slice.rect, visible), time),
             None => vec![shown],
         };
-        for view in drawn {
-            let paint = SlicePaint { index: *num_drawn, view };
-            painter.add(eframe::egui_wgpu::Callback::new_paint_callback(visible, paint));
+        for shown in drawn {
+            painter.add(slice_paint::drawn(visible, *num_drawn, shown));
             *num_drawn += 1;
         }
     }
-    overlay::draw(view, slice, &painter, &colours);
-    pointer(view, slice, ui, &response, actions);
+    overlay::draw(view, slice, &painter, &theme::colours(ui.visuals()));
+    let pointed = pointer::slice_pointer(view, slice, ui, &response, actions);
     if let Some(beside) = view.beside {
         beside::overlay_ui(view, beside, picture, slice.rect, ui, actions);
     }
-    response.hover_pos().map(|position| slice.mm_from_screen(position))
+    pointed
 }
 
 /// A part of a slice's width as a part of that of what is visible of it.
 fn part_of(part: f32, slice: Rect, visible: Rect) -> f32 {
     ((slice.left() + part * slice.width() - visible.left()) / visible.width()).clamp(0.0, 1.0)
-}
-
-/// What the pointer does in a slice.
-fn pointer(view: &SlicesView, slice: &SliceGeometry, ui: &Ui, response: &egui::Response, actions: &mut Vec<ViewAction>) {
-    let grid = &view.volume.grid;
-    let ([a, b], normal) = slice.plane.axes();
-    let mut push = |action| actions.push(action);
-    if response.double_clicked() {
-        push(ViewAction::ToggleMaximised(slice.plane));
-    }
-    if response.drag_started()
-        && let Some(position) = ui.input(|input| input.pointer.press_origin())
-        && let Some(drag) = drag_at(view, slice, ui, response, position)
-    {
-        push(ViewAction::BeginDrag { drag, plane: slice.plane, at: slice.mm_from_screen(position) });
-    }
-    if response.dragged()
-        && let Some(position) = response.interact_pointer_pos()
-    {
-        push(ViewAction::MoveDrag { to: slice.mm_from_screen(position), delta: response.drag_delta(), scale: slice.scale });
-    }
-    if response.drag_stopped() {
-        push(ViewAction::EndDrag);
-    }
-    if response.clicked()
-        && let Some(position) = response.interact_pointer_pos()
-    {
-        let roi = roi_at(visible_rois(view), slice, grid, position);
-        if view.view.tool == Tool::Crosshair && roi.is_none() {
-            push(ViewAction::SetCrosshair(slice.mm_from_screen(position)));
-        }
-        push(ViewAction::SelectRoi(roi));
-    }
-    let Some(position) = response.hover_pos() else { return };
-    let (zoom, slices) = (ui.input(|input| f64::from(input.zoom_delta())), wheel_slices(ui));
-    if zoom != 1.0 {
-        let about = slice.mm_from_screen(position);
-        actions.push(ViewAction::Zoom { about, axes: [a, b], factor: zoom });
-    } else if slices != 0 {
-        actions.push(ViewAction::StepSlice(normal, slices));
-    }
-    if view.drag.is_none() {
-        ui.set_cursor_icon(cursor(view, slice, position));
-    }
-}
-
-/// What a drag that begins here moves.
-fn drag_at(view: &SlicesView, slice: &SliceGeometry, ui: &Ui, response: &egui::Response, position: Pos2) -> Option<Drag> {
-    if response.dragged_by(PointerButton::Middle) {
-        return Some(Drag::Pan);
-    }
-    if response.dragged_by(PointerButton::Secondary) {
-        return Some(Drag::Window);
-    }
-    if !response.dragged_by(PointerButton::Primary) {
-        return None;
-    }
-    let modifiers = ui.input(|input| input.modifiers);
-    if modifiers.command {
-        return Some(Drag::Pan);
-    }
-    if modifiers.shift {
-        return Some(Drag::Window);
-    }
-    Some(match view.view.tool {
-        Tool::Crosshair => match selected_grip_at(visible_rois(view), view.selected, slice, &view.volume.grid, position) {
-            Some((index, grip)) => Drag::Roi(index, grip),
-            None => Drag::Crosshair,
-        },
-        Tool::Profile => Drag::Profile,
-        tool => Drag::Draw(tool),
-    })
-}
-
-/// The ROIs that can be taken: none while they are hidden.
-fn visible_rois<'a>(view: &SlicesView<'a>) -> &'a [Roi] {
-    if view.view.show_rois { view.rois } else { &[] }
-}
-
-/// Slices that the wheel asks for in this frame: one per notch; trackpads count 30 points as one, and what is left of
-/// them is kept for the next frame.
-fn wheel_slices(ui: &Ui) -> i64 {
-    let (mut notches, mut points) = (0.0, 0.0);
-    ui.input(|input| {
-        for event in &input.raw.events {
-            if let egui::Event::MouseWheel { unit, delta, modifiers, .. } = event
-                && !modifiers.command
-            {
-                match unit {
-                    egui::MouseWheelUnit::Line => notches -= delta.y.signum() * delta.y.abs().ceil(),
-                    egui::MouseWheelUnit::Point => points -= delta.y / 30.0,
-                    egui::MouseWheelUnit::Page => notches -= 10.0 * delta.y,
-                }
-            }
-        }
-    });
-    if points != 0.0 {
-        ui.data_mut(|data| {
-            let rest: &mut f32 = data.get_temp_mut_or_default(egui::Id::unique("wheel rest"));
-            *rest += points;
-            notches += rest.trunc();
-            *rest -= rest.trunc();
-        });
-    }
-    notches.round() as i64
-}
-
-fn cursor(view: &SlicesView, slice: &SliceGeometry, position: Pos2) -> egui::CursorIcon {
-    use crate::ui::rois::document::Grip;
-    if view.view.tool != Tool::Crosshair {
-        return egui::CursorIcon::Crosshair;
-    }
-    match selected_grip_at(visible_rois(view), view.selected, slice, &view.volume.grid, position) {
-        Some((_, Grip::Move)) => egui::CursorIcon::Move,
-        Some((_, Grip::Resize(_, 0))) => egui::CursorIcon::ResizeHorizontal,
-        Some((_, Grip::Resize(0, _))) => egui::CursorIcon::ResizeVertical,
-        Some((_, Grip::Resize(x, y))) if x == y => egui::CursorIcon::ResizeNwSe,
-        Some((_, Grip::Resize(..))) => egui::CursorIcon::ResizeNeSw,
-        None => egui::CursorIcon::Crosshair,
-    }
-}
-
-/// The line that says what the pointer does here.
-pub fn help_text(tool: Tool) -> &'static str {
-    match tool {
-        Tool::Crosshair => {
-            "Drag: crosshair, or the selected ROI · Click an outline: select · Wheel: slice · Ctrl+wheel: zoom · Right or Shift+drag: window/level · Middle or Ctrl+drag: pan · Double-click: enlarge"
-        }
-        Tool::Circle | Tool::Sphere => "Drag from the centre outwards to draw a ROI · Esc: back to the crosshair",
-        Tool::Rectangle => "Drag from corner to corner to draw a ROI · Esc: back to the crosshair",
-        Tool::Profile => "Drag along the line of the profile · Esc: back to the crosshair",
-    }
 }
 
 /// The value under a point, in words.

@@ -1,7 +1,9 @@
 //! What the slices show of every run's image, and what is dragged in them.
 
 use super::action::{Drag, ViewAction};
+
 use super::tool::Tool;
+use super::turned::Turn;
 use super::view::{ProfileLine, ViewState, active_bounds_mm};
 use crate::data::{Roi, RoiPlane, Volume};
 use crate::geometry::Point;
@@ -20,6 +22,12 @@ pub struct SliceState {
     pub draft: Option<Roi>,
     /// Slice plane that the pointer was in last.
     pub active_plane: RoiPlane,
+    /// Whether an image of another study is to come, whose middle the crosshair goes to.
+    awaits_study: bool,
+    /// Where the crosshair was before the last click.
+    before_click: Option<Point>,
+    /// When the view that turns by itself did so last, seconds.
+    spun_at: Option<f64>,
 }
 
 /// A drag in the slices.
@@ -46,9 +54,47 @@ pub struct ImageView<'a> {
 }
 
 impl SliceState {
-    /// Ends what is under way, for another study.
-    pub fn begin_study(&mut self) {
+    /// What the views show at first.
+    pub fn new(view: ViewState) -> Self {
+        Self { view, ..Self::default() }
+    }
+
+    /// Ends what is under way, for another study, or for the same once more.
+    pub fn begin_study(&mut self, is_the_same: bool) {
         (self.drag, self.draft) = (None, None);
+        self.awaits_study |= !is_the_same;
+    }
+
+    /// Gets ready for the first image of a run on another grid or of another study: all of it is in view, or its object where
+    /// that is known before (`truth`), with the crosshair in its middle where the study is another.
+    pub fn await_image(&mut self, image: &Volume, truth: Option<&Volume>, num_fitted: usize) {
+        self.view.reset_for(&image.grid);
+        let known = truth.and_then(active_bounds_mm);
+        if let Some(bounds) = known {
+            self.view.fit(&image.grid, bounds, num_fitted);
+        }
+        if std::mem::take(&mut self.awaits_study)
+            && let Some([low, high]) = known.or_else(|| active_bounds_mm(image))
+        {
+            self.view.set_crosshair(&image.grid, std::array::from_fn(|a| 0.5 * (low[a] + high[a])));
+        }
+    }
+
+    /// Turns the view that turns by itself, once a turn's share of time is over, and asks for a frame when it is again.
+    pub fn spin(&mut self, ctx: &egui::Context, interval_secs: f64) {
+        /// Degrees in a second.
+        const SPEED: f64 = 30.0;
+        if !self.view.spins || !self.view.shows_turned() {
+            self.spun_at = None;
+            return;
+        }
+        let now = ctx.input(|input| input.time);
+        let passed = now - *self.spun_at.get_or_insert(now);
+        if passed >= interval_secs {
+            self.view.turn = self.view.turn.by(SPEED * passed.min(0.5), 0.0);
+            self.spun_at = Some(now);
+        }
+        ctx.request_repaint_after_secs(interval_secs as f32);
     }
 
     /// Does what the user wishes.
@@ -61,9 +107,15 @@ impl SliceState {
                 }
                 self.drag = Some(ActiveDrag { drag, plane, from: at, last: at });
             }
-            ViewAction::MoveDrag { to, delta, scale } => self.move_drag(to, delta, scale, image, rois),
+            ViewAction::MoveDrag { to, delta, way } => self.move_drag(to, delta, way, image, rois),
             ViewAction::EndDrag => self.end_drag(rois),
             ViewAction::SelectRoi(index) => rois.selected = index,
+            ViewAction::Click(point) => {
+                self.before_click = Some(self.view.crosshair_mm);
+                if let Some((grid, point)) = grid.zip(point) {
+                    self.view.set_crosshair(grid, point);
+                }
+            }
             ViewAction::SetCrosshair(point) => {
                 if let Some(grid) = grid {
                     self.view.set_crosshair(grid, point);
@@ -74,15 +126,26 @@ impl SliceState {
                     self.view.step_slice(grid, axis, slices);
                 }
             }
-            ViewAction::Zoom { about, axes, factor } => self.view.zoom_about(about, axes, factor),
-            ViewAction::ToggleMaximised(plane) => {
-                self.view.maximised = if self.view.maximised.is_none() { Some(plane) } else { None };
+            ViewAction::Zoom { off, factor } => self.view.zoom_about(off, factor),
+            ViewAction::Pan(way) => self.view.focus_mm = std::array::from_fn(|a| self.view.focus_mm[a] - way[a]),
+            ViewAction::ToggleMaximised(cell) => {
+                self.view.maximised = if self.view.maximised.is_none() { Some(cell) } else { None };
+                self.view.crosshair_mm = self.before_click.take().unwrap_or(self.view.crosshair_mm);
             }
+            ViewAction::SetLayout(layout) => (self.view.layout, self.view.maximised) = (layout, None),
+            ViewAction::SetThickness(thickness) => self.view.thickness = thickness,
+            ViewAction::ShowTurned(content) => self.view.turned = content,
+            ViewAction::Turn([azimuth_deg, elevation_deg]) => self.view.turn = self.view.turn.by(azimuth_deg, elevation_deg),
+            ViewAction::Straighten => (self.view.turn, self.view.spins) = (Turn::default(), false),
+            ViewAction::SetSpin(spins) => self.view.spins = spins,
             ViewAction::SetPalette(palette) => image.colouring.choose_palette(palette),
             ViewAction::SetInterpolation(interpolation) => self.view.interpolation = interpolation,
-            ViewAction::SetWindow(window) => image.colouring.set_window(window),
-            ViewAction::SetAutoWindow(auto) => image.colouring.auto_window = auto,
-            ViewAction::FullWindow => image.colouring.set_window(image.range),
+            ViewAction::SetWindow(window) => image.colouring.set_window(window, image.range),
+            ViewAction::FollowWindow(top) => image.colouring.follow(top),
+            ViewAction::LockWindow => image.colouring.auto_window = false,
+            ViewAction::DragWindow(delta) => image.colouring.drag_window(delta, image.range),
+            ViewAction::MoveLevel(by) => image.colouring.move_level(by, image.range),
+            ViewAction::FullWindow => image.colouring.set_window(image.range, image.range),
             ViewAction::FitObject => {
                 if let Some(volume) = image.volume
                     && let Some(bounds) = active_bounds_mm(volume)
@@ -102,22 +165,19 @@ impl SliceState {
             ViewAction::SetBeside(beside) => self.view.beside = beside,
             ViewAction::SetSwipe(at) => self.view.swipe = at.clamp(0.0, 1.0),
             ViewAction::ShowRois(show) => self.view.show_rois = show,
+            ViewAction::ShowCrosshair(show) => self.view.show_crosshair = show,
         }
     }
 
-    fn move_drag(&mut self, to: Point, delta: egui::Vec2, scale: f64, image: ImageView, rois: &mut RoiState) {
+    fn move_drag(&mut self, to: Point, delta: egui::Vec2, way: Point, image: ImageView, rois: &mut RoiState) {
         let Some(active) = &mut self.drag else { return };
         let moved: Point = std::array::from_fn(|a| to[a] - active.last[a]);
         active.last = to;
         let active = *active;
         match active.drag {
             Drag::Crosshair => self.apply(ViewAction::SetCrosshair(to), image, rois),
-            Drag::Pan => {
-                let ([a, b], _) = active.plane.axes();
-                self.view.focus_mm[a] -= f64::from(delta.x) / scale;
-                self.view.focus_mm[b] -= f64::from(delta.y) / scale;
-            }
-            Drag::Window => image.colouring.drag_window(delta, image.range),
+            Drag::Pan => self.apply(ViewAction::Pan(way), image, rois),
+            Drag::Window => self.apply(ViewAction::DragWindow(delta), image, rois),
             Drag::Draw(tool) => {
                 let drawn = tool.drawn(active.plane, active.from, to);
                 self.draft = drawn.map(|(shape, centre_mm)| rois.document.new_roi(shape, centre_mm));

@@ -1,16 +1,18 @@
-//! The bar above the slices: tool, palette, window, iterate; and the colour bar beside them.
+//! The bar above the slices: tool, palette, views, window.
 
-use egui::{Align2, Color32, DragValue, FontId, Mesh, Pos2, Rect, Sense, Ui};
+use egui::containers::menu::{MenuButton, MenuConfig};
+use egui::{DragValue, Ui};
 use strum::VariantArray as _;
 
 use super::action::ViewAction;
+use super::cells::Layout;
 use super::tool::Tool;
-use super::view::ViewState;
-use crate::render::{Interpolation, Palette};
-use crate::ui::widgets::colouring::Colouring;
+use super::turned::TurnedContent;
+use super::view::{Thickness, ViewState};
+use crate::render::{Combination, Interpolation, Palette};
+use crate::ui::widgets::colouring::{Colouring, TopShare, has_negative};
 use crate::ui::widgets::fields::name;
 use crate::ui::widgets::format;
-use crate::ui::widgets::theme;
 
 /// What the bars show.
 pub struct ToolbarView<'a> {
@@ -22,10 +24,18 @@ pub struct ToolbarView<'a> {
     pub range: [f32; 2],
     /// Unit of the values.
     pub unit: &'a str,
+    /// Whether the image is a single slice, of which there are no other views.
+    pub is_slice: bool,
 }
 
 /// Width from which the bar has one row.
 const ONE_ROW_WIDTH: f32 = 960.0;
+
+/// Width of the list of palettes, of the longest name, points.
+const PALETTE_WIDTH: f32 = 118.0;
+
+/// Width of the fields of the window's ends, points: longer numbers do not move what is beside them.
+const END_WIDTH: f32 = 62.0;
 
 /// The bar above the slices, in one row or two; what is wider still goes on below: never beyond the edge.
 pub fn toolbar_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
@@ -52,21 +62,77 @@ fn look_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     ui.separator();
     palette_ui(view.colouring.palette, ui, actions);
     let smooth = view.view.interpolation == Interpolation::Linear;
-    let mut wanted = smooth;
-    ui.checkbox(&mut wanted, "Smooth").on_hover_text("Interpolate between voxel centres");
-    if wanted != smooth {
-        let interpolation = if wanted { Interpolation::Linear } else { Interpolation::Nearest };
-        actions.push(ViewAction::SetInterpolation(interpolation));
+    let mut toggle = |is_on: bool, label: &str, help: &str, action: fn(bool) -> ViewAction| {
+        let mut wanted = is_on;
+        ui.checkbox(&mut wanted, label).on_hover_text(help);
+        if wanted != is_on {
+            actions.push(action(wanted));
+        }
+    };
+    toggle(smooth, "Smooth", "Interpolate between voxel centres", |smooth| {
+        ViewAction::SetInterpolation(if smooth { Interpolation::Linear } else { Interpolation::Nearest })
+    });
+    toggle(view.view.show_rois, "ROIs", "Show the outlines of the regions of interest", ViewAction::ShowRois);
+    toggle(view.view.show_crosshair, "Cross lines", "Show the crosshair", ViewAction::ShowCrosshair);
+    if !view.is_slice {
+        let stays = MenuConfig::new().close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside);
+        let menu = MenuButton::new("Views").config(stays);
+        let (response, _) = menu.ui(ui, |ui| views_ui(view.view, ui, actions));
+        response.on_hover_text("Layout, thick slices, MIP, oblique slice");
     }
-    let mut rois = view.view.show_rois;
-    ui.checkbox(&mut rois, "ROIs").on_hover_text("Show the outlines of the regions of interest");
-    if rois != view.view.show_rois {
-        actions.push(ViewAction::ShowRois(rois));
+}
+
+/// Layout, thickness of the slices, and the view that can be turned.
+fn views_ui(view: &ViewState, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
+    ui.strong("Layout");
+    for &layout in Layout::VARIANTS {
+        if ui.radio(view.layout == layout, layout.name()).clicked() {
+            actions.push(ViewAction::SetLayout(layout));
+        }
+    }
+    ui.separator();
+    ui.strong("Thick slices");
+    thickness_ui(view.thickness, ui, actions);
+    ui.separator();
+    ui.strong("View that can be turned");
+    for &content in TurnedContent::VARIANTS {
+        let help = match content {
+            TurnedContent::Mip => "Maximum intensity projection: the largest value along the line of sight",
+            TurnedContent::Oblique => "The slice through the crosshair, at any angle",
+        };
+        if ui.radio(view.turned == content, content.name()).on_hover_text(help).clicked() {
+            actions.push(ViewAction::ShowTurned(content));
+            if !view.shows_turned() {
+                actions.push(ViewAction::SetLayout(Layout::Grid));
+            }
+        }
+    }
+    let mut spins = view.spins;
+    if ui.checkbox(&mut spins, "Turns by itself").clicked() {
+        actions.push(ViewAction::SetSpin(spins));
+    }
+    if ui.button("Straighten").on_hover_text("Turn it back to the coronal view").clicked() {
+        actions.push(ViewAction::Straighten);
+    }
+}
+
+fn thickness_ui(thickness: Thickness, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
+    let mut wanted = thickness;
+    ui.horizontal(|ui| {
+        let value = DragValue::new(&mut wanted.mm).range(0.0..=500.0).speed(0.5).max_decimals(1).suffix(" mm");
+        let response = ui.add(value).on_hover_text("Slices whose middle lies within are shown together; 0: one slice");
+        name(&response, "Thickness");
+        for (combination, label) in [(Combination::Mean, "mean"), (Combination::Maximum, "maximum")] {
+            ui.radio_value(&mut wanted.combination, combination, label);
+        }
+    });
+    if wanted != thickness {
+        actions.push(ViewAction::SetThickness(wanted));
     }
 }
 
 fn palette_ui(palette: Palette, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
-    let combo = egui::ComboBox::from_id_salt("palette").selected_text(palette.name()).show_ui(ui, |ui| {
+    let combo = egui::ComboBox::from_id_salt("palette").width(PALETTE_WIDTH).selected_text(palette.name()).show_ui(ui, |ui| {
         for &choice in Palette::VARIANTS {
             if ui.selectable_label(choice == palette, choice.name()).clicked() {
                 actions.push(ViewAction::SetPalette(choice));
@@ -80,24 +146,29 @@ fn palette_ui(palette: Palette, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
 /// Window and zoom.
 fn window_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     let mut window = view.colouring.window;
-    let speed = f64::from(view.range[1] - view.range[0]).abs().max(1e-6) / 300.0;
+    let range = view.range;
+    let speed = f64::from(range[1] - range[0]).abs().max(1e-6) / 300.0;
+    // As little as may lie between the ends.
+    let least = 1e-3 * (range[1] - range[0]).abs();
+    let is_signed = view.colouring.palette == Palette::Signed;
+    let lowest = if has_negative(range) || is_signed { f32::NEG_INFINITY } else { 0.0 };
+    let allowed = [(lowest, window[1] - least), (window[0] + least, f32::INFINITY)];
     ui.label("Window");
-    for (end, label) in window.iter_mut().zip(["Window bottom", "Window top"]) {
-        let value = DragValue::new(end).speed(speed).custom_formatter(|v, _| format::value(v));
-        let response = ui.add(value);
+    for ((end, label), (low, high)) in window.iter_mut().zip(["Window bottom", "Window top"]).zip(allowed) {
+        let mut value = DragValue::new(end).speed(speed).custom_formatter(|v, _| format::value(v));
+        if !is_signed {
+            value = value.range(low.min(high)..=high);
+        }
+        let response = ui.add_sized([END_WIDTH, ui.spacing().interact_size.y], value);
         name(&response, label);
-        if view.colouring.palette == Palette::Signed {
+        if is_signed {
             response.on_hover_text("Signed colours are white at 0, so their window is symmetric about it");
         }
     }
     if window != view.colouring.window {
         actions.push(ViewAction::SetWindow(window));
     }
-    let mut auto = view.colouring.auto_window;
-    ui.checkbox(&mut auto, "auto").on_hover_text("The window follows the image");
-    if auto != view.colouring.auto_window {
-        actions.push(ViewAction::SetAutoWindow(auto));
-    }
+    follow_ui(view.colouring, ui, actions);
     let mut button = |name: &str, help: &str, action: ViewAction| {
         if ui.button(name).on_hover_text(help).clicked() {
             actions.push(action);
@@ -108,53 +179,25 @@ fn window_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     button("Reset view", "Whole image in view (Home)", ViewAction::Reset);
 }
 
-/// The colour bar with its unit, the ends of the window and round values between.
-pub fn colour_bar_ui(view: &ToolbarView, ui: &mut Ui) {
-    let rect = ui.available_rect_before_wrap();
-    let response = ui.interact(rect, ui.scope_id().with("colour bar"), Sense::hover());
-    let label = format!(
-        "Colour bar from {} to {} {}",
-        format::value(f64::from(view.colouring.window[0])),
-        format::value(f64::from(view.colouring.window[1])),
-        view.unit
-    );
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &label));
-    let colours = theme::colours(ui.visuals());
-    let bar = Rect::from_min_max(rect.min + egui::vec2(4.0, 22.0), Pos2::new(rect.left() + 22.0, rect.bottom() - 8.0));
-    if bar.height() < 20.0 {
-        return;
-    }
-    let painter = ui.painter_at(rect);
-    painter.add(gradient(bar, view.colouring.palette));
-    painter.rect_stroke(bar, 0.0, egui::Stroke::new(1.0, colours.overlay), egui::StrokeKind::Outside);
-    let font = FontId::proportional(11.0);
-    painter.text(rect.left_top() + egui::vec2(4.0, 2.0), Align2::LEFT_TOP, view.unit, font.clone(), colours.overlay);
-    let [low, high] = view.colouring.window.map(f64::from);
-    for k in 0..=4 {
-        let t = f64::from(k) / 4.0;
-        let y = bar.bottom() - (t * f64::from(bar.height())) as f32;
-        painter.line_segment([Pos2::new(bar.right(), y), Pos2::new(bar.right() + 4.0, y)], (1.0, colours.overlay));
-        let words = format::value(low + t * (high - low));
-        painter.text(Pos2::new(bar.right() + 6.0, y), Align2::LEFT_CENTER, words, font.clone(), colours.overlay);
-    }
-}
-
-/// A mesh that runs through a palette from the bottom to the top.
-fn gradient(bar: Rect, palette: Palette) -> Mesh {
-    const STEPS: u32 = 64;
-    let mut mesh = Mesh::default();
-    for k in 0..=STEPS {
-        let t = k as f32 / STEPS as f32;
-        let [r, g, b] = palette.colour(f64::from(t));
-        let colour = Color32::from_rgb(r, g, b);
-        let y = bar.bottom() - t * bar.height();
-        mesh.colored_vertex(Pos2::new(bar.left(), y), colour);
-        mesh.colored_vertex(Pos2::new(bar.right(), y), colour);
-        if k > 0 {
-            let i = 2 * (k - 1);
-            mesh.add_triangle(i, i + 1, i + 2);
-            mesh.add_triangle(i + 1, i + 2, i + 3);
+/// Whether the window follows the image, and up to which share of its values, or is locked.
+fn follow_ui(colouring: &Colouring, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
+    const LOCKED: &str = "locked";
+    let now = if colouring.auto_window { colouring.top.name() } else { LOCKED };
+    let combo = egui::ComboBox::from_id_salt("window follows").width(70.0).selected_text(now).show_ui(ui, |ui| {
+        for &top in TopShare::VARIANTS {
+            let help = match top {
+                TopShare::NearlyAll => "The window follows the image: up to its largest values, but for a few outliers",
+                _ => "The window follows the image: so many of the values that are not 0 lie below its top",
+            };
+            if ui.selectable_label(now == top.name(), top.name()).on_hover_text(help).clicked() {
+                actions.push(ViewAction::FollowWindow(top));
+            }
         }
-    }
-    mesh
+        let help = "The window stays as it is, for every iterate and every run of this study";
+        if ui.selectable_label(now == LOCKED, LOCKED).on_hover_text(help).clicked() {
+            actions.push(ViewAction::LockWindow);
+        }
+    });
+    let label = format!("Window follows: {now}");
+    combo.response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ComboBox, true, &label));
 }

@@ -6,10 +6,12 @@
 use egui::{Pos2, Rect};
 
 use super::beside::BesideView;
+use super::cells::{Cell, Layout};
 use super::tool::Tool;
+use super::turned::{Turn, TurnedContent};
 use crate::data::{RoiPlane, Volume};
 use crate::geometry::{Grid, Point};
-use crate::render::Interpolation;
+use crate::render::{Combination, Interpolation, Slab};
 
 /// Largest zoom.
 const MAX_ZOOM: f64 = 40.0;
@@ -23,6 +25,32 @@ pub enum ProfileLine {
     Between(Point, Point),
 }
 
+/// How thick the slices are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Thickness {
+    /// Thickness, mm; 0: one voxel.
+    pub mm: f64,
+    /// What becomes of the values behind each other.
+    pub combination: Combination,
+}
+
+impl Thickness {
+    /// The slices whose middle lies within, at this distance of each other along an axis or a line of sight; `None`: just one.
+    pub fn slab(self, distance_mm: f64, step: [f32; 3]) -> Option<Slab> {
+        let each_side = (0.5 * self.mm / distance_mm + 1e-6).floor() as u32;
+        (each_side > 0).then_some(Slab { step, num_samples: 2 * each_side + 1, combination: self.combination })
+    }
+
+    /// The same in words.
+    pub fn words(self) -> Option<String> {
+        let what = match self.combination {
+            Combination::Mean => "mean",
+            Combination::Maximum => "maximum",
+        };
+        (self.mm > 0.0).then(|| format!("{what} of {:.1} mm", self.mm))
+    }
+}
+
 /// What the slices show, whichever run's image. Not part of the document: it is not undone and not saved with ROIs.
 #[derive(Clone, Debug)]
 pub struct ViewState {
@@ -34,8 +62,18 @@ pub struct ViewState {
     pub zoom: f64,
     /// Between voxel centres.
     pub interpolation: Interpolation,
-    /// The only slice shown, if one is.
-    pub maximised: Option<RoiPlane>,
+    /// Where the views are.
+    pub layout: Layout,
+    /// The only view shown, if one is.
+    pub maximised: Option<Cell>,
+    /// Slab.
+    pub thickness: Thickness,
+    /// What the view that can be turned shows.
+    pub turned: TurnedContent,
+    /// How far it is turned.
+    pub turn: Turn,
+    /// Whether it turns by itself.
+    pub spins: bool,
     /// What the left button does.
     pub tool: Tool,
     /// The profile.
@@ -46,6 +84,8 @@ pub struct ViewState {
     pub beside: BesideView,
     /// Where the two images meet that are swiped over each other, as a part of a slice's width.
     pub swipe: f32,
+    /// Crosshair shown.
+    pub show_crosshair: bool,
 }
 
 impl Default for ViewState {
@@ -55,12 +95,18 @@ impl Default for ViewState {
             focus_mm: [0.0; 3],
             zoom: 1.0,
             interpolation: Interpolation::default(),
+            layout: Layout::default(),
             maximised: None,
+            thickness: Thickness { mm: 0.0, combination: Combination::Mean },
+            turned: TurnedContent::default(),
+            turn: Turn::default(),
+            spins: false,
             tool: Tool::default(),
             profile: ProfileLine::Axis(0),
             show_rois: true,
             beside: BesideView::default(),
             swipe: 0.5,
+            show_crosshair: true,
         }
     }
 }
@@ -94,6 +140,11 @@ impl ViewState {
         self.zoom = zoom.clamp(1.0, MAX_ZOOM);
     }
 
+    /// Whether the view that can be turned is in the window.
+    pub fn shows_turned(&self) -> bool {
+        self.maximised.map_or(self.layout == Layout::Grid, |cell| cell == Cell::Turned)
+    }
+
     /// Moves the crosshair, held inside the grid.
     pub fn set_crosshair(&mut self, grid: &Grid, point: Point) {
         self.crosshair_mm = std::array::from_fn(|a| {
@@ -112,13 +163,11 @@ impl ViewState {
         self.crosshair_mm = point;
     }
 
-    /// Zooms by a factor, keeping a point where it is on the screen.
-    pub fn zoom_about(&mut self, point: Point, axes: [usize; 2], factor: f64) {
+    /// Zooms by a factor; a point so far from the middle (mm) stays where it is on the screen.
+    pub fn zoom_about(&mut self, off: Point, factor: f64) {
         let zoom = (self.zoom * factor).clamp(0.25, MAX_ZOOM);
         let ratio = self.zoom / zoom;
-        for a in axes {
-            self.focus_mm[a] = point[a] + (self.focus_mm[a] - point[a]) * ratio;
-        }
+        self.focus_mm = std::array::from_fn(|a| self.focus_mm[a] + off[a] * (1.0 - ratio));
         self.zoom = zoom;
     }
 }
@@ -181,14 +230,19 @@ impl SliceGeometry {
         )
     }
 
+    /// The way that a distance on the screen is in the slice, mm.
+    pub fn way_mm(&self, delta: egui::Vec2) -> Point {
+        let ([a, b], _) = self.plane.axes();
+        let mut way = [0.0; 3];
+        way[a] = f64::from(delta.x) / self.scale;
+        way[b] = f64::from(delta.y) / self.scale;
+        way
+    }
+
     /// The point of the slice under a screen position.
     pub fn mm_from_screen(&self, position: Pos2) -> Point {
-        let ([a, b], _) = self.plane.axes();
-        let offset = position - self.rect.center();
-        let mut point = self.middle_mm;
-        point[a] += f64::from(offset.x) / self.scale;
-        point[b] += f64::from(offset.y) / self.scale;
-        point
+        let way = self.way_mm(position - self.rect.center());
+        std::array::from_fn(|k| self.middle_mm[k] + way[k])
     }
 }
 
@@ -219,6 +273,18 @@ mod tests {
     }
 
     #[test]
+    fn a_slab_has_the_slices_whose_middle_lies_within() {
+        let step = [0.0, 0.0, 1.0];
+        let num = |mm: f64| {
+            let slab = Thickness { mm, combination: Combination::Maximum }.slab(2.0, step);
+            slab.map(|slab| (slab.num_samples, slab.combination))
+        };
+        assert_eq!([num(0.0), num(3.9)], [None, None]);
+        assert_eq!(num(4.0), Some((3, Combination::Maximum)));
+        assert_eq!(num(11.0), Some((5, Combination::Maximum)));
+    }
+
+    #[test]
     fn crosshair_stays_in_the_grid_and_steps_by_voxels() {
         let mut view = ViewState::default();
         view.set_crosshair(&grid(), [1e9, -1e9, 0.0]);
@@ -234,7 +300,7 @@ mod tests {
         let mut view = ViewState { focus_mm: [1.0, 2.0, 0.0], ..Default::default() };
         let point = [5.0, -4.0, 0.0];
         let before = (point[0] - view.focus_mm[0]) * view.zoom;
-        view.zoom_about(point, [0, 1], 2.0);
+        view.zoom_about(std::array::from_fn(|a| point[a] - view.focus_mm[a]), 2.0);
         assert!(((point[0] - view.focus_mm[0]) * view.zoom - before).abs() < 1e-12);
         assert_eq!(view.zoom, 2.0);
     }

@@ -2,13 +2,58 @@
 
 use crate::render::Palette;
 
+/// Rounding can leave values of an image without negative ones a little below 0, relative to the largest.
+const ROUNDING: f32 = 1e-3;
+
+/// Whether an image with this smallest and largest value has negative values, other than by rounding.
+pub fn has_negative([low, high]: [f32; 2]) -> bool {
+    low < -ROUNDING * high.max(0.0)
+}
+
+/// How many of an image's values lie below the top of a window that follows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+pub enum TopShare {
+    /// All but a few outliers.
+    #[default]
+    #[strum(serialize = "auto")]
+    NearlyAll,
+    /// 99.9 % of those that are not 0.
+    #[strum(serialize = "99.9 %")]
+    PerMille999,
+    /// 99 % of those that are not 0.
+    #[strum(serialize = "99 %")]
+    Percent99,
+    /// 95 % of those that are not 0.
+    #[strum(serialize = "95 %")]
+    Percent95,
+}
+
+impl TopShare {
+    /// Name for people.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// The share of the values above.
+    pub fn cut_off(self) -> f64 {
+        match self {
+            TopShare::NearlyAll => 5e-5,
+            TopShare::PerMille999 => 1e-3,
+            TopShare::Percent99 => 1e-2,
+            TopShare::Percent95 => 5e-2,
+        }
+    }
+}
+
 /// Palette and window of an image.
 #[derive(Clone, Debug)]
 pub struct Colouring {
     /// Values at the bottom and the top of the palette.
     pub window: [f32; 2],
-    /// Whether the window follows the image.
+    /// Whether the window follows the image; else it is locked, whatever image is shown.
     pub auto_window: bool,
+    /// Where the top of a window that follows the image is.
+    pub top: TopShare,
     /// Palette.
     pub palette: Palette,
     /// The palette of images without negative values.
@@ -20,7 +65,14 @@ pub struct Colouring {
 impl Colouring {
     /// One that follows the image, in this palette where it has no negative values.
     pub fn automatic(palette: Palette) -> Self {
-        Self { window: [0.0, 1.0], auto_window: true, palette, usual_palette: palette, auto_palette: true }
+        Self {
+            window: [0.0, 1.0],
+            auto_window: true,
+            top: TopShare::default(),
+            palette,
+            usual_palette: palette,
+            auto_palette: true,
+        }
     }
 
     /// Takes another palette; the window follows where it has to.
@@ -38,10 +90,19 @@ impl Colouring {
         }
     }
 
-    /// Sets the window by hand.
-    pub fn set_window(&mut self, window: [f32; 2]) {
-        self.window = self.suited(window);
-        self.auto_window = false;
+    /// Lets the window follow the image, up to this share of its values.
+    pub fn follow(&mut self, top: TopShare) {
+        (self.auto_window, self.top) = (true, top);
+    }
+
+    /// Sets the window by hand, of an image with this smallest and largest value; from then on it is locked. An image without
+    /// negative values has none below 0, and a bottom that is not below the top is refused.
+    pub fn set_window(&mut self, [low, high]: [f32; 2], range: [f32; 2]) {
+        let low = if has_negative(range) || self.palette == Palette::Signed { low } else { low.max(0.0) };
+        if low < high {
+            self.window = self.suited([low, high]);
+            self.auto_window = false;
+        }
     }
 
     /// The window that becomes of one that was asked for: signed colours have their white at 0, so theirs is symmetric, and
@@ -67,7 +128,16 @@ impl Colouring {
         let width = (self.window[1] - self.window[0] + delta.x * span / 300.0).max(span * 1e-3);
         let level = 0.5 * (self.window[0] + self.window[1]) + delta.y * span / 300.0;
         let level = if self.palette == Palette::Signed { 0.0 } else { level };
-        self.set_window([level - 0.5 * width, level + 0.5 * width]);
+        self.set_window([level - 0.5 * width, level + 0.5 * width], range);
+    }
+
+    /// Moves the window as it is by this much, as far as there are values.
+    pub fn move_level(&mut self, by: f32, range: [f32; 2]) {
+        let [low, high] = self.window;
+        let by = if has_negative(range) { by } else { by.max(-low) };
+        if self.palette != Palette::Signed {
+            self.set_window([low + by, high + by], range);
+        }
     }
 }
 
@@ -77,8 +147,9 @@ mod tests {
 
     #[test]
     fn the_window_of_signed_colours_is_symmetric_whatever_is_done_to_it() {
+        let range = [-10.0, 20.0];
         let mut colouring = Colouring { window: [0.0, 4.0], ..Colouring::automatic(Palette::Grey) };
-        colouring.set_window([1.0, 3.0]);
+        colouring.set_window([1.0, 3.0], range);
         assert_eq!((colouring.window, colouring.auto_window), ([1.0, 3.0], false));
         colouring.set_palette(Palette::Signed);
         assert_eq!(colouring.window, [-3.0, 3.0]);
@@ -86,15 +157,36 @@ mod tests {
         for (window, size) in
             [([-2.0, 3.0], 2.0), ([-2.0, 5.0], 5.0), ([1.0, 5.0], 1.0), ([-7.0, 0.5], 7.0), ([0.0, 7.0], f32::MIN_POSITIVE)]
         {
-            colouring.set_window(window);
+            colouring.set_window(window, range);
             assert_eq!(colouring.window, [-size, size], "{window:?}");
         }
         colouring.window = [-6.0, 6.0];
-        colouring.drag_window(egui::vec2(30.0, 80.0), [-10.0, 20.0]);
+        colouring.drag_window(egui::vec2(30.0, 80.0), range);
         assert_eq!(colouring.window, [-7.5, 7.5]);
         colouring.set_palette(Palette::Grey);
-        colouring.drag_window(egui::vec2(0.0, 10.0), [-10.0, 20.0]);
+        colouring.drag_window(egui::vec2(0.0, 10.0), range);
         assert_eq!(colouring.window, [-6.5, 8.5]);
+    }
+
+    #[test]
+    fn the_window_of_an_image_without_negative_values_stays_above_zero_and_in_order() {
+        let range = [-1e-6, 10.0];
+        let mut colouring = Colouring { window: [0.0, 4.0], ..Colouring::automatic(Palette::Grey) };
+        for _ in 0..20 {
+            colouring.drag_window(egui::vec2(20.0, -20.0), range);
+            assert!(colouring.window[0] >= 0.0 && colouring.window[1] > colouring.window[0], "{:?}", colouring.window);
+        }
+        let before = colouring.window;
+        for refused in [[5.0, 4.0], [3.0, 3.0], [f32::NAN, 1.0], [1.0, f32::NAN]] {
+            colouring.set_window(refused, range);
+            assert_eq!(colouring.window, before, "{refused:?}");
+        }
+        colouring.set_window([1.0, 3.0], range);
+        colouring.move_level(-7.0, range);
+        assert_eq!(colouring.window, [0.0, 2.0]);
+        // With negative values there is no such end.
+        colouring.move_level(-7.0, [-10.0, 10.0]);
+        assert_eq!(colouring.window, [-7.0, -5.0]);
     }
 
     #[test]

@@ -25,6 +25,11 @@ pub const ORIENTATION_TEXT: f32 = 15.0;
 /// How long a toast stays, seconds.
 pub const TOAST_SECS: f64 = 4.0;
 
+/// Under lines over an image.
+pub const HALO: Color32 = Color32::from_black_alpha(110);
+/// Crosshair.
+const CROSSHAIR: Color32 = Color32::from_rgb(80, 170, 255);
+
 /// Colours that depend on the theme.
 #[derive(Clone, Copy, Debug)]
 pub struct Colours {
@@ -55,7 +60,7 @@ pub fn colours(visuals: &egui::Visuals) -> Colours {
     if visuals.dark_mode {
         Colours {
             slice_background: Color32::from_rgb(18, 20, 24),
-            crosshair: Color32::from_rgb(64, 156, 255),
+            crosshair: CROSSHAIR,
             overlay: Color32::from_rgb(222, 226, 232),
             overlay_shade: Color32::from_rgba_unmultiplied(10, 12, 16, 170),
             accumulation_mark: Color32::from_rgb(240, 120, 90),
@@ -68,7 +73,7 @@ pub fn colours(visuals: &egui::Visuals) -> Colours {
     } else {
         Colours {
             slice_background: Color32::from_rgb(226, 229, 234),
-            crosshair: Color32::from_rgb(0, 98, 204),
+            crosshair: CROSSHAIR,
             overlay: Color32::from_rgb(30, 34, 40),
             overlay_shade: Color32::from_rgba_unmultiplied(255, 255, 255, 190),
             accumulation_mark: Color32::from_rgb(196, 60, 20),

@@ -12,7 +12,7 @@ use super::status::{FrameMeter, MemoryMeter};
 use crate::data::{Counts, Notice, Study};
 use crate::io::IoError;
 use crate::plan::{Acquisition, Cache, Device, DeviceChoice, Forecast};
-use crate::render::{VolumeSlot, is_software};
+use crate::render::VolumeSlot;
 use crate::report;
 use crate::session::{RunId, Session, SessionOptions, Trace};
 use crate::ui::numbers::plot_options::PlotOptions;
@@ -28,7 +28,7 @@ use crate::ui::run::run_view::RunView;
 use crate::ui::run::runs::{Reference, Runs};
 use crate::ui::run::shown::Shown;
 use crate::ui::slices::beside::BesideView;
-use crate::ui::slices::slice_paint;
+use crate::ui::slices::slice_paint::{self, Adapter};
 use crate::ui::slices::state::SliceState;
 use crate::ui::slices::view::ViewState;
 use crate::ui::study::loader::{Loading, Source};
@@ -85,7 +85,8 @@ pub struct App {
     pub(super) memory: MemoryMeter,
     pub(super) frames: FrameMeter,
     pub(super) adapter: String,
-    pub(super) has_renderer: bool,
+    /// What draws, if there is something.
+    pub(super) drawn_by: Option<Adapter>,
     /// Whether the list of keys is in front of the window.
     pub(super) is_help_open: bool,
     /// Whether the keys were no shortcuts when the last frame ended.
@@ -99,7 +100,8 @@ pub struct App {
 impl App {
     /// The window's state, with a session of its own and the first study under way.
     pub fn new(creation: &eframe::CreationContext<'_>, options: AppOptions) -> Self {
-        let lower_priority = creation.wgpu_render_state.as_ref().is_some_and(|state| is_software(&state.adapter));
+        let drawn_by = creation.wgpu_render_state.as_ref().map(|state| Adapter::of(&state.adapter));
+        let lower_priority = drawn_by == Some(Adapter::Software);
         let (cache, trace) = (options.cache.clone(), options.trace.clone());
         let session_options = SessionOptions { lower_priority, cache, trace, ..SessionOptions::default() };
         let session = Session::with_options(session_options, waker(&creation.egui_ctx));
@@ -118,12 +120,12 @@ impl App {
         }
         let loading = Some(Loading::start(options.start.clone(), waker(&ctx)));
         options.trace.record("window", &[]);
-        let view = ViewState { interpolation: preferences.interpolation, ..ViewState::default() };
+        let drawn_by = creation.wgpu_render_state.as_ref().map(|state| Adapter::of(&state.adapter));
         Self {
             session,
             study: StudyState { loading, ..StudyState::default() },
             runs: Runs::new(RunView::new(Colouring::automatic(preferences.palette), waker(&ctx))),
-            slices: SliceState { view, ..SliceState::default() },
+            slices: SliceState::new(preferences.view()),
             rois: RoiState::default(),
             numbers: NumbersTab::default(),
             plots: PlotOptions::default(),
@@ -139,7 +141,7 @@ impl App {
             memory: MemoryMeter::default(),
             frames: FrameMeter::default(),
             adapter,
-            has_renderer: creation.wgpu_render_state.is_some(),
+            drawn_by,
             is_help_open: false,
             keys_were_taken: false,
             title: String::new(),
@@ -364,6 +366,8 @@ impl eframe::App for App {
         let ctx = ui.ctx().clone();
         self.derive(frame, &ctx);
         self.set_title(&ctx);
+        let spin_secs = if self.drawn_by == Some(Adapter::Software) { 0.2 } else { 0.03 };
+        self.slices.spin(&ctx, spin_secs);
         let actions = self.panels(ui);
         let acted = !actions.is_empty();
         for action in actions {
@@ -385,7 +389,7 @@ impl eframe::App for App {
 
     fn save(&mut self, storage: &mut dyn eframe::Storage) {
         let palette = self.run().colouring.usual_palette;
-        self.preferences.save(palette, self.slices.view.interpolation, storage);
+        self.preferences.save(palette, &self.slices.view, storage);
     }
 }
 

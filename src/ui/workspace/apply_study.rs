@@ -67,9 +67,9 @@ impl App {
         self.session.send(Command::Cancel);
         self.study.number += 1;
         self.runs.clear(&self.session);
-        self.slices.begin_study();
         // Corrected otherwise, or with another reference spectrum, it is still the same: settings and regions stay.
         let is_the_same = self.study.is_open(&source);
+        self.slices.begin_study(is_the_same);
         let tubes = self.study.tubes().map(|tubes| Arc::clone(&tubes.set));
         let notices = match loaded {
             Loaded::Counts { study, files, size } => self.show_counts(*study, files, size),

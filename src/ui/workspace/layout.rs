@@ -21,8 +21,10 @@ use crate::ui::run::recon_panel::{ReconView, recon_ui};
 use crate::ui::run::run_view::RunView;
 use crate::ui::run::scrubber::{ScrubberView, scrubber_ui};
 use crate::ui::slices::beside::{Beside, BesideView, beside_ui, usual_difference};
-use crate::ui::slices::slice_panel::{SlicesView, help_text, pointer_text, slices_ui};
-use crate::ui::slices::toolbar::{ToolbarView, colour_bar_ui, toolbar_ui};
+use crate::ui::slices::colour_bar::colour_bar_ui;
+use crate::ui::slices::pointer::help_text;
+use crate::ui::slices::slice_panel::{SlicesView, pointer_text, slices_ui};
+use crate::ui::slices::toolbar::{ToolbarView, toolbar_ui};
 use crate::ui::study::open_sweep::OpenSweep;
 use crate::ui::study::study_panel::{StudyView, study_ui};
 use crate::ui::study::sweep_panel::sweep_panel_ui;
@@ -210,6 +212,7 @@ impl App {
             colouring: &self.run().colouring,
             range: self.run().shown.range,
             unit: self.run().unit(),
+            is_slice: self.study.axes().is_slice,
         };
         let scrubber = ScrubberView {
             iterations: &self.run().kept,
@@ -259,9 +262,9 @@ impl App {
             drag: self.slices.drag.map(|active| (active.drag, active.plane)),
             axes: self.study.axes(),
             beside: beside.as_ref(),
-            has_renderer: self.has_renderer,
+            adapter: self.drawn_by,
         };
-        let mut hovered = None;
+        let (mut hovered, mut bar_help) = (None, None);
         ui.allocate_ui_with_layout(area, egui::Layout::left_to_right(egui::Align::Min), |ui| {
             let bar = theme::COLOUR_BAR_WIDTH;
             let size = egui::vec2(area.x - bar, area.y);
@@ -269,17 +272,21 @@ impl App {
                 ui.set_min_size(size);
                 hovered = summed(actions, Action::View, |actions| slices_ui(&slices, ui, actions));
             });
-            colour_bar_ui(&toolbar, ui);
+            bar_help = summed(actions, Action::View, |actions| colour_bar_ui(&toolbar, ui, actions));
         });
         ui.add(egui::Label::new(egui::RichText::new(self.run().provenance_words()).small()).truncate());
-        let pointer = hovered.map_or_else(String::new, |(_, point)| {
+        let point = hovered.as_ref().and_then(|pointed| pointed.point);
+        let pointer = point.map_or_else(String::new, |point| {
             let of_both = beside.as_ref().and_then(|beside| beside.words_at(point, volume));
             let words = pointer_text(point, volume, &self.study.axes());
             of_both.map_or(words.clone(), |of_both| format!("{words} · {of_both}"))
         });
         ui.add(egui::Label::new(egui::RichText::new(pointer).small()).truncate());
-        ui.add(egui::Label::new(egui::RichText::new(help_text(self.slices.view.tool)).small().weak()).truncate());
-        if let Some((plane, _)) = hovered {
+        let plane = hovered.as_ref().and_then(|pointed| pointed.plane);
+        let help = hovered.map(|pointed| pointed.help).or(bar_help);
+        let help = help.unwrap_or_else(|| help_text(self.slices.view.tool));
+        ui.add(egui::Label::new(egui::RichText::new(help).small().weak()).truncate());
+        if let Some(plane) = plane {
             self.slices.active_plane = plane;
         }
     }

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::render::{Interpolation, Palette};
+use crate::ui::slices::cells::Layout;
+use crate::ui::slices::turned::TurnedContent;
+use crate::ui::slices::view::ViewState;
 
 /// Key in the window's storage.
 const KEY: &str = "tomoscope";
@@ -13,7 +16,7 @@ const KEY: &str = "tomoscope";
 const MAX_RECENT: usize = 10;
 
 /// The memory.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Preferences {
     /// Files opened lately, newest first.
@@ -22,6 +25,19 @@ pub struct Preferences {
     pub palette: Palette,
     /// Interpolation.
     pub interpolation: Interpolation,
+    /// Where the views are.
+    pub layout: Layout,
+    /// What the view that can be turned shows.
+    pub turned: TurnedContent,
+    /// Whether the crosshair is shown.
+    pub show_crosshair: bool,
+}
+
+impl Default for Preferences {
+    fn default() -> Self {
+        let ViewState { interpolation, layout, turned, show_crosshair, .. } = ViewState::default();
+        Self { recent: Vec::new(), palette: Palette::default(), interpolation, layout, turned, show_crosshair }
+    }
 }
 
 impl Preferences {
@@ -31,9 +47,16 @@ impl Preferences {
     }
 
     /// Stores the memory with how images are looked at now.
-    pub fn save(&mut self, palette: Palette, interpolation: Interpolation, storage: &mut dyn eframe::Storage) {
-        (self.palette, self.interpolation) = (palette, interpolation);
+    pub fn save(&mut self, palette: Palette, view: &ViewState, storage: &mut dyn eframe::Storage) {
+        let ViewState { interpolation, layout, turned, show_crosshair, .. } = *view;
+        *self = Self { recent: std::mem::take(&mut self.recent), palette, interpolation, layout, turned, show_crosshair };
         eframe::set_value(storage, KEY, self);
+    }
+
+    /// What the views show at first.
+    pub fn view(&self) -> ViewState {
+        let Self { interpolation, layout, turned, show_crosshair, .. } = *self;
+        ViewState { interpolation, layout, turned, show_crosshair, ..ViewState::default() }
     }
 
     /// Puts a file first.

@@ -7,7 +7,6 @@ use egui::Context;
 use super::app::App;
 use crate::data::Notice;
 use crate::session::{EventKind, Frame};
-use crate::ui::slices::view::active_bounds_mm;
 use crate::ui::study::loader::{Loading, Source};
 
 /// Longest time that a frame spends on the session's events.
@@ -86,11 +85,7 @@ impl App {
         let Some(run) = self.runs.of_mut(frame.run) else { return self.session.return_frame(frame) };
         let grid = &frame.volume.grid;
         if run.shown.chosen().is_none_or(|(_, volume)| volume.grid != *grid) {
-            self.slices.view.reset_for(grid);
-            // Of a phantom the object is known before it is reconstructed.
-            if let Some(bounds) = self.study.truth().and_then(active_bounds_mm) {
-                self.slices.view.fit(grid, bounds, self.study.num_fitted());
-            }
+            self.slices.await_image(&frame.volume, self.study.truth(), self.study.num_fitted());
         }
         run.receive_frame(frame, &self.session);
     }

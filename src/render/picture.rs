@@ -1,0 +1,124 @@
+//! Pictures of views that are kept until something changes, because they are too costly to be drawn in each frame.
+
+use super::{SliceView, TargetFormat};
+
+/// What a picture was made of: the view and how often each of its two volumes had been sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Made {
+    pub(super) view: SliceView,
+    pub(super) generations: [u64; 2],
+}
+
+/// A picture.
+pub(super) struct Picture {
+    texture: wgpu::Texture,
+    group: wgpu::BindGroup,
+    made: Option<Made>,
+}
+
+impl Picture {
+    /// The texture to draw into, if the picture was made of something else.
+    pub(super) fn outdated(&mut self, made: Made) -> Option<wgpu::TextureView> {
+        (self.made.replace(made) != Some(made)).then(|| self.texture.create_view(&wgpu::TextureViewDescriptor::default()))
+    }
+
+    /// Width and height in pixels.
+    pub(super) fn size(&self) -> [u32; 2] {
+        [self.texture.width(), self.texture.height()]
+    }
+}
+
+/// Makes pictures and draws them.
+pub(super) struct PicturePainter {
+    target: TargetFormat,
+    layout: wgpu::BindGroupLayout,
+    pipeline: wgpu::RenderPipeline,
+    sampler: wgpu::Sampler,
+}
+
+impl PicturePainter {
+    pub(super) fn new(device: &wgpu::Device, target: TargetFormat) -> Self {
+        let entry =
+            |binding, ty| wgpu::BindGroupLayoutEntry { binding, visibility: wgpu::ShaderStages::FRAGMENT, ty, count: None };
+        let texture = wgpu::BindingType::Texture {
+            sample_type: wgpu::TextureSampleType::Float { filterable: true },
+            view_dimension: wgpu::TextureViewDimension::D2,
+            multisampled: false,
+        };
+        let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+            label: Some("picture"),
+            entries: &[entry(0, texture), entry(1, wgpu::BindingType::Sampler(wgpu::SamplerBindingType::Filtering))],
+        });
+        let sampler = device.create_sampler(&wgpu::SamplerDescriptor {
+            label: Some("picture"),
+            mag_filter: wgpu::FilterMode::Linear,
+            min_filter: wgpu::FilterMode::Linear,
+            ..Default::default()
+        });
+        Self { target, pipeline: pipeline(device, &layout, target), layout, sampler }
+    }
+
+    /// An empty picture.
+    pub(super) fn picture(&self, device: &wgpu::Device, [width, height]: [u32; 2]) -> Picture {
+        let texture = device.create_texture(&wgpu::TextureDescriptor {
+            label: Some("picture"),
+            size: wgpu::Extent3d { width, height, depth_or_array_layers: 1 },
+            mip_level_count: 1,
+            sample_count: 1,
+            dimension: wgpu::TextureDimension::D2,
+            format: self.target,
+            usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::RENDER_ATTACHMENT,
+            view_formats: &[],
+        });
+        let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
+        let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("picture"),
+            layout: &self.layout,
+            entries: &[
+                wgpu::BindGroupEntry { binding: 0, resource: wgpu::BindingResource::TextureView(&view) },
+                wgpu::BindGroupEntry { binding: 1, resource: wgpu::BindingResource::Sampler(&self.sampler) },
+            ],
+        });
+        Picture { texture, group, made: None }
+    }
+
+    /// Draws a picture into the pass's viewport.
+    pub(super) fn draw(&self, pass: &mut wgpu::RenderPass<'_>, picture: &Picture) {
+        pass.set_pipeline(&self.pipeline);
+        pass.set_bind_group(0, &picture.group, &[]);
+        pass.draw(0..3, 0..1);
+    }
+}
+
+fn pipeline(device: &wgpu::Device, layout: &wgpu::BindGroupLayout, target: TargetFormat) -> wgpu::RenderPipeline {
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: Some("picture"),
+        source: wgpu::ShaderSource::Wgsl(include_str!("../../shaders/picture.wgsl").into()),
+    });
+    let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+        label: Some("picture"),
+        bind_group_layouts: &[Some(layout)],
+        immediate_size: 0,
+    });
+    device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+        label: Some("picture"),
+        layout: Some(&layout),
+        vertex: wgpu::VertexState {
+            module: &module,
+            entry_point: Some("vertex"),
+            buffers: &[],
+            compilation_options: wgpu::PipelineCompilationOptions::default(),
+        },
+        primitive: wgpu::PrimitiveState::default(),
+        depth_stencil: None,
+        multisample: wgpu::MultisampleState::default(),
+        fragment: Some(wgpu::FragmentState {
+            module: &module,
+            entry_point: Some("fragment"),
+            targets: &[Some(target.into())],
+            compilation_options: wgpu::PipelineCompilationOptions::default(),
+        }),
+        multiview_mask: None,
+        cache: None,
+    })
+}

@@ -1,0 +1,98 @@
+//! Where the views of the image are in the window.
+
+use egui::{Pos2, Rect};
+
+use crate::data::RoiPlane;
+use crate::ui::widgets::theme;
+
+/// A view of the image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cell {
+    /// A slice.
+    Slice(RoiPlane),
+    /// The view that can be turned.
+    Turned,
+}
+
+/// How the views are laid out.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::IntoStaticStr, strum::VariantArray,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layout {
+    /// The transaxial slice, the other two one below the other beside it.
+    #[default]
+    #[strum(serialize = "One large, two small")]
+    OneLarge,
+    /// Two rows of two, the last of which can be turned.
+    #[strum(serialize = "Two by two, with MIP or oblique slice")]
+    Grid,
+    /// Three slices beside each other.
+    #[strum(serialize = "Row of three")]
+    Row,
+}
+
+impl Layout {
+    /// Name for people.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// The views and their places in an area.
+    pub fn cells(self, area: Rect) -> Vec<(Cell, Rect)> {
+        let (gap, slice) = (theme::SLICE_GAP, Cell::Slice);
+        let [transaxial, coronal, sagittal] = [RoiPlane::Transaxial, RoiPlane::Coronal, RoiPlane::Sagittal].map(slice);
+        match self {
+            Layout::OneLarge => {
+                let left_width = (0.5 * (area.width() - gap)).min(area.height()).floor();
+                let [left, right] = columns(area, left_width);
+                let [upper, lower] = rows(right);
+                vec![(transaxial, left), (coronal, upper), (sagittal, lower)]
+            }
+            Layout::Grid => {
+                let [left, right] = columns(area, (0.5 * (area.width() - gap)).floor());
+                let ([a, c], [b, d]) = (rows(left), rows(right));
+                vec![(transaxial, a), (coronal, b), (sagittal, c), (Cell::Turned, d)]
+            }
+            Layout::Row => {
+                let width = ((area.width() - 2.0 * gap) / 3.0).floor();
+                let [left, rest] = columns(area, width);
+                let [middle, right] = columns(rest, width);
+                vec![(transaxial, left), (coronal, middle), (sagittal, right)]
+            }
+        }
+    }
+}
+
+/// An area in two beside each other, the left one of this width.
+fn columns(area: Rect, left_width: f32) -> [Rect; 2] {
+    let left = Rect::from_min_size(area.min, egui::vec2(left_width, area.height()));
+    [left, Rect::from_min_max(Pos2::new(left.right() + theme::SLICE_GAP, area.top()), area.max)]
+}
+
+/// An area in two of one height, one below the other.
+fn rows(area: Rect) -> [Rect; 2] {
+    let upper = Rect::from_min_size(area.min, egui::vec2(area.width(), (0.5 * (area.height() - theme::SLICE_GAP)).floor()));
+    [upper, Rect::from_min_max(Pos2::new(area.left(), upper.bottom() + theme::SLICE_GAP), area.max)]
+}
+
+#[cfg(test)]
+mod tests {
+    use strum::VariantArray as _;
+
+    use super::*;
+
+    #[test]
+    fn views_fill_their_area_without_covering_each_other() {
+        let area = Rect::from_min_size(Pos2::new(10.0, 20.0), egui::vec2(640.0, 300.0));
+        for layout in Layout::VARIANTS {
+            let cells = layout.cells(area);
+            for (at, (_, rect)) in cells.iter().enumerate() {
+                assert!(area.contains_rect(*rect) && rect.is_positive(), "{layout:?}: {rect:?}");
+                assert!(cells[at + 1..].iter().all(|(_, other)| !rect.intersects(*other)), "{layout:?}");
+            }
+            let covered: f32 = cells.iter().map(|(_, rect)| rect.area()).sum();
+            assert!(covered > 0.97 * area.area(), "{layout:?}");
+        }
+    }
+}

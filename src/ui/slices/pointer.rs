@@ -1,0 +1,187 @@
+//! What the pointer does in the views, and the line that says so.
+
+use egui::{PointerButton, Pos2, Response, Ui};
+
+use super::action::{Drag, ViewAction};
+use super::cells::Cell;
+use super::outline::{Reach, roi_at, selected_grip_at};
+use super::slice_panel::SlicesView;
+use super::tool::Tool;
+use super::view::SliceGeometry;
+use crate::data::RoiPlane;
+use crate::geometry::Point;
+use crate::ui::rois::document::Grip;
+
+/// What is under the pointer.
+pub struct Pointed {
+    /// The plane, if it is one of the image's.
+    pub plane: Option<RoiPlane>,
+    /// The point, mm, where the view has a plane.
+    pub point: Option<Point>,
+    /// What the pointer does here.
+    pub help: String,
+}
+
+/// What a drag with a button and with keys held moves, in every view.
+pub(super) fn common_drag(ui: &Ui, response: &Response) -> Option<Drag> {
+    let modifiers = ui.input(|input| input.modifiers);
+    let by = |button: PointerButton| response.dragged_by(button);
+    if by(PointerButton::Middle) || (by(PointerButton::Primary) && modifiers.command) {
+        return Some(Drag::Pan);
+    }
+    let is_window = by(PointerButton::Secondary) || (by(PointerButton::Primary) && modifiers.shift);
+    is_window.then_some(Drag::Window)
+}
+
+/// What the pointer does in a slice.
+pub(super) fn slice_pointer(
+    view: &SlicesView,
+    slice: &SliceGeometry,
+    ui: &Ui,
+    response: &Response,
+    actions: &mut Vec<ViewAction>,
+) -> Option<Pointed> {
+    drag(view, slice, ui, response, actions);
+    if response.double_clicked() {
+        actions.push(ViewAction::ToggleMaximised(Cell::Slice(slice.plane)));
+    } else if response.clicked()
+        && let Some(position) = response.interact_pointer_pos()
+    {
+        click(view, slice, ui, position, actions);
+    }
+    let position = response.hover_pos()?;
+    let normal = slice.plane.axes().1;
+    let (zoom, slices) = (ui.input(|input| f64::from(input.zoom_delta())), wheel_slices(ui));
+    if zoom != 1.0 {
+        actions.push(ViewAction::Zoom { off: slice.way_mm(position - slice.rect.center()), factor: zoom });
+    } else if slices != 0 {
+        actions.push(ViewAction::StepSlice(normal, slices));
+    }
+    if view.drag.is_none() {
+        ui.set_cursor_icon(cursor(view, slice, position));
+    }
+    let help = slice_help(view, slice, position);
+    Some(Pointed { plane: Some(slice.plane), point: Some(slice.mm_from_screen(position)), help })
+}
+
+fn drag(view: &SlicesView, slice: &SliceGeometry, ui: &Ui, response: &Response, actions: &mut Vec<ViewAction>) {
+    if response.drag_started()
+        && let Some(position) = ui.input(|input| input.pointer.press_origin())
+        && let Some(drag) = common_drag(ui, response).or_else(|| tool_drag(view, slice, response, position))
+    {
+        actions.push(ViewAction::BeginDrag { drag, plane: slice.plane, at: slice.mm_from_screen(position) });
+    }
+    if response.dragged()
+        && let Some(position) = response.interact_pointer_pos()
+    {
+        let delta = response.drag_delta();
+        actions.push(ViewAction::MoveDrag { to: slice.mm_from_screen(position), delta, way: slice.way_mm(delta) });
+    }
+    if response.drag_stopped() {
+        actions.push(ViewAction::EndDrag);
+    }
+}
+
+/// What a drag with the left button that begins here moves.
+fn tool_drag(view: &SlicesView, slice: &SliceGeometry, response: &Response, position: Pos2) -> Option<Drag> {
+    if !response.dragged_by(PointerButton::Primary) {
+        return None;
+    }
+    Some(match view.view.tool {
+        Tool::Crosshair => selected_grip(view, slice, position).map_or(Drag::Crosshair, |(index, grip)| Drag::Roi(index, grip)),
+        Tool::Profile => Drag::Profile,
+        tool => Drag::Draw(tool),
+    })
+}
+
+/// A click sets the crosshair, wherever it is, and selects the ROI at whose line it is; with Alt it only selects the ROI that
+/// it is in.
+fn click(view: &SlicesView, slice: &SliceGeometry, ui: &Ui, position: Pos2, actions: &mut Vec<ViewAction>) {
+    let at = |reach| roi_at(view.visible_rois(), slice, &view.volume.grid, position, reach);
+    if ui.input(|input| input.modifiers.alt) {
+        actions.push(ViewAction::SelectRoi(at(Reach::Inside)));
+        actions.push(ViewAction::Click(None));
+        return;
+    }
+    let stays = || selected_grip(view, slice, position).map(|(index, _)| index);
+    actions.push(ViewAction::SelectRoi(at(Reach::Line).or_else(stays)));
+    let is_crosshair = view.view.tool == Tool::Crosshair;
+    actions.push(ViewAction::Click(is_crosshair.then(|| slice.mm_from_screen(position))));
+}
+
+fn selected_grip(view: &SlicesView, slice: &SliceGeometry, position: Pos2) -> Option<(usize, Grip)> {
+    selected_grip_at(view.visible_rois(), view.selected, slice, &view.volume.grid, position)
+}
+
+/// Slices that the wheel asks for in this frame: one per notch; trackpads count 30 points as one, and what is left of
+/// them is kept for the next frame.
+pub(super) fn wheel_slices(ui: &Ui) -> i64 {
+    let (mut notches, mut points) = (0.0, 0.0);
+    ui.input(|input| {
+        for event in &input.raw.events {
+            if let egui::Event::MouseWheel { unit, delta, modifiers, .. } = event
+                && !modifiers.command
+            {
+                match unit {
+                    egui::MouseWheelUnit::Line => notches -= delta.y.signum() * delta.y.abs().ceil(),
+                    egui::MouseWheelUnit::Point => points -= delta.y / 30.0,
+                    egui::MouseWheelUnit::Page => notches -= 10.0 * delta.y,
+                }
+            }
+        }
+    });
+    if points != 0.0 {
+        ui.data_mut(|data| {
+            let rest: &mut f32 = data.get_temp_mut_or_default(egui::Id::unique("wheel rest"));
+            *rest += points;
+            notches += rest.trunc();
+            *rest -= rest.trunc();
+        });
+    }
+    notches.round() as i64
+}
+
+fn cursor(view: &SlicesView, slice: &SliceGeometry, position: Pos2) -> egui::CursorIcon {
+    if view.view.tool != Tool::Crosshair {
+        return egui::CursorIcon::Crosshair;
+    }
+    match selected_grip(view, slice, position) {
+        Some((_, Grip::Move)) => egui::CursorIcon::Move,
+        Some((_, Grip::Resize(_, 0))) => egui::CursorIcon::ResizeHorizontal,
+        Some((_, Grip::Resize(0, _))) => egui::CursorIcon::ResizeVertical,
+        Some((_, Grip::Resize(x, y))) if x == y => egui::CursorIcon::ResizeNwSe,
+        Some((_, Grip::Resize(..))) => egui::CursorIcon::ResizeNeSw,
+        None => egui::CursorIcon::Crosshair,
+    }
+}
+
+/// What the buttons and the wheel do in every view.
+pub(super) const HELP_EVERYWHERE: &str =
+    "Ctrl+wheel: zoom · Right or Shift+drag: window/level · Middle or Ctrl+drag: pan · Double-click: enlarge";
+
+/// The line that says what the pointer does in a slice.
+pub fn help_text(tool: Tool) -> String {
+    let here = match tool {
+        Tool::Crosshair => "Click or drag: crosshair · Click an outline or Alt+click inside: select the ROI",
+        Tool::Circle | Tool::Sphere => "Drag from the centre outwards to draw a ROI · Esc: back to the crosshair",
+        Tool::Rectangle => "Drag from corner to corner to draw a ROI · Esc: back to the crosshair",
+        Tool::Profile => "Drag along the line of the profile · Esc: back to the crosshair",
+    };
+    format!("{here} · Wheel: slice · {HELP_EVERYWHERE}")
+}
+
+/// The same of a position.
+fn slice_help(view: &SlicesView, slice: &SliceGeometry, position: Pos2) -> String {
+    if view.view.tool != Tool::Crosshair {
+        return help_text(view.view.tool);
+    }
+    let at = |reach| roi_at(view.visible_rois(), slice, &view.volume.grid, position, reach);
+    let here = match (selected_grip(view, slice, position), at(Reach::Line), at(Reach::Inside)) {
+        (Some((_, Grip::Move)), ..) => "Drag: move this ROI · Click: crosshair",
+        (Some(_), ..) => "Drag: size of this ROI · Click: crosshair",
+        (None, Some(_), _) => "Click: select this ROI, and crosshair · Drag: crosshair",
+        (None, None, Some(_)) => "Click or drag: crosshair · Alt+click: select this ROI",
+        (None, None, None) => return help_text(Tool::Crosshair),
+    };
+    format!("{here} · Wheel: slice · {HELP_EVERYWHERE}")
+}

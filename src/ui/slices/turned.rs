@@ -1,0 +1,180 @@
+//! The view that can be turned: the maximum along the line of sight (a maximum intensity projection, MIP), or an oblique slice
+//! through the crosshair.
+//!
+//! Not turned it looks as the coronal slice does: right is +x, down +z, away from the viewer +y. It is turned about z by the
+//! azimuth, then about its own right by the elevation, so that at 90° of azimuth right is +y, as in the sagittal slice.
+
+use egui::{Pos2, Rect};
+
+use crate::data::Volume;
+use crate::geometry::{Grid, Point};
+
+/// What the view shows.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::IntoStaticStr, strum::VariantArray,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum TurnedContent {
+    /// The largest value along the line of sight.
+    #[default]
+    #[strum(serialize = "MIP")]
+    Mip,
+    /// The slice through the crosshair.
+    #[strum(serialize = "Oblique slice")]
+    Oblique,
+}
+
+impl TurnedContent {
+    /// Name for people; also the view's name in the accessibility tree.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// How far the view is turned, degrees.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Turn {
+    /// About z, 0 to 360.
+    pub azimuth_deg: f64,
+    /// About the view's right, −90 to 90.
+    pub elevation_deg: f64,
+}
+
+impl Turn {
+    /// Turned further.
+    pub fn by(self, azimuth_deg: f64, elevation_deg: f64) -> Self {
+        Self {
+            azimuth_deg: (self.azimuth_deg + azimuth_deg).rem_euclid(360.0),
+            elevation_deg: (self.elevation_deg + elevation_deg).clamp(-90.0, 90.0),
+        }
+    }
+
+    /// Unit vectors to the right, down, and away from the viewer.
+    pub fn ways(self) -> [Point; 3] {
+        let (sin_a, cos_a) = self.azimuth_deg.to_radians().sin_cos();
+        let (sin_e, cos_e) = self.elevation_deg.to_radians().sin_cos();
+        [[cos_a, sin_a, 0.0], [sin_e * sin_a, -sin_e * cos_a, cos_e], [-cos_e * sin_a, cos_e * cos_a, sin_e]]
+    }
+}
+
+fn dot(a: Point, b: Point) -> f64 {
+    (0..3).map(|k| a[k] * b[k]).sum()
+}
+
+fn moved(from: Point, way: Point, by: f64) -> Point {
+    std::array::from_fn(|k| from[k] + by * way[k])
+}
+
+/// The view on the screen.
+#[derive(Clone, Copy, Debug)]
+pub struct TurnedGeometry {
+    /// Where it is drawn.
+    pub rect: Rect,
+    /// Points per mm.
+    pub scale: f64,
+    /// The point in the middle of the rectangle.
+    pub middle_mm: Point,
+    /// To the right, down, and away from the viewer.
+    pub ways: [Point; 3],
+}
+
+impl TurnedGeometry {
+    /// One whose plane goes through a point, with the projection of `focus` in the middle.
+    pub fn through(plane_point: Point, focus: Point, turn: Turn, rect: Rect, scale: f64) -> Self {
+        let ways = turn.ways();
+        let off = dot(std::array::from_fn(|k| plane_point[k] - focus[k]), ways[2]);
+        Self { rect, scale, middle_mm: moved(focus, ways[2], off), ways }
+    }
+
+    /// Where a point is drawn (its projection along the line of sight).
+    pub fn screen_from_mm(&self, point: Point) -> Pos2 {
+        let off = std::array::from_fn(|k| point[k] - self.middle_mm[k]);
+        self.rect.center()
+            + egui::vec2((dot(off, self.ways[0]) * self.scale) as f32, (dot(off, self.ways[1]) * self.scale) as f32)
+    }
+
+    /// The point of the plane under a screen position.
+    pub fn mm_from_screen(&self, position: Pos2) -> Point {
+        let off = position - self.rect.center();
+        moved(moved(self.middle_mm, self.ways[0], f64::from(off.x) / self.scale), self.ways[1], f64::from(off.y) / self.scale)
+    }
+
+    /// The way that a distance on the screen is in the plane, mm.
+    pub fn way_mm(&self, delta: egui::Vec2) -> Point {
+        let [right, down, _] = self.ways;
+        std::array::from_fn(|k| (f64::from(delta.x) * right[k] + f64::from(delta.y) * down[k]) / self.scale)
+    }
+}
+
+/// The middle of the whole image.
+pub fn middle_of(grid: &Grid) -> Point {
+    std::array::from_fn(|a| 0.5 * grid.extent_mm(a).iter().sum::<f64>())
+}
+
+/// Distance of the samples along a line of sight: no voxel is passed over, mm.
+pub fn sample_distance_mm(grid: &Grid) -> f64 {
+    grid.voxel_mm.into_iter().fold(f64::INFINITY, f64::min)
+}
+
+/// Number of samples from one end of the image to the other, whichever way it is looked through.
+pub fn num_samples_through(grid: &Grid) -> u32 {
+    let diagonal: f64 = (0..3).map(|a| (grid.size[a] as f64 * grid.voxel_mm[a]).powi(2)).sum();
+    (diagonal.sqrt() / sample_distance_mm(grid)).ceil() as u32
+}
+
+/// The middle of the voxel with the largest value on the line of sight through a point; `None` where it misses the image.
+pub fn brightest_mm(volume: &Volume, point: Point, away: Point) -> Option<Point> {
+    let grid = &volume.grid;
+    let step = sample_distance_mm(grid);
+    let half = 0.5 * f64::from(num_samples_through(grid));
+    let voxels = (0..=2 * half as i64).filter_map(|k| {
+        let voxel = grid.voxel_from_mm(moved(point, away, (k as f64 - half) * step)).map(f64::round);
+        (0..3).all(|a| voxel[a] >= 0.0 && voxel[a] < grid.size[a] as f64).then(|| voxel.map(|v| v as usize))
+    });
+    let value = |voxel: &[usize; 3]| volume.values[[voxel[2], voxel[1], voxel[0]]];
+    let brightest = voxels.max_by(|a, b| value(a).total_cmp(&value(b)))?;
+    Some(grid.mm_from_voxel(brightest.map(|v| v as f64)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_view_begins_as_the_coronal_slice_and_turns_into_the_sagittal_and_the_transaxial_one() {
+        let near = |turn: Turn, expected: [Point; 3]| {
+            for (way, expected) in turn.ways().iter().flatten().zip(expected.iter().flatten()) {
+                assert!((way - expected).abs() < 1e-12, "{turn:?}: {:?}", turn.ways());
+            }
+        };
+        let (x, y, z) = ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]);
+        near(Turn::default(), [x, z, y]);
+        near(Turn::default().by(90.0, 0.0), [y, z, [-1.0, 0.0, 0.0]]);
+        near(Turn::default().by(360.0, -90.0), [x, y, [0.0, 0.0, -1.0]]);
+    }
+
+    #[test]
+    fn screen_and_plane_are_inverse_and_the_plane_goes_through_its_point() {
+        let rect = Rect::from_min_size(Pos2::new(10.0, 20.0), egui::vec2(300.0, 200.0));
+        let turn = Turn { azimuth_deg: 30.0, elevation_deg: -50.0 };
+        let turned = TurnedGeometry::through([4.0, -7.0, 2.0], [10.0, 0.0, 1.0], turn, rect, 1.7);
+        for position in [rect.center(), Pos2::new(40.0, 150.0)] {
+            let point = turned.mm_from_screen(position);
+            assert!(turned.screen_from_mm(point).distance(position) < 1e-3);
+            let off = std::array::from_fn(|k| point[k] - [4.0, -7.0, 2.0][k]);
+            assert!(dot(off, turned.ways[2]).abs() < 1e-6, "{point:?} is not in the plane");
+        }
+        assert!(turned.screen_from_mm([10.0, 0.0, 1.0]).distance(rect.center()) < 1e-3);
+    }
+
+    #[test]
+    fn the_brightest_voxel_is_found_on_the_line_of_sight_only() {
+        let mut volume = Volume::filled(Grid::centred([21, 21, 11], [2.0, 2.0, 3.0]).unwrap(), 1.0);
+        volume.values[[5, 4, 13]] = 8.0;
+        volume.values[[0, 0, 0]] = 90.0;
+        let hot = volume.grid.mm_from_voxel([13.0, 4.0, 5.0]);
+        let away = Turn { azimuth_deg: 25.0, elevation_deg: 10.0 }.ways()[2];
+        assert_eq!(brightest_mm(&volume, moved(hot, away, 17.0), away), Some(hot));
+        assert_eq!(brightest_mm(&volume, [500.0, 0.0, 0.0], [0.0, 1.0, 0.0]), None);
+    }
+}

@@ -1,0 +1,156 @@
+//! The view that can be turned: its picture, what is drawn over it and what the pointer does in it.
+
+use egui::{Align2, Painter, PointerButton, Pos2, Rect, Response, Sense, Ui};
+
+use super::action::{Drag, ViewAction};
+use super::beside::Picture;
+use super::cells::Cell;
+use super::overlay::{haloed_line, text};
+use super::pointer::{HELP_EVERYWHERE, Pointed, common_drag, wheel_slices};
+use super::slice_paint;
+use super::slice_panel::SlicesView;
+use super::turned::{TurnedContent, TurnedGeometry, brightest_mm, middle_of, sample_distance_mm};
+use crate::geometry::Point;
+use crate::render::VolumeSlot;
+use crate::ui::widgets::theme::{self, Colours};
+
+/// Degrees that a point of a drag turns.
+const DEG_PER_POINT: f64 = 0.5;
+
+/// Draws the view and pushes what the pointer asks for. Gives back what is under the pointer.
+pub(super) fn turned_ui(
+    view: &SlicesView,
+    rect: Rect,
+    scale: f64,
+    (index, picture): (usize, Picture),
+    ui: &mut Ui,
+    actions: &mut Vec<ViewAction>,
+) -> Option<Pointed> {
+    let content = view.view.turned;
+    let response = ui.interact(rect, ui.scope_id().with(("turned", picture)), Sense::click_and_drag());
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, content.name()));
+    let grid = &view.volume.grid;
+    let plane_point = match content {
+        TurnedContent::Mip => middle_of(grid),
+        TurnedContent::Oblique => view.view.crosshair_mm,
+    };
+    let turned = TurnedGeometry::through(plane_point, view.view.focus_mm, view.view.turn, rect, scale);
+    let painter = ui.painter_at(rect);
+    let visible = rect.intersect(ui.clip_rect());
+    if let Some(adapter) = view.adapter.filter(|_| visible.is_positive()) {
+        let volume = if picture == Picture::Reference { VolumeSlot::Second } else { VolumeSlot::First };
+        let place = (index, volume, adapter);
+        painter.add(slice_paint::turned(&turned, visible, grid, view.look(ui), place, ui.pixels_per_point()));
+    }
+    overlay(view, &turned, &painter, &theme::colours(ui.visuals()));
+    pointer(view, &turned, ui, &response, actions)
+}
+
+fn overlay(view: &SlicesView, turned: &TurnedGeometry, painter: &Painter, colours: &Colours) {
+    let rect = turned.rect;
+    if view.view.show_crosshair {
+        // The axes through the crosshair as they are seen from here.
+        for axis in 0..3 {
+            let ends = [-1.0, 1.0].map(|side| {
+                let mut end = view.view.crosshair_mm;
+                end[axis] += side * 12.0 / turned.scale;
+                turned.screen_from_mm(end)
+            });
+            haloed_line(painter, ends, 1.0, colours);
+        }
+    }
+    let shade = Some(colours.overlay_shade);
+    let turn = view.view.turn;
+    let mut words = format!("{} · turned {:.0}°, tilted {:.0}°", view.view.turned.name(), turn.azimuth_deg, turn.elevation_deg);
+    if let Some(thickness) = view.view.thickness.words().filter(|_| view.view.turned == TurnedContent::Oblique) {
+        words += &format!(" · {thickness}");
+    }
+    text(painter, rect.min + egui::vec2(6.0, 5.0), Align2::LEFT_TOP, &words, theme::OVERLAY_TEXT, colours.overlay, shade);
+    let inner = rect.shrink(5.0);
+    for (way, low, high) in [
+        (turned.ways[0], (inner.left_center(), Align2::LEFT_CENTER), (inner.right_center(), Align2::RIGHT_CENTER)),
+        (
+            turned.ways[1],
+            (inner.center_top() + egui::vec2(0.0, 17.0), Align2::CENTER_TOP),
+            (inner.center_bottom(), Align2::CENTER_BOTTOM),
+        ),
+    ] {
+        let ends = ends_of(way, &view.axes.ends);
+        for ((at, align), words) in [low, high].into_iter().zip(ends) {
+            text(painter, at, align, &words, theme::ORIENTATION_TEXT, colours.overlay, shade);
+        }
+    }
+}
+
+/// What stands at the start and at the end of a way through the image: the axes it runs along by at least a third, the first
+/// one first.
+fn ends_of(way: Point, axes: &[[&str; 2]; 3]) -> [String; 2] {
+    let mut along: Vec<usize> = (0..3).filter(|&a| way[a].abs() > 1.0 / 3.0).collect();
+    along.sort_by(|&a, &b| way[b].abs().total_cmp(&way[a].abs()));
+    [0, 1].map(|end| along.iter().map(|&a| axes[a][if way[a] > 0.0 { end } else { 1 - end }]).collect())
+}
+
+/// A drag turns it; a click goes to what is seen there.
+fn pointer(
+    view: &SlicesView,
+    turned: &TurnedGeometry,
+    ui: &Ui,
+    response: &Response,
+    actions: &mut Vec<ViewAction>,
+) -> Option<Pointed> {
+    let delta = response.drag_delta();
+    if response.dragged() && delta != egui::Vec2::ZERO {
+        match common_drag(ui, response) {
+            Some(Drag::Pan) => actions.push(ViewAction::Pan(turned.way_mm(delta))),
+            Some(_) => actions.push(ViewAction::DragWindow(delta)),
+            // What is in front follows the pointer.
+            None if response.dragged_by(PointerButton::Primary) => {
+                let turn = [-f64::from(delta.x), f64::from(delta.y)].map(|points| DEG_PER_POINT * points);
+                actions.push(ViewAction::Turn(turn));
+            }
+            None => {}
+        }
+    }
+    let is_mip = view.view.turned == TurnedContent::Mip;
+    let point_at = |position: Pos2| {
+        let point = turned.mm_from_screen(position);
+        if is_mip { brightest_mm(view.volume, point, turned.ways[2]) } else { Some(point) }
+    };
+    if response.double_clicked() {
+        actions.push(ViewAction::ToggleMaximised(Cell::Turned));
+    } else if response.clicked() {
+        actions.push(ViewAction::Click(response.interact_pointer_pos().and_then(point_at)));
+    }
+    let position = response.hover_pos()?;
+    let (zoom, slices) = (ui.input(|input| f64::from(input.zoom_delta())), wheel_slices(ui));
+    if zoom != 1.0 {
+        actions.push(ViewAction::Zoom { off: turned.way_mm(position - turned.rect.center()), factor: zoom });
+    } else if slices != 0 && !is_mip {
+        let by = slices as f64 * sample_distance_mm(&view.volume.grid);
+        let point = std::array::from_fn(|k| view.view.crosshair_mm[k] + by * turned.ways[2][k]);
+        actions.push(ViewAction::SetCrosshair(point));
+    }
+    let here = if is_mip {
+        "Drag: turn · Click: crosshair to the largest value behind"
+    } else {
+        "Drag: turn · Click: crosshair · Wheel: slice before, behind"
+    };
+    let help = format!("{here} · {HELP_EVERYWHERE}");
+    Some(Pointed { plane: None, point: (!is_mip).then(|| turned.mm_from_screen(position)), help })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::slices::turned::Turn;
+    use crate::ui::widgets::image_axes::ImageAxes;
+
+    #[test]
+    fn the_ends_of_the_view_have_the_letters_of_where_they_point() {
+        let ends = |turn: Turn, way: usize| ends_of(turn.ways()[way], &ImageAxes::PATIENT.ends);
+        assert_eq!(ends(Turn::default(), 0), ["R", "L"]);
+        assert_eq!(ends(Turn::default(), 1), ["S", "I"]);
+        assert_eq!(ends(Turn::default().by(180.0, 0.0), 0), ["L", "R"]);
+        assert_eq!(ends(Turn::default().by(30.0, 0.0), 0), ["RA", "LP"]);
+    }
+}
