@@ -451,7 +451,8 @@ fn image_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
         }
     });
     let save = egui::Button::new("Save image…");
-    if ui.add_enabled(view.has_image, save).on_hover_text("The image on the screen as .nii, .nii.gz or .hv").clicked() {
+    let help = "The image on the screen as NIfTI (.nii, .nii.gz), Interfile (.hv), .npy or a DICOM PET series (.dcm, a folder)";
+    if ui.add_enabled(view.has_image, save).on_hover_text(help).clicked() {
         actions.push(RunAction::AskSaveImage);
     }
 }
