@@ -37,8 +37,13 @@ fn under_way() -> MutexGuard<'static, Vec<PathBuf>> {
 /// handler): a write that goes on after this fails, and what was there before it stays.
 pub fn discard_unfinished() {
     for path in under_way().drain(..) {
-        let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
+        remove(&path);
     }
+}
+
+/// Removes a file, or a folder with what it holds.
+fn remove(path: &Path) {
+    let _ = fs::remove_file(path).or_else(|_| fs::remove_dir_all(path));
 }
 
 /// Writes a file that is complete before it takes its place.
@@ -218,11 +223,11 @@ fn behind_links(path: &Path) -> PathBuf {
 fn remove_abandoned(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let is_old = || {
-            let metadata = entry.metadata().ok().filter(fs::Metadata::is_file)?;
+            let metadata = entry.metadata().ok().filter(|metadata| metadata.is_file() || metadata.is_dir())?;
             metadata.modified().ok()?.elapsed().ok().map(|age| age > ABANDONED)
         };
         if entry.file_name().to_str().is_some_and(is_unfinished_name) && is_old() == Some(true) {
-            let _ = fs::remove_file(entry.path());
+            remove(&entry.path());
         }
     }
 }
@@ -275,6 +280,10 @@ mod tests {
         fs::write(&target, "old").unwrap();
         let pending = PendingFile::create(&target).unwrap();
         pending.write(|writer| writer.write_all(b"new")).unwrap();
+        assert_eq!(names(folder.path()).len(), 2);
+        drop(pending);
+        let pending = PendingFolder::create(&folder.path().join("b.dcm")).unwrap();
+        fs::write(pending.temporary().join("slice"), "new").unwrap();
         assert_eq!(names(folder.path()).len(), 2);
         drop(pending);
         assert_eq!(names(folder.path()), ["a.toml"]);
