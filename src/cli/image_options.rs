@@ -23,7 +23,7 @@ pub struct ImageOptions {
     #[arg(long, value_name = "X,Y,Z", value_parser = per_axis::<f64>, conflicts_with = "like")]
     pub voxel_mm: Option<PerAxis<f64>>,
 
-    /// Take the grid of this image (.hv, .nii, .nii.gz).
+    /// Take the grid of this image (.hv, .nii, .nii.gz, .npy).
     #[arg(long, value_name = "IMAGE")]
     pub like: Option<PathBuf>,
 }

@@ -23,7 +23,7 @@ const FACT: Columns<2> = Columns([Column::words("", 23), Column::words("", 0)]);
 /// Options of `tomoscope info`.
 #[derive(Args)]
 pub struct InfoOptions {
-    /// Projection data (.hs), EPRI sweep (.DSC, -proj.npy, .sweep), image (.hv, .nii, .nii.gz), tubes of response (.tubes), counts of pairs of crystals (.pairs), stored matrix (.matrix), ROIs (.toml) or measured numbers (.csv).
+    /// Projection data (.hs), EPRI sweep (.DSC, -proj.npy, .sweep), image (.hv, .nii, .nii.gz, .npy), tubes of response (.tubes), counts of pairs of crystals (.pairs), stored matrix (.matrix), ROIs (.toml) or measured numbers (.csv).
     file: PathBuf,
 
     /// Print the figures as JSON, for scripts.
@@ -39,9 +39,13 @@ pub fn run(options: &InfoOptions) -> CliResult {
             let (data, notices) = read_projections(path)?;
             ("projection data (Interfile)", projection_lines(&data), info_json::projections(&data), notices)
         }
-        Some(kind @ (FileKind::InterfileImage | FileKind::NiftiImage)) => {
+        Some(kind @ (FileKind::InterfileImage | FileKind::NiftiImage | FileKind::NumpyImage)) => {
             let (volume, notices) = read_volume(path)?;
-            let what = if kind == FileKind::NiftiImage { "image (NIfTI)" } else { "image (Interfile)" };
+            let what = match kind {
+                FileKind::NiftiImage => "image (NIfTI)",
+                FileKind::NumpyImage => "image (NumPy array)",
+                _ => "image (Interfile)",
+            };
             (what, image_lines(&volume), info_json::image(&volume), notices)
         }
         Some(kind @ (FileKind::Bes3t | FileKind::NumpySweep | FileKind::SavedSweep)) => {
@@ -73,8 +77,11 @@ pub fn run(options: &InfoOptions) -> CliResult {
             let rows = measurements::measurements(path)?.try_fold(0u64, |num, row| row.map(|_| num + 1))?;
             ("measured numbers (CSV)", vec![("rows", rows.to_string())], info_json::measurements(rows), Vec::new())
         }
+        Some(FileKind::DicomSeries) => {
+            return Err(format!("{} is a DICOM series, which is written but not read", path.display()).into());
+        }
         None => {
-            let understood = ".hs (projection data), .DSC, -proj.npy, .sweep (EPRI sweeps), .hv, .nii, .nii.gz (images), .tubes (tubes of response), .pairs (counts of pairs of crystals), .matrix (stored matrices), .toml (ROIs) and .csv (measured numbers)";
+            let understood = ".hs (projection data), .DSC, -proj.npy, .sweep (EPRI sweeps), .hv, .nii, .nii.gz, .npy (images), .tubes (tubes of response), .pairs (counts of pairs of crystals), .matrix (stored matrices), .toml (ROIs) and .csv (measured numbers)";
             return Err(format!(
                 "{} has no known ending: {understood}; of data beside a header, name the header",
                 path.display()

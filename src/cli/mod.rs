@@ -5,13 +5,16 @@
 
 mod bench;
 mod bench_matrix;
+mod compare;
 mod console;
+mod convert;
 mod devices;
 mod image_options;
 mod info;
 mod info_json;
 mod manual;
 mod matrix;
+mod measure;
 mod notices;
 mod options;
 mod outputs;
@@ -103,6 +106,12 @@ enum CliCommand {
     Project(project::ProjectOptions),
     /// Backprojects projection data into an image.
     Backproject(project::BackprojectOptions),
+    /// Converts an image into another format.
+    Convert(convert::ConvertOptions),
+    /// Measures regions of interest on an image.
+    Measure(measure::MeasureOptions),
+    /// Tells how far two images are from each other.
+    Compare(compare::CompareOptions),
     /// Simulates the tubes of response of a scanner with rotating heads.
     Tubes(tubes::TubesOptions),
     /// Simulates the stored matrix of a ring of crystals.
@@ -149,6 +158,9 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(CliCommand::Project(options)) => project::project(&options),
         Some(CliCommand::Backproject(options)) => project::backproject(&options),
         Some(CliCommand::Simulate(options)) => simulate::run(&options).map(Done::from),
+        Some(CliCommand::Convert(options)) => convert::run(&options),
+        Some(CliCommand::Measure(options)) => measure::run(&options).map(Done::from),
+        Some(CliCommand::Compare(options)) => compare::run(&options).map(Done::from),
         Some(CliCommand::Tubes(options)) => tubes::run(&options).map(Done::from),
         Some(CliCommand::Matrix(options)) => matrix::run(&options).map(Done::from),
         Some(CliCommand::Completions(options)) => manual::completions(&options).map(Done::from),

@@ -104,6 +104,12 @@ impl ProjectorOptions {
     }
 }
 
+/// What 1 count/mm stands for, Bq/mL.
+pub fn calibration(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
+    number.ok_or_else(|| format!("'{text}' is not a positive number of Bq/mL"))
+}
+
 /// A device: auto, cpu, cuda or cuda:N.
 pub fn device(text: &str) -> Result<DeviceChoice, String> {
     match text {

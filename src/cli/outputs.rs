@@ -4,7 +4,7 @@
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 
-use crate::io::{FileKind, files_read, files_written, header_of, identity};
+use crate::io::{FileKind, dicom, files_read, files_written, header_of, identity, provenance};
 
 /// What a command reads and writes.
 #[derive(Default)]
@@ -110,7 +110,16 @@ impl Output {
         }
         // Links are followed: what they lead to is replaced.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+        let kind = FileKind::of(path);
+        if kind == Some(FileKind::NumpyImage) && provenance::check(&provenance::path_beside(path)).is_err() {
+            let record = provenance::path_beside(path);
+            return refuse(format!(
+                "its grid has to stand in {} beside it, which is another file; choose another name",
+                record.display()
+            ));
+        }
         match fs::metadata(&target) {
+            Ok(_) if kind == Some(FileKind::DicomSeries) => dicom::check_place(path).map_err(|error| error.to_string())?,
             Ok(there) if there.is_dir() => return refuse("it is a folder".into()),
             Ok(there) if there.is_file() => {
                 if let Err(error) = OpenOptions::new().append(true).open(&target) {

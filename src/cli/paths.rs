@@ -26,7 +26,8 @@ pub fn simulated_file(text: &str) -> Result<PathBuf, String> {
 
 /// A path of an image.
 pub fn image_file(text: &str) -> Result<PathBuf, String> {
-    file_of(text, &[FileKind::InterfileImage, FileKind::NiftiImage], ".hv, .nii or .nii.gz")
+    let kinds = [FileKind::InterfileImage, FileKind::NiftiImage, FileKind::NumpyImage, FileKind::DicomSeries];
+    file_of(text, &kinds, ".hv, .nii, .nii.gz, .npy (and not in -proj.npy or another of a sweep's) or .dcm")
 }
 
 /// A path of regions of interest.
@@ -48,7 +49,8 @@ pub fn matrix_file(text: &str) -> Result<PathBuf, String> {
 pub fn numbered(path: &Path, iteration: usize) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let lower = name.to_lowercase();
-    let ending = [".nii.gz", ".nii", ".hv"].into_iter().find(|ending| lower.ends_with(ending)).map_or(0, str::len);
+    let ending =
+        [".nii.gz", ".nii", ".hv", ".npy", ".dcm"].into_iter().find(|ending| lower.ends_with(ending)).map_or(0, str::len);
     let (stem, ending) = name.split_at(name.len() - ending);
     path.with_file_name(format!("{stem}_it{iteration:03}{ending}"))
 }

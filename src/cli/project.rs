@@ -11,9 +11,9 @@ use super::options::{ProjectorOptions, TalkOptions};
 use super::outputs::Files;
 use super::paths::{image_file, projections_file};
 use super::{CliResult, Done, notices};
-use crate::data::{Counts, Michelogram, Notice, Study, TubeSet};
+use crate::data::{Counts, Michelogram, Notice, Study, TubeSet, Unit};
 use crate::geometry::Grid;
-use crate::io::{read_study, read_volume, write_projections};
+use crate::io::{check_image_unit, read_study, read_volume, write_projections};
 use crate::operator::{Accumulation, Subset};
 use crate::plan::{
     ChosenProjector, CorrectionRecord, DataRecord, DeviceChoice, DeviceRecord, ImageRecord, Made, ProjectorRecord,
@@ -26,7 +26,7 @@ use crate::words::counted;
 /// Options of `tomoscope project`.
 #[derive(Args, Clone, Debug)]
 pub struct ProjectOptions {
-    /// Image to project (.hv, .nii, .nii.gz).
+    /// Image to project (.hv, .nii, .nii.gz, .npy).
     image: PathBuf,
 
     /// Projection data whose sampling to use (.hs).
@@ -50,11 +50,11 @@ pub struct BackprojectOptions {
     /// Projection data to backproject (.hs).
     input: PathBuf,
 
-    /// Image whose grid to use (.hv, .nii, .nii.gz).
+    /// Image whose grid to use (.hv, .nii, .nii.gz, .npy).
     #[arg(long, value_name = "IMAGE")]
     like: PathBuf,
 
-    /// Image to write (.hv, .nii, .nii.gz).
+    /// Image to write (.hv, .nii, .nii.gz, .npy).
     #[arg(short, long, value_name = "OUT", value_parser = image_file)]
     output: PathBuf,
 
@@ -113,6 +113,7 @@ pub fn backproject(options: &BackprojectOptions) -> CliResult<Done> {
     if options.projector.additive.is_some() {
         return Err("a backprojection has no additive term: leave out --additive".into());
     }
+    check_image_unit(&options.output, Unit::Mm)?;
     let start = Start::now();
     let (like, found) = read_volume(&options.like)?;
     notices::print(&found);

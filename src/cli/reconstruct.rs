@@ -10,7 +10,7 @@ use crossbeam_channel::{Receiver, never, select, tick};
 
 use super::console::{err, out};
 use super::image_options::ImageOptions;
-use super::options::{ProjectorOptions, TalkOptions};
+use super::options::{ProjectorOptions, TalkOptions, calibration};
 use super::outputs::Files;
 use super::paths::{image_file, is_numbered, numbered};
 use super::reconstruct_epri::{self, EpriOptions};
@@ -18,10 +18,10 @@ use super::reference_image::ReferenceImage;
 use super::run_progress::{Progress, Totals, announce};
 use super::{CliResult, Done, console, notices, signals};
 use crate::algebra::{Host, ImageSpace};
-use crate::data::{Counts, Notice, Roi, Study};
+use crate::data::{Counts, Notice, Roi, Study, Unit};
 use crate::io::measurements::{Measurement, MeasurementWriter};
 use crate::io::saved_matrix::read_matrix;
-use crate::io::{FileKind, provenance, read_pair_study, read_study, read_volume, rois};
+use crate::io::{FileKind, check_image_unit, provenance, read_pair_study, read_study, read_volume, rois};
 use crate::plan::{
     AlgorithmKind, Course, Job, MATRIX_ITERATIONS, PairSettings, ProjectorChoice, Provenance, Rays, RunSettings, Stages,
     StartInfo, check_basis, default_settings, ring_basis,
@@ -41,7 +41,7 @@ pub struct ReconstructOptions {
     /// Projection data (.hs), counts of pairs of crystals (.pairs), or an EPRI sweep (.DSC, .npy, .sweep).
     pub input: PathBuf,
 
-    /// Image to write (.hv, .nii, .nii.gz).
+    /// Image to write (.hv, .nii, .nii.gz, .npy; of counts also .dcm, a folder: a DICOM PET series).
     #[arg(short, long, value_name = "OUT", value_parser = image_file)]
     pub output: PathBuf,
 
@@ -101,6 +101,10 @@ pub struct ReconstructOptions {
     /// Filter the written images with a Gaussian of this full width at half maximum, mm.
     #[arg(long, value_name = "FWHM", value_parser = positive_mm)]
     post_filter_mm: Option<f64>,
+
+    /// Bq/mL that 1 count/mm stands for: written images are in Bq/mL. The table is in counts/mm all the same.
+    #[arg(long, value_name = "FACTOR", value_parser = calibration)]
+    calibration: Option<f64>,
 
     /// Write a time line as JSON lines.
     #[arg(long, value_name = "FILE")]
@@ -162,6 +166,7 @@ pub fn run(options: &ReconstructOptions) -> CliResult<Done> {
     } else {
         (options.counts()?, None, None)
     };
+    options.check_units(job.course().unit)?;
     let reference = options.reference_image.as_deref().map(|path| ReferenceImage::open(path, job.grid())).transpose()?;
     trace.record("study_ready", &[]);
     let rois = options.rois.as_deref().map(rois::read_rois).transpose()?.unwrap_or_default();
@@ -243,6 +248,14 @@ impl ReconstructOptions {
             files = files.check_numbered("--save-every", |path| is_numbered(path, &self.output, every as usize))?;
         }
         files.check()
+    }
+
+    /// Refuses a calibration, or a format, that an image in this unit cannot have.
+    fn check_units(&self, unit: Unit) -> CliResult {
+        if self.calibration.is_some() && unit != Unit::CountsPerMm {
+            return Err(format!("--calibration is for images in counts/mm, and this one will be in {}", unit.label()).into());
+        }
+        Ok(check_image_unit(&self.output, unit)?)
     }
 
     /// The job of counts.
@@ -550,7 +563,10 @@ impl Work<'_> {
         let fwhm_mm = self.options.post_filter_mm;
         let filtered = fwhm_mm.map(|fwhm_mm| gaussian_filter(&frame.volume, fwhm_mm));
         let volume = filtered.as_ref().unwrap_or(&frame.volume);
+        let calibrated = self.options.calibration.map(|bq_per_ml| volume.calibrated(bq_per_ml));
+        let volume = calibrated.as_ref().unwrap_or(volume);
         let provenance = record.provenance(frame.subiteration, self.target, fwhm_mm);
+        let provenance = Provenance { calibration_bq_per_ml: self.options.calibration, ..provenance };
         let provenance = provenance.of_image(volume).beside(files.iter().copied()).from_start_image(self.options.init.as_deref());
         let notice = provenance.write_image(path, volume)?;
         notice.iter().for_each(|notice| self.progress.notice(notice));

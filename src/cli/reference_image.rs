@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::compare::check_same_grid;
 use super::{CliResult, notices};
 use crate::data::Volume;
 use crate::geometry::Grid;
@@ -23,15 +24,8 @@ impl ReferenceImage {
     pub fn open(path: &Path, grid: &Grid) -> CliResult<Self> {
         let (volume, found) = read_volume(path)?;
         notices::print(&found);
-        if !volume.grid.same_as(grid) {
-            let text = format!(
-                "{} has {}, but the reconstruction {}; only images on the same grid can be compared (take its grid with --like)",
-                path.display(),
-                volume.grid.words(),
-                grid.words()
-            );
-            return Err(text.into());
-        }
+        let name = path.display().to_string();
+        check_same_grid([(&name, &volume.grid), ("the reconstruction", grid)], " (take its grid with --like)")?;
         Ok(Self { path: path.to_owned(), volume })
     }
 

@@ -85,7 +85,7 @@ pub struct SimulateOptions {
     #[arg(long, default_value_t = 0.0, value_name = "FRACTION")]
     pub background: f64,
 
-    /// Write the true image too (.hv, .nii, .nii.gz).
+    /// Write the true image too (.hv, .nii, .nii.gz, .npy; of a scanner also .dcm, a folder).
     #[arg(long, value_name = "FILE", value_parser = image_file)]
     pub truth: Option<PathBuf>,
 

@@ -9,8 +9,9 @@ use super::options::voxels;
 use super::progress::with_bar;
 use super::simulate::{SimulateOptions, WRITTEN, write_truth};
 use super::{CliResult, notices};
+use crate::data::Unit;
 use crate::geometry::Grid;
-use crate::io::{FileKind, rois, write_sweep};
+use crate::io::{FileKind, check_image_unit, rois, write_sweep};
 use crate::operator::grid_about_zero;
 use crate::phantom::epri::{SweepOptions, by_name, simulate};
 use crate::plan::Start;
@@ -52,6 +53,9 @@ pub fn run(options: &SimulateOptions, scheme: Scheme) -> CliResult {
     let epri = &options.epri;
     if FileKind::of(&options.output) != Some(FileKind::SavedSweep) {
         return Err(format!("{} must end in .sweep, as EPRI sweeps do", options.output.display()).into());
+    }
+    if let Some(truth) = &options.truth {
+        check_image_unit(truth, Unit::Arbitrary)?;
     }
     let step_mm = epri.extent_mm / epri.points as f64;
     let mut sweep_options = SweepOptions {

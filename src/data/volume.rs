@@ -1,6 +1,7 @@
 //! An image: voxel values on a grid.
 
 use ndarray::Array3;
+use strum::VariantArray as _;
 
 use crate::geometry::{Grid, Point};
 
@@ -33,6 +34,11 @@ impl Unit {
     /// The unit as it is written beside numbers.
     pub fn label(self) -> &'static str {
         self.into()
+    }
+
+    /// The unit with this label.
+    pub fn of_label(label: &str) -> Option<Self> {
+        Self::VARIANTS.iter().copied().find(|unit| unit.label() == label)
     }
 }
 
@@ -99,6 +105,12 @@ impl Volume {
     /// Sum of all values.
     pub fn sum(&self) -> f64 {
         self.as_slice().iter().map(|&v| f64::from(v)).sum()
+    }
+
+    /// The image in Bq/mL, where 1 count/mm stands for `bq_per_ml`.
+    pub fn calibrated(&self, bq_per_ml: f64) -> Self {
+        let values = self.values.mapv(|value| (f64::from(value) * bq_per_ml) as f32);
+        Self { grid: self.grid.clone(), values, unit: Unit::BqPerMl }
     }
 
     /// What is wrong with its values, as a sentence: how many are infinite or no numbers; `None` where all are finite.

@@ -1,12 +1,16 @@
 //! The format of a file by its ending.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::{IoError, interfile, nifti};
-use crate::data::{Michelogram, Notice, Volume};
+use super::dicom::{self, Patient};
+use super::{IoError, interfile, nifti, numpy_image, numpy_sweep};
+use crate::data::{Michelogram, Notice, Unit, Volume};
 
 const PROJECTIONS: &str = "an Interfile projection header (.hs, beside its data file .s)";
-const IMAGES: &str = "an Interfile image header (.hv, beside its data file .v) or NIfTI (.nii, .nii.gz)";
+const IMAGES: &str = "an Interfile image header (.hv, beside its data file .v), NIfTI (.nii, .nii.gz) or a NumPy array (.npy, beside \
+                      the record of its grid)";
+const IMAGES_OUT: &str = "an Interfile image header (.hv, beside its data file .v), NIfTI (.nii, .nii.gz), a NumPy array (.npy, with a \
+                          name that is none of a sweep's) or a DICOM series (.dcm, a folder)";
 
 /// What a file holds, by the ending of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +21,10 @@ pub enum FileKind {
     InterfileImage,
     /// An image, NIfTI (`.nii`, `.nii.gz`).
     NiftiImage,
+    /// An image, NumPy array of three dimensions (`.npy`, with a name that is none of a sweep's).
+    NumpyImage,
+    /// An image as a DICOM PET series, which is written but not read (`.dcm`, a folder).
+    DicomSeries,
     /// An EPRI sweep, or its reference spectrum, Bruker BES3T (`.DSC` beside `.DTA`).
     Bes3t,
     /// An EPRI sweep as a set of NumPy arrays (`NAME-proj.npy` and others), or its reference spectrum (`NAME-h.npy`).
@@ -36,6 +44,11 @@ pub enum FileKind {
 }
 
 impl FileKind {
+    /// Whether a file of this kind can be read as an image.
+    pub fn is_image(self) -> bool {
+        matches!(self, FileKind::InterfileImage | FileKind::NiftiImage | FileKind::NumpyImage)
+    }
+
     /// Whether a file of this kind can be an EPRI sweep.
     pub fn is_sweep(self) -> bool {
         matches!(self, FileKind::Bes3t | FileKind::NumpySweep | FileKind::SavedSweep)
@@ -51,7 +64,8 @@ impl FileKind {
             (".nii.gz", FileKind::NiftiImage),
             (".dsc", FileKind::Bes3t),
             (".dta", FileKind::Bes3t),
-            (".npy", FileKind::NumpySweep),
+            (".npy", if numpy_sweep::is_of_a_set(path) { FileKind::NumpySweep } else { FileKind::NumpyImage }),
+            (".dcm", FileKind::DicomSeries),
             (".sweep", FileKind::SavedSweep),
             (".tubes", FileKind::Tubes),
             (".pairs", FileKind::Pairs),
@@ -60,21 +74,6 @@ impl FileKind {
             (".csv", FileKind::Measurements),
         ];
         endings.into_iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, kind)| kind)
-    }
-
-    /// The files that are written for one of this name: itself, and its data where they lie in a file of their own.
-    pub fn files_of(path: &Path) -> Vec<PathBuf> {
-        let data_ending = match Self::of(path) {
-            Some(FileKind::InterfileProjections) => Some("s"),
-            Some(FileKind::InterfileImage) => Some("v"),
-            Some(FileKind::SavedSweep) => Some("f32"),
-            Some(FileKind::Tubes) => Some("tubes.f32"),
-            Some(FileKind::Pairs) => Some("pairs.f32"),
-            Some(FileKind::Matrix) => Some("matrix.u32"),
-            _ => None,
-        };
-        let data = data_ending.map(|ending| path.with_extension(ending));
-        std::iter::once(path.to_owned()).chain(data).collect()
     }
 }
 
@@ -103,32 +102,44 @@ pub fn write_projections(path: &Path, data: &Michelogram) -> Result<(), IoError>
 /// Reads an image, and says what a user should know about it.
 ///
 /// # Errors
-/// An ending that is not understood, or what [`interfile::read_image`] or [`nifti::read_image`] says.
+/// An ending that is not understood, or what [`interfile::read_image`], [`nifti::read_image`] or [`numpy_image::read_image`] says.
 pub fn read_volume(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
     match FileKind::of(path) {
         Some(FileKind::InterfileImage) => interfile::read_image(path),
         Some(FileKind::NiftiImage) => nifti::read_image(path),
+        Some(FileKind::NumpyImage) => numpy_image::read_image(path),
         _ => Err(not_understood(path, "an image", IMAGES)),
     }
+}
+
+/// Refuses a name whose format cannot hold an image in this unit, for those who write one after long work.
+///
+/// # Errors
+/// What [`dicom::check_unit`] says.
+pub fn check_image_unit(path: &Path, unit: Unit) -> Result<(), IoError> {
+    if FileKind::of(path) == Some(FileKind::DicomSeries) { dicom::check_unit(path, unit) } else { Ok(()) }
 }
 
 /// Writes an image.
 ///
 /// # Errors
-/// An ending that is not understood, or what [`interfile::write_image`] or [`nifti::write_image`] says.
+/// An ending that is not understood, or what [`interfile::write_image`], [`nifti::write_image`], [`numpy_image::write_image`] or
+/// [`dicom::write_series`] says.
 pub fn write_volume(path: &Path, volume: &Volume) -> Result<(), IoError> {
-    write_described_volume(path, volume, concat!("tomoscope ", env!("CARGO_PKG_VERSION")))
+    write_described_volume(path, volume, concat!("tomoscope ", env!("CARGO_PKG_VERSION")), &Patient::default())
 }
 
-/// The same with a few words on what made the image, where the format has a place for them.
+/// The same with a few words on what made the image and whose it is, where the format has a place for them.
 ///
 /// # Errors
 /// As [`write_volume`].
-pub fn write_described_volume(path: &Path, volume: &Volume, description: &str) -> Result<(), IoError> {
+pub fn write_described_volume(path: &Path, volume: &Volume, description: &str, patient: &Patient) -> Result<(), IoError> {
     match FileKind::of(path) {
         Some(FileKind::InterfileImage) => interfile::write_image(path, volume),
         Some(FileKind::NiftiImage) => nifti::write_image(path, volume, description),
-        _ => Err(not_understood(path, "an image", IMAGES)),
+        Some(FileKind::NumpyImage) => numpy_image::write_image(path, volume),
+        Some(FileKind::DicomSeries) => dicom::write_series(path, volume, description, patient),
+        _ => Err(not_understood(path, "an image to write", IMAGES_OUT)),
     }
 }
 

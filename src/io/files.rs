@@ -4,16 +4,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{FileKind, bes3t, interfile, numpy_sweep, saved_sweep, saved_tubes};
+use super::{FileKind, bes3t, interfile, numpy_sweep, saved_matrix, saved_pairs, saved_sweep, saved_tubes};
 
 /// The files that are written as `path`: it, and the data file beside a header.
 pub fn files_written(path: &Path) -> Vec<PathBuf> {
     let data = match FileKind::of(path) {
         Some(FileKind::InterfileProjections) => Some(path.with_extension("s")),
         Some(FileKind::InterfileImage) => Some(path.with_extension("v")),
-        Some(FileKind::SavedSweep) => Some(saved_sweep::data_file(path)),
-        Some(FileKind::Tubes) => Some(saved_tubes::data_file(path)),
-        _ => None,
+        _ => own_data_file(path),
     };
     [path.to_owned()].into_iter().chain(data).collect()
 }
@@ -23,16 +21,25 @@ pub fn files_read(path: &Path) -> Vec<PathBuf> {
     let mut files = vec![path.to_owned()];
     match FileKind::of(path) {
         Some(FileKind::InterfileProjections | FileKind::InterfileImage) => files.extend(interfile::data_file(path)),
-        Some(FileKind::SavedSweep) => files.push(saved_sweep::data_file(path)),
-        Some(FileKind::Tubes) => files.push(saved_tubes::data_file(path)),
         Some(FileKind::Bes3t) => {
             files.extend(bes3t::pair(path));
             files.extend(bes3t::reference_beside(path).iter().flat_map(|reference| bes3t::pair(reference)));
         }
         Some(FileKind::NumpySweep) => files.extend(numpy_sweep::set(path)),
-        _ => {}
+        _ => files.extend(own_data_file(path)),
     }
     files
+}
+
+/// The data file beside a header in one of the program's own forms.
+fn own_data_file(header: &Path) -> Option<PathBuf> {
+    match FileKind::of(header)? {
+        FileKind::SavedSweep => Some(saved_sweep::data_file(header)),
+        FileKind::Tubes => Some(saved_tubes::data_file(header)),
+        FileKind::Pairs => Some(saved_pairs::data_file(header)),
+        FileKind::Matrix => Some(saved_matrix::data_file(header)),
+        _ => None,
+    }
 }
 
 /// A header in the folder of `file` that has its data there, but for those that `is_excepted`.
@@ -43,10 +50,8 @@ pub fn header_of(file: &Path, is_excepted: impl Fn(&Path) -> bool) -> Option<Pat
         Some(FileKind::InterfileProjections | FileKind::InterfileImage) => {
             interfile::data_file(header).is_some_and(|data| identity(&data) == wanted)
         }
-        Some(FileKind::SavedSweep) => identity(&saved_sweep::data_file(header)) == wanted,
-        Some(FileKind::Tubes) => identity(&saved_tubes::data_file(header)) == wanted,
         Some(FileKind::Bes3t) => bes3t::pair(header).iter().any(|data| identity(data) == wanted),
-        _ => false,
+        _ => own_data_file(header).is_some_and(|data| identity(&data) == wanted),
     };
     let headers = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
     headers.filter(|header| identity(header) != wanted && !is_excepted(header)).find(has_data)
@@ -73,6 +78,7 @@ mod tests {
         assert_eq!(files_read(&at("a.hs")), [at("a.hs"), at("shared.s")]);
         assert_eq!(files_written(&at("b.hs")), [at("b.hs"), at("b.s")]);
         assert_eq!(files_written(&at("b.nii.gz")), [at("b.nii.gz")]);
+        assert_eq!(files_written(&at("b.pairs")), [at("b.pairs"), at("b.pairs.f32")]);
         assert_eq!(header_of(&at("shared.s"), |_| false), Some(at("a.hs")));
         assert_eq!(header_of(&folder.path().join("./shared.s"), |_| false), Some(at("a.hs")));
         assert_eq!(header_of(&at("shared.s"), |header| header == at("a.hs")), None);

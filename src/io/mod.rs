@@ -4,6 +4,8 @@
 //! |---|---|---|
 //! | projection data | Interfile (`.hs` + `.s`), as STIR writes it | [`interfile`] |
 //! | images | Interfile (`.hv` + `.v`), NIfTI-1 (`.nii`, `.nii.gz`) | [`interfile`], [`nifti`] |
+//! | | NumPy arrays (`.npy`) | [`numpy_image`] |
+//! | | DICOM PET series, only written (`.dcm`, a folder) | [`dicom`] |
 //! | EPRI sweeps | Bruker BES3T (`.DSC` + `.DTA`) | [`bes3t`] |
 //! | | NumPy arrays (`NAME-proj.npy`, …) | [`numpy_sweep`] |
 //! | | the program's own (`.sweep` + `.f32`) | [`saved_sweep`] |
@@ -22,6 +24,7 @@ mod any;
 pub mod bes3t;
 mod blocks;
 mod checksum;
+pub mod dicom;
 mod error;
 mod files;
 mod follow;
@@ -31,6 +34,7 @@ pub mod measurements;
 pub mod nifti;
 mod npy;
 mod numbers;
+pub mod numpy_image;
 pub mod numpy_sweep;
 mod pair;
 mod pending;
@@ -47,7 +51,9 @@ mod sweep;
 mod sweep_space;
 mod toml_text;
 
-pub use any::{FileKind, read_projections, read_volume, write_described_volume, write_projections, write_volume};
+pub use any::{
+    FileKind, check_image_unit, read_projections, read_volume, write_described_volume, write_projections, write_volume,
+};
 pub use error::IoError;
 pub use files::{files_read, files_written, header_of, identity};
 pub use follow::{SweepFollower, SweepUpdate};

@@ -15,7 +15,6 @@ use std::path::Path;
 
 use ::nifti::writer::WriterOptions;
 use ::nifti::{Endianness, NiftiError, NiftiHeader};
-use strum::VariantArray as _;
 
 use super::IoError;
 use super::blocks::{read_contiguous, regular_file_len, zeroed};
@@ -341,8 +340,7 @@ fn intent_name(header: &NiftiHeader) -> Cow<'_, str> {
 
 fn unit(header: &NiftiHeader) -> Unit {
     let name = intent_name(header);
-    let mut known = Unit::VARIANTS.iter().copied();
-    known.find(|unit| name == unit.label() || name == name_of(*unit)).unwrap_or(Unit::Unknown)
+    if name == GRADIENT_AXES { Unit::Arbitrary } else { Unit::of_label(&name).unwrap_or(Unit::Unknown) }
 }
 
 /// What `intent_name` says of an image in this unit.

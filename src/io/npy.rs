@@ -8,7 +8,7 @@
 //! the file.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use super::IoError;
@@ -17,6 +17,9 @@ use super::numbers::{ByteOrder, NumberFormat, NumberType};
 
 /// Longest header that is read.
 const MAX_HEADER: u64 = 1 << 16;
+
+/// How a file begins.
+const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// An array of one or two dimensions, in C order (the last index fastest).
 #[derive(Clone, Debug, PartialEq)]
@@ -37,38 +40,108 @@ impl Array {
     }
 }
 
+/// An array of three dimensions, in C order.
+pub(super) struct Array3 {
+    pub(super) shape: [usize; 3],
+    pub(super) values: Vec<f32>,
+    /// Bytes of the file that the header does not describe.
+    pub(super) num_left: u64,
+}
+
 /// Reads an array of one or two dimensions.
 pub(super) fn read_array(path: &Path) -> Result<Array, IoError> {
-    let len = regular_file_len(path)?;
-    let mut start = Vec::new();
-    let file = File::open(path).map_err(IoError::open(path))?;
-    file.take(MAX_HEADER).read_to_end(&mut start).map_err(IoError::read(path))?;
-    let refuse = |reason: String| IoError::unsupported(path, reason);
-    let (header, offset) = header(&start).map_err(refuse)?;
-    let format = number_format(entry(header, "descr").map_err(refuse)?).map_err(refuse)?;
-    let is_fortran = match entry(header, "fortran_order").map_err(refuse)? {
-        "True" => true,
-        "False" => false,
-        other => return Err(refuse(format!("its 'fortran_order' is '{}' where True or False is expected", quoted(other)))),
+    let header = Header::read(path)?;
+    let shape = match header.shape[..] {
+        [columns] => [1, columns],
+        [rows, columns] => [rows, columns],
+        _ => return Err(header.refuse_shape("one or two dimensions")),
     };
-    let shape = shape(entry(header, "shape").map_err(refuse)?).map_err(refuse)?;
-    let num_values = shape[0].checked_mul(shape[1]).filter(|n| n.checked_mul(8).is_some());
-    let num_values =
-        num_values.ok_or_else(|| refuse(format!("its shape {} × {} is more than can be held", shape[0], shape[1])))?;
-    let expected = offset.saturating_add((num_values * format.number_type.num_bytes()) as u64);
-    if len < expected {
-        let what = format!("a header and {} × {} numbers", shape[0], shape[1]);
-        return Err(IoError::TooShort { path: path.to_owned(), what, expected, found: len });
-    }
-    let values = read_contiguous(path, format, offset, num_values)?;
-    let ([rows, columns], num_left) = (shape, len - expected);
+    let (values, num_left) = header.read_values()?;
     let array = |shape| Array { shape, values, num_left };
-    Ok(if is_fortran { array([columns, rows]).transposed() } else { array(shape) })
+    let [rows, columns] = shape;
+    Ok(if header.is_fortran { array([columns, rows]).transposed() } else { array(shape) })
+}
+
+/// Reads an array of three dimensions.
+pub(super) fn read_array3(path: &Path) -> Result<Array3, IoError> {
+    let header = Header::read(path)?;
+    let [nz, ny, nx] = header.shape[..] else {
+        return Err(header.refuse_shape("three dimensions, z, y and x"));
+    };
+    let (mut values, num_left) = header.read_values()?;
+    if header.is_fortran {
+        let stored = |z, y, x| z + nz * (y + ny * x);
+        let order = (0..nz).flat_map(|z| (0..ny).flat_map(move |y| (0..nx).map(move |x| stored(z, y, x))));
+        values = order.map(|index| values[index]).collect();
+    }
+    Ok(Array3 { shape: [nz, ny, nx], values, num_left })
+}
+
+/// Writes the header of an array of little-endian 32-bit floats in C order (version 1; the numbers begin at a multiple of 64
+/// bytes, as NumPy has it).
+pub(super) fn write_header(writer: &mut dyn Write, shape: [usize; 3]) -> io::Result<()> {
+    let [nz, ny, nx] = shape;
+    let text = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({nz}, {ny}, {nx}), }}");
+    let num_before = MAGIC.len() + 4;
+    let len = (num_before + text.len() + 1).next_multiple_of(64) - num_before;
+    writer.write_all(MAGIC)?;
+    writer.write_all(&[1, 0, len as u8, (len >> 8) as u8])?;
+    writeln!(writer, "{text:width$}", width = len - 1)
+}
+
+/// What a file says before its numbers.
+struct Header<'a> {
+    path: &'a Path,
+    format: NumberFormat,
+    is_fortran: bool,
+    shape: Vec<usize>,
+    /// Where the numbers begin.
+    offset: u64,
+    file_len: u64,
+}
+
+impl<'a> Header<'a> {
+    fn read(path: &'a Path) -> Result<Self, IoError> {
+        let file_len = regular_file_len(path)?;
+        let mut start = Vec::new();
+        let file = File::open(path).map_err(IoError::open(path))?;
+        file.take(MAX_HEADER).read_to_end(&mut start).map_err(IoError::read(path))?;
+        let refuse = |reason: String| IoError::unsupported(path, reason);
+        let (header, offset) = header(&start).map_err(refuse)?;
+        let format = number_format(entry(header, "descr").map_err(refuse)?).map_err(refuse)?;
+        let is_fortran = match entry(header, "fortran_order").map_err(refuse)? {
+            "True" => true,
+            "False" => false,
+            other => return Err(refuse(format!("its 'fortran_order' is '{}' where True or False is expected", quoted(other)))),
+        };
+        let shape = shape(entry(header, "shape").map_err(refuse)?).map_err(refuse)?;
+        Ok(Self { path, format, is_fortran, shape, offset, file_len })
+    }
+
+    /// All numbers in the file's order, and how many bytes are left after them.
+    fn read_values(&self) -> Result<(Vec<f32>, u64), IoError> {
+        let words = self.shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(" × ");
+        let words = if self.shape.len() == 1 { format!("1 × {words}") } else { words };
+        let num_values = self.shape.iter().try_fold(1usize, |num, &side| num.checked_mul(side));
+        let num_values = num_values.filter(|n| n.checked_mul(8).is_some());
+        let too_many = || IoError::unsupported(self.path, format!("its shape {words} is more than can be held"));
+        let num_values = num_values.ok_or_else(too_many)?;
+        let expected = self.offset.saturating_add((num_values * self.format.number_type.num_bytes()) as u64);
+        if self.file_len < expected {
+            let what = format!("a header and {words} numbers");
+            return Err(IoError::TooShort { path: self.path.to_owned(), what, expected, found: self.file_len });
+        }
+        Ok((read_contiguous(self.path, self.format, self.offset, num_values)?, self.file_len - expected))
+    }
+
+    fn refuse_shape(&self, expected: &str) -> IoError {
+        IoError::unsupported(self.path, format!("its shape {:?} is not that of an array of {expected}", self.shape))
+    }
 }
 
 /// The header's text, and where the numbers begin.
 fn header(start: &[u8]) -> Result<(&str, u64), String> {
-    let Some((&[major, _minor], rest)) = start.strip_prefix(b"\x93NUMPY").and_then(|rest| rest.split_first_chunk::<2>()) else {
+    let Some((&[major, _minor], rest)) = start.strip_prefix(MAGIC).and_then(|rest| rest.split_first_chunk::<2>()) else {
         return Err("it is not a NumPy array: the first bytes are not those of an .npy file".into());
     };
     let cut = || "its header is cut off or too long".to_owned();
@@ -115,16 +188,14 @@ fn number_format(descr: &str) -> Result<NumberFormat, String> {
     Ok(NumberFormat { number_type, byte_order: order, scale: 1.0, intercept: 0.0 })
 }
 
-/// Rows and columns of a shape of one or two dimensions.
-fn shape(text: &str) -> Result<[usize; 2], String> {
-    let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or_default();
-    let sides = inner.split(',').map(str::trim).filter(|side| !side.is_empty());
+/// The sides of an array.
+fn shape(text: &str) -> Result<Vec<usize>, String> {
+    let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
+    let sides = inner.unwrap_or_default().split(',').map(str::trim).filter(|side| !side.is_empty());
     let sides: Option<Vec<usize>> = sides.map(|side| side.parse().ok().filter(|&n| n > 0)).collect();
-    match sides.as_deref() {
-        Some(&[columns]) => Ok([1, columns]),
-        Some(&[rows, columns]) => Ok([rows, columns]),
-        _ => Err(format!("its shape {} is not that of an array of one or two dimensions", quoted(text))),
-    }
+    sides
+        .filter(|sides| !sides.is_empty())
+        .ok_or_else(|| format!("its shape {} is not that of an array with numbers", quoted(text)))
 }
 
 fn quoted(text: &str) -> String {

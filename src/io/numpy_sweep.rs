@@ -35,6 +35,15 @@ const UNEVEN: f64 = 0.02;
 /// How much gradients may differ in size.
 const SAME_GRADIENT: f64 = 1e-3;
 
+/// What the names of a set's files end in.
+const SUFFIXES: [&str; 7] = ["-proj", "-fgrad", "-B", "-h", "-dir", "-t", "-weights"];
+
+/// Whether a file has the name of one of a set.
+pub(super) fn is_of_a_set(path: &Path) -> bool {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    SUFFIXES.iter().any(|suffix| stem.ends_with(suffix))
+}
+
 /// The files of one NAME.
 struct Set {
     folder_and_name: PathBuf,
@@ -161,8 +170,7 @@ pub fn read_spectrum(path: &Path) -> Result<ReferenceSpectrum, IoError> {
 
 /// All files of the set of some projections.
 pub(super) fn set(projections: &Path) -> Vec<PathBuf> {
-    let suffixes = ["-proj", "-fgrad", "-B", "-h", "-dir", "-t", "-weights"];
-    Set::of(projections, "-proj").map_or(Vec::new(), |set| suffixes.map(|suffix| set.file(suffix)).into())
+    Set::of(projections, "-proj").map_or(Vec::new(), |set| SUFFIXES.map(|suffix| set.file(suffix)).into())
 }
 
 /// Where the reference spectrum of a set lies.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tempfile::{Builder, NamedTempFile};
+use tempfile::{Builder, NamedTempFile, TempDir};
 
 use super::IoError;
 
@@ -33,12 +33,17 @@ fn under_way() -> MutexGuard<'static, Vec<PathBuf>> {
     UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes every unfinished file of this process. For the way out on which nothing is dropped (`std::process::exit` in a signal's
+/// Removes every unfinished file and folder of this process. For the way out on which nothing is dropped (`std::process::exit` in a signal's
 /// handler): a write that goes on after this fails, and what was there before it stays.
 pub fn discard_unfinished() {
     for path in under_way().drain(..) {
-        let _ = fs::remove_file(path);
+        remove(&path);
     }
+}
+
+/// Removes a file, or a folder with what it holds.
+fn remove(path: &Path) {
+    let _ = fs::remove_file(path).or_else(|_| fs::remove_dir_all(path));
 }
 
 /// Writes a file that is complete before it takes its place.
@@ -79,7 +84,7 @@ impl PendingFile {
         if replaced.as_ref().is_some_and(|metadata| !metadata.is_file()) {
             return Err(IoError::NotAFile { path: target });
         }
-        let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = folder_of(&target);
         remove_abandoned(folder);
         let suffix = format!("{SUFFIX}{}", ending(&target));
         let mut builder = Builder::new();
@@ -133,6 +138,65 @@ impl PendingFile {
     }
 }
 
+/// A folder on its way. It is removed when dropped before [`PendingFolder::commit`].
+pub(super) struct PendingFolder {
+    target: PathBuf,
+    folder: TempDir,
+    /// Dropped after the folder.
+    _name: Name,
+}
+
+impl PendingFolder {
+    /// Makes a folder of another name beside the target.
+    pub(super) fn create(target: &Path) -> Result<Self, IoError> {
+        let target = behind_links(target);
+        remove_abandoned(folder_of(&target));
+        let mut names = under_way();
+        let folder = temporary_folder(&target)?;
+        let name = Name(folder.path().to_owned());
+        names.push(name.0.clone());
+        drop(names);
+        Ok(Self { target, folder, _name: name })
+    }
+
+    /// Where the files go for now.
+    pub(super) fn temporary(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Puts the folder in its place; one that was there is put aside first and then removed, with all that it holds.
+    pub(super) fn commit(self) -> Result<(), IoError> {
+        let aside = temporary_folder(&self.target)?;
+        let before = aside.path().join("before");
+        let is_there = self.target.exists();
+        let place = || {
+            if is_there {
+                fs::rename(&self.target, &before)?;
+            }
+            fs::rename(self.folder.path(), &self.target)
+        };
+        let placed = place();
+        if placed.is_err() && before.exists() {
+            fs::rename(&before, &self.target).map_err(IoError::write(&self.target))?;
+        }
+        placed.map_err(IoError::write(&self.target))
+    }
+}
+
+fn temporary_folder(target: &Path) -> Result<TempDir, IoError> {
+    let suffix = format!("{SUFFIX}{}", ending(target));
+    let mut builder = Builder::new();
+    builder.prefix(PREFIX).rand_bytes(NUM_RANDOM).suffix(&suffix);
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
+    builder.tempdir_in(folder_of(target)).map_err(IoError::write(target))
+}
+
+/// The folder that a file lies in.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// The ending of a name, whole where another follows it (`nii.gz`).
 fn ending(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
@@ -159,11 +223,11 @@ fn behind_links(path: &Path) -> PathBuf {
 fn remove_abandoned(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let is_old = || {
-            let metadata = entry.metadata().ok().filter(fs::Metadata::is_file)?;
+            let metadata = entry.metadata().ok().filter(|metadata| metadata.is_file() || metadata.is_dir())?;
             metadata.modified().ok()?.elapsed().ok().map(|age| age > ABANDONED)
         };
         if entry.file_name().to_str().is_some_and(is_unfinished_name) && is_old() == Some(true) {
-            let _ = fs::remove_file(entry.path());
+            remove(&entry.path());
         }
     }
 }
@@ -216,6 +280,10 @@ mod tests {
         fs::write(&target, "old").unwrap();
         let pending = PendingFile::create(&target).unwrap();
         pending.write(|writer| writer.write_all(b"new")).unwrap();
+        assert_eq!(names(folder.path()).len(), 2);
+        drop(pending);
+        let pending = PendingFolder::create(&folder.path().join("b.dcm")).unwrap();
+        fs::write(pending.temporary().join("slice"), "new").unwrap();
         assert_eq!(names(folder.path()).len(), 2);
         drop(pending);
         assert_eq!(names(folder.path()), ["a.toml"]);

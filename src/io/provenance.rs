@@ -5,11 +5,13 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::IoError;
 use super::pending::PendingFile;
+use crate::data::Unit;
+use crate::geometry::{Grid, GridError};
 
 /// What stands under the key `program` of every record: by it the program knows its own.
 pub const PROGRAM: &str = "tomoscope";
@@ -19,6 +21,39 @@ const FILES: &str = "files";
 
 /// A file that is larger than this is no record.
 const MAX_BYTES: u64 = 1 << 20;
+
+/// Where the voxels are and what they hold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ImageRecord {
+    /// Number of voxels along x, y, z.
+    pub size: [usize; 3],
+    /// Voxel pitch along x, y, z, mm.
+    pub voxel_mm: [f64; 3],
+    /// Centre of the first voxel, mm.
+    pub origin_mm: [f64; 3],
+    /// Unit of the values.
+    pub unit: String,
+    /// Voxels that do not hold a finite number; `None` where nobody counted.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub not_finite: Option<usize>,
+}
+
+impl ImageRecord {
+    /// Of an image on this grid.
+    pub fn new(grid: &Grid, unit: Unit) -> Self {
+        let Grid { size, voxel_mm, origin_mm } = *grid;
+        Self { size, voxel_mm, origin_mm, unit: unit.label().to_owned(), not_finite: None }
+    }
+
+    /// The grid, and the unit of the values.
+    ///
+    /// # Errors
+    /// Figures that make no grid.
+    pub fn grid_and_unit(&self) -> Result<(Grid, Unit), GridError> {
+        let grid = Grid::new(self.size, self.voxel_mm, self.origin_mm)?;
+        Ok((grid, Unit::of_label(&self.unit).unwrap_or(Unit::Unknown)))
+    }
+}
 
 /// Where the record of a file is: `image.json` beside `image.nii.gz`, `numbers.json` beside `numbers.csv`.
 pub fn path_beside(file: &Path) -> PathBuf {
@@ -51,6 +86,15 @@ fn is_ours(path: &Path, len: u64) -> bool {
 
 fn parse(path: &Path) -> Option<Value> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+/// The record beside a file, if one stands there, and whether it names the file.
+pub fn read(file: &Path) -> Option<(Value, bool)> {
+    let path = path_beside(file);
+    let record = is_ours(&path, fs::metadata(&path).ok()?.len()).then(|| parse(&path))??;
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let names_it = record[FILES].as_array().is_some_and(|files| files.iter().any(|file| *file == *name));
+    Some((record, names_it))
 }
 
 /// Writes the record of a file beside it. Where the same record stands there for another file it becomes that of both.

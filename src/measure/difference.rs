@@ -24,6 +24,15 @@ pub fn correlation(a: &[f32], b: &[f32]) -> Option<f64> {
     finite(products / (of_a * of_b).sqrt())
 }
 
+/// Where |a − b| is largest, and a − b there; pairs that differ by no finite number are passed over. `None` where the others are
+/// equal.
+pub fn largest_difference(a: &[f32], b: &[f32]) -> Option<(usize, f64)> {
+    let differences = a.iter().zip(b).map(|(&a, &b)| f64::from(a) - f64::from(b)).enumerate();
+    differences
+        .filter(|(_, difference)| difference.is_finite() && *difference != 0.0)
+        .max_by(|(_, a), (_, b)| a.abs().total_cmp(&b.abs()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -33,6 +42,12 @@ mod tests {
         assert_eq!(relative_difference(&[3.0f32, 0.5, 4.0], &[3.0, 0.0, 4.0]), 0.1);
         assert_eq!(relative_difference(&[1.0], &[1.0]), 0.0);
         assert!(relative_difference(&[0.0], &[0.0]).is_nan());
+    }
+
+    #[test]
+    fn the_largest_difference_has_its_sign_and_place() {
+        assert_eq!(largest_difference(&[1.0, 5.0, 2.0, f32::NAN], &[1.5, 5.0, 5.0, 0.0]), Some((2, -3.0)));
+        assert_eq!(largest_difference(&[f32::INFINITY, 2.0], &[1.0, 2.0]), None);
     }
 
     #[test]

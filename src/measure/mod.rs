@@ -14,7 +14,7 @@ mod quantile;
 mod roi_stats;
 
 pub use contrast::{background_variability, cold_recovery, contrast_to_noise, hot_recovery};
-pub use difference::{correlation, relative_difference};
+pub use difference::{correlation, largest_difference, relative_difference};
 pub use full_width::full_width_at_half_maximum;
 pub use peak_width::{FWHM_OF_SIGMA, NoPeakWidth, PeakWidth, peak_width};
 pub use peaks::peak_widths;

@@ -11,7 +11,8 @@ use super::{PlaneKernel, ProjectorChoice};
 use crate::data::{
     BasisSettings, Counts, MatrixMade, Notice, Origin, Phase, ResponseMatrix, Study, Sweep, TubeSet, TubesMade, Unit, Volume,
 };
-use crate::geometry::Grid;
+use crate::io::dicom::Patient;
+pub use crate::io::provenance::ImageRecord;
 use crate::io::{self, IoError};
 use crate::operator::Accumulation;
 use crate::recon::{Baseline, FilterSettings, RaceReport, SubsetOrder};
@@ -52,6 +53,9 @@ pub struct Provenance {
     pub matrix: Option<MatrixRecord>,
     /// Full width at half maximum of the Gaussian that the image was filtered with, mm; `None` = none.
     pub post_filter_fwhm_mm: Option<f64>,
+    /// What 1 count/mm stands for, Bq/mL, of an image that was multiplied by it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub calibration_bq_per_ml: Option<f64>,
     /// Where the voxels are and what they hold.
     pub image: ImageRecord,
     /// Where it was computed.
@@ -72,6 +76,9 @@ pub enum Made {
     /// The true image of a phantom.
     #[strum(serialize = "true image of a phantom")]
     TrueImage,
+    /// An image file of which nobody kept such a record; the record's device and times say nothing.
+    #[strum(serialize = "image from elsewhere")]
+    Elsewhere,
 }
 
 /// What an image was made of.
@@ -273,30 +280,6 @@ pub struct AccumulationSpan {
     pub accumulation: Accumulation,
 }
 
-/// Where the voxels are and what they hold.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ImageRecord {
-    /// Number of voxels along x, y, z.
-    pub size: [usize; 3],
-    /// Voxel pitch along x, y, z, mm.
-    pub voxel_mm: [f64; 3],
-    /// Centre of the first voxel, mm.
-    pub origin_mm: [f64; 3],
-    /// Unit of the values.
-    pub unit: String,
-    /// Voxels that do not hold a finite number; `None` where nobody counted.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub not_finite: Option<usize>,
-}
-
-impl ImageRecord {
-    /// Of an image on this grid.
-    pub fn new(grid: &Grid, unit: Unit) -> Self {
-        let Grid { size, voxel_mm, origin_mm } = *grid;
-        Self { size, voxel_mm, origin_mm, unit: unit.label().to_owned(), not_finite: None }
-    }
-}
-
 /// Where something was computed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceRecord {
@@ -355,10 +338,42 @@ impl Provenance {
             projector: None,
             matrix: None,
             post_filter_fwhm_mm: None,
+            calibration_bq_per_ml: None,
             image,
             device,
             times,
         }
+    }
+
+    /// The record of an image that was read from a file: the one beside it, where that is of this file and this grid, or one that
+    /// names the file alone. A notice says why the one that is there was not taken.
+    pub fn of_file(path: &Path, volume: &Volume) -> (Self, Option<Notice>) {
+        let (title, file) = (path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), Some(file_name(path)));
+        let data = DataRecord { title, file, space: None, reference: None, phase: None };
+        let device = DeviceRecord { name: "unknown device".to_owned(), threads: 0 };
+        let image = ImageRecord::new(&volume.grid, volume.unit);
+        let bare = || Self::new(Made::Elsewhere, data, image, device, Start::now().times()).of_image(volume);
+        let Some((found, true)) = io::provenance::read(path) else { return (bare(), None) };
+        let is_of_this_grid = |record: &Self| record.image.grid_and_unit().is_ok_and(|(grid, _)| grid.same_as(&volume.grid));
+        match serde_json::from_value::<Self>(found) {
+            Ok(record) if is_of_this_grid(&record) => (record, None),
+            _ => {
+                let place = io::provenance::path_beside(path);
+                let text = format!(
+                    "{} is not the record of {} as it is now, so that what made the image is not known",
+                    place.display(),
+                    path.display()
+                );
+                (bare(), Some(Notice::warning(text)))
+            }
+        }
+    }
+
+    /// The same of the image in Bq/mL, where 1 count/mm stands for so many.
+    pub fn calibrated(mut self, bq_per_ml: f64) -> Self {
+        self.calibration_bq_per_ml = Some(bq_per_ml);
+        self.image.unit = Unit::BqPerMl.label().to_owned();
+        self
     }
 
     /// The same of this very image: what it is on, and how much of it is not finite.
@@ -401,7 +416,8 @@ impl Provenance {
     pub fn description(&self) -> String {
         let algorithm = self.algorithm.as_ref().map_or_else(|| self.made.to_string(), AlgorithmRecord::words);
         let program = format!("{} {}", self.program, self.program_version);
-        let parts = [Some(program), Some(algorithm), self.position(), Some(self.device.name.clone())];
+        let calibration = self.calibration_bq_per_ml.map(|bq_per_ml| format!("1 count/mm = {bq_per_ml} Bq/mL"));
+        let parts = [Some(program), Some(algorithm), self.position(), Some(self.device.name.clone()), calibration];
         parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
@@ -410,7 +426,8 @@ impl Provenance {
         Some(self.progress?.words(self.num_subsets()))
     }
 
-    fn num_subsets(&self) -> usize {
+    /// Steps of a full iteration.
+    pub fn num_subsets(&self) -> usize {
         match &self.algorithm {
             Some(AlgorithmRecord::Osem(em) | AlgorithmRecord::Mlem(em)) => em.subsets.max(1),
             _ => 1,
@@ -423,7 +440,15 @@ impl Provenance {
     /// # Errors
     /// The image cannot be written.
     pub fn write_image(&self, path: &Path, volume: &Volume) -> Result<Option<Notice>, IoError> {
-        io::write_described_volume(path, volume, &self.description())?;
+        self.write_image_of(path, volume, &Patient::default())
+    }
+
+    /// The same, of this patient.
+    ///
+    /// # Errors
+    /// As [`Provenance::write_image`].
+    pub fn write_image_of(&self, path: &Path, volume: &Volume, patient: &Patient) -> Result<Option<Notice>, IoError> {
+        io::write_described_volume(path, volume, &self.description(), patient)?;
         Ok(self.write_beside(path))
     }
 

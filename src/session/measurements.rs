@@ -10,7 +10,7 @@
 //! all else is of the image after the step.
 
 use super::{Comparison, IterateReport, RunId};
-use crate::data::{Roi, RoiRole, RoiSums, Unit};
+use crate::data::{Roi, RoiRole, RoiSums, Unit, Volume};
 use crate::io::measurements::Measurement;
 use crate::measure::{self, RoiStats, cold_recovery, hot_recovery, noise_to_signal, pooled};
 use crate::plan::StartInfo;
@@ -147,9 +147,19 @@ impl RunTable {
         Self { run, num_subsets, unit: info.job.course().unit, voxel_ml: info.job.grid().voxel_ml() }
     }
 
+    /// The table of an image, of a run with so many steps an iteration; `None` of a sweep, or where nobody knows.
+    pub fn of_image(volume: &Volume, num_subsets: Option<usize>) -> Self {
+        Self { run: 1, num_subsets, unit: volume.unit, voxel_ml: volume.grid.voxel_ml() }
+    }
+
+    /// The row of the width of the filter of an image.
+    pub fn filter_row(&self, fwhm_mm: f64) -> Measurement {
+        self.row([0, 0], "", ("post_filter_fwhm", fwhm_mm, "mm"))
+    }
+
     /// The rows before those of the first step.
     pub fn first_rows(&self) -> Vec<Measurement> {
-        vec![self.row([0, 0], "", ("post_filter_fwhm", 0.0, "mm"))]
+        vec![self.filter_row(0.0)]
     }
 
     /// Rows of what a step tells of the whole image.

@@ -4,6 +4,7 @@
 
 mod ends;
 mod epri;
+mod exchange;
 mod info;
 mod limits;
 mod matrix;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use tomoscope::io::measurements::read_measurements;
+use tomoscope::io::numpy_image::read_image_of_voxels;
 use tomoscope::io::rois::read_rois;
 use tomoscope::io::saved_matrix::read_matrix;
 use tomoscope::io::saved_pairs::read_pairs;
@@ -129,7 +130,9 @@ fn read(path: &Path) -> Result<(), String> {
     let start = Instant::now();
     let result = match FileKind::of(path) {
         Some(FileKind::InterfileProjections) => read_projections(path).map(drop).map_err(|e| e.to_string()),
-        Some(FileKind::InterfileImage | FileKind::NiftiImage) => read_volume(path).map(drop).map_err(|e| e.to_string()),
+        Some(FileKind::InterfileImage | FileKind::NiftiImage | FileKind::NumpyImage | FileKind::DicomSeries) => {
+            read_volume(path).map(drop).map_err(|e| e.to_string())
+        }
         Some(FileKind::Bes3t | FileKind::NumpySweep | FileKind::SavedSweep) => {
             read_sweep(path, None).map(drop).map_err(|e| e.to_string())
         }
@@ -436,12 +439,20 @@ proptest! {
             fs::write(path, bytes).unwrap();
         }
         let _ = read(&folder.path().join("a-proj.npy"));
+        for is_fortran in [false, true] {
+            let path = npy(folder.path(), "a.npy", "<f4", is_fortran, "(1, 3, 3)", (1..10).map(f64::from));
+            let mut bytes = fs::read(&path).unwrap();
+            changes.iter().for_each(|&(at, byte)| bytes[at] = byte);
+            bytes.truncate(keep.max(80));
+            fs::write(&path, bytes).unwrap();
+            let _ = read_image_of_voxels(&path, [1.0; 3]);
+        }
     }
 
     #[test]
     fn no_random_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
         let folder = folder();
-        for name in ["a.hs", "a.hv", "a.nii", "a.nii.gz", "a.toml", "a.csv", "a.dsc", "a-proj.npy", "a-h.npy", "a.sweep", "a.tubes"] {
+        for name in ["a.hs", "a.hv", "a.nii", "a.nii.gz", "a.toml", "a.csv", "a.dsc", "a-proj.npy", "a-h.npy", "a.npy", "a.dcm", "a.sweep", "a.tubes"] {
             let _ = read(&put(folder.path(), name, &bytes, 10));
         }
     }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use strum::VariantArray as _;
 use tomoscope::data::{Unit, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::{read_volume, write_volume};
@@ -123,5 +124,18 @@ fn names_that_a_header_could_not_tell_are_not_written() {
         let path = folder.path().join(name);
         write_volume(&path, &volume).unwrap();
         assert_eq!(read_volume(&path).unwrap().0.as_slice(), [1.0], "{name}");
+    }
+}
+
+#[test]
+fn every_unit_is_read_back() {
+    let folder = folder();
+    for name in ["a.hv", "a.nii"] {
+        let path = folder.path().join(name);
+        for &unit in Unit::VARIANTS {
+            let grid = Grid::centred([3, 2, 1], [1.0; 3]).unwrap();
+            write_volume(&path, &Volume { unit, ..Volume::filled(grid, 1.0) }).unwrap();
+            assert_eq!(read_volume(&path).unwrap().0.unit, unit, "{name}");
+        }
     }
 }

@@ -2,11 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)] // everything here is a test
 
+mod dicom;
 mod follow;
 mod hostile;
 mod images;
 mod info;
 mod nifti;
+mod numpy_images;
 mod pairs;
 mod projections;
 mod provenance;

@@ -36,6 +36,11 @@ fn what_a_killed_run_left_blocks_nothing_and_goes_after_a_day() {
     put(folder.path(), "tomoscope-7-0-unfinished.v", 25);
     put(folder.path(), "tomoscope-a1B2c3D4e5F6-unfinished.nii.gz", 25);
     put(folder.path(), "tomoscope-report-unfinished.csv", 10_000);
+    // A series is a folder.
+    let series = folder.path().join("tomoscope-6f5E4d3C2b1A-unfinished.dcm");
+    fs::create_dir(&series).unwrap();
+    File::create(series.join("slice_001.dcm")).unwrap();
+    File::open(&series).unwrap().set_modified(SystemTime::now() - Duration::from_secs(3600 * 25)).unwrap();
     write_volume(&folder.path().join("image.nii"), &volume(1.0)).unwrap();
     let mut expected: Vec<String> = left.clone();
     expected.extend(["image.nii", "tomoscope-report-unfinished.csv"].map(str::to_owned));
@@ -59,6 +64,9 @@ fn permissions_are_those_of_a_new_file_or_of_the_one_that_is_replaced() {
         write_volume(&folder.path().join(image), &volume(1.0)).unwrap();
     }
     assert_eq!([mode("a.nii"), mode("b.hv"), mode("b.v")], [mode("plain"); 3]);
+    fs::create_dir(folder.path().join("plain folder")).unwrap();
+    write_volume(&folder.path().join("c.dcm"), &volume(1.0)).unwrap();
+    assert_eq!([mode("c.dcm"), mode("c.dcm/slice_001.dcm")], [mode("plain folder"), mode("plain")]);
     fs::set_permissions(folder.path().join("a.nii"), PermissionsExt::from_mode(0o640)).unwrap();
     write_volume(&folder.path().join("a.nii"), &volume(2.0)).unwrap();
     assert_eq!(mode("a.nii"), 0o640);

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use dicom_dictionary_std::tags;
 use egui::accesskit::Role;
 use egui::{Event, Key, Theme};
 use egui_kittest::Harness;
@@ -139,4 +140,39 @@ fn the_data_beside_a_header_are_asked_about_too() {
     click(&mut harness, "Keep");
     assert_eq!(std::fs::read(&data).unwrap(), b"another's");
     assert!(!folder.path().join("image.hv").exists());
+}
+
+#[test]
+fn the_image_goes_out_as_a_dicom_series_and_as_a_numpy_array() {
+    let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (series, array) = (folder.path().join("image.dcm"), folder.path().join("image.npy"));
+    save_image_as(&mut harness, &series);
+    save_image_as(&mut harness, &array);
+    let image = harness.state().shown().volume().unwrap().clone();
+    let (again, notices) = read_volume(&array).unwrap();
+    assert!(notices.is_empty() && again == image, "{notices:?}");
+    for (k, expected) in image.values.outer_iter().enumerate() {
+        let slice = dicom_object::open_file(series.join(format!("slice_{:03}.dcm", k + 1))).unwrap();
+        let step = slice.element(tags::RESCALE_SLOPE).unwrap().to_float64().unwrap();
+        let bytes = slice.element(tags::PIXEL_DATA).unwrap().to_bytes().unwrap();
+        for (pair, &value) in bytes.chunks_exact(2).zip(expected) {
+            let found = step * f64::from(i16::from_le_bytes([pair[0], pair[1]]));
+            assert!((found - f64::from(value)).abs() <= 0.501 * step, "{found} is not {value}");
+        }
+    }
+    // Never over one that is there without a question, and never over what is no series.
+    let first = std::fs::read(series.join("slice_001.dcm")).unwrap();
+    save_image_as(&mut harness, &series);
+    harness.get_by_label("Replace this file?");
+    click(&mut harness, "Keep");
+    assert_eq!(std::fs::read(series.join("slice_001.dcm")).unwrap(), first);
+    press(&mut harness, Key::Enter);
+    click(&mut harness, "Replace");
+    assert_ne!(std::fs::read(series.join("slice_001.dcm")).unwrap(), first, "each series has UIDs of its own");
+    std::fs::write(series.join("mine.txt"), "mine").unwrap();
+    save_image_as(&mut harness, &series);
+    click(&mut harness, "Replace");
+    harness.get_by_label_contains("the folder holds mine.txt");
+    assert_eq!(std::fs::read(series.join("mine.txt")).unwrap(), b"mine");
 }

@@ -95,11 +95,8 @@ fn check_axes(header: &Header) -> Result<(), IoError> {
 fn unit(header: &Header) -> Unit {
     let written = header.text(UNIT_KEY).or(header.text("quantification units")).unwrap_or_default();
     match written.to_lowercase().as_str() {
-        "counts/mm" => Unit::CountsPerMm,
-        "mm" => Unit::Mm,
         "bq/ml" | "bqml" => Unit::BqPerMl,
-        "a.u." => Unit::Arbitrary,
-        _ => Unit::Unknown,
+        label => Unit::of_label(label).unwrap_or(Unit::Unknown),
     }
 }
 

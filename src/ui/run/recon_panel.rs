@@ -466,12 +466,15 @@ fn rays_ui(rays: &mut Rays, ui: &mut Ui) {
     ui.end_row();
 }
 
+/// What images are saved as.
+const SAVE_HELP: &str = "The image on the screen as NIfTI (.nii, .nii.gz), Interfile (.hv), .npy or a DICOM PET series (.dcm, a folder) (Ctrl+S)";
+
 fn image_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     ui.separator();
     ui.horizontal(|ui| {
         ui.label(RichText::new("Image").strong());
         let save = egui::Button::new("Save image…");
-        if ui.add_enabled(view.has_image, save).on_hover_text("The image on the screen, as a file (Ctrl+S)").clicked() {
+        if ui.add_enabled(view.has_image, save).on_hover_text(SAVE_HELP).clicked() {
             actions.push(RunAction::AskSaveImage);
         }
     });

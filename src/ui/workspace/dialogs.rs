@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, bounded};
 
 use super::actions::Action;
-use crate::io::{Correction, FileKind};
+use crate::io::{Correction, files_written};
 use crate::ui::widgets::modal::modal_ui;
 
 /// A dialog that comes back empty sooner than a person can cancel it was never shown.
@@ -140,7 +140,7 @@ impl Dialogs {
 /// The files that are there and that a task would overwrite.
 pub fn overwritten(task: FileTask, path: &Path) -> Vec<PathBuf> {
     let written = match task {
-        FileTask::SaveImage => FileKind::files_of(path),
+        FileTask::SaveImage => files_written(path),
         FileTask::SaveRois | FileTask::ExportCsv | FileTask::SavePlot => vec![path.to_owned()],
         _ => Vec::new(),
     };
@@ -169,6 +169,8 @@ fn ask_desktop(task: FileTask) -> Option<PathBuf> {
             .add_filter("NIfTI, compressed", &["gz"])
             .add_filter("NIfTI", &["nii"])
             .add_filter("Interfile image", &["hv"])
+            .add_filter("NumPy array", &["npy"])
+            .add_filter("DICOM PET series (folder)", &["dcm"])
             .set_file_name("image.nii.gz")
             .save_file(),
         FileTask::SaveRois => dialog.add_filter("ROIs", &["toml"]).set_file_name("rois.toml").save_file(),
@@ -208,7 +210,7 @@ fn formats(task: FileTask) -> &'static str {
         FileTask::FollowSweep => "a sweep whose data file grows (.DSC or .sweep)",
         FileTask::Reference => "a spectrum without a gradient (.DSC or .npy)",
         FileTask::Correct(_) => "an Interfile projection header (.hs)",
-        FileTask::SaveImage => ".nii, .nii.gz or .hv: the ending chooses the format",
+        FileTask::SaveImage => ".nii, .nii.gz, .hv, .npy or .dcm (a folder, DICOM): the ending chooses the format",
         FileTask::LoadRois | FileTask::SaveRois => ".toml",
         FileTask::ExportCsv => ".csv",
         FileTask::SavePlot => ".svg, or .csv for its numbers",

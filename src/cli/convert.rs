@@ -1,0 +1,170 @@
+//! `tomoscope convert IN OUT`: an image in another format, with the record of what made it.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::console::out;
+use super::options::{PerAxis, TalkOptions, calibration, per_axis, voxels};
+use super::outputs::Files;
+use super::paths::image_file;
+use super::{CliResult, Done, notices};
+use crate::data::{Notice, Unit, Volume};
+use crate::io::dicom::Patient;
+use crate::io::{FileKind, identity, numpy_image, provenance, read_volume};
+use crate::plan::Provenance;
+
+/// Options of `tomoscope convert`.
+#[derive(Args, Clone, Debug)]
+pub struct ConvertOptions {
+    /// Image to read (.hv, .nii, .nii.gz, .npy).
+    input: PathBuf,
+
+    /// Image to write (.hv, .nii, .nii.gz, .npy, or .dcm: a folder with a DICOM PET series).
+    #[arg(value_parser = image_file)]
+    output: PathBuf,
+
+    /// Bq/mL that 1 count/mm stands for: the image is written in Bq/mL.
+    #[arg(long, value_name = "FACTOR", value_parser = calibration)]
+    calibration: Option<f64>,
+
+    /// What the values are where the file does not say: counts/mm or Bq/mL.
+    #[arg(long, value_parser = unit)]
+    unit: Option<Unit>,
+
+    /// Size of a voxel, mm, of a NumPy array without a record beside it. Its middle is put at the scanner's centre.
+    #[arg(long, value_name = "X,Y,Z", value_parser = per_axis::<f64>)]
+    voxel_mm: Option<PerAxis<f64>>,
+
+    /// Patient's name in a DICOM series, as FAMILY^GIVEN.
+    #[arg(long, value_name = "NAME", value_parser = dicom_text)]
+    patient_name: Option<String>,
+
+    /// Patient's number in a DICOM series.
+    #[arg(long, value_name = "ID", value_parser = dicom_text)]
+    patient_id: Option<String>,
+
+    /// UID of the study that a DICOM series belongs to. Default: a new one.
+    #[arg(long, value_name = "UID", value_parser = dicom_uid)]
+    study_uid: Option<String>,
+
+    #[command(flatten)]
+    talk: TalkOptions,
+}
+
+fn unit(text: &str) -> Result<Unit, String> {
+    let known = [Unit::CountsPerMm, Unit::BqPerMl].into_iter().find(|unit| unit.label().eq_ignore_ascii_case(text));
+    known.ok_or_else(|| format!("'{text}' is not a unit that can be told; use counts/mm or Bq/mL"))
+}
+
+fn dicom_text(text: &str) -> Result<String, String> {
+    Patient::check_text(text).map(|()| text.to_owned())
+}
+
+fn dicom_uid(text: &str) -> Result<String, String> {
+    Patient::check_uid(text).map(|()| text.to_owned())
+}
+
+/// Reads and writes.
+pub fn run(options: &ConvertOptions) -> CliResult<Done> {
+    options.talk.apply();
+    Files::new().read([&options.input]).write("OUT", [&options.output]).check()?;
+    let patient = options.patient()?;
+    let volume = options.read()?;
+    let (record, notice) = Provenance::of_file(&options.input, &volume);
+    notices::print(notice.as_slice());
+    let (volume, record) = options.in_unit(volume, record)?;
+    let notice = record.beside([options.output.as_path()]).write_image_of(&options.output, &volume, &patient)?;
+    notices::print(notice.as_slice());
+    let is_dicom = FileKind::of(&options.output) == Some(FileKind::DicomSeries);
+    out!("{}: {}, values in {}", options.output.display(), volume.grid.words(), volume.unit.label());
+    match volume.not_finite() {
+        Some(text) => {
+            let fate = if is_dicom { "; in a DICOM series they are 0" } else { "" };
+            notices::print(&[Notice::warning(format!("{}: {text}{fate}", options.output.display()))]);
+            Ok(Done::InPart)
+        }
+        None => Ok(Done::Wholly),
+    }
+}
+
+impl ConvertOptions {
+    /// Whose image it is; that goes into DICOM series alone.
+    fn patient(&self) -> Result<Patient, String> {
+        let given = [
+            ("--patient-name", self.patient_name.is_some()),
+            ("--patient-id", self.patient_id.is_some()),
+            ("--study-uid", self.study_uid.is_some()),
+        ];
+        if FileKind::of(&self.output) != Some(FileKind::DicomSeries)
+            && let Some((name, _)) = given.iter().find(|(_, is_given)| *is_given)
+        {
+            return Err(format!("{name} is for DICOM series (.dcm): {} has no place for it", self.output.display()));
+        }
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        Ok(Patient { name: text(&self.patient_name), id: text(&self.patient_id), study_uid: self.study_uid.clone() })
+    }
+
+    fn read(&self) -> CliResult<Volume> {
+        let voxel_mm = voxels(None, self.voxel_mm, false)?.1;
+        let (volume, found) = match voxel_mm {
+            None => read_volume(&self.input)?,
+            Some(voxel_mm) if FileKind::of(&self.input) == Some(FileKind::NumpyImage) => {
+                if provenance::read(&self.input).is_some() {
+                    let record = provenance::path_beside(&self.input);
+                    return Err(format!(
+                        "the voxels of {} are told by {}; leave out --voxel-mm",
+                        self.input.display(),
+                        record.display()
+                    )
+                    .into());
+                }
+                numpy_image::read_image_of_voxels(&self.input, voxel_mm)?
+            }
+            Some(_) => {
+                return Err(
+                    format!("--voxel-mm is for NumPy arrays (.npy): {} tells its voxels itself", self.input.display()).into()
+                );
+            }
+        };
+        notices::print(&found);
+        Ok(volume)
+    }
+
+    /// The image in the unit that it is to be written in, with the record that says so.
+    fn in_unit(&self, mut volume: Volume, mut record: Provenance) -> CliResult<(Volume, Provenance)> {
+        let name = self.input.display();
+        match self.unit {
+            Some(unit) if volume.unit == Unit::Unknown => {
+                volume.unit = unit;
+                record.image.unit = unit.label().to_owned();
+            }
+            Some(_) => return Err(format!("{name} says itself that it is in {}; leave out --unit", volume.unit.label()).into()),
+            None => {}
+        }
+        if let Some(bq_per_ml) = self.calibration {
+            if volume.unit != Unit::CountsPerMm {
+                let hint = if volume.unit == Unit::Unknown { "; if they are counts/mm, say so (--unit)" } else { "" };
+                let text = format!(
+                    "--calibration is for images in counts/mm; the values of {name} are in {}{hint}",
+                    volume.unit.label()
+                );
+                return Err(text.into());
+            }
+            (volume, record) = (volume.calibrated(bq_per_ml), record.calibrated(bq_per_ml));
+        }
+        let place = provenance::path_beside(&self.output);
+        let is_changed = self.unit.is_some() || self.calibration.is_some();
+        if is_changed
+            && provenance::read(&self.input).is_some()
+            && identity(&place) == identity(&provenance::path_beside(&self.input))
+        {
+            let text = format!(
+                "{} is the record of {name}, whose values are others than those of the image to write; choose another name for it",
+                place.display()
+            );
+            return Err(text.into());
+        }
+        Ok((volume, record))
+    }
+}
