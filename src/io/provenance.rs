@@ -53,6 +53,16 @@ fn parse(path: &Path) -> Option<Value> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 
+/// The record beside a file, where there is one that names it.
+pub fn read_beside(file: &Path) -> Option<Value> {
+    let path = path_beside(file);
+    check(&path).ok()?;
+    let record = parse(&path)?;
+    let name = file.file_name()?.to_string_lossy();
+    let names_it = record[FILES].as_array()?.iter().any(|other| *other == *name);
+    names_it.then_some(record)
+}
+
 /// Writes the record of a file beside it. Where the same record stands there for another file it becomes that of both.
 ///
 /// # Errors

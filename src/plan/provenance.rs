@@ -361,6 +361,12 @@ impl Provenance {
         }
     }
 
+    /// The record beside a file, where there is one of this form that names it.
+    pub fn read_beside(file: &Path) -> Option<Self> {
+        let record = serde_json::from_value(io::provenance::read_beside(file)?).ok()?;
+        Some(record).filter(|record: &Self| record.provenance_version == PROVENANCE_VERSION)
+    }
+
     /// The same of this very image: what it is on, and how much of it is not finite.
     pub fn of_image(mut self, volume: &Volume) -> Self {
         let not_finite = volume.as_slice().iter().filter(|value| !value.is_finite()).count();

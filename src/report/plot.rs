@@ -96,7 +96,8 @@ fn round_numbers([low, high]: [f64; 2]) -> Vec<(f64, String)> {
     (first..=last).map(|k| k as f64 * step).map(|value| (value, format!("{value:.digits$}"))).collect()
 }
 
-fn escaped(text: &str) -> String {
+/// Text that is no markup.
+pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
