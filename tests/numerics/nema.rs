@@ -169,3 +169,158 @@ fn the_phantom_is_found_wherever_it_lies_and_whatever_its_order() {
         assert_is(&found(&plus(&image, &noise)), &truth, 1.5, &format!("{what}, with noise"));
     }
 }
+
+/// Value of a ball of 1 at a distance from its centre, blurred by a Gaussian: the mean of the Gaussian over spherical shells,
+/// integrated over their radii.
+fn blurred_ball(radius: f64, sigma: f64, distance: f64) -> f64 {
+    const STEPS: usize = 400;
+    let r = distance.max(1e-3);
+    let gauss = |x: f64| (-0.5 * (x / sigma).powi(2)).exp();
+    let shell = |s: f64| s / (r * sigma * (2.0 * std::f64::consts::PI).sqrt()) * (gauss(r - s) - gauss(r + s));
+    let step = radius / STEPS as f64;
+    (0..STEPS).map(|k| shell((k as f64 + 0.5) * step) * step).sum()
+}
+
+/// Mean of a blurred ball over the disc of its own radius through its centre.
+fn blurred_ball_in_disc(radius: f64, sigma: f64) -> f64 {
+    const STEPS: usize = 200;
+    let ring = |k: usize| (k as f64 + 0.5) * radius / STEPS as f64;
+    let sum: f64 = (0..STEPS).map(|k| ring(k) * blurred_ball(radius, sigma, ring(k))).sum();
+    sum / (0..STEPS).map(ring).sum::<f64>()
+}
+
+/// Voxels of 2 mm about the phantom, with the spheres' plane through the middle of a slice.
+fn fine() -> Grid {
+    Grid::centred([158, 128, 47], [2.0; 3]).unwrap()
+}
+
+#[test]
+fn contrast_of_blurred_spheres_is_that_of_the_closed_form() {
+    const FWHM_MM: f64 = 8.0;
+    let image = blurred(&Truth { cold_from: 25.0, ..STRAIGHT }.image(fine()), FWHM_MM);
+    // Values are means over voxels, and circles take whole voxels by their part: twice a variance of d²/12.
+    let sigma = ((FWHM_MM / FWHM_OF_SIGMA).powi(2) + 2.0 * 2.0f64.powi(2) / 12.0).sqrt();
+    let figures = figures(&image, 4.0);
+    for sphere in &figures.spheres {
+        let expected = blurred_ball_in_disc(0.5 * sphere.diameter_mm, sigma);
+        let found = sphere.contrast.unwrap();
+        assert!((found - expected).abs() < 0.01, "{} mm: {found:.4} where {expected:.4} is expected", sphere.diameter_mm);
+        // What the spheres near the circles spill into them.
+        assert!((sphere.background_mean - 1.0).abs() < 0.02, "{}", sphere.background_mean);
+    }
+}
+
+#[test]
+fn contrast_of_sharp_spheres_grows_to_all_of_it_with_smaller_voxels() {
+    let truth = Truth { cold_from: 25.0, ..STRAIGHT };
+    let contrasts = |voxel_mm: f64| -> Vec<[f64; 2]> {
+        let voxels = |mm: f64| (mm / voxel_mm) as usize;
+        let grid = Grid::centred([voxels(310.0), voxels(250.0), voxels(45.0) | 1], [voxel_mm; 3]).unwrap();
+        let figures = figures(&truth.image(grid), 4.0);
+        figures.spheres.iter().map(|sphere| [sphere.diameter_mm, sphere.contrast.unwrap()]).collect()
+    };
+    let (coarse, fine) = (contrasts(3.0), contrasts(1.2));
+    for ([diameter, coarse], [_, fine]) in coarse.into_iter().zip(fine) {
+        // Only voxels on the rim hold less: a rim of a voxel has 4 d / D of the circle, and loses less than a third.
+        assert!(fine > 1.0 - 4.0 / 3.0 * 1.2 / diameter && fine <= 1.0 + 1e-6, "{diameter} mm: {fine}");
+        assert!(fine > coarse, "{diameter} mm: {coarse}, {fine}");
+    }
+}
+
+/// Standard deviation of the mean over a region where white noise of 1 was blurred.
+fn sd_of_mean(roi: &tomoscope::data::Roi, grid: &Grid, fwhm_mm: Option<f64>) -> f64 {
+    let mut weights = Volume::filled(grid.clone(), 0.0);
+    for &(voxel, weight) in roi.mask(grid).voxels.iter() {
+        weights.as_mut_slice()[voxel as usize] = weight;
+    }
+    let sum = weights.sum();
+    let spread = fwhm_mm.map_or_else(|| weights.clone(), |fwhm_mm| blurred(&weights, fwhm_mm));
+    spread.as_slice().iter().map(|&w| f64::from(w).powi(2)).sum::<f64>().sqrt() / sum
+}
+
+#[test]
+fn variability_is_that_of_the_noise_white_or_blurred() {
+    use tomoscope::data::{RoiRole, RoiShape};
+    const NUM_IMAGES: u64 = 5;
+    let image = STRAIGHT.image(clinical());
+    let placement = found(&image);
+    for fwhm_mm in [None, Some(7.0)] {
+        let mut sums = [[0.0; 2]; 6];
+        for seed in 0..NUM_IMAGES {
+            let noise = white(&clinical(), 0.3, seed);
+            let noise = fwhm_mm.map_or_else(|| noise.clone(), |fwhm_mm| blurred(&noise, fwhm_mm));
+            let figures = analyse(&plus(&image, &noise), &placement, None).unwrap();
+            for (sum, sphere) in sums.iter_mut().zip(&figures.spheres) {
+                assert_eq!(sphere.contrast, None, "no ratio is known");
+                sum[0] += sphere.variability.unwrap().powi(2);
+                sum[1] += sphere.voxel_noise.unwrap().powi(2);
+            }
+        }
+        let of_role = placement.rois(None).into_iter().find(|roi| roi.role == RoiRole::Background).unwrap();
+        let voxel_sd = {
+            let mut point = Volume::filled(Grid::centred([61; 3], clinical().voxel_mm).unwrap(), 0.0);
+            point.values[[30, 30, 30]] = 1.0;
+            let spread = fwhm_mm.map_or_else(|| point.clone(), |fwhm_mm| blurred(&point, fwhm_mm));
+            0.3 * spread.as_slice().iter().map(|&v| f64::from(v).powi(2)).sum::<f64>().sqrt()
+        };
+        for (sum, diameter) in sums.into_iter().zip([10.0, 13.0, 17.0, 22.0, 28.0, 37.0]) {
+            let mut roi = of_role.clone();
+            let RoiShape::Circle { radius_mm, .. } = &mut roi.shape else { panic!("not a circle") };
+            *radius_mm = 0.5 * diameter;
+            let expected = 0.3 * sd_of_mean(&roi, &clinical(), fwhm_mm);
+            let [variability, voxels] = sum.map(|sum: f64| (sum / NUM_IMAGES as f64).sqrt());
+            // Of 300 means, whose standard deviation is known to one in √600.
+            assert!((variability / expected - 1.0).abs() < 0.13, "{diameter} mm, {fwhm_mm:?}: {variability} is not {expected}");
+            assert!((voxels / voxel_sd - 1.0).abs() < 0.1, "{diameter} mm, {fwhm_mm:?}: {voxels} is not {voxel_sd}");
+        }
+    }
+}
+
+#[test]
+fn what_is_left_in_the_lung_is_told_slice_by_slice() {
+    for lung in [0.0, 0.3] {
+        let image = blurred(&Truth { lung, centre_mm: [4.0, -6.0, 3.0], ..STRAIGHT }.image(clinical()), 6.5);
+        let figures = figures(&image, 4.0);
+        let [x, y] = figures.placement.lung_mm.unwrap();
+        assert!((x - 4.0).abs() < 0.5 && (y + 6.0).abs() < 0.5, "({x}, {y})");
+        // The phantom reaches from z = −67 to 113 and the image from −82 to 88 mm.
+        assert!((44..=48).contains(&figures.lung.len()), "{}", figures.lung.len());
+        for slice in &figures.lung {
+            assert!((slice.residual - lung).abs() < 0.01, "z = {}: {}", slice.z_mm, slice.residual);
+        }
+        assert!((figures.mean_lung_residual.unwrap() - lung).abs() < 0.005);
+    }
+    // Without an insert there is nothing to tell.
+    let figures = figures(&blurred(&Truth { lung: 1.0, ..STRAIGHT }.image(clinical()), 6.5), 4.0);
+    assert_eq!((figures.placement.lung_mm, figures.lung.len(), figures.mean_lung_residual), (None, 0, None));
+}
+
+#[test]
+fn what_is_known_is_taken() {
+    let image = blurred(&STRAIGHT.image(clinical()), 6.5);
+    let order = [37.0, 28.0, 22.0, 17.0, 13.0, 10.0];
+    let known = NemaKnown { centre_mm: Some([1.0, 2.0, 3.0]), ring_turn_rad: Some(0.1), order_mm: Some(order) };
+    let placement = find(&image, &known).unwrap();
+    assert_eq!((placement.centre_mm, placement.ring_turn_rad), ([1.0, 2.0, 3.0], 0.1));
+    assert_eq!(placement.spheres.map(|sphere| sphere.diameter_mm), order);
+}
+
+#[test]
+fn what_is_no_body_phantom_is_answered_with_a_sentence() {
+    let none = find(&Volume::filled(clinical(), 0.0), &NemaKnown::default());
+    assert_eq!(none, Err(NemaError::Empty));
+    let mut cylinder = Volume::filled(clinical(), 0.0);
+    for ((_, y, x), value) in cylinder.values.indexed_iter_mut() {
+        let [x, y, _] = clinical().mm_from_voxel([x as f64, y as f64, 0.0]);
+        *value = f32::from(u8::from(x.hypot(y) < 100.0));
+    }
+    assert!(matches!(find(&cylinder, &NemaKnown::default()), Err(NemaError::NotTheBody { .. })));
+    let noise = blurred(&white(&clinical(), 0.5, 1), 6.0);
+    let uniform = plus(&blurred(&Truth { hot: 1.0, ..STRAIGHT }.image(clinical()), 6.0), &noise);
+    let error = find(&uniform, &NemaKnown::default()).unwrap_err();
+    assert!(matches!(error, NemaError::NoSpheres { .. }), "{error}");
+    let short = Grid::new([118, 96, 12], [2.8, 2.8, 3.27], [-163.8, -120.0, -10.0]).unwrap();
+    let image = blurred(&STRAIGHT.image(short), 6.5);
+    let error = analyse(&image, &found(&image), None).unwrap_err();
+    assert!(error.to_string().contains("backgrounds at ±20 mm"), "{error}");
+}

@@ -68,32 +68,30 @@ struct Products {
     with_itself: [f64; 6],
 }
 
+/// What explains most at one pose.
+struct Fit {
+    explained: f64,
+    blur_mm: f64,
+    /// Sizes at the six places, as indices into [`SPHERE_DIAMETERS_MM`].
+    order: [usize; 6],
+    is_hot: [bool; 6],
+}
+
 /// Finds the ring in a body.
 ///
 /// # Errors
 /// No spheres stand out, or what was given lies outside.
 pub(super) fn placement(volume: &Volume, body: &Body, known: &NemaKnown) -> Result<NemaPlacement, NemaError> {
     let search = Search { volume, body, known };
-    let start = search.first_look();
-    let mut best: Option<(f64, Pose, [usize; 6])> = None;
-    for blur_mm in BLURS_MM {
-        let templates = templates(blur_mm);
-        // The order found at a rough place is found again at the better one.
-        let order = search.order(&search.products(start, &templates));
-        let pose = search.refined(start, &order, &templates);
-        let products = search.products(pose, &templates);
-        let order = search.order(&products);
-        let explained = explained(&products, &order);
-        if best.as_ref().is_none_or(|(most, ..)| explained > *most) {
-            best = Some((explained, pose, order));
-        }
+    let mut pose = search.first_look();
+    let mut fit = search.best_fit(pose);
+    // The order found at a rough place is found again at the better one.
+    for _ in 0..2 {
+        pose = search.refined(pose, &fit.order, &templates(fit.blur_mm));
+        fit = search.best_fit(pose);
     }
-    let (_, pose, order) = best.ok_or(NemaError::NoSpheres { contrast_percent: 0.0 })?;
-    let products = search.products(pose, &templates(BLURS_MM[1]));
-    let spheres = std::array::from_fn(|place| NemaSphere {
-        diameter_mm: SPHERE_DIAMETERS_MM[order[place]],
-        is_hot: products[place].is_hot(),
-    });
+    let spheres =
+        std::array::from_fn(|place| NemaSphere { diameter_mm: SPHERE_DIAMETERS_MM[fit.order[place]], is_hot: fit.is_hot[place] });
     let places = background_places(pose.turn_rad - body.turn_rad, &spheres);
     let in_world = |at| turned(pose.centre_mm, body.turn_rad, at);
     let placement = NemaPlacement {
@@ -105,7 +103,7 @@ pub(super) fn placement(volume: &Volume, body: &Body, known: &NemaKnown) -> Resu
         lung_mm: lung(volume, body, pose.centre_mm),
         body_z_mm: body.whole_z_mm(&volume.grid),
     };
-    let largest = order.iter().position(|&size| size == 5).unwrap_or(0);
+    let largest = fit.order.iter().position(|&size| size == 5).unwrap_or(0);
     let contrast = search.contrast(pose.place_mm(largest), 0.25 * SPHERE_DIAMETERS_MM[5]).abs();
     if known.centre_mm.is_none() && contrast < LEAST_CONTRAST {
         return Err(NemaError::NoSpheres { contrast_percent: 100.0 * contrast });
@@ -238,6 +236,20 @@ impl Search<'_> {
             });
             products
         })
+    }
+
+    /// Blur and order that explain most at a pose.
+    fn best_fit(&self, pose: Pose) -> Fit {
+        let mut best = Fit { explained: f64::NEG_INFINITY, blur_mm: BLURS_MM[0], order: [0, 1, 2, 3, 4, 5], is_hot: [true; 6] };
+        for blur_mm in BLURS_MM {
+            let products = self.products(pose, &templates(blur_mm));
+            let order = self.order(&products);
+            let explained = explained(&products, &order);
+            if explained > best.explained {
+                best = Fit { explained, blur_mm, order, is_hot: products.map(|of_place| of_place.is_hot()) };
+            }
+        }
+        best
     }
 
     /// The order of sizes that explains most, as indices into [`SPHERE_DIAMETERS_MM`]; or the one that is known.

@@ -50,6 +50,8 @@ pub enum FileTask {
     SaveRois,
     /// Exports numbers.
     ExportCsv,
+    /// Writes the report of NEMA image quality.
+    NemaReport,
 }
 
 /// What came of a dialog.
@@ -139,7 +141,7 @@ impl Dialogs {
 pub fn overwritten(task: FileTask, path: &Path) -> Vec<PathBuf> {
     let written = match task {
         FileTask::SaveImage => FileKind::files_of(path),
-        FileTask::SaveRois | FileTask::ExportCsv => vec![path.to_owned()],
+        FileTask::SaveRois | FileTask::ExportCsv | FileTask::NemaReport => vec![path.to_owned()],
         _ => Vec::new(),
     };
     written.into_iter().filter(|path| path.exists()).collect()
@@ -171,6 +173,7 @@ fn ask_desktop(task: FileTask) -> Option<PathBuf> {
             .save_file(),
         FileTask::SaveRois => dialog.add_filter("ROIs", &["toml"]).set_file_name("rois.toml").save_file(),
         FileTask::ExportCsv => dialog.add_filter("CSV", &["csv"]).set_file_name("numbers.csv").save_file(),
+        FileTask::NemaReport => dialog.add_filter("PDF", &["pdf"]).set_file_name("nema.pdf").save_file(),
     }
 }
 
@@ -188,6 +191,7 @@ pub fn title(task: FileTask) -> &'static str {
         FileTask::LoadRois => "Load ROIs",
         FileTask::SaveRois => "Save ROIs",
         FileTask::ExportCsv => "Export the numbers",
+        FileTask::NemaReport => "Report of NEMA image quality",
     }
 }
 
@@ -205,6 +209,7 @@ fn formats(task: FileTask) -> &'static str {
         FileTask::SaveImage => ".nii, .nii.gz or .hv: the ending chooses the format",
         FileTask::LoadRois | FileTask::SaveRois => ".toml",
         FileTask::ExportCsv => ".csv",
+        FileTask::NemaReport => ".pdf",
     }
 }
 
