@@ -4,7 +4,7 @@ use base64::Engine as _;
 use image::{DynamicImage, GrayImage};
 
 use super::page::{Anchor, MARGIN, PAGE, Page, PdfError, pdf};
-use super::plot::{Axes, Plot, Series};
+use super::plot::{Axes, PLOT_SIZE, Plot, Series};
 use super::text_table::TextTable;
 use crate::data::{Roi, RoiRole, RoiShape, Unit, Volume};
 use crate::io::measurements::Measurement;
@@ -46,11 +46,22 @@ fn percent(value: Option<f64>) -> String {
     value.map_or_else(|| "–".into(), |value| format!("{:.1}", 100.0 * value))
 }
 
+/// A value with one digit after the point, and without a sign where that leaves nothing of it.
+fn tenths(value: f64) -> String {
+    format!("{:.1}", (10.0 * value).round() / 10.0 + 0.0)
+}
+
+/// A value with five digits, in whatever unit.
+fn digits(value: f64) -> String {
+    let before = if value == 0.0 { 0.0 } else { value.abs().log10().floor() };
+    format!("{value:.*}", (4.0 - before).clamp(0.0, 12.0) as usize)
+}
+
 fn cells(sphere: &SphereFigures) -> [String; 7] {
     [
         sphere.diameter_mm.to_string(),
-        format!("{:.4}", sphere.mean),
-        format!("{:.4}", sphere.background_mean),
+        digits(sphere.mean),
+        digits(sphere.background_mean),
         percent(sphere.contrast),
         percent(sphere.variability),
         percent(sphere.voxel_noise),
@@ -73,12 +84,12 @@ fn ratio_words(analysis: &NemaAnalysis) -> String {
 /// Where the phantom was found, in words.
 fn placement_words(analysis: &NemaAnalysis) -> String {
     let placement = &analysis.placement;
-    let [x, y, z] = placement.centre_mm;
+    let [x, y, z] = placement.centre_mm.map(tenths);
     format!(
-        "spheres about ({x:.1}, {y:.1}, {z:.1}) mm (slice {}), body turned by {:.1}°, ring by {:.1}°",
+        "spheres about ({x}, {y}, {z}) mm (slice {}), body turned by {}°, ring by {}°",
         analysis.slice,
-        placement.body_turn_rad.to_degrees(),
-        placement.ring_turn_rad.to_degrees()
+        tenths(placement.body_turn_rad.to_degrees()),
+        tenths(placement.ring_turn_rad.to_degrees())
     )
 }
 
@@ -167,7 +178,7 @@ fn first_page(report: &NemaReport) -> Result<Page, PdfError> {
     let residual = format!("Lung residual, mean of {} slices: {} %", analysis.lung.len(), percent(analysis.mean_lung_residual));
     page.text([MARGIN, lines + 32.0], 10.0, Anchor::Start, &residual);
     let top = lines + 56.0;
-    page.heading(top, &format!("Slice {} (z = {:.1} mm)", analysis.slice, slice_z_mm(report)));
+    page.heading(top, &format!("Slice {} (z = {} mm)", analysis.slice, tenths(slice_z_mm(report))));
     slice(&mut page, [MARGIN, top + 12.0], report)?;
     let top = top + 12.0 + (SHOWN_MM[1] + SHOWN_MM[2]) * POINTS_PER_MM + 8.0;
     plot(&mut page, top, over_diameters(analysis));
@@ -212,42 +223,40 @@ fn slice(page: &mut Page, [left, top]: [f64; 2], report: &NemaReport) -> Result<
         r#"<clipPath id="slice"><rect x="{left}" y="{top:.1}" width="{:.1}" height="{:.1}"/></clipPath><g clip-path="url(#slice)"><image x="{image_left:.2}" y="{image_top:.2}" width="{width:.2}" height="{height:.2}" preserveAspectRatio="none" image-rendering="pixelated" href="data:image/png;base64,{data}"/></g>"#,
         size[0], size[1]
     ));
-    let shown = placement.rois(None).into_iter().filter(|roi| roi.centre_mm[2] == placement.centre_mm[2]);
-    for roi in shown {
-        let [cx, cy] = point([roi.centre_mm[0], roi.centre_mm[1]]);
-        circle(page, [cx, cy], &roi);
+    let rois: Vec<Roi> = placement.rois(None).into_iter().filter(|roi| roi.centre_mm[2] == placement.centre_mm[2]).collect();
+    for roi in &rois {
+        circle(page, point([roi.centre_mm[0], roi.centre_mm[1]]), roi);
     }
-    let legend = left + size[0] + 18.0;
-    for (row, (role, words)) in [
+    legend(page, [left + size[0] + 18.0, top], report, &rois);
+    Ok(())
+}
+
+/// What the circles are, and where the phantom was found.
+fn legend(page: &mut Page, [left, top]: [f64; 2], report: &NemaReport, rois: &[Roi]) {
+    let roles = [
         (RoiRole::Hot, "hot sphere"),
         (RoiRole::Cold, "cold sphere"),
         (RoiRole::Background, "background, 37 mm"),
         (RoiRole::None, "lung insert, 30 mm"),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let y = top + 14.0 + 16.0 * row as f64;
-        page.put(&format!(
-            r#"<circle cx="{:.1}" cy="{:.1}" r="4.5" fill="none" stroke="{}" stroke-width="1.2"/>"#,
-            legend + 5.0,
-            y - 3.0,
-            colour(role)
-        ));
-        page.text([legend + 16.0, y], 9.0, Anchor::Start, words);
+    ];
+    let mut y = top + 14.0;
+    for (role, words) in roles.into_iter().filter(|(role, _)| rois.iter().any(|roi| roi.role == *role)) {
+        let (cx, cy, colour) = (left + 5.0, y - 3.0, colour(role));
+        page.put(&format!(r#"<circle cx="{cx:.1}" cy="{cy:.1}" r="4.5" fill="none" stroke="{colour}" stroke-width="1.2"/>"#));
+        page.text([left + 16.0, y], 9.0, Anchor::Start, words);
+        y += 16.0;
     }
-    let [x, y, z] = placement.centre_mm;
-    let mut y_of_line = top + 94.0;
+    let placement = &report.analysis.placement;
+    let [x, y_mm, z] = placement.centre_mm.map(tenths);
     for line in [
-        format!("centre {x:.1}, {y:.1}, {z:.1} mm"),
-        format!("body turned by {:.1}°", placement.body_turn_rad.to_degrees()),
-        format!("ring turned by {:.1}°", placement.ring_turn_rad.to_degrees()),
-        format!("grey: 0 to {:.4} {}", largest(report), report.volume.unit.label()),
+        format!("centre {x}, {y_mm}, {z} mm"),
+        format!("body turned by {}°", tenths(placement.body_turn_rad.to_degrees())),
+        format!("ring turned by {}°", tenths(placement.ring_turn_rad.to_degrees())),
+        format!("grey: 0 to {} {}", digits(f64::from(largest(report))), report.volume.unit.label()),
     ] {
-        page.text([legend, y_of_line], 9.0, Anchor::Start, &line);
-        y_of_line += 14.0;
+        y += 14.0;
+        page.text([left, y], 9.0, Anchor::Start, &line);
     }
-    Ok(())
 }
 
 fn colour(role: RoiRole) -> &'static str {
@@ -292,12 +301,14 @@ fn png(report: &NemaReport) -> Result<Vec<u8>, PdfError> {
     Ok(png.into_inner())
 }
 
-/// A plot over the whole width of a page, where it has points.
-fn plot(page: &mut Page, top: f64, plot: Plot) {
-    let width = PAGE[0] - 2.0 * MARGIN;
+/// A plot, where it has points, as wide as the page or as high as what is left of it; where it ends.
+fn plot(page: &mut Page, top: f64, plot: Plot) -> f64 {
+    let [width, height] = PLOT_SIZE;
+    let scale = ((PAGE[0] - 2.0 * MARGIN) / width).min((PAGE[1] - MARGIN - top) / height);
     if let Some(svg) = plot.svg() {
-        page.drawing([MARGIN - 8.0, top], [width + 16.0, (width + 16.0) * 460.0 / 860.0], &svg);
+        page.drawing([MARGIN, top], [scale * width, scale * height], &svg);
     }
+    top + scale * height
 }
 
 /// Contrast and noise over the spheres' diameters.
@@ -356,14 +367,14 @@ fn lung(page: &mut Page, top: f64, analysis: &NemaAnalysis) -> f64 {
     let step = (PAGE[0] - 2.0 * MARGIN) / NUM_COLUMNS as f64;
     for column in 0..NUM_COLUMNS {
         let left = MARGIN + step * column as f64;
-        page.small([left + 28.0, top], Anchor::End, "z, mm");
-        page.small([left + 66.0, top], Anchor::End, "residual, %");
+        page.small([left + 30.0, top], Anchor::End, "z, mm");
+        page.small([left + 78.0, top], Anchor::End, "residual, %");
     }
     for (index, slice) in analysis.lung.iter().enumerate() {
         let left = MARGIN + step * (index / num_rows) as f64;
         let y = top + LINE * (index % num_rows + 1) as f64;
-        page.text([left + 28.0, y], 8.0, Anchor::End, &format!("{:.1}", slice.z_mm));
-        page.text([left + 66.0, y], 8.0, Anchor::End, &percent(Some(slice.residual)));
+        page.text([left + 30.0, y], 8.0, Anchor::End, &tenths(slice.z_mm));
+        page.text([left + 78.0, y], 8.0, Anchor::End, &percent(Some(slice.residual)));
     }
     let top = top + LINE * (num_rows + 1) as f64;
     let points = analysis.lung.iter().map(|slice| [slice.z_mm, 100.0 * slice.residual]).collect();
@@ -376,8 +387,7 @@ fn lung(page: &mut Page, top: f64, analysis: &NemaAnalysis) -> f64 {
         x_ticks: Vec::new(),
         lines,
     };
-    plot(page, top, curve);
-    top + (PAGE[0] - 2.0 * MARGIN + 16.0) * 460.0 / 860.0
+    plot(page, top, curve)
 }
 
 /// What is known of the image, as names and words.
@@ -416,4 +426,17 @@ fn provenance(report: &NemaReport) -> Vec<(&'static str, String)> {
         ),
     ));
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_any_unit_have_five_digits() {
+        assert_eq!(
+            [0.0, 0.0123456, 1.0, 98.7654, 12345.6, 2.5e6].map(digits),
+            ["0.0000", "0.012346", "1.0000", "98.765", "12346", "2500000"]
+        );
+    }
 }
