@@ -15,6 +15,7 @@ mod info_json;
 mod manual;
 mod matrix;
 mod measure;
+mod nema;
 mod notices;
 mod options;
 mod outputs;
@@ -116,6 +117,8 @@ enum CliCommand {
     Tubes(tubes::TubesOptions),
     /// Simulates the stored matrix of a ring of crystals.
     Matrix(matrix::MatrixOptions),
+    /// Measures NEMA NU 2 image quality in an image of the body phantom.
+    Nema(nema::NemaOptions),
     /// Prints what a shell needs to complete the program's arguments.
     Completions(manual::CompletionOptions),
     /// Prints the manual page.
@@ -163,6 +166,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(CliCommand::Compare(options)) => compare::run(&options).map(Done::from),
         Some(CliCommand::Tubes(options)) => tubes::run(&options).map(Done::from),
         Some(CliCommand::Matrix(options)) => matrix::run(&options).map(Done::from),
+        Some(CliCommand::Nema(options)) => nema::run(&options).map(Done::from),
         Some(CliCommand::Completions(options)) => manual::completions(&options).map(Done::from),
         Some(CliCommand::Man(options)) => manual::man(&options).map(Done::from),
         None => window::run(cli.study, cli.follow, cli.trace.as_deref()).map(Done::from),

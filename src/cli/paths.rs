@@ -35,6 +35,13 @@ pub fn rois_file(text: &str) -> Result<PathBuf, String> {
     file_of(text, &[FileKind::Rois], ".toml")
 }
 
+/// A path of a report.
+pub fn report_file(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    let is_pdf = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("pdf"));
+    is_pdf.then_some(path).ok_or_else(|| "the name must end in .pdf".into())
+}
+
 /// A path of tubes of response.
 pub fn tubes_file(text: &str) -> Result<PathBuf, String> {
     file_of(text, &[FileKind::Tubes], ".tubes")

@@ -3,6 +3,7 @@
 mod counts;
 mod masked_rois;
 mod michelogram;
+pub mod nema;
 mod notice;
 mod origin;
 mod pair_counts;

@@ -7,6 +7,7 @@
 mod contrast;
 mod difference;
 mod full_width;
+pub mod nema;
 mod peak_width;
 mod peaks;
 mod profile;

@@ -25,7 +25,7 @@ mod trace;
 
 pub use catalogue::{PhantomError, PhantomInfo, by_name, catalogue, find};
 pub use decays::Decays;
-pub use nema::{eight_background_rois, sixty_background_rois};
+pub use nema::eight_background_rois;
 pub use object::{LineIntegrals, Material, Part, Phantom};
 pub use poisson::poisson;
 pub use simulate::{Noise, SimulationError, SimulationOptions, simulate};

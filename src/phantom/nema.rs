@@ -7,16 +7,15 @@
 use super::catalogue::{Draft, PhantomInfo, WATER};
 use super::object::{Material, Part};
 use super::solid::Solid;
+use crate::data::nema::{
+    BODY_BACK_MM, BODY_FRONT_MM, BODY_MIDDLE_MM, BODY_SHOULDER_MM, LUNG_RADIUS_MM, SPHERE_DIAMETERS_MM, SPHERE_RING_MM,
+};
 use crate::data::{Roi, RoiPlane, RoiRole, RoiShape};
 
-/// Inner sphere diameters, mm, and the angles of their centres from +x towards up, degrees.
-const SPHERES: [(f64, f64); 6] = [(10.0, 60.0), (13.0, 120.0), (17.0, 0.0), (22.0, 240.0), (28.0, 300.0), (37.0, 180.0)];
-/// Radius of the ring of sphere centres, mm.
-const RING_MM: f64 = 57.2;
+/// Angles of the centres of the spheres, smallest first, from +x towards up, degrees.
+const SPHERE_ANGLES_DEG: [f64; 6] = [60.0, 120.0, 0.0, 240.0, 300.0, 180.0];
 /// Activity of a hot sphere, relative to the background.
 const HOT: f64 = 4.0;
-/// Radius of the lung insert, mm.
-const LUNG_MM: f64 = 25.0;
 /// Lowest and highest z of the cavity, mm.
 const CAVITY_Z_MM: [f64; 2] = [-70.0, 110.0];
 /// Thickness of the wall, mm.
@@ -47,11 +46,11 @@ pub(super) fn image_quality(info: PhantomInfo, cold_from_mm: f64) -> Draft {
     let [low, high] = CAVITY_Z_MM;
     let mut parts: Vec<Part> = fill(torso(WALL_MM, [low - WALL_MM, high + WALL_MM]), PMMA).collect();
     parts.extend(fill(torso(0.0, CAVITY_Z_MM), Material { activity: 1.0, ..WATER }));
-    parts.push(Part { solid: Solid::cylinder([0.0, 0.0], LUNG_MM, CAVITY_Z_MM), material: LUNG });
+    parts.push(Part { solid: Solid::cylinder([0.0, 0.0], LUNG_RADIUS_MM, CAVITY_Z_MM), material: LUNG });
     let mut rois = Vec::new();
-    for (diameter, angle_deg) in SPHERES {
+    for (diameter, angle_deg) in SPHERE_DIAMETERS_MM.into_iter().zip(SPHERE_ANGLES_DEG) {
         let (sin, cos) = f64::to_radians(angle_deg).sin_cos();
-        let centre_mm = [RING_MM * cos, -RING_MM * sin, 0.0];
+        let centre_mm = [SPHERE_RING_MM * cos, -SPHERE_RING_MM * sin, 0.0];
         let hot = diameter < cold_from_mm;
         let material = Material { activity: if hot { HOT } else { 0.0 }, ..WATER };
         parts.push(Part { solid: Solid::ball(centre_mm, 0.5 * diameter), material });
@@ -66,18 +65,19 @@ pub(super) fn image_quality(info: PhantomInfo, cold_from_mm: f64) -> Draft {
     }
     rois.extend((1..).zip(BACKGROUND_MM).map(|(n, at)| background(format!("background {n}"), at, 18.5, 0.0)));
     rois.push(Roi { role: RoiRole::None, ..background("lung".into(), [0.0, 0.0], 15.0, 0.0) });
-    Draft { parts, rois, ..Draft::new(info, 70.0f64.hypot(35.0) + 77.0 + WALL_MM, 60.0) }
+    Draft { parts, rois, ..Draft::new(info, BODY_SHOULDER_MM.hypot(BODY_MIDDLE_MM) + BODY_BACK_MM + WALL_MM, 60.0) }
 }
 
 /// The torso's outline, `margin_mm` larger all around, between two heights.
 fn torso(margin_mm: f64, z_mm: [f64; 2]) -> Vec<Solid> {
-    let [large, small] = [147.0 + margin_mm, 77.0 + margin_mm];
-    let front = Solid::cuboid([-large, 35.0 - large, z_mm[0]], [large, 35.0, z_mm[1]]);
+    let [large, small] = [BODY_FRONT_MM + margin_mm, BODY_BACK_MM + margin_mm];
+    let (y, side) = (-BODY_MIDDLE_MM, BODY_SHOULDER_MM);
+    let front = Solid::cuboid([-large, y - large, z_mm[0]], [large, y, z_mm[1]]);
     vec![
-        Solid::cylinder([0.0, 35.0], large, z_mm).and(front),
-        Solid::cylinder([-70.0, 35.0], small, z_mm),
-        Solid::cylinder([70.0, 35.0], small, z_mm),
-        Solid::cuboid([-70.0, 0.0, z_mm[0]], [70.0, 35.0 + small, z_mm[1]]),
+        Solid::cylinder([0.0, y], large, z_mm).and(front),
+        Solid::cylinder([-side, y], small, z_mm),
+        Solid::cylinder([side, y], small, z_mm),
+        Solid::cuboid([-side, 0.0, z_mm[0]], [side, y + small, z_mm[1]]),
     ]
 }
 
@@ -91,19 +91,6 @@ fn background(name: String, [x, up]: [f64; 2], radius_mm: f64, z_mm: f64) -> Roi
         activity_ratio: None,
         colour: None,
     }
-}
-
-/// The standard's background regions for a sphere of this diameter: twelve circles of that diameter in each of five
-/// slices at 0, ±10 and ±20 mm. `size` is the phantom's ([`super::Phantom::size`]).
-pub fn sixty_background_rois(diameter_mm: f64, size: f64) -> Vec<Roi> {
-    let mut rois = Vec::with_capacity(60);
-    for z_mm in [0.0, -10.0, 10.0, -20.0, 20.0] {
-        for (n, at) in (1..).zip(BACKGROUND_MM) {
-            let name = format!("background {n}, {diameter_mm} mm, z = {} mm", z_mm * size);
-            rois.push(background(name, at.map(|v| v * size), 0.5 * diameter_mm * size, z_mm * size));
-        }
-    }
-    rois
 }
 
 /// Eight circles of 15 mm radius in the background of the central slice (Belzunce et al. 2012, figure 5, which gives
@@ -122,9 +109,9 @@ mod tests {
         let geometry = &crate::scanner::find("discovery-ste").unwrap().geometry;
         let phantom = crate::phantom::by_name("nema-iq-2001", geometry).unwrap();
         assert_eq!(phantom.size, 1.0);
-        let all: Vec<Roi> = [sixty_background_rois(37.0, 1.0), eight_background_rois(1.0), phantom.rois.clone()].concat();
+        let all: Vec<Roi> = [eight_background_rois(1.0), phantom.rois.clone()].concat();
         let circles: Vec<&Roi> = all.iter().filter(|roi| roi.role == RoiRole::Background).collect();
-        assert_eq!(circles.len(), 60 + 8 + 12);
+        assert_eq!(circles.len(), 8 + 12);
         for roi in circles {
             let RoiShape::Circle { radius_mm, .. } = roi.shape else { panic!("not a circle") };
             for step in 0..72 {

@@ -376,6 +376,13 @@ impl Provenance {
         self
     }
 
+    /// The record beside a file, where there is one of this form that names it.
+    pub fn read_beside(file: &Path) -> Option<Self> {
+        let (found, names_it) = io::provenance::read(file)?;
+        let record: Self = serde_json::from_value(found).ok()?;
+        (names_it && record.provenance_version == PROVENANCE_VERSION).then_some(record)
+    }
+
     /// The same of this very image: what it is on, and how much of it is not finite.
     pub fn of_image(mut self, volume: &Volume) -> Self {
         let not_finite = volume.as_slice().iter().filter(|value| !value.is_finite()).count();

@@ -1,15 +1,19 @@
-//! How results look on paper: columns of text, tables of published beside measured numbers, and line plots as SVG.
+//! How results look on paper: columns of text, tables of published beside measured numbers, line plots as SVG, and reports as PDF.
 //!
-//! Nothing here knows what was measured or for whom: the tables of papers, the benchmarks and the command line's lists
-//! are printed with it, and so can be what the window exports.
+//! Columns, tables and plots know nothing of what was measured: those of papers, benchmarks and the command line's lists are
+//! printed with them, and so can be what the window exports. A report ([`nema_pdf`]) is made of plain data, for both.
 
 mod columns;
+mod nema;
+mod page;
 mod plot;
 mod tables;
 mod text_table;
 mod value;
 
 pub use columns::{Column, Columns};
+pub use nema::{NemaReport, nema_measurements, nema_pdf, nema_table};
+pub use page::PdfError;
 pub use plot::{Axes, Plot, Series};
 pub use tables::Tables;
 pub use text_table::TextTable;

@@ -54,7 +54,7 @@ pub struct Series {
 /// Okabe and Ito's colours, which colour-blind people tell apart.
 const COLOURS: [&str; 8] = ["#000000", "#e69f00", "#0072b2", "#56b4e9", "#d55e00", "#009e73", "#cc79a7", "#999999"];
 /// Width and height of the plot.
-const SIZE: [f64; 2] = [860.0, 460.0];
+pub(super) const PLOT_SIZE: [f64; 2] = [860.0, 460.0];
 /// Left, top, right and bottom edge of the axes.
 const BOX: [f64; 4] = [70.0, 40.0, 540.0, 400.0];
 
@@ -98,7 +98,8 @@ fn round_numbers([low, high]: [f64; 2]) -> Vec<(f64, String)> {
     (first..=last).map(|k| k as f64 * step).map(|value| (value, format!("{value:.digits$}"))).collect()
 }
 
-fn escaped(text: &str) -> String {
+/// Text that is no markup.
+pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
@@ -137,7 +138,7 @@ impl Plot {
         let x_places = if is_given { [x_low - margin, x_high + margin] } else { ends(&x_ticks) };
         let x = Scale { axes, places: x_places, pixels: [left, right] };
         let y = Scale { axes, places: ends(&y_ticks), pixels: [bottom, top] };
-        let [width, height] = SIZE;
+        let [width, height] = PLOT_SIZE;
         let mut svg = format!(
             r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="13">
 <rect width="{width}" height="{height}" fill="white"/>

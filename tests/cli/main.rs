@@ -10,6 +10,7 @@ mod limits;
 mod matrix;
 #[cfg(unix)]
 mod memory;
+mod nema;
 mod outputs;
 mod printing;
 mod provenance;

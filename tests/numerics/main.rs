@@ -21,6 +21,7 @@ mod fbp;
 mod fusillo;
 mod mirrors;
 mod montecarlo;
+mod nema;
 mod parity;
 mod peaks;
 mod plane_ends;

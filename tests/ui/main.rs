@@ -7,6 +7,7 @@ mod compare;
 mod corrections;
 mod files;
 mod leaving;
+mod nema;
 mod next_start;
 mod numbers;
 mod pairs;

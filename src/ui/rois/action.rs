@@ -27,6 +27,10 @@ pub enum RoiAction {
     AskSave,
     /// Asks where to export the numbers of every iterate.
     AskExport,
+    /// Takes the template of the NEMA body phantom in the image on the screen.
+    PlaceNema,
+    /// Asks where to write the report of NEMA image quality.
+    AskNemaReport,
     /// Goes back one edit.
     Undo,
     /// Goes forward one edit.

@@ -88,7 +88,29 @@ fn buttons_ui(view: &RoiView, tabs: impl FnOnce(&mut Ui), ui: &mut Ui, actions: 
         button(!view.rois.is_empty(), "Save ROIs…", "Save a ROI file", RoiAction::AskSave);
         let help = if view.is_measured { "Numbers of every iterate as CSV" } else { NOTHING_MEASURED };
         button(view.is_measured, "Export CSV…", help, RoiAction::AskExport);
+        ui.menu_button("NEMA", |ui| nema_ui(ui, actions));
     });
+}
+
+/// What is done with an image of the NEMA body phantom.
+fn nema_ui(ui: &mut Ui, actions: &mut Vec<RoiAction>) {
+    for (words, help, action) in [
+        (
+            "NEMA NU 2 template",
+            "Finds the body phantom in the image on the screen and takes its circles in place of the ROIs: six spheres, 12 × 5 backgrounds, lung",
+            RoiAction::PlaceNema,
+        ),
+        (
+            "NEMA report…",
+            "Image quality of the image on the screen as PDF; the ratio of activities is that of the hot ROIs",
+            RoiAction::AskNemaReport,
+        ),
+    ] {
+        if ui.button(words).on_hover_text(help).clicked() {
+            actions.push(action);
+            ui.close();
+        }
+    }
 }
 
 /// Which image the table measures where the one on the screen is filtered.

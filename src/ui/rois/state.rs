@@ -34,6 +34,10 @@ pub enum RoiRequest {
     AskSave,
     /// Asks where to export the numbers of every iterate.
     AskExport,
+    /// Takes the template of the NEMA body phantom in the image on the screen.
+    PlaceNema,
+    /// Asks where to write the report of NEMA image quality.
+    AskNemaReport,
     /// This is to be told.
     Tell(Notice),
 }
@@ -69,6 +73,8 @@ impl RoiState {
             RoiAction::AskLoad => request = Some(RoiRequest::AskLoad),
             RoiAction::AskSave => request = Some(RoiRequest::AskSave),
             RoiAction::AskExport => request = Some(RoiRequest::AskExport),
+            RoiAction::PlaceNema => request = Some(RoiRequest::PlaceNema),
+            RoiAction::AskNemaReport => request = Some(RoiRequest::AskNemaReport),
             RoiAction::GoTo(index) => request = rois.get(index).map(|roi| RoiRequest::GoTo(roi.centre_mm)),
             RoiAction::Select(index) => self.selected = index,
             RoiAction::Replace(index, roi) => {

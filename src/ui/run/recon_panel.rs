@@ -467,7 +467,8 @@ fn rays_ui(rays: &mut Rays, ui: &mut Ui) {
 }
 
 /// What images are saved as.
-const SAVE_HELP: &str = "The image on the screen as NIfTI (.nii, .nii.gz), Interfile (.hv), .npy or a DICOM PET series (.dcm, a folder) (Ctrl+S)";
+const SAVE_HELP: &str =
+    "The image on the screen as NIfTI (.nii, .nii.gz), Interfile (.hv), .npy or a DICOM PET series (.dcm, a folder) (Ctrl+S)";
 
 fn image_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     ui.separator();

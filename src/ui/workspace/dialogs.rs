@@ -52,6 +52,8 @@ pub enum FileTask {
     ExportCsv,
     /// Saves a plot.
     SavePlot,
+    /// Writes the report of NEMA image quality.
+    NemaReport,
 }
 
 /// What came of a dialog.
@@ -141,7 +143,7 @@ impl Dialogs {
 pub fn overwritten(task: FileTask, path: &Path) -> Vec<PathBuf> {
     let written = match task {
         FileTask::SaveImage => files_written(path),
-        FileTask::SaveRois | FileTask::ExportCsv | FileTask::SavePlot => vec![path.to_owned()],
+        FileTask::SaveRois | FileTask::ExportCsv | FileTask::SavePlot | FileTask::NemaReport => vec![path.to_owned()],
         _ => Vec::new(),
     };
     written.into_iter().filter(|path| path.exists()).collect()
@@ -178,6 +180,7 @@ fn ask_desktop(task: FileTask) -> Option<PathBuf> {
         FileTask::SavePlot => {
             dialog.add_filter("SVG", &["svg"]).add_filter("CSV", &["csv"]).set_file_name("plot.svg").save_file()
         }
+        FileTask::NemaReport => dialog.add_filter("PDF", &["pdf"]).set_file_name("nema.pdf").save_file(),
     }
 }
 
@@ -196,6 +199,7 @@ pub fn title(task: FileTask) -> &'static str {
         FileTask::SaveRois => "Save ROIs",
         FileTask::ExportCsv => "Export the numbers",
         FileTask::SavePlot => "Save the plot",
+        FileTask::NemaReport => "Report of NEMA image quality",
     }
 }
 
@@ -214,6 +218,7 @@ fn formats(task: FileTask) -> &'static str {
         FileTask::LoadRois | FileTask::SaveRois => ".toml",
         FileTask::ExportCsv => ".csv",
         FileTask::SavePlot => ".svg, or .csv for its numbers",
+        FileTask::NemaReport => ".pdf",
     }
 }
 

@@ -10,6 +10,7 @@ pub mod apply_tubes;
 pub mod dialogs;
 pub mod layout;
 pub mod leaving;
+pub mod nema;
 pub mod prefs;
 pub mod provenance;
 pub mod receive;

@@ -1,0 +1,135 @@
+//! The figures of the standard, from an image and the phantom's place in it.
+
+use super::NemaError;
+use super::placement::{BACKGROUND_SLICES_MM, LARGEST_MM, NemaPlacement};
+use crate::data::{Roi, RoiSums, Volume};
+use crate::measure::{
+    RoiStats, background_variability, cold_recovery, contrast_to_noise, hot_recovery, pooled, pooled_noise_to_signal,
+};
+
+/// Image quality of an image of the body phantom.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct NemaAnalysis {
+    /// Where the phantom lies.
+    pub placement: NemaPlacement,
+    /// Index of the slice nearest to the spheres' plane.
+    pub slice: usize,
+    /// Activity of the hot spheres over that of the background, as given; `None`: hot spheres have no contrast recovery.
+    pub activity_ratio: Option<f64>,
+    /// Figures of each sphere, the smallest first.
+    pub spheres: Vec<SphereFigures>,
+    /// The lung insert in each slice that is all phantom, by rising z; empty where there is no insert.
+    pub lung: Vec<LungSlice>,
+    /// Mean of the slices' residuals.
+    pub mean_lung_residual: Option<f64>,
+}
+
+/// Figures of one sphere. Fractions: 1 = 100 %.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct SphereFigures {
+    /// Inner diameter, mm.
+    pub diameter_mm: f64,
+    /// Whether it is hotter than the background.
+    pub is_hot: bool,
+    /// Mean in its circle, in the image's unit.
+    pub mean: f64,
+    /// Mean of the means of the 60 circles of its size in the background.
+    pub background_mean: f64,
+    /// Contrast recovery Q; `None` where it is not defined.
+    pub contrast: Option<f64>,
+    /// Background variability N: standard deviation of the 60 means over their mean.
+    pub variability: Option<f64>,
+    /// Standard deviation of all voxels in the 60 circles over their mean: another number than N, which grows with the noise of
+    /// a voxel and not of a circle.
+    pub voxel_noise: Option<f64>,
+    /// Contrast-to-noise ratio of the voxels in its circle and those of the 60.
+    pub contrast_to_noise: Option<f64>,
+}
+
+/// What is left in the lung insert in a slice.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct LungSlice {
+    /// z of the slice, mm.
+    pub z_mm: f64,
+    /// Mean in the insert over that of the slice's twelve circles of 37 mm in the background.
+    pub residual: f64,
+}
+
+/// The standard's figures of an image in which the phantom lies so.
+///
+/// # Errors
+/// The background's slices, or circles of the background, do not lie in the image.
+pub fn analyse(volume: &Volume, placement: &NemaPlacement, activity_ratio: Option<f64>) -> Result<NemaAnalysis, NemaError> {
+    let grid = &volume.grid;
+    let (z_mm, [from_mm, to_mm]) = (placement.centre_mm[2], grid.extent_mm(2));
+    let far = BACKGROUND_SLICES_MM.into_iter().fold(0.0, f64::max);
+    if !(z_mm - far >= from_mm && z_mm + far <= to_mm) {
+        return Err(NemaError::CutOff { z_mm, from_mm, to_mm });
+    }
+    let spheres = placement.by_diameter().into_iter().map(|place| sphere(volume, placement, place, activity_ratio));
+    let spheres = spheres.collect::<Result<Vec<SphereFigures>, NemaError>>()?;
+    let lung = lung(volume, placement)?;
+    let mean = lung.iter().map(|slice| slice.residual).sum::<f64>() / lung.len() as f64;
+    Ok(NemaAnalysis {
+        placement: placement.clone(),
+        slice: grid.voxel_from_mm(placement.centre_mm)[2].round() as usize,
+        activity_ratio,
+        spheres,
+        mean_lung_residual: mean.is_finite().then_some(mean),
+        lung,
+    })
+}
+
+fn sums(volume: &Volume, rois: &[Roi], what: &'static str) -> Result<Vec<RoiSums>, NemaError> {
+    let sums: Vec<RoiSums> = rois.iter().map(|roi| roi.mask(&volume.grid).sums(volume.as_slice())).collect();
+    if sums.is_empty() || sums.iter().any(|sums| sums.weight <= 0.0) {
+        return Err(NemaError::Outside { what });
+    }
+    Ok(sums)
+}
+
+fn mean(sums: &RoiSums) -> f64 {
+    sums.sum / sums.weight
+}
+
+fn mean_of(means: &[f64]) -> f64 {
+    means.iter().sum::<f64>() / means.len() as f64
+}
+
+fn sphere(volume: &Volume, placement: &NemaPlacement, place: usize, ratio: Option<f64>) -> Result<SphereFigures, NemaError> {
+    let super::NemaSphere { diameter_mm, is_hot } = placement.spheres[place];
+    let own = sums(volume, &[placement.sphere_roi(place)], "a sphere")?[0];
+    let rois = BACKGROUND_SLICES_MM.into_iter().flat_map(|from_plane| placement.background_rois(diameter_mm, from_plane));
+    let background = sums(volume, &rois.collect::<Vec<Roi>>(), "a circle of the background")?;
+    let means: Vec<f64> = background.iter().map(mean).collect();
+    let background_mean = mean_of(&means);
+    let stats = |sums: &RoiSums| RoiStats::of(sums, volume.grid.voxel_ml());
+    Ok(SphereFigures {
+        diameter_mm,
+        is_hot,
+        mean: mean(&own),
+        background_mean,
+        contrast: match is_hot {
+            true => ratio.and_then(|ratio| hot_recovery(mean(&own), background_mean, ratio)),
+            false => cold_recovery(mean(&own), background_mean),
+        },
+        variability: background_variability(&means),
+        voxel_noise: pooled_noise_to_signal(&background),
+        contrast_to_noise: stats(&own).zip(stats(&pooled(&background))).and_then(|(own, all)| contrast_to_noise(&own, &all)),
+    })
+}
+
+/// The lung insert, slice by slice.
+fn lung(volume: &Volume, placement: &NemaPlacement) -> Result<Vec<LungSlice>, NemaError> {
+    let [from_mm, to_mm] = placement.body_z_mm;
+    let slices = (0..volume.grid.size[2]).map(|slice| volume.grid.mm_from_voxel([0.0, 0.0, slice as f64])[2]);
+    let mut found = Vec::new();
+    for z_mm in slices.filter(|z| (from_mm..=to_mm).contains(z)) {
+        let Some(roi) = placement.lung_roi(z_mm) else { break };
+        let own = sums(volume, &[roi], "the lung insert")?[0];
+        let background = placement.background_rois(LARGEST_MM, z_mm - placement.centre_mm[2]);
+        let means: Vec<f64> = sums(volume, &background, "a circle of the background")?.iter().map(mean).collect();
+        found.push(LungSlice { z_mm, residual: mean(&own) / mean_of(&means) });
+    }
+    Ok(found)
+}

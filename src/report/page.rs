@@ -1,0 +1,142 @@
+//! Pages of a report: drawn as SVG, written as PDF with text that can be searched and copied.
+
+use std::fmt::Write;
+use std::sync::{Arc, LazyLock};
+
+use krilla::Document;
+use krilla::geom::Size;
+use krilla::metadata::Metadata;
+use krilla::page::PageSettings;
+use krilla_svg::{SurfaceExt, SvgSettings};
+use usvg::fontdb;
+
+use super::plot::escaped;
+
+/// Width and height of a page (A4), points.
+pub(super) const PAGE: [f64; 2] = [595.0, 842.0];
+/// Its margins, points.
+pub(super) const MARGIN: f64 = 42.0;
+/// The family of the font that the window has too (Ubuntu Light).
+const FAMILY: &str = "Ubuntu";
+/// Colour of what stands in the background: rules, small print.
+const GREY: &str = "#666666";
+
+/// Why a report cannot be written as PDF.
+#[derive(Debug, thiserror::Error)]
+pub enum PdfError {
+    /// A page that is no SVG.
+    #[error("page {page} of the report cannot be drawn: {source}")]
+    Page {
+        /// Number of the page, from 1.
+        page: usize,
+        /// What is wrong with it.
+        source: usvg::Error,
+    },
+    /// Size or content that PDF does not take.
+    #[error("the report cannot be written as PDF: {0}")]
+    Document(String),
+}
+
+/// Where a text stands about its place.
+#[derive(Clone, Copy)]
+pub(super) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// A page that is being drawn; places are in points from its upper left corner.
+#[derive(Default)]
+pub(super) struct Page {
+    elements: String,
+}
+
+impl Page {
+    /// Adds an SVG element.
+    pub(super) fn put(&mut self, element: &str) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.elements, "{element}");
+    }
+
+    /// A line of text on a base line.
+    pub(super) fn text(&mut self, [x, y]: [f64; 2], size: f64, anchor: Anchor, text: &str) {
+        self.coloured_text([x, y], size, anchor, "black", text);
+    }
+
+    /// A line of small print.
+    pub(super) fn small(&mut self, at: [f64; 2], anchor: Anchor, text: &str) {
+        self.coloured_text(at, 8.0, anchor, GREY, text);
+    }
+
+    pub(super) fn coloured_text(&mut self, [x, y]: [f64; 2], size: f64, anchor: Anchor, colour: &str, text: &str) {
+        let anchor = match anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        let text = escaped(text);
+        self.put(&format!(
+            r#"<text x="{x:.1}" y="{y:.1}" font-size="{size}" text-anchor="{anchor}" fill="{colour}">{text}</text>"#
+        ));
+    }
+
+    /// The heading of a part of the page, with a rule below it.
+    pub(super) fn heading(&mut self, y: f64, text: &str) {
+        self.text([MARGIN, y], 12.0, Anchor::Start, text);
+        self.rule(y + 4.0, [MARGIN, PAGE[0] - MARGIN], 0.8);
+    }
+
+    /// A level line.
+    pub(super) fn rule(&mut self, y: f64, [from, to]: [f64; 2], width: f64) {
+        self.put(&format!(
+            r#"<line x1="{from:.1}" y1="{y:.1}" x2="{to:.1}" y2="{y:.1}" stroke="{GREY}" stroke-width="{width}"/>"#
+        ));
+    }
+
+    /// A drawing that is an SVG document of its own, in a box of the page.
+    pub(super) fn drawing(&mut self, [x, y]: [f64; 2], [width, height]: [f64; 2], svg: &str) {
+        let placed = format!(r#"<svg x="{x:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}" "#);
+        self.put(&svg.replacen("<svg ", &placed, 1));
+    }
+
+    /// The page as an SVG document.
+    fn svg(&self) -> String {
+        let [width, height] = PAGE;
+        format!(
+            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" font-family="sans-serif">
+<rect width="{width}" height="{height}" fill="white"/>
+{}</svg>"#,
+            self.elements
+        )
+    }
+}
+
+/// The font of reports; the system's are left alone, so that a report is the same everywhere.
+static FONTS: LazyLock<Arc<fontdb::Database>> = LazyLock::new(|| {
+    let mut fonts = fontdb::Database::new();
+    fonts.load_font_data(epaint_default_fonts::UBUNTU_LIGHT.to_vec());
+    fonts.set_sans_serif_family(FAMILY);
+    Arc::new(fonts)
+});
+
+/// Pages as a PDF document with this title.
+///
+/// # Errors
+/// A page cannot be drawn.
+pub(super) fn pdf(title: &str, pages: &[Page]) -> Result<Vec<u8>, PdfError> {
+    let options = usvg::Options { fontdb: FONTS.clone(), font_family: FAMILY.into(), ..usvg::Options::default() };
+    let no_size = || PdfError::Document("it has pages without a size".into());
+    let size = Size::from_wh(PAGE[0] as f32, PAGE[1] as f32).ok_or_else(no_size)?;
+    let mut document = Document::new();
+    document
+        .set_metadata(Metadata::new().title(title.to_owned()).creator(concat!("tomoscope ", env!("CARGO_PKG_VERSION")).into()));
+    for (number, page) in (1..).zip(pages) {
+        let tree = usvg::Tree::from_str(&page.svg(), &options).map_err(|source| PdfError::Page { page: number, source })?;
+        let mut drawn = document.start_page_with(PageSettings::new(size));
+        let mut surface = drawn.surface();
+        surface.draw_svg(&tree, size, SvgSettings::default());
+        surface.finish();
+        drawn.finish();
+    }
+    document.finish().map_err(|error| PdfError::Document(format!("{error:?}")))
+}

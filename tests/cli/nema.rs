@@ -1,0 +1,86 @@
+//! `tomoscope nema`: the figures on standard output, as JSON, as measured numbers, and in the report that other software reads.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+use tomoscope::data::Volume;
+use tomoscope::geometry::Grid;
+use tomoscope::io::measurements::read_measurements;
+use tomoscope::io::rois::read_rois;
+use tomoscope::io::write_volume;
+use tomoscope::phantom;
+use tomoscope::recon::gaussian_filter;
+use tomoscope::task::Task;
+
+use super::{done, refused};
+
+/// The body phantom of 2001, a little blurred, on voxels of 3 mm.
+fn write_image(path: &Path) {
+    let phantom = phantom::by_name("nema-iq-2001", &tomoscope::scanner::find("discovery-ste").unwrap().geometry).unwrap();
+    let grid = Grid::centred([110, 88, 45], [3.0; 3]).unwrap();
+    let truth: Volume = phantom.truth(&grid, 0.5, &Task::new()).unwrap();
+    write_volume(path, &gaussian_filter(&truth, 6.0)).unwrap();
+}
+
+#[test]
+fn an_image_is_measured_and_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    write_image(&at.join("iq.nii.gz"));
+    let text = done(at, &["nema", "iq.nii.gz", "--ratio", "4", "--report", "iq.pdf", "--csv", "iq.csv", "--rois", "iq.toml"]);
+    let figures: Value = serde_json::from_str(&done(at, &["nema", "iq.nii.gz", "--ratio", "4", "--json"])).unwrap();
+    let spheres = figures["nema_nu_2"]["spheres"].as_array().unwrap();
+    assert_eq!(spheres.len(), 6);
+    let percent = |value: &Value| format!("{:.1}", 100.0 * value.as_f64().unwrap());
+    let rows = read_measurements(&at.join("iq.csv")).unwrap();
+    for sphere in spheres {
+        let (diameter, is_hot) = (sphere["diameter_mm"].as_f64().unwrap(), sphere["is_hot"].as_bool().unwrap());
+        assert_eq!(is_hot, diameter < 25.0);
+        let contrast = sphere["contrast"].as_f64().unwrap();
+        // Hot at 10 mm, where blur takes most, and nearly whole at 37 mm.
+        assert!(contrast > 0.2 && contrast < 1.0, "{diameter} mm: {contrast}");
+        let line = text.lines().find(|line| line.split_whitespace().nth(1) == Some(&diameter.to_string())).unwrap();
+        assert!(line.contains(&percent(&sphere["contrast"])) && line.contains(&percent(&sphere["variability"])), "{line}");
+        let name = format!("{} sphere {diameter} mm", if is_hot { "hot" } else { "cold" });
+        let row = rows.iter().find(|row| row.roi == name && row.quantity == "contrast_recovery").unwrap();
+        assert_eq!(row.value, contrast);
+    }
+    let lung = figures["nema_nu_2"]["mean_lung_residual"].as_f64().unwrap();
+    assert!((0.0..0.05).contains(&lung), "{lung}");
+    assert_eq!(read_rois(&at.join("iq.toml")).unwrap().len(), 6 + 60 + 1);
+    check_pdf(&at.join("iq.pdf"), spheres, &percent);
+}
+
+/// The report's text as another program finds it; where that is not installed only the document's frame is looked at.
+fn check_pdf(pdf: &Path, spheres: &[Value], percent: &dyn Fn(&Value) -> String) {
+    let bytes = std::fs::read(pdf).unwrap();
+    assert!(bytes.starts_with(b"%PDF-") && bytes.len() > 5_000, "{} bytes", bytes.len());
+    let Ok(found) = Command::new("pdftotext").args(["-layout", &pdf.to_string_lossy(), "-"]).output() else {
+        println!("skipped: no pdftotext");
+        return;
+    };
+    let text = String::from_utf8(found.stdout).unwrap();
+    for sphere in spheres {
+        for key in ["contrast", "variability", "voxel_noise"] {
+            assert!(text.contains(&percent(&sphere[key])), "{key} {} is not in\n{text}", percent(&sphere[key]));
+        }
+    }
+    for words in ["NEMA NU 2 image quality", "iq.nii.gz", "Lung residual", "hot sphere", "page 2 of 2"] {
+        assert!(text.contains(words), "'{words}' is not in\n{text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused_with_a_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    write_volume(&at.join("flat.nii"), &Volume::filled(Grid::centred([40; 3], [4.0; 3]).unwrap(), 1.0)).unwrap();
+    let text = refused(at, 1, &["nema", "flat.nii", "--report", "a.pdf"]);
+    assert!(text.contains("not that of the NEMA body phantom"), "{text}");
+    assert!(!at.join("a.pdf").exists());
+    assert!(refused(at, 2, &["nema", "flat.nii", "--report", "a.txt"]).contains("must end in .pdf"));
+    assert!(refused(at, 2, &["nema", "flat.nii", "--ratio", "1"]).contains("leaves no contrast"));
+    assert!(refused(at, 2, &["nema", "flat.nii", "--order", "10,10,13,17,22,28"]).contains("each once"));
+    assert!(refused(at, 1, &["nema", "none.nii"]).contains("none.nii"));
+}
