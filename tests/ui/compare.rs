@@ -95,7 +95,7 @@ fn the_image_of_the_reference_stands_beside_the_one_on_the_screen() {
     assert_ne!(harness.state().view().crosshair_mm, before);
     // The same settings made the same image: beside the line both are alike, and nothing is left of their difference.
     click(&mut harness, "swipe");
-    drag(&mut harness, "Line between the two images", [0.5, 0.5], [-20.0, 0.5]);
+    drag(&mut harness, "Transaxial slice: line between the two images", [0.5, 0.5], [-20.0, 0.5]);
     assert!(harness.state().view().swipe < 0.4, "{}", harness.state().view().swipe);
     let most = |found: &HashMap<[u8; 3], usize>| found.iter().max_by_key(|(_, n)| **n).map(|(colour, _)| *colour).unwrap();
     let both = colours(&mut harness, slice, [0.25, 0.75]);

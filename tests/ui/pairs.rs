@@ -113,13 +113,13 @@ fn the_matrix_is_made_at_a_start_and_given_up_with_it() {
     let truth = harness.state().pairs().unwrap().truth.clone().unwrap();
     assert_eq!((truth.unit, truth.grid.size), (Unit::DecaysPerMm3, [48, 48, 14]));
     harness.check_accessibility();
-    for (start, end) in [("Start", "Stop (keep)"), ("Restart", "Cancel"), ("Step", "Cancel")] {
+    for start in ["Start", "Restart", "Step"] {
         click(&mut harness, start);
         wait_for(&mut harness, "some progress", is_being_made);
         assert!(has(&harness, "Making the matrix: ") && has(&harness, "setting up · making the matrix: "));
-        click(&mut harness, end);
+        click(&mut harness, "Stop (keep)");
         wait_for(&mut harness, "the end", |app| has_ended(app, EndReason::Cancelled));
-        assert!(!has(&harness, "aking the matrix") && harness.state().matrix().is_none(), "{end} after {start}");
+        assert!(!has(&harness, "aking the matrix") && harness.state().matrix().is_none(), "after {start}");
     }
     // Another study takes the place of one whose matrix is being made; of it nothing is left.
     click(&mut harness, "Restart");

@@ -36,7 +36,7 @@ impl ContrastCurves {
     /// Its name and what it is.
     pub fn words(self) -> [&'static str; 2] {
         match self {
-            ContrastCurves::Recovery => ["Recovery, %", format::RECOVERY_HELP],
+            ContrastCurves::Recovery => ["Recovery", format::RECOVERY_HELP],
             ContrastCurves::AgainstNoise => [
                 "vs NSR",
                 "Contrast recovery against the background's noise-to-signal ratio: each region's way through the iterations. A click shows the iterate there",
@@ -61,7 +61,7 @@ impl LikelihoodCurves {
     pub fn words(self) -> [&'static str; 2] {
         match self {
             LikelihoodCurves::Value => {
-                ["Log-likelihood", "Σ (y ln e − e) over all data y, e being the counts that the image makes expect"]
+                ["Likelihood", "Log-likelihood Σ (y ln e − e) over all data y, e being the counts that the image makes expect"]
             }
             LikelihoodCurves::Gain => ["Gain", "What each iteration added to the log-likelihood, on a logarithmic scale"],
         }

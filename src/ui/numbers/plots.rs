@@ -74,7 +74,7 @@ impl PlotsView<'_> {
 }
 
 /// Least width of a plot in which its axes can be read, points.
-const MIN_WIDTH: f32 = 136.0;
+const MIN_WIDTH: f32 = 140.0;
 
 /// As many plots side by side as there is room for; where that is not all, a row to choose from.
 pub fn plots_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
@@ -125,7 +125,7 @@ fn plot_ui(kind: PlotKind, view: &PlotsView, ui: &mut Ui, actions: &mut Vec<Plot
 /// Noise: the mean of the background ROIs above their own curves.
 fn noise_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     ui.horizontal(|ui| {
-        ui.label(RichText::new("Background NSR, %").strong()).on_hover_text(format::NSR_HELP);
+        ui.label(RichText::new("Background NSR").strong()).on_hover_text(format::NSR_HELP);
         log_ui(view, ui, actions);
         unfiltered_ui(view, ui);
     });

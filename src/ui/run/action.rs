@@ -24,8 +24,6 @@ pub enum RunAction {
     Step,
     /// Ends and keeps the image.
     Stop,
-    /// Ends at once.
-    Cancel,
     /// Adds so from now on.
     SetAccumulation(Accumulation),
     /// The form after an edit.

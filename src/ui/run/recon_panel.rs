@@ -112,7 +112,6 @@ fn buttons_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     });
     ui.horizontal(|ui| {
         button(ui, state.is_active(), "Stop (keep)", "End after this step and keep the image", RunAction::Stop);
-        button(ui, state.is_active(), "Cancel", "End at once", RunAction::Cancel);
         again_ui(view, ui, actions);
     });
     actions.extend(own);

@@ -239,7 +239,6 @@ impl RunView {
             // Before it is set up there is no image to keep, and no step to wait for.
             RunAction::Stop if self.live.is_being_set_up() => _ = session.send(Command::Cancel),
             RunAction::Stop => _ = session.send(Command::Stop),
-            RunAction::Cancel => _ = session.send(Command::Cancel),
             RunAction::SetAccumulation(accumulation) => {
                 let refused = self.set_accumulation(accumulation, input);
                 return refused.err().map(|reason| RunRequest::Tell(Notice::info(reason)));

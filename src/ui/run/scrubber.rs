@@ -73,7 +73,7 @@ fn pins_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     if let Some(number) = view.number.filter(|number| view.iterations.contains(number)) {
         let is_pinned = view.pinned.contains(&number);
         let help = "Keeps this iterate whatever else is thinned out, with a button that shows it again";
-        if ui.selectable_label(is_pinned, "Keep").on_hover_text(help).clicked() {
+        if ui.selectable_label(is_pinned, "Pin").on_hover_text(help).clicked() {
             actions.push(RunAction::Pin(!is_pinned));
         }
     }

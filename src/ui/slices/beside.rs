@@ -160,7 +160,14 @@ pub fn beside_ui(chosen: BesideView, reference: &str, why_not: Option<&str>, ui:
 }
 
 /// What stands over a picture: its names, and the line between two.
-pub fn overlay_ui(view: &SlicesView, beside: &Beside, picture: Picture, rect: Rect, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
+pub fn overlay_ui(
+    view: &SlicesView,
+    beside: &Beside,
+    (picture, name): (Picture, &str),
+    rect: Rect,
+    ui: &mut Ui,
+    actions: &mut Vec<ViewAction>,
+) {
     let time = ui.input(|input| input.time);
     let colours = theme::colours(ui.visuals());
     let painter = ui.painter_at(rect);
@@ -189,7 +196,8 @@ pub fn overlay_ui(view: &SlicesView, beside: &Beside, picture: Picture, rect: Re
             let line = Rect::from_x_y_ranges(x - LINE_REACH..=x + LINE_REACH, rect.y_range()).intersect(rect);
             let response =
                 ui.interact(line, ui.scope_id().with(("swipe", rect.min.x as i32, rect.min.y as i32)), egui::Sense::drag());
-            response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Splitter, true, "Line between the two images"));
+            let words = format!("{name}: line between the two images");
+            response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Splitter, true, &words));
             if let Some(at) = response.interact_pointer_pos().filter(|_| response.dragged()) {
                 actions.push(ViewAction::SetSwipe((at.x - rect.left()) / rect.width()));
             }

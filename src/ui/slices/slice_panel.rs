@@ -132,7 +132,7 @@ fn slice_ui(
     overlay::draw(view, slice, &painter, &theme::colours(ui.visuals()));
     let pointed = pointer::slice_pointer(view, slice, ui, &response, actions);
     if let Some(beside) = view.beside {
-        beside::overlay_ui(view, beside, picture, slice.rect, ui, actions);
+        beside::overlay_ui(view, beside, (picture, &label), slice.rect, ui, actions);
     }
     pointed
 }

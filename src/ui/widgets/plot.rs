@@ -76,8 +76,8 @@ pub fn plot_of<'a>(id: &str, axes: &Axes) -> Plot<'a> {
         .show_background(false)
         .set_margin_fraction(egui::vec2(0.02, 0.08))
         .grid_spacing(egui::Rangef::new(8.0, 90.0))
-        .custom_x_axes(vec![with_scale(x_axis, x_scale)])
-        .custom_y_axes(vec![with_scale(values_axis(), y_scale)]);
+        .custom_x_axes(vec![with_scale(x_axis, x_scale, "")])
+        .custom_y_axes(vec![with_scale(values_axis(), y_scale, axes.y_unit)]);
     if x_scale == Scale::Logarithmic {
         plot = plot.x_grid_spacer(decades);
     }
@@ -88,13 +88,13 @@ pub fn plot_of<'a>(id: &str, axes: &Axes) -> Plot<'a> {
     plot.label_formatter(move |hover| axes.words(hover))
 }
 
-fn with_scale(axis: AxisHints, scale: Scale) -> AxisHints {
-    match scale {
-        Scale::Linear => axis.formatter(|mark, _| short(mark.value, mark.step_size)),
-        Scale::Logarithmic => axis.formatter(|mark, _| {
-            super::format::value(10f64.powf(mark.value)).trim_end_matches('0').trim_end_matches('.').to_owned()
-        }),
-    }
+/// The axis with short numbers of this unit, where that is per cent.
+fn with_scale<'a>(axis: AxisHints<'a>, scale: Scale, unit: &str) -> AxisHints<'a> {
+    let sign = if unit == "%" { " %" } else { "" };
+    axis.formatter(move |mark, _| match scale {
+        Scale::Linear => short(mark.value, mark.step_size) + sign,
+        Scale::Logarithmic => format!("{}{sign}", scale.value(mark.value)),
+    })
 }
 
 /// Marks at 1, 2, 5 times the powers of ten; where there are many decades at these alone.

@@ -79,7 +79,7 @@ fn groups(view: &KeysView) -> Vec<Group> {
                 key(Key::ArrowRight, "The iterate after", iterate(true)),
                 key(Key::L, "Follow the newest iterate", run(RunAction::ShowIterate(None))),
                 key(Key::P, "Play the iterates", run(RunAction::Play(!view.scrubber.is_playing))),
-                key(Key::K, "Keep this iterate, or no longer", run(RunAction::Pin(!is_pinned))),
+                key(Key::K, "Pin this iterate, or no longer", run(RunAction::Pin(!is_pinned))),
                 key(Key::C, "The reference's image beside: next way", Action::View(ViewAction::SetBeside(view.beside.next()))),
             ],
         },
