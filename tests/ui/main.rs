@@ -20,6 +20,7 @@ mod rooms;
 #[path = "../support/scans.rs"]
 #[allow(dead_code)] // half of it is for the command line
 mod scans;
+mod soak;
 mod sweeps;
 #[path = "../support/toy.rs"]
 #[allow(dead_code)] // the window makes jobs of its own
