@@ -102,3 +102,27 @@ fn what_cannot_be_measured_is_refused_with_a_sentence() {
     assert!(refused(at, 2, &["nema", "flat.nii", "--order", "10,10,13,17,22,28"]).contains("each once"));
     assert!(refused(at, 1, &["nema", "none.nii"]).contains("none.nii"));
 }
+
+#[test]
+fn the_small_animal_phantom_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let phantom = phantom::by_name("nema-nu4", &tomoscope::scanner::find("discovery-ste").unwrap().geometry).unwrap();
+    let truth = phantom.truth(&Grid::centred([80, 80, 110], [0.5; 3]).unwrap(), 2.0, &Task::new()).unwrap();
+    write_volume(&at.join("mouse.nii"), &gaussian_filter(&truth, 1.5)).unwrap();
+    let text = done(at, &["nema", "mouse.nii", "--small-animal", "--csv", "mouse.csv"]);
+    let figures: Value = serde_json::from_str(&done(at, &["nema", "mouse.nii", "--small-animal", "--json"])).unwrap();
+    let figures = &figures["nema_nu_4"];
+    assert!((figures["uniform_mean"].as_f64().unwrap() - 2.0).abs() < 0.01);
+    let rods = figures["rods"].as_array().unwrap();
+    let rows = read_measurements(&at.join("mouse.csv")).unwrap();
+    for (rod, diameter) in rods.iter().zip(1..) {
+        let ratio = rod["ratio"].as_f64().unwrap();
+        assert!(text.contains(&format!("{ratio:.3}")), "{ratio} is not in\n{text}");
+        let row = rows.iter().find(|row| row.roi == format!("rod {diameter} mm") && row.quantity == "recovery").unwrap();
+        assert_eq!(row.value, ratio);
+    }
+    assert_eq!(rows.iter().filter(|row| row.quantity == "spill_over" && row.value < 0.01).count(), 2);
+    assert!(refused(at, 2, &["nema", "mouse.nii", "--small-animal", "--ratio", "4"]).contains("cannot be used with"));
+    assert!(refused(at, 1, &["nema", "mouse.nii"]).contains("not that of the NEMA body phantom"));
+}
