@@ -117,7 +117,7 @@ enum CliCommand {
     Tubes(tubes::TubesOptions),
     /// Simulates the stored matrix of a ring of crystals.
     Matrix(matrix::MatrixOptions),
-    /// Measures NEMA NU 2 image quality in an image of the body phantom.
+    /// Measures NEMA image quality in an image of the body phantom or of the small-animal phantom.
     Nema(nema::NemaOptions),
     /// Prints what a shell needs to complete the program's arguments.
     Completions(manual::CompletionOptions),

@@ -1,5 +1,7 @@
-//! `tomoscope nema IMAGE`: NEMA NU 2 image quality of an image of the body phantom, from wherever it comes.
+//! `tomoscope nema IMAGE`: NEMA image quality of an image of the body phantom (NU 2) or of the small-animal phantom (NU 4), from
+//! wherever it comes.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -11,20 +13,25 @@ use super::options::triple;
 use super::outputs::Files;
 use super::paths::{image_file, report_file, rois_file};
 use super::{CliResult, notices};
-use crate::data::checked_activity_ratio;
 use crate::data::nema::SPHERE_DIAMETERS_MM;
-use crate::io::measurements::MeasurementWriter;
+use crate::data::{Volume, checked_activity_ratio};
+use crate::io::measurements::{Measurement, MeasurementWriter};
 use crate::io::{read_volume, rois, write_whole};
-use crate::measure::nema::{NemaAnalysis, NemaKnown, analyse, find};
+use crate::measure::nema::{NemaKnown, analyse, find};
+use crate::measure::nema_nu4;
 use crate::plan::{Progress, Provenance};
-use crate::report::{NemaReport, nema_measurements, nema_pdf, nema_table};
+use crate::report::{NemaReport, nema_measurements, nema_nu4_measurements, nema_nu4_table, nema_pdf, nema_table};
 
 /// Options of `tomoscope nema`.
 #[derive(Args)]
 pub struct NemaOptions {
-    /// Image of the NEMA body phantom (.hv, .nii, .nii.gz).
+    /// Image of the phantom (.hv, .nii, .nii.gz).
     #[arg(value_parser = image_file)]
     image: PathBuf,
+
+    /// The phantom is that of NU 4: uniformity, recovery of the rods, spill-over. Its axis must lie along z.
+    #[arg(long, conflicts_with_all = ["ratio", "report", "rois", "centre_mm", "turn", "order"])]
+    small_animal: bool,
 
     /// Activity of the hot spheres over that of the background; without it hot spheres have no contrast recovery.
     #[arg(long, value_parser = ratio)]
@@ -83,47 +90,77 @@ fn order(text: &str) -> Result<Six, String> {
     if ascending == SPHERE_DIAMETERS_MM { Ok(order) } else { Err("the six must be 10, 13, 17, 22, 28 and 37, each once".into()) }
 }
 
-/// Finds the phantom, measures it, and writes what was asked for.
+/// Finds the phantom, measures it, and writes what was asked for. Of JSON, fractions: 1 = 100 %.
 pub fn run(options: &NemaOptions) -> CliResult {
     let files = Files::new().read([&options.image]).write("--report", &options.report).write("--rois", &options.rois);
     files.write_lines("--csv", &options.csv).check()?;
     let (volume, found) = read_volume(&options.image)?;
     notices::print(&found);
+    let provenance = Provenance::read_beside(&options.image);
+    if options.small_animal {
+        small_animal(options, &volume, provenance.as_ref())
+    } else {
+        body(options, &volume, provenance.as_ref())
+    }
+}
+
+/// Name of the image.
+fn title(options: &NemaOptions) -> Cow<'_, str> {
+    options.image.file_name().unwrap_or_default().to_string_lossy()
+}
+
+/// Full iterations in the image, as far as that is known.
+fn iterations(provenance: Option<&Provenance>) -> usize {
+    match provenance.and_then(|provenance| provenance.progress) {
+        Some(Progress::Iterations { iteration, .. }) => iteration,
+        _ => 0,
+    }
+}
+
+/// Writes the table of measured numbers, where it is asked for.
+fn write_csv(options: &NemaOptions, rows: &[Measurement]) -> CliResult {
+    let Some(path) = &options.csv else { return Ok(()) };
+    MeasurementWriter::create(path)?.write(rows)?;
+    remark!("{}: the figures", path.display());
+    Ok(())
+}
+
+/// NU 4.
+fn small_animal(options: &NemaOptions, volume: &Volume, provenance: Option<&Provenance>) -> CliResult {
+    let analysis = nema_nu4::analyse(volume, &nema_nu4::find(volume)?)?;
+    let title = title(options);
+    if options.json {
+        let all = json!({ "image": title, "unit": volume.unit.label(), "nema_nu_4": analysis, "provenance": provenance });
+        out!("{}", serde_json::to_string_pretty(&all)?);
+    } else {
+        out!("{}", nema_nu4_table(&title, &analysis).to_string().trim_end());
+    }
+    write_csv(options, &nema_nu4_measurements(&analysis, volume.unit, iterations(provenance)))
+}
+
+/// NU 2.
+fn body(options: &NemaOptions, volume: &Volume, provenance: Option<&Provenance>) -> CliResult {
     let known =
         NemaKnown { centre_mm: options.centre_mm, ring_turn_rad: options.turn.map(f64::to_radians), order_mm: options.order };
-    let placement = find(&volume, &known)?;
-    let analysis = analyse(&volume, &placement, options.ratio)?;
-    let provenance = Provenance::read_beside(&options.image);
-    let title = options.image.file_name().unwrap_or_default().to_string_lossy();
+    let placement = find(volume, &known)?;
+    let analysis = analyse(volume, &placement, options.ratio)?;
+    let title = title(options);
     if options.json {
-        out!("{}", json(&title, &analysis, volume.unit.label(), provenance.as_ref())?);
+        let all = json!({ "image": title, "unit": volume.unit.label(), "nema_nu_2": analysis, "provenance": provenance });
+        out!("{}", serde_json::to_string_pretty(&all)?);
     } else {
         out!("{}", nema_table(&title, &analysis).to_string().trim_end());
     }
-    if let Some(path) = &options.csv {
-        let iteration = match provenance.as_ref().and_then(|provenance| provenance.progress) {
-            Some(Progress::Iterations { iteration, .. }) => iteration,
-            _ => 0,
-        };
-        MeasurementWriter::create(path)?.write(&nema_measurements(&analysis, volume.unit, iteration))?;
-        remark!("{}: the figures", path.display());
-    }
+    write_csv(options, &nema_measurements(&analysis, volume.unit, iterations(provenance)))?;
     if let Some(path) = &options.rois {
         rois::write_rois(path, &placement.rois(options.ratio))?;
         remark!("{}: the circles", path.display());
     }
     if let Some(path) = &options.report {
         let date = Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string();
-        let report =
-            NemaReport { title: &title, volume: &volume, analysis: &analysis, provenance: provenance.as_ref(), date: &date };
+        let report = NemaReport { title: &title, volume, analysis: &analysis, provenance, date: &date };
         write_whole(path, &nema_pdf(&report)?)?;
         remark!("{}: the report", path.display());
     }
     Ok(())
-}
-
-/// The figures for scripts: fractions, 1 = 100 %.
-fn json(title: &str, analysis: &NemaAnalysis, unit: &str, provenance: Option<&Provenance>) -> serde_json::Result<String> {
-    let all = json!({ "image": title, "unit": unit, "nema_nu_2": analysis, "provenance": provenance });
-    serde_json::to_string_pretty(&all)
 }

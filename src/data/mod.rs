@@ -4,6 +4,7 @@ mod counts;
 mod masked_rois;
 mod michelogram;
 pub mod nema;
+pub mod nema_nu4;
 mod notice;
 mod origin;
 mod pair_counts;

@@ -8,6 +8,7 @@ mod contrast;
 mod difference;
 mod full_width;
 pub mod nema;
+pub mod nema_nu4;
 mod peak_width;
 mod peaks;
 mod profile;

@@ -1,8 +1,8 @@
 //! The phantoms by name, each made to fit a scanner.
 
-use super::nema;
 use super::object::{Material, Part, Phantom};
 use super::solid::Solid;
+use super::{nema, nema_nu4};
 use crate::data::{Notice, Roi, RoiPlane, RoiRole, RoiShape};
 use crate::geometry::Point;
 use crate::scanner::ScanGeometry;
@@ -55,11 +55,12 @@ const fn info(name: &'static str, title: &'static str) -> PhantomInfo {
     PhantomInfo { name, title }
 }
 
-const CATALOGUE: [Entry; 10] = [
+const CATALOGUE: [Entry; 11] = [
     (info("nema-iq-2001", "NEMA image quality (NU 2-2001: four spheres hot, two cold)"), |info, _| {
         nema::image_quality(info, 25.0)
     }),
     (info("nema-iq-2018", "NEMA image quality (NU 2-2018: six spheres hot)"), |info, _| nema::image_quality(info, f64::INFINITY)),
+    (info("nema-nu4", "NEMA image quality for small animals (NU 4-2008)"), |info, _| nema_nu4::small_animal(info)),
     (info("cylinder", "Uniform cylinder"), |info, _| cylinder(info)),
     (info("derenzo", "Derenzo (hot rods in six sectors)"), |info, _| derenzo(info)),
     (info("points", "Point sources"), points),

@@ -16,6 +16,7 @@ mod catalogue;
 mod decays;
 pub mod epri;
 mod nema;
+mod nema_nu4;
 mod object;
 mod poisson;
 pub mod ring;

@@ -21,7 +21,7 @@ const CAVITY_Z_MM: [f64; 2] = [-70.0, 110.0];
 /// Thickness of the wall, mm.
 const WALL_MM: f64 = 3.0;
 
-const PMMA: Material = Material { activity: 0.0, mu_per_mm: 0.0941 * 1.19 / 10.0 };
+pub(super) const PMMA: Material = Material { activity: 0.0, mu_per_mm: 0.0941 * 1.19 / 10.0 };
 const LUNG: Material = Material { activity: 0.0, mu_per_mm: 0.096 * 0.3 / 10.0 };
 
 /// Centres (x, up) of twelve circles of 37 mm in the background that keep 15 mm from the edge and avoid the spheres, mm.

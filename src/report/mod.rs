@@ -5,6 +5,7 @@
 
 mod columns;
 mod nema;
+mod nema_nu4;
 mod page;
 mod plot;
 mod tables;
@@ -13,6 +14,7 @@ mod value;
 
 pub use columns::{Column, Columns};
 pub use nema::{NemaReport, nema_measurements, nema_pdf, nema_table};
+pub use nema_nu4::{nema_nu4_measurements, nema_nu4_table};
 pub use page::PdfError;
 pub use plot::{Axes, Plot, Series};
 pub use tables::Tables;

@@ -42,7 +42,7 @@ const POINTS_PER_MM: f64 = 0.95;
 const SHOWN_MM: [f64; 3] = [160.0, 125.0, 125.0];
 
 /// A fraction as %.
-fn percent(value: Option<f64>) -> String {
+pub(super) fn percent(value: Option<f64>) -> String {
     value.map_or_else(|| "–".into(), |value| format!("{:.1}", 100.0 * value))
 }
 
@@ -52,7 +52,7 @@ fn tenths(value: f64) -> String {
 }
 
 /// A value with five digits, in whatever unit.
-fn digits(value: f64) -> String {
+pub(super) fn digits(value: f64) -> String {
     let before = if value == 0.0 { 0.0 } else { value.abs().log10().floor() };
     format!("{value:.*}", (4.0 - before).clamp(0.0, 12.0) as usize)
 }

@@ -4,23 +4,32 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use tomoscope::data::Volume;
+use tomoscope::data::{Origin, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::measurements::read_measurements;
 use tomoscope::io::rois::read_rois;
 use tomoscope::io::write_volume;
 use tomoscope::phantom;
+use tomoscope::plan::{DataRecord, DeviceRecord, ImageRecord, Made, Provenance, Start};
 use tomoscope::recon::gaussian_filter;
 use tomoscope::task::Task;
 
 use super::{done, refused};
 
-/// The body phantom of 2001, a little blurred, on voxels of 3 mm.
+/// The body phantom of 2001, a little blurred, on voxels of 3 mm, with its record.
 fn write_image(path: &Path) {
     let phantom = phantom::by_name("nema-iq-2001", &tomoscope::scanner::find("discovery-ste").unwrap().geometry).unwrap();
     let grid = Grid::centred([110, 88, 45], [3.0; 3]).unwrap();
     let truth: Volume = phantom.truth(&grid, 0.5, &Task::new()).unwrap();
-    write_volume(path, &gaussian_filter(&truth, 6.0)).unwrap();
+    let image = gaussian_filter(&truth, 6.0);
+    let data = DataRecord::new("a phantom by name", &Origin::default());
+    let device = DeviceRecord { name: "a device".into(), threads: 1 };
+    let record = ImageRecord::new(&image.grid, image.unit);
+    let made = Provenance {
+        post_filter_fwhm_mm: Some(6.0),
+        ..Provenance::new(Made::TrueImage, data, record, device, Start::now().times())
+    };
+    assert_eq!(made.beside([path]).write_image(path, &image).unwrap(), None);
 }
 
 #[test]
@@ -30,6 +39,7 @@ fn an_image_is_measured_and_reported() {
     write_image(&at.join("iq.nii.gz"));
     let text = done(at, &["nema", "iq.nii.gz", "--ratio", "4", "--report", "iq.pdf", "--csv", "iq.csv", "--rois", "iq.toml"]);
     let figures: Value = serde_json::from_str(&done(at, &["nema", "iq.nii.gz", "--ratio", "4", "--json"])).unwrap();
+    assert_eq!(figures["provenance"]["data"]["title"], "a phantom by name");
     let spheres = figures["nema_nu_2"]["spheres"].as_array().unwrap();
     assert_eq!(spheres.len(), 6);
     let percent = |value: &Value| format!("{:.1}", 100.0 * value.as_f64().unwrap());
@@ -66,7 +76,15 @@ fn check_pdf(pdf: &Path, spheres: &[Value], percent: &dyn Fn(&Value) -> String) 
             assert!(text.contains(&percent(&sphere[key])), "{key} {} is not in\n{text}", percent(&sphere[key]));
         }
     }
-    for words in ["NEMA NU 2 image quality", "iq.nii.gz", "Lung residual", "hot sphere", "page 2 of 2"] {
+    for words in [
+        "NEMA NU 2 image quality",
+        "iq.nii.gz",
+        "Lung residual",
+        "hot sphere",
+        "page 2 of 2",
+        "a phantom by name",
+        "post-filter 6 mm",
+    ] {
         assert!(text.contains(words), "'{words}' is not in\n{text}");
     }
 }
@@ -83,4 +101,28 @@ fn what_cannot_be_measured_is_refused_with_a_sentence() {
     assert!(refused(at, 2, &["nema", "flat.nii", "--ratio", "1"]).contains("leaves no contrast"));
     assert!(refused(at, 2, &["nema", "flat.nii", "--order", "10,10,13,17,22,28"]).contains("each once"));
     assert!(refused(at, 1, &["nema", "none.nii"]).contains("none.nii"));
+}
+
+#[test]
+fn the_small_animal_phantom_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let phantom = phantom::by_name("nema-nu4", &tomoscope::scanner::find("discovery-ste").unwrap().geometry).unwrap();
+    let truth = phantom.truth(&Grid::centred([80, 80, 110], [0.5; 3]).unwrap(), 2.0, &Task::new()).unwrap();
+    write_volume(&at.join("mouse.nii"), &gaussian_filter(&truth, 1.5)).unwrap();
+    let text = done(at, &["nema", "mouse.nii", "--small-animal", "--csv", "mouse.csv"]);
+    let figures: Value = serde_json::from_str(&done(at, &["nema", "mouse.nii", "--small-animal", "--json"])).unwrap();
+    let figures = &figures["nema_nu_4"];
+    assert!((figures["uniform_mean"].as_f64().unwrap() - 2.0).abs() < 0.01);
+    let rods = figures["rods"].as_array().unwrap();
+    let rows = read_measurements(&at.join("mouse.csv")).unwrap();
+    for (rod, diameter) in rods.iter().zip(1..) {
+        let ratio = rod["ratio"].as_f64().unwrap();
+        assert!(text.contains(&format!("{ratio:.3}")), "{ratio} is not in\n{text}");
+        let row = rows.iter().find(|row| row.roi == format!("rod {diameter} mm") && row.quantity == "recovery").unwrap();
+        assert_eq!(row.value, ratio);
+    }
+    assert_eq!(rows.iter().filter(|row| row.quantity == "spill_over" && row.value < 0.01).count(), 2);
+    assert!(refused(at, 2, &["nema", "mouse.nii", "--small-animal", "--ratio", "4"]).contains("cannot be used with"));
+    assert!(refused(at, 1, &["nema", "mouse.nii"]).contains("not that of the NEMA body phantom"));
 }

@@ -111,7 +111,7 @@ fn left_is_left_and_up_is_up() {
         .flat_map(|slice| {
             let [x, y, z] = numbers(slice, tags::IMAGE_POSITION_PATIENT);
             let is_hot =
-                |(at, value): (usize, f64)| (value > 0.5).then(|| [x + 4.0 * (at % 8) as f64, y + 4.0 * (at / 8) as f64, z]);
+                |(at, value): (usize, f64)| (value > 0.5).then_some([x + 4.0 * (at % 8) as f64, y + 4.0 * (at / 8) as f64, z]);
             values(slice).0.into_iter().enumerate().filter_map(is_hot).collect::<Vec<_>>()
         })
         .collect();

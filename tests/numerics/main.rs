@@ -22,6 +22,7 @@ mod fusillo;
 mod mirrors;
 mod montecarlo;
 mod nema;
+mod nema_nu4;
 mod parity;
 mod peaks;
 mod plane_ends;

@@ -8,7 +8,7 @@ use tomoscope::geometry::{Grid, Point};
 use tomoscope::measure::nema::{NemaAnalysis, NemaError, NemaKnown, NemaPlacement, analyse, find};
 
 /// FWHM of a Gaussian in standard deviations.
-const FWHM_OF_SIGMA: f64 = 2.354_820_045;
+pub const FWHM_OF_SIGMA: f64 = 2.354_820_045;
 /// The order of the public implementations, from +x towards −y.
 const USUAL: [f64; 6] = [17.0, 10.0, 13.0, 37.0, 22.0, 28.0];
 
@@ -81,7 +81,7 @@ impl Truth {
 }
 
 /// A volume convolved with a Gaussian, zero outside.
-fn blurred(volume: &Volume, fwhm_mm: f64) -> Volume {
+pub fn blurred(volume: &Volume, fwhm_mm: f64) -> Volume {
     let mut blurred = volume.clone();
     for axis in 0..3 {
         let sigma = fwhm_mm / FWHM_OF_SIGMA / volume.grid.voxel_mm[axis];
@@ -102,7 +102,7 @@ fn blurred(volume: &Volume, fwhm_mm: f64) -> Volume {
 }
 
 /// White noise of this standard deviation on the grid of a volume.
-fn white(grid: &Grid, sd: f64, seed: u64) -> Volume {
+pub fn white(grid: &Grid, sd: f64, seed: u64) -> Volume {
     let mut random = tomoscope::random::stream(seed, 0);
     let mut volume = Volume::filled(grid.clone(), 0.0);
     let mut normal = || -> f64 { StandardNormal.sample(&mut random) };
@@ -110,7 +110,7 @@ fn white(grid: &Grid, sd: f64, seed: u64) -> Volume {
     volume
 }
 
-fn plus(volume: &Volume, other: &Volume) -> Volume {
+pub fn plus(volume: &Volume, other: &Volume) -> Volume {
     Volume { values: &volume.values + &other.values, ..volume.clone() }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! The standard asks for circles of 37 mm throughout the background, 15 mm from the edge and no closer than 15 mm to any sphere.
 //! Twelve that do not overlap have no room 15 mm from the spheres: they lie on the curve 15 mm inside the edge, and as far from
-//! the spheres as twelve can. They depend on the order of the spheres and on how the ring is turned in the body to a degree, not
-//! on the image's noise.
+//! the spheres as twelve can (7 mm or more in every order). They depend on the order of the spheres and on how the ring is turned in
+//! the body to a degree, not on the image's noise.
 
 use super::placement::{LARGEST_MM, NemaSphere, place_rad};
 use crate::data::nema::{BODY_BACK_MM, BODY_FRONT_MM, BODY_MIDDLE_MM, BODY_SHOULDER_MM, SPHERE_RING_MM};
@@ -113,7 +113,6 @@ mod tests {
                 }
             }
         }
-        eprintln!("least gap to a sphere: {least:.2} mm");
-        assert!(least > 0.0, "{least}");
+        assert!(least > 7.0, "{least}");
     }
 }
