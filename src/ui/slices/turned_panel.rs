@@ -6,7 +6,7 @@ use super::action::{Drag, ViewAction};
 use super::cells::Cell;
 use super::overlay::{haloed_line, text};
 use super::pointer::{HELP_EVERYWHERE, Pointed, common_drag, wheel_slices};
-use super::slice_paint;
+use super::slice_paint::{self, Effort};
 use super::slice_panel::SlicesView;
 use super::turned::{TurnedContent, TurnedGeometry, brightest_mm, middle_of, sample_distance_mm};
 use crate::geometry::Point;
@@ -36,8 +36,9 @@ pub(super) fn turned_ui(
     let painter = ui.painter_at(rect);
     let visible = rect.intersect(ui.clip_rect());
     if let Some(adapter) = view.adapter.filter(|_| visible.is_positive()) {
-        let place = (index, adapter);
-        painter.add(slice_paint::turned(&turned, visible, grid, view.look(ui), place, ui.pixels_per_point()));
+        let in_motion = view.view.spins || response.dragged();
+        let effort = Effort { adapter, in_motion, pixels_per_point: ui.pixels_per_point() };
+        painter.add(slice_paint::turned(&turned, visible, grid, view.look(ui), index, effort));
     }
     overlay(view, &turned, &painter, &theme::colours(ui.visuals()));
     pointer(view, &turned, ui, &response, actions)
