@@ -94,21 +94,23 @@ fn is_inside(position: vec3f, last: vec3i) -> bool {
     return all(position >= vec3f(-0.5)) && all(position < vec3f(last) + vec3f(0.5));
 }
 
-// The samples behind a pixel, from the first to before the last, that can lie inside the volume: the line of sight is cut
-// with the pairs of its faces, with one sample to spare at either end.
+// The samples behind a pixel, from the first to before the last, that lie inside the volume: the line of sight is cut with the
+// pairs of its faces. What rounding leaves beside a face is read from the voxel at it.
 fn samples_inside(first: vec3f, last: vec3i) -> vec2u {
     var entry = 0.0;
-    var exit = f32(slice.num_samples);
+    var exit = f32(slice.num_samples) - 1.0;
     for (var axis = 0; axis < 3; axis += 1) {
         let way = slice.behind[axis];
+        let low = -0.5 - first[axis];
+        let high = f32(last[axis]) + 0.5 - first[axis];
         if (abs(way) > 1e-6) {
-            let low = (-0.5 - first[axis]) / way;
-            let high = (f32(last[axis]) + 0.5 - first[axis]) / way;
-            entry = max(entry, min(low, high) - 1.0);
-            exit = min(exit, max(low, high) + 2.0);
+            entry = max(entry, min(low / way, high / way));
+            exit = min(exit, max(low / way, high / way));
+        } else if (low > 0.0 || high <= 0.0) {
+            exit = -1.0;
         }
     }
-    return vec2u(vec2f(max(entry, 0.0), max(exit, 0.0)));
+    return vec2u(vec2f(ceil(entry), max(floor(exit) + 1.0, 0.0)));
 }
 
 // What is behind a pixel, and how many of its samples lie inside the volume.
@@ -119,24 +121,17 @@ struct Sampled {
 
 fn sampled(values: texture_3d<f32>, first: vec3f, last: vec3i) -> Sampled {
     if (COMBINATION == MEAN || COMBINATION == MAXIMUM) {
-        var result = Sampled(0.0, 0u);
         let range = samples_inside(first, last);
-        for (var k = range.x; k < range.y; k += 1u) {
-            let position = first + f32(k) * slice.behind.xyz;
-            if (is_inside(position, last)) {
-                let value = value_at(values, position, last);
-                if (COMBINATION == MEAN) {
-                    result.value += value;
-                } else if (result.num_inside == 0u || value > result.value) {
-                    result.value = value;
-                }
-                result.num_inside += 1u;
-            }
+        if (range.x >= range.y) {
+            return Sampled(0.0, 0u);
         }
-        if (COMBINATION == MEAN && result.num_inside > 0u) {
-            result.value /= f32(result.num_inside);
+        let num_inside = range.y - range.x;
+        var value = value_at(values, first + f32(range.x) * slice.behind.xyz, last);
+        for (var k = range.x + 1u; k < range.y; k += 1u) {
+            let next = value_at(values, first + f32(k) * slice.behind.xyz, last);
+            value = select(max(value, next), value + next, COMBINATION == MEAN);
         }
-        return result;
+        return Sampled(select(value, value / f32(num_inside), COMBINATION == MEAN), num_inside);
     }
     return Sampled(value_at(values, first, last), select(0u, 1u, is_inside(first, last)));
 }

@@ -27,6 +27,7 @@ mod sweeps;
 mod toy;
 mod transitions;
 mod tubes;
+mod views;
 mod work;
 
 use std::path::{Path, PathBuf};

@@ -6,11 +6,15 @@ use egui::{Color32, Rect};
 use super::turned::{TurnedContent, TurnedGeometry, num_samples_through, sample_distance_mm};
 use super::view::{SliceGeometry, ViewState};
 use crate::geometry::{Grid, Point};
-use crate::render::{Combination, Content, RenderError, Slab, SliceRenderer, SliceView, VolumeSlot, WHOLE_WIDTH, is_software};
+use crate::render::{
+    Combination, Content, Interpolation, RenderError, Slab, SliceRenderer, SliceView, VolumeSlot, WHOLE_WIDTH, is_software,
+};
 use crate::ui::widgets::colouring::Colouring;
 
-/// Pixels of a picture that is looked through the image for, where the processor draws it: some 30 ms.
+/// Pixels of a projection that the processor draws, some tens of milliseconds for a usual image.
 const SOFTWARE_PIXELS: f32 = 16_000.0;
+/// The same while it is being turned.
+const SOFTWARE_PIXELS_IN_MOTION: f32 = 6_000.0;
 
 /// What draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +35,8 @@ impl Adapter {
 /// How values are shown.
 #[derive(Clone, Copy)]
 pub struct Look<'a> {
+    /// Which of the volumes on the adapter.
+    pub volume: VolumeSlot,
     /// Interpolation, thickness, …
     pub view: &'a ViewState,
     /// Palette and window.
@@ -90,15 +96,19 @@ pub fn drawn(visible: Rect, index: usize, view: SliceView) -> egui::Shape {
     Callback::new_paint_callback(visible, SlicePaint { index, view, kept: None }).into()
 }
 
+/// What the picture of the view that can be turned costs.
+#[derive(Clone, Copy)]
+pub struct Effort {
+    /// What draws it.
+    pub adapter: Adapter,
+    /// Whether it is being turned.
+    pub in_motion: bool,
+    /// Pixels of the window in a point.
+    pub pixels_per_point: f32,
+}
+
 /// The view that can be turned.
-pub fn turned(
-    turned: &TurnedGeometry,
-    visible: Rect,
-    grid: &Grid,
-    look: Look,
-    (index, volume, adapter): (usize, VolumeSlot, Adapter),
-    pixels_per_point: f32,
-) -> egui::Shape {
+pub fn turned(turned: &TurnedGeometry, visible: Rect, grid: &Grid, look: Look, index: usize, effort: Effort) -> egui::Shape {
     let step_mm = sample_distance_mm(grid);
     let step = std::array::from_fn(|a| (turned.ways[2][a] * step_mm / grid.voxel_mm[a]) as f32);
     let through = Slab { step, num_samples: num_samples_through(grid), combination: Combination::Maximum };
@@ -106,13 +116,14 @@ pub fn turned(
         TurnedContent::Mip => Some(through),
         TurnedContent::Oblique => look.view.thickness.slab(step_mm, step),
     };
-    let plane = plane(visible, grid, look, |position| turned.mm_from_screen(position));
-    let view = SliceView { slab, content: Content::Volume(volume), ..plane };
-    let size = visible.size() * pixels_per_point;
-    let shrunk = match adapter {
-        Adapter::Software if look.view.turned == TurnedContent::Mip => (SOFTWARE_PIXELS / size.x / size.y).sqrt().min(1.0),
-        _ => 1.0,
-    };
+    let mut view = SliceView { slab, ..plane(visible, grid, look, |position| turned.mm_from_screen(position)) };
+    let size = visible.size() * effort.pixels_per_point;
+    let mut shrunk = 1.0;
+    if effort.adapter == Adapter::Software && look.view.turned == TurnedContent::Mip {
+        let pixels = if effort.in_motion { SOFTWARE_PIXELS_IN_MOTION } else { SOFTWARE_PIXELS };
+        shrunk = (pixels / size.x / size.y).sqrt().min(1.0);
+        view.interpolation = Interpolation::Nearest;
+    }
     let kept = Some([size.x, size.y].map(|side| (shrunk * side).ceil().max(1.0) as u32));
     Callback::new_paint_callback(visible, SlicePaint { index, view, kept }).into()
 }
@@ -127,7 +138,7 @@ fn plane(visible: Rect, grid: &Grid, look: Look, mm_from_screen: impl Fn(egui::P
         std::array::from_fn(|a| rounded(to[a] - corner[a]))
     };
     SliceView {
-        content: Content::Volume(VolumeSlot::First),
+        content: Content::Volume(look.volume),
         interpolation: look.view.interpolation,
         corner: corner.map(|v| v as f32),
         across: way(right),

@@ -12,6 +12,7 @@ use super::turned_panel::turned_ui;
 use super::view::{SliceGeometry, ViewState, fit_scale, slice_index};
 use crate::data::{Roi, RoiPlane, Volume};
 use crate::geometry::{Grid, Point};
+use crate::render::VolumeSlot;
 use crate::ui::widgets::colouring::Colouring;
 use crate::ui::widgets::image_axes::ImageAxes;
 use crate::ui::widgets::theme;
@@ -48,7 +49,12 @@ impl<'a> SlicesView<'a> {
 
     /// How values are shown.
     pub(super) fn look(&self, ui: &Ui) -> Look<'a> {
-        Look { view: self.view, colouring: self.colouring, outside: theme::colours(ui.visuals()).slice_background }
+        Look {
+            volume: VolumeSlot::First,
+            view: self.view,
+            colouring: self.colouring,
+            outside: theme::colours(ui.visuals()).slice_background,
+        }
     }
 }
 

@@ -66,7 +66,8 @@ impl SliceState {
     }
 
     /// Gets ready for the first image of a run on another grid or of another study: all of it is in view, or its object where
-    /// that is known before (`truth`), with the crosshair in its middle where the study is another.
+    /// that is known before (`truth`). Of another study the crosshair goes to the origin of the coordinates, where phantoms have
+    /// what they are about; along axes where the object does not reach it, to the object's middle.
     pub fn await_image(&mut self, image: &Volume, truth: Option<&Volume>, num_fitted: usize) {
         self.view.reset_for(&image.grid);
         let known = truth.and_then(active_bounds_mm);
@@ -76,7 +77,8 @@ impl SliceState {
         if std::mem::take(&mut self.awaits_study)
             && let Some([low, high]) = known.or_else(|| active_bounds_mm(image))
         {
-            self.view.set_crosshair(&image.grid, std::array::from_fn(|a| 0.5 * (low[a] + high[a])));
+            let within = |a: usize| if (low[a]..=high[a]).contains(&0.0) { 0.0 } else { 0.5 * (low[a] + high[a]) };
+            self.view.set_crosshair(&image.grid, std::array::from_fn(within));
         }
     }
 
@@ -132,20 +134,6 @@ impl SliceState {
                 self.view.maximised = if self.view.maximised.is_none() { Some(cell) } else { None };
                 self.view.crosshair_mm = self.before_click.take().unwrap_or(self.view.crosshair_mm);
             }
-            ViewAction::SetLayout(layout) => (self.view.layout, self.view.maximised) = (layout, None),
-            ViewAction::SetThickness(thickness) => self.view.thickness = thickness,
-            ViewAction::ShowTurned(content) => self.view.turned = content,
-            ViewAction::Turn([azimuth_deg, elevation_deg]) => self.view.turn = self.view.turn.by(azimuth_deg, elevation_deg),
-            ViewAction::Straighten => (self.view.turn, self.view.spins) = (Turn::default(), false),
-            ViewAction::SetSpin(spins) => self.view.spins = spins,
-            ViewAction::SetPalette(palette) => image.colouring.choose_palette(palette),
-            ViewAction::SetInterpolation(interpolation) => self.view.interpolation = interpolation,
-            ViewAction::SetWindow(window) => image.colouring.set_window(window, image.range),
-            ViewAction::FollowWindow(top) => image.colouring.follow(top),
-            ViewAction::LockWindow => image.colouring.auto_window = false,
-            ViewAction::DragWindow(delta) => image.colouring.drag_window(delta, image.range),
-            ViewAction::MoveLevel(by) => image.colouring.move_level(by, image.range),
-            ViewAction::FullWindow => image.colouring.set_window(image.range, image.range),
             ViewAction::FitObject => {
                 if let Some(volume) = image.volume
                     && let Some(bounds) = active_bounds_mm(volume)
@@ -158,14 +146,35 @@ impl SliceState {
                     self.view.reset_for(grid);
                 }
                 self.view.maximised = None;
-                image.colouring.auto_window = true;
             }
+            ViewAction::SetPalette(_)
+            | ViewAction::SetWindow(_)
+            | ViewAction::FollowWindow(_)
+            | ViewAction::LockWindow
+            | ViewAction::DragWindow(_)
+            | ViewAction::MoveLevel(_)
+            | ViewAction::FullWindow => colour(action, image),
+            action => self.arrange(action),
+        }
+    }
+
+    /// Does what concerns neither image nor regions: how the views are laid out, and what they show.
+    fn arrange(&mut self, action: ViewAction) {
+        match action {
+            ViewAction::SetLayout(layout) => (self.view.layout, self.view.maximised) = (layout, None),
+            ViewAction::SetThickness(thickness) => self.view.thickness = thickness,
+            ViewAction::ShowTurned(content) => self.view.turned = content,
+            ViewAction::Turn([azimuth_deg, elevation_deg]) => self.view.turn = self.view.turn.by(azimuth_deg, elevation_deg),
+            ViewAction::Straighten => (self.view.turn, self.view.spins) = (Turn::default(), false),
+            ViewAction::SetSpin(spins) => self.view.spins = spins,
+            ViewAction::SetInterpolation(interpolation) => self.view.interpolation = interpolation,
             ViewAction::SetTool(tool) => self.view.tool = tool,
             ViewAction::SetProfile(profile) => self.view.profile = profile,
             ViewAction::SetBeside(beside) => self.view.beside = beside,
             ViewAction::SetSwipe(at) => self.view.swipe = at.clamp(0.0, 1.0),
             ViewAction::ShowRois(show) => self.view.show_rois = show,
             ViewAction::ShowCrosshair(show) => self.view.show_crosshair = show,
+            _ => {}
         }
     }
 
@@ -198,5 +207,19 @@ impl SliceState {
             self.view.tool = Tool::Crosshair;
             self.view.show_rois = true;
         }
+    }
+}
+
+/// Does what concerns palette and window.
+fn colour(action: ViewAction, image: ImageView) {
+    match action {
+        ViewAction::SetPalette(palette) => image.colouring.choose_palette(palette),
+        ViewAction::SetWindow(window) => image.colouring.set_window(window, image.range),
+        ViewAction::FollowWindow(top) => image.colouring.follow(top),
+        ViewAction::LockWindow => image.colouring.auto_window = false,
+        ViewAction::DragWindow(delta) => image.colouring.drag_window(delta, image.range),
+        ViewAction::MoveLevel(by) => image.colouring.move_level(by, image.range),
+        ViewAction::FullWindow => image.colouring.set_window(image.range, image.range),
+        _ => {}
     }
 }

@@ -73,17 +73,24 @@ fn look_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
         ViewAction::SetInterpolation(if smooth { Interpolation::Linear } else { Interpolation::Nearest })
     });
     toggle(view.view.show_rois, "ROIs", "Show the outlines of the regions of interest", ViewAction::ShowRois);
-    toggle(view.view.show_crosshair, "Cross lines", "Show the crosshair", ViewAction::ShowCrosshair);
-    if !view.is_slice {
-        let stays = MenuConfig::new().close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside);
-        let menu = MenuButton::new("Views").config(stays);
-        let (response, _) = menu.ui(ui, |ui| views_ui(view.view, ui, actions));
-        response.on_hover_text("Layout, thick slices, MIP, oblique slice");
-    }
+    let stays = MenuConfig::new().close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside);
+    let menu = MenuButton::new("Views").config(stays);
+    let (response, _) = menu.ui(ui, |ui| views_ui(view, ui, actions));
+    response.on_hover_text("Crosshair, layout, thick slices, MIP, oblique slice");
 }
 
-/// Layout, thickness of the slices, and the view that can be turned.
-fn views_ui(view: &ViewState, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
+/// Crosshair, layout, thickness of the slices, and the view that can be turned.
+fn views_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
+    let is_slice = view.is_slice;
+    let view = view.view;
+    let mut crosshair = view.show_crosshair;
+    if ui.checkbox(&mut crosshair, "Cross lines").on_hover_text("Show the crosshair").clicked() {
+        actions.push(ViewAction::ShowCrosshair(crosshair));
+    }
+    if is_slice {
+        return;
+    }
+    ui.separator();
     ui.strong("Layout");
     for &layout in Layout::VARIANTS {
         if ui.radio(view.layout == layout, layout.name()).clicked() {

@@ -7,7 +7,7 @@ use super::beside::Picture;
 use super::cells::Cell;
 use super::overlay::{haloed_line, text};
 use super::pointer::{HELP_EVERYWHERE, Pointed, common_drag, wheel_slices};
-use super::slice_paint;
+use super::slice_paint::{self, Effort, Look};
 use super::slice_panel::SlicesView;
 use super::turned::{TurnedContent, TurnedGeometry, brightest_mm, middle_of, sample_distance_mm};
 use crate::geometry::Point;
@@ -38,9 +38,11 @@ pub(super) fn turned_ui(
     let painter = ui.painter_at(rect);
     let visible = rect.intersect(ui.clip_rect());
     if let Some(adapter) = view.adapter.filter(|_| visible.is_positive()) {
+        let in_motion = view.view.spins || response.dragged();
         let volume = if picture == Picture::Reference { VolumeSlot::Second } else { VolumeSlot::First };
-        let place = (index, volume, adapter);
-        painter.add(slice_paint::turned(&turned, visible, grid, view.look(ui), place, ui.pixels_per_point()));
+        let look = Look { volume, ..view.look(ui) };
+        let effort = Effort { adapter, in_motion, pixels_per_point: ui.pixels_per_point() };
+        painter.add(slice_paint::turned(&turned, visible, grid, look, index, effort));
     }
     overlay(view, &turned, &painter, &theme::colours(ui.visuals()));
     pointer(view, &turned, ui, &response, actions)

@@ -72,6 +72,43 @@ impl Preferences {
 mod tests {
     use super::*;
 
+    #[derive(Default)]
+    struct Memory(std::collections::HashMap<String, String>);
+
+    impl eframe::Storage for Memory {
+        fn get_string(&self, key: &str) -> Option<String> {
+            self.0.get(key).cloned()
+        }
+
+        fn set_string(&mut self, key: &str, value: String) {
+            self.0.insert(key.to_owned(), value);
+        }
+
+        fn remove_string(&mut self, key: &str) {
+            self.0.remove(key);
+        }
+
+        fn flush(&mut self) {}
+    }
+
+    #[test]
+    fn views_are_laid_out_again_as_they_were() {
+        let mut storage = Memory::default();
+        let view = ViewState { layout: Layout::Row, turned: TurnedContent::Oblique, show_crosshair: false, ..Default::default() };
+        let mut preferences = Preferences::default();
+        preferences.remember(Path::new("a"));
+        preferences.save(Palette::HotMetalBlue, &view, &mut storage);
+        let loaded = Preferences::load(Some(&storage));
+        assert_eq!(loaded, preferences);
+        assert_eq!((loaded.palette, loaded.recent.len()), (Palette::HotMetalBlue, 1));
+        let again = loaded.view();
+        assert_eq!((again.layout, again.turned, again.show_crosshair), (view.layout, view.turned, view.show_crosshair));
+        // What an earlier version stored is kept, and the rest begins as usual.
+        storage.0.insert(KEY.to_owned(), "(recent: [\"b\"], palette: grey, interpolation: linear)".to_owned());
+        let loaded = Preferences::load(Some(&storage));
+        assert_eq!((loaded.palette, loaded.layout, loaded.show_crosshair), (Palette::Grey, Layout::OneLarge, true));
+    }
+
     #[test]
     fn the_newest_file_is_first_and_none_is_there_twice() {
         let mut preferences = Preferences::default();
