@@ -28,6 +28,7 @@ mod planes;
 mod recon;
 mod registered;
 mod ring;
+mod rois;
 mod slice;
 mod stir;
 mod support;

@@ -84,6 +84,8 @@ pub enum ViewAction {
     SetTool(Tool),
     /// Where the profile runs.
     SetProfile(ProfileLine),
+    /// Over how wide a band the profile is averaged, mm.
+    SetProfileWidth(f64),
     /// Which contrast is drawn.
     SetContrast(ContrastCurves),
     /// Shows or hides ROI outlines.

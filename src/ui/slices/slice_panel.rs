@@ -10,6 +10,8 @@ use super::tool::Tool;
 use super::view::{SliceGeometry, ViewState, fit_scale, slice_index};
 use crate::data::{Roi, RoiPlane, Volume};
 use crate::geometry::{Grid, Point};
+use crate::session::RoiNumbers;
+use crate::ui::rois::measured::RoiLabels;
 use crate::ui::widgets::colouring::Colouring;
 use crate::ui::widgets::image_axes::ImageAxes;
 use crate::ui::widgets::theme;
@@ -24,6 +26,10 @@ pub struct SlicesView<'a> {
     pub volume: &'a Volume,
     /// Regions of interest.
     pub rois: &'a [Roi],
+    /// Their numbers, in the same order; shorter while there are none.
+    pub numbers: &'a [RoiNumbers],
+    /// Beside which outlines the numbers stand.
+    pub labels: RoiLabels,
     /// The selected one.
     pub selected: Option<usize>,
     /// The one being drawn.
@@ -205,6 +211,8 @@ fn cursor(view: &SlicesView, slice: &SliceGeometry, position: Pos2) -> egui::Cur
     }
     match selected_grip_at(visible_rois(view), view.selected, slice, &view.volume.grid, position) {
         Some((_, Grip::Move)) => egui::CursorIcon::Move,
+        Some((_, Grip::Turn)) => egui::CursorIcon::Grab,
+        Some((_, Grip::Corner(_))) => egui::CursorIcon::Crosshair,
         Some((_, Grip::Resize(_, 0))) => egui::CursorIcon::ResizeHorizontal,
         Some((_, Grip::Resize(0, _))) => egui::CursorIcon::ResizeVertical,
         Some((_, Grip::Resize(x, y))) if x == y => egui::CursorIcon::ResizeNwSe,
@@ -220,7 +228,11 @@ pub fn help_text(tool: Tool) -> &'static str {
             "Drag: crosshair, or the selected ROI · Click an outline: select · Wheel: slice · Ctrl+wheel: zoom · Right or Shift+drag: window/level · Middle or Ctrl+drag: pan · Double-click: enlarge"
         }
         Tool::Circle | Tool::Sphere => "Drag from the centre outwards to draw a ROI · Esc: back to the crosshair",
-        Tool::Rectangle => "Drag from corner to corner to draw a ROI · Esc: back to the crosshair",
+        Tool::Rectangle | Tool::Ellipse | Tool::Box | Tool::Ellipsoid => {
+            "Drag from corner to corner to draw a ROI · Esc: back to the crosshair"
+        }
+        Tool::Polygon => "Drag once around the region · Esc: back to the crosshair",
+        Tool::Isocontour => "Drag a ball that holds the maximum, from its centre outwards · Esc: back to the crosshair",
         Tool::Profile => "Drag along the line of the profile · Esc: back to the crosshair",
     }
 }

@@ -3,11 +3,15 @@
 use super::action::{Drag, ViewAction};
 use super::tool::Tool;
 use super::view::{ProfileLine, ViewState, active_bounds_mm};
-use crate::data::{Roi, RoiPlane, Volume};
+use crate::data::{IsocontourRecipe, Notice, Roi, RoiPlane, RoiShape, Volume};
 use crate::geometry::Point;
+use crate::measure;
 use crate::ui::rois::document::dragged;
 use crate::ui::rois::state::RoiState;
 use crate::ui::widgets::colouring::Colouring;
+
+/// Threshold of an isocontour when it is drawn, per cent of the maximum.
+const USUAL_PERCENT: f64 = 50.0;
 
 /// The slices.
 #[derive(Default)]
@@ -18,6 +22,8 @@ pub struct SliceState {
     pub drag: Option<ActiveDrag>,
     /// The region that is being drawn.
     pub draft: Option<Roi>,
+    /// Where the pointer went since the drag under way began.
+    pub path: Vec<Point>,
     /// Slice plane that the pointer was in last.
     pub active_plane: RoiPlane,
 }
@@ -51,8 +57,8 @@ impl SliceState {
         (self.drag, self.draft) = (None, None);
     }
 
-    /// Does what the user wishes.
-    pub fn apply(&mut self, action: ViewAction, image: ImageView, rois: &mut RoiState) {
+    /// Does what the user wishes; what could not be done comes back as a notice.
+    pub fn apply(&mut self, action: ViewAction, image: ImageView, rois: &mut RoiState) -> Option<Notice> {
         let grid = image.volume.map(|volume| &volume.grid);
         match action {
             ViewAction::BeginDrag { drag, plane, at } => {
@@ -60,9 +66,10 @@ impl SliceState {
                     rois.selected = Some(index);
                 }
                 self.drag = Some(ActiveDrag { drag, plane, from: at, last: at });
+                self.path = vec![at];
             }
             ViewAction::MoveDrag { to, delta, scale } => self.move_drag(to, delta, scale, image, rois),
-            ViewAction::EndDrag => self.end_drag(rois),
+            ViewAction::EndDrag => return self.end_drag(image.volume, rois),
             ViewAction::SelectRoi(index) => rois.selected = index,
             ViewAction::SetCrosshair(point) => {
                 if let Some(grid) = grid {
@@ -99,9 +106,11 @@ impl SliceState {
             }
             ViewAction::SetTool(tool) => self.view.tool = tool,
             ViewAction::SetProfile(profile) => self.view.profile = profile,
+            ViewAction::SetProfileWidth(width_mm) => self.view.profile_width_mm = width_mm,
             ViewAction::SetContrast(contrast) => self.view.contrast = contrast,
             ViewAction::ShowRois(show) => self.view.show_rois = show,
         }
+        None
     }
 
     fn move_drag(&mut self, to: Point, delta: egui::Vec2, scale: f64, image: ImageView, rois: &mut RoiState) {
@@ -110,7 +119,7 @@ impl SliceState {
         active.last = to;
         let active = *active;
         match active.drag {
-            Drag::Crosshair => self.apply(ViewAction::SetCrosshair(to), image, rois),
+            Drag::Crosshair => _ = self.apply(ViewAction::SetCrosshair(to), image, rois),
             Drag::Pan => {
                 let ([a, b], _) = active.plane.axes();
                 self.view.focus_mm[a] -= f64::from(delta.x) / scale;
@@ -118,7 +127,8 @@ impl SliceState {
             }
             Drag::Window => image.colouring.drag_window(delta, image.range),
             Drag::Draw(tool) => {
-                let drawn = tool.drawn(active.plane, active.from, to);
+                self.path.push(to);
+                let drawn = tool.drawn(active.plane, &self.path);
                 self.draft = drawn.map(|(shape, centre_mm)| rois.document.new_roi(shape, centre_mm));
             }
             Drag::Roi(index, grip) => {
@@ -130,12 +140,24 @@ impl SliceState {
         }
     }
 
-    fn end_drag(&mut self, rois: &mut RoiState) {
-        self.drag = None;
-        if let Some(roi) = self.draft.take() {
-            rois.add(roi);
-            self.view.tool = Tool::Crosshair;
-            self.view.show_rois = true;
+    /// Ends the drag; a region that was drawn is added, or it is said why not.
+    fn end_drag(&mut self, volume: Option<&Volume>, rois: &mut RoiState) -> Option<Notice> {
+        let drag = self.drag.take().map(|active| active.drag);
+        let draft = self.draft.take()?;
+        let drawn = match (drag, &draft.shape, volume) {
+            (Some(Drag::Draw(Tool::Isocontour)), RoiShape::Sphere { radius_mm }, Some(volume)) => {
+                let recipe = IsocontourRecipe { percent: USUAL_PERCENT, background: None, seed_radius_mm: *radius_mm };
+                measure::isocontour(volume, draft.centre_mm, recipe)
+                    .map(|contour| Roi { shape: RoiShape::Isocontour(contour.into()), ..draft })
+            }
+            _ => Ok(draft),
+        };
+        match drawn {
+            Ok(roi) => rois.add(roi),
+            Err(reason) => return Some(Notice::warning(format!("No isocontour: {reason}"))),
         }
+        self.view.tool = Tool::Crosshair;
+        self.view.show_rois = true;
+        None
     }
 }

@@ -49,6 +49,8 @@ pub struct ViewState {
     pub tool: Tool,
     /// The profile.
     pub profile: ProfileLine,
+    /// Side of the square about the line over which the profile is averaged, mm; 0 = the line alone.
+    pub profile_width_mm: f64,
     /// The contrast beside it.
     pub contrast: ContrastCurves,
     /// ROI outlines shown.
@@ -65,6 +67,7 @@ impl Default for ViewState {
             maximised: None,
             tool: Tool::default(),
             profile: ProfileLine::Axis(0),
+            profile_width_mm: 0.0,
             contrast: ContrastCurves::default(),
             show_rois: true,
         }

@@ -14,6 +14,7 @@ use crate::io::IoError;
 use crate::plan::{Acquisition, Cache, Device, DeviceChoice, Forecast};
 use crate::render::is_software;
 use crate::session::{RunId, Session, SessionOptions, Trace};
+use crate::ui::numbers::profile::ProfileCache;
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::rois::document::Document;
 use crate::ui::rois::state::RoiState;
@@ -64,6 +65,8 @@ pub struct App {
     pub(super) runs: Runs,
     pub(super) slices: SliceState,
     pub(super) rois: RoiState,
+    /// The line profile of the image on the screen.
+    pub(super) profile: ProfileCache,
     /// What the left part of the bottom panel shows.
     pub(super) numbers: NumbersTab,
     pub(super) devices: DeviceList,
@@ -114,6 +117,7 @@ impl App {
             runs: Runs::new(RunView::new(Colouring::automatic(preferences.palette), waker(&ctx))),
             slices: SliceState { view, ..SliceState::default() },
             rois: RoiState::default(),
+            profile: ProfileCache::default(),
             numbers: NumbersTab::default(),
             devices: DeviceList::start(waker(&ctx)),
             notices: Notices::default(),
@@ -274,6 +278,8 @@ impl App {
             open.update(ctx, &run.forms.fbp.filter_settings());
         }
         run.derive(&mut self.rois);
+        let image = (run.live.run, run.shown.generation());
+        self.profile.update(&self.slices.view, image, run.shown.volume(), self.study.truth());
         let id = run.shown.id();
         if let Some(state) = frame.wgpu_render_state()
             && let Some(volume) = run.shown.take_for_upload()

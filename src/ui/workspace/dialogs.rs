@@ -162,14 +162,14 @@ fn ask_desktop(task: FileTask) -> Option<PathBuf> {
         FileTask::Correct(_) => {
             dialog.add_filter("Interfile projection header", &["hs", "HS"]).add_filter("All files", &["*"]).pick_file()
         }
-        FileTask::LoadRois => dialog.add_filter("ROIs", &["toml"]).pick_file(),
+        FileTask::LoadRois => dialog.add_filter("ROIs", &["toml", "json"]).pick_file(),
         FileTask::SaveImage => dialog
             .add_filter("NIfTI, compressed", &["gz"])
             .add_filter("NIfTI", &["nii"])
             .add_filter("Interfile image", &["hv"])
             .set_file_name("image.nii.gz")
             .save_file(),
-        FileTask::SaveRois => dialog.add_filter("ROIs", &["toml"]).set_file_name("rois.toml").save_file(),
+        FileTask::SaveRois => dialog.add_filter("ROIs", &["toml", "json"]).set_file_name("rois.toml").save_file(),
         FileTask::ExportCsv => dialog.add_filter("CSV", &["csv"]).set_file_name("numbers.csv").save_file(),
     }
 }
@@ -203,7 +203,7 @@ fn formats(task: FileTask) -> &'static str {
         FileTask::Reference => "a spectrum without a gradient (.DSC or .npy)",
         FileTask::Correct(_) => "an Interfile projection header (.hs)",
         FileTask::SaveImage => ".nii, .nii.gz or .hv: the ending chooses the format",
-        FileTask::LoadRois | FileTask::SaveRois => ".toml",
+        FileTask::LoadRois | FileTask::SaveRois => ".toml or .json",
         FileTask::ExportCsv => ".csv",
     }
 }

@@ -26,6 +26,11 @@ pub fn shortcut_actions(ctx: &egui::Context, view: &ScrubberView, is_paused: boo
         if input.consume_shortcut(&undo) {
             actions.push(Action::Roi(RoiAction::Undo));
         }
+        for (with_command, action) in [(Key::D, RoiAction::CopySelected), (Key::M, RoiAction::MirrorSelected)] {
+            if input.consume_shortcut(&KeyboardShortcut::new(Modifiers::COMMAND, with_command)) {
+                actions.push(Action::Roi(action));
+            }
+        }
         let mut key = |key: Key, action: Action| {
             for _ in 0..input.count_and_consume_key(Modifiers::NONE, key) {
                 actions.push(action.clone());
