@@ -1,7 +1,7 @@
 //! An isocontour: the voxels about a maximum that reach a part of it, kept as they were found.
 //!
-//! Which voxels they are depends on the image. So that a region is the same on every iterate, they are frozen when it is found, with
-//! the recipe by which they were; `measure::isocontour` finds them.
+//! Which voxels they are depends on the image. So that a region is the same on every iterate, they are frozen when it is found,
+//! with the recipe by which they were; `measure::isocontour` finds them.
 
 use crate::geometry::{Grid, Point};
 
@@ -38,8 +38,8 @@ pub struct Isocontour {
 }
 
 impl Isocontour {
-    /// An isocontour of these voxels of a grid whose origin is relative to the region's centre; `None` if their number is not the
-    /// grid's.
+    /// An isocontour of these voxels of a grid whose origin is relative to the region's centre; `None` if their number is not
+    /// the grid's.
     pub fn new(recipe: IsocontourRecipe, threshold: f64, grid: Grid, is_inside: Vec<bool>) -> Option<Self> {
         (is_inside.len() == grid.num_voxels()).then_some(Self { recipe, threshold, grid, is_inside })
     }

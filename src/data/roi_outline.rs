@@ -69,8 +69,8 @@ impl Roi {
         crossings.chunks_exact(2).map(line).collect()
     }
 
-    /// The cut of an ellipsoid xᵀ A x = 1 at a distance d from its centre: with A in blocks of the slice's axes (P, q, r), the ellipse
-    /// (y + d P⁻¹q)ᵀ P (y + d P⁻¹q) = 1 − d² (r − qᵀP⁻¹q).
+    /// The cut of an ellipsoid xᵀ A x = 1 at a distance d from its centre: with A in blocks of the slice's axes (P, q, r), the
+    /// ellipse (y + d P⁻¹q)ᵀ P (y + d P⁻¹q) = 1 − d² (r − qᵀP⁻¹q).
     fn ellipsoid_cut(&self, half_mm: [f64; 3], of_turn: RoiPlane, (plane, d): (RoiPlane, f64)) -> Option<CutLine> {
         let turn = self.turn();
         let ([ta, tb], tn) = of_turn.axes();

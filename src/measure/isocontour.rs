@@ -1,8 +1,9 @@
-//! Regions that an isocontour of the image bounds: the voxels that hang together with a maximum, face to face, and reach a part of it.
+//! Regions that an isocontour of the image bounds: the voxels that hang together with a maximum, face to face, and reach a part
+//! of it.
 //!
-//! The threshold is t = b + p (M − b), with the maximum M of the voxels in a ball about the seed and a part p of it that is counted
-//! from 0 (b = 0) or from the background's mean. For FDG 41 % and 50 % of the maximum are in use (Boellaard et al. 2015, EANM
-//! procedure guidelines for tumour imaging, version 2.0), and 50 % above the background.
+//! The threshold is t = b + p (M − b), with the maximum M of the voxels in a ball about the seed and a part p of it that is
+//! counted from 0 (b = 0) or from the background's mean. For FDG 41 % and 50 % of the maximum are in use (Boellaard et al.
+//! 2015, EANM procedure guidelines for tumour imaging, version 2.0), and 50 % above the background.
 
 use crate::data::{Isocontour, IsocontourRecipe, Roi, RoiShape, Volume};
 use crate::geometry::{Grid, Point};

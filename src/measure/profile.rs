@@ -38,12 +38,13 @@ pub fn profile(volume: &Volume, from_mm: Point, to_mm: Point, num_points: usize,
     (0..num_points).filter_map(point).collect()
 }
 
-/// Most lines across a band, to each of its two sides.
+/// Most lines along each side of a band: a wide one is sampled, or each iterate on the screen would take a noticeable time.
 const MAX_LINES_ACROSS: f64 = 11.0;
 
-/// The mean of profiles that fill a band: their lines lie side by side, at most a voxel apart, in a square of the side `width_mm`
-/// about the line and across it (NEMA NU 2 sums a point's profiles in both directions across, too). Where some of them
-/// leave the volume the mean is that of the others; without a width it is [`profile`].
+/// The mean of profiles that fill a band: their lines lie side by side in a square of the side `width_mm` about the line and
+/// across it, at most a voxel apart up to eleven voxels, farther in a wider one (NEMA NU 2 sums a point's profiles in both
+/// directions across, too). Where some of them leave the volume the mean is that of the others; without a width it is
+/// [`profile`].
 pub fn band_profile(
     volume: &Volume,
     [from_mm, to_mm]: [Point; 2],
@@ -77,7 +78,8 @@ pub fn band_profile(
     inside.map(|(distance_mm, sum, num)| ProfilePoint { distance_mm, value: sum / num as f64 }).collect()
 }
 
-/// Two directions across a unit vector and each other. Across a line along an axis, or in a plane of two, one of them is an axis.
+/// Two directions across a unit vector and each other. Across a line along an axis, or in a plane of two, one of them is an
+/// axis.
 fn across(along: Point) -> [Point; 2] {
     let least = (0..3).min_by(|a, b| along[*a].abs().total_cmp(&along[*b].abs())).unwrap_or_default();
     let mut axis = [0.0; 3];

@@ -51,8 +51,8 @@ fn sd(sums: &RoiSums) -> Option<f64> {
     finite((squares / (sums.weight - 1.0)).sqrt())
 }
 
-/// Weighted median of a region's voxels in an image (`[z, y, x]` order): half of the region's size lies below it; where that is so of
-/// all between two values, their mean. `None` where the region covers nothing, or a value is no finite number.
+/// Weighted median of a region's voxels in an image (`[z, y, x]` order): half of the region's size lies below it; where that is
+/// so of all between two values, their mean. `None` where the region covers nothing, or a value is no finite number.
 pub fn median(mask: &RoiMask, values: &[f32]) -> Option<f64> {
     let voxels = mask.voxels.iter().filter_map(|&(index, weight)| Some((*values.get(index as usize)?, f64::from(weight))));
     let mut voxels: Vec<(f32, f64)> = voxels.collect();

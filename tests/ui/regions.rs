@@ -121,7 +121,7 @@ fn a_body_has_no_width_and_the_reason_is_told() {
 
 /// Takes a tool from the menu of further shapes.
 fn choose_tool(harness: &mut Harness<'_, App>, tool: &str) {
-    click(harness, "More ⏷");
+    click(harness, "More…");
     click(harness, tool);
 }
 
@@ -153,7 +153,7 @@ fn every_further_shape_is_drawn_by_its_tool() {
     let triangle = [[0.4, 0.4], [0.5, 0.4], [0.6, 0.4], [0.55, 0.5], [0.5, 0.6], [0.45, 0.5], [0.4, 0.4]];
     for (number, tool) in (1..).zip(["Ellipse", "Box", "Ellipsoid", "Polygon", "Isocontour"]) {
         choose_tool(&mut harness, tool);
-        harness.get_by_label(&format!("{tool} ⏷"));
+        harness.get_by_label(&format!("More: {tool}"));
         drag_along(&mut harness, if tool == "Polygon" { &triangle } else { &corners });
         assert_eq!(harness.state().document().rois.len(), before + number, "{tool}");
         let drawn = last(&harness);

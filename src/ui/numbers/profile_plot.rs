@@ -18,7 +18,10 @@ const FWTM_HELP: &str = "Full width at a tenth of the maximum ± its standard de
 
 /// Choice of the line, and the plot.
 pub fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>, colours: &Colours) {
-    ui.horizontal(|ui| {
+    // Beside three other plots there is little room.
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing.x = 2.0;
+        ui.spacing_mut().button_padding.x = 5.0;
         ui.label(RichText::new("Profile").strong());
         for (axis, axis_name) in view.axes.shown().iter().enumerate() {
             let chosen = view.view.profile == ProfileLine::Axis(axis);
@@ -34,7 +37,7 @@ pub fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>, 
         width_ui(view.view.profile_width_mm, ui, actions);
     });
     let unit = view.unit.to_owned();
-    let x_axis = AxisHints::new_x().label("mm").label_spacing(egui::Rangef::new(26.0, 48.0));
+    let x_axis = AxisHints::new_x().label("mm").label_spacing(egui::Rangef::new(20.0, 36.0));
     let mut plot = plot("profile", "mm")
         .include_y(0.0)
         .custom_x_axes(vec![x_axis])
@@ -50,7 +53,7 @@ pub fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>, 
         }
         curve(plot, "image", &profile.points, colours.profile, 1.8);
         if let Some(at) = profile.crosshair_mm {
-            plot.vline(VLine::new("crosshair", at).color(colours.crosshair).style(LineStyle::dotted_dense()));
+            plot.vline(VLine::new("", at).color(colours.crosshair).style(LineStyle::dotted_dense()));
         }
     });
     name(&response.response, &format!("Plot: profile, {}", view.unit));
@@ -63,7 +66,9 @@ pub fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>, 
 /// Over how wide a band the profile is averaged.
 fn width_ui(width_mm: f64, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     let mut wanted = width_mm;
-    let response = ui.add(egui::DragValue::new(&mut wanted).range(0.0..=500.0).speed(0.2).max_decimals(1).suffix(" mm"));
+    let in_words = |width: f64, _| format!("{} mm", format::short_number(width));
+    let response =
+        ui.add(egui::DragValue::new(&mut wanted).range(0.0..=500.0).speed(0.2).max_decimals(1).custom_formatter(in_words));
     field_name(&response, "Profile width, mm");
     response.on_hover_text("Averaged over a square of this side about the line and across it; 0: along the line alone");
     if wanted != width_mm {

@@ -179,8 +179,8 @@ pub fn dragged(roi: &Roi, grip: Grip, plane: RoiPlane, delta: Point, pointer: Po
     roi
 }
 
-/// The full side of a ROI along the horizontal (0) or vertical (1) axis of a slice, mm, where a handle can stretch it: in the plane
-/// of its shape along the shape's own axes, in other planes only along axes that no turn has moved.
+/// The full side of a ROI along the horizontal (0) or vertical (1) axis of a slice, mm, where a handle can stretch it: in the
+/// plane of its shape along the shape's own axes, in other planes only along axes that no turn has moved.
 pub fn side_mm(roi: &Roi, plane: RoiPlane, k: usize) -> Option<f64> {
     side(&mut roi.clone(), plane, k).copied()
 }

@@ -94,8 +94,8 @@ impl TableCache {
         &self.numbers
     }
 
-    /// The median of each; `None` of those that cover nothing. The solver measures none: a median needs all voxels in order, and every
-    /// iterate would wait for that.
+    /// The median of each; `None` of those that cover nothing. The solver measures none: a median needs all voxels in order,
+    /// and every iterate would wait for that.
     pub fn medians(&self) -> &[Option<f64>] {
         &self.medians
     }

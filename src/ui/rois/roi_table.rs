@@ -140,14 +140,16 @@ fn newly_selected(view: &RoiView, ui: &Ui) -> Option<usize> {
 /// The region's colour, and its name in the colour of text: readable on a selected row too.
 fn name_ui(view: &RoiView, index: usize, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
     let roi = &view.rois[index];
-    let (square, _) = ui.allocate_exact_size(egui::vec2(9.0, 9.0), Sense::hover());
-    ui.painter().rect_filled(square, 2.0, theme::roi_colour(roi));
     let is_selected = view.selected == Some(index);
-    let colour = if is_selected { ui.visuals().selection.stroke.color } else { ui.visuals().strong_text_color() };
-    let text = RichText::new(&roi.name).color(colour).strong();
-    if ui.add(egui::Label::new(text).truncate().sense(Sense::click())).clicked() {
-        actions.push(RoiAction::Select(Some(index)));
-    }
+    ui.horizontal(|ui| {
+        let (square, _) = ui.allocate_exact_size(egui::vec2(9.0, 9.0), Sense::hover());
+        ui.painter().rect_filled(square, 2.0, theme::roi_colour(roi));
+        let colour = if is_selected { ui.visuals().selection.stroke.color } else { ui.visuals().strong_text_color() };
+        let text = RichText::new(&roi.name).color(colour).strong();
+        if ui.add(egui::Label::new(text).truncate().sense(Sense::click())).clicked() {
+            actions.push(RoiAction::Select(Some(index)));
+        }
+    });
 }
 
 /// A number of a region, or a dash, which may have a reason.

@@ -65,8 +65,8 @@ impl Tool {
         }
     }
 
-    /// The shape and the centre of the ROI that the tool draws in a plane along a path of the pointer; `None` for a tool that draws
-    /// none or a path too short to mean anything (mm). What is drawn for an isocontour is the ball of its seed.
+    /// The shape and the centre of the ROI that the tool draws in a plane along a path of the pointer; `None` for a tool that
+    /// draws none or a path too short to mean anything (mm). What is drawn for an isocontour is the ball of its seed.
     pub fn drawn(self, plane: RoiPlane, path: &[Point]) -> Option<(RoiShape, Point)> {
         let ([a, b], normal) = plane.axes();
         let (from, to) = (*path.first()?, *path.last()?);

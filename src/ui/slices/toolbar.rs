@@ -1,5 +1,6 @@
 //! The bar above the slices: tool, palette, window, iterate; and the colour bar beside them.
 
+use egui::containers::menu::MenuButton;
 use egui::{Align2, Color32, DragValue, FontId, Mesh, Pos2, Rect, Sense, Ui};
 use strum::VariantArray as _;
 
@@ -51,14 +52,14 @@ fn look_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     for &tool in Tool::VARIANTS.iter().filter(|tool| !tool.is_in_menu()) {
         chosen = choose(ui, tool).or(chosen);
     }
-    let current = if view.view.tool.is_in_menu() { view.view.tool.name() } else { "More" };
-    ui.menu_button(format!("{current} ⏷"), |ui| {
+    let is_current = view.view.tool.is_in_menu();
+    let words = if is_current { format!("More: {}", view.view.tool.name()) } else { "More…".to_owned() };
+    let (menu, _) = MenuButton::from_button(egui::Button::new(words).selected(is_current)).ui(ui, |ui| {
         for &tool in Tool::VARIANTS.iter().filter(|tool| tool.is_in_menu()) {
             chosen = choose(ui, tool).or(chosen);
         }
-    })
-    .response
-    .on_hover_text("More shapes of regions");
+    });
+    menu.on_hover_text("More shapes of regions");
     actions.extend(chosen.map(ViewAction::SetTool));
     ui.separator();
     palette_ui(view.colouring.palette, ui, actions);
