@@ -23,7 +23,7 @@ const FACT: Columns<2> = Columns([Column::words("", 23), Column::words("", 0)]);
 /// Options of `tomoscope info`.
 #[derive(Args)]
 pub struct InfoOptions {
-    /// Projection data (.hs), EPRI sweep (.DSC, -proj.npy, .sweep), image (.hv, .nii, .nii.gz, .npy), tubes of response (.tubes), counts of pairs of crystals (.pairs), stored matrix (.matrix), ROIs (.toml) or measured numbers (.csv).
+    /// Projection data (.hs), EPRI sweep (.DSC, -proj.npy, .sweep), image (.hv, .nii, .nii.gz, .npy), tubes of response (.tubes), counts of pairs of crystals (.pairs), stored matrix (.matrix), ROIs (.toml, .json) or measured numbers (.csv).
     file: PathBuf,
 
     /// Print the figures as JSON, for scripts.
@@ -81,7 +81,7 @@ pub fn run(options: &InfoOptions) -> CliResult {
             return Err(format!("{} is a DICOM series, which is written but not read", path.display()).into());
         }
         None => {
-            let understood = ".hs (projection data), .DSC, -proj.npy, .sweep (EPRI sweeps), .hv, .nii, .nii.gz, .npy (images), .tubes (tubes of response), .pairs (counts of pairs of crystals), .matrix (stored matrices), .toml (ROIs) and .csv (measured numbers)";
+            let understood = ".hs (projection data), .DSC, -proj.npy, .sweep (EPRI sweeps), .hv, .nii, .nii.gz, .npy (images), .tubes (tubes of response), .pairs (counts of pairs of crystals), .matrix (stored matrices), .toml, .json (ROIs) and .csv (measured numbers)";
             return Err(format!(
                 "{} has no known ending: {understood}; of data beside a header, name the header",
                 path.display()
@@ -274,11 +274,23 @@ fn grid_words(grid: &Grid) -> String {
 }
 
 fn roi_line(roi: &Roi) -> (&'static str, String) {
-    let (shape, size) = match roi.shape {
-        RoiShape::Circle { radius_mm, .. } => ("circle", format!("radius {radius_mm} mm")),
-        RoiShape::Sphere { radius_mm } => ("sphere", format!("radius {radius_mm} mm")),
-        RoiShape::Rectangle { size_mm: [width, height], .. } => ("rectangle", format!("{width} × {height} mm")),
+    let mut size = match &roi.shape {
+        RoiShape::Circle { radius_mm, .. } | RoiShape::Sphere { radius_mm } => format!("radius {radius_mm} mm"),
+        RoiShape::Rectangle { size_mm: [width, height], .. } | RoiShape::Ellipse { size_mm: [width, height], .. } => {
+            format!("{width} × {height} mm")
+        }
+        RoiShape::Ellipsoid { size_mm: [x, y, z], .. } | RoiShape::Box { size_mm: [x, y, z], .. } => {
+            format!("{x} × {y} × {z} mm")
+        }
+        RoiShape::Polygon { points_mm, .. } => format!("{} corners", points_mm.len()),
+        RoiShape::Isocontour(contour) => format!("{} % of the maximum", contour.recipe.percent),
     };
+    if roi.angle_deg != 0.0 {
+        size += &format!(", turned by {}°", roi.angle_deg);
+    }
+    if let Some(thickness) = roi.thickness_mm {
+        size += &format!(", {thickness} mm thick");
+    }
     let role = match roi.role {
         RoiRole::None => "",
         RoiRole::Background => ", background",
@@ -286,7 +298,7 @@ fn roi_line(roi: &Roi) -> (&'static str, String) {
         RoiRole::Cold => ", cold",
     };
     let [x, y, z] = roi.centre_mm;
-    (shape, format!("'{}', {size} about ({x}, {y}, {z}) mm{role}", roi.name))
+    (roi.shape.name(), format!("'{}', {size} about ({x}, {y}, {z}) mm{role}", roi.name))
 }
 
 fn range(values: &[f32]) -> (f32, f32) {

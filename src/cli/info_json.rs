@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::data::{Michelogram, Notice, PairCounts, ResponseMatrix, Roi, RoiShape, Study, Sweep, SweepKind, TubeSet, Volume};
+use crate::data::{Michelogram, Notice, PairCounts, ResponseMatrix, Roi, Study, Sweep, SweepKind, TubeSet, Volume};
 use crate::geometry::Grid;
+use crate::io;
 
 /// Of projection data.
 pub fn projections(data: &Michelogram) -> Value {
@@ -121,24 +122,7 @@ pub fn sweep(study: &Study<Sweep>) -> Value {
 
 /// Of regions of interest.
 pub fn rois(rois: &[Roi]) -> Value {
-    let roi = |roi: &Roi| {
-        let (shape, radius_mm, size_mm, plane) = match roi.shape {
-            RoiShape::Circle { radius_mm, plane } => ("circle", Some(radius_mm), None, Some(plane)),
-            RoiShape::Sphere { radius_mm } => ("sphere", Some(radius_mm), None, None),
-            RoiShape::Rectangle { size_mm, plane } => ("rectangle", None, Some(size_mm), Some(plane)),
-        };
-        json!({
-            "name": roi.name,
-            "shape": shape,
-            "centre_mm": roi.centre_mm,
-            "radius_mm": radius_mm,
-            "size_mm": size_mm,
-            "plane": plane,
-            "role": roi.role,
-            "activity_ratio": roi.activity_ratio,
-        })
-    };
-    json!({"kind": "regions-of-interest", "rois": rois.iter().map(roi).collect::<Vec<_>>()})
+    json!({"kind": "regions-of-interest", "rois": rois.iter().map(io::rois::json).collect::<Vec<_>>()})
 }
 
 /// Of a table of measured numbers with so many rows.

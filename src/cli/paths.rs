@@ -32,7 +32,7 @@ pub fn image_file(text: &str) -> Result<PathBuf, String> {
 
 /// A path of regions of interest.
 pub fn rois_file(text: &str) -> Result<PathBuf, String> {
-    file_of(text, &[FileKind::Rois], ".toml")
+    file_of(text, &[FileKind::Rois], ".toml or .json")
 }
 
 /// A path of a report.

@@ -76,7 +76,7 @@ pub struct ReconstructOptions {
     #[arg(long, value_name = "FILE")]
     matrix: Option<PathBuf>,
 
-    /// Regions of interest to measure on every iterate (.toml).
+    /// Regions of interest to measure on every iterate (.toml, .json).
     #[arg(long, value_name = "FILE", requires = "csv")]
     pub rois: Option<PathBuf>,
 

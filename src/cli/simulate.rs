@@ -97,7 +97,7 @@ pub struct SimulateOptions {
     #[arg(long, value_name = "X,Y,Z", value_parser = per_axis::<f64>)]
     pub voxel_mm: Option<PerAxis<f64>>,
 
-    /// Write the phantom's regions of interest too (.toml).
+    /// Write the phantom's regions of interest too (.toml, .json).
     #[arg(long, value_name = "FILE", value_parser = rois_file)]
     pub rois: Option<PathBuf>,
 

@@ -76,7 +76,7 @@ mod tests {
 
     fn ball(x_mm: f64) -> Roi {
         let shape = RoiShape::Sphere { radius_mm: 3.0 };
-        Roi { name: "ball".into(), shape, centre_mm: [x_mm, 0.0, 0.0], role: RoiRole::None, activity_ratio: None, colour: None }
+        Roi::new("ball", shape, [x_mm, 0.0, 0.0])
     }
 
     fn grid(size: usize) -> Grid {

@@ -37,7 +37,7 @@ pub enum FileKind {
     Pairs,
     /// A stored matrix (`.matrix` beside `.matrix.u32`).
     Matrix,
-    /// Regions of interest (`.toml`).
+    /// Regions of interest (`.toml`, `.json`).
     Rois,
     /// Measured numbers (`.csv`).
     Measurements,
@@ -71,6 +71,7 @@ impl FileKind {
             (".pairs", FileKind::Pairs),
             (".matrix", FileKind::Matrix),
             (".toml", FileKind::Rois),
+            (".json", FileKind::Rois),
             (".csv", FileKind::Measurements),
         ];
         endings.into_iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, kind)| kind)

@@ -41,6 +41,7 @@ mod pending;
 mod phase;
 pub mod provenance;
 mod records;
+mod roi_entry;
 pub mod rois;
 pub mod saved_matrix;
 pub mod saved_pairs;

@@ -7,6 +7,7 @@
 mod contrast;
 mod difference;
 mod full_width;
+mod isocontour;
 pub mod nema;
 pub mod nema_nu4;
 mod peak_width;
@@ -18,11 +19,12 @@ mod roi_stats;
 pub use contrast::{background_variability, cold_recovery, contrast_to_noise, hot_recovery};
 pub use difference::{correlation, largest_difference, relative_difference};
 pub use full_width::full_width_at_half_maximum;
+pub use isocontour::{NoIsocontour, isocontour};
 pub use peak_width::{FWHM_OF_SIGMA, NoPeakWidth, PeakWidth, peak_width};
 pub use peaks::peak_widths;
-pub use profile::{Between, ProfilePoint, profile};
+pub use profile::{Between, ProfilePoint, band_profile, profile};
 pub use quantile::{mean, median_and_spread, quantile};
-pub use roi_stats::{RoiStats, average_noise_to_signal, noise_to_signal, pooled, pooled_noise_to_signal};
+pub use roi_stats::{RoiStats, average_noise_to_signal, median, noise_to_signal, pooled, pooled_noise_to_signal};
 
 /// The value, if it is a finite number.
 fn finite(value: f64) -> Option<f64> {

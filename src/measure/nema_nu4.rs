@@ -90,14 +90,8 @@ pub enum Nu4Error {
 }
 
 fn circle([x, y]: [f64; 2], z: f64, diameter_mm: f64) -> Roi {
-    Roi {
-        name: String::new(),
-        shape: RoiShape::Circle { radius_mm: 0.5 * diameter_mm, plane: RoiPlane::Transaxial },
-        centre_mm: [x, y, z],
-        role: RoiRole::None,
-        activity_ratio: None,
-        colour: None,
-    }
+    let shape = RoiShape::Circle { radius_mm: 0.5 * diameter_mm, plane: RoiPlane::Transaxial };
+    Roi::new("", shape, [x, y, z])
 }
 
 /// z of the slices whose centres lie within a length about a place, mm.

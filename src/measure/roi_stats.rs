@@ -4,7 +4,7 @@
 //! mean = Σwv / W, variance = (Σwv² − (Σwv)²/W) / (W − 1), which for whole voxels is the usual n − 1 form.
 
 use super::finite;
-use crate::data::RoiSums;
+use crate::data::{RoiMask, RoiSums};
 
 /// What a region of an image holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,6 +51,24 @@ fn sd(sums: &RoiSums) -> Option<f64> {
     finite((squares / (sums.weight - 1.0)).sqrt())
 }
 
+/// Weighted median of a region's voxels in an image (`[z, y, x]` order): half of the region's size lies below it; where that is
+/// so of all between two values, their mean. `None` where the region covers nothing, or a value is no finite number.
+pub fn median(mask: &RoiMask, values: &[f32]) -> Option<f64> {
+    let voxels = mask.voxels.iter().filter_map(|&(index, weight)| Some((*values.get(index as usize)?, f64::from(weight))));
+    let mut voxels: Vec<(f32, f64)> = voxels.collect();
+    voxels.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let half = 0.5 * voxels.iter().map(|(_, weight)| weight).sum::<f64>();
+    let mut below = 0.0;
+    let at = voxels.iter().position(|(_, weight)| {
+        below += weight;
+        below >= half
+    })?;
+    let value = f64::from(voxels[at].0);
+    let next = voxels.get(at + 1).filter(|_| below == half).map_or(value, |(next, _)| f64::from(*next));
+    // Numbers that are none come last.
+    finite(0.5 * (value + next)).filter(|_| voxels.iter().all(|(value, _)| value.is_finite()))
+}
+
 /// Several regions as if they were one.
 pub fn pooled(regions: &[RoiSums]) -> RoiSums {
     let nothing =
@@ -88,7 +106,6 @@ pub fn average_noise_to_signal(regions: &[RoiSums]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::RoiMask;
 
     fn sums(values: &[f32], weights: &[f32]) -> RoiSums {
         let voxels = weights.iter().enumerate().map(|(index, &w)| (index as u32, w)).collect();
@@ -104,6 +121,19 @@ mod tests {
         let stats = RoiStats::of(&sums(&[2.0, 4.0, 4.0, 6.0], &[0.5, 1.0, 1.0, 0.5]), 1.0).unwrap();
         assert_eq!((stats.mean, stats.volume_ml), (4.0, 3.0));
         assert!((stats.sd.unwrap() - 2f64.sqrt()).abs() < 1e-15);
+    }
+
+    #[test]
+    fn half_of_a_region_lies_below_its_median() {
+        let of = |values: &[f32], weights: &[f32]| {
+            let voxels = weights.iter().enumerate().map(|(index, &w)| (index as u32, w)).collect();
+            median(&RoiMask { voxels }, values)
+        };
+        assert_eq!(of(&[9.0, 1.0, 4.0], &[1.0; 3]), Some(4.0));
+        assert_eq!(of(&[9.0, 1.0, 4.0, 2.0], &[1.0; 4]), Some(3.0));
+        // Of the size 1.5 the value 1 is 0.5, which is less than half; with the value 4 it is 1.25.
+        assert_eq!(of(&[9.0, 1.0, 4.0], &[0.25, 0.5, 0.75]), Some(4.0));
+        assert_eq!((of(&[], &[]), of(&[1.0, f32::NAN], &[1.0; 2])), (None, None));
     }
 
     #[test]

@@ -133,21 +133,12 @@ impl Draft {
     /// A circle in a transaxial plane, or where `role` is `None` just its numbers.
     fn circle(&mut self, name: impl Into<String>, centre_mm: Point, radius_mm: f64, role: RoiRole, ratio: Option<f64>) {
         let shape = RoiShape::Circle { radius_mm, plane: RoiPlane::Transaxial };
-        self.rois.push(Roi { name: name.into(), shape, centre_mm, role, activity_ratio: ratio, colour: None });
+        self.rois.push(Roi { role, activity_ratio: ratio, ..Roi::new(name, shape, centre_mm) });
     }
 
     /// The phantom, scaled down until it fits.
     pub(super) fn fitted(self, geometry: &ScanGeometry) -> Phantom {
         let size = fitting_size(geometry, self.radius_mm, self.axial_mm);
-        let scaled_roi = |mut roi: Roi| {
-            roi.centre_mm = roi.centre_mm.map(|v| v * size);
-            roi.shape = match roi.shape {
-                RoiShape::Circle { radius_mm, plane } => RoiShape::Circle { radius_mm: radius_mm * size, plane },
-                RoiShape::Sphere { radius_mm } => RoiShape::Sphere { radius_mm: radius_mm * size },
-                RoiShape::Rectangle { size_mm, plane } => RoiShape::Rectangle { size_mm: size_mm.map(|v| v * size), plane },
-            };
-            roi
-        };
         let notice = || {
             Notice::info(format!(
                 "{} was made {:.0} % of its usual size to fit the field of view of {} (radius {:.1} mm, axial length {:.1} mm)",
@@ -163,7 +154,7 @@ impl Draft {
             title: self.title.into(),
             notices: if size < 1.0 { vec![notice()] } else { Vec::new() },
             parts: self.parts.into_iter().map(|part| Part { solid: part.solid.scaled(size), ..part }).collect(),
-            rois: self.rois.into_iter().map(scaled_roi).collect(),
+            rois: self.rois.iter().map(|roi| roi.scaled(size)).collect(),
             size,
         }
     }
@@ -233,7 +224,7 @@ fn points(info: PhantomInfo, geometry: &ScanGeometry) -> Draft {
             draft.part(Solid::ball(centre_mm, radius_mm), 1.0, Material::default());
             let shape = RoiShape::Sphere { radius_mm: 10.0 };
             let name = format!("point {}", draft.rois.len() + 1);
-            draft.rois.push(Roi { name, shape, centre_mm, role: RoiRole::None, activity_ratio: None, colour: None });
+            draft.rois.push(Roi::new(name, shape, centre_mm));
         }
     }
     draft

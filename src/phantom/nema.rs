@@ -55,12 +55,13 @@ pub(super) fn image_quality(info: PhantomInfo, cold_from_mm: f64) -> Draft {
         let material = Material { activity: if hot { HOT } else { 0.0 }, ..WATER };
         parts.push(Part { solid: Solid::ball(centre_mm, 0.5 * diameter), material });
         rois.push(Roi {
-            name: format!("sphere {diameter} mm"),
-            shape: RoiShape::Circle { radius_mm: 0.5 * diameter, plane: RoiPlane::Transaxial },
-            centre_mm,
             role: if hot { RoiRole::Hot } else { RoiRole::Cold },
             activity_ratio: hot.then_some(HOT),
-            colour: None,
+            ..Roi::new(
+                format!("sphere {diameter} mm"),
+                RoiShape::Circle { radius_mm: 0.5 * diameter, plane: RoiPlane::Transaxial },
+                centre_mm,
+            )
         });
     }
     rois.extend((1..).zip(BACKGROUND_MM).map(|(n, at)| background(format!("background {n}"), at, 18.5, 0.0)));
@@ -84,12 +85,8 @@ fn torso(margin_mm: f64, z_mm: [f64; 2]) -> Vec<Solid> {
 /// A circular background ROI at (x, up).
 fn background(name: String, [x, up]: [f64; 2], radius_mm: f64, z_mm: f64) -> Roi {
     Roi {
-        name,
-        shape: RoiShape::Circle { radius_mm, plane: RoiPlane::Transaxial },
-        centre_mm: [x, -up, z_mm],
         role: RoiRole::Background,
-        activity_ratio: None,
-        colour: None,
+        ..Roi::new(name, RoiShape::Circle { radius_mm, plane: RoiPlane::Transaxial }, [x, -up, z_mm])
     }
 }
 

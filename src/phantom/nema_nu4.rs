@@ -42,13 +42,9 @@ pub(super) fn small_animal(info: PhantomInfo) -> Draft {
     for (index, diameter) in ROD_DIAMETERS_MM.into_iter().enumerate() {
         put(rod_axis(index), 0.5 * diameter, [-half_mm, chamber_mm[0]], active);
     }
-    let circle = |name: String, [x, y]: [f64; 2], z, radius_mm, role| Roi {
-        name,
-        shape: RoiShape::Circle { radius_mm, plane: RoiPlane::Transaxial },
-        centre_mm: [x, y, z],
-        role,
-        activity_ratio: None,
-        colour: None,
+    let circle = |name: String, [x, y]: [f64; 2], z, radius_mm, role| {
+        let shape = RoiShape::Circle { radius_mm, plane: RoiPlane::Transaxial };
+        Roi { role, ..Roi::new(name, shape, [x, y, z]) }
     };
     let middle = |[from, to]: [f64; 2]| 0.5 * (from + to);
     draft.rois.push(circle("uniform".into(), [0.0; 2], middle([chamber_mm[0], cold_mm[0]]), 11.25, RoiRole::Background));

@@ -52,7 +52,7 @@ fn part(phantom: &mut Phantom, solid: Solid, activity: f64) {
 /// A region of the paper's size, 8 × 9 × 0.5 mm³: a rectangle in one slice.
 fn rectangle(phantom: &mut Phantom, name: &str, centre_mm: Point, role: RoiRole, activity_ratio: Option<f64>) {
     let shape = RoiShape::Rectangle { size_mm: [8.0, 9.0], plane: RoiPlane::Transaxial };
-    phantom.rois.push(Roi { name: name.into(), shape, centre_mm, role, activity_ratio, colour: None });
+    phantom.rois.push(Roi { role, activity_ratio, ..Roi::new(name, shape, centre_mm) });
 }
 
 /// 60 mm wide, 20 mm long, 3 : 1 : 0. The rods' middles are chosen half-way to the rim.
@@ -77,12 +77,12 @@ fn ellipsoid(phantom: &mut Phantom) {
         part(phantom, Solid::ball([x, -4.0, 0.0], 0.75), 0.0);
         let shape = RoiShape::Sphere { radius_mm: 1.0 };
         let name = format!("point {}", number + 1);
-        phantom.rois.push(Roi { name, shape, centre_mm: [x, 0.0, 0.0], role: RoiRole::None, activity_ratio: None, colour: None });
+        phantom.rois.push(Roi::new(name, shape, [x, 0.0, 0.0]));
     }
     let shape = RoiShape::Circle { radius_mm: 2.0, plane: RoiPlane::Transaxial };
     let centre_mm = [12.5, 5.0, 0.0];
     let role = RoiRole::Background;
-    phantom.rois.push(Roi { name: "warm".into(), shape, centre_mm, role, activity_ratio: None, colour: None });
+    phantom.rois.push(Roi { role, ..Roi::new("warm", shape, centre_mm) });
 }
 
 /// A mouse of 76 mm from nose to rump, along z, of which a ring sees 18 mm at a time. Activities are chosen.
@@ -102,8 +102,8 @@ fn mouse_like(phantom: &mut Phantom) {
         part(phantom, Solid::ellipsoid(centre_mm, semi_axes_mm, 0.0), activity);
         if activity > 1.0 {
             let shape = RoiShape::Sphere { radius_mm: 1.5 };
-            let (name, activity_ratio) = (name.into(), Some(activity));
-            phantom.rois.push(Roi { name, shape, centre_mm, role: RoiRole::Hot, activity_ratio, colour: None });
+            let activity_ratio = Some(activity);
+            phantom.rois.push(Roi { role: RoiRole::Hot, activity_ratio, ..Roi::new(name, shape, centre_mm) });
         }
     }
 }

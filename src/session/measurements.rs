@@ -233,8 +233,8 @@ mod tests {
     }
 
     fn roi(name: &str, role: RoiRole, activity_ratio: Option<f64>) -> Roi {
-        let (name, shape) = (name.into(), RoiShape::Sphere { radius_mm: 1.0 });
-        Roi { name, shape, centre_mm: [0.0; 3], role, activity_ratio, colour: None }
+        let shape = RoiShape::Sphere { radius_mm: 1.0 };
+        Roi { role, activity_ratio, ..Roi::new(name, shape, [0.0; 3]) }
     }
 
     fn sums(values: &[f32]) -> Option<RoiSums> {

@@ -2,14 +2,16 @@
 
 use std::fs;
 
-use tomoscope::data::{Roi, RoiPlane, RoiRole, RoiShape};
+use proptest::prelude::*;
+use tomoscope::data::{Isocontour, IsocontourRecipe, Roi, RoiPlane, RoiRole, RoiShape};
+use tomoscope::geometry::Grid;
 use tomoscope::io::measurements::{Measurement, MeasurementWriter, read_measurements};
 use tomoscope::io::rois::{read_rois, write_rois};
 
 use super::{assert_says, folder};
 
 fn roi(name: &str, shape: RoiShape, role: RoiRole, activity_ratio: Option<f64>) -> Roi {
-    Roi { name: name.into(), shape, centre_mm: [1.5, -2.0, 1.0 / 3.0], role, activity_ratio, colour: None }
+    Roi { role, activity_ratio, ..Roi::new(name, shape, [1.5, -2.0, 1.0 / 3.0]) }
 }
 
 #[test]
@@ -35,18 +37,24 @@ fn a_roi_file_written_by_hand() {
     let text = "version = 1\n[[roi]]\nname = \"liver\"\nshape = \"circle\"\ncentre_mm = [1, 2, 3.5]\nradius_mm = 10\n";
     fs::write(&path, text).unwrap();
     let shape = RoiShape::Circle { radius_mm: 10.0, plane: RoiPlane::Transaxial };
-    let expected =
-        Roi { name: "liver".into(), shape, centre_mm: [1.0, 2.0, 3.5], role: RoiRole::None, activity_ratio: None, colour: None };
+    let expected = Roi::new("liver", shape, [1.0, 2.0, 3.5]);
     assert_eq!(read_rois(&path).unwrap(), [expected]);
-    let cases: [(&str, &str, &[&str]); 14] = [
-        ("version = 1", "version = 2", &["version 2", "version 1"]),
+    let cases: [(&str, &str, &[&str]); 21] = [
+        ("version = 1", "version = 3", &["version 3", "version 2 and those before it"]),
+        ("version = 1", "version = 0", &["version 0"]),
         ("version = 1", "", &["missing field `version`"]),
         ("radius_mm = 10", "radius_mm = -10", &["ROI 1 ('liver')", "radius_mm"]),
         ("radius_mm = 10", "radius_mm = nan", &["radius_mm"]),
         ("radius_mm = 10", "size_mm = [1, 2]", &["radius_mm"]),
         ("\"circle\"", "\"rectangle\"", &["size_mm"]),
-        ("\"circle\"", "\"heart\"", &["'heart'", "circle, sphere or rectangle"]),
-        ("radius_mm = 10", "points_mm = [[1, 2, 3]]", &["points_mm", "not understood yet"]),
+        ("\"circle\"", "\"heart\"", &["'heart'", "circle, ellipse, rectangle, polygon"]),
+        ("radius_mm = 10", "radius_mm = 10\npoints_mm = [[1, 2]]", &["'circle' has no 'points_mm'"]),
+        ("radius_mm = 10", "radius_mm = 10\nthickness_mm = 0", &["'thickness_mm'", "leave it out"]),
+        ("radius_mm = 10", "radius_mm = 10\nangle_deg = 5", &["'circle' has no 'angle_deg'"]),
+        ("\"circle\"", "\"polygon\"", &["points_mm", "three corners"]),
+        ("\"circle\"", "\"box\"", &["'box'", "size_mm", "three positive lengths"]),
+        ("\"circle\"", "\"ellipse\"", &["'ellipse'", "size_mm", "two positive lengths"]),
+        ("\"circle\"", "\"isocontour\"", &["the table 'isocontour'"]),
         ("radius_mm = 10", "radius = 10", &["radius", "line"]),
         (
             "radius_mm = 10",
@@ -82,6 +90,113 @@ fn a_roi_file_keeps_colours() {
     for wrong in ["d608ff", "#d608f", "#d608fg", "#+608ff", "red", "#d608ffff", "#ß08f"] {
         fs::write(&path, text.replace("#d608ff", wrong)).unwrap();
         assert_says(&read_rois(&path).unwrap_err(), &["ROI 1 ('plain')", "'colour'", "#d6581e"]);
+    }
+}
+
+/// Any region that a file can hold.
+fn any_roi() -> impl Strategy<Value = Roi> {
+    let plane = || prop::sample::select(vec![RoiPlane::Transaxial, RoiPlane::Coronal, RoiPlane::Sagittal]);
+    let length = || 1e-3..1e3f64;
+    let two = || prop::array::uniform2(length());
+    let three = || prop::array::uniform3(length());
+    let points = prop::collection::vec(prop::array::uniform2(-1e3..1e3f64), 3..40);
+    let contour = (prop::collection::vec(any::<bool>(), 4 * 3 * 5), three(), prop::option::of(-9.0..9.0f64), 0.1..100.0f64);
+    let shape = prop_oneof![
+        (length(), plane()).prop_map(|(radius_mm, plane)| RoiShape::Circle { radius_mm, plane }),
+        length().prop_map(|radius_mm| RoiShape::Sphere { radius_mm }),
+        (two(), plane()).prop_map(|(size_mm, plane)| RoiShape::Rectangle { size_mm, plane }),
+        (two(), plane()).prop_map(|(size_mm, plane)| RoiShape::Ellipse { size_mm, plane }),
+        (three(), plane()).prop_map(|(size_mm, plane)| RoiShape::Ellipsoid { size_mm, plane }),
+        (three(), plane()).prop_map(|(size_mm, plane)| RoiShape::Box { size_mm, plane }),
+        (points, plane()).prop_map(|(points, plane)| RoiShape::Polygon { points_mm: points.into(), plane }),
+        contour.prop_map(|(is_inside, voxel_mm, background, percent)| {
+            let grid = Grid::new([4, 3, 5], voxel_mm, [-1.0, 2.0 / 3.0, 0.25]).unwrap();
+            let recipe = IsocontourRecipe { percent, background, seed_radius_mm: 7.0 };
+            RoiShape::Isocontour(Isocontour::new(recipe, recipe.threshold(11.0), grid, is_inside).unwrap().into())
+        }),
+    ];
+    let role = prop::sample::select(vec![RoiRole::None, RoiRole::Background, RoiRole::Hot, RoiRole::Cold]);
+    let ratio = prop::option::of(1.5..100.0f64);
+    let place = (prop::array::uniform3(-1e3..1e3f64), -360.0..360.0f64, prop::option::of(length()));
+    let looks = ("\\PC*", role, ratio, prop::option::of(any::<[u8; 3]>()));
+    (shape, place, looks).prop_map(|(shape, (centre_mm, angle_deg, thickness_mm), (name, role, activity_ratio, colour))| Roi {
+        angle_deg: if shape.can_turn() { angle_deg } else { 0.0 },
+        thickness_mm: thickness_mm.filter(|_| shape.is_flat()),
+        role,
+        activity_ratio,
+        colour,
+        ..Roi::new(name, shape, centre_mm)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_region_reads_back_the_same_from_both_forms(rois in prop::collection::vec(any_roi(), 0..4)) {
+        let folder = folder();
+        for name in ["rois.toml", "rois.json", "rois.JSON"] {
+            let path = folder.path().join(name);
+            write_rois(&path, &rois).unwrap();
+            prop_assert_eq!(&read_rois(&path).unwrap(), &rois);
+        }
+    }
+}
+
+#[test]
+fn a_file_by_hand_with_every_new_field() {
+    let folder = folder();
+    let path = folder.path().join("rois.toml");
+    let text = "version = 2\n[[roi]]\nname = \"liver\"\nshape = \"ellipse\"\ncentre_mm = [1, 2, 3]\nsize_mm = [90, 60]\nangle_deg = 30\nthickness_mm = 20\n[[roi]]\nname = \"leg\"\nshape = \"polygon\"\nplane = \"coronal\"\ncentre_mm = [0, 0, 0]\npoints_mm = [[-10, 0], [10, 0], [0, 15.5]]\n";
+    fs::write(&path, text).unwrap();
+    let liver = RoiShape::Ellipse { size_mm: [90.0, 60.0], plane: RoiPlane::Transaxial };
+    let leg = RoiShape::Polygon { points_mm: [[-10.0, 0.0], [10.0, 0.0], [0.0, 15.5]].into(), plane: RoiPlane::Coronal };
+    let liver = Roi { angle_deg: 30.0, thickness_mm: Some(20.0), ..Roi::new("liver", liver, [1.0, 2.0, 3.0]) };
+    assert_eq!(read_rois(&path).unwrap(), [liver, Roi::new("leg", leg, [0.0; 3])]);
+}
+
+#[test]
+fn json_that_is_not_understood_says_where() {
+    let folder = folder();
+    let path = folder.path().join("rois.json");
+    let text = r#"{"version": 2, "roi": [{"name": "a", "shape": "sphere", "centre_mm": [0, 0, 0], "radius_mm": 5}]}"#;
+    fs::write(&path, text).unwrap();
+    assert_eq!(read_rois(&path).unwrap(), [Roi::new("a", RoiShape::Sphere { radius_mm: 5.0 }, [0.0; 3])]);
+    let cases: [(&str, &str, &[&str]); 5] = [
+        ("\"version\": 2", "\"version\": 7", &["version 7", "version 2 and those before it"]),
+        ("5}", "-5}", &["ROI 1 ('a')", "radius_mm"]),
+        ("radius_mm", "radius", &["unknown field `radius`", "line 1"]),
+        ("5}]}", "5}]", &["line 1"]),
+        ("{\"version\": 2, ", "{", &["missing field `version`"]),
+    ];
+    for (from, to, parts) in cases {
+        fs::write(&path, text.replacen(from, to, 1)).unwrap();
+        let error = read_rois(&path).unwrap_err();
+        assert_says(&error, parts);
+        assert_says(&error, &["rois.json"]);
+    }
+}
+
+#[test]
+fn an_isocontour_whose_voxels_cannot_be_is_refused() {
+    let folder = folder();
+    let path = folder.path().join("rois.toml");
+    let text = "version = 2\n[[roi]]\nname = \"a\"\nshape = \"isocontour\"\ncentre_mm = [0, 0, 0]\n[roi.isocontour]\npercent = 50\nseed_radius_mm = 5\nthreshold = 1.5\nsize = [2, 2, 2]\nvoxel_mm = [1, 1, 1]\nfirst_mm = [0, 0, 0]\nruns = [[0, 3], [5, 1]]\n";
+    fs::write(&path, text).unwrap();
+    let read = read_rois(&path).unwrap();
+    let RoiShape::Isocontour(contour) = &read[0].shape else { panic!("{read:?}") };
+    assert_eq!(contour.is_inside(), [true, true, true, false, false, true, false, false]);
+    let cases: [(&str, &str, &[&str]); 6] = [
+        ("[5, 1]", "[5, 9]", &["run [5, 9]", "8 voxels"]),
+        ("[5, 1]", "[9223372036854775807, 9223372036854775807]", &["run", "8 voxels"]),
+        ("[2, 2, 2]", "[2000, 2000, 2000]", &["2000"]),
+        ("[2, 2, 2]", "[1024, 1024, 1024]", &["more than"]),
+        ("[1, 1, 1]", "[1, 0, 1]", &["voxels of"]),
+        ("percent = 50", "percent = nan", &["'percent'"]),
+    ];
+    for (from, to, parts) in cases {
+        fs::write(&path, text.replacen(from, to, 1)).unwrap();
+        assert_says(&read_rois(&path).unwrap_err(), parts);
     }
 }
 

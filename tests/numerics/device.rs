@@ -120,12 +120,8 @@ fn regions_and_display_copies_are_those_of_the_host() {
     let volume = random_volume(&grid);
     let image = upload(&mut device, &fast.voxels().coefficients(&volume));
     let roi = |radius_mm: f64, x: f64| Roi {
-        name: "sphere".into(),
-        shape: RoiShape::Sphere { radius_mm },
-        centre_mm: [x, 1.0, 2.0],
         role: RoiRole::Background,
-        activity_ratio: None,
-        colour: None,
+        ..Roi::new("sphere", RoiShape::Sphere { radius_mm }, [x, 1.0, 2.0])
     };
     let rois = [roi(20.0, 0.0), roi(6.0, 15.0), roi(1.0, 500.0)];
     let masks: Vec<RoiMask> = rois.iter().map(|roi| roi.mask(&grid)).collect();

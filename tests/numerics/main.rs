@@ -30,6 +30,7 @@ mod planes;
 mod recon;
 mod registered;
 mod ring;
+mod rois;
 mod slice;
 mod stir;
 mod support;

@@ -10,14 +10,7 @@ use super::script::Watcher;
 use super::toy;
 
 fn roi() -> Roi {
-    Roi {
-        name: "middle".into(),
-        shape: RoiShape::Sphere { radius_mm: 11.0 },
-        centre_mm: [3.0, -2.0, 1.0],
-        role: RoiRole::Background,
-        activity_ratio: None,
-        colour: None,
-    }
+    Roi { role: RoiRole::Background, ..Roi::new("middle", RoiShape::Sphere { radius_mm: 11.0 }, [3.0, -2.0, 1.0]) }
 }
 
 #[test]

@@ -197,18 +197,7 @@ pub fn small_settings(study: &Counts, num_iterations: usize) -> RunSettings {
 /// A ball of 3 mm about the middle.
 pub fn ball(branch: u64) -> RoiSet {
     let shape = RoiShape::Sphere { radius_mm: 3.0 };
-    RoiSet {
-        branch,
-        rois: vec![Roi {
-            name: "ball".into(),
-            shape,
-            centre_mm: [0.0; 3],
-            role: RoiRole::Background,
-            activity_ratio: None,
-            colour: None,
-        }]
-        .into(),
-    }
+    RoiSet { branch, rois: vec![Roi { role: RoiRole::Background, ..Roi::new("ball", shape, [0.0; 3]) }].into() }
 }
 
 /// A watcher: on every call of wake it drains the events and then takes the volume, as a window does.

@@ -4,10 +4,10 @@ use egui::Theme;
 use egui::accesskit::Role;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
-use tomoscope::data::{RoiRole, Volume};
+use tomoscope::data::{Roi, RoiRole, RoiShape, Volume};
 use tomoscope::ui::App;
 
-use super::{click, finished, wait_for};
+use super::{click, drag, finished, wait_for};
 
 const SIZE: [f32; 2] = [1400.0, 900.0];
 
@@ -117,4 +117,169 @@ fn a_body_has_no_width_and_the_reason_is_told() {
     let reasons = ["a plateau", "fits", "wider than half", "narrower than a voxel", "is flat"];
     let told = |reason: &&str| harness.query_all_by_label_contains(reason).next().is_some();
     assert!(reasons.iter().any(told));
+}
+
+/// Takes a tool from the menu of further shapes.
+fn choose_tool(harness: &mut Harness<'_, App>, tool: &str) {
+    click(harness, "More…");
+    click(harness, tool);
+}
+
+/// Drags along a path in the transaxial slice, given as fractions of its sides.
+fn drag_along(harness: &mut Harness<'_, App>, path: &[[f32; 2]]) {
+    let rect = harness.get_by_label("Transaxial slice").rect();
+    let at = |t: &[f32; 2]| rect.min + egui::vec2(t[0] * rect.width(), t[1] * rect.height());
+    harness.hover_at(at(&path[0]));
+    harness.step();
+    harness.drag_at(at(&path[0]));
+    harness.step();
+    for point in path {
+        harness.hover_at(at(point));
+        harness.step();
+    }
+    harness.drop_at(at(path.last().unwrap()));
+    harness.run_steps(2);
+}
+
+fn last(harness: &Harness<'_, App>) -> Roi {
+    harness.state().document().rois.last().unwrap().clone()
+}
+
+#[test]
+fn every_further_shape_is_drawn_by_its_tool() {
+    let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
+    let before = harness.state().document().rois.len();
+    let corners = [[0.4, 0.4], [0.6, 0.55]];
+    let triangle = [[0.4, 0.4], [0.5, 0.4], [0.6, 0.4], [0.55, 0.5], [0.5, 0.6], [0.45, 0.5], [0.4, 0.4]];
+    for (number, tool) in (1..).zip(["Ellipse", "Box", "Ellipsoid", "Polygon", "Isocontour"]) {
+        choose_tool(&mut harness, tool);
+        harness.get_by_label(&format!("More: {tool}"));
+        drag_along(&mut harness, if tool == "Polygon" { &triangle } else { &corners });
+        assert_eq!(harness.state().document().rois.len(), before + number, "{tool}");
+        let drawn = last(&harness);
+        let volume = harness.state().shown().volume().unwrap();
+        let sums = drawn.mask(&volume.grid).sums(volume.as_slice());
+        assert!(sums.num_voxels > 3, "{drawn:?}");
+        match &drawn.shape {
+            RoiShape::Ellipse { size_mm: [a, b], .. } => assert!(a > b && tool == "Ellipse"),
+            RoiShape::Box { size_mm: [x, y, z], .. } => assert!(x > y && y == z && tool == "Box"),
+            RoiShape::Ellipsoid { size_mm: [x, y, z], .. } => assert!(x > y && y == z && tool == "Ellipsoid"),
+            RoiShape::Polygon { points_mm, .. } => assert!(points_mm.len() == 3 && tool == "Polygon", "{points_mm:?}"),
+            RoiShape::Isocontour(contour) => {
+                assert!(tool == "Isocontour" && f64::from(sums.min) >= contour.threshold, "{sums:?}");
+                assert!((contour.threshold - 0.5 * f64::from(sums.max)).abs() < 1e-6 * contour.threshold);
+            }
+            other => panic!("{tool}: {other:?}"),
+        }
+        harness.check_accessibility();
+    }
+    // A higher threshold leaves fewer voxels; the seed stays.
+    let of_half = last(&harness);
+    harness.get_by_role_and_label(Role::SpinButton, "Isocontour threshold, %").set_value_accesskit(80.0);
+    harness.run_steps(3);
+    let (RoiShape::Isocontour(half), RoiShape::Isocontour(most)) = (of_half.shape, last(&harness).shape) else { panic!() };
+    assert_eq!((most.recipe.percent, most.recipe.seed_radius_mm), (80.0, half.recipe.seed_radius_mm));
+    assert!(most.is_inside().iter().filter(|is| **is).count() < half.is_inside().iter().filter(|is| **is).count());
+    // Counted from the background it is another threshold.
+    harness.get_by_label("above background").click();
+    harness.run_steps(3);
+    let RoiShape::Isocontour(above) = last(&harness).shape else { panic!() };
+    assert!(above.recipe.background.is_some() && above.threshold > most.threshold);
+}
+
+#[test]
+fn a_region_is_turned_stretched_copied_mirrored_and_all_of_it_undone() {
+    let Some(mut harness) = finished(SIZE, Theme::Light) else { return };
+    choose_tool(&mut harness, "Ellipse");
+    drag(&mut harness, "Transaxial slice", [0.5, 0.4], [0.7, 0.5]);
+    harness.run_steps(60);
+    let drawn = last(&harness);
+    let rect = harness.get_by_label("Transaxial slice").rect();
+    // The handle that turns it stands 22 points above its top.
+    let handle = [0.6, 0.4 - 22.0 / rect.height()];
+    let beside = [0.6 + 0.2 * rect.height() / rect.width(), 0.45];
+    drag(&mut harness, "Transaxial slice", handle, beside);
+    let turned = last(&harness);
+    assert!((turned.angle_deg - 90.0).abs() <= 1.0 && turned.centre_mm == drawn.centre_mm, "{turned:?}");
+    // Several slices, as many as are asked for.
+    harness.run_steps(60);
+    harness.get_by_role_and_label(Role::SpinButton, "ROI thickness in slices").set_value_accesskit(3.0);
+    harness.run_steps(60);
+    let slice_mm = harness.state().shown().volume().unwrap().grid.voxel_mm[2];
+    assert_eq!(last(&harness).thickness_mm, Some(3.0 * slice_mm));
+    harness.get_by_role_and_label(Role::SpinButton, "ROI angle, degrees").set_value_accesskit(30.0);
+    harness.run_steps(60);
+    let original = last(&harness);
+    assert_eq!(original.angle_deg, 30.0);
+    let num = harness.state().document().rois.len();
+    harness.key_press_modifiers(egui::Modifiers::COMMAND, egui::Key::D);
+    harness.run_steps(60);
+    let copy = last(&harness);
+    assert_eq!(harness.state().document().rois.len(), num + 1);
+    assert!(copy.name != original.name && copy.colour != original.colour && copy.shape == original.shape);
+    assert_eq!((copy.angle_deg, copy.thickness_mm), (original.angle_deg, original.thickness_mm));
+    harness.get_by_role_and_label(Role::Button, "Mirror").click();
+    harness.run_steps(60);
+    let mirrored = last(&harness);
+    assert_eq!((mirrored.centre_mm[0], mirrored.angle_deg), (-copy.centre_mm[0], -30.0));
+    for expected in [copy, original] {
+        click(&mut harness, "Undo");
+        harness.run_steps(60);
+        assert_eq!(last(&harness), expected);
+    }
+    // A box is turned about an axis of one's choice.
+    choose_tool(&mut harness, "Box");
+    drag(&mut harness, "Transaxial slice", [0.3, 0.3], [0.4, 0.4]);
+    click(&mut harness, "Turned about z");
+    click(&mut harness, "about x");
+    harness.get_by_label("Turned about x");
+    harness.check_accessibility();
+}
+
+#[test]
+fn the_table_has_the_median_scrolls_to_the_selected_region_and_is_copied() {
+    let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
+    for _ in 0..14 {
+        click(&mut harness, "Add sphere");
+    }
+    // Rows out of sight are not there at all.
+    assert!(has(&harness, "ROI 14") && !has(&harness, &harness.state().document().rois[0].name.clone()));
+    let roi = last(&harness);
+    let volume = harness.state().shown().volume().unwrap().clone();
+    let mask = roi.mask(&volume.grid);
+    let median = tomoscope::measure::median(&mask, volume.as_slice()).unwrap();
+    hover(&mut harness, "median");
+    harness.get_by_label_contains("Half of the region lies below it");
+    harness.get_by_role_and_label(Role::Button, "Copy table").click();
+    let mut copied = None;
+    for _ in 0..3 {
+        harness.step();
+        let commands = &harness.output().platform_output.commands;
+        copied = copied.or(commands.iter().find_map(|command| match command {
+            egui::OutputCommand::CopyText(text) => Some(text.clone()),
+            _ => None,
+        }));
+    }
+    let copied = copied.unwrap();
+    let lines: Vec<Vec<&str>> = copied.lines().map(|line| line.split('\t').collect()).collect();
+    assert_eq!(lines.len(), 1 + harness.state().document().rois.len());
+    assert!(lines.iter().all(|line| line.len() == 12), "{copied}");
+    let column = lines[0].iter().position(|head| head.starts_with("median [")).unwrap();
+    let last_row = lines.last().unwrap();
+    assert_eq!(last_row[0], "ROI 14");
+    assert!((last_row[column].parse::<f64>().unwrap() / median - 1.0).abs() < 1e-3, "{copied}");
+    // Numbers stand beside the selected outline, all, or none.
+    click(&mut harness, "Numbers in the slices: selected");
+    click(&mut harness, "all");
+    harness.get_by_label("Numbers in the slices: all");
+    harness.check_accessibility();
+}
+
+#[test]
+fn a_profile_is_averaged_over_a_band() {
+    let Some(mut harness) = finished(SIZE, Theme::Light) else { return };
+    harness.get_by_role_and_label(Role::SpinButton, "Profile width, mm").set_value_accesskit(30.0);
+    harness.run_steps(3);
+    assert_eq!(harness.state().view().profile_width_mm, 30.0);
+    harness.get_by_label_contains("Plot: profile");
 }

@@ -63,7 +63,7 @@ pub(super) fn place_rad(place: usize) -> f64 {
 
 fn circle(name: String, centre_mm: Point, diameter_mm: f64, role: RoiRole) -> Roi {
     let shape = RoiShape::Circle { radius_mm: 0.5 * diameter_mm, plane: RoiPlane::Transaxial };
-    Roi { name, shape, centre_mm, role, activity_ratio: None, colour: None }
+    Roi { role, ..Roi::new(name, shape, centre_mm) }
 }
 
 impl NemaPlacement {

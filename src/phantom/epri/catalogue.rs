@@ -118,14 +118,7 @@ fn rois(parts: &[Part]) -> Vec<Roi> {
         let (role, activity_ratio) =
             if part.density > 1.0 { (RoiRole::Hot, Some(part.density)) } else { (RoiRole::Background, None) };
         let shape = RoiShape::Sphere { radius_mm: 0.7 * radius_mm };
-        Roi {
-            name: format!("part {}, density {}", index + 1, part.density),
-            shape,
-            centre_mm,
-            role,
-            activity_ratio,
-            colour: None,
-        }
+        Roi { role, activity_ratio, ..Roi::new(format!("part {}, density {}", index + 1, part.density), shape, centre_mm) }
     };
     parts.iter().enumerate().map(roi).collect()
 }

@@ -3,6 +3,7 @@
 use crate::data::Volume;
 use crate::geometry::Point;
 use crate::measure::{self, Between, NoPeakWidth, PeakWidth, ProfilePoint};
+use crate::session::RunId;
 use crate::ui::slices::view::{ProfileLine, ViewState};
 
 /// Most points of a profile.
@@ -37,6 +38,39 @@ fn ends(view: &ViewState, volume: &Volume) -> (Point, Point, f64) {
     }
 }
 
+/// The profile of the image on the screen, made again only when image, line or width change.
+#[derive(Default)]
+pub struct ProfileCache {
+    key: Option<ProfileKey>,
+    profile: Option<Profile>,
+}
+
+/// What a profile depends on: the run and its image (grows with each change of what is on the screen), and the line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct ProfileKey {
+    image: (RunId, u64),
+    line: ProfileLine,
+    crosshair_mm: Point,
+    width_mm: f64,
+}
+
+impl ProfileCache {
+    /// Brings the profile up to date; `image` tells which one the volume is.
+    pub fn update(&mut self, view: &ViewState, image: (RunId, u64), volume: Option<&Volume>, truth: Option<&Volume>) {
+        let (line, crosshair_mm, width_mm) = (view.profile, view.crosshair_mm, view.profile_width_mm);
+        let key = volume.map(|_| ProfileKey { image, line, crosshair_mm, width_mm });
+        if key.is_none() || key != self.key {
+            self.profile = volume.map(|volume| Profile::of(view, volume, truth));
+            self.key = key;
+        }
+    }
+
+    /// The profile, where there is an image.
+    pub fn profile(&self) -> Option<&Profile> {
+        self.profile.as_ref()
+    }
+}
+
 impl Profile {
     /// The profile of an image, and of the truth along the same line.
     pub fn of(view: &ViewState, volume: &Volume, truth: Option<&Volume>) -> Self {
@@ -44,10 +78,10 @@ impl Profile {
         let length = (0..3).map(|a| (to[a] - from[a]).powi(2)).sum::<f64>().sqrt();
         let finest = volume.grid.voxel_mm.into_iter().fold(f64::INFINITY, f64::min);
         let num_points = ((2.0 * length / finest).ceil() as usize + 1).clamp(2, MAX_POINTS);
-        let sampled = measure::profile(volume, from, to, num_points, Between::Linear);
+        let width_mm = view.profile_width_mm;
+        let of = |volume: &Volume| measure::band_profile(volume, [from, to], width_mm, num_points, Between::Linear);
         let shifted = |points: &[ProfilePoint]| points.iter().map(|p| [start_mm + p.distance_mm, p.value]).collect();
-        let truth =
-            truth.map(|truth| shifted(&measure::profile(truth, from, to, num_points, Between::Linear))).unwrap_or_default();
+        let truth = truth.map(|truth| shifted(&of(truth))).unwrap_or_default();
         let crosshair_mm = match view.profile {
             ProfileLine::Axis(axis) => Some(view.crosshair_mm[axis]),
             ProfileLine::Between(..) => None,
@@ -55,9 +89,9 @@ impl Profile {
         // For the fit one point for each voxel that the line passes through: more would not tell more.
         let num_voxels = (0..3).map(|a| ((to[a] - from[a]) / volume.grid.voxel_mm[a]).powi(2)).sum::<f64>().sqrt();
         let num_fitted = (num_voxels.round() as usize + 1).min(MAX_POINTS);
-        let fitted = measure::profile(volume, from, to, num_fitted, Between::Cubic);
+        let fitted = measure::band_profile(volume, [from, to], width_mm, num_fitted, Between::Cubic);
         let widths = measure::peak_widths(&fitted, length / num_voxels);
-        Profile { points: shifted(&sampled), truth, widths, start_mm, crosshair_mm }
+        Profile { points: shifted(&of(volume)), truth, widths, start_mm, crosshair_mm }
     }
 }
 
@@ -84,6 +118,19 @@ mod tests {
             let expected_mm = 6.0 * 2.0 * (2.0 * 2f64.ln()).sqrt();
             assert!((width.fwhm_mm - expected_mm).abs() < tolerance_mm, "{line:?}: {width:?} is not {expected_mm}");
         }
+        // Over a band of 6 mm it is lower, as wide, and made again only for another width or image.
+        let mut cache = ProfileCache::default();
+        let wide = ViewState { profile_width_mm: 6.0, ..view.clone() };
+        let mut top = |view: &ViewState, image| {
+            cache.update(view, image, Some(&volume), None);
+            cache.profile().unwrap().points.iter().map(|point| point[1]).fold(0.0, f64::max)
+        };
+        let line = top(&view, (1, 1));
+        let band = top(&wide, (1, 1));
+        // Of exp(−t²/72) over ±3 mm, both ways, (1 − 9/72/3)² or so; linear interpolation lowers it a little.
+        assert!((line - 10.0).abs() < 1e-6 && (1.0 + 9.0 * 0.92 - band).abs() < 0.2, "{line} {band}");
+        let width = Profile::of(&wide, &volume, None).widths[0].unwrap();
+        assert!((width.fwhm_mm - 6.0 * 2.0 * (2.0 * 2f64.ln()).sqrt()).abs() < 0.05, "{width:?}");
         // A line of no length, and one outside.
         for line in [ProfileLine::Between(centre_mm, centre_mm), ProfileLine::Between([900.0; 3], [950.0; 3])] {
             let profile = Profile::of(&ViewState { profile: line, ..view.clone() }, &volume, None);

@@ -1,20 +1,27 @@
 //! The plot of the line profile: the image and the truth along the line, and the widths of the peaks.
 
 use egui::{Color32, RichText, Ui};
-use egui_plot::{LineStyle, PlotResponse, VLine};
+use egui_plot::{AxisHints, Corner, HoverPosition, Legend, LineStyle, PlotResponse, VLine};
 
 use super::plots::PlotsView;
 use super::profile::Profile;
 use crate::ui::slices::action::ViewAction;
 use crate::ui::slices::tool::Tool;
 use crate::ui::slices::view::ProfileLine;
+use crate::ui::widgets::fields::name as field_name;
 use crate::ui::widgets::format;
-use crate::ui::widgets::plot::{curve, name, plot};
+use crate::ui::widgets::plot::{curve, name, plot, short_axis};
 use crate::ui::widgets::theme::Colours;
+
+/// What the width at a tenth is.
+const FWTM_HELP: &str = "Full width at a tenth of the maximum ± its standard deviation: where the profile, less the fitted constant, falls to a tenth of the fitted height. Of a Gaussian 1.823 FWHM; more tells of tails. A dash: it does not fall so far on both sides, or noise hides where";
 
 /// Choice of the line, and the plot.
 pub fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>, colours: &Colours) {
-    ui.horizontal(|ui| {
+    // Beside three other plots there is little room.
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing.x = 2.0;
+        ui.spacing_mut().button_padding.x = 5.0;
         ui.label(RichText::new("Profile").strong());
         for (axis, axis_name) in view.axes.shown().iter().enumerate() {
             let chosen = view.view.profile == ProfileLine::Axis(axis);
@@ -27,19 +34,54 @@ pub fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>, 
         if ui.selectable_label(chosen, "line").on_hover_text("Drag a line in a slice").clicked() {
             actions.push(ViewAction::SetTool(Tool::Profile));
         }
+        width_ui(view.view.profile_width_mm, ui, actions);
     });
-    let response = plot("profile", "mm").include_y(0.0).show(ui, |plot| {
+    let unit = view.unit.to_owned();
+    let x_axis = AxisHints::new_x().label("mm").label_spacing(egui::Rangef::new(20.0, 36.0));
+    let mut plot = plot("profile", "mm")
+        .include_y(0.0)
+        .custom_x_axes(vec![x_axis])
+        .custom_y_axes(vec![short_axis().label(view.unit)])
+        .label_formatter(move |hover| Some(hover_values(hover, &unit)));
+    if view.profile.is_some_and(|profile| !profile.truth.is_empty()) {
+        plot = plot.legend(Legend::default().position(Corner::LeftTop).text_style(egui::TextStyle::Small).background_alpha(0.4));
+    }
+    let response = plot.show(ui, |plot| {
         let Some(profile) = view.profile else { return };
-        curve(plot, "true", &profile.truth, colours.branch_mark, 1.2);
+        if !profile.truth.is_empty() {
+            curve(plot, "true", &profile.truth, colours.branch_mark, 1.2);
+        }
         curve(plot, "image", &profile.points, colours.profile, 1.8);
         if let Some(at) = profile.crosshair_mm {
-            plot.vline(VLine::new("crosshair", at).color(colours.crosshair).style(LineStyle::dotted_dense()));
+            plot.vline(VLine::new("", at).color(colours.crosshair).style(LineStyle::dotted_dense()));
         }
     });
     name(&response.response, &format!("Plot: profile, {}", view.unit));
     if let Some(profile) = view.profile {
         number_peaks(profile, &response, colours.profile, ui);
         widths_ui(profile, view.filter_mm, response.response.rect, colours.profile, ui);
+    }
+}
+
+/// Over how wide a band the profile is averaged.
+fn width_ui(width_mm: f64, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
+    let mut wanted = width_mm;
+    let in_words = |width: f64, _| format!("{} mm", format::short_number(width));
+    let response =
+        ui.add(egui::DragValue::new(&mut wanted).range(0.0..=500.0).speed(0.2).max_decimals(1).custom_formatter(in_words));
+    field_name(&response, "Profile width, mm");
+    response.on_hover_text("Averaged over a square of this side about the line and across it; 0: along the line alone");
+    if wanted != width_mm {
+        actions.push(ViewAction::SetProfileWidth(wanted));
+    }
+}
+
+/// The place and the value under the pointer.
+fn hover_values(hover: &HoverPosition, unit: &str) -> String {
+    let words = |x: f64, y: f64| format!("{x:.1} mm: {} {unit}", format::value(y));
+    match hover {
+        HoverPosition::NearDataPoint { plot_name, position, .. } => format!("{plot_name}, {}", words(position.x, position.y)),
+        HoverPosition::Elsewhere { position } => words(position.x, position.y),
     }
 }
 
@@ -81,6 +123,11 @@ fn widths_ui(profile: &Profile, filter_mm: Option<f64>, plot: egui::Rect, colour
             Err(reason) => (format!("{name} –"), reason.to_string()),
         };
         line(words).on_hover_text(help);
+        // Beside several peaks there is no room for a second line each.
+        if let (Ok(width), [_]) = (width, &profile.widths[..]) {
+            let tenth = width.fwtm_mm.map_or_else(|| "–".to_owned(), |[mm, sd]| format!("{} mm", format::with_sd(mm, sd)));
+            line(format!("FWTM {tenth}")).on_hover_text(FWTM_HELP);
+        }
     }
     if let Some(fwhm_mm) = filter_mm {
         line(format::filtered(fwhm_mm));

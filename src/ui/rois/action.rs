@@ -1,6 +1,7 @@
 //! What the user wishes about regions of interest.
 
-use crate::data::Roi;
+use super::measured::RoiLabels;
+use crate::data::{IsocontourRecipe, Roi};
 
 /// About regions of interest.
 #[derive(Clone, Debug)]
@@ -13,6 +14,16 @@ pub enum RoiAction {
     EnterRatio(usize, String),
     /// Removes the selected one.
     DeleteSelected,
+    /// Adds a copy of the selected one, which is then selected.
+    CopySelected,
+    /// Puts the mirror image of the selected one, left and right exchanged, in its place.
+    MirrorSelected,
+    /// Finds an isocontour anew by this recipe, in the image on the screen.
+    FindContour(usize, IsocontourRecipe),
+    /// Numbers stand beside these outlines.
+    ShowLabels(RoiLabels),
+    /// Copies the table as text.
+    CopyTable(String),
     /// Adds a sphere at the crosshair.
     AddAtCrosshair,
     /// Takes those that came with the study.

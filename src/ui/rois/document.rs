@@ -1,6 +1,6 @@
 //! What the user edits and can undo: the regions of interest. Volumes are never in it.
 
-use crate::data::{Roi, RoiPlane, RoiRole, RoiShape, checked_activity_ratio};
+use crate::data::{Roi, RoiPlane, RoiShape, checked_activity_ratio};
 use crate::geometry::Point;
 
 use crate::ui::widgets::theme;
@@ -73,7 +73,14 @@ pub enum Grip {
     Move,
     /// The size: the corner or edge towards (sign along the plane's horizontal, vertical axis); 0 = not that axis.
     Resize(i8, i8),
+    /// The angle.
+    Turn,
+    /// A corner of a polygon.
+    Corner(usize),
 }
+
+/// How far beside its original a copy stands, along x and y, mm.
+const COPY_ASIDE_MM: f64 = 5.0;
 
 impl Document {
     /// A name that no ROI has: "ROI 1", "ROI 2", …
@@ -84,7 +91,14 @@ impl Document {
     /// A ROI with a name and a colour of its own.
     pub fn new_roi(&self, shape: RoiShape, centre_mm: Point) -> Roi {
         let (name, colour) = (self.free_name(), Some(free_colour(&self.rois)));
-        Roi { name, shape, centre_mm, role: RoiRole::None, activity_ratio: None, colour }
+        Roi { colour, ..Roi::new(name, shape, centre_mm) }
+    }
+
+    /// A copy of a ROI with a name and a colour of its own, a little aside so that both are seen.
+    pub fn copy_of(&self, roi: &Roi) -> Roi {
+        let [x, y, z] = roi.centre_mm;
+        let fresh = self.new_roi(roi.shape.clone(), [x + COPY_ASIDE_MM, y + COPY_ASIDE_MM, z]);
+        Roi { name: fresh.name, colour: fresh.colour, centre_mm: fresh.centre_mm, ..roi.clone() }
     }
 
     /// Takes other ROIs. Those without a colour are given one, which they keep.
@@ -118,35 +132,71 @@ pub fn typed_ratio(typed: &str) -> Result<Option<f64>, String> {
     checked_activity_ratio(ratio).map(Some).map_err(|error| error.to_string())
 }
 
+/// Smallest side that a drag leaves, mm.
+const MIN_SIDE_MM: f64 = 1.0;
+
 /// The ROI after its grip was dragged by `delta` (mm) to `pointer` in a plane.
 pub fn dragged(roi: &Roi, grip: Grip, plane: RoiPlane, delta: Point, pointer: Point) -> Roi {
     let ([a, b], _) = plane.axes();
     let mut roi = roi.clone();
+    let from_centre = [pointer[a] - roi.centre_mm[a], pointer[b] - roi.centre_mm[b]];
+    let in_shape = if roi.shape.plane() == Some(plane) { roi.turned_back(from_centre) } else { from_centre };
     match grip {
         Grip::Move => roi.centre_mm = std::array::from_fn(|k| roi.centre_mm[k] + delta[k]),
+        // The handle stands above the shape.
+        Grip::Turn => roi.angle_deg = from_centre[0].atan2(-from_centre[1]).to_degrees().round(),
+        Grip::Corner(corner) => {
+            if let RoiShape::Polygon { points_mm, .. } = &mut roi.shape {
+                let moved = |(at, point): (usize, &[f64; 2])| if at == corner { in_shape } else { *point };
+                *points_mm = points_mm.iter().enumerate().map(moved).collect();
+            }
+        }
         Grip::Resize(horizontal, vertical) => match &mut roi.shape {
-            RoiShape::Circle { radius_mm, .. } => {
-                *radius_mm = (pointer[a] - roi.centre_mm[a]).hypot(pointer[b] - roi.centre_mm[b]).max(1.0);
+            RoiShape::Circle { radius_mm, plane: of_circle } if *of_circle == plane => {
+                *radius_mm = from_centre[0].hypot(from_centre[1]).max(MIN_SIDE_MM);
             }
             // The outline in this slice goes through the pointer, also where the slice is not the middle one.
             RoiShape::Sphere { radius_mm } => {
                 let square: f64 = (0..3).map(|k| (pointer[k] - roi.centre_mm[k]).powi(2)).sum();
-                *radius_mm = square.sqrt().max(1.0);
+                *radius_mm = square.sqrt().max(MIN_SIDE_MM);
             }
-            RoiShape::Rectangle { size_mm, .. } => {
-                for (side, (sign, axis)) in [(horizontal, a), (vertical, b)].into_iter().enumerate() {
-                    if sign == 0 {
-                        continue;
+            _ => {
+                let mut shift = [0.0; 2];
+                for (k, sign) in [horizontal, vertical].into_iter().enumerate() {
+                    if let Some(side) = side(&mut roi, plane, k).filter(|_| sign != 0) {
+                        let sign = f64::from(sign);
+                        let fixed = -sign * 0.5 * *side;
+                        *side = (sign * (in_shape[k] - fixed)).max(MIN_SIDE_MM);
+                        shift[k] = fixed + sign * 0.5 * *side;
                     }
-                    let sign = f64::from(sign);
-                    let fixed = roi.centre_mm[axis] - sign * 0.5 * size_mm[side];
-                    size_mm[side] = (sign * (pointer[axis] - fixed)).max(1.0);
-                    roi.centre_mm[axis] = fixed + sign * 0.5 * size_mm[side];
                 }
+                let shift = if roi.shape.plane() == Some(plane) { roi.turned(shift) } else { shift };
+                roi.centre_mm[a] += shift[0];
+                roi.centre_mm[b] += shift[1];
             }
         },
     }
     roi
+}
+
+/// The full side of a ROI along the horizontal (0) or vertical (1) axis of a slice, mm, where a handle can stretch it: in the
+/// plane of its shape along the shape's own axes, in other planes only along axes that no turn has moved.
+pub fn side_mm(roi: &Roi, plane: RoiPlane, k: usize) -> Option<f64> {
+    side(&mut roi.clone(), plane, k).copied()
+}
+
+fn side(roi: &mut Roi, plane: RoiPlane, k: usize) -> Option<&mut f64> {
+    let axis = plane.axes().0[k];
+    let of_shape = roi.shape.plane()?;
+    let is_normal = of_shape.axes().1 == axis;
+    let is_straight = is_normal || of_shape == plane || roi.angle_deg == 0.0;
+    let is_flat = roi.shape.is_flat();
+    match &mut roi.shape {
+        RoiShape::Rectangle { size_mm, .. } | RoiShape::Ellipse { size_mm, .. } if of_shape == plane => Some(&mut size_mm[k]),
+        RoiShape::Ellipsoid { size_mm, .. } | RoiShape::Box { size_mm, .. } if is_straight => Some(&mut size_mm[axis]),
+        _ if is_flat && is_normal => roi.thickness_mm.as_mut(),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -164,10 +214,37 @@ mod tests {
     }
 
     #[test]
+    fn a_turned_shape_is_stretched_along_its_own_sides() {
+        let document = Document::default();
+        let plane = RoiPlane::Transaxial;
+        let ellipse = RoiShape::Ellipse { size_mm: [20.0, 10.0], plane };
+        let turned = Roi { angle_deg: 90.0, ..document.new_roi(ellipse, [1.0, 2.0, 0.0]) };
+        // Its end at the right before the turn is at the lower end now; the upper one stays at y = −8.
+        let longer = dragged(&turned, Grip::Resize(1, 0), plane, [0.0; 3], [9.0, 22.0, 0.0]);
+        let RoiShape::Ellipse { size_mm: [length, width], .. } = longer.shape else { panic!("{longer:?}") };
+        assert!((length - 30.0).abs() < 1e-9 && width == 10.0, "{longer:?}");
+        assert!((longer.centre_mm[0] - 1.0).abs() < 1e-9 && (longer.centre_mm[1] - 7.0).abs() < 1e-9, "{longer:?}");
+        // Turned by its handle: to the lower right of the centre points 135 degrees.
+        let pointer = [1.0 + 7.0, 2.0 + 7.0, 0.0];
+        assert_eq!(dragged(&turned, Grip::Turn, plane, [0.0; 3], pointer).angle_deg, 135.0);
+        // The thickness is stretched in slices of another plane, a corner is dragged in its own.
+        let slab = Roi { thickness_mm: Some(4.0), ..turned };
+        let thicker = dragged(&slab, Grip::Resize(0, 1), RoiPlane::Coronal, [0.0; 3], [1.0, 2.0, 8.0]);
+        assert_eq!((thicker.thickness_mm, thicker.centre_mm[2]), (Some(10.0), 3.0));
+        let points_mm = [[0.0, 0.0], [10.0, 0.0], [0.0, 10.0]].into();
+        let polygon = Roi { angle_deg: 90.0, ..document.new_roi(RoiShape::Polygon { points_mm, plane }, [0.0; 3]) };
+        let RoiShape::Polygon { points_mm, .. } = dragged(&polygon, Grip::Corner(1), plane, [0.0; 3], [0.0, 15.0, 0.0]).shape
+        else {
+            panic!("no polygon")
+        };
+        assert!((points_mm[1][0] - 15.0).abs() < 1e-9 && points_mm[1][1].abs() < 1e-9 && points_mm[2] == [0.0, 10.0]);
+    }
+
+    #[test]
     fn a_roi_keeps_its_colour_and_a_new_one_takes_a_free_one() {
         let shape = RoiShape::Sphere { radius_mm: 5.0 };
         let mut document = Document::default();
-        let plain = Roi { colour: None, ..document.new_roi(shape, [0.0; 3]) };
+        let plain = Roi { colour: None, ..document.new_roi(shape.clone(), [0.0; 3]) };
         let chosen = Roi { colour: Some(theme::ROI_COLOURS[1]), ..plain.clone() };
         document.set_rois(vec![plain.clone(), plain.clone(), chosen, plain.clone()]);
         let places = |document: &Document| {
@@ -179,7 +256,7 @@ mod tests {
         document.rois.swap(0, 1);
         assert_eq!(places(&document), [1, 0, 3]);
         for place in [2, 4, 5, 6, 7, 0, 1] {
-            document.rois.push(document.new_roi(shape, [0.0; 3]));
+            document.rois.push(document.new_roi(shape.clone(), [0.0; 3]));
             assert_eq!(places(&document).last(), Some(&place));
         }
     }

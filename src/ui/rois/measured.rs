@@ -1,7 +1,9 @@
 //! Numbers of the ROIs on the image that is shown, for the table.
 
 use crate::data::{MaskedRois, Roi, RoiRole, RoiSums, Volume};
+use crate::measure;
 use crate::session::{RoiNumbers, roi_numbers};
+use crate::ui::widgets::format;
 
 /// Why a ROI's recovery is not known.
 pub fn why_no_recovery(rois: &[Roi], roi: &Roi) -> &'static str {
@@ -28,32 +30,74 @@ type ImageKey = (u64, bool);
 /// Sums of the document's ROIs on the image that is shown, renewed only where something changed.
 #[derive(Default)]
 pub struct TableCache {
-    measured: Vec<(Roi, RoiSums)>,
+    measured: Vec<(Roi, RoiSums, Option<f64>)>,
     image: Option<ImageKey>,
     numbers: Vec<RoiNumbers>,
+    medians: Vec<Option<f64>>,
+}
+
+/// Beside which outlines in the slices the numbers stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
+pub enum RoiLabels {
+    /// None.
+    None,
+    /// The selected one.
+    #[default]
+    Selected,
+    /// All.
+    All,
+}
+
+impl RoiLabels {
+    /// Its name in the window.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// Whether an outline has its numbers beside it.
+    pub fn is_shown(self, is_selected: bool) -> bool {
+        self == RoiLabels::All || (self == RoiLabels::Selected && is_selected)
+    }
+}
+
+/// What stands beside an outline.
+pub fn mean_and_sd(numbers: &RoiNumbers) -> String {
+    let value = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), format::value);
+    format!("{} ± {}", value(numbers.mean), value(numbers.sd))
 }
 
 impl TableCache {
     /// Brings the numbers up to date; `image` tells which one the volume is.
     pub fn update(&mut self, rois: &MaskedRois, volume: &Volume, image: ImageKey) {
         let same_image = self.image == Some(image);
-        if same_image && self.measured.iter().map(|(roi, _)| roi).eq(rois.iter()) {
+        if same_image && self.measured.iter().map(|(roi, ..)| roi).eq(rois.iter()) {
             return;
         }
         let known = std::mem::take(&mut self.measured);
-        let known = |roi: &Roi| known.iter().find(|(before, _)| same_image && before.covers_same(roi)).map(|(_, sums)| *sums);
+        let known = |roi: &Roi| {
+            known.iter().find(|(before, ..)| same_image && before.covers_same(roi)).map(|(_, sums, median)| (*sums, *median))
+        };
         for (roi, mask) in rois.iter().zip(rois.masks(&volume.grid)) {
-            let sums = known(roi).unwrap_or_else(|| mask.sums(volume.as_slice()));
-            self.measured.push((roi.clone(), sums));
+            let values = volume.as_slice();
+            let (sums, median) = known(roi).unwrap_or_else(|| (mask.sums(values), measure::median(&mask, values)));
+            self.measured.push((roi.clone(), sums, median));
         }
         self.image = Some(image);
-        let sums: Vec<Option<RoiSums>> = self.measured.iter().map(|(_, sums)| Some(*sums)).collect();
+        let sums: Vec<Option<RoiSums>> = self.measured.iter().map(|(_, sums, _)| Some(*sums)).collect();
+        self.medians = self.measured.iter().map(|(.., median)| *median).collect();
         self.numbers = roi_numbers(rois, &sums, volume.grid.voxel_ml()).into_iter().flatten().collect();
     }
 
     /// The numbers, in the order of the ROIs.
     pub fn numbers(&self) -> &[RoiNumbers] {
         &self.numbers
+    }
+
+    /// The median of each; `None` of those that cover nothing. The solver measures none: a median needs all voxels in order,
+    /// and every iterate would wait for that.
+    pub fn medians(&self) -> &[Option<f64>] {
+        &self.medians
     }
 }
 
@@ -65,7 +109,7 @@ mod tests {
 
     fn sphere(role: RoiRole, x_mm: f64) -> Roi {
         let shape = RoiShape::Sphere { radius_mm: 3.0 };
-        Roi { name: "r".into(), shape, centre_mm: [x_mm, 0.0, 0.0], role, activity_ratio: Some(3.0), colour: None }
+        Roi { role, activity_ratio: Some(3.0), ..Roi::new("r", shape, [x_mm, 0.0, 0.0]) }
     }
 
     #[test]

@@ -3,5 +3,7 @@
 pub mod action;
 pub mod document;
 pub mod measured;
+mod roi_fields;
 pub mod roi_panel;
+mod roi_table;
 pub mod state;

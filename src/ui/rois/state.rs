@@ -2,7 +2,8 @@
 
 use super::action::RoiAction;
 use super::document::{Document, History, typed_ratio};
-use crate::data::{MaskedRois, Notice, Roi};
+use super::measured::RoiLabels;
+use crate::data::{IsocontourRecipe, MaskedRois, Notice, Roi};
 use crate::geometry::Point;
 
 /// The regions and what the user does with them.
@@ -16,6 +17,8 @@ pub struct RoiState {
     pub selected: Option<usize>,
     /// Whether the table leaves the filter on the image out.
     pub measure_unfiltered: bool,
+    /// Beside which outlines the numbers stand.
+    pub labels: RoiLabels,
     /// The regions as they were when somebody asked last.
     masked: MaskedRois,
 }
@@ -28,6 +31,10 @@ pub enum RoiRequest {
     TakeFromStudy,
     /// Sets the crosshair.
     GoTo(Point),
+    /// Finds an isocontour anew by this recipe.
+    FindContour(usize, IsocontourRecipe),
+    /// Takes this to the clipboard.
+    CopyText(String),
     /// Asks for a ROI file to load.
     AskLoad,
     /// Asks where to save the ROIs.
@@ -94,6 +101,21 @@ impl RoiState {
                     rois.remove(index);
                 }
             }
+            RoiAction::CopySelected => {
+                let copied = self.selected.and_then(|index| rois.get(index)).cloned();
+                if let Some(roi) = copied {
+                    let copy = self.document.copy_of(&roi);
+                    self.add(copy);
+                }
+            }
+            RoiAction::MirrorSelected => {
+                if let Some(roi) = self.selected.and_then(|index| rois.get_mut(index)) {
+                    *roi = roi.mirrored_x();
+                }
+            }
+            RoiAction::FindContour(index, recipe) => request = Some(RoiRequest::FindContour(index, recipe)),
+            RoiAction::ShowLabels(labels) => self.labels = labels,
+            RoiAction::CopyTable(text) => request = Some(RoiRequest::CopyText(text)),
             RoiAction::MeasureUnfiltered(unfiltered) => self.measure_unfiltered = unfiltered,
             RoiAction::Undo => self.undo.undo(&mut self.document),
             RoiAction::Redo => self.undo.redo(&mut self.document),

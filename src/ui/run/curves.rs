@@ -217,7 +217,7 @@ mod tests {
 
     fn roi(name: &str, role: RoiRole) -> Roi {
         let shape = RoiShape::Sphere { radius_mm: 1.0 };
-        Roi { name: name.into(), shape, centre_mm: [0.0; 3], role, activity_ratio: None, colour: None }
+        Roi { role, ..Roi::new(name, shape, [0.0; 3]) }
     }
 
     /// Sums over two voxels whose noise-to-signal ratio is √2 × `spread`.

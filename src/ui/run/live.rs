@@ -418,12 +418,8 @@ mod tests {
     #[test]
     fn rois_that_stay_keep_their_past() {
         let roi = |x_mm: f64| Roi {
-            name: String::new(),
-            shape: crate::data::RoiShape::Sphere { radius_mm: 1.0 },
-            centre_mm: [x_mm, 0.0, 0.0],
             role: Default::default(),
-            activity_ratio: None,
-            colour: None,
+            ..Roi::new(String::new(), crate::data::RoiShape::Sphere { radius_mm: 1.0 }, [x_mm, 0.0, 0.0])
         };
         let sums = |sum: f64| RoiSums { weight: 1.0, sum, sum_of_squares: 0.0, min: 0.0, max: 0.0, num_voxels: 1 };
         let point = RoiPoint { iteration: 1, subiteration: 1, sums: vec![Some(sums(1.0)), Some(sums(2.0))] };

@@ -112,6 +112,8 @@ pub enum ViewAction {
     SetBeside(BesideView),
     /// Where the two images meet that are swiped over each other, as a part of a slice's width.
     SetSwipe(f32),
+    /// Over how wide a band the profile is averaged, mm.
+    SetProfileWidth(f64),
     /// Shows or hides ROI outlines.
     ShowRois(bool),
     /// Shows or hides the crosshair.

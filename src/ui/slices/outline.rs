@@ -5,123 +5,99 @@ use egui::{Pos2, Rect};
 use super::view::SliceGeometry;
 use crate::data::{Roi, RoiShape};
 use crate::geometry::Grid;
-use crate::ui::rois::document::Grip;
+use crate::ui::rois::document::{Grip, side_mm};
 use crate::ui::widgets::theme;
 
+/// How far above a shape the handle stands that turns it, points.
+const TURN_HANDLE: f32 = 22.0;
+
 /// The cut of a ROI with a slice, on the screen.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Outline {
-    /// A circle.
-    Circle(Pos2, f32),
-    /// A rectangle.
-    Rectangle(Rect),
-    /// A flat ROI seen from its edge.
-    Edge(Pos2, Pos2),
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outline {
+    /// Lines of straight pieces.
+    pub lines: Vec<Vec<Pos2>>,
+    /// What encloses them.
+    pub bounds: Rect,
+    /// Where the whole is taken.
+    pub middle: Pos2,
+    /// Handles by which size, angle and corners are dragged.
+    pub handles: Vec<(Pos2, Grip)>,
 }
 
 /// The cut of a ROI with a slice; `None` where they do not meet.
 pub fn outline(roi: &Roi, slice: &SliceGeometry, grid: &Grid) -> Option<Outline> {
     let ([a, b], normal) = slice.plane.axes();
-    let offset_mm = slice.middle_mm[normal] - roi.centre_mm[normal];
-    let centre = slice.screen_from_mm(roi.centre_mm);
-    let in_slice = offset_mm.abs() <= 0.5 * grid.voxel_mm[normal] * (1.0 + 1e-9);
-    // A flat ROI of another plane is cut along a line, if the slice reaches it.
-    let edge = |half: [f64; 3]| {
-        if offset_mm.abs() > half[normal] {
-            return None;
-        }
-        let mut ends = [roi.centre_mm; 2];
-        for axis in [a, b] {
-            ends[0][axis] -= half[axis];
-            ends[1][axis] += half[axis];
-        }
-        Some(Outline::Edge(slice.screen_from_mm(ends[0]), slice.screen_from_mm(ends[1])))
+    let on_screen = |[horizontal, vertical]: [f64; 2]| {
+        let mut point = slice.middle_mm;
+        (point[a], point[b]) = (horizontal, vertical);
+        slice.screen_from_mm(point)
     };
-    match roi.shape {
-        RoiShape::Sphere { radius_mm } => {
-            let square = radius_mm * radius_mm - offset_mm * offset_mm;
-            (square > 0.0).then(|| Outline::Circle(centre, (square.sqrt() * slice.scale) as f32))
-        }
-        RoiShape::Circle { radius_mm, plane } if plane == slice.plane => {
-            in_slice.then_some(Outline::Circle(centre, (radius_mm * slice.scale) as f32))
-        }
-        RoiShape::Circle { radius_mm, plane } => {
-            let across = (radius_mm * radius_mm - offset_mm * offset_mm).max(0.0).sqrt();
-            let mut half = [across; 3];
-            half[normal] = radius_mm;
-            half[plane.axes().1] = 0.0;
-            edge(half)
-        }
-        RoiShape::Rectangle { size_mm, plane } => {
-            let (axes, flat) = plane.axes();
-            let mut half = [0.0; 3];
-            half[axes[0]] = 0.5 * size_mm[0];
-            half[axes[1]] = 0.5 * size_mm[1];
-            if flat != normal {
-                return edge(half);
-            }
-            let size = egui::vec2((size_mm[0] * slice.scale) as f32, (size_mm[1] * slice.scale) as f32);
-            in_slice.then(|| Outline::Rectangle(Rect::from_center_size(centre, size)))
-        }
+    let cuts = roi.cut(slice.plane, slice.middle_mm[normal], grid.voxel_mm[normal]);
+    let lines: Vec<Vec<Pos2>> = cuts.into_iter().map(|line| line.into_iter().map(on_screen).collect()).collect();
+    let bounds = Rect::from_points(&lines.concat());
+    let outline = Outline { handles: handles(roi, slice, bounds), middle: slice.screen_from_mm(roi.centre_mm), bounds, lines };
+    (!outline.lines.is_empty()).then_some(outline)
+}
+
+/// The handles of a ROI in a slice that cuts it within these bounds.
+fn handles(roi: &Roi, slice: &SliceGeometry, bounds: Rect) -> Vec<(Pos2, Grip)> {
+    let centre = slice.screen_from_mm(roi.centre_mm);
+    let is_own_plane = roi.shape.plane() == Some(slice.plane);
+    let place = |point: [f64; 2]| {
+        let [u, v] = if is_own_plane { roi.turned(point) } else { point };
+        centre + egui::vec2((u * slice.scale) as f32, (v * slice.scale) as f32)
+    };
+    let (sides, corners) = match &roi.shape {
+        // Of a ball on its cut with this slice.
+        RoiShape::Sphere { .. } => ([Some(f64::from(bounds.width()) / slice.scale); 2], false),
+        RoiShape::Circle { radius_mm, .. } if is_own_plane => ([Some(2.0 * radius_mm); 2], false),
+        _ => ([0, 1].map(|k| side_mm(roi, slice.plane, k)), true),
+    };
+    let all = [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1)];
+    let has = |sign: i8, side: Option<f64>| sign == 0 || side.is_some();
+    let stretching = all.into_iter().filter(|&(x, y)| has(x, sides[0]) && has(y, sides[1]) && (corners || x == 0 || y == 0));
+    let half = sides.map(|side| 0.5 * side.unwrap_or(0.0));
+    let handle = |(x, y)| (place([f64::from(x) * half[0], f64::from(y) * half[1]]), Grip::Resize(x, y));
+    let mut handles: Vec<(Pos2, Grip)> = stretching.map(handle).collect();
+    let mut top = -half[1];
+    if let RoiShape::Polygon { points_mm, .. } = &roi.shape
+        && is_own_plane
+    {
+        handles.extend(points_mm.iter().enumerate().map(|(corner, point)| (place(*point), Grip::Corner(corner))));
+        top = points_mm.iter().map(|point| point[1]).fold(top, f64::min);
     }
+    if is_own_plane && roi.shape.can_turn() {
+        handles.push((place([0.0, top - f64::from(TURN_HANDLE) / slice.scale]), Grip::Turn));
+    }
+    handles
 }
 
 impl Outline {
-    /// Handles by which the size is dragged.
-    pub fn handles(&self) -> Vec<(Pos2, Grip)> {
-        let offsets = |half: egui::Vec2, centre: Pos2, corners: bool| {
-            let all = [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1)];
-            let count = if corners { 8 } else { 4 };
-            all[..count]
-                .iter()
-                .map(|&(x, y)| (centre + egui::vec2(half.x * f32::from(x), half.y * f32::from(y)), Grip::Resize(x, y)))
-                .collect()
-        };
-        match *self {
-            Outline::Circle(centre, radius) => offsets(egui::vec2(radius, radius), centre, false),
-            Outline::Rectangle(rect) => offsets(0.5 * rect.size(), rect.center(), true),
-            Outline::Edge(..) => Vec::new(),
-        }
-    }
-
-    /// Distance of a position from the line, points.
+    /// Distance of a position from the lines, points.
     fn distance(&self, position: Pos2) -> f32 {
-        match *self {
-            Outline::Circle(centre, radius) => (position.distance(centre) - radius).abs(),
-            Outline::Rectangle(rect) => rect.signed_distance_to_pos(position).abs(),
-            Outline::Edge(from, to) => {
-                let along = to - from;
-                let t = ((position - from).dot(along) / along.length_sq().max(1e-6)).clamp(0.0, 1.0);
-                position.distance(from + t * along)
-            }
-        }
+        let from_piece = |piece: &[Pos2]| {
+            let along = piece[1] - piece[0];
+            let t = ((position - piece[0]).dot(along) / along.length_sq().max(1e-6)).clamp(0.0, 1.0);
+            position.distance(piece[0] + t * along)
+        };
+        self.lines.iter().flat_map(|line| line.windows(2)).map(from_piece).fold(f32::INFINITY, f32::min)
     }
 
-    /// Half of its smaller side, points.
+    /// Half of its smaller side, of a flat ROI seen from its edge of the length, points.
     fn half_size(&self) -> f32 {
-        match *self {
-            Outline::Circle(_, radius) => radius,
-            Outline::Rectangle(rect) => 0.5 * rect.width().min(rect.height()),
-            Outline::Edge(from, to) => 0.5 * from.distance(to),
-        }
+        let (width, height) = (self.bounds.width(), self.bounds.height());
+        let is_edge = self.lines.iter().all(|line| line.len() == 2);
+        0.5 * if is_edge { width.max(height) } else { width.min(height) }
     }
 
-    /// Its middle.
-    pub fn middle(&self) -> Pos2 {
-        match *self {
-            Outline::Circle(centre, _) => centre,
-            Outline::Rectangle(rect) => rect.center(),
-            Outline::Edge(from, to) => from + 0.5 * (to - from),
-        }
-    }
-
-    /// Whether a position lies within.
+    /// Whether a position lies within, by the number of its lines to the right of it.
     fn contains(&self, position: Pos2) -> bool {
-        match *self {
-            Outline::Circle(centre, radius) => position.distance(centre) <= radius,
-            Outline::Rectangle(rect) => rect.contains(position),
-            Outline::Edge(..) => false,
-        }
+        let crosses = |piece: &[Pos2]| {
+            let ([low, high], part) = ([piece[0], piece[1]], (position.y - piece[0].y) / (piece[1].y - piece[0].y));
+            (low.y > position.y) != (high.y > position.y) && position.x < low.x + part * (high.x - low.x)
+        };
+        let areas = self.lines.iter().filter(|line| line.len() > 2);
+        areas.flat_map(|line| line.windows(2)).filter(|piece| crosses(piece)).count() % 2 == 1
     }
 
     /// Whether a position is at the line. Within a small one there is room beside the line.
@@ -134,9 +110,9 @@ impl Outline {
     /// line or anywhere within.
     fn grip_at(&self, position: Pos2) -> Option<Grip> {
         let nearest = self
-            .handles()
-            .into_iter()
-            .map(|(handle, grip)| (handle.distance(position), grip))
+            .handles
+            .iter()
+            .map(|(handle, grip)| (handle.distance(position), *grip))
             .min_by(|a, b| a.0.total_cmp(&b.0))
             .filter(|(distance, _)| *distance <= theme::GRAB_DISTANCE && self.half_size() >= 2.0 * theme::GRAB_DISTANCE);
         let is_held = self.contains(position) || self.is_at_line(position);
@@ -175,14 +151,14 @@ pub fn roi_at(rois: &[Roi], slice: &SliceGeometry, grid: &Grid, at: Pos2, reach:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{RoiPlane, RoiRole};
+    use crate::data::RoiPlane;
 
     fn slice(plane: RoiPlane) -> SliceGeometry {
         SliceGeometry { plane, rect: Rect::from_min_size(Pos2::ZERO, egui::vec2(200.0, 200.0)), scale: 2.0, middle_mm: [0.0; 3] }
     }
 
     fn roi(shape: RoiShape, centre_mm: [f64; 3]) -> Roi {
-        Roi { name: "r".into(), shape, centre_mm, role: RoiRole::None, activity_ratio: None, colour: None }
+        Roi::new("r", shape, centre_mm)
     }
 
     #[test]
@@ -190,7 +166,10 @@ mod tests {
         let grid = Grid::centred([50, 50, 50], [2.0; 3]).unwrap();
         let sphere = roi(RoiShape::Sphere { radius_mm: 5.0 }, [10.0, 0.0, 3.0]);
         let cut = outline(&sphere, &slice(RoiPlane::Transaxial), &grid).unwrap();
-        assert_eq!(cut, Outline::Circle(Pos2::new(120.0, 100.0), 8.0));
+        assert_eq!(
+            (cut.middle, cut.bounds),
+            (Pos2::new(120.0, 100.0), Rect::from_center_size(cut.middle, egui::vec2(16.0, 16.0)))
+        );
         assert!(outline(&sphere, &slice(RoiPlane::Sagittal), &grid).is_none());
     }
 
@@ -199,12 +178,40 @@ mod tests {
         let grid = Grid::centred([50, 50, 51], [2.0; 3]).unwrap();
         let circle = roi(RoiShape::Circle { radius_mm: 10.0, plane: RoiPlane::Transaxial }, [0.0; 3]);
         let cut = outline(&circle, &slice(RoiPlane::Coronal), &grid).unwrap();
-        assert_eq!(cut, Outline::Edge(Pos2::new(80.0, 100.0), Pos2::new(120.0, 100.0)));
+        assert_eq!(cut.lines, [[Pos2::new(80.0, 100.0), Pos2::new(120.0, 100.0)]]);
+        assert!(cut.handles.is_empty());
         let shape = RoiShape::Rectangle { size_mm: [20.0, 40.0], plane: RoiPlane::Transaxial };
-        let rectangle = roi(shape, [0.0, 0.0, 0.5]);
+        let rectangle = roi(shape.clone(), [0.0, 0.0, 0.5]);
         let cut = outline(&rectangle, &slice(RoiPlane::Transaxial), &grid).unwrap();
-        assert_eq!(cut, Outline::Rectangle(Rect::from_min_max(Pos2::new(80.0, 60.0), Pos2::new(120.0, 140.0))));
-        assert!(outline(&roi(shape, [0.0, 0.0, 5.0]), &slice(RoiPlane::Transaxial), &grid).is_none());
+        assert_eq!(cut.bounds, Rect::from_min_max(Pos2::new(80.0, 60.0), Pos2::new(120.0, 140.0)));
+        assert!(outline(&roi(shape.clone(), [0.0, 0.0, 5.0]), &slice(RoiPlane::Transaxial), &grid).is_none());
+    }
+
+    #[test]
+    fn a_turned_shape_has_its_handles_where_its_sides_are() {
+        let grid = Grid::centred([50, 50, 51], [2.0; 3]).unwrap();
+        let plane = RoiPlane::Transaxial;
+        let shape = RoiShape::Box { size_mm: [40.0, 20.0, 30.0], plane };
+        let turned = Roi { angle_deg: 90.0, ..roi(shape, [0.0; 3]) };
+        let cut = |plane| outline(&turned, &slice(plane), &grid).unwrap();
+        let at = |outline: &Outline, grip| outline.handles.iter().find(|handle| handle.1 == grip).map(|handle| handle.0.round());
+        let transaxial = cut(plane);
+        assert_eq!(transaxial.bounds, Rect::from_min_max(Pos2::new(80.0, 60.0), Pos2::new(120.0, 140.0)));
+        // Its right side points down, its top to the right.
+        assert_eq!(at(&transaxial, Grip::Resize(1, 0)), Some(Pos2::new(100.0, 140.0)));
+        assert_eq!(at(&transaxial, Grip::Turn), Some(Pos2::new(142.0, 100.0)));
+        // Seen from the side it is 20 mm wide and 30 mm high, and only the height, which is not turned, is stretched.
+        let coronal = cut(RoiPlane::Coronal);
+        assert_eq!(coronal.bounds.size().round(), egui::vec2(40.0, 60.0));
+        let grips: Vec<Grip> = coronal.handles.iter().map(|handle| handle.1).collect();
+        assert_eq!(grips, [Grip::Resize(0, 1), Grip::Resize(0, -1)]);
+        // A slab is cut over its thickness, and not beyond.
+        let shape = RoiShape::Circle { radius_mm: 10.0, plane };
+        let slab = Roi { thickness_mm: Some(12.0), ..roi(shape, [0.0, 0.0, 6.5]) };
+        assert!(outline(&slab, &slice(plane), &grid).is_some());
+        assert!(outline(&Roi { thickness_mm: Some(10.0), ..slab.clone() }, &slice(plane), &grid).is_none());
+        let side = outline(&slab, &slice(RoiPlane::Sagittal), &grid).unwrap();
+        assert_eq!(side.bounds.size().round(), egui::vec2(40.0, 24.0));
     }
 
     #[test]

@@ -2,12 +2,16 @@
 
 use egui::{Align2, Color32, CornerRadius, FontId, Painter, Pos2, Rect, Stroke, StrokeKind};
 
-use super::outline::{Outline, outline};
+use super::outline::outline;
 use super::slice_panel::SlicesView;
 use super::tool::Tool;
 use super::turned::TurnedContent;
 use super::view::{ProfileLine, SliceGeometry, slice_index};
 use crate::data::Roi;
+use crate::geometry::Point;
+use crate::session::RoiNumbers;
+use crate::ui::rois::document::Grip;
+use crate::ui::rois::measured::mean_and_sd;
 use crate::ui::widgets::image_axes::AXIS_NAMES;
 use crate::ui::widgets::theme::{self, Colours};
 
@@ -22,11 +26,12 @@ pub fn draw(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours
     frame(view, slice, painter, colours);
     if view.view.show_rois {
         for (index, roi) in view.rois.iter().enumerate() {
-            draw_roi(view, slice, painter, roi, view.selected == Some(index));
+            let numbers = view.numbers.get(index).filter(|_| view.labels.is_shown(view.selected == Some(index)));
+            draw_roi(view, slice, painter, colours, (roi, numbers), view.selected == Some(index));
         }
     }
     if let Some(draft) = view.draft {
-        draw_roi(view, slice, painter, draft, true);
+        draw_roi(view, slice, painter, colours, (draft, None), true);
     }
     if view.view.show_crosshair {
         crosshair(view, slice, painter, colours);
@@ -84,53 +89,77 @@ fn oblique_line(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, col
     painter.extend(egui::Shape::dashed_line(&[at - along, at + along], Stroke::new(1.0, colours.profile), 6.0, 5.0));
 }
 
-fn draw_roi(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, roi: &Roi, is_selected: bool) {
+fn draw_roi(
+    view: &SlicesView,
+    slice: &SliceGeometry,
+    painter: &Painter,
+    colours: &Colours,
+    (roi, numbers): (&Roi, Option<&RoiNumbers>),
+    is_selected: bool,
+) {
     let Some(outline) = outline(roi, slice, &view.volume.grid) else { return };
     let colour = theme::roi_colour(roi);
     let width = if is_selected { 2.5 } else { 1.5 };
     for stroke in [Stroke::new(width + 2.0, theme::HALO), Stroke::new(width, colour)] {
-        match outline {
-            Outline::Circle(centre, radius) => {
-                painter.circle_stroke(centre, radius, stroke);
-            }
-            Outline::Rectangle(rect) => {
-                painter.rect_stroke(rect, CornerRadius::ZERO, stroke, StrokeKind::Middle);
-            }
-            Outline::Edge(from, to) => {
-                painter.line_segment([from, to], stroke);
-            }
+        for line in &outline.lines {
+            painter.line(line.clone(), stroke);
         }
     }
-    if !is_selected {
-        return;
+    let thin = Stroke::new(1.0, colour);
+    for (handle, grip) in outline.handles.into_iter().filter(|_| is_selected) {
+        if grip == Grip::Turn {
+            painter.circle(handle, theme::HANDLE_SIZE + 0.5, Color32::WHITE, thin);
+        } else {
+            let square = Rect::from_center_size(handle, egui::Vec2::splat(2.0 * theme::HANDLE_SIZE));
+            painter.rect(square, CornerRadius::ZERO, Color32::WHITE, thin, StrokeKind::Middle);
+        }
     }
-    for (handle, _) in outline.handles() {
-        let square = Rect::from_center_size(handle, egui::Vec2::splat(2.0 * theme::HANDLE_SIZE));
-        painter.rect(square, CornerRadius::ZERO, Color32::WHITE, Stroke::new(1.0, colour), StrokeKind::Middle);
+    let name = is_selected.then(|| roi.name.clone());
+    let words: Vec<String> = name.into_iter().chain(numbers.map(mean_and_sd)).collect();
+    if !words.is_empty() {
+        let below = outline.bounds.center_bottom() + egui::vec2(0.0, 8.0);
+        // Numbers are read on whatever the image is there.
+        let shade = numbers.map(|_| colours.overlay_shade);
+        text(painter, below, Align2::CENTER_TOP, &words.join(": "), theme::OVERLAY_TEXT, colour, shade);
     }
-    let below = match outline {
-        Outline::Circle(centre, radius) => centre + egui::vec2(0.0, radius),
-        Outline::Rectangle(rect) => rect.center_bottom(),
-        Outline::Edge(..) => outline.middle(),
-    };
-    text(painter, below + egui::vec2(0.0, 8.0), Align2::CENTER_TOP, &roi.name, theme::OVERLAY_TEXT, colour, None);
 }
 
 fn profile(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours: &Colours) {
-    let ProfileLine::Between(from, to) = view.view.profile else { return };
     let stroke = Stroke::new(2.0, colours.profile);
+    let ([a, b], normal) = slice.plane.axes();
+    let grid = &view.volume.grid;
+    let (from, to) = match view.view.profile {
+        ProfileLine::Between(from, to) => (from, to),
+        // The crosshair shows the line; only a band about it is drawn.
+        ProfileLine::Axis(axis) if axis != normal => {
+            let end =
+                |k: usize| std::array::from_fn(|i| if i == axis { grid.extent_mm(i)[k] } else { view.view.crosshair_mm[i] });
+            return band(view, slice, painter, colours, [end(0), end(1)]);
+        }
+        ProfileLine::Axis(_) => return,
+    };
     let ends = [slice.screen_from_mm(from), slice.screen_from_mm(to)];
     // In slices it does not lie in, the line is only hinted at.
-    let normal = slice.plane.axes().1;
-    let voxel = view.volume.grid.voxel_mm[normal];
-    let lies_in = [from, to].iter().all(|p| (p[normal] - slice.middle_mm[normal]).abs() <= voxel);
-    if lies_in {
+    let lies_in = [from, to].iter().all(|p| (p[normal] - slice.middle_mm[normal]).abs() <= grid.voxel_mm[normal]);
+    if lies_in && (from[a], from[b]) != (to[a], to[b]) {
         painter.line_segment(ends, stroke);
         for end in ends {
             painter.circle_filled(end, 3.5, colours.profile);
         }
+        band(view, slice, painter, colours, [from, to]);
     } else if view.view.tool == Tool::Profile {
         painter.line_segment(ends, Stroke::new(1.0, colours.profile.gamma_multiply(0.4)));
+    }
+}
+
+/// The edges of the band over which the profile along a line in the slice is averaged.
+fn band(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours: &Colours, ends: [Point; 2]) {
+    let width = (view.view.profile_width_mm * slice.scale) as f32;
+    let [from, to] = ends.map(|end| slice.screen_from_mm(end));
+    if width > 0.0 {
+        let across = 0.5 * width * (to - from).normalized().rot90();
+        let corners = vec![from + across, to + across, to - across, from - across, from + across];
+        painter.line(corners, Stroke::new(1.0, colours.profile.gamma_multiply(0.8)));
     }
 }
 

@@ -147,6 +147,8 @@ fn cursor(view: &SlicesView, slice: &SliceGeometry, position: Pos2) -> egui::Cur
     }
     match selected_grip(view, slice, position) {
         Some((_, Grip::Move)) => egui::CursorIcon::Move,
+        Some((_, Grip::Turn)) => egui::CursorIcon::Grab,
+        Some((_, Grip::Corner(_))) => egui::CursorIcon::Crosshair,
         Some((_, Grip::Resize(_, 0))) => egui::CursorIcon::ResizeHorizontal,
         Some((_, Grip::Resize(0, _))) => egui::CursorIcon::ResizeVertical,
         Some((_, Grip::Resize(x, y))) if x == y => egui::CursorIcon::ResizeNwSe,
@@ -164,7 +166,11 @@ pub fn help_text(tool: Tool) -> String {
     let here = match tool {
         Tool::Crosshair => "Click or drag: crosshair · Click an outline or Alt+click inside: select the ROI",
         Tool::Circle | Tool::Sphere => "Drag from the centre outwards to draw a ROI · Esc: back to the crosshair",
-        Tool::Rectangle => "Drag from corner to corner to draw a ROI · Esc: back to the crosshair",
+        Tool::Rectangle | Tool::Ellipse | Tool::Box | Tool::Ellipsoid => {
+            "Drag from corner to corner to draw a ROI · Esc: back to the crosshair"
+        }
+        Tool::Polygon => "Drag once around the region · Esc: back to the crosshair",
+        Tool::Isocontour => "Drag a ball that holds the maximum, from its centre outwards · Esc: back to the crosshair",
         Tool::Profile => "Drag along the line of the profile · Esc: back to the crosshair",
     };
     format!("{here} · Wheel: slice · {HELP_EVERYWHERE}")
@@ -178,6 +184,8 @@ fn slice_help(view: &SlicesView, slice: &SliceGeometry, position: Pos2) -> Strin
     let at = |reach| roi_at(view.visible_rois(), slice, &view.volume.grid, position, reach);
     let here = match (selected_grip(view, slice, position), at(Reach::Line), at(Reach::Inside)) {
         (Some((_, Grip::Move)), ..) => "Drag: move this ROI · Click: crosshair",
+        (Some((_, Grip::Turn)), ..) => "Drag: turn this ROI · Click: crosshair",
+        (Some((_, Grip::Corner(_))), ..) => "Drag: this corner of the ROI · Click: crosshair",
         (Some(_), ..) => "Drag: size of this ROI · Click: crosshair",
         (None, Some(_), _) => "Click: select this ROI, and crosshair · Drag: crosshair",
         (None, None, Some(_)) => "Click or drag: crosshair · Alt+click: select this ROI",

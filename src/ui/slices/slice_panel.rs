@@ -13,6 +13,8 @@ use super::view::{SliceGeometry, ViewState, fit_scale, slice_index};
 use crate::data::{Roi, RoiPlane, Volume};
 use crate::geometry::{Grid, Point};
 use crate::render::VolumeSlot;
+use crate::session::RoiNumbers;
+use crate::ui::rois::measured::RoiLabels;
 use crate::ui::widgets::colouring::Colouring;
 use crate::ui::widgets::image_axes::ImageAxes;
 use crate::ui::widgets::theme;
@@ -27,6 +29,10 @@ pub struct SlicesView<'a> {
     pub volume: &'a Volume,
     /// Regions of interest.
     pub rois: &'a [Roi],
+    /// Their numbers, in the same order; shorter while there are none.
+    pub numbers: &'a [RoiNumbers],
+    /// Beside which outlines the numbers stand.
+    pub labels: RoiLabels,
     /// The selected one.
     pub selected: Option<usize>,
     /// The one being drawn.

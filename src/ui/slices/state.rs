@@ -5,11 +5,15 @@ use super::action::{Drag, ViewAction};
 use super::tool::Tool;
 use super::turned::Turn;
 use super::view::{ProfileLine, ViewState, active_bounds_mm};
-use crate::data::{Roi, RoiPlane, Volume};
+use crate::data::{IsocontourRecipe, Notice, Roi, RoiPlane, RoiShape, Volume};
 use crate::geometry::Point;
+use crate::measure;
 use crate::ui::rois::document::dragged;
 use crate::ui::rois::state::RoiState;
 use crate::ui::widgets::colouring::Colouring;
+
+/// Threshold of an isocontour when it is drawn, per cent of the maximum.
+const USUAL_PERCENT: f64 = 50.0;
 
 /// The slices.
 #[derive(Default)]
@@ -20,6 +24,8 @@ pub struct SliceState {
     pub drag: Option<ActiveDrag>,
     /// The region that is being drawn.
     pub draft: Option<Roi>,
+    /// Where the pointer went since the drag under way began.
+    pub path: Vec<Point>,
     /// Slice plane that the pointer was in last.
     pub active_plane: RoiPlane,
     /// Whether an image of another study is to come, whose middle the crosshair goes to.
@@ -99,8 +105,8 @@ impl SliceState {
         ctx.request_repaint_after_secs(interval_secs as f32);
     }
 
-    /// Does what the user wishes.
-    pub fn apply(&mut self, action: ViewAction, image: ImageView, rois: &mut RoiState) {
+    /// Does what the user wishes; what could not be done comes back as a notice.
+    pub fn apply(&mut self, action: ViewAction, image: ImageView, rois: &mut RoiState) -> Option<Notice> {
         let grid = image.volume.map(|volume| &volume.grid);
         match action {
             ViewAction::BeginDrag { drag, plane, at } => {
@@ -108,9 +114,10 @@ impl SliceState {
                     rois.selected = Some(index);
                 }
                 self.drag = Some(ActiveDrag { drag, plane, from: at, last: at });
+                self.path = vec![at];
             }
             ViewAction::MoveDrag { to, delta, way } => self.move_drag(to, delta, way, image, rois),
-            ViewAction::EndDrag => self.end_drag(rois),
+            ViewAction::EndDrag => return self.end_drag(image.volume, rois),
             ViewAction::SelectRoi(index) => rois.selected = index,
             ViewAction::Click(point) => {
                 self.before_click = Some(self.view.crosshair_mm);
@@ -156,6 +163,7 @@ impl SliceState {
             | ViewAction::FullWindow => colour(action, image),
             action => self.arrange(action),
         }
+        None
     }
 
     /// Does what concerns neither image nor regions: how the views are laid out, and what they show.
@@ -170,6 +178,7 @@ impl SliceState {
             ViewAction::SetInterpolation(interpolation) => self.view.interpolation = interpolation,
             ViewAction::SetTool(tool) => self.view.tool = tool,
             ViewAction::SetProfile(profile) => self.view.profile = profile,
+            ViewAction::SetProfileWidth(width_mm) => self.view.profile_width_mm = width_mm,
             ViewAction::SetBeside(beside) => self.view.beside = beside,
             ViewAction::SetSwipe(at) => self.view.swipe = at.clamp(0.0, 1.0),
             ViewAction::ShowRois(show) => self.view.show_rois = show,
@@ -184,11 +193,12 @@ impl SliceState {
         active.last = to;
         let active = *active;
         match active.drag {
-            Drag::Crosshair => self.apply(ViewAction::SetCrosshair(to), image, rois),
-            Drag::Pan => self.apply(ViewAction::Pan(way), image, rois),
-            Drag::Window => self.apply(ViewAction::DragWindow(delta), image, rois),
+            Drag::Crosshair => _ = self.apply(ViewAction::SetCrosshair(to), image, rois),
+            Drag::Pan => _ = self.apply(ViewAction::Pan(way), image, rois),
+            Drag::Window => _ = self.apply(ViewAction::DragWindow(delta), image, rois),
             Drag::Draw(tool) => {
-                let drawn = tool.drawn(active.plane, active.from, to);
+                self.path.push(to);
+                let drawn = tool.drawn(active.plane, &self.path);
                 self.draft = drawn.map(|(shape, centre_mm)| rois.document.new_roi(shape, centre_mm));
             }
             Drag::Roi(index, grip) => {
@@ -200,13 +210,25 @@ impl SliceState {
         }
     }
 
-    fn end_drag(&mut self, rois: &mut RoiState) {
-        self.drag = None;
-        if let Some(roi) = self.draft.take() {
-            rois.add(roi);
-            self.view.tool = Tool::Crosshair;
-            self.view.show_rois = true;
+    /// Ends the drag; a region that was drawn is added, or it is said why not.
+    fn end_drag(&mut self, volume: Option<&Volume>, rois: &mut RoiState) -> Option<Notice> {
+        let drag = self.drag.take().map(|active| active.drag);
+        let draft = self.draft.take()?;
+        let drawn = match (drag, &draft.shape, volume) {
+            (Some(Drag::Draw(Tool::Isocontour)), RoiShape::Sphere { radius_mm }, Some(volume)) => {
+                let recipe = IsocontourRecipe { percent: USUAL_PERCENT, background: None, seed_radius_mm: *radius_mm };
+                measure::isocontour(volume, draft.centre_mm, recipe)
+                    .map(|contour| Roi { shape: RoiShape::Isocontour(contour.into()), ..draft })
+            }
+            _ => Ok(draft),
+        };
+        match drawn {
+            Ok(roi) => rois.add(roi),
+            Err(reason) => return Some(Notice::warning(format!("No isocontour: {reason}"))),
         }
+        self.view.tool = Tool::Crosshair;
+        self.view.show_rois = true;
+        None
     }
 }
 

@@ -54,11 +54,22 @@ pub fn toolbar_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>
 
 /// Tool, palette, interpolation, ROIs.
 fn look_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
-    for &tool in Tool::VARIANTS {
-        if ui.selectable_label(view.view.tool == tool, tool.name()).on_hover_text(tool.help()).clicked() {
-            actions.push(ViewAction::SetTool(tool));
-        }
+    let choose = |ui: &mut Ui, tool: Tool| {
+        ui.selectable_label(view.view.tool == tool, tool.name()).on_hover_text(tool.help()).clicked().then_some(tool)
+    };
+    let mut chosen = None;
+    for &tool in Tool::VARIANTS.iter().filter(|tool| !tool.is_in_menu()) {
+        chosen = choose(ui, tool).or(chosen);
     }
+    let is_current = view.view.tool.is_in_menu();
+    let words = if is_current { format!("More: {}", view.view.tool.name()) } else { "More…".to_owned() };
+    let (menu, _) = MenuButton::from_button(egui::Button::new(words).selected(is_current)).ui(ui, |ui| {
+        for &tool in Tool::VARIANTS.iter().filter(|tool| tool.is_in_menu()) {
+            chosen = choose(ui, tool).or(chosen);
+        }
+    });
+    menu.on_hover_text("More shapes of regions");
+    actions.extend(chosen.map(ViewAction::SetTool));
     ui.separator();
     palette_ui(view.colouring.palette, ui, actions);
     let smooth = view.view.interpolation == Interpolation::Linear;

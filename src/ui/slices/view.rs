@@ -78,6 +78,8 @@ pub struct ViewState {
     pub tool: Tool,
     /// The profile.
     pub profile: ProfileLine,
+    /// Side of the square about the line over which the profile is averaged, mm; 0 = the line alone.
+    pub profile_width_mm: f64,
     /// ROI outlines shown.
     pub show_rois: bool,
     /// How the image of the reference run is shown beside.
@@ -103,6 +105,7 @@ impl Default for ViewState {
             spins: false,
             tool: Tool::default(),
             profile: ProfileLine::Axis(0),
+            profile_width_mm: 0.0,
             show_rois: true,
             beside: BesideView::default(),
             swipe: 0.5,

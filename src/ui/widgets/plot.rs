@@ -106,6 +106,11 @@ fn decades(input: GridInput) -> Vec<GridMark> {
     marks.map(|value| GridMark { value, step_size: 1.0 }).collect()
 }
 
+/// A vertical axis with short numbers.
+pub fn short_axis<'a>() -> AxisHints<'a> {
+    with_scale(values_axis(), Scale::Linear, "")
+}
+
 /// The vertical axis of small plots.
 fn values_axis<'a>() -> AxisHints<'a> {
     AxisHints::new_y().min_thickness(34.0).label_spacing(egui::Rangef::new(18.0, 34.0))

@@ -16,6 +16,7 @@ use crate::render::VolumeSlot;
 use crate::report;
 use crate::session::{RunId, Session, SessionOptions, Trace};
 use crate::ui::numbers::plot_options::PlotOptions;
+use crate::ui::numbers::profile::ProfileCache;
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::rois::document::Document;
 use crate::ui::rois::state::RoiState;
@@ -67,6 +68,8 @@ pub struct App {
     pub(super) runs: Runs,
     pub(super) slices: SliceState,
     pub(super) rois: RoiState,
+    /// The line profile of the image on the screen.
+    pub(super) profile: ProfileCache,
     /// What the left part of the bottom panel shows.
     pub(super) numbers: NumbersTab,
     pub(super) plots: PlotOptions,
@@ -127,6 +130,7 @@ impl App {
             runs: Runs::new(RunView::new(Colouring::automatic(preferences.palette), waker(&ctx))),
             slices: SliceState::new(preferences.view()),
             rois: RoiState::default(),
+            profile: ProfileCache::default(),
             numbers: NumbersTab::default(),
             plots: PlotOptions::default(),
             plot_to_save: None,
@@ -280,6 +284,8 @@ impl App {
             open.update(ctx, &run.forms.fbp.filter_settings());
         }
         run.derive(&mut self.rois);
+        let image = (run.live.run, run.shown.generation());
+        self.profile.update(&self.slices.view, image, run.shown.volume(), self.study.truth());
         let id = run.shown.id();
         if let Some(state) = frame.wgpu_render_state()
             && let Some(volume) = run.shown.take_for_upload()

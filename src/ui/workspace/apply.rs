@@ -5,7 +5,8 @@ use egui::Context;
 use super::actions::Action;
 use super::app::{App, waker};
 use super::dialogs::FileTask;
-use crate::data::{Notice, RoiShape};
+use crate::data::{IsocontourRecipe, Notice, RoiShape};
+use crate::measure;
 use crate::session::Command;
 use crate::ui::numbers::plot_options::PlotAction;
 use crate::ui::numbers::tabs::NumbersTab;
@@ -23,7 +24,7 @@ impl App {
         match action {
             Action::Study(action) => self.apply_study(ctx, action),
             Action::Run(action) => self.apply_run(ctx, action),
-            Action::View(action) => self.apply_view(action),
+            Action::View(action) => self.apply_view(ctx, action),
             Action::Plot(PlotAction::Option(action)) => self.plots.apply(action),
             Action::Plot(PlotAction::ShowAt(place)) => {
                 let nearest = self.run().nearest_kept(place);
@@ -33,7 +34,7 @@ impl App {
                 self.plot_to_save = Some(*plot);
                 self.ask(ctx, FileTask::SavePlot);
             }
-            Action::Plot(PlotAction::View(action)) => self.apply_view(action),
+            Action::Plot(PlotAction::View(action)) => self.apply_view(ctx, action),
             Action::Roi(action) => self.apply_roi(ctx, action),
             Action::File(action) => self.apply_file(ctx, action),
             Action::Leave(action) => self.apply_leave(ctx, action),
@@ -79,10 +80,12 @@ impl App {
         started.is_ok()
     }
 
-    fn apply_view(&mut self, action: ViewAction) {
+    fn apply_view(&mut self, ctx: &Context, action: ViewAction) {
         let RunView { shown, colouring, .. } = self.runs.active_mut();
         let image = ImageView { volume: shown.volume(), range: shown.range, num_fitted: self.study.num_fitted(), colouring };
-        self.slices.apply(action, image, &mut self.rois);
+        if let Some(notice) = self.slices.apply(action, image, &mut self.rois) {
+            self.notify(ctx, notice);
+        }
     }
 
     fn apply_roi(&mut self, ctx: &Context, action: RoiAction) {
@@ -93,13 +96,27 @@ impl App {
                 self.rois.add(self.rois.document.new_roi(sphere, self.slices.view.crosshair_mm));
             }
             Some(RoiRequest::TakeFromStudy) => self.take_rois_from_study(),
-            Some(RoiRequest::GoTo(centre_mm)) => self.apply_view(ViewAction::SetCrosshair(centre_mm)),
+            Some(RoiRequest::GoTo(centre_mm)) => self.apply_view(ctx, ViewAction::SetCrosshair(centre_mm)),
+            Some(RoiRequest::FindContour(index, recipe)) => self.find_contour(ctx, index, recipe),
+            Some(RoiRequest::CopyText(text)) => ctx.copy_text(text),
             Some(RoiRequest::AskLoad) => _ = self.ask(ctx, FileTask::LoadRois),
             Some(RoiRequest::AskSave) => _ = self.ask(ctx, FileTask::SaveRois),
             Some(RoiRequest::AskExport) => _ = self.ask(ctx, FileTask::ExportCsv),
             Some(RoiRequest::PlaceNema) => self.place_nema(ctx),
             Some(RoiRequest::AskNemaReport) => _ = self.ask(ctx, FileTask::NemaReport),
             Some(RoiRequest::Tell(notice)) => self.notify(ctx, notice),
+        }
+    }
+
+    /// Finds the isocontour of a region anew, in the image on the screen.
+    fn find_contour(&mut self, ctx: &Context, index: usize, recipe: IsocontourRecipe) {
+        let Some((volume, roi)) = self.runs.active().shown.volume().zip(self.rois.document.rois.get_mut(index)) else { return };
+        match measure::isocontour(volume, roi.centre_mm, recipe) {
+            Ok(contour) => roi.shape = RoiShape::Isocontour(contour.into()),
+            Err(reason) => {
+                let notice = Notice::warning(format!("{}: {reason}", roi.name));
+                self.notify(ctx, notice);
+            }
         }
     }
 }

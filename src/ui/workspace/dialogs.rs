@@ -166,7 +166,7 @@ fn ask_desktop(task: FileTask) -> Option<PathBuf> {
         FileTask::Correct(_) => {
             dialog.add_filter("Interfile projection header", &["hs", "HS"]).add_filter("All files", &["*"]).pick_file()
         }
-        FileTask::LoadRois => dialog.add_filter("ROIs", &["toml"]).pick_file(),
+        FileTask::LoadRois => dialog.add_filter("ROIs", &["toml", "json"]).pick_file(),
         FileTask::SaveImage => dialog
             .add_filter("NIfTI, compressed", &["gz"])
             .add_filter("NIfTI", &["nii"])
@@ -175,7 +175,7 @@ fn ask_desktop(task: FileTask) -> Option<PathBuf> {
             .add_filter("DICOM PET series (folder)", &["dcm"])
             .set_file_name("image.nii.gz")
             .save_file(),
-        FileTask::SaveRois => dialog.add_filter("ROIs", &["toml"]).set_file_name("rois.toml").save_file(),
+        FileTask::SaveRois => dialog.add_filter("ROIs", &["toml", "json"]).set_file_name("rois.toml").save_file(),
         FileTask::ExportCsv => dialog.add_filter("CSV", &["csv"]).set_file_name("numbers.csv").save_file(),
         FileTask::SavePlot => {
             dialog.add_filter("SVG", &["svg"]).add_filter("CSV", &["csv"]).set_file_name("plot.svg").save_file()
@@ -215,7 +215,7 @@ fn formats(task: FileTask) -> &'static str {
         FileTask::Reference => "a spectrum without a gradient (.DSC or .npy)",
         FileTask::Correct(_) => "an Interfile projection header (.hs)",
         FileTask::SaveImage => ".nii, .nii.gz, .hv, .npy or .dcm (a folder, DICOM): the ending chooses the format",
-        FileTask::LoadRois | FileTask::SaveRois => ".toml",
+        FileTask::LoadRois | FileTask::SaveRois => ".toml or .json",
         FileTask::ExportCsv => ".csv",
         FileTask::SavePlot => ".svg, or .csv for its numbers",
         FileTask::NemaReport => ".pdf",

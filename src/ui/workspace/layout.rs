@@ -11,7 +11,6 @@ use super::status::{StatusView, status_ui};
 use crate::data::Volume;
 use crate::ui::numbers::compare_panel::{CompareAction, compare_panel_ui};
 use crate::ui::numbers::plots::{KeptCurves, PlotsView, plots_ui};
-use crate::ui::numbers::profile::Profile;
 use crate::ui::numbers::race_panel::race_panel_ui;
 use crate::ui::numbers::stage_panel::stage_panel_ui;
 use crate::ui::numbers::tabs::{NumbersTab, tabs_ui};
@@ -130,6 +129,10 @@ impl App {
         let rois = RoiView {
             rois: &self.rois.document.rois,
             numbers: self.run().table.numbers(),
+            medians: self.run().table.medians(),
+            unit: self.run().unit(),
+            voxel_mm: self.run().shown.volume().map(|volume| volume.grid.voxel_mm),
+            labels: self.rois.labels,
             selected: self.rois.selected,
             can_undo: self.rois.undo.can_undo(&self.rois.document),
             can_redo: self.rois.undo.can_redo(&self.rois.document),
@@ -139,8 +142,6 @@ impl App {
             is_unfiltered: self.rois.measure_unfiltered,
             axes: self.study.axes(),
         };
-        let truth = self.study.truth();
-        let profile = self.run().shown.volume().map(|volume| Profile::of(&self.slices.view, volume, truth));
         let kept = self.runs.kept().iter().rev();
         let plots = PlotsView {
             options: &self.plots,
@@ -156,7 +157,7 @@ impl App {
             show_timings: !self.options.for_pictures,
             course: self.study.course(),
             axes: self.study.axes(),
-            profile: profile.as_ref(),
+            profile: self.profile.profile(),
             unit: self.run().unit(),
             filter_mm: self.run().shown.filter_mm(),
             view: &self.slices.view,
@@ -257,6 +258,8 @@ impl App {
             colouring: &self.run().colouring,
             volume,
             rois: &self.rois.document.rois,
+            numbers: self.run().table.numbers(),
+            labels: self.rois.labels,
             selected: self.rois.selected,
             draft: self.slices.draft.as_ref(),
             drag: self.slices.drag.map(|active| (active.drag, active.plane)),

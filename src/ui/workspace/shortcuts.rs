@@ -99,6 +99,8 @@ fn groups(view: &KeysView) -> Vec<Group> {
             shortcuts: vec![
                 Shortcut { keys: redo.into(), words: "Redo", action: Action::Roi(RoiAction::Redo) },
                 command(Key::Z, "Undo", Action::Roi(RoiAction::Undo)),
+                command(Key::D, "Copy the selected one", Action::Roi(RoiAction::CopySelected)),
+                command(Key::M, "Mirror the selected one", Action::Roi(RoiAction::MirrorSelected)),
                 key(Key::Delete, "Delete the selected one", Action::Roi(RoiAction::DeleteSelected)),
                 key(Key::Escape, "Back to the crosshair", Action::View(ViewAction::SetTool(Tool::Crosshair))),
             ],

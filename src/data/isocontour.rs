@@ -1,0 +1,108 @@
+//! An isocontour: the voxels about a maximum that reach a part of it, kept as they were found.
+//!
+//! Which voxels they are depends on the image. So that a region is the same on every iterate, they are frozen when it is found,
+//! with the recipe by which they were; `measure::isocontour` finds them.
+
+use crate::geometry::{Grid, Point};
+
+/// How an isocontour is found: voxels that hang together with the maximum within a ball, and are not below a threshold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IsocontourRecipe {
+    /// The threshold, per cent of the maximum, counted from the background.
+    pub percent: f64,
+    /// The value that counts as 0 %: the background's mean, or `None` for 0 itself.
+    pub background: Option<f64>,
+    /// Radius of the ball in which the maximum is looked for, mm.
+    pub seed_radius_mm: f64,
+}
+
+impl IsocontourRecipe {
+    /// The value that a voxel must reach.
+    pub fn threshold(&self, maximum: f64) -> f64 {
+        let zero = self.background.unwrap_or(0.0);
+        zero + self.percent / 100.0 * (maximum - zero)
+    }
+}
+
+/// The voxels that an isocontour encloses.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Isocontour {
+    /// How it was found.
+    pub recipe: IsocontourRecipe,
+    /// The value that its voxels reached, in the unit of the image.
+    pub threshold: f64,
+    /// The smallest part of the image's grid that holds all its voxels, about the centre of the region (origin relative to it).
+    grid: Grid,
+    /// Which voxels of it belong to it, `[z, y, x]`.
+    is_inside: Vec<bool>,
+}
+
+impl Isocontour {
+    /// An isocontour of these voxels of a grid whose origin is relative to the region's centre; `None` if their number is not
+    /// the grid's.
+    pub fn new(recipe: IsocontourRecipe, threshold: f64, grid: Grid, is_inside: Vec<bool>) -> Option<Self> {
+        (is_inside.len() == grid.num_voxels()).then_some(Self { recipe, threshold, grid, is_inside })
+    }
+
+    /// The voxels that it was found on, about the region's centre.
+    pub fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    /// Whether each voxel of [`Isocontour::grid`] belongs to it, x fastest.
+    pub fn is_inside(&self) -> &[bool] {
+        &self.is_inside
+    }
+
+    /// So many times as large.
+    pub(super) fn scaled(&self, factor: f64) -> Self {
+        let mut scaled = self.clone();
+        scaled.grid.voxel_mm = self.grid.voxel_mm.map(|v| v * factor);
+        scaled.grid.origin_mm = self.grid.origin_mm.map(|v| v * factor);
+        scaled.recipe.seed_radius_mm *= factor;
+        scaled
+    }
+
+    /// Its image in the plane x = 0.
+    pub(super) fn mirrored_x(&self) -> Self {
+        let mut mirrored = self.clone();
+        let last = self.grid.mm_from_voxel(self.grid.size.map(|n| n as f64 - 1.0));
+        mirrored.grid.origin_mm[0] = -last[0];
+        mirrored.is_inside.chunks_mut(self.grid.size[0]).for_each(<[bool]>::reverse);
+        mirrored
+    }
+
+    /// The part of a box that lies inside, 0 … 1; its centre is relative to the region's, its half sides are in mm.
+    pub(super) fn part_inside(&self, centre: Point, half_mm: [f64; 3]) -> f64 {
+        let [x, y, z] = std::array::from_fn(|a| self.overlaps(a, centre[a], half_mm[a]));
+        let [nx, ny, _] = self.grid.size;
+        let mut part = 0.0;
+        for &(z, of_z) in &z {
+            for &(y, of_y) in &y {
+                let row = (z * ny + y) * nx;
+                let of_row: f64 = x.iter().filter(|(x, _)| self.is_inside[row + x]).map(|(_, of_x)| of_x).sum();
+                part += of_z * of_y * of_row;
+            }
+        }
+        // Where the box is one of its own voxels rounding must not leave slivers of the neighbours.
+        (part * STEPS_OF_PART).round() / STEPS_OF_PART
+    }
+
+    /// The voxels along an axis that a stretch meets, and which part of the stretch lies in each.
+    fn overlaps(&self, axis: usize, centre: f64, half_mm: f64) -> Vec<(usize, f64)> {
+        let voxel_mm = self.grid.voxel_mm[axis];
+        // In voxels from the lower face of the first.
+        let [low, high] = [-half_mm, half_mm].map(|end| (centre + end - self.grid.origin_mm[axis]) / voxel_mm + 0.5);
+        let last = self.grid.size[axis] as f64;
+        if !(high > 0.0 && low < last) {
+            return Vec::new();
+        }
+        let first = low.max(0.0) as usize;
+        let end = high.min(last).ceil() as usize;
+        let part = |k: usize| (high.min(k as f64 + 1.0) - low.max(k as f64)).max(0.0) / (high - low);
+        (first..end).map(|k| (k, part(k))).collect()
+    }
+}
+
+/// Parts of a voxel are told to one of so many.
+const STEPS_OF_PART: f64 = 65_536.0;

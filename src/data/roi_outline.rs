@@ -1,0 +1,144 @@
+//! The lines along which slices cut regions.
+
+use super::roi_figure::{Body, Figure, sides};
+use super::{Isocontour, Roi, RoiPlane};
+use crate::geometry::Point;
+
+/// Corners of the polygon that the cut of an ellipsoid is drawn as.
+const CORNERS_OF_CUT: usize = 96;
+
+/// A line of straight pieces in a slice, along the plane's horizontal and vertical axis, mm; closed where it ends as it begins.
+pub type CutLine = Vec<[f64; 2]>;
+
+impl Roi {
+    /// The lines along which it is cut by a slice at `at_mm` on its normal, of this thickness; none where they do not meet.
+    pub fn cut(&self, plane: RoiPlane, at_mm: f64, slice_mm: f64) -> Vec<CutLine> {
+        let ([a, b], normal) = plane.axes();
+        let offset = at_mm - self.centre_mm[normal];
+        let mut lines = match self.body() {
+            Body::Prism { figure, plane: of_figure, thickness_mm } if of_figure == plane => {
+                let reach = 0.5 * (thickness_mm.unwrap_or(0.0) + slice_mm);
+                // A centre on the face between two slices is in one of them, whatever rounding makes of it.
+                if offset.abs() <= reach * (1.0 + 1e-9) { vec![closed(figure.corners(self.turn()))] } else { Vec::new() }
+            }
+            Body::Prism { figure, plane: of_figure, thickness_mm } => {
+                self.side_cuts(&figure, of_figure, thickness_mm, (plane, offset))
+            }
+            Body::Ellipsoid { half_mm, plane: of_turn } => {
+                self.ellipsoid_cut(half_mm, of_turn, (plane, offset)).map(closed).into_iter().collect()
+            }
+            Body::Voxels(contour) => voxel_edges(contour, plane, offset),
+        };
+        let centre = [self.centre_mm[a], self.centre_mm[b]];
+        for point in lines.iter_mut().flatten() {
+            *point = [point[0] + centre[0], point[1] + centre[1]];
+        }
+        lines
+    }
+
+    /// A figure seen from its edge: a line where it is flat, else a rectangle, for each stretch that the slice cuts.
+    fn side_cuts(
+        &self,
+        figure: &Figure,
+        of_figure: RoiPlane,
+        thickness_mm: Option<f64>,
+        (plane, offset): (RoiPlane, f64),
+    ) -> Vec<CutLine> {
+        let (in_figure, normal_of_figure) = of_figure.axes();
+        let ([a, _], normal) = plane.axes();
+        // Along one of its axes the figure is cut, along the other lies the stretch.
+        let across = usize::from(in_figure[1] == normal);
+        let corners = figure.corners(self.turn());
+        let mut crossings: Vec<f64> = sides(&corners)
+            .filter(|[from, to]| (from[across] <= offset) != (to[across] <= offset))
+            .map(|[from, to]| {
+                let t = (offset - from[across]) / (to[across] - from[across]);
+                from[1 - across] + t * (to[1 - across] - from[1 - across])
+            })
+            .collect();
+        crossings.sort_by(f64::total_cmp);
+        let half = 0.5 * thickness_mm.unwrap_or(0.0);
+        let at = |along: f64, height: f64| if a == normal_of_figure { [height, along] } else { [along, height] };
+        let line = |stretch: &[f64]| {
+            let (from, to) = (stretch[0], stretch[1]);
+            if half == 0.0 {
+                return vec![at(from, 0.0), at(to, 0.0)];
+            }
+            closed(vec![at(from, -half), at(to, -half), at(to, half), at(from, half)])
+        };
+        crossings.chunks_exact(2).map(line).collect()
+    }
+
+    /// The cut of an ellipsoid xᵀ A x = 1 at a distance d from its centre: with A in blocks of the slice's axes (P, q, r), the
+    /// ellipse (y + d P⁻¹q)ᵀ P (y + d P⁻¹q) = 1 − d² (r − qᵀP⁻¹q).
+    fn ellipsoid_cut(&self, half_mm: [f64; 3], of_turn: RoiPlane, (plane, d): (RoiPlane, f64)) -> Option<CutLine> {
+        let turn = self.turn();
+        let ([ta, tb], tn) = of_turn.axes();
+        // A = R diag(1/half²) Rᵀ: its value for two unit vectors is the product of what they are before the turn.
+        let before = |axis: usize| -> Point {
+            let mut unit = [0.0; 3];
+            unit[axis] = 1.0;
+            let [u, v] = turn.back([unit[ta], unit[tb]]);
+            let mut point = [0.0; 3];
+            (point[ta], point[tb], point[tn]) = (u, v, unit[tn]);
+            std::array::from_fn(|k| point[k] / half_mm[k])
+        };
+        let form = |i: usize, j: usize| before(i).iter().zip(before(j)).map(|(x, y)| x * y).sum::<f64>();
+        let ([a, b], n) = plane.axes();
+        let (aa, ab, bb) = (form(a, a), form(a, b), form(b, b));
+        let (an, bn) = (form(a, n), form(b, n));
+        let determinant = aa * bb - ab * ab;
+        let shift = [(bb * an - ab * bn) / determinant, (aa * bn - ab * an) / determinant];
+        let level = 1.0 - d * d * (form(n, n) - an * shift[0] - bn * shift[1]);
+        if !(level > 0.0) {
+            return None;
+        }
+        // P = L Lᵀ, so that Lᵀ y lies on a circle.
+        let l00 = aa.sqrt();
+        let (l10, l11) = (ab / l00, (determinant / aa).sqrt());
+        let corner = |k: usize| {
+            let (sin, cos) = (std::f64::consts::TAU * k as f64 / CORNERS_OF_CUT as f64).sin_cos();
+            let (u, v) = (level.sqrt() * cos, level.sqrt() * sin);
+            let y = v / l11;
+            [(u - l10 * y) / l00 - d * shift[0], y - d * shift[1]]
+        };
+        Some((0..CORNERS_OF_CUT).map(corner).collect())
+    }
+}
+
+fn closed(mut corners: CutLine) -> CutLine {
+    corners.extend(corners.first().copied());
+    corners
+}
+
+/// The sides between voxels that belong to an isocontour and such that do not, in the slice there.
+fn voxel_edges(contour: &Isocontour, plane: RoiPlane, offset: f64) -> Vec<CutLine> {
+    let grid = contour.grid();
+    let ([a, b], normal) = plane.axes();
+    let slice = ((offset - grid.origin_mm[normal]) / grid.voxel_mm[normal]).round();
+    if !(slice >= 0.0 && slice < grid.size[normal] as f64) {
+        return Vec::new();
+    }
+    let belongs = |i: usize, j: usize| {
+        let mut voxel = [0; 3];
+        (voxel[a], voxel[b], voxel[normal]) = (i, j, slice as usize);
+        i < grid.size[a]
+            && j < grid.size[b]
+            && contour.is_inside()[(voxel[2] * grid.size[1] + voxel[1]) * grid.size[0] + voxel[0]]
+    };
+    // The face below voxel i along an axis.
+    let face = |axis: usize, i: usize| grid.origin_mm[axis] + (i as f64 - 0.5) * grid.voxel_mm[axis];
+    let mut edges = Vec::new();
+    for j in 0..=grid.size[b] {
+        for i in 0..=grid.size[a] {
+            let here = belongs(i, j);
+            if here != (i > 0 && belongs(i - 1, j)) {
+                edges.push(vec![[face(a, i), face(b, j)], [face(a, i), face(b, j + 1)]]);
+            }
+            if here != (j > 0 && belongs(i, j - 1)) {
+                edges.push(vec![[face(a, i), face(b, j)], [face(a, i + 1), face(b, j)]]);
+            }
+        }
+    }
+    edges
+}

@@ -1,0 +1,151 @@
+//! Regions that an isocontour of the image bounds: the voxels that hang together with a maximum, face to face, and reach a part
+//! of it.
+//!
+//! The threshold is t = b + p (M − b), with the maximum M of the voxels in a ball about the seed and a part p of it that is
+//! counted from 0 (b = 0) or from the background's mean. For FDG 41 % and 50 % of the maximum are in use (Boellaard et al.
+//! 2015, EANM procedure guidelines for tumour imaging, version 2.0), and 50 % above the background.
+
+use crate::data::{Isocontour, IsocontourRecipe, Roi, RoiShape, Volume};
+use crate::geometry::{Grid, Point};
+
+/// Why there is no isocontour.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum NoIsocontour {
+    /// The seed lies beside the image.
+    #[error("the ball in which the maximum is looked for lies outside the image")]
+    Outside,
+    /// Nothing rises above what counts as 0 %.
+    #[error("the maximum, {maximum:.4}, is not above {zero:.4}, from which the threshold is counted")]
+    NoMaximum {
+        /// The largest value in the ball.
+        maximum: f32,
+        /// The value that counts as 0 %.
+        zero: f64,
+    },
+    /// Not between 0 and 100 %.
+    #[error("a threshold of {0} % cannot be: it must be more than 0 and at most 100 % of the maximum")]
+    Percent(f64),
+}
+
+/// The isocontour about the largest value in a ball, by a recipe.
+///
+/// # Errors
+/// The ball lies outside the image, nothing in it is above what the threshold is counted from, or the threshold cannot be.
+pub fn isocontour(volume: &Volume, centre_mm: Point, recipe: IsocontourRecipe) -> Result<Isocontour, NoIsocontour> {
+    if !(recipe.percent > 0.0 && recipe.percent <= 100.0) {
+        return Err(NoIsocontour::Percent(recipe.percent));
+    }
+    let grid = &volume.grid;
+    let values = volume.as_slice();
+    let seed = Roi::new("", RoiShape::Sphere { radius_mm: recipe.seed_radius_mm }, centre_mm).mask(grid);
+    let in_seed = seed.voxels.iter().map(|(index, _)| *index as usize).filter(|index| values[*index].is_finite());
+    let top = in_seed.max_by(|a, b| values[*a].total_cmp(&values[*b])).ok_or(NoIsocontour::Outside)?;
+    let (maximum, zero) = (values[top], recipe.background.unwrap_or(0.0));
+    let threshold = recipe.threshold(f64::from(maximum));
+    if !(f64::from(maximum) > zero && threshold.is_finite()) {
+        return Err(NoIsocontour::NoMaximum { maximum, zero });
+    }
+    let found = connected(grid, top, |index| f64::from(values[index]) >= threshold);
+    let (part, is_inside) = smallest_part(grid, &found, centre_mm);
+    Isocontour::new(recipe, threshold, part, is_inside).ok_or(NoIsocontour::Outside)
+}
+
+/// The voxels `[x, y, z]` that hang together with one, face to face, through such that belong.
+fn connected(grid: &Grid, start: usize, belongs: impl Fn(usize) -> bool) -> Vec<[usize; 3]> {
+    let [nx, ny, _] = grid.size;
+    let strides = [1, nx, nx * ny];
+    let mut is_seen = vec![false; grid.num_voxels()];
+    is_seen[start] = true;
+    let mut found = vec![[start % nx, start / nx % ny, start / (nx * ny)]];
+    let mut next = 0;
+    while let Some(&voxel) = found.get(next) {
+        next += 1;
+        let index = (0..3).map(|a| voxel[a] * strides[a]).sum::<usize>();
+        for axis in 0..3 {
+            let below = (voxel[axis] > 0).then(|| (index - strides[axis], voxel[axis] - 1));
+            let above = (voxel[axis] + 1 < grid.size[axis]).then(|| (index + strides[axis], voxel[axis] + 1));
+            for (index, place) in [below, above].into_iter().flatten() {
+                if !is_seen[index] && belongs(index) {
+                    is_seen[index] = true;
+                    let mut neighbour = voxel;
+                    neighbour[axis] = place;
+                    found.push(neighbour);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The smallest part of a grid that holds some voxels, its origin relative to a point, and which of its voxels they are.
+fn smallest_part(grid: &Grid, found: &[[usize; 3]], about_mm: Point) -> (Grid, Vec<bool>) {
+    let end = |a: usize, of: fn(usize, usize) -> usize| found.iter().map(|voxel| voxel[a]).reduce(of).unwrap_or_default();
+    let low: [usize; 3] = std::array::from_fn(|a| end(a, usize::min));
+    let size: [usize; 3] = std::array::from_fn(|a| end(a, usize::max) + 1 - low[a]);
+    let first = grid.mm_from_voxel(low.map(|i| i as f64));
+    let part = Grid { size, voxel_mm: grid.voxel_mm, origin_mm: std::array::from_fn(|a| first[a] - about_mm[a]) };
+    let mut is_inside = vec![false; part.num_voxels()];
+    for voxel in found {
+        let [x, y, z] = std::array::from_fn(|a| voxel[a] - low[a]);
+        is_inside[(z * size[1] + y) * size[0] + x] = true;
+    }
+    (part, is_inside)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    /// Two cones of height 10 at x = ∓8 mm, each value 10 − distance, on a background of 2; between them it falls to it.
+    fn cones() -> Volume {
+        let mut volume = Volume::filled(Grid::centred([33, 17, 17], [1.0; 3]).unwrap(), 0.0);
+        let grid = volume.grid.clone();
+        for ((z, y, x), value) in volume.values.indexed_iter_mut() {
+            let [x, y, z] = grid.mm_from_voxel([x as f64, y as f64, z as f64]);
+            let distance = (x.abs() - 8.0).hypot(y).hypot(z);
+            *value = (10.0 - distance).max(2.0) as f32;
+        }
+        volume
+    }
+
+    fn recipe(percent: f64, background: Option<f64>) -> IsocontourRecipe {
+        IsocontourRecipe { percent, background, seed_radius_mm: 4.0 }
+    }
+
+    #[test]
+    fn voxels_are_those_about_the_nearer_maximum_that_reach_the_threshold() {
+        let volume = cones();
+        let centre_mm = [-7.0, 1.0, 0.0];
+        for (percent, background, radius, threshold) in
+            [(70.0, None, 3.0, 7.0), (50.0, Some(2.0), 4.0, 6.0), (100.0, None, 0.0, 10.0)]
+        {
+            let found = isocontour(&volume, centre_mm, recipe(percent, background)).unwrap();
+            assert!((found.threshold - threshold).abs() < 1e-12, "{found:?}");
+            let mask = Roi::new("", RoiShape::Isocontour(Arc::new(found)), centre_mm).mask(&volume.grid);
+            let expected: Vec<u32> = (0..volume.grid.num_voxels() as u32)
+                .filter(|index| {
+                    let [x, y, z] = [index % 33, index / 33 % 17, index / 561].map(f64::from);
+                    // The other cone reaches the threshold too, but is not connected.
+                    x < 16.0 && (x - 8.0).hypot(y - 8.0).hypot(z - 8.0) <= radius + 1e-6
+                })
+                .collect();
+            assert_eq!(mask.voxels.iter().map(|(index, _)| *index).collect::<Vec<_>>(), expected, "{percent} %");
+            assert!(mask.voxels.iter().all(|(_, weight)| *weight == 1.0));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_found_says_why() {
+        let volume = cones();
+        assert_eq!(isocontour(&volume, [99.0, 0.0, 0.0], recipe(50.0, None)), Err(NoIsocontour::Outside));
+        let flat = Volume::filled(volume.grid.clone(), 0.0);
+        assert_eq!(isocontour(&flat, [0.0; 3], recipe(50.0, None)), Err(NoIsocontour::NoMaximum { maximum: 0.0, zero: 0.0 }));
+        let above = isocontour(&volume, [-8.0, 0.0, 0.0], recipe(50.0, Some(11.0)));
+        assert_eq!(above, Err(NoIsocontour::NoMaximum { maximum: 10.0, zero: 11.0 }));
+        for percent in [0.0, -1.0, 101.0, f64::NAN] {
+            assert!(matches!(isocontour(&volume, [0.0; 3], recipe(percent, None)), Err(NoIsocontour::Percent(_))));
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The fields of the selected ROI: name, role, place, size.
+
+use egui::containers::menu::{MenuButton, MenuConfig};
+use egui::{DragValue, RichText, Ui};
+use strum::VariantArray as _;
+
+use super::action::RoiAction;
+use super::roi_panel::RoiView;
+use crate::data::{Isocontour, IsocontourRecipe, Roi, RoiPlane, RoiRole, RoiShape};
+use crate::session::RoiNumbers;
+use crate::ui::widgets::fields::name;
+use crate::ui::widgets::format;
+use crate::ui::widgets::image_axes::AXIS_NAMES;
+use crate::ui::widgets::theme;
+
+/// Largest side of a region, mm.
+const MAX_SIDE_MM: f64 = 2000.0;
+
+/// Fields to edit the selected ROI exactly.
+pub fn fields_ui(index: usize, roi: &Roi, view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
+    let mut edited = roi.clone();
+    ui.horizontal_wrapped(|ui| {
+        colour_ui(&mut edited, ui);
+        let label = ui.label("Name");
+        ui.add(egui::TextEdit::singleline(&mut edited.name).desired_width(110.0)).labelled_by(label.id);
+        role_ui(&mut edited, ui);
+        if roi.role == RoiRole::Hot {
+            ratio_ui(index, roi, ui, actions);
+        }
+        ui.label("centre");
+        for (axis, centre) in view.axes.shown().iter().zip(&mut edited.centre_mm) {
+            name(&ui.add(DragValue::new(centre).speed(0.5).max_decimals(1)), &format!("ROI centre {axis}, mm"));
+        }
+        size_ui(&mut edited, ui);
+        ui.label("mm");
+        if let RoiShape::Isocontour(contour) = &roi.shape {
+            contour_ui(index, contour, view, ui, actions);
+        }
+        turn_ui(&mut edited, ui);
+        if roi.shape.is_flat() && !view.axes.is_slice {
+            thickness_ui(&mut edited, view.voxel_mm, ui);
+        }
+        if ui.small_button("Go to").on_hover_text("Crosshair to its centre").clicked() {
+            actions.push(RoiAction::GoTo(index));
+        }
+    });
+    if edited != *roi {
+        actions.push(RoiAction::Replace(index, Box::new(edited)));
+    }
+}
+
+/// A length that can be dragged and typed.
+fn length_ui(length: &mut f64, label: &str, ui: &mut Ui) {
+    name(&ui.add(DragValue::new(length).range(0.5..=MAX_SIDE_MM).speed(0.2).max_decimals(1)), label);
+}
+
+fn size_ui(roi: &mut Roi, ui: &mut Ui) {
+    match &mut roi.shape {
+        RoiShape::Circle { radius_mm, .. } | RoiShape::Sphere { radius_mm } => {
+            ui.label("radius");
+            length_ui(radius_mm, "ROI radius, mm", ui);
+        }
+        RoiShape::Rectangle { size_mm, .. } | RoiShape::Ellipse { size_mm, .. } => {
+            ui.label("size");
+            for (side, label) in size_mm.iter_mut().zip(["ROI width, mm", "ROI height, mm"]) {
+                length_ui(side, label, ui);
+            }
+        }
+        RoiShape::Ellipsoid { size_mm, .. } | RoiShape::Box { size_mm, .. } => {
+            ui.label("size");
+            for (side, axis) in size_mm.iter_mut().zip(AXIS_NAMES) {
+                length_ui(side, &format!("ROI size along {axis}, mm"), ui);
+            }
+        }
+        RoiShape::Polygon { .. } | RoiShape::Isocontour(_) => {}
+    }
+}
+
+/// How far it is turned; what is not flat also about which axis.
+fn turn_ui(roi: &mut Roi, ui: &mut Ui) {
+    if !roi.shape.can_turn() {
+        return;
+    }
+    ui.label("turned");
+    let angle = DragValue::new(&mut roi.angle_deg).range(-360.0..=360.0).speed(0.5).max_decimals(1).suffix("°");
+    let response = ui.add(angle);
+    name(&response, "ROI angle, degrees");
+    response.on_hover_text("Turned about its centre; in a slice seen here positive is clockwise");
+    if let RoiShape::Ellipsoid { plane, .. } | RoiShape::Box { plane, .. } = &mut roi.shape {
+        let axis = |plane: RoiPlane| format!("about {}", AXIS_NAMES[plane.axes().1]);
+        let combo = egui::ComboBox::from_id_salt("axis of the turn").width(62.0).selected_text(axis(*plane));
+        let combo = combo.show_ui(ui, |ui| {
+            for &choice in RoiPlane::VARIANTS {
+                ui.selectable_value(plane, choice, axis(choice));
+            }
+        });
+        let label = format!("Turned {}", axis(*plane));
+        combo.response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ComboBox, true, &label));
+    }
+}
+
+/// How thick a flat ROI is, in mm and in slices.
+fn thickness_ui(roi: &mut Roi, voxel_mm: Option<[f64; 3]>, ui: &mut Ui) {
+    let mut thickness = roi.thickness_mm.unwrap_or(0.0);
+    ui.label("thickness");
+    let in_words = |thickness: f64, _| if thickness > 0.0 { format!("{thickness:.1} mm") } else { "1 slice".to_owned() };
+    let field = DragValue::new(&mut thickness).range(0.0..=MAX_SIDE_MM).speed(0.2).max_decimals(1).custom_formatter(in_words);
+    let response = ui.add(field);
+    name(&response, "ROI thickness, mm");
+    response
+        .on_hover_text("How far it reaches along the normal of its plane, half to each side; 0: the slice nearest to its centre");
+    if let Some((voxel_mm, plane)) = voxel_mm.zip(roi.shape.plane()) {
+        let slice_mm = voxel_mm[plane.axes().1];
+        let before = (thickness / slice_mm).round().max(1.0);
+        let mut slices = before;
+        let field = DragValue::new(&mut slices).range(1.0..=2000.0).speed(0.05).max_decimals(0).suffix(" slices");
+        name(&ui.add(field), "ROI thickness in slices");
+        if slices != before {
+            thickness = if slices > 1.0 { slices.round() * slice_mm } else { 0.0 };
+        }
+    }
+    roi.thickness_mm = (thickness > 0.0).then_some(thickness);
+}
+
+/// The recipe of an isocontour. An edit finds it anew in the image on the screen.
+fn contour_ui(index: usize, contour: &Isocontour, view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
+    let mut recipe = contour.recipe;
+    let percent = DragValue::new(&mut recipe.percent).range(1.0..=100.0).speed(0.2).max_decimals(1).suffix(" %");
+    name(&ui.add(percent), "Isocontour threshold, %");
+    let background = background_mean(view.rois, view.numbers);
+    let mut from_background = recipe.background.is_some();
+    let response =
+        ui.add_enabled(from_background || background.is_some(), egui::Checkbox::new(&mut from_background, "above background"));
+    let help = "Counts the threshold from the mean of the background ROIs, as it was when this was found, and not from 0";
+    response.on_hover_text(help).on_disabled_hover_text("Needs a ROI of the role background");
+    if from_background != recipe.background.is_some() {
+        recipe.background = background.filter(|_| from_background);
+    }
+    let IsocontourRecipe { percent, background: zero, seed_radius_mm } = recipe;
+    let zero = zero.map_or_else(|| "0".to_owned(), format::value);
+    let help = format!(
+        "The voxels that hang together with the maximum within {seed_radius_mm:.1} mm of the centre and reach {percent:.1} % of it, counted from {zero}: at least {} {}. They stay as they were found, on every iterate; this finds them anew in the image on the screen",
+        format::value(contour.threshold),
+        view.unit
+    );
+    let again = ui.small_button("Find again").on_hover_text(help).clicked();
+    if again && recipe.background.is_some() {
+        recipe.background = background.or(recipe.background);
+    }
+    if again || recipe != contour.recipe {
+        actions.push(RoiAction::FindContour(index, recipe));
+    }
+}
+
+/// Mean of all background ROIs together on the image on the screen; `None` where there are none.
+fn background_mean(rois: &[Roi], numbers: &[RoiNumbers]) -> Option<f64> {
+    let of_role = rois.iter().zip(numbers).filter(|(roi, _)| roi.role == RoiRole::Background);
+    let measured = of_role.filter_map(|(_, numbers)| Some((numbers.mean?, numbers.volume_ml)));
+    let (sum, volume) = measured.fold((0.0, 0.0), |(sum, all), (mean, volume)| (sum + mean * volume, all + volume));
+    (volume > 0.0).then(|| sum / volume)
+}
+
+/// The choice of its colour: one of the palette, or any other.
+fn colour_ui(roi: &mut Roi, ui: &mut Ui) {
+    let button = MenuButton::new(RichText::new("Colour").color(theme::roi_colour(roi)).strong());
+    let stays_open = MenuConfig::new().close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside);
+    let (button, _) = button.config(stays_open).ui(ui, |ui| {
+        ui.horizontal(|ui| {
+            for (number, colour) in (1..).zip(theme::ROI_COLOURS) {
+                let [red, green, blue] = colour;
+                let swatch = egui::Button::new("").fill(egui::Color32::from_rgb(red, green, blue));
+                let swatch = ui.add(swatch.min_size(egui::Vec2::splat(18.0)));
+                swatch.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Colour {number}")));
+                if swatch.clicked() {
+                    roi.colour = Some(colour);
+                    ui.close();
+                }
+            }
+        });
+        ui.horizontal(|ui| {
+            let mut colour = roi.colour.unwrap_or_default();
+            for (part, part_name) in colour.iter_mut().zip(["Red", "Green", "Blue"]) {
+                ui.label(part_name);
+                name(&ui.add(DragValue::new(part)), part_name);
+            }
+            roi.colour = Some(colour);
+        });
+    });
+    button.on_hover_text("Colour of its outline and curves");
+}
+
+fn role_ui(roi: &mut Roi, ui: &mut Ui) {
+    let combo = egui::ComboBox::from_id_salt("role").width(90.0).selected_text(roi.role.name());
+    let combo = combo.show_ui(ui, |ui| {
+        for &role in RoiRole::VARIANTS {
+            ui.selectable_value(&mut roi.role, role, role.name());
+        }
+    });
+    let label = format!("Role: {}", roi.role.name());
+    combo.response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ComboBox, true, &label));
+}
+
+/// The true ratio of a hot ROI, empty until somebody enters it. What is being typed lives in the field until it is left.
+fn ratio_ui(index: usize, roi: &Roi, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
+    let typing = ui.scope_id().with(("true ratio", index));
+    let known = roi.activity_ratio.map_or_else(String::new, |ratio| ratio.to_string());
+    let typed: Option<String> = ui.data(|data| data.get_temp(typing));
+    let mut text = typed.unwrap_or_else(|| known.clone());
+    let label = ui.label("true ratio");
+    let field = egui::TextEdit::singleline(&mut text).id(typing.with("field")).desired_width(48.0).hint_text("enter");
+    let response = ui.add(field).labelled_by(label.id);
+    if response.has_focus() {
+        ui.data_mut(|data| data.insert_temp(typing, text));
+    } else {
+        ui.data_mut(|data| data.remove_temp::<String>(typing));
+        if response.lost_focus() && text != known {
+            actions.push(RoiAction::EnterRatio(index, text));
+        }
+    }
+    response.on_hover_text("True activity of the region over that of the background, for the recovery: positive and not 1");
+}

@@ -1,0 +1,241 @@
+//! The table of the regions: their numbers on the image on the screen.
+
+use egui::{RichText, Sense, Ui};
+use egui_extras::{Column, TableBuilder};
+
+use super::action::RoiAction;
+use super::measured::{why_no_contrast_to_noise, why_no_recovery};
+use super::roi_panel::RoiView;
+use crate::data::{Roi, RoiRole};
+use crate::session::RoiNumbers;
+use crate::ui::widgets::format;
+use crate::ui::widgets::theme;
+
+/// A column: its head, its unit, and what it means.
+struct NumberColumn {
+    head: &'static str,
+    unit: Unit,
+    help: &'static str,
+}
+
+/// The unit of a column.
+#[derive(Clone, Copy)]
+enum Unit {
+    /// That of the image.
+    Image,
+    /// Another.
+    Other(&'static str),
+    /// None.
+    None,
+}
+
+impl NumberColumn {
+    const fn new(head: &'static str, unit: Unit, help: &'static str) -> Self {
+        Self { head, unit, help }
+    }
+
+    /// Its unit, of an image in `unit`.
+    fn unit<'a>(&self, unit: &'a str) -> &'a str {
+        match self.unit {
+            Unit::Image => unit,
+            Unit::Other(unit) => unit,
+            Unit::None => "",
+        }
+    }
+
+    /// What it means, and its unit.
+    fn tooltip(&self, unit: &str) -> String {
+        match self.unit(unit) {
+            "" => self.help.to_owned(),
+            unit => format!("{}; in {unit}", self.help),
+        }
+    }
+}
+
+/// The columns. Every voxel counts by the part w of it that lies in the region; W = Σ w.
+const COLUMNS: [NumberColumn; 12] = [
+    NumberColumn::new("ROI", Unit::None, "Name of the region; a double click sets the crosshair to its centre"),
+    NumberColumn::new("role", Unit::None, "What it stands for; of a hot one with its true ratio of activities to the background"),
+    NumberColumn::new(
+        "mean",
+        Unit::Image,
+        "Mean m = Σ w v / W of the values v of its voxels, each with the part w that lies inside, W = Σ w",
+    ),
+    NumberColumn::new("SD", Unit::Image, "Standard deviation between its voxels, √((Σ w v² − W m²) / (W − 1))"),
+    NumberColumn::new(
+        "median",
+        Unit::Image,
+        "Half of the region lies below it; of the image on the screen only, not of every iterate",
+    ),
+    NumberColumn::new("min", Unit::Image, "Smallest value of a voxel that it touches"),
+    NumberColumn::new("max", Unit::Image, "Largest value of a voxel that it touches"),
+    NumberColumn::new("voxels", Unit::None, "Number of voxels that it touches"),
+    NumberColumn::new("mL", Unit::Other("mL"), "Volume, W × volume of a voxel; of a flat region that of its slice"),
+    NumberColumn::new("NSR (CV)", Unit::Other("%"), format::NSR_HELP),
+    NumberColumn::new(
+        "recovery",
+        Unit::Other("%"),
+        "Contrast recovery against the mean b of all background ROIs: hot (m/b − 1) / (true ratio − 1), cold 1 − m/b",
+    ),
+    NumberColumn::new("CNR", Unit::None, format::CNR_HELP),
+];
+
+/// Height of a row, points.
+const ROW_HEIGHT: f32 = 18.0;
+
+/// The table. It scrolls to the selected region when another one becomes it.
+pub fn table_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
+    if view.rois.is_empty() {
+        ui.label("None yet: choose Circle, Rectangle or Sphere above and drag in a slice.");
+        return;
+    }
+    ui.spacing_mut().item_spacing.x = 3.0;
+    let newly_selected = newly_selected(view, ui);
+    let mut table = TableBuilder::new(ui)
+        .striped(true)
+        .sense(Sense::click())
+        .column(Column::initial(92.0).at_least(60.0).clip(true))
+        .column(Column::initial(68.0).at_least(40.0).clip(true))
+        .columns(Column::initial(47.0).at_least(34.0).clip(true), COLUMNS.len() - 2)
+        .auto_shrink([false, false])
+        .min_scrolled_height(40.0);
+    if let Some(selected) = newly_selected {
+        table = table.scroll_to_row(selected, None);
+    }
+    let table = table.header(ROW_HEIGHT, |mut header| {
+        for column in &COLUMNS {
+            header.col(|ui| {
+                let head = egui::Label::new(RichText::new(column.head).small().weak()).extend();
+                ui.add(head).on_hover_text(column.tooltip(view.unit));
+            });
+        }
+    });
+    table.body(|body| {
+        body.rows(ROW_HEIGHT, view.rois.len(), |mut row| {
+            let index = row.index();
+            row.set_selected(view.selected == Some(index));
+            row.col(|ui| name_ui(view, index, ui, actions));
+            for (column, cell) in COLUMNS[1..].iter().zip(cells(view, index)) {
+                row.col(|ui| cell.show(column.head, &view.rois[index].name, ui));
+            }
+            let response = row.response();
+            if response.clicked() {
+                actions.push(RoiAction::Select(Some(index)));
+            }
+            if response.double_clicked() {
+                actions.push(RoiAction::GoTo(index));
+            }
+        });
+    });
+}
+
+/// The selected region where it is another one than when the table was drawn last.
+fn newly_selected(view: &RoiView, ui: &Ui) -> Option<usize> {
+    let id = egui::Id::unique("selected region in the table");
+    let before = ui.data(|data| data.get_temp::<Option<usize>>(id)).flatten();
+    ui.data_mut(|data| data.insert_temp(id, view.selected));
+    view.selected.filter(|_| view.selected != before)
+}
+
+/// The region's colour, and its name in the colour of text: readable on a selected row too.
+fn name_ui(view: &RoiView, index: usize, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
+    let roi = &view.rois[index];
+    let is_selected = view.selected == Some(index);
+    ui.horizontal(|ui| {
+        let (square, _) = ui.allocate_exact_size(egui::vec2(9.0, 9.0), Sense::hover());
+        ui.painter().rect_filled(square, 2.0, theme::roi_colour(roi));
+        let colour = if is_selected { ui.visuals().selection.stroke.color } else { ui.visuals().strong_text_color() };
+        let text = RichText::new(&roi.name).color(colour).strong();
+        if ui.add(egui::Label::new(text).truncate().sense(Sense::click())).clicked() {
+            actions.push(RoiAction::Select(Some(index)));
+        }
+    });
+}
+
+/// A number of a region, or a dash, which may have a reason.
+struct Cell {
+    words: String,
+    why_none: Option<&'static str>,
+}
+
+impl From<String> for Cell {
+    fn from(words: String) -> Self {
+        Self { words, why_none: None }
+    }
+}
+
+impl Cell {
+    /// A value of the image, or a dash.
+    fn value(value: Option<f64>) -> Self {
+        value.map_or_else(|| "–".to_owned(), format::value).into()
+    }
+
+    fn show(self, head: &str, roi: &str, ui: &mut Ui) {
+        let response = ui.add(egui::Label::new(RichText::new(&self.words).small()).extend());
+        // What may be missing is told with what it is of.
+        if let "recovery" | "CNR" = head {
+            let head = if head == "recovery" { "Recovery" } else { head };
+            let label = format!("{head} of {roi}: {}", self.words);
+            response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &label));
+        }
+        if let Some(reason) = self.why_none {
+            response.on_hover_text(reason);
+        }
+    }
+}
+
+/// What stands in a row after the name.
+fn cells(view: &RoiView, index: usize) -> [Cell; COLUMNS.len() - 1] {
+    let roi = &view.rois[index];
+    let role = match (roi.role, roi.activity_ratio) {
+        (RoiRole::Hot, Some(ratio)) => format!("hot {ratio}:1"),
+        (RoiRole::Hot, None) => "hot ?:1".into(),
+        (role, _) => role.name().to_owned(),
+    };
+    let Some(n) = view.numbers.get(index) else {
+        return std::array::from_fn(|k| if k == 0 { role.clone().into() } else { Cell::value(None) });
+    };
+    let end = |value: f32| Cell::value(n.mean.map(|_| f64::from(value)));
+    let [recovery, contrast_to_noise] = contrasts(view.rois, roi, n);
+    [
+        role.into(),
+        Cell::value(n.mean),
+        Cell::value(n.sd),
+        Cell::value(view.medians.get(index).copied().flatten()),
+        end(n.min),
+        end(n.max),
+        n.num_voxels.to_string().into(),
+        format::value(n.volume_ml).into(),
+        format::percent(n.nsr).into(),
+        recovery,
+        contrast_to_noise,
+    ]
+}
+
+/// A region's recovery and contrast-to-noise ratio, or why there are none.
+fn contrasts(rois: &[Roi], roi: &Roi, numbers: &RoiNumbers) -> [Cell; 2] {
+    let why = |value: Option<f64>, reason: fn(&[Roi], &Roi) -> &'static str| value.is_none().then(|| reason(rois, roi));
+    let RoiNumbers { recovery, contrast_to_noise, .. } = *numbers;
+    [
+        Cell { words: format::percent(recovery), why_none: why(recovery, why_no_recovery) },
+        Cell { why_none: why(contrast_to_noise, why_no_contrast_to_noise), ..Cell::value(contrast_to_noise) },
+    ]
+}
+
+/// The table as text: a row a line, cells between tabs, units in the heads.
+pub fn table_text(view: &RoiView) -> String {
+    let head = |column: &NumberColumn| match column.unit(view.unit) {
+        "" => column.head.to_owned(),
+        unit if unit == column.head => unit.to_owned(),
+        unit => format!("{} [{unit}]", column.head),
+    };
+    let heads: Vec<String> = COLUMNS.iter().map(head).collect();
+    let row = |index: usize| {
+        // A tab or the end of a line in a name would begin another cell.
+        let name = view.rois[index].name.replace(['\t', '\n', '\r'], " ");
+        let cells = cells(view, index).into_iter().map(|cell| cell.words.trim_end_matches(" %").to_owned());
+        std::iter::once(name).chain(cells).collect::<Vec<_>>().join("\t")
+    };
+    let rows: Vec<String> = std::iter::once(heads.join("\t")).chain((0..view.rois.len()).map(row)).collect();
+    rows.join("\n") + "\n"
+}
