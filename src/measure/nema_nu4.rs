@@ -12,7 +12,7 @@
 
 use super::roi_stats::{RoiStats, pooled};
 use crate::data::nema_nu4::{CHAMBER_LENGTH_MM, CHAMBER_RADIUS_MM, COLD_OFFSET_MM, ROD_DIAMETERS_MM, ROD_LENGTH_MM, ROD_RING_MM};
-use crate::data::{Roi, RoiMask, RoiPlane, RoiRole, RoiShape, Volume};
+use crate::data::{Roi, RoiMask, RoiPlane, RoiShape, Volume};
 use crate::geometry::Point;
 
 /// Diameter and length of the cylinder in the uniform part, mm.

@@ -129,14 +129,7 @@ mod tests {
 
     #[test]
     fn rules_are_those_that_are_on_and_can_be_looked_at() {
-        let roi = |name: &str, role| Roi {
-            name: name.into(),
-            shape: RoiShape::Sphere { radius_mm: 1.0 },
-            centre_mm: [0.0; 3],
-            role,
-            activity_ratio: None,
-            colour: None,
-        };
+        let roi = |name: &str, role| Roi { role, ..Roi::new(name, RoiShape::Sphere { radius_mm: 1.0 }, [0.0; 3]) };
         let rois = [roi("B", RoiRole::Background), roi("H", RoiRole::Hot), roi("C", RoiRole::Cold), roi("D", RoiRole::Cold)];
         let form = StopForm { by_noise: true, by_recovery: true, ..StopForm::default() };
         let steady = |name: &str| StopRule::SteadyRecovery { roi: name.into(), band: 0.01, iterations: 3 };
