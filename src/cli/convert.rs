@@ -160,7 +160,7 @@ impl ConvertOptions {
             && identity(&place) == identity(&provenance::path_beside(&self.input))
         {
             let text = format!(
-                "{} is the record of {name}, whose values are others than those of the image to write; choose another name for it",
+                "{} is the record of {name} and would say other things of the image to write; choose another name for that",
                 place.display()
             );
             return Err(text.into());

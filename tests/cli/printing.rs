@@ -39,7 +39,7 @@ fn folder_with_data() -> tempfile::TempDir {
 }
 
 /// A command, and the file that it writes.
-const COMMANDS: [(&str, Option<&str>); 11] = [
+const COMMANDS: [(&str, Option<&str>); 13] = [
     ("--help", None),
     ("reconstruct --help", None),
     ("devices", None),
@@ -50,6 +50,8 @@ const COMMANDS: [(&str, Option<&str>); 11] = [
     ("simulate ball --epri 66 -o out.sweep", Some("out.sweep")),
     ("backproject scan.hs --like like.nii -o out.hv", Some("out.hv")),
     ("project like.nii --like scan.hs -o out.hs", Some("out.hs")),
+    ("convert like.nii out.npy", Some("out.npy")),
+    ("compare like.nii like.nii", None),
     ("bench epri --size 8 --projections 9 --row-secs 0.01 --threads 1 --device cpu --json out.json", Some("out.json")),
 ];
 

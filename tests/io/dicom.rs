@@ -119,7 +119,7 @@ fn left_is_left_and_up_is_up() {
 }
 
 /// Attributes of type 1, which must have a value, by module (PS3.3 A.21.3).
-const WITH_VALUE: [Tag; 35] = [
+const WITH_VALUE: [Tag; 37] = [
     tags::SOP_CLASS_UID,
     tags::SOP_INSTANCE_UID,
     tags::STUDY_INSTANCE_UID,
@@ -132,6 +132,8 @@ const WITH_VALUE: [Tag; 35] = [
     tags::SERIES_TYPE,
     tags::NUMBER_OF_SLICES,
     tags::DECAY_CORRECTION,
+    tags::COLLIMATOR_TYPE,
+    tags::MANUFACTURER,
     tags::FRAME_OF_REFERENCE_UID,
     tags::PIXEL_SPACING,
     tags::IMAGE_ORIENTATION_PATIENT,

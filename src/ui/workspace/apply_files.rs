@@ -54,9 +54,9 @@ impl App {
     }
 
     /// Takes the path that a dialog of the desktop was left with. It has asked about a file of this name, not about
-    /// the other one of a pair.
+    /// the other one of a pair, nor about a folder.
     pub(super) fn take_from_desktop(&mut self, ctx: &Context, task: FileTask, path: PathBuf) {
-        let files = if path.exists() { Vec::new() } else { overwritten(task, &path) };
+        let files = if path.is_file() { Vec::new() } else { overwritten(task, &path) };
         self.do_unless_overwriting(ctx, task, path, files);
     }
 
