@@ -41,8 +41,8 @@ fn not_a_model(text: &str) -> String {
 /// Options of `tomoscope simulate`.
 #[derive(Args, Clone, Debug)]
 pub struct SimulateOptions {
-    /// Phantom: nema-iq-2001, nema-iq-2018, nema-nu4, cylinder, derenzo, points, rods, brain-like or ellipsoid; for rings of crystals
-    /// rods, ellipsoid or mouse-like; for EPRI ball, balls, bottle, disc or tubes.
+    /// Phantom: nema-iq-2001, nema-iq-2018, nema-nu4, cylinder, derenzo, points, rods, brain-like or ellipsoid; for rings of
+    /// crystals rods, ellipsoid or mouse-like; for EPRI ball, balls, bottle, disc or tubes.
     #[arg(value_parser = phantom_name)]
     pub phantom: String,
 

@@ -47,7 +47,7 @@ pub(super) fn percent(value: Option<f64>) -> String {
 }
 
 /// A value with one digit after the point, and without a sign where that leaves nothing of it.
-fn tenths(value: f64) -> String {
+pub(super) fn tenths(value: f64) -> String {
     format!("{:.1}", (10.0 * value).round() / 10.0 + 0.0)
 }
 

@@ -1,6 +1,6 @@
 //! NEMA NU 4 image quality as a table and as rows of measured numbers.
 
-use super::nema::{digits, percent};
+use super::nema::{digits, percent, tenths};
 use super::text_table::TextTable;
 use crate::data::Unit;
 use crate::data::nema_nu4::ROD_DIAMETERS_MM;
@@ -12,14 +12,14 @@ fn ratios(analysis: &Nu4Analysis) -> impl Iterator<Item = (String, &'static str,
     let rods =
         ROD_DIAMETERS_MM.iter().zip(&analysis.rods).map(|(diameter, ratio)| (format!("rod {diameter} mm"), "recovery", ratio));
     let cold = analysis.placement.cold_mm.iter().zip(&analysis.spill_over);
-    rods.chain(cold.map(|([x, y], ratio)| (format!("cold at ({x:.1}, {y:.1}) mm"), "spill_over", ratio)))
+    rods.chain(cold.map(|([x, y], ratio)| (format!("cold at ({}, {}) mm", tenths(*x), tenths(*y)), "spill_over", ratio)))
 }
 
 /// The figures as a table of text.
 pub fn nema_nu4_table(title: &str, analysis: &Nu4Analysis) -> TextTable {
     let [low, high] = analysis.uniform_range;
-    let [x, y] = analysis.placement.axis_mm;
-    let [rods, cold] = analysis.placement.chamber_z_mm;
+    let [x, y] = analysis.placement.axis_mm.map(tenths);
+    let [rods, cold] = analysis.placement.chamber_z_mm.map(tenths);
     let rows = ratios(analysis).map(|(name, quantity, ratio)| {
         vec![name, quantity.replace('_', "-"), format!("{:.3}", ratio.ratio), percent(ratio.relative_sd)]
     });
@@ -36,7 +36,7 @@ pub fn nema_nu4_table(title: &str, analysis: &Nu4Analysis) -> TextTable {
                 digits(f64::from(low)),
                 digits(f64::from(high))
             ),
-            format!("Found: axis at ({x:.1}, {y:.1}) mm, chamber from z = {rods:.1} mm (rods) to {cold:.1} mm (cold cylinders)."),
+            format!("Found: axis at ({x}, {y}) mm, chamber from z = {rods} mm (rods) to {cold} mm (cold cylinders)."),
         ],
     }
 }

@@ -7,6 +7,9 @@ use tomoscope::phantom::{Phantom, by_name};
 
 use super::nema::{FWHM_OF_SIGMA, blurred, plus, white};
 
+/// Which point of the phantom is seen at a place.
+type Way = Box<dyn Fn(Point) -> Point>;
+
 fn phantom() -> Phantom {
     by_name("nema-nu4", &tomoscope::scanner::find("discovery-ste").unwrap().geometry).unwrap()
 }
@@ -61,7 +64,7 @@ fn the_phantom_is_found_whichever_way_it_lies() {
         let (sin, cos) = degrees.to_radians().sin_cos();
         move |[x, y, z]: Point| [x * cos - y * sin, x * sin + y * cos, z]
     };
-    let ways: [(&str, Box<dyn Fn(Point) -> Point>); 5] = [
+    let ways: [(&str, Way); 5] = [
         ("as it is", Box::new(|at| at)),
         ("shifted", Box::new(|[x, y, z]| [x - 0.9, y + 0.7, z - 1.3])),
         ("other way up", Box::new(|[x, y, z]| [x, y, -z])),
