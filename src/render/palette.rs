@@ -162,9 +162,9 @@ mod tests {
         }
     }
 
-    /// Values as annex B prints them.
+    /// Ends, bends and steps, one by one.
     #[test]
-    fn entries_of_dicom_are_where_its_tables_have_them() {
+    fn entries_of_dicom_are_at_their_indices() {
         for (palette, index, colour) in [
             (Palette::HotIron, 1, [2, 0, 0]),
             (Palette::HotIron, 128, [255, 0, 0]),

@@ -12,7 +12,7 @@ use crate::render::{
 use crate::ui::widgets::colouring::Colouring;
 
 /// Pixels of a projection that the processor draws, some tens of milliseconds for a usual image.
-const SOFTWARE_PIXELS: f32 = 16_000.0;
+const SOFTWARE_PIXELS: f32 = 12_000.0;
 /// The same while it is being turned.
 const SOFTWARE_PIXELS_IN_MOTION: f32 = 6_000.0;
 

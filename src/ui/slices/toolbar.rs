@@ -84,10 +84,6 @@ fn look_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
         ViewAction::SetInterpolation(if smooth { Interpolation::Linear } else { Interpolation::Nearest })
     });
     toggle(view.view.show_rois, "ROIs", "Show the outlines of the regions of interest", ViewAction::ShowRois);
-    let stays = MenuConfig::new().close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside);
-    let menu = MenuButton::new("Views").config(stays);
-    let (response, _) = menu.ui(ui, |ui| views_ui(view, ui, actions));
-    response.on_hover_text("Crosshair, layout, thick slices, MIP, oblique slice");
 }
 
 /// Crosshair, layout, thickness of the slices, and the view that can be turned.
@@ -195,6 +191,10 @@ fn window_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     button("Full", "From the smallest to the largest value", ViewAction::FullWindow);
     button("Fit object", "Zoom to what is active in the image (F)", ViewAction::FitObject);
     button("Reset view", "Whole image in view (Home)", ViewAction::Reset);
+    let stays = MenuConfig::new().close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside);
+    let menu = MenuButton::new("Views").config(stays);
+    let (response, _) = menu.ui(ui, |ui| views_ui(view, ui, actions));
+    response.on_hover_text("Crosshair, layout, thick slices, MIP, oblique slice");
 }
 
 /// Whether the window follows the image, and up to which share of its values, or is locked.

@@ -98,7 +98,8 @@ impl Colouring {
     /// Sets the window by hand, of an image with this smallest and largest value; from then on it is locked. An image without
     /// negative values has none below 0, and a bottom that is not below the top is refused.
     pub fn set_window(&mut self, [low, high]: [f32; 2], range: [f32; 2]) {
-        let low = if has_negative(range) || self.palette == Palette::Signed { low } else { low.max(0.0) };
+        let is_too_low = low < 0.0 && !has_negative(range) && self.palette != Palette::Signed;
+        let low = if is_too_low { 0.0 } else { low };
         if low < high {
             self.window = self.suited([low, high]);
             self.auto_window = false;
