@@ -340,7 +340,8 @@ mod tests {
         let within = found.iter().filter(|[width, sd]| (width - expected).abs() <= 2.0 * sd).count();
         assert!(found.len() > 180 && within * 10 > found.len() * 9, "{within} of {}", found.len());
         // Too noisy for the tails, not for the half.
-        assert!((0..20).all(|seed| peak_width(&noisy(seed, 10.0, 3.0), VOXEL_MM).is_ok_and(|width| width.fwtm_mm.is_none())));
+        let found: Vec<PeakWidth> = (0..60).filter_map(|seed| peak_width(&noisy(seed, 5.5, 4.0), VOXEL_MM).ok()).collect();
+        assert!(found.len() > 10 && found.iter().all(|width| width.fwtm_mm.is_none()), "{found:?}");
     }
 
     #[test]

@@ -150,11 +150,17 @@ fn every_further_shape_is_drawn_by_its_tool() {
     let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
     let before = harness.state().document().rois.len();
     let corners = [[0.4, 0.4], [0.6, 0.55]];
+    let seed = [[0.5, 0.5], [0.55, 0.5]];
     let triangle = [[0.4, 0.4], [0.5, 0.4], [0.6, 0.4], [0.55, 0.5], [0.5, 0.6], [0.45, 0.5], [0.4, 0.4]];
     for (number, tool) in (1..).zip(["Ellipse", "Box", "Ellipsoid", "Polygon", "Isocontour"]) {
         choose_tool(&mut harness, tool);
         harness.get_by_label(&format!("More: {tool}"));
-        drag_along(&mut harness, if tool == "Polygon" { &triangle } else { &corners });
+        let path: &[[f32; 2]] = match tool {
+            "Polygon" => &triangle,
+            "Isocontour" => &seed,
+            _ => &corners,
+        };
+        drag_along(&mut harness, path);
         assert_eq!(harness.state().document().rois.len(), before + number, "{tool}");
         let drawn = last(&harness);
         let volume = harness.state().shown().volume().unwrap();
@@ -167,7 +173,9 @@ fn every_further_shape_is_drawn_by_its_tool() {
             RoiShape::Polygon { points_mm, .. } => assert!(points_mm.len() == 3 && tool == "Polygon", "{points_mm:?}"),
             RoiShape::Isocontour(contour) => {
                 assert!(tool == "Isocontour" && f64::from(sums.min) >= contour.threshold, "{sums:?}");
-                assert!((contour.threshold - 0.5 * f64::from(sums.max)).abs() < 1e-6 * contour.threshold);
+                let seed = RoiShape::Sphere { radius_mm: contour.recipe.seed_radius_mm };
+                let in_seed = Roi::new("seed", seed, drawn.centre_mm).mask(&volume.grid).sums(volume.as_slice());
+                assert!((contour.threshold - 0.5 * f64::from(in_seed.max)).abs() < 1e-6 * contour.threshold);
             }
             other => panic!("{tool}: {other:?}"),
         }

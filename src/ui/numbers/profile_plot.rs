@@ -1,7 +1,7 @@
 //! The plot of the line profile: the image and the truth along the line, and the widths of the peaks.
 
 use egui::{Color32, RichText, Ui};
-use egui_plot::{AxisHints, Corner, HoverPosition, Legend, LineStyle, PlotResponse, VLine};
+use egui_plot::{AxisHints, Corner, HoverPosition, Legend, LineStyle, PlotResponse, VLine, uniform_grid_spacer};
 
 use super::plots::PlotsView;
 use super::profile::Profile;
@@ -41,8 +41,13 @@ pub fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>, 
     let mut plot = plot("profile", "mm")
         .include_y(0.0)
         .custom_x_axes(vec![x_axis])
+        .x_grid_spacer(uniform_grid_spacer(|input| {
+            // Some four numbers, so that they do not run together.
+            let step = format::round_step((input.bounds.1 - input.bounds.0) / 4.0);
+            [step, 10.0 * step, 100.0 * step]
+        }))
         .custom_y_axes(vec![short_axis().label(view.unit)])
-        .label_formatter(move |hover| Some(hover_values(hover, &unit)));
+        .label_formatter(move |hover| hover_values(hover, &unit));
     if view.profile.is_some_and(|profile| !profile.truth.is_empty()) {
         plot = plot.legend(Legend::default().position(Corner::LeftTop).text_style(egui::TextStyle::Small).background_alpha(0.4));
     }
@@ -76,13 +81,11 @@ fn width_ui(width_mm: f64, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     }
 }
 
-/// The place and the value under the pointer.
-fn hover_values(hover: &HoverPosition, unit: &str) -> String {
-    let words = |x: f64, y: f64| format!("{x:.1} mm: {} {unit}", format::value(y));
-    match hover {
-        HoverPosition::NearDataPoint { plot_name, position, .. } => format!("{plot_name}, {}", words(position.x, position.y)),
-        HoverPosition::Elsewhere { position } => words(position.x, position.y),
-    }
+/// The place and the value of the point of a curve that the pointer is at; beside the curves nothing, for what stands in the plot
+/// has tooltips of its own.
+fn hover_values(hover: &HoverPosition, unit: &str) -> Option<String> {
+    let HoverPosition::NearDataPoint { plot_name, position, .. } = hover else { return None };
+    Some(format!("{plot_name}, {:.1} mm: {} {unit}", position.x, format::value(position.y)))
 }
 
 /// Writes the number of each peak above it, where there are several.

@@ -94,7 +94,7 @@ pub fn table_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
     let mut table = TableBuilder::new(ui)
         .striped(true)
         .sense(Sense::click())
-        .column(Column::initial(92.0).at_least(60.0).clip(true))
+        .column(Column::initial(104.0).at_least(60.0).clip(true))
         .column(Column::initial(68.0).at_least(40.0).clip(true))
         .columns(Column::initial(47.0).at_least(34.0).clip(true), COLUMNS.len() - 2)
         .auto_shrink([false, false])
@@ -141,7 +141,7 @@ fn newly_selected(view: &RoiView, ui: &Ui) -> Option<usize> {
 fn name_ui(view: &RoiView, index: usize, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
     let roi = &view.rois[index];
     let is_selected = view.selected == Some(index);
-    ui.horizontal(|ui| {
+    ui.horizontal_centered(|ui| {
         let (square, _) = ui.allocate_exact_size(egui::vec2(9.0, 9.0), Sense::hover());
         ui.painter().rect_filled(square, 2.0, theme::roi_colour(roi));
         let colour = if is_selected { ui.visuals().selection.stroke.color } else { ui.visuals().strong_text_color() };

@@ -12,6 +12,7 @@ use crate::geometry::Point;
 use crate::session::RoiNumbers;
 use crate::ui::rois::document::Grip;
 use crate::ui::rois::measured::mean_and_sd;
+use crate::ui::widgets::format;
 use crate::ui::widgets::image_axes::AXIS_NAMES;
 use crate::ui::widgets::theme::{self, Colours};
 
@@ -119,8 +120,8 @@ fn draw_roi(
     if !words.is_empty() {
         let below = outline.bounds.center_bottom() + egui::vec2(0.0, 8.0);
         // Numbers are read on whatever the image is there.
-        let shade = numbers.map(|_| colours.overlay_shade);
-        text(painter, below, Align2::CENTER_TOP, &words.join(": "), theme::OVERLAY_TEXT, colour, shade);
+        let (ink, shade) = numbers.map_or((colour, None), |_| (colours.overlay, Some(colours.overlay_shade)));
+        text(painter, below, Align2::CENTER_TOP, &words.join(": "), theme::OVERLAY_TEXT, ink, shade);
     }
 }
 
@@ -240,11 +241,9 @@ fn rulers(slice: &SliceGeometry, painter: &Painter, colours: &Colours) {
     );
 }
 
-/// A step of 1, 2 or 5 times a power of ten that is at least 45 points long.
+/// A round step that is at least 45 points long.
 fn ruler_step(scale: f64) -> f64 {
-    let least = 45.0 / scale;
-    let power = 10f64.powf(least.log10().floor());
-    [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|step| *step >= least).unwrap_or(10.0 * power)
+    format::round_step(45.0 / scale)
 }
 
 /// Multiples of `step` between two coordinates.

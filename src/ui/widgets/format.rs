@@ -37,6 +37,12 @@ pub fn short_number(v: f64) -> String {
     words.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// The smallest of 1, 2 and 5 times the powers of ten that is not below this.
+pub fn round_step(least: f64) -> f64 {
+    let power = 10f64.powf(least.log10().floor());
+    [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|step| *step >= least).unwrap_or(10.0 * power)
+}
+
 /// What is said of numbers and curves that leave the filter on the image out.
 pub const UNFILTERED: &str = "unfiltered";
 
