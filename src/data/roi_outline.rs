@@ -90,15 +90,13 @@ impl Roi {
         let determinant = aa * bb - ab * ab;
         let shift = [(bb * an - ab * bn) / determinant, (aa * bn - ab * an) / determinant];
         let level = 1.0 - d * d * (form(n, n) - an * shift[0] - bn * shift[1]);
-        if !(level > 0.0) {
-            return None;
-        }
+        let radius = Some(level).filter(|level| *level > 0.0)?.sqrt();
         // P = L Lᵀ, so that Lᵀ y lies on a circle.
         let l00 = aa.sqrt();
         let (l10, l11) = (ab / l00, (determinant / aa).sqrt());
         let corner = |k: usize| {
             let (sin, cos) = (std::f64::consts::TAU * k as f64 / CORNERS_OF_CUT as f64).sin_cos();
-            let (u, v) = (level.sqrt() * cos, level.sqrt() * sin);
+            let (u, v) = (radius * cos, radius * sin);
             let y = v / l11;
             [(u - l10 * y) / l00 - d * shift[0], y - d * shift[1]]
         };

@@ -43,7 +43,7 @@ pub fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>, 
         .custom_x_axes(vec![x_axis])
         .x_grid_spacer(uniform_grid_spacer(|input| {
             // Some four numbers, so that they do not run together.
-            let step = format::round_step((input.bounds.1 - input.bounds.0) / 4.0);
+            let step = format::round_step((0.25 * (input.bounds.1 - input.bounds.0)).max(input.base_step_size));
             [step, 10.0 * step, 100.0 * step]
         }))
         .custom_y_axes(vec![short_axis().label(view.unit)])
