@@ -38,15 +38,21 @@ pub struct RunInput<'a> {
     pub rois: &'a MaskedRois,
 }
 
+/// What follows a start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterStart {
+    /// It goes on.
+    GoOn,
+    /// It does one step, and holds.
+    Step,
+    /// It is shown how it compares with the run before.
+    Compare,
+}
+
 /// What of a wish about a run concerns more than the run.
 pub enum RunRequest {
     /// Starts with the settings of the forms.
-    Start {
-        /// Whether it does one step, and holds.
-        then_step: bool,
-    },
-    /// Starts and shows how it compares with the run before.
-    StartAndCompare,
+    Start(AfterStart),
     /// Asks where to save the image that is shown.
     AskSaveImage,
     /// Compares it with this run, or with none.
@@ -221,10 +227,10 @@ impl RunView {
         let session = input.session;
         let mut done = Ok(());
         match action {
-            RunAction::Start => return Some(RunRequest::Start { then_step: false }),
+            RunAction::Start => return Some(RunRequest::Start(AfterStart::GoOn)),
             RunAction::StartWith(forms) => {
                 self.forms = *forms;
-                return Some(RunRequest::StartAndCompare);
+                return Some(RunRequest::Start(AfterStart::Compare));
             }
             RunAction::Pause if self.live.is_running() => _ = session.send(Command::Pause),
             RunAction::Resume if self.live.state == RunState::Paused => _ = session.send(Command::Resume),
@@ -276,7 +282,7 @@ impl RunView {
         self.automatic = None;
         let is_over = !self.live.course().can_continue && matches!(self.live.state, RunState::Ended(_));
         if is_over || !(self.live.state.can_continue() || self.live.state.is_active()) {
-            return Some(RunRequest::Start { then_step: true });
+            return Some(RunRequest::Start(AfterStart::Step));
         }
         if self.live.state.can_continue() {
             self.live.target = self.live.target.max(self.live.progress().0 / self.live.num_subsets() + 1);

@@ -82,7 +82,8 @@ impl Runs {
     /// reference had none.
     fn refer_to_active(&mut self, session: &Session) {
         let has_race = !self.active.live.race().is_empty();
-        if !self.is_reference_chosen && !(has_race && self.reference.as_ref().is_some_and(|reference| !reference.has_race)) {
+        let is_race_beside_none = has_race && self.reference.as_ref().is_some_and(|reference| !reference.has_race);
+        if !(self.is_reference_chosen || is_race_beside_none) {
             self.set_reference(Some(self.active.live.run), session);
         }
     }

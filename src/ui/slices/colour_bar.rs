@@ -49,6 +49,9 @@ pub fn colour_bar_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewActi
         return None;
     }
     draw(view, ui, rect, bar);
+    if view.has_own_window {
+        return None;
+    }
     let delta = response.drag_delta().y;
     if delta != 0.0
         && let Some(origin) = ui.input(|input| input.pointer.press_origin())

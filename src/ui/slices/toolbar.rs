@@ -26,6 +26,8 @@ pub struct ToolbarView<'a> {
     pub unit: &'a str,
     /// Whether the image is a single slice, of which there are no other views.
     pub is_slice: bool,
+    /// Whether the values shown have a window of their own, which is not the image's and cannot be dragged.
+    pub has_own_window: bool,
 }
 
 /// Width from which the bar has one row.

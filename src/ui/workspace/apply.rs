@@ -13,7 +13,7 @@ use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::rois::action::RoiAction;
 use crate::ui::rois::state::RoiRequest;
 use crate::ui::run::action::RunAction;
-use crate::ui::run::run_view::{RunInput, RunRequest, RunView};
+use crate::ui::run::run_view::{AfterStart, RunInput, RunRequest, RunView};
 use crate::ui::slices::action::ViewAction;
 use crate::ui::slices::beside::BesideView;
 use crate::ui::slices::state::ImageView;
@@ -52,21 +52,22 @@ impl App {
         let input = RunInput { session: &self.session, study: &self.study, rois: self.rois.masked() };
         match self.runs.active_mut().apply(action, input, self.options.device) {
             None => {}
-            Some(RunRequest::Start { then_step }) => {
-                if self.start(ctx, then_step) && then_step {
-                    self.session.send(Command::StepOnce);
-                }
-            }
-            Some(RunRequest::StartAndCompare) => {
-                if self.start(ctx, false) {
-                    self.numbers = NumbersTab::Compare;
-                    self.slices.view.beside = BesideView::Sides;
-                }
-            }
+            Some(RunRequest::Start(then)) => self.start_then(ctx, then),
             Some(RunRequest::AskSaveImage) => _ = self.ask(ctx, FileTask::SaveImage),
             Some(RunRequest::SetReference(run)) => self.runs.choose_reference(run, &self.session),
             Some(RunRequest::Dismiss(run)) => self.runs.dismiss(run, &self.session),
             Some(RunRequest::Tell(notice)) => self.notify(ctx, notice),
+        }
+    }
+
+    fn start_then(&mut self, ctx: &Context, then: AfterStart) {
+        if !self.start(ctx, then == AfterStart::Step) {
+            return;
+        }
+        match then {
+            AfterStart::GoOn => {}
+            AfterStart::Step => _ = self.session.send(Command::StepOnce),
+            AfterStart::Compare => (self.numbers, self.slices.view.beside) = (NumbersTab::Compare, BesideView::Sides),
         }
     }
 

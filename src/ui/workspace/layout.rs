@@ -214,6 +214,7 @@ impl App {
             range: self.run().shown.range,
             unit: self.run().unit(),
             is_slice: self.study.axes().is_slice,
+            has_own_window: false,
         };
         let scrubber = ScrubberView {
             iterations: &self.run().kept,
@@ -250,7 +251,8 @@ impl App {
         };
         let beside = self.beside(volume);
         let colouring = beside.as_ref().map(|beside| beside.colouring(&self.run().colouring));
-        let toolbar = ToolbarView { colouring: colouring.as_ref().unwrap_or(toolbar.colouring), ..toolbar };
+        let has_own_window = beside.as_ref().is_some_and(|beside| beside.how == BesideView::Difference);
+        let toolbar = ToolbarView { colouring: colouring.as_ref().unwrap_or(toolbar.colouring), has_own_window, ..toolbar };
         let lines = egui::vec2(ui.available_width(), 3.0 * ui.text_style_height(&egui::TextStyle::Small) + 12.0);
         let area = egui::vec2(ui.available_width(), (ui.available_height() - lines.y).max(50.0));
         let slices = SlicesView {
