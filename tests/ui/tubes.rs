@@ -55,20 +55,12 @@ fn tells(app: &App, text: &str) -> bool {
     app.notices().texts().any(|notice| notice.contains(text))
 }
 
-/// Starts, takes one step and pauses; the image.
-fn one_step(harness: &mut Harness<'_, App>) -> Vec<f32> {
+/// The image after one iteration of a run from the start.
+fn one_iteration(harness: &mut Harness<'_, App>) -> Vec<f32> {
+    set_number(harness, "Iterations", 1.0);
+    click(harness, if harness.query_by_label("Start").is_some() { "Start" } else { "Restart" });
     let run = harness.state().live().run;
-    if harness.state().live().state.is_active() {
-        click(harness, "Stop (keep)");
-        wait_for(harness, "the end of the run before", |app| !app.live().state.is_active());
-    }
-    click(harness, "Step");
-    wait_for(harness, "a step", |app| {
-        let live = app.live();
-        live.run > run
-            && live.state == RunState::Paused
-            && app.shown().id().is_some_and(|id| (id.run, id.subiteration) == (live.run, 1))
-    });
+    wait_for(harness, "an iteration", |app| app.live().run == run && app.is_run_over());
     harness.state().shown().volume().unwrap().as_slice().to_vec()
 }
 
@@ -78,13 +70,14 @@ fn tubes_are_made_beside_a_run_given_up_made_again_and_change_the_image() {
     // The middle of the image alone: few lines cross it.
     set_number(&mut harness, "Voxels x", 15.0);
     set_number(&mut harness, "Voxels y", 15.0);
-    let of_lines = one_step(&mut harness);
+    let of_lines = one_iteration(&mut harness);
     // Given up while the run goes on.
     make_tubes(&mut harness, 1e6);
     wait_for(&mut harness, "some progress", |app| app.awaits_tubes());
     assert!(has(&harness, "Making tubes"));
     let done = harness.state().live().progress().0;
-    click(&mut harness, "Resume");
+    set_number(&mut harness, "Iterations", 1000.0);
+    click(&mut harness, "Continue");
     wait_for(&mut harness, "steps meanwhile", |app| app.live().progress().0 > done + 1 && app.awaits_tubes());
     click(&mut harness, "Cancel tubes");
     assert!(!harness.state().awaits_tubes() && harness.state().tubes().is_none());
@@ -95,7 +88,7 @@ fn tubes_are_made_beside_a_run_given_up_made_again_and_change_the_image() {
     make_tubes(&mut harness, 0.05);
     wait_for(&mut harness, "the tubes", |app| app.tubes().is_some());
     assert!(has(&harness, "Projector: tubes") && has(&harness, "F-18, super-LORs of 3 × 3"));
-    let of_tubes = one_step(&mut harness);
+    let of_tubes = one_iteration(&mut harness);
     assert_eq!(harness.state().live().info.as_ref().unwrap().projector, "tubes");
     assert_eq!(of_lines.len(), of_tubes.len());
     assert_ne!(of_lines, of_tubes);

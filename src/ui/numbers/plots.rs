@@ -159,9 +159,18 @@ fn log_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     }
 }
 
+/// What stands above a plot, in one row however narrow it is.
+fn head_ui(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
+    ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = 2.0;
+        ui.spacing_mut().button_padding.x = 3.0;
+        contents(ui);
+    });
+}
+
 /// Contrast recovery, against iterations or noise, or contrast-to-noise ratio, whichever is chosen.
 fn contrast_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
-    ui.horizontal(|ui| {
+    head_ui(ui, |ui| {
         for &contrast in ContrastCurves::VARIANTS {
             let [words, help] = contrast.words();
             let is_chosen = view.options.contrast == contrast;
@@ -206,7 +215,7 @@ fn rois_ui<'a>(
 
 /// The log-likelihood or what each iteration added to it, whichever is chosen.
 fn likelihood_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
-    ui.horizontal(|ui| {
+    head_ui(ui, |ui| {
         for &likelihood in LikelihoodCurves::VARIANTS {
             let [words, help] = likelihood.words();
             let is_chosen = view.options.likelihood == likelihood;
