@@ -90,7 +90,9 @@ impl Files {
                 format!("{option} would replace {name}, which holds the data of {}; choose another name", header.display());
             return Err(text);
         }
-        match FileKind::of(path) {
+        // Regions of interest end so too.
+        let is_json = *option == "--json" && path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
+        match FileKind::of(path).filter(|_| !is_json) {
             Some(kind) if *grows && (kind != FileKind::Measurements || *option != "--csv") => {
                 Err(format!("{option} would replace {name}, which by its ending is a file of another kind; choose another name"))
             }
