@@ -230,7 +230,7 @@ fn a_restart_keeps_the_run_before_with_its_curves_until_it_is_dismissed() {
     assert_eq!(app.live().run, first.0 + 1);
     assert_eq!(app.live().steps.len(), first.1.len(), "it has the settings of the first");
     let kept: Vec<_> = app.kept_runs().map(|live| (live.run, live.steps.clone())).collect();
-    assert_eq!(kept, [first.clone()]);
+    assert_eq!(kept, std::slice::from_ref(&first));
     assert_eq!(app.kept_runs().next().map(|live| live.state), Some(RunState::Ended(EndReason::Completed)));
     // Alike but for nothing: the same settings make the same image.
     wait_for(&mut harness, "the comparison", |app| app.live().comparisons.len() == 3);
