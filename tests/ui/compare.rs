@@ -133,6 +133,8 @@ fn a_rule_stops_the_run_and_is_seen_in_the_plots() {
     assert_eq!(live.state, RunState::Ended(EndReason::Stopped));
     let stopped = |mark: &Mark| matches!(mark, Mark::Rule(words) if words.contains("log-likelihood"));
     assert!(live.marks.iter().any(|(at, mark)| *at == live.progress().0 && stopped(mark)), "{:?}", live.marks);
-    harness.get_by_label_contains("stopped after iteration 3");
+    // As a notice, and in the name of each curve's plot.
+    assert!(harness.query_all_by_label_contains("stopped after iteration 3").count() > 1);
+    harness.get_by_label_contains("Plot: noise; stopped after iteration 3: the last iteration added");
     harness.get_by_label("Stop by itself: 1 on");
 }

@@ -215,7 +215,7 @@ fn marks(plot: &mut PlotUi, view: &PlotsView, x: Scale, colours: &Colours) {
     }
 }
 
-/// Writes at each switch of the accumulation what it became, and names the plot with its switches. Labels that would
+/// Writes at each switch of the accumulation what it became, and where a rule stopped the run; names the plot with both. Labels that would
 /// overlap go into the row below.
 fn mark_labels(
     ui: &Ui,
@@ -233,18 +233,27 @@ fn mark_labels(
     let mut row_ends = [f32::NEG_INFINITY; NUM_ROWS];
     let mut words = label.to_owned();
     for (at, mark) in &view.curves.marks {
-        let Mark::Accumulation(accumulation) = mark else { continue };
-        words += &format!("; from iteration {} on {accumulation}", format::short_number(*at));
+        let (label, colour) = match mark {
+            Mark::Branch => continue,
+            Mark::Rule(why) => {
+                words += &format!("; {why}");
+                ("stopped by a rule".to_owned(), colours.shown_mark)
+            }
+            Mark::Accumulation(accumulation) => {
+                words += &format!("; from iteration {} on {accumulation}", format::short_number(*at));
+                (accumulation.to_string(), colours.accumulation_mark)
+            }
+        };
         let Some(at) = x.place(*at) else { continue };
         let at = transform.position_from_point_x(at);
-        let text = painter.layout_no_wrap(accumulation.to_string(), font.clone(), colours.accumulation_mark);
+        let text = painter.layout_no_wrap(label, font.clone(), colour);
         // To the left of its line where there is no room to the right.
         let left = if at + text.size().x + 2.0 > area.right() { at - text.size().x - 2.0 } else { at + 2.0 };
         let row = row_ends.iter().position(|end| *end <= left).unwrap_or(NUM_ROWS - 1);
         row_ends[row] = left + text.size().x;
         let position = egui::pos2(left, area.top() + 1.0 + row as f32 * text.size().y);
         painter.rect_filled(egui::Rect::from_min_size(position, text.size()), 2.0, ui.visuals().panel_fill.gamma_multiply(0.8));
-        painter.galley(position, text, colours.accumulation_mark);
+        painter.galley(position, text, colour);
     }
     plot::name(response, &words);
 }
