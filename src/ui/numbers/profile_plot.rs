@@ -49,7 +49,8 @@ pub fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>, 
         .custom_y_axes(vec![short_axis().label(view.unit)])
         .label_formatter(move |hover| hover_values(hover, &unit));
     if view.profile.is_some_and(|profile| !profile.truth.is_empty()) {
-        plot = plot.legend(Legend::default().position(Corner::LeftTop).text_style(egui::TextStyle::Small).background_alpha(0.4));
+        plot =
+            plot.legend(Legend::default().position(Corner::LeftBottom).text_style(egui::TextStyle::Small).background_alpha(0.4));
     }
     let response = plot.show(ui, |plot| {
         let Some(profile) = view.profile else { return };

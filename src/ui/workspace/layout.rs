@@ -303,7 +303,11 @@ impl App {
         let other = reference.shown.volume()?;
         let name = |view: &RunView, words: String| format!("run {}, {words}", view.live.run);
         let largest_difference = match how {
-            BesideView::Difference => usual_difference(volume.as_slice(), other.as_slice()),
+            // What is no more than rounding has no colour.
+            BesideView::Difference => {
+                let rounding = 1e-6 * self.run().colouring.window[1].abs();
+                usual_difference(volume.as_slice(), other.as_slice()).max(rounding)
+            }
             _ => 0.0,
         };
         let names = [self.run(), reference].map(|view| name(view, view.shown_words()));
