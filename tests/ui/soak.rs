@@ -31,6 +31,8 @@ fn restart(harness: &mut Harness<'_, App>) {
     click(harness, "Restart");
     let run = harness.state().live().run;
     wait_for(harness, "the end of a run", |app| app.live().run == run && app.is_run_over());
+    // Images wait for the next picture to be drawn, of which a window draws one a frame.
+    harness.render().unwrap();
 }
 
 #[test]
