@@ -11,7 +11,7 @@ use super::{CliResult, info_json, notices};
 use crate::data::{Michelogram, PairCounts, ResponseMatrix, Roi, RoiRole, RoiShape, Sweep, SweepKind, TubeSet, Volume};
 use crate::geometry::Grid;
 use crate::io::{
-    FileKind, measurements, read_projections, read_sweep, read_volume, rois, saved_matrix, saved_pairs, saved_tubes,
+    FileKind, measurements, read_projections, read_sweep, read_volume, rois, saved_matrix, saved_pairs, saved_tubes, session_text,
 };
 use crate::report::{Column, Columns};
 use crate::scanner::{InPlane, ScanGeometry, Segment};
@@ -23,7 +23,7 @@ const FACT: Columns<2> = Columns([Column::words("", 23), Column::words("", 0)]);
 /// Options of `tomoscope info`.
 #[derive(Args)]
 pub struct InfoOptions {
-    /// Projection data (.hs), EPRI sweep (.DSC, -proj.npy, .sweep), image (.hv, .nii, .nii.gz, .npy), tubes of response (.tubes), counts of pairs of crystals (.pairs), stored matrix (.matrix), ROIs (.toml, .json) or measured numbers (.csv).
+    /// Projection data (.hs), EPRI sweep (.DSC, -proj.npy, .sweep), image (.hv, .nii, .nii.gz, .npy), tubes of response (.tubes), counts of pairs of crystals (.pairs), stored matrix (.matrix), ROIs (.toml, .json), session of the window (.session) or measured numbers (.csv).
     file: PathBuf,
 
     /// Print the figures as JSON, for scripts.
@@ -77,11 +77,15 @@ pub fn run(options: &InfoOptions) -> CliResult {
             let rows = measurements::measurements(path)?.try_fold(0u64, |num, row| row.map(|_| num + 1))?;
             ("measured numbers (CSV)", vec![("rows", rows.to_string())], info_json::measurements(rows), Vec::new())
         }
+        Some(FileKind::Session) => {
+            let session: serde_json::Value = session_text::read(path)?;
+            ("session of the window", session_lines(&session), session, Vec::new())
+        }
         Some(FileKind::DicomSeries) => {
             return Err(format!("{} is a DICOM series, which is written but not read", path.display()).into());
         }
         None => {
-            let understood = ".hs (projection data), .DSC, -proj.npy, .sweep (EPRI sweeps), .hv, .nii, .nii.gz, .npy (images), .tubes (tubes of response), .pairs (counts of pairs of crystals), .matrix (stored matrices), .toml, .json (ROIs) and .csv (measured numbers)";
+            let understood = ".hs (projection data), .DSC, -proj.npy, .sweep (EPRI sweeps), .hv, .nii, .nii.gz, .npy (images), .tubes (tubes of response), .pairs (counts of pairs of crystals), .matrix (stored matrices), .toml, .json (ROIs), .session (sessions of the window) and .csv (measured numbers)";
             return Err(format!(
                 "{} has no known ending: {understood}; of data beside a header, name the header",
                 path.display()
@@ -101,6 +105,17 @@ pub fn run(options: &InfoOptions) -> CliResult {
         out!("  {}", notices::line(&notice));
     }
     Ok(())
+}
+
+fn session_lines(session: &serde_json::Value) -> Vec<(&'static str, String)> {
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or("–").to_owned();
+    let number = |name: &str| session[name].as_array().map_or(0, Vec::len).to_string();
+    vec![
+        ("study", text(&session["study"]["title"])),
+        ("saved", text(&session["saved"])),
+        ("runs", number("run")),
+        ("regions", number("roi")),
+    ]
 }
 
 fn projection_lines(data: &Michelogram) -> Vec<(&'static str, String)> {

@@ -75,7 +75,7 @@ struct Cli {
     #[command(subcommand)]
     command: Option<CliCommand>,
 
-    /// Study to open in the window: an Interfile projection header (.hs) or an EPRI sweep (.DSC, .npy, .sweep); without one the
+    /// Study to open in the window: an Interfile projection header (.hs), an EPRI sweep (.DSC, .npy, .sweep) or a session (.session); without one the
     /// built-in study runs.
     study: Option<PathBuf>,
 

@@ -37,6 +37,8 @@ pub enum FileKind {
     Pairs,
     /// A stored matrix (`.matrix` beside `.matrix.u32`).
     Matrix,
+    /// A session of the window (`.session`).
+    Session,
     /// Regions of interest (`.toml`, `.json`).
     Rois,
     /// Measured numbers (`.csv`).
@@ -70,6 +72,7 @@ impl FileKind {
             (".tubes", FileKind::Tubes),
             (".pairs", FileKind::Pairs),
             (".matrix", FileKind::Matrix),
+            (".session", FileKind::Session),
             (".toml", FileKind::Rois),
             (".json", FileKind::Rois),
             (".csv", FileKind::Measurements),

@@ -13,7 +13,8 @@
 //! | tubes of response | the program's own (`.tubes` + `.tubes.f32`) | [`saved_tubes`] |
 //! | counts of pairs of crystals | the program's own (`.pairs` + `.pairs.f32`) | [`saved_pairs`] |
 //! | stored matrices | the program's own (`.matrix` + `.matrix.u32`) | [`saved_matrix`] |
-//! | regions of interest | TOML | [`rois`] |
+//! | regions of interest | TOML, JSON | [`rois`] |
+//! | sessions of the window | TOML (`.session`) | [`session_text`] |
 //! | measured numbers | CSV, long form | [`measurements`] |
 //! | what made an image or numbers | JSON | [`provenance`] |
 //!
@@ -47,6 +48,7 @@ pub mod saved_matrix;
 pub mod saved_pairs;
 pub mod saved_sweep;
 pub mod saved_tubes;
+pub mod session_text;
 mod study;
 mod sweep;
 mod sweep_space;

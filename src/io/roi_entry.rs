@@ -24,9 +24,11 @@ use crate::geometry::Grid;
 /// Most voxels of the grid of an isocontour, so that a small file cannot ask for all memory.
 const MAX_CONTOUR_VOXELS: usize = 1 << 26;
 
-#[derive(Serialize, Deserialize)]
+/// A region as its fields stand in a file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RoiEntry {
+pub struct RoiEntry {
+    /// Name.
     pub name: String,
     shape: String,
     centre_mm: [f64; 3],
@@ -52,7 +54,7 @@ pub(super) struct RoiEntry {
     isocontour: Option<ContourEntry>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ContourEntry {
     percent: f64,

@@ -41,7 +41,7 @@ use serde::{Deserialize, Serialize};
 use super::IoError;
 use super::blocks::read_text;
 use super::pending::write_whole;
-use super::roi_entry::RoiEntry;
+pub use super::roi_entry::RoiEntry;
 use super::toml_text::{sentence, version};
 use crate::data::{Notice, Roi, RoiRole};
 
@@ -144,6 +144,14 @@ fn regions(file: RoiFile) -> Result<Vec<Roi>, String> {
     if !is_readable(version) {
         return Err(unreadable(version));
     }
-    let numbered = file.roi.iter().enumerate();
+    of_entries(&file.roi)
+}
+
+/// The regions of entries.
+///
+/// # Errors
+/// Which entry makes none and why, as a sentence.
+pub fn of_entries(entries: &[RoiEntry]) -> Result<Vec<Roi>, String> {
+    let numbered = entries.iter().enumerate();
     numbered.map(|(i, entry)| entry.roi().map_err(|reason| format!("ROI {} ('{}'): {reason}", i + 1, entry.name))).collect()
 }

@@ -30,7 +30,8 @@ pub enum Content {
 }
 
 /// What becomes of the values behind each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Combination {
     /// Their mean.
     Mean,

@@ -40,3 +40,4 @@ pub use study::scan_files::{ScanFiles, SweepFiles};
 pub use widgets::colouring::Colouring;
 pub use widgets::notices::Notices;
 pub use workspace::app::{App, AppOptions};
+pub use workspace::saved_session::SavedSession;

@@ -15,6 +15,7 @@ use tomoscope::io::saved_tubes::read_tubes;
 use tomoscope::io::{FileKind, SweepFollower, read_projections, read_sweep, read_volume};
 use tomoscope::plan::{check_basis, ring_basis};
 use tomoscope::scanner::find_ring;
+use tomoscope::ui::SavedSession;
 
 use super::sweep_forms::npy;
 use super::{assert_says, folder};
@@ -29,6 +30,7 @@ const TUBES: &str = include_str!("corpus/good.tubes");
 const DESCRIPTOR: &str = include_str!("corpus/good.dsc");
 const COMPLEX: &str = include_str!("corpus/good_complex.dsc");
 const IMAGE: &str = include_str!("corpus/good.hv");
+const SESSION: &str = include_str!("corpus/good.session");
 
 /// Counts of pairs of the 288 crystals of the small ring, without their checksum.
 const PAIRS: &str = r#"version = 1
@@ -140,6 +142,7 @@ fn read(path: &Path) -> Result<(), String> {
         Some(FileKind::Tubes) => read_tubes(path).map(drop).map_err(|e| e.to_string()),
         Some(FileKind::Pairs) => read_pairs(path).map(drop).map_err(|e| e.to_string()),
         Some(FileKind::Matrix) => read_matrix(path).map(drop).map_err(|e| e.to_string()),
+        Some(FileKind::Session) => SavedSession::read(path).map(drop).map_err(|e| e.to_string()),
         Some(FileKind::Measurements) => read_measurements(path).map(drop).map_err(|e| e.to_string()),
         None => Err("no such kind".into()),
     };
@@ -342,6 +345,18 @@ proptest! {
             let _ = follower.poll();
             fs::write(folder.path().join("data.bin"), &bytes[..keep.min(bytes.len()) / 2]).unwrap();
             let _ = follower.poll();
+        }
+    }
+
+    #[test]
+    fn no_damaged_session_panics(session in prop_oneof![damaged(SESSION), wild(SESSION, "=")]) {
+        let folder = folder();
+        let path = put(folder.path(), "a.session", session, 0);
+        let _ = read(&path);
+        if let Ok(session) = SavedSession::read(&path) {
+            let _ = session.rois();
+            assert!(session.view.zoom.is_finite() && session.view.crosshair_mm.iter().all(|c| c.is_finite()));
+            assert!(session.next.post_filter_mm >= 0.0 && session.next.post_filter_mm <= 50.0);
         }
     }
 

@@ -16,6 +16,7 @@ mod pixels;
 mod provenance;
 mod race;
 mod regions;
+mod restore;
 mod rooms;
 #[path = "../support/scans.rs"]
 #[allow(dead_code)] // half of it is for the command line

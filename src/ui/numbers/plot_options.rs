@@ -8,7 +8,8 @@ use crate::ui::widgets::format;
 use crate::ui::widgets::plot::Scale;
 
 /// The plots beside each other, in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::IntoStaticStr, strum::VariantArray)]
+#[serde(rename_all = "kebab-case")]
 pub enum PlotKind {
     /// Noise-to-signal ratio of the background.
     Noise,
@@ -21,7 +22,8 @@ pub enum PlotKind {
 }
 
 /// What the contrast of hot and cold regions is drawn as.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::VariantArray)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::VariantArray)]
+#[serde(rename_all = "kebab-case")]
 pub enum ContrastCurves {
     /// Contrast recovery against the iterations.
     #[default]
@@ -47,7 +49,8 @@ impl ContrastCurves {
 }
 
 /// What is drawn of the log-likelihood.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::VariantArray)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::VariantArray)]
+#[serde(rename_all = "kebab-case")]
 pub enum LikelihoodCurves {
     /// Itself.
     #[default]
@@ -69,7 +72,8 @@ impl LikelihoodCurves {
 }
 
 /// Which curves the plots show, and how.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct PlotOptions {
     /// Of the contrast.
     pub contrast: ContrastCurves,
@@ -97,6 +101,16 @@ impl PlotOptions {
     pub fn shown(&self, num: usize) -> Vec<PlotKind> {
         let chosen = &self.chosen[..num.min(self.chosen.len())];
         PlotKind::VARIANTS.iter().copied().filter(|kind| chosen.contains(kind)).collect()
+    }
+
+    /// Puts right what a text can hold and nothing in the window would make: every plot is among the chosen ones, once.
+    pub fn put_right(&mut self) {
+        let all = std::mem::take(&mut self.chosen).into_iter().chain(PlotKind::VARIANTS.iter().copied());
+        for kind in all {
+            if !self.chosen.contains(&kind) {
+                self.chosen.push(kind);
+            }
+        }
     }
 
     /// Does what was asked for.

@@ -5,7 +5,10 @@ use egui::Ui;
 use strum::VariantArray as _;
 
 /// What the left part shows; the tabs have this order and these names.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::IntoStaticStr, strum::VariantArray,
+)]
+#[serde(rename_all = "kebab-case")]
 pub enum NumbersTab {
     /// The ROI table.
     #[default]

@@ -5,9 +5,11 @@ use crate::operator::{Interpolation, grid_about_zero};
 use crate::plan::{DeviceChoice, PlaneKernel, Stages, SweepSettings, default_sweep_settings};
 use crate::recon::{Baseline, Filter, FilterSettings};
 use crate::scanner::epri::Order;
+use crate::ui::widgets::fields::held_within;
 
 /// The form's fields.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct FbpForm {
     /// One stage or two.
     pub stages: Stages,
@@ -32,6 +34,7 @@ pub struct FbpForm {
     /// Device.
     pub device: DeviceChoice,
     /// What the sweep leaves to choose from.
+    #[serde(skip)]
     pub choices: Choices,
 }
 
@@ -85,6 +88,14 @@ impl FbpForm {
         };
         let (size, voxel_mm) = (grid.size, grid.voxel_mm);
         Ok(Self { stages, kernel, filter, cutoff, baseline, interpolation, order, block, size, voxel_mm, device, choices })
+    }
+
+    /// Puts right what a text can hold and the window's fields would not take.
+    pub fn put_right(&mut self) {
+        self.block = self.block.clamp(1, 4096);
+        self.size = self.size.map(|n| n.clamp(1, 2048));
+        self.voxel_mm = self.voxel_mm.map(|side| held_within(side, 1e-3, 50.0));
+        self.cutoff = self.cutoff.map(|part| held_within(part, 0.01, 1.0));
     }
 
     /// How projections are filtered.

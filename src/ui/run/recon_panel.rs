@@ -38,6 +38,8 @@ pub struct ReconView<'a> {
     pub devices: &'a [Device],
     /// The run.
     pub live: &'a LiveRun,
+    /// Settings of runs of a session that was restored.
+    pub remembered: &'a [(String, Forms)],
     /// Its settings, as they were when it began; `None` = there is none.
     pub running: Option<&'a Forms>,
     /// What the next start will need, or why it will be refused.
@@ -122,7 +124,7 @@ fn again_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     let (Some(study), Some(running)) = (view.study, view.running.filter(|_| view.live.is_measured())) else { return };
     let ways = view.live.info.as_ref().map_or(&[][..], |info| info.accumulations);
     let menu = ui.menu_button("Run again with …", |ui| {
-        for variation in variations(study, running, ways, view.devices) {
+        for variation in variations(study, running, view.remembered, ways, view.devices) {
             ui.menu_button(variation.name, |ui| {
                 for (words, forms) in variation.choices {
                     if ui.button(words).clicked() {
@@ -524,6 +526,7 @@ mod tests {
         assert_eq!(why_not(&live, Accumulation::Atomic), None);
         let draw = |ui: &mut Ui, live: &mut LiveRun| {
             let view = ReconView {
+                remembered: &[],
                 forms: &forms,
                 rois: &[],
                 study: None,

@@ -1,6 +1,7 @@
 //! The runs that the window shows: one computes, those before it are kept as they were, with their settings and their past. The
 //! images of one of them are the reference that those of the active run are compared with.
 
+use super::forms::Forms;
 use super::run_view::{RunInput, RunView};
 use crate::data::MaskedRois;
 use crate::geometry::Grid;
@@ -14,6 +15,8 @@ pub struct Runs {
     active: RunView,
     kept: Vec<RunView>,
     reference: Option<Reference>,
+    /// Settings of runs of a session that was restored, with what they were in words.
+    pub remembered: Vec<(String, Forms)>,
     /// Whether the user has chosen the reference, or that there is none: else each run is compared with the one before it.
     is_reference_chosen: bool,
 }
@@ -34,7 +37,7 @@ pub struct Reference {
 impl Runs {
     /// This one alone.
     pub fn new(active: RunView) -> Self {
-        Self { active, kept: Vec::new(), reference: None, is_reference_chosen: false }
+        Self { active, kept: Vec::new(), reference: None, remembered: Vec::new(), is_reference_chosen: false }
     }
 
     /// The one that computes and is edited.
@@ -140,6 +143,7 @@ impl Runs {
     pub fn clear(&mut self, session: &Session) {
         self.set_reference(None, session);
         self.is_reference_chosen = false;
+        self.remembered.clear();
         while let Some(view) = self.kept.last() {
             self.dismiss(view.live.run, session);
         }

@@ -7,9 +7,11 @@ use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::plan::{self, AlgorithmKind, DeviceChoice, PairSettings, ProjectorChoice, Rays, RunSettings};
 use crate::recon::SubsetOrder;
+use crate::ui::widgets::fields::held_within;
 
 /// The form's fields.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct SettingsForm {
     /// Algorithm.
     pub algorithm: AlgorithmKind,
@@ -55,6 +57,18 @@ impl Default for SettingsForm {
 }
 
 impl SettingsForm {
+    /// Puts right what a text can hold and the window's fields would not take.
+    pub fn put_right(&mut self) {
+        self.num_iterations = self.num_iterations.clamp(1, 100_000);
+        self.num_subsets = self.num_subsets.clamp(1, 512);
+        self.size = self.size.map(|n| n.clamp(1, 2048));
+        self.voxel_mm = self.voxel_mm.map(|side| held_within(side, 0.01, 50.0));
+        self.fov_radius_mm = self.fov_radius_mm.filter(|radius| radius.is_finite() && *radius > 0.0);
+        if let Rays::Fixed { tangential, axial } = &mut self.rays {
+            (*tangential, *axial) = ((*tangential).clamp(1, 16), (*axial).clamp(1, 16));
+        }
+    }
+
     /// The form for a new study: the defaults, on a grid of `size` voxels where one is asked for.
     ///
     /// # Errors

@@ -4,10 +4,11 @@ use egui::{DragValue, Ui};
 
 use crate::data::{Roi, RoiRole};
 use crate::session::StopRule;
-use crate::ui::widgets::fields::{menu, name};
+use crate::ui::widgets::fields::{held_within, menu, name};
 
 /// The rules and whether they are on; parts in per cent.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct StopForm {
     /// Whether the noise stops it.
     pub by_noise: bool,
@@ -43,6 +44,14 @@ impl Default for StopForm {
 }
 
 impl StopForm {
+    /// Puts right what a text can hold and the window's fields would not take.
+    pub fn put_right(&mut self) {
+        for percent in [&mut self.nsr_percent, &mut self.band_percent, &mut self.gain_percent] {
+            *percent = held_within(*percent, 0.001, 100.0);
+        }
+        self.iterations = self.iterations.clamp(1, 100);
+    }
+
     /// The rules that are on, with these ROIs.
     pub fn rules(&self, rois: &[Roi]) -> Vec<StopRule> {
         let mut rules = Vec::new();

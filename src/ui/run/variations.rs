@@ -16,8 +16,14 @@ pub struct Variation {
     pub choices: Vec<(String, Forms)>,
 }
 
-/// All that the study leaves to vary; `ways`: how the run can add.
-pub fn variations(study: &OpenStudy, forms: &Forms, ways: &[Accumulation], devices: &[Device]) -> Vec<Variation> {
+/// All that the study leaves to vary, and what runs of a restored session did; `ways`: how the run can add.
+pub fn variations(
+    study: &OpenStudy,
+    forms: &Forms,
+    remembered: &[(String, Forms)],
+    ways: &[Accumulation],
+    devices: &[Device],
+) -> Vec<Variation> {
     let mut all = match study {
         OpenStudy::Sweep(_) => vec![filters(forms)],
         OpenStudy::Pairs(_) => vec![accumulations(forms, ways)],
@@ -27,6 +33,8 @@ pub fn variations(study: &OpenStudy, forms: &Forms, ways: &[Accumulation], devic
         }
     };
     all.push(on_devices(study, forms, devices));
+    let others = remembered.iter().filter(|(_, other)| other != forms).cloned();
+    all.push(Variation { name: "All as in the session", choices: others.collect() });
     all.retain(|variation| !variation.choices.is_empty());
     all
 }

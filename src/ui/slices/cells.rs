@@ -6,7 +6,8 @@ use crate::data::RoiPlane;
 use crate::ui::widgets::theme;
 
 /// A view of the image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Cell {
     /// A slice.
     Slice(RoiPlane),

@@ -30,6 +30,8 @@ pub struct SliceState {
     pub active_plane: RoiPlane,
     /// Whether an image of another study is to come, whose middle the crosshair goes to.
     awaits_study: bool,
+    /// Whether the first image is to be looked at as the view is now.
+    keeps_view: bool,
     /// Where the crosshair was before the last click.
     before_click: Option<Point>,
     /// When the view that turns by itself did so last, seconds.
@@ -71,10 +73,19 @@ impl SliceState {
         self.awaits_study |= !is_the_same;
     }
 
+    /// Takes the view of a session, as which the next image is looked at.
+    pub fn restore(&mut self, view: ViewState) {
+        (self.view, self.keeps_view) = (view, true);
+    }
+
     /// Gets ready for the first image of a run on another grid or of another study: all of it is in view, or its object where
     /// that is known before (`truth`). Of another study the crosshair goes to the origin of the coordinates, where phantoms have
     /// what they are about; along axes where the object does not reach it, to the object's middle.
     pub fn await_image(&mut self, image: &Volume, truth: Option<&Volume>, num_fitted: usize) {
+        if std::mem::take(&mut self.keeps_view) {
+            self.awaits_study = false;
+            return self.view.set_crosshair(&image.grid, self.view.crosshair_mm);
+        }
         self.view.reset_for(&image.grid);
         let known = truth.and_then(active_bounds_mm);
         if let Some(bounds) = known {

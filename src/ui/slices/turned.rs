@@ -32,7 +32,7 @@ impl TurnedContent {
 }
 
 /// How far the view is turned, degrees.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Turn {
     /// About z, 0 to 360.
     pub azimuth_deg: f64,

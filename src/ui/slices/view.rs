@@ -12,12 +12,15 @@ use super::turned::{Turn, TurnedContent};
 use crate::data::{RoiPlane, Volume};
 use crate::geometry::{Grid, Point};
 use crate::render::{Combination, Interpolation, Slab};
+use crate::ui::widgets::fields::held_within;
 
-/// Largest zoom.
+/// Smallest and largest zoom.
+const MIN_ZOOM: f64 = 0.25;
 const MAX_ZOOM: f64 = 40.0;
 
 /// Where the profile runs.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ProfileLine {
     /// Through the crosshair along an axis (0 = x, 1 = y, 2 = z).
     Axis(usize),
@@ -26,7 +29,7 @@ pub enum ProfileLine {
 }
 
 /// How thick the slices are.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Thickness {
     /// Thickness, mm; 0: one voxel.
     pub mm: f64,
@@ -51,8 +54,10 @@ impl Thickness {
     }
 }
 
-/// What the slices show, whichever run's image. Not part of the document: it is not undone and not saved with ROIs.
-#[derive(Clone, Debug)]
+/// What the slices show, whichever run's image. Not part of the document: it is not undone and not saved with ROIs, but with a
+/// session, except for what the user is just doing.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct ViewState {
     /// Crosshair, mm.
     pub crosshair_mm: Point,
@@ -73,8 +78,10 @@ pub struct ViewState {
     /// How far it is turned.
     pub turn: Turn,
     /// Whether it turns by itself.
+    #[serde(skip)]
     pub spins: bool,
     /// What the left button does.
+    #[serde(skip)]
     pub tool: Tool,
     /// The profile.
     pub profile: ProfileLine,
@@ -83,8 +90,10 @@ pub struct ViewState {
     /// ROI outlines shown.
     pub show_rois: bool,
     /// How the image of the reference run is shown beside.
+    #[serde(skip)]
     pub beside: BesideView,
     /// Where the two images meet that are swiped over each other, as a part of a slice's width.
+    #[serde(skip)]
     pub swipe: f32,
     /// Crosshair shown.
     pub show_crosshair: bool,
@@ -115,6 +124,25 @@ impl Default for ViewState {
 }
 
 impl ViewState {
+    /// Puts right what a text can hold and nothing in the window would make.
+    pub fn put_right(&mut self) {
+        let usual = Self::default();
+        let is_point = |point: &Point| point.iter().all(|c| c.is_finite());
+        self.crosshair_mm = if is_point(&self.crosshair_mm) { self.crosshair_mm } else { usual.crosshair_mm };
+        self.focus_mm = if is_point(&self.focus_mm) { self.focus_mm } else { usual.focus_mm };
+        self.zoom = held_within(self.zoom, MIN_ZOOM, MAX_ZOOM);
+        self.thickness.mm = held_within(self.thickness.mm, 0.0, 500.0);
+        self.profile_width_mm = held_within(self.profile_width_mm, 0.0, 500.0);
+        let Turn { azimuth_deg, elevation_deg } = self.turn;
+        self.turn =
+            Turn { azimuth_deg: held_within(azimuth_deg, 0.0, 360.0), elevation_deg: held_within(elevation_deg, -90.0, 90.0) };
+        let is_line = match &self.profile {
+            ProfileLine::Axis(axis) => *axis < 3,
+            ProfileLine::Between(from, to) => is_point(from) && is_point(to),
+        };
+        self.profile = if is_line { self.profile } else { usual.profile };
+    }
+
     /// Shows the whole grid, keeping the crosshair where it lies inside.
     pub fn reset_for(&mut self, grid: &Grid) {
         let middle = std::array::from_fn(|a| {
@@ -168,7 +196,7 @@ impl ViewState {
 
     /// Zooms by a factor; a point so far from the middle (mm) stays where it is on the screen.
     pub fn zoom_about(&mut self, off: Point, factor: f64) {
-        let zoom = (self.zoom * factor).clamp(0.25, MAX_ZOOM);
+        let zoom = (self.zoom * factor).clamp(MIN_ZOOM, MAX_ZOOM);
         let ratio = self.zoom / zoom;
         self.focus_mm = std::array::from_fn(|a| self.focus_mm[a] + off[a] * (1.0 - ratio));
         self.zoom = zoom;

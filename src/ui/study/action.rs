@@ -52,6 +52,8 @@ pub enum StudyAction {
     MakeTubes,
     /// Gives up the tubes that are on their way.
     CancelTubes,
+    /// Asks where to save the session.
+    AskSaveSession,
     /// Asks for a file of tubes.
     AskForTubes,
     /// Asks for a file of a stored matrix.

@@ -16,6 +16,8 @@ pub struct OpenPairs {
     pub file: Option<PathBuf>,
     /// The matrix; `None` = none was made or opened yet.
     pub matrix: Option<Arc<ResponseMatrix>>,
+    /// The file that the matrix was read from, if it was.
+    pub matrix_file: Option<PathBuf>,
     /// Why a start makes none, where it does not.
     pub why_none_made: Option<String>,
 }
@@ -24,6 +26,6 @@ impl OpenPairs {
     /// A study, of which no matrix is known yet.
     pub fn new(study: Study<PairCounts>, file: Option<PathBuf>) -> Self {
         let why_none_made = quick_matrix_recipe(&study.measured.ring).err();
-        Self { total: study.measured.total(), study: Arc::new(study), file, matrix: None, why_none_made }
+        Self { total: study.measured.total(), study: Arc::new(study), file, matrix: None, matrix_file: None, why_none_made }
     }
 }

@@ -1,5 +1,6 @@
 //! The tubes of response of the open counts, and the one that is looked at.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use egui::{Color32, ColorImage, Context, TextureHandle, TextureOptions};
@@ -11,6 +12,8 @@ use crate::ui::widgets::format;
 
 /// Tubes that belong to the open counts.
 pub struct OpenTubes {
+    /// The file that they were read from, if they were.
+    pub file: Option<PathBuf>,
     /// The tubes.
     pub set: Arc<TubeSet>,
     /// Sum of the coefficients of each, mm, `[radial][ring difference]`.
@@ -34,11 +37,11 @@ pub struct Sections {
 }
 
 impl OpenTubes {
-    /// Tubes, of which the one through the middle is looked at.
-    pub fn new(set: Arc<TubeSet>) -> Self {
+    /// Tubes, of this file if they were read from one. The one through the middle is looked at.
+    pub fn new(set: Arc<TubeSet>, file: Option<PathBuf>) -> Self {
         let len = set.sampling.tube_len();
         let sums = set.coefficients.chunks_exact(len).map(|tube| tube.iter().map(|v| f64::from(*v)).sum()).collect();
-        Self { along: set.sampling.num[0] / 2, set, sums, selected: [0, 0], map: None, sections: None }
+        Self { file, along: set.sampling.num[0] / 2, set, sums, selected: [0, 0], map: None, sections: None }
     }
 
     /// How the tubes are sampled.
@@ -167,7 +170,7 @@ mod tests {
             let strength = if tube == 3 { 2.0 } else { 1.0 };
             if c == 2 { strength * [0.0, 1.0, 2.0, 1.0, 0.0][b] } else { 0.0 }
         };
-        OpenTubes::new(Arc::new(TubeSet::new("toy", sampling, (0..300).map(value).collect()).unwrap()))
+        OpenTubes::new(Arc::new(TubeSet::new("toy", sampling, (0..300).map(value).collect()).unwrap()), None)
     }
 
     #[test]

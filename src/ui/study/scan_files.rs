@@ -9,7 +9,8 @@ use crate::data::{Counts, Notice, Study};
 use crate::io::{self, Correction};
 
 /// Measured data and its corrections.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ScanFiles {
     /// Measured data.
     pub measured: PathBuf,
@@ -85,7 +86,8 @@ impl ScanFiles {
 }
 
 /// An EPRI sweep and its reference spectrum.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SweepFiles {
     /// The projections.
     pub projections: PathBuf,

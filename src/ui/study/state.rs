@@ -1,5 +1,6 @@
 //! What the window knows of studies: the one that is open, and the one on its way.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::action::StudyAction;
@@ -22,6 +23,8 @@ use crate::ui::widgets::image_axes::ImageAxes;
 /// The study that is open and the one that is being read or simulated.
 #[derive(Default)]
 pub struct StudyState {
+    /// Where the study that is open came from.
+    pub source: Option<Source>,
     /// The study that is open.
     pub open: Option<OpenStudy>,
     /// Its number, counted up.
@@ -36,6 +39,8 @@ pub struct StudyState {
     pub tube_form: Option<TubeForm>,
     /// How many sets of tubes and matrices were there so far.
     pub num_made: usize,
+    /// Whether a run is to start when the tubes or the matrix on their way are there.
+    pub starts_when_made: bool,
     /// A matrix that is on its way.
     pub matrix_maker: Option<Maker<MatrixFile>>,
 }
@@ -58,6 +63,8 @@ pub enum StudyRequest {
     ForgetRecent,
     /// Plays the open sweep again.
     Replay,
+    /// Asks where to save the session.
+    AskSaveSession,
     /// Asks for a file of tubes of response.
     AskForTubes,
     /// Asks for a file of a stored matrix.
@@ -89,15 +96,15 @@ impl StudyState {
         self.open.as_mut().and_then(OpenStudy::counts_mut).and_then(|open| open.tubes.as_deref_mut())
     }
 
-    /// Gives the open counts these tubes.
+    /// Gives the open counts these tubes, of this file if they were read from one.
     ///
     /// # Errors
     /// No counts are open, or the tubes do not fit them; the sentence says why, and what was there stays.
-    pub fn take_tubes(&mut self, set: Arc<TubeSet>) -> Result<(), String> {
+    pub fn take_tubes(&mut self, set: Arc<TubeSet>, file: Option<PathBuf>) -> Result<(), String> {
         let open = self.open.as_mut().and_then(OpenStudy::counts_mut);
         let open = open.ok_or("tubes of response go with counts: open a scan of the scanner first, then its tubes")?;
         tubes_fit(open.study.measured.geometry(), &set).map_err(|error| error.to_string())?;
-        open.tubes = Some(Box::new(OpenTubes::new(set)));
+        open.tubes = Some(Box::new(OpenTubes::new(set, file)));
         self.num_made += 1;
         Ok(())
     }
@@ -107,16 +114,16 @@ impl StudyState {
         self.open.as_ref().and_then(OpenStudy::pairs)
     }
 
-    /// Gives the open counts of pairs of crystals this matrix.
+    /// Gives the open counts of pairs of crystals this matrix, of this file if it was read from one.
     ///
     /// # Errors
     /// No such counts are open, or the matrix is that of another ring; the sentence says why, and what was there stays.
-    pub fn take_matrix(&mut self, matrix: Arc<ResponseMatrix>) -> Result<(), String> {
+    pub fn take_matrix(&mut self, matrix: Arc<ResponseMatrix>, file: Option<PathBuf>) -> Result<(), String> {
         let open = self.open.as_mut().and_then(OpenStudy::pairs_mut);
         let open =
             open.ok_or("a matrix goes with counts of pairs of crystals: open a scan of its ring first, then the matrix")?;
         matrix.fits(&open.study.measured.ring).map_err(|error| error.to_string())?;
-        open.matrix = Some(matrix);
+        (open.matrix, open.matrix_file) = (Some(matrix), file);
         self.num_made += 1;
         Ok(())
     }
@@ -160,7 +167,10 @@ impl StudyState {
     /// stay.
     pub fn is_open(&self, source: &Source) -> bool {
         match source {
-            Source::Corrected(_) => true,
+            Source::Corrected(files) => {
+                let open = self.open.as_ref().and_then(OpenStudy::counts).and_then(|open| open.files.as_ref());
+                open.is_some_and(|open| open.measured == files.measured)
+            }
             Source::File(path) | Source::Sweep(SweepFiles { projections: path, .. }) => {
                 self.sweep().and_then(|open| open.files.as_ref()).is_some_and(|files| files.projections == *path)
             }
@@ -195,6 +205,7 @@ impl StudyState {
             StudyAction::ForgetRecent => return Some(StudyRequest::ForgetRecent),
             StudyAction::Replay => return Some(StudyRequest::Replay),
             StudyAction::StopFeed => return self.sweep_mut().map(|open| StudyRequest::Tell(open.stop_feed())),
+            StudyAction::AskSaveSession => return Some(StudyRequest::AskSaveSession),
             StudyAction::AskForTubes => return Some(StudyRequest::AskForTubes),
             StudyAction::AskToMakeTubes => self.tube_form = Some(TubeForm::default()),
             StudyAction::EditTubeForm(form) => self.tube_form = Some(*form),

@@ -64,7 +64,7 @@ pub fn study_ui(view: &StudyView, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
         _ => {}
     }
     ui.horizontal(|ui| {
-        let help = "Open an Interfile projection header (.hs), counts of pairs of crystals (.pairs) or an EPRI sweep (.DSC, .npy, .sweep), or tubes of response (.tubes) or a matrix (.matrix) for the open scan";
+        let help = "Open an Interfile projection header (.hs), counts of pairs of crystals (.pairs) or an EPRI sweep (.DSC, .npy, .sweep), or tubes of response (.tubes), a matrix (.matrix) or regions (.toml, .json) for the open scan, or a session (.session)";
         if ui.button("Open…").on_hover_text(help).clicked() {
             actions.push(StudyAction::AskForFile);
         }
@@ -82,6 +82,10 @@ pub fn study_ui(view: &StudyView, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
         });
         ui.menu_button("Recent", |ui| recent_ui(view.recent, ui, actions));
     });
+    let help = "Keep the study, the settings of its runs, regions, views and plots in a file (.session), to go on with it another day (Ctrl+Shift+S)";
+    if ui.add_enabled(view.study.is_some(), egui::Button::new("Save session…")).on_hover_text(help).clicked() {
+        actions.push(StudyAction::AskSaveSession);
+    }
     path_field_ui(view.path_text, ui, actions);
 }
 

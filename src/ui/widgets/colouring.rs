@@ -11,7 +11,10 @@ pub fn has_negative([low, high]: [f32; 2]) -> bool {
 }
 
 /// How many of an image's values lie below the top of a window that follows it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::IntoStaticStr, strum::VariantArray,
+)]
+#[serde(rename_all = "kebab-case")]
 pub enum TopShare {
     /// All but a few outliers.
     #[default]
@@ -46,7 +49,7 @@ impl TopShare {
 }
 
 /// Palette and window of an image.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Colouring {
     /// Values at the bottom and the top of the palette.
     pub window: [f32; 2],
@@ -72,6 +75,14 @@ impl Colouring {
             palette,
             usual_palette: palette,
             auto_palette: true,
+        }
+    }
+
+    /// Puts right what a text can hold and nothing in the window would make.
+    pub fn put_right(&mut self) {
+        let [low, high] = self.window;
+        if !(low.is_finite() && high.is_finite() && low < high) {
+            *self = Self { window: [0.0, 1.0], auto_window: true, ..self.clone() };
         }
     }
 

@@ -14,3 +14,8 @@ pub fn menu(ui: &mut Ui, label: &str, current: &str, contents: impl FnOnce(&mut 
 pub fn name(response: &egui::Response, label: &str) {
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::SpinButton, response.enabled(), label));
 }
+
+/// A number as a field would take it: within the bounds, and the lower one where it is none.
+pub fn held_within(value: f64, low: f64, high: f64) -> f64 {
+    if value.is_finite() { value.clamp(low, high) } else { low }
+}

@@ -3,6 +3,7 @@
 
 use super::dialogs::FileAction;
 use super::leaving::LeaveAction;
+use super::restore::SessionAction;
 use crate::ui::numbers::plot_options::PlotAction;
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::rois::action::RoiAction;
@@ -28,6 +29,8 @@ pub enum Action {
     File(FileAction),
     /// The answer to the question whether to save before leaving.
     Leave(LeaveAction),
+    /// About the session that is offered.
+    Session(SessionAction),
     /// Shows the list of keys, or no longer.
     ToggleHelp,
     /// Turns the theme from light to dark or back.

@@ -8,6 +8,8 @@ use egui::{Context, Ui};
 use super::dialogs::Dialogs;
 use super::leaving::{Leaving, SavedWork};
 use super::prefs::Preferences;
+use super::restore::last_session;
+use super::saved_session::SavedSession;
 use super::status::{FrameMeter, MemoryMeter};
 use crate::data::{Counts, Notice, Study};
 use crate::io::IoError;
@@ -32,7 +34,7 @@ use crate::ui::slices::beside::BesideView;
 use crate::ui::slices::slice_paint::{self, Adapter};
 use crate::ui::slices::state::SliceState;
 use crate::ui::slices::view::ViewState;
-use crate::ui::study::loader::{Loading, Source};
+use crate::ui::study::loader::Source;
 use crate::ui::study::open_study::OpenStudy;
 use crate::ui::study::open_tubes::OpenTubes;
 use crate::ui::study::state::StudyState;
@@ -81,6 +83,9 @@ pub struct App {
     /// What need not be asked about before the window is closed or another study opened; and the question.
     pub(super) saved: SavedWork,
     pub(super) leaving: Option<Leaving>,
+    /// The session of the last time, while it is offered; and the one whose study is on its way.
+    pub(super) offered: Option<SavedSession>,
+    pub(super) restoring: Option<SavedSession>,
     /// Whether the window may close without a question.
     pub(super) may_close: bool,
     pub(super) preferences: Preferences,
@@ -121,12 +126,12 @@ impl App {
             slice_paint::install(state);
             adapter = state.adapter.get_info().name;
         }
-        let loading = Some(Loading::start(options.start.clone(), waker(&ctx)));
         options.trace.record("window", &[]);
         let drawn_by = creation.wgpu_render_state.as_ref().map(|state| Adapter::of(&state.adapter));
-        Self {
+        let start = options.start.clone();
+        let mut app = Self {
             session,
-            study: StudyState { loading, ..StudyState::default() },
+            study: StudyState::default(),
             runs: Runs::new(RunView::new(Colouring::automatic(preferences.palette), waker(&ctx))),
             slices: SliceState::new(preferences.view()),
             rois: RoiState::default(),
@@ -139,6 +144,8 @@ impl App {
             dialogs: Dialogs::new(options.desktop_dialogs),
             saved: SavedWork::default(),
             leaving: None,
+            offered: last_session(creation.storage),
+            restoring: None,
             may_close: false,
             preferences,
             options,
@@ -151,7 +158,9 @@ impl App {
             title: String::new(),
             uploaded_beside: None,
             frame_start: None,
-        }
+        };
+        app.open(&ctx, start);
+        app
     }
 
     /// Whether the run that is shown is over, one way or another.
@@ -396,6 +405,7 @@ impl eframe::App for App {
     fn save(&mut self, storage: &mut dyn eframe::Storage) {
         let palette = self.run().colouring.usual_palette;
         self.preferences.save(palette, &self.slices.view, storage);
+        self.keep_session(storage);
     }
 }
 

@@ -38,6 +38,7 @@ impl App {
             Action::Roi(action) => self.apply_roi(ctx, action),
             Action::File(action) => self.apply_file(ctx, action),
             Action::Leave(action) => self.apply_leave(ctx, action),
+            Action::Session(action) => self.apply_session(ctx, action),
             Action::ToggleHelp => self.is_help_open = !self.is_help_open,
             Action::ToggleTheme => {
                 let dark = ctx.theme() == egui::Theme::Dark;

@@ -20,9 +20,10 @@ impl App {
         self.options.trace.record("study_ready", &[("pairs", study.measured.counts.len() as f64)]);
         let notices = std::mem::take(&mut study.notices);
         // The matrix of the study before goes with another one of the same ring.
-        let matrix = self.study.pairs().and_then(|open| open.matrix.clone());
-        let matrix = matrix.filter(|matrix| matrix.fits(&study.measured.ring).is_ok());
-        self.study.open = Some(OpenStudy::Pairs(OpenPairs { matrix, ..OpenPairs::new(study, file) }));
+        let before = self.study.pairs().and_then(|open| Some((open.matrix.clone()?, open.matrix_file.clone())));
+        let (matrix, matrix_file) = before.filter(|(matrix, _)| matrix.fits(&study.measured.ring).is_ok()).unzip();
+        let open = OpenPairs { matrix, matrix_file: matrix_file.flatten(), ..OpenPairs::new(study, file) };
+        self.study.open = Some(OpenStudy::Pairs(open));
         if self.numbers == NumbersTab::Sweep {
             self.numbers = NumbersTab::Rois;
         }
@@ -37,15 +38,18 @@ impl App {
 
     /// Takes in a matrix that has come; the next start uses it.
     pub(super) fn receive_matrix(&mut self, ctx: &Context) {
-        let Some(outcome) = self.study.matrix_maker.as_ref().and_then(Maker::poll) else { return };
+        let Some(maker) = &self.study.matrix_maker else { return };
+        let Some(outcome) = maker.poll() else { return };
+        let file = Some(maker.source().0.clone());
         self.study.matrix_maker = None;
-        match outcome.and_then(|(matrix, notices)| self.study.take_matrix(Arc::new(matrix)).map(|()| notices)) {
+        match outcome.and_then(|(matrix, notices)| self.study.take_matrix(Arc::new(matrix), file).map(|()| notices)) {
             Ok(notices) => {
                 notices.into_iter().for_each(|notice| self.notify(ctx, notice));
                 self.notify(ctx, Notice::info("the next start reconstructs with this matrix"));
             }
             Err(reason) => self.notify(ctx, Notice::error(reason)),
         }
+        self.start_if_it_waited(ctx);
     }
 
     /// Keeps the matrix that a run came by itself, so that the next one and the window have it too.
@@ -54,7 +58,7 @@ impl App {
         let Some(open) = self.study.pairs().filter(|open| Arc::ptr_eq(&open.study, study)) else { return };
         if let Some(matrix) = settings.matrix.as_ref().filter(|_| open.matrix.is_none()) {
             // It was used with these counts: it fits.
-            let _ = self.study.take_matrix(Arc::clone(matrix));
+            let _ = self.study.take_matrix(Arc::clone(matrix), None);
         }
     }
 

@@ -32,6 +32,7 @@ impl App {
             Some(StudyRequest::NothingComes) => self.saved.forget_decision(),
             Some(StudyRequest::ForgetRecent) => self.preferences.recent.clear(),
             Some(StudyRequest::Replay) => self.replay(ctx),
+            Some(StudyRequest::AskSaveSession) => _ = self.ask(ctx, FileTask::SaveSession),
             Some(StudyRequest::AskForTubes) => _ = self.ask(ctx, FileTask::OpenTubes),
             Some(StudyRequest::AskForMatrix) => _ = self.ask(ctx, FileTask::OpenMatrix),
             Some(StudyRequest::MakeTubes(scanner, recipe)) => {
@@ -43,11 +44,15 @@ impl App {
     }
 
     /// Begins to read or simulate a study; the one that is open stays until the new one is there. Tubes of response and
-    /// matrices are for the one that is open.
+    /// matrices are for the one that is open, regions too; a session is gone on with.
     pub(super) fn open(&mut self, ctx: &Context, source: Source) {
         match source {
             Source::File(path) if FileKind::of(&path) == Some(FileKind::Tubes) => self.await_tubes(ctx, TubeSource::File(path)),
             Source::File(path) if FileKind::of(&path) == Some(FileKind::Matrix) => self.await_matrix(ctx, path),
+            Source::File(path) if FileKind::of(&path) == Some(FileKind::Session) => self.open_session(ctx, &path),
+            Source::File(path) if FileKind::of(&path) == Some(FileKind::Rois) => {
+                self.do_with_file(ctx, FileTask::LoadRois, &path)
+            }
             source => self.leave(ctx, Leave::Open(source)),
         }
     }
@@ -58,7 +63,10 @@ impl App {
         let source = loading.source.clone();
         match outcome {
             Ok(loaded) => self.leave(ctx, Leave::Show(Box::new(loaded), source)),
-            Err(text) => self.notify(ctx, Notice::error(text)),
+            Err(text) => {
+                self.restoring = None;
+                self.notify(ctx, Notice::error(text));
+            }
         }
         self.saved.forget_decision();
     }
@@ -68,9 +76,10 @@ impl App {
         self.study.number += 1;
         self.runs.clear(&self.session);
         // Corrected otherwise, or with another reference spectrum, it is still the same: settings and regions stay.
-        let is_the_same = self.study.is_open(&source);
+        let restored = self.restored_with(&source);
+        let is_the_same = self.study.is_open(&source) && restored.is_none();
         self.slices.begin_study(is_the_same);
-        let tubes = self.study.tubes().map(|tubes| Arc::clone(&tubes.set));
+        let tubes = self.study.tubes().map(|tubes| (Arc::clone(&tubes.set), tubes.file.clone()));
         let notices = match loaded {
             Loaded::Counts { study, files, size } => self.show_counts(*study, files, size),
             Loaded::Pairs { study, file } => self.show_pairs(*study, file),
@@ -82,12 +91,16 @@ impl App {
             self.runs.active_mut().colouring.auto_window = true;
             self.reset_forms(ctx);
             self.take_rois_from_study();
+        }
+        self.study.source = Some(source.clone());
+        let waits = restored.is_some_and(|session| self.take_up(ctx, session));
+        if !is_the_same {
             self.rois.undo.restart(&self.rois.document);
         }
         if let Source::File(path) | Source::Sweep(SweepFiles { projections: path, .. }) = &source {
             self.preferences.remember(path);
         }
-        match self.options.autostart {
+        match self.options.autostart && !waits {
             // What cannot be reconstructed yet is not started, but asked for.
             true if self.study.sweep().is_some_and(OpenSweep::lacks_reference) => _ = self.ask(ctx, FileTask::Reference),
             true => {

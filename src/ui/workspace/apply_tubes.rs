@@ -1,5 +1,6 @@
 //! What the window does about tubes of response: waits for them, gives them to the study they fit, and puts others away.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use egui::Context;
@@ -20,9 +21,14 @@ impl App {
 
     /// Takes in tubes that have come; the next start uses them.
     pub(super) fn receive_tubes(&mut self, ctx: &Context) {
-        let Some(outcome) = self.study.tube_maker.as_ref().and_then(Maker::poll) else { return };
+        let Some(maker) = &self.study.tube_maker else { return };
+        let Some(outcome) = maker.poll() else { return };
+        let file = match maker.source() {
+            TubeSource::File(path) => Some(path.clone()),
+            TubeSource::Simulation { .. } => None,
+        };
         self.study.tube_maker = None;
-        let taken = outcome.and_then(|(set, notices)| self.study.take_tubes(Arc::new(set)).map(|()| notices));
+        let taken = outcome.and_then(|(set, notices)| self.study.take_tubes(Arc::new(set), file).map(|()| notices));
         match taken {
             Ok(notices) => {
                 notices.into_iter().for_each(|notice| self.notify(ctx, notice));
@@ -31,6 +37,7 @@ impl App {
             }
             Err(reason) => self.notify(ctx, Notice::error(reason)),
         }
+        self.start_if_it_waited(ctx);
     }
 
     /// Keeps the tubes that a run came by itself, so that the next one and the window have them too.
@@ -39,14 +46,14 @@ impl App {
         let is_of_open = self.study.open.as_ref().and_then(OpenStudy::counts).is_some_and(|open| Arc::ptr_eq(&open.study, study));
         if let Some(set) = settings.tubes.as_ref().filter(|_| is_of_open && self.study.tubes().is_none()) {
             // They were used with these counts: they fit.
-            let _ = self.study.take_tubes(Arc::clone(set));
+            let _ = self.study.take_tubes(Arc::clone(set), None);
         }
     }
 
     /// Another study is open: keeps tubes and their simulation where they fit it, and says so where they do not.
-    pub(super) fn keep_fitting_tubes(&mut self, ctx: &Context, tubes: Option<Arc<TubeSet>>) {
+    pub(super) fn keep_fitting_tubes(&mut self, ctx: &Context, tubes: Option<(Arc<TubeSet>, Option<PathBuf>)>) {
         self.study.tube_form = None;
-        if let Some(Err(reason)) = tubes.map(|set| self.study.take_tubes(set)) {
+        if let Some(Err(reason)) = tubes.map(|(set, file)| self.study.take_tubes(set, file)) {
             self.notify(ctx, Notice::info(format!("the tubes of the study before are put away: {reason}")));
         }
         let scanner = self.study.open.as_ref().and_then(OpenStudy::counts).and_then(|open| open.scanner_of_tubes().ok());

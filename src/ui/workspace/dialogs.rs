@@ -9,8 +9,9 @@ use super::actions::Action;
 use crate::io::{Correction, files_written};
 use crate::ui::widgets::modal::modal_ui;
 
-/// A dialog that comes back empty sooner than a person can cancel it was never shown.
-const NO_DIALOG: Duration = Duration::from_millis(100);
+/// A dialog that comes back empty sooner than a person can cancel it was never shown. (To find that there is none takes some
+/// hundredths of a second, on a busy machine ten times that.)
+const NO_DIALOG: Duration = Duration::from_millis(600);
 
 /// What the window of a path or the question about files was answered with.
 #[derive(Clone, Debug)]
@@ -52,6 +53,8 @@ pub enum FileTask {
     ExportCsv,
     /// Saves a plot.
     SavePlot,
+    /// Saves the session.
+    SaveSession,
     /// Writes the report of NEMA image quality.
     NemaReport,
 }
@@ -143,7 +146,9 @@ impl Dialogs {
 pub fn overwritten(task: FileTask, path: &Path) -> Vec<PathBuf> {
     let written = match task {
         FileTask::SaveImage => files_written(path),
-        FileTask::SaveRois | FileTask::ExportCsv | FileTask::SavePlot | FileTask::NemaReport => vec![path.to_owned()],
+        FileTask::SaveRois | FileTask::ExportCsv | FileTask::SavePlot | FileTask::SaveSession | FileTask::NemaReport => {
+            vec![path.to_owned()]
+        }
         _ => Vec::new(),
     };
     written.into_iter().filter(|path| path.exists()).collect()
@@ -153,10 +158,11 @@ fn ask_desktop(task: FileTask) -> Option<PathBuf> {
     let dialog = rfd::FileDialog::new().set_title(title(task));
     match task {
         FileTask::OpenStudy => dialog
-            .add_filter("Studies", &["hs", "HS", "pairs", "DSC", "dsc", "npy", "sweep", "tubes", "matrix"])
+            .add_filter("Studies", &["hs", "HS", "pairs", "DSC", "dsc", "npy", "sweep", "tubes", "matrix", "session"])
             .add_filter("Interfile projection header", &["hs", "HS"])
             .add_filter("Counts of pairs of crystals", &["pairs"])
             .add_filter("EPRI sweep", &["DSC", "dsc", "npy", "sweep"])
+            .add_filter("Session", &["session"])
             .add_filter("All files", &["*"])
             .pick_file(),
         FileTask::OpenTubes => dialog.add_filter("Tubes of response", &["tubes"]).pick_file(),
@@ -180,6 +186,7 @@ fn ask_desktop(task: FileTask) -> Option<PathBuf> {
         FileTask::SavePlot => {
             dialog.add_filter("SVG", &["svg"]).add_filter("CSV", &["csv"]).set_file_name("plot.svg").save_file()
         }
+        FileTask::SaveSession => dialog.add_filter("Session", &["session"]).set_file_name("work.session").save_file(),
         FileTask::NemaReport => dialog.add_filter("PDF", &["pdf"]).set_file_name("nema.pdf").save_file(),
     }
 }
@@ -199,6 +206,7 @@ pub fn title(task: FileTask) -> &'static str {
         FileTask::SaveRois => "Save ROIs",
         FileTask::ExportCsv => "Export the numbers",
         FileTask::SavePlot => "Save the plot",
+        FileTask::SaveSession => "Save the session",
         FileTask::NemaReport => "Report of NEMA image quality",
     }
 }
@@ -207,7 +215,7 @@ pub fn title(task: FileTask) -> &'static str {
 fn formats(task: FileTask) -> &'static str {
     match task {
         FileTask::OpenStudy => {
-            "an Interfile projection header (.hs), counts of pairs of crystals (.pairs) or an EPRI sweep (.DSC, .npy, .sweep)"
+            "an Interfile projection header (.hs), counts of pairs of crystals (.pairs), an EPRI sweep (.DSC, .npy, .sweep) or a session (.session)"
         }
         FileTask::OpenTubes => "tubes of response (.tubes)",
         FileTask::OpenMatrix => "a stored matrix (.matrix)",
@@ -218,6 +226,7 @@ fn formats(task: FileTask) -> &'static str {
         FileTask::LoadRois | FileTask::SaveRois => ".toml or .json",
         FileTask::ExportCsv => ".csv",
         FileTask::SavePlot => ".svg, or .csv for its numbers",
+        FileTask::SaveSession => ".session",
         FileTask::NemaReport => ".pdf",
     }
 }

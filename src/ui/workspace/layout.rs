@@ -6,6 +6,7 @@ use super::actions::{Action, summed};
 use super::app::App;
 use super::dialogs;
 use super::leaving::leaving_ui;
+use super::restore::offer_ui;
 use super::shortcuts::{KeysView, help_ui, shortcut_actions};
 use super::status::{StatusView, status_ui};
 use crate::data::Volume;
@@ -105,6 +106,9 @@ impl App {
             matrix_maker: self.study.matrix_maker.as_ref(),
             show_timings: !self.options.for_pictures,
         };
+        if let Some(offered) = &self.offered {
+            offer_ui(offered, ui, actions);
+        }
         summed(actions, Action::Study, |actions| study_ui(&study, ui, actions));
         ui.separator();
         let recon = ReconView {
@@ -116,6 +120,7 @@ impl App {
             live: &self.run().live,
             running: self.run().running.as_ref().filter(|_| self.run().live.info.is_some()),
             forecast: self.next_start(),
+            remembered: &self.runs.remembered,
             has_image: self.run().shown.volume().is_some(),
             post_filter_mm: self.run().post_filter_mm,
             show_timings: !self.options.for_pictures,

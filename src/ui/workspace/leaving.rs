@@ -138,14 +138,13 @@ impl App {
             Leave::Quit => None,
             Leave::Open(source) | Leave::Show(_, source) => Some(source),
         };
-        let keeps_rois = source.is_some_and(|source| self.study.is_open(source));
-        let rois = &self.rois.document.rois;
-        let saved = &self.saved;
+        let keeps_rois = source.is_some_and(|source| self.study.is_open(source)) && self.restoring.is_none();
+        let (rois, saved) = (&self.rois.document.rois, &self.saved);
         let is_decided =
             saved.decided.as_ref().map(|(decided, run)| (decided == rois, *run == self.run().live.run)).unwrap_or_default();
         let image = self.run().shown.newest_id().filter(|id| id.subiteration > 0).map(|id| (id.run, id.subiteration));
         Unsaved {
-            rois: !keeps_rois && !rois.is_empty() && *rois != saved.rois && !is_decided.0,
+            rois: !keeps_rois && !rois.is_empty() && self.rois_are_edited() && !is_decided.0,
             tubes: matches!(leave, Leave::Quit) && self.study.tube_maker.is_some(),
             image: image.is_some_and(|image| saved.image != Some(image) && !self.run().is_automatic(image.0)) && !is_decided.1,
         }
@@ -184,7 +183,7 @@ impl App {
                 self.save_next(ctx);
             }
             LeaveAction::Discard => self.decided(ctx),
-            LeaveAction::Stay => self.leaving = None,
+            LeaveAction::Stay => (self.leaving, self.restoring) = (None, None),
         }
     }
 
@@ -211,7 +210,7 @@ impl App {
     /// A file was written: what it holds is no longer to be lost.
     pub(super) fn was_saved(&mut self, ctx: &Context, task: FileTask) {
         match task {
-            FileTask::SaveRois => self.rois_are_kept(),
+            FileTask::SaveRois | FileTask::SaveSession => self.rois_are_kept(),
             FileTask::SaveImage => self.saved.image = self.run().shown.newest_id().map(|id| (id.run, id.subiteration)),
             _ => {}
         }
@@ -221,6 +220,11 @@ impl App {
             leaving.tasks.pop_front();
             self.save_next(ctx);
         }
+    }
+
+    /// Whether the regions are not as they are in a file or in the study.
+    pub(super) fn rois_are_edited(&self) -> bool {
+        self.rois.document.rois != self.saved.rois
     }
 
     /// The regions are as they are in a file or in the study.

@@ -14,5 +14,7 @@ pub mod nema;
 pub mod prefs;
 pub mod provenance;
 pub mod receive;
+mod restore;
+pub mod saved_session;
 pub mod shortcuts;
 pub mod status;

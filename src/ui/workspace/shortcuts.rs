@@ -67,6 +67,11 @@ fn groups(view: &KeysView) -> Vec<Group> {
             title: "Files",
             shortcuts: vec![
                 command(Key::O, "Open a study", Action::Study(StudyAction::AskForFile)),
+                Shortcut {
+                    keys: vec![KeyboardShortcut::new(Modifiers::COMMAND | Modifiers::SHIFT, Key::S)],
+                    words: "Save the session",
+                    action: Action::Study(StudyAction::AskSaveSession),
+                },
                 command(Key::S, "Save the image", run(RunAction::AskSaveImage)),
                 command(Key::E, "Export the numbers", Action::Roi(RoiAction::AskExport)),
             ],

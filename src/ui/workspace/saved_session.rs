@@ -1,0 +1,274 @@
+//! What of the user's work is kept from one day to the next: the study, the settings of its runs, regions, views and plots. The
+//! images are not in it: they are reconstructed again. As a file it is TOML:
+//!
+//! ```toml
+//! version = 1
+//! saved = "2026-11-23T01:10:00Z"
+//!
+//! [study]
+//! title = "NEMA image quality 2001, Discovery STE"
+//! source.built-in = "NEMA image quality 2001, Discovery STE"  # or file = PATH, [study.source.counts], [study.source.sweep]
+//! tubes = "/data/vrpet.tubes"      # a file of tubes of response that was opened for it; matrix = likewise
+//!
+//! [next]                           # settings of the next start; [[run]]: those of the runs that there were, oldest first
+//! [view]                           # crosshair, zoom, layout, …
+//! [colouring]                      # palette and window
+//! [plots]                          # which curves
+//! [[roi]]                          # as in a ROI file
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::Roi;
+use crate::io::rois::{self, RoiEntry};
+use crate::io::{IoError, session_text};
+use crate::ui::numbers::plot_options::PlotOptions;
+use crate::ui::numbers::tabs::NumbersTab;
+use crate::ui::rois::measured::RoiLabels;
+use crate::ui::run::fbp_form::FbpForm;
+use crate::ui::run::forms::Forms;
+use crate::ui::run::settings::SettingsForm;
+use crate::ui::run::stop_form::StopForm;
+use crate::ui::slices::view::ViewState;
+use crate::ui::study::loader::{BUILT_IN, Source};
+use crate::ui::study::open_study::OpenStudy;
+use crate::ui::study::scan_files::{ScanFiles, SweepFiles};
+use crate::ui::widgets::colouring::Colouring;
+use crate::ui::widgets::fields::held_within;
+
+/// The user's work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SavedSession {
+    /// Version of the form.
+    pub version: u32,
+    /// When it was saved.
+    pub saved: String,
+    /// What is reconstructed.
+    pub study: SavedStudy,
+    /// The left part of the bottom panel, and how regions are measured.
+    pub numbers: SavedNumbers,
+    /// Settings of the next start.
+    pub next: SavedRun,
+    /// What the slices show.
+    pub view: ViewState,
+    /// Palette and window.
+    pub colouring: Colouring,
+    /// Which curves are drawn.
+    pub plots: PlotOptions,
+    /// Settings of the runs that there were, oldest first.
+    #[serde(default, rename = "run")]
+    pub runs: Vec<SavedRun>,
+    /// The regions.
+    #[serde(default)]
+    pub roi: Vec<RoiEntry>,
+}
+
+/// What is reconstructed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SavedStudy {
+    /// Name for people.
+    pub title: String,
+    /// The file of tubes of response that was opened for it.
+    pub tubes: Option<PathBuf>,
+    /// The file of a matrix that was opened for it.
+    pub matrix: Option<PathBuf>,
+    source: SavedSource,
+}
+
+/// A [`Source`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum SavedSource {
+    File(PathBuf),
+    Counts(ScanFiles),
+    Sweep(SweepFiles),
+    BuiltIn(String),
+}
+
+/// The left part of the bottom panel, and how regions are measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SavedNumbers {
+    /// What it shows.
+    pub tab: NumbersTab,
+    /// Beside which outlines numbers stand.
+    pub labels: RoiLabels,
+    /// Whether the table leaves the filter on the image out.
+    pub measure_unfiltered: bool,
+}
+
+/// Settings of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SavedRun {
+    /// What it was, in words; empty: it was not yet.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
+    /// FWHM of the Gaussian on what is shown, mm; 0 = none.
+    #[serde(default)]
+    pub post_filter_mm: f64,
+    /// Of counts.
+    counts: Option<SettingsForm>,
+    /// Of a sweep.
+    sweep: Option<FbpForm>,
+    /// When it stops by itself.
+    #[serde(default)]
+    stop: StopForm,
+}
+
+impl SavedRun {
+    /// The settings of a run on this study.
+    pub fn new(title: String, forms: &Forms, study: &OpenStudy, post_filter_mm: f64) -> Self {
+        let is_sweep = matches!(study, OpenStudy::Sweep(_));
+        let counts = (!is_sweep).then(|| forms.counts.clone());
+        Self { title, post_filter_mm, counts, sweep: is_sweep.then(|| forms.fbp.clone()), stop: forms.stop.clone() }
+    }
+
+    /// The forms with these settings; what the study leaves to choose from stays as it is in `forms`.
+    pub fn forms(&self, forms: &Forms) -> Forms {
+        let choices = forms.fbp.choices;
+        Forms {
+            counts: self.counts.clone().unwrap_or_else(|| forms.counts.clone()),
+            fbp: self.sweep.clone().map_or_else(|| forms.fbp.clone(), |fbp| FbpForm { choices, ..fbp }),
+            stop: self.stop.clone(),
+        }
+    }
+
+    /// What a text can hold and no field of the window would take is put right.
+    fn put_right(&mut self) {
+        self.post_filter_mm = held_within(self.post_filter_mm, 0.0, 50.0);
+        self.stop.put_right();
+        self.counts.iter_mut().for_each(SettingsForm::put_right);
+        self.sweep.iter_mut().for_each(FbpForm::put_right);
+    }
+}
+
+impl SavedStudy {
+    /// A study from this source, with these files of tubes and of a matrix; files are named by their full paths.
+    pub fn new(title: &str, source: &Source, tubes: Option<PathBuf>, matrix: Option<PathBuf>) -> Self {
+        let full = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        let source = match source {
+            Source::File(path) => SavedSource::File(full(path)),
+            Source::Corrected(files) => SavedSource::Counts(ScanFiles {
+                measured: full(&files.measured),
+                multiplicative: files.multiplicative.as_ref().map(full),
+                additive: files.additive.as_ref().map(full),
+                ..*files
+            }),
+            Source::Sweep(files) => SavedSource::Sweep(SweepFiles {
+                projections: full(&files.projections),
+                reference: files.reference.as_ref().map(full),
+                ..*files
+            }),
+            Source::BuiltIn(study) => SavedSource::BuiltIn(study.title.to_owned()),
+        };
+        let [tubes, matrix] = [tubes, matrix].map(|path| path.as_ref().map(full));
+        Self { title: title.to_owned(), tubes, matrix, source }
+    }
+
+    /// Where it comes from.
+    ///
+    /// # Errors
+    /// A built-in study that there is not.
+    pub fn source(&self) -> Result<Source, String> {
+        Ok(match &self.source {
+            SavedSource::File(path) => Source::File(path.clone()),
+            SavedSource::Counts(files) => Source::Corrected(files.clone()),
+            SavedSource::Sweep(files) => Source::Sweep(files.clone()),
+            SavedSource::BuiltIn(title) => {
+                let study = BUILT_IN.iter().find(|study| study.title == title);
+                Source::BuiltIn(study.ok_or_else(|| format!("there is no built-in study '{title}'"))?.clone())
+            }
+        })
+    }
+
+    /// Files that have gone from where they were are looked for in this folder: a session and its data may have moved together.
+    fn look_in(&mut self, folder: &Path) {
+        let found = |path: &mut PathBuf| {
+            if let Some(beside) = path.file_name().map(|name| folder.join(name))
+                && !path.exists()
+                && beside.exists()
+            {
+                *path = beside;
+            }
+        };
+        self.tubes.iter_mut().chain(&mut self.matrix).for_each(found);
+        match &mut self.source {
+            SavedSource::File(path) => found(path),
+            SavedSource::Counts(ScanFiles { measured, multiplicative, additive, .. }) => {
+                std::iter::once(measured).chain(multiplicative).chain(additive).for_each(found);
+            }
+            SavedSource::Sweep(SweepFiles { projections, reference, .. }) => {
+                std::iter::once(projections).chain(reference).for_each(found);
+            }
+            SavedSource::BuiltIn(_) => {}
+        }
+    }
+}
+
+impl SavedSession {
+    /// Reads it from a file.
+    ///
+    /// # Errors
+    /// The file cannot be read, is none, or has another version.
+    pub fn read(path: &Path) -> Result<Self, IoError> {
+        let mut session: Self = session_text::read(path)?;
+        session.put_right();
+        if let Some(folder) = path.parent() {
+            session.study.look_in(folder);
+        }
+        Ok(session)
+    }
+
+    /// Takes it out of a text.
+    ///
+    /// # Errors
+    /// It is none, or has another version.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut session: Self = session_text::parse(text)?;
+        session.put_right();
+        Ok(session)
+    }
+
+    /// Its text.
+    ///
+    /// # Errors
+    /// Something in it has no text.
+    pub fn text(&self) -> Result<String, String> {
+        session_text::text(self)
+    }
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// It has no text, or the file cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), IoError> {
+        session_text::write(path, self)
+    }
+
+    /// The regions.
+    ///
+    /// # Errors
+    /// Which one cannot be, and why.
+    pub fn rois(&self) -> Result<Vec<Roi>, String> {
+        rois::of_entries(&self.roi)
+    }
+
+    /// What it is, in words.
+    pub fn words(&self) -> String {
+        let number = |count: usize, of: &str| format!("{count} {of}{}", if count == 1 { "" } else { "s" });
+        format!("{}, {}, {}", self.study.title, number(self.runs.len(), "run"), number(self.roi.len(), "region"))
+    }
+
+    /// What a text can hold and nothing in the window would make is put right.
+    fn put_right(&mut self) {
+        self.view.put_right();
+        self.colouring.put_right();
+        self.plots.put_right();
+        self.runs.iter_mut().chain([&mut self.next]).for_each(SavedRun::put_right);
+    }
+}
