@@ -6,6 +6,7 @@ mod colours;
 mod compare;
 mod corrections;
 mod files;
+mod frames;
 mod leaving;
 mod nema;
 mod next_start;
