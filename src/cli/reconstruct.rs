@@ -83,7 +83,8 @@ pub struct ReconstructOptions {
     /// Table of measured numbers to write. Of each ROI on every iterate: mean, sd, min, max, num_voxels, volume, nsr (sd / mean, also
     /// called CV), contrast_recovery and contrast_to_noise (for an EPRI sweep after every block of projections, with the number of
     /// projections under subset). Of each step: log_likelihood_of_subset, in the row of the image before the step. Of each full
-    /// iteration: their sum, log_likelihood, in the row of the image that it began with. Of each step with a race what that lost: lost,
+    /// iteration: their sum, log_likelihood, in the row of the image that it began with, and residual, how far the data y are from the
+    /// counts e that are expected: Σ (y − e)² / Σ e, 1 where that is Poisson noise alone. Of each step with a race what that lost: lost,
     /// lost_of_ones and level. All are of the unfiltered reconstruction, whatever --post-filter-mm is.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
@@ -433,7 +434,11 @@ impl Work<'_> {
             EventKind::Notice(notice) => self.progress.notice(&notice),
             EventKind::Ended(reason) => return self.ended(session, reason),
             EventKind::Failed(text) => return self.failed(session, &text).map(Some),
-            EventKind::Remeasured { .. } | EventKind::Compared { .. } | EventKind::Paused | EventKind::Resumed => {}
+            EventKind::Remeasured { .. }
+            | EventKind::Compared { .. }
+            | EventKind::Profiled { .. }
+            | EventKind::Paused
+            | EventKind::Resumed => {}
         }
         Ok(None)
     }

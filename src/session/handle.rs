@@ -10,7 +10,7 @@ use super::history::History;
 use super::measurer::{Ask, Measurer};
 use super::publisher::Publisher;
 use super::solver::{Message, Solver};
-use super::{Command, Event, EventKind, Frame, Kept, RoiSet, RunId, Trace};
+use super::{Command, Event, EventKind, Frame, Kept, PeakLine, RoiSet, RunId, Trace};
 use crate::plan::{Cache, Job, Prepared, SetupError, prepare_with};
 use crate::task::Task;
 
@@ -189,6 +189,13 @@ impl Session {
     pub fn compare_with(&self, reference: Option<RunId>) {
         // Where the measurer could not be started, that was said.
         let _ = self.asks.send(Ask::Compare(reference));
+    }
+
+    /// Measures the peaks along a line through every image that is kept of a run, from now on and of its past, beside the solver, and
+    /// tells of it with [`EventKind::Profiled`]; or no longer.
+    pub fn measure_peaks(&self, run: RunId, line: Option<PeakLine>) {
+        // Where the measurer could not be started, that was said.
+        let _ = self.asks.send(Ask::Peaks(run, line));
     }
 
     /// What a feed calls when an acquisition has grown: the run that reconstructs it goes on.

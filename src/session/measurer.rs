@@ -1,5 +1,5 @@
 //! Measures the kept images beside the solver: the curve of a region that is dragged follows it while the solver steps, and images
-//! are compared with those of a reference run.
+//! are compared with those of a reference run, and their peaks measured along a line.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io;
@@ -10,9 +10,9 @@ use crossbeam_channel::{Receiver, Sender};
 use super::history::History;
 use super::protocol::number;
 use super::publisher::Outlet;
-use super::{Comparison, Event, EventKind, Kept, RoiSet, RunId};
+use super::{Comparison, Event, EventKind, Kept, PeakLine, PeaksPoint, RoiSet, RunId};
 use crate::data::RoiSums;
-use crate::measure::{correlation, relative_difference};
+use crate::measure::{correlation, relative_difference, widths_along};
 
 /// What the measurer is asked for.
 pub(super) enum Ask {
@@ -22,6 +22,8 @@ pub(super) enum Ask {
     CatchUp,
     /// Compare the images of the run begun last with those of this one, or with none.
     Compare(Option<RunId>),
+    /// Measure the peaks along a line through the images of a run, or no longer.
+    Peaks(RunId, Option<PeakLine>),
     /// An image was kept.
     Kept,
     /// End.
@@ -56,6 +58,7 @@ impl Drop for Measurer {
 
 fn run(inbox: &Receiver<Ask>, history: &History, outlet: &Outlet) {
     let mut edits: BTreeMap<RunId, Edit> = BTreeMap::new();
+    let mut lines: BTreeMap<RunId, Along> = BTreeMap::new();
     let mut likeness: Option<Likeness> = None;
     while let Ok(ask) = inbox.recv() {
         let mut regions_are_behind = false;
@@ -70,6 +73,8 @@ fn run(inbox: &Receiver<Ask>, history: &History, outlet: &Outlet) {
                 Ask::Compare(reference) => {
                     likeness = reference.map(|reference| Likeness { reference, run: 0, compared: HashSet::new() });
                 }
+                Ask::Peaks(run, Some(line)) => _ = lines.insert(run, Along { line, measured: HashSet::new() }),
+                Ask::Peaks(run, None) => _ = lines.remove(&run),
                 Ask::Kept => {}
                 Ask::Quit => return,
             }
@@ -83,11 +88,20 @@ fn run(inbox: &Receiver<Ask>, history: &History, outlet: &Outlet) {
                 }
             }
         }
+        // What takes longer is left where something else is asked for, and taken up again after that.
+        let nobody_asks = || inbox.is_empty();
         if let Some(likeness) = &mut likeness {
-            let points = likeness.compare(history);
+            let points = likeness.compare(history, nobody_asks);
             if !points.is_empty() {
                 let Likeness { reference, run, .. } = *likeness;
                 outlet.say(Event { run, kind: EventKind::Compared { reference, points } });
+            }
+        }
+        lines.retain(|run, _| history.has(*run));
+        for (run, along) in &mut lines {
+            let points = along.measure(history.entries(*run), nobody_asks);
+            if !points.is_empty() {
+                outlet.say(Event { run: *run, kind: EventKind::Profiled { line: along.line, points } });
             }
         }
     }
@@ -102,8 +116,8 @@ struct Likeness {
 }
 
 impl Likeness {
-    /// Compares those of the images of the run begun last that were not compared yet, in their order.
-    fn compare(&mut self, history: &History) -> Vec<Comparison> {
+    /// Compares those of the images of the run begun last that were not compared yet, in their order, while there is time.
+    fn compare(&mut self, history: &History, is_time: impl Fn() -> bool) -> Vec<Comparison> {
         let run = history.latest();
         if run != self.run {
             (self.run, self.compared) = (run, HashSet::new());
@@ -112,8 +126,9 @@ impl Likeness {
             return Vec::new();
         }
         let of_reference = history.entries(self.reference);
-        let images = history.entries(run).into_iter().filter(|kept| self.compared.insert(kept.subiteration));
-        images.filter_map(|kept| compared(&kept, &of_reference)).collect()
+        let images = history.entries(run).into_iter().take_while(|_| is_time());
+        let new = images.filter(|kept| self.compared.insert(kept.subiteration));
+        new.filter_map(|kept| compared(&kept, &of_reference)).collect()
     }
 }
 
@@ -154,6 +169,27 @@ impl Edit {
     }
 }
 
+/// A line, and the images of a run that were measured along it.
+struct Along {
+    line: PeakLine,
+    /// By the steps done.
+    measured: HashSet<usize>,
+}
+
+impl Along {
+    /// The peaks of those of the images that were not measured yet, in their order, while there is time.
+    fn measure(&mut self, images: Vec<Kept>, is_time: impl Fn() -> bool) -> Vec<PeaksPoint> {
+        let Self { line, measured } = self;
+        let new = images.into_iter().take_while(|_| is_time()).filter(|kept| measured.insert(kept.subiteration));
+        let points = new.map(|Kept { iteration, subiteration, volume, .. }| PeaksPoint {
+            iteration,
+            subiteration,
+            widths: widths_along(&volume, line.ends_mm, line.width_mm),
+        });
+        points.collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -167,6 +203,33 @@ mod tests {
         let mut volume = Volume::filled(Grid::centred([3, 1, 1], [voxel_mm; 3]).unwrap(), 0.0);
         volume.as_mut_slice().copy_from_slice(&values);
         Kept { run: 1, iteration, subiteration: 2 * iteration, extremes: volume.extremes(), volume: Arc::new(volume) }
+    }
+
+    #[test]
+    fn peaks_are_measured_once_on_each_image_while_there_is_time() {
+        let grid = Grid::centred([41, 1, 1], [1.0; 3]).unwrap();
+        let blob = |iteration: usize, sigma: f64| {
+            let mut volume = Volume::filled(grid.clone(), 0.0);
+            let value = |x: f64| 1.0 + 9.0 * (-0.5 * (x / sigma).powi(2)).exp();
+            (-20..).zip(volume.as_mut_slice()).for_each(|(x, v)| *v = value(f64::from(x)) as f32);
+            let (extremes, subiteration) = (volume.extremes(), iteration);
+            Kept { run: 1, iteration, subiteration, extremes, volume: Arc::new(volume) }
+        };
+        let images = vec![blob(1, 4.0), blob(2, 3.0)];
+        let line = PeakLine { ends_mm: [[-20.0, 0.0, 0.0], [20.0, 0.0, 0.0]], width_mm: 0.0 };
+        let mut along = Along { line, measured: HashSet::new() };
+        // Somebody asks for something else after the first one.
+        let looks = std::cell::Cell::new(0);
+        let once = || looks.replace(looks.get() + 1) == 0;
+        let mut found = along.measure(images.clone(), once);
+        assert_eq!(found.len(), 1);
+        found.extend(along.measure(images.clone(), || true));
+        assert_eq!(along.measure(images, || true), []);
+        assert_eq!(found.iter().map(|point| point.iteration).collect::<Vec<_>>(), [1, 2]);
+        for (point, sigma) in found.iter().zip([4.0, 3.0]) {
+            let [Ok(width)] = point.widths[..] else { panic!("{:?}", point.widths) };
+            assert!((width.fwhm_mm - 2.0 * (2.0 * 2f64.ln()).sqrt() * sigma).abs() < 1e-3, "{width:?}");
+        }
     }
 
     #[test]

@@ -24,7 +24,9 @@ pub use feed::Feed;
 pub use handle::{Session, SessionOptions, Setup};
 pub use maker::{Come, Maker, MatrixFile, Source, TubeSource};
 pub use measurements::{RoiNumbers, RunTable, StepFigures, background_nsr, roi_numbers};
-pub use protocol::{Command, Comparison, EndReason, Event, EventKind, Frame, IterateReport, Kept, RoiSet, RunId};
+pub use protocol::{
+    Command, Comparison, EndReason, Event, EventKind, Frame, IterateReport, Kept, PeakLine, PeaksPoint, RoiSet, RunId,
+};
 pub use run_record::RunRecord;
 pub use stop_rule::StopRule;
 pub use threads::{start_workers, thread_pool};

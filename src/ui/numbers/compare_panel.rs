@@ -12,8 +12,9 @@ use crate::session::{Comparison, RunId};
 use crate::ui::run::action::RunAction;
 use crate::ui::run::curves::{Curves, Series};
 use crate::ui::run::live::LiveRun;
+use crate::ui::run::reference::Reference;
 use crate::ui::run::run_view::RunView;
-use crate::ui::run::runs::{Reference, Runs};
+use crate::ui::run::runs::Runs;
 use crate::ui::widgets::fields::menu;
 use crate::ui::widgets::{format, theme};
 
@@ -252,6 +253,7 @@ fn curves_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
 mod tests {
     use super::*;
     use crate::geometry::Grid;
+    use crate::plan::Course;
 
     #[test]
     fn it_is_told_which_images_were_compared_and_why_none_were() {
@@ -265,7 +267,7 @@ mod tests {
         assert_eq!(words(&live, [12, 168]), "both after 12 iterations");
         assert_eq!(words(&live, [9, 9]), "after 12 iterations, with the reference's last image, after 9 iterations");
         let grid = Grid::centred([4; 3], [1.0; 3]).unwrap();
-        let reference = Reference { run: 2, title: String::new(), grid, has_race: false };
+        let reference = Reference { run: 2, title: String::new(), grid, course: Course::ITERATIONS, has_race: false };
         assert!(why_none(&live, None).unwrap().starts_with("Choose a run"));
         assert!(why_none(&live, Some(&reference)).unwrap().starts_with("This run is the reference"));
         live.run = 3;

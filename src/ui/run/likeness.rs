@@ -2,7 +2,7 @@
 //! that run lost nothing.
 
 use super::live::LiveRun;
-use super::runs::Reference;
+use super::reference::Reference;
 use crate::session::RunId;
 
 /// How like a race-free image an image is.

@@ -5,10 +5,13 @@ use std::time::{Duration, Instant};
 
 use super::stages::StageLog;
 use crate::data::{Roi, RoiSums};
+use crate::measure::{NoPeakWidth, PeakWidth};
 use crate::operator::Accumulation;
 use crate::plan::{Course, Provenance, StartInfo};
 use crate::recon::RaceReport;
-use crate::session::{Comparison, EndReason, Event, EventKind, IterateReport, RunId, RunRecord, RunTable, StepFigures};
+use crate::session::{
+    Comparison, EndReason, Event, EventKind, IterateReport, PeakLine, PeaksPoint, RunId, RunRecord, RunTable, StepFigures,
+};
 use crate::task::Task;
 
 /// Where a run stands.
@@ -86,6 +89,24 @@ pub struct Branch {
     pub points: BTreeMap<usize, RoiPoint>,
 }
 
+/// The peaks along one line.
+#[derive(Clone, Debug, Default)]
+pub struct Peaks {
+    line: Option<PeakLine>,
+    /// Width of each, or why it has none, by steps done.
+    pub widths: BTreeMap<usize, Vec<Result<PeakWidth, NoPeakWidth>>>,
+}
+
+impl Peaks {
+    /// Adds what was measured along a line; what is known of another one goes.
+    fn take(&mut self, line: PeakLine, points: &[PeaksPoint]) {
+        if self.line != Some(line) {
+            *self = Self { line: Some(line), ..Self::default() };
+        }
+        self.widths.extend(points.iter().map(|point| (point.subiteration, point.widths.clone())));
+    }
+}
+
 /// Something that happened at a moment of the curves.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mark {
@@ -120,6 +141,8 @@ pub struct LiveRun {
     pub branches: BTreeMap<u64, Branch>,
     /// How much its images are like those of the reference run, by steps done.
     pub comparisons: BTreeMap<usize, Comparison>,
+    /// Widths of the peaks along the profile's line, by steps done.
+    pub peaks: Peaks,
     /// Marks and the steps done when they came.
     pub marks: Vec<(usize, Mark)>,
     /// Where the time went.
@@ -218,6 +241,7 @@ impl LiveRun {
             EventKind::Compared { points, .. } => {
                 self.comparisons.extend(points.iter().map(|point| (point.subiteration, *point)));
             }
+            EventKind::Profiled { line, points } => self.peaks.take(*line, points),
             EventKind::Paused => {
                 self.state = RunState::Paused;
                 self.recent_steps.clear();
@@ -280,8 +304,17 @@ impl LiveRun {
 
     /// Log-likelihood over all data of each full iteration, against the steps done before it.
     pub fn log_likelihood(&self) -> Vec<[f64; 2]> {
+        self.before_iterations(|step| step.log_likelihood)
+    }
+
+    /// How far the data are from what is expected, against the same.
+    pub fn residual(&self) -> Vec<[f64; 2]> {
+        self.before_iterations(|step| step.residual)
+    }
+
+    fn before_iterations(&self, of: impl Fn(&StepFigures) -> Option<f64>) -> Vec<[f64; 2]> {
         let before = |step: &StepFigures| step.subiteration.saturating_sub(self.num_subsets()) as f64;
-        self.steps.iter().filter_map(|step| Some([before(step), step.log_likelihood?])).collect()
+        self.steps.iter().filter_map(|step| Some([before(step), of(step)?])).collect()
     }
 
     /// What the race of each racy step lost, by steps done.
@@ -362,6 +395,7 @@ mod tests {
             completes_iteration: true,
             log_likelihood_of_subset: Some(10.0 * subiteration as f64),
             log_likelihood: Some(10.0 * subiteration as f64),
+            residual: Some(subiteration as f64),
             accumulation,
             race: None,
             stages: StageTimes::default(),
@@ -382,6 +416,7 @@ mod tests {
         }
         assert_eq!(live.marks, [(1, Mark::Accumulation(Accumulation::NonAtomic))]);
         assert_eq!(live.log_likelihood(), [[0.0, 10.0], [1.0, 20.0], [2.0, 30.0]]);
+        assert_eq!(live.residual(), [[0.0, 1.0], [1.0, 2.0], [2.0, 3.0]]);
         assert_eq!(live.steps_per_sec(), Some(2.0));
         assert_eq!(live.branches[&1].points.len(), 3);
     }

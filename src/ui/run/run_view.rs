@@ -13,10 +13,11 @@ use super::recon_panel::{GATHERED, why_not};
 use super::settings::SettingsForm;
 use super::shown::{IterateId, Past, Shown};
 use crate::data::{MaskedRois, Notice, Roi};
+use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::plan::{DeviceChoice, Forecast, Job, Provenance};
 use crate::render::Palette;
-use crate::session::{Command, Event, Frame, Kept, RoiSet, RunId, Session, StopRule};
+use crate::session::{Command, Event, Frame, Kept, PeakLine, RoiSet, RunId, Session, StopRule};
 use crate::ui::rois::measured::TableCache;
 use crate::ui::rois::state::RoiState;
 use crate::ui::study::open_study::OpenStudy;
@@ -94,6 +95,8 @@ pub struct RunView {
     /// Number of the ROI edit sent last, and its ROIs.
     branch: u64,
     sent_rois: MaskedRois,
+    /// The line whose peaks are measured, and the run on whose images.
+    sent_line: Option<(RunId, PeakLine)>,
     /// The stop rules sent last.
     sent_rules: Vec<StopRule>,
     /// The run that started by itself and was left alone since.
@@ -121,6 +124,7 @@ impl RunView {
             post_filter: PostFilter::start(wake),
             branch: 0,
             sent_rois: MaskedRois::default(),
+            sent_line: None,
             sent_rules: Vec::new(),
             automatic: None,
         }
@@ -386,6 +390,16 @@ impl RunView {
         self.curves_are_old = true;
     }
 
+    /// Lets the peaks along a line through its images be measured, or no longer.
+    pub fn send_line(&mut self, line: impl Fn(&Grid) -> Option<PeakLine>, session: &Session) {
+        let Some(info) = &self.live.info else { return };
+        let line = line(info.job.grid()).map(|line| (self.live.run, line));
+        if line != self.sent_line {
+            self.sent_line = line;
+            session.measure_peaks(self.live.run, line.map(|(_, line)| line));
+        }
+    }
+
     /// Sends the rules that the run is to stop by, where they were edited or the ROIs changed that they look at.
     pub fn send_stop_rules(&mut self, rois: &[Roi], session: &Session) {
         let rules = self.forms.stop.rules(rois);
@@ -422,20 +436,7 @@ impl RunView {
 
     /// Keeps the filtered image up to date.
     pub fn filter(&mut self) {
-        if self.post_filter_mm <= 0.0 && self.shown.filter_mm().is_some() {
-            self.shown.set_filtered(None);
-            self.post_filter.forget();
-        }
-        if let Some(filtered) = self.post_filter.poll()
-            && self.post_filter_mm > 0.0
-        {
-            self.shown.set_filtered(Some(filtered));
-        }
-        if self.post_filter_mm > 0.0
-            && let Some((id, volume)) = self.shown.chosen()
-        {
-            self.post_filter.ask(id, volume, self.post_filter_mm);
-        }
+        self.post_filter.keep_up(&mut self.shown, self.post_filter_mm);
     }
 
     /// Brings colours, table and curves up to date.
@@ -500,14 +501,7 @@ impl RunView {
     /// What is on the screen, in words.
     pub fn shown_words(&self) -> String {
         let Some((id, live)) = self.shown_of() else { return String::new() };
-        let (subsets, course) = (live.num_subsets(), live.course());
-        let mut words = match (id.subiteration, id.subiteration % subsets) {
-            (0, _) if !course.by_iteration => format!("no {} yet", course.counted),
-            (number, _) if !course.by_iteration => course.words(number),
-            (0, _) => "start image".to_owned(),
-            (_, 0) => format!("iteration {}", id.iteration),
-            (_, subset) => format!("iteration {}, after subset {subset} of {subsets}", id.iteration),
-        };
+        let mut words = id.words(&live.course(), live.num_subsets());
         if live.run != self.live.run {
             words += " of the run before";
         }

@@ -1,10 +1,11 @@
 //! The runs that the window shows: one computes, those before it are kept as they were, with their settings and their past. The
 //! images of one of them are the reference that those of the active run are compared with.
 
+use super::reference::{Reference, ReferenceImage};
 use super::run_view::{RunInput, RunView};
 use crate::data::MaskedRois;
 use crate::geometry::Grid;
-use crate::session::{Event, EventKind, RunId, Session};
+use crate::session::{Event, EventKind, PeakLine, RunId, Session};
 
 /// Most runs that are shown, the active one among them.
 pub const MAX_RUNS: usize = 4;
@@ -14,27 +15,17 @@ pub struct Runs {
     active: RunView,
     kept: Vec<RunView>,
     reference: Option<Reference>,
+    /// Its image beside the one on the screen.
+    beside: ReferenceImage,
     /// Whether the user has chosen the reference, or that there is none: else each run is compared with the one before it.
     is_reference_chosen: bool,
 }
 
-/// The run whose images those of the active one are compared with. Only its images need still be there.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Reference {
-    /// Its number.
-    pub run: RunId,
-    /// Its number and what it did, in words.
-    pub title: String,
-    /// The grid of its images.
-    pub grid: Grid,
-    /// Whether additions were lost in some of its steps.
-    pub has_race: bool,
-}
-
 impl Runs {
-    /// This one alone.
-    pub fn new(active: RunView) -> Self {
-        Self { active, kept: Vec::new(), reference: None, is_reference_chosen: false }
+    /// This one alone; `wake` is called when something is ready.
+    pub fn new(active: RunView, wake: impl Fn() + Send + 'static) -> Self {
+        let beside = ReferenceImage::new(wake);
+        Self { active, kept: Vec::new(), reference: None, beside, is_reference_chosen: false }
     }
 
     /// The one that computes and is edited.
@@ -99,8 +90,9 @@ impl Runs {
         let mut views = std::iter::once(&self.active).chain(&self.kept);
         let live = run.and_then(|run| views.find(|view| view.live.run == run)).map(|view| &view.live);
         let next = live.and_then(|live| {
-            let (title, grid) = (live.title()?, live.info.as_ref()?.job.grid().clone());
-            Some(Reference { run: live.run, title, grid, has_race: !live.race().is_empty() })
+            let job = &live.info.as_ref()?.job;
+            let (title, grid, course) = (live.title()?, job.grid().clone(), job.course());
+            Some(Reference { run: live.run, title, grid, course, has_race: !live.race().is_empty() })
         });
         if let Some(next) = &next {
             session.keep(next.run);
@@ -150,28 +142,17 @@ impl Runs {
         std::iter::once(&mut self.active).chain(&mut self.kept)
     }
 
-    /// The kept run whose images are the reference.
-    pub fn beside(&self) -> Option<&RunView> {
-        self.kept.iter().find(|view| self.is_reference(view.live.run))
+    /// The reference, where its images can be seen beside those of the active run, and the one that is.
+    pub fn beside(&self) -> Option<(&Reference, &ReferenceImage)> {
+        let reference = self.reference.as_ref().filter(|reference| reference.run != self.active.live.run);
+        reference.map(|reference| (reference, &self.beside))
     }
 
-    /// The same, to be changed.
-    pub fn beside_mut(&mut self) -> Option<&mut RunView> {
-        let run = self.reference.as_ref()?.run;
-        self.kept.iter_mut().find(|view| view.live.run == run)
-    }
-
-    /// Lets the reference run show its image of the number that is on the screen, or the last before that, with the same filter.
+    /// Shows the reference's image that belongs beside the one on the screen.
     pub fn link(&mut self, session: &Session) {
-        let filter_mm = self.active.post_filter_mm;
-        let wanted = self.active.shown_number();
-        let Some((beside, wanted)) = self.beside_mut().zip(wanted) else { return };
-        beside.post_filter_mm = filter_mm;
-        let number = beside.kept.iter().copied().rfind(|number| *number <= wanted).or(beside.kept.first().copied());
-        if number.is_some() && beside.past_number() != number {
-            beside.show_iterate(number, session);
-        }
-        beside.filter();
+        let Self { active, reference, beside, .. } = self;
+        let reference = reference.as_ref().filter(|reference| reference.run != active.live.run);
+        beside.show(reference.zip(active.shown_number()), active.post_filter_mm, session);
     }
 
     /// Lets edited regions be measured, on the images of all runs.
@@ -179,6 +160,11 @@ impl Runs {
         self.active.send_stop_rules(rois, session);
         self.active.send_rois(rois, true, session);
         self.kept.iter_mut().for_each(|view| view.send_rois(rois, false, session));
+    }
+
+    /// Lets the peaks along a line be measured on the images of all runs, or no longer.
+    pub fn send_line(&mut self, line: impl Fn(&Grid) -> Option<PeakLine>, session: &Session) {
+        self.all_mut().for_each(|view| view.send_line(&line, session));
     }
 
     /// Brings the curves of the kept runs up to date.
@@ -231,7 +217,7 @@ mod tests {
             view.live = LiveRun::asked_for(run, 0, &[], false);
             view
         };
-        let mut runs = Runs { kept: vec![view(1)], ..Runs::new(view(2)) };
+        let mut runs = Runs { kept: vec![view(1)], ..Runs::new(view(2), || {}) };
         let ended = |run, reason| Event { run, kind: EventKind::Ended(reason) };
         assert!(runs.receive(&ended(1, EndReason::Stopped)) && !runs.receive(&ended(3, EndReason::Stopped)));
         assert_eq!(runs.active().live.state, RunState::Starting);
@@ -270,7 +256,7 @@ mod tests {
         let session = Session::start(|| {});
         let lengths = || [1, 2, 3].map(|run| session.history(run).len());
         let keep = |runs: &mut Runs| runs.keep_active(|| {}, &session);
-        let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}));
+        let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}), || {});
         let first = finish(&mut runs, &session, |_| true);
         keep(&mut runs);
         assert_eq!(runs.active().live.run, 0);
@@ -292,7 +278,7 @@ mod tests {
     #[test]
     fn the_oldest_run_that_is_not_the_reference_goes_where_there_are_too_many() {
         let session = Session::start(|| {});
-        let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}));
+        let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}), || {});
         for _ in 0..MAX_RUNS + 1 {
             finish(&mut runs, &session, |_| true);
             if runs.reference().is_none() {
@@ -310,7 +296,7 @@ mod tests {
     #[test]
     fn the_images_of_the_reference_stay_and_those_after_it_are_compared_with_them() {
         let session = Session::start(|| {});
-        let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}));
+        let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}), || {});
         let is_compared = |runs: &Runs| runs.active().live.comparisons.len() == 2;
         let first = finish(&mut runs, &session, |_| true);
         let lengths = || [1, 2, 3].map(|run| session.history(run).len());
@@ -343,7 +329,7 @@ mod tests {
             view.receive_frame(frame, &session);
             view.derive(&mut RoiState::default());
         };
-        let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}));
+        let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}), || {});
         show(runs.active_mut(), 1, 5.0);
         runs.active_mut().colouring.choose_palette(Palette::Viridis);
         runs.keep_active(|| {}, &session);
