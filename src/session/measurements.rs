@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(numbers(table(Some(4)).step_rows(&step)), expected.map(|(name, i, s, v)| (name.to_owned(), i, s, v)));
         let comparison = |reference| {
             let [correlation, relative_difference] = [0.5, 0.25];
-            Comparison { iteration: 2, subiteration: 8, reference, correlation, relative_difference }
+            Comparison { iteration: 2, subiteration: 8, reference, is_fixed: false, correlation, relative_difference }
         };
         let of_run = table(Some(4)).comparison_rows(&comparison(Some([1, 14])));
         let expected = [("correlation", 0.5), ("relative_difference", 0.25), ("reference_iteration", 1.0)];

@@ -25,7 +25,8 @@ pub use handle::{Session, SessionOptions, Setup};
 pub use maker::{Come, Maker, MatrixFile, Source, TubeSource};
 pub use measurements::{RoiNumbers, RunTable, StepFigures, background_nsr, roi_numbers};
 pub use protocol::{
-    Command, Comparison, EndReason, Event, EventKind, Frame, IterateReport, Kept, PeakLine, PeaksPoint, RoiSet, RunId,
+    Command, CompareWith, Comparison, EndReason, Event, EventKind, Frame, IterateReport, Kept, PeakLine, PeaksPoint, ReferenceId,
+    RoiSet, RunId,
 };
 pub use run_record::RunRecord;
 pub use stop_rule::StopRule;

@@ -105,10 +105,10 @@ pub enum EventKind {
         /// (iteration, subiteration, sums in the order of the ROI set), oldest first.
         points: Vec<(usize, usize, Vec<RoiSums>)>,
     },
-    /// Images of the run, compared with those of the reference run as they are kept.
+    /// Images of the run, compared with the reference as they are kept.
     Compared {
-        /// The reference run.
-        reference: RunId,
+        /// What they were compared with.
+        reference: ReferenceId,
         /// In the order of the images; one that was compared before takes the place of what was said then.
         points: Vec<Comparison>,
     },
@@ -176,6 +176,34 @@ pub struct IterateReport {
     pub roi_sums: Vec<RoiSums>,
 }
 
+/// What images of a run are compared with.
+#[derive(Clone, Debug)]
+pub enum CompareWith {
+    /// Each with the image of the same number of this run, past its last one with that.
+    Run(RunId),
+    /// All with this one.
+    Image(Kept),
+}
+
+impl CompareWith {
+    /// By its numbers.
+    pub fn id(&self) -> ReferenceId {
+        match self {
+            CompareWith::Run(run) => ReferenceId { run: *run, subiteration: None },
+            CompareWith::Image(image) => ReferenceId { run: image.run, subiteration: Some(image.subiteration) },
+        }
+    }
+}
+
+/// Which images others are compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReferenceId {
+    /// Whose they are.
+    pub run: RunId,
+    /// Steps done of the one image that all others are compared with.
+    pub subiteration: Option<usize>,
+}
+
 /// How much an image is like another of the same grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Comparison {
@@ -185,6 +213,8 @@ pub struct Comparison {
     pub subiteration: usize,
     /// Full iterations and steps of the reference run's image; `None` where it is compared with an image of a file.
     pub reference: Option<[usize; 2]>,
+    /// Whether all images of the run are compared with that one.
+    pub is_fixed: bool,
     /// Correlation coefficient ([`crate::measure::correlation`]).
     pub correlation: f64,
     /// ‖image − reference‖ / ‖reference‖ ([`crate::measure::relative_difference`]).

@@ -41,6 +41,9 @@ fn the_width_of_a_point_is_drawn_over_the_iterations_of_both_runs() {
     let points = BUILT_IN.iter().find(|study| study.title.starts_with("Points")).unwrap().clone();
     let mut harness = window_on(renderer, SIZE, Theme::Dark, true, Source::BuiltIn(points));
     wait_for(&mut harness, "the end of the run", App::is_run_over);
+    // The crosshair on the point 10 mm from the axis.
+    click(&mut harness, "point 1");
+    click(&mut harness, "Go to");
     click(&mut harness, "FWHM");
     harness.get_by_label("Plot: FWHM of the profile");
     wait_for(&mut harness, "the widths", |app| num_widths(app) == 3);

@@ -78,7 +78,8 @@ pub struct Curves {
     pub lost_of_ones: Pieces,
     /// The image's level relative to race-free steps, per cent.
     pub level: Pieces,
-    /// Correlation coefficient with the reference run's image of the same number, and where the run is past that with its last one.
+    /// Correlation coefficient with the reference run's image of the same number, and where the run is past that with its last one; of
+    /// a reference that is one image with that.
     pub correlation: Vec<[f64; 2]>,
     /// See `correlation`.
     pub correlation_with_last: Vec<[f64; 2]>,
@@ -110,7 +111,7 @@ impl Curves {
         curves.likelihood_gain = thinned(&gains).copied().collect();
         curves.residual = thinned(&live.residual()).map(|[step, value]| [at(*step), *value]).collect();
         let compared: Vec<&Comparison> = live.comparisons.values().collect();
-        let (same, last): (Vec<_>, Vec<_>) = compared.into_iter().partition(|found| found.is_of_same_number());
+        let (same, last): (Vec<_>, Vec<_>) = compared.into_iter().partition(|found| found.is_fixed || found.is_of_same_number());
         let points = |of: &[&Comparison], value: fn(&Comparison) -> f64| -> Vec<[f64; 2]> {
             thinned(of).map(|found| [at(found.subiteration as f64), value(found)]).collect()
         };

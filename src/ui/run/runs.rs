@@ -1,11 +1,11 @@
 //! The runs that the window shows: one computes, those before it are kept as they were, with their settings and their past. The
 //! images of one of them are the reference that those of the active run are compared with.
 
-use super::reference::{Reference, ReferenceImage};
+use super::reference::{Reference, ReferenceChoice, ReferenceImage};
 use super::run_view::{RunInput, RunView};
 use crate::data::MaskedRois;
 use crate::geometry::Grid;
-use crate::session::{Event, EventKind, PeakLine, RunId, Session};
+use crate::session::{Event, EventKind, Kept, PeakLine, ReferenceId, RunId, Session};
 
 /// Most runs that are shown, the active one among them.
 pub const MAX_RUNS: usize = 4;
@@ -75,7 +75,7 @@ impl Runs {
         let has_race = !self.active.live.race().is_empty();
         let is_race_beside_none = has_race && self.reference.as_ref().is_some_and(|reference| !reference.has_race);
         if !(self.is_reference_chosen || is_race_beside_none) {
-            self.set_reference(Some(self.active.live.run), session);
+            self.refer_to(Some(self.active.live.run), session);
         }
     }
 
@@ -84,42 +84,69 @@ impl Runs {
         self.reference.as_ref()
     }
 
-    /// Compares the active run and those after it with this one, the active one itself or one that is kept, or with none. Its
-    /// images stay while it is the reference.
-    fn set_reference(&mut self, run: Option<RunId>, session: &Session) {
+    /// Compares the active run and those after it with another one, with one iterate of either, or with none. Its images stay while
+    /// it is the reference.
+    ///
+    /// # Errors
+    /// The iterate is kept no longer; the error is a sentence, and the reference stays.
+    fn set_reference(&mut self, choice: Option<ReferenceChoice>, session: &Session) -> Result<(), String> {
         let mut views = std::iter::once(&self.active).chain(&self.kept);
-        let live = run.and_then(|run| views.find(|view| view.live.run == run)).map(|view| &view.live);
-        let next = live.and_then(|live| {
+        let live = choice.and_then(|choice| views.find(|view| view.live.run == choice.run)).map(|view| &view.live);
+        let found = live.zip(choice).and_then(|(live, choice)| {
             let job = &live.info.as_ref()?.job;
             let (title, grid, course) = (live.title()?, job.grid().clone(), job.course());
-            Some(Reference { run: live.run, title, grid, course, has_race: !live.race().is_empty() })
+            Some(Reference { choice, subiteration: None, title, grid, course, has_race: !live.race().is_empty() })
         });
+        let mut image = None;
+        let next = match found {
+            Some(Reference { choice: ReferenceChoice { run, number: Some(number) }, course, .. }) => {
+                let is_it = |kept: &Kept| course.number(kept.iteration, kept.subiteration) == number;
+                image = session.history(run).into_iter().find(is_it);
+                let Some(image) = &image else {
+                    return Err(format!("{number} of run {run} is kept no longer: pin what is to be compared with"));
+                };
+                found.map(|found| Reference { subiteration: Some(image.subiteration), ..found })
+            }
+            other => other,
+        };
         if let Some(next) = &next {
-            session.keep(next.run);
+            session.keep(next.run());
         }
+        let with = next.as_ref().map(|next| self.beside.fix(next, image));
         let before = std::mem::replace(&mut self.reference, next);
         let stays = |run: RunId| self.kept.iter().any(|view| view.live.run == run) || self.is_reference(run);
-        if let Some(before) = before.filter(|before| !stays(before.run)) {
-            session.let_go(before.run);
+        if let Some(before) = before.filter(|before| !stays(before.run())) {
+            session.let_go(before.run());
         }
         self.active.forget_comparisons();
-        session.compare_with(self.reference.as_ref().map(|reference| reference.run));
+        session.compare_with(with);
+        Ok(())
     }
 
-    /// The user's choice of a reference; see [`Runs::set_reference`].
-    pub fn choose_reference(&mut self, run: Option<RunId>, session: &Session) {
-        self.set_reference(run, session);
+    /// The user's choice of a reference.
+    ///
+    /// # Errors
+    /// The iterate is kept no longer; the error is a sentence, and the reference stays.
+    pub fn choose_reference(&mut self, choice: Option<ReferenceChoice>, session: &Session) -> Result<(), String> {
+        self.set_reference(choice, session)?;
         self.is_reference_chosen = true;
+        Ok(())
+    }
+
+    /// Compares with this run, or with none.
+    fn refer_to(&mut self, run: Option<RunId>, session: &Session) {
+        // A run as a whole is never refused.
+        let _ = self.set_reference(run.map(ReferenceChoice::run), session);
     }
 
     fn is_reference(&self, run: RunId) -> bool {
-        self.reference.as_ref().is_some_and(|reference| reference.run == run)
+        self.reference.as_ref().is_some_and(|reference| reference.run() == run)
     }
 
     /// Keeps this run no longer: its images go.
     pub fn dismiss(&mut self, run: RunId, session: &Session) {
         if self.is_reference(run) {
-            self.set_reference(None, session);
+            self.refer_to(None, session);
             self.is_reference_chosen = false;
         }
         for mut view in self.kept.extract_if(.., |view| view.live.run == run) {
@@ -130,7 +157,7 @@ impl Runs {
 
     /// Forgets all runs, for another study.
     pub fn clear(&mut self, session: &Session) {
-        self.set_reference(None, session);
+        self.refer_to(None, session);
         self.is_reference_chosen = false;
         while let Some(view) = self.kept.last() {
             self.dismiss(view.live.run, session);
@@ -144,22 +171,22 @@ impl Runs {
 
     /// The reference, where its images can be seen beside those of the active run, and the one that is.
     pub fn beside(&self) -> Option<(&Reference, &ReferenceImage)> {
-        let reference = self.reference.as_ref().filter(|reference| reference.run != self.active.live.run);
+        let reference = self.reference.as_ref().filter(|reference| reference.is_for(self.active.live.run));
         reference.map(|reference| (reference, &self.beside))
     }
 
     /// Shows the reference's image that belongs beside the one on the screen.
     pub fn link(&mut self, session: &Session) {
         let Self { active, reference, beside, .. } = self;
-        let reference = reference.as_ref().filter(|reference| reference.run != active.live.run);
+        let reference = reference.as_ref().filter(|reference| reference.is_for(active.live.run));
         beside.show(reference.zip(active.shown_number()), active.post_filter_mm, session);
     }
 
-    /// Lets edited regions be measured, on the images of all runs.
-    pub fn send_rois(&mut self, rois: &MaskedRois, session: &Session) {
+    /// Lets edited regions be measured, on the images of all runs; `is_held`: while the pointer holds one.
+    pub fn send_rois(&mut self, rois: &MaskedRois, is_held: bool, session: &Session) {
         self.active.send_stop_rules(rois, session);
-        self.active.send_rois(rois, true, session);
-        self.kept.iter_mut().for_each(|view| view.send_rois(rois, false, session));
+        self.active.send_rois(rois, true, is_held, session);
+        self.kept.iter_mut().for_each(|view| view.send_rois(rois, false, is_held, session));
     }
 
     /// Lets the peaks along a line be measured on the images of all runs, or no longer.
@@ -185,11 +212,12 @@ impl Runs {
     /// Takes an event in; whether it is about a run that is shown.
     pub fn receive(&mut self, event: &Event) -> bool {
         // What was found beside another reference is of no use any more.
-        if matches!(event.kind, EventKind::Compared { reference, .. } if !self.is_reference(reference)) {
+        let is_ours = |id: ReferenceId| self.reference.as_ref().is_some_and(|reference| reference.id() == id);
+        if matches!(event.kind, EventKind::Compared { reference, .. } if !is_ours(reference)) {
             return false;
         }
         if let (EventKind::Iterate(report), Some(reference)) = (&event.kind, &mut self.reference) {
-            reference.has_race |= reference.run == event.run && report.race.is_some();
+            reference.has_race |= reference.run() == event.run && report.race.is_some();
         }
         self.of_mut(event.run).map(|view| view.receive(event)).is_some()
     }
@@ -282,7 +310,7 @@ mod tests {
         for _ in 0..MAX_RUNS + 1 {
             finish(&mut runs, &session, |_| true);
             if runs.reference().is_none() {
-                runs.choose_reference(Some(1), &session);
+                runs.choose_reference(Some(ReferenceChoice::run(1)), &session).unwrap();
             }
             runs.keep_active(|| {}, &session);
         }
@@ -300,9 +328,9 @@ mod tests {
         let is_compared = |runs: &Runs| runs.active().live.comparisons.len() == 2;
         let first = finish(&mut runs, &session, |_| true);
         let lengths = || [1, 2, 3].map(|run| session.history(run).len());
-        runs.set_reference(Some(99), &session);
+        runs.refer_to(Some(99), &session);
         assert_eq!(runs.reference(), None, "there is no such run");
-        runs.set_reference(Some(first), &session);
+        runs.refer_to(Some(first), &session);
         assert!(runs.reference().unwrap().title.starts_with("run 1: OSEM"), "{:?}", runs.reference());
         finish(&mut runs, &session, is_compared);
         // The same settings give the same images.
@@ -310,13 +338,51 @@ mod tests {
         assert!(comparisons.iter().all(|found| (found.correlation - 1.0).abs() < 1e-12), "{comparisons:?}");
         assert_eq!((lengths(), comparisons[1].reference.unwrap()[0]), ([2, 2, 0], 2));
         // What is said of another reference comes too late.
-        let points =
-            vec![Comparison { iteration: 9, subiteration: 9, reference: None, correlation: 0.0, relative_difference: 1.0 }];
-        assert!(!runs.receive(&Event { run: 2, kind: EventKind::Compared { reference: 7, points } }));
+        let [correlation, relative_difference] = [0.0, 1.0];
+        let comparison =
+            Comparison { iteration: 9, subiteration: 9, reference: None, is_fixed: false, correlation, relative_difference };
+        let says = |run, subiteration| {
+            let reference = ReferenceId { run, subiteration };
+            Event { run: 2, kind: EventKind::Compared { reference, points: vec![comparison] } }
+        };
+        assert!(!runs.receive(&says(7, None)) && !runs.receive(&says(first, Some(1))));
         finish(&mut runs, &session, is_compared);
         assert_eq!(lengths(), [2, 0, 2]);
-        runs.set_reference(None, &session);
+        runs.refer_to(None, &session);
         assert_eq!((lengths(), runs.active().live.comparisons.len()), ([0, 0, 2], 0));
+    }
+
+    #[test]
+    fn an_iterate_is_the_reference_of_its_own_run_and_of_those_after_it() {
+        let session = Session::start(|| {});
+        let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}), || {});
+        let first = finish(&mut runs, &session, |_| true);
+        let choice = |number| Some(ReferenceChoice { run: first, number: Some(number) });
+        let refused = runs.choose_reference(choice(7), &session).unwrap_err();
+        assert!(refused.contains("kept no longer") && runs.reference().is_none(), "{refused}");
+        runs.choose_reference(choice(1), &session).unwrap();
+        let is_compared = |runs: &Runs| runs.active().live.comparisons.len() == 2;
+        while !is_compared(&runs) {
+            runs.receive(&session.events().recv_timeout(Duration::from_secs(60)).unwrap());
+        }
+        let words = |runs: &mut Runs| {
+            runs.link(&session);
+            runs.beside().map(|(reference, image)| (reference.words(), image.words()))
+        };
+        let named = "run 1, iteration 1".to_owned();
+        assert_eq!(words(&mut runs), Some((named.clone(), named.clone())));
+        // Its image is there also when the history has let it go.
+        runs.keep_active(|| {}, &session);
+        finish(&mut runs, &session, is_compared);
+        session.set_history_bytes(1);
+        assert!(!session.history(first).iter().any(|kept| kept.iteration == 1));
+        assert_eq!(words(&mut runs), Some((named.clone(), named)));
+        let found: Vec<_> = runs.active().live.comparisons.values().collect();
+        assert!(found.iter().all(|found| found.is_fixed && found.reference == Some([1, 1])), "{found:?}");
+        assert!((found[0].correlation - 1.0).abs() < 1e-12, "{found:?}");
+        // Another choice, and it is one no more.
+        runs.choose_reference(Some(ReferenceChoice::run(first)), &session).unwrap();
+        assert_eq!(words(&mut runs).map(|(name, _)| name), Some("run 1".into()));
     }
 
     #[test]

@@ -369,10 +369,6 @@ impl eframe::App for App {
     fn logic(&mut self, ctx: &Context, _frame: &mut eframe::Frame) {
         self.frame_start = Some(Instant::now());
         self.receive(ctx);
-        // Edited regions are sent once the mouse is let go.
-        if !ctx.input(|input| input.pointer.any_down()) {
-            self.runs.send_rois(self.rois.masked(), &self.session);
-        }
         self.schedule(ctx);
     }
 
@@ -387,6 +383,9 @@ impl eframe::App for App {
         for action in actions {
             self.apply(&ctx, action);
         }
+        // At once, so that they are measured while this frame is painted, and the next one shows it.
+        let is_held = ctx.input(|input| input.pointer.any_down());
+        self.runs.send_rois(self.rois.masked(), is_held, &self.session);
         self.send_line();
         self.rois.undo.feed(ctx.input(|input| input.time), &self.rois.document);
         if acted {

@@ -219,6 +219,8 @@ impl App {
         let scrubber = ScrubberView {
             iterations: &self.run().kept,
             past: self.run().past_number(),
+            run: self.run().live.run,
+            reference: self.runs.reference().map(|reference| reference.choice),
             pinned: &self.run().pinned,
             number: self.run().shown_number(),
             is_playing: self.run().playing.is_some(),
