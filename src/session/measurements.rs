@@ -192,6 +192,13 @@ impl RunTable {
             .collect()
     }
 
+    /// Rows of the medians of the ROIs of an image, which the solver does not measure.
+    pub fn median_rows(&self, iteration: usize, subiteration: usize, rois: &[Roi], medians: &[Option<f64>]) -> Vec<Measurement> {
+        let at = self.number(iteration, subiteration);
+        let known = rois.iter().zip(medians).filter_map(|(roi, median)| Some((roi, (*median)?)));
+        known.map(|(roi, median)| self.row(at, &roi.name, ("median", median, self.unit.label()))).collect()
+    }
+
     /// Rows of how much an image is like another.
     pub fn comparison_rows(&self, comparison: &Comparison) -> Vec<Measurement> {
         let at = self.number(comparison.iteration, comparison.subiteration);

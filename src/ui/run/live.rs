@@ -288,6 +288,9 @@ impl LiveRun {
             EventKind::Failed(_) => self.state = RunState::Failed,
             EventKind::RuleMet(words) => {
                 let at = self.progress().0;
+                if let Some(record) = &mut self.record {
+                    record.stopped_by(words);
+                }
                 self.marks.push((at, Mark::Rule(words.clone())));
             }
             EventKind::Notice(_) => {}
