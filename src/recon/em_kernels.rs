@@ -140,29 +140,33 @@ fn poisson_ratio_avx2(y: &[f32], estimate: &mut [f32], least: f32) -> PoissonTer
     poisson_ratio_lanes(y, estimate, least)
 }
 
-/// Eight bins at a time, so that the compiler can keep them in one register.
+/// Eight bins at a time, so that the compiler can keep them, and the sums of each of the eight places, in registers.
 #[inline(always)]
 fn poisson_ratio_lanes(y: &[f32], estimate: &mut [f32], least: f32) -> PoissonTerms {
     const LANES: usize = 8;
-    let mut sum = PoissonTerms::default();
+    let (mut terms, mut counts, mut impossible) = ([0.0f64; LANES], [0.0f64; LANES], [0u32; LANES]);
+    let (mut squares, mut expected) = ([0.0f64; LANES], [0.0f64; LANES]);
     let split = y.len() - y.len() % LANES;
     let (body, tail) = estimate.split_at_mut(split);
     for (y, estimate) in y[..split].chunks_exact(LANES).zip(body.chunks_exact_mut(LANES)) {
-        let mut terms = [0.0f32; LANES];
-        let mut counts = [0.0f32; LANES];
-        let mut impossible = [0u32; LANES];
-        let (mut squares, mut expected) = ([0.0f32; LANES], [0.0f32; LANES]);
         for lane in 0..LANES {
-            expected[lane] = estimate[lane];
-            squares[lane] = (y[lane] - estimate[lane]).powi(2);
-            (estimate[lane], terms[lane], counts[lane], impossible[lane]) = poisson_bin(y[lane], estimate[lane], least);
+            let difference = y[lane] - estimate[lane];
+            squares[lane] += f64::from(difference * difference);
+            expected[lane] += f64::from(estimate[lane]);
+            let (ratio, term, explained, is_impossible) = poisson_bin(y[lane], estimate[lane], least);
+            estimate[lane] = ratio;
+            terms[lane] += f64::from(term);
+            counts[lane] += f64::from(explained);
+            impossible[lane] += is_impossible;
         }
-        sum.log_likelihood += terms.iter().map(|&t| f64::from(t)).sum::<f64>();
-        sum.counts += counts.iter().map(|&t| f64::from(t)).sum::<f64>();
-        sum.num_impossible_bins += impossible.iter().sum::<u32>() as usize;
-        let [squares, expected] = [squares, expected].map(|lanes| lanes.iter().map(|&t| f64::from(t)).sum::<f64>());
-        sum.residual += DataResidual { squares, expected };
     }
+    let [log_likelihood, counts, squares, expected] = [terms, counts, squares, expected].map(|lanes| lanes.iter().sum::<f64>());
+    let mut sum = PoissonTerms {
+        log_likelihood,
+        counts,
+        num_impossible_bins: impossible.iter().sum::<u32>() as usize,
+        residual: DataResidual { squares, expected },
+    };
     for (y, estimate) in y[split..].iter().zip(tail) {
         let (ratio, term, counts, impossible) = poisson_bin(*y, *estimate, least);
         sum.residual += DataResidual { squares: f64::from((*y - *estimate).powi(2)), expected: f64::from(*estimate) };

@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn of_the_regions_only_those_that_moved_are_measured_again() {
-        let images = vec![image(1, [1.0, 2.0, 3.0], 1.0), image(2, [4.0, 5.0, 6.0], 1.0)];
+        let images = [image(1, [1.0, 2.0, 3.0], 1.0), image(2, [4.0, 5.0, 6.0], 1.0)];
         let roi = |x_mm: f64| Roi::new("r", RoiShape::Box { size_mm: [1.0; 3], plane: RoiPlane::Transaxial }, [x_mm, 0.0, 0.0]);
         let set = |branch, places: &[f64]| RoiSet { branch, rois: places.iter().copied().map(roi).collect::<Vec<_>>().into() };
         let sums = |edit: &mut Edit, images: &[Kept]| -> Vec<Vec<f64>> {

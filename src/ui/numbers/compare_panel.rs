@@ -103,7 +103,7 @@ fn number_ui(live: &LiveRun, reference: Option<&Reference>, ui: &mut Ui) {
         ui.label(RichText::new("Compared after the first full iteration.").weak());
         return;
     };
-    ui.horizontal(|ui| {
+    ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new(format!("CC {:.5}", newest.correlation)).strong()).on_hover_text(CORRELATION_HELP);
         let difference = format!("difference {}", format::percent(Some(newest.relative_difference)));
         ui.label(RichText::new(difference).strong()).on_hover_text(DIFFERENCE_HELP);

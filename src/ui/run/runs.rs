@@ -99,11 +99,12 @@ impl Runs {
         });
         let mut image = None;
         let next = match found {
-            Some(Reference { choice: ReferenceChoice { run, number: Some(number) }, course, .. }) => {
+            Some(Reference { choice: choice @ ReferenceChoice { run, number: Some(number) }, course, .. }) => {
                 let is_it = |kept: &Kept| course.number(kept.iteration, kept.subiteration) == number;
                 image = session.history(run).into_iter().find(is_it);
                 let Some(image) = &image else {
-                    return Err(format!("{number} of run {run} is kept no longer: pin what is to be compared with"));
+                    let name = choice.words(&course);
+                    return Err(format!("{name} is kept no longer: pin an iterate while it is there to compare with it"));
                 };
                 found.map(|found| Reference { subiteration: Some(image.subiteration), ..found })
             }
