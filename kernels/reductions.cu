@@ -74,16 +74,19 @@ extern "C" __global__ void largest_magnitude(const float *x, double *partial, un
 }
 
 // estimate = y / estimate where the estimate is above `least`, else 0 (Belzunce et al. 2012, eq. 3, the ratio b/p); for each
-// block the Poisson log-likelihood, the counts of bins with an estimate and the number of bins with counts and none.
+// block the Poisson log-likelihood, the counts of bins with an estimate, the number of bins with counts and none, and over all bins
+// the squared differences and the estimates.
 extern "C" __global__ void poisson_ratio(const float *y, float *estimate, float least, double *partial,
                                          unsigned long long len)
 {
-    double log_likelihood = 0.0, counts = 0.0;
+    double log_likelihood = 0.0, counts = 0.0, squares = 0.0, sum_expected = 0.0;
     unsigned impossible = 0;
     EACH_VALUE(i, len)
     {
-        const float measured = y[i], expected = estimate[i];
+        const float measured = y[i], expected = estimate[i], difference = measured - expected;
         float ratio = 0.0f;
+        squares += (double)(difference * difference);
+        sum_expected += (double)expected;
         if (expected > least) {
             ratio = measured / expected;
             log_likelihood += (double)(measured * logf(expected) - expected);
@@ -96,10 +99,15 @@ extern "C" __global__ void poisson_ratio(const float *y, float *estimate, float 
     log_likelihood = block_sum(log_likelihood);
     counts = block_sum(counts);
     const double num_impossible = block_sum((double)impossible);
+    squares = block_sum(squares);
+    sum_expected = block_sum(sum_expected);
     if (threadIdx.x == 0) {
-        partial[3 * blockIdx.x] = log_likelihood;
-        partial[3 * blockIdx.x + 1] = counts;
-        partial[3 * blockIdx.x + 2] = num_impossible;
+        double *const out = partial + 5 * blockIdx.x;
+        out[0] = log_likelihood;
+        out[1] = counts;
+        out[2] = num_impossible;
+        out[3] = squares;
+        out[4] = sum_expected;
     }
 }
 

@@ -8,9 +8,10 @@ use super::console::out;
 use super::options::TalkOptions;
 use super::outputs::Files;
 use super::{CliResult, notices};
-use crate::data::{Notice, Roi, RoiSums, Volume};
+use crate::data::{Notice, Roi, RoiMask, RoiSums, Volume};
 use crate::io::measurements::{Measurement, MeasurementWriter};
 use crate::io::{read_volume, rois};
+use crate::measure;
 use crate::plan::{Progress, Provenance};
 use crate::report::TextTable;
 use crate::session::{RoiNumbers, RunTable, roi_numbers};
@@ -26,7 +27,7 @@ pub struct MeasureOptions {
     #[arg(long, value_name = "FILE")]
     rois: PathBuf,
 
-    /// Table to write, with the same rows as that of a reconstruction; without it a table is printed.
+    /// Table to write, with the same rows as that of a reconstruction and the median of each region; without it a table is printed.
     #[arg(long, value_name = "OUT")]
     csv: Option<PathBuf>,
 
@@ -42,19 +43,24 @@ pub fn run(options: &MeasureOptions) -> CliResult {
     notices::print(&found);
     let rois = rois::read_rois(&options.rois)?;
     notices::print(rois::notice(&rois).as_slice());
-    let sums: Vec<Option<RoiSums>> = rois.iter().map(|roi| Some(roi.mask(&volume.grid).sums(volume.as_slice()))).collect();
+    let masks: Vec<RoiMask> = rois.iter().map(|roi| roi.mask(&volume.grid)).collect();
+    let sums: Vec<Option<RoiSums>> = masks.iter().map(|mask| Some(mask.sums(volume.as_slice()))).collect();
+    let medians: Vec<Option<f64>> = masks.iter().map(|mask| measure::median(mask, volume.as_slice())).collect();
     notices::print(outside(&rois, &sums).as_slice());
     let Some(path) = &options.csv else {
-        out!("{}", table(options, &volume, &rois, &sums).to_string().trim_end());
+        out!("{}", table(options, &volume, &rois, (&sums, &medians)).to_string().trim_end());
         return Ok(());
     };
     let (record, notice) = Provenance::of_file(&options.image, &volume);
     notices::print(notice.as_slice());
-    MeasurementWriter::create(path)?.write(&rows(&volume, &record, &rois, &sums))?;
+    MeasurementWriter::create(path)?.write(&rows(&volume, &record, &rois, (&sums, &medians)))?;
     notices::print(record.beside([path.as_path()]).write_beside(path).as_slice());
     out!("{}: {} on {}", path.display(), counted(rois.len(), "region of interest"), options.image.display());
     Ok(())
 }
+
+/// Of each region its sums, and the median.
+type Measured<'a> = (&'a [Option<RoiSums>], &'a [Option<f64>]);
 
 /// Regions of which no voxel of the image is a part.
 fn outside(rois: &[Roi], sums: &[Option<RoiSums>]) -> Option<Notice> {
@@ -66,7 +72,7 @@ fn outside(rois: &[Roi], sums: &[Option<RoiSums>]) -> Option<Notice> {
 }
 
 /// The rows of the image, with the number that it has among those of its run where its record tells it.
-fn rows(volume: &Volume, record: &Provenance, rois: &[Roi], sums: &[Option<RoiSums>]) -> Vec<Measurement> {
+fn rows(volume: &Volume, record: &Provenance, rois: &[Roi], (sums, medians): Measured) -> Vec<Measurement> {
     let (iteration, steps, num_subsets) = match record.progress {
         Some(Progress::Iterations { iteration, subiteration, .. }) => (iteration, subiteration, Some(record.num_subsets())),
         Some(Progress::Projections { complete: Some(true), .. }) => (1, 0, None),
@@ -76,16 +82,17 @@ fn rows(volume: &Volume, record: &Provenance, rois: &[Roi], sums: &[Option<RoiSu
     let table = RunTable::of_image(volume, num_subsets);
     let mut rows = vec![table.filter_row(record.post_filter_fwhm_mm.unwrap_or(0.0))];
     rows.extend(table.roi_rows(iteration, steps, rois, sums));
+    rows.extend(table.median_rows(iteration, steps, rois, medians));
     rows
 }
 
 /// The numbers for a person.
-fn table(options: &MeasureOptions, volume: &Volume, rois: &[Roi], sums: &[Option<RoiSums>]) -> TextTable {
+fn table(options: &MeasureOptions, volume: &Volume, rois: &[Roi], (sums, medians): Measured) -> TextTable {
     let titles = |titles: &[&str]| titles.iter().map(|title| (*title).to_owned()).collect();
-    let row = |(roi, numbers): (&Roi, Option<RoiNumbers>)| {
+    let row = |((roi, numbers), median): ((&Roi, Option<RoiNumbers>), &Option<f64>)| {
         let n = numbers?;
         let extreme = |value: f32| n.mean.map(|_| f64::from(value));
-        let before = [n.mean, n.sd, extreme(n.min), extreme(n.max), n.nsr].map(cell);
+        let before = [n.mean, n.sd, *median, extreme(n.min), extreme(n.max), n.nsr].map(cell);
         let after = [Some(n.volume_ml), n.recovery, n.contrast_to_noise].map(cell);
         let words = [roi.name.clone(), roi.role.name().to_owned()];
         Some(words.into_iter().chain(before).chain([n.num_voxels.to_string()]).chain(after).collect())
@@ -94,10 +101,10 @@ fn table(options: &MeasureOptions, volume: &Volume, rois: &[Roi], sums: &[Option
         title: options.image.display().to_string(),
         words: titles(&["region", "role"]),
         groups: vec![
-            (volume.unit.label().to_owned(), titles(&["mean", "SD", "min", "max"])),
+            (volume.unit.label().to_owned(), titles(&["mean", "SD", "median", "min", "max"])),
             (String::new(), titles(&["SD / mean", "voxels", "mL", "recovery", "CNR"])),
         ],
-        rows: rois.iter().zip(roi_numbers(rois, sums, volume.grid.voxel_ml())).filter_map(row).collect(),
+        rows: rois.iter().zip(roi_numbers(rois, sums, volume.grid.voxel_ml())).zip(medians).filter_map(row).collect(),
         remarks: Vec::new(),
     }
 }

@@ -24,6 +24,7 @@ mod progress;
 mod project;
 mod reconstruct;
 mod reconstruct_epri;
+mod reconstruct_work;
 mod reference_image;
 mod reproduce;
 mod run_progress;
@@ -31,6 +32,7 @@ mod signals;
 mod simulate;
 mod simulate_epri;
 mod simulate_photons;
+mod stop_options;
 mod tubes;
 mod window;
 

@@ -1,36 +1,33 @@
 //! `tomoscope reconstruct INPUT -o OUT`: the live session without a window. (What is asked of EPRI sweeps:
 //! [`super::reconstruct_epri`].)
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 use crossbeam_channel::{Receiver, never, select, tick};
 
-use super::console::{err, out};
 use super::image_options::ImageOptions;
 use super::options::{ProjectorOptions, TalkOptions, calibration};
 use super::outputs::Files;
-use super::paths::{image_file, is_numbered, numbered};
+use super::paths::{image_file, is_numbered};
 use super::reconstruct_epri::{self, EpriOptions};
+use super::reconstruct_work::Work;
 use super::reference_image::ReferenceImage;
-use super::run_progress::{Progress, Totals, announce};
+use super::stop_options::StopOptions;
 use super::{CliResult, Done, console, notices, signals};
 use crate::algebra::{Host, ImageSpace};
-use crate::data::{Counts, Notice, Roi, Study, Unit};
-use crate::io::measurements::{Measurement, MeasurementWriter};
+use crate::data::{Counts, Notice, Study, Unit};
+use crate::io::measurements::MeasurementWriter;
 use crate::io::saved_matrix::read_matrix;
-use crate::io::{FileKind, check_image_unit, provenance, read_pair_study, read_study, read_volume, rois};
+use crate::io::{FileKind, check_image_unit, read_pair_study, read_study, read_volume, rois};
 use crate::plan::{
-    AlgorithmKind, Course, Job, MATRIX_ITERATIONS, PairSettings, ProjectorChoice, Provenance, Rays, RunSettings, Stages,
-    StartInfo, check_basis, default_settings, ring_basis,
+    AlgorithmKind, Job, MATRIX_ITERATIONS, PairSettings, ProjectorChoice, Rays, RunSettings, Stages, check_basis,
+    default_settings, ring_basis,
 };
-use crate::recon::{SubsetOrder, gaussian_filter};
-use crate::session::{
-    Command, EndReason, Event, EventKind, Feed, Frame, IterateReport, RoiSet, RunId, RunRecord, RunTable, Session,
-    SessionOptions, Trace,
-};
+use crate::recon::SubsetOrder;
+use crate::session::{Command, Feed, RoiSet, Session, SessionOptions, Trace};
 
 /// How often the progress of a run in one step is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -66,27 +63,31 @@ pub struct ReconstructOptions {
     subset_order: Option<SubsetOrder>,
 
     #[command(flatten)]
+    stop: StopOptions,
+
+    #[command(flatten)]
     pub image: ImageOptions,
 
     /// Image to start from; without --image, --voxel-mm and --like it also gives the grid. Default: 1 everywhere.
     #[arg(long, value_name = "IMAGE")]
-    init: Option<PathBuf>,
+    pub(super) init: Option<PathBuf>,
 
     /// Stored matrix of the ring of crystals that counted (.matrix).
     #[arg(long, value_name = "FILE")]
     matrix: Option<PathBuf>,
 
-    /// Regions of interest to measure on every iterate (.toml, .json).
-    #[arg(long, value_name = "FILE", requires = "csv")]
+    /// Regions of interest to measure on every iterate (.toml, .json), for --csv or for a rule to stop by.
+    #[arg(long, value_name = "FILE", requires = "use_of_rois")]
     pub rois: Option<PathBuf>,
 
     /// Table of measured numbers to write. Of each ROI on every iterate: mean, sd, min, max, num_voxels, volume, nsr (sd / mean, also
     /// called CV), contrast_recovery and contrast_to_noise (for an EPRI sweep after every block of projections, with the number of
     /// projections under subset). Of each step: log_likelihood_of_subset, in the row of the image before the step. Of each full
-    /// iteration: their sum, log_likelihood, in the row of the image that it began with. Of each step with a race what that lost: lost,
+    /// iteration: their sum, log_likelihood, in the row of the image that it began with, and residual, how far the data y are from the
+    /// counts e that are expected: Σ (y − e)² / Σ e, 1 where that is Poisson noise alone. Of each step with a race what that lost: lost,
     /// lost_of_ones and level. All are of the unfiltered reconstruction, whatever --post-filter-mm is.
-    #[arg(long, value_name = "FILE")]
-    csv: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", group = "use_of_rois")]
+    pub(super) csv: Option<PathBuf>,
 
     /// Image to compare with, on the same grid: the correlation coefficient of each full iteration's image with it (of an EPRI sweep of
     /// the whole image's) is printed for those that are written, and stands in the table as correlation. Also of the unfiltered
@@ -96,15 +97,15 @@ pub struct ReconstructOptions {
 
     /// Also write every N-th iteration's image, as OUT_itNNN.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    save_every: Option<u32>,
+    pub(super) save_every: Option<u32>,
 
     /// Filter the written images with a Gaussian of this full width at half maximum, mm.
     #[arg(long, value_name = "FWHM", value_parser = positive_mm)]
-    post_filter_mm: Option<f64>,
+    pub(super) post_filter_mm: Option<f64>,
 
     /// Bq/mL that 1 count/mm stands for: written images are in Bq/mL. The table is in counts/mm all the same.
     #[arg(long, value_name = "FACTOR", value_parser = calibration)]
-    calibration: Option<f64>,
+    pub(super) calibration: Option<f64>,
 
     /// Write a time line as JSON lines.
     #[arg(long, value_name = "FILE")]
@@ -119,7 +120,7 @@ pub struct ReconstructOptions {
 
     /// Print the record of what made the image (OUT.json) to standard output, and nothing else.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 
     #[command(flatten)]
     talk: TalkOptions,
@@ -171,27 +172,15 @@ pub fn run(options: &ReconstructOptions) -> CliResult<Done> {
     trace.record("study_ready", &[]);
     let rois = options.rois.as_deref().map(rois::read_rois).transpose()?.unwrap_or_default();
     notices::print(rois::notice(&rois).as_slice());
+    let rules = options.stop.rules(&rois)?;
     let table = options.csv.as_deref().map(MeasurementWriter::create).transpose()?;
     // Until here there is nothing to keep: a signal ends the program at once, also in the middle of a file.
     let requests = signals::keep();
     // Nobody looks at the volumes on the way, and no history is needed.
     let session_options = SessionOptions { history_bytes: 0, is_watched: false, trace, ..SessionOptions::default() };
     let session = Session::with_options(session_options, || {});
-    let mut work = Work {
-        options,
-        target: job.num_iterations(),
-        course: job.course(),
-        num_expected,
-        num_subsets: 1,
-        rois: rois.clone(),
-        table: Ok(table),
-        rows: None,
-        record: None,
-        reference,
-        progress: Progress::new(job.course()),
-        totals: Totals::default(),
-        interrupted: false,
-    };
+    session.send(Command::SetStopRules(rules));
+    let mut work = Work::new(options, &job, num_expected, rois.clone(), table, reference);
     let mut feed = match (&job, follower) {
         (Job::Sweep { study, .. }, Some(follower)) => Some(Feed::follow(follower, study.measured.clone(), session.on_arrival())?),
         _ => None,
@@ -327,6 +316,7 @@ impl ReconstructOptions {
             ("--iterations", self.iterations.is_some()),
             ("--subsets", self.subsets.is_some()),
             ("--subset-order", self.subset_order.is_some()),
+            (self.stop.first_given().unwrap_or_default(), self.stop.first_given().is_some()),
             ("--init", self.init.is_some()),
             ("--save-every", self.save_every.is_some()),
             ("--racy-sensitivity", self.racy_sensitivity),
@@ -392,186 +382,5 @@ impl ReconstructOptions {
             num_threads: projector.threads.map(usize::from),
             init: init.map(|(volume, _)| Arc::new(volume)),
         })
-    }
-}
-
-/// The work as it goes on.
-struct Work<'a> {
-    options: &'a ReconstructOptions,
-    /// Full iterations to reach.
-    target: usize,
-    course: Course,
-    /// Projections that a sweep should have, where it is known.
-    num_expected: Option<usize>,
-    num_subsets: usize,
-    rois: Vec<Roi>,
-    /// The table of measured numbers, or why it was given up.
-    table: Result<Option<MeasurementWriter>, String>,
-    /// How numbers become its rows, once the run is set up.
-    rows: Option<RunTable>,
-    record: Option<RunRecord>,
-    reference: Option<ReferenceImage>,
-    progress: Progress,
-    totals: Totals,
-    interrupted: bool,
-}
-
-impl Work<'_> {
-    /// The iteration after `iteration` at which an image is written or compared.
-    fn next_halt(&self, iteration: usize) -> usize {
-        let to_compare = self.reference.as_ref().map(|_| 1);
-        let every = to_compare.or(self.options.save_every.map(|n| n as usize)).unwrap_or(usize::MAX);
-        (iteration / every).saturating_add(1).saturating_mul(every).min(self.target)
-    }
-
-    /// Follows what the solver says.
-    fn obey(&mut self, session: &Session, event: Event) -> CliResult<Option<Done>> {
-        match event.kind {
-            EventKind::Started(info) => self.started(event.run, &info),
-            EventKind::Iterate(report) => self.iterate(&report),
-            EventKind::RuleMet(words) => self.progress.notice(&Notice::info(words)),
-            EventKind::Notice(notice) => self.progress.notice(&notice),
-            EventKind::Ended(reason) => return self.ended(session, reason),
-            EventKind::Failed(text) => return self.failed(session, &text).map(Some),
-            EventKind::Remeasured { .. } | EventKind::Compared { .. } | EventKind::Paused | EventKind::Resumed => {}
-        }
-        Ok(None)
-    }
-
-    fn started(&mut self, run: RunId, info: &StartInfo) {
-        self.num_subsets = info.num_subsets;
-        self.record = Some(RunRecord::new(info.clone()));
-        announce(info, self.target);
-        self.progress.begin(self.target * info.num_subsets);
-        let rows = RunTable::of(run, info);
-        self.tabulate(&rows.first_rows());
-        self.rows = Some(rows);
-    }
-
-    fn iterate(&mut self, report: &IterateReport) {
-        self.totals.add(report);
-        if let Some(record) = &mut self.record {
-            record.add(report);
-        }
-        self.progress.step(report, self.target);
-        if let Some(rows) = self.rows.filter(|_| self.table.is_ok()) {
-            self.tabulate(&rows.rows(report, &self.rois));
-        }
-    }
-
-    /// Adds rows to the table. One that cannot be written any more is given up, the image is not.
-    fn tabulate(&mut self, rows: &[Measurement]) {
-        let Ok(Some(table)) = &mut self.table else { return };
-        if let Err(error) = table.write(rows) {
-            let text = format!("the table of measured numbers is not complete: {error}");
-            self.progress.notice(&Notice::warning(format!("{text}; the reconstruction goes on")));
-            self.table = Err(text);
-        }
-    }
-
-    /// Writes what is to be written here, and goes on if there is more to do.
-    fn ended(&mut self, session: &Session, reason: EndReason) -> CliResult<Option<Done>> {
-        let Some(frame) = session.take_frame().filter(|frame| frame.subiteration > 0) else {
-            return Err("stopped before the first step was complete; nothing was written".into());
-        };
-        let complete = reason == EndReason::Completed;
-        if let (Some(reference), Some(rows)) = (&self.reference, self.rows) {
-            let rows: Vec<Measurement> = reference.compare(&frame).iter().flat_map(|found| rows.comparison_rows(found)).collect();
-            self.tabulate(&rows);
-        }
-        if complete && self.options.save_every.is_some_and(|every| frame.iteration.is_multiple_of(every as usize)) {
-            let path = numbered(&self.options.output, frame.iteration);
-            self.write(&frame, &path, &[&path])?;
-        }
-        if complete && frame.iteration < self.target && !self.interrupted {
-            session.send(Command::SetIterations(self.next_halt(frame.iteration)));
-            session.return_frame(frame);
-            return Ok(None);
-        }
-        self.progress.end();
-        self.write_last(&frame)?;
-        if !complete {
-            out!("stopped by hand after {}", self.position(&frame));
-        }
-        self.totals.print();
-        std::mem::replace(&mut self.table, Ok(None))?;
-        Ok(Some(self.done(&frame)))
-    }
-
-    /// Whether an image holds all that was asked for; what it lacks is said.
-    fn done(&self, frame: &Frame) -> Done {
-        if frame.volume.not_finite().is_some() {
-            // The session said so when it began.
-            return Done::InPart;
-        }
-        let held = self.course.number(frame.iteration, frame.subiteration);
-        let asked = match self.num_expected {
-            None if self.course.can_grow => return Done::Wholly,
-            expected => expected.unwrap_or(self.target),
-        };
-        if held >= asked {
-            return Done::Wholly;
-        }
-        err!("warning: the image holds {held} of {}", self.course.words(asked));
-        Done::InPart
-    }
-
-    /// A run that broke still leaves its last good image.
-    fn failed(&mut self, session: &Session, text: &str) -> CliResult<Done> {
-        self.progress.end();
-        let Some(frame) = session.take_frame().filter(|frame| frame.subiteration > 0) else {
-            let is_lost = self.totals.num_steps() > 0;
-            let lost = if is_lost { " (the last image is lost; --save-every keeps some on the way)" } else { "" };
-            return Err(format!("{text}{lost}").into());
-        };
-        match self.write_last(&frame) {
-            Ok(()) => err!("tomoscope: {text} (the image after {} was written)", self.position(&frame)),
-            Err(error) => return Err(format!("{text} (and its last image could not be written: {error})").into()),
-        }
-        Ok(Done::InPart)
-    }
-
-    /// Where a run was when an image was taken.
-    fn position(&self, frame: &Frame) -> String {
-        if !self.course.by_iteration {
-            return self.course.words(frame.subiteration);
-        }
-        match frame.subiteration % self.num_subsets {
-            0 => format!("iteration {}", frame.iteration),
-            subset => format!("iteration {} and {subset} of {} subsets", frame.iteration, self.num_subsets),
-        }
-    }
-
-    /// Writes the image that was asked for, and what made it: beside the image, beside the table, and where it is asked for on
-    /// standard output.
-    fn write_last(&self, frame: &Frame) -> CliResult {
-        let (image, table) = (self.options.output.as_path(), self.options.csv.as_deref());
-        let files: Vec<&Path> = [image].into_iter().chain(table).collect();
-        let provenance = self.write(frame, image, &files)?;
-        if let Some(table) = table.filter(|table| provenance::path_beside(table) != provenance::path_beside(image)) {
-            provenance.write_beside(table).iter().for_each(|notice| self.progress.notice(notice));
-        }
-        if self.options.json {
-            console::print_result(format_args!("{}\n", serde_json::to_string_pretty(&provenance)?));
-        }
-        Ok(())
-    }
-
-    /// Writes an image and beside it what made it, which is true of all these files.
-    fn write(&self, frame: &Frame, path: &Path, files: &[&Path]) -> Result<Provenance, Box<dyn std::error::Error + Send + Sync>> {
-        let record = self.record.as_ref().ok_or("the run was never set up")?;
-        let fwhm_mm = self.options.post_filter_mm;
-        let filtered = fwhm_mm.map(|fwhm_mm| gaussian_filter(&frame.volume, fwhm_mm));
-        let volume = filtered.as_ref().unwrap_or(&frame.volume);
-        let calibrated = self.options.calibration.map(|bq_per_ml| volume.calibrated(bq_per_ml));
-        let volume = calibrated.as_ref().unwrap_or(volume);
-        let provenance = record.provenance(frame.subiteration, self.target, fwhm_mm);
-        let provenance = Provenance { calibration_bq_per_ml: self.options.calibration, ..provenance };
-        let provenance = provenance.of_image(volume).beside(files.iter().copied()).from_start_image(self.options.init.as_deref());
-        let notice = provenance.write_image(path, volume)?;
-        notice.iter().for_each(|notice| self.progress.notice(notice));
-        let likeness = self.reference.as_ref().map_or_else(String::new, |reference| reference.words(frame));
-        self.progress.tell(&format!("{}: the image after {}{likeness}", path.display(), self.position(frame)));
-        Ok(provenance)
     }
 }

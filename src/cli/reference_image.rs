@@ -34,7 +34,7 @@ impl ReferenceImage {
         let Frame { iteration, subiteration, .. } = *frame;
         let (image, reference) = (frame.volume.as_slice(), self.volume.as_slice());
         let (correlation, relative_difference) = (correlation(image, reference)?, relative_difference(image, reference));
-        Some(Comparison { iteration, subiteration, reference: None, correlation, relative_difference })
+        Some(Comparison { iteration, subiteration, reference: None, is_fixed: true, correlation, relative_difference })
     }
 
     /// The same in words, as the end of a sentence about the image.

@@ -16,6 +16,9 @@ use crate::data::{RoiMask, RoiSums};
 /// Blocks of a reduction: fixed, so that sums have the same bits on every run and every device.
 pub(super) const REDUCTION_BLOCKS: u32 = 1024;
 
+/// Most sums that a reduction makes at once.
+const MAX_SUMS: usize = 5;
+
 /// Values that `roi_sums` leaves for each region.
 const VALUES_PER_ROI: usize = 5;
 
@@ -115,7 +118,7 @@ impl CudaBackend {
             poisson_ratio: reductions.kernel("poisson_ratio")?,
             roi_sums: reductions.kernel("roi_sums")?,
         };
-        let partial = guarded("reserve memory", || stream.alloc_zeros(3 * REDUCTION_BLOCKS as usize))?;
+        let partial = guarded("reserve memory", || stream.alloc_zeros(MAX_SUMS * REDUCTION_BLOCKS as usize))?;
         Ok(Self { info, context, stream, kernels, partial })
     }
 

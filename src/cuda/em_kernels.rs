@@ -6,7 +6,7 @@ use super::backend::REDUCTION;
 use super::kernel::{launch, one_each};
 use super::{CudaArray, CudaBackend};
 use crate::algebra::{BackendError, Data, Image};
-use crate::recon::{EmKernels, PoissonTerms};
+use crate::recon::{DataResidual, EmKernels, PoissonTerms};
 
 impl EmKernels for CudaBackend {
     fn poisson_ratio(
@@ -22,8 +22,9 @@ impl EmKernels for CudaBackend {
         let y = y.piece(range)?;
         launch!(self.stream, self.kernels.poisson_ratio, REDUCTION, &y, &mut estimate, &least, &mut self.partial, &count)?;
         let mut sum = PoissonTerms::default();
-        for [log_likelihood, counts, impossible] in self.partial::<3>()? {
-            sum += PoissonTerms { log_likelihood, counts, num_impossible_bins: impossible as usize };
+        for [log_likelihood, counts, impossible, squares, expected] in self.partial::<5>()? {
+            let residual = DataResidual { squares, expected };
+            sum += PoissonTerms { log_likelihood, counts, num_impossible_bins: impossible as usize, residual };
         }
         Ok(sum)
     }

@@ -21,7 +21,7 @@ pub use difference::{correlation, largest_difference, relative_difference};
 pub use full_width::full_width_at_half_maximum;
 pub use isocontour::{NoIsocontour, isocontour};
 pub use peak_width::{FWHM_OF_SIGMA, NoPeakWidth, PeakWidth, peak_width};
-pub use peaks::peak_widths;
+pub use peaks::{peak_widths, widths_along};
 pub use profile::{Between, ProfilePoint, band_profile, profile};
 pub use quantile::{mean, median_and_spread, quantile};
 pub use roi_stats::{RoiStats, average_noise_to_signal, median, noise_to_signal, pooled, pooled_noise_to_signal};

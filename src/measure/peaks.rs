@@ -7,8 +7,10 @@
 //! take more than a hundredth off the widths.
 
 use super::peak_width::{NoPeakWidth, PeakWidth, peak_width};
-use super::profile::ProfilePoint;
+use super::profile::{Between, ProfilePoint, band_profile};
 use super::quantile::quantile;
+use crate::data::Volume;
+use crate::geometry::Point;
 
 /// Smallest height of a peak in parts of that of the highest.
 const SMALLEST: f64 = 0.2;
@@ -18,6 +20,20 @@ const ABOVE_SCATTER: f64 = 4.0;
 const SADDLE: f64 = 0.5;
 /// Fits of each peak without the others: enough for such that lie two widths apart.
 const NUM_FITS_ALONE: usize = 4;
+/// Most points of a profile whose peaks are fitted.
+const MAX_POINTS: usize = 2000;
+
+/// The width of each peak of an image along a line, averaged over a band about it as in [`band_profile`]; see [`peak_widths`].
+/// Distances are those from the line's start.
+pub fn widths_along(volume: &Volume, ends_mm: [Point; 2], width_mm: f64) -> Vec<Result<PeakWidth, NoPeakWidth>> {
+    let [from, to] = ends_mm;
+    let length = (0..3).map(|a| (to[a] - from[a]).powi(2)).sum::<f64>().sqrt();
+    // One point for each voxel that the line passes through: more would not tell more.
+    let num_voxels = (0..3).map(|a| ((to[a] - from[a]) / volume.grid.voxel_mm[a]).powi(2)).sum::<f64>().sqrt();
+    let num_points = (num_voxels.round() as usize + 1).min(MAX_POINTS);
+    let points = band_profile(volume, ends_mm, width_mm, num_points, Between::Cubic);
+    peak_widths(&points, length / num_voxels)
+}
 
 /// The width of each peak of a profile whose points lie a voxel apart, in their order along it, or why it has none. Where no peaks
 /// stand apart it is the one of [`peak_width`].

@@ -45,6 +45,9 @@ pub struct Provenance {
     /// How far the reconstruction was.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub progress: Option<Progress>,
+    /// The rule that ended the reconstruction with this image, and what met it, as a sentence.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub stopped_by: Option<String>,
     /// What computed A and its adjoint; of counts only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub projector: Option<ProjectorRecord>,
@@ -335,6 +338,7 @@ impl Provenance {
             corrections: None,
             algorithm: None,
             progress: None,
+            stopped_by: None,
             projector: None,
             matrix: None,
             post_filter_fwhm_mm: None,

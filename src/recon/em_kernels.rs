@@ -16,6 +16,33 @@ pub struct PoissonTerms {
     pub counts: f64,
     /// Bins with y > 0 where nothing is expected, left out of the likelihood.
     pub num_impossible_bins: usize,
+    /// How far all bins are from what is expected.
+    pub residual: DataResidual,
+}
+
+/// How far data y are from the ȳ that an image makes expect.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DataResidual {
+    /// Σ (y − ȳ)².
+    pub squares: f64,
+    /// Σ ȳ: what `squares` is on the average, where the y are Poisson's and the ȳ their means.
+    pub expected: f64,
+}
+
+impl DataResidual {
+    /// Σ (y − ȳ)² / Σ ȳ: about 1 where the data differ from the model by their noise alone, less where the image fits noise, and 0
+    /// of data without noise. Unlike Pearson's sum of (y − ȳ)² / ȳ it does not hang on the bins where next to nothing is expected,
+    /// and unlike the deviance it has the mean 1 however few counts there are. `None` where nothing is expected.
+    pub fn ratio(self) -> Option<f64> {
+        (self.expected > 0.0).then(|| self.squares / self.expected)
+    }
+}
+
+impl std::ops::AddAssign for DataResidual {
+    fn add_assign(&mut self, other: Self) {
+        self.squares += other.squares;
+        self.expected += other.expected;
+    }
 }
 
 impl std::ops::AddAssign for PoissonTerms {
@@ -23,6 +50,7 @@ impl std::ops::AddAssign for PoissonTerms {
         self.log_likelihood += other.log_likelihood;
         self.counts += other.counts;
         self.num_impossible_bins += other.num_impossible_bins;
+        self.residual += other.residual;
     }
 }
 
@@ -112,26 +140,36 @@ fn poisson_ratio_avx2(y: &[f32], estimate: &mut [f32], least: f32) -> PoissonTer
     poisson_ratio_lanes(y, estimate, least)
 }
 
-/// Eight bins at a time, so that the compiler can keep them in one register.
+/// Eight bins at a time, so that the compiler can keep them, and the sums of each of the eight places, in registers.
 #[inline(always)]
 fn poisson_ratio_lanes(y: &[f32], estimate: &mut [f32], least: f32) -> PoissonTerms {
     const LANES: usize = 8;
-    let mut sum = PoissonTerms::default();
+    let (mut terms, mut counts, mut impossible) = ([0.0f64; LANES], [0.0f64; LANES], [0u32; LANES]);
+    let (mut squares, mut expected) = ([0.0f64; LANES], [0.0f64; LANES]);
     let split = y.len() - y.len() % LANES;
     let (body, tail) = estimate.split_at_mut(split);
     for (y, estimate) in y[..split].chunks_exact(LANES).zip(body.chunks_exact_mut(LANES)) {
-        let mut terms = [0.0f32; LANES];
-        let mut counts = [0.0f32; LANES];
-        let mut impossible = [0u32; LANES];
         for lane in 0..LANES {
-            (estimate[lane], terms[lane], counts[lane], impossible[lane]) = poisson_bin(y[lane], estimate[lane], least);
+            let difference = y[lane] - estimate[lane];
+            squares[lane] += f64::from(difference * difference);
+            expected[lane] += f64::from(estimate[lane]);
+            let (ratio, term, explained, is_impossible) = poisson_bin(y[lane], estimate[lane], least);
+            estimate[lane] = ratio;
+            terms[lane] += f64::from(term);
+            counts[lane] += f64::from(explained);
+            impossible[lane] += is_impossible;
         }
-        sum.log_likelihood += terms.iter().map(|&t| f64::from(t)).sum::<f64>();
-        sum.counts += counts.iter().map(|&t| f64::from(t)).sum::<f64>();
-        sum.num_impossible_bins += impossible.iter().sum::<u32>() as usize;
     }
+    let [log_likelihood, counts, squares, expected] = [terms, counts, squares, expected].map(|lanes| lanes.iter().sum::<f64>());
+    let mut sum = PoissonTerms {
+        log_likelihood,
+        counts,
+        num_impossible_bins: impossible.iter().sum::<u32>() as usize,
+        residual: DataResidual { squares, expected },
+    };
     for (y, estimate) in y[split..].iter().zip(tail) {
         let (ratio, term, counts, impossible) = poisson_bin(*y, *estimate, least);
+        sum.residual += DataResidual { squares: f64::from((*y - *estimate).powi(2)), expected: f64::from(*estimate) };
         *estimate = ratio;
         sum.log_likelihood += f64::from(term);
         sum.counts += f64::from(counts);
@@ -201,5 +239,24 @@ mod tests {
         assert_eq!(terms.counts, 8.0);
         let exact = 3.0 * 1.5f64.ln() - 1.5 + 5.0 * 5.0f64.ln() - 5.0;
         assert!((terms.log_likelihood - exact).abs() < 1e-5);
+        // Of the data that nothing explains too: 1.5² + 0 + 2² + 0 over 1.5 + 0 + 0 + 5.
+        assert_eq!(terms.residual, DataResidual { squares: 6.25, expected: 6.5 });
+        assert_eq!(DataResidual::default().ratio(), None);
+    }
+
+    #[test]
+    fn the_residual_of_poisson_counts_about_their_means_is_one_however_few_they_are() {
+        use rand_distr::Distribution;
+        let mut random = crate::random::stream(1, 2);
+        for mean in [0.02f64, 0.5, 3.0, 200.0] {
+            let num = 400_003;
+            let poisson = rand_distr::Poisson::new(mean).unwrap();
+            let y: Vec<f32> = (0..num).map(|_| poisson.sample(&mut random) as f32).collect();
+            let found = Host.poisson_ratio(&y.into(), 0..num, &mut vec![mean as f32; num].into(), 0, 0.0).unwrap();
+            // The square of a Poisson deviate's deviation has the variance μ + 2 μ².
+            let sd = ((mean + 2.0 * mean * mean) / num as f64).sqrt() / mean;
+            let ratio = found.residual.ratio().unwrap();
+            assert!((ratio - 1.0).abs() < 4.0 * sd, "{ratio} of a mean of {mean}");
+        }
     }
 }

@@ -234,6 +234,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Algorithm for MlemOsem<
             subset,
             completes_iteration: self.num_steps.is_multiple_of(num_subsets),
             log_likelihood: Some(terms.log_likelihood),
+            residual: Some(terms.residual),
             num_impossible_bins: terms.num_impossible_bins,
             accumulation,
             race,

@@ -10,7 +10,7 @@ mod shown;
 mod stage;
 mod stitch;
 
-pub use em_kernels::{EmKernels, PoissonTerms};
+pub use em_kernels::{DataResidual, EmKernels, PoissonTerms};
 pub use fbp::{
     Baseline, Fbp, FbpSettings, Filter, FilterSettings, ProjectionFilter, check_sweep, equal_angles_for, resample_to_equal_angles,
 };
@@ -40,6 +40,8 @@ pub struct StepReport {
     /// Σ (y ln ȳ − ȳ) over the subset's bins at the image *before* the step (terms without x left out), where the
     /// algorithm has a likelihood.
     pub log_likelihood: Option<f64>,
+    /// How far the subset's data are from what the image *before* the step makes expect, where the algorithm projects it.
+    pub residual: Option<DataResidual>,
     /// Bins with counts where the model expects none: their ratio was set to 0 and they are left out of the likelihood.
     pub num_impossible_bins: usize,
     /// Accumulation that the step used.

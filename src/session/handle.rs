@@ -10,7 +10,7 @@ use super::history::History;
 use super::measurer::{Ask, Measurer};
 use super::publisher::Publisher;
 use super::solver::{Message, Solver};
-use super::{Command, Event, EventKind, Frame, Kept, RoiSet, RunId, Trace};
+use super::{Command, CompareWith, Event, EventKind, Frame, Kept, PeakLine, RoiSet, RunId, Trace};
 use crate::plan::{Cache, Job, Prepared, SetupError, prepare_with};
 use crate::task::Task;
 
@@ -182,13 +182,19 @@ impl Session {
         let _ = self.asks.send(Ask::Rois(run, rois));
     }
 
-    /// Compares every image that is kept of the run started last, from now on and of its past, with those of this run, beside the
-    /// solver, and tells of it with [`EventKind::Compared`]: with the image of the same number, or where the run is past the
-    /// reference's last one with that. Images on different grids are not compared. Keep the reference ([`Session::keep`]):
-    /// else its images go when another run starts.
-    pub fn compare_with(&self, reference: Option<RunId>) {
+    /// Compares every image that is kept of the run started last, from now on and of its past, with those of a run or with one
+    /// image, beside the solver, and tells of it with [`EventKind::Compared`]. Images on different grids are not compared, nor is a
+    /// run with itself. Keep a run that is the reference ([`Session::keep`]): else its images go when another run starts.
+    pub fn compare_with(&self, reference: Option<CompareWith>) {
         // Where the measurer could not be started, that was said.
         let _ = self.asks.send(Ask::Compare(reference));
+    }
+
+    /// Measures the peaks along a line through every image that is kept of a run, from now on and of its past, beside the solver, and
+    /// tells of it with [`EventKind::Profiled`]; or no longer.
+    pub fn measure_peaks(&self, run: RunId, line: Option<PeakLine>) {
+        // Where the measurer could not be started, that was said.
+        let _ = self.asks.send(Ask::Peaks(run, line));
     }
 
     /// What a feed calls when an acquisition has grown: the run that reconstructs it goes on.

@@ -3,8 +3,8 @@
 //!
 //! Rows stand in the order in which their numbers come, so that the table can grow while the run goes on. First the width
 //! of the filter of the images that are measured, which is 0: always those of the reconstruction itself. Then of each step
-//! `log_likelihood_of_subset`, with a step that completes an iteration `log_likelihood` (the sum of the iteration's terms),
-//! what a race lost, and the numbers of each ROI; last how much the image is like that of a reference (`correlation`,
+//! `log_likelihood_of_subset`, with a step that completes an iteration `log_likelihood` (the sum of the iteration's terms) and
+//! `residual` (how far the data are from what is expected, Σ (y − ȳ)² / Σ ȳ over the same terms), what a race lost, and the numbers of each ROI; last how much the image is like that of a reference (`correlation`,
 //! `relative_difference`, and where it is one of another run `reference_iteration` or `reference_projections`). Every row bears the number of the image that it tells of: terms of the
 //! likelihood are those of the image *before* a step, their sum stands beside the image that the iteration began with, and
 //! all else is of the image after the step.
@@ -119,14 +119,16 @@ pub struct StepFigures {
     pub log_likelihood_of_subset: Option<f64>,
     /// Of a step that completes an iteration: the sum of its terms.
     pub log_likelihood: Option<f64>,
+    /// Of the same step: how far the data are from what is expected, Σ (y − ȳ)² / Σ ȳ.
+    pub residual: Option<f64>,
     /// What the race lost, where the step had one.
     pub race: Option<RaceReport>,
 }
 
 impl From<&IterateReport> for StepFigures {
     fn from(report: &IterateReport) -> Self {
-        let IterateReport { iteration, subiteration, log_likelihood_of_subset, log_likelihood, race, .. } = *report;
-        Self { iteration, subiteration, log_likelihood_of_subset, log_likelihood, race }
+        let IterateReport { iteration, subiteration, log_likelihood_of_subset, log_likelihood, residual, race, .. } = *report;
+        Self { iteration, subiteration, log_likelihood_of_subset, log_likelihood, residual, race }
     }
 }
 
@@ -169,8 +171,8 @@ impl RunTable {
         if let Some(value) = step.log_likelihood_of_subset {
             rows.push(self.row(before(1), "", ("log_likelihood_of_subset", value, "")));
         }
-        if let Some(value) = step.log_likelihood {
-            rows.push(self.row(before(self.num_subsets.unwrap_or(1)), "", ("log_likelihood", value, "")));
+        for (quantity, value) in [("log_likelihood", step.log_likelihood), ("residual", step.residual)] {
+            rows.extend(value.map(|value| self.row(before(self.num_subsets.unwrap_or(1)), "", (quantity, value, ""))));
         }
         if let Some(RaceReport { lost, lost_of_ones, level }) = step.race {
             let at = self.number(step.iteration, step.subiteration);
@@ -188,6 +190,13 @@ impl RunTable {
         measured
             .flat_map(|(roi, numbers)| numbers.quantities(self.unit).map(move |quantity| self.row(at, &roi.name, quantity)))
             .collect()
+    }
+
+    /// Rows of the medians of the ROIs of an image, which the solver does not measure.
+    pub fn median_rows(&self, iteration: usize, subiteration: usize, rois: &[Roi], medians: &[Option<f64>]) -> Vec<Measurement> {
+        let at = self.number(iteration, subiteration);
+        let known = rois.iter().zip(medians).filter_map(|(roi, median)| Some((roi, (*median)?)));
+        known.map(|(roi, median)| self.row(at, &roi.name, ("median", median, self.unit.label()))).collect()
     }
 
     /// Rows of how much an image is like another.
@@ -273,13 +282,15 @@ mod tests {
     fn every_row_bears_the_number_of_the_image_that_it_tells_of() {
         let race = Some(RaceReport { lost: 0.25, lost_of_ones: 0.5, level: 0.75 });
         let (log_likelihood_of_subset, log_likelihood) = (Some(-2.0), Some(-9.0));
-        let step = StepFigures { iteration: 2, subiteration: 8, log_likelihood_of_subset, log_likelihood, race };
+        let residual = Some(1.5);
+        let step = StepFigures { iteration: 2, subiteration: 8, log_likelihood_of_subset, log_likelihood, residual, race };
         let numbers = |rows: Vec<Measurement>| -> Vec<_> {
             rows.into_iter().map(|row| (row.quantity, row.iteration, row.subset, row.value)).collect()
         };
         let expected = [
             ("log_likelihood_of_subset", 1, 3, -2.0),
             ("log_likelihood", 1, 0, -9.0),
+            ("residual", 1, 0, 1.5),
             ("lost", 2, 0, 0.25),
             ("lost_of_ones", 2, 0, 0.5),
             ("level", 2, 0, 0.75),
@@ -287,7 +298,7 @@ mod tests {
         assert_eq!(numbers(table(Some(4)).step_rows(&step)), expected.map(|(name, i, s, v)| (name.to_owned(), i, s, v)));
         let comparison = |reference| {
             let [correlation, relative_difference] = [0.5, 0.25];
-            Comparison { iteration: 2, subiteration: 8, reference, correlation, relative_difference }
+            Comparison { iteration: 2, subiteration: 8, reference, is_fixed: false, correlation, relative_difference }
         };
         let of_run = table(Some(4)).comparison_rows(&comparison(Some([1, 14])));
         let expected = [("correlation", 0.5), ("relative_difference", 0.25), ("reference_iteration", 1.0)];

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use super::StopRule;
 use crate::data::{Extremes, MaskedRois, Notice, RoiSums, Volume};
+use crate::geometry::Point;
+use crate::measure::{NoPeakWidth, PeakWidth};
 use crate::operator::Accumulation;
 use crate::plan::{Job, StartInfo};
 use crate::recon::{RaceReport, StageTimes};
@@ -19,6 +21,26 @@ pub struct RoiSet {
     pub branch: u64,
     /// The regions. Watcher, solver and measurer share their masks.
     pub rois: MaskedRois,
+}
+
+/// A line through images whose peaks are measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PeakLine {
+    /// Where it begins and ends, mm.
+    pub ends_mm: [Point; 2],
+    /// Side of the square about the line over which is averaged, mm; 0 = the line alone.
+    pub width_mm: f64,
+}
+
+/// The peaks of an image along a line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PeaksPoint {
+    /// Full iterations complete.
+    pub iteration: usize,
+    /// Steps done in all; of a sweep projections in the image.
+    pub subiteration: usize,
+    /// Width of each, in their order along the line, or why it has none ([`crate::measure::widths_along`]).
+    pub widths: Vec<Result<PeakWidth, NoPeakWidth>>,
 }
 
 /// What the watcher asks of the solver.
@@ -83,12 +105,19 @@ pub enum EventKind {
         /// (iteration, subiteration, sums in the order of the ROI set), oldest first.
         points: Vec<(usize, usize, Vec<RoiSums>)>,
     },
-    /// Images of the run, compared with those of the reference run as they are kept.
+    /// Images of the run, compared with the reference as they are kept.
     Compared {
-        /// The reference run.
-        reference: RunId,
+        /// What they were compared with.
+        reference: ReferenceId,
         /// In the order of the images; one that was compared before takes the place of what was said then.
         points: Vec<Comparison>,
+    },
+    /// Widths of the peaks along a line through images of the run, as they are kept.
+    Profiled {
+        /// The line.
+        line: PeakLine,
+        /// Those of the images that were not measured along this line before, in their order.
+        points: Vec<PeaksPoint>,
     },
     /// The run holds.
     Paused,
@@ -130,6 +159,9 @@ pub struct IterateReport {
     pub log_likelihood_of_subset: Option<f64>,
     /// Of a step that completes an iteration: the sum of the terms of all its steps, at the images before the steps.
     pub log_likelihood: Option<f64>,
+    /// Of a step that completes an iteration: how far the data are from what the images before its steps make expect,
+    /// Σ (y − ȳ)² / Σ ȳ ([`crate::recon::DataResidual::ratio`]).
+    pub residual: Option<f64>,
     /// Accumulation of the step.
     pub accumulation: Accumulation,
     /// What the race lost, where the step had one.
@@ -144,6 +176,34 @@ pub struct IterateReport {
     pub roi_sums: Vec<RoiSums>,
 }
 
+/// What images of a run are compared with.
+#[derive(Clone, Debug)]
+pub enum CompareWith {
+    /// Each with the image of the same number of this run, past its last one with that.
+    Run(RunId),
+    /// All with this one.
+    Image(Kept),
+}
+
+impl CompareWith {
+    /// By its numbers.
+    pub fn id(&self) -> ReferenceId {
+        match self {
+            CompareWith::Run(run) => ReferenceId { run: *run, subiteration: None },
+            CompareWith::Image(image) => ReferenceId { run: image.run, subiteration: Some(image.subiteration) },
+        }
+    }
+}
+
+/// Which images others are compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReferenceId {
+    /// Whose they are.
+    pub run: RunId,
+    /// Steps done of the one image that all others are compared with.
+    pub subiteration: Option<usize>,
+}
+
 /// How much an image is like another of the same grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Comparison {
@@ -153,6 +213,8 @@ pub struct Comparison {
     pub subiteration: usize,
     /// Full iterations and steps of the reference run's image; `None` where it is compared with an image of a file.
     pub reference: Option<[usize; 2]>,
+    /// Whether all images of the run are compared with that one.
+    pub is_fixed: bool,
     /// Correlation coefficient ([`crate::measure::correlation`]).
     pub correlation: f64,
     /// ‖image − reference‖ / ‖reference‖ ([`crate::measure::relative_difference`]).

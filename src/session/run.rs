@@ -14,7 +14,7 @@ use crate::data::{Notice, RoiSums, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, OperatorError};
 use crate::plan::{Acquisition, Course, Job, Prepared, SetupError, StartInfo};
-use crate::recon::{Algorithm, ReconError, StepReport};
+use crate::recon::{Algorithm, DataResidual, ReconError, StepReport};
 use crate::task::Task;
 
 /// Why work on a run was not completed.
@@ -72,8 +72,9 @@ pub(super) struct Run {
     pub kept: usize,
     /// Whether the image is that of a full iteration.
     pub completes_iteration: bool,
-    /// Log-likelihood of the subsets done of the iteration that is under way.
+    /// Log-likelihood of the subsets done of the iteration that is under way, and how far their data are from it.
     log_likelihood: f64,
+    residual: DataResidual,
     /// Time spent on steps and what follows them.
     pub elapsed: Duration,
     /// Whether the user knows of bins that the model cannot explain.
@@ -111,6 +112,7 @@ impl Run {
             kept: 0,
             completes_iteration: false,
             log_likelihood: 0.0,
+            residual: DataResidual::default(),
             elapsed: Duration::ZERO,
             impossible_told: false,
             rois: RoiSet::default(),
@@ -181,6 +183,12 @@ impl Run {
     pub fn add_term(&mut self, report: &StepReport) -> Option<f64> {
         self.log_likelihood += report.log_likelihood?;
         report.completes_iteration.then(|| std::mem::take(&mut self.log_likelihood))
+    }
+
+    /// The same for how far the data are from what is expected.
+    pub fn add_residual(&mut self, report: &StepReport) -> Option<f64> {
+        self.residual += report.residual?;
+        if report.completes_iteration { std::mem::take(&mut self.residual).ratio() } else { None }
     }
 
     /// Sums of each ROI on the current image.

@@ -24,12 +24,14 @@ pub struct RunRecord {
     accumulations: Vec<AccumulationSpan>,
     /// What steps with a race lost.
     races: Vec<(usize, RaceReport)>,
+    /// Steps done when a stop rule was met, and what it said.
+    rules: Vec<(usize, String)>,
 }
 
 impl RunRecord {
     /// Of a run that has just been set up.
     pub fn new(info: StartInfo) -> Self {
-        Self { info, start: Start::now(), times: Vec::new(), accumulations: Vec::new(), races: Vec::new() }
+        Self { info, start: Start::now(), times: Vec::new(), accumulations: Vec::new(), races: Vec::new(), rules: Vec::new() }
     }
 
     /// Remembers a step.
@@ -40,6 +42,12 @@ impl RunRecord {
             self.accumulations.push(AccumulationSpan { from_subiteration: subiteration, accumulation });
         }
         self.races.extend(report.race.map(|race| (subiteration, race)));
+    }
+
+    /// Remembers that a stop rule was met after the last step.
+    pub fn stopped_by(&mut self, rule: &str) {
+        let done = self.times.last().map_or(0, |(step, _)| *step);
+        self.rules.push((done, rule.to_owned()));
     }
 
     /// What the race of a step lost, if it had one.
@@ -85,6 +93,7 @@ impl RunRecord {
         let image = ImageRecord::new(info.job.grid(), info.job.course().unit);
         let mut provenance = Provenance::new(Made::Reconstruction, data, image, device, times);
         provenance.progress = Some(self.progress(subiteration, iterations_asked));
+        provenance.stopped_by = self.rules.iter().find(|(step, _)| *step == subiteration).map(|(_, rule)| rule.clone());
         provenance.post_filter_fwhm_mm = post_filter_fwhm_mm;
         match &info.job {
             Job::Counts { study, settings } => {

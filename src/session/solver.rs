@@ -173,7 +173,7 @@ impl Solver {
         }
         let Some(run) = &mut self.run else { return Ok(()) };
         run.elapsed += start.elapsed();
-        let log_likelihood = run.add_term(&report);
+        let (log_likelihood, residual) = (run.add_term(&report), run.add_residual(&report));
         let iterate = IterateReport {
             iteration: report.iteration,
             subiteration: report.subiteration,
@@ -181,6 +181,7 @@ impl Solver {
             completes_iteration: report.completes_iteration,
             log_likelihood_of_subset: report.log_likelihood,
             log_likelihood,
+            residual,
             accumulation: report.accumulation,
             race: report.race,
             stages,

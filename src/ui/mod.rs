@@ -29,7 +29,7 @@ mod workspace;
 pub use rois::document::Document;
 pub use run::curves::{Curves, Series};
 pub use run::live::{LiveRun, Mark, RunState};
-pub use run::runs::Reference;
+pub use run::reference::{Reference, ReferenceChoice};
 pub use run::shown::{IterateId, Shown};
 pub use slices::tool::Tool;
 pub use slices::view::ViewState;

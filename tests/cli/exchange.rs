@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tomoscope::data::{Unit, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::measurements::{Measurement, read_measurements};
+use tomoscope::io::rois::read_rois;
 use tomoscope::io::{read_volume, write_volume};
 
 use super::{done, refused};
@@ -186,7 +187,21 @@ fn regions_measured_on_an_image_have_the_rows_of_its_run() {
         let expected: Vec<&Measurement> = curves.iter().filter(is_of_image).collect();
         assert!(expected.len() > 50, "{}", expected.len());
         assert_eq!(measured[0], curves[0]);
-        assert_eq!(measured[1..].iter().collect::<Vec<_>>(), expected, "{image}");
+        assert_eq!(measured[1..=expected.len()].iter().collect::<Vec<_>>(), expected, "{image}");
+        // After them the medians: no more than half of a region lies below, nor above.
+        let (volume, rois) = (read_volume(&at.join(image)).unwrap().0, read_rois(&at.join("rois.toml")).unwrap());
+        let medians = &measured[expected.len() + 1..];
+        assert_eq!(medians.len(), rois.len());
+        for (row, roi) in medians.iter().zip(&rois) {
+            let mask = roi.mask(&volume.grid);
+            let part = |counts: &dyn Fn(f64) -> bool| -> f64 {
+                let voxels = mask.voxels.iter().filter(|(at, _)| counts(f64::from(volume.as_slice()[*at as usize])));
+                voxels.map(|(_, weight)| f64::from(*weight)).sum()
+            };
+            let half = 0.5 * part(&|_| true) + 1e-9;
+            assert_eq!((row.quantity.as_str(), row.roi.as_str(), row.iteration), ("median", roi.name.as_str(), iteration));
+            assert!(part(&|value| value < row.value) <= half && part(&|value| value > row.value) <= half, "{row:?}");
+        }
         assert_eq!(record(at, "measured.json")["progress"]["iteration"], json!(iteration));
     }
     // On the screen the same, shorter.
@@ -194,7 +209,7 @@ fn regions_measured_on_an_image_have_the_rows_of_its_run() {
     let mean = curves.iter().find(|row| row.iteration == 3 && row.subset == 0 && row.quantity == "mean").unwrap();
     let line = table.lines().find(|line| line.trim_start().starts_with(&mean.roi)).unwrap();
     assert!(line.contains(&format!("{:.3}", mean.value)[..5]), "{}: {line}", mean.value);
-    assert!(table.contains("counts/mm") && table.contains("SD / mean"), "{table}");
+    assert!(table.contains("counts/mm") && table.contains("SD / mean") && table.contains("median"), "{table}");
     let far = "version = 1\n[[roi]]\nname = \"far\"\nshape = \"sphere\"\ncentre_mm = [9e3, 0, 0]\nradius_mm = 10\n";
     std::fs::write(at.join("far.toml"), far).unwrap();
     let output = super::tomoscope(at, &["measure", "image.nii.gz", "--rois", "far.toml"]);

@@ -21,6 +21,7 @@ mod scans;
 mod simulate;
 mod small_scanner;
 mod stir;
+mod stop_rules;
 mod tubes;
 
 use std::path::{Path, PathBuf};

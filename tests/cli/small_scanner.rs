@@ -92,6 +92,10 @@ fn a_simulated_scan_is_reconstructed() {
         let of_iteration = terms.iter().filter(|term| term.iteration == sum.iteration).map(|term| term.value);
         assert_eq!(of_iteration.sum::<f64>(), sum.value);
     }
+    // So has the residual; of a scan without noise little is left of it.
+    let residuals = of("residual");
+    assert_eq!(residuals.iter().map(|row| (row.iteration, row.subset)).collect::<Vec<_>>(), [(0, 0), (1, 0), (2, 0), (3, 0)]);
+    assert!(residuals[0].value > 1.0 && residuals[1..].iter().all(|row| row.value < 0.01), "{residuals:?}");
 }
 
 #[test]

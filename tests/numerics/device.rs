@@ -99,6 +99,8 @@ fn the_ratio_and_the_likelihood_are_those_of_the_host() {
     assert_eq!(found.num_impossible_bins, expected.num_impossible_bins);
     assert_eq!(found.counts, expected.counts);
     assert!((found.log_likelihood - expected.log_likelihood).abs() <= 1e-6 * expected.log_likelihood.abs());
+    let sums = [[found.residual.squares, expected.residual.squares], [found.residual.expected, expected.residual.expected]];
+    assert!(sums.iter().all(|[found, expected]| *expected > 0.0 && (found - expected).abs() <= 1e-9 * expected), "{sums:?}");
 }
 
 #[test]

@@ -146,6 +146,34 @@ fn mlem_keeps_the_counts_and_the_likelihood_never_falls() {
 }
 
 #[test]
+fn the_residual_is_that_of_the_image_before_the_step() {
+    let geometry = tiny(4);
+    let study = Counts::new(counts(&geometry));
+    let mut osem = algorithm(fast(&geometry), &study, 2);
+    let mut before = image(&mut osem);
+    for step in 0..4 {
+        let report = osem.step(&Task::new()).unwrap();
+        let subset = Subset { index: report.subset, count: 2 };
+        let projector = fast(&geometry);
+        let expected = forward(&projector, Subset::ALL, &before);
+        let (mut squares, mut sum) = (0.0, 0.0);
+        let len = geometry.num_tangential * geometry.planes().len();
+        for (index, (y, e)) in study.prompts.counts.iter().zip(&expected).enumerate() {
+            if (index / len) % subset.count == subset.index {
+                squares += (f64::from(*y) - f64::from(*e)).powi(2);
+                sum += f64::from(*e);
+            }
+        }
+        let found = report.residual.unwrap();
+        assert!(
+            (found.squares - squares).abs() < 1e-5 * squares && (found.expected - sum).abs() < 1e-5 * sum,
+            "step {step}: {found:?}"
+        );
+        before = image(&mut osem);
+    }
+}
+
+#[test]
 fn osem_with_one_subset_is_mlem_and_more_subsets_are_faster() {
     let geometry = tiny(4);
     let study = Counts::new(counts(&geometry));

@@ -1,6 +1,7 @@
 //! The pasts of several runs: those that somebody keeps stay beside that of the run that computes.
 
-use tomoscope::session::{Command, Event, EventKind, RoiSet, RunId, SessionOptions};
+use tomoscope::measure::widths_along;
+use tomoscope::session::{Command, Event, EventKind, PeakLine, PeaksPoint, RoiSet, RunId, SessionOptions};
 
 use super::script::{Script, Watcher, ball, scripted, value_of};
 
@@ -94,4 +95,54 @@ fn regions_are_measured_on_the_past_of_a_kept_run() {
             assert_eq!((iteration, sums), (kept.iteration, vec![masks[0].sums(kept.volume.as_slice())]));
         }
     }
+}
+
+#[test]
+fn peaks_are_measured_on_what_is_kept_and_on_what_comes() {
+    let mut watcher = watcher(100);
+    let first = finished(&mut watcher, 3);
+    watcher.session.keep(first);
+    let second = watcher.start(2, RoiSet::default(), true);
+    watcher.wait_for(0, |event| event.run == second && matches!(event.kind, EventKind::Paused));
+    let line = |y_mm| PeakLine { ends_mm: [[-2.0, y_mm, 0.0], [2.0, y_mm, 0.0]], width_mm: 0.0 };
+    [first, second].into_iter().for_each(|run| watcher.session.measure_peaks(run, Some(line(0.0))));
+    watcher.session.send(Command::Resume);
+    watcher.wait_for_end(second);
+    // Each image once, in their order, however many come at a time.
+    let points = |watcher: &mut Watcher, run: RunId, line: PeakLine, num: usize| {
+        let mut found: Vec<PeaksPoint> = Vec::new();
+        let mut from = 0;
+        while found.len() < num {
+            let is_told =
+                |event: &Event| event.run == run && matches!(event.kind, EventKind::Profiled { line: of, .. } if of == line);
+            let EventKind::Profiled { points, .. } = watcher.wait_for(from, is_told).kind else { unreachable!() };
+            from = watcher.events.iter().skip(from).position(is_told).unwrap() + from + 1;
+            found.extend(points);
+        }
+        let images = watcher.session.history(run);
+        let expected = images.iter().map(|kept| PeaksPoint {
+            iteration: kept.iteration,
+            subiteration: kept.subiteration,
+            widths: widths_along(&kept.volume, line.ends_mm, line.width_mm),
+        });
+        assert_eq!(found, expected.collect::<Vec<_>>());
+    };
+    points(&mut watcher, first, line(0.0), 3);
+    points(&mut watcher, second, line(0.0), 2);
+    // A moved line is measured on the past too; one that nobody wants any more is not.
+    watcher.session.measure_peaks(first, None);
+    watcher.session.measure_peaks(second, Some(line(1.0)));
+    points(&mut watcher, second, line(1.0), 2);
+    let moved =
+        |event: &&Event| event.run == first && matches!(event.kind, EventKind::Profiled { line: of, .. } if of != line(0.0));
+    assert_eq!(watcher.events.iter().filter(moved).count(), 0);
+}
+
+#[test]
+fn the_residual_of_an_iteration_is_that_of_its_steps_together() {
+    // Step k of the script leaves k squares over 4 expected.
+    let mut watcher = Watcher::with_options(SessionOptions::default(), scripted(|_| Script::new(2)), |_| {});
+    let run = finished(&mut watcher, 2);
+    let found: Vec<_> = watcher.iterates(run).iter().map(|report| report.residual).collect();
+    assert_eq!(found, [None, Some(3.0 / 8.0), None, Some(7.0 / 8.0)]);
 }

@@ -11,7 +11,7 @@ use tomoscope::data::{Counts, Michelogram, Roi, RoiMask, RoiRole, RoiShape, RoiS
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, OperatorError};
 use tomoscope::plan::{Job, Prepared, RunSettings, StartInfo, default_settings};
-use tomoscope::recon::{Algorithm, Estimate, ReconError, StageTimes, StepReport};
+use tomoscope::recon::{Algorithm, DataResidual, Estimate, ReconError, StageTimes, StepReport};
 use tomoscope::session::{
     Command, EndReason, Event, EventKind, Frame, IterateReport, RoiSet, RunId, Session, SessionOptions, Setup,
 };
@@ -95,6 +95,7 @@ impl Algorithm for Script {
             subset: (self.steps - 1) % self.num_subsets,
             completes_iteration: self.steps.is_multiple_of(self.num_subsets),
             log_likelihood: Some(-1.0 / self.steps as f64),
+            residual: Some(DataResidual { squares: self.steps as f64, expected: 4.0 }),
             num_impossible_bins: self.num_impossible_bins,
             accumulation: self.accumulation,
             race: None,

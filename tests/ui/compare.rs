@@ -22,7 +22,7 @@ fn a_run_is_compared_with_the_one_chosen_as_the_reference() {
     click(&mut harness, "Reference: none");
     harness.get_by_label_contains("run 1: OSEM").click();
     harness.run_steps(3);
-    assert_eq!(harness.state().reference().map(|reference| reference.run), Some(1));
+    assert_eq!(harness.state().reference().map(|reference| reference.run()), Some(1));
     harness.get_by_label_contains("This run is the reference");
     // Two iterations more than the reference has, and other additions.
     harness.get_by_role_and_label(Role::SpinButton, "Iterations").set_value_accesskit(5.0);
@@ -137,4 +137,46 @@ fn a_rule_stops_the_run_and_is_seen_in_the_plots() {
     assert!(harness.query_all_by_label_contains("stopped after iteration 3").count() > 1);
     harness.get_by_label_contains("Plot: noise; stopped after iteration 3: the last iteration added");
     harness.get_by_label("Stop by itself: 1 on");
+}
+
+#[test]
+fn a_pinned_iterate_is_the_reference_until_another_is_chosen() {
+    let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
+    assert!(harness.query_by_label("Compare with it").is_none());
+    harness.key_press(egui::Key::ArrowLeft);
+    harness.run_steps(4);
+    click(&mut harness, "Pin");
+    click(&mut harness, "Compare with it");
+    click(&mut harness, "Live");
+    wait_for(&mut harness, "the comparison", |app| app.live().comparisons.len() == 3);
+    let found: Vec<_> = harness.state().live().comparisons.values().copied().collect();
+    assert!(found.iter().all(|found| found.is_fixed && found.reference == Some([2, 24])), "{found:?}");
+    assert!((found[1].correlation - 1.0).abs() < 1e-9 && found[2].correlation < 1.0, "{found:?}");
+    // Beside its own run's last image, in the slices and the profile.
+    click(&mut harness, "side by side");
+    harness.get_by_label("Beside run 1, iteration 2:");
+    harness.get_by_label("Transaxial slice, run 1, iteration 2");
+    harness.get_by_label_contains("Plot: profile, counts/mm; run 1, iteration 2");
+    click(&mut harness, "Compare");
+    harness.get_by_label(&format!("CC {:.5}", found[2].correlation));
+    harness.get_by_label("after 3 iterations, with run 1, iteration 2");
+    assert_eq!((harness.state().curves().correlation.len(), harness.state().curves().correlation_with_last.len()), (3, 0));
+    // It stays the reference of the next run.
+    click(&mut harness, "Restart");
+    wait_for(&mut harness, "the second run", |app| app.live().run == 2 && app.is_run_over());
+    wait_for(&mut harness, "its comparison", |app| app.live().comparisons.len() == 3);
+    harness.get_by_label("Transaxial slice, run 1, iteration 2");
+    harness.check_accessibility();
+    click(&mut harness, "Reference: run 1, iteration 2");
+    harness.get_by_label_contains("run 1: OSEM").click();
+    harness.run_steps(3);
+    harness.get_by_label("Transaxial slice, run 1, iteration 3");
+    // The other way: by the button of the pinned iterate.
+    harness.key_press(egui::Key::ArrowLeft);
+    harness.run_steps(4);
+    click(&mut harness, "Pin");
+    harness.get_by_role_and_label(Role::Button, "2").click_secondary();
+    harness.run_steps(3);
+    click(&mut harness, "Compare with this iterate");
+    harness.get_by_label("Beside run 2, iteration 2:");
 }

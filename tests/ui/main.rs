@@ -14,6 +14,7 @@ mod numbers;
 mod pairs;
 mod pictures;
 mod pixels;
+mod profiles;
 mod provenance;
 mod race;
 mod regions;

@@ -5,6 +5,7 @@ use egui::accesskit::Role;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 use tomoscope::data::{Roi, RoiRole, RoiShape, Volume};
+use tomoscope::measure::noise_to_signal;
 use tomoscope::ui::App;
 
 use super::{click, drag, finished, wait_for};
@@ -290,4 +291,62 @@ fn a_profile_is_averaged_over_a_band() {
     harness.run_steps(3);
     assert_eq!(harness.state().view().profile_width_mm, 30.0);
     harness.get_by_label_contains("Plot: profile");
+}
+
+#[test]
+fn the_curve_of_a_region_follows_it_while_it_is_dragged() {
+    let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
+    click(&mut harness, "Add sphere");
+    click(&mut harness, "Role: none");
+    harness.get_by_role_and_label(Role::Button, "background").click();
+    harness.run_steps(3);
+    let slice = harness.get_by_label("Transaxial slice").rect();
+    let at = |t: [f32; 2]| slice.min + egui::vec2(t[0] * slice.width(), t[1] * slice.height());
+    // The noise of the newest region on the image on the screen, and the end of its curve.
+    let noise = |app: &App| {
+        let volume = app.shown().volume().unwrap();
+        100.0 * noise_to_signal(&app.document().rois.last().unwrap().mask(&volume.grid).sums(volume.as_slice())).unwrap()
+    };
+    let curve = |app: &App| {
+        let name = &app.document().rois.last().unwrap().name;
+        let curve = app.curves().nsr.iter().find(|series| series.name == *name && !series.is_earlier)?;
+        curve.points.last().filter(|point| point[0] == 3.0).map(|point| point[1])
+    };
+    let agrees = |app: &App| curve(app).is_some_and(|end| (end / noise(app) - 1.0).abs() < 1e-9);
+    wait_for(&mut harness, "the curve of the new region", agrees);
+    let begin = noise(harness.state());
+    let num_marks = harness.state().live().marks.len();
+    harness.hover_at(at([0.5, 0.5]));
+    harness.step();
+    harness.drag_at(at([0.5, 0.5]));
+    harness.step();
+    let mut before = begin;
+    for x in [0.53, 0.56, 0.59] {
+        harness.hover_at(at([x, 0.5]));
+        harness.step();
+        harness.step();
+        assert_ne!(noise(harness.state()), before, "the region was moved");
+        before = noise(harness.state());
+        // Only another thread is waited for: the pointer is down all the while, and nothing more is done with it.
+        wait_for(&mut harness, "the curve of the dragged region", agrees);
+    }
+    harness.drop_at(at([0.59, 0.5]));
+    harness.run_steps(2);
+    wait_for(&mut harness, "the curve of the region let go", agrees);
+    // The whole drag is one edit, beside which stands the curve from before it.
+    assert_eq!(harness.state().live().marks.len(), num_marks + 1);
+    let earlier: Vec<_> = harness.state().curves().nsr.iter().filter(|series| series.is_earlier).collect();
+    assert!(
+        earlier.iter().any(|series| series.points.last().is_some_and(|end| (end[1] / begin - 1.0).abs() < 1e-9)),
+        "{earlier:?}"
+    );
+    // The solver knows of it: the next iteration is measured where the region is now.
+    click(&mut harness, "Continue");
+    wait_for(&mut harness, "the end", |app| app.is_run_over() && app.live().progress().0 > 36);
+    let app = harness.state();
+    let (branch, roi) = (app.live().branches.values().next_back().unwrap(), app.document().rois.last().unwrap());
+    let (end, volume) = (branch.points.values().next_back().unwrap(), app.shown().volume().unwrap());
+    let found = end.sums.last().unwrap().unwrap();
+    let expected = roi.mask(&volume.grid).sums(volume.as_slice());
+    assert!(found.num_voxels == expected.num_voxels && (found.sum / expected.sum - 1.0).abs() < 1e-6, "{found:?}, {expected:?}");
 }

@@ -146,6 +146,7 @@ impl<B: Backend, P: PlaneBackprojector<B>> Algorithm for Fbp<B, P> {
             subset: 0,
             completes_iteration: complete,
             log_likelihood: None,
+            residual: None,
             num_impossible_bins: 0,
             accumulation: Accumulation::Deterministic,
             race: None,

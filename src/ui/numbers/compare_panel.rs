@@ -8,12 +8,13 @@ use egui::{RichText, Ui};
 use super::curve_plot::CurvePlot;
 use super::plot_options::PlotAction;
 use super::plots::PlotsView;
-use crate::session::{Comparison, RunId};
+use crate::session::Comparison;
 use crate::ui::run::action::RunAction;
 use crate::ui::run::curves::{Curves, Series};
 use crate::ui::run::live::LiveRun;
+use crate::ui::run::reference::{Reference, ReferenceChoice};
 use crate::ui::run::run_view::RunView;
-use crate::ui::run::runs::{Reference, Runs};
+use crate::ui::run::runs::Runs;
 use crate::ui::widgets::fields::menu;
 use crate::ui::widgets::{format, theme};
 
@@ -32,8 +33,8 @@ pub enum CompareAction {
 /// Choice, table and curves.
 pub fn compare_panel_ui(runs: &Runs, view: &PlotsView, ui: &mut Ui, actions: &mut Vec<CompareAction>) {
     let live = &runs.active().live;
-    let is_compared = runs.reference().is_some_and(|reference| reference.run != live.run);
-    let width = if is_compared { 0.55 * ui.available_width() } else { ui.available_width() };
+    let reference = runs.reference().filter(|reference| reference.is_for(live.run));
+    let width = if reference.is_some() { 0.55 * ui.available_width() } else { ui.available_width() };
     ui.horizontal_top(|ui| {
         let size = egui::vec2(width, ui.available_height());
         ui.allocate_ui_with_layout(size, egui::Layout::top_down(egui::Align::Min), |ui| {
@@ -48,36 +49,44 @@ pub fn compare_panel_ui(runs: &Runs, view: &PlotsView, ui: &mut Ui, actions: &mu
                 actions.extend(own.into_iter().map(CompareAction::Run));
             });
         });
-        if is_compared {
+        if let Some(reference) = reference {
             let mut own = Vec::new();
-            curves_ui(view, ui, &mut own);
+            curves_ui(view, reference, ui, &mut own);
             actions.extend(own.into_iter().map(CompareAction::Plot));
         }
     });
 }
 
-/// The runs to choose from: the active one, the reference, those that are kept.
-fn choices(runs: &Runs) -> Vec<(RunId, String)> {
-    let of_view = |view: &RunView| Some((view.live.run, view.live.title()?));
-    let reference = runs.reference().map(|reference| (reference.run, reference.title.clone()));
-    let kept = runs.kept().iter().filter_map(of_view).chain(reference);
-    let mut all: Vec<(RunId, String)> = kept.chain(of_view(runs.active())).collect();
-    all.sort_by_key(|(run, _)| *run);
-    all.dedup_by_key(|(run, _)| *run);
+/// What there is to choose from: the active run, those that are kept, the iterates of them all that are pinned, and the reference.
+fn choices(runs: &Runs) -> Vec<(ReferenceChoice, String)> {
+    let of_view = |view: &RunView| {
+        let (run, course) = (view.live.run, view.live.course());
+        let whole = view.live.title().map(|title| (ReferenceChoice::run(run), title));
+        let pinned = view.pinned.iter().map(move |number| ReferenceChoice { run, number: Some(*number) });
+        whole.into_iter().chain(pinned.map(move |choice| (choice, choice.words(&course)))).collect::<Vec<_>>()
+    };
+    let reference = runs.reference().map(|reference| match reference.choice.number {
+        None => (reference.choice, reference.title.clone()),
+        Some(_) => (reference.choice, reference.words()),
+    });
+    let mut all: Vec<_> = runs.kept().iter().chain([runs.active()]).flat_map(of_view).chain(reference).collect();
+    all.sort_by_key(|(choice, _)| *choice);
+    all.dedup_by_key(|(choice, _)| *choice);
     all
 }
 
 fn choice_ui(runs: &Runs, ui: &mut Ui, actions: &mut Vec<RunAction>) {
-    let reference = runs.reference().map(|reference| reference.run);
+    let reference = runs.reference().map(|reference| reference.choice);
     let mut chosen = reference;
     ui.horizontal(|ui| {
         ui.label(RichText::new("Reference").small().weak());
-        let name = |run: Option<RunId>| run.map_or_else(|| "none".to_owned(), |run| format!("run {run}"));
-        menu(ui, "Reference", &name(reference), |ui| {
+        let name = runs.reference().map_or_else(|| "none".to_owned(), Reference::words);
+        menu(ui, "Reference", &name, |ui| {
             ui.selectable_value(&mut chosen, None, "none");
-            for (run, title) in choices(runs) {
-                ui.selectable_value(&mut chosen, Some(run), title);
+            for (choice, title) in choices(runs) {
+                ui.selectable_value(&mut chosen, Some(choice), title);
             }
+            ui.label(RichText::new("Pinned iterates stand here too").small().weak());
         });
     });
     if chosen != reference {
@@ -94,11 +103,11 @@ fn number_ui(live: &LiveRun, reference: Option<&Reference>, ui: &mut Ui) {
         ui.label(RichText::new("Compared after the first full iteration.").weak());
         return;
     };
-    ui.horizontal(|ui| {
+    ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new(format!("CC {:.5}", newest.correlation)).strong()).on_hover_text(CORRELATION_HELP);
         let difference = format!("difference {}", format::percent(Some(newest.relative_difference)));
         ui.label(RichText::new(difference).strong()).on_hover_text(DIFFERENCE_HELP);
-        ui.label(RichText::new(images_in_words(live, newest)).small());
+        ui.label(RichText::new(images_in_words(live, reference, newest)).small());
     });
 }
 
@@ -107,7 +116,7 @@ fn why_none(live: &LiveRun, reference: Option<&Reference>) -> Option<String> {
     let Some(reference) = reference else {
         return Some("Choose a run as the reference: the images of those after it are compared with its images.".into());
     };
-    if reference.run == live.run {
+    if !reference.is_for(live.run) {
         return Some("This run is the reference: the next start is compared with it.".into());
     }
     let grid = live.info.as_ref()?.job.grid();
@@ -118,10 +127,13 @@ fn why_none(live: &LiveRun, reference: Option<&Reference>) -> Option<String> {
 }
 
 /// Which two images were compared.
-fn images_in_words(live: &LiveRun, of: &Comparison) -> String {
+fn images_in_words(live: &LiveRun, reference: Option<&Reference>, of: &Comparison) -> String {
     let course = live.course();
     let words = |[iteration, subiteration]: [usize; 2]| course.words(course.number(iteration, subiteration));
     let here = words([of.iteration, of.subiteration]);
+    if let Some(reference) = reference.filter(|_| of.is_fixed) {
+        return format!("after {here}, with {}", reference.words());
+    }
     match of.reference.map(words) {
         Some(there) if !of.is_of_same_number() => format!("after {here}, with the reference's last image, after {there}"),
         _ => format!("both after {here}"),
@@ -227,9 +239,13 @@ fn table_ui(runs: &Runs, view: &PlotsView, ui: &mut Ui, actions: &mut Vec<RunAct
     });
 }
 
-fn curves_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
+fn curves_ui(view: &PlotsView, reference: &Reference, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     let colours = theme::colours(ui.visuals());
     let weak = ui.visuals().weak_text_color();
+    let name = match reference.choice.number {
+        None => "with the image of the same number".to_owned(),
+        Some(_) => format!("with {}", reference.words()),
+    };
     let height = 0.5 * (ui.available_height() - ui.spacing().item_spacing.y);
     ui.vertical(|ui| {
         let mut cell = |ui: &mut Ui, title: &str, help: &str, label: &str, unit, end: f64, [same, last]: [&Vec<[f64; 2]>; 2]| {
@@ -237,7 +253,7 @@ fn curves_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
                 ui.label(RichText::new(title).small().strong()).on_hover_text(help);
                 CurvePlot::new(view, label, label, unit).including([end]).show(ui, actions, |plot| {
                     plot.curve("with the reference's last image", last, weak, 1.2);
-                    plot.curve("with the image of the same number", same, colours.profile, 1.8);
+                    plot.curve(&name, same, colours.profile, 1.8);
                 });
             });
         };
@@ -252,22 +268,28 @@ fn curves_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
 mod tests {
     use super::*;
     use crate::geometry::Grid;
+    use crate::plan::Course;
 
     #[test]
     fn it_is_told_which_images_were_compared_and_why_none_were() {
         let mut live = LiveRun::asked_for(2, 0, &[], false);
         let words = |live: &LiveRun, reference| {
             let reference = Some(reference);
+            let [correlation, relative_difference] = [0.5, 0.1];
             let comparison =
-                Comparison { iteration: 12, subiteration: 12, reference, correlation: 0.5, relative_difference: 0.1 };
-            images_in_words(live, &comparison)
+                Comparison { iteration: 12, subiteration: 12, reference, is_fixed: false, correlation, relative_difference };
+            images_in_words(live, None, &comparison)
         };
         assert_eq!(words(&live, [12, 168]), "both after 12 iterations");
         assert_eq!(words(&live, [9, 9]), "after 12 iterations, with the reference's last image, after 9 iterations");
         let grid = Grid::centred([4; 3], [1.0; 3]).unwrap();
-        let reference = Reference { run: 2, title: String::new(), grid, has_race: false };
+        let (choice, course) = (ReferenceChoice::run(2), Course::ITERATIONS);
+        let reference = Reference { choice, subiteration: None, title: String::new(), grid, course, has_race: false };
         assert!(why_none(&live, None).unwrap().starts_with("Choose a run"));
         assert!(why_none(&live, Some(&reference)).unwrap().starts_with("This run is the reference"));
+        // One of its own iterates can be its reference.
+        let iterate = Reference { subiteration: Some(5), ..reference.clone() };
+        assert_eq!(why_none(&live, Some(&iterate)), None);
         live.run = 3;
         assert_eq!(why_none(&live, Some(&reference)), None);
     }

@@ -57,6 +57,8 @@ pub enum LikelihoodCurves {
     Value,
     /// What each iteration added to it.
     Gain,
+    /// How far the data are from what the image makes expect.
+    Residual,
 }
 
 impl LikelihoodCurves {
@@ -67,8 +69,23 @@ impl LikelihoodCurves {
                 ["Likelihood", "Log-likelihood Σ (y ln e − e) over all data y, e being the counts that the image makes expect"]
             }
             LikelihoodCurves::Gain => ["Gain", "What each iteration added to the log-likelihood, on a logarithmic scale"],
+            LikelihoodCurves::Residual => [
+                "Residual",
+                "Residual Σ (y − e)² / Σ e over all data y, e being the counts that the image makes expect. Where counts differ from the model by their Poisson noise alone it is 1; far above, the image does not fit the data, and below, it fits their noise",
+            ],
         }
     }
+}
+
+/// What is drawn of the line profile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProfileCurves {
+    /// The values along the line.
+    #[default]
+    Values,
+    /// The width of its peaks against the iterations.
+    Widths,
 }
 
 /// Which curves the plots show, and how.
@@ -79,6 +96,8 @@ pub struct PlotOptions {
     pub contrast: ContrastCurves,
     /// Of the log-likelihood.
     pub likelihood: LikelihoodCurves,
+    /// Of the line profile.
+    pub profile: ProfileCurves,
     /// How iterations lie along the horizontal axis.
     pub iterations: Scale,
     /// The plots, the one chosen last first: where there is no room for all, the first of these are shown.
@@ -90,6 +109,7 @@ impl Default for PlotOptions {
         Self {
             contrast: ContrastCurves::default(),
             likelihood: LikelihoodCurves::default(),
+            profile: ProfileCurves::default(),
             iterations: Scale::default(),
             chosen: PlotKind::VARIANTS.to_vec(),
         }
@@ -118,6 +138,7 @@ impl PlotOptions {
         match action {
             OptionAction::SetContrast(contrast) => self.contrast = contrast,
             OptionAction::SetLikelihood(likelihood) => self.likelihood = likelihood,
+            OptionAction::SetProfile(profile) => self.profile = profile,
             OptionAction::SetIterations(scale) => self.iterations = scale,
             OptionAction::Choose(kind) => {
                 self.chosen.retain(|other| *other != kind);
@@ -134,6 +155,8 @@ pub enum OptionAction {
     SetContrast(ContrastCurves),
     /// What of the log-likelihood.
     SetLikelihood(LikelihoodCurves),
+    /// What of the line profile.
+    SetProfile(ProfileCurves),
     /// How iterations lie along the horizontal axis.
     SetIterations(Scale),
     /// Shows this plot also where there is no room for all.

@@ -1,10 +1,10 @@
 //! The plots side by side: noise, contrast, likelihood or means, and the line profile.
 
-use egui::{RichText, Ui};
+use egui::{Color32, RichText, Ui};
 use egui_plot::{HLine, LineStyle};
 use strum::VariantArray as _;
 
-use super::curve_plot::{CurvePlot, KEPT_LINES, title_ui, unfiltered_ui};
+use super::curve_plot::{CurvePlot, CurvesUi, KEPT_LINES, title_ui, unfiltered_ui};
 use super::plot_options::{ContrastCurves, LikelihoodCurves, OptionAction, PlotAction, PlotKind, PlotOptions};
 use super::profile::Profile;
 use super::profile_plot::profile_ui;
@@ -32,6 +32,8 @@ pub struct PlotsView<'a> {
     pub axes: ImageAxes,
     /// The line profile of the image on the screen.
     pub profile: Option<&'a Profile>,
+    /// The same of the reference run's image, and what that is called.
+    pub profile_beside: Option<(String, &'a Profile)>,
     /// Unit of the image.
     pub unit: &'static str,
     /// FWHM of the filter on the image on the screen, mm. The curves are without it.
@@ -114,11 +116,7 @@ fn plot_ui(kind: PlotKind, view: &PlotsView, ui: &mut Ui, actions: &mut Vec<Plot
         PlotKind::Contrast => contrast_ui(view, ui, actions),
         PlotKind::Progress if view.course.has_likelihood => likelihood_ui(view, ui, actions),
         PlotKind::Progress => means_ui(view, ui, actions),
-        PlotKind::Profile => {
-            let mut own = Vec::new();
-            profile_ui(view, ui, &mut own, &theme::colours(ui.visuals()));
-            actions.extend(own.into_iter().map(PlotAction::View));
-        }
+        PlotKind::Profile => profile_ui(view, ui, actions, &theme::colours(ui.visuals())),
     }
 }
 
@@ -213,7 +211,7 @@ fn rois_ui<'a>(
     plot.show(ui, actions, move |curves| curves.of_rois(of, false));
 }
 
-/// The log-likelihood or what each iteration added to it, whichever is chosen.
+/// The log-likelihood, what each iteration added to it, or the residual, whichever is chosen.
 fn likelihood_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     head_ui(ui, |ui| {
         for &likelihood in LikelihoodCurves::VARIANTS {
@@ -225,21 +223,14 @@ fn likelihood_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
         }
     });
     let colour = ui.visuals().strong_text_color();
+    let weak = ui.visuals().weak_text_color();
     match view.options.likelihood {
         LikelihoodCurves::Value => {
-            let points = &view.curves.log_likelihood;
             let mut plot = CurvePlot::new(view, "likelihood", "log-likelihood", "");
-            let lately = recent_range(points);
-            if points.is_empty() {
+            if view.curves.log_likelihood.is_empty() {
                 plot = plot.including([0.0, 1.0]).hint("after the first\nfull iteration");
             }
-            plot.show(ui, actions, move |curves| {
-                let (low, high) = lately.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
-                for (index, kept) in view.kept.iter().enumerate() {
-                    curves.kept_curve(index, "log-likelihood", &between(&kept.curves.log_likelihood, low, high), colour);
-                }
-                curves.curve("log-likelihood", &between(points, low, high), colour, 1.8);
-            });
+            plot.show(ui, actions, move |curves| lately_ui(curves, "log-likelihood", |of| &of.log_likelihood, colour));
         }
         LikelihoodCurves::Gain => {
             let mut plot = CurvePlot::scaled(view, "likelihood gain", "likelihood gain", "", Scale::Logarithmic);
@@ -248,10 +239,32 @@ fn likelihood_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
             }
             plot.show(ui, actions, move |curves| curves.with_kept("gain", |of| &of.likelihood_gain, colour, 1.8));
         }
+        LikelihoodCurves::Residual => {
+            let points = &view.curves.residual;
+            let mut plot = CurvePlot::new(view, "residual", "residual", "");
+            if points.is_empty() {
+                plot = plot.including([0.0, 2.0]).hint("after the first\nfull iteration");
+            }
+            plot.show(ui, actions, move |curves| {
+                curves.plot.hline(HLine::new("noise alone", 1.0).color(weak).style(LineStyle::dashed_dense()));
+                lately_ui(curves, "residual", |of| &of.residual, colour);
+            });
+        }
     }
 }
 
-/// Range of a rising curve after its first quarter, with a margin: the first steps are so much lower that they would
+/// A curve of the run above the same of each kept run, without the first steps, which lie far off.
+fn lately_ui(curves: &mut CurvesUi, name: &str, of: fn(&Curves) -> &Vec<[f64; 2]>, colour: Color32) {
+    let view = curves.view;
+    let points = of(view.curves);
+    let (low, high) = recent_range(points).unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
+    for (index, kept) in view.kept.iter().enumerate() {
+        curves.kept_curve(index, name, &between(of(kept.curves), low, high), colour);
+    }
+    curves.curve(name, &between(points, low, high), colour, 1.8);
+}
+
+/// Range of a rising or falling curve after its first quarter, with a margin: the first steps are so far off that they would
 /// flatten all that follows.
 fn recent_range(points: &[[f64; 2]]) -> Option<(f64, f64)> {
     let late = points.get(points.len() / 4..).filter(|late| late.len() > 1)?;

@@ -1,9 +1,9 @@
 //! The line profile of the image on the screen.
 
 use crate::data::Volume;
-use crate::geometry::Point;
+use crate::geometry::{Grid, Point};
 use crate::measure::{self, Between, NoPeakWidth, PeakWidth, ProfilePoint};
-use crate::session::RunId;
+use crate::session::{PeakLine, RunId};
 use crate::ui::slices::view::{ProfileLine, ViewState};
 
 /// Most points of a profile.
@@ -25,17 +25,23 @@ pub struct Profile {
 }
 
 /// End points of the profile, and the value of the horizontal axis at its start.
-fn ends(view: &ViewState, volume: &Volume) -> (Point, Point, f64) {
+fn ends(view: &ViewState, grid: &Grid) -> (Point, Point, f64) {
     match view.profile {
         ProfileLine::Axis(axis) => {
             let (mut from, mut to) = (view.crosshair_mm, view.crosshair_mm);
-            let [low, high] = volume.grid.extent_mm(axis);
-            from[axis] = low + 0.5 * volume.grid.voxel_mm[axis];
-            to[axis] = high - 0.5 * volume.grid.voxel_mm[axis];
+            let [low, high] = grid.extent_mm(axis);
+            from[axis] = low + 0.5 * grid.voxel_mm[axis];
+            to[axis] = high - 0.5 * grid.voxel_mm[axis];
             (from, to, from[axis])
         }
         ProfileLine::Between(from, to) => (from, to, 0.0),
     }
+}
+
+/// The line of the profile through images of this grid, for its widths over the iterations.
+pub fn peak_line(view: &ViewState, grid: &Grid) -> PeakLine {
+    let (from, to, _) = ends(view, grid);
+    PeakLine { ends_mm: [from, to], width_mm: view.profile_width_mm }
 }
 
 /// The profile of the image on the screen, made again only when image, line or width change.
@@ -74,7 +80,7 @@ impl ProfileCache {
 impl Profile {
     /// The profile of an image, and of the truth along the same line.
     pub fn of(view: &ViewState, volume: &Volume, truth: Option<&Volume>) -> Self {
-        let (from, to, start_mm) = ends(view, volume);
+        let (from, to, start_mm) = ends(view, &volume.grid);
         let length = (0..3).map(|a| (to[a] - from[a]).powi(2)).sum::<f64>().sqrt();
         let finest = volume.grid.voxel_mm.into_iter().fold(f64::INFINITY, f64::min);
         let num_points = ((2.0 * length / finest).ceil() as usize + 1).clamp(2, MAX_POINTS);
@@ -86,11 +92,7 @@ impl Profile {
             ProfileLine::Axis(axis) => Some(view.crosshair_mm[axis]),
             ProfileLine::Between(..) => None,
         };
-        // For the fit one point for each voxel that the line passes through: more would not tell more.
-        let num_voxels = (0..3).map(|a| ((to[a] - from[a]) / volume.grid.voxel_mm[a]).powi(2)).sum::<f64>().sqrt();
-        let num_fitted = (num_voxels.round() as usize + 1).min(MAX_POINTS);
-        let fitted = measure::band_profile(volume, [from, to], width_mm, num_fitted, Between::Cubic);
-        let widths = measure::peak_widths(&fitted, length / num_voxels);
+        let widths = measure::widths_along(volume, [from, to], width_mm);
         Profile { points: shifted(&of(volume)), truth, widths, start_mm, crosshair_mm }
     }
 }
@@ -98,7 +100,6 @@ impl Profile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::Grid;
 
     #[test]
     fn the_width_of_a_blob_is_the_same_along_every_line_through_it() {

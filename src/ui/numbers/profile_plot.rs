@@ -1,8 +1,11 @@
-//! The plot of the line profile: the image and the truth along the line, and the widths of the peaks.
+//! The plot of the line profile: the image, the reference run's image and the truth along the line, and the widths of the peaks; or
+//! these widths over the iterations.
 
 use egui::{Color32, RichText, Ui};
 use egui_plot::{AxisHints, Corner, HoverPosition, Legend, LineStyle, PlotResponse, VLine, uniform_grid_spacer};
 
+use super::curve_plot::{CurvePlot, KEPT_STRENGTH, kept_style, unfiltered_ui};
+use super::plot_options::{OptionAction, PlotAction, ProfileCurves};
 use super::plots::PlotsView;
 use super::profile::Profile;
 use crate::ui::slices::action::ViewAction;
@@ -10,32 +13,73 @@ use crate::ui::slices::tool::Tool;
 use crate::ui::slices::view::ProfileLine;
 use crate::ui::widgets::fields::name as field_name;
 use crate::ui::widgets::format;
-use crate::ui::widgets::plot::{curve, name, plot, short_axis};
+use crate::ui::widgets::plot::{curve, name, plot, short_axis, styled_curve};
 use crate::ui::widgets::theme::Colours;
+
+/// What the widths over the iterations are.
+const WIDTHS_HELP: &str = "Full width at half maximum of the profile's peaks against the iterations, of a Gaussian on a constant fitted to every iterate that is kept. The peaks are those of the newest one";
 
 /// What the width at a tenth is.
 const FWTM_HELP: &str = "Full width at a tenth of the maximum ± its standard deviation: where the profile, less the fitted constant, falls to a tenth of the fitted height. Of a Gaussian 1.823 FWHM; more tells of tails. A dash: it does not fall so far on both sides, or noise hides where";
 
-/// Choice of the line, and the plot.
-pub fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>, colours: &Colours) {
+/// Choice of the line and of what is drawn, and the plot.
+pub fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>, colours: &Colours) {
     // Beside three other plots there is little room.
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
         ui.spacing_mut().button_padding.x = 5.0;
-        ui.label(RichText::new("Profile").strong());
-        for (axis, axis_name) in view.axes.shown().iter().enumerate() {
-            let chosen = view.view.profile == ProfileLine::Axis(axis);
-            let help = "Along this axis through the crosshair";
-            if ui.selectable_label(chosen, *axis_name).on_hover_text(help).clicked() {
-                actions.push(ViewAction::SetProfile(ProfileLine::Axis(axis)));
-            }
+        let mut own = Vec::new();
+        line_ui(view, ui, &mut own);
+        actions.extend(own.into_iter().map(PlotAction::View));
+        let is_widths = view.options.profile == ProfileCurves::Widths;
+        if ui.selectable_label(is_widths, "FWHM").on_hover_text(WIDTHS_HELP).clicked() {
+            let other = if is_widths { ProfileCurves::Values } else { ProfileCurves::Widths };
+            actions.push(PlotAction::Option(OptionAction::SetProfile(other)));
         }
-        let chosen = matches!(view.view.profile, ProfileLine::Between(..));
-        if ui.selectable_label(chosen, "line").on_hover_text("Drag a line in a slice").clicked() {
-            actions.push(ViewAction::SetTool(Tool::Profile));
+        if is_widths {
+            unfiltered_ui(view, ui);
         }
-        width_ui(view.view.profile_width_mm, ui, actions);
     });
+    match view.options.profile {
+        ProfileCurves::Values => values_ui(view, ui, colours),
+        ProfileCurves::Widths => over_iterations_ui(view, ui, actions, colours),
+    }
+}
+
+/// Along which line, and over how wide a band.
+fn line_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
+    ui.label(RichText::new("Profile").strong());
+    for (axis, axis_name) in view.axes.shown().iter().enumerate() {
+        let chosen = view.view.profile == ProfileLine::Axis(axis);
+        let help = "Along this axis through the crosshair";
+        if ui.selectable_label(chosen, *axis_name).on_hover_text(help).clicked() {
+            actions.push(ViewAction::SetProfile(ProfileLine::Axis(axis)));
+        }
+    }
+    let chosen = matches!(view.view.profile, ProfileLine::Between(..));
+    if ui.selectable_label(chosen, "line").on_hover_text("Drag a line in a slice").clicked() {
+        actions.push(ViewAction::SetTool(Tool::Profile));
+    }
+    width_ui(view.view.profile_width_mm, ui, actions);
+}
+
+/// The width of each peak on every iterate that is kept.
+fn over_iterations_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>, colours: &Colours) {
+    let mut plot = CurvePlot::new(view, "widths", "FWHM of the profile", "mm").including([0.0]);
+    if view.curves.fwhm.is_empty() {
+        plot = plot.including([10.0]).hint("no peak along the line\nwhose width can be told");
+    }
+    let colour = colours.profile;
+    plot.show(ui, actions, move |curves| {
+        for (index, kept) in view.kept.iter().enumerate() {
+            kept.curves.fwhm.iter().for_each(|peak| curves.kept_curve(index, &peak.name, &peak.points, colour));
+        }
+        view.curves.fwhm.iter().for_each(|peak| curves.curve(&peak.name, &peak.points, colour, 1.8));
+    });
+}
+
+/// The values along the line.
+fn values_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
     let unit = view.unit.to_owned();
     let x_axis = AxisHints::new_x().label("mm").label_spacing(egui::Rangef::new(20.0, 36.0));
     let mut plot = plot("profile", "mm")
@@ -48,7 +92,7 @@ pub fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>, 
         }))
         .custom_y_axes(vec![short_axis().label(view.unit)])
         .label_formatter(move |hover| hover_values(hover, &unit));
-    if view.profile.is_some_and(|profile| !profile.truth.is_empty()) {
+    if view.profile_beside.is_some() || view.profile.is_some_and(|profile| !profile.truth.is_empty()) {
         plot =
             plot.legend(Legend::default().position(Corner::LeftBottom).text_style(egui::TextStyle::Small).background_alpha(0.4));
     }
@@ -57,12 +101,17 @@ pub fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>, 
         if !profile.truth.is_empty() {
             curve(plot, "true", &profile.truth, colours.branch_mark, 1.2);
         }
+        if let Some((name, beside)) = &view.profile_beside {
+            let colour = colours.profile.gamma_multiply(KEPT_STRENGTH);
+            styled_curve(plot, name, &beside.points, colour, 1.2, kept_style(0));
+        }
         curve(plot, "image", &profile.points, colours.profile, 1.8);
         if let Some(at) = profile.crosshair_mm {
             plot.vline(VLine::new("", at).color(colours.crosshair).style(LineStyle::dotted_dense()));
         }
     });
-    name(&response.response, &format!("Plot: profile, {}", view.unit));
+    let beside = view.profile_beside.as_ref().map_or_else(String::new, |(name, _)| format!("; {name}"));
+    name(&response.response, &format!("Plot: profile, {}{beside}", view.unit));
     if let Some(profile) = view.profile {
         number_peaks(profile, &response, colours.profile, ui);
         widths_ui(profile, view.filter_mm, response.response.rect, colours.profile, ui);

@@ -2,6 +2,7 @@
 
 use super::fbp_form::FbpForm;
 use super::forms::Forms;
+use super::reference::ReferenceChoice;
 use super::settings::SettingsForm;
 use super::stop_form::StopForm;
 use crate::operator::Accumulation;
@@ -42,8 +43,8 @@ pub enum RunAction {
     Pin(bool),
     /// How many bytes the images of the past may have.
     SetHistoryBytes(u64),
-    /// Compares the run and those after it with the images of this one, or with none.
-    SetReference(Option<RunId>),
+    /// Compares the run and those after it with these images, or with none.
+    SetReference(Option<ReferenceChoice>),
     /// Keeps this run no longer.
     Dismiss(RunId),
     /// Asks where to save the image that is shown.

@@ -5,9 +5,9 @@ use std::collections::{BTreeSet, HashSet};
 
 use egui::Color32;
 
-use super::live::{Branch, LiveRun, Mark, RoiPoint};
+use super::live::{Branch, LiveRun, Mark, Peaks, RoiPoint};
 use crate::data::{Roi, RoiRole};
-use crate::measure::mean;
+use crate::measure::{NoPeakWidth, PeakWidth, mean};
 use crate::recon::RaceReport;
 use crate::session::{Comparison, background_nsr, roi_numbers};
 use crate::ui::widgets::theme;
@@ -39,6 +39,15 @@ pub struct Trajectory {
     pub points: Vec<(f64, [f64; 2])>,
 }
 
+/// How wide a peak of the profile is over the iterations.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PeakCurve {
+    /// What it is called: FWHM, with its number where there are several.
+    pub name: String,
+    /// (iterations, mm).
+    pub points: Vec<[f64; 2]>,
+}
+
 /// A curve with gaps: (iterations, value) of each piece.
 pub type Pieces = Vec<Vec<[f64; 2]>>;
 
@@ -59,6 +68,8 @@ pub struct Curves {
     pub log_likelihood: Vec<[f64; 2]>,
     /// What each iteration added to it.
     pub likelihood_gain: Vec<[f64; 2]>,
+    /// How far the data are from what the image makes expect.
+    pub residual: Vec<[f64; 2]>,
     /// Mean of each ROI, where there is no likelihood.
     pub mean: Vec<Series>,
     /// What a race lost of each step's backprojection, per cent; a piece for each stretch of racy steps.
@@ -67,7 +78,8 @@ pub struct Curves {
     pub lost_of_ones: Pieces,
     /// The image's level relative to race-free steps, per cent.
     pub level: Pieces,
-    /// Correlation coefficient with the reference run's image of the same number, and where the run is past that with its last one.
+    /// Correlation coefficient with the reference run's image of the same number, and where the run is past that with its last one; of
+    /// a reference that is one image with that.
     pub correlation: Vec<[f64; 2]>,
     /// See `correlation`.
     pub correlation_with_last: Vec<[f64; 2]>,
@@ -75,6 +87,8 @@ pub struct Curves {
     pub difference: Vec<[f64; 2]>,
     /// See `difference`.
     pub difference_with_last: Vec<[f64; 2]>,
+    /// Full width at half maximum of each peak of the profile, mm.
+    pub fwhm: Vec<PeakCurve>,
     /// Marks: (iterations, what).
     pub marks: Vec<(f64, Mark)>,
 }
@@ -95,8 +109,9 @@ impl Curves {
         curves.log_likelihood = thinned(&likelihood).map(|[step, value]| [at(*step), *value]).collect();
         let gains: Vec<_> = likelihood.windows(2).map(|pair| [at(pair[1][0]), pair[1][1] - pair[0][1]]).collect();
         curves.likelihood_gain = thinned(&gains).copied().collect();
+        curves.residual = thinned(&live.residual()).map(|[step, value]| [at(*step), *value]).collect();
         let compared: Vec<&Comparison> = live.comparisons.values().collect();
-        let (same, last): (Vec<_>, Vec<_>) = compared.into_iter().partition(|found| found.is_of_same_number());
+        let (same, last): (Vec<_>, Vec<_>) = compared.into_iter().partition(|found| found.is_fixed || found.is_of_same_number());
         let points = |of: &[&Comparison], value: fn(&Comparison) -> f64| -> Vec<[f64; 2]> {
             thinned(of).map(|found| [at(found.subiteration as f64), value(found)]).collect()
         };
@@ -104,6 +119,7 @@ impl Curves {
         (curves.correlation, curves.correlation_with_last) =
             (points(&same, |found| found.correlation), points(&last, |found| found.correlation));
         (curves.difference, curves.difference_with_last) = (points(&same, difference), points(&last, difference));
+        curves.fwhm = fwhm_curves(&live.peaks).into_iter().map(|peak| peak.placed(at)).collect();
         curves.marks = live.marks.iter().map(|(step, mark)| (at(*step as f64), mark.clone())).collect();
         for stretch in live.race().chunk_by(|before, after| before.0 + 1 == after.0) {
             let piece = |part: fn(&RaceReport) -> f64| {
@@ -161,6 +177,30 @@ impl Curves {
     }
 }
 
+impl PeakCurve {
+    /// With the places of the steps that its points have.
+    fn placed(self, at: impl Fn(f64) -> f64) -> Self {
+        Self { points: thinned(&self.points).map(|[steps, mm]| [at(*steps), *mm]).collect(), ..self }
+    }
+}
+
+/// A curve over the steps done for each peak that the last image with any has. In the others it is the one whose middle is nearest, if
+/// that lies within the peak at half of its height.
+fn fwhm_curves(peaks: &Peaks) -> Vec<PeakCurve> {
+    let found = |widths: &Vec<Result<PeakWidth, NoPeakWidth>>| widths.iter().flatten().copied().collect::<Vec<_>>();
+    let Some(last) = peaks.widths.values().rfind(|widths| !found(widths).is_empty()) else { return Vec::new() };
+    let curve = |(number, peak): (usize, &PeakWidth)| {
+        let distance = |other: &PeakWidth| (other.centre_mm - peak.centre_mm).abs();
+        let nearest = |widths| found(widths).into_iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        let same = |widths| nearest(widths).filter(|other| distance(other) <= 0.5 * peak.fwhm_mm);
+        let points = peaks.widths.iter().filter_map(|(steps, widths)| Some([*steps as f64, same(widths)?.fwhm_mm]));
+        let name = if last.len() > 1 { format!("FWHM {number}") } else { "FWHM".to_owned() };
+        PeakCurve { name, points: points.collect() }
+    };
+    let numbered = (1..).zip(last).filter_map(|(number, width)| Some((number, width.as_ref().ok()?)));
+    numbered.map(curve).collect()
+}
+
 /// The steps at which the curves of all branches are drawn. Those at which every ROI was measured and those at which some
 /// were not are thinned by themselves, so that no ROI loses the few steps that it has.
 fn drawn_steps(newest: &Branch) -> BTreeSet<usize> {
@@ -213,6 +253,23 @@ mod tests {
         assert_eq!(curves.lost, [vec![[1.0, 25.0], [2.0, 50.0]], vec![[5.0, 12.5]]]);
         assert_eq!(curves.level[1], [[5.0, 87.5]]);
         assert_eq!(curves.lost_of_ones[0].len(), 2);
+    }
+
+    #[test]
+    fn a_peak_is_followed_through_the_iterates_by_its_place() {
+        let peak = |centre_mm, fwhm_mm| Ok(PeakWidth { fwhm_mm, sd_mm: 0.1, centre_mm, height: 1.0, fwtm_mm: None });
+        let mut live = LiveRun::default();
+        live.peaks.widths = [
+            (1, vec![peak(11.0, 9.0)]),
+            (2, vec![Err(NoPeakWidth::Flat), peak(31.0, 7.0)]),
+            (3, vec![peak(10.0, 6.0), peak(20.0, 5.0), peak(30.0, 5.0)]),
+            (4, vec![Err(NoPeakWidth::NoPeak)]),
+        ]
+        .into();
+        let found: Vec<_> = Curves::of(&live).fwhm.into_iter().map(|peak| (peak.name, peak.points)).collect();
+        let expected =
+            [("FWHM 1", vec![[1.0, 9.0], [3.0, 6.0]]), ("FWHM 2", vec![[3.0, 5.0]]), ("FWHM 3", vec![[2.0, 7.0], [3.0, 5.0]])];
+        assert_eq!(found, expected.map(|(name, points)| (name.to_owned(), points)));
     }
 
     fn roi(name: &str, role: RoiRole) -> Roi {

@@ -2,7 +2,7 @@
 //! that run lost nothing.
 
 use super::live::LiveRun;
-use super::runs::Reference;
+use super::reference::Reference;
 use crate::session::RunId;
 
 /// How like a race-free image an image is.
@@ -23,13 +23,17 @@ pub fn likeness(live: &LiveRun, reference: Option<&Reference>) -> Option<Result<
 }
 
 fn compared(live: &LiveRun, reference: Option<&Reference>) -> Result<Likeness, String> {
-    let Some(Reference { run, has_race, .. }) = reference.cloned() else {
+    let Some(reference) = reference else {
         return Err(
             "let a run without a race go as far first, switch and press Restart: its images are then the reference".into()
         );
     };
+    let (run, has_race) = (reference.run(), reference.has_race);
     if run == live.run {
         return Err("this run is the reference itself: press Restart to compare the next one with it".into());
+    }
+    if reference.subiteration.is_some() {
+        return Err(format!("the reference is one image, {}: choose a whole run under Compare", reference.words()));
     }
     if has_race {
         return Err(format!("run {run}, the reference, had a race itself: choose another one under Compare"));

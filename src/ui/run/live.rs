@@ -5,10 +5,13 @@ use std::time::{Duration, Instant};
 
 use super::stages::StageLog;
 use crate::data::{Roi, RoiSums};
+use crate::measure::{NoPeakWidth, PeakWidth};
 use crate::operator::Accumulation;
 use crate::plan::{Course, Provenance, StartInfo};
 use crate::recon::RaceReport;
-use crate::session::{Comparison, EndReason, Event, EventKind, IterateReport, RunId, RunRecord, RunTable, StepFigures};
+use crate::session::{
+    Comparison, EndReason, Event, EventKind, IterateReport, PeakLine, PeaksPoint, RunId, RunRecord, RunTable, StepFigures,
+};
 use crate::task::Task;
 
 /// Where a run stands.
@@ -67,14 +70,16 @@ pub struct RoiPoint {
 }
 
 impl RoiPoint {
-    /// What this point says about other ROIs: the sums of those that have not moved.
-    fn carried(&self, from: &[Roi], to: &[Roi]) -> Self {
-        let sums = to.iter().map(|roi| {
-            let index = from.iter().position(|other| other.covers_same(roi))?;
-            *self.sums.get(index)?
-        });
+    /// What this point says about other ROIs: the sums of those that have not moved, which had these places.
+    fn carried(&self, places: &[Option<usize>]) -> Self {
+        let sums = places.iter().map(|place| *self.sums.get((*place)?)?);
         Self { sums: sums.collect(), ..*self }
     }
+}
+
+/// For each ROI the place of the one among others that covers the same.
+fn places(from: &[Roi], to: &[Roi]) -> Vec<Option<usize>> {
+    to.iter().map(|roi| from.iter().position(|other| other.covers_same(roi))).collect()
 }
 
 /// A branch of the ROI curves: between two edits.
@@ -84,6 +89,26 @@ pub struct Branch {
     pub rois: Vec<Roi>,
     /// Points, by steps done.
     pub points: BTreeMap<usize, RoiPoint>,
+    /// The edit that it came from: all places of a region while it is dragged are one.
+    edit: u64,
+}
+
+/// The peaks along one line.
+#[derive(Clone, Debug, Default)]
+pub struct Peaks {
+    line: Option<PeakLine>,
+    /// Width of each, or why it has none, by steps done.
+    pub widths: BTreeMap<usize, Vec<Result<PeakWidth, NoPeakWidth>>>,
+}
+
+impl Peaks {
+    /// Adds what was measured along a line; what is known of another one goes.
+    fn take(&mut self, line: PeakLine, points: &[PeaksPoint]) {
+        if self.line != Some(line) {
+            *self = Self { line: Some(line), ..Self::default() };
+        }
+        self.widths.extend(points.iter().map(|point| (point.subiteration, point.widths.clone())));
+    }
 }
 
 /// Something that happened at a moment of the curves.
@@ -118,12 +143,18 @@ pub struct LiveRun {
     pub steps: Vec<StepFigures>,
     /// ROI curves by branch number.
     pub branches: BTreeMap<u64, Branch>,
+    /// Regions that were sent while one is dragged, whose numbers are awaited: with their edit, by branch number.
+    drafts: BTreeMap<u64, (u64, Vec<Roi>)>,
     /// How much its images are like those of the reference run, by steps done.
     pub comparisons: BTreeMap<usize, Comparison>,
+    /// Widths of the peaks along the profile's line, by steps done.
+    pub peaks: Peaks,
     /// Marks and the steps done when they came.
     pub marks: Vec<(usize, Mark)>,
     /// Where the time went.
     pub stages: StageLog,
+    /// The edit of the ROIs that has its mark.
+    marked_edit: Option<u64>,
     recent_steps: VecDeque<(usize, Duration)>,
 }
 
@@ -132,7 +163,7 @@ impl LiveRun {
     pub fn asked_for(run: RunId, branch: u64, rois: &[Roi], paused: bool) -> Self {
         let state = if paused { RunState::Paused } else { RunState::Starting };
         let mut live = Self { run, state, ..Self::default() };
-        live.branches.insert(branch, Branch { rois: rois.to_vec(), points: BTreeMap::new() });
+        live.branches.insert(branch, Branch { rois: rois.to_vec(), points: BTreeMap::new(), edit: branch });
         live
     }
 
@@ -155,13 +186,38 @@ impl LiveRun {
 
     /// An edit of the ROIs was sent.
     pub fn begin_branch(&mut self, branch: u64, rois: &[Roi]) {
+        self.drafts.clear();
+        self.add_branch(branch, branch, rois.to_vec());
+    }
+
+    /// ROIs were sent while one of them is dragged. The curves stay until their numbers come, and what was drawn of this edit is then
+    /// replaced.
+    pub fn draft_branch(&mut self, branch: u64, edit: u64, rois: &[Roi]) {
+        self.drafts.insert(branch, (edit, rois.to_vec()));
+    }
+
+    /// Something was measured for a branch: if it was a draft the curves are of it from now on, and of none before it.
+    fn take_up_draft(&mut self, branch: u64) {
+        let Some((edit, rois)) = self.drafts.remove(&branch) else { return };
+        self.drafts = self.drafts.split_off(&branch);
+        let is_further = self.branches.values().next_back().is_some_and(|newest| newest.edit == edit);
+        if is_further {
+            self.branches.pop_last();
+        }
+        self.add_branch(branch, edit, rois);
+    }
+
+    fn add_branch(&mut self, branch: u64, edit: u64, rois: Vec<Roi>) {
         let mut points = BTreeMap::new();
         if let Some(before) = self.branches.values().next_back() {
-            points.extend(before.points.iter().map(|(at, point)| (*at, point.carried(&before.rois, rois))));
+            let places = places(&before.rois, &rois);
+            points.extend(before.points.iter().map(|(at, point)| (*at, point.carried(&places))));
         }
-        self.branches.insert(branch, Branch { rois: rois.to_vec(), points });
-        if let Some(last) = &self.last {
-            self.marks.push((last.subiteration, Mark::Branch));
+        self.branches.insert(branch, Branch { rois, points, edit });
+        let mark = self.last.as_ref().map(|last| (last.subiteration, Mark::Branch));
+        if self.marked_edit != Some(edit) {
+            self.marked_edit = Some(edit);
+            self.marks.extend(mark);
         }
         // Only the branch before is shown beside the newest.
         while self.branches.len() > 2 {
@@ -173,6 +229,9 @@ impl LiveRun {
     pub fn rename_rois(&mut self, branch: u64, rois: &[Roi]) {
         if let Some(branch) = self.branches.get_mut(&branch) {
             branch.rois = rois.to_vec();
+        }
+        if let Some((_, draft)) = self.drafts.get_mut(&branch) {
+            *draft = rois.to_vec();
         }
     }
 
@@ -207,6 +266,7 @@ impl LiveRun {
             }
             EventKind::Iterate(report) => self.add_iterate(report),
             EventKind::Remeasured { branch, points } => {
+                self.take_up_draft(*branch);
                 if let Some(branch) = self.branches.get_mut(branch) {
                     for (iteration, subiteration, sums) in points {
                         let sums = sums.iter().copied().map(Some).collect();
@@ -218,6 +278,7 @@ impl LiveRun {
             EventKind::Compared { points, .. } => {
                 self.comparisons.extend(points.iter().map(|point| (point.subiteration, *point)));
             }
+            EventKind::Profiled { line, points } => self.peaks.take(*line, points),
             EventKind::Paused => {
                 self.state = RunState::Paused;
                 self.recent_steps.clear();
@@ -227,6 +288,9 @@ impl LiveRun {
             EventKind::Failed(_) => self.state = RunState::Failed,
             EventKind::RuleMet(words) => {
                 let at = self.progress().0;
+                if let Some(record) = &mut self.record {
+                    record.stopped_by(words);
+                }
                 self.marks.push((at, Mark::Rule(words.clone())));
             }
             EventKind::Notice(_) => {}
@@ -254,6 +318,7 @@ impl LiveRun {
     /// The sums go to the branch that they were measured for, and as far as they hold to later ones (the solver measured
     /// before it knew of the edit).
     fn add_roi_point(&mut self, report: &IterateReport) {
+        self.take_up_draft(report.branch);
         let Some(branch) = self.branches.get_mut(&report.branch) else { return };
         let point = RoiPoint {
             iteration: report.iteration,
@@ -263,7 +328,7 @@ impl LiveRun {
         branch.points.insert(report.subiteration, point.clone());
         let rois = branch.rois.clone();
         for (_, later) in self.branches.range_mut(report.branch + 1..) {
-            let carried = point.carried(&rois, &later.rois);
+            let carried = point.carried(&places(&rois, &later.rois));
             later.points.entry(report.subiteration).or_insert(carried);
         }
     }
@@ -280,8 +345,17 @@ impl LiveRun {
 
     /// Log-likelihood over all data of each full iteration, against the steps done before it.
     pub fn log_likelihood(&self) -> Vec<[f64; 2]> {
+        self.before_iterations(|step| step.log_likelihood)
+    }
+
+    /// How far the data are from what is expected, against the same.
+    pub fn residual(&self) -> Vec<[f64; 2]> {
+        self.before_iterations(|step| step.residual)
+    }
+
+    fn before_iterations(&self, of: impl Fn(&StepFigures) -> Option<f64>) -> Vec<[f64; 2]> {
         let before = |step: &StepFigures| step.subiteration.saturating_sub(self.num_subsets()) as f64;
-        self.steps.iter().filter_map(|step| Some([before(step), step.log_likelihood?])).collect()
+        self.steps.iter().filter_map(|step| Some([before(step), of(step)?])).collect()
     }
 
     /// What the race of each racy step lost, by steps done.
@@ -362,6 +436,7 @@ mod tests {
             completes_iteration: true,
             log_likelihood_of_subset: Some(10.0 * subiteration as f64),
             log_likelihood: Some(10.0 * subiteration as f64),
+            residual: Some(subiteration as f64),
             accumulation,
             race: None,
             stages: StageTimes::default(),
@@ -382,6 +457,7 @@ mod tests {
         }
         assert_eq!(live.marks, [(1, Mark::Accumulation(Accumulation::NonAtomic))]);
         assert_eq!(live.log_likelihood(), [[0.0, 10.0], [1.0, 20.0], [2.0, 30.0]]);
+        assert_eq!(live.residual(), [[0.0, 1.0], [1.0, 2.0], [2.0, 3.0]]);
         assert_eq!(live.steps_per_sec(), Some(2.0));
         assert_eq!(live.branches[&1].points.len(), 3);
     }
@@ -415,15 +491,55 @@ mod tests {
         assert_eq!(live.marks, [(1, Mark::Branch)]);
     }
 
+    fn roi(x_mm: f64) -> Roi {
+        let shape = crate::data::RoiShape::Sphere { radius_mm: 1.0 };
+        Roi { role: Default::default(), ..Roi::new(String::new(), shape, [x_mm, 0.0, 0.0]) }
+    }
+
+    fn sums(sum: f64) -> RoiSums {
+        RoiSums { weight: 1.0, sum, sum_of_squares: 0.0, min: 0.0, max: 0.0, num_voxels: 1 }
+    }
+
+    #[test]
+    fn a_drag_is_one_edit_whose_curve_is_the_newest_that_was_measured() {
+        let mut live = LiveRun::asked_for(3, 1, &[roi(0.0), roi(9.0)], false);
+        let measured = |branch, sum: f64| {
+            let points = vec![(1, 1, vec![sums(sum), sums(90.0)])];
+            Event { run: 3, kind: EventKind::Remeasured { branch, points } }
+        };
+        let newest = |live: &LiveRun| {
+            let (number, branch) = live.branches.iter().next_back().unwrap();
+            (
+                *number,
+                branch.rois[0].centre_mm[0],
+                branch.points[&1].sums.iter().map(|sums| sums.map(|s| s.sum)).collect::<Vec<_>>(),
+            )
+        };
+        live.apply(&report(1, Accumulation::Atomic));
+        live.apply(&measured(1, 10.0));
+        // The region is dragged over three places; the measurer was fast enough for the second alone, and is late with the first.
+        for (branch, x_mm) in [(2, 1.0), (3, 2.0), (4, 3.0)] {
+            live.draft_branch(branch, 2, &[roi(x_mm), roi(9.0)]);
+            assert_eq!(newest(&live), (1, 0.0, vec![Some(10.0), Some(90.0)]), "until its numbers come the curve stays");
+        }
+        live.apply(&measured(3, 30.0));
+        live.apply(&measured(2, 20.0));
+        assert_eq!(newest(&live), (3, 2.0, vec![Some(30.0), Some(90.0)]));
+        live.apply(&measured(4, 40.0));
+        assert_eq!(newest(&live), (4, 3.0, vec![Some(40.0), Some(90.0)]));
+        // Beside it stands the curve from before the drag, and one mark.
+        assert_eq!(live.branches.keys().copied().collect::<Vec<_>>(), [1, 4]);
+        assert_eq!(live.marks, [(1, Mark::Branch)]);
+        // Another drag is another edit.
+        live.draft_branch(5, 5, &[roi(4.0), roi(9.0)]);
+        live.apply(&measured(5, 50.0));
+        assert_eq!((live.branches.keys().copied().collect::<Vec<_>>(), live.marks.len()), (vec![4, 5], 2));
+    }
+
     #[test]
     fn rois_that_stay_keep_their_past() {
-        let roi = |x_mm: f64| Roi {
-            role: Default::default(),
-            ..Roi::new(String::new(), crate::data::RoiShape::Sphere { radius_mm: 1.0 }, [x_mm, 0.0, 0.0])
-        };
-        let sums = |sum: f64| RoiSums { weight: 1.0, sum, sum_of_squares: 0.0, min: 0.0, max: 0.0, num_voxels: 1 };
         let point = RoiPoint { iteration: 1, subiteration: 1, sums: vec![Some(sums(1.0)), Some(sums(2.0))] };
-        let carried = point.carried(&[roi(1.0), roi(2.0)], &[roi(3.0), roi(2.0), roi(1.0)]);
+        let carried = point.carried(&places(&[roi(1.0), roi(2.0)], &[roi(3.0), roi(2.0), roi(1.0)]));
         assert_eq!(carried.sums, [None, Some(sums(2.0)), Some(sums(1.0))]);
     }
 }

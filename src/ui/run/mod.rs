@@ -12,6 +12,7 @@ pub mod likeness;
 pub mod live;
 pub mod post_filter;
 pub mod recon_panel;
+pub mod reference;
 pub mod run_view;
 pub mod runs;
 pub mod scrubber;

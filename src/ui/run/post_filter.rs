@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
-use super::shown::{Filtered, IterateId};
+use super::shown::{Filtered, IterateId, Shown};
 use crate::data::Volume;
 use crate::recon::gaussian_filter;
 
@@ -38,8 +38,26 @@ impl PostFilter {
         Self { jobs, results, under_way: None, done: None }
     }
 
+    /// Keeps the filtered image of what is shown up to date; a width of 0 is no filter.
+    pub fn keep_up(&mut self, shown: &mut Shown, fwhm_mm: f64) {
+        if fwhm_mm <= 0.0 && shown.filter_mm().is_some() {
+            shown.set_filtered(None);
+            self.forget();
+        }
+        if let Some(filtered) = self.poll()
+            && fwhm_mm > 0.0
+        {
+            shown.set_filtered(Some(filtered));
+        }
+        if fwhm_mm > 0.0
+            && let Some((id, volume)) = shown.chosen()
+        {
+            self.ask(id, volume, fwhm_mm);
+        }
+    }
+
     /// Asks for the filtered image of an iterate, unless it is there or another one is under way.
-    pub fn ask(&mut self, id: IterateId, volume: &Arc<Volume>, fwhm_mm: f64) {
+    fn ask(&mut self, id: IterateId, volume: &Arc<Volume>, fwhm_mm: f64) {
         let key = (id, fwhm_mm.to_bits());
         let is_wanted = self.under_way.is_none() && self.done != Some(key);
         if is_wanted && self.jobs.try_send((id, Arc::clone(volume), fwhm_mm)).is_ok() {
@@ -48,7 +66,7 @@ impl PostFilter {
     }
 
     /// The image that is ready, if one is.
-    pub fn poll(&mut self) -> Option<Filtered> {
+    fn poll(&mut self) -> Option<Filtered> {
         let filtered = self.results.try_iter().last()?;
         self.under_way = None;
         self.done = Some((filtered.id, filtered.fwhm_mm.to_bits()));

@@ -10,13 +10,15 @@ use super::forms::Forms;
 use super::live::{LiveRun, RunState};
 use super::post_filter::PostFilter;
 use super::recon_panel::{GATHERED, why_not};
+use super::reference::ReferenceChoice;
 use super::settings::SettingsForm;
 use super::shown::{IterateId, Past, Shown};
 use crate::data::{MaskedRois, Notice, Roi};
+use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::plan::{DeviceChoice, Forecast, Job, Provenance};
 use crate::render::Palette;
-use crate::session::{Command, Event, Frame, Kept, RoiSet, RunId, Session, StopRule};
+use crate::session::{Command, Event, Frame, Kept, PeakLine, RoiSet, RunId, Session, StopRule};
 use crate::ui::rois::measured::TableCache;
 use crate::ui::rois::state::RoiState;
 use crate::ui::study::open_study::OpenStudy;
@@ -55,8 +57,8 @@ pub enum RunRequest {
     Start(AfterStart),
     /// Asks where to save the image that is shown.
     AskSaveImage,
-    /// Compares it with this run, or with none.
-    SetReference(Option<RunId>),
+    /// Compares it with these images, or with none.
+    SetReference(Option<ReferenceChoice>),
     /// Keeps this run no longer.
     Dismiss(RunId),
     /// This is to be told.
@@ -94,6 +96,10 @@ pub struct RunView {
     /// Number of the ROI edit sent last, and its ROIs.
     branch: u64,
     sent_rois: MaskedRois,
+    /// While a region is held: the number of the first of its edits.
+    held_edit: Option<u64>,
+    /// The line whose peaks are measured, and the run on whose images.
+    sent_line: Option<(RunId, PeakLine)>,
     /// The stop rules sent last.
     sent_rules: Vec<StopRule>,
     /// The run that started by itself and was left alone since.
@@ -121,6 +127,8 @@ impl RunView {
             post_filter: PostFilter::start(wake),
             branch: 0,
             sent_rois: MaskedRois::default(),
+            held_edit: None,
+            sent_line: None,
             sent_rules: Vec::new(),
             automatic: None,
         }
@@ -180,6 +188,7 @@ impl RunView {
     pub fn begin(&mut self, job: Job, input: RunInput, paused: bool) {
         self.running = Some(self.forms.clone());
         self.branch += 1;
+        self.held_edit = None;
         self.sent_rois = input.rois.clone();
         let rois = RoiSet { branch: self.branch, rois: self.sent_rois.clone() };
         let run = input.session.send(Command::Start { job, rois, paused });
@@ -268,7 +277,7 @@ impl RunView {
                 self.look_back(session);
             }
             RunAction::Dismiss(run) => return Some(RunRequest::Dismiss(run)),
-            RunAction::SetReference(run) => return Some(RunRequest::SetReference(run)),
+            RunAction::SetReference(choice) => return Some(RunRequest::SetReference(choice)),
             RunAction::AskSaveImage => return Some(RunRequest::AskSaveImage),
             RunAction::SetPostFilter(fwhm_mm) => {
                 self.post_filter_mm = fwhm_mm;
@@ -365,11 +374,25 @@ impl RunView {
         next.map(|_| PLAY_TIME)
     }
 
-    /// Sends edited regions to the solver, of a run that is kept to what measures its past. Names and roles concern neither.
-    pub fn send_rois(&mut self, rois: &MaskedRois, is_active: bool, session: &Session) {
-        if self.live.run == 0 || self.sent_rois == *rois {
+    /// Sends edited regions to the solver, of a run that is kept to what measures its past. Names and roles concern neither. While a
+    /// region is held its numbers on the past follow it, and the solver is told of where it is let go.
+    pub fn send_rois(&mut self, rois: &MaskedRois, is_active: bool, is_held: bool, session: &Session) {
+        if self.live.run == 0 {
             return;
         }
+        let was_held = self.held_edit.is_some();
+        if self.sent_rois != *rois {
+            self.send_edit(rois, is_active, is_held, session);
+        }
+        if was_held && !is_held {
+            self.held_edit = None;
+            if is_active {
+                session.send(Command::SetRois(RoiSet { branch: self.branch, rois: self.sent_rois.clone() }));
+            }
+        }
+    }
+
+    fn send_edit(&mut self, rois: &MaskedRois, is_active: bool, is_held: bool, session: &Session) {
         let none_moved = self.sent_rois.len() == rois.len() && rois.iter().zip(&*self.sent_rois).all(|(a, b)| a.covers_same(b));
         self.sent_rois = rois.clone();
         if none_moved {
@@ -379,11 +402,27 @@ impl RunView {
             }
         } else {
             self.branch += 1;
-            self.live.begin_branch(self.branch, rois);
             let set = RoiSet { branch: self.branch, rois: rois.clone() };
-            if is_active { _ = session.send(Command::SetRois(set)) } else { session.measure(self.live.run, set) }
+            if is_held || self.held_edit.is_some() {
+                let edit = *self.held_edit.get_or_insert(self.branch);
+                self.live.draft_branch(self.branch, edit, rois);
+                session.measure(self.live.run, set);
+            } else {
+                self.live.begin_branch(self.branch, rois);
+                if is_active { _ = session.send(Command::SetRois(set)) } else { session.measure(self.live.run, set) }
+            }
         }
         self.curves_are_old = true;
+    }
+
+    /// Lets the peaks along a line through its images be measured, or no longer.
+    pub fn send_line(&mut self, line: impl Fn(&Grid) -> Option<PeakLine>, session: &Session) {
+        let Some(info) = &self.live.info else { return };
+        let line = line(info.job.grid()).map(|line| (self.live.run, line));
+        if line != self.sent_line {
+            self.sent_line = line;
+            session.measure_peaks(self.live.run, line.map(|(_, line)| line));
+        }
     }
 
     /// Sends the rules that the run is to stop by, where they were edited or the ROIs changed that they look at.
@@ -422,20 +461,7 @@ impl RunView {
 
     /// Keeps the filtered image up to date.
     pub fn filter(&mut self) {
-        if self.post_filter_mm <= 0.0 && self.shown.filter_mm().is_some() {
-            self.shown.set_filtered(None);
-            self.post_filter.forget();
-        }
-        if let Some(filtered) = self.post_filter.poll()
-            && self.post_filter_mm > 0.0
-        {
-            self.shown.set_filtered(Some(filtered));
-        }
-        if self.post_filter_mm > 0.0
-            && let Some((id, volume)) = self.shown.chosen()
-        {
-            self.post_filter.ask(id, volume, self.post_filter_mm);
-        }
+        self.post_filter.keep_up(&mut self.shown, self.post_filter_mm);
     }
 
     /// Brings colours, table and curves up to date.
@@ -500,14 +526,7 @@ impl RunView {
     /// What is on the screen, in words.
     pub fn shown_words(&self) -> String {
         let Some((id, live)) = self.shown_of() else { return String::new() };
-        let (subsets, course) = (live.num_subsets(), live.course());
-        let mut words = match (id.subiteration, id.subiteration % subsets) {
-            (0, _) if !course.by_iteration => format!("no {} yet", course.counted),
-            (number, _) if !course.by_iteration => course.words(number),
-            (0, _) => "start image".to_owned(),
-            (_, 0) => format!("iteration {}", id.iteration),
-            (_, subset) => format!("iteration {}, after subset {subset} of {subsets}", id.iteration),
-        };
+        let mut words = id.words(&live.course(), live.num_subsets());
         if live.run != self.live.run {
             words += " of the run before";
         }

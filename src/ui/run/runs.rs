@@ -2,10 +2,11 @@
 //! images of one of them are the reference that those of the active run are compared with.
 
 use super::forms::Forms;
+use super::reference::{Reference, ReferenceChoice, ReferenceImage};
 use super::run_view::{RunInput, RunView};
 use crate::data::MaskedRois;
 use crate::geometry::Grid;
-use crate::session::{Event, EventKind, RunId, Session};
+use crate::session::{Event, EventKind, Kept, PeakLine, ReferenceId, RunId, Session};
 
 /// Most runs that are shown, the active one among them.
 pub const MAX_RUNS: usize = 4;
@@ -17,27 +18,17 @@ pub struct Runs {
     reference: Option<Reference>,
     /// Settings of runs of a session that was restored, with what they were in words.
     pub remembered: Vec<(String, Forms)>,
+    /// Its image beside the one on the screen.
+    beside: ReferenceImage,
     /// Whether the user has chosen the reference, or that there is none: else each run is compared with the one before it.
     is_reference_chosen: bool,
 }
 
-/// The run whose images those of the active one are compared with. Only its images need still be there.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Reference {
-    /// Its number.
-    pub run: RunId,
-    /// Its number and what it did, in words.
-    pub title: String,
-    /// The grid of its images.
-    pub grid: Grid,
-    /// Whether additions were lost in some of its steps.
-    pub has_race: bool,
-}
-
 impl Runs {
-    /// This one alone.
-    pub fn new(active: RunView) -> Self {
-        Self { active, kept: Vec::new(), reference: None, remembered: Vec::new(), is_reference_chosen: false }
+    /// This one alone; `wake` is called when something is ready.
+    pub fn new(active: RunView, wake: impl Fn() + Send + 'static) -> Self {
+        let beside = ReferenceImage::new(wake);
+        Self { active, kept: Vec::new(), reference: None, remembered: Vec::new(), beside, is_reference_chosen: false }
     }
 
     /// The one that computes and is edited.
@@ -87,7 +78,7 @@ impl Runs {
         let has_race = !self.active.live.race().is_empty();
         let is_race_beside_none = has_race && self.reference.as_ref().is_some_and(|reference| !reference.has_race);
         if !(self.is_reference_chosen || is_race_beside_none) {
-            self.set_reference(Some(self.active.live.run), session);
+            self.refer_to(Some(self.active.live.run), session);
         }
     }
 
@@ -96,41 +87,70 @@ impl Runs {
         self.reference.as_ref()
     }
 
-    /// Compares the active run and those after it with this one, the active one itself or one that is kept, or with none. Its
-    /// images stay while it is the reference.
-    fn set_reference(&mut self, run: Option<RunId>, session: &Session) {
+    /// Compares the active run and those after it with another one, with one iterate of either, or with none. Its images stay while
+    /// it is the reference.
+    ///
+    /// # Errors
+    /// The iterate is kept no longer; the error is a sentence, and the reference stays.
+    fn set_reference(&mut self, choice: Option<ReferenceChoice>, session: &Session) -> Result<(), String> {
         let mut views = std::iter::once(&self.active).chain(&self.kept);
-        let live = run.and_then(|run| views.find(|view| view.live.run == run)).map(|view| &view.live);
-        let next = live.and_then(|live| {
-            let (title, grid) = (live.title()?, live.info.as_ref()?.job.grid().clone());
-            Some(Reference { run: live.run, title, grid, has_race: !live.race().is_empty() })
+        let live = choice.and_then(|choice| views.find(|view| view.live.run == choice.run)).map(|view| &view.live);
+        let found = live.zip(choice).and_then(|(live, choice)| {
+            let job = &live.info.as_ref()?.job;
+            let (title, grid, course) = (live.title()?, job.grid().clone(), job.course());
+            Some(Reference { choice, subiteration: None, title, grid, course, has_race: !live.race().is_empty() })
         });
+        let mut image = None;
+        let next = match found {
+            Some(Reference { choice: choice @ ReferenceChoice { run, number: Some(number) }, course, .. }) => {
+                let is_it = |kept: &Kept| course.number(kept.iteration, kept.subiteration) == number;
+                image = session.history(run).into_iter().find(is_it);
+                let Some(image) = &image else {
+                    let name = choice.words(&course);
+                    return Err(format!("{name} is kept no longer: pin an iterate while it is there to compare with it"));
+                };
+                found.map(|found| Reference { subiteration: Some(image.subiteration), ..found })
+            }
+            other => other,
+        };
         if let Some(next) = &next {
-            session.keep(next.run);
+            session.keep(next.run());
         }
+        let with = next.as_ref().map(|next| self.beside.fix(next, image));
         let before = std::mem::replace(&mut self.reference, next);
         let stays = |run: RunId| self.kept.iter().any(|view| view.live.run == run) || self.is_reference(run);
-        if let Some(before) = before.filter(|before| !stays(before.run)) {
-            session.let_go(before.run);
+        if let Some(before) = before.filter(|before| !stays(before.run())) {
+            session.let_go(before.run());
         }
         self.active.forget_comparisons();
-        session.compare_with(self.reference.as_ref().map(|reference| reference.run));
+        session.compare_with(with);
+        Ok(())
     }
 
-    /// The user's choice of a reference; see [`Runs::set_reference`].
-    pub fn choose_reference(&mut self, run: Option<RunId>, session: &Session) {
-        self.set_reference(run, session);
+    /// The user's choice of a reference.
+    ///
+    /// # Errors
+    /// The iterate is kept no longer; the error is a sentence, and the reference stays.
+    pub fn choose_reference(&mut self, choice: Option<ReferenceChoice>, session: &Session) -> Result<(), String> {
+        self.set_reference(choice, session)?;
         self.is_reference_chosen = true;
+        Ok(())
+    }
+
+    /// Compares with this run, or with none.
+    fn refer_to(&mut self, run: Option<RunId>, session: &Session) {
+        // A run as a whole is never refused.
+        let _ = self.set_reference(run.map(ReferenceChoice::run), session);
     }
 
     fn is_reference(&self, run: RunId) -> bool {
-        self.reference.as_ref().is_some_and(|reference| reference.run == run)
+        self.reference.as_ref().is_some_and(|reference| reference.run() == run)
     }
 
     /// Keeps this run no longer: its images go.
     pub fn dismiss(&mut self, run: RunId, session: &Session) {
         if self.is_reference(run) {
-            self.set_reference(None, session);
+            self.refer_to(None, session);
             self.is_reference_chosen = false;
         }
         for mut view in self.kept.extract_if(.., |view| view.live.run == run) {
@@ -141,7 +161,7 @@ impl Runs {
 
     /// Forgets all runs, for another study.
     pub fn clear(&mut self, session: &Session) {
-        self.set_reference(None, session);
+        self.refer_to(None, session);
         self.is_reference_chosen = false;
         self.remembered.clear();
         while let Some(view) = self.kept.last() {
@@ -154,35 +174,29 @@ impl Runs {
         std::iter::once(&mut self.active).chain(&mut self.kept)
     }
 
-    /// The kept run whose images are the reference.
-    pub fn beside(&self) -> Option<&RunView> {
-        self.kept.iter().find(|view| self.is_reference(view.live.run))
+    /// The reference, where its images can be seen beside those of the active run, and the one that is.
+    pub fn beside(&self) -> Option<(&Reference, &ReferenceImage)> {
+        let reference = self.reference.as_ref().filter(|reference| reference.is_for(self.active.live.run));
+        reference.map(|reference| (reference, &self.beside))
     }
 
-    /// The same, to be changed.
-    pub fn beside_mut(&mut self) -> Option<&mut RunView> {
-        let run = self.reference.as_ref()?.run;
-        self.kept.iter_mut().find(|view| view.live.run == run)
-    }
-
-    /// Lets the reference run show its image of the number that is on the screen, or the last before that, with the same filter.
+    /// Shows the reference's image that belongs beside the one on the screen.
     pub fn link(&mut self, session: &Session) {
-        let filter_mm = self.active.post_filter_mm;
-        let wanted = self.active.shown_number();
-        let Some((beside, wanted)) = self.beside_mut().zip(wanted) else { return };
-        beside.post_filter_mm = filter_mm;
-        let number = beside.kept.iter().copied().rfind(|number| *number <= wanted).or(beside.kept.first().copied());
-        if number.is_some() && beside.past_number() != number {
-            beside.show_iterate(number, session);
-        }
-        beside.filter();
+        let Self { active, reference, beside, .. } = self;
+        let reference = reference.as_ref().filter(|reference| reference.is_for(active.live.run));
+        beside.show(reference.zip(active.shown_number()), active.post_filter_mm, session);
     }
 
-    /// Lets edited regions be measured, on the images of all runs.
-    pub fn send_rois(&mut self, rois: &MaskedRois, session: &Session) {
+    /// Lets edited regions be measured, on the images of all runs; `is_held`: while the pointer holds one.
+    pub fn send_rois(&mut self, rois: &MaskedRois, is_held: bool, session: &Session) {
         self.active.send_stop_rules(rois, session);
-        self.active.send_rois(rois, true, session);
-        self.kept.iter_mut().for_each(|view| view.send_rois(rois, false, session));
+        self.active.send_rois(rois, true, is_held, session);
+        self.kept.iter_mut().for_each(|view| view.send_rois(rois, false, is_held, session));
+    }
+
+    /// Lets the peaks along a line be measured on the images of all runs, or no longer.
+    pub fn send_line(&mut self, line: impl Fn(&Grid) -> Option<PeakLine>, session: &Session) {
+        self.all_mut().for_each(|view| view.send_line(&line, session));
     }
 
     /// Brings the curves of the kept runs up to date.
@@ -203,11 +217,12 @@ impl Runs {
     /// Takes an event in; whether it is about a run that is shown.
     pub fn receive(&mut self, event: &Event) -> bool {
         // What was found beside another reference is of no use any more.
-        if matches!(event.kind, EventKind::Compared { reference, .. } if !self.is_reference(reference)) {
+        let is_ours = |id: ReferenceId| self.reference.as_ref().is_some_and(|reference| reference.id() == id);
+        if matches!(event.kind, EventKind::Compared { reference, .. } if !is_ours(reference)) {
             return false;
         }
         if let (EventKind::Iterate(report), Some(reference)) = (&event.kind, &mut self.reference) {
-            reference.has_race |= reference.run == event.run && report.race.is_some();
+            reference.has_race |= reference.run() == event.run && report.race.is_some();
         }
         self.of_mut(event.run).map(|view| view.receive(event)).is_some()
     }
@@ -235,7 +250,7 @@ mod tests {
             view.live = LiveRun::asked_for(run, 0, &[], false);
             view
         };
-        let mut runs = Runs { kept: vec![view(1)], ..Runs::new(view(2)) };
+        let mut runs = Runs { kept: vec![view(1)], ..Runs::new(view(2), || {}) };
         let ended = |run, reason| Event { run, kind: EventKind::Ended(reason) };
         assert!(runs.receive(&ended(1, EndReason::Stopped)) && !runs.receive(&ended(3, EndReason::Stopped)));
         assert_eq!(runs.active().live.state, RunState::Starting);
@@ -274,7 +289,7 @@ mod tests {
         let session = Session::start(|| {});
         let lengths = || [1, 2, 3].map(|run| session.history(run).len());
         let keep = |runs: &mut Runs| runs.keep_active(|| {}, &session);
-        let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}));
+        let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}), || {});
         let first = finish(&mut runs, &session, |_| true);
         keep(&mut runs);
         assert_eq!(runs.active().live.run, 0);
@@ -296,11 +311,11 @@ mod tests {
     #[test]
     fn the_oldest_run_that_is_not_the_reference_goes_where_there_are_too_many() {
         let session = Session::start(|| {});
-        let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}));
+        let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}), || {});
         for _ in 0..MAX_RUNS + 1 {
             finish(&mut runs, &session, |_| true);
             if runs.reference().is_none() {
-                runs.choose_reference(Some(1), &session);
+                runs.choose_reference(Some(ReferenceChoice::run(1)), &session).unwrap();
             }
             runs.keep_active(|| {}, &session);
         }
@@ -314,13 +329,13 @@ mod tests {
     #[test]
     fn the_images_of_the_reference_stay_and_those_after_it_are_compared_with_them() {
         let session = Session::start(|| {});
-        let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}));
+        let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}), || {});
         let is_compared = |runs: &Runs| runs.active().live.comparisons.len() == 2;
         let first = finish(&mut runs, &session, |_| true);
         let lengths = || [1, 2, 3].map(|run| session.history(run).len());
-        runs.set_reference(Some(99), &session);
+        runs.refer_to(Some(99), &session);
         assert_eq!(runs.reference(), None, "there is no such run");
-        runs.set_reference(Some(first), &session);
+        runs.refer_to(Some(first), &session);
         assert!(runs.reference().unwrap().title.starts_with("run 1: OSEM"), "{:?}", runs.reference());
         finish(&mut runs, &session, is_compared);
         // The same settings give the same images.
@@ -328,13 +343,51 @@ mod tests {
         assert!(comparisons.iter().all(|found| (found.correlation - 1.0).abs() < 1e-12), "{comparisons:?}");
         assert_eq!((lengths(), comparisons[1].reference.unwrap()[0]), ([2, 2, 0], 2));
         // What is said of another reference comes too late.
-        let points =
-            vec![Comparison { iteration: 9, subiteration: 9, reference: None, correlation: 0.0, relative_difference: 1.0 }];
-        assert!(!runs.receive(&Event { run: 2, kind: EventKind::Compared { reference: 7, points } }));
+        let [correlation, relative_difference] = [0.0, 1.0];
+        let comparison =
+            Comparison { iteration: 9, subiteration: 9, reference: None, is_fixed: false, correlation, relative_difference };
+        let says = |run, subiteration| {
+            let reference = ReferenceId { run, subiteration };
+            Event { run: 2, kind: EventKind::Compared { reference, points: vec![comparison] } }
+        };
+        assert!(!runs.receive(&says(7, None)) && !runs.receive(&says(first, Some(1))));
         finish(&mut runs, &session, is_compared);
         assert_eq!(lengths(), [2, 0, 2]);
-        runs.set_reference(None, &session);
+        runs.refer_to(None, &session);
         assert_eq!((lengths(), runs.active().live.comparisons.len()), ([0, 0, 2], 0));
+    }
+
+    #[test]
+    fn an_iterate_is_the_reference_of_its_own_run_and_of_those_after_it() {
+        let session = Session::start(|| {});
+        let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}), || {});
+        let first = finish(&mut runs, &session, |_| true);
+        let choice = |number| Some(ReferenceChoice { run: first, number: Some(number) });
+        let refused = runs.choose_reference(choice(7), &session).unwrap_err();
+        assert!(refused.contains("kept no longer") && runs.reference().is_none(), "{refused}");
+        runs.choose_reference(choice(1), &session).unwrap();
+        let is_compared = |runs: &Runs| runs.active().live.comparisons.len() == 2;
+        while !is_compared(&runs) {
+            runs.receive(&session.events().recv_timeout(Duration::from_secs(60)).unwrap());
+        }
+        let words = |runs: &mut Runs| {
+            runs.link(&session);
+            runs.beside().map(|(reference, image)| (reference.words(), image.words()))
+        };
+        let named = "run 1, iteration 1".to_owned();
+        assert_eq!(words(&mut runs), Some((named.clone(), named.clone())));
+        // Its image is there also when the history has let it go.
+        runs.keep_active(|| {}, &session);
+        finish(&mut runs, &session, is_compared);
+        session.set_history_bytes(1);
+        assert!(!session.history(first).iter().any(|kept| kept.iteration == 1));
+        assert_eq!(words(&mut runs), Some((named.clone(), named)));
+        let found: Vec<_> = runs.active().live.comparisons.values().collect();
+        assert!(found.iter().all(|found| found.is_fixed && found.reference == Some([1, 1])), "{found:?}");
+        assert!((found[0].correlation - 1.0).abs() < 1e-12, "{found:?}");
+        // Another choice, and it is one no more.
+        runs.choose_reference(Some(ReferenceChoice::run(first)), &session).unwrap();
+        assert_eq!(words(&mut runs).map(|(name, _)| name), Some("run 1".into()));
     }
 
     #[test]
@@ -347,7 +400,7 @@ mod tests {
             view.receive_frame(frame, &session);
             view.derive(&mut RoiState::default());
         };
-        let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}));
+        let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}), || {});
         show(runs.active_mut(), 1, 5.0);
         runs.active_mut().colouring.choose_palette(Palette::Viridis);
         runs.keep_active(|| {}, &session);

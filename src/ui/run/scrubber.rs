@@ -5,7 +5,12 @@ use std::collections::BTreeSet;
 use egui::Ui;
 
 use super::action::RunAction;
+use super::reference::ReferenceChoice;
+use crate::session::RunId;
 use crate::ui::widgets::theme;
+
+/// What a reference that is an iterate does.
+const REFERENCE_HELP: &str = "Takes this iterate as the reference: it is seen beside every other image, and all are compared with it. Another reference, or none, is chosen under Compare";
 
 /// What the scrubber shows.
 pub struct ScrubberView<'a> {
@@ -13,6 +18,10 @@ pub struct ScrubberView<'a> {
     pub iterations: &'a [usize],
     /// The iterate of the past on the screen; `None` = live.
     pub past: Option<usize>,
+    /// The run whose they are.
+    pub run: RunId,
+    /// What they are compared with.
+    pub reference: Option<ReferenceChoice>,
     /// Numbers of those that are never thinned out.
     pub pinned: &'a BTreeSet<usize>,
     /// The number of the image on the screen, if it is one that can be kept.
@@ -76,9 +85,22 @@ fn pins_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
         if ui.selectable_label(is_pinned, "Pin").on_hover_text(help).clicked() {
             actions.push(RunAction::Pin(!is_pinned));
         }
+        if is_pinned {
+            let choice = Some(ReferenceChoice { run: view.run, number: Some(number) });
+            let button = ui.selectable_label(view.reference == choice, "Compare with it").on_hover_text(REFERENCE_HELP);
+            if button.clicked() {
+                actions.push(RunAction::SetReference(choice));
+            }
+        }
     }
     for &number in view.pinned {
-        if ui.small_button(number.to_string()).on_hover_text("An iterate that you keep").clicked() {
+        let button = ui.small_button(number.to_string()).on_hover_text("An iterate that you keep");
+        button.context_menu(|ui| {
+            if ui.button("Compare with this iterate").on_hover_text(REFERENCE_HELP).clicked() {
+                actions.push(RunAction::SetReference(Some(ReferenceChoice { run: view.run, number: Some(number) })));
+            }
+        });
+        if button.clicked() {
             actions.push(RunAction::ShowIterate(Some(number)));
         }
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::data::{Extremes, Volume};
+use crate::plan::Course;
 use crate::render::Palette;
 use crate::session::{Frame, RunId};
 use crate::ui::widgets::colouring::{TopShare, has_negative};
@@ -23,6 +24,19 @@ pub struct IterateId {
     pub iteration: usize,
     /// Steps done.
     pub subiteration: usize,
+}
+
+impl IterateId {
+    /// What it is called, in a run with so many steps an iteration.
+    pub fn words(&self, course: &Course, num_subsets: usize) -> String {
+        match (self.subiteration, self.subiteration % num_subsets) {
+            (0, _) if !course.by_iteration => format!("no {} yet", course.counted),
+            (number, _) if !course.by_iteration => course.words(number),
+            (0, _) => "start image".to_owned(),
+            (_, 0) => format!("iteration {}", self.iteration),
+            (_, subset) => format!("iteration {}, after subset {subset} of {num_subsets}", self.iteration),
+        }
+    }
 }
 
 /// An image after the filter on what is shown.

@@ -70,6 +70,7 @@ mod tests {
             completes_iteration: subiteration.is_multiple_of(2),
             log_likelihood_of_subset: None,
             log_likelihood: None,
+            residual: None,
             accumulation: Accumulation::Atomic,
             race: None,
             stages: StageTimes::from([

@@ -16,9 +16,9 @@ use crate::io::IoError;
 use crate::plan::{Acquisition, Cache, Device, DeviceChoice, Forecast};
 use crate::render::VolumeSlot;
 use crate::report;
-use crate::session::{RunId, Session, SessionOptions, Trace};
-use crate::ui::numbers::plot_options::PlotOptions;
-use crate::ui::numbers::profile::ProfileCache;
+use crate::session::{Session, SessionOptions, Trace};
+use crate::ui::numbers::plot_options::{PlotOptions, ProfileCurves};
+use crate::ui::numbers::profile::{ProfileCache, peak_line};
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::rois::document::Document;
 use crate::ui::rois::state::RoiState;
@@ -27,8 +27,9 @@ use crate::ui::run::devices::DeviceList;
 use crate::ui::run::export;
 use crate::ui::run::likeness::{Likeness, likeness};
 use crate::ui::run::live::LiveRun;
+use crate::ui::run::reference::Reference;
 use crate::ui::run::run_view::RunView;
-use crate::ui::run::runs::{Reference, Runs};
+use crate::ui::run::runs::Runs;
 use crate::ui::run::shown::Shown;
 use crate::ui::slices::beside::BesideView;
 use crate::ui::slices::slice_paint::{self, Adapter};
@@ -70,8 +71,9 @@ pub struct App {
     pub(super) runs: Runs,
     pub(super) slices: SliceState,
     pub(super) rois: RoiState,
-    /// The line profile of the image on the screen.
+    /// The line profile of the image on the screen, and that of the reference's beside it.
     pub(super) profile: ProfileCache,
+    pub(super) profile_beside: ProfileCache,
     /// What the left part of the bottom panel shows.
     pub(super) numbers: NumbersTab,
     pub(super) plots: PlotOptions,
@@ -100,8 +102,8 @@ pub struct App {
     /// Whether the keys were no shortcuts when the last frame ended.
     pub(super) keys_were_taken: bool,
     title: String,
-    /// The run and the number of its change whose image beside that of the run that is watched is on the adapter.
-    uploaded_beside: Option<(RunId, u64)>,
+    /// The number of the change of the image beside the one on the screen that is on the adapter.
+    uploaded_beside: Option<u64>,
     frame_start: Option<Instant>,
 }
 
@@ -132,10 +134,11 @@ impl App {
         let mut app = Self {
             session,
             study: StudyState::default(),
-            runs: Runs::new(RunView::new(Colouring::automatic(preferences.palette), waker(&ctx))),
+            runs: Runs::new(RunView::new(Colouring::automatic(preferences.palette), waker(&ctx)), waker(&ctx)),
             slices: SliceState::new(preferences.view()),
             rois: RoiState::default(),
             profile: ProfileCache::default(),
+            profile_beside: ProfileCache::default(),
             numbers: NumbersTab::default(),
             plots: PlotOptions::default(),
             plot_to_save: None,
@@ -312,24 +315,29 @@ impl App {
         self.derive_beside(frame, ctx);
     }
 
-    /// The same for the runs that are kept, and for the image of the reference where it is shown beside.
+    /// The same for the runs that are kept, and for the image of the reference: where it is shown beside, and its profile.
     fn derive_beside(&mut self, frame: &eframe::Frame, ctx: &Context) {
         self.runs.derive_kept();
-        if self.slices.view.beside == BesideView::Off {
-            return;
-        }
         self.runs.link(&self.session);
-        let Some(beside) = self.runs.beside() else { return };
-        let key = (beside.live.run, beside.shown.generation());
+        let beside = self.runs.beside().and_then(|(_, image)| Some((image.generation(), image.volume()?)));
+        let image = beside.map_or(0, |(generation, _)| generation);
+        self.profile_beside.update(&self.slices.view, (0, image), beside.map(|(_, volume)| volume), None);
         if let Some(state) = frame.wgpu_render_state()
-            && let Some(volume) = beside.shown.volume()
-            && self.uploaded_beside != Some(key)
+            && let Some((generation, volume)) = beside
+            && self.slices.view.beside != BesideView::Off
+            && self.uploaded_beside != Some(generation)
         {
-            self.uploaded_beside = Some(key);
+            self.uploaded_beside = Some(generation);
             if let Err(error) = slice_paint::upload(state, VolumeSlot::Second, volume.grid.size, volume.as_slice()) {
                 self.notify(ctx, Notice::error(error.to_string()));
             }
         }
+    }
+
+    /// Lets the widths of the profile's peaks be measured over the iterations while they are drawn.
+    fn send_line(&mut self) {
+        let (view, is_drawn) = (&self.slices.view, self.plots.profile == ProfileCurves::Widths);
+        self.runs.send_line(|grid| is_drawn.then(|| peak_line(view, grid)), &self.session);
     }
 
     /// Names study and device in the window's title.
@@ -370,10 +378,6 @@ impl eframe::App for App {
     fn logic(&mut self, ctx: &Context, _frame: &mut eframe::Frame) {
         self.frame_start = Some(Instant::now());
         self.receive(ctx);
-        // Edited regions are sent once the mouse is let go.
-        if !ctx.input(|input| input.pointer.any_down()) {
-            self.runs.send_rois(self.rois.masked(), &self.session);
-        }
         self.schedule(ctx);
     }
 
@@ -388,6 +392,10 @@ impl eframe::App for App {
         for action in actions {
             self.apply(&ctx, action);
         }
+        // At once, so that they are measured while this frame is painted, and the next one shows it.
+        let is_held = ctx.input(|input| input.pointer.any_down());
+        self.runs.send_rois(self.rois.masked(), is_held, &self.session);
+        self.send_line();
         self.rois.undo.feed(ctx.input(|input| input.time), &self.rois.document);
         if acted {
             ctx.request_repaint();

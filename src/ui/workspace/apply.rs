@@ -55,7 +55,11 @@ impl App {
             None => {}
             Some(RunRequest::Start(then)) => self.start_then(ctx, then),
             Some(RunRequest::AskSaveImage) => _ = self.ask(ctx, FileTask::SaveImage),
-            Some(RunRequest::SetReference(run)) => self.runs.choose_reference(run, &self.session),
+            Some(RunRequest::SetReference(choice)) => {
+                if let Err(text) = self.runs.choose_reference(choice, &self.session) {
+                    self.notify(ctx, Notice::warning(text));
+                }
+            }
             Some(RunRequest::Dismiss(run)) => self.runs.dismiss(run, &self.session),
             Some(RunRequest::Tell(notice)) => self.notify(ctx, notice),
         }

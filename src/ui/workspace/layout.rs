@@ -18,7 +18,6 @@ use crate::ui::numbers::tabs::{NumbersTab, tabs_ui};
 use crate::ui::rois::roi_panel::{RoiView, roi_ui};
 use crate::ui::run::live::RunState;
 use crate::ui::run::recon_panel::{ReconView, recon_ui};
-use crate::ui::run::run_view::RunView;
 use crate::ui::run::scrubber::{ScrubberView, scrubber_ui};
 use crate::ui::slices::beside::{Beside, BesideView, beside_ui, usual_difference};
 use crate::ui::slices::colour_bar::colour_bar_ui;
@@ -163,6 +162,7 @@ impl App {
             course: self.study.course(),
             axes: self.study.axes(),
             profile: self.profile.profile(),
+            profile_beside: self.runs.beside().and_then(|(_, image)| Some((image.words(), self.profile_beside.profile()?))),
             unit: self.run().unit(),
             filter_mm: self.run().shown.filter_mm(),
             view: &self.slices.view,
@@ -224,6 +224,8 @@ impl App {
         let scrubber = ScrubberView {
             iterations: &self.run().kept,
             past: self.run().past_number(),
+            run: self.run().live.run,
+            reference: self.runs.reference().map(|reference| reference.choice),
             pinned: &self.run().pinned,
             number: self.run().shown_number(),
             is_playing: self.run().playing.is_some(),
@@ -245,8 +247,8 @@ impl App {
         }
         summed(actions, Action::View, |actions| toolbar_ui(&toolbar, ui, actions));
         summed(actions, Action::Run, |actions| scrubber_ui(&scrubber, ui, actions));
-        if let Some(reference) = self.runs.beside() {
-            let (chosen, name) = (self.slices.view.beside, format!("run {}", reference.live.run));
+        if let Some((reference, _)) = self.runs.beside() {
+            let (chosen, name) = (self.slices.view.beside, reference.words());
             let why_not = self.why_not_beside();
             summed(actions, Action::View, |actions| beside_ui(chosen, &name, why_not, ui, actions));
         }
@@ -304,9 +306,8 @@ impl App {
     /// The image of the reference run beside the one on the screen, where it is to be shown and can be.
     fn beside<'a>(&'a self, volume: &Volume) -> Option<Beside<'a>> {
         let how = self.slices.view.beside;
-        let reference = self.runs.beside().filter(|_| how != BesideView::Off && self.why_not_beside().is_none())?;
-        let other = reference.shown.volume()?;
-        let name = |view: &RunView, words: String| format!("run {}, {words}", view.live.run);
+        let (_, reference) = self.runs.beside().filter(|_| how != BesideView::Off && self.why_not_beside().is_none())?;
+        let other = reference.volume()?;
         let largest_difference = match how {
             // What is no more than rounding has no colour.
             BesideView::Difference => {
@@ -315,14 +316,14 @@ impl App {
             }
             _ => 0.0,
         };
-        let names = [self.run(), reference].map(|view| name(view, view.shown_words()));
+        let names = [format!("run {}, {}", self.run().live.run, self.run().shown_words()), reference.words()];
         Some(Beside { how, volume: other, names, largest_difference })
     }
 
     /// Why the image of the reference run cannot be shown beside.
     fn why_not_beside(&self) -> Option<&'static str> {
         let own = &self.run().shown.volume()?.grid;
-        match self.runs.beside()?.shown.volume() {
+        match self.runs.beside()?.1.volume() {
             None => Some("No image of that run is kept"),
             Some(other) if !other.grid.same_as(own) => Some("Only images on the same grid can be beside each other"),
             Some(_) => None,

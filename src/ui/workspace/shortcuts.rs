@@ -186,6 +186,8 @@ mod tests {
         let scrubber = ScrubberView {
             iterations: &[],
             past: None,
+            run: 1,
+            reference: None,
             pinned: &pinned,
             number: None,
             is_playing: false,

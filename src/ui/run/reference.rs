@@ -1,0 +1,142 @@
+//! What the images of the active run are compared with, those of another run or one iterate, and the one of them that is seen beside
+//! the image on the screen.
+
+use super::post_filter::PostFilter;
+use super::shown::{IterateId, Past, Shown};
+use crate::data::Volume;
+use crate::geometry::Grid;
+use crate::plan::Course;
+use crate::session::{CompareWith, Kept, ReferenceId, RunId, Session};
+use crate::ui::widgets::format;
+
+/// What can be chosen to compare with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ReferenceChoice {
+    /// The run.
+    pub run: RunId,
+    /// The number of one of its iterates; `None` = each image is compared with the one of the same number.
+    pub number: Option<usize>,
+}
+
+impl ReferenceChoice {
+    /// A run as a whole.
+    pub fn run(run: RunId) -> Self {
+        Self { run, number: None }
+    }
+
+    /// What it is called.
+    pub fn words(&self, course: &Course) -> String {
+        let words =
+            |number| if course.by_iteration { format!(", iteration {number}") } else { format!(", {}", course.words(number)) };
+        format!("run {}{}", self.run, self.number.map_or_else(String::new, words))
+    }
+}
+
+/// What the images of the active run are compared with. Only its images need still be there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reference {
+    /// Which.
+    pub choice: ReferenceChoice,
+    /// Steps done of its iterate, where it is one.
+    pub subiteration: Option<usize>,
+    /// The run's number and what it did, in words.
+    pub title: String,
+    /// The grid of its images.
+    pub grid: Grid,
+    /// What its images are counted by.
+    pub course: Course,
+    /// Whether additions were lost in some of its steps.
+    pub has_race: bool,
+}
+
+impl Reference {
+    /// The run.
+    pub fn run(&self) -> RunId {
+        self.choice.run
+    }
+
+    /// What it is called.
+    pub fn words(&self) -> String {
+        self.choice.words(&self.course)
+    }
+
+    /// By which the session knows it.
+    pub fn id(&self) -> ReferenceId {
+        ReferenceId { run: self.choice.run, subiteration: self.subiteration }
+    }
+
+    /// Whether images of this run are compared with it: not those of a run with themselves.
+    pub fn is_for(&self, run: RunId) -> bool {
+        self.subiteration.is_some() || self.choice.run != run
+    }
+
+    /// The image that is seen beside the one of this number: that of the same number, or the last before it.
+    fn beside(&self, number: usize, session: &Session) -> Option<Kept> {
+        let is_later = |kept: &Kept| self.course.number(kept.iteration, kept.subiteration) > number;
+        let mut past = session.history(self.choice.run);
+        let at = past.iter().position(is_later).unwrap_or(past.len()).saturating_sub(1);
+        (at < past.len()).then(|| past.swap_remove(at))
+    }
+}
+
+/// The image of the reference beside the one on the screen.
+pub struct ReferenceImage {
+    shown: Shown,
+    /// The one that it always is, where the reference is one iterate.
+    fixed: Option<Kept>,
+    /// What is counted in the runs.
+    course: Course,
+    post_filter: PostFilter,
+}
+
+impl ReferenceImage {
+    /// None yet; `wake` is called when it was filtered.
+    pub fn new(wake: impl Fn() + Send + 'static) -> Self {
+        Self { shown: Shown::default(), fixed: None, course: Course::ITERATIONS, post_filter: PostFilter::start(wake) }
+    }
+
+    /// From now on it is always this one, or no longer; what others are compared with.
+    pub fn fix(&mut self, reference: &Reference, image: Option<Kept>) -> CompareWith {
+        self.fixed = image.clone();
+        image.map_or(CompareWith::Run(reference.run()), CompareWith::Image)
+    }
+
+    /// Shows the reference's image that belongs beside the one of this number, with the same filter; without a reference none.
+    pub fn show(&mut self, wanted: Option<(&Reference, usize)>, filter_mm: f64, session: &Session) {
+        let of_number =
+            |(reference, number): (&Reference, usize)| self.fixed.clone().or_else(|| reference.beside(number, session));
+        let kept = wanted.and_then(of_number);
+        if let Some((reference, _)) = wanted {
+            self.course = reference.course;
+        }
+        let past = kept.map(|Kept { run, iteration, subiteration, volume, extremes }| {
+            let id = IterateId { run, iteration, subiteration };
+            Past { id, volume, extremes }
+        });
+        let run = past.as_ref().map(|past| past.id.run);
+        if self.shown.id().is_some_and(|id| Some(id.run) != run) {
+            self.shown.set_filtered(None);
+            self.post_filter.forget();
+        }
+        self.shown.set_past(past);
+        self.post_filter.keep_up(&mut self.shown, filter_mm);
+    }
+
+    /// The image.
+    pub fn volume(&self) -> Option<&Volume> {
+        self.shown.volume()
+    }
+
+    /// Grows with each change of the image.
+    pub fn generation(&self) -> u64 {
+        self.shown.generation()
+    }
+
+    /// What it is called.
+    pub fn words(&self) -> String {
+        let Some(id) = self.shown.id() else { return String::new() };
+        let filtered = self.shown.filter_mm().map_or_else(String::new, |mm| format!(", {}", format::filtered(mm)));
+        let number = Some(self.course.number(id.iteration, id.subiteration));
+        format!("{}{filtered}", ReferenceChoice { run: id.run, number }.words(&self.course))
+    }
+}
