@@ -16,6 +16,7 @@
 //! | regions of interest | TOML | [`rois`] |
 //! | measured numbers | CSV, long form | [`measurements`] |
 //! | what made an image or numbers | JSON | [`provenance`] |
+//! | pictures of the window | PNG, only written | [`write_png`] |
 //!
 //! Every reader checks the file's size against its header before it allocates, and every writer completes a temporary
 //! file before it replaces one that exists.
@@ -39,6 +40,7 @@ pub mod numpy_sweep;
 mod pair;
 mod pending;
 mod phase;
+mod png;
 pub mod provenance;
 mod records;
 mod roi_entry;
@@ -59,5 +61,6 @@ pub use error::IoError;
 pub use files::{files_read, files_written, header_of, identity};
 pub use follow::{SweepFollower, SweepUpdate};
 pub use pending::{discard_unfinished, write_whole};
+pub use png::{Picture, write_png};
 pub use study::{Correction, read_pair_study, read_study};
 pub use sweep::{read_reference, read_sweep, read_sweep_at_phase, write_sweep};

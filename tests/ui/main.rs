@@ -11,6 +11,7 @@ mod nema;
 mod next_start;
 mod numbers;
 mod pairs;
+mod picture;
 mod pictures;
 mod pixels;
 mod provenance;

@@ -4,18 +4,19 @@ use egui::{RichText, Ui};
 use egui_plot::{HLine, LineStyle};
 use strum::VariantArray as _;
 
-use super::curve_plot::{CurvePlot, KEPT_LINES, title_ui, unfiltered_ui};
+use super::curve_plot::{CurvePlot, Drawn, KEPT_LINES, exported, menu_ui, title_ui, unfiltered_ui};
 use super::plot_options::{ContrastCurves, LikelihoodCurves, OptionAction, PlotAction, PlotKind, PlotOptions};
 use super::profile::Profile;
 use super::profile_plot::profile_ui;
 use super::trajectory_plot::trajectory_ui;
 use crate::plan::Course;
+use crate::report;
 use crate::session::RunId;
 use crate::ui::run::curves::{Curves, Series};
 use crate::ui::slices::view::ViewState;
 use crate::ui::widgets::format;
 use crate::ui::widgets::image_axes::ImageAxes;
-use crate::ui::widgets::plot::{Scale, between};
+use crate::ui::widgets::plot::{Axes, Scale, between};
 use crate::ui::widgets::theme;
 
 /// What the plots show.
@@ -116,10 +117,19 @@ fn plot_ui(kind: PlotKind, view: &PlotsView, ui: &mut Ui, actions: &mut Vec<Plot
         PlotKind::Progress => means_ui(view, ui, actions),
         PlotKind::Profile => {
             let mut own = Vec::new();
-            profile_ui(view, ui, &mut own, &theme::colours(ui.visuals()));
+            let response = profile_ui(view, ui, &mut own, &theme::colours(ui.visuals()));
             actions.extend(own.into_iter().map(PlotAction::View));
+            menu_ui(ui, &response, exported_profile(view), actions);
         }
     }
+}
+
+/// The profile as a plot of a report.
+fn exported_profile(view: &PlotsView) -> report::Plot {
+    let drawn = |name: &str, points: &[[f64; 2]]| Drawn { name: name.to_owned(), is_kept: false, points: points.to_vec() };
+    let curves = view.profile.map(|profile| vec![drawn("image", &profile.points), drawn("true", &profile.truth)]);
+    let axes = Axes { x: "mm".to_owned(), y_unit: view.unit, ..Axes::default() };
+    exported("profile", &axes, curves.unwrap_or_default())
 }
 
 /// Noise: the mean of the background ROIs above their own curves.

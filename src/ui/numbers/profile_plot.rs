@@ -16,8 +16,8 @@ use crate::ui::widgets::theme::Colours;
 /// What the width at a tenth is.
 const FWTM_HELP: &str = "Full width at a tenth of the maximum ± its standard deviation: where the profile, less the fitted constant, falls to a tenth of the fitted height. Of a Gaussian 1.823 FWHM; more tells of tails. A dash: it does not fall so far on both sides, or noise hides where";
 
-/// Choice of the line, and the plot.
-pub fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>, colours: &Colours) {
+/// Choice of the line, and the plot, which comes back.
+pub fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>, colours: &Colours) -> egui::Response {
     // Beside three other plots there is little room.
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
@@ -67,6 +67,7 @@ pub fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>, 
         number_peaks(profile, &response, colours.profile, ui);
         widths_ui(profile, view.filter_mm, response.response.rect, colours.profile, ui);
     }
+    response.response
 }
 
 /// Over how wide a band the profile is averaged.

@@ -23,6 +23,7 @@ use crate::ui::study::open_study::OpenStudy;
 use crate::ui::study::state::StudyState;
 use crate::ui::widgets::colouring::Colouring;
 use crate::ui::widgets::format;
+use crate::ui::widgets::picture_area::PictureArea;
 
 /// How long each image is seen while the past is played.
 const PLAY_TIME: Duration = Duration::from_millis(250);
@@ -55,6 +56,8 @@ pub enum RunRequest {
     Start(AfterStart),
     /// Asks where to save the image that is shown.
     AskSaveImage,
+    /// Asks where to save a picture of this part of the window.
+    AskPicture(PictureArea),
     /// Compares it with this run, or with none.
     SetReference(Option<RunId>),
     /// Keeps this run no longer.
@@ -270,6 +273,7 @@ impl RunView {
             RunAction::Dismiss(run) => return Some(RunRequest::Dismiss(run)),
             RunAction::SetReference(run) => return Some(RunRequest::SetReference(run)),
             RunAction::AskSaveImage => return Some(RunRequest::AskSaveImage),
+            RunAction::AskPicture(area) => return Some(RunRequest::AskPicture(area)),
             RunAction::SetPostFilter(fwhm_mm) => {
                 self.post_filter_mm = fwhm_mm;
             }

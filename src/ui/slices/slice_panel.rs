@@ -17,6 +17,7 @@ use crate::session::RoiNumbers;
 use crate::ui::rois::measured::RoiLabels;
 use crate::ui::widgets::colouring::Colouring;
 use crate::ui::widgets::image_axes::ImageAxes;
+use crate::ui::widgets::picture_area::PictureArea;
 use crate::ui::widgets::theme;
 
 /// What the slices are drawn from.
@@ -126,6 +127,7 @@ fn slice_ui(
         None => view.axes.view_name(slice.plane),
     };
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &label));
+    picture_menu_ui(&response, actions);
     let painter = ui.painter_at(slice.rect);
     // A viewport that reaches beyond the window would be shifted: only the visible part is drawn.
     let visible = slice.rect.intersect(ui.clip_rect());
@@ -147,6 +149,16 @@ fn slice_ui(
         beside::overlay_ui(view, beside, (picture, &label), slice.rect, ui, actions);
     }
     pointed
+}
+
+/// The menu of a view, on a click with the secondary button.
+pub(super) fn picture_menu_ui(response: &egui::Response, actions: &mut Vec<ViewAction>) {
+    response.context_menu(|ui| {
+        let save = ui.button("Save picture of the slices…");
+        if save.on_hover_text("The views and the colour bar at twice the window's resolution, as PNG").clicked() {
+            actions.push(ViewAction::AskPicture(PictureArea::Slices));
+        }
+    });
 }
 
 /// A part of a slice's width as a part of that of what is visible of it.

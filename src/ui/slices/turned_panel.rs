@@ -8,7 +8,7 @@ use super::cells::Cell;
 use super::overlay::{haloed_line, text};
 use super::pointer::{HELP_EVERYWHERE, Pointed, common_drag, wheel_slices};
 use super::slice_paint::{self, Effort, Look};
-use super::slice_panel::SlicesView;
+use super::slice_panel::{SlicesView, picture_menu_ui};
 use super::turned::{TurnedContent, TurnedGeometry, brightest_mm, middle_of, sample_distance_mm};
 use crate::geometry::Point;
 use crate::render::VolumeSlot;
@@ -29,6 +29,7 @@ pub(super) fn turned_ui(
     let content = view.view.turned;
     let response = ui.interact(rect, ui.scope_id().with(("turned", picture)), Sense::click_and_drag());
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, content.name()));
+    picture_menu_ui(&response, actions);
     let grid = &view.volume.grid;
     let plane_point = match content {
         TurnedContent::Mip => middle_of(grid),

@@ -24,7 +24,6 @@ impl App {
         match action {
             Action::Study(action) => self.apply_study(ctx, action),
             Action::Run(action) => self.apply_run(ctx, action),
-            Action::View(action) => self.apply_view(ctx, action),
             Action::Plot(PlotAction::Option(action)) => self.plots.apply(action),
             Action::Plot(PlotAction::ShowAt(place)) => {
                 let nearest = self.run().nearest_kept(place);
@@ -34,7 +33,10 @@ impl App {
                 self.plot_to_save = Some(*plot);
                 self.ask(ctx, FileTask::SavePlot);
             }
-            Action::Plot(PlotAction::View(action)) => self.apply_view(ctx, action),
+            Action::SavePicture(area) | Action::View(ViewAction::AskPicture(area)) => {
+                self.ask(ctx, FileTask::SavePicture(area));
+            }
+            Action::View(action) | Action::Plot(PlotAction::View(action)) => self.apply_view(ctx, action),
             Action::Roi(action) => self.apply_roi(ctx, action),
             Action::File(action) => self.apply_file(ctx, action),
             Action::Leave(action) => self.apply_leave(ctx, action),
@@ -54,6 +56,7 @@ impl App {
             None => {}
             Some(RunRequest::Start(then)) => self.start_then(ctx, then),
             Some(RunRequest::AskSaveImage) => _ = self.ask(ctx, FileTask::SaveImage),
+            Some(RunRequest::AskPicture(area)) => _ = self.ask(ctx, FileTask::SavePicture(area)),
             Some(RunRequest::SetReference(run)) => self.runs.choose_reference(run, &self.session),
             Some(RunRequest::Dismiss(run)) => self.runs.dismiss(run, &self.session),
             Some(RunRequest::Tell(notice)) => self.notify(ctx, notice),

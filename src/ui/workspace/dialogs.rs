@@ -8,6 +8,7 @@ use crossbeam_channel::{Receiver, bounded};
 use super::actions::Action;
 use crate::io::{Correction, files_written};
 use crate::ui::widgets::modal::modal_ui;
+use crate::ui::widgets::picture_area::PictureArea;
 
 /// A dialog that comes back empty sooner than a person can cancel it was never shown.
 const NO_DIALOG: Duration = Duration::from_millis(100);
@@ -52,6 +53,8 @@ pub enum FileTask {
     ExportCsv,
     /// Saves a plot.
     SavePlot,
+    /// Saves a picture of a part of the window.
+    SavePicture(PictureArea),
     /// Writes the report of NEMA image quality.
     NemaReport,
 }
@@ -143,7 +146,9 @@ impl Dialogs {
 pub fn overwritten(task: FileTask, path: &Path) -> Vec<PathBuf> {
     let written = match task {
         FileTask::SaveImage => files_written(path),
-        FileTask::SaveRois | FileTask::ExportCsv | FileTask::SavePlot | FileTask::NemaReport => vec![path.to_owned()],
+        FileTask::SaveRois | FileTask::ExportCsv | FileTask::SavePlot | FileTask::SavePicture(_) | FileTask::NemaReport => {
+            vec![path.to_owned()]
+        }
         _ => Vec::new(),
     };
     written.into_iter().filter(|path| path.exists()).collect()
@@ -178,8 +183,10 @@ fn ask_desktop(task: FileTask) -> Option<PathBuf> {
         FileTask::SaveRois => dialog.add_filter("ROIs", &["toml", "json"]).set_file_name("rois.toml").save_file(),
         FileTask::ExportCsv => dialog.add_filter("CSV", &["csv"]).set_file_name("numbers.csv").save_file(),
         FileTask::SavePlot => {
-            dialog.add_filter("SVG", &["svg"]).add_filter("CSV", &["csv"]).set_file_name("plot.svg").save_file()
+            let dialog = dialog.add_filter("SVG", &["svg"]).add_filter("PNG", &["png"]).add_filter("CSV", &["csv"]);
+            dialog.set_file_name("plot.svg").save_file()
         }
+        FileTask::SavePicture(_) => dialog.add_filter("PNG", &["png"]).set_file_name("picture.png").save_file(),
         FileTask::NemaReport => dialog.add_filter("PDF", &["pdf"]).set_file_name("nema.pdf").save_file(),
     }
 }
@@ -199,6 +206,7 @@ pub fn title(task: FileTask) -> &'static str {
         FileTask::SaveRois => "Save ROIs",
         FileTask::ExportCsv => "Export the numbers",
         FileTask::SavePlot => "Save the plot",
+        FileTask::SavePicture(_) => "Save a picture",
         FileTask::NemaReport => "Report of NEMA image quality",
     }
 }
@@ -217,7 +225,8 @@ fn formats(task: FileTask) -> &'static str {
         FileTask::SaveImage => ".nii, .nii.gz, .hv, .npy or .dcm (a folder, DICOM): the ending chooses the format",
         FileTask::LoadRois | FileTask::SaveRois => ".toml or .json",
         FileTask::ExportCsv => ".csv",
-        FileTask::SavePlot => ".svg, or .csv for its numbers",
+        FileTask::SavePlot => ".svg, .png at twice the resolution, or .csv for its numbers",
+        FileTask::SavePicture(_) => ".png, at twice the resolution of the window",
         FileTask::NemaReport => ".pdf",
     }
 }

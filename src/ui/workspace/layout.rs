@@ -31,6 +31,7 @@ use crate::ui::study::tube_form::tube_form_ui;
 use crate::ui::study::tube_tab::tube_tab_ui;
 use crate::ui::widgets::format;
 use crate::ui::widgets::notices::{notice_list_ui, toasts_ui};
+use crate::ui::widgets::picture_area::PictureArea;
 use crate::ui::widgets::theme;
 
 /// What the tab of tubes says before there are any.
@@ -273,6 +274,7 @@ impl App {
         ui.allocate_ui_with_layout(area, egui::Layout::left_to_right(egui::Align::Min), |ui| {
             let bar = theme::COLOUR_BAR_WIDTH;
             let size = egui::vec2(area.x - bar, area.y);
+            PictureArea::Slices.is_at(egui::Rect::from_min_size(ui.max_rect().min, area), ui);
             ui.allocate_ui(size, |ui| {
                 ui.set_min_size(size);
                 hovered = summed(actions, Action::View, |actions| slices_ui(&slices, ui, actions));

@@ -11,6 +11,7 @@ pub mod dialogs;
 pub mod layout;
 pub mod leaving;
 pub mod nema;
+mod picture;
 pub mod prefs;
 pub mod provenance;
 pub mod receive;
