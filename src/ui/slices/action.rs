@@ -29,6 +29,8 @@ pub enum Drag {
     Roi(usize, Grip),
     /// The line of the profile.
     Profile,
+    /// The line along which the oblique slice cuts this one: it is turned about the crosshair.
+    Oblique,
 }
 
 /// About what the slices show.
