@@ -106,8 +106,8 @@ impl App {
             Some(RoiRequest::AskLoad) => _ = self.ask(ctx, FileTask::LoadRois),
             Some(RoiRequest::AskSave) => _ = self.ask(ctx, FileTask::SaveRois),
             Some(RoiRequest::AskExport) => _ = self.ask(ctx, FileTask::ExportCsv),
-            Some(RoiRequest::PlaceNema) => self.place_nema(ctx),
-            Some(RoiRequest::AskNemaReport) => _ = self.ask(ctx, FileTask::NemaReport),
+            Some(RoiRequest::PlaceNema(standard)) => self.place_nema(ctx, standard),
+            Some(RoiRequest::AskNemaReport(standard)) => _ = self.ask(ctx, FileTask::NemaReport(standard)),
             Some(RoiRequest::Tell(notice)) => self.notify(ctx, notice),
         }
     }

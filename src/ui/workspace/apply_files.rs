@@ -99,7 +99,7 @@ impl App {
                 "loaded"
             }),
             FileTask::SaveRois => io::rois::write_rois(path, &self.rois.document.rois).map_err(sentence).map(|()| "saved"),
-            FileTask::NemaReport => self.write_nema_report(path).map(|()| "written"),
+            FileTask::NemaReport(standard) => self.write_nema_report(ctx, standard, path).map(|()| "written"),
             FileTask::ExportCsv if !self.run().live.is_measured() => Err(format!("{}: {NOTHING_MEASURED}", path.display())),
             FileTask::ExportCsv => self.export_csv(path).map_err(sentence).map(|()| {
                 self.save_provenance_of_table(ctx, path);

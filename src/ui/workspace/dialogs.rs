@@ -7,6 +7,7 @@ use crossbeam_channel::{Receiver, bounded};
 
 use super::actions::Action;
 use crate::io::{Correction, files_written};
+use crate::ui::rois::action::NemaStandard;
 use crate::ui::widgets::modal::modal_ui;
 use crate::ui::widgets::picture_area::PictureArea;
 
@@ -56,7 +57,7 @@ pub enum FileTask {
     /// Saves a picture of a part of the window.
     SavePicture(PictureArea),
     /// Writes the report of NEMA image quality.
-    NemaReport,
+    NemaReport(NemaStandard),
 }
 
 /// What came of a dialog.
@@ -146,7 +147,7 @@ impl Dialogs {
 pub fn overwritten(task: FileTask, path: &Path) -> Vec<PathBuf> {
     let written = match task {
         FileTask::SaveImage => files_written(path),
-        FileTask::SaveRois | FileTask::ExportCsv | FileTask::SavePlot | FileTask::SavePicture(_) | FileTask::NemaReport => {
+        FileTask::SaveRois | FileTask::ExportCsv | FileTask::SavePlot | FileTask::SavePicture(_) | FileTask::NemaReport(_) => {
             vec![path.to_owned()]
         }
         _ => Vec::new(),
@@ -187,7 +188,7 @@ fn ask_desktop(task: FileTask) -> Option<PathBuf> {
             dialog.set_file_name("plot.svg").save_file()
         }
         FileTask::SavePicture(_) => dialog.add_filter("PNG", &["png"]).set_file_name("picture.png").save_file(),
-        FileTask::NemaReport => dialog.add_filter("PDF", &["pdf"]).set_file_name("nema.pdf").save_file(),
+        FileTask::NemaReport(_) => dialog.add_filter("PDF", &["pdf"]).set_file_name("nema.pdf").save_file(),
     }
 }
 
@@ -207,7 +208,8 @@ pub fn title(task: FileTask) -> &'static str {
         FileTask::ExportCsv => "Export the numbers",
         FileTask::SavePlot => "Save the plot",
         FileTask::SavePicture(_) => "Save a picture",
-        FileTask::NemaReport => "Report of NEMA image quality",
+        FileTask::NemaReport(NemaStandard::Body) => "Report of NEMA NU 2 image quality",
+        FileTask::NemaReport(NemaStandard::SmallAnimal) => "Report of NEMA NU 4 image quality",
     }
 }
 
@@ -227,7 +229,7 @@ fn formats(task: FileTask) -> &'static str {
         FileTask::ExportCsv => ".csv",
         FileTask::SavePlot => ".svg, .png at twice the resolution, or .csv for its numbers",
         FileTask::SavePicture(_) => ".png, at twice the resolution of the window",
-        FileTask::NemaReport => ".pdf",
+        FileTask::NemaReport(_) => ".pdf",
     }
 }
 
