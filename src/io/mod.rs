@@ -16,6 +16,7 @@
 //! | regions of interest | TOML | [`rois`] |
 //! | measured numbers | CSV, long form | [`measurements`] |
 //! | what made an image or numbers | JSON | [`provenance`] |
+//! | calibrations of scans | TOML | [`calibration`] |
 //! | pictures of the window | PNG, only written | [`write_png`] |
 //!
 //! Every reader checks the file's size against its header before it allocates, and every writer completes a temporary
@@ -24,6 +25,7 @@
 mod any;
 pub mod bes3t;
 mod blocks;
+pub mod calibration;
 mod checksum;
 pub mod dicom;
 mod error;

@@ -16,6 +16,7 @@ use crate::render::VolumeSlot;
 use crate::session::RoiNumbers;
 use crate::ui::rois::measured::RoiLabels;
 use crate::ui::widgets::colouring::Colouring;
+use crate::ui::widgets::format;
 use crate::ui::widgets::image_axes::ImageAxes;
 use crate::ui::widgets::picture_area::PictureArea;
 use crate::ui::widgets::theme;
@@ -166,11 +167,13 @@ fn part_of(part: f32, slice: Rect, visible: Rect) -> f32 {
     ((slice.left() + part * slice.width() - visible.left()) / visible.width()).clamp(0.0, 1.0)
 }
 
-/// The value under a point, in words.
-pub fn pointer_text(point: Point, volume: &Volume, axes: &ImageAxes) -> String {
+/// The value under a point, in words; in Bq/mL too where it is known what 1 count/mm stands for.
+pub fn pointer_text(point: Point, volume: &Volume, bq_per_ml: Option<f64>, axes: &ImageAxes) -> String {
     let grid: &Grid = &volume.grid;
     let place = format!("{} mm", axes.words(point));
     let Some(value) = volume.at_mm(point) else { return format!("{place} · outside the image") };
     let [x, y, z] = grid.voxel_from_mm(point).map(f64::round);
-    format!("{place} · voxel {x}, {y}, {z} · {} {}", crate::ui::widgets::format::value(f64::from(value)), volume.unit.label())
+    let calibrated = bq_per_ml.map(|factor| format!(" = {} Bq/mL", format::value(factor * f64::from(value))));
+    let (value, unit) = (format::value(f64::from(value)), volume.unit.label());
+    format!("{place} · voxel {x}, {y}, {z} · {value} {unit}{}", calibrated.unwrap_or_default())
 }

@@ -97,6 +97,7 @@ impl App {
     }
 
     fn side_panel(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
+        let selected = self.rois.selected.and_then(|index| self.rois.document.rois.get(index));
         let study = StudyView {
             study: self.study.open.as_ref(),
             loading: self.study.loading.as_ref(),
@@ -104,6 +105,8 @@ impl App {
             path_text: &self.study.path_text,
             tube_maker: self.study.tube_maker.as_ref(),
             matrix_maker: self.study.matrix_maker.as_ref(),
+            calibration: self.study.calibration,
+            selected_roi: selected.map(|roi| roi.name.as_str()),
             show_timings: !self.options.for_pictures,
         };
         summed(actions, Action::Study, |actions| study_ui(&study, ui, actions));
@@ -281,11 +284,13 @@ impl App {
             });
             bar_help = summed(actions, Action::View, |actions| colour_bar_ui(&toolbar, ui, actions));
         });
-        ui.add(egui::Label::new(egui::RichText::new(self.run().provenance_words()).small()).truncate());
+        let calibration = self.calibration_of(volume).map(|factor| format!(" · 1 count/mm = {} Bq/mL", format::value(factor)));
+        let made = self.run().provenance_words() + &calibration.unwrap_or_default();
+        ui.add(egui::Label::new(egui::RichText::new(made).small()).truncate());
         let point = hovered.as_ref().and_then(|pointed| pointed.point);
         let pointer = point.map_or_else(String::new, |point| {
             let of_both = beside.as_ref().and_then(|beside| beside.words_at(point, volume));
-            let words = pointer_text(point, volume, &self.study.axes());
+            let words = pointer_text(point, volume, self.calibration_of(volume), &self.study.axes());
             of_both.map_or(words.clone(), |of_both| format!("{words} · {of_both}"))
         });
         ui.add(egui::Label::new(egui::RichText::new(pointer).small()).truncate());

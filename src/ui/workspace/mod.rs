@@ -7,6 +7,7 @@ pub mod apply_files;
 pub mod apply_pairs;
 mod apply_study;
 pub mod apply_tubes;
+mod calibrate;
 pub mod dialogs;
 pub mod layout;
 pub mod leaving;
