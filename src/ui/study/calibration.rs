@@ -36,7 +36,7 @@ impl Calibration {
 }
 
 /// What the factor is.
-const HELP: &str = "Bq/mL that 1 count/mm stands for; 0: not known. Images are then saved in Bq/mL (Units BQML of a DICOM series), and the value under the pointer is told in Bq/mL too; tables and curves stay in counts/mm. Kept beside the scan's file. It holds for scans of the same duration, nuclide and corrections";
+const HELP: &str = "Bq/mL that 1 count/mm stands for; 0: none. Images are then saved in Bq/mL (Units BQML of a DICOM series), and the value under the pointer is told in Bq/mL too; tables and curves stay in counts/mm. Kept beside the scan's file. It holds for scans of the same duration, nuclide and corrections";
 /// How it is found.
 const PHANTOM_HELP: &str = "From a uniform phantom of known activity: Bq/mL per count/mm = activity concentration / mean of the selected ROI in the image on the screen";
 
@@ -46,18 +46,27 @@ pub fn calibration_ui(calibration: Calibration, selected: Option<&str>, ui: &mut
         let label = ui.label("Calibration");
         let mut factor = calibration.bq_per_ml.unwrap_or(0.0);
         // Typed, not dragged: every change is written to the file.
-        let value = DragValue::new(&mut factor).range(0.0..=f64::MAX).speed(0.0).update_while_editing(false).suffix(" Bq/mL");
+        let value = DragValue::new(&mut factor).range(0.0..=f64::MAX).speed(0.0).update_while_editing(false);
+        let value = value.custom_formatter(|factor, _| factor_words(factor));
+        let value = if calibration.bq_per_ml.is_some() { value.suffix(" Bq/mL") } else { value };
         let response = ui.add(value).labelled_by(label.id);
         name(&response, "Calibration, Bq/mL per count/mm");
         response.on_hover_text(HELP);
         let factor = Some(factor).filter(|factor| *factor > 0.0);
-        if factor != calibration.bq_per_ml {
+        // What is told has fewer digits than what was found.
+        if factor.map(factor_words) != calibration.bq_per_ml.map(factor_words) {
             actions.push(StudyAction::SetCalibration(factor));
         }
         let stays = MenuConfig::new().close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside);
         let menu = MenuButton::new("Phantom").config(stays);
         menu.ui(ui, |ui| phantom_ui(calibration, selected, ui, actions)).0.on_hover_text(PHANTOM_HELP);
     });
+}
+
+/// A factor in six digits; 0 stands for none.
+fn factor_words(factor: f64) -> String {
+    let rounded: f64 = format!("{factor:.5e}").parse().unwrap_or(factor);
+    if factor > 0.0 { format!("{rounded}") } else { "none".to_owned() }
 }
 
 fn phantom_ui(calibration: Calibration, selected: Option<&str>, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
@@ -88,6 +97,11 @@ fn phantom_ui(calibration: Calibration, selected: Option<&str>, ui: &mut Ui, act
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn factors_are_told_in_six_digits() {
+        assert_eq!([0.0, 52_300.0, 199_999.96, 0.012_345_678].map(factor_words), ["none", "52300", "200000", "0.0123457"]);
+    }
 
     #[test]
     fn the_factor_is_the_activity_over_the_mean() {
