@@ -83,7 +83,7 @@ const DEFINITIONS: [&str; 5] = [
 /// Width and height of what is shown of a slice, mm.
 const SHOWN_MM: f64 = 2.0 * CHAMBER_RADIUS_MM + 6.0;
 /// Where the plot ends, points.
-const PLOT_BOTTOM: f64 = 606.0;
+const PLOT_BOTTOM: f64 = 650.0;
 /// Width of a slice on the page, points.
 const SLICE_WIDTH: f64 = 160.0;
 

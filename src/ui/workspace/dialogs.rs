@@ -12,7 +12,7 @@ use crate::ui::widgets::modal::modal_ui;
 use crate::ui::widgets::picture_area::PictureArea;
 
 /// A dialog that comes back empty sooner than a person can cancel it was never shown.
-const NO_DIALOG: Duration = Duration::from_millis(100);
+const NO_DIALOG: Duration = Duration::from_millis(400);
 
 /// What the window of a path or the question about files was answered with.
 #[derive(Clone, Debug)]
