@@ -14,13 +14,15 @@ use super::outputs::Files;
 use super::paths::{image_file, report_file, rois_file};
 use super::{CliResult, notices};
 use crate::data::nema::SPHERE_DIAMETERS_MM;
-use crate::data::{Volume, checked_activity_ratio};
+use crate::data::{Roi, Volume, checked_activity_ratio};
 use crate::io::measurements::{Measurement, MeasurementWriter};
 use crate::io::{read_volume, rois, write_whole};
 use crate::measure::nema::{NemaKnown, analyse, find};
 use crate::measure::nema_nu4;
 use crate::plan::{Progress, Provenance};
-use crate::report::{NemaReport, nema_measurements, nema_nu4_measurements, nema_nu4_table, nema_pdf, nema_table};
+use crate::report::{
+    NemaReport, PdfError, nema_measurements, nema_nu4_measurements, nema_nu4_pdf, nema_nu4_table, nema_pdf, nema_table,
+};
 
 /// Options of `tomoscope nema`.
 #[derive(Args)]
@@ -30,14 +32,14 @@ pub struct NemaOptions {
     image: PathBuf,
 
     /// The phantom is that of NU 4: uniformity, recovery of the rods, spill-over. Its axis must lie along z.
-    #[arg(long, conflicts_with_all = ["ratio", "report", "rois", "centre_mm", "turn", "order"])]
+    #[arg(long, conflicts_with_all = ["ratio", "centre_mm", "turn", "order"])]
     small_animal: bool,
 
     /// Activity of the hot spheres over that of the background; without it hot spheres have no contrast recovery.
     #[arg(long, value_parser = ratio)]
     ratio: Option<f64>,
 
-    /// Write a report of two pages (.pdf).
+    /// Write a report (.pdf).
     #[arg(long, value_name = "OUT.pdf", value_parser = report_file)]
     report: Option<PathBuf>,
 
@@ -125,9 +127,34 @@ fn write_csv(options: &NemaOptions, rows: &[Measurement]) -> CliResult {
     Ok(())
 }
 
+/// Writes the regions of the template, where they are asked for.
+fn write_rois(options: &NemaOptions, template: &[Roi]) -> CliResult {
+    let Some(path) = &options.rois else { return Ok(()) };
+    rois::write_rois(path, template)?;
+    remark!("{}: the circles", path.display());
+    Ok(())
+}
+
+/// Writes the report, where it is asked for.
+fn write_report<A>(
+    options: &NemaOptions,
+    volume: &Volume,
+    analysis: &A,
+    provenance: Option<&Provenance>,
+    pdf: fn(&NemaReport<A>) -> Result<Vec<u8>, PdfError>,
+) -> CliResult {
+    let Some(path) = &options.report else { return Ok(()) };
+    let date = Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string();
+    let report = NemaReport { title: &title(options), volume, analysis, provenance, date: &date };
+    write_whole(path, &pdf(&report)?)?;
+    remark!("{}: the report", path.display());
+    Ok(())
+}
+
 /// NU 4.
 fn small_animal(options: &NemaOptions, volume: &Volume, provenance: Option<&Provenance>) -> CliResult {
-    let analysis = nema_nu4::analyse(volume, &nema_nu4::find(volume)?)?;
+    let placement = nema_nu4::find(volume)?;
+    let analysis = nema_nu4::analyse(volume, &placement)?;
     let title = title(options);
     if options.json {
         let all = json!({ "image": title, "unit": volume.unit.label(), "nema_nu_4": analysis, "provenance": provenance });
@@ -135,7 +162,9 @@ fn small_animal(options: &NemaOptions, volume: &Volume, provenance: Option<&Prov
     } else {
         out!("{}", nema_nu4_table(&title, &analysis).to_string().trim_end());
     }
-    write_csv(options, &nema_nu4_measurements(&analysis, volume.unit, iterations(provenance)))
+    write_csv(options, &nema_nu4_measurements(&analysis, volume.unit, iterations(provenance)))?;
+    write_rois(options, &placement.rois())?;
+    write_report(options, volume, &analysis, provenance, nema_nu4_pdf)
 }
 
 /// NU 2.
@@ -152,15 +181,6 @@ fn body(options: &NemaOptions, volume: &Volume, provenance: Option<&Provenance>)
         out!("{}", nema_table(&title, &analysis).to_string().trim_end());
     }
     write_csv(options, &nema_measurements(&analysis, volume.unit, iterations(provenance)))?;
-    if let Some(path) = &options.rois {
-        rois::write_rois(path, &placement.rois(options.ratio))?;
-        remark!("{}: the circles", path.display());
-    }
-    if let Some(path) = &options.report {
-        let date = Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string();
-        let report = NemaReport { title: &title, volume, analysis: &analysis, provenance, date: &date };
-        write_whole(path, &nema_pdf(&report)?)?;
-        remark!("{}: the report", path.display());
-    }
-    Ok(())
+    write_rois(options, &placement.rois(options.ratio))?;
+    write_report(options, volume, &analysis, provenance, nema_pdf)
 }

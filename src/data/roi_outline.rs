@@ -2,7 +2,7 @@
 
 use super::roi_figure::{Body, Figure, sides};
 use super::{Isocontour, Roi, RoiPlane};
-use crate::geometry::Point;
+use crate::geometry::{Point, dot};
 
 /// Corners of the polygon that the cut of an ellipsoid is drawn as.
 const CORNERS_OF_CUT: usize = 96;
@@ -25,7 +25,7 @@ impl Roi {
                 self.side_cuts(&figure, of_figure, thickness_mm, (plane, offset))
             }
             Body::Ellipsoid { half_mm, plane: of_turn } => {
-                self.ellipsoid_cut(half_mm, of_turn, (plane, offset)).map(closed).into_iter().collect()
+                self.ellipsoid_cut(half_mm, of_turn, [a, b, normal].map(along), offset).map(closed).into_iter().collect()
             }
             Body::Voxels(contour) => voxel_edges(contour, plane, offset),
         };
@@ -69,27 +69,24 @@ impl Roi {
         crossings.chunks_exact(2).map(line).collect()
     }
 
-    /// The cut of an ellipsoid xᵀ A x = 1 at a distance d from its centre: with A in blocks of the slice's axes (P, q, r), the
-    /// ellipse (y + d P⁻¹q)ᵀ P (y + d P⁻¹q) = 1 − d² (r − qᵀP⁻¹q).
-    fn ellipsoid_cut(&self, half_mm: [f64; 3], of_turn: RoiPlane, (plane, d): (RoiPlane, f64)) -> Option<CutLine> {
+    /// The cut of an ellipsoid xᵀ A x = 1 at a distance d from its centre: with A in blocks of the slice's `ways` (right and down,
+    /// and its normal: P, q, r), the ellipse (y + d P⁻¹q)ᵀ P (y + d P⁻¹q) = 1 − d² (r − qᵀP⁻¹q).
+    pub(super) fn ellipsoid_cut(&self, half_mm: [f64; 3], of_turn: RoiPlane, ways: [Point; 3], d: f64) -> Option<CutLine> {
         let turn = self.turn();
         let ([ta, tb], tn) = of_turn.axes();
         // A = R diag(1/half²) Rᵀ: its value for two unit vectors is the product of what they are before the turn.
-        let before = |axis: usize| -> Point {
-            let mut unit = [0.0; 3];
-            unit[axis] = 1.0;
+        let before = |unit: Point| -> Point {
             let [u, v] = turn.back([unit[ta], unit[tb]]);
             let mut point = [0.0; 3];
             (point[ta], point[tb], point[tn]) = (u, v, unit[tn]);
             std::array::from_fn(|k| point[k] / half_mm[k])
         };
-        let form = |i: usize, j: usize| before(i).iter().zip(before(j)).map(|(x, y)| x * y).sum::<f64>();
-        let ([a, b], n) = plane.axes();
-        let (aa, ab, bb) = (form(a, a), form(a, b), form(b, b));
-        let (an, bn) = (form(a, n), form(b, n));
+        let [a, b, n] = ways.map(before);
+        let (aa, ab, bb) = (dot(a, a), dot(a, b), dot(b, b));
+        let (an, bn) = (dot(a, n), dot(b, n));
         let determinant = aa * bb - ab * ab;
         let shift = [(bb * an - ab * bn) / determinant, (aa * bn - ab * an) / determinant];
-        let level = 1.0 - d * d * (form(n, n) - an * shift[0] - bn * shift[1]);
+        let level = 1.0 - d * d * (dot(n, n) - an * shift[0] - bn * shift[1]);
         let radius = Some(level).filter(|level| *level > 0.0)?.sqrt();
         // P = L Lᵀ, so that Lᵀ y lies on a circle.
         let l00 = aa.sqrt();
@@ -104,7 +101,12 @@ impl Roi {
     }
 }
 
-fn closed(mut corners: CutLine) -> CutLine {
+/// The unit vector of an axis.
+fn along(axis: usize) -> Point {
+    std::array::from_fn(|k| f64::from(u8::from(k == axis)))
+}
+
+pub(super) fn closed(mut corners: CutLine) -> CutLine {
     corners.extend(corners.first().copied());
     corners
 }

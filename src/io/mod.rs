@@ -17,6 +17,8 @@
 //! | sessions of the window | TOML (`.session`) | [`session_text`] |
 //! | measured numbers | CSV, long form | [`measurements`] |
 //! | what made an image or numbers | JSON | [`provenance`] |
+//! | calibrations of scans | TOML | [`calibration`] |
+//! | pictures of the window | PNG, only written | [`write_png`] |
 //!
 //! Every reader checks the file's size against its header before it allocates, and every writer completes a temporary
 //! file before it replaces one that exists.
@@ -24,6 +26,7 @@
 mod any;
 pub mod bes3t;
 mod blocks;
+pub mod calibration;
 mod checksum;
 pub mod dicom;
 mod error;
@@ -40,6 +43,7 @@ pub mod numpy_sweep;
 mod pair;
 mod pending;
 mod phase;
+mod png;
 pub mod provenance;
 mod records;
 mod roi_entry;
@@ -61,5 +65,6 @@ pub use error::IoError;
 pub use files::{files_read, files_written, header_of, identity};
 pub use follow::{SweepFollower, SweepUpdate};
 pub use pending::{discard_unfinished, write_whole};
+pub use png::{Picture, write_png};
 pub use study::{Correction, read_pair_study, read_study};
 pub use sweep::{read_reference, read_sweep, read_sweep_at_phase, write_sweep};

@@ -12,7 +12,7 @@
 
 use super::roi_stats::{RoiStats, pooled};
 use crate::data::nema_nu4::{CHAMBER_LENGTH_MM, CHAMBER_RADIUS_MM, COLD_OFFSET_MM, ROD_DIAMETERS_MM, ROD_LENGTH_MM, ROD_RING_MM};
-use crate::data::{Roi, RoiMask, RoiPlane, RoiShape, Volume};
+use crate::data::{Roi, RoiMask, RoiPlane, RoiRole, RoiShape, Volume};
 use crate::geometry::Point;
 
 /// Diameter and length of the cylinder in the uniform part, mm.
@@ -37,6 +37,8 @@ pub struct Nu4Placement {
     pub cold_mm: [[f64; 2]; 2],
     /// Centres (x, y) of the rods, the thinnest first, mm.
     pub rods_mm: [[f64; 2]; 5],
+    /// How far the axis lies from where it was found that was moved farthest, mm; `None` where all lie as they were found.
+    pub moved_mm: Option<f64>,
 }
 
 /// A mean over that of the uniform part, and its standard deviation relative to it. Fractions: 1 = 100 %.
@@ -125,9 +127,60 @@ fn line(volume: &Volume, [x, y]: [f64; 2], slices_mm: &[f64]) -> Result<RoiStats
     RoiStats::of(&mask.sums(volume.as_slice()), grid.voxel_ml()).ok_or_else(outside)
 }
 
+/// Name of the region of the uniform part.
+const UNIFORM: &str = "uniform part";
+
+/// Name of the region of a rod.
+fn rod_name(diameter_mm: f64) -> String {
+    format!("rod {diameter_mm} mm")
+}
+
+/// Name of the region of a cold cylinder.
+fn cold_name(index: usize) -> String {
+    format!("cold cylinder {}", index + 1)
+}
+
 impl Nu4Placement {
+    /// The template as regions to look at and to edit: the cylinder in the uniform part, those in the cold cylinders, and the
+    /// middles of the rods.
+    pub fn rois(&self) -> Vec<Roi> {
+        let [uniform_z, cold_z, rods_z] = self.middles_mm();
+        let region = |name: String, at: [f64; 2], z: f64, [diameter_mm, length_mm]: [f64; 2], role: RoiRole| Roi {
+            name,
+            role,
+            thickness_mm: Some(length_mm),
+            ..circle(at, z, diameter_mm)
+        };
+        let uniform = region(UNIFORM.to_owned(), self.axis_mm, uniform_z, UNIFORM_MM, RoiRole::Background);
+        let cold = (0..2).map(|index| region(cold_name(index), self.cold_mm[index], cold_z, COLD_MM, RoiRole::Cold));
+        let rod = |(at, diameter)| region(rod_name(diameter), at, rods_z, [diameter, ROD_MIDDLE_MM], RoiRole::None);
+        let rods = self.rods_mm.into_iter().zip(ROD_DIAMETERS_MM).map(rod);
+        std::iter::once(uniform).chain(cold).chain(rods).collect()
+    }
+
+    /// The same with the axes where those regions lie that have the names of the template's, as they are after somebody has
+    /// moved them; sizes and heights stay. `None` where there is no template among the regions.
+    pub fn with_rois(&self, rois: &[Roi]) -> Option<Self> {
+        let mut moved_mm: f64 = 0.0;
+        let mut axis = |name: &str, from: [f64; 2]| {
+            let roi = rois.iter().find(|roi| roi.name == name && matches!(roi.shape, RoiShape::Circle { .. }))?;
+            let [x, y, _] = roi.centre_mm;
+            moved_mm = moved_mm.max((x - from[0]).hypot(y - from[1]));
+            Some([x, y])
+        };
+        let mut placed = *self;
+        placed.axis_mm = axis(UNIFORM, self.axis_mm)?;
+        for (index, at) in placed.cold_mm.iter_mut().enumerate() {
+            *at = axis(&cold_name(index), *at)?;
+        }
+        for (at, diameter) in placed.rods_mm.iter_mut().zip(ROD_DIAMETERS_MM) {
+            *at = axis(&rod_name(diameter), *at)?;
+        }
+        Some(Self { moved_mm: Some(moved_mm), ..placed })
+    }
+
     /// Middle of the uniform part, of the cold part and of the rods, z, mm.
-    fn middles_mm(&self) -> [f64; 3] {
+    pub fn middles_mm(&self) -> [f64; 3] {
         let [rods, cold] = self.chamber_z_mm;
         let along = (cold - rods).signum();
         [rods + 0.25 * along * CHAMBER_LENGTH_MM, cold - 0.25 * along * CHAMBER_LENGTH_MM, rods - 0.5 * along * ROD_LENGTH_MM]
@@ -156,7 +209,7 @@ pub fn find(volume: &Volume) -> Result<Nu4Placement, Nu4Error> {
     };
     let quarter = 0.25 * CHAMBER_LENGTH_MM;
     let chamber_z_mm = if mean(low + quarter) > mean(high - quarter) { [low, high] } else { [high, low] };
-    let start = Nu4Placement { axis_mm: [0.0; 2], chamber_z_mm, cold_mm: [[0.0; 2]; 2], rods_mm: [[0.0; 2]; 5] };
+    let start = Nu4Placement { axis_mm: [0.0; 2], chamber_z_mm, cold_mm: [[0.0; 2]; 2], rods_mm: [[0.0; 2]; 5], moved_mm: None };
     let [uniform_z, cold_z, rods_z] = start.middles_mm();
     for (part, z_mm) in [("rods", rods_z - 5.0), ("rods", rods_z + 5.0)] {
         let [from, to] = volume.grid.extent_mm(2);

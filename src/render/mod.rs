@@ -5,6 +5,7 @@
 
 mod adapter;
 mod dicom_palettes;
+mod offscreen;
 mod palette;
 mod picture;
 mod slice;
@@ -12,6 +13,7 @@ mod slice_view;
 mod volume;
 
 pub use adapter::{device_descriptor, is_software};
+pub use offscreen::Offscreen;
 pub use palette::{NUM_COLOURS, Palette};
 pub use slice::{NUM_VIEWS, SliceRenderer, TargetFormat};
 pub use slice_view::{Combination, Content, Interpolation, Slab, SliceView, WHOLE_WIDTH};

@@ -38,6 +38,23 @@ pub enum RenderError {
         /// What the adapter said.
         reason: String,
     },
+    /// A side is longer than the adapter's textures.
+    #[error(
+        "the picture would be {} × {} pixels, but this graphics adapter draws at most {limit} along a side; make the window smaller",
+        size[0], size[1]
+    )]
+    PictureTooLarge {
+        /// Width and height, pixels.
+        size: [u32; 2],
+        /// The adapter's limit.
+        limit: u32,
+    },
+    /// The adapter did not draw a picture.
+    #[error("the graphics adapter did not hand the picture over ({reason}); try again")]
+    NoPicture {
+        /// What it said.
+        reason: String,
+    },
     /// Sizes and values do not go together.
     #[error("an image of {expected} voxels was given {found} values")]
     Length {

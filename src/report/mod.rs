@@ -6,6 +6,7 @@
 mod columns;
 mod nema;
 mod nema_nu4;
+mod nema_page;
 mod page;
 mod plot;
 mod tables;
@@ -13,8 +14,9 @@ mod text_table;
 mod value;
 
 pub use columns::{Column, Columns};
-pub use nema::{NemaReport, nema_measurements, nema_pdf, nema_table};
-pub use nema_nu4::{nema_nu4_measurements, nema_nu4_table};
+pub use nema::{nema_measurements, nema_pdf, nema_table};
+pub use nema_nu4::{nema_nu4_measurements, nema_nu4_pdf, nema_nu4_table};
+pub use nema_page::NemaReport;
 pub use page::PdfError;
 pub use plot::{Axes, Plot, Series};
 pub use tables::Tables;

@@ -1,29 +1,12 @@
 //! The report of NEMA NU 2 image quality: figures as a table, as rows of measured numbers, and as a document of two pages.
 
-use base64::Engine as _;
-use image::{DynamicImage, GrayImage};
-
+use super::nema_page::{NemaReport, SliceDrawing, colour, definitions, digits, framed, image_facts, percent, plot, tenths};
 use super::page::{Anchor, MARGIN, PAGE, Page, PdfError, pdf};
-use super::plot::{Axes, PLOT_SIZE, Plot, Series};
+use super::plot::{Axes, Plot, Series};
 use super::text_table::TextTable;
-use crate::data::{Roi, RoiRole, RoiShape, Unit, Volume};
+use crate::data::{Roi, RoiRole, Unit};
 use crate::io::measurements::Measurement;
 use crate::measure::nema::{NemaAnalysis, SphereFigures};
-use crate::plan::Provenance;
-
-/// What a report is about.
-pub struct NemaReport<'a> {
-    /// Name of the image.
-    pub title: &'a str,
-    /// The image.
-    pub volume: &'a Volume,
-    /// What was measured in it.
-    pub analysis: &'a NemaAnalysis,
-    /// What made the image, where that is known.
-    pub provenance: Option<&'a Provenance>,
-    /// Day and time, in words.
-    pub date: &'a str,
-}
 
 /// How columns of figures are called, in the table and in the document.
 const COLUMNS: [&str; 7] =
@@ -36,26 +19,12 @@ const DEFINITIONS: [&str; 5] = [
     "Voxel SD: standard deviation of all voxels in them over their mean. Both are the noise of this one image.",
     "Lung residual: mean in a circle of 30 mm in the insert over the mean of the slice's twelve background circles of 37 mm.",
 ];
-/// Places of the slice's drawing on the page, points for a mm.
+/// What of the slice is shown about the middle of the body: its width and height, mm.
+const SHOWN_MM: [f64; 2] = [320.0, 250.0];
+/// Points for a mm of it.
 const POINTS_PER_MM: f64 = 0.95;
-/// What of the slice is shown about the middle of the body: half its width, and how far up and down, mm.
-const SHOWN_MM: [f64; 3] = [160.0, 125.0, 125.0];
-
-/// A fraction as %.
-pub(super) fn percent(value: Option<f64>) -> String {
-    value.map_or_else(|| "–".into(), |value| format!("{:.1}", 100.0 * value))
-}
-
-/// A value with one digit after the point, and without a sign where that leaves nothing of it.
-pub(super) fn tenths(value: f64) -> String {
-    format!("{:.1}", (10.0 * value).round() / 10.0 + 0.0)
-}
-
-/// A value with five digits, in whatever unit.
-pub(super) fn digits(value: f64) -> String {
-    let before = if value == 0.0 { 0.0 } else { value.abs().log10().floor() };
-    format!("{value:.*}", (4.0 - before).clamp(0.0, 12.0) as usize)
-}
+/// What the document is called.
+const NAME: &str = "NEMA NU 2 image quality";
 
 fn cells(sphere: &SphereFigures) -> [String; 7] {
     [
@@ -93,6 +62,18 @@ fn placement_words(analysis: &NemaAnalysis) -> String {
     )
 }
 
+/// Where the circles lie, in words.
+fn circles_words(analysis: &NemaAnalysis) -> String {
+    match analysis.placement.moved_mm {
+        None => "Circles: where they were found.".into(),
+        Some(mm) => format!(
+            "Circles: those of the template as it was moved, by up to {} mm from where they are found; {} in the background.",
+            tenths(mm),
+            analysis.placement.background_mm.len()
+        ),
+    }
+}
+
 /// The figures as a table of text.
 pub fn nema_table(title: &str, analysis: &NemaAnalysis) -> TextTable {
     let rows = analysis.spheres.iter().map(|sphere| [vec![kind(sphere).to_owned()], cells(sphere).to_vec()].concat());
@@ -104,6 +85,7 @@ pub fn nema_table(title: &str, analysis: &NemaAnalysis) -> TextTable {
         remarks: vec![
             format!("Lung residual, mean of {} slices: {} %", analysis.lung.len(), percent(analysis.mean_lung_residual)),
             format!("Found: {}.", placement_words(analysis)),
+            circles_words(analysis),
             format!("Given: {}.", ratio_words(analysis)),
         ],
     }
@@ -142,31 +124,13 @@ pub fn nema_measurements(analysis: &NemaAnalysis, unit: Unit, iteration: usize) 
 ///
 /// # Errors
 /// A page cannot be drawn.
-pub fn nema_pdf(report: &NemaReport) -> Result<Vec<u8>, PdfError> {
-    pdf(&format!("NEMA NU 2 image quality: {}", report.title), &[first_page(report)?, second_page(report)])
-}
-
-/// Title at the top, number and program at the bottom.
-fn framed(report: &NemaReport, number: usize) -> Page {
-    let mut page = Page::default();
-    let right = PAGE[0] - MARGIN;
-    page.text([MARGIN, 56.0], 19.0, Anchor::Start, "NEMA NU 2 image quality");
-    page.text([MARGIN, 74.0], 11.0, Anchor::Start, report.title);
-    page.small([right, 56.0], Anchor::End, report.date);
-    page.rule(82.0, [MARGIN, right], 1.5);
-    let bottom = PAGE[1] - 26.0;
-    page.small(
-        [MARGIN, bottom],
-        Anchor::Start,
-        concat!("tomoscope ", env!("CARGO_PKG_VERSION"), ": not a medical device; for research and quality assurance"),
-    );
-    page.small([right, bottom], Anchor::End, &format!("page {number} of 2"));
-    page
+pub fn nema_pdf(report: &NemaReport<NemaAnalysis>) -> Result<Vec<u8>, PdfError> {
+    pdf(&format!("{NAME}: {}", report.title), &[first_page(report)?, second_page(report)])
 }
 
 /// Figures, the slice with its circles, and what they are over the diameters.
-fn first_page(report: &NemaReport) -> Result<Page, PdfError> {
-    let mut page = framed(report, 1);
+fn first_page(report: &NemaReport<NemaAnalysis>) -> Result<Page, PdfError> {
+    let mut page = framed(report, NAME, [1, 2]);
     let analysis = report.analysis;
     page.heading(104.0, "Spheres");
     let lines = table(&mut page, 122.0, report);
@@ -175,17 +139,18 @@ fn first_page(report: &NemaReport) -> Result<Page, PdfError> {
         Anchor::Start,
         &format!("Image in {}; {}.", report.volume.unit.label(), ratio_words(analysis)),
     );
+    page.small([MARGIN, lines + 26.0], Anchor::Start, &circles_words(analysis));
     let residual = format!("Lung residual, mean of {} slices: {} %", analysis.lung.len(), percent(analysis.mean_lung_residual));
-    page.text([MARGIN, lines + 32.0], 10.0, Anchor::Start, &residual);
-    let top = lines + 56.0;
+    page.text([MARGIN, lines + 44.0], 10.0, Anchor::Start, &residual);
+    let top = lines + 68.0;
     page.heading(top, &format!("Slice {} (z = {} mm)", analysis.slice, tenths(slice_z_mm(report))));
     slice(&mut page, [MARGIN, top + 12.0], report)?;
-    let top = top + 12.0 + (SHOWN_MM[1] + SHOWN_MM[2]) * POINTS_PER_MM + 8.0;
-    plot(&mut page, top, over_diameters(analysis));
+    let top = top + 12.0 + SHOWN_MM[1] * POINTS_PER_MM + 8.0;
+    plot(&mut page, [top, PAGE[1] - MARGIN], over_diameters(analysis));
     Ok(page)
 }
 
-fn table(page: &mut Page, top: f64, report: &NemaReport) -> f64 {
+fn table(page: &mut Page, top: f64, report: &NemaReport<NemaAnalysis>) -> f64 {
     let right = PAGE[0] - MARGIN;
     let step = (right - MARGIN - 40.0) / COLUMNS.len() as f64;
     let column = |index: usize| MARGIN + 40.0 + step * (index + 1) as f64;
@@ -205,34 +170,26 @@ fn table(page: &mut Page, top: f64, report: &NemaReport) -> f64 {
     y + 5.0
 }
 
-fn slice_z_mm(report: &NemaReport) -> f64 {
+fn slice_z_mm(report: &NemaReport<NemaAnalysis>) -> f64 {
     report.volume.grid.mm_from_voxel([0.0, 0.0, report.analysis.slice as f64])[2]
 }
 
-/// The spheres' slice, inverted grey from 0 to its largest value, with the circles of its regions.
-fn slice(page: &mut Page, [left, top]: [f64; 2], report: &NemaReport) -> Result<(), PdfError> {
-    let (grid, placement) = (&report.volume.grid, &report.analysis.placement);
-    let [half, up, down] = SHOWN_MM;
-    let [x, y, _] = placement.centre_mm;
-    let point = |[at_x, at_y]: [f64; 2]| [left + (at_x - x + half) * POINTS_PER_MM, top + (at_y - y + up) * POINTS_PER_MM];
-    let size = [2.0 * half, up + down].map(|mm| mm * POINTS_PER_MM);
-    let data = base64::engine::general_purpose::STANDARD.encode(png(report)?);
-    let [image_left, image_top] = point([grid.extent_mm(0)[0], grid.extent_mm(1)[0]]);
-    let [width, height] = [0, 1].map(|axis| grid.size[axis] as f64 * grid.voxel_mm[axis] * POINTS_PER_MM);
-    page.put(&format!(
-        r#"<clipPath id="slice"><rect x="{left}" y="{top:.1}" width="{:.1}" height="{:.1}"/></clipPath><g clip-path="url(#slice)"><image x="{image_left:.2}" y="{image_top:.2}" width="{width:.2}" height="{height:.2}" preserveAspectRatio="none" image-rendering="pixelated" href="data:image/png;base64,{data}"/></g>"#,
-        size[0], size[1]
-    ));
-    let rois: Vec<Roi> = placement.rois(None).into_iter().filter(|roi| roi.centre_mm[2] == placement.centre_mm[2]).collect();
-    for roi in &rois {
-        circle(page, point([roi.centre_mm[0], roi.centre_mm[1]]), roi);
-    }
-    legend(page, [left + size[0] + 18.0, top], report, &rois);
+/// The spheres' slice with its circles, and what they are.
+fn slice(page: &mut Page, [left, top]: [f64; 2], report: &NemaReport<NemaAnalysis>) -> Result<(), PdfError> {
+    let placement = &report.analysis.placement;
+    let [x, y, z] = placement.centre_mm;
+    let slice = report.analysis.slice;
+    let drawing = SliceDrawing { slice, middle_mm: [x, y], shown_mm: SHOWN_MM, points_per_mm: POINTS_PER_MM };
+    // Circles that were moved along z need not be in it.
+    let reach = 0.5 * report.volume.grid.voxel_mm[2];
+    let rois: Vec<Roi> = placement.rois(None).into_iter().filter(|roi| (roi.centre_mm[2] - z).abs() <= reach).collect();
+    let largest = drawing.draw(page, [left, top], report.volume, &rois)?;
+    legend(page, [left + SHOWN_MM[0] * POINTS_PER_MM + 18.0, top], report, (&rois, largest));
     Ok(())
 }
 
 /// What the circles are, and where the phantom was found.
-fn legend(page: &mut Page, [left, top]: [f64; 2], report: &NemaReport, rois: &[Roi]) {
+fn legend(page: &mut Page, [left, top]: [f64; 2], report: &NemaReport<NemaAnalysis>, (rois, largest): (&[Roi], f32)) {
     let roles = [
         (RoiRole::Hot, "hot sphere"),
         (RoiRole::Cold, "cold sphere"),
@@ -252,63 +209,12 @@ fn legend(page: &mut Page, [left, top]: [f64; 2], report: &NemaReport, rois: &[R
         format!("centre {x}, {y_mm}, {z} mm"),
         format!("body turned by {}°", tenths(placement.body_turn_rad.to_degrees())),
         format!("ring turned by {}°", tenths(placement.ring_turn_rad.to_degrees())),
-        format!("grey: 0 to {} {}", digits(f64::from(largest(report))), report.volume.unit.label()),
+        format!("grey: 0 to {} {}", digits(f64::from(largest)), report.volume.unit.label()),
+        placement.moved_mm.map_or_else(String::new, |mm| format!("circles moved by up to {} mm", tenths(mm))),
     ] {
         y += 14.0;
         page.text([left, y], 9.0, Anchor::Start, &line);
     }
-}
-
-fn colour(role: RoiRole) -> &'static str {
-    match role {
-        RoiRole::Hot => "#d55e00",
-        RoiRole::Cold => "#0072b2",
-        RoiRole::Background => "#009e73",
-        RoiRole::None => "#cc79a7",
-    }
-}
-
-fn circle(page: &mut Page, [cx, cy]: [f64; 2], roi: &Roi) {
-    let RoiShape::Circle { radius_mm, .. } = roi.shape else { return };
-    let (r, colour) = (radius_mm * POINTS_PER_MM, colour(roi.role));
-    page.put(&format!(r#"<circle cx="{cx:.2}" cy="{cy:.2}" r="{r:.2}" fill="none" stroke="{colour}" stroke-width="0.9"/>"#));
-    if roi.role == RoiRole::Hot || roi.role == RoiRole::Cold {
-        page.coloured_text([cx, cy + r + 9.0], 8.0, Anchor::Middle, colour, &format!("{} mm", 2.0 * radius_mm));
-    }
-}
-
-/// The values of the spheres' slice.
-fn slice_values<'a>(report: &NemaReport<'a>) -> &'a [f32] {
-    let grid = &report.volume.grid;
-    let in_slice = grid.size[0] * grid.size[1];
-    report.volume.as_slice().get(report.analysis.slice * in_slice..).map_or(&[], |rest| &rest[..in_slice.min(rest.len())])
-}
-
-/// Largest value of the spheres' slice.
-fn largest(report: &NemaReport) -> f32 {
-    slice_values(report).iter().copied().filter(|value| value.is_finite()).fold(f32::MIN_POSITIVE, f32::max)
-}
-
-fn png(report: &NemaReport) -> Result<Vec<u8>, PdfError> {
-    let grid = &report.volume.grid;
-    let high = largest(report);
-    let greys = slice_values(report).iter().map(|value| 255 - (255.0 * (value / high).clamp(0.0, 1.0)).round() as u8).collect();
-    let no_image = || PdfError::Document("the slice of the spheres does not lie in the image".into());
-    let image = GrayImage::from_raw(grid.size[0] as u32, grid.size[1] as u32, greys).ok_or_else(no_image)?;
-    let mut png = std::io::Cursor::new(Vec::new());
-    let written = DynamicImage::from(image).write_to(&mut png, image::ImageFormat::Png);
-    written.map_err(|error| PdfError::Document(error.to_string()))?;
-    Ok(png.into_inner())
-}
-
-/// A plot, where it has points, as wide as the page or as high as what is left of it; where it ends.
-fn plot(page: &mut Page, top: f64, plot: Plot) -> f64 {
-    let [width, height] = PLOT_SIZE;
-    let scale = ((PAGE[0] - 2.0 * MARGIN) / width).min((PAGE[1] - MARGIN - top) / height);
-    if let Some(svg) = plot.svg() {
-        page.drawing([MARGIN, top], [scale * width, scale * height], &svg);
-    }
-    top + scale * height
 }
 
 /// Contrast and noise over the spheres' diameters.
@@ -333,8 +239,8 @@ fn over_diameters(analysis: &NemaAnalysis) -> Plot {
 }
 
 /// The lung insert slice by slice, what made the image, and what the figures are.
-fn second_page(report: &NemaReport) -> Page {
-    let mut page = framed(report, 2);
+fn second_page(report: &NemaReport<NemaAnalysis>) -> Page {
+    let mut page = framed(report, NAME, [2, 2]);
     let mut top = 104.0;
     page.heading(top, "Lung insert");
     if report.analysis.lung.is_empty() {
@@ -343,19 +249,8 @@ fn second_page(report: &NemaReport) -> Page {
     } else {
         top = lung(&mut page, top + 18.0, report.analysis);
     }
-    page.heading(top + 16.0, "Image");
-    top += 32.0;
-    for (name, words) in provenance(report) {
-        page.text([MARGIN, top], 9.0, Anchor::Start, name);
-        page.text([MARGIN + 84.0, top], 9.0, Anchor::Start, &words);
-        top += 13.0;
-    }
-    page.heading(top + 14.0, "What the figures are");
-    top += 30.0;
-    for definition in DEFINITIONS {
-        page.small([MARGIN, top], Anchor::Start, definition);
-        top += 12.0;
-    }
+    top = image_facts(&mut page, top + 16.0, report);
+    definitions(&mut page, top + 14.0, &DEFINITIONS);
     page
 }
 
@@ -387,56 +282,5 @@ fn lung(page: &mut Page, top: f64, analysis: &NemaAnalysis) -> f64 {
         x_ticks: Vec::new(),
         lines,
     };
-    plot(page, top, curve)
-}
-
-/// What is known of the image, as names and words.
-fn provenance(report: &NemaReport) -> Vec<(&'static str, String)> {
-    let grid = &report.volume.grid;
-    let [nx, ny, nz] = grid.size;
-    let [dx, dy, dz] = grid.voxel_mm;
-    let mut lines = vec![("voxels", format!("{nx} × {ny} × {nz} of {dx:.3} × {dy:.3} × {dz:.3} mm"))];
-    let Some(made) = report.provenance else {
-        lines.push(("made by", "not known: there is no record beside the image".into()));
-        return lines;
-    };
-    lines.push((
-        "data",
-        [Some(made.data.title.clone()), made.data.file.clone()].into_iter().flatten().collect::<Vec<_>>().join(", "),
-    ));
-    lines.push(("made by", made.line()));
-    if let Some(corrections) = &made.corrections {
-        let of = |name: &str, file: &Option<String>| file.as_ref().map(|file| format!("{name}: {file}"));
-        let both = [of("multiplicative", &corrections.multiplicative), of("additive", &corrections.additive)];
-        let words: Vec<String> = both.into_iter().flatten().collect();
-        lines.push(("corrections", if words.is_empty() { "none".into() } else { words.join("; ") }));
-    }
-    if let Some(projector) = &made.projector {
-        let [tangential, axial] = projector.rays_per_bin;
-        lines.push((
-            "projector",
-            format!("{}, {tangential} × {axial} rays a bin, field of view {:.1} mm", projector.name, projector.fov_radius_mm),
-        ));
-    }
-    lines.push((
-        "computed",
-        format!(
-            "{} on {}, {:.1} s, with {} {}",
-            made.times.started, made.device.name, made.times.elapsed_secs, made.program, made.program_version
-        ),
-    ));
-    lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_of_any_unit_have_five_digits() {
-        assert_eq!(
-            [0.0, 0.0123456, 1.0, 98.7654, 12345.6, 2.5e6].map(digits),
-            ["0.0000", "0.012346", "1.0000", "98.765", "12346", "2500000"]
-        );
-    }
+    plot(page, [top, PAGE[1] - MARGIN], curve)
 }

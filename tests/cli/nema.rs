@@ -123,6 +123,9 @@ fn the_small_animal_phantom_is_measured() {
         assert_eq!(row.value, ratio);
     }
     assert_eq!(rows.iter().filter(|row| row.quantity == "spill_over" && row.value < 0.01).count(), 2);
+    done(at, &["nema", "mouse.nii", "--small-animal", "--report", "mouse.pdf", "--rois", "mouse.toml"]);
+    assert!(std::fs::read(at.join("mouse.pdf")).unwrap().starts_with(b"%PDF-"));
+    assert_eq!(read_rois(&at.join("mouse.toml")).unwrap().len(), 8);
     assert!(refused(at, 2, &["nema", "mouse.nii", "--small-animal", "--ratio", "4"]).contains("cannot be used with"));
     assert!(refused(at, 1, &["nema", "mouse.nii"]).contains("not that of the NEMA body phantom"));
 }

@@ -296,6 +296,40 @@ fn what_is_left_in_the_lung_is_told_slice_by_slice() {
 }
 
 #[test]
+fn circles_of_a_template_that_was_moved_are_measured_where_they_are() {
+    let volume = Truth { lung: 0.2, ..STRAIGHT }.image(clinical());
+    let placement = found(&volume);
+    let mut rois = placement.rois(None);
+    let before = analyse(&volume, &placement.with_rois(&rois).unwrap(), Some(4.0)).unwrap();
+    assert_eq!(before.spheres, figures(&volume, 4.0).spheres);
+    assert_eq!(before.lung, figures(&volume, 4.0).lung);
+    // The largest sphere's goes to the lung insert, one of the background's to where that sphere is.
+    let largest = rois.iter().position(|roi| roi.name == "sphere 37 mm").unwrap();
+    let background = rois.iter().position(|roi| roi.name == "background 4, -10 mm").unwrap();
+    let (sphere_mm, lung_mm) = (rois[largest].centre_mm, rois.last().unwrap().centre_mm);
+    rois[largest].centre_mm = lung_mm;
+    rois[background].centre_mm = sphere_mm;
+    let moved = placement.with_rois(&rois).unwrap();
+    let after = analyse(&volume, &moved, Some(4.0)).unwrap();
+    let mean = |roi: &tomoscope::data::Roi| {
+        let sums = roi.mask(&volume.grid).sums(volume.as_slice());
+        sums.sum / sums.weight
+    };
+    let of_sphere = after.spheres[5];
+    assert!((of_sphere.mean - mean(&rois[largest])).abs() < 1e-9 && of_sphere.mean < 0.5, "{of_sphere:?}");
+    let means: Vec<f64> = rois.iter().filter(|roi| roi.name.starts_with("background")).map(mean).collect();
+    assert_eq!(means.len(), 60);
+    assert!((of_sphere.background_mean - means.iter().sum::<f64>() / 60.0).abs() < 1e-9);
+    assert!(of_sphere.background_mean > before.spheres[5].background_mean + 0.02);
+    assert_eq!(
+        after.spheres[..5].iter().map(|s| s.mean).collect::<Vec<_>>(),
+        before.spheres[..5].iter().map(|s| s.mean).collect::<Vec<_>>()
+    );
+    // Of the two the lung insert's lies 57.2 mm from the sphere's place, the other farther.
+    assert!(after.placement.moved_mm.unwrap() > 57.0);
+}
+
+#[test]
 fn what_is_known_is_taken() {
     let image = blurred(&STRAIGHT.image(clinical()), 6.5);
     let order = [37.0, 28.0, 22.0, 17.0, 13.0, 10.0];

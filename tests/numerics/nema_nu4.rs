@@ -97,6 +97,30 @@ fn the_phantom_is_found_whichever_way_it_lies() {
 }
 
 #[test]
+fn axes_of_a_template_that_was_moved_are_measured_where_they_are() {
+    let volume = image(|at| at);
+    let found = find(&volume).unwrap();
+    let mut rois = found.rois();
+    assert_eq!(rois.len(), 8);
+    let before = analyse(&volume, &found).unwrap();
+    let same = analyse(&volume, &found.with_rois(&rois).unwrap()).unwrap();
+    assert_eq!((&same.rods, &same.spill_over, same.placement.moved_mm), (&before.rods, &before.spill_over, Some(0.0)));
+    // The region of the thickest rod goes outside beyond the thinnest, where nothing is; that of the first cold cylinder to the
+    // axis.
+    let place = |name: &str| rois.iter().position(|roi| roi.name == name).unwrap();
+    let [thin, thick, cold, uniform] = ["rod 1 mm", "rod 5 mm", "cold cylinder 1", "uniform part"].map(place);
+    let [thin_mm, axis_mm] = [thin, uniform].map(|index| rois[index].centre_mm);
+    rois[thick].centre_mm = std::array::from_fn(|a| axis_mm[a] + 13.0 / 7.0 * (thin_mm[a] - axis_mm[a]));
+    rois[cold].centre_mm = [axis_mm[0], axis_mm[1], rois[cold].centre_mm[2]];
+    let moved = analyse(&volume, &found.with_rois(&rois).unwrap()).unwrap();
+    assert!(moved.rods[4].ratio < 0.05 && before.rods[4].ratio > 0.9, "{:?}", moved.rods);
+    assert_eq!(moved.rods[..4], before.rods[..4]);
+    assert!(moved.spill_over[0].ratio > 0.8 && moved.spill_over[1] == before.spill_over[1], "{:?}", moved.spill_over);
+    rois.remove(thin);
+    assert_eq!(found.with_rois(&rois), None);
+}
+
+#[test]
 fn what_is_not_the_phantom_is_answered_with_a_sentence() {
     assert_eq!(find(&Volume::filled(grid(), 0.0)), Err(Nu4Error::Empty));
     let error = find(&Volume::filled(grid(), 1.0)).unwrap_err();

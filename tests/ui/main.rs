@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)] // everything here is a test
 
+mod calibration;
 mod colours;
 mod compare;
 mod corrections;
@@ -12,6 +13,7 @@ mod nema;
 mod next_start;
 mod numbers;
 mod pairs;
+mod picture;
 mod pictures;
 mod pixels;
 mod profiles;

@@ -20,22 +20,27 @@ const SIZE: [f32; 2] = [1400.0, 900.0];
 
 /// Writes a scan of the body phantom on a ring that is just large enough for it.
 fn write_scan(path: &Path) {
+    write_scan_of("nema-iq-2018", 300.0, 3.2, (24, 6.0), path);
+}
+
+/// Writes a scan of a phantom on a ring of this radius with 107 bins of this size, and so many rings in this distance, mm.
+fn write_scan_of(phantom: &str, inner_radius_mm: f64, bin_mm: f64, (num_rings, ring_spacing_mm): (usize, f64), path: &Path) {
     let geometry = ScanGeometry {
         scanner: "round".into(),
-        num_rings: 24,
-        ring_spacing_mm: 6.0,
+        num_rings,
+        ring_spacing_mm,
         num_detectors_per_ring: 400,
-        inner_radius_mm: 300.0,
+        inner_radius_mm,
         depth_of_interaction_mm: 5.0,
         num_views: 100,
         num_tangential: 107,
         view_offset_deg: 0.0,
-        in_plane: InPlane::ArcCorrected { bin_mm: 3.2 },
-        segments: vec![Segment::full(-1, 1, 24)],
-        fov_radius_mm: 168.0,
+        in_plane: InPlane::ArcCorrected { bin_mm },
+        segments: vec![Segment::full(-1, 1, num_rings)],
+        fov_radius_mm: 52.5 * bin_mm,
     };
     let geometry = Arc::new(geometry.validate().unwrap());
-    let phantom = by_name("nema-iq-2018", &geometry).unwrap();
+    let phantom = by_name(phantom, &geometry).unwrap();
     assert_eq!(phantom.size, 1.0);
     let options = SimulationOptions { counts: 1e8, noise: Noise::None, ..SimulationOptions::default() };
     let study = simulate(&phantom, geometry, &options, &Task::new()).unwrap();
@@ -53,7 +58,12 @@ fn choose(harness: &mut Harness<'_, App>, entry: &str) {
 
 /// Asks for the report, and types where it goes.
 fn report_to(harness: &mut Harness<'_, App>, path: &Path) {
-    choose(harness, "NEMA report…");
+    report_of("NEMA report…", harness, path);
+}
+
+/// The same of either standard.
+fn report_of(entry: &str, harness: &mut Harness<'_, App>, path: &Path) {
+    choose(harness, entry);
     harness.get_by_role_and_label(Role::TextInput, ".pdf").type_text(&path.to_string_lossy());
     harness.run_steps(2);
     click(harness, "OK");
@@ -91,6 +101,63 @@ fn the_template_is_placed_undone_and_reported() {
     report_to(&mut harness, &pdf);
     harness.get_by_label("Replace this file?");
     click(&mut harness, "Keep");
+}
+
+#[test]
+fn regions_of_a_template_that_were_moved_are_those_of_the_report() {
+    let Some(renderer) = renderer() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (scan, toml) = (folder.path().join("iq.hs"), folder.path().join("moved.toml"));
+    write_scan(&scan);
+    let mut harness = window_on(renderer, SIZE, Theme::Light, true, Source::File(scan));
+    wait_for(&mut harness, "the end of the run", App::is_run_over);
+    let said = |harness: &Harness<'_, App>, words: &str| harness.state().notices().texts().any(|text| text.contains(words));
+    // Without a template it is of the circles as they are found.
+    report_to(&mut harness, &folder.path().join("found.pdf"));
+    assert!(said(&harness, "found.pdf written") && !said(&harness, "The report is of the template's regions"));
+    choose(&mut harness, "NEMA NU 2 template");
+    report_to(&mut harness, &folder.path().join("same.pdf"));
+    assert!(said(&harness, "as they lie, up to 0.0 mm from where they are found"));
+    let mut rois = harness.state().document().rois.clone();
+    rois[2].centre_mm[0] += 3.0;
+    rois[2].centre_mm[1] += 4.0;
+    tomoscope::io::rois::write_rois(&toml, &rois).unwrap();
+    click(&mut harness, "Load…");
+    harness.get_by_role_and_label(Role::TextInput, ".toml or .json").type_text(&toml.to_string_lossy());
+    harness.run_steps(2);
+    click(&mut harness, "OK");
+    report_to(&mut harness, &folder.path().join("moved.pdf"));
+    assert!(said(&harness, "as they lie, up to 5.0 mm from where they are found"));
+}
+
+#[test]
+fn the_small_animal_phantom_has_template_and_report_too() {
+    let Some(renderer) = renderer() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (scan, pdf) = (folder.path().join("mouse.hs"), folder.path().join("mouse.pdf"));
+    write_scan_of("nema-nu4", 60.0, 0.4, (56, 1.1), &scan);
+    let mut harness = window_on(renderer, SIZE, Theme::Dark, true, Source::File(scan));
+    wait_for(&mut harness, "the end of the run", App::is_run_over);
+    choose(&mut harness, "NEMA NU 4 template");
+    wait_for(&mut harness, "the template", |app| app.document().rois.len() == 8);
+    let rois = harness.state().document().rois.clone();
+    assert_eq!([RoiRole::Background, RoiRole::Cold].map(|role| num_of(&rois, role)), [1, 2]);
+    // Numbers of the table: hardly anything in the cold cylinders, most of it in the thickest rod.
+    wait_for(&mut harness, "the numbers", |app| super::num_measured(app, 7) > 0);
+    let volume = harness.state().shown().volume().unwrap();
+    let mean = |name: &str| {
+        let roi = rois.iter().find(|roi| roi.name == name).unwrap();
+        let sums = roi.mask(&volume.grid).sums(volume.as_slice());
+        sums.sum / sums.weight
+    };
+    let [uniform, cold, rod] = ["uniform part", "cold cylinder 1", "rod 5 mm"].map(mean);
+    assert!(cold < 0.3 * uniform && rod > 0.5 * uniform, "{uniform} {cold} {rod}");
+    report_of("NEMA NU 4 report…", &mut harness, &pdf);
+    assert!(std::fs::read(&pdf).unwrap().starts_with(b"%PDF-"));
+    assert!(harness.state().notices().texts().any(|text| text.contains("mouse.pdf written")));
+    // The body phantom is not there.
+    choose(&mut harness, "NEMA NU 2 template");
+    assert_eq!(harness.state().document().rois, rois);
 }
 
 #[test]

@@ -312,6 +312,73 @@ fn the_view_that_can_be_turned_is_turned_by_a_drag_by_itself_and_back() {
 }
 
 #[test]
+fn the_oblique_slice_is_turned_by_its_line_and_shows_where_it_cuts_the_regions() {
+    let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
+    open_views(&mut harness);
+    click(&mut harness, "Two by two, with MIP or oblique slice");
+    click(&mut harness, "Oblique slice");
+    close_views(&mut harness);
+    let middle = place(&harness, SLICE, [0.5, 0.5]);
+    click_at(&mut harness, middle, Modifiers::NONE);
+    let before = crosshair(&harness);
+    // The coronal plane is seen from its edge, along x; its handle goes to 30° from there towards +y, which is down.
+    let reach = 0.38 * harness.get_by_label(SLICE).rect().size().min_elem();
+    let handle = egui::vec2(reach, 0.0);
+    harness.hover_at(middle + handle);
+    harness.run_steps(2);
+    harness.get_by_label_contains("Drag: turn the oblique slice");
+    drag_from(&mut harness, middle + handle, reach * egui::Vec2::angled(30f32.to_radians()) - handle);
+    let turn = harness.state().view().turn;
+    assert!((turn.azimuth_deg - 30.0).abs() < 0.1 && turn.elevation_deg.abs() < 1e-6, "{turn:?}");
+    assert_eq!(crosshair(&harness), before, "the crosshair was dragged too");
+    // Beside its handles the line is no handle.
+    drag_from(&mut harness, middle + egui::vec2(0.0, reach), egui::vec2(0.0, -20.0));
+    assert!(crosshair(&harness) != before && harness.state().view().turn == turn);
+    // In the sagittal slice it is tilted.
+    let middle = place(&harness, "Sagittal slice", [0.5, 0.5]);
+    click_at(&mut harness, middle, Modifiers::NONE);
+    let reach = 0.38 * harness.get_by_label("Sagittal slice").rect().size().min_elem();
+    let handle = egui::vec2(0.0, reach);
+    drag_from(&mut harness, middle + handle, reach * egui::Vec2::angled(80f32.to_radians()) - handle);
+    let tilted = harness.state().view().turn;
+    assert!(tilted.elevation_deg.abs() > 5.0 && tilted != turn, "{tilted:?}");
+    // The outlines are there, and not while regions are hidden.
+    let roi = harness.state().document().rois[0].centre_mm;
+    let part = harness.get_by_label("Oblique slice").rect();
+    let picture = |harness: &mut Harness<'_, App>| {
+        harness.remove_cursor();
+        harness.run_steps(3);
+        let [x, y, w, h] = [part.left(), part.top(), part.width(), part.height()].map(|v| v as u32);
+        image::imageops::crop_imm(&harness.render().unwrap(), x, y, w, h).to_image()
+    };
+    for (at, a, b) in [(SLICE, 0, 1), ("Coronal slice", 0, 2)] {
+        // The crosshair goes to the first region, which the slice through it then cuts.
+        let rect = harness.get_by_label(at).rect();
+        let scale = scale_of(&mut harness, at, a);
+        click_at(&mut harness, rect.center(), Modifiers::NONE);
+        let off = egui::vec2((roi[a] - crosshair(&harness)[a]) as f32, (roi[b] - crosshair(&harness)[b]) as f32);
+        click_at(&mut harness, rect.center() + scale * off, Modifiers::NONE);
+    }
+    let with = picture(&mut harness);
+    click(&mut harness, "ROIs");
+    let without = picture(&mut harness);
+    let num_changed = with.pixels().zip(without.pixels()).filter(|(a, b)| a != b).count();
+    assert!(num_changed > 40, "{num_changed} pixels");
+    harness.check_accessibility();
+}
+
+/// Points of a mm of a slice, by two clicks.
+fn scale_of(harness: &mut Harness<'_, App>, slice: &str, axis: usize) -> f32 {
+    let middle = harness.get_by_label(slice).rect().center();
+    let at = |harness: &mut Harness<'_, App>, off: f32| {
+        click_at(harness, middle + egui::vec2(off, 0.0), Modifiers::NONE);
+        crosshair(harness)[axis]
+    };
+    let [left, right] = [-20.0, 20.0].map(|off| at(harness, off));
+    40.0 / (right - left) as f32
+}
+
+#[test]
 fn slices_are_as_thick_as_is_asked_for() {
     let Some(renderer) = renderer() else { return };
     let mut harness = window_on(renderer, SIZE, Theme::Light, true, small_study());

@@ -1,7 +1,7 @@
 //! The figures of the standard, from an image and the phantom's place in it.
 
 use super::NemaError;
-use super::placement::{BACKGROUND_SLICES_MM, LARGEST_MM, NemaPlacement};
+use super::placement::{BACKGROUND_SLICES_MM, NemaPlacement};
 use crate::data::{Roi, RoiSums, Volume};
 use crate::measure::{
     RoiStats, background_variability, cold_recovery, contrast_to_noise, hot_recovery, pooled, pooled_noise_to_signal,
@@ -97,10 +97,9 @@ fn mean_of(means: &[f64]) -> f64 {
 }
 
 fn sphere(volume: &Volume, placement: &NemaPlacement, place: usize, ratio: Option<f64>) -> Result<SphereFigures, NemaError> {
-    let super::NemaSphere { diameter_mm, is_hot } = placement.spheres[place];
+    let super::NemaSphere { diameter_mm, is_hot, .. } = placement.spheres[place];
     let own = sums(volume, &[placement.sphere_roi(place)], "a sphere")?[0];
-    let rois = BACKGROUND_SLICES_MM.into_iter().flat_map(|from_plane| placement.background_rois(diameter_mm, from_plane));
-    let background = sums(volume, &rois.collect::<Vec<Roi>>(), "a circle of the background")?;
+    let background = sums(volume, &placement.background_rois(diameter_mm), "a circle of the background")?;
     let means: Vec<f64> = background.iter().map(mean).collect();
     let background_mean = mean_of(&means);
     let stats = |sums: &RoiSums| RoiStats::of(sums, volume.grid.voxel_ml());
@@ -127,7 +126,7 @@ fn lung(volume: &Volume, placement: &NemaPlacement) -> Result<Vec<LungSlice>, Ne
     for z_mm in slices.filter(|z| (from_mm..=to_mm).contains(z)) {
         let Some(roi) = placement.lung_roi(z_mm) else { break };
         let own = sums(volume, &[roi], "the lung insert")?[0];
-        let background = placement.background_rois(LARGEST_MM, z_mm - placement.centre_mm[2]);
+        let background = placement.background_rois_at(z_mm);
         let means: Vec<f64> = sums(volume, &background, "a circle of the background")?.iter().map(mean).collect();
         found.push(LungSlice { z_mm, residual: mean(&own) / mean_of(&means) });
     }

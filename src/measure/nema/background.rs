@@ -8,7 +8,8 @@
 use super::placement::{LARGEST_MM, NemaSphere, place_rad};
 use crate::data::nema::{BODY_BACK_MM, BODY_FRONT_MM, BODY_MIDDLE_MM, BODY_SHOULDER_MM, SPHERE_RING_MM};
 
-const NUM_CIRCLES: usize = 12;
+/// Circles of the background in a slice.
+pub(super) const NUM_CIRCLES: usize = 12;
 /// Distance of the circles from the edge, and what they keep from the spheres where there is room, mm.
 const MARGIN_MM: f64 = 15.0;
 /// Distance of neighbouring places on the curve that are tried, and of clearances, mm.
@@ -96,7 +97,7 @@ mod tests {
     fn twelve_circles_keep_from_the_edge_the_lung_each_other_and_the_spheres_in_every_order() {
         let mut least = f64::INFINITY;
         for order in orders().into_iter().step_by(7) {
-            let spheres = order.map(|diameter_mm| NemaSphere { diameter_mm, is_hot: true });
+            let spheres = order.map(|diameter_mm| NemaSphere { diameter_mm, is_hot: true, centre_mm: [0.0; 3] });
             let places = background_places(0.0, &spheres);
             assert_eq!(places.len(), 12);
             for (n, &[x, up]) in places.iter().enumerate() {

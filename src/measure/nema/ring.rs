@@ -14,7 +14,7 @@
 use super::NemaError;
 use super::background::background_places;
 use super::body::Body;
-use super::placement::{NemaKnown, NemaPlacement, NemaSphere, place_rad, turned};
+use super::placement::{NemaKnown, NemaPlacement, NemaSphere, in_five_slices, place_rad, turned};
 use crate::data::Volume;
 use crate::data::nema::{LUNG_RADIUS_MM, SPHERE_DIAMETERS_MM, SPHERE_RING_MM};
 use crate::geometry::Point;
@@ -90,18 +90,23 @@ pub(super) fn placement(volume: &Volume, body: &Body, known: &NemaKnown) -> Resu
         pose = search.refined(pose, &fit.order, &templates(fit.blur_mm));
         fit = search.best_fit(pose);
     }
-    let spheres =
-        std::array::from_fn(|place| NemaSphere { diameter_mm: SPHERE_DIAMETERS_MM[fit.order[place]], is_hot: fit.is_hot[place] });
+    let spheres = std::array::from_fn(|place| NemaSphere {
+        diameter_mm: SPHERE_DIAMETERS_MM[fit.order[place]],
+        is_hot: fit.is_hot[place],
+        centre_mm: pose.place_mm(place),
+    });
     let places = background_places(pose.turn_rad - body.turn_rad, &spheres);
-    let in_world = |at| turned(pose.centre_mm, body.turn_rad, at);
+    let places: Vec<[f64; 2]> =
+        places.into_iter().map(|at| turned(pose.centre_mm, body.turn_rad, at)).map(|[x, y, _]| [x, y]).collect();
     let placement = NemaPlacement {
-        background_mm: places.into_iter().map(in_world).map(|[x, y, _]| [x, y]).collect(),
+        background_mm: in_five_slices(&places, pose.centre_mm[2]),
         centre_mm: pose.centre_mm,
         body_turn_rad: body.turn_rad,
         ring_turn_rad: pose.turn_rad,
         spheres,
         lung_mm: lung(volume, body, pose.centre_mm),
         body_z_mm: body.whole_z_mm(&volume.grid),
+        moved_mm: None,
     };
     let largest = fit.order.iter().position(|&size| size == 5).unwrap_or(0);
     let contrast = search.contrast(pose.place_mm(largest), 0.25 * SPHERE_DIAMETERS_MM[5]).abs();

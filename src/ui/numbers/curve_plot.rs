@@ -4,12 +4,13 @@
 use egui::{Color32, RichText, Ui};
 use egui_plot::{LineStyle, Plot, PlotTransform, PlotUi, VLine};
 
-use super::plot_options::PlotAction;
+use super::plot_options::{PlotAction, PlotToSave};
 use super::plots::PlotsView;
 use crate::report;
 use crate::ui::run::curves::{Curves, Series};
 use crate::ui::run::live::Mark;
 use crate::ui::widgets::format;
+use crate::ui::widgets::picture_area::PictureArea;
 use crate::ui::widgets::plot::{self, Axes, Scale};
 use crate::ui::widgets::theme::{self, Colours};
 
@@ -68,11 +69,16 @@ pub fn exported(title: &str, axes: &Axes, drawn: Vec<Drawn>) -> report::Plot {
 /// What stands between the name of a curve and the kept run that it is of.
 const KEPT_OF: &str = ", run ";
 
-/// The menu of a plot, on the secondary button.
-pub fn menu_ui(response: &egui::Response, plot: report::Plot, actions: &mut Vec<PlotAction>) {
+/// What a plot is saved as.
+const SAVE_HELP: &str =
+    "What is drawn, as a drawing (.svg) or a table (.csv), or as it looks here at twice the window's resolution (.png)";
+
+/// The menu of the plot that is drawn in `ui`, on the secondary button.
+pub fn menu_ui(ui: &Ui, response: &egui::Response, plot: report::Plot, actions: &mut Vec<PlotAction>) {
+    let area = PictureArea::Plot(ui.unique_id());
     response.context_menu(|ui| {
-        if ui.button("Save plot…").on_hover_text("What is drawn, as a picture (.svg) or a table (.csv)").clicked() {
-            actions.push(PlotAction::AskSave(Box::new(plot)));
+        if ui.button("Save plot…").on_hover_text(SAVE_HELP).clicked() {
+            actions.push(PlotAction::AskSave(Box::new(PlotToSave { plot, area })));
         }
     });
 }
@@ -120,7 +126,7 @@ impl<'a> CurvePlot<'a> {
         });
         let colours = theme::colours(ui.visuals());
         mark_labels(ui, &response.response, &response.transform, view, x, &colours, &format!("Plot: {title}"));
-        menu_ui(&response.response, exported(&title, &axes, response.inner), actions);
+        menu_ui(ui, &response.response, exported(&title, &axes, response.inner), actions);
         if let Some(missing) = hint {
             hint_ui(ui, response.response.rect, missing);
         }

@@ -5,6 +5,7 @@ use strum::VariantArray as _;
 use crate::report;
 use crate::ui::slices::action::ViewAction;
 use crate::ui::widgets::format;
+use crate::ui::widgets::picture_area::PictureArea;
 use crate::ui::widgets::plot::Scale;
 
 /// The plots beside each other, in this order.
@@ -148,6 +149,15 @@ impl PlotOptions {
     }
 }
 
+/// A plot that is to be saved.
+#[derive(Clone, Debug)]
+pub struct PlotToSave {
+    /// What it shows.
+    pub plot: report::Plot,
+    /// Where it is in the window.
+    pub area: PictureArea,
+}
+
 /// About the curves.
 #[derive(Clone, Copy, Debug)]
 pub enum OptionAction {
@@ -171,7 +181,7 @@ pub enum PlotAction {
     /// Shows the iterate at this place of the horizontal axis: iterations, of a sweep projections.
     ShowAt(f64),
     /// Asks where to save this plot.
-    AskSave(Box<report::Plot>),
+    AskSave(Box<PlotToSave>),
     /// About the profile, which runs through the slices.
     View(ViewAction),
 }

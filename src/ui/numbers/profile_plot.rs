@@ -4,16 +4,17 @@
 use egui::{Color32, RichText, Ui};
 use egui_plot::{AxisHints, Corner, HoverPosition, Legend, LineStyle, PlotResponse, VLine, uniform_grid_spacer};
 
-use super::curve_plot::{CurvePlot, KEPT_STRENGTH, kept_style, unfiltered_ui};
+use super::curve_plot::{CurvePlot, Drawn, KEPT_STRENGTH, exported, kept_style, menu_ui, unfiltered_ui};
 use super::plot_options::{OptionAction, PlotAction, ProfileCurves};
 use super::plots::PlotsView;
 use super::profile::Profile;
+use crate::report;
 use crate::ui::slices::action::ViewAction;
 use crate::ui::slices::tool::Tool;
 use crate::ui::slices::view::ProfileLine;
 use crate::ui::widgets::fields::name as field_name;
 use crate::ui::widgets::format;
-use crate::ui::widgets::plot::{curve, name, plot, short_axis, styled_curve};
+use crate::ui::widgets::plot::{Axes, curve, name, plot, short_axis, styled_curve};
 use crate::ui::widgets::theme::Colours;
 
 /// What the widths over the iterations are.
@@ -41,7 +42,10 @@ pub fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>, 
         }
     });
     match view.options.profile {
-        ProfileCurves::Values => values_ui(view, ui, colours),
+        ProfileCurves::Values => {
+            let response = values_ui(view, ui, colours);
+            menu_ui(ui, &response, exported_values(view), actions);
+        }
         ProfileCurves::Widths => over_iterations_ui(view, ui, actions, colours),
     }
 }
@@ -78,8 +82,17 @@ fn over_iterations_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotActio
     });
 }
 
-/// The values along the line.
-fn values_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
+/// The values along the line as a plot of a report.
+fn exported_values(view: &PlotsView) -> report::Plot {
+    let drawn = |name: &str, is_kept, points: &[[f64; 2]]| Drawn { name: name.to_owned(), is_kept, points: points.to_vec() };
+    let own = view.profile.map(|profile| [drawn("image", false, &profile.points), drawn("true", false, &profile.truth)]);
+    let beside = view.profile_beside.as_ref().map(|(name, beside)| drawn(name, true, &beside.points));
+    let axes = Axes { x: "mm".to_owned(), y_unit: view.unit, ..Axes::default() };
+    exported("profile", &axes, own.into_iter().flatten().chain(beside).collect())
+}
+
+/// The values along the line; the plot comes back.
+fn values_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) -> egui::Response {
     let unit = view.unit.to_owned();
     let x_axis = AxisHints::new_x().label("mm").label_spacing(egui::Rangef::new(20.0, 36.0));
     let mut plot = plot("profile", "mm")
@@ -116,6 +129,7 @@ fn values_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
         number_peaks(profile, &response, colours.profile, ui);
         widths_ui(profile, view.filter_mm, response.response.rect, colours.profile, ui);
     }
+    response.response
 }
 
 /// Over how wide a band the profile is averaged.

@@ -3,6 +3,15 @@
 use super::measured::RoiLabels;
 use crate::data::{IsocontourRecipe, Roi};
 
+/// A standard of NEMA, and its phantom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NemaStandard {
+    /// NU 2: the body phantom.
+    Body,
+    /// NU 4: that for small animals.
+    SmallAnimal,
+}
+
 /// About regions of interest.
 #[derive(Clone, Debug)]
 pub enum RoiAction {
@@ -38,10 +47,10 @@ pub enum RoiAction {
     AskSave,
     /// Asks where to export the numbers of every iterate.
     AskExport,
-    /// Takes the template of the NEMA body phantom in the image on the screen.
-    PlaceNema,
+    /// Takes the template of a NEMA phantom in the image on the screen.
+    PlaceNema(NemaStandard),
     /// Asks where to write the report of NEMA image quality.
-    AskNemaReport,
+    AskNemaReport(NemaStandard),
     /// Goes back one edit.
     Undo,
     /// Goes forward one edit.

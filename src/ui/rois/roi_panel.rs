@@ -3,7 +3,7 @@
 use egui::Ui;
 use strum::VariantArray as _;
 
-use super::action::RoiAction;
+use super::action::{NemaStandard, RoiAction};
 use super::measured::RoiLabels;
 use super::roi_fields::fields_ui;
 use super::roi_table::{table_text, table_ui};
@@ -92,18 +92,28 @@ fn buttons_ui(view: &RoiView, tabs: impl FnOnce(&mut Ui), ui: &mut Ui, actions: 
     });
 }
 
-/// What is done with an image of the NEMA body phantom.
+/// What is done with an image of a NEMA phantom.
 fn nema_ui(ui: &mut Ui, actions: &mut Vec<RoiAction>) {
     for (words, help, action) in [
         (
             "NEMA NU 2 template",
             "Finds the body phantom in the image on the screen and takes its circles in place of the ROIs: six spheres, 12 × 5 backgrounds, lung",
-            RoiAction::PlaceNema,
+            RoiAction::PlaceNema(NemaStandard::Body),
         ),
         (
             "NEMA report…",
-            "Image quality of the image on the screen as PDF; the ratio of activities is that of the hot ROIs",
-            RoiAction::AskNemaReport,
+            "NU 2 image quality of the image on the screen as PDF, at the template's circles where they are among the ROIs and as they were moved; the ratio of activities is that of the hot ROIs",
+            RoiAction::AskNemaReport(NemaStandard::Body),
+        ),
+        (
+            "NEMA NU 4 template",
+            "Finds the small-animal phantom, its axis along z, in the image on the screen and takes its cylinders in place of the ROIs: uniform part, two cold cylinders, five rods",
+            RoiAction::PlaceNema(NemaStandard::SmallAnimal),
+        ),
+        (
+            "NEMA NU 4 report…",
+            "NU 4 image quality of the image on the screen as PDF: uniformity, recovery of the rods, spill-over; at the template's axes where they are among the ROIs and as they were moved",
+            RoiAction::AskNemaReport(NemaStandard::SmallAnimal),
         ),
     ] {
         if ui.button(words).on_hover_text(help).clicked() {

@@ -1,6 +1,6 @@
 //! The regions of interest that are edited, and which one is selected.
 
-use super::action::RoiAction;
+use super::action::{NemaStandard, RoiAction};
 use super::document::{Document, History, typed_ratio};
 use super::measured::RoiLabels;
 use crate::data::{IsocontourRecipe, MaskedRois, Notice, Roi};
@@ -42,9 +42,9 @@ pub enum RoiRequest {
     /// Asks where to export the numbers of every iterate.
     AskExport,
     /// Takes the template of the NEMA body phantom in the image on the screen.
-    PlaceNema,
+    PlaceNema(NemaStandard),
     /// Asks where to write the report of NEMA image quality.
-    AskNemaReport,
+    AskNemaReport(NemaStandard),
     /// This is to be told.
     Tell(Notice),
 }
@@ -80,8 +80,8 @@ impl RoiState {
             RoiAction::AskLoad => request = Some(RoiRequest::AskLoad),
             RoiAction::AskSave => request = Some(RoiRequest::AskSave),
             RoiAction::AskExport => request = Some(RoiRequest::AskExport),
-            RoiAction::PlaceNema => request = Some(RoiRequest::PlaceNema),
-            RoiAction::AskNemaReport => request = Some(RoiRequest::AskNemaReport),
+            RoiAction::PlaceNema(standard) => request = Some(RoiRequest::PlaceNema(standard)),
+            RoiAction::AskNemaReport(standard) => request = Some(RoiRequest::AskNemaReport(standard)),
             RoiAction::GoTo(index) => request = rois.get(index).map(|roi| RoiRequest::GoTo(roi.centre_mm)),
             RoiAction::Select(index) => self.selected = index,
             RoiAction::Replace(index, roi) => {

@@ -7,6 +7,7 @@ use super::settings::SettingsForm;
 use super::stop_form::StopForm;
 use crate::operator::Accumulation;
 use crate::session::RunId;
+use crate::ui::widgets::picture_area::PictureArea;
 
 /// About the reconstruction.
 #[derive(Clone, Debug)]
@@ -49,6 +50,8 @@ pub enum RunAction {
     Dismiss(RunId),
     /// Asks where to save the image that is shown.
     AskSaveImage,
+    /// Asks where to save a picture of this part of the window.
+    AskPicture(PictureArea),
     /// FWHM of the Gaussian applied to what is shown and saved, mm; 0 = none.
     SetPostFilter(f64),
 }

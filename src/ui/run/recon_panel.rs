@@ -22,6 +22,7 @@ use crate::ui::study::open_study::OpenStudy;
 use crate::ui::widgets::fields::{menu, name};
 use crate::ui::widgets::format;
 use crate::ui::widgets::image_axes::AXIS_NAMES;
+use crate::ui::widgets::picture_area::PictureArea;
 use crate::ui::widgets::theme;
 
 /// What the panel shows.
@@ -471,6 +472,9 @@ fn rays_ui(rays: &mut Rays, ui: &mut Ui) {
 const SAVE_HELP: &str =
     "The image on the screen as NIfTI (.nii, .nii.gz), Interfile (.hv), .npy or a DICOM PET series (.dcm, a folder) (Ctrl+S)";
 
+/// What pictures are.
+const PICTURE_HELP: &str = "As it looks, at twice the window's resolution, as PNG. Of a plot: in the menu on its right button";
+
 fn image_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     ui.separator();
     ui.horizontal(|ui| {
@@ -479,6 +483,13 @@ fn image_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
         if ui.add_enabled(view.has_image, save).on_hover_text(SAVE_HELP).clicked() {
             actions.push(RunAction::AskSaveImage);
         }
+        ui.menu_button("Save picture", |ui| {
+            for (words, area) in [("Of the window…", PictureArea::Window), ("Of the slices…", PictureArea::Slices)] {
+                if ui.button(words).on_hover_text(PICTURE_HELP).clicked() {
+                    actions.push(RunAction::AskPicture(area));
+                }
+            }
+        });
     });
     ui.horizontal(|ui| {
         let label = ui.label("Post-filter FWHM");

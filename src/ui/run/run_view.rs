@@ -25,6 +25,7 @@ use crate::ui::study::open_study::OpenStudy;
 use crate::ui::study::state::StudyState;
 use crate::ui::widgets::colouring::Colouring;
 use crate::ui::widgets::format;
+use crate::ui::widgets::picture_area::PictureArea;
 
 /// How long each image is seen while the past is played.
 const PLAY_TIME: Duration = Duration::from_millis(250);
@@ -59,6 +60,8 @@ pub enum RunRequest {
     AskSaveImage,
     /// Compares it with these images, or with none.
     SetReference(Option<ReferenceChoice>),
+    /// Asks where to save a picture of this part of the window.
+    AskPicture(PictureArea),
     /// Keeps this run no longer.
     Dismiss(RunId),
     /// This is to be told.
@@ -279,6 +282,7 @@ impl RunView {
             RunAction::Dismiss(run) => return Some(RunRequest::Dismiss(run)),
             RunAction::SetReference(choice) => return Some(RunRequest::SetReference(choice)),
             RunAction::AskSaveImage => return Some(RunRequest::AskSaveImage),
+            RunAction::AskPicture(area) => return Some(RunRequest::AskPicture(area)),
             RunAction::SetPostFilter(fwhm_mm) => {
                 self.post_filter_mm = fwhm_mm;
             }

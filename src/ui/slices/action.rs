@@ -12,6 +12,7 @@ use crate::geometry::Point;
 use crate::render::{Interpolation, Palette};
 use crate::ui::rois::document::Grip;
 use crate::ui::widgets::colouring::TopShare;
+use crate::ui::widgets::picture_area::PictureArea;
 
 /// What the pointer drags in a slice.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,6 +29,8 @@ pub enum Drag {
     Roi(usize, Grip),
     /// The line of the profile.
     Profile,
+    /// The line along which the oblique slice cuts this one: it is turned about the crosshair.
+    Oblique,
 }
 
 /// About what the slices show.
@@ -118,4 +121,6 @@ pub enum ViewAction {
     ShowRois(bool),
     /// Shows or hides the crosshair.
     ShowCrosshair(bool),
+    /// Asks where to save a picture of this part of the window.
+    AskPicture(PictureArea),
 }

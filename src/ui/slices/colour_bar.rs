@@ -3,6 +3,7 @@
 use egui::{Align2, Color32, FontId, Mesh, Pos2, Rect, Sense, Ui};
 
 use super::action::ViewAction;
+use super::slice_panel::picture_menu_ui;
 use super::toolbar::ToolbarView;
 use crate::render::{NUM_COLOURS, Palette};
 use crate::ui::widgets::format;
@@ -43,6 +44,7 @@ pub fn colour_bar_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewActi
         format::value(f64::from(view.colouring.window[1])),
         view.unit
     );
+    picture_menu_ui(&response, actions);
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &label));
     let bar = Rect::from_min_max(rect.min + egui::vec2(4.0, 22.0), Pos2::new(rect.left() + 22.0, rect.bottom() - 8.0));
     if bar.height() < 20.0 {

@@ -4,6 +4,7 @@ pub mod action;
 pub mod beside;
 pub mod cells;
 pub mod colour_bar;
+mod oblique_line;
 pub mod outline;
 pub mod overlay;
 pub mod pointer;

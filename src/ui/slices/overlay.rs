@@ -2,10 +2,10 @@
 
 use egui::{Align2, Color32, CornerRadius, FontId, Painter, Pos2, Rect, Stroke, StrokeKind};
 
+use super::oblique_line::ObliqueLine;
 use super::outline::outline;
 use super::slice_panel::SlicesView;
 use super::tool::Tool;
-use super::turned::TurnedContent;
 use super::view::{ProfileLine, SliceGeometry, slice_index};
 use crate::data::Roi;
 use crate::geometry::Point;
@@ -72,22 +72,23 @@ fn crosshair(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colour
     }
 }
 
-/// Where the oblique slice cuts this one, while both are shown.
+/// Where the oblique slice cuts this one, with the handles that turn it.
 fn oblique_line(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours: &Colours) {
-    if view.view.turned != TurnedContent::Oblique || !view.view.shows_turned() {
-        return;
+    let Some(line) = ObliqueLine::of(view.view, slice) else { return };
+    painter.extend(egui::Shape::dashed_line(&line.ends(slice), Stroke::new(1.0, colours.profile), 6.0, 5.0));
+    for handle in line.handles(slice) {
+        painter.circle(handle, theme::HANDLE_SIZE + 0.5, Color32::WHITE, Stroke::new(1.0, colours.profile));
     }
-    let away = view.view.turn.ways()[2];
-    let ([a, b], _) = slice.plane.axes();
-    // Along the line both planes contain: across the part of the oblique plane's normal that lies in this slice.
-    let length = away[a].hypot(away[b]);
-    if length < 1e-6 {
-        return;
+}
+
+/// The lines of a region on a halo.
+pub(super) fn outline_lines(painter: &Painter, lines: &[Vec<Pos2>], colour: Color32, is_selected: bool) {
+    let width = if is_selected { 2.5 } else { 1.5 };
+    for stroke in [Stroke::new(width + 2.0, theme::HALO), Stroke::new(width, colour)] {
+        for line in lines {
+            painter.line(line.clone(), stroke);
+        }
     }
-    let reach = slice.rect.width() + slice.rect.height();
-    let along = egui::vec2((-away[b] / length) as f32, (away[a] / length) as f32) * reach;
-    let at = slice.screen_from_mm(view.view.crosshair_mm);
-    painter.extend(egui::Shape::dashed_line(&[at - along, at + along], Stroke::new(1.0, colours.profile), 6.0, 5.0));
 }
 
 fn draw_roi(
@@ -100,12 +101,7 @@ fn draw_roi(
 ) {
     let Some(outline) = outline(roi, slice, &view.volume.grid) else { return };
     let colour = theme::roi_colour(roi);
-    let width = if is_selected { 2.5 } else { 1.5 };
-    for stroke in [Stroke::new(width + 2.0, theme::HALO), Stroke::new(width, colour)] {
-        for line in &outline.lines {
-            painter.line(line.clone(), stroke);
-        }
-    }
+    outline_lines(painter, &outline.lines, colour, is_selected);
     let thin = Stroke::new(1.0, colour);
     for (handle, grip) in outline.handles.into_iter().filter(|_| is_selected) {
         if grip == Grip::Turn {

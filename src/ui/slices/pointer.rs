@@ -4,6 +4,7 @@ use egui::{PointerButton, Pos2, Response, Ui};
 
 use super::action::{Drag, ViewAction};
 use super::cells::Cell;
+use super::oblique_line::ObliqueLine;
 use super::outline::{Reach, roi_at, selected_grip_at};
 use super::slice_panel::SlicesView;
 use super::tool::Tool;
@@ -11,6 +12,7 @@ use super::view::SliceGeometry;
 use crate::data::RoiPlane;
 use crate::geometry::Point;
 use crate::ui::rois::document::Grip;
+use crate::ui::widgets::theme;
 
 /// What is under the pointer.
 pub struct Pointed {
@@ -88,6 +90,7 @@ fn tool_drag(view: &SlicesView, slice: &SliceGeometry, response: &Response, posi
         return None;
     }
     Some(match view.view.tool {
+        Tool::Crosshair if is_at_oblique(view, slice, position) => Drag::Oblique,
         Tool::Crosshair => selected_grip(view, slice, position).map_or(Drag::Crosshair, |(index, grip)| Drag::Roi(index, grip)),
         Tool::Profile => Drag::Profile,
         tool => Drag::Draw(tool),
@@ -107,6 +110,12 @@ fn click(view: &SlicesView, slice: &SliceGeometry, ui: &Ui, position: Pos2, acti
     actions.push(ViewAction::SelectRoi(at(Reach::Line).or_else(stays)));
     let is_crosshair = view.view.tool == Tool::Crosshair;
     actions.push(ViewAction::Click(is_crosshair.then(|| slice.mm_from_screen(position))));
+}
+
+/// Whether a handle that turns the oblique slice is at a position.
+fn is_at_oblique(view: &SlicesView, slice: &SliceGeometry, position: Pos2) -> bool {
+    let line = ObliqueLine::of(view.view, slice).filter(|_| view.view.show_crosshair);
+    line.is_some_and(|line| line.handles(slice).iter().any(|handle| handle.distance(position) <= theme::GRAB_DISTANCE))
 }
 
 fn selected_grip(view: &SlicesView, slice: &SliceGeometry, position: Pos2) -> Option<(usize, Grip)> {
@@ -145,6 +154,9 @@ fn cursor(view: &SlicesView, slice: &SliceGeometry, position: Pos2) -> egui::Cur
     if view.view.tool != Tool::Crosshair {
         return egui::CursorIcon::Crosshair;
     }
+    if is_at_oblique(view, slice, position) {
+        return egui::CursorIcon::Grab;
+    }
     match selected_grip(view, slice, position) {
         Some((_, Grip::Move)) => egui::CursorIcon::Move,
         Some((_, Grip::Turn)) => egui::CursorIcon::Grab,
@@ -180,6 +192,9 @@ pub fn help_text(tool: Tool) -> String {
 fn slice_help(view: &SlicesView, slice: &SliceGeometry, position: Pos2) -> String {
     if view.view.tool != Tool::Crosshair {
         return help_text(view.view.tool);
+    }
+    if is_at_oblique(view, slice, position) {
+        return format!("Drag: turn the oblique slice · Click: crosshair · Wheel: slice · {HELP_EVERYWHERE}");
     }
     let at = |reach| roi_at(view.visible_rois(), slice, &view.volume.grid, position, reach);
     let here = match (selected_grip(view, slice, position), at(Reach::Line), at(Reach::Inside)) {

@@ -1,13 +1,14 @@
 //! The egui paint callback that lets the slice renderer draw into the window's own render pass, and what it is told to draw.
 
-use eframe::egui_wgpu::{Callback, CallbackResources, CallbackTrait, RenderState, ScreenDescriptor};
+use eframe::egui_wgpu::{Callback, CallbackResources, CallbackTrait, RenderState, Renderer, ScreenDescriptor};
 use egui::{Color32, Rect};
 
 use super::turned::{TurnedContent, TurnedGeometry, num_samples_through, sample_distance_mm};
 use super::view::{SliceGeometry, ViewState};
 use crate::geometry::{Grid, Point};
 use crate::render::{
-    Combination, Content, Interpolation, RenderError, Slab, SliceRenderer, SliceView, VolumeSlot, WHOLE_WIDTH, is_software,
+    Combination, Content, Interpolation, RenderError, Slab, SliceRenderer, SliceView, TargetFormat, VolumeSlot, WHOLE_WIDTH,
+    is_software,
 };
 use crate::ui::widgets::colouring::Colouring;
 
@@ -153,8 +154,12 @@ fn plane(visible: Rect, grid: &Grid, look: Look, mm_from_screen: impl Fn(egui::P
 
 /// Makes the renderer for a window; to be called once.
 pub fn install(state: &RenderState) {
-    let renderer = SliceRenderer::new(&state.device, &state.queue, state.target_format);
-    state.renderer.write().callback_resources.insert(renderer);
+    install_in(&mut state.renderer.write(), state, state.target_format);
+}
+
+/// The same for one that draws to a target of this format.
+pub fn install_in(renderer: &mut Renderer, state: &RenderState, target: TargetFormat) {
+    renderer.callback_resources.insert(SliceRenderer::new(&state.device, &state.queue, target));
 }
 
 /// Sends a volume to the adapter.
@@ -162,7 +167,21 @@ pub fn install(state: &RenderState) {
 /// # Errors
 /// Larger than the adapter can hold.
 pub fn upload(state: &RenderState, slot: VolumeSlot, size: [usize; 3], values: &[f32]) -> Result<(), RenderError> {
-    match state.renderer.write().callback_resources.get_mut::<SliceRenderer>() {
+    upload_to(&mut state.renderer.write(), state, slot, size, values)
+}
+
+/// The same for the slices that this renderer draws.
+///
+/// # Errors
+/// As [`upload`].
+pub fn upload_to(
+    renderer: &mut Renderer,
+    state: &RenderState,
+    slot: VolumeSlot,
+    size: [usize; 3],
+    values: &[f32],
+) -> Result<(), RenderError> {
+    match renderer.callback_resources.get_mut::<SliceRenderer>() {
         Some(renderer) => renderer.upload(&state.device, &state.queue, slot, size, values),
         None => Ok(()),
     }

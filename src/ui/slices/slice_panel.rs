@@ -16,7 +16,9 @@ use crate::render::VolumeSlot;
 use crate::session::RoiNumbers;
 use crate::ui::rois::measured::RoiLabels;
 use crate::ui::widgets::colouring::Colouring;
+use crate::ui::widgets::format;
 use crate::ui::widgets::image_axes::ImageAxes;
+use crate::ui::widgets::picture_area::PictureArea;
 use crate::ui::widgets::theme;
 
 /// What the slices are drawn from.
@@ -126,6 +128,7 @@ fn slice_ui(
         None => view.axes.view_name(slice.plane),
     };
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &label));
+    picture_menu_ui(&response, actions);
     let painter = ui.painter_at(slice.rect);
     // A viewport that reaches beyond the window would be shifted: only the visible part is drawn.
     let visible = slice.rect.intersect(ui.clip_rect());
@@ -149,16 +152,28 @@ fn slice_ui(
     pointed
 }
 
+/// The menu of a view, on a click with the secondary button.
+pub(super) fn picture_menu_ui(response: &egui::Response, actions: &mut Vec<ViewAction>) {
+    response.context_menu(|ui| {
+        let save = ui.button("Save picture of the slices…");
+        if save.on_hover_text("The views and the colour bar at twice the window's resolution, as PNG").clicked() {
+            actions.push(ViewAction::AskPicture(PictureArea::Slices));
+        }
+    });
+}
+
 /// A part of a slice's width as a part of that of what is visible of it.
 fn part_of(part: f32, slice: Rect, visible: Rect) -> f32 {
     ((slice.left() + part * slice.width() - visible.left()) / visible.width()).clamp(0.0, 1.0)
 }
 
-/// The value under a point, in words.
-pub fn pointer_text(point: Point, volume: &Volume, axes: &ImageAxes) -> String {
+/// The value under a point, in words; in Bq/mL too where it is known what 1 count/mm stands for.
+pub fn pointer_text(point: Point, volume: &Volume, bq_per_ml: Option<f64>, axes: &ImageAxes) -> String {
     let grid: &Grid = &volume.grid;
     let place = format!("{} mm", axes.words(point));
     let Some(value) = volume.at_mm(point) else { return format!("{place} · outside the image") };
     let [x, y, z] = grid.voxel_from_mm(point).map(f64::round);
-    format!("{place} · voxel {x}, {y}, {z} · {} {}", crate::ui::widgets::format::value(f64::from(value)), volume.unit.label())
+    let calibrated = bq_per_ml.map(|factor| format!(" = {} Bq/mL", format::value(factor * f64::from(value))));
+    let (value, unit) = (format::value(f64::from(value)), volume.unit.label());
+    format!("{place} · voxel {x}, {y}, {z} · {value} {unit}{}", calibrated.unwrap_or_default())
 }

@@ -201,7 +201,7 @@ impl SliceState {
     fn move_drag(&mut self, to: Point, delta: egui::Vec2, way: Point, image: ImageView, rois: &mut RoiState) {
         let Some(active) = &mut self.drag else { return };
         let moved: Point = std::array::from_fn(|a| to[a] - active.last[a]);
-        active.last = to;
+        let last = std::mem::replace(&mut active.last, to);
         let active = *active;
         match active.drag {
             Drag::Crosshair => _ = self.apply(ViewAction::SetCrosshair(to), image, rois),
@@ -218,6 +218,7 @@ impl SliceState {
                 }
             }
             Drag::Profile => self.view.profile = ProfileLine::Between(active.from, to),
+            Drag::Oblique => self.view.turn_oblique(active.plane, [last, to]),
         }
     }
 

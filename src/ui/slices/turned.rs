@@ -6,7 +6,7 @@
 
 use egui::{Pos2, Rect};
 
-use crate::data::Volume;
+use crate::data::{RoiPlane, Volume};
 use crate::geometry::{Grid, Point};
 
 /// What the view shows.
@@ -47,6 +47,18 @@ impl Turn {
             azimuth_deg: (self.azimuth_deg + azimuth_deg).rem_euclid(360.0),
             elevation_deg: (self.elevation_deg + elevation_deg).clamp(-90.0, 90.0),
         }
+    }
+
+    /// Turned so that its plane turns by an angle about a plane's normal, from the plane's horizontal axis towards the vertical.
+    pub fn about(self, plane: RoiPlane, angle_rad: f64) -> Self {
+        let ([a, b], _) = plane.axes();
+        let mut away = self.ways()[2];
+        let (sin, cos) = angle_rad.sin_cos();
+        (away[a], away[b]) = (cos * away[a] - sin * away[b], sin * away[a] + cos * away[b]);
+        let level = away[0].hypot(away[1]);
+        // Seen from straight above or below it has no azimuth of its own.
+        let azimuth_deg = if level < 1e-9 { self.azimuth_deg } else { (-away[0]).atan2(away[1]).to_degrees().rem_euclid(360.0) };
+        Self { azimuth_deg, elevation_deg: away[2].atan2(level).to_degrees() }
     }
 
     /// Unit vectors to the right, down, and away from the viewer.

@@ -5,11 +5,12 @@ use egui::{Align2, Painter, PointerButton, Pos2, Rect, Response, Sense, Ui};
 use super::action::{Drag, ViewAction};
 use super::beside::Picture;
 use super::cells::Cell;
-use super::overlay::{haloed_line, text};
+use super::overlay::{self, haloed_line, text};
 use super::pointer::{HELP_EVERYWHERE, Pointed, common_drag, wheel_slices};
 use super::slice_paint::{self, Effort, Look};
-use super::slice_panel::SlicesView;
+use super::slice_panel::{SlicesView, picture_menu_ui};
 use super::turned::{TurnedContent, TurnedGeometry, brightest_mm, middle_of, sample_distance_mm};
+use crate::data::CutPlane;
 use crate::geometry::Point;
 use crate::render::VolumeSlot;
 use crate::ui::widgets::theme::{self, Colours};
@@ -29,6 +30,7 @@ pub(super) fn turned_ui(
     let content = view.view.turned;
     let response = ui.interact(rect, ui.scope_id().with(("turned", picture)), Sense::click_and_drag());
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, content.name()));
+    picture_menu_ui(&response, actions);
     let grid = &view.volume.grid;
     let plane_point = match content {
         TurnedContent::Mip => middle_of(grid),
@@ -44,8 +46,24 @@ pub(super) fn turned_ui(
         let effort = Effort { adapter, in_motion, pixels_per_point: ui.pixels_per_point() };
         painter.add(slice_paint::turned(&turned, visible, grid, look, index, effort));
     }
+    if content == TurnedContent::Oblique {
+        outlines(view, &turned, &painter);
+    }
     overlay(view, &turned, &painter, &theme::colours(ui.visuals()));
     pointer(view, &turned, ui, &response, actions)
+}
+
+/// Where the oblique slice cuts the regions.
+fn outlines(view: &SlicesView, turned: &TurnedGeometry, painter: &Painter) {
+    let thickness_mm = sample_distance_mm(&view.volume.grid);
+    let plane = CutPlane { origin_mm: turned.middle_mm, ways: turned.ways, thickness_mm };
+    let middle = turned.rect.center();
+    let on_screen = |[x, y]: [f64; 2]| middle + egui::vec2((x * turned.scale) as f32, (y * turned.scale) as f32);
+    for (index, roi) in view.visible_rois().iter().enumerate() {
+        let lines: Vec<Vec<Pos2>> =
+            roi.cut_by(&plane).into_iter().map(|line| line.into_iter().map(on_screen).collect()).collect();
+        overlay::outline_lines(painter, &lines, theme::roi_colour(roi), view.selected == Some(index));
+    }
 }
 
 fn overlay(view: &SlicesView, turned: &TurnedGeometry, painter: &Painter, colours: &Colours) {

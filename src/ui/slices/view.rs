@@ -176,6 +176,13 @@ impl ViewState {
         self.maximised.map_or(self.layout == Layout::Grid, |cell| cell == Cell::Turned)
     }
 
+    /// Turns the oblique slice about the crosshair as a point of a plane moves from one place to another.
+    pub fn turn_oblique(&mut self, plane: RoiPlane, from_to: [Point; 2]) {
+        let ([a, b], _) = plane.axes();
+        let [from, to] = from_to.map(|point| (point[b] - self.crosshair_mm[b]).atan2(point[a] - self.crosshair_mm[a]));
+        self.turn = self.turn.about(plane, to - from);
+    }
+
     /// Moves the crosshair, held inside the grid.
     pub fn set_crosshair(&mut self, grid: &Grid, point: Point) {
         self.crosshair_mm = std::array::from_fn(|a| {

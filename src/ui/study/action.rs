@@ -62,6 +62,12 @@ pub enum StudyAction {
     CancelMatrix,
     /// Looks at the tube of this distance from the axis and ring difference.
     SelectTube([usize; 2]),
+    /// What 1 count/mm of the open scan stands for, Bq/mL; `None` = not known.
+    SetCalibration(Option<f64>),
+    /// Activity concentration of a phantom that it is to be found in, Bq/mL.
+    EditPhantomActivity(f64),
+    /// Finds it in the selected region of the image on the screen.
+    CalibrateBySelected,
     /// Cuts the tube at this place along its line, mm from the middle.
     CutTube(f64),
 }

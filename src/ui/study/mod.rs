@@ -1,6 +1,7 @@
 //! The study that is open: where it comes from, what it is, and its panel.
 
 pub mod action;
+pub mod calibration;
 pub mod filter_curve;
 pub mod loader;
 pub mod open_pairs;

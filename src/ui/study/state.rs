@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::action::StudyAction;
+use super::calibration::Calibration;
 use super::loader::{BUILT_IN, Loading, Source};
 use super::open_pairs::OpenPairs;
 use super::open_study::{OpenCounts, OpenStudy};
@@ -12,7 +13,7 @@ use super::open_tubes::OpenTubes;
 use super::scan_files::{ScanFiles, SweepFiles};
 use super::tube_form::TubeForm;
 use crate::data::{Notice, ResponseMatrix, TubeSet, Volume};
-use crate::io::Correction;
+use crate::io::{self, Correction};
 use crate::montecarlo::TubeRecipe;
 use crate::operator::tubes_fit;
 use crate::plan::Course;
@@ -43,6 +44,8 @@ pub struct StudyState {
     pub starts_when_made: bool,
     /// A matrix that is on its way.
     pub matrix_maker: Option<Maker<MatrixFile>>,
+    /// What the open scan's images are in Bq/mL.
+    pub calibration: Calibration,
 }
 
 /// What of a wish about studies concerns more than the study that is open.
@@ -71,6 +74,8 @@ pub enum StudyRequest {
     AskForMatrix,
     /// Simulates tubes of response.
     MakeTubes(&'static Scanner, TubeRecipe),
+    /// Finds the calibration in the selected region.
+    CalibrateBySelected,
     /// These are to be told.
     Tell(Vec<Notice>),
 }
@@ -216,12 +221,32 @@ impl StudyState {
             StudyAction::CancelMatrix => self.matrix_maker = None,
             StudyAction::SelectTube(which) => self.with_tubes(|tubes| tubes.select(which)),
             StudyAction::CutTube(along_mm) => self.with_tubes(|tubes| tubes.cut_at(along_mm)),
+            StudyAction::SetCalibration(bq_per_ml) => return self.calibrate(bq_per_ml).map(StudyRequest::Tell),
+            StudyAction::EditPhantomActivity(bq_per_ml) => self.calibration.phantom_bq_per_ml = bq_per_ml,
+            StudyAction::CalibrateBySelected => return Some(StudyRequest::CalibrateBySelected),
             StudyAction::EditPath(text) => self.path_text = text,
             StudyAction::EditPhase(degrees) => self.with_sweep(|open| open.phase_degrees = degrees),
             StudyAction::SetPace(per_sec) => self.with_sweep(|open| open.set_pace(per_sec)),
             StudyAction::SelectProjection(index) => self.with_sweep(|open| open.selected = index),
         }
         None
+    }
+
+    /// Takes what 1 count/mm stands for, Bq/mL, and keeps it beside the scan's file where there is one; what went wrong with
+    /// that comes back.
+    pub fn calibrate(&mut self, bq_per_ml: Option<f64>) -> Option<Vec<Notice>> {
+        self.calibration.bq_per_ml = bq_per_ml;
+        let files = self.open.as_ref().and_then(OpenStudy::counts)?.files.as_ref()?;
+        let error = io::calibration::write(&files.measured, bq_per_ml).err()?;
+        Some(vec![Notice::warning(format!("the calibration holds until the window is closed: {error}"))])
+    }
+
+    /// Takes the calibration that is kept beside the open scan's file; what went wrong with that comes back.
+    pub fn read_calibration(&mut self) -> Option<Notice> {
+        let files = self.open.as_ref().and_then(OpenStudy::counts).and_then(|open| open.files.as_ref());
+        let kept = files.map_or(Ok(None), |files| io::calibration::read(&files.measured));
+        self.calibration.bq_per_ml = kept.as_ref().ok().copied().flatten();
+        kept.err().map(|error| Notice::warning(error.to_string()))
     }
 
     /// What the form of tubes asks for; the form is closed.

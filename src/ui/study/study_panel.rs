@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use egui::{RichText, Ui};
 
 use super::action::StudyAction;
+use super::calibration::{Calibration, calibration_ui};
 use super::loader::{BUILT_IN, Loading};
 use super::open_study::{OpenCounts, OpenStudy};
 use super::pair_panel::{matrix_ui, pair_facts_ui};
@@ -31,6 +32,10 @@ pub struct StudyView<'a> {
     pub tube_maker: Option<&'a Maker<TubeSource>>,
     /// A matrix that is on its way.
     pub matrix_maker: Option<&'a Maker<MatrixFile>>,
+    /// What its images are in Bq/mL.
+    pub calibration: Calibration,
+    /// Name of the selected region.
+    pub selected_roi: Option<&'a str>,
     /// Whether times are told.
     pub show_timings: bool,
 }
@@ -62,6 +67,9 @@ pub fn study_ui(view: &StudyView, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
         }
         Some(OpenStudy::Sweep(open)) => sweep_feed_ui(open, ui, actions),
         _ => {}
+    }
+    if let Some(OpenStudy::Counts(_)) = view.study {
+        calibration_ui(view.calibration, view.selected_roi, ui, actions);
     }
     ui.horizontal(|ui| {
         let help = "Open an Interfile projection header (.hs), counts of pairs of crystals (.pairs) or an EPRI sweep (.DSC, .npy, .sweep), or tubes of response (.tubes), a matrix (.matrix) or regions (.toml, .json) for the open scan, or a session (.session)";

@@ -6,5 +6,6 @@ pub mod format;
 pub mod image_axes;
 pub mod modal;
 pub mod notices;
+pub mod picture_area;
 pub mod plot;
 pub mod theme;

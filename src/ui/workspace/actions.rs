@@ -11,6 +11,7 @@ use crate::ui::run::action::RunAction;
 use crate::ui::slices::action::ViewAction;
 use crate::ui::study::action::StudyAction;
 use crate::ui::widgets::notices::NoticeAction;
+use crate::ui::widgets::picture_area::PictureArea;
 
 /// A wish of the user.
 #[derive(Clone, Debug)]
@@ -35,6 +36,8 @@ pub enum Action {
     ToggleHelp,
     /// Turns the theme from light to dark or back.
     ToggleTheme,
+    /// Asks where to save a picture of a part of the window.
+    SavePicture(PictureArea),
     /// About notices.
     Notice(NoticeAction),
     /// Shows this in the left part of the bottom panel.

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use eframe::egui_wgpu::RenderState;
 use egui::{Context, Ui};
 
 use super::dialogs::Dialogs;
@@ -15,9 +16,8 @@ use crate::data::{Counts, Notice, Study};
 use crate::io::IoError;
 use crate::plan::{Acquisition, Cache, Device, DeviceChoice, Forecast};
 use crate::render::VolumeSlot;
-use crate::report;
 use crate::session::{Session, SessionOptions, Trace};
-use crate::ui::numbers::plot_options::{PlotOptions, ProfileCurves};
+use crate::ui::numbers::plot_options::{PlotOptions, PlotToSave, ProfileCurves};
 use crate::ui::numbers::profile::{ProfileCache, peak_line};
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::rois::document::Document;
@@ -78,7 +78,7 @@ pub struct App {
     pub(super) numbers: NumbersTab,
     pub(super) plots: PlotOptions,
     /// The plot that a path is asked for.
-    pub(super) plot_to_save: Option<report::Plot>,
+    pub(super) plot_to_save: Option<PlotToSave>,
     pub(super) devices: DeviceList,
     pub(super) notices: Notices,
     pub(super) dialogs: Dialogs,
@@ -97,6 +97,8 @@ pub struct App {
     pub(super) adapter: String,
     /// What draws, if there is something.
     pub(super) drawn_by: Option<Adapter>,
+    /// The same with what draws the window.
+    pub(super) graphics: Option<RenderState>,
     /// Whether the list of keys is in front of the window.
     pub(super) is_help_open: bool,
     /// Whether the keys were no shortcuts when the last frame ended.
@@ -156,6 +158,7 @@ impl App {
             frames: FrameMeter::default(),
             adapter,
             drawn_by,
+            graphics: creation.wgpu_render_state.clone(),
             is_help_open: false,
             keys_were_taken: false,
             title: String::new(),

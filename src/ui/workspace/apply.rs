@@ -24,7 +24,6 @@ impl App {
         match action {
             Action::Study(action) => self.apply_study(ctx, action),
             Action::Run(action) => self.apply_run(ctx, action),
-            Action::View(action) => self.apply_view(ctx, action),
             Action::Plot(PlotAction::Option(action)) => self.plots.apply(action),
             Action::Plot(PlotAction::ShowAt(place)) => {
                 let nearest = self.run().nearest_kept(place);
@@ -34,7 +33,10 @@ impl App {
                 self.plot_to_save = Some(*plot);
                 self.ask(ctx, FileTask::SavePlot);
             }
-            Action::Plot(PlotAction::View(action)) => self.apply_view(ctx, action),
+            Action::SavePicture(area) | Action::View(ViewAction::AskPicture(area)) => {
+                self.ask(ctx, FileTask::SavePicture(area));
+            }
+            Action::View(action) | Action::Plot(PlotAction::View(action)) => self.apply_view(ctx, action),
             Action::Roi(action) => self.apply_roi(ctx, action),
             Action::File(action) => self.apply_file(ctx, action),
             Action::Leave(action) => self.apply_leave(ctx, action),
@@ -60,6 +62,7 @@ impl App {
                     self.notify(ctx, Notice::warning(text));
                 }
             }
+            Some(RunRequest::AskPicture(area)) => _ = self.ask(ctx, FileTask::SavePicture(area)),
             Some(RunRequest::Dismiss(run)) => self.runs.dismiss(run, &self.session),
             Some(RunRequest::Tell(notice)) => self.notify(ctx, notice),
         }
@@ -108,8 +111,8 @@ impl App {
             Some(RoiRequest::AskLoad) => _ = self.ask(ctx, FileTask::LoadRois),
             Some(RoiRequest::AskSave) => _ = self.ask(ctx, FileTask::SaveRois),
             Some(RoiRequest::AskExport) => _ = self.ask(ctx, FileTask::ExportCsv),
-            Some(RoiRequest::PlaceNema) => self.place_nema(ctx),
-            Some(RoiRequest::AskNemaReport) => _ = self.ask(ctx, FileTask::NemaReport),
+            Some(RoiRequest::PlaceNema(standard)) => self.place_nema(ctx, standard),
+            Some(RoiRequest::AskNemaReport(standard)) => _ = self.ask(ctx, FileTask::NemaReport(standard)),
             Some(RoiRequest::Tell(notice)) => self.notify(ctx, notice),
         }
     }

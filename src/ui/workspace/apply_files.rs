@@ -6,10 +6,11 @@ use egui::Context;
 
 use super::app::App;
 use super::dialogs::{FileAction, FileTask, Overwrite, overwritten};
+use super::picture::is_png;
 use crate::data::Notice;
 use crate::io;
-use crate::report;
 use crate::session::TubeSource;
+use crate::ui::numbers::plot_options::PlotToSave;
 use crate::ui::rois::roi_panel::NOTHING_MEASURED;
 use crate::ui::study::loader::Source;
 use crate::ui::study::scan_files::SweepFiles;
@@ -99,7 +100,7 @@ impl App {
             }),
             FileTask::SaveRois => io::rois::write_rois(path, &self.rois.document.rois).map_err(sentence).map(|()| "saved"),
             FileTask::SaveSession => self.save_session(path).map(|()| "saved"),
-            FileTask::NemaReport => self.write_nema_report(path).map(|()| "written"),
+            FileTask::NemaReport(standard) => self.write_nema_report(ctx, standard, path).map(|()| "written"),
             FileTask::ExportCsv if !self.run().live.is_measured() => Err(format!("{}: {NOTHING_MEASURED}", path.display())),
             FileTask::ExportCsv => self.export_csv(path).map_err(sentence).map(|()| {
                 self.save_provenance_of_table(ctx, path);
@@ -107,8 +108,9 @@ impl App {
             }),
             FileTask::SavePlot => {
                 let plot = self.plot_to_save.take();
-                plot.map_or(Ok(()), |plot| save_plot(&plot, path)).map(|()| "saved")
+                plot.map_or(Ok(()), |plot| self.save_plot(ctx, &plot, path)).map(|()| "saved")
             }
+            FileTask::SavePicture(area) => self.save_picture(ctx, area, path).map(|()| "saved"),
         };
         match outcome {
             Ok(done) => {
@@ -123,10 +125,15 @@ impl App {
     }
 }
 
-/// Writes a plot as a picture, or where the path ends in .csv as a table.
-fn save_plot(plot: &report::Plot, path: &Path) -> Result<(), String> {
-    let is_table = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
-    let text = if is_table { plot.csv() } else { plot.svg() };
-    let text = text.ok_or_else(|| format!("{}: the plot is empty, so that there is nothing to save", path.display()))?;
-    io::write_whole(path, text.as_bytes()).map_err(|error| error.to_string())
+impl App {
+    /// Writes a plot: as a table where the path ends in .csv, as it looks where it ends in .png, else as a drawing.
+    fn save_plot(&mut self, ctx: &Context, PlotToSave { plot, area }: &PlotToSave, path: &Path) -> Result<(), String> {
+        if is_png(path) {
+            return self.save_picture(ctx, *area, path);
+        }
+        let is_table = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
+        let text = if is_table { plot.csv() } else { plot.svg() };
+        let text = text.ok_or_else(|| format!("{}: the plot is empty, so that there is nothing to save", path.display()))?;
+        io::write_whole(path, text.as_bytes()).map_err(|error| error.to_string())
+    }
 }

@@ -39,6 +39,7 @@ impl App {
                 let (cache, device) = (self.options.cache.clone(), self.runs.active().forms.counts.device);
                 self.await_tubes(ctx, TubeSource::Simulation { scanner, recipe, device, cache });
             }
+            Some(StudyRequest::CalibrateBySelected) => self.calibrate_by_selected(ctx),
             Some(StudyRequest::Tell(notices)) => notices.into_iter().for_each(|notice| self.notify(ctx, notice)),
         }
     }
@@ -85,7 +86,8 @@ impl App {
             Loaded::Pairs { study, file } => self.show_pairs(*study, file),
             Loaded::Sweep { study, files, follower } => self.show_sweep(ctx, *study, files, follower.map(|follower| *follower)),
         };
-        notices.into_iter().for_each(|notice| self.notify(ctx, notice));
+        let calibration = self.study.read_calibration();
+        notices.into_iter().chain(calibration).for_each(|notice| self.notify(ctx, notice));
         self.keep_fitting_tubes(ctx, tubes);
         if !is_the_same {
             self.runs.active_mut().colouring.auto_window = true;

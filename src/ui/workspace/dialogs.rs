@@ -7,7 +7,9 @@ use crossbeam_channel::{Receiver, bounded};
 
 use super::actions::Action;
 use crate::io::{Correction, files_written};
+use crate::ui::rois::action::NemaStandard;
 use crate::ui::widgets::modal::modal_ui;
+use crate::ui::widgets::picture_area::PictureArea;
 
 /// A dialog that comes back empty sooner than a person can cancel it was never shown. (To find that there is none takes some
 /// hundredths of a second, on a busy machine ten times that.)
@@ -55,8 +57,10 @@ pub enum FileTask {
     SavePlot,
     /// Saves the session.
     SaveSession,
+    /// Saves a picture of a part of the window.
+    SavePicture(PictureArea),
     /// Writes the report of NEMA image quality.
-    NemaReport,
+    NemaReport(NemaStandard),
 }
 
 /// What came of a dialog.
@@ -146,7 +150,12 @@ impl Dialogs {
 pub fn overwritten(task: FileTask, path: &Path) -> Vec<PathBuf> {
     let written = match task {
         FileTask::SaveImage => files_written(path),
-        FileTask::SaveRois | FileTask::ExportCsv | FileTask::SavePlot | FileTask::SaveSession | FileTask::NemaReport => {
+        FileTask::SaveRois
+        | FileTask::ExportCsv
+        | FileTask::SavePlot
+        | FileTask::SavePicture(_)
+        | FileTask::SaveSession
+        | FileTask::NemaReport(_) => {
             vec![path.to_owned()]
         }
         _ => Vec::new(),
@@ -184,10 +193,12 @@ fn ask_desktop(task: FileTask) -> Option<PathBuf> {
         FileTask::SaveRois => dialog.add_filter("ROIs", &["toml", "json"]).set_file_name("rois.toml").save_file(),
         FileTask::ExportCsv => dialog.add_filter("CSV", &["csv"]).set_file_name("numbers.csv").save_file(),
         FileTask::SavePlot => {
-            dialog.add_filter("SVG", &["svg"]).add_filter("CSV", &["csv"]).set_file_name("plot.svg").save_file()
+            let dialog = dialog.add_filter("SVG", &["svg"]).add_filter("PNG", &["png"]).add_filter("CSV", &["csv"]);
+            dialog.set_file_name("plot.svg").save_file()
         }
         FileTask::SaveSession => dialog.add_filter("Session", &["session"]).set_file_name("work.session").save_file(),
-        FileTask::NemaReport => dialog.add_filter("PDF", &["pdf"]).set_file_name("nema.pdf").save_file(),
+        FileTask::SavePicture(_) => dialog.add_filter("PNG", &["png"]).set_file_name("picture.png").save_file(),
+        FileTask::NemaReport(_) => dialog.add_filter("PDF", &["pdf"]).set_file_name("nema.pdf").save_file(),
     }
 }
 
@@ -207,7 +218,9 @@ pub fn title(task: FileTask) -> &'static str {
         FileTask::ExportCsv => "Export the numbers",
         FileTask::SavePlot => "Save the plot",
         FileTask::SaveSession => "Save the session",
-        FileTask::NemaReport => "Report of NEMA image quality",
+        FileTask::SavePicture(_) => "Save a picture",
+        FileTask::NemaReport(NemaStandard::Body) => "Report of NEMA NU 2 image quality",
+        FileTask::NemaReport(NemaStandard::SmallAnimal) => "Report of NEMA NU 4 image quality",
     }
 }
 
@@ -225,9 +238,10 @@ fn formats(task: FileTask) -> &'static str {
         FileTask::SaveImage => ".nii, .nii.gz, .hv, .npy or .dcm (a folder, DICOM): the ending chooses the format",
         FileTask::LoadRois | FileTask::SaveRois => ".toml or .json",
         FileTask::ExportCsv => ".csv",
-        FileTask::SavePlot => ".svg, or .csv for its numbers",
         FileTask::SaveSession => ".session",
-        FileTask::NemaReport => ".pdf",
+        FileTask::SavePlot => ".svg, .png at twice the resolution, or .csv for its numbers",
+        FileTask::SavePicture(_) => ".png, at twice the resolution of the window",
+        FileTask::NemaReport(_) => ".pdf",
     }
 }
 

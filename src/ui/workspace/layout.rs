@@ -31,6 +31,7 @@ use crate::ui::study::tube_form::tube_form_ui;
 use crate::ui::study::tube_tab::tube_tab_ui;
 use crate::ui::widgets::format;
 use crate::ui::widgets::notices::{notice_list_ui, toasts_ui};
+use crate::ui::widgets::picture_area::PictureArea;
 use crate::ui::widgets::theme;
 
 /// What the tab of tubes says before there are any.
@@ -96,6 +97,7 @@ impl App {
     }
 
     fn side_panel(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
+        let selected = self.rois.selected.and_then(|index| self.rois.document.rois.get(index));
         let study = StudyView {
             study: self.study.open.as_ref(),
             loading: self.study.loading.as_ref(),
@@ -103,6 +105,8 @@ impl App {
             path_text: &self.study.path_text,
             tube_maker: self.study.tube_maker.as_ref(),
             matrix_maker: self.study.matrix_maker.as_ref(),
+            calibration: self.study.calibration,
+            selected_roi: selected.map(|roi| roi.name.as_str()),
             show_timings: !self.options.for_pictures,
         };
         if let Some(offered) = &self.offered {
@@ -280,17 +284,20 @@ impl App {
         ui.allocate_ui_with_layout(area, egui::Layout::left_to_right(egui::Align::Min), |ui| {
             let bar = theme::COLOUR_BAR_WIDTH;
             let size = egui::vec2(area.x - bar, area.y);
+            PictureArea::Slices.is_at(egui::Rect::from_min_size(ui.max_rect().min, area), ui);
             ui.allocate_ui(size, |ui| {
                 ui.set_min_size(size);
                 hovered = summed(actions, Action::View, |actions| slices_ui(&slices, ui, actions));
             });
             bar_help = summed(actions, Action::View, |actions| colour_bar_ui(&toolbar, ui, actions));
         });
-        ui.add(egui::Label::new(egui::RichText::new(self.run().provenance_words()).small()).truncate());
+        let calibration = self.calibration_of(volume).map(|factor| format!(" · 1 count/mm = {} Bq/mL", format::value(factor)));
+        let made = self.run().provenance_words() + &calibration.unwrap_or_default();
+        ui.add(egui::Label::new(egui::RichText::new(made).small()).truncate());
         let point = hovered.as_ref().and_then(|pointed| pointed.point);
         let pointer = point.map_or_else(String::new, |point| {
             let of_both = beside.as_ref().and_then(|beside| beside.words_at(point, volume));
-            let words = pointer_text(point, volume, &self.study.axes());
+            let words = pointer_text(point, volume, self.calibration_of(volume), &self.study.axes());
             of_both.map_or(words.clone(), |of_both| format!("{words} · {of_both}"))
         });
         ui.add(egui::Label::new(egui::RichText::new(pointer).small()).truncate());

@@ -14,7 +14,7 @@ impl App {
         self.run().provenance()
     }
 
-    /// Writes the image on the screen, and what made it beside it.
+    /// Writes the image on the screen, in Bq/mL where the scan is calibrated, and what made it beside it.
     ///
     /// # Errors
     /// There is no image, or it cannot be written, as a sentence.
@@ -22,7 +22,10 @@ impl App {
         let (Some(volume), Some(provenance)) = (self.run().shown.volume(), self.provenance()) else {
             return Err("there is no image to save yet".to_owned());
         };
-        let provenance = provenance.of_image(volume).beside([path]);
+        let calibration_bq_per_ml = self.calibration_of(volume);
+        let calibrated = calibration_bq_per_ml.map(|bq_per_ml| volume.calibrated(bq_per_ml));
+        let volume = calibrated.as_ref().unwrap_or(volume);
+        let provenance = Provenance { calibration_bq_per_ml, ..provenance }.of_image(volume).beside([path]);
         let notice = provenance.write_image(path, volume).map_err(|error| error.to_string())?;
         notice.into_iter().for_each(|notice| self.notify(ctx, notice));
         Ok(())

@@ -13,6 +13,7 @@ use crate::ui::slices::beside::BesideView;
 use crate::ui::slices::tool::Tool;
 use crate::ui::study::action::StudyAction;
 use crate::ui::widgets::modal::modal_ui;
+use crate::ui::widgets::picture_area::PictureArea;
 
 /// A key, what it does and what is asked for.
 struct Shortcut {
@@ -73,6 +74,12 @@ fn groups(view: &KeysView) -> Vec<Group> {
                     action: Action::Study(StudyAction::AskSaveSession),
                 },
                 command(Key::S, "Save the image", run(RunAction::AskSaveImage)),
+                Shortcut {
+                    keys: vec![KeyboardShortcut::new(Modifiers::COMMAND | Modifiers::SHIFT, Key::P)],
+                    words: "Save a picture of the slices",
+                    action: Action::SavePicture(PictureArea::Slices),
+                },
+                command(Key::P, "Save a picture of the window", Action::SavePicture(PictureArea::Window)),
                 command(Key::E, "Export the numbers", Action::Roi(RoiAction::AskExport)),
             ],
         },

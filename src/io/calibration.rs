@@ -1,0 +1,105 @@
+//! The calibration of a scan, kept beside its file: `STEM.calibration.toml`.
+//!
+//! ```toml
+//! version = 1
+//! bq_per_ml = 52300.0              # what 1 count/mm of its images stands for
+//! ```
+//!
+//! It holds for images of scans of one duration and nuclide with the same corrections: counts/mm are not counts per second.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::IoError;
+use super::blocks::read_text;
+use super::pending::write_whole;
+use super::toml_text::sentence;
+
+/// Version of the format.
+const VERSION: u32 = 1;
+
+/// Largest file that is read.
+const MAX_BYTES: u64 = 1 << 16;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CalibrationFile {
+    version: u32,
+    bq_per_ml: f64,
+}
+
+/// Where the calibration of a scan is kept.
+pub fn path_beside(scan: &Path) -> PathBuf {
+    let mut name = scan.file_stem().unwrap_or_default().to_owned();
+    name.push(OsStr::new(".calibration.toml"));
+    scan.with_file_name(name)
+}
+
+/// What 1 count/mm stands for in a scan, Bq/mL; `None` where that is not kept.
+///
+/// # Errors
+/// The file beside it cannot be read, or is no calibration.
+pub fn read(scan: &Path) -> Result<Option<f64>, IoError> {
+    let path = path_beside(scan);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let text = read_text(&path, MAX_BYTES)?;
+    let refused = |reason: String| IoError::unsupported(&path, format!("it is no calibration that is understood ({reason})"));
+    let file: CalibrationFile = toml::from_str(&text).map_err(|error| refused(sentence(&text, &error)))?;
+    match file {
+        CalibrationFile { version, .. } if version != VERSION => {
+            Err(refused(format!("it has version {version}, and {VERSION} is read")))
+        }
+        CalibrationFile { bq_per_ml, .. } if !(bq_per_ml.is_finite() && bq_per_ml > 0.0) => {
+            Err(refused(format!("bq_per_ml is {bq_per_ml}, which must be positive")))
+        }
+        CalibrationFile { bq_per_ml, .. } => Ok(Some(bq_per_ml)),
+    }
+}
+
+/// Keeps what 1 count/mm stands for in a scan, Bq/mL, or `None`: no longer.
+///
+/// # Errors
+/// The file beside it cannot be written or removed.
+pub fn write(scan: &Path, bq_per_ml: Option<f64>) -> Result<(), IoError> {
+    let path = path_beside(scan);
+    match bq_per_ml {
+        Some(bq_per_ml) => write_whole(&path, format!("version = {VERSION}\nbq_per_ml = {bq_per_ml:?}\n").as_bytes()),
+        None if path.exists() => fs::remove_file(&path).map_err(IoError::write(&path)),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_kept_beside_the_scan_and_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let scan = folder.path().join("scan.2.hs");
+        assert_eq!(path_beside(&scan), folder.path().join("scan.2.calibration.toml"));
+        assert_eq!(read(&scan).unwrap(), None);
+        for bq_per_ml in [52_300.25, 1e-3, 7.0, 1e21] {
+            write(&scan, Some(bq_per_ml)).unwrap();
+            assert_eq!(read(&scan).unwrap(), Some(bq_per_ml));
+        }
+        for (text, words) in [
+            ("version = 1\nbq_per_ml = -2.0\n", "must be positive"),
+            ("version = 1\nbq_per_ml = nan\n", "must be positive"),
+            ("version = 9\nbq_per_ml = 2.0\n", "version 9"),
+            ("version = 1\n", "bq_per_ml"),
+        ] {
+            fs::write(path_beside(&scan), text).unwrap();
+            let error = read(&scan).unwrap_err().to_string();
+            assert!(error.contains(words) && error.contains("scan.2.calibration.toml"), "{error}");
+        }
+        write(&scan, None).unwrap();
+        write(&scan, None).unwrap();
+        assert_eq!(read(&scan).unwrap(), None);
+    }
+}

@@ -1,0 +1,210 @@
+//! What reports of both standards of NEMA have in common: frame, slices with circles, plots, what made the image.
+
+use base64::Engine as _;
+use image::{DynamicImage, GrayImage};
+
+use super::page::{Anchor, MARGIN, PAGE, Page, PdfError};
+use super::plot::{PLOT_SIZE, Plot};
+use crate::data::{Roi, RoiRole, RoiShape, Volume};
+use crate::plan::Provenance;
+
+/// What a report is about.
+pub struct NemaReport<'a, A> {
+    /// Name of the image.
+    pub title: &'a str,
+    /// The image.
+    pub volume: &'a Volume,
+    /// What was measured in it.
+    pub analysis: &'a A,
+    /// What made the image, where that is known.
+    pub provenance: Option<&'a Provenance>,
+    /// Day and time, in words.
+    pub date: &'a str,
+}
+
+/// A fraction as %.
+pub(super) fn percent(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".into(), |value| format!("{:.1}", 100.0 * value))
+}
+
+/// A value with one digit after the point, and without a sign where that leaves nothing of it.
+pub(super) fn tenths(value: f64) -> String {
+    format!("{:.1}", (10.0 * value).round() / 10.0 + 0.0)
+}
+
+/// A value with five digits, in whatever unit.
+pub(super) fn digits(value: f64) -> String {
+    let before = if value == 0.0 { 0.0 } else { value.abs().log10().floor() };
+    format!("{value:.*}", (4.0 - before).clamp(0.0, 12.0) as usize)
+}
+
+/// Title at the top, number and program at the bottom.
+pub(super) fn framed<A>(report: &NemaReport<A>, name: &str, [number, of]: [usize; 2]) -> Page {
+    let mut page = Page::default();
+    let right = PAGE[0] - MARGIN;
+    page.text([MARGIN, 56.0], 19.0, Anchor::Start, name);
+    page.text([MARGIN, 74.0], 11.0, Anchor::Start, report.title);
+    page.small([right, 56.0], Anchor::End, report.date);
+    page.rule(82.0, [MARGIN, right], 1.5);
+    let bottom = PAGE[1] - 26.0;
+    page.small(
+        [MARGIN, bottom],
+        Anchor::Start,
+        concat!("tomoscope ", env!("CARGO_PKG_VERSION"), ": not a medical device; for research and quality assurance"),
+    );
+    page.small([right, bottom], Anchor::End, &format!("page {number} of {of}"));
+    page
+}
+
+/// A transaxial slice, inverted grey from 0 to its largest value, with circles.
+pub(super) struct SliceDrawing {
+    /// Its index.
+    pub slice: usize,
+    /// What is in the middle (x, y), mm.
+    pub middle_mm: [f64; 2],
+    /// Width and height of what is shown, mm.
+    pub shown_mm: [f64; 2],
+    /// Points for a mm.
+    pub points_per_mm: f64,
+}
+
+impl SliceDrawing {
+    /// Draws it with its upper left corner there; its largest value comes back.
+    pub(super) fn draw(&self, page: &mut Page, [left, top]: [f64; 2], volume: &Volume, rois: &[Roi]) -> Result<f32, PdfError> {
+        let Self { middle_mm: [x, y], shown_mm, points_per_mm: scale, .. } = *self;
+        let grid = &volume.grid;
+        let point = |[at_x, at_y]: [f64; 2]| {
+            [left + (at_x - x + 0.5 * shown_mm[0]) * scale, top + (at_y - y + 0.5 * shown_mm[1]) * scale]
+        };
+        let [shown_width, shown_height] = shown_mm.map(|mm| mm * scale);
+        let largest = self.values(volume).iter().copied().filter(|value| value.is_finite()).fold(f32::MIN_POSITIVE, f32::max);
+        let data = base64::engine::general_purpose::STANDARD.encode(self.png(volume, largest)?);
+        let [image_left, image_top] = point([grid.extent_mm(0)[0], grid.extent_mm(1)[0]]);
+        let [width, height] = [0, 1].map(|axis| grid.size[axis] as f64 * grid.voxel_mm[axis] * scale);
+        let id = format!("slice{}", self.slice);
+        page.put(&format!(
+            r#"<clipPath id="{id}"><rect x="{left}" y="{top:.1}" width="{shown_width:.1}" height="{shown_height:.1}"/></clipPath><g clip-path="url(#{id})"><image x="{image_left:.2}" y="{image_top:.2}" width="{width:.2}" height="{height:.2}" preserveAspectRatio="none" image-rendering="pixelated" href="data:image/png;base64,{data}"/></g>"#
+        ));
+        for roi in rois {
+            circle(page, point([roi.centre_mm[0], roi.centre_mm[1]]), roi, scale);
+        }
+        Ok(largest)
+    }
+
+    fn values<'a>(&self, volume: &'a Volume) -> &'a [f32] {
+        let in_slice = volume.grid.size[0] * volume.grid.size[1];
+        volume.as_slice().get(self.slice * in_slice..).map_or(&[], |rest| &rest[..in_slice.min(rest.len())])
+    }
+
+    fn png(&self, volume: &Volume, largest: f32) -> Result<Vec<u8>, PdfError> {
+        let grey = |value: &f32| 255 - (255.0 * (value / largest).clamp(0.0, 1.0)).round() as u8;
+        let no_image = || PdfError::Document("the slice does not lie in the image".into());
+        let size = &volume.grid.size;
+        let greys = self.values(volume).iter().map(grey).collect();
+        let image = GrayImage::from_raw(size[0] as u32, size[1] as u32, greys).ok_or_else(no_image)?;
+        let mut png = std::io::Cursor::new(Vec::new());
+        let written = DynamicImage::from(image).write_to(&mut png, image::ImageFormat::Png);
+        written.map_err(|error| PdfError::Document(error.to_string()))?;
+        Ok(png.into_inner())
+    }
+}
+
+/// Colour of a region's circle.
+pub(super) fn colour(role: RoiRole) -> &'static str {
+    match role {
+        RoiRole::Hot => "#d55e00",
+        RoiRole::Cold => "#0072b2",
+        RoiRole::Background => "#009e73",
+        RoiRole::None => "#cc79a7",
+    }
+}
+
+fn circle(page: &mut Page, [cx, cy]: [f64; 2], roi: &Roi, scale: f64) {
+    let RoiShape::Circle { radius_mm, .. } = roi.shape else { return };
+    let (r, colour) = (radius_mm * scale, colour(roi.role));
+    page.put(&format!(r#"<circle cx="{cx:.2}" cy="{cy:.2}" r="{r:.2}" fill="none" stroke="{colour}" stroke-width="0.9"/>"#));
+    if roi.role == RoiRole::Hot || roi.role == RoiRole::Cold {
+        page.coloured_text([cx, cy + r + 9.0], 8.0, Anchor::Middle, colour, &format!("{} mm", 2.0 * radius_mm));
+    }
+}
+
+/// A plot, where it has points, as wide as the page or as high as there is room from one height to the other; where it ends.
+pub(super) fn plot(page: &mut Page, [top, bottom]: [f64; 2], plot: Plot) -> f64 {
+    let [width, height] = PLOT_SIZE;
+    let scale = ((PAGE[0] - 2.0 * MARGIN) / width).min((bottom - top) / height);
+    if let Some(svg) = plot.svg() {
+        page.drawing([MARGIN, top], [scale * width, scale * height], &svg);
+    }
+    top + scale * height
+}
+
+/// What is known of the image, with its heading; where it ends.
+pub(super) fn image_facts<A>(page: &mut Page, top: f64, report: &NemaReport<A>) -> f64 {
+    page.heading(top, "Image");
+    let mut top = top + 16.0;
+    for (name, words) in provenance(report) {
+        page.text([MARGIN, top], 9.0, Anchor::Start, name);
+        page.text([MARGIN + 84.0, top], 9.0, Anchor::Start, &words);
+        top += 13.0;
+    }
+    top
+}
+
+/// What the figures are, with their heading.
+pub(super) fn definitions(page: &mut Page, top: f64, lines: &[&str]) {
+    page.heading(top, "What the figures are");
+    for (number, line) in (0..).zip(lines) {
+        page.small([MARGIN, top + 16.0 + 12.0 * f64::from(number)], Anchor::Start, line);
+    }
+}
+
+/// What is known of the image, as names and words.
+fn provenance<A>(report: &NemaReport<A>) -> Vec<(&'static str, String)> {
+    let grid = &report.volume.grid;
+    let [nx, ny, nz] = grid.size;
+    let [dx, dy, dz] = grid.voxel_mm;
+    let mut lines = vec![("voxels", format!("{nx} × {ny} × {nz} of {dx:.3} × {dy:.3} × {dz:.3} mm"))];
+    let Some(made) = report.provenance else {
+        lines.push(("made by", "not known: there is no record beside the image".into()));
+        return lines;
+    };
+    lines.push((
+        "data",
+        [Some(made.data.title.clone()), made.data.file.clone()].into_iter().flatten().collect::<Vec<_>>().join(", "),
+    ));
+    lines.push(("made by", made.line()));
+    if let Some(corrections) = &made.corrections {
+        let of = |name: &str, file: &Option<String>| file.as_ref().map(|file| format!("{name}: {file}"));
+        let both = [of("multiplicative", &corrections.multiplicative), of("additive", &corrections.additive)];
+        let words: Vec<String> = both.into_iter().flatten().collect();
+        lines.push(("corrections", if words.is_empty() { "none".into() } else { words.join("; ") }));
+    }
+    if let Some(projector) = &made.projector {
+        let [tangential, axial] = projector.rays_per_bin;
+        lines.push((
+            "projector",
+            format!("{}, {tangential} × {axial} rays a bin, field of view {:.1} mm", projector.name, projector.fov_radius_mm),
+        ));
+    }
+    lines.push((
+        "computed",
+        format!(
+            "{} on {}, {:.1} s, with {} {}",
+            made.times.started, made.device.name, made.times.elapsed_secs, made.program, made.program_version
+        ),
+    ));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_any_unit_have_five_digits() {
+        assert_eq!(
+            [0.0, 0.0123456, 1.0, 98.7654, 12345.6, 2.5e6].map(digits),
+            ["0.0000", "0.012346", "1.0000", "98.765", "12346", "2500000"]
+        );
+    }
+}
