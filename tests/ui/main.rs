@@ -5,6 +5,7 @@
 mod colours;
 mod compare;
 mod corrections;
+mod dropped;
 mod files;
 mod leaving;
 mod nema;

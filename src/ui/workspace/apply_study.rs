@@ -17,6 +17,7 @@ use crate::ui::study::action::StudyAction;
 use crate::ui::study::loader::{Loaded, Source};
 use crate::ui::study::open_study::{OpenCounts, OpenStudy};
 use crate::ui::study::open_sweep::OpenSweep;
+use crate::ui::study::openable::why_no_study;
 use crate::ui::study::scan_files::{ScanFiles, SweepFiles};
 use crate::ui::study::state::StudyRequest;
 
@@ -42,12 +43,16 @@ impl App {
         }
     }
 
-    /// Begins to read or simulate a study; the one that is open stays until the new one is there. Tubes of response and
-    /// matrices are for the one that is open.
+    /// Begins to read or simulate a study; the one that is open stays until the new one is there. Tubes of response,
+    /// matrices and regions are for the one that is open. What is no study is told before anything is asked.
     pub(super) fn open(&mut self, ctx: &Context, source: Source) {
         match source {
             Source::File(path) if FileKind::of(&path) == Some(FileKind::Tubes) => self.await_tubes(ctx, TubeSource::File(path)),
             Source::File(path) if FileKind::of(&path) == Some(FileKind::Matrix) => self.await_matrix(ctx, path),
+            Source::File(path) if FileKind::of(&path) == Some(FileKind::Rois) => {
+                self.do_with_file(ctx, FileTask::LoadRois, &path)
+            }
+            Source::File(path) if let Some(reason) = why_no_study(&path) => self.notify(ctx, Notice::error(reason)),
             source => self.leave(ctx, Leave::Open(source)),
         }
     }
