@@ -251,7 +251,7 @@ fn views_are_laid_out_in_the_smallest_window_without_covering_each_other() {
             assert!(rect.right() <= size[0] && rect.bottom() <= size[1], "{layout}: {rect:?}");
             assert!(rects[at + 1..].iter().all(|other| !rect.intersects(*other)), "{layout}");
         }
-        for label in ["Reset view", "Views", "Colour bar from", "Window follows"] {
+        for label in ["Full", "Views", "Colour bar from", "Window follows"] {
             let right = harness.get_by_label_contains(label).rect().right();
             assert!(right <= size[0], "{label} ends at {right}");
         }
