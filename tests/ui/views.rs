@@ -168,6 +168,8 @@ fn the_crosshair_of_another_study_is_where_it_shows_something() {
 #[test]
 fn the_window_is_dragged_by_the_bar_locked_and_let_go() {
     let Some(mut harness) = finished(SIZE, Theme::Light) else { return };
+    // Until no toast is in front of the bar any more.
+    harness.run_steps(60);
     let windows = |harness: &Harness<'_, App>| harness.state().colouring().window;
     let automatic = windows(&harness);
     let bar = |harness: &Harness<'_, App>, t: f32| {

@@ -7,6 +7,7 @@ use egui::Context;
 use super::app::App;
 use super::dialogs::FileTask;
 use super::leaving::Leave;
+use super::wake::waker;
 use crate::data::{Counts, Notice, Study, Sweep};
 use crate::io::{FileKind, SweepFollower};
 use crate::plan::Acquisition;
@@ -160,10 +161,10 @@ impl App {
 
     /// What a feed calls: the solver goes on, and the window looks.
     fn on_arrival(&self, ctx: &Context) -> impl Fn() + Send + use<> {
-        let (arrived, ctx) = (self.session.on_arrival(), ctx.clone());
+        let (arrived, wake) = (self.session.on_arrival(), waker(ctx));
         move || {
             arrived();
-            ctx.request_repaint();
+            wake();
         }
     }
 

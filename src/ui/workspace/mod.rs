@@ -16,3 +16,4 @@ pub mod provenance;
 pub mod receive;
 pub mod shortcuts;
 pub mod status;
+pub mod wake;
