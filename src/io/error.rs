@@ -108,7 +108,7 @@ pub enum IoError {
         reason: String,
     },
     /// The header's data file is not there.
-    #[error("{header} names '{named}' as its data file ('name of data file'), but {data} cannot be opened: {source}",
+    #[error("{header} names '{named}' as its data file ('name of data file'), but {data} cannot be opened: {source}; put it beside the header",
         header = .header.display(), data = .data.display())]
     DataFileMissing {
         /// The header.
@@ -138,7 +138,7 @@ pub enum IoError {
         found: u64,
     },
     /// The file has fewer bytes than its header describes.
-    #[error("{path} is too short: its header describes {expected} bytes ({what}), the file has {found}", path = .path.display())]
+    #[error("{path} is too short: its header describes {expected} bytes ({what}), the file has {found}; copy it again, for the copy may have been cut short", path = .path.display())]
     TooShort {
         /// Which file.
         path: PathBuf,

@@ -182,7 +182,10 @@ fn number_format(descr: &str) -> Result<NumberFormat, String> {
         "u4" => NumberType::Uint32,
         "u8" => NumberType::Uint64,
         _ => {
-            return Err(format!("its numbers are of type '{}'; real ones are read: f4, f8, i1 to i8, u1 to u8", quoted(name)));
+            return Err(format!(
+                "its numbers are of type '{}'; real ones are read: f4, f8, i1 to i8, u1 to u8; save it again as array.astype('float32')",
+                quoted(name)
+            ));
         }
     };
     Ok(NumberFormat { number_type, byte_order: order, scale: 1.0, intercept: 0.0 })

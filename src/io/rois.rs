@@ -127,7 +127,10 @@ fn parse_toml(text: &str) -> Result<RoiFile, String> {
 fn parse_json(text: &str) -> Result<RoiFile, String> {
     serde_json::from_str(text).map_err(|error| {
         let version = serde_json::from_str::<Versioned>(text).map(|of| of.version);
-        version.ok().filter(|version| !is_readable(*version)).map_or_else(|| error.to_string(), unreadable)
+        version
+            .ok()
+            .filter(|version| !is_readable(*version))
+            .map_or_else(|| format!("regions have a 'version' and a list 'roi'; {error}"), unreadable)
     })
 }
 

@@ -12,8 +12,12 @@ use super::checksum::check_pair;
 
 /// Line and reason, without the line itself, which may be of any length.
 pub(super) fn sentence(text: &str, error: &toml::de::Error) -> String {
-    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-    format!("line {}: {}", before.matches('\n').count() + 1, error.message())
+    let span = error.span().unwrap_or_default();
+    let before = text.get(..span.start).unwrap_or_default();
+    // What is no TOML up to its very end was not written to its end.
+    let is_cut = span.end > 0 && span.end >= text.trim_end().len();
+    let cut = if is_cut { "; the file ends there and may have been cut short" } else { "" };
+    format!("line {}: {}{cut}", before.matches('\n').count() + 1, error.message())
 }
 
 /// The version of a text that is not understood as a whole: one of another version has other keys.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use dicom_dictionary_std::tags;
 use egui::accesskit::Role;
-use egui::{Event, Key, Theme};
+use egui::{Event, Key, Modifiers, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 use tomoscope::io::read_volume;
@@ -99,6 +99,22 @@ fn the_key_that_leaves_a_field_is_no_shortcut() {
     press(&mut harness, Key::S);
     press(&mut harness, Key::Enter);
     assert!(harness.state().is_run_over() && harness.state().notices().len() == num_notices);
+}
+
+#[test]
+fn the_first_key_after_a_question_is_a_shortcut_again() {
+    let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
+    // As a window that sleeps: only the frames that are asked for.
+    let press = |harness: &mut Harness<'_, App>, modifiers: Modifiers, key: Key| {
+        harness.key_press_modifiers(modifiers, key);
+        harness.run();
+    };
+    press(&mut harness, Modifiers::NONE, Key::F1);
+    assert!(has(&harness, "Close"));
+    press(&mut harness, Modifiers::NONE, Key::Escape);
+    assert!(!has(&harness, "Close"));
+    press(&mut harness, Modifiers::COMMAND, Key::S);
+    assert!(has(&harness, "Save the image"));
 }
 
 #[test]

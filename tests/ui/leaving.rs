@@ -62,8 +62,13 @@ impl egui::DroppedFile for Dropped {
     }
 }
 
-pub fn drop_file(harness: &mut Harness<'_, App>, path: &Path) {
+/// A file among those that are dropped next.
+pub fn hold(harness: &mut Harness<'_, App>, path: &Path) {
     harness.input_mut().dropped_files.push(Arc::new(Dropped(path.to_owned())));
+}
+
+pub fn drop_file(harness: &mut Harness<'_, App>, path: &Path) {
+    hold(harness, path);
     harness.run_steps(4);
 }
 

@@ -145,7 +145,7 @@ fn the_bar_above_the_slices_ends_at_the_edge_of_the_window() {
         let mut harness = window_on(renderer, [width, 900.0], Theme::Dark, true, file(&path, false));
         wait_for(&mut harness, "the end of the run", is_completed);
         assert_eq!(harness.state().colouring().palette, Palette::Signed);
-        for label in ["Fit object", "Reset view", "Colour bar from"] {
+        for label in ["Full", "Views", "Colour bar from"] {
             let right = harness.get_by_label_contains(label).rect().right();
             assert!(right <= width, "{label} ends at {right} of {width}");
         }

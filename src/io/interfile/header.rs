@@ -50,6 +50,9 @@ impl Header {
     /// Reads and parses a header.
     pub(super) fn read(path: &Path) -> Result<Self, IoError> {
         let text = read_text(path, MAX_HEADER_BYTES)?.replace("\\\r\n", "").replace("\\\n", "");
+        if text.trim().is_empty() {
+            return Err(IoError::unsupported(path, "the header is empty; take the file again from where it comes from"));
+        }
         let mut lines = text.lines().filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with(';'));
         let first = lines.next().unwrap_or_default();
         if split_line(first).is_none_or(|entry| entry.key != "interfile") {

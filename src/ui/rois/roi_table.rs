@@ -94,6 +94,7 @@ pub fn table_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
     let mut table = TableBuilder::new(ui)
         .striped(true)
         .sense(Sense::click())
+        .cell_layout(egui::Layout::left_to_right(egui::Align::Center))
         .column(Column::initial(104.0).at_least(60.0).clip(true))
         .column(Column::initial(68.0).at_least(40.0).clip(true))
         .columns(Column::initial(47.0).at_least(34.0).clip(true), COLUMNS.len() - 2)
@@ -141,15 +142,13 @@ fn newly_selected(view: &RoiView, ui: &Ui) -> Option<usize> {
 fn name_ui(view: &RoiView, index: usize, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
     let roi = &view.rois[index];
     let is_selected = view.selected == Some(index);
-    ui.horizontal_centered(|ui| {
-        let (square, _) = ui.allocate_exact_size(egui::vec2(9.0, 9.0), Sense::hover());
-        ui.painter().rect_filled(square, 2.0, theme::roi_colour(roi));
-        let colour = if is_selected { ui.visuals().selection.stroke.color } else { ui.visuals().strong_text_color() };
-        let text = RichText::new(&roi.name).color(colour).strong();
-        if ui.add(egui::Label::new(text).truncate().sense(Sense::click())).clicked() {
-            actions.push(RoiAction::Select(Some(index)));
-        }
-    });
+    let (square, _) = ui.allocate_exact_size(egui::vec2(9.0, 9.0), Sense::hover());
+    ui.painter().rect_filled(square, 2.0, theme::roi_colour(roi));
+    let colour = if is_selected { ui.visuals().selection.stroke.color } else { ui.visuals().strong_text_color() };
+    let text = RichText::new(&roi.name).color(colour).strong();
+    if ui.add(egui::Label::new(text).truncate().sense(Sense::click())).clicked() {
+        actions.push(RoiAction::Select(Some(index)));
+    }
 }
 
 /// A number of a region, or a dash, which may have a reason.

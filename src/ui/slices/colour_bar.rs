@@ -96,7 +96,11 @@ fn draw(view: &ToolbarView, ui: &Ui, rect: Rect, bar: Rect) {
         let value = k as f64 * step;
         let y = bar.bottom() - ((value - low) / (high - low)) as f32 * bar.height();
         painter.line_segment([Pos2::new(bar.right(), y), Pos2::new(bar.right() + 4.0, y)], (1.0, colours.overlay));
-        let words = if exponent { format!("{value:.1e}") } else { format!("{value:.decimals$}") };
+        let words = match (k, exponent) {
+            (0, true) => "0".to_owned(),
+            (_, true) => format!("{value:.1e}"),
+            (_, false) => format!("{value:.decimals$}"),
+        };
         painter.text(Pos2::new(bar.right() + 6.0, y), Align2::LEFT_CENTER, words, font.clone(), colours.overlay);
     }
 }

@@ -37,7 +37,7 @@ const ONE_ROW_WIDTH: f32 = 960.0;
 const PALETTE_WIDTH: f32 = 118.0;
 
 /// Width of the fields of the window's ends, points: longer numbers do not move what is beside them.
-const END_WIDTH: f32 = 62.0;
+const END_WIDTH: f32 = 54.0;
 
 /// The bar above the slices, in one row or two; what is wider still goes on below: never beyond the edge.
 pub fn toolbar_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
@@ -88,8 +88,18 @@ fn look_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     toggle(view.view.show_rois, "ROIs", "Show the outlines of the regions of interest", ViewAction::ShowRois);
 }
 
-/// Crosshair, layout, thickness of the slices, and the view that can be turned.
+fn button_ui(name: &str, help: &str, action: ViewAction, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
+    if ui.button(name).on_hover_text(help).clicked() {
+        actions.push(action);
+    }
+}
+
+/// Zoom, crosshair, layout, thickness of the slices, and the view that can be turned.
 fn views_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
+    ui.horizontal(|ui| {
+        button_ui("Fit object", "Zoom to what is active in the image (F)", ViewAction::FitObject, ui, actions);
+        button_ui("Whole image", "The whole image in view (Home)", ViewAction::Reset, ui, actions);
+    });
     let is_slice = view.is_slice;
     let view = view.view;
     let mut crosshair = view.show_crosshair;
@@ -159,7 +169,7 @@ fn palette_ui(palette: Palette, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     combo.response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ComboBox, true, &label));
 }
 
-/// Window and zoom.
+/// Window and views.
 fn window_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     let mut window = view.colouring.window;
     let range = view.range;
@@ -185,25 +195,18 @@ fn window_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
         actions.push(ViewAction::SetWindow(window));
     }
     follow_ui(view.colouring, ui, actions);
-    let mut button = |name: &str, help: &str, action: ViewAction| {
-        if ui.button(name).on_hover_text(help).clicked() {
-            actions.push(action);
-        }
-    };
-    button("Full", "From the smallest to the largest value", ViewAction::FullWindow);
-    button("Fit object", "Zoom to what is active in the image (F)", ViewAction::FitObject);
-    button("Reset view", "Whole image in view (Home)", ViewAction::Reset);
+    button_ui("Full", "From the smallest to the largest value", ViewAction::FullWindow, ui, actions);
     let stays = MenuConfig::new().close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside);
     let menu = MenuButton::new("Views").config(stays);
     let (response, _) = menu.ui(ui, |ui| views_ui(view, ui, actions));
-    response.on_hover_text("Crosshair, layout, thick slices, MIP, oblique slice");
+    response.on_hover_text("Zoom, crosshair, layout, thick slices, MIP, oblique slice");
 }
 
 /// Whether the window follows the image, and up to which share of its values, or is locked.
 fn follow_ui(colouring: &Colouring, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     const LOCKED: &str = "locked";
     let now = if colouring.auto_window { colouring.top.name() } else { LOCKED };
-    let combo = egui::ComboBox::from_id_salt("window follows").width(70.0).selected_text(now).show_ui(ui, |ui| {
+    let combo = egui::ComboBox::from_id_salt("window follows").width(60.0).selected_text(now).show_ui(ui, |ui| {
         for &top in TopShare::VARIANTS {
             let help = match top {
                 TopShare::NearlyAll => "The window follows the image: up to its largest values, but for a few outliers",

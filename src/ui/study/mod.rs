@@ -8,6 +8,7 @@ pub mod open_pairs;
 pub mod open_study;
 pub mod open_sweep;
 pub mod open_tubes;
+pub mod openable;
 pub mod pair_panel;
 pub mod scan_files;
 pub mod state;

@@ -12,6 +12,7 @@ use super::prefs::Preferences;
 use super::restore::last_session;
 use super::saved_session::SavedSession;
 use super::status::{FrameMeter, MemoryMeter};
+use super::wake::waker;
 use crate::data::{Counts, Notice, Study};
 use crate::io::IoError;
 use crate::plan::{Acquisition, Cache, Device, DeviceChoice, Forecast};
@@ -369,12 +370,6 @@ impl App {
             ctx.request_repaint_after(Duration::from_millis(350));
         }
     }
-}
-
-/// A closure that wakes the window from another thread.
-pub(super) fn waker(ctx: &Context) -> impl Fn() + Send + Clone + 'static {
-    let ctx = ctx.clone();
-    move || ctx.request_repaint()
 }
 
 impl eframe::App for App {

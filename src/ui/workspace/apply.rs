@@ -3,8 +3,9 @@
 use egui::Context;
 
 use super::actions::Action;
-use super::app::{App, waker};
+use super::app::App;
 use super::dialogs::FileTask;
+use super::wake::waker;
 use crate::data::{IsocontourRecipe, Notice, RoiShape};
 use crate::measure;
 use crate::session::Command;

@@ -7,6 +7,7 @@ use egui::Context;
 use super::app::App;
 use super::dialogs::FileTask;
 use super::leaving::Leave;
+use super::wake::waker;
 use crate::data::{Counts, Notice, Study, Sweep};
 use crate::io::{FileKind, SweepFollower};
 use crate::plan::Acquisition;
@@ -17,6 +18,7 @@ use crate::ui::study::action::StudyAction;
 use crate::ui::study::loader::{Loaded, Source};
 use crate::ui::study::open_study::{OpenCounts, OpenStudy};
 use crate::ui::study::open_sweep::OpenSweep;
+use crate::ui::study::openable::why_no_study;
 use crate::ui::study::scan_files::{ScanFiles, SweepFiles};
 use crate::ui::study::state::StudyRequest;
 
@@ -44,8 +46,9 @@ impl App {
         }
     }
 
-    /// Begins to read or simulate a study; the one that is open stays until the new one is there. Tubes of response and
-    /// matrices are for the one that is open, regions too; a session is gone on with.
+    /// Begins to read or simulate a study; the one that is open stays until the new one is there. Tubes of response,
+    /// matrices and regions are for the one that is open; a session is gone on with. What is no study is told before anything is
+    /// asked.
     pub(super) fn open(&mut self, ctx: &Context, source: Source) {
         match source {
             Source::File(path) if FileKind::of(&path) == Some(FileKind::Tubes) => self.await_tubes(ctx, TubeSource::File(path)),
@@ -54,6 +57,7 @@ impl App {
             Source::File(path) if FileKind::of(&path) == Some(FileKind::Rois) => {
                 self.do_with_file(ctx, FileTask::LoadRois, &path)
             }
+            Source::File(path) if let Some(reason) = why_no_study(&path) => self.notify(ctx, Notice::error(reason)),
             source => self.leave(ctx, Leave::Open(source)),
         }
     }
@@ -170,10 +174,10 @@ impl App {
 
     /// What a feed calls: the solver goes on, and the window looks.
     fn on_arrival(&self, ctx: &Context) -> impl Fn() + Send + use<> {
-        let (arrived, ctx) = (self.session.on_arrival(), ctx.clone());
+        let (arrived, wake) = (self.session.on_arrival(), waker(ctx));
         move || {
             arrived();
-            ctx.request_repaint();
+            wake();
         }
     }
 

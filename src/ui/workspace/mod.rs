@@ -20,3 +20,4 @@ mod restore;
 pub mod saved_session;
 pub mod shortcuts;
 pub mod status;
+pub mod wake;

@@ -1,5 +1,6 @@
 //! What comes from other threads: studies, paths, news of a followed file, events, images.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use egui::Context;
@@ -8,6 +9,7 @@ use super::app::App;
 use crate::data::Notice;
 use crate::session::{EventKind, Frame};
 use crate::ui::study::loader::{Loading, Source};
+use crate::ui::study::openable::chosen_of;
 
 /// Longest time that a frame spends on the session's events.
 const EVENT_TIME: Duration = Duration::from_millis(10);
@@ -28,10 +30,7 @@ impl App {
             Some((task, None)) => self.was_not_saved(task),
             None => {}
         }
-        let dropped = ctx.input(|input| input.raw.dropped_files.first().map(|file| file.path().to_owned()));
-        if let Some(path) = dropped {
-            self.open(ctx, Source::File(path));
-        }
+        self.receive_dropped(ctx);
         self.receive_news(ctx);
         self.receive_events(ctx);
         if let Some(frame) = self.session.take_frame() {
@@ -44,6 +43,19 @@ impl App {
         run.filter();
         run.look_ahead(&self.study);
         self.look_for_close(ctx);
+    }
+
+    /// Opens what was dropped on the window: one file, of several the one that they belong to.
+    fn receive_dropped(&mut self, ctx: &Context) {
+        let paths: Vec<PathBuf> = ctx.input(|input| input.raw.dropped_files.iter().map(|file| file.path().to_owned()).collect());
+        let num_dropped = paths.len();
+        let Some(path) = chosen_of(paths) else { return };
+        if num_dropped > 1 {
+            let words =
+                format!("of {num_dropped} files dropped together one is opened, {}; drop others by themselves", path.display());
+            self.notify(ctx, Notice::info(words));
+        }
+        self.open(ctx, Source::File(path));
     }
 
     /// What a feed tells of its file.

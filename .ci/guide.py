@@ -1,0 +1,270 @@
+"""The illustrated guide: a session in the window, step by step. Each chapter is a function that does what its text says; the
+text and the pictures that it took become assets/guide.md. `.ci/guide.sh` runs it."""
+
+import sys
+from pathlib import Path
+
+from named_window import NamedWindow, run
+
+ASSETS = Path("assets")
+PICTURES = ASSETS / "screenshots"
+SLICE = "Transaxial slice"
+
+TITLE = """# A guide to the window
+
+For clinicians and medical physicists: what one sees, what to click, what the numbers mean. Everything here was done with
+the program as it starts, on its built-in study, a simulated scan of the NEMA image quality phantom (2001: four hot spheres
+of 10 to 22 mm, four times as active as the background, two cold ones of 28 and 37 mm, a cold lung insert). The pictures were taken by the script
+that wrote this page (`.ci/guide.sh`). tomoscope is no medical device: it is for research and quality assurance.
+"""
+
+END = """<!-- Here goes a chapter on session files: what of a study, its runs' settings, regions and layout is kept, and how. -->
+"""
+
+
+class Session:
+    """The window, where files go, and the pictures of the chapter under way."""
+
+    def __init__(self, program, scratch):
+        self.window, self.scratch, self.taken = NamedWindow(program, folder=scratch), Path(scratch), []
+
+    def picture(self, name, words, box=None):
+        self.window.picture(PICTURES / f"{name}.png", box)
+        self.taken.append(f"![{words}](screenshots/{name}.png)")
+
+    def from_top_of(self, name):
+        """The box of the whole width from a widget down to the status line."""
+        _, top, _, _ = self.window.wait(name).box
+        return 0, top - 6, 1280, 880 - top
+
+
+def watching(session):
+    """## The image as it comes
+
+    The reconstruction starts by itself. Left: the study, the buttons that start, hold and stop, and the settings. Middle: three slices through
+    the crosshair, with the phantom's regions. Below: the regions' numbers, and their curves. Every iterate
+    is shown as soon as it exists, and all numbers are of the image on the screen. The bottom line names the device, how sums are
+    formed, the iteration and its speed.
+
+    - *Pause* (Space) holds after the step under way, *Step* (S) does one, *Stop (keep)* ends and keeps the image.
+    - A click in a slice sets the crosshair, the wheel turns pages, Ctrl + wheel zooms, a drag with the right button sets the window.
+      The line under the slices says what the mouse does at its place.
+    - The slider above the slices goes back to earlier iterates (arrow keys); *Live* (L) follows the newest again.
+    """
+    session.window.wait("running · iteration 2 of 4*")
+    session.picture("watching", "The window during the second of four iterations")
+
+
+def regions(session):
+    """## Regions and their numbers
+
+    Choose *Circle*, *Rectangle* or *Sphere* (more under *More…*) and drag in a slice: circles and spheres from the middle outwards, rectangles from corner to corner. The new region is selected: a drag inside moves
+    it, its handles change its size, Ctrl+D copies it, Delete removes it, Ctrl+Z undoes. In its fields give it a name and a
+    role: *hot* (with the true ratio of its activity to the background's), *cold* or *background*.
+
+    | number | what it is |
+    |---|---|
+    | mean, SD | Mean and standard deviation of the values of the region's voxels; a voxel that is cut by the edge counts in part |
+    | NSR (CV) | Noise-to-signal ratio SD / mean, also called coefficient of variation: how noisy an even region is |
+    | recovery | Part of the true contrast that the image shows. Hot: (mean / b − 1) / (true ratio − 1); cold: 1 − mean / b, where b is the mean of all background regions. 100 % is the truth |
+    | CNR | Contrast-to-noise ratio (mean − b) / √((SD² + SD_b²) / 2): how clearly the region stands out of the noise; cold ones have a negative one |
+    | mL | Volume of the region; of a flat one that of its slice |
+
+    Values are in counts/mm until a calibration turns them into Bq/mL. *Copy table* puts the table on the clipboard.
+    """
+    window = session.window
+    window.wait("completed · iteration 4 of 4*")
+    window.click("Sphere")
+    window.drag(SLICE, (0.5, 0.63), (0.532, 0.63))
+    window.click("Crosshair")
+    window.drag(SLICE, (0.5, 0.63), (0.70, 0.605))
+    window.move(640, 560)
+    session.picture("regions", "A new region, drawn and moved; its fields and its numbers below")
+
+
+def iterations(session):
+    """## Which iteration to take
+
+    More iterations bring the contrast back and raise the noise: the plots below the slices show both. *vs NSR* draws them against each other,
+    a line for each sphere, along which the iterations are numbered. Follow a line to where it turns flat: beyond it, noise
+    grows and contrast does not. **A click on a line shows the image of that iteration**, with its numbers. Hovering tells values, a drag enlarges a part,
+    a double click shows all again, the secondary button saves the plot as SVG or CSV.
+
+    *Likelihood* tells how well the image explains the data (log-likelihood, larger is better); *Gain* is what each iteration added.
+    *Pin* keeps an iterate whatever happens; the image on the screen is the one that is saved.
+    """
+    window = session.window
+    window.click("vs NSR")
+    plot = "Plot: contrast recovery against noise"
+    for across, down in [(x / 10, y / 10) for x in (4, 3, 5) for y in (3, 4, 2, 5)]:
+        window.click(plot, None, across, down)
+        if any(window.find(f"iteration {number}") for number in (1, 2, 3)):
+            break
+    else:
+        raise SystemExit("no click in the plot chose an iterate")
+    window.move(*window.wait(plot).at(0.45, 0.35))
+    session.picture("iterations", "Recovery against noise; the ring is the iterate on the screen", session.from_top_of("Regions"))
+    window.key("l")
+
+
+def comparing(session):
+    """## Comparing two reconstructions
+
+    *Run again with …* repeats the run with one setting changed, and keeps the first: its curves stay, fainter, and *Compare*
+    lists what differs. Above the slices choose how the first run's image is shown: side by side, up to a line that
+    you drag (*swipe*), in turn (*blink*), or subtracted (*difference*). C goes from one to the next.
+
+    Here the second run adds *non-atomic*: threads that meet in a voxel lose additions. It shows what a careless program would do, is marked red, and
+    is not for diagnosis. On a processor few additions are lost, on a GPU many; *Race* tells how many.
+    *CC* is the correlation coefficient of both images, 1 where they are alike but for a factor and a constant; *relative difference* is ‖a − b‖ / ‖b‖ over all voxels.
+    """
+    window = session.window
+    window.click("Run again with …")
+    window.click("Accumulation")
+    window.click("non-atomic", "push button")
+    window.wait("completed · iteration 4 of 4*", None, 600)
+    window.click("Compare")
+    window.click("side by side")
+    window.wait("CC *")
+    window.move(640, 590)
+    session.picture("comparing", "Two runs side by side, their settings and results below")
+    window.click("difference")
+    window.move(640, 590)
+    box = window.wait(SLICE).box
+    session.picture("difference", "What one image has more than the other, in colours about 0", (300, box[1] - 30, 980, box[3] + 34))
+    window.click("off")
+
+
+def profiles(session):
+    """## Profiles and widths
+
+    Choose *Line* and drag across what you want to look at. The profile is drawn at the lower right, with the truth where it is known
+    (phantoms). Each peak that stands apart gets its full width at half maximum (FWHM, of a fitted Gaussian) ± its standard deviation,
+    in mm: the narrower, the better the resolution. A width in mm beside *line* averages over a band and lowers the noise.
+    """
+    window = session.window
+    window.click("Line", "toggle button")
+    window.drag(SLICE, (0.34, 0.36), (0.67, 0.36))
+    window.click("Crosshair")
+    window.move(640, 590)
+    session.picture("profiles", "A line across two hot spheres, and its profile")
+
+
+def stopping(session):
+    """## Stopping by itself
+
+    Under *Stop by itself* a run ends and keeps its image when the noise passes a limit (*NSR above*, mean of the background regions),
+    when the recovery of a region has come to rest, or when the likelihood hardly grows. The rule is a line in its plot, and what
+    stopped the run is said.
+    """
+    window = session.window
+    window.click("deterministic", "radio button")
+    window.click("Stop by itself")
+    window.click("NSR above")
+    window.click("Restart")
+    window.wait("stopped*", None, 600)
+    window.move(640, 590)
+    session.picture("stopping", "The run has ended after the iteration whose noise passed 10 %")
+    window.click("Stop by itself: 1 on")
+
+
+def nema(session):
+    """## NEMA image quality
+
+    For an image of the NEMA body phantom, *NEMA* among the buttons of *Regions* finds the phantom by itself and puts the standard's circles on it:
+    six spheres, 60 background circles, lung insert. *NEMA report…* writes the report as PDF:
+
+    - *contrast* of a hot sphere Q = (C_H / C_B − 1) / (a_H / a_B − 1), of a cold one Q = 1 − C_C / C_B, in %, with the mean C_B of the background
+      circles of the same size and the true ratio a_H / a_B;
+    - *background variability* N = SD of the means of these circles / C_B, in %;
+    - *lung residual*: mean of the lung insert / C_B, in %, slice by slice: activity where there is none.
+    """
+    window, report = session.window, session.scratch / "report.pdf"
+    window.click("Regions")
+    window.click("NEMA")
+    window.click("NEMA report…")
+    window.wait("OK")
+    window.type(report.name)
+    window.click("OK")
+    window.wait("report.pdf written")
+    window.click("Close")
+    window.click("NEMA")
+    window.click("NEMA NU 2 template")
+    window.move(640, 590)
+    session.picture("nema", "The template's circles, and their numbers")
+    run("pdftoppm", "-png", "-r", "55", "-f", 1, "-l", 1, "-singlefile", report, session.scratch / "report")
+    png = PICTURES / "report.png"
+    run("convert", session.scratch / "report.png", "-bordercolor", "grey", "-border", 1, "+dither", "-colors", 64, f"png8:{png}")
+    session.taken.append("![The first page of the report](screenshots/report.png)")
+    window.click("Study's")
+
+
+def views(session):
+    """## Other views
+
+    *Views* has the layouts (row, one large, two by two), thick slices (mean or maximum over some mm), and a view that a drag turns: a maximum intensity projection (MIP), in which
+    a click takes the crosshair to the brightest voxel behind it, or an oblique slice through the crosshair. *Fit object* (F) zooms to what
+    is active.
+    """
+    window = session.window
+    window.click("Views")
+    window.click("Two by two, with MIP or oblique slice")
+    window.key("Escape")
+    window.drag("MIP", (0.5, 0.5), (0.3, 0.42))
+    window.move(640, 590)
+    session.picture("views", "Three slices and a projection that a drag has turned")
+    window.click("Views")
+    window.click("Oblique slice")
+    window.key("Escape")
+    window.drag("Oblique slice", (0.5, 0.5), (0.55, 0.62), "image")
+    window.move(640, 590)
+    top, (_, y, _, height) = window.wait(SLICE).box[1], window.wait("Oblique slice", "image").box
+    session.picture("oblique", "An oblique slice", (300, top - 4, 980, y + height + 8 - top))
+
+
+def exporting(session):
+    """## Taking it along
+
+    *Save image…* (Ctrl+S) writes the image on the screen: NIfTI, Interfile, NumPy, or a DICOM PET series; the ending of the name chooses. *Export CSV…* (Ctrl+E) writes the
+    numbers of every iterate, *Save ROIs…* the regions. Beside an image or a table a `.json` tells what made it: data, algorithm,
+    iteration, settings, device. F1 or ? lists all keys.
+    """
+    window = session.window
+    window.key("F1")
+    window.wait("Close")
+    session.picture("keys", "The keys (F1)", (340, 90, 600, 720))
+    window.key("Escape")
+    window.click("Save image…")
+    window.wait("OK")
+    window.type("patient-7.dcm")
+    x, y, width, height = window.wait("OK").box
+    session.picture("exporting", "Where the desktop has no file dialogs, a path is typed", (x - 40, y - 110, 620, 170))
+    window.key("Escape")
+
+
+CHAPTERS = [watching, regions, iterations, comparing, profiles, stopping, nema, views, exporting]
+
+
+def text_of(chapter):
+    """Its docstring without the indentation of code."""
+    return "\n".join(line.removeprefix("    ") for line in chapter.__doc__.strip().splitlines()) + "\n"
+
+
+def main():
+    program, scratch = sys.argv[1:]
+    PICTURES.mkdir(exist_ok=True)
+    session = Session(program, scratch)
+    parts = [TITLE]
+    try:
+        for chapter in CHAPTERS:
+            print(chapter.__name__, flush=True)
+            session.taken = []
+            chapter(session)
+            parts += [text_of(chapter), "\n\n".join(session.taken) + "\n"]
+    finally:
+        session.window.close()
+    (ASSETS / "guide.md").write_text("\n".join([*parts, END]))
+
+
+if __name__ == "__main__":
+    main()
