@@ -110,6 +110,23 @@ fn run(inbox: &Receiver<Ask>, history: &History, outlet: &Outlet) {
     }
 }
 
+/// Those of the images that are not done yet (by the steps done), while there is time; the first in any case, or asks without a pause
+/// would keep them waiting for ever.
+fn in_time(images: Vec<Kept>, done: &mut HashSet<usize>, is_time: impl Fn() -> bool) -> impl Iterator<Item = Kept> {
+    let mut is_first = true;
+    let new = images.into_iter().map_while(move |kept| {
+        if done.contains(&kept.subiteration) {
+            return Some(None);
+        }
+        let goes_on = std::mem::take(&mut is_first) || is_time();
+        goes_on.then(|| {
+            done.insert(kept.subiteration);
+            Some(kept)
+        })
+    });
+    new.flatten()
+}
+
 /// A reference, and the images of a run that were compared with it.
 struct Likeness {
     with: CompareWith,
@@ -130,8 +147,7 @@ impl Likeness {
             CompareWith::Run(reference) => history.entries(*reference),
             CompareWith::Image(_) => Vec::new(),
         };
-        let images = history.entries(run).into_iter().take_while(|_| is_time());
-        let new = images.filter(|kept| self.compared.insert(kept.subiteration));
+        let new = in_time(history.entries(run), &mut self.compared, is_time);
         let found = |kept: Kept| match &self.with {
             CompareWith::Run(_) => compared(&kept, partner(&kept, &of_reference)?, false),
             CompareWith::Image(image) => compared(&kept, image, true),
@@ -210,8 +226,7 @@ impl Along {
     /// The peaks of those of the images that were not measured yet, in their order, while there is time.
     fn measure(&mut self, images: Vec<Kept>, is_time: impl Fn() -> bool) -> Vec<PeaksPoint> {
         let Self { line, measured } = self;
-        let new = images.into_iter().take_while(|_| is_time()).filter(|kept| measured.insert(kept.subiteration));
-        let points = new.map(|Kept { iteration, subiteration, volume, .. }| PeaksPoint {
+        let points = in_time(images, measured, is_time).map(|Kept { iteration, subiteration, volume, .. }| PeaksPoint {
             iteration,
             subiteration,
             widths: widths_along(&volume, line.ends_mm, line.width_mm),
@@ -265,10 +280,8 @@ mod tests {
         let images = vec![blob(1, 4.0), blob(2, 3.0)];
         let line = PeakLine { ends_mm: [[-20.0, 0.0, 0.0], [20.0, 0.0, 0.0]], width_mm: 0.0 };
         let mut along = Along { line, measured: HashSet::new() };
-        // Somebody asks for something else after the first one.
-        let looks = std::cell::Cell::new(0);
-        let once = || looks.replace(looks.get() + 1) == 0;
-        let mut found = along.measure(images.clone(), once);
+        // However much else is asked for, one is measured at a time.
+        let mut found = along.measure(images.clone(), || false);
         assert_eq!(found.len(), 1);
         found.extend(along.measure(images.clone(), || true));
         assert_eq!(along.measure(images, || true), []);
