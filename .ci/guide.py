@@ -2,6 +2,7 @@
 text and the pictures that it took become assets/guide.md. `.ci/guide.sh` runs it."""
 
 import sys
+import time
 from pathlib import Path
 
 from named_window import NamedWindow, run
@@ -17,10 +18,6 @@ the program as it starts, on its built-in study, a simulated scan of the NEMA im
 of 10 to 22 mm, four times as active as the background, two cold ones of 28 and 37 mm, a cold lung insert). The pictures were taken by the script
 that wrote this page (`.ci/guide.sh`). tomoscope is no medical device: it is for research and quality assurance.
 """
-
-END = """<!-- Here goes a chapter on session files: what of a study, its runs' settings, regions and layout is kept, and how. -->
-"""
-
 
 class Session:
     """The window, where files go, and the pictures of the chapter under way."""
@@ -88,9 +85,10 @@ def iterations(session):
     More iterations bring the contrast back and raise the noise: the plots below the slices show both. *vs NSR* draws them against each other,
     a line for each sphere, along which the iterations are numbered. Follow a line to where it turns flat: beyond it, noise
     grows and contrast does not. **A click on a line shows the image of that iteration**, with its numbers. Hovering tells values, a drag enlarges a part,
-    a double click shows all again, the secondary button saves the plot as SVG or CSV.
+    a double click shows all again, the secondary button saves the plot as SVG, PNG or CSV.
 
-    *Likelihood* tells how well the image explains the data (log-likelihood, larger is better); *Gain* is what each iteration added.
+    *Likelihood* tells how well the image explains the data (log-likelihood, larger is better); *Gain* is what each iteration added, and
+    *Residual* how far the data y are from the counts e that the image makes expect, Σ (y − e)² / Σ e: 1 where they differ by Poisson noise alone.
     *Pin* keeps an iterate whatever happens; the image on the screen is the one that is saved.
     """
     window = session.window
@@ -171,16 +169,20 @@ def stopping(session):
 def nema(session):
     """## NEMA image quality
 
-    For an image of the NEMA body phantom, *NEMA* among the buttons of *Regions* finds the phantom by itself and puts the standard's circles on it:
-    six spheres, 60 background circles, lung insert. *NEMA report…* writes the report as PDF:
+    For an image of the NEMA body phantom, *NEMA*, *NU 2 template* among the buttons of *Regions* finds the phantom by itself and puts the standard's circles on it:
+    six spheres, 60 background circles, lung insert. Circles that you move are measured where they are. *NEMA report…* writes the report as PDF:
 
     - *contrast* of a hot sphere Q = (C_H / C_B − 1) / (a_H / a_B − 1), of a cold one Q = 1 − C_C / C_B, in %, with the mean C_B of the background
       circles of the same size and the true ratio a_H / a_B;
     - *background variability* N = SD of the means of these circles / C_B, in %;
     - *lung residual*: mean of the lung insert / C_B, in %, slice by slice: activity where there is none.
+
+    The small-animal phantom of NU 4 has a template and a report of its own there.
     """
     window, report = session.window, session.scratch / "report.pdf"
     window.click("Regions")
+    window.click("NEMA")
+    window.click("NEMA NU 2 template")
     window.click("NEMA")
     window.click("NEMA report…")
     window.wait("OK")
@@ -226,7 +228,7 @@ def exporting(session):
     """## Taking it along
 
     *Save image…* (Ctrl+S) writes the image on the screen: NIfTI, Interfile, NumPy, or a DICOM PET series; the ending of the name chooses. *Export CSV…* (Ctrl+E) writes the
-    numbers of every iterate, *Save ROIs…* the regions. Beside an image or a table a `.json` tells what made it: data, algorithm,
+    numbers of every iterate, *Save ROIs…* the regions, *Save picture* (Ctrl+P) the window, or the slices alone, as PNG at twice the resolution. Beside an image or a table a `.json` tells what made it: data, algorithm,
     iteration, settings, device. F1 or ? lists all keys.
     """
     window = session.window
@@ -242,7 +244,26 @@ def exporting(session):
     window.key("Escape")
 
 
-CHAPTERS = [watching, regions, iterations, comparing, profiles, stopping, nema, views, exporting]
+def going_on(session):
+    """## Going on another day
+
+    *Save session…* (Ctrl+Shift+S) keeps the study, the settings of its runs, the regions, the views and the plots in a small text file
+    (`.session`). Open it like a study, drop it on the window, or start `tomoscope FILE.session`: the images are reconstructed again, and the
+    settings of the other runs stand under *Run again with …*. Data that were moved are looked for beside the session file.
+    What you did last is kept by itself too, and offered at the next start.
+    """
+    window = session.window
+    window.click("Regions")
+    window.click("Add sphere")
+    # The window keeps the work twice a minute.
+    time.sleep(35)
+    window.restart()
+    x, y, _, _ = window.wait("Last session: *").box
+    window.wait("running · iteration 1 of 4*")
+    session.picture("restoring", "The next start: *Restore* goes on where you were", (0, 0, 640, y + 320))
+
+
+CHAPTERS = [watching, regions, iterations, comparing, profiles, stopping, nema, views, exporting, going_on]
 
 
 def text_of(chapter):
@@ -263,7 +284,7 @@ def main():
             parts += [text_of(chapter), "\n\n".join(session.taken) + "\n"]
     finally:
         session.window.close()
-    (ASSETS / "guide.md").write_text("\n".join([*parts, END]))
+    (ASSETS / "guide.md").write_text("\n".join(parts))
 
 
 if __name__ == "__main__":

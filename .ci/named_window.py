@@ -41,10 +41,20 @@ class NamedWindow:
             run("gdbus", "call", "--session", "--dest", "org.a11y.Bus", "--object-path", "/org/a11y/bus",
                 "--method", "org.freedesktop.DBus.Properties.Set", "org.a11y.Status", key, "<true>")
         Atspi.init()
-        self.program = subprocess.Popen([str(word) for word in command], cwd=folder)
+        self.command, self.folder = [str(word) for word in command], folder
+        self._start()
+
+    def _start(self):
+        self.program = subprocess.Popen(self.command, cwd=self.folder)
         # Without a window manager nobody else gives it the keys.
         found = run("xdotool", "search", "--sync", "--onlyvisible", "--pid", self.program.pid)
         run("xdotool", "windowfocus", found.split()[-1])
+
+    def restart(self):
+        """Ends the program and starts it again."""
+        self.program.terminate()
+        self.program.wait()
+        self._start()
 
     def close(self):
         for process in (self.program, self.bus):
