@@ -18,8 +18,10 @@ const SMALLEST: f64 = 0.2;
 const ABOVE_SCATTER: f64 = 4.0;
 /// How far the profile falls between two peaks, in parts of the height of the lower one.
 const SADDLE: f64 = 0.5;
-/// Fits of each peak without the others: enough for such that lie two widths apart.
+/// Most fits of each peak without the others: enough for such that lie two widths apart.
 const NUM_FITS_ALONE: usize = 4;
+/// By how much of a width places and widths may differ between two fits that need no third.
+const SETTLED: f64 = 1e-5;
 /// Most points of a profile whose peaks are fitted.
 const MAX_POINTS: usize = 2000;
 
@@ -58,9 +60,25 @@ pub fn peak_widths(points: &[ProfilePoint], voxel_mm: f64) -> Vec<Result<PeakWid
             let points: Vec<ProfilePoint> = points[part[0]..=part[1]].iter().map(without).collect();
             peak_width(&points, voxel_mm)
         };
-        widths = ends.windows(2).enumerate().map(alone).collect();
+        let next: Vec<_> = ends.windows(2).enumerate().map(alone).collect();
+        let is_settled = next.iter().zip(&widths).all(|(next, before)| is_as_before(next, before));
+        widths = next;
+        if is_settled {
+            break;
+        }
     }
     widths
+}
+
+/// Whether a further fit of a peak has changed nothing that would be seen: so it is at once where the others lie far away.
+fn is_as_before(next: &Result<PeakWidth, NoPeakWidth>, before: &Result<PeakWidth, NoPeakWidth>) -> bool {
+    match (next, before) {
+        (Ok(next), Ok(before)) => {
+            let shift = (next.centre_mm - before.centre_mm).abs().max((next.fwhm_mm - before.fwhm_mm).abs());
+            shift < SETTLED * before.fwhm_mm
+        }
+        _ => next == before,
+    }
 }
 
 /// The places of the peaks among the points, in their order; none where a value is no finite number.
