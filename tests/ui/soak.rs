@@ -9,7 +9,7 @@ use egui_kittest::kittest::Queryable as _;
 use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System};
 use tomoscope::ui::App;
 
-use super::{click, finished, wait_for};
+use super::{A_MINUTE, click, finished, wait_within};
 
 const SIZE: [f32; 2] = [1000.0, 700.0];
 
@@ -30,7 +30,8 @@ fn set_iterations(harness: &mut Harness<'_, App>, number: usize) {
 fn restart(harness: &mut Harness<'_, App>) {
     click(harness, "Restart");
     let run = harness.state().live().run;
-    wait_for(harness, "the end of a run", |app| app.live().run == run && app.is_run_over());
+    let is_over = |harness: &Harness<'_, App>| harness.state().live().run == run && harness.state().is_run_over();
+    wait_within(harness, 20 * A_MINUTE, "the end of a run", is_over);
     // Images wait for the next picture to be drawn, of which a window draws one a frame.
     harness.render().unwrap();
 }

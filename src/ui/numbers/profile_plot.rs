@@ -17,6 +17,9 @@ use crate::ui::widgets::format;
 use crate::ui::widgets::plot::{Axes, curve, name, plot, short_axis, styled_curve};
 use crate::ui::widgets::theme::Colours;
 
+/// Width from which a legend leaves the curves to be seen, points; in narrower plots hovering names them.
+const LEGEND_WIDTH: f32 = 200.0;
+
 /// What the widths over the iterations are.
 const WIDTHS_HELP: &str = "Full width at half maximum of the profile's peaks against the iterations, of a Gaussian on a constant fitted to every iterate that is kept. The peaks are those of the newest one";
 
@@ -105,7 +108,8 @@ fn values_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) -> egui::Response
         }))
         .custom_y_axes(vec![short_axis().label(view.unit)])
         .label_formatter(move |hover| hover_values(hover, &unit));
-    if view.profile_beside.is_some() || view.profile.is_some_and(|profile| !profile.truth.is_empty()) {
+    let has_others = view.profile_beside.is_some() || view.profile.is_some_and(|profile| !profile.truth.is_empty());
+    if has_others && ui.available_width() >= LEGEND_WIDTH {
         plot =
             plot.legend(Legend::default().position(Corner::LeftBottom).text_style(egui::TextStyle::Small).background_alpha(0.4));
     }

@@ -37,12 +37,13 @@ const ONE_ROW_WIDTH: f32 = 960.0;
 const PALETTE_WIDTH: f32 = 118.0;
 
 /// Width of the fields of the window's ends, points: longer numbers do not move what is beside them.
-const END_WIDTH: f32 = 54.0;
+const END_WIDTH: f32 = 62.0;
 
 /// The bar above the slices, in one row or two; what is wider still goes on below: never beyond the edge.
 pub fn toolbar_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     let is_one_row = ui.available_width() >= ONE_ROW_WIDTH;
     ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing.x = 5.0;
         look_ui(view, ui, actions);
         if is_one_row {
             ui.separator();

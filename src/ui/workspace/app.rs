@@ -89,6 +89,8 @@ pub struct App {
     /// The session of the last time, while it is offered; and the one whose study is on its way.
     pub(super) offered: Option<SavedSession>,
     pub(super) restoring: Option<SavedSession>,
+    /// Whether nothing was done since the work was kept for the next start.
+    is_kept: bool,
     /// Whether the window may close without a question.
     pub(super) may_close: bool,
     pub(super) preferences: Preferences,
@@ -152,6 +154,7 @@ impl App {
             leaving: None,
             offered: last_session(creation.storage),
             restoring: None,
+            is_kept: true,
             may_close: false,
             preferences,
             options,
@@ -369,6 +372,10 @@ impl App {
         if self.rois.undo.is_in_flux() {
             ctx.request_repaint_after(Duration::from_millis(350));
         }
+        if !self.is_kept {
+            // Work is kept in a frame.
+            ctx.request_repaint_after(eframe::App::auto_save_interval(self) + Duration::from_secs(1));
+        }
     }
 }
 
@@ -396,6 +403,7 @@ impl eframe::App for App {
         self.send_line();
         self.rois.undo.feed(ctx.input(|input| input.time), &self.rois.document);
         if acted {
+            self.is_kept = false;
             ctx.request_repaint();
         }
         if self.options.trace.is_on() {
@@ -412,6 +420,7 @@ impl eframe::App for App {
         let palette = self.run().colouring.usual_palette;
         self.preferences.save(palette, &self.slices.view, storage);
         self.keep_session(storage);
+        self.is_kept = true;
     }
 }
 
