@@ -169,3 +169,20 @@ fn another_ending_is_refused() {
     assert!(harness.state().notices().texts().any(|text| text.contains("let the name end in .png")));
     assert!(!path.exists());
 }
+
+#[test]
+fn a_plot_saved_as_a_drawing_or_a_table_has_beside_it_what_made_it() {
+    let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
+    settle(&mut harness);
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["noise.svg", "numbers.csv"] {
+        let path = folder.path().join(name);
+        menu(&mut harness, "Plot: noise");
+        click(&mut harness, "Save plot…");
+        type_path(&mut harness, &path);
+        assert!(std::fs::metadata(&path).unwrap().len() > 200);
+        let record: serde_json::Value = serde_json::from_slice(&std::fs::read(path.with_extension("json")).unwrap()).unwrap();
+        assert_eq!(record["data"]["title"], harness.state().study().unwrap().title.as_str());
+        assert_eq!((&record["progress"]["iteration"], &record["files"][0]), (&3.into(), &name.into()));
+    }
+}

@@ -227,9 +227,12 @@ fn likelihood_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     match view.options.likelihood {
         LikelihoodCurves::Value => {
             let mut plot = CurvePlot::new(view, "likelihood", "log-likelihood", "");
-            if view.curves.log_likelihood.is_empty() {
-                plot = plot.including([0.0, 1.0]).hint("after the first\nfull iteration");
-            }
+            plot = match view.curves.log_likelihood[..] {
+                [] => plot.including([0.0, 1.0]).hint("after the first\nfull iteration"),
+                // Around a single value the axis would have one number many times.
+                [[_, value]] => plot.including([0.99 * value, 1.01 * value]),
+                _ => plot,
+            };
             plot.show(ui, actions, move |curves| lately_ui(curves, "log-likelihood", |of| &of.log_likelihood, colour));
         }
         LikelihoodCurves::Gain => {
@@ -264,10 +267,11 @@ fn lately_ui(curves: &mut CurvesUi, name: &str, of: fn(&Curves) -> &Vec<[f64; 2]
     curves.curve(name, &between(points, low, high), colour, 1.8);
 }
 
-/// Range of a rising or falling curve after its first quarter, with a margin: the first steps are so far off that they would
-/// flatten all that follows.
+/// Range of a rising or falling curve after its first quarter (of three points after the first), with a margin: the first steps
+/// are so far off that they would flatten all that follows.
 fn recent_range(points: &[[f64; 2]]) -> Option<(f64, f64)> {
-    let late = points.get(points.len() / 4..).filter(|late| late.len() > 1)?;
+    let first = points.len().div_ceil(4).min(points.len().saturating_sub(2));
+    let late = points.get(first..).filter(|late| late.len() > 1)?;
     let (low, high) = late.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), p| (low.min(p[1]), high.max(p[1])));
     let margin = 0.08 * (high - low);
     (margin > 0.0).then_some((low - margin, high + margin))
@@ -283,6 +287,9 @@ mod tests {
         let (low, high) = recent_range(&points).unwrap();
         assert!((low - 89.2).abs() < 1e-9 && (high - 100.8).abs() < 1e-9, "{low} {high}");
         assert_eq!(recent_range(&points[..1]), None);
+        // The second iteration makes up for the first, which lies below all.
+        let (low, high) = recent_range(&points[1..4]).unwrap();
+        assert!((89.8..90.0).contains(&low) && high < 92.2, "{low} {high}");
         assert_eq!(recent_range(&[[0.0, 1.0], [1.0, 1.0]]), None);
     }
 }

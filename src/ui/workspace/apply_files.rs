@@ -108,7 +108,13 @@ impl App {
             }),
             FileTask::SavePlot => {
                 let plot = self.plot_to_save.take();
-                plot.map_or(Ok(()), |plot| self.save_plot(ctx, &plot, path)).map(|()| "saved")
+                plot.map_or(Ok(()), |plot| self.save_plot(ctx, &plot, path)).map(|()| {
+                    // A picture has it in its text.
+                    if !is_png(path) {
+                        self.save_provenance_of_table(ctx, path);
+                    }
+                    "saved"
+                })
             }
             FileTask::SavePicture(area) => self.save_picture(ctx, area, path).map(|()| "saved"),
         };
