@@ -209,6 +209,17 @@ fn a_session_finds_data_that_moved_with_it_and_says_what_it_does_not_find() {
     wait_for(&mut harness, "the sentence", |app| !app.is_loading());
     assert!(harness.query_all_by_label_contains("scan.hs").next().is_some());
     assert_eq!(harness.state().document().rois.len(), 1);
+    // A session of itself.
+    let path = after.path().join("work.session");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (start, end) = (text.find("file = ").unwrap(), text.find("\n[numbers]").unwrap());
+    let own = format!("{}file = {:?}\n{}", &text[..start], path.to_str().unwrap(), &text[end..]);
+    std::fs::write(&path, own).unwrap();
+    drop_file(&mut harness, &path);
+    give_up_unsaved(&mut harness);
+    wait_for(&mut harness, "the sentence", |app| !app.is_loading());
+    let told: Vec<_> = harness.state().notices().texts().collect();
+    assert!(told.iter().any(|text| text.contains("work.session is not understood as projection data")), "{told:?}");
     // No session at all.
     let broken = after.path().join("broken.session");
     std::fs::write(&broken, "version = 1\nstudy = 3\n").unwrap();

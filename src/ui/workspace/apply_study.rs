@@ -98,7 +98,7 @@ impl App {
             self.reset_forms(ctx);
             self.take_rois_from_study();
         }
-        self.study.source = Some(source.clone());
+        (self.study.source, self.study.starts_when_made) = (Some(source.clone()), false);
         let waits = restored.is_some_and(|session| self.take_up(ctx, session));
         if !is_the_same {
             self.rois.undo.restart(&self.rois.document);

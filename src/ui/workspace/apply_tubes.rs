@@ -32,8 +32,11 @@ impl App {
         match taken {
             Ok(notices) => {
                 notices.into_iter().for_each(|notice| self.notify(ctx, notice));
-                self.runs.active_mut().forms.counts.projector = ProjectorChoice::TUBES;
-                self.notify(ctx, Notice::info("the next start reconstructs with these tubes (projector tubes)"));
+                // A restored session has its own projector.
+                if !self.study.starts_when_made {
+                    self.runs.active_mut().forms.counts.projector = ProjectorChoice::TUBES;
+                    self.notify(ctx, Notice::info("the next start reconstructs with these tubes (projector tubes)"));
+                }
             }
             Err(reason) => self.notify(ctx, Notice::error(reason)),
         }

@@ -6,6 +6,7 @@ use egui::{Context, RichText, Ui};
 
 use super::actions::Action;
 use super::app::App;
+use super::leaving::Leave;
 use super::saved_session::{SavedNumbers, SavedRun, SavedSession, SavedStudy};
 use crate::data::Notice;
 use crate::io::rois::RoiEntry;
@@ -117,7 +118,7 @@ impl App {
         match session.study.source() {
             Ok(source) => {
                 self.restoring = Some(session);
-                self.open(ctx, source);
+                self.leave(ctx, Leave::Open(source));
             }
             Err(reason) => self.notify(ctx, Notice::error(format!("the session cannot be restored: {reason}"))),
         }
