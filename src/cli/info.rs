@@ -167,7 +167,7 @@ fn tangential(g: &ScanGeometry) -> String {
     match g.in_plane {
         InPlane::ArcCorrected { bin_mm } => format!("{} of {bin_mm:.5} mm (arc-corrected)", g.num_tangential),
         InPlane::Heads { bin_mm } => format!("{} of {bin_mm:.5} mm (arc-corrected, rotating heads)", g.num_tangential),
-        InPlane::Detectors => {
+        InPlane::Detectors | InPlane::DetectorPairs => {
             format!("{} at the detectors, {:.5} mm apart in the middle (not arc-corrected)", g.num_tangential, g.central_bin_mm())
         }
     }

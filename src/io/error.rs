@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::data::CountsError;
 use crate::geometry::GridError;
-use crate::scanner::ScanGeometryError;
+use crate::scanner::{DetectorsError, ScanGeometryError};
 
 /// Why a file could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -187,6 +187,24 @@ pub enum IoError {
         path: PathBuf,
         /// Which figure.
         source: GridError,
+    },
+    /// A list of events holds what cannot be.
+    #[error("{path}, byte {place}: {problem}", path = .path.display())]
+    Events {
+        /// Which file.
+        path: PathBuf,
+        /// Where.
+        place: u64,
+        /// What was found there, what was expected, and what to do.
+        problem: String,
+    },
+    /// The crystals do not make a scanner.
+    #[error("{path}: {source}", path = .path.display())]
+    Detectors {
+        /// Which file.
+        path: PathBuf,
+        /// Which crystal.
+        source: DetectorsError,
     },
     /// A ROI file is not one.
     #[error("{path} is not a ROI file: {reason}", path = .path.display())]

@@ -13,6 +13,7 @@
 //! | tubes of response | the program's own (`.tubes` + `.tubes.f32`) | [`saved_tubes`] |
 //! | counts of pairs of crystals | the program's own (`.pairs` + `.pairs.f32`) | [`saved_pairs`] |
 //! | stored matrices | the program's own (`.matrix` + `.matrix.u32`) | [`saved_matrix`] |
+//! | lists of events | PETSIRD, CASToR, Siemens, YRT-PET | [`list_mode`] |
 //! | regions of interest | TOML, JSON | [`rois`] |
 //! | sessions of the window | TOML (`.session`) | [`session_text`] |
 //! | measured numbers | CSV, long form | [`measurements`] |
@@ -34,6 +35,7 @@ mod files;
 mod follow;
 mod gzip;
 pub mod interfile;
+pub mod list_mode;
 pub mod measurements;
 pub mod nifti;
 mod npy;

@@ -120,16 +120,21 @@ impl MirrorSets {
         let mut is_taken = vec![false; views.len() * num_tangential];
         let (mut members, mut ends) = (Vec::with_capacity(is_taken.len()), Vec::new());
         for (k, &view) in views.iter().enumerate() {
-            let image = |&mirror: &Mirror| {
-                let image = ViewImage::new(geometry, mirror, view).filter(|image| can_reverse || !image.is_reversed)?;
-                Some((mirror, place[image.view]?, image))
-            };
-            let images: Vec<(Mirror, usize, ViewImage)> = mirrors.iter().filter_map(image).collect();
+            // Lines at odd tangential indices may have another angle than those at even ones.
+            let images = [num_tangential / 2, num_tangential / 2 + 1].map(|tangential_pos| {
+                let image = |&mirror: &Mirror| {
+                    let image = ViewImage::new(geometry, mirror, view, tangential_pos)?;
+                    let place = place[image.view].filter(|_| can_reverse || !image.is_reversed)?;
+                    Some((mirror, place, image))
+                };
+                mirrors.iter().filter_map(image).collect::<Vec<(Mirror, usize, ViewImage)>>()
+            });
             for tangential_pos in 0..num_tangential {
+                let images = &images[geometry.tangential_index(tangential_pos).rem_euclid(2) as usize];
                 if is_taken[k * num_tangential + tangential_pos] {
                     continue;
                 }
-                for &(mirror, k, ViewImage { is_opposite, is_reversed, .. }) in &images {
+                for &(mirror, k, ViewImage { is_opposite, is_reversed, .. }) in images {
                     let position = if is_opposite { opposite[tangential_pos] } else { Some(tangential_pos) };
                     let Some(lor) = position.map(|position| k * num_tangential + position) else { continue };
                     // A LOR that is its own image is there already.
@@ -196,19 +201,19 @@ struct ViewImage {
 }
 
 impl ViewImage {
-    /// The image of a view; `None` where the scan has no such view.
+    /// The image of a view's lines at a tangential position; `None` where the scan has no such view.
     ///
     /// The LOR (φ, s) runs along −(−sin φ, cos φ) at the distance s along (cos φ, sin φ). A mirror M takes the latter to
     /// (cos φ′, sin φ′), and the former to its counterpart at φ′ times det M. Where φ′ is the angle of no view, φ′ − π may be,
     /// with −s and the other direction.
-    fn new(geometry: &ScanGeometry, mirror: Mirror, view: usize) -> Option<Self> {
+    fn new(geometry: &ScanGeometry, mirror: Mirror, view: usize, tangential_pos: usize) -> Option<Self> {
         let normal = |view: usize| {
-            let (sin, cos) = geometry.phi_rad(view).sin_cos();
+            let (sin, cos) = geometry.line_phi_rad(view, tangential_pos).sin_cos();
             [cos, sin]
         };
         let [x, y] = mirror.flipped(normal(view));
         let num_views = geometry.num_views;
-        let number = (y.atan2(x) - geometry.phi_rad(0)) * num_views as f64 / PI;
+        let number = (y.atan2(x) - geometry.line_phi_rad(0, tangential_pos)) * num_views as f64 / PI;
         let number = number.round().rem_euclid(2.0 * num_views as f64) as usize;
         let (image, is_opposite) = if number < num_views { (number, false) } else { (number - num_views, true) };
         let [found_x, found_y] = normal(image).map(|v| if is_opposite { -v } else { v });
@@ -226,10 +231,18 @@ fn opposite(geometry: &ScanGeometry, tangential_pos: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scanner::find;
+    use crate::scanner::{Cylinder, find};
+
+    /// A scanner's sampling; "pairs" = that of the small one's detectors.
+    fn geometry_of(scanner: &str) -> ScanGeometry {
+        match scanner {
+            "pairs" => Cylinder::of(&find("small").unwrap().geometry).geometry("pairs", 61, 7, 60.0).unwrap(),
+            _ => find(scanner).unwrap().geometry.clone(),
+        }
+    }
 
     fn sets_of(scanner: &str, grid: &Grid, views: &[usize]) -> (ScanGeometry, MirrorSets) {
-        let geometry = find(scanner).unwrap().geometry.clone();
+        let geometry = geometry_of(scanner);
         let fov = FieldOfView::new(grid, grid.inscribed_radius_mm());
         let sets = MirrorSets::new(&geometry, grid, &fov, views);
         (geometry, sets)
@@ -241,9 +254,9 @@ mod tests {
 
     #[test]
     fn every_lor_is_in_one_set_and_is_the_image_of_its_first() {
-        for scanner in ["small", "prt-1", "ecat-931", "discovery-ste"] {
+        for scanner in ["small", "prt-1", "ecat-931", "discovery-ste", "pairs"] {
             let grid = square(20);
-            let all = find(scanner).unwrap().geometry.num_views;
+            let all = geometry_of(scanner).num_views;
             for views in [(0..all).collect::<Vec<_>>(), (1..all).step_by(4).collect()] {
                 let (geometry, sets) = sets_of(scanner, &grid, &views);
                 let mut lors: Vec<usize> = (0..sets.len()).flat_map(|index| sets.set(index)).map(|member| member.lor).collect();
@@ -306,5 +319,8 @@ mod tests {
         let (geometry, sets) = sets_of("discovery-ste", &square(16), &all);
         let mean = geometry.num_transaxial() as f64 / sets.len() as f64;
         assert!(mean > 7.8, "{mean}");
+        let (geometry, sets) = sets_of("pairs", &square(16), &(0..48).collect::<Vec<_>>());
+        let mean = geometry.num_transaxial() as f64 / sets.len() as f64;
+        assert!(mean > 7.0, "{mean}");
     }
 }

@@ -15,8 +15,11 @@ pub enum InPlane {
         /// Distance between bins, mm.
         bin_mm: f64,
     },
-    /// The detectors' own positions, s = R sin(i π / num_detectors).
+    /// The detectors' own positions, s = R sin(i π / num_detectors). Every line of a view has the view's angle, as in STIR.
     Detectors,
+    /// The same, with each line between the very detectors that see it: the angle of odd i is π / num_detectors less than the
+    /// view's, since neighbouring tangential positions take turns. Without mashing of views.
+    DetectorPairs,
     /// Equidistant bins, s = i·bin_mm, between flat heads that turn about the axis: the LORs of a view end on the two planes
     /// a = ±R, as the nominal line of each bin does. (The crystal pairs that fall into a bin meet the heads at many angles.)
     Heads {
@@ -30,7 +33,7 @@ impl InPlane {
     pub fn bin_mm(&self) -> Option<f64> {
         match self {
             InPlane::ArcCorrected { bin_mm } | InPlane::Heads { bin_mm } => Some(*bin_mm),
-            InPlane::Detectors => None,
+            InPlane::Detectors | InPlane::DetectorPairs => None,
         }
     }
 }
@@ -245,8 +248,8 @@ impl ScanGeometry {
         let quarter_turn = 2 * outermost < self.num_detectors_per_ring;
         let s_mm = match self.in_plane {
             InPlane::ArcCorrected { bin_mm } | InPlane::Heads { bin_mm } => outermost as f64 * bin_mm,
-            InPlane::Detectors if quarter_turn => 0.0,
-            InPlane::Detectors => self.radius_mm(),
+            InPlane::Detectors | InPlane::DetectorPairs if quarter_turn => 0.0,
+            InPlane::Detectors | InPlane::DetectorPairs => self.radius_mm(),
         };
         if s_mm >= self.radius_mm() {
             return Err(ScanGeometryError::OutsideRing { s_mm, radius_mm: self.radius_mm() });
@@ -301,7 +304,7 @@ impl ScanGeometry {
     fn s_mm_of_index(&self, i: f64) -> f64 {
         match self.in_plane {
             InPlane::ArcCorrected { bin_mm } | InPlane::Heads { bin_mm } => i * bin_mm,
-            InPlane::Detectors => self.radius_mm() * (i * PI / self.num_detectors_per_ring as f64).sin(),
+            InPlane::Detectors | InPlane::DetectorPairs => self.radius_mm() * (i * PI / self.num_detectors_per_ring as f64).sin(),
         }
     }
 
@@ -323,16 +326,22 @@ impl ScanGeometry {
         view as f64 * PI / self.num_views as f64 + self.view_offset_deg.to_radians() + (mashing - 1.0) * PI / num_detectors
     }
 
+    /// Angle of the lines of a view at a tangential position, radians: that of the view, but where detectors take turns.
+    pub fn line_phi_rad(&self, view: usize, tangential_pos: usize) -> f64 {
+        let takes_turns = self.in_plane == InPlane::DetectorPairs && self.tangential_index(tangential_pos) % 2 != 0;
+        self.phi_rad(view) - if takes_turns { PI / self.num_detectors_per_ring as f64 } else { 0.0 }
+    }
+
     /// The in-plane LOR of a view at a tangential position. `ray` of `num_rays` lines spread evenly over the bin's
     /// width; `(0, 1)` is the line through the bin's middle.
     pub fn transaxial_lor(&self, view: usize, tangential_pos: usize, ray: usize, num_rays: usize) -> TransaxialLor {
         let offset = (ray as f64 - 0.5 * (num_rays as f64 - 1.0)) / num_rays as f64;
         let s = self.s_mm_of_index(self.tangential_index(tangential_pos) as f64 + offset);
-        let (sin, cos) = self.phi_rad(view).sin_cos();
+        let (sin, cos) = self.line_phi_rad(view, tangential_pos).sin_cos();
         let radius = self.radius_mm();
         let half = match self.in_plane {
             InPlane::Heads { .. } => radius,
-            InPlane::ArcCorrected { .. } | InPlane::Detectors => (radius * radius - s * s).max(0.0).sqrt(),
+            _ => (radius * radius - s * s).max(0.0).sqrt(),
         };
         TransaxialLor { start: [s * cos - half * sin, s * sin + half * cos], end: [s * cos + half * sin, s * sin - half * cos] }
     }

@@ -14,17 +14,22 @@
 //!
 //! Rotating flat heads ([`Heads`]) have no ring: the LORs of a view end on two planes, |a| ≤ R for every s.
 //!
-//! A ring of single crystals ([`CrystalRing`]) has no bins: any two crystals are a LOR.
+//! A ring of single crystals ([`CrystalRing`]) has no bins: any two crystals are a LOR. So are those of any [`Detectors`]; where they
+//! lie on a [`Cylinder`] their pairs have bins too.
 //!
 //! An EPRI imager measures along directions instead: [`epri`].
 
 mod catalogue;
 mod crystal_ring;
+mod cylinder;
+mod detectors;
 pub mod epri;
 mod geometry;
 mod heads;
 
 pub use catalogue::{Scanner, catalogue, find, find_by_originating_system};
 pub use crystal_ring::{CrystalPlace, CrystalRing, RingError, Symmetry, find_ring, rings};
+pub use cylinder::{Cylinder, CylinderBin};
+pub use detectors::{Crystal, Detectors, DetectorsError, ray_offsets};
 pub use geometry::{InPlane, Plane, ScanGeometry, ScanGeometryError, Segment, TransaxialLor};
 pub use heads::{Crystals, HeadPose, Heads, HeadsError};

@@ -225,7 +225,7 @@ fn write_header(w: &mut dyn Write, geometry: &ScanGeometry, data_name: &str, che
     let list = |of: &dyn Fn(&Segment) -> String| segments.iter().map(of).collect::<Vec<_>>().join(",");
     let (corrections, bin_mm) = match geometry.in_plane {
         InPlane::ArcCorrected { bin_mm } | InPlane::Heads { bin_mm } => ("{arc correction}", bin_mm),
-        InPlane::Detectors => ("{None}", geometry.central_bin_mm()),
+        InPlane::Detectors | InPlane::DetectorPairs => ("{None}", geometry.central_bin_mm()),
     };
     writeln!(w, "!INTERFILE  :=\n; {CHECKSUM} := {checksum}\n!imaging modality := PT")?;
     writeln!(w, "name of data file := {data_name}\noriginating system := {scanner}")?;

@@ -148,7 +148,7 @@ fn fov_radius_mm(geometry: &ScanGeometry, known: Option<&Scanner>) -> f64 {
     let half = 0.5 * geometry.num_tangential as f64;
     let reach = match geometry.in_plane {
         InPlane::ArcCorrected { bin_mm } | InPlane::Heads { bin_mm } => half * bin_mm,
-        InPlane::Detectors => {
+        InPlane::Detectors | InPlane::DetectorPairs => {
             let angle = (half * std::f64::consts::PI / geometry.num_detectors_per_ring as f64).min(std::f64::consts::FRAC_PI_2);
             geometry.radius_mm() * angle.sin()
         }
@@ -170,7 +170,7 @@ fn check_detectors(header: &Header, geometry: &ScanGeometry, notices: &mut Vec<N
             return Err(header.unsupported(format!("the scanner geometry is '{layout}': {reason}")));
         }
     }
-    if geometry.in_plane != InPlane::Detectors {
+    if !matches!(geometry.in_plane, InPlane::Detectors | InPlane::DetectorPairs) {
         return Ok(());
     }
     if !geometry.num_detectors_per_ring.is_multiple_of(2 * geometry.num_views) {

@@ -126,7 +126,7 @@ fn facts_ui(study: &Study<Counts>, total: f64, files: Option<&ScanFiles>, ui: &m
         row("Bins", format::count(geometry.num_bins() as f64));
         let bins = match geometry.in_plane {
             InPlane::ArcCorrected { .. } => "arc-corrected",
-            InPlane::Detectors => "not arc-corrected",
+            InPlane::Detectors | InPlane::DetectorPairs => "not arc-corrected",
             InPlane::Heads { .. } => "arc-corrected, rotating heads",
         };
         let (views, tangential, planes) = (geometry.num_views, geometry.num_tangential, geometry.num_planes());

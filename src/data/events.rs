@@ -1,0 +1,209 @@
+//! Coincidences one by one, as scanners write them into lists.
+//!
+//! Time of flight. An event seen by crystals 1 and 2 at t₁ and t₂ lies about d = (t₁ − t₂) c/2 from the middle of their line, towards
+//! crystal 2. Readers turn each format's own sign into this one. A scanner that tells d by bins tells an interval of it. The
+//! uncertainty of d is Gaussian.
+//!
+//! The model of a list: the pair p is expected to count m_p Σ_j a_pj x_j + b_p events of the interval (d₁, d₂), in any unit of d; here
+//! a_pj is the length of the line in voxel j, mm, times the *mean over the interval* of the Gaussian's density, 1/mm, so that an
+//! interval without width is the density itself, and b_p is likewise the expected background per mm of d. Without time of flight both
+//! are those of the whole line.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use crate::scanner::Detectors;
+
+/// c, mm/ps.
+pub const LIGHT_MM_PER_PS: f64 = 0.299_792_458;
+
+/// d, mm, of t₁ − t₂, ps.
+pub fn tof_mm(difference_ps: f64) -> f64 {
+    0.5 * LIGHT_MM_PER_PS * difference_ps
+}
+
+/// Events in the order in which they were written; what is not known of any has no values.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Events {
+    /// Numbers of both crystals.
+    pub pairs: Vec<[u32; 2]>,
+    /// When, ms from the beginning of the scan.
+    pub times_ms: Vec<u32>,
+    /// The interval of d, mm; both the same where it is told as a number.
+    pub tof_mm: Vec<[f32; 2]>,
+    /// m: expected counts per line integral in mm. Left out where [`ListFacts::efficiency`] tells it.
+    pub multiplicative: Vec<f32>,
+    /// b: expected background counts (randoms, scatter); with time of flight per mm of d.
+    pub additive: Vec<f32>,
+}
+
+impl Events {
+    /// Number of events.
+    pub fn len(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.pairs.is_empty()
+    }
+
+    /// Takes all events out.
+    pub fn clear(&mut self) {
+        self.pairs.clear();
+        self.times_ms.clear();
+        self.tof_mm.clear();
+        self.multiplicative.clear();
+        self.additive.clear();
+    }
+
+    /// Adds the events of another list of which the same is known.
+    pub fn extend(&mut self, other: &Self) {
+        self.pairs.extend_from_slice(&other.pairs);
+        self.times_ms.extend_from_slice(&other.times_ms);
+        self.tof_mm.extend_from_slice(&other.tof_mm);
+        self.multiplicative.extend_from_slice(&other.multiplicative);
+        self.additive.extend_from_slice(&other.additive);
+    }
+
+    /// Keeps the events whose time is in this frame, ms.
+    pub fn retain_frame(&mut self, frame_ms: std::ops::Range<u32>) {
+        let kept: Vec<usize> = (0..self.len()).filter(|&event| frame_ms.contains(&self.times_ms[event])).collect();
+        fn pick<T: Copy>(values: &mut Vec<T>, kept: &[usize]) {
+            if !values.is_empty() {
+                *values = kept.iter().map(|&event| values[event]).collect();
+            }
+        }
+        pick(&mut self.pairs, &kept);
+        pick(&mut self.times_ms, &kept);
+        pick(&mut self.tof_mm, &kept);
+        pick(&mut self.multiplicative, &kept);
+        pick(&mut self.additive, &kept);
+    }
+
+    /// Bytes that an event takes.
+    pub fn bytes_per_event(&self) -> usize {
+        let per = |is_there: bool, bytes: usize| if is_there { bytes } else { 0 };
+        12 + per(!self.tof_mm.is_empty(), 8) + per(!self.multiplicative.is_empty(), 4) + per(!self.additive.is_empty(), 4)
+    }
+}
+
+/// Events that are read at a time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EventChunk {
+    /// Coincidences, with randoms and scatter among them.
+    pub prompts: Events,
+    /// Coincidences with one side delayed: a sample of the randoms.
+    pub delayeds: Events,
+}
+
+impl EventChunk {
+    /// Takes all events out.
+    pub fn clear(&mut self) {
+        self.prompts.clear();
+        self.delayeds.clear();
+    }
+}
+
+/// How a scanner measures time of flight.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TofFacts {
+    /// Uncertainty of d, FWHM, mm.
+    pub fwhm_mm: f64,
+    /// The d that are recorded.
+    pub window_mm: [f64; 2],
+    /// Edges of the bins, mm, rising; none where d is told as a number.
+    pub edges_mm: Vec<f64>,
+}
+
+/// How well pairs of crystals count.
+pub trait PairEfficiency: Debug + Send + Sync {
+    /// Expected counts per line integral in mm, of all d together; 0 where the two are not in coincidence. The order of the two
+    /// does not matter. (Numbers must be those of crystals.)
+    fn of(&self, pair: [u32; 2]) -> f32;
+}
+
+/// What is known about a list of events beside the events.
+#[derive(Clone, Debug)]
+pub struct ListFacts {
+    /// Format, for people: "PETSIRD 0.12".
+    pub format: String,
+    /// The scanner.
+    pub detectors: Arc<Detectors>,
+    /// How well its pairs count; `None` = it is not told, and all pairs count as 1.
+    pub efficiency: Option<Arc<dyn PairEfficiency>>,
+    /// How it measures time of flight.
+    pub tof: Option<TofFacts>,
+    /// The michelogram that a cylindrical scanner's format counts in: tangential positions and the largest ring difference. Pairs
+    /// outside of it are not in coincidence.
+    pub sampling: Option<ListSampling>,
+    /// Duration that the header tells, ms.
+    pub duration_ms: Option<u64>,
+    /// Events that the header tells.
+    pub num_events: Option<u64>,
+    /// Isotope ("F-18").
+    pub isotope: Option<String>,
+    /// Its half-life, s.
+    pub half_life_secs: Option<f64>,
+}
+
+impl ListFacts {
+    /// Of a format and a scanner nothing else is known.
+    pub fn new(format: impl Into<String>, detectors: Arc<Detectors>) -> Self {
+        Self {
+            format: format.into(),
+            detectors,
+            efficiency: None,
+            tof: None,
+            sampling: None,
+            duration_ms: None,
+            num_events: None,
+            isotope: None,
+            half_life_secs: None,
+        }
+    }
+}
+
+/// Which pairs of a cylinder are in coincidence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListSampling {
+    /// Tangential positions: −⌊n/2⌋ and up.
+    pub num_tangential: usize,
+    /// Largest difference of rings.
+    pub max_ring_difference: usize,
+}
+
+/// A list of events as a study's data.
+#[derive(Clone, Debug)]
+pub struct EventList {
+    /// What is known about it.
+    pub facts: Arc<ListFacts>,
+    /// The coincidences.
+    pub prompts: Arc<Events>,
+    /// The delayed ones.
+    pub num_delayeds: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn late_at_the_first_crystal_is_near_the_second() {
+        assert!((tof_mm(400.276_914_237_782_5) - 60.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_frame_keeps_what_belongs_to_its_events() {
+        let mut events = Events {
+            pairs: vec![[0, 1], [1, 2], [2, 3], [3, 4]],
+            times_ms: vec![0, 99, 100, 200],
+            tof_mm: Vec::new(),
+            multiplicative: vec![1.0, 2.0, 3.0, 4.0],
+            additive: Vec::new(),
+        };
+        assert_eq!(events.bytes_per_event(), 16);
+        events.retain_frame(99..200);
+        assert_eq!((events.pairs, events.times_ms, events.multiplicative), (vec![[1, 2], [2, 3]], vec![99, 100], vec![2.0, 3.0]));
+    }
+}

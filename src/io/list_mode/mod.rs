@@ -1,0 +1,79 @@
+//! Lists of events, read piece by piece: however long a file is, what is in memory is a piece of it.
+//!
+//! | format | ending | module |
+//! |---|---|---|
+//! | PETSIRD | `.petsird` | [`petsird`] |
+//! | CASToR | `.Cdh` beside `.Cdf`, with the scanner's `.hscan` and `.lut` or `.geom` | [`castor`] |
+//! | Siemens, 32-bit words | `.l.hdr` beside `.l` | [`siemens`] |
+//! | YRT-PET | `.lmDat`, with the scanner's `.lut` | [`yrt`] |
+
+mod bytes;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{FileKind, IoError};
+use crate::data::{EventChunk, ListFacts, Notice};
+
+pub use bytes::ByteStream;
+
+/// Events that a piece has about.
+pub const EVENTS_AT_ONCE: usize = 1 << 16;
+
+/// Reads a list of events from its beginning on.
+pub trait EventReader: Send {
+    /// What is known beside the events.
+    fn facts(&self) -> &Arc<ListFacts>;
+
+    /// Puts the next events, some [`EVENTS_AT_ONCE`], in place of those that the chunk has. `false` = the file has no further whole
+    /// event now. (A file that is still being written may have one later; then the next call gives it.)
+    ///
+    /// # Errors
+    /// The file cannot be read or holds what cannot be: where, and what.
+    fn next(&mut self, chunk: &mut EventChunk) -> Result<bool, IoError>;
+
+    /// Refuses a file that was cut inside an event, or has fewer or more events than its header tells. For the end of a file that is
+    /// not being written any more.
+    ///
+    /// # Errors
+    /// Where and what.
+    fn check_end(&self) -> Result<(), IoError>;
+
+    /// Bytes that were read of the file and bytes that it has.
+    fn progress(&self) -> [u64; 2];
+
+    /// What the user should know about the file, from its header and from what was read so far: each once.
+    fn notices(&mut self) -> Vec<Notice>;
+}
+
+/// What a list's own files do not tell.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ListOptions {
+    /// The scanner's table of crystals, for formats that do not name it, or where it is not found beside the list.
+    pub scanner: Option<PathBuf>,
+    /// CASToR: a normalisation file, which tells how well all pairs count.
+    pub normalization: Option<PathBuf>,
+    /// YRT-PET: which fields an event has beside its time and crystals, and how well time of flight is measured.
+    pub yrt: YrtFields,
+}
+
+/// What the events of a YRT-PET list hold; the file does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct YrtFields {
+    /// Time of flight: its uncertainty (FWHM) and the step in which it is told (0 = none), ps.
+    pub tof_ps: Option<[f64; 2]>,
+    /// Whether each has its randoms, counts per second.
+    pub has_randoms: bool,
+}
+
+/// Opens a list of events.
+///
+/// # Errors
+/// An ending that is not understood, a header that cannot be.
+pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, IoError> {
+    let _ = options;
+    let understood = "a list of events: PETSIRD (.petsird), CASToR (.Cdh), Siemens (.l.hdr) or YRT-PET (.lmDat)";
+    match FileKind::of(path) {
+        _ => Err(IoError::Extension { path: path.to_owned(), what: "list mode", understood }),
+    }
+}

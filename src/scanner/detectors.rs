@@ -1,0 +1,195 @@
+//! A scanner as the places of its crystals, however they are arranged: blocks, gaps, layers, panels. Any two may see an event.
+
+use std::f64::consts::PI;
+
+use super::ScanGeometry;
+use crate::geometry::{LENGTHS_MM, Line, Point};
+
+/// Most crystals of a scanner: 2²⁴, so that a crystal and what is told of it fit into 32 bits.
+const MAX_CRYSTALS: usize = 1 << 24;
+
+/// How far apart, tangentially, axially and in depth at the first crystal and at the second one, the ends of neighbouring rays
+/// are, in parts of a crystal: the powers of the root of x⁷ = x + 1, whose multiples fill the cube of six dimensions evenly.
+const RAY_STEP: f64 = 1.112_775_684_278_706;
+
+/// A crystal: a box.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Crystal {
+    /// Its middle, mm.
+    pub centre_mm: Point,
+    /// Unit vectors along its depth, outwards, and along its tangential and axial sides.
+    pub axes: [Point; 3],
+    /// Its sides along these, mm; 0 where it is not known.
+    pub size_mm: [f64; 3],
+}
+
+/// Why crystals cannot be a scanner.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum DetectorsError {
+    /// Too few or too many.
+    #[error("the scanner {scanner} has {found} crystals; it must have between 2 and 16777216")]
+    Number {
+        /// The scanner.
+        scanner: String,
+        /// Its crystals.
+        found: usize,
+    },
+    /// One that is nowhere, or out of all proportion.
+    #[error("crystal {crystal} of the scanner {scanner} cannot be: {problem}")]
+    Crystal {
+        /// The scanner.
+        scanner: String,
+        /// Its number.
+        crystal: usize,
+        /// What is wrong.
+        problem: &'static str,
+    },
+}
+
+/// The crystals of a scanner.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Detectors {
+    name: String,
+    crystals: Vec<Crystal>,
+}
+
+impl Detectors {
+    /// A scanner of these crystals, which events call by their number here.
+    ///
+    /// # Errors
+    /// Fewer than two, more than 2²⁴, one that cannot be.
+    pub fn new(name: impl Into<String>, crystals: Vec<Crystal>) -> Result<Self, DetectorsError> {
+        let (scanner, found) = (name.into(), crystals.len());
+        if !(2..=MAX_CRYSTALS).contains(&found) {
+            return Err(DetectorsError::Number { scanner, found });
+        }
+        let problem = |crystal: &Crystal| {
+            let largest = *LENGTHS_MM.end();
+            if !crystal.centre_mm.iter().all(|mm| mm.abs() <= largest) {
+                return Some("its place is no place, or farther away than a kilometre");
+            }
+            if !crystal.size_mm.iter().all(|mm| (0.0..=largest).contains(mm)) {
+                return Some("a side is no length");
+            }
+            let is_unit = |axis: &Point| (axis.iter().map(|v| v * v).sum::<f64>() - 1.0).abs() < 1e-3;
+            (!crystal.axes.iter().all(is_unit)).then_some("its sides have no direction")
+        };
+        match crystals.iter().enumerate().find_map(|(index, crystal)| Some((index, problem(crystal)?))) {
+            Some((crystal, problem)) => Err(DetectorsError::Crystal { scanner, crystal, problem }),
+            None => Ok(Self { name: scanner, crystals }),
+        }
+    }
+
+    /// The detectors of a cylinder as its michelogram numbers them: detector n of ring r is crystal r·detectors + n, at the
+    /// angle 2πn / detectors from −y towards +x (turned by the view offset), rings from −z on. Their depth is not known.
+    ///
+    /// # Errors
+    /// More than 2²⁴ detectors.
+    pub fn of_cylinder(geometry: &ScanGeometry) -> Result<Self, DetectorsError> {
+        let (num, radius) = (geometry.num_detectors_per_ring, geometry.radius_mm());
+        let width_mm = 2.0 * PI * radius / num as f64;
+        let crystal = |index: usize| {
+            let (ring, detector) = (index / num, index % num);
+            let angle = 2.0 * PI * detector as f64 / num as f64 + geometry.view_offset_deg.to_radians();
+            let (sin, cos) = angle.sin_cos();
+            let z = (ring as f64 - 0.5 * (geometry.num_rings as f64 - 1.0)) * geometry.ring_spacing_mm;
+            Crystal {
+                centre_mm: [radius * sin, -radius * cos, z],
+                axes: [[sin, -cos, 0.0], [cos, sin, 0.0], [0.0, 0.0, 1.0]],
+                size_mm: [0.0, width_mm, geometry.ring_spacing_mm],
+            }
+        };
+        let found = geometry.num_rings.saturating_mul(num);
+        if found > MAX_CRYSTALS {
+            return Err(DetectorsError::Number { scanner: geometry.scanner.clone(), found });
+        }
+        Self::new(geometry.scanner.clone(), (0..found).map(crystal).collect())
+    }
+
+    /// Name of the scanner.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The crystals by their numbers.
+    pub fn crystals(&self) -> &[Crystal] {
+        &self.crystals
+    }
+
+    /// The line between the middles of two crystals. (Numbers must be those of crystals.)
+    pub fn line(&self, [first, second]: [u32; 2]) -> Line {
+        Line { start: self.crystals[first as usize].centre_mm, end: self.crystals[second as usize].centre_mm }
+    }
+
+    /// Ray number `ray` of `num_rays` between two crystals. One alone joins their middles; several join points that fill both
+    /// boxes evenly, each with one on the other side of both middles where their number is even.
+    pub fn ray(&self, [first, second]: [u32; 2], ray: usize, num_rays: usize) -> Line {
+        let offsets = ray_offsets(ray, num_rays);
+        let point = |crystal: u32, offsets: &[f64]| {
+            let Crystal { centre_mm, axes, size_mm } = &self.crystals[crystal as usize];
+            let shift = |a: usize| (0..3).map(|side| offsets[side] * size_mm[side] * axes[side][a]).sum::<f64>();
+            std::array::from_fn(|a| centre_mm[a] + shift(a))
+        };
+        Line { start: point(first, &offsets[..3]), end: point(second, &offsets[3..]) }
+    }
+
+    /// From the middle to the crystal farthest from the axis, and to the one farthest along it, mm.
+    pub fn extent_mm(&self) -> [f64; 2] {
+        let largest = |of: fn(&Point) -> f64| self.crystals.iter().map(|crystal| of(&crystal.centre_mm)).fold(0.0, f64::max);
+        [largest(|p| p[0].hypot(p[1])), largest(|p| p[2].abs())]
+    }
+
+    /// From the axis to the nearest crystal's middle, mm.
+    pub fn bore_mm(&self) -> f64 {
+        self.crystals.iter().map(|crystal| crystal.centre_mm[0].hypot(crystal.centre_mm[1])).fold(f64::INFINITY, f64::min)
+    }
+}
+
+/// Where ray number `ray` of `num_rays` begins and ends, in parts of the sides of both crystals from their middles: −½ to ½.
+pub fn ray_offsets(ray: usize, num_rays: usize) -> [f64; 6] {
+    if num_rays <= 1 {
+        return [0.0; 6];
+    }
+    // Two rays each time, on opposite sides.
+    let (step, sign) = ((ray / 2 + 1) as f64, if ray.is_multiple_of(2) { 1.0 } else { -1.0 });
+    std::array::from_fn(|axis| sign * ((step * RAY_STEP.powi(-(axis as i32) - 1)).fract() - 0.5))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scanner::find;
+
+    #[test]
+    fn rays_fill_both_crystals_evenly() {
+        let geometry = &find("small").unwrap().geometry;
+        let detectors = Detectors::of_cylinder(geometry).unwrap();
+        let pair = [3, 96 * 5 + 50];
+        assert_eq!(detectors.ray(pair, 0, 1), detectors.line(pair));
+        let num_rays = 4096;
+        let offsets: Vec<[f64; 6]> = (0..num_rays).map(|ray| ray_offsets(ray, num_rays)).collect();
+        for axis in 0..6 {
+            let mean = offsets.iter().map(|o| o[axis]).sum::<f64>() / num_rays as f64;
+            let variance = offsets.iter().map(|o| o[axis] * o[axis]).sum::<f64>() / num_rays as f64;
+            assert!(mean.abs() < 1e-12 && (variance * 12.0 - 1.0).abs() < 0.01, "{axis}: {mean} {variance}");
+            for other in 0..axis {
+                let product = offsets.iter().map(|o| o[axis] * o[other]).sum::<f64>() / num_rays as f64;
+                assert!((product * 12.0).abs() < 0.05, "{axis} {other}: {product}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_scanner_is_refused() {
+        let crystal =
+            Crystal { centre_mm: [1.0, 2.0, 3.0], axes: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], size_mm: [1.0; 3] };
+        assert!(Detectors::new("a", vec![crystal; 2]).is_ok());
+        assert!(Detectors::new("a", vec![crystal]).is_err());
+        let nowhere = Crystal { centre_mm: [f64::NAN, 0.0, 0.0], ..crystal };
+        let flat = Crystal { axes: [[0.0; 3]; 3], ..crystal };
+        let negative = Crystal { size_mm: [1.0, -1.0, 1.0], ..crystal };
+        for wrong in [nowhere, flat, negative] {
+            assert!(Detectors::new("a", vec![crystal, wrong]).unwrap_err().to_string().contains("crystal 1"));
+        }
+    }
+}
