@@ -1,6 +1,7 @@
 //! What is measured and what is reconstructed: volumes, michelograms, EPRI sweeps, tubes of response, regions of interest, studies.
 
 mod counts;
+mod event_histogram;
 mod events;
 mod isocontour;
 mod masked_rois;
@@ -24,6 +25,7 @@ mod tubes;
 mod volume;
 
 pub use counts::{Counts, CountsError};
+pub use event_histogram::EventHistogram;
 pub use events::{EventChunk, EventList, Events, LIGHT_MM_PER_PS, ListFacts, ListSampling, PairEfficiency, TofFacts, tof_mm};
 pub use isocontour::{Isocontour, IsocontourRecipe};
 pub use masked_rois::MaskedRois;

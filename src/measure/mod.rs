@@ -1,4 +1,4 @@
-//! Numbers from images: statistics of regions, noise, contrast recovery, profiles and widths.
+//! Numbers from images: statistics of regions, noise, contrast recovery, profiles and widths; and randoms from delayed coincidences.
 //!
 //! Pure functions. Every ratio is a fraction (1 = 100 %). What is undefined (an empty region, a background of zero) is
 //! `None`, never a number that is not one. The standard deviation within one image is the noise of that image, not of
@@ -14,6 +14,7 @@ mod peak_width;
 mod peaks;
 mod profile;
 mod quantile;
+mod randoms;
 mod roi_stats;
 
 pub use contrast::{background_variability, cold_recovery, contrast_to_noise, hot_recovery};
@@ -24,6 +25,7 @@ pub use peak_width::{FWHM_OF_SIGMA, NoPeakWidth, PeakWidth, peak_width};
 pub use peaks::{peak_widths, widths_along};
 pub use profile::{Between, ProfilePoint, band_profile, profile};
 pub use quantile::{mean, median_and_spread, quantile};
+pub use randoms::smoothed_randoms;
 pub use roi_stats::{RoiStats, average_noise_to_signal, median, noise_to_signal, pooled, pooled_noise_to_signal};
 
 /// The value, if it is a finite number.
