@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use super::{Events, Michelogram};
-use crate::scanner::{Cylinder, ScanGeometry, Segment};
+use crate::scanner::{Cylinder, CylinderBin, ScanGeometry};
 
-/// Counts of the bins of [`Cylinder::geometry`], one for each pair of detectors.
+/// Counts of the bins of [`Cylinder::geometry`].
 #[derive(Clone, Debug)]
 pub struct EventHistogram {
     cylinder: Arc<Cylinder>,
     geometry: Arc<ScanGeometry>,
-    /// Where the planes of each ring difference begin, from the most negative one on; `None` where there are none.
-    first_planes: Vec<Option<usize>>,
-    num_planes: usize,
+    /// Plane of each pair of rings, `[ring1][ring2]`: where lines end, and where they begin.
+    planes: Vec<Option<u32>>,
     counts: Vec<f32>,
+    /// Events of each place, `[ring][detector]`.
+    of_places: Vec<f64>,
     num_counted: u64,
     num_outside: u64,
 }
@@ -21,27 +22,22 @@ pub struct EventHistogram {
 impl EventHistogram {
     /// Without events. `geometry` is one of [`Cylinder::geometry`] of this cylinder.
     pub fn new(cylinder: Arc<Cylinder>, geometry: Arc<ScanGeometry>) -> Self {
-        let largest = cylinder.num_rings as i32 - 1;
-        let mut first_planes = vec![None; 2 * cylinder.num_rings - 1];
-        let mut first = 0;
-        for segment in &geometry.segments {
-            first_planes[(segment.min_ring_difference + largest) as usize] = Some(first);
-            first += segment.num_axial_pos;
-        }
-        let counts = vec![0.0; geometry.num_bins()];
-        Self { cylinder, geometry, first_planes, num_planes: first, counts, num_counted: 0, num_outside: 0 }
+        let (planes, counts) = (planes_of_rings(&geometry), vec![0.0; geometry.num_bins()]);
+        let of_places = vec![0.0; cylinder.num_rings * cylinder.num_detectors];
+        Self { cylinder, geometry, planes, counts, of_places, num_counted: 0, num_outside: 0 }
     }
 
     /// The bin of a pair of crystals; `None` where the sampling has none for it. (Numbers must be those of crystals.)
     pub fn bin(&self, pair: [u32; 2]) -> Option<usize> {
-        let bin = self.cylinder.bin(pair);
-        let difference = bin.ring2 as i32 - bin.ring1 as i32;
-        let first = self.first_planes[(difference + self.cylinder.num_rings as i32 - 1) as usize]?;
-        let plane = first + bin.ring1.min(bin.ring2) as usize;
-        let tangential_pos = usize::try_from(bin.tangential + (self.geometry.num_tangential / 2) as i32).ok()?;
-        let is_inside = tangential_pos < self.geometry.num_tangential
-            && bin.tangential.unsigned_abs() < self.cylinder.num_detectors as u32 / 2;
-        is_inside.then(|| (bin.view * self.geometry.num_tangential + tangential_pos) * self.num_planes + plane)
+        self.index(self.cylinder.bin(pair))
+    }
+
+    fn index(&self, bin: CylinderBin) -> Option<usize> {
+        let plane = self.planes[bin.ring1 as usize * self.cylinder.num_rings + bin.ring2 as usize]?;
+        let num_tangential = self.geometry.num_tangential;
+        let tangential_pos = usize::try_from(bin.tangential + (num_tangential / 2) as i32).ok()?;
+        let transaxial = bin.view * num_tangential + tangential_pos;
+        (tangential_pos < num_tangential).then(|| transaxial * self.geometry.num_planes() + plane as usize)
     }
 
     /// Counts events.
@@ -51,29 +47,27 @@ impl EventHistogram {
                 Some(bin) => {
                     self.counts[bin] += 1.0;
                     self.num_counted += 1;
+                    for crystal in pair {
+                        self.of_places[self.cylinder.place(crystal)] += 1.0;
+                    }
                 }
                 None => self.num_outside += 1,
             }
         }
     }
 
-    /// Number of places that detectors can have.
-    pub fn num_places(&self) -> usize {
-        self.cylinder.num_rings * self.cylinder.num_detectors
-    }
-
-    /// Calls `visit` with each bin and the places (ring · detectors + detector) at the end and at the start of its line.
-    pub fn for_each_bin(&self, mut visit: impl FnMut(usize, [usize; 2])) {
-        let (cylinder, num) = (&self.cylinder, self.cylinder.num_detectors);
-        let rings: Vec<[usize; 2]> = self.geometry.segments.iter().flat_map(ring_pairs).collect();
-        let mut bin = 0;
-        for view in 0..self.geometry.num_views {
-            for tangential_pos in 0..self.geometry.num_tangential {
-                let ends = cylinder.detectors(view, self.geometry.tangential_index(tangential_pos) as i32);
-                for &[ring1, ring2] in &rings {
-                    visit(bin, [ring1 * num + ends[0], ring2 * num + ends[1]]);
-                    bin += 1;
-                }
+    /// Calls `visit` with the bin of each pair of places, and the places (ring · detectors + detector) at the end and at the start
+    /// of their line.
+    pub fn for_each_pair(&self, mut visit: impl FnMut(usize, [usize; 2])) {
+        let (cylinder, num, num_planes) = (&self.cylinder, self.cylinder.num_detectors, self.geometry.num_planes());
+        let num_rings = cylinder.num_rings;
+        let rings = |pair: usize| Some((self.planes[pair]? as usize, pair / num_rings, pair % num_rings));
+        let rings: Vec<(usize, usize, usize)> = (0..num_rings * num_rings).filter_map(rings).collect();
+        for transaxial in 0..self.geometry.num_transaxial() {
+            let [view, tangential_pos] = [transaxial / self.geometry.num_tangential, transaxial % self.geometry.num_tangential];
+            let [end1, end2] = cylinder.detectors(view, self.geometry.tangential_index(tangential_pos) as i32);
+            for &(plane, ring1, ring2) in &rings {
+                visit(transaxial * num_planes + plane, [ring1 * num + end1, ring2 * num + end2]);
             }
         }
     }
@@ -98,37 +92,75 @@ impl EventHistogram {
         &self.counts
     }
 
+    /// Events in the bins that each place took part in, `[ring][detector]`.
+    pub fn counts_of_places(&self) -> &[f64] {
+        &self.of_places
+    }
+
     /// The counts as projection data.
     pub fn into_michelogram(self) -> Michelogram {
         Michelogram { geometry: self.geometry, counts: Arc::new(self.counts) }
     }
 }
 
-/// Rings at the end and at the start of the lines of a segment's planes.
-fn ring_pairs(segment: &Segment) -> impl Iterator<Item = [usize; 2]> {
-    let [down, up] = [-segment.min_ring_difference, segment.min_ring_difference].map(|shift| shift.max(0) as usize);
-    (0..segment.num_axial_pos).map(move |axial_pos| [axial_pos + down, axial_pos + up])
+/// The plane of each pair of rings. Planes of one ring difference are as far apart as rings, others half as far.
+fn planes_of_rings(geometry: &ScanGeometry) -> Vec<Option<u32>> {
+    let num_rings = geometry.num_rings as i32;
+    let mut planes = vec![None; (num_rings * num_rings) as usize];
+    let mut first = 0;
+    for segment in &geometry.segments {
+        let (min, max) = (segment.min_ring_difference, segment.max_ring_difference);
+        let smallest = (min..=max).map(i32::abs).min().unwrap_or(0);
+        for difference in min..=max {
+            for lower in 0..num_rings - difference.abs() {
+                let [ring1, ring2] = [lower + (-difference).max(0), lower + difference.max(0)];
+                let axial_pos = if segment.is_spanned() { ring1 + ring2 - smallest } else { lower };
+                planes[(ring1 * num_rings + ring2) as usize] = Some((first + axial_pos) as u32);
+            }
+        }
+        first += segment.num_axial_pos as i32;
+    }
+    planes
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scanner::find;
+    use crate::scanner::{Detectors, find};
 
     #[test]
-    fn every_pair_within_the_sampling_is_counted_once() {
-        let cylinder = Arc::new(Cylinder::of(&find("small").unwrap().geometry));
-        let geometry = Arc::new(cylinder.geometry("small", 61, 3, 60.0).unwrap());
-        let mut histogram = EventHistogram::new(Arc::clone(&cylinder), geometry);
-        let pairs: Vec<[u32; 2]> = (0..768).flat_map(|a| (0..a).map(move |b| [a, b])).filter(|[a, b]| a % 96 != b % 96).collect();
-        let events = Events { pairs, ..Events::default() };
-        histogram.add(&events);
-        let num_bins = histogram.geometry().num_bins() as u64;
-        assert_eq!(histogram.num_events(), [num_bins, events.len() as u64 - num_bins]);
-        assert!(histogram.counts().iter().all(|&count| count == 1.0));
-        histogram.for_each_bin(|bin, ends| {
-            let pair = ends.map(|end| end as u32);
-            assert_eq!([histogram.bin(pair), histogram.bin([pair[1], pair[0]])], [Some(bin); 2]);
-        });
+    fn every_pair_within_the_sampling_is_counted_in_the_bin_whose_line_it_is_nearly() {
+        let detectors = Detectors::of_cylinder(&find("small").unwrap().geometry).unwrap();
+        let cylinder = Arc::new(Cylinder::recognise(&detectors).unwrap());
+        for span in [1, 3, 5] {
+            let geometry = Arc::new(cylinder.geometry("small", 61, 5, span, 60.0).unwrap());
+            let mut histogram = EventHistogram::new(Arc::clone(&cylinder), Arc::clone(&geometry));
+            let planes = geometry.planes();
+            let all = (0..768u32).flat_map(|a| (0..a).map(move |b| [a, b])).filter(|[a, b]| a % 96 != b % 96);
+            for pair in all {
+                let bin = histogram.bin(pair);
+                assert_eq!(histogram.bin([pair[1], pair[0]]), bin);
+                let Some(bin) = bin else { continue };
+                // The ends of a plane lie half a ring and what the span adds from those of its pairs of rings; its middle does not.
+                let plane = planes[bin % planes.len()];
+                let z = pair.map(|crystal| detectors.crystals()[crystal as usize].centre_mm[2]);
+                assert!((plane.z_start_mm + plane.z_end_mm - z[0] - z[1]).abs() < 1e-9, "{pair:?} in {plane:?}");
+                let rise = (plane.z_start_mm - plane.z_end_mm).abs() - (z[0] - z[1]).abs();
+                assert!(rise.abs() < 2.5 * span as f64, "{pair:?} in {plane:?}");
+            }
+            let pairs: Vec<[u32; 2]> =
+                (0..768).flat_map(|a| (0..a).map(move |b| [a, b])).filter(|[a, b]| a % 96 != b % 96).collect();
+            let events = Events { pairs, ..Events::default() };
+            histogram.add(&events);
+            let mut num_pairs = vec![0.0; geometry.num_bins()];
+            histogram.for_each_pair(|bin, ends| {
+                assert_eq!(histogram.bin(ends.map(|end| end as u32)), Some(bin));
+                num_pairs[bin] += 1.0;
+            });
+            let [inside, outside] = histogram.num_events();
+            assert_eq!(inside + outside, events.len() as u64);
+            assert!(histogram.counts() == num_pairs && num_pairs.iter().all(|num| *num > 0.0));
+            assert_eq!(histogram.counts_of_places().iter().sum::<f64>(), 2.0 * inside as f64);
+        }
     }
 }

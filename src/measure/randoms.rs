@@ -27,17 +27,17 @@ const MOST_ITERATIONS: usize = 500;
 pub fn smoothed_randoms(delayeds: &EventHistogram, task: &Task) -> Result<Vec<f32>, Stopped> {
     let singles = most_likely(delayeds, task)?;
     let mut randoms = vec![0.0; delayeds.counts().len()];
-    delayeds.for_each_bin(|bin, ends| randoms[bin] = (singles[ends[0]] * singles[ends[1]]) as f32);
+    delayeds.for_each_pair(|bin, ends| randoms[bin] += (singles[ends[0]] * singles[ends[1]]) as f32);
     Ok(randoms)
 }
 
 /// d of each place.
 fn most_likely(delayeds: &EventHistogram, task: &Task) -> Result<Vec<f64>, Stopped> {
-    let mut counts = vec![0.0f64; delayeds.num_places()];
-    delayeds.for_each_bin(|bin, ends| ends.into_iter().for_each(|end| counts[end] += f64::from(delayeds.counts()[bin])));
+    let counts = delayeds.counts_of_places();
     let fans = Fans::new(delayeds);
     // As if all were alike.
-    let mean = 0.5 * counts.iter().sum::<f64>() / delayeds.counts().len() as f64;
+    let num_partners: f64 = fans.sums(&vec![1.0; counts.len()]).iter().sum();
+    let mean = counts.iter().sum::<f64>() / num_partners;
     let mut singles: Vec<f64> = counts.iter().map(|count| if *count > 0.0 { mean.sqrt() } else { 0.0 }).collect();
     for _ in 0..MOST_ITERATIONS {
         task.check()?;
@@ -130,9 +130,9 @@ mod tests {
     use crate::data::Events;
     use crate::scanner::{Cylinder, find};
 
-    fn histogram(num_tangential: usize) -> EventHistogram {
+    fn histogram(num_tangential: usize, span: usize) -> EventHistogram {
         let cylinder = Arc::new(Cylinder::of(&find("small").unwrap().geometry));
-        let geometry = Arc::new(cylinder.geometry("small", num_tangential, 5, 60.0).unwrap());
+        let geometry = Arc::new(cylinder.geometry("small", num_tangential, 5, span, 60.0).unwrap());
         EventHistogram::new(cylinder, geometry)
     }
 
@@ -143,11 +143,11 @@ mod tests {
 
     #[test]
     fn fans_hold_what_the_bins_hold() {
-        for num_tangential in [61, 60] {
-            let histogram = histogram(num_tangential);
-            let values: Vec<f64> = (0..histogram.num_places()).map(singles).collect();
+        for (num_tangential, span) in [(61, 1), (60, 1), (60, 3)] {
+            let histogram = histogram(num_tangential, span);
+            let values: Vec<f64> = (0..768).map(singles).collect();
             let mut expected = vec![0.0; values.len()];
-            histogram.for_each_bin(|_, [a, b]| {
+            histogram.for_each_pair(|_, [a, b]| {
                 expected[a] += values[b];
                 expected[b] += values[a];
             });
@@ -160,9 +160,9 @@ mod tests {
     #[test]
     fn few_delayeds_give_the_randoms_that_many_would() {
         let mut random = crate::random::stream(5, 0);
-        let mut delayeds = histogram(61);
+        let mut delayeds = histogram(61, 1);
         let (mut expected, mut pairs) = (vec![0.0; delayeds.counts().len()], Vec::new());
-        delayeds.for_each_bin(|bin, [a, b]| {
+        delayeds.for_each_pair(|bin, [a, b]| {
             expected[bin] = 0.1 * singles(a) * singles(b);
             let num = if expected[bin] > 0.0 {
                 rand_distr::Poisson::new(expected[bin]).unwrap().sample(&mut random) as usize
@@ -182,6 +182,6 @@ mod tests {
         let (smoothed, raw) =
             (squares(&|bin| f64::from(found[bin])) / size, squares(&|bin| f64::from(delayeds.counts()[bin])) / size);
         assert!(smoothed.sqrt() < 0.36 && raw.sqrt() > 3.0, "{smoothed} {raw}");
-        delayeds.for_each_bin(|bin, [a, b]| assert!((a != 77 && b != 77) || found[bin] == 0.0));
+        delayeds.for_each_pair(|bin, [a, b]| assert!((a != 77 && b != 77) || found[bin] == 0.0));
     }
 }

@@ -236,7 +236,7 @@ mod tests {
     /// A scanner's sampling; "pairs" = that of the small one's detectors.
     fn geometry_of(scanner: &str) -> ScanGeometry {
         match scanner {
-            "pairs" => Cylinder::of(&find("small").unwrap().geometry).geometry("pairs", 61, 7, 60.0).unwrap(),
+            "pairs" => Cylinder::of(&find("small").unwrap().geometry).geometry("pairs", 61, 7, 1, 60.0).unwrap(),
             _ => find(scanner).unwrap().geometry.clone(),
         }
     }

@@ -134,6 +134,12 @@ impl Cylinder {
         self.crystals.get(ring * self.num_detectors + detector).copied().filter(|&crystal| crystal != EMPTY)
     }
 
+    /// The place of a crystal: ring · detectors + detector. (The number must be that of a crystal.)
+    pub fn place(&self, crystal: u32) -> usize {
+        let [ring, detector] = self.places[crystal as usize];
+        ring as usize * self.num_detectors + detector as usize
+    }
+
     /// Number of places without a crystal.
     pub fn num_gaps(&self) -> usize {
         self.crystals.len() - self.places.len()
@@ -163,8 +169,9 @@ impl Cylinder {
         [view + (tangential >> 1), view - ((tangential + 1) >> 1) + half].map(|n| n.rem_euclid(num) as usize)
     }
 
-    /// The sampling that has every pair of detectors within so many tangential positions and ring differences in a bin of its
-    /// own, with the lines between the very detectors.
+    /// The sampling that has every pair of detectors within so many tangential positions and ring differences in a bin, with the
+    /// lines between the very detectors. Segments hold `span` ring differences (the last ones fewer, where they do not fit): 1 gives
+    /// each pair of rings a plane of its own; an even span counts as the next smaller one.
     ///
     /// # Errors
     /// More bins than can be.
@@ -173,10 +180,14 @@ impl Cylinder {
         scanner: &str,
         num_tangential: usize,
         max_ring_difference: usize,
+        span: usize,
         fov_radius_mm: f64,
     ) -> Result<ScanGeometry, ScanGeometryError> {
         let largest = max_ring_difference.min(self.num_rings - 1) as i32;
-        let differences = std::iter::once(0).chain((1..=largest).flat_map(|difference| [-difference, difference]));
+        let half = (span.clamp(1, 2 * self.num_rings) as i32 - 1) / 2;
+        let outer = (half + 1..=largest).step_by(2 * half as usize + 1).map(|first| (first, (first + 2 * half).min(largest)));
+        let outer = outer.flat_map(|(first, last)| [(-last, -first), (first, last)]);
+        let differences = std::iter::once((-half.min(largest), half.min(largest))).chain(outer);
         ScanGeometry {
             scanner: scanner.into(),
             num_rings: self.num_rings,
@@ -188,7 +199,7 @@ impl Cylinder {
             num_tangential: num_tangential.clamp(1, self.num_detectors - 1),
             view_offset_deg: self.offset_deg,
             in_plane: InPlane::DetectorPairs,
-            segments: differences.map(|difference| Segment::full(difference, difference, self.num_rings)).collect(),
+            segments: differences.map(|(first, last)| Segment::full(first, last, self.num_rings)).collect(),
             fov_radius_mm,
         }
         .validate()
@@ -273,7 +284,7 @@ mod tests {
             assert!(cylinder.deviation_mm < 1e-9 && (cylinder.offset_deg - offset_deg).abs() < 1e-9);
             assert_eq!((cylinder.num_rings, cylinder.num_detectors, cylinder.num_gaps()), (8, 96, 0));
             assert_eq!(cylinder.places, Cylinder::of(&geometry).places);
-            let unmashed = cylinder.geometry("small", 95, 7, 60.0).unwrap();
+            let unmashed = cylinder.geometry("small", 95, 7, 1, 60.0).unwrap();
             let planes = unmashed.planes();
             let mut is_seen = vec![false; unmashed.num_bins()];
             for first in 0..768u32 {
