@@ -9,9 +9,11 @@ mod compare;
 mod console;
 mod convert;
 mod devices;
+mod histogram;
 mod image_options;
 mod info;
 mod info_json;
+mod list_options;
 mod manual;
 mod matrix;
 mod measure;
@@ -109,6 +111,8 @@ enum CliCommand {
     Project(project::ProjectOptions),
     /// Backprojects projection data into an image.
     Backproject(project::BackprojectOptions),
+    /// Counts the events of a list in bins.
+    Histogram(histogram::HistogramOptions),
     /// Converts an image into another format.
     Convert(convert::ConvertOptions),
     /// Measures regions of interest on an image.
@@ -163,6 +167,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(CliCommand::Project(options)) => project::project(&options),
         Some(CliCommand::Backproject(options)) => project::backproject(&options),
         Some(CliCommand::Simulate(options)) => simulate::run(&options).map(Done::from),
+        Some(CliCommand::Histogram(options)) => histogram::run(&options).map(Done::from),
         Some(CliCommand::Convert(options)) => convert::run(&options),
         Some(CliCommand::Measure(options)) => measure::run(&options).map(Done::from),
         Some(CliCommand::Compare(options)) => compare::run(&options).map(Done::from),

@@ -13,39 +13,37 @@
 
 use std::ops::RangeInclusive;
 
-use crate::data::EventHistogram;
+use rayon::prelude::*;
+
+use crate::scanner::{Cylinder, ScanGeometry};
 use crate::task::{Stopped, Task};
 
 /// Iterations end when no d changes by more than this part.
 const ENOUGH: f64 = 1e-7;
 const MOST_ITERATIONS: usize = 500;
 
-/// The expected randoms of each bin, from a histogram of delayed coincidences. Places without any have none.
+/// Which of some places (or crystals) are in coincidence with each other.
+pub trait Partners {
+    /// For each place the sum of the values of those in coincidence with it.
+    fn sums(&self, values: &[f64]) -> Vec<f64>;
+}
+
+/// The most likely d of each place, from the delayeds that each took part in. Places without any have none.
 ///
 /// # Errors
 /// Stopped.
-pub fn smoothed_randoms(delayeds: &EventHistogram, task: &Task) -> Result<Vec<f32>, Stopped> {
-    let singles = most_likely(delayeds, task)?;
-    let mut randoms = vec![0.0; delayeds.counts().len()];
-    delayeds.for_each_pair(|bin, ends| randoms[bin] += (singles[ends[0]] * singles[ends[1]]) as f32);
-    Ok(randoms)
-}
-
-/// d of each place.
-fn most_likely(delayeds: &EventHistogram, task: &Task) -> Result<Vec<f64>, Stopped> {
-    let counts = delayeds.counts_of_places();
-    let fans = Fans::new(delayeds);
+pub fn most_likely_singles(counts: &[f64], partners: &impl Partners, task: &Task) -> Result<Vec<f64>, Stopped> {
     // As if all were alike.
-    let num_partners: f64 = fans.sums(&vec![1.0; counts.len()]).iter().sum();
-    let mean = counts.iter().sum::<f64>() / num_partners;
+    let num_partners: f64 = partners.sums(&vec![1.0; counts.len()]).iter().sum();
+    let mean = counts.iter().sum::<f64>() / num_partners.max(1.0);
     let mut singles: Vec<f64> = counts.iter().map(|count| if *count > 0.0 { mean.sqrt() } else { 0.0 }).collect();
     for _ in 0..MOST_ITERATIONS {
         task.check()?;
-        let sums = fans.sums(&singles);
+        let sums = partners.sums(&singles);
         let mut change = 0.0f64;
         for (single, (count, sum)) in singles.iter_mut().zip(counts.iter().zip(&sums)).filter(|(_, (count, _))| **count > 0.0) {
-            let wanted = count / sum;
-            change = change.max((wanted / *single - 1.0).abs());
+            let wanted = if *sum > 0.0 { count / sum } else { 0.0 };
+            change = change.max((wanted / single.max(f64::MIN_POSITIVE) - 1.0).abs());
             // Between both: `wanted` alone swings about the solution.
             *single = (*single * wanted).sqrt();
         }
@@ -56,8 +54,44 @@ fn most_likely(delayeds: &EventHistogram, task: &Task) -> Result<Vec<f64>, Stopp
     Ok(singles)
 }
 
-/// Which places are in coincidence with each other.
-struct Fans {
+/// Any pairs, a bit for each.
+pub struct PairPartners {
+    num: usize,
+    bits: Vec<u64>,
+}
+
+impl PairPartners {
+    /// Those of `num` for which `is_pair` holds, whichever of the two stands first.
+    pub fn new(num: usize, is_pair: impl Fn(usize, usize) -> bool + Sync) -> Self {
+        let words = num.div_ceil(64);
+        let mut bits = vec![0u64; num * words];
+        bits.par_chunks_mut(words.max(1)).enumerate().for_each(|(one, row)| {
+            (0..num).filter(|&other| other != one && is_pair(one, other)).for_each(|other| row[other / 64] |= 1 << (other % 64));
+        });
+        Self { num, bits }
+    }
+
+    /// Whether two are a pair.
+    pub fn is_pair(&self, [one, other]: [usize; 2]) -> bool {
+        self.bits[one * self.num.div_ceil(64) + other / 64] >> (other % 64) & 1 != 0
+    }
+}
+
+impl Partners for PairPartners {
+    fn sums(&self, values: &[f64]) -> Vec<f64> {
+        let sum_of = |row: &[u64]| {
+            let mut sum = 0.0;
+            for (word, values) in row.iter().zip(values.chunks(64)) {
+                sum += values.iter().enumerate().map(|(k, value)| if word >> k & 1 != 0 { *value } else { 0.0 }).sum::<f64>();
+            }
+            sum
+        };
+        self.bits.par_chunks(self.num.div_ceil(64).max(1)).map(sum_of).collect()
+    }
+}
+
+/// The places of a cylinder within the bins of a histogram, whether there are crystals at them or not.
+pub struct Fans {
     num_rings: usize,
     num: usize,
     largest_difference: usize,
@@ -69,8 +103,8 @@ struct Fans {
 }
 
 impl Fans {
-    fn new(histogram: &EventHistogram) -> Self {
-        let (cylinder, geometry) = (histogram.cylinder(), histogram.geometry());
+    /// Of the bins of this sampling ([`Cylinder::geometry`]).
+    pub fn new(cylinder: &Cylinder, geometry: &ScanGeometry) -> Self {
         let (num, num_tangential) = (cylinder.num_detectors, geometry.num_tangential);
         let largest_difference = geometry.segments.iter().map(|segment| segment.max_ring_difference.unsigned_abs()).max();
         let reach = (num_tangential - 1) / 2;
@@ -85,7 +119,21 @@ impl Fans {
         }
     }
 
-    /// Σ of the values of the places in coincidence with each place.
+    /// For each ring and detector the sum over that detector of all rings in coincidence.
+    fn over_rings(&self, values: &[f64]) -> Vec<f64> {
+        let num = self.num;
+        let mut sums = vec![0.0; values.len()];
+        for (ring, sums) in sums.chunks_exact_mut(num).enumerate() {
+            let last = (ring + self.largest_difference).min(self.num_rings - 1);
+            for row in values.chunks_exact(num).take(last + 1).skip(ring.saturating_sub(self.largest_difference)) {
+                sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
+            }
+        }
+        sums
+    }
+}
+
+impl Partners for Fans {
     fn sums(&self, values: &[f64]) -> Vec<f64> {
         let num = self.num;
         let over_rings = self.over_rings(values);
@@ -105,19 +153,6 @@ impl Fans {
         }
         sums
     }
-
-    /// For each ring and detector the sum over that detector of all rings in coincidence.
-    fn over_rings(&self, values: &[f64]) -> Vec<f64> {
-        let num = self.num;
-        let mut sums = vec![0.0; values.len()];
-        for (ring, sums) in sums.chunks_exact_mut(num).enumerate() {
-            let last = (ring + self.largest_difference).min(self.num_rings - 1);
-            for row in values.chunks_exact(num).take(last + 1).skip(ring.saturating_sub(self.largest_difference)) {
-                sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
-            }
-        }
-        sums
-    }
 }
 
 #[cfg(test)]
@@ -127,8 +162,8 @@ mod tests {
     use rand_distr::Distribution as _;
 
     use super::*;
-    use crate::data::Events;
-    use crate::scanner::{Cylinder, find};
+    use crate::data::{EventHistogram, Events};
+    use crate::scanner::find;
 
     fn histogram(num_tangential: usize, span: usize) -> EventHistogram {
         let cylinder = Arc::new(Cylinder::of(&find("small").unwrap().geometry));
@@ -151,7 +186,7 @@ mod tests {
                 expected[a] += values[b];
                 expected[b] += values[a];
             });
-            for (found, expected) in Fans::new(&histogram).sums(&values).iter().zip(&expected) {
+            for (found, expected) in Fans::new(histogram.cylinder(), histogram.geometry()).sums(&values).iter().zip(&expected) {
                 assert!((found - expected).abs() < 1e-9 * expected, "{num_tangential}: {found}, not {expected}");
             }
         }
@@ -173,7 +208,16 @@ mod tests {
         });
         let num = pairs.len() as f64;
         delayeds.add(&Events { pairs, ..Events::default() });
-        let found = smoothed_randoms(&delayeds, &Task::new()).unwrap();
+        let singles =
+            most_likely_singles(delayeds.counts_of_places(), &Fans::new(delayeds.cylinder(), delayeds.geometry()), &Task::new())
+                .unwrap();
+        let mut found = vec![0.0; expected.len()];
+        delayeds.for_each_pair(|bin, ends| found[bin] += (singles[ends[0]] * singles[ends[1]]) as f32);
+        let cylinder = Arc::clone(delayeds.cylinder());
+        let partners = PairPartners::new(768, |a, b| a % 96 != b % 96 && delayeds.bin([a as u32, b as u32]).is_some());
+        let again = most_likely_singles(delayeds.counts_of_places(), &partners, &Task::new()).unwrap();
+        assert_eq!(cylinder.num_gaps(), 0);
+        assert!(singles.iter().zip(&again).all(|(a, b)| (a - b).abs() <= 1e-5 * a));
         let total: f64 = found.iter().map(|&v| f64::from(v)).sum();
         assert!((total / num - 1.0).abs() < 1e-5, "{total} of {num}");
         // A crystal has some 18 delayeds, so that the product of two is known to 33 %; a bin alone has 0.04.

@@ -8,8 +8,11 @@ mod defaults;
 mod devices;
 mod estimate;
 mod facts;
+mod histogram;
 mod histories;
 mod job;
+mod list_randoms;
+mod list_study;
 mod matrix;
 mod matrix_times;
 mod pair_setup;
@@ -32,11 +35,13 @@ pub use defaults::{
 };
 pub use devices::{Chosen, Device, available_devices, choose_device, host_devices, or_on_cpu};
 pub use estimate::{Forecast, FreeMemory};
+pub use histogram::{HistogramSettings, ListError, cylinder_of, histogram, sampling_of};
 pub use histories::Followed;
 pub use job::{
     AlgorithmKind, DeviceChoice, Job, PairSettings, PlaneKernel, ProjectorChoice, Rays, RunSettings, Stages, StartInfo,
     SweepSettings,
 };
+pub use list_study::{ListSelection, list_study};
 pub use matrix::{
     MatrixAmount, MatrixForecast, MatrixRecipe, RingFunctions, check_basis, crystal_pairs, forecast_matrix, make_matrix,
     response_part, ring_basis, shown_grid, usual_basis,

@@ -1,0 +1,133 @@
+//! `tomoscope histogram LIST -o OUT.hs`: the events of a list counted in bins.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::console::out;
+use super::list_options::ListArguments;
+use super::options::TalkOptions;
+use super::outputs::Files;
+use super::paths::projections_file;
+use super::progress::with_bar;
+use super::simulate::WRITTEN;
+use super::{CliResult, notices};
+use crate::data::{Counts, Study};
+use crate::io::{Correction, write_projections};
+use crate::plan::{HistogramSettings, histogram};
+
+/// Options of `tomoscope histogram`.
+#[derive(Args)]
+pub struct HistogramOptions {
+    /// List of events: PETSIRD (.petsird), CASToR (.Cdh), Siemens (.l.hdr) or YRT-PET (.lmDat).
+    list: PathBuf,
+
+    /// Header of the projection data to write (.hs); how well the bins count goes beside it as OUT_mult.hs, the randoms expected from
+    /// delayed coincidences as OUT_add.hs.
+    #[arg(short, long, value_name = "OUT", value_parser = projections_file)]
+    output: PathBuf,
+
+    /// Frames in seconds from the beginning, each written as OUT_fNNN.hs: 0-60,60-300. Default: all events, as OUT.hs.
+    #[arg(long, value_name = "FROM-TO,...", value_delimiter = ',', value_parser = frame_ms)]
+    frames: Vec<Range<u32>>,
+
+    /// Ring differences of a segment. Default: 1, every pair of rings has its own plane.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = odd)]
+    span: usize,
+
+    /// Tangential positions. Default: those of the list's format, else half as many as a ring has detectors.
+    #[arg(long, value_name = "N")]
+    tangential: Option<usize>,
+
+    /// Largest difference of rings. Default: that of the list's format, else all.
+    #[arg(long, value_name = "N")]
+    max_ring_difference: Option<usize>,
+
+    #[command(flatten)]
+    list_arguments: ListArguments,
+
+    #[command(flatten)]
+    talk: TalkOptions,
+}
+
+/// A frame, ms.
+pub fn frame_ms(text: &str) -> Result<Range<u32>, String> {
+    let ms = |text: &str| {
+        let secs: f64 = text.trim().parse().ok()?;
+        (0.0..=4e6).contains(&secs).then(|| (1000.0 * secs).round() as u32)
+    };
+    let ends = text.split_once('-').and_then(|(from, to)| Some(ms(from)?..ms(to)?));
+    ends.filter(|frame| frame.start < frame.end)
+        .ok_or_else(|| format!("'{text}' is not a frame; give its begin and end in seconds, as in 0-60"))
+}
+
+fn odd(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|n: &usize| n % 2 == 1).ok_or_else(|| format!("'{text}' is not an odd number of ring differences"))
+}
+
+/// Counts and writes.
+pub fn run(options: &HistogramOptions) -> CliResult {
+    options.talk.apply();
+    let frames: Vec<(Option<Range<u32>>, PathBuf)> = match options.frames.as_slice() {
+        [] => vec![(None, options.output.clone())],
+        frames => frames.iter().enumerate().map(|(k, frame)| (Some(frame.clone()), of_frame(&options.output, k + 1))).collect(),
+    };
+    let with_corrections =
+        |path: &PathBuf| [path.clone(), Correction::Multiplicative.path_beside(path), Correction::Additive.path_beside(path)];
+    let written: Vec<PathBuf> = frames.iter().flat_map(|(_, path)| with_corrections(path)).collect();
+    let list = options.list_arguments.list_options();
+    Files::new().read([&options.list]).read(&list.scanner).read(&list.normalization).write("-o", &written).check()?;
+    for (frame_ms, path) in frames {
+        let settings = HistogramSettings {
+            num_tangential: options.tangential,
+            max_ring_difference: options.max_ring_difference,
+            span: options.span,
+            frame_ms,
+        };
+        let study = with_bar("counting", |task| histogram(&options.list, &list, &settings, task))??;
+        notices::print(&study.notices);
+        write(&study, &path)?;
+    }
+    Ok(())
+}
+
+fn write(study: &Study<Counts>, path: &Path) -> CliResult {
+    let report = |path: &Path, what: &str| out!("  {}", WRITTEN.line([path.display().to_string(), what.to_owned()]));
+    let prompts = &study.measured.prompts;
+    write_projections(path, prompts)?;
+    report(path, &format!("{:.0} prompts in {} bins", prompts.total(), prompts.geometry.num_bins()));
+    let corrections = [
+        (Correction::Multiplicative, "how well the bins count", &study.measured.multiplicative),
+        (Correction::Additive, "expected randoms", &study.measured.additive),
+    ];
+    for (which, what, data) in corrections {
+        if let Some(data) = data {
+            let path = which.path_beside(path);
+            write_projections(&path, data)?;
+            report(&path, &format!("{what}, {:.1} in all", data.total()));
+        }
+    }
+    Ok(())
+}
+
+/// OUT.hs → OUT_fNNN.hs.
+fn of_frame(path: &Path, number: usize) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!("{stem}_f{number:03}.hs"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_read_in_seconds() {
+        assert_eq!(frame_ms("0.1-0.6"), Ok(100..600));
+        assert_eq!(frame_ms(" 60 - 300"), Ok(60_000..300_000));
+        for wrong in ["5", "6-5", "-1-5", "a-b", "0-1e9"] {
+            assert!(frame_ms(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(of_frame(Path::new("a/scan.hs"), 2), Path::new("a/scan_f002.hs"));
+    }
+}

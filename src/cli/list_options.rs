@@ -1,0 +1,47 @@
+//! What is asked of lists of events.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::io::list_mode::{ListOptions, YrtFields};
+
+/// Options of every command that reads a list of events.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ListArguments {
+    /// The table of the scanner's crystals (.lut, .hscan, .geom), for lists that do not name it (YRT-PET), or where it is not beside
+    /// the list.
+    #[arg(long, value_name = "FILE")]
+    pub crystals: Option<PathBuf>,
+
+    /// A CASToR normalisation file (.Cdh), which tells how well all pairs of crystals count.
+    #[arg(long, value_name = "FILE")]
+    pub normalization: Option<PathBuf>,
+
+    /// Of a YRT-PET list: its events have time of flight, with this uncertainty (FWHM) and, where it is told in steps, this step, ps.
+    #[arg(long, value_name = "FWHM[,STEP]", value_parser = tof_ps)]
+    pub yrt_tof_ps: Option<[f64; 2]>,
+
+    /// Of a YRT-PET list: its events have their randoms.
+    #[arg(long)]
+    pub yrt_randoms: bool,
+}
+
+fn tof_ps(text: &str) -> Result<[f64; 2], String> {
+    let (fwhm, step) = text.split_once(',').unwrap_or((text, "0"));
+    let ps = |text: &str| text.trim().parse().ok().filter(|ps: &f64| (0.0..1e6).contains(ps));
+    let both = ps(fwhm).filter(|fwhm| *fwhm > 0.0).zip(ps(step));
+    both.map(|(fwhm, step)| [fwhm, step])
+        .ok_or_else(|| format!("'{text}' is not a width in ps, with or without a step: 400, or 400,20"))
+}
+
+impl ListArguments {
+    /// For the reader.
+    pub fn list_options(&self) -> ListOptions {
+        ListOptions {
+            scanner: self.crystals.clone(),
+            normalization: self.normalization.clone(),
+            yrt: YrtFields { tof_ps: self.yrt_tof_ps, has_randoms: self.yrt_randoms },
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! A list of events becomes counts in bins, with the corrections that the list tells.
+//!
+//! Prompts are counted as they are. How well the pairs of a bin count becomes its factor m, Σ over its pairs of crystals; a gap
+//! counts nothing. Delayeds are smoothed ([`most_likely_singles`]) and join the additive term: efficiencies are in them already, so that
+//! no factor is applied. Bins have no time of flight: all of it goes into one.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::FreeMemory;
+use super::list_randoms::randoms_of_bins;
+use crate::data::{Counts, EventChunk, EventHistogram, ListFacts, ListSampling, Michelogram, Notice, Origin, Study};
+use crate::io::IoError;
+use crate::io::list_mode::{self, EventReader, ListOptions};
+use crate::scanner::{Cylinder, ScanGeometry, ScanGeometryError};
+use crate::task::{Stopped, Task};
+use crate::words::bytes;
+
+/// Crystals that are farther from their places than this are told of, mm.
+const NEARLY_MM: f64 = 0.05;
+
+/// How events are counted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HistogramSettings {
+    /// Tangential positions; `None` = those of the list's format, or those that see half of the ring's diameter and more.
+    pub num_tangential: Option<usize>,
+    /// Largest difference of rings; `None` = that of the format, or all.
+    pub max_ring_difference: Option<usize>,
+    /// Ring differences of a segment.
+    pub span: usize,
+    /// The frame whose events are counted, ms; `None` = all.
+    pub frame_ms: Option<Range<u32>>,
+}
+
+impl Default for HistogramSettings {
+    fn default() -> Self {
+        Self { num_tangential: None, max_ring_difference: None, span: 1, frame_ms: None }
+    }
+}
+
+/// Why the events of a list cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ListError {
+    /// The list cannot be read.
+    #[error(transparent)]
+    Io(#[from] IoError),
+    /// The scanner has no bins.
+    #[error("{scanner} is no cylinder of rings: {reason}. Its events can be reconstructed as they are (tomoscope reconstruct)")]
+    NoCylinder {
+        /// Its name.
+        scanner: String,
+        /// Why not.
+        reason: String,
+    },
+    /// The bins cannot be.
+    #[error(transparent)]
+    Geometry(#[from] ScanGeometryError),
+    /// There is not enough memory for the bins.
+    #[error("{num_bins} bins take {} of memory and {} are free; take a larger --span, fewer tangential positions or a smaller ring difference", bytes(*needed), bytes(*free))]
+    Memory {
+        /// How many there are.
+        num_bins: usize,
+        /// Bytes that they take.
+        needed: u64,
+        /// Bytes that are free.
+        free: u64,
+    },
+    /// There is not enough memory for the events.
+    #[error("{num_events} events were read, {} of memory are needed to go on and {} are free; take a frame of the list (--frame), or count it in bins (tomoscope histogram)", bytes(*needed), bytes(*free))]
+    ListMemory {
+        /// How many were read.
+        num_events: u64,
+        /// Bytes that are needed.
+        needed: u64,
+        /// Bytes that are free.
+        free: u64,
+    },
+    /// It was stopped.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+}
+
+/// The cylinder that a list's scanner is.
+///
+/// # Errors
+/// It is none.
+pub fn cylinder_of(facts: &ListFacts) -> Result<Cylinder, ListError> {
+    let refuse = |reason| ListError::NoCylinder { scanner: facts.detectors.name().to_owned(), reason };
+    Cylinder::recognise(&facts.detectors).map_err(refuse)
+}
+
+/// The bins of a list's events.
+///
+/// # Errors
+/// They cannot be.
+pub fn sampling_of(
+    facts: &ListFacts,
+    cylinder: &Cylinder,
+    settings: &HistogramSettings,
+) -> Result<ScanGeometry, ScanGeometryError> {
+    // Half as many tangential positions as detectors see the circle of 0.7 of the radius.
+    let usual = ListSampling {
+        num_tangential: cylinder.num_detectors / 2 + 1 - cylinder.num_detectors / 2 % 2,
+        max_ring_difference: usize::MAX,
+    };
+    let of_format = facts.sampling.unwrap_or(usual);
+    let num_tangential = settings.num_tangential.unwrap_or(of_format.num_tangential);
+    let max_ring_difference = settings.max_ring_difference.unwrap_or(of_format.max_ring_difference);
+    let reach = std::f64::consts::PI * (num_tangential / 2) as f64 / cylinder.num_detectors as f64;
+    let fov_radius_mm = cylinder.radius_mm * reach.min(std::f64::consts::FRAC_PI_2).sin();
+    cylinder.geometry(facts.detectors.name(), num_tangential, max_ring_difference, settings.span, fov_radius_mm)
+}
+
+/// Counts the events of a list.
+///
+/// # Errors
+/// The list cannot be read to its end, its scanner is no cylinder, the bins cannot be or have no room; stopped.
+pub fn histogram(
+    path: &Path,
+    options: &ListOptions,
+    settings: &HistogramSettings,
+    task: &Task,
+) -> Result<Study<Counts>, ListError> {
+    let mut reader = list_mode::open(path, options)?;
+    let facts = Arc::clone(reader.facts());
+    let cylinder = Arc::new(cylinder_of(&facts)?);
+    let geometry = Arc::new(sampling_of(&facts, &cylinder, settings)?);
+    let (needed, free) = (4 * 4 * geometry.num_bins() as u64, FreeMemory::of_the_computer().bytes);
+    if let Some(free) = free.filter(|free| *free < needed) {
+        return Err(ListError::Memory { num_bins: geometry.num_bins(), needed, free });
+    }
+    let mut prompts = EventHistogram::new(Arc::clone(&cylinder), Arc::clone(&geometry));
+    let mut delayeds = None;
+    let has_own_factors = read(&mut *reader, settings, task, |chunk| {
+        prompts.add(&chunk.prompts);
+        if !chunk.delayeds.is_empty() {
+            let new = || EventHistogram::new(Arc::clone(&cylinder), Arc::clone(&geometry));
+            delayeds.get_or_insert_with(new).add(&chunk.delayeds);
+        }
+    })?;
+    let mut notices = reader.notices();
+    notices.extend(notices_of(&facts, &prompts, has_own_factors));
+    let multiplicative = factors(&facts, &prompts, settings.span)?;
+    let additive = match delayeds {
+        Some(delayeds) => {
+            let [counted, outside] = delayeds.num_events();
+            notices.push(Notice::info(format!(
+                "{counted} delayed coincidences, smoothed over the fans of the crystals, are the expected randoms{}",
+                if outside > 0 { format!("; {outside} lie outside the bins") } else { String::new() }
+            )));
+            let randoms = randoms_of_bins(&facts, &delayeds, task)?;
+            Some(Michelogram { geometry: Arc::clone(&geometry), counts: Arc::new(randoms) })
+        }
+        None => None,
+    };
+    let title = path.file_name().unwrap_or_default().to_string_lossy();
+    let measured = Counts { prompts: prompts.into_michelogram(), multiplicative, additive };
+    let origin = Origin { measured: Some(path.to_owned()), ..Origin::default() };
+    Ok(Study { origin, notices, ..Study::new(title, measured) })
+}
+
+/// Hands the events of the frame to `visit`, piece by piece. Whether they have factors of their own.
+pub(super) fn read(
+    reader: &mut dyn EventReader,
+    settings: &HistogramSettings,
+    task: &Task,
+    mut visit: impl FnMut(&EventChunk),
+) -> Result<bool, ListError> {
+    let mut chunk = EventChunk::default();
+    let mut has_own_factors = false;
+    task.begin(reader.progress()[1]);
+    let mut read = 0;
+    while reader.next(&mut chunk)? {
+        task.check()?;
+        if let Some(frame_ms) = &settings.frame_ms {
+            chunk.prompts.retain_frame(frame_ms.clone());
+            chunk.delayeds.retain_frame(frame_ms.clone());
+        }
+        has_own_factors |= !chunk.prompts.multiplicative.is_empty();
+        visit(&chunk);
+        let now = reader.progress()[0];
+        task.advance(now.saturating_sub(read));
+        read = now;
+    }
+    reader.check_end()?;
+    Ok(has_own_factors)
+}
+
+fn notices_of(facts: &ListFacts, prompts: &EventHistogram, has_own_factors: bool) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    let (cylinder, [_, outside]) = (prompts.cylinder(), prompts.num_events());
+    if cylinder.deviation_mm > NEARLY_MM {
+        notices.push(Notice::warning(format!(
+            "the crystals of {} lie up to {:.2} mm from the places of a cylinder ({} around, {} along it, radius {:.2} mm) at which they are counted",
+            facts.detectors.name(), cylinder.deviation_mm, cylinder.num_detectors, cylinder.num_rings, cylinder.radius_mm
+        )));
+    }
+    if outside > 0 {
+        notices.push(Notice::info(format!("{outside} prompts lie outside the bins and are not counted")));
+    }
+    if facts.tof.is_some() {
+        notices.push(Notice::info("the time of flight of the events is not in the bins: reconstruct the list itself to use it"));
+    }
+    if facts.efficiency.is_none() && has_own_factors {
+        notices.push(Notice::warning(
+            "how well pairs of crystals count is told for the events alone, and bins without an event need it too: the counts are not normalised",
+        ));
+    }
+    notices
+}
+
+/// m of each bin: over its pairs of crystals, how well they count. `None` where it is 1 everywhere.
+fn factors(facts: &ListFacts, prompts: &EventHistogram, span: usize) -> Result<Option<Michelogram>, Stopped> {
+    let (cylinder, geometry) = (prompts.cylinder(), prompts.geometry());
+    if facts.efficiency.is_none() && cylinder.num_gaps() == 0 && span <= 1 {
+        return Ok(None);
+    }
+    let num = cylinder.num_detectors;
+    let mut factors = vec![0.0f32; geometry.num_bins()];
+    prompts.for_each_pair(|bin, ends| {
+        let crystals = ends.map(|place| cylinder.crystal(place / num, place % num));
+        if let [Some(first), Some(second)] = crystals {
+            factors[bin] += facts.efficiency.as_ref().map_or(1.0, |efficiency| efficiency.of([first, second]));
+        }
+    });
+    Ok(Some(Michelogram { geometry: Arc::clone(geometry), counts: Arc::new(factors) }))
+}
