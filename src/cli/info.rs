@@ -7,7 +7,8 @@ use clap::Args;
 use super::console::out;
 use super::matrix::{made_lines, words};
 use super::tubes::shared_words;
-use super::{CliResult, info_json, notices};
+use super::list_options::ListArguments;
+use super::{CliResult, info_json, info_list, notices};
 use crate::data::{Michelogram, PairCounts, ResponseMatrix, Roi, RoiRole, RoiShape, Sweep, SweepKind, TubeSet, Volume};
 use crate::geometry::Grid;
 use crate::io::{
@@ -23,8 +24,11 @@ const FACT: Columns<2> = Columns([Column::words("", 23), Column::words("", 0)]);
 /// Options of `tomoscope info`.
 #[derive(Args)]
 pub struct InfoOptions {
-    /// Projection data (.hs), EPRI sweep (.DSC, -proj.npy, .sweep), image (.hv, .nii, .nii.gz, .npy), tubes of response (.tubes), counts of pairs of crystals (.pairs), stored matrix (.matrix), ROIs (.toml, .json), session of the window (.session) or measured numbers (.csv).
+    /// Projection data (.hs), list of events (.petsird, .Cdh, .l.hdr, .lmDat), EPRI sweep (.DSC, -proj.npy, .sweep), image (.hv, .nii, .nii.gz, .npy), tubes of response (.tubes), counts of pairs of crystals (.pairs), stored matrix (.matrix), ROIs (.toml, .json), session of the window (.session) or measured numbers (.csv).
     file: PathBuf,
+
+    #[command(flatten)]
+    list_arguments: ListArguments,
 
     /// Print the figures as JSON, for scripts.
     #[arg(long)]
@@ -57,6 +61,10 @@ pub fn run(options: &InfoOptions) -> CliResult {
             };
             (what, sweep_lines(&study.measured), info_json::sweep(&study), study.notices)
         }
+        Some(kind) if kind.is_list() => {
+            let info = info_list::read(path, &options.list_arguments.list_options())?;
+            ("list of events", info.lines(), info.json(), info.notices)
+        }
         Some(FileKind::Tubes) => {
             let tubes = saved_tubes::read_tubes(path)?;
             ("tubes of response", tube_lines(&tubes), info_json::tubes(&tubes), Vec::new())
@@ -85,7 +93,7 @@ pub fn run(options: &InfoOptions) -> CliResult {
             return Err(format!("{} is a DICOM series, which is written but not read", path.display()).into());
         }
         None => {
-            let understood = ".hs (projection data), .DSC, -proj.npy, .sweep (EPRI sweeps), .hv, .nii, .nii.gz, .npy (images), .tubes (tubes of response), .pairs (counts of pairs of crystals), .matrix (stored matrices), .toml, .json (ROIs), .session (sessions of the window) and .csv (measured numbers)";
+            let understood = ".hs (projection data), .petsird, .Cdh, .l.hdr, .lmDat (lists of events), .DSC, -proj.npy, .sweep (EPRI sweeps), .hv, .nii, .nii.gz, .npy (images), .tubes (tubes of response), .pairs (counts of pairs of crystals), .matrix (stored matrices), .toml, .json (ROIs), .session (sessions of the window) and .csv (measured numbers)";
             return Err(format!(
                 "{} has no known ending: {understood}; of data beside a header, name the header",
                 path.display()

@@ -13,6 +13,7 @@ mod histogram;
 mod image_options;
 mod info;
 mod info_json;
+mod info_list;
 mod list_options;
 mod manual;
 mod matrix;

@@ -1,6 +1,7 @@
 //! `tomoscope reconstruct INPUT -o OUT`: the live session without a window. (What is asked of EPRI sweeps:
 //! [`super::reconstruct_epri`].)
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,10 +9,13 @@ use std::time::Duration;
 use clap::Args;
 use crossbeam_channel::{Receiver, never, select, tick};
 
+use super::histogram::frame_ms;
 use super::image_options::ImageOptions;
+use super::list_options::ListArguments;
 use super::options::{ProjectorOptions, TalkOptions, calibration};
 use super::outputs::Files;
 use super::paths::{image_file, is_numbered};
+use super::progress::with_bar;
 use super::reconstruct_epri::{self, EpriOptions};
 use super::reconstruct_work::Work;
 use super::reference_image::ReferenceImage;
@@ -19,12 +23,13 @@ use super::stop_options::StopOptions;
 use super::{CliResult, Done, console, notices, signals};
 use crate::algebra::{Host, ImageSpace};
 use crate::data::{Counts, Notice, Study, Unit};
+use crate::geometry::Grid;
 use crate::io::measurements::MeasurementWriter;
 use crate::io::saved_matrix::read_matrix;
 use crate::io::{FileKind, check_image_unit, read_pair_study, read_study, read_volume, rois};
 use crate::plan::{
-    AlgorithmKind, Job, MATRIX_ITERATIONS, PairSettings, ProjectorChoice, Rays, RunSettings, Stages, check_basis,
-    default_settings, ring_basis,
+    AlgorithmKind, Job, ListSelection, MATRIX_ITERATIONS, PairSettings, ProjectorChoice, Rays, RunSettings, Stages, check_basis,
+    default_list_settings, default_settings, list_study, ring_basis,
 };
 use crate::recon::SubsetOrder;
 use crate::session::{Command, Feed, RoiSet, Session, SessionOptions, Trace};
@@ -35,7 +40,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Options of `tomoscope reconstruct`.
 #[derive(Args, Clone, Debug)]
 pub struct ReconstructOptions {
-    /// Projection data (.hs), counts of pairs of crystals (.pairs), or an EPRI sweep (.DSC, .npy, .sweep).
+    /// Projection data (.hs), a list of events (.petsird, .Cdh, .l.hdr, .lmDat), counts of pairs of crystals (.pairs), or an EPRI sweep
+    /// (.DSC, .npy, .sweep).
     pub input: PathBuf,
 
     /// Image to write (.hv, .nii, .nii.gz, .npy; of counts also .dcm, a folder: a DICOM PET series).
@@ -64,6 +70,17 @@ pub struct ReconstructOptions {
 
     #[command(flatten)]
     stop: StopOptions,
+
+    #[command(flatten)]
+    list_arguments: ListArguments,
+
+    /// Of a list: the frame that is reconstructed, s from the beginning. Default: all of it.
+    #[arg(long, value_name = "FROM-TO", value_parser = frame_ms)]
+    frame: Option<Range<u32>>,
+
+    /// Of a list: leave its time of flight out.
+    #[arg(long)]
+    no_tof: bool,
 
     #[command(flatten)]
     pub image: ImageOptions,
@@ -160,10 +177,17 @@ pub fn run(options: &ReconstructOptions) -> CliResult<Done> {
         Some(path) => Trace::to_file(path).map_err(|error| format!("cannot write {}: {error}", path.display()))?,
         None => Trace::off(),
     };
+    if !FileKind::of(&options.input).is_some_and(FileKind::is_list)
+        && let Some(name) = options.first_of_lists()
+    {
+        return Err(format!("{name} is for lists of events, which {} is not", options.input.display()).into());
+    }
     let (job, follower, num_expected) = if FileKind::of(&options.input).is_some_and(FileKind::is_sweep) {
         reconstruct_epri::job(options)?
     } else if FileKind::of(&options.input) == Some(FileKind::Pairs) {
         (options.pairs()?, None, None)
+    } else if FileKind::of(&options.input).is_some_and(FileKind::is_list) {
+        (options.list()?, None, None)
     } else {
         (options.counts()?, None, None)
     };
@@ -194,6 +218,10 @@ pub fn run(options: &ReconstructOptions) -> CliResult<Done> {
         Job::Pairs { study, settings } => {
             let num_iterations = work.next_halt(0);
             Job::Pairs { study, settings: Box::new(PairSettings { num_iterations, ..*settings }) }
+        }
+        Job::Events { study, settings } => {
+            let num_iterations = work.next_halt(0);
+            Job::Events { study, settings: Box::new(RunSettings { num_iterations, ..*settings }) }
         }
         sweep => sweep,
     };
@@ -231,6 +259,7 @@ impl ReconstructOptions {
         let projector = &self.projector;
         let files = Files::new().read([&self.input]).read(&self.matrix).read(&self.rois).read(&self.init).read(&self.image.like);
         let files = files.read(&self.reference_image);
+        let files = files.read(&self.list_arguments.crystals).read(&self.list_arguments.normalization);
         let files = files.read(&projector.multiplicative).read(&projector.additive).read(self.epri.reference());
         let mut files = files.write("-o", [&self.output]).write_lines("--csv", &self.csv).write_lines("--trace", &self.trace);
         if let Some(every) = self.save_every {
@@ -259,6 +288,34 @@ impl ReconstructOptions {
         let study = Arc::new(self.study()?);
         let settings = Box::new(self.settings(&study.measured)?);
         Ok(Job::Counts { study, settings })
+    }
+
+    /// The name of the first option that was given and is for lists of events.
+    fn first_of_lists(&self) -> Option<&'static str> {
+        let given = [("--frame", self.frame.is_some()), ("--no-tof", self.no_tof)];
+        given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name).or(self.list_arguments.first_given())
+    }
+
+    /// The job of a list of events.
+    fn list(&self) -> Result<Job, Box<dyn std::error::Error + Send + Sync>> {
+        let projector = &self.projector;
+        let given = [
+            ("--matrix", self.matrix.is_some()),
+            ("--projector", projector.choice() != ProjectorChoice::Auto),
+            ("--threads-per-block", projector.threads_per_block.is_some()),
+            ("--multiplicative", projector.multiplicative.is_some()),
+            ("--additive", projector.additive.is_some()),
+        ];
+        if let Some(name) = given.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name).or(self.epri.first_given()) {
+            return Err(format!("{name} does not go with a list of events, which has its own lines and corrections").into());
+        }
+        let selection = ListSelection { frame_ms: self.frame.clone(), without_tof: self.no_tof };
+        let options = self.list_arguments.list_options();
+        let study = with_bar("reading", |task| list_study(&self.input, &options, &selection, task))??;
+        notices::print(&study.notices);
+        let base = default_list_settings(&study.measured)?;
+        let settings = Box::new(self.settings_from(base, |image, base| image.grid_about(base))?);
+        Ok(Job::Events { study: Arc::new(study), settings })
     }
 
     /// The job of counts of pairs of crystals.
@@ -344,7 +401,16 @@ impl ReconstructOptions {
 
     /// The defaults for counts with everything that was asked for.
     fn settings(&self, counts: &Counts) -> Result<RunSettings, Box<dyn std::error::Error + Send + Sync>> {
-        let base = default_settings(counts)?;
+        let settings = self.settings_from(default_settings(counts)?, |image, _| image.grid(counts.geometry()))?;
+        Ok(RunSettings { tubes: self.projector.tubes(counts.geometry())?, ..settings })
+    }
+
+    /// Default settings with everything that was asked for; `grid` is what the image options make of the default grid.
+    fn settings_from(
+        &self,
+        base: RunSettings,
+        grid: impl FnOnce(&ImageOptions, &Grid) -> Result<Option<Grid>, Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Result<RunSettings, Box<dyn std::error::Error + Send + Sync>> {
         let algorithm = match self.algorithm {
             None => AlgorithmKind::Osem,
             Some(Algorithm::Em(algorithm)) => algorithm,
@@ -356,7 +422,7 @@ impl ReconstructOptions {
             return Err("MLEM uses all views in every step: --subsets goes with --algorithm osem".into());
         }
         let init = self.init.as_deref().map(read_volume).transpose()?;
-        let grid = match (self.image.grid(counts.geometry())?, &init) {
+        let grid = match (grid(&self.image, &base.grid)?, &init) {
             (Some(grid), _) => grid,
             (None, Some((init, _))) => init.grid.clone(),
             (None, None) => base.grid.clone(),
@@ -374,7 +440,7 @@ impl ReconstructOptions {
             grid,
             rays: projector.rays,
             projector: projector.choice(),
-            tubes: projector.tubes(counts.geometry())?,
+            tubes: None,
             device: projector.device,
             accumulation: projector.accumulation,
             racy_sensitivity: self.racy_sensitivity,

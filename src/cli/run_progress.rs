@@ -130,7 +130,7 @@ pub fn announce(info: &StartInfo, num_iterations: usize) {
     fact("device", info.device.clone());
     fact(if matches!(info.job, Job::Sweep { .. }) { "program" } else { "projector" }, info.projector.clone());
     match &info.job {
-        Job::Counts { settings, .. } => {
+        Job::Counts { settings, .. } | Job::Events { settings, .. } => {
             fact("accumulation", info.accumulation.to_string());
             let iterations = counted(num_iterations, "iteration");
             let algorithm = match settings.algorithm {

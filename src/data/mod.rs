@@ -25,7 +25,7 @@ mod tubes;
 mod volume;
 
 pub use counts::{Counts, CountsError};
-pub use event_histogram::EventHistogram;
+pub use event_histogram::{EventHistogram, planes_of_rings};
 pub use events::{EventChunk, EventList, Events, LIGHT_MM_PER_PS, ListFacts, ListSampling, PairEfficiency, TofFacts, tof_mm};
 pub use isocontour::{Isocontour, IsocontourRecipe};
 pub use masked_rois::MaskedRois;

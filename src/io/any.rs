@@ -51,6 +51,11 @@ impl FileKind {
         matches!(self, FileKind::InterfileImage | FileKind::NiftiImage | FileKind::NumpyImage)
     }
 
+    /// Whether a file of this kind is a list of events.
+    pub fn is_list(self) -> bool {
+        false
+    }
+
     /// Whether a file of this kind can be an EPRI sweep.
     pub fn is_sweep(self) -> bool {
         matches!(self, FileKind::Bes3t | FileKind::NumpySweep | FileKind::SavedSweep)

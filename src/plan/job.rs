@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use super::{Acquisition, Course, PROJECTORS};
-use crate::data::{Counts, PairCounts, ResponseMatrix, Study, TubeSet, Volume};
+use crate::data::{Counts, EventList, PairCounts, ResponseMatrix, Study, TubeSet, Volume};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::recon::{Estimate, FilterSettings, SubsetOrder};
@@ -237,6 +237,13 @@ pub enum Job {
         /// What to do with it.
         settings: Box<PairSettings>,
     },
+    /// Single events, iteratively.
+    Events {
+        /// What was measured.
+        study: Arc<Study<EventList>>,
+        /// What to do with it; there is one projector for them.
+        settings: Box<RunSettings>,
+    },
 }
 
 impl Job {
@@ -246,13 +253,14 @@ impl Job {
             Job::Counts { settings, .. } => &settings.grid,
             Job::Sweep { settings, .. } => &settings.grid,
             Job::Pairs { settings, .. } => &settings.grid,
+            Job::Events { settings, .. } => &settings.grid,
         }
     }
 
     /// What its steps are called and counted by.
     pub fn course(&self) -> Course {
         match self {
-            Job::Counts { .. } => Course::ITERATIONS,
+            Job::Counts { .. } | Job::Events { .. } => Course::ITERATIONS,
             Job::Sweep { .. } => Course::PROJECTIONS,
             Job::Pairs { .. } => Course::DENSITIES,
         }
@@ -264,6 +272,7 @@ impl Job {
             Job::Counts { settings, .. } => settings.num_iterations,
             Job::Sweep { .. } => 1,
             Job::Pairs { settings, .. } => settings.num_iterations,
+            Job::Events { settings, .. } => settings.num_iterations,
         }
     }
 
@@ -273,6 +282,7 @@ impl Job {
             Job::Counts { settings, .. } => settings.num_threads,
             Job::Sweep { settings, .. } => settings.num_threads,
             Job::Pairs { settings, .. } => settings.num_threads,
+            Job::Events { settings, .. } => settings.num_threads,
         }
     }
 

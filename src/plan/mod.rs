@@ -12,6 +12,8 @@ mod histogram;
 mod histories;
 mod job;
 mod list_randoms;
+mod list_sensitivity;
+mod list_setup;
 mod list_study;
 mod matrix;
 mod matrix_times;
@@ -41,6 +43,8 @@ pub use job::{
     AlgorithmKind, DeviceChoice, Job, PairSettings, PlaneKernel, ProjectorChoice, Rays, RunSettings, Stages, StartInfo,
     SweepSettings,
 };
+pub use list_sensitivity::{Sensitivity, SensitivitySettings, list_sensitivity};
+pub use list_setup::{EVENTS_PROJECTOR, default_list_settings, rays_of_a_pair};
 pub use list_study::{ListSelection, list_study};
 pub use matrix::{
     MatrixAmount, MatrixForecast, MatrixRecipe, RingFunctions, check_basis, crystal_pairs, forecast_matrix, make_matrix,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{PlaneKernel, ProjectorChoice};
 use crate::data::{
-    BasisSettings, Counts, MatrixMade, Notice, Origin, Phase, ResponseMatrix, Study, Sweep, TubeSet, TubesMade, Unit, Volume,
+    BasisSettings, Counts, EventList, MatrixMade, Notice, Origin, Phase, ResponseMatrix, Study, Sweep, TubeSet, TubesMade, Unit, Volume,
 };
 use crate::io::dicom::Patient;
 pub use crate::io::provenance::ImageRecord;
@@ -131,7 +131,19 @@ pub struct CorrectionRecord {
 /// What stands for the file of a correction that was simulated with the data.
 pub const SIMULATED: &str = "simulated with the data";
 
+/// What stands for the file of a correction that a list of events tells itself.
+const OF_THE_LIST: &str = "told by the list";
+
 impl CorrectionRecord {
+    /// Of a list, which tells them itself.
+    pub fn of_list(list: &EventList) -> Self {
+        let has_factors = list.facts.efficiency.is_some() || !list.prompts.multiplicative.is_empty();
+        let told = |is_there: bool, how: &str| is_there.then(|| how.to_owned());
+        let randoms = if list.num_delayeds > 0 { "delayed coincidences" } else { OF_THE_LIST };
+        let multiplicative = told(has_factors, OF_THE_LIST);
+        Self { multiplicative, additive: told(!list.prompts.additive.is_empty(), randoms), additive_inside: false }
+    }
+
     /// Of a study with or without corrections.
     pub fn new(study: &Study<Counts>) -> Self {
         let Counts { multiplicative: factors, additive: background, .. } = &study.measured;

@@ -8,7 +8,7 @@ use super::estimate::Forecast;
 use super::projector::{ChosenProjector, ProjectorSettings, choose_projector};
 use super::system::System;
 use super::tubes::stand_in;
-use super::{AlgorithmKind, DeviceChoice, Job, RunSettings, StartInfo, pair_setup, sweep_setup};
+use super::{AlgorithmKind, DeviceChoice, Job, RunSettings, StartInfo, list_setup, pair_setup, sweep_setup};
 use crate::algebra::BackendError;
 use crate::data::{Counts, Notice, Study, Volume};
 use crate::geometry::{Grid, GridError};
@@ -150,6 +150,9 @@ pub fn prepare_with(cache: &Cache, job: &Job, task: &Task) -> Result<Prepared, S
             prepared.notices.extend(notices);
             (prepared, notice)
         }
+        Job::Events { study, settings } => {
+            or_on_cpu(settings.device, |device| list_setup::prepare_on(device, study, settings, task))?
+        }
     };
     prepared.notices.extend(notice);
     Ok(prepared)
@@ -184,6 +187,11 @@ pub fn forecast(job: &Job, running: Option<&StartInfo>) -> Result<Forecast, Setu
         })?,
         Job::Pairs { study, settings } => or_on_cpu(settings.device, |device| {
             let (forecast, free) = pair_setup::forecast_on(device, &study.measured, settings)?;
+            free.with(given_back(&forecast.device)).check(forecast.memory_bytes)?;
+            Ok(forecast)
+        })?,
+        Job::Events { study, settings } => or_on_cpu(settings.device, |device| {
+            let (forecast, free) = list_setup::forecast_on(device, &study.measured, settings)?;
             free.with(given_back(&forecast.device)).check(forecast.memory_bytes)?;
             Ok(forecast)
         })?,

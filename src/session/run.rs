@@ -122,7 +122,7 @@ impl Run {
             task,
             acquisition: match &info.job {
                 Job::Sweep { study, .. } => Some(study.measured.clone()),
-                Job::Counts { .. } | Job::Pairs { .. } => None,
+                Job::Counts { .. } | Job::Pairs { .. } | Job::Events { .. } => None,
             },
             num_taken,
         };

@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use super::IterateReport;
 use super::threads::num_cores;
-use crate::data::Counts;
 use crate::plan::{
     AccumulationSpan, AlgorithmKind, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord,
     ImageRecord, Job, Made, MatrixRecord, PairSettings, Progress, ProjectorRecord, Provenance, RunSettings, Stages, Start,
-    StartInfo, SweepSettings, rays_per_bin,
+    StartInfo, SweepSettings, rays_of_a_pair, rays_per_bin,
 };
 use crate::recon::{RaceReport, SubsetOrder};
 
@@ -58,7 +57,7 @@ impl RunRecord {
     /// How far the run was after so many steps (of a sweep projections), of so many full iterations that were asked for.
     pub fn progress(&self, subiteration: usize, iterations_asked: usize) -> Progress {
         match &self.info.job {
-            Job::Counts { .. } | Job::Pairs { .. } => {
+            Job::Counts { .. } | Job::Pairs { .. } | Job::Events { .. } => {
                 let iteration = subiteration / self.info.num_subsets.max(1);
                 let complete = iteration >= iterations_asked;
                 Progress::Iterations { iteration, iterations_asked, subiteration, complete }
@@ -89,6 +88,7 @@ impl RunRecord {
             Job::Counts { study, .. } => DataRecord::new(&study.title, &study.origin),
             Job::Sweep { study, .. } => study.measured.look(|sweep| DataRecord::of_sweep(&study.title, &study.origin, sweep)),
             Job::Pairs { study, .. } => DataRecord::new(&study.title, &study.origin),
+            Job::Events { study, .. } => DataRecord::new(&study.title, &study.origin),
         };
         let image = ImageRecord::new(info.job.grid(), info.job.course().unit);
         let mut provenance = Provenance::new(Made::Reconstruction, data, image, device, times);
@@ -99,12 +99,19 @@ impl RunRecord {
             Job::Counts { study, settings } => {
                 provenance.corrections = Some(CorrectionRecord::new(study));
                 provenance.algorithm = Some(self.em_record(settings, subiteration));
-                provenance.projector = Some(self.projector_record(&study.measured, settings, subiteration));
+                let rays = rays_per_bin(study.measured.geometry(), &settings.grid, settings.rays);
+                provenance.projector = Some(self.projector_record(rays, settings, subiteration));
             }
             Job::Sweep { settings, .. } => provenance.algorithm = Some(self.fbp_record(settings)),
             Job::Pairs { settings, .. } => {
                 provenance.algorithm = Some(AlgorithmRecord::Mlem(self.mlem_record(settings, subiteration)));
                 provenance.matrix = settings.matrix.as_deref().map(MatrixRecord::new);
+            }
+            Job::Events { study, settings } => {
+                let num_rays = rays_of_a_pair(&study.measured.facts, &settings.grid, settings.rays);
+                provenance.corrections = Some(CorrectionRecord::of_list(&study.measured));
+                provenance.algorithm = Some(self.em_record(settings, subiteration));
+                provenance.projector = Some(self.projector_record([num_rays, 1], settings, subiteration));
             }
         }
         provenance
@@ -134,12 +141,12 @@ impl RunRecord {
         }
     }
 
-    fn projector_record(&self, counts: &Counts, settings: &RunSettings, subiteration: usize) -> ProjectorRecord {
+    fn projector_record(&self, rays_per_bin: [usize; 2], settings: &RunSettings, subiteration: usize) -> ProjectorRecord {
         let so_far = self.accumulations.iter().filter(|span| span.from_subiteration <= subiteration);
         let spans: Vec<AccumulationSpan> = so_far.copied().collect();
         ProjectorRecord {
             name: self.info.projector.clone(),
-            rays_per_bin: rays_per_bin(counts.geometry(), &settings.grid, settings.rays),
+            rays_per_bin,
             fov_radius_mm: settings.fov_radius_mm,
             accumulation: spans.last().map_or(self.info.accumulation, |span| span.accumulation),
             tubes: ProjectorRecord::tubes_of(&self.info.projector, settings.tubes.as_deref()),

@@ -93,7 +93,7 @@ pub fn secs_per_iteration(live: &LiveRun, next: &SettingsForm, forecast: &Foreca
         Job::Counts { study, settings } => (study, settings),
         // All elements of the matrix, whatever the grid on which images are shown.
         Job::Pairs { .. } => return Some(secs),
-        Job::Sweep { .. } => return None,
+        Job::Sweep { .. } | Job::Events { .. } => return None,
     };
     let next = next.run_settings().ok()?;
     let work = |grid: &Grid, rays| {

@@ -1,0 +1,153 @@
+//! What `tomoscope info` tells of a list of events: what its header says, and what its events do.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::CliResult;
+use super::progress::with_bar;
+use crate::data::{EventChunk, ListFacts, Notice};
+use crate::io::list_mode::{self, ListOptions};
+use crate::plan::cylinder_of;
+use crate::scanner::Cylinder;
+
+/// What was counted in a list.
+#[derive(Clone, Debug, Default)]
+pub struct Counted {
+    /// Coincidences.
+    pub num_prompts: u64,
+    /// Those with one side delayed.
+    pub num_delayeds: u64,
+    /// The times of the first event and of the last one, ms.
+    pub times_ms: Option<[u32; 2]>,
+    /// Crystals with an event.
+    pub num_crystals: usize,
+}
+
+/// A list that was read to its end.
+pub struct ListInfo {
+    facts: Arc<ListFacts>,
+    counted: Counted,
+    cylinder: Result<Cylinder, String>,
+    /// What there is to know about it.
+    pub notices: Vec<Notice>,
+}
+
+/// Reads a list to its end.
+pub fn read(path: &Path, options: &ListOptions) -> CliResult<ListInfo> {
+    let mut reader = list_mode::open(path, options)?;
+    let facts = Arc::clone(reader.facts());
+    let counted = with_bar("counting", |task| {
+        let (mut chunk, mut counted) = (EventChunk::default(), Counted::default());
+        let mut is_seen = vec![false; facts.detectors.crystals().len()];
+        task.begin(reader.progress()[1]);
+        let mut read = 0;
+        while reader.next(&mut chunk)? {
+            counted.num_prompts += chunk.prompts.len() as u64;
+            counted.num_delayeds += chunk.delayeds.len() as u64;
+            for events in [&chunk.prompts, &chunk.delayeds] {
+                events.pairs.iter().flatten().for_each(|&crystal| is_seen[crystal as usize] = true);
+                if let (Some(&first), Some(&last)) = (events.times_ms.iter().min(), events.times_ms.iter().max()) {
+                    let [begin, end] = counted.times_ms.unwrap_or([first, last]);
+                    counted.times_ms = Some([begin.min(first), end.max(last)]);
+                }
+            }
+            let now = reader.progress()[0];
+            task.advance(now.saturating_sub(read));
+            read = now;
+        }
+        counted.num_crystals = is_seen.iter().filter(|is_seen| **is_seen).count();
+        reader.check_end().map(|()| counted)
+    })??;
+    let cylinder = cylinder_of(&facts).map_err(|error| error.to_string());
+    Ok(ListInfo { notices: reader.notices(), facts, counted, cylinder })
+}
+
+impl ListInfo {
+    /// In words.
+    pub fn lines(&self) -> Vec<(&'static str, String)> {
+        let Self { facts, counted, .. } = self;
+        let mut lines = vec![
+            ("format", facts.format.clone()),
+            ("scanner", facts.detectors.name().to_owned()),
+            ("crystals", format!("{}, {} of them with an event", facts.detectors.crystals().len(), counted.num_crystals)),
+            ("arrangement", self.arrangement()),
+        ];
+        if let Some(sampling) = &facts.sampling {
+            let words = format!("{} tangential positions, ring differences up to {}", sampling.num_tangential, sampling.max_ring_difference);
+            lines.push(("coincidences within", words));
+        }
+        lines.push(("efficiencies", if facts.efficiency.is_some() { "told" } else { "not told" }.to_owned()));
+        lines.push(("time of flight", self.tof()));
+        if let Some(isotope) = &facts.isotope {
+            let half_life = facts.half_life_secs.map_or_else(String::new, |secs| format!(", half-life {secs} s"));
+            lines.push(("isotope", format!("{isotope}{half_life}")));
+        }
+        lines.push(("prompts", counted.num_prompts.to_string()));
+        lines.push(("delayeds", counted.num_delayeds.to_string()));
+        if let Some([first, last]) = counted.times_ms {
+            lines.push(("times of events", format!("{first} to {last} ms")));
+            let secs = 1e-3 * facts.duration_ms.map_or(f64::from(last - first), |ms| ms as f64);
+            if secs > 0.0 {
+                lines.push(("prompts per second", format!("{:.1} over {secs} s", counted.num_prompts as f64 / secs)));
+            }
+        }
+        lines
+    }
+
+    fn arrangement(&self) -> String {
+        match &self.cylinder {
+            Ok(cylinder) => format!(
+                "{} rings of {} places, {:.3} mm apart, radius {:.3} mm; {} of the places are gaps, crystals are up to {:.3} mm from theirs",
+                cylinder.num_rings,
+                cylinder.num_detectors,
+                cylinder.ring_spacing_mm,
+                cylinder.radius_mm,
+                cylinder.num_gaps(),
+                cylinder.deviation_mm
+            ),
+            Err(reason) => reason.clone(),
+        }
+    }
+
+    fn tof(&self) -> String {
+        let Some(tof) = &self.facts.tof else { return "none".to_owned() };
+        let [from, to] = tof.window_mm;
+        let bins = match tof.edges_mm.len() {
+            0 => "as numbers".to_owned(),
+            num => format!("in {} bins", num - 1),
+        };
+        format!("FWHM {:.3} mm, {bins} from {from:.3} to {to:.3} mm", tof.fwhm_mm)
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> Value {
+        let Self { facts, counted, cylinder, .. } = self;
+        json!({
+            "kind": "list-of-events",
+            "format": facts.format,
+            "scanner": facts.detectors.name(),
+            "num_crystals": facts.detectors.crystals().len(),
+            "num_crystals_with_events": counted.num_crystals,
+            "cylinder": cylinder.as_ref().ok().map(|cylinder| json!({
+                "num_rings": cylinder.num_rings,
+                "num_detectors_per_ring": cylinder.num_detectors,
+                "ring_spacing_mm": cylinder.ring_spacing_mm,
+                "radius_mm": cylinder.radius_mm,
+                "num_gaps": cylinder.num_gaps(),
+                "deviation_mm": cylinder.deviation_mm,
+            })),
+            "has_efficiencies": facts.efficiency.is_some(),
+            "tof": facts.tof.as_ref().map(|tof| json!({
+                "fwhm_mm": tof.fwhm_mm, "window_mm": tof.window_mm, "edges_mm": tof.edges_mm,
+            })),
+            "isotope": facts.isotope,
+            "half_life_secs": facts.half_life_secs,
+            "duration_ms": facts.duration_ms,
+            "num_prompts": counted.num_prompts,
+            "num_delayeds": counted.num_delayeds,
+            "times_ms": counted.times_ms,
+        })
+    }
+}

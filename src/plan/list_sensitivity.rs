@@ -1,0 +1,176 @@
+//! The sensitivity of a list: Σ over all pairs of crystals that could count of m_p a_pj, whatever was counted.
+//!
+//! Where the crystals are those of a cylinder, its michelogram has the same lines, and all planes of a transaxial LOR are
+//! backprojected at once. Else every pair is a line of its own.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::histogram::{HistogramSettings, cylinder_of, sampling_of};
+use super::projector::{ChosenProjector, ProjectorSettings, choose_projector};
+use super::setup::SetupError;
+use super::{DeviceChoice, ProjectorChoice, Rays};
+use crate::algebra::{Backend as _, Host};
+use crate::data::{Events, ListFacts, Unit, Volume, planes_of_rings};
+use crate::geometry::Grid;
+use crate::operator::{Accumulation, EventLines, EventOrder, EventSubsets, LinearOperator as _, Subset};
+use crate::scanner::{Cylinder, InPlane, ScanGeometry};
+use crate::task::Task;
+
+/// Crystals that lie farther than this from the places of a cylinder are not backprojected as if they were there, mm.
+const SAME_PLACE_MM: f64 = 1e-3;
+/// Bins of the views that are backprojected at a time.
+const BINS_AT_ONCE: usize = 1 << 24;
+/// Pairs of crystals that are.
+const PAIRS_AT_ONCE: usize = 1 << 20;
+
+/// What a sensitivity is made for.
+#[derive(Clone, Debug)]
+pub struct SensitivitySettings {
+    /// Image grid.
+    pub grid: Grid,
+    /// Voxels whose centre lies farther than this from the axis stay zero, mm.
+    pub fov_radius_mm: f64,
+    /// Rays of a pair of crystals.
+    pub num_rays: usize,
+    /// Device, where there is a choice.
+    pub device: DeviceChoice,
+}
+
+/// A sensitivity, and what computed it.
+pub struct Sensitivity {
+    /// Σ m_p a_pj of each voxel, mm.
+    pub volume: Volume,
+    /// Pairs that could count.
+    pub num_pairs: u64,
+    /// Whether all planes of a transaxial LOR were backprojected at once.
+    pub is_of_planes: bool,
+}
+
+/// Computes it; `task` tells how far that is.
+///
+/// # Errors
+/// Stopped, too little memory, device failure.
+pub fn list_sensitivity(facts: &ListFacts, settings: &SensitivitySettings, task: &Task) -> Result<Sensitivity, SetupError> {
+    let cylinder = cylinder_of(facts).ok().filter(|cylinder| cylinder.deviation_mm <= SAME_PLACE_MM);
+    let geometry = cylinder.as_ref().and_then(|cylinder| {
+        let all = HistogramSettings { num_tangential: facts.sampling.is_none().then_some(cylinder.num_detectors - 1), ..Default::default() };
+        sampling_of(facts, cylinder, &all).ok()
+    });
+    if let Some((cylinder, geometry)) = cylinder.zip(geometry)
+        && let Some(made) = of_planes(facts, cylinder, geometry, settings, task)?
+    {
+        return Ok(made);
+    }
+    of_pairs(facts, settings, task)
+}
+
+/// With the projector for all planes at once; `None` where that does not suit the grid.
+fn of_planes(
+    facts: &ListFacts,
+    cylinder: Cylinder,
+    geometry: ScanGeometry,
+    settings: &SensitivitySettings,
+    task: &Task,
+) -> Result<Option<Sensitivity>, SetupError> {
+    debug_assert_eq!(geometry.in_plane, InPlane::DetectorPairs);
+    let (cylinder, geometry) = (Arc::new(cylinder), Arc::new(geometry));
+    let projector = ProjectorSettings {
+        grid: settings.grid.clone(),
+        fov_radius_mm: settings.fov_radius_mm,
+        rays: Rays::Fixed { tangential: 1, axial: settings.num_rays },
+        projector: ProjectorChoice::AXIAL_RUNS,
+        device: settings.device,
+        threads_per_block: None,
+        tubes: None,
+    };
+    let Ok(ChosenProjector { mut system, .. }) = choose_projector(&geometry, &projector) else { return Ok(None) };
+    let num_views = geometry.num_views;
+    let count = geometry.num_bins().div_ceil(BINS_AT_ONCE).clamp(1, num_views);
+    task.begin(num_views as u64);
+    let mut volume = Volume { unit: Unit::Mm, ..Volume::filled(settings.grid.clone(), 0.0) };
+    let mut num_pairs = 0;
+    for subset in Subset::all(count) {
+        let factors = factors_of_views(facts, &cylinder, &geometry, subset);
+        num_pairs += factors.iter().filter(|factor| **factor > 0.0).count() as u64;
+        let part = system.backproject(subset, Arc::new(factors), system.default_accumulation(), task)?;
+        volume.as_mut_slice().iter_mut().zip(part.as_slice()).for_each(|(sum, value)| *sum += value);
+        task.advance(subset.views(num_views).len() as u64);
+    }
+    Ok(Some(Sensitivity { volume, num_pairs, is_of_planes: true }))
+}
+
+/// m of the bins of a subset's views, in the order of a michelogram; 0 where a crystal is missing.
+fn factors_of_views(facts: &ListFacts, cylinder: &Cylinder, geometry: &ScanGeometry, subset: Subset) -> Vec<f32> {
+    let (num_tangential, num_planes) = (geometry.num_tangential, geometry.num_planes());
+    let views: Vec<usize> = subset.views(geometry.num_views).collect();
+    let mut factors = vec![1.0f32; views.len() * num_tangential * num_planes];
+    if facts.efficiency.is_none() && cylinder.num_gaps() == 0 {
+        return factors;
+    }
+    let num_rings = cylinder.num_rings;
+    let mut rings = vec![[0; 2]; num_planes];
+    for (pair, plane) in planes_of_rings(geometry).into_iter().enumerate() {
+        if let Some(plane) = plane {
+            rings[plane as usize] = [pair / num_rings, pair % num_rings];
+        }
+    }
+    factors.par_chunks_exact_mut(num_planes).enumerate().for_each(|(transaxial, factors)| {
+        let (view, tangential_pos) = (views[transaxial / num_tangential], transaxial % num_tangential);
+        let [end1, end2] = cylinder.detectors(view, geometry.tangential_index(tangential_pos) as i32);
+        for (factor, &[ring1, ring2]) in factors.iter_mut().zip(&rings) {
+            *factor = match (cylinder.crystal(ring1, end1), cylinder.crystal(ring2, end2)) {
+                (Some(first), Some(second)) => facts.efficiency.as_ref().map_or(1.0, |efficiency| efficiency.of([first, second])),
+                _ => 0.0,
+            };
+        }
+    });
+    factors
+}
+
+/// Pair by pair, on the processor.
+fn of_pairs(facts: &ListFacts, settings: &SensitivitySettings, task: &Task) -> Result<Sensitivity, SetupError> {
+    let num = facts.detectors.crystals().len() as u32;
+    let mut sum = vec![0.0f32; settings.grid.num_voxels()];
+    let (mut pairs, mut factors) = (Vec::new(), Vec::new());
+    let mut num_pairs = 0;
+    task.begin(u64::from(num));
+    for first in 0..num {
+        for second in first + 1..num {
+            let factor = facts.efficiency.as_ref().map_or(1.0, |efficiency| efficiency.of([first, second]));
+            if factor > 0.0 {
+                pairs.push([first, second]);
+                factors.push(factor);
+            }
+        }
+        if pairs.len() >= PAIRS_AT_ONCE || first + 1 == num {
+            num_pairs += pairs.len() as u64;
+            add_pairs(facts, settings, std::mem::take(&mut pairs), std::mem::take(&mut factors), &mut sum, task)?;
+        }
+        task.advance(1);
+    }
+    let mut volume = Volume { unit: Unit::Mm, ..Volume::filled(settings.grid.clone(), 0.0) };
+    volume.as_mut_slice().copy_from_slice(&sum);
+    Ok(Sensitivity { volume, num_pairs, is_of_planes: false })
+}
+
+/// sum += Aᵀ m over these pairs.
+fn add_pairs(
+    facts: &ListFacts,
+    settings: &SensitivitySettings,
+    pairs: Vec<[u32; 2]>,
+    factors: Vec<f32>,
+    sum: &mut [f32],
+    task: &Task,
+) -> Result<(), SetupError> {
+    let events = Arc::new(Events { pairs, ..Events::default() });
+    let order = EventSubsets { order: EventOrder::AsWritten, ..EventSubsets::default() };
+    let SensitivitySettings { grid, fov_radius_mm, num_rays, .. } = settings;
+    let lines = EventLines::new(events, &facts.detectors, None, grid.clone(), *fov_radius_mm, *num_rays, order)?;
+    let factors = Host.upload(Arc::new(factors))?;
+    let mut part = Host.zeros(sum.len())?;
+    lines.adjoint(&mut Host, Subset::ALL, &factors, Accumulation::Deterministic, &mut part, task)?;
+    Host.read(&part, |part| sum.iter_mut().zip(part).for_each(|(sum, value)| *sum += value))?;
+    Ok(())
+}
