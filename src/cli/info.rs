@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::console::out;
+use super::list_options::ListArguments;
 use super::matrix::{made_lines, words};
 use super::tubes::shared_words;
-use super::list_options::ListArguments;
 use super::{CliResult, info_json, info_list, notices};
 use crate::data::{Michelogram, PairCounts, ResponseMatrix, Roi, RoiRole, RoiShape, Sweep, SweepKind, TubeSet, Volume};
 use crate::geometry::Grid;

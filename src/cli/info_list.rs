@@ -75,7 +75,10 @@ impl ListInfo {
             ("arrangement", self.arrangement()),
         ];
         if let Some(sampling) = &facts.sampling {
-            let words = format!("{} tangential positions, ring differences up to {}", sampling.num_tangential, sampling.max_ring_difference);
+            let words = format!(
+                "{} tangential positions, ring differences up to {}",
+                sampling.num_tangential, sampling.max_ring_difference
+            );
             lines.push(("coincidences within", words));
         }
         lines.push(("efficiencies", if facts.efficiency.is_some() { "told" } else { "not told" }.to_owned()));

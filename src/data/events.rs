@@ -12,6 +12,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use super::CountRates;
 use crate::scanner::Detectors;
 
 /// c, mm/ps.
@@ -180,8 +181,10 @@ pub struct EventList {
     pub facts: Arc<ListFacts>,
     /// The coincidences.
     pub prompts: Arc<Events>,
-    /// The delayed ones.
+    /// How many were delayed.
     pub num_delayeds: u64,
+    /// Counts per second over time.
+    pub rates: CountRates,
 }
 
 #[cfg(test)]

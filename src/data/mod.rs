@@ -1,5 +1,6 @@
 //! What is measured and what is reconstructed: volumes, michelograms, EPRI sweeps, tubes of response, regions of interest, studies.
 
+mod count_rates;
 mod counts;
 mod event_histogram;
 mod events;
@@ -24,6 +25,7 @@ mod sweep;
 mod tubes;
 mod volume;
 
+pub use count_rates::CountRates;
 pub use counts::{Counts, CountsError};
 pub use event_histogram::{EventHistogram, planes_of_rings};
 pub use events::{EventChunk, EventList, Events, LIGHT_MM_PER_PS, ListFacts, ListSampling, PairEfficiency, TofFacts, tof_mm};

@@ -55,7 +55,10 @@ pub struct Sensitivity {
 pub fn list_sensitivity(facts: &ListFacts, settings: &SensitivitySettings, task: &Task) -> Result<Sensitivity, SetupError> {
     let cylinder = cylinder_of(facts).ok().filter(|cylinder| cylinder.deviation_mm <= SAME_PLACE_MM);
     let geometry = cylinder.as_ref().and_then(|cylinder| {
-        let all = HistogramSettings { num_tangential: facts.sampling.is_none().then_some(cylinder.num_detectors - 1), ..Default::default() };
+        let all = HistogramSettings {
+            num_tangential: facts.sampling.is_none().then_some(cylinder.num_detectors - 1),
+            ..Default::default()
+        };
         sampling_of(facts, cylinder, &all).ok()
     });
     if let Some((cylinder, geometry)) = cylinder.zip(geometry)

@@ -16,7 +16,9 @@ use crate::cuda;
 use crate::data::{EventList, ListFacts, Notice, Study};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, EventLines, EventSpace, EventSubsets, LinearOperator, OperatorError, Subset};
-use crate::recon::{Algorithm, EmKernels, EmSettings, Estimate, EventTerms, ListModel, MeasuredValues, MlemOsem, ReconError, SubsetOrder};
+use crate::recon::{
+    Algorithm, EmKernels, EmSettings, Estimate, EventTerms, ListModel, MeasuredValues, MlemOsem, ReconError, SubsetOrder,
+};
 use crate::task::Task;
 use crate::words::counted;
 
@@ -101,7 +103,8 @@ pub(super) fn prepare_on(
     let list = &study.measured;
     let settings = checked(list, settings)?;
     let (chosen, mut notices) = choose_device(device)?;
-    let (space, accumulation) = (EventSpace::of(list.prompts.len()), settings.accumulation.unwrap_or(default_accumulation(&chosen)));
+    let (space, accumulation) =
+        (EventSpace::of(list.prompts.len()), settings.accumulation.unwrap_or(default_accumulation(&chosen)));
     let memory_bytes = check_memory(&chosen, list, &settings, &space, accumulation)?;
     let num_rays = rays_of_a_pair(&list.facts, &settings.grid, settings.rays);
     let (grid, fov_radius_mm) = (settings.grid.clone(), settings.fov_radius_mm);
@@ -133,18 +136,7 @@ pub(super) fn prepare_on(
         }
         #[cfg(feature = "cuda")]
         Chosen::Cuda(backend) => {
-            let lines = cuda::EventLines::new(
-                &backend,
-                Arc::clone(&list.prompts),
-                &list.facts.detectors,
-                list.facts.tof.as_ref(),
-                settings.grid.clone(),
-                settings.fov_radius_mm,
-                num_rays,
-                EventSubsets::default(),
-            )?;
-            let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
-            parts.assemble(*backend, lines, voxels, space)?
+            return Err(SetupError::Settings(format!("not yet on {}", backend.name())));
         }
     };
     let info = StartInfo {
@@ -160,10 +152,15 @@ pub(super) fn prepare_on(
 }
 
 /// What a run on one device will need, and what is free there.
-pub(super) fn forecast_on(device: DeviceChoice, list: &EventList, settings: &RunSettings) -> Result<(Forecast, FreeMemory), SetupError> {
+pub(super) fn forecast_on(
+    device: DeviceChoice,
+    list: &EventList,
+    settings: &RunSettings,
+) -> Result<(Forecast, FreeMemory), SetupError> {
     let settings = checked(list, settings)?;
     let (chosen, _) = choose_device(device)?;
-    let (space, accumulation) = (EventSpace::of(list.prompts.len()), settings.accumulation.unwrap_or(default_accumulation(&chosen)));
+    let (space, accumulation) =
+        (EventSpace::of(list.prompts.len()), settings.accumulation.unwrap_or(default_accumulation(&chosen)));
     let memory_bytes = bytes_of(&chosen, list, &settings, &space, accumulation);
     let forecast = Forecast { memory_bytes, device: words_of(&chosen), projector: EVENTS_PROJECTOR.to_owned() };
     Ok((forecast, free_on(&chosen)))
@@ -181,7 +178,10 @@ fn checked(list: &EventList, settings: &RunSettings) -> Result<RunSettings, Setu
     }
     let num_events = list.prompts.len();
     if num_events == 0 {
-        return Err(ReconError::UnsuitableData("the list has no event to reconstruct: in the frame that was asked for, or at all".into()).into());
+        return Err(ReconError::UnsuitableData(
+            "the list has no event to reconstruct: in the frame that was asked for, or at all".into(),
+        )
+        .into());
     }
     if settings.num_subsets == 0 || settings.num_subsets > num_events {
         return refuse(format!(
@@ -249,11 +249,14 @@ fn check_memory(
 
 fn notices_of(list: &EventList, sensitivity: &Sensitivity) -> Vec<Notice> {
     let how = if sensitivity.is_of_planes { "all planes at once" } else { "one after the other" };
-    let mut notices = vec![Notice::info(format!("the sensitivity is that of {} pairs of crystals, {how}", sensitivity.num_pairs))];
+    let mut notices =
+        vec![Notice::info(format!("the sensitivity is that of {} pairs of crystals, {how}", sensitivity.num_pairs))];
     if list.facts.efficiency.is_none() {
         let text = match list.prompts.multiplicative.is_empty() {
             true => "the list does not tell how well its pairs of crystals count: all of them count as 1",
-            false => "the list tells how well pairs count for its events alone: the sensitivity has 1 for all pairs; name the file that tells it for all (--normalization)",
+            false => {
+                "the list tells how well pairs count for its events alone: the sensitivity has 1 for all pairs; name the file that tells it for all (--normalization)"
+            }
         };
         notices.push(Notice::warning(text));
     }
@@ -279,9 +282,11 @@ impl Parts<'_> {
     ) -> Result<Box<dyn Algorithm>, SetupError> {
         let Self { list, settings, sensitivity, em, .. } = self;
         let own = |values: &[f32]| (!values.is_empty()).then(|| Arc::new(values.to_vec()));
-        let told = list.facts.efficiency.as_ref().map(|efficiency| {
-            Arc::new(list.prompts.pairs.iter().map(|&pair| efficiency.of(pair)).collect::<Vec<f32>>())
-        });
+        let told = list
+            .facts
+            .efficiency
+            .as_ref()
+            .map(|efficiency| Arc::new(list.prompts.pairs.iter().map(|&pair| efficiency.of(pair)).collect::<Vec<f32>>()));
         let terms = EventTerms {
             multiplicative: own(&list.prompts.multiplicative).or(told),
             additive: own(&list.prompts.additive),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::FreeMemory;
 use super::histogram::ListError;
 use super::list_randoms::CrystalRandoms;
-use crate::data::{EventChunk, EventList, Events, ListFacts, Notice, Origin, Study};
+use crate::data::{CountRates, EventChunk, EventList, Events, ListFacts, Notice, Origin, Study};
 use crate::io::list_mode::{self, ListOptions};
 use crate::task::Task;
 use crate::words::counted;
@@ -59,6 +59,7 @@ struct Gathered {
     /// Delayeds that each crystal took part in.
     of_crystals: Vec<f64>,
     num_delayeds: u64,
+    rates: CountRates,
     /// Events for which the memory was looked at.
     checked: usize,
 }
@@ -66,7 +67,15 @@ struct Gathered {
 impl Gathered {
     fn new(facts: Arc<ListFacts>, selection: ListSelection) -> Self {
         let of_crystals = vec![0.0; facts.detectors.crystals().len()];
-        Self { facts, selection, prompts: Events::default(), of_crystals, num_delayeds: 0, checked: 0 }
+        Self {
+            facts,
+            selection,
+            prompts: Events::default(),
+            of_crystals,
+            num_delayeds: 0,
+            rates: CountRates::default(),
+            checked: 0,
+        }
     }
 
     fn add(&mut self, chunk: &mut EventChunk) -> Result<(), ListError> {
@@ -77,6 +86,7 @@ impl Gathered {
         if self.selection.without_tof {
             chunk.prompts.tof_mm.clear();
         }
+        self.rates.add(&chunk.prompts.times_ms, &chunk.delayeds.times_ms);
         self.num_delayeds += chunk.delayeds.len() as u64;
         for crystal in chunk.delayeds.pairs.iter().flatten() {
             self.of_crystals[*crystal as usize] += 1.0;
@@ -124,6 +134,6 @@ impl Gathered {
             true => Arc::new(ListFacts { tof: None, ..(*facts).clone() }),
             false => facts,
         };
-        Ok(EventList { facts, prompts: Arc::new(self.prompts), num_delayeds: self.num_delayeds })
+        Ok(EventList { facts, prompts: Arc::new(self.prompts), num_delayeds: self.num_delayeds, rates: self.rates })
     }
 }

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{PlaneKernel, ProjectorChoice};
 use crate::data::{
-    BasisSettings, Counts, EventList, MatrixMade, Notice, Origin, Phase, ResponseMatrix, Study, Sweep, TubeSet, TubesMade, Unit, Volume,
+    BasisSettings, Counts, EventList, MatrixMade, Notice, Origin, Phase, ResponseMatrix, Study, Sweep, TubeSet, TubesMade, Unit,
+    Volume,
 };
 use crate::io::dicom::Patient;
 pub use crate::io::provenance::ImageRecord;

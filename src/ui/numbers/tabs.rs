@@ -20,6 +20,8 @@ pub enum NumbersTab {
     Race,
     /// How much the images are like those of a reference run.
     Compare,
+    /// Counts per second of a list of events.
+    Rates,
     /// The projections of an EPRI sweep.
     Sweep,
     /// A tube of response.
@@ -37,6 +39,7 @@ impl NumbersTab {
             NumbersTab::Time => "Where the time of an iteration goes, stage by stage",
             NumbersTab::Race => "What additions without protection lose",
             NumbersTab::Compare => "How much the images are like those of a reference run",
+            NumbersTab::Rates => "How many coincidences the scanner counted each second",
             NumbersTab::Tube => "What the crystals of one bin see: a tube of response",
             NumbersTab::Sweep => "The projections of the EPRI sweep, measured and filtered",
         }
@@ -48,6 +51,8 @@ impl NumbersTab {
 pub struct TabsOf {
     /// Whether it is an EPRI sweep.
     pub is_sweep: bool,
+    /// Whether it is a list of events.
+    pub is_list: bool,
     /// Whether its scanner has tubes of response.
     pub has_tubes: bool,
 }
@@ -60,6 +65,7 @@ impl TabsOf {
             // A sweep has no race, counts have no sweep.
             NumbersTab::Race => !self.is_sweep,
             NumbersTab::Sweep => self.is_sweep,
+            NumbersTab::Rates => self.is_list,
             NumbersTab::Tube => self.has_tubes,
         }
     }

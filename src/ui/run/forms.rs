@@ -30,6 +30,7 @@ impl Forms {
                 self.counts = SettingsForm { device, ..SettingsForm::for_counts(&open.study.measured, open.size)? };
             }
             OpenStudy::Pairs(open) => self.counts = SettingsForm { device, ..SettingsForm::for_pairs(&open.study.measured)? },
+            OpenStudy::Events(open) => self.counts = SettingsForm { device, ..SettingsForm::for_list(&open.study.measured)? },
             OpenStudy::Sweep(open) => self.fbp = FbpForm { device, ..open.whole().look(FbpForm::for_sweep)? },
         }
         Ok(())
@@ -49,6 +50,10 @@ impl Forms {
             OpenStudy::Pairs(open) => {
                 let settings = Box::new(self.counts.pair_settings(open.matrix.clone())?);
                 Ok(Job::Pairs { study: Arc::clone(&open.study), settings })
+            }
+            OpenStudy::Events(open) => {
+                let settings = Box::new(self.counts.run_settings()?);
+                Ok(Job::Events { study: Arc::clone(&open.study), settings })
             }
             OpenStudy::Sweep(open) => {
                 let settings = Box::new(self.fbp.sweep_settings()?);

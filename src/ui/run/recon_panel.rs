@@ -62,6 +62,10 @@ impl ReconView<'_> {
         matches!(self.study, Some(OpenStudy::Sweep(_)))
     }
 
+    fn is_of_events(&self) -> bool {
+        matches!(self.study, Some(OpenStudy::Events(_)))
+    }
+
     fn is_of_pairs(&self) -> bool {
         matches!(self.study, Some(OpenStudy::Pairs(_)))
     }
@@ -292,7 +296,9 @@ fn form_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
                 pair_form_ui(&mut form, &running, view.devices, ui);
             } else {
                 let why_no_tubes = view.study.and_then(OpenStudy::counts).and_then(|open| open.scanner_of_tubes().err());
-                counts_form_ui(&mut form, &running, view.devices, why_no_tubes.as_deref(), ui);
+                // Events have one projector.
+                let projectors = (!view.is_of_events()).then_some(why_no_tubes.as_deref());
+                counts_form_ui(&mut form, &running, view.devices, projectors, ui);
             }
             if form != view.forms.counts {
                 actions.push(RunAction::EditForm(Box::new(form)));
@@ -364,12 +370,13 @@ fn projector_menu(chosen: &mut ProjectorChoice, why_no_tubes: Option<&str>, ui: 
     });
 }
 
-/// The rows of the form for counts; `why_no_tubes` = why the scan has no tubes of response, if it has none.
+/// The rows of the form for counts and events; `projectors` = why the scan has no tubes of response, if it has none, where there is a
+/// choice of projectors.
 fn counts_form_ui(
     form: &mut SettingsForm,
     running: &Running<SettingsForm>,
     devices: &[Device],
-    why_no_tubes: Option<&str>,
+    projectors: Option<Option<&str>>,
     ui: &mut Ui,
 ) {
     let algorithms = [(AlgorithmKind::Osem, "OSEM"), (AlgorithmKind::Mlem, "MLEM")];
@@ -384,10 +391,13 @@ fn counts_form_ui(
     ui.end_row();
     running.size(ui, &AXIS_NAMES, &mut form.size, |form| &form.size);
     running.voxel_mm(ui, &AXIS_NAMES, &mut form.voxel_mm, |form| &form.voxel_mm);
-    running.label(ui, "Lines per bin", &form.rays, |form| &form.rays, rays_in_words);
+    let lines = if projectors.is_some() { "Lines per bin" } else { "Lines per event" };
+    running.label(ui, lines, &form.rays, |form| &form.rays, rays_in_words);
     rays_ui(&mut form.rays, ui);
-    running.label(ui, "Projector", &form.projector, |form| &form.projector, |choice| choice.name().to_owned());
-    projector_menu(&mut form.projector, why_no_tubes, ui);
+    if let Some(why_no_tubes) = projectors {
+        running.label(ui, "Projector", &form.projector, |form| &form.projector, |choice| choice.name().to_owned());
+        projector_menu(&mut form.projector, why_no_tubes, ui);
+    }
     running.label(ui, "Device", &form.device, |form| &form.device, |choice| device_in_words(devices, *choice));
     device_menu(devices, &mut form.device, ui);
     running.label(

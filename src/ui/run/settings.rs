@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::data::{BasisKind, Counts, PairCounts, ResponseMatrix};
+use crate::data::{BasisKind, Counts, EventList, PairCounts, ResponseMatrix};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::plan::{self, AlgorithmKind, DeviceChoice, PairSettings, ProjectorChoice, Rays, RunSettings};
@@ -78,21 +78,34 @@ impl SettingsForm {
         let defaults = plan::default_settings(counts).map_err(sentence)?;
         let grid = match size {
             Some(size) => plan::covering_grid(counts.geometry(), size).map_err(sentence)?,
-            None => defaults.grid,
+            None => defaults.grid.clone(),
         };
-        Ok(Self {
+        Ok(Self::of(RunSettings { grid, ..defaults }))
+    }
+
+    /// The form for a list of events: the defaults.
+    ///
+    /// # Errors
+    /// The list's grid cannot be made.
+    pub fn for_list(list: &EventList) -> Result<Self, String> {
+        Ok(Self::of(plan::default_list_settings(list).map_err(|error| error.to_string())?))
+    }
+
+    /// With these defaults.
+    fn of(defaults: RunSettings) -> Self {
+        Self {
             algorithm: defaults.algorithm,
             num_iterations: defaults.num_iterations,
             num_subsets: defaults.num_subsets,
-            size: grid.size,
-            voxel_mm: grid.voxel_mm,
+            size: defaults.grid.size,
+            voxel_mm: defaults.grid.voxel_mm,
             fov_radius_mm: None,
             rays: defaults.rays,
             projector: defaults.projector,
             device: defaults.device,
             accumulation: defaults.accumulation,
             racy_sensitivity: defaults.racy_sensitivity,
-        })
+        }
     }
 
     /// The form for counts of pairs of crystals: of what is in it MLEM with a stored matrix knows the iterations, the grid on which

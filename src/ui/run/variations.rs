@@ -27,6 +27,7 @@ pub fn variations(
     let mut all = match study {
         OpenStudy::Sweep(_) => vec![filters(forms)],
         OpenStudy::Pairs(_) => vec![accumulations(forms, ways)],
+        OpenStudy::Events(_) => vec![accumulations(forms, ways), subsets(forms)],
         OpenStudy::Counts(open) => {
             let uses_tubes = open.scanner_of_tubes().is_ok();
             vec![accumulations(forms, ways), subsets(forms), projectors(forms, uses_tubes)]

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use crossbeam_channel::{Receiver, TryRecvError, bounded};
 
 use super::scan_files::{ScanFiles, SweepFiles, read_with_neighbours};
-use crate::data::{Counts, PairCounts, Study, Sweep};
+use crate::data::{Counts, EventList, PairCounts, Study, Sweep};
+use crate::io::list_mode::ListOptions;
 use crate::io::{self, FileKind, SweepFollower, read_sweep_at_phase};
 use crate::operator::grid_about_zero;
 use crate::phantom::{self, Noise, SimulationOptions, epri};
-use crate::plan;
+use crate::plan::{self, ListSelection};
 use crate::scanner::epri::Order;
 use crate::scanner::{self, Scanner};
 use crate::task::Task;
@@ -152,6 +153,13 @@ pub enum Loaded {
         /// The file that it was read from; `None` for a simulation.
         file: Option<PathBuf>,
     },
+    /// A list of events.
+    Events {
+        /// The study.
+        study: Box<Study<EventList>>,
+        /// The file that it was read from.
+        file: PathBuf,
+    },
     /// An EPRI sweep.
     Sweep {
         /// The study.
@@ -218,6 +226,10 @@ fn load(source: &Source, task: &Task) -> Result<Loaded, String> {
         Source::File(path) if FileKind::of(path) == Some(FileKind::Pairs) => {
             let study = io::read_pair_study(path).map_err(|error| error.to_string())?;
             Ok(Loaded::Pairs { study: Box::new(study), file: Some(path.clone()) })
+        }
+        Source::File(path) if FileKind::of(path).is_some_and(FileKind::is_list) => {
+            let study = plan::list_study(path, &ListOptions::default(), &ListSelection::default(), task);
+            Ok(Loaded::Events { study: Box::new(study.map_err(|error| error.to_string())?), file: path.clone() })
         }
         Source::File(path) => read_with_neighbours(path).map(|(study, files)| counts(study, Some(files), None)),
         Source::Corrected(files) => Ok(counts(files.read()?, Some(files.clone()), None)),

@@ -3,7 +3,9 @@
 pub mod action;
 pub mod calibration;
 pub mod filter_curve;
+pub mod list_panel;
 pub mod loader;
+pub mod open_list;
 pub mod open_pairs;
 pub mod open_study;
 pub mod open_sweep;

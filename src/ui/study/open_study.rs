@@ -1,9 +1,10 @@
-//! What is open: counts of a PET scan, along lines or of pairs of crystals, or an EPRI sweep.
+//! What is open: counts of a PET scan, along lines or of pairs of crystals, its single events, or an EPRI sweep.
 
 use std::sync::Arc;
 
 use strum::VariantArray as _;
 
+use super::open_list::OpenList;
 use super::open_pairs::OpenPairs;
 use super::open_sweep::OpenSweep;
 use super::open_tubes::OpenTubes;
@@ -20,6 +21,8 @@ pub enum OpenStudy {
     Counts(OpenCounts),
     /// Counts of pairs of crystals.
     Pairs(OpenPairs),
+    /// Single events.
+    Events(OpenList),
     /// An EPRI sweep.
     Sweep(Box<OpenSweep>),
 }
@@ -54,6 +57,7 @@ impl OpenStudy {
         match self {
             OpenStudy::Counts(open) => &open.study.title,
             OpenStudy::Pairs(open) => &open.study.title,
+            OpenStudy::Events(open) => &open.study.title,
             OpenStudy::Sweep(open) => &open.study.title,
         }
     }
@@ -63,6 +67,7 @@ impl OpenStudy {
         match self {
             OpenStudy::Counts(open) => open.study.truth.as_deref(),
             OpenStudy::Pairs(open) => open.study.truth.as_deref(),
+            OpenStudy::Events(open) => open.study.truth.as_deref(),
             OpenStudy::Sweep(open) => open.study.truth.as_deref(),
         }
     }
@@ -72,6 +77,7 @@ impl OpenStudy {
         match self {
             OpenStudy::Counts(open) => &open.study.rois,
             OpenStudy::Pairs(open) => &open.study.rois,
+            OpenStudy::Events(open) => &open.study.rois,
             OpenStudy::Sweep(open) => &open.study.rois,
         }
     }
@@ -79,7 +85,7 @@ impl OpenStudy {
     /// The axes of its image.
     pub fn axes(&self) -> ImageAxes {
         match self {
-            OpenStudy::Counts(_) | OpenStudy::Pairs(_) => ImageAxes::PATIENT,
+            OpenStudy::Counts(_) | OpenStudy::Pairs(_) | OpenStudy::Events(_) => ImageAxes::PATIENT,
             OpenStudy::Sweep(open) => ImageAxes::of(open.space()),
         }
     }
@@ -87,7 +93,7 @@ impl OpenStudy {
     /// What the steps of its reconstruction are called and counted by.
     pub fn course(&self) -> Course {
         match self {
-            OpenStudy::Counts(_) => Course::ITERATIONS,
+            OpenStudy::Counts(_) | OpenStudy::Events(_) => Course::ITERATIONS,
             OpenStudy::Pairs(_) => Course::DENSITIES,
             OpenStudy::Sweep(_) => Course::PROJECTIONS,
         }
@@ -96,7 +102,7 @@ impl OpenStudy {
     /// Along how many axes of the view an object is fitted. What a PET scanner sees fills its short z axis.
     pub fn num_fitted(&self) -> usize {
         match self {
-            OpenStudy::Counts(_) | OpenStudy::Pairs(_) => 2,
+            OpenStudy::Counts(_) | OpenStudy::Pairs(_) | OpenStudy::Events(_) => 2,
             OpenStudy::Sweep(_) => self.axes().shown().len(),
         }
     }
@@ -120,7 +126,7 @@ impl OpenStudy {
     /// The ways to add that its backprojections may know; none where nothing is added by several threads.
     pub fn accumulations(&self) -> &'static [Accumulation] {
         match self {
-            OpenStudy::Counts(_) => Accumulation::OF_LINES,
+            OpenStudy::Counts(_) | OpenStudy::Events(_) => Accumulation::OF_LINES,
             OpenStudy::Pairs(_) => Accumulation::VARIANTS,
             OpenStudy::Sweep(_) => &[],
         }
@@ -130,6 +136,7 @@ impl OpenStudy {
     pub fn made_at_start(&self) -> &'static str {
         match self {
             OpenStudy::Pairs(_) => "the matrix",
+            OpenStudy::Events(_) => "the sensitivity",
             OpenStudy::Counts(_) | OpenStudy::Sweep(_) => "tubes",
         }
     }
@@ -146,6 +153,14 @@ impl OpenStudy {
     pub fn pairs_mut(&mut self) -> Option<&mut OpenPairs> {
         match self {
             OpenStudy::Pairs(open) => Some(open),
+            _ => None,
+        }
+    }
+
+    /// The list of events, where it is one.
+    pub fn list(&self) -> Option<&OpenList> {
+        match self {
+            OpenStudy::Events(open) => Some(open),
             _ => None,
         }
     }

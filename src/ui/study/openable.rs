@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::io::FileKind;
 
 /// What can be opened.
-const STUDIES: &str =
-    "Interfile projections (.hs), an EPRI sweep (.DSC, NAME-proj.npy, .sweep) or counts of pairs of crystals (.pairs)";
+const STUDIES: &str = "Interfile projections (.hs), a list of events (.petsird, .Cdh, .l.hdr), an EPRI sweep (.DSC, NAME-proj.npy, .sweep) or counts of pairs of crystals (.pairs)";
 
 /// Why a file is no study that can be opened; `None` where it may be one.
 pub fn why_no_study(path: &Path) -> Option<String> {
@@ -33,7 +32,8 @@ pub fn why_no_study(path: &Path) -> Option<String> {
 /// The one to open of files that were dropped together: a study rather than another, and a scan's own header rather than
 /// those of its corrections, whose names are longer.
 pub fn chosen_of(paths: Vec<PathBuf>) -> Option<PathBuf> {
-    let is_study = |kind: FileKind| kind.is_sweep() || matches!(kind, FileKind::InterfileProjections | FileKind::Pairs);
+    let is_study =
+        |kind: FileKind| kind.is_sweep() || kind.is_list() || matches!(kind, FileKind::InterfileProjections | FileKind::Pairs);
     let preference = |path: &PathBuf| (FileKind::of(path).is_some_and(is_study), Reverse(path.as_os_str().len()));
     paths.into_iter().rev().max_by_key(preference)
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::action::StudyAction;
 use super::calibration::Calibration;
 use super::loader::{BUILT_IN, Loading, Source};
+use super::open_list::OpenList;
 use super::open_pairs::OpenPairs;
 use super::open_study::{OpenCounts, OpenStudy};
 use super::open_sweep::OpenSweep;
@@ -81,6 +82,11 @@ pub enum StudyRequest {
 }
 
 impl StudyState {
+    /// The list of events that is open.
+    pub fn list(&self) -> Option<&OpenList> {
+        self.open.as_ref().and_then(OpenStudy::list)
+    }
+
     /// The EPRI sweep that is open.
     pub fn sweep(&self) -> Option<&OpenSweep> {
         self.open.as_ref().and_then(OpenStudy::sweep)

@@ -6,6 +6,7 @@ use egui::{RichText, Ui};
 
 use super::action::StudyAction;
 use super::calibration::{Calibration, calibration_ui};
+use super::list_panel::list_facts_ui;
 use super::loader::{BUILT_IN, Loading};
 use super::open_study::{OpenCounts, OpenStudy};
 use super::pair_panel::{matrix_ui, pair_facts_ui};
@@ -52,6 +53,7 @@ pub fn study_ui(view: &StudyView, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
             pair_facts_ui(open, ui);
             matrix_ui(open, view.matrix_maker, ui, actions);
         }
+        Some(OpenStudy::Events(open)) => list_facts_ui(open, ui),
         Some(OpenStudy::Sweep(open)) => sweep_facts_ui(open, ui),
         None if view.loading.is_none() => {
             ui.label("No study is open. Open a file, drop one here, or choose a built-in study.");
@@ -68,11 +70,11 @@ pub fn study_ui(view: &StudyView, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
         Some(OpenStudy::Sweep(open)) => sweep_feed_ui(open, ui, actions),
         _ => {}
     }
-    if let Some(OpenStudy::Counts(_)) = view.study {
+    if let Some(OpenStudy::Counts(_) | OpenStudy::Events(_)) = view.study {
         calibration_ui(view.calibration, view.selected_roi, ui, actions);
     }
     ui.horizontal(|ui| {
-        let help = "Open an Interfile projection header (.hs), counts of pairs of crystals (.pairs) or an EPRI sweep (.DSC, .npy, .sweep), or tubes of response (.tubes), a matrix (.matrix) or regions (.toml, .json) for the open scan, or a session (.session)";
+        let help = "Open an Interfile projection header (.hs), a list of events (.petsird, .Cdh, .l.hdr), counts of pairs of crystals (.pairs) or an EPRI sweep (.DSC, .npy, .sweep), or tubes of response (.tubes), a matrix (.matrix) or regions (.toml, .json) for the open scan, or a session (.session)";
         if ui.button("Open…").on_hover_text(help).clicked() {
             actions.push(StudyAction::AskForFile);
         }

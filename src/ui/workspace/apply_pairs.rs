@@ -10,7 +10,6 @@ use super::app::App;
 use crate::data::{Notice, PairCounts, ResponseMatrix, Study};
 use crate::plan::{Job, StartInfo};
 use crate::session::{Maker, MatrixFile};
-use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::study::open_pairs::OpenPairs;
 use crate::ui::study::open_study::OpenStudy;
 
@@ -24,9 +23,6 @@ impl App {
         let (matrix, matrix_file) = before.filter(|(matrix, _)| matrix.fits(&study.measured.ring).is_ok()).unzip();
         let open = OpenPairs { matrix, matrix_file: matrix_file.flatten(), ..OpenPairs::new(study, file) };
         self.study.open = Some(OpenStudy::Pairs(open));
-        if self.numbers == NumbersTab::Sweep {
-            self.numbers = NumbersTab::Rois;
-        }
         notices
     }
 

@@ -88,8 +88,12 @@ impl App {
         let notices = match loaded {
             Loaded::Counts { study, files, size } => self.show_counts(*study, files, size),
             Loaded::Pairs { study, file } => self.show_pairs(*study, file),
+            Loaded::Events { study, file } => self.show_list(*study, file),
             Loaded::Sweep { study, files, follower } => self.show_sweep(ctx, *study, files, follower.map(|follower| *follower)),
         };
+        if !self.tabs().has(self.numbers) {
+            self.numbers = NumbersTab::Rois;
+        }
         let calibration = self.study.read_calibration();
         notices.into_iter().chain(calibration).for_each(|notice| self.notify(ctx, notice));
         self.keep_fitting_tubes(ctx, tubes);
@@ -124,9 +128,6 @@ impl App {
         let notices = std::mem::take(&mut study.notices);
         let total = study.measured.prompts.total();
         self.study.open = Some(OpenStudy::Counts(OpenCounts { study: Arc::new(study), total, files, size, tubes: None }));
-        if self.numbers == NumbersTab::Sweep {
-            self.numbers = NumbersTab::Rois;
-        }
         notices
     }
 

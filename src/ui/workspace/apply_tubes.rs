@@ -75,6 +75,7 @@ impl App {
     /// What of the study decides which tabs there are.
     pub(super) fn tabs(&self) -> TabsOf {
         let counts = self.study.open.as_ref().and_then(OpenStudy::counts);
-        TabsOf { is_sweep: self.study.sweep().is_some(), has_tubes: counts.is_some_and(|open| open.scanner_of_tubes().is_ok()) }
+        let has_tubes = counts.is_some_and(|open| open.scanner_of_tubes().is_ok());
+        TabsOf { is_sweep: self.study.sweep().is_some(), is_list: self.study.list().is_some(), has_tubes }
     }
 }

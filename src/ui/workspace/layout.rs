@@ -24,6 +24,7 @@ use crate::ui::slices::colour_bar::colour_bar_ui;
 use crate::ui::slices::pointer::help_text;
 use crate::ui::slices::slice_panel::{SlicesView, pointer_text, slices_ui};
 use crate::ui::slices::toolbar::{ToolbarView, toolbar_ui};
+use crate::ui::study::list_panel::rates_ui;
 use crate::ui::study::open_sweep::OpenSweep;
 use crate::ui::study::study_panel::{StudyView, study_ui};
 use crate::ui::study::sweep_panel::sweep_panel_ui;
@@ -198,6 +199,7 @@ impl App {
                         Some(tubes) => summed(actions, Action::Study, |actions| tube_tab_ui(tubes, ui, actions)),
                         None => _ = ui.label(egui::RichText::new(NO_TUBES_YET).weak()),
                     },
+                    (NumbersTab::Rates, _) => self.study.list().into_iter().for_each(|open| rates_ui(open, ui)),
                     (NumbersTab::Compare, _) => {
                         summed(actions, compared, |actions| compare_panel_ui(&self.runs, &plots, ui, actions));
                     }
