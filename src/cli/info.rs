@@ -35,7 +35,7 @@ pub struct InfoOptions {
 pub fn run(options: &InfoOptions) -> CliResult {
     let path = options.file.as_path();
     let (what, lines, facts, notices) = match FileKind::of(path) {
-        Some(FileKind::InterfileProjections) => {
+        Some(FileKind::InterfileProjections | FileKind::SiemensSinograms) => {
             let (data, notices) = read_projections(path)?;
             ("projection data (Interfile)", projection_lines(&data), info_json::projections(&data), notices)
         }
@@ -83,6 +83,9 @@ pub fn run(options: &InfoOptions) -> CliResult {
         }
         Some(FileKind::DicomSeries) => {
             return Err(format!("{} is a DICOM series, which is written but not read", path.display()).into());
+        }
+        Some(FileKind::Castor | FileKind::YrtList | FileKind::SiemensList) => {
+            return Err(format!("{} is a list of events, which is not opened here yet", path.display()).into());
         }
         None => {
             let understood = ".hs (projection data), .DSC, -proj.npy, .sweep (EPRI sweeps), .hv, .nii, .nii.gz, .npy (images), .tubes (tubes of response), .pairs (counts of pairs of crystals), .matrix (stored matrices), .toml, .json (ROIs), .session (sessions of the window) and .csv (measured numbers)";
