@@ -39,7 +39,7 @@ pub struct InfoOptions {
 pub fn run(options: &InfoOptions) -> CliResult {
     let path = options.file.as_path();
     let (what, lines, facts, notices) = match FileKind::of(path) {
-        Some(FileKind::InterfileProjections) => {
+        Some(FileKind::InterfileProjections | FileKind::SiemensSinograms) => {
             let (data, notices) = read_projections(path)?;
             ("projection data (Interfile)", projection_lines(&data), info_json::projections(&data), notices)
         }
@@ -61,7 +61,7 @@ pub fn run(options: &InfoOptions) -> CliResult {
             };
             (what, sweep_lines(&study.measured), info_json::sweep(&study), study.notices)
         }
-        Some(kind) if kind.is_list() => {
+        Some(FileKind::Castor | FileKind::YrtList | FileKind::SiemensList) => {
             let info = info_list::read(path, &options.list_arguments.list_options())?;
             ("list of events", info.lines(), info.json(), info.notices)
         }

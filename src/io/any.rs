@@ -6,7 +6,8 @@ use super::dicom::{self, Patient};
 use super::{IoError, interfile, nifti, numpy_image, numpy_sweep};
 use crate::data::{Michelogram, Notice, Unit, Volume};
 
-const PROJECTIONS: &str = "an Interfile projection header (.hs, beside its data file .s)";
+const PROJECTIONS: &str = "an Interfile projection header (.hs, beside its data file .s, or Siemens' .s.hdr)";
+const PROJECTIONS_OUT: &str = "an Interfile projection header (.hs, beside its data file .s)";
 const IMAGES: &str = "an Interfile image header (.hv, beside its data file .v), NIfTI (.nii, .nii.gz) or a NumPy array (.npy, beside \
                       the record of its grid)";
 const IMAGES_OUT: &str = "an Interfile image header (.hv, beside its data file .v), NIfTI (.nii, .nii.gz), a NumPy array (.npy, with a \
@@ -37,6 +38,14 @@ pub enum FileKind {
     Pairs,
     /// A stored matrix (`.matrix` beside `.matrix.u32`).
     Matrix,
+    /// A list of events, CASToR (`.Cdh` beside `.Cdf`).
+    Castor,
+    /// A list of events, YRT-PET (`.lmDat`).
+    YrtList,
+    /// A list of events, Siemens (`.l.hdr` beside `.l`).
+    SiemensList,
+    /// Projection data, Siemens' Interfile (`.s.hdr` beside `.s`).
+    SiemensSinograms,
     /// A session of the window (`.session`).
     Session,
     /// Regions of interest (`.toml`, `.json`).
@@ -53,7 +62,7 @@ impl FileKind {
 
     /// Whether a file of this kind is a list of events.
     pub fn is_list(self) -> bool {
-        false
+        matches!(self, FileKind::Castor | FileKind::YrtList | FileKind::SiemensList)
     }
 
     /// Whether a file of this kind can be an EPRI sweep.
@@ -77,6 +86,11 @@ impl FileKind {
             (".tubes", FileKind::Tubes),
             (".pairs", FileKind::Pairs),
             (".matrix", FileKind::Matrix),
+            (".cdh", FileKind::Castor),
+            (".lmdat", FileKind::YrtList),
+            (".l.hdr", FileKind::SiemensList),
+            (".l.hdr.stir", FileKind::SiemensList),
+            (".s.hdr", FileKind::SiemensSinograms),
             (".session", FileKind::Session),
             (".toml", FileKind::Rois),
             (".json", FileKind::Rois),
@@ -86,13 +100,16 @@ impl FileKind {
     }
 }
 
-/// Reads projection data, and says what a user should know about it.
+/// Reads projection data, and says what a user should know about it. (Of Siemens' sinograms the prompts.)
 ///
 /// # Errors
 /// An ending that is not understood, or what [`interfile::read_projections`] says.
 pub fn read_projections(path: &Path) -> Result<(Michelogram, Vec<Notice>), IoError> {
     match FileKind::of(path) {
         Some(FileKind::InterfileProjections) => interfile::read_projections(path),
+        Some(FileKind::SiemensSinograms) => {
+            interfile::read_siemens_sinograms(path).map(|(sinograms, notices)| (sinograms.prompts, notices))
+        }
         _ => Err(not_understood(path, "projection data", PROJECTIONS)),
     }
 }
@@ -104,7 +121,7 @@ pub fn read_projections(path: &Path) -> Result<(Michelogram, Vec<Notice>), IoErr
 pub fn write_projections(path: &Path, data: &Michelogram) -> Result<(), IoError> {
     match FileKind::of(path) {
         Some(FileKind::InterfileProjections) => interfile::write_projections(path, data),
-        _ => Err(not_understood(path, "projection data", PROJECTIONS)),
+        _ => Err(not_understood(path, "projection data", PROJECTIONS_OUT)),
     }
 }
 

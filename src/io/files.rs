@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::list_mode::castor;
 use super::{FileKind, bes3t, interfile, numpy_sweep, saved_matrix, saved_pairs, saved_sweep, saved_tubes};
 
 /// The files that are written as `path`: it, and the data file beside a header.
@@ -20,7 +21,10 @@ pub fn files_written(path: &Path) -> Vec<PathBuf> {
 pub fn files_read(path: &Path) -> Vec<PathBuf> {
     let mut files = vec![path.to_owned()];
     match FileKind::of(path) {
-        Some(FileKind::InterfileProjections | FileKind::InterfileImage) => files.extend(interfile::data_file(path)),
+        Some(FileKind::InterfileProjections | FileKind::InterfileImage | FileKind::SiemensSinograms | FileKind::SiemensList) => {
+            files.extend(interfile::data_file(path));
+        }
+        Some(FileKind::Castor) => files.extend(castor::data_file(path)),
         Some(FileKind::Bes3t) => {
             files.extend(bes3t::pair(path));
             files.extend(bes3t::reference_beside(path).iter().flat_map(|reference| bes3t::pair(reference)));
@@ -47,9 +51,10 @@ pub fn header_of(file: &Path, is_excepted: impl Fn(&Path) -> bool) -> Option<Pat
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let wanted = identity(file);
     let has_data = |header: &PathBuf| match FileKind::of(header) {
-        Some(FileKind::InterfileProjections | FileKind::InterfileImage) => {
+        Some(FileKind::InterfileProjections | FileKind::InterfileImage | FileKind::SiemensSinograms | FileKind::SiemensList) => {
             interfile::data_file(header).is_some_and(|data| identity(&data) == wanted)
         }
+        Some(FileKind::Castor) => castor::data_file(header).is_some_and(|data| identity(&data) == wanted),
         Some(FileKind::Bes3t) => bes3t::pair(header).iter().any(|data| identity(data) == wanted),
         _ => own_data_file(header).is_some_and(|data| identity(&data) == wanted),
     };

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::interfile::read_siemens_sinograms;
 use super::saved_pairs::read_pairs;
-use super::{IoError, read_projections};
-use crate::data::{Counts, Michelogram, Origin, PairCounts, Study};
+use super::{FileKind, IoError, read_projections};
+use crate::data::{Counts, Michelogram, Notice, Origin, PairCounts, Study};
 
 /// What measured data is corrected by.
 ///
@@ -29,7 +30,8 @@ impl Correction {
 }
 
 /// Reads measured data with its corrections: ȳ = multiplicative ⊙ (A x) + additive. With `additive_inside` the additive
-/// file holds additive / multiplicative (STIR's convention: added before the factors are applied).
+/// file holds additive / multiplicative (STIR's convention: added before the factors are applied). Without an additive file the
+/// randoms of Siemens' sinograms are the background.
 ///
 /// # Errors
 /// A file cannot be read, or a correction is sampled differently from the data.
@@ -46,7 +48,7 @@ pub fn read_study(
         additive_inside,
         reference: None,
     };
-    let (prompts, mut notices) = read_projections(path)?;
+    let (prompts, randoms, mut notices) = read_measured(path)?;
     let mut read = |path: Option<&Path>| -> Result<Option<Michelogram>, IoError> {
         let Some(path) = path else { return Ok(None) };
         let (data, more) = read_projections(path)?;
@@ -54,6 +56,11 @@ pub fn read_study(
         Ok(Some(data))
     };
     let (multiplicative, additive) = (read(multiplicative)?, read(additive)?);
+    let additive_inside = additive_inside && additive.is_some();
+    if let (Some(_), Some(_)) = (&randoms, &additive) {
+        notices.push(Notice::info(format!("{}: its randoms are not used, since a background is given", path.display())));
+    }
+    let additive = additive.or(randoms);
     let title = path.file_stem().unwrap_or_default().to_string_lossy();
     let mut counts = Counts::new(prompts).with_corrections(multiplicative, additive)?;
     if let (true, Some(factors), Some(additive)) = (additive_inside, &counts.multiplicative, &mut counts.additive) {
@@ -61,6 +68,15 @@ pub fn read_study(
         values.zip(factors.counts.iter()).for_each(|(value, factor)| *value *= factor);
     }
     Ok(Study { origin, notices, ..Study::new(title, counts) })
+}
+
+/// Measured counts, with the randoms that were measured beside them.
+fn read_measured(path: &Path) -> Result<(Michelogram, Option<Michelogram>, Vec<Notice>), IoError> {
+    if FileKind::of(path) == Some(FileKind::SiemensSinograms) {
+        let (sinograms, notices) = read_siemens_sinograms(path)?;
+        return Ok((sinograms.prompts, sinograms.randoms, notices));
+    }
+    read_projections(path).map(|(prompts, notices)| (prompts, None, notices))
 }
 
 /// Reads counts of pairs of crystals, named after their file.

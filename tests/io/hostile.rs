@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
+use tomoscope::io::list_mode::{self, ListOptions};
 use tomoscope::io::measurements::read_measurements;
 use tomoscope::io::numpy_image::read_image_of_voxels;
 use tomoscope::io::rois::read_rois;
@@ -21,7 +22,7 @@ use super::sweep_forms::npy;
 use super::{assert_says, folder};
 
 /// Far above what refusing takes on a busy machine, far below what reading 10¹² bins would.
-const PROMPT: Duration = Duration::from_secs(5);
+pub(super) const PROMPT: Duration = Duration::from_secs(5);
 
 const PROJECTIONS: &str = include_str!("corpus/good.hs");
 const SWEEP: &str = include_str!("corpus/good.sweep");
@@ -131,7 +132,7 @@ fn a_matrix_of_functions_that_its_basis_does_not_have_is_refused() {
 fn read(path: &Path) -> Result<(), String> {
     let start = Instant::now();
     let result = match FileKind::of(path) {
-        Some(FileKind::InterfileProjections) => read_projections(path).map(drop).map_err(|e| e.to_string()),
+        Some(FileKind::InterfileProjections | FileKind::SiemensSinograms) => read_projections(path).map(drop).map_err(|e| e.to_string()),
         Some(FileKind::InterfileImage | FileKind::NiftiImage | FileKind::NumpyImage | FileKind::DicomSeries) => {
             read_volume(path).map(drop).map_err(|e| e.to_string())
         }
@@ -143,6 +144,9 @@ fn read(path: &Path) -> Result<(), String> {
         Some(FileKind::Pairs) => read_pairs(path).map(drop).map_err(|e| e.to_string()),
         Some(FileKind::Matrix) => read_matrix(path).map(drop).map_err(|e| e.to_string()),
         Some(FileKind::Session) => SavedSession::read(path).map(drop).map_err(|e| e.to_string()),
+        Some(FileKind::Castor | FileKind::YrtList | FileKind::SiemensList) => {
+            list_mode::open(path, &ListOptions::default()).map(drop).map_err(|e| e.to_string())
+        }
         Some(FileKind::Measurements) => read_measurements(path).map(drop).map_err(|e| e.to_string()),
         None => Err("no such kind".into()),
     };
@@ -223,7 +227,7 @@ fn a_header_that_is_the_data_file_is_refused_unread() {
 }
 
 /// One of the good files, with some bytes replaced, some lines exchanged, and its end cut off.
-fn damaged(good: &'static str) -> impl Strategy<Value = Vec<u8>> {
+pub(super) fn damaged(good: &'static str) -> impl Strategy<Value = Vec<u8>> {
     let bytes = proptest::collection::vec((0..good.len(), any::<u8>()), 0..4);
     let lines = proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..3);
     (bytes, lines, 0..good.len() * 2).prop_map(move |(bytes, exchanged, keep)| {
@@ -243,7 +247,7 @@ fn damaged(good: &'static str) -> impl Strategy<Value = Vec<u8>> {
 }
 
 /// One of the good files, with one value replaced by something wild.
-fn wild(good: &'static str, mark: &'static str) -> impl Strategy<Value = Vec<u8>> {
+pub(super) fn wild(good: &'static str, mark: &'static str) -> impl Strategy<Value = Vec<u8>> {
     let numbers = prop_oneof![
         any::<i64>().prop_map(|n| n.to_string()),
         any::<f64>().prop_map(|x| x.to_string()),
@@ -278,7 +282,7 @@ fn other_tubes() -> impl Strategy<Value = Vec<u8>> {
 }
 
 /// Mutated files of each kind; `TOMOSCOPE_FUZZ_CASES` asks for more.
-fn cases() -> u32 {
+pub(super) fn cases() -> u32 {
     std::env::var("TOMOSCOPE_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(256)
 }
 

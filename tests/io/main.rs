@@ -2,22 +2,27 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)] // everything here is a test
 
+mod castor;
 mod dicom;
 mod follow;
 mod hostile;
+mod hostile_lists;
 mod images;
 mod info;
+mod lists;
 mod nifti;
 mod numpy_images;
 mod pairs;
 mod projections;
 mod provenance;
 mod saved_tubes;
+mod siemens;
 mod stir;
 mod sweep_forms;
 mod sweeps;
 mod tables;
 mod unfinished;
+mod yrt;
 
 use std::path::{Path, PathBuf};
 

@@ -179,7 +179,8 @@ impl Header {
         Ok(DataSource { path, offset, format })
     }
 
-    fn number_type(&self, notices: &mut Vec<Notice>) -> Result<NumberType, IoError> {
+    /// How numbers are stored, but for their byte order.
+    pub(super) fn number_type(&self, notices: &mut Vec<Notice>) -> Result<NumberType, IoError> {
         let name = self.word("number format").unwrap_or_else(|| {
             notices.push(self.warning("the key 'number format' is missing; Interfile's default, unsigned integer, is taken"));
             "unsigned integer".to_owned()

@@ -20,9 +20,11 @@ mod image;
 mod layout;
 mod projections;
 mod scanner;
+pub(super) mod siemens;
 
 pub use image::{read_image, write_image};
 pub use projections::{read_projections, write_projections};
+pub use siemens::{SiemensSinograms, read_siemens_sinograms};
 
 use std::path::{Path, PathBuf};
 

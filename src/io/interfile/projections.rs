@@ -25,7 +25,7 @@ const VIEWS_PER_SINOGRAM_READ: usize = 4;
 const VIEWS_PER_WRITE: usize = 64;
 
 /// One segment within the file and within the michelogram.
-struct FileSegment {
+pub(super) struct FileSegment {
     /// Bins of the file before the segment.
     first_bin: u64,
     num_axial_pos: usize,
@@ -64,7 +64,8 @@ pub fn read_projections(path: &Path) -> Result<(Michelogram, Vec<Notice>), IoErr
     Ok((data, notices))
 }
 
-fn unusable_bin(data: &Michelogram, index: usize, value: f32) -> String {
+/// Why a bin's value cannot be counts.
+pub(super) fn unusable_bin(data: &Michelogram, index: usize, value: f32) -> String {
     let (view, tangential_pos, plane) = data.bin_of_index(index);
     let mut axial_pos = plane;
     let mut segment = 0;
@@ -82,7 +83,8 @@ fn unusable_bin(data: &Michelogram, index: usize, value: f32) -> String {
     )
 }
 
-fn file_segments(layout: &Layout, geometry: &ScanGeometry, place: &[usize]) -> Vec<FileSegment> {
+/// The segments in the file's order. (`place` is where each of them is in the geometry.)
+pub(super) fn file_segments(layout: &Layout, geometry: &ScanGeometry, place: &[usize]) -> Vec<FileSegment> {
     let sizes = geometry.segments.iter().map(|segment| segment.num_axial_pos);
     let first_planes: Vec<usize> = sizes
         .scan(0, |planes, size| {
@@ -103,7 +105,7 @@ fn file_segments(layout: &Layout, geometry: &ScanGeometry, place: &[usize]) -> V
 }
 
 /// All bins, in the michelogram's order. Tasks own blocks of views, and read what belongs to them from every segment.
-fn read_counts(
+pub(super) fn read_counts(
     source: &DataSource,
     order: AxisOrder,
     segments: &[FileSegment],

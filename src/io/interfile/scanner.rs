@@ -144,7 +144,7 @@ impl Figures<'_> {
 }
 
 /// Half the width that the bins span, or less where the catalogue's scanner sees less.
-fn fov_radius_mm(geometry: &ScanGeometry, known: Option<&Scanner>) -> f64 {
+pub(super) fn fov_radius_mm(geometry: &ScanGeometry, known: Option<&Scanner>) -> f64 {
     let half = 0.5 * geometry.num_tangential as f64;
     let reach = match geometry.in_plane {
         InPlane::ArcCorrected { bin_mm } | InPlane::Heads { bin_mm } => half * bin_mm,

@@ -8,6 +8,10 @@
 //! | YRT-PET | `.lmDat`, with the scanner's `.lut` | [`yrt`] |
 
 mod bytes;
+pub mod castor;
+mod records;
+pub mod siemens;
+pub mod yrt;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -71,9 +75,11 @@ pub struct YrtFields {
 /// # Errors
 /// An ending that is not understood, a header that cannot be.
 pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, IoError> {
-    let _ = options;
     let understood = "a list of events: PETSIRD (.petsird), CASToR (.Cdh), Siemens (.l.hdr) or YRT-PET (.lmDat)";
     match FileKind::of(path) {
+        Some(FileKind::Castor) => castor::open(path, options),
+        Some(FileKind::SiemensList) => siemens::open(path, options),
+        Some(FileKind::YrtList) => yrt::open(path, options),
         _ => Err(IoError::Extension { path: path.to_owned(), what: "list mode", understood }),
     }
 }

@@ -1,0 +1,179 @@
+//! CASToR's list mode.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::factors::{Factors, width_mm};
+use super::header::{Header, Mode, Tof};
+use super::normalization::{Allowed, PairFactors};
+use super::{Table, several_lines, table_of};
+use crate::data::{EventChunk, Events, ListFacts, Notice, TofFacts, tof_mm};
+use crate::io::IoError;
+use crate::io::list_mode::records::{Records, f32_at, pair_at, u32_at};
+use crate::io::list_mode::{EventReader, ListOptions};
+
+/// A list of events.
+struct CastorList {
+    header: Header,
+    facts: Arc<ListFacts>,
+    decoder: Decoder,
+    records: Records,
+    notices: Vec<Notice>,
+    has_told_outside: bool,
+}
+
+/// Makes events of entries.
+struct Decoder {
+    factors: Factors,
+    num_crystals: usize,
+    tof: Option<ListTof>,
+    /// Whether the events tell their factors: else those of their pairs hold.
+    has_factors: bool,
+    has_background: bool,
+    /// Events whose time of flight is outside of the range that the header tells.
+    num_outside: u64,
+}
+
+/// Time of flight of a list, mm.
+#[derive(Clone, Copy)]
+struct ListTof {
+    /// Width of the range of d.
+    range_mm: f64,
+    /// Half the width of the interval that an event tells.
+    half_mm: f64,
+}
+
+/// Opens a list of events.
+///
+/// # Errors
+/// A header that is none, of a histogram or of events of several pairs; a scanner or a normalisation that cannot be read.
+pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, IoError> {
+    let header = Header::read(path)?;
+    if header.mode != Mode::List {
+        let reason = "it is not a list of events ('Data mode'); a list's mode is list-mode";
+        return Err(IoError::unsupported(path, reason));
+    }
+    if header.max_lines > 1 {
+        return Err(several_lines(&header, "events"));
+    }
+    let table = table_of(&header, options)?;
+    let factors = Factors::new(&header);
+    let records = Records::open(&header.data, factors.layout.size)?;
+    let mut notices = notices(&header, options);
+    let facts = Arc::new(facts(&header, table, options)?);
+    let tof = match header.tof {
+        Some(Tof::List { range_ps, step_ps, .. }) => {
+            Some(ListTof { range_mm: width_mm(range_ps), half_mm: 0.5 * width_mm(step_ps.unwrap_or_default()) })
+        }
+        _ => None,
+    };
+    let decoder = Decoder {
+        num_crystals: facts.detectors.crystals().len(),
+        tof,
+        has_factors: header.has_attenuation || header.has_normalization,
+        has_background: header.has_scatter || header.has_randoms,
+        factors,
+        num_outside: 0,
+    };
+    if header.has_kind {
+        notices.push(Notice::info(format!("{}: its events tell a kind each, which is not looked at", path.display())));
+    }
+    Ok(Box::new(CastorList { header, facts, decoder, records, notices, has_told_outside: false }))
+}
+
+fn facts(header: &Header, table: Table, options: &ListOptions) -> Result<ListFacts, IoError> {
+    let Table { detectors, min_angle_deg } = table;
+    let detectors = Arc::new(detectors);
+    let mut facts = ListFacts::new("CASToR list mode", detectors.clone());
+    facts.efficiency = Some(match &options.normalization {
+        Some(path) => Arc::new(PairFactors::read(path, header, detectors.crystals().len())?),
+        None => Arc::new(Allowed::new(detectors, min_angle_deg, header.max_axial_mm, 1.0 / header.calibration)),
+    });
+    facts.tof = match header.tof {
+        Some(Tof::List { fwhm_ps, range_ps, .. }) => {
+            let half_mm = 0.5 * width_mm(range_ps);
+            Some(TofFacts { fwhm_mm: width_mm(fwhm_ps), window_mm: [-half_mm, half_mm], edges_mm: Vec::new() })
+        }
+        _ => None,
+    };
+    facts.duration_ms = Some((header.duration_secs * 1e3).round() as u64).filter(|&ms| ms > 0);
+    facts.num_events = Some(header.num_events);
+    facts.isotope = header.isotope.clone();
+    Ok(facts)
+}
+
+fn notices(header: &Header, options: &ListOptions) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    let mut tell = |text: String| notices.push(Notice::info(format!("{}: {text}", header.path.display())));
+    if header.has_normalization && options.normalization.is_none() {
+        tell("which pairs can be in coincidence, and how well each counts, only a normalisation file tells; without one all of the \
+              scanner's count alike, also those of crystals that are dead"
+            .into());
+    }
+    if header.start_secs != 0.0 {
+        let start = header.start_secs;
+        tell(format!("it begins at {start} s ('Start time (s)'); the times of its events are taken as they are"));
+    }
+    notices
+}
+
+impl Decoder {
+    fn decode(&mut self, record: &[u8], events: &mut Events) -> Result<(), String> {
+        let layout = &self.factors.layout;
+        events.pairs.push(pair_at(record, layout.lines, self.num_crystals)?);
+        events.times_ms.push(layout.time.map_or(0, |at| u32_at(record, at)));
+        if self.has_factors {
+            events.multiplicative.push(self.factors.multiplicative(record)? as f32);
+        }
+        if self.has_background {
+            let randoms = self.factors.expected(record, layout.randoms, "random")?;
+            let scatter = self.factors.expected(record, layout.scatter, "scatter")?;
+            events.additive.push((randoms / self.tof.map_or(1.0, |tof| tof.range_mm) + scatter) as f32);
+        }
+        if let (Some(tof), Some(at)) = (self.tof, layout.measured) {
+            let difference_ps = f32_at(record, at);
+            if !difference_ps.is_finite() {
+                return Err(format!("its time of flight is {difference_ps} ps; a finite number is expected"));
+            }
+            let mm = tof_mm(f64::from(difference_ps));
+            // Rounded to 32 bits, a number may be a little outside.
+            self.num_outside += u64::from(mm.abs() > 0.5 * tof.range_mm * (1.0 + 1e-5));
+            events.tof_mm.push([(mm - tof.half_mm) as f32, (mm + tof.half_mm) as f32]);
+        }
+        Ok(())
+    }
+}
+
+impl EventReader for CastorList {
+    fn facts(&self) -> &Arc<ListFacts> {
+        &self.facts
+    }
+
+    fn next(&mut self, chunk: &mut EventChunk) -> Result<bool, IoError> {
+        chunk.clear();
+        let (block, decoder) = (self.records.peek()?, &mut self.decoder);
+        block.try_for_each(|record| decoder.decode(record, &mut chunk.prompts))?;
+        let num = block.len();
+        self.records.advance(num);
+        if num == 0 && self.decoder.num_outside > 0 && !std::mem::replace(&mut self.has_told_outside, true) {
+            let num = self.decoder.num_outside;
+            self.notices.push(Notice::warning(format!(
+                "{}: the time of flight of {num} events is outside of the range that its header tells ('List TOF measurement range (ps)')",
+                self.header.data.display()
+            )));
+        }
+        Ok(num > 0)
+    }
+
+    fn check_end(&self) -> Result<(), IoError> {
+        self.records.check_num(Some(self.header.num_events)).map(|_| ())
+    }
+
+    fn progress(&self) -> [u64; 2] {
+        self.records.progress()
+    }
+
+    fn notices(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut self.notices)
+    }
+}

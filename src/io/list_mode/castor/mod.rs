@@ -1,0 +1,66 @@
+//! CASToR's data files: a header (`.Cdh`) of `key: value` lines beside a file (`.Cdf`) of entries of one size, little endian, and the
+//! scanner's table of crystals ([`scanner`]), which is looked for beside the header. Source: CASToR 3 (Merlin et al. 2018, Phys Med
+//! Biol 63:185005), whose files these readers and the writer exchange.
+//!
+//! | `Data mode` | read by | an entry is |
+//! |---|---|---|
+//! | `list-mode` | [`open`] | an event: a pair of crystals |
+//! | `histogram` | [`Histogram`] | a bin: one or several pairs, with counts |
+//! | `normalization` | the option of [`open`] | a pair that can be in coincidence |
+//!
+//! Expected counts of a pair are line integral / (attenuation · normalisation · calibration) + (randoms + scatter) · duration. An event's
+//! time of flight is t₁ − t₂, ps, in a range of the told width around 0. Its randoms are spread evenly over that range, its scatter is
+//! told per mm of d.
+
+mod events;
+mod factors;
+mod geom;
+mod header;
+mod histogram;
+mod keys;
+mod normalization;
+mod scanner;
+mod writer;
+
+use std::path::{Path, PathBuf};
+
+pub use events::open;
+pub use histogram::{Histogram, HistogramBin};
+pub use writer::Writer;
+
+pub(super) use scanner::{Table, read as read_table};
+
+use super::ListOptions;
+use crate::io::IoError;
+use header::Header;
+
+/// The data file that a header names, if it is one.
+pub(in crate::io) fn data_file(header: &Path) -> Option<PathBuf> {
+    Header::read(header).ok().map(|header| header.data)
+}
+
+/// The table of a header's scanner: the one that the options name, or one of the scanner's name beside the header.
+fn table_of(header: &Header, options: &ListOptions) -> Result<Table, IoError> {
+    let beside = |ending: &str| header.path.with_file_name(format!("{}.{ending}", header.scanner));
+    let found = options.scanner.clone().or_else(|| ["hscan", "geom"].map(beside).into_iter().find(|path| path.is_file()));
+    match found {
+        Some(path) => read_table(&path),
+        None => {
+            let name = &header.scanner;
+            let reason = format!(
+                "the table of its scanner is missing: put {name}.hscan and {name}.lut, or {name}.geom, beside it, or name the table's file"
+            );
+            Err(IoError::unsupported(&header.path, reason))
+        }
+    }
+}
+
+/// Why entries that may have several pairs are not read.
+fn several_lines(header: &Header, what: &str) -> IoError {
+    let reason = format!(
+        "its {what} may have up to {} pairs of crystals each ('Maximum number of lines per event'), and only those of one pair are read; \
+         write it without mashing",
+        header.max_lines
+    );
+    IoError::unsupported(&header.path, reason)
+}

@@ -1,0 +1,123 @@
+//! How well pairs count: as a normalisation file tells, or all that the scanner allows alike.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::factors::Factors;
+use super::header::{Header, Mode};
+use super::several_lines;
+use crate::data::PairEfficiency;
+use crate::io::IoError;
+use crate::io::list_mode::records::{Records, pair_at};
+use crate::scanner::Detectors;
+
+/// The pairs of a normalisation file: those of the crystal of the lower number together, by the other one's number.
+#[derive(Debug)]
+pub(super) struct PairFactors {
+    /// Where the pairs of each crystal begin, and the end.
+    first: Vec<usize>,
+    others: Vec<u32>,
+    values: Vec<f32>,
+}
+
+impl PairFactors {
+    /// Reads the normalisation file of a list of events. The calibration is the list's, as in CASToR.
+    ///
+    /// # Errors
+    /// It is none, of another scanner, or holds what cannot be.
+    pub(super) fn read(path: &Path, list: &Header, num_crystals: usize) -> Result<Self, IoError> {
+        let header = Header { calibration: list.calibration, ..Header::read(path)? };
+        if header.mode != Mode::Normalization {
+            let reason = "it is not a normalisation file ('Data mode'); one's mode is normalization";
+            return Err(IoError::unsupported(path, reason));
+        }
+        if header.scanner != list.scanner {
+            let reason = format!("it is of the scanner '{}', but the list's is '{}'", header.scanner, list.scanner);
+            return Err(IoError::unsupported(path, reason));
+        }
+        if header.max_lines > 1 {
+            return Err(several_lines(&header, "entries"));
+        }
+        let factors = Factors::new(&header);
+        Records::open(&header.data, factors.layout.size)?.check_num(Some(header.num_events))?;
+        let mut first = vec![0; num_crystals + 1];
+        for_each(&header, &factors, num_crystals, |[lower, _], _| first[lower as usize + 1] += 1)?;
+        (0..num_crystals).for_each(|crystal| first[crystal + 1] += first[crystal]);
+        let num = first[num_crystals];
+        let (mut next, mut others, mut values) = (first.clone(), vec![0; num], vec![0.0; num]);
+        for_each(&header, &factors, num_crystals, |[lower, higher], value| {
+            let place = &mut next[lower as usize];
+            // (A file that was replaced meanwhile has other pairs.)
+            if let (Some(other), Some(factor)) = (others.get_mut(*place), values.get_mut(*place)) {
+                (*other, *factor) = (higher, value);
+                *place += 1;
+            }
+        })?;
+        for pairs in first.windows(2).map(|ends| ends[0]..ends[1]) {
+            let mut sorted: Vec<(u32, f32)> =
+                others[pairs.clone()].iter().copied().zip(values[pairs.clone()].iter().copied()).collect();
+            sorted.sort_unstable_by_key(|(other, _)| *other);
+            for (place, (other, value)) in pairs.zip(sorted) {
+                (others[place], values[place]) = (other, value);
+            }
+        }
+        Ok(Self { first, others, values })
+    }
+}
+
+/// All pairs of a file, the lower number first, with what each counts.
+fn for_each(header: &Header, factors: &Factors, num_crystals: usize, mut take: impl FnMut([u32; 2], f32)) -> Result<(), IoError> {
+    let mut records = Records::open(&header.data, factors.layout.size)?;
+    loop {
+        let block = records.peek()?;
+        let num = block.len();
+        if num == 0 {
+            return Ok(());
+        }
+        block.try_for_each(|record| {
+            let [a, b] = pair_at(record, factors.layout.lines, num_crystals)?;
+            take([a.min(b), a.max(b)], factors.multiplicative(record)? as f32);
+            Ok(())
+        })?;
+        records.advance(num);
+    }
+}
+
+impl PairEfficiency for PairFactors {
+    fn of(&self, [a, b]: [u32; 2]) -> f32 {
+        let (lower, higher) = (a.min(b) as usize, a.max(b));
+        let pairs = self.first[lower]..self.first[lower + 1];
+        let others = &self.others[pairs.clone()];
+        let place = pairs.start + others.partition_point(|&other| other < higher);
+        // One that is in the file twice is twice in coincidence.
+        (place..pairs.end).take_while(|&place| self.others[place] == higher).map(|place| self.values[place]).sum()
+    }
+}
+
+/// All pairs that the scanner allows count alike.
+#[derive(Debug)]
+pub(super) struct Allowed {
+    detectors: Arc<Detectors>,
+    /// The largest cosine of the angle between the depths of two crystals, seen along the axis.
+    max_cos: f64,
+    max_axial_mm: f64,
+    value: f32,
+}
+
+impl Allowed {
+    /// Pairs at least this angle and at most this far along the axis apart.
+    pub(super) fn new(detectors: Arc<Detectors>, min_angle_deg: f64, max_axial_mm: Option<f64>, value: f64) -> Self {
+        // CASToR's tolerance is as large.
+        let max_cos = (min_angle_deg.to_radians() - 1e-4).max(0.0).cos();
+        Self { detectors, max_cos, max_axial_mm: max_axial_mm.unwrap_or(f64::INFINITY), value: value as f32 }
+    }
+}
+
+impl PairEfficiency for Allowed {
+    fn of(&self, pair: [u32; 2]) -> f32 {
+        let [a, b] = pair.map(|crystal| &self.detectors.crystals()[crystal as usize]);
+        let cos = a.axes[0][0] * b.axes[0][0] + a.axes[0][1] * b.axes[0][1];
+        let is_allowed = cos <= self.max_cos && (a.centre_mm[2] - b.centre_mm[2]).abs() <= self.max_axial_mm;
+        if is_allowed { self.value } else { 0.0 }
+    }
+}

@@ -1,0 +1,200 @@
+//! Siemens' list mode of 32-bit words, little endian (`.l.hdr` beside `.l`), of the Biograph mMR.
+//!
+//! | bits | |
+//! |---|---|
+//! | 31 = 0 | an event: bit 30 = 1 a prompt, 0 a delayed one; bits 0–29 its bin, (plane · views + view) · tangential positions + position |
+//! | 31 = 1, 29–30 = 0 | a time tag: bits 0–28 ms; it holds for the words after it |
+//! | 31 = 1 | another tag (gating, dead time, singles) |
+//!
+//! Every ninth place of a ring is a gap between blocks.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::records::{Records, u32_at};
+use super::{EventReader, ListOptions};
+use crate::data::{EventChunk, ListFacts, ListSampling, Notice, PairEfficiency};
+use crate::io::IoError;
+use crate::io::interfile::siemens::{ListHeader, read_list_header};
+use crate::scanner::{Cylinder, Detectors, ScanGeometry, Segment};
+
+const WORD_BYTES: usize = 4;
+const IS_TAG: u32 = 1 << 31;
+const IS_PROMPT: u32 = 1 << 30;
+const TAG_KIND: u32 = 0b11 << 29;
+
+/// Places of a ring from one gap to the next.
+const GAP_STEP: u32 = 9;
+
+/// What stands for a gap in the tables.
+const GAP: u32 = u32::MAX;
+
+/// A list of events.
+struct SiemensList {
+    facts: Arc<ListFacts>,
+    decoder: Decoder,
+    records: Records,
+    path: std::path::PathBuf,
+    notices: Vec<Notice>,
+    has_told_counts: bool,
+}
+
+/// Makes events of words.
+struct Decoder {
+    /// First crystals of both rings of each plane.
+    planes: Vec<[u32; 2]>,
+    /// Both detectors of each view and tangential position; [`GAP`] where one is none.
+    transaxial: Vec<[u32; 2]>,
+    time_ms: u32,
+    num_other_tags: u64,
+    num_on_gaps: u64,
+}
+
+/// Gaps do not count.
+#[derive(Debug)]
+struct NoGaps {
+    num_detectors: u32,
+}
+
+impl PairEfficiency for NoGaps {
+    fn of(&self, pair: [u32; 2]) -> f32 {
+        let is_gap = |crystal: u32| is_gap(crystal % self.num_detectors);
+        if pair.into_iter().any(is_gap) { 0.0 } else { 1.0 }
+    }
+}
+
+fn is_gap(detector: u32) -> bool {
+    detector.is_multiple_of(GAP_STEP)
+}
+
+/// Opens a list of events.
+///
+/// # Errors
+/// A header that is none, of another scanner or of events that are not read; a data file that cannot be opened.
+pub fn open(path: &Path, _options: &ListOptions) -> Result<Box<dyn EventReader>, IoError> {
+    let header = read_list_header(path)?;
+    let records = Records::open(&header.data, WORD_BYTES)?;
+    let [_, len] = records.progress();
+    let num_words = len / WORD_BYTES as u64;
+    let is_whole = header.num_words.is_none_or(|told| told == num_words);
+    let ListHeader { geometry, mut notices, .. } = header;
+    if !is_whole {
+        let told = header.num_words.unwrap_or_default();
+        let duration = header.duration_secs.map_or_else(String::new, |secs| format!(" and {secs} s"));
+        notices.push(Notice::warning(format!(
+            "{}: it tells {told} words{duration}, but {} has {num_words} words now; what the file has is read, and how long the scan took is \
+             taken from its time tags",
+            path.display(),
+            header.data.display()
+        )));
+    }
+    let detectors = Detectors::of_cylinder(&geometry).map_err(|source| IoError::Detectors { path: path.to_owned(), source })?;
+    let mut facts = ListFacts::new("Siemens list mode (32 bits)", Arc::new(detectors));
+    facts.efficiency = Some(Arc::new(NoGaps { num_detectors: geometry.num_detectors_per_ring as u32 }));
+    facts.sampling =
+        Some(ListSampling { num_tangential: geometry.num_tangential, max_ring_difference: header.max_ring_difference });
+    facts.duration_ms = header.duration_secs.filter(|_| is_whole).map(|secs| (secs * 1e3).round() as u64);
+    facts.isotope = header.isotope;
+    facts.half_life_secs = header.half_life_secs;
+    let (decoder, path) = (Decoder::new(&geometry), header.data);
+    Ok(Box::new(SiemensList { facts: Arc::new(facts), decoder, records, path, notices, has_told_counts: false }))
+}
+
+impl Decoder {
+    fn new(geometry: &ScanGeometry) -> Self {
+        let num_detectors = geometry.num_detectors_per_ring as u32;
+        let rings = |segment: &Segment| {
+            let difference = segment.min_ring_difference;
+            let [first, second] = [(-difference).max(0), difference.max(0)].map(|ring| ring as u32);
+            (0..segment.num_axial_pos as u32).map(move |axial| [first + axial, second + axial].map(|ring| ring * num_detectors))
+        };
+        let cylinder = Cylinder::of(geometry);
+        let first = -((geometry.num_tangential / 2) as i32);
+        let detectors = |bin: usize| {
+            let (view, tangential) = (bin / geometry.num_tangential, (bin % geometry.num_tangential) as i32);
+            let pair = cylinder.detectors(view, first + tangential).map(|detector| detector as u32);
+            if pair.into_iter().any(is_gap) { [GAP; 2] } else { pair }
+        };
+        Self {
+            planes: geometry.segments.iter().flat_map(rings).collect(),
+            transaxial: (0..geometry.num_transaxial()).map(detectors).collect(),
+            time_ms: 0,
+            num_other_tags: 0,
+            num_on_gaps: 0,
+        }
+    }
+
+    fn decode(&mut self, word: u32, chunk: &mut EventChunk) -> Result<(), String> {
+        if word & IS_TAG != 0 {
+            match word & TAG_KIND {
+                0 => self.time_ms = word & !(IS_TAG | TAG_KIND),
+                _ => self.num_other_tags += 1,
+            }
+            return Ok(());
+        }
+        let bin = word & !IS_PROMPT;
+        let num_transaxial = self.transaxial.len() as u32;
+        let Some(&[first, second]) = self.planes.get((bin / num_transaxial) as usize) else {
+            let num = self.planes.len();
+            return Err(format!(
+                "the event's bin {bin} is in plane {}, but there are {num} planes; is it the data of this header?",
+                bin / num_transaxial
+            ));
+        };
+        let [a, b] = self.transaxial[(bin % num_transaxial) as usize];
+        if a == GAP {
+            self.num_on_gaps += 1;
+            return Ok(());
+        }
+        let events = if word & IS_PROMPT != 0 { &mut chunk.prompts } else { &mut chunk.delayeds };
+        events.pairs.push([first + a, second + b]);
+        events.times_ms.push(self.time_ms);
+        Ok(())
+    }
+}
+
+impl SiemensList {
+    /// What was counted up to the end, once.
+    fn tell_counts(&mut self) {
+        let Decoder { num_other_tags, num_on_gaps, .. } = self.decoder;
+        let path = self.path.display();
+        if num_other_tags > 0 {
+            self.notices.push(Notice::info(format!("{path}: {num_other_tags} tags are not of time and were passed over")));
+        }
+        if num_on_gaps > 0 {
+            self.notices.push(Notice::warning(format!(
+                "{path}: {num_on_gaps} events were left out, for one of their detectors is a gap between blocks; is it the scanner's own data?"
+            )));
+        }
+    }
+}
+
+impl EventReader for SiemensList {
+    fn facts(&self) -> &Arc<ListFacts> {
+        &self.facts
+    }
+
+    fn next(&mut self, chunk: &mut EventChunk) -> Result<bool, IoError> {
+        chunk.clear();
+        let (block, decoder) = (self.records.peek()?, &mut self.decoder);
+        block.try_for_each(|word| decoder.decode(u32_at(word, 0), chunk))?;
+        let num = block.len();
+        self.records.advance(num);
+        if num == 0 && !std::mem::replace(&mut self.has_told_counts, true) {
+            self.tell_counts();
+        }
+        Ok(num > 0)
+    }
+
+    fn check_end(&self) -> Result<(), IoError> {
+        self.records.check_num(None).map(|_| ())
+    }
+
+    fn progress(&self) -> [u64; 2] {
+        self.records.progress()
+    }
+
+    fn notices(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut self.notices)
+    }
+}

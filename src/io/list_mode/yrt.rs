@@ -1,0 +1,122 @@
+//! YRT-PET's lists of events (`.lmDat`): no header, and events of 32-bit words, little endian – time (ms), two crystals, and what the
+//! [`YrtFields`] say: time of flight t₂ − t₁ (ps; the sign is the other way round inside), randoms (counts per second). The scanner's
+//! look-up table is CASToR's. Source: YRT-PET (Najmaoui et al. 2025).
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::records::{Records, f32_at, pair_at, u32_at};
+use super::{EventReader, ListOptions, YrtFields, castor};
+use crate::data::{EventChunk, Events, ListFacts, Notice, TofFacts, tof_mm};
+use crate::io::IoError;
+use crate::scanner::Detectors;
+
+/// Bytes of time and crystals.
+const PLAIN_BYTES: usize = 12;
+
+/// A list of events.
+struct YrtList {
+    facts: Arc<ListFacts>,
+    decoder: Decoder,
+    records: Records,
+}
+
+/// Makes events of bytes.
+struct Decoder {
+    num_crystals: usize,
+    /// Where the time of flight is, and half the interval that an event tells of it, mm.
+    tof: Option<(usize, f64)>,
+    /// Where the random rate is, and how long the scan took, s.
+    randoms: Option<(usize, f64)>,
+}
+
+/// Opens a list of events.
+///
+/// # Errors
+/// No scanner or one that cannot be read; fields that do not go together.
+pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, IoError> {
+    let Some(scanner) = &options.scanner else {
+        let reason = "a YRT-PET list does not name its scanner; name the scanner's look-up table (.lut)";
+        return Err(IoError::unsupported(path, reason));
+    };
+    let YrtFields { tof_ps, has_randoms } = options.yrt;
+    if tof_ps.is_some_and(|[fwhm, step]| !(fwhm > 0.0 && step >= 0.0 && fwhm.is_finite() && step.is_finite())) {
+        let reason = "its time of flight needs an uncertainty (FWHM) above 0 ps and a step of 0 ps or more";
+        return Err(IoError::unsupported(path, reason));
+    }
+    if tof_ps.is_some() && has_randoms {
+        let reason = "its events tell time of flight and randoms, but not over which range of time of flight these are spread; leave \
+                      the time of flight out, or write the list as PETSIRD or CASToR";
+        return Err(IoError::unsupported(path, reason));
+    }
+    let size = PLAIN_BYTES + if tof_ps.is_some() { 4 } else { 0 } + if has_randoms { 4 } else { 0 };
+    let records = Records::open(path, size)?;
+    let detectors = Arc::new(castor::read_table(scanner)?.detectors);
+    let randoms = if has_randoms { Some((size - 4, records.last(|record| u32_at(record, 0))?)) } else { None };
+    let decoder = Decoder {
+        num_crystals: detectors.crystals().len(),
+        tof: tof_ps.map(|[_, step]| (PLAIN_BYTES, 0.5 * tof_mm(step))),
+        // The last event comes within the last millisecond.
+        randoms: randoms.map(|(at, last)| (at, last.map_or(0.0, |ms| (f64::from(ms) + 1.0) / 1e3))),
+    };
+    let mut facts = ListFacts::new("YRT-PET list mode", detectors.clone());
+    facts.tof = tof_ps.map(|[fwhm, _]| tof_facts(&detectors, fwhm));
+    Ok(Box::new(YrtList { facts: Arc::new(facts), decoder, records }))
+}
+
+/// Which d are recorded is not told: none is beyond the farthest crystals.
+fn tof_facts(detectors: &Detectors, fwhm_ps: f64) -> TofFacts {
+    let [radius, half_length] = detectors.extent_mm();
+    let farthest = radius.hypot(half_length);
+    TofFacts { fwhm_mm: tof_mm(fwhm_ps), window_mm: [-farthest, farthest], edges_mm: Vec::new() }
+}
+
+impl Decoder {
+    fn decode(&self, record: &[u8], events: &mut Events) -> Result<(), String> {
+        events.pairs.push(pair_at(record, 4, self.num_crystals)?);
+        events.times_ms.push(u32_at(record, 0));
+        if let Some((at, half_mm)) = self.tof {
+            let difference_ps = f32_at(record, at);
+            if !difference_ps.is_finite() {
+                return Err(format!("its time of flight is {difference_ps} ps; a finite number is expected"));
+            }
+            let mm = -tof_mm(f64::from(difference_ps));
+            events.tof_mm.push([(mm - half_mm) as f32, (mm + half_mm) as f32]);
+        }
+        if let Some((at, duration_secs)) = self.randoms {
+            let rate = f32_at(record, at);
+            if !(rate >= 0.0 && rate.is_finite()) {
+                return Err(format!("its random rate is {rate} counts per second; a finite number from 0 on is expected"));
+            }
+            events.additive.push((f64::from(rate) * duration_secs) as f32);
+        }
+        Ok(())
+    }
+}
+
+impl EventReader for YrtList {
+    fn facts(&self) -> &Arc<ListFacts> {
+        &self.facts
+    }
+
+    fn next(&mut self, chunk: &mut EventChunk) -> Result<bool, IoError> {
+        chunk.clear();
+        let block = self.records.peek()?;
+        block.try_for_each(|record| self.decoder.decode(record, &mut chunk.prompts))?;
+        let num = block.len();
+        self.records.advance(num);
+        Ok(num > 0)
+    }
+
+    fn check_end(&self) -> Result<(), IoError> {
+        self.records.check_num(None).map(|_| ())
+    }
+
+    fn progress(&self) -> [u64; 2] {
+        self.records.progress()
+    }
+
+    fn notices(&mut self) -> Vec<Notice> {
+        Vec::new()
+    }
+}
