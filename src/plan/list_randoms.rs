@@ -37,9 +37,10 @@ pub fn randoms_of_bins(facts: &ListFacts, delayeds: &EventHistogram, task: &Task
     Ok(randoms)
 }
 
-/// The pairs that the list's efficiencies have in coincidence, where they tell and the crystals are not too many.
+/// The pairs that the list's efficiencies have in coincidence, where they tell and the crystals are not too many. (Where the format has
+/// bins, all pairs in them are; a crystal that is none has no delayeds.)
 fn pairs_in_coincidence(facts: &ListFacts, is_counted: impl Fn([u32; 2]) -> bool + Sync) -> Option<PairPartners> {
-    let efficiency = facts.efficiency.as_ref().map(Arc::clone)?;
+    let efficiency = facts.efficiency.as_ref().filter(|_| facts.sampling.is_none()).map(Arc::clone)?;
     let num = facts.detectors.crystals().len();
     let is_pair = |first: usize, second: usize| {
         let pair = [first as u32, second as u32];

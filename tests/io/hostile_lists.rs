@@ -78,7 +78,9 @@ fn data(num_words: usize) -> impl Strategy<Value = Vec<u8>> {
 
 /// Events that can be, of the given number of words in which the last two are crystals.
 fn whole(num_events: usize, num_words: usize) -> Vec<u8> {
-    let event = |event: usize| (0..num_words).map(move |word| if word + 2 < num_words { 1.0f32.to_bits() } else { ((word + event) % 4) as u32 });
+    let event = |event: usize| {
+        (0..num_words).map(move |word| if word + 2 < num_words { 1.0f32.to_bits() } else { ((word + event) % 4) as u32 })
+    };
     (0..num_events).flat_map(event).flat_map(u32::to_le_bytes).collect()
 }
 

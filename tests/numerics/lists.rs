@@ -1,0 +1,122 @@
+//! The ring study of the data folder, which other programs wrote: one scan as PETSIRD, CASToR and YRT-PET.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tomoscope::data::{EventList, Events, ListFacts, Study, Volume};
+use tomoscope::geometry::Grid;
+use tomoscope::io::list_mode::{ListOptions, YrtFields};
+use tomoscope::plan::{AlgorithmKind, DeviceChoice, Job, ListSelection, Rays, default_list_settings, list_study, prepare};
+use tomoscope::task::Task;
+
+/// The study in a format, or `None` where there is no data folder.
+fn ring(file: &str, selection: &ListSelection) -> Option<Study<EventList>> {
+    let Some(folder) = std::env::var_os("TOMOSCOPE_DATA").map(|folder| PathBuf::from(folder).join("listmode")) else {
+        println!("skipped: TOMOSCOPE_DATA is not set");
+        return None;
+    };
+    let step_ps = 400.276_914_237_782_5;
+    let yrt = YrtFields { tof_ps: Some([step_ps, step_ps]), has_randoms: false };
+    let scanner = file.ends_with("lmDat").then(|| folder.join("TEST_RING_8x96.lut"));
+    let options = ListOptions { scanner, yrt, ..ListOptions::default() };
+    Some(list_study(&folder.join(file), &options, selection, &Task::new()).unwrap())
+}
+
+/// MLEM on voxels of 8 mm.
+fn reconstructed(study: Study<EventList>, num_iterations: usize) -> (Volume, Vec<f64>) {
+    let mut settings = default_list_settings(&study.measured).unwrap();
+    settings.grid = Grid::centred([25, 25, 12], [8.0; 3]).unwrap();
+    settings.fov_radius_mm = 100.0;
+    settings.algorithm = AlgorithmKind::Mlem;
+    settings.num_iterations = num_iterations;
+    settings.rays = Rays::Fixed { tangential: 1, axial: 1 };
+    settings.device = DeviceChoice::Cpu;
+    let mut volume = Volume::filled(settings.grid.clone(), 0.0);
+    let job = Job::Events { study: Arc::new(study), settings: Box::new(settings) };
+    let mut prepared = prepare(&job, &Task::new()).unwrap();
+    let steps = (0..num_iterations).map(|_| prepared.algorithm.step(&Task::new()).unwrap().log_likelihood.unwrap()).collect();
+    prepared.algorithm.volume_into(&mut volume).unwrap();
+    (volume, steps)
+}
+
+/// Mean of the voxels whose middles are somewhere.
+fn mean(volume: &Volume, is_inside: impl Fn([f64; 3]) -> bool) -> f64 {
+    let [nx, ny, _] = volume.grid.size;
+    let at = |i: usize| volume.grid.mm_from_voxel([(i % nx) as f64, (i / nx % ny) as f64, (i / nx / ny) as f64]);
+    let values: Vec<f64> =
+        volume.as_slice().iter().enumerate().filter(|(i, _)| is_inside(at(*i))).map(|(_, &value)| f64::from(value)).collect();
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Sphere to background of the object: a sphere of radius 18 mm at (40, −25, 12) with six times the activity of a cylinder of radius
+/// 70 mm and length 72 mm.
+fn contrast(volume: &Volume) -> f64 {
+    let from = |p: [f64; 3]| ((p[0] - 40.0).powi(2) + (p[1] + 25.0).powi(2) + (p[2] - 12.0).powi(2)).sqrt();
+    let sphere = mean(volume, |p| from(p) <= 14.0);
+    let background = mean(volume, |p| from(p) >= 30.0 && p[0].hypot(p[1]) <= 58.0 && p[2].abs() <= 28.0);
+    sphere / background
+}
+
+#[test]
+fn one_scan_in_three_formats_is_one_list_and_one_image() {
+    let all = ListSelection::default();
+    let Some(petsird) = ring("ring.petsird", &all) else { return };
+    let [castor, yrt] = ["ring_list.Cdh", "ring_yrt.lmDat"].map(|file| ring(file, &all).unwrap());
+    let places = |list: &EventList| -> Vec<[[i64; 3]; 2]> {
+        let crystals = list.facts.detectors.crystals();
+        let place = |crystal: u32| crystals[crystal as usize].centre_mm.map(|mm| (100.0 * mm).round() as i64);
+        list.prompts.pairs.iter().map(|pair| pair.map(place)).collect()
+    };
+    for other in [&castor, &yrt] {
+        let (one, other) = (&petsird.measured, &other.measured);
+        assert_eq!(places(one), places(other));
+        assert_eq!(one.prompts.times_ms.len(), other.prompts.times_ms.len());
+        for (a, b) in one.prompts.tof_mm.iter().zip(&other.prompts.tof_mm) {
+            assert!((a[0] - b[0]).abs() < 1e-3 && (a[1] - b[1]).abs() < 1e-3, "{a:?} {b:?}");
+        }
+    }
+    // Without what each format tells of efficiencies and randoms.
+    let plain = |study: Study<EventList>| {
+        let list = study.measured;
+        let prompts = Events { multiplicative: Vec::new(), additive: Vec::new(), ..(*list.prompts).clone() };
+        let facts = ListFacts { efficiency: None, sampling: None, ..(*list.facts).clone() };
+        Study::new("plain", EventList { facts: Arc::new(facts), prompts: Arc::new(prompts), num_delayeds: 0, rates: list.rates })
+    };
+    let [one, castor, yrt] = [petsird, castor, yrt].map(|study| reconstructed(plain(study), 5).0);
+    for other in [castor, yrt] {
+        let largest = one.as_slice().iter().fold(0.0f32, |largest, value| largest.max(*value));
+        for (a, b) in one.as_slice().iter().zip(other.as_slice()) {
+            assert!((a - b).abs() <= 1e-5 * largest, "{a} {b}");
+        }
+    }
+}
+
+#[test]
+fn time_of_flight_finds_the_sphere_and_turned_round_it_does_not() {
+    let Some(study) = ring("ring.petsird", &ListSelection::default()) else { return };
+    let turned = {
+        let list = study.measured.clone();
+        let tof_mm = list.prompts.tof_mm.iter().map(|[from, to]| [-to, -from]).collect();
+        Study::new("turned", EventList { prompts: Arc::new(Events { tof_mm, ..(*list.prompts).clone() }), ..list })
+    };
+    let without = ring("ring.petsird", &ListSelection { without_tof: true, ..ListSelection::default() }).unwrap();
+    assert_eq!((study.measured.prompts.len(), study.measured.num_delayeds), (40_000, 4_000));
+    let (image, steps) = reconstructed(study, 25);
+    let found = contrast(&image);
+    let (image_turned, steps_turned) = reconstructed(turned, 25);
+    let (image_without, steps_without) = reconstructed(without, 25);
+    let [turned, without] = [contrast(&image_turned), contrast(&image_without)];
+    println!("sphere to background: {found:.2} with time of flight, {without:.2} without, {turned:.2} with its sign turned");
+    println!("log-likelihood: {:.0} with, {:.0} turned", steps[24], steps_turned[24]);
+    assert!((found - 6.5).abs() < 0.6, "{found}");
+    assert!(turned < 4.0, "{turned}");
+    assert!(steps[24] > steps_turned[24] + 500.0);
+    for steps in [&steps, &steps_turned, &steps_without] {
+        assert!(steps.windows(2).all(|pair| pair[1] >= pair[0] - 1e-6 * pair[0].abs()), "{steps:?}");
+    }
+    // Flat to some per cent in quadrants.
+    let mean_of = |signs: [f64; 2]| mean(&image, |p| p[0] * signs[0] > 4.0 && p[1] * signs[1] > 4.0 && p[0].hypot(p[1]) < 58.0 && p[2].abs() < 28.0);
+    let quadrants = [[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]].map(mean_of);
+    let middle = quadrants.iter().sum::<f64>() / 3.0;
+    assert!(quadrants.iter().all(|value| (value / middle - 1.0).abs() < 0.1), "{quadrants:?}");
+}
