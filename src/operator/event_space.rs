@@ -1,6 +1,6 @@
 //! Events as the data of an operator: which of them belong to a subset, and in which order arrays hold them.
 
-use std::f64::consts::TAU;
+use std::f64::consts::PI;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -22,22 +22,13 @@ pub enum EventSplit {
 /// In which order the events of a subset lie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EventOrder {
-    /// Those whose lines meet the same voxels next to each other: by direction, then by distance from the axis, then by d where it
-    /// is known. A permutation of the list, made once.
+    /// Those whose lines meet the same voxels next to each other: by direction and distance from the axis, and by d where it is
+    /// known. A permutation of the list, made once.
     #[default]
     ByLine,
     /// As they were written.
     AsWritten,
 }
-
-/// Directions of half a turn that the order tells apart.
-const DIRECTIONS: f64 = 512.0;
-/// Where d is known only a short part of the line is walked, and more is alike in fewer directions.
-const TOF_DIRECTIONS: f64 = 128.0;
-/// Distances from the axis that are told apart, in voxels, without and with d.
-const DISTANCES: [f64; 2] = [0.5, 1.0];
-/// The d that are told apart, in voxels.
-const DEPTHS: f64 = 4.0;
 
 /// Events in subsets. Values of a subset lie in one piece.
 #[derive(Clone, Debug)]
@@ -148,25 +139,33 @@ impl DataSpace for EventSpace {
     }
 }
 
-/// The place of a line, and of d on it, among all.
+/// The place of a line, and of d on it, among all. Lines that are alike share what a cache near the processor holds; in smaller
+/// steps they meet the same voxels at the same time.
 pub(super) fn key(line: &Line, tof_mm: Option<[f32; 2]>, grid: &Grid) -> u32 {
     let [dx, dy] = [0, 1].map(|a| line.end[a] - line.start[a]);
     // Both directions of a line are one; what is measured along it and across it turns with it.
     let sign = if dy < 0.0 || (dy == 0.0 && dx < 0.0) { -1.0 } else { 1.0 };
     let (dx, dy, length) = (sign * dx, sign * dy, dx.hypot(dy).max(f64::MIN_POSITIVE));
-    let half_turn = dy.atan2(dx) / (0.5 * TAU);
+    let cell = |value: f64, num: u32| (value + f64::from(num / 2)).clamp(0.0, f64::from(num - 1)) as u32;
+    let direction = |num: u32| ((dy.atan2(dx) / PI * f64::from(num)) as u32).min(num - 1);
     let across = (line.start[0] * dy - line.start[1] * dx) / (length * grid.voxel_mm[0]);
-    let cell = |value: f64, middle: f64| (value + middle).clamp(0.0, 2.0 * middle - 1.0) as u32;
     match tof_mm {
-        None => (half_turn * (DIRECTIONS - 1.0)) as u32 * 2048 + cell(across / DISTANCES[0], 1024.0),
+        // 1024 directions, distances from the axis of half a voxel.
+        None => mixed([(direction(1024), 10, 4), (cell(2.0 * across, 1024), 10, 2)]),
+        // Only a short part of the line is walked: 256 directions, distances of a voxel, d of two.
         Some([low, high]) => {
             let middle = [0, 1].map(|a| 0.5 * (line.start[a] + line.end[a]));
-            let of_middle = middle[0] * dx / length + middle[1] * dy / length;
-            let along = of_middle + sign * 0.5 * f64::from(low + high);
-            let depth = cell(along / (DEPTHS * grid.voxel_mm[0]), 256.0);
-            ((half_turn * (TOF_DIRECTIONS - 1.0)) as u32 * 1024 + cell(across / DISTANCES[1], 512.0)) * 512 + depth
+            let along = (middle[0] * dx + middle[1] * dy) / length + sign * 0.5 * f64::from(low + high);
+            let depth = cell(along / (2.0 * grid.voxel_mm[0]), 512);
+            mixed([(direction(256), 8, 3), (cell(across, 512), 9, 2), (depth, 9, 2)])
         }
     }
+}
+
+/// Of numbers with so many bits first all but the last few bits, then these.
+fn mixed<const N: usize>(parts: [(u32, u32, u32); N]) -> u32 {
+    let coarse = parts.iter().fold(0, |key, (value, bits, fine)| key << (bits - fine) | value >> fine);
+    parts.iter().fold(coarse, |key, (value, _, fine)| key << fine | value & ((1 << fine) - 1))
 }
 
 #[cfg(test)]

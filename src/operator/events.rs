@@ -16,7 +16,7 @@ use super::event_space::{EventOrder, EventSpace, EventSplit, key};
 use super::siddon::{starts, walk_parts};
 use super::tof::{TofKernel, TofTerms};
 use super::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset, check_lengths};
-use crate::algebra::{Data, FieldOfView, Host, HostArray, Image, Simd, Voxels};
+use crate::algebra::{Columns, Data, FieldOfView, Host, HostArray, Image, Simd, Voxels};
 use crate::data::{Events, TofFacts};
 use crate::geometry::{Grid, Line, Point};
 use crate::scanner::Detectors;
@@ -133,7 +133,8 @@ pub struct EventSubsets {
     pub order: EventOrder,
 }
 
-/// Projection onto events on the host. Images are `[z, y, x]`, zero outside the field of view.
+/// Projection onto events on the host. Images are `[y][x][z]`, zero outside the field of view: lines that lie one above the other
+/// meet voxels that are neighbours.
 pub struct EventLines {
     rays: EventRays,
     voxels: Voxels,
@@ -160,13 +161,15 @@ impl EventLines {
         let rays = EventRays::new(events, detectors, tof, &grid, num_rays, subsets)?;
         let fov = FieldOfView::new(&grid, fov_radius_mm);
         let terms = rays.kernel.as_ref().map(TofKernel::terms).unwrap_or_default();
-        let (voxels, private_images) = (Voxels::new(grid, fov), PrivateImages::default());
+        let columns = Columns { classes: 1, lanes: grid.size[2], first: 0, tail: 0 };
+        let (voxels, private_images) = (Voxels::in_columns(grid, fov, columns), PrivateImages::default());
         Ok(Self { rays, voxels, terms, simd: Simd::fastest(), is_plain: false, private_images })
     }
 
-    /// The same by the definition: one line after the other in double precision.
+    /// The same by the definition: one line after the other in double precision, and images `[z, y, x]`.
     pub fn plain(self) -> Self {
-        Self { is_plain: true, ..self }
+        let voxels = Voxels::new(self.voxels.grid().clone(), self.voxels.fov().clone());
+        Self { is_plain: true, voxels, ..self }
     }
 
     /// The same with other instructions, at most those that the processor has.
@@ -188,8 +191,8 @@ impl EventLines {
     /// Walks events, given by their places in a subset and their numbers, and hands what has been walked to `done`.
     #[inline(always)]
     fn walk(&self, events: impl Iterator<Item = (usize, u32)>, mut done: impl FnMut(&Lanes)) {
-        let size = self.voxels.grid().size.map(|n| n as isize);
-        let strides = [1, size[0], size[0] * size[1]];
+        let [nx, _, nz] = self.voxels.grid().size.map(|n| n as isize);
+        let strides = [nz, nx * nz, 1];
         let share = 1.0 / self.rays.num_rays as f64;
         let mut lanes = Lanes::default();
         for (place, event) in events {

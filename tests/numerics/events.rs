@@ -10,7 +10,7 @@ use tomoscope::operator::{
     TofKernel, ViewProjector,
 };
 use tomoscope::random::{shuffled, stream};
-use tomoscope::recon::{Algorithm, EmSettings, EventTerms, ListModel, MlemOsem, ProjectionModel, SubsetOrder};
+use tomoscope::recon::{Algorithm, EmSettings, EventTerms, ListModel, MlemOsem, ProjectionModel, SubsetOrder, gaussian_filter};
 use tomoscope::scanner::{Crystal, Cylinder, Detectors, ScanGeometry};
 use tomoscope::task::Task;
 
@@ -79,7 +79,9 @@ fn project(operator: &EventLines, subset: Subset, volume: &Volume) -> Vec<f32> {
 fn backproject(operator: &EventLines, subset: Subset, q: &[f32], accumulation: Accumulation) -> Vec<f32> {
     let mut out: HostArray<Image> = Host.zeros(operator.voxels().len()).unwrap();
     operator.adjoint(&mut Host, subset, &q.to_vec().into(), accumulation, &mut out, &Task::new()).unwrap();
-    out.into_values()
+    let mut volume = Volume::filled(operator.voxels().grid().clone(), 0.0);
+    operator.voxels().write(&out, 1.0, &mut volume);
+    volume.as_slice().to_vec()
 }
 
 #[test]
@@ -204,7 +206,10 @@ fn all_bins_of_a_line_are_the_line() {
         operator.space().in_order(project(&operator, Subset::ALL, &volume))
     };
     let sums: Vec<f32> = project(&in_bins).chunks(bins.len()).map(|bins| width * bins.iter().sum::<f32>()).collect();
-    assert!(relative(&sums, &project(&whole)) <= 1e-5);
+    let error = relative(&sums, &project(&whole));
+    println!("{error:.1e}");
+    // Pieces in which a bin's kernel ends count by their parts, at the middle of these.
+    assert!(error <= 2e-4, "{error:e}");
 }
 
 #[test]
@@ -313,7 +318,10 @@ fn a_list_gives_the_image_and_the_likelihood_of_its_michelogram() {
         let compare = |name: &str, algorithm: &mut dyn Algorithm| {
             for (k, of_list) in of_list.iter().enumerate() {
                 let of_bins = algorithm.step(&Task::new()).unwrap().log_likelihood.unwrap();
-                assert!((of_list - of_bins).abs() <= 1e-5 * of_bins.abs(), "{name}, step {k}: {of_list}, not {of_bins}");
+                assert!(
+                    (of_list - of_bins).abs() <= 1e-6 * (of_bins.abs() + events.len() as f64),
+                    "{name}, step {k}: {of_list}, not {of_bins}"
+                );
             }
             let mut volume = Volume::filled(grid(), 0.0);
             algorithm.volume_into(&mut volume).unwrap();
@@ -332,6 +340,9 @@ fn a_list_gives_the_image_and_the_likelihood_of_its_michelogram() {
     }
 }
 
+/// No line integral of the object is larger.
+const LARGEST_INTEGRAL: f64 = 250.0;
+
 /// Events of a volume under the model itself: pairs by their line integrals, places along the line by the voxels' shares.
 fn simulated(truth: &Volume, num_tried: usize, fwhm_mm: f64) -> Events {
     let detectors = detectors();
@@ -347,8 +358,7 @@ fn simulated(truth: &Volume, num_tried: usize, fwhm_mm: f64) -> Events {
         let mut pieces = Vec::new();
         siddon.walk(&line, |voxel, length| pieces.push((voxel, length * f64::from(seen[voxel]))));
         let sum: f64 = pieces.iter().map(|(_, value)| value).sum();
-        // No line integral is larger.
-        if uniform() * 250.0 >= sum {
+        if uniform() * LARGEST_INTEGRAL >= sum {
             continue;
         }
         let mut left = uniform() * sum;
@@ -369,55 +379,75 @@ fn simulated(truth: &Volume, num_tried: usize, fwhm_mm: f64) -> Events {
     events
 }
 
-#[test]
-fn time_of_flight_finds_an_object_better() {
-    let truth = ball_and_cylinder();
-    let events = simulated(&truth, 400_000, 30.0);
-    // Every pair of crystals, in either order.
+/// What every pair of crystals, in either order, would make of ones, as a part of so many events that are tried.
+fn sensitivity(num_tried: usize) -> Volume {
     let num_crystals = detectors().crystals().len() as u32;
     let pairs = (0..num_crystals).flat_map(|a| (0..num_crystals).map(move |b| [a, b])).collect();
     let all = lines(&Events { pairs, ..Events::default() }, &grid(), 1, EventSubsets::default());
     let num_pairs = all.space().len(Subset::ALL);
     let ones = backproject(&all, Subset::ALL, &vec![1.0; num_pairs], Accumulation::Deterministic);
-    // So many of each pair were tried.
-    let scale = 400_000.0 / num_pairs as f32 / 250.0;
-    let sensitivity = Volume::from_vec(grid(), ones.iter().map(|s| s * scale).collect(), Unit::CountsPerMm).unwrap();
-    let least_error = |events: &Events| {
+    let scale = num_tried as f32 / num_pairs as f32 / LARGEST_INTEGRAL as f32;
+    Volume::from_vec(grid(), ones.iter().map(|s| s * scale).collect(), Unit::CountsPerMm).unwrap()
+}
+
+#[test]
+fn time_of_flight_finds_an_object_better() {
+    const TRIED: usize = 400_000;
+    let (truth, sensitivity) = (ball_and_cylinder(), sensitivity(TRIED));
+    let events = simulated(&truth, TRIED, 30.0);
+    let errors_of = |events: &Events| {
         let operator = lines(events, &grid(), 1, EventSubsets::default());
         let mut algorithm = list_mode(operator, EventTerms::default(), &sensitivity, 1);
-        let mut least = f64::INFINITY;
-        for _ in 0..25 {
+        let errors = (0..20).map(|_| {
             algorithm.step(&Task::new()).unwrap();
-            least = least.min(relative(image(&mut algorithm).as_slice(), truth.as_slice()));
-        }
-        least
+            // A ball's mean is what is asked for, not the noise of single voxels.
+            relative(&smoothed(&image(&mut algorithm)), &smoothed(&truth))
+        });
+        let errors: Vec<f64> = errors.collect();
+        println!("{errors:.3?}");
+        [errors[2], errors.into_iter().fold(f64::INFINITY, f64::min)]
     };
-    let with = least_error(&events);
-    let without = least_error(&Events { tof_mm: Vec::new(), ..events.clone() });
-    println!("{} events: error {with:.3} with time of flight, {without:.3} without", events.len());
-    assert!(events.len() > 30_000 && with < 0.85 * without, "{} events: {with}, {without}", events.len());
+    let with = errors_of(&events);
+    let without = errors_of(&Events { tof_mm: Vec::new(), ..events.clone() });
+    println!("{} events: errors {with:.3?} with time of flight, {without:.3?} without", events.len());
+    assert!(events.len() > 30_000);
+    // Sooner, and nearer in the end.
+    assert!(with[0] < 0.65 * without[0] && with[1] < 0.9 * without[1], "{with:?}, {without:?}");
+}
+
+/// Filtered to a resolution of 8 mm.
+fn smoothed(volume: &Volume) -> Vec<f32> {
+    gaussian_filter(volume, 8.0).as_slice().to_vec()
 }
 
 #[test]
 fn subsets_go_the_same_way_faster_whether_they_are_interleaved_or_by_time() {
-    let events = simulated(&ball_and_cylinder(), 100_000, 30.0);
-    let ones = Volume::filled(grid(), 1.0);
-    let run = |split: EventSplit, num_subsets: usize, num_steps: usize| {
+    const TRIED: usize = 400_000;
+    let (events, sensitivity) = (simulated(&ball_and_cylinder(), TRIED, 30.0), sensitivity(TRIED));
+    let new = |split: EventSplit, num_subsets: usize| {
         let operator = lines(&events, &grid(), 1, EventSubsets { split, order: EventOrder::ByLine });
-        let mut algorithm = list_mode(operator, EventTerms::default(), &ones, num_subsets);
-        for _ in 0..num_steps {
-            algorithm.step(&Task::new()).unwrap();
-        }
-        image(&mut algorithm)
+        list_mode(operator, EventTerms::default(), &sensitivity, num_subsets)
     };
-    let reference = run(EventSplit::Interleaved, 1, 12);
+    // Iterations of all events, and what their image is worth.
+    let mut whole = new(EventSplit::Interleaved, 1);
+    let mut image_of_whole = Vec::new();
+    for _ in 0..8 {
+        whole.step(&Task::new()).unwrap();
+        image_of_whole.push(image(&mut whole));
+    }
     for split in [EventSplit::Interleaved, EventSplit::ByTime] {
-        let subsets = run(split, 4, 12);
-        let error = relative(subsets.as_slice(), reference.as_slice());
-        println!("{split:?}: {error:.2}");
-        assert!(error < 0.3, "{split:?}: {error}");
-        let sum = |volume: &Volume| volume.as_slice().iter().map(|v| f64::from(*v)).sum::<f64>();
+        let mut subsets = new(split, 4);
+        for _ in 0..2 {
+            subsets.iterate(&Task::new()).unwrap();
+        }
+        let found = image(&mut subsets);
+        let errors: Vec<f64> = image_of_whole.iter().map(|volume| relative(&smoothed(volume), &smoothed(&found))).collect();
+        println!("{split:?}: {errors:.3?}");
+        // Two iterations of four subsets are nearest to some eight of one, and far from two.
+        let nearest = (0..8).min_by(|&a, &b| errors[a].total_cmp(&errors[b])).unwrap();
+        assert!(nearest >= 5 && errors[nearest] < 0.1 && errors[nearest] < 0.5 * errors[1], "{split:?}: {errors:?}");
         // Each step explains all events of its subset by its share of the sensitivity.
-        assert!((sum(&subsets) / sum(&reference) - 1.0).abs() < 0.01);
+        let explained = dot(found.as_slice(), sensitivity.as_slice());
+        assert!((explained / events.len() as f64 - 1.0).abs() < 1e-3, "{explained} of {}", events.len());
     }
 }
