@@ -3,6 +3,7 @@
 mod arrival;
 mod epri;
 mod iteration;
+mod list_mode;
 mod matrix;
 mod projector;
 mod tubes;
@@ -10,6 +11,7 @@ mod tubes;
 pub use arrival::{ArrivalBench, ArrivalRow, bench_arrival};
 pub use epri::{Directions, EpriBench, EpriRow, ProgramKind, bench_epri};
 pub use iteration::{IterationRow, bench_iteration};
+pub use list_mode::{ListModeBench, ListModeRow, bench_list_mode};
 pub use matrix::bench_matrix;
 pub use projector::{Direction, ProjectorBench, ProjectorRow, bench_projector};
 pub use tubes::{TubesBench, TubesRow, bench_tubes};

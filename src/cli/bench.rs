@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
+use super::bench_list_mode;
 use super::bench_matrix;
 use super::console::out;
 use super::options::TalkOptions;
@@ -107,6 +108,9 @@ enum What {
     Tubes(TubesOptions),
     /// Projection and backprojection with a stored matrix: plain and fast, on a GPU also in the layout of its paper.
     Matrix(bench_matrix::MatrixOptions),
+    /// Projection onto the events of a list and back: the code of michelograms on the same lines, in random order and sorted, with
+    /// time of flight.
+    ListMode(bench_list_mode::ListModeOptions),
 }
 
 #[derive(Args)]
@@ -274,6 +278,7 @@ pub fn run(options: BenchOptions) -> CliResult {
         What::Arrival(options) => &options.json,
         What::Tubes(options) => &options.json,
         What::Matrix(options) => &options.json,
+        What::ListMode(options) => &options.json,
     };
     Files::new().write_lines("--json", json).check()?;
     match options.what {
@@ -283,6 +288,7 @@ pub fn run(options: BenchOptions) -> CliResult {
         What::Arrival(options) => run_arrival(options),
         What::Tubes(options) => run_tubes(options),
         What::Matrix(options) => bench_matrix::run(options),
+        What::ListMode(options) => bench_list_mode::run(options),
     }
 }
 
@@ -295,7 +301,7 @@ fn scanner_of(name: &str) -> Result<&'static Scanner, String> {
 }
 
 /// A scanner's geometry and an image that spans its field of view: its grid and the radius.
-fn scan(name: &str, size: [usize; 3]) -> Result<(&'static Scanner, Grid, f64), Box<dyn std::error::Error + Send + Sync>> {
+pub fn scan(name: &str, size: [usize; 3]) -> Result<(&'static Scanner, Grid, f64), Box<dyn std::error::Error + Send + Sync>> {
     let scanner = scanner_of(name)?;
     let (geometry, [nx, ny, nz]) = (&scanner.geometry, size);
     let fov_radius_mm = geometry.fov_radius_mm;
@@ -404,7 +410,7 @@ fn print_iteration(row: &IterationRow, first: Option<&IterationRow>) {
 }
 
 /// The CUDA device to measure; where none was named the first one, if it can be used.
-fn cuda_device(choice: DeviceChoice) -> Option<usize> {
+pub fn cuda_device(choice: DeviceChoice) -> Option<usize> {
     match choice {
         DeviceChoice::Cpu => None,
         DeviceChoice::Cuda(number) => Some(number),

@@ -4,6 +4,7 @@
 //! was asked for, or values that are not finite. A result is never lost because something cannot be printed ([`console`]).
 
 mod bench;
+mod bench_list_mode;
 mod bench_matrix;
 mod compare;
 mod console;

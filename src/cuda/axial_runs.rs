@@ -254,6 +254,14 @@ impl Projecting for AxialRuns {
         &self.launches
     }
 
+    fn image_len(&self) -> usize {
+        self.voxels.len()
+    }
+
+    fn data_len(&self, subset: Subset) -> usize {
+        self.views.len(subset)
+    }
+
     /// Sets of mirror images.
     fn num_units(&self, backend: &CudaBackend, subset: Subset) -> Result<usize, CudaError> {
         Ok(self.sets(backend, subset)?.num_blocks)
@@ -330,7 +338,7 @@ impl LinearOperator<CudaBackend> for AxialRuns {
 
     fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64 {
         // (The difference of the image is there already.)
-        scratch_bytes(self.voxels.len(), &self.views, subset, accumulation)
+        scratch_bytes(self.voxels.len(), self.views.len(subset), accumulation)
     }
 }
 

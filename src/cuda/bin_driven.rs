@@ -242,6 +242,14 @@ impl Projecting for BinDriven {
         &self.launches
     }
 
+    fn image_len(&self) -> usize {
+        self.voxels.len()
+    }
+
+    fn data_len(&self, subset: Subset) -> usize {
+        self.views.len(subset)
+    }
+
     /// Bins.
     fn num_units(&self, _: &CudaBackend, subset: Subset) -> Result<usize, CudaError> {
         Ok(self.views.len(subset))
@@ -314,7 +322,7 @@ impl LinearOperator<CudaBackend> for BinDriven {
     }
 
     fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64 {
-        scratch_bytes(self.voxels.len(), &self.views, subset, accumulation)
+        scratch_bytes(self.voxels.len(), self.views.len(subset), accumulation)
     }
 }
 

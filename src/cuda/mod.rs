@@ -5,7 +5,7 @@
 //! Belzunce et al. 2012 that it is measured against; [`Tubes`] has tubes of response and [`PaperTubes`] is the pair of kernels
 //! of Herraiz et al. 2011 that it is measured against; [`TubesMonteCarlo`] follows the histories that tubes are made of.
 //! [`StoredMatrix`] takes a stored matrix as it is, [`RingImage`] shows its images, and [`ResponseMonteCarlo`] simulates it.
-//! [`FastPlanes`] and [`PaperPlanes`] backproject planes for EPRI. Kernels are CUDA C in `kernels/`, compiled to the PTX that is
+//! [`EventLines`] projects onto the events of lists. [`FastPlanes`] and [`PaperPlanes`] backproject planes for EPRI. Kernels are CUDA C in `kernels/`, compiled to the PTX that is
 //! embedded here; the driver compiles it further for the GPU at hand. The CPU code of the same name is the definition of
 //! what a kernel computes, and the files here lay out its tables and launch it.
 
@@ -16,6 +16,7 @@ mod bin_driven;
 mod display;
 mod em_kernels;
 mod error;
+mod events;
 mod fixed_point;
 mod in_plane;
 mod kernel;
@@ -37,6 +38,7 @@ pub use backend::{CudaArray, CudaBackend, CudaMasks};
 pub use bin_driven::BinDriven;
 pub use display::CudaDisplay;
 pub use error::CudaError;
+pub use events::EventLines;
 pub use paper_tubes::PaperTubes;
 pub use planes::{FastPlanes, PaperPlanes};
 pub use probe::{DeviceInfo, devices};

@@ -9,7 +9,7 @@ use super::kernel::{Kernel, Module};
 use super::pacing::Pace;
 use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::{Data, Image};
-use crate::operator::{Accumulation, OperatorError, Subset, ViewProjector, Views, check_lengths};
+use crate::operator::{Accumulation, LinearOperator, OperatorError, Subset, check_lengths};
 use crate::task::Task;
 
 /// The kernels that every projector has.
@@ -48,11 +48,17 @@ struct State {
     fixed: Pace,
 }
 
-/// A projector's launches for part of a subset's work, which is counted in units of its own (bins, sets of transaxial LORs).
-pub(super) trait Projecting: ViewProjector<CudaBackend> {
+/// A projector's launches for part of a subset's work, which is counted in units of its own (bins, sets of transaxial LORs, events).
+pub(super) trait Projecting: LinearOperator<CudaBackend> {
     fn kernels(&self) -> &ProjectorKernels;
 
     fn launches(&self) -> &Launches;
+
+    /// Number of values of an image.
+    fn image_len(&self) -> usize;
+
+    /// Number of values in the data of a subset.
+    fn data_len(&self, subset: Subset) -> usize;
 
     /// Units of work of a subset.
     fn num_units(&self, backend: &CudaBackend, subset: Subset) -> Result<usize, CudaError>;
@@ -139,7 +145,7 @@ pub(super) trait Projecting: ViewProjector<CudaBackend> {
                 backend,
                 subset,
                 q,
-                self.views().len(subset),
+                self.data_len(subset),
                 out,
                 |backend, ones, image| add(backend, &kernels.atomic, atomic, ones, image),
                 |backend, image, scale| {
@@ -152,14 +158,14 @@ pub(super) trait Projecting: ViewProjector<CudaBackend> {
     }
 
     fn check_lengths(&self, subset: Subset, image: &CudaArray<Image>, data: &CudaArray<Data>) -> Result<(), OperatorError> {
-        check_lengths([image.len(), self.voxels().len()], [data.len(), self.views().len(subset)])
+        check_lengths([image.len(), self.image_len()], [data.len(), self.data_len(subset)])
     }
 }
 
 /// Bytes that a backprojection needs beside its arguments: in fixed point an image of integers, and once the data of ones.
-pub(super) fn scratch_bytes(image_len: usize, views: &Views, subset: Subset, accumulation: Accumulation) -> u64 {
+pub(super) fn scratch_bytes(image_len: usize, data_len: usize, accumulation: Accumulation) -> u64 {
     match accumulation {
         Accumulation::Atomic | Accumulation::NonAtomic => 0,
-        _ => 8 * image_len as u64 + 4 * views.len(subset) as u64,
+        _ => 8 * image_len as u64 + 4 * data_len as u64,
     }
 }

@@ -1,6 +1,6 @@
 //! Backprojection on the CPU by many threads: the three ways in which they add to one image.
 //!
-//! `Deterministic`: the LORs are cut into pieces that do not depend on the number of threads; each piece has a private
+//! `Deterministic`: the lines are cut into pieces that do not depend on the number of threads; each piece has a private
 //! image and these are summed in order. `Atomic` and `NonAtomic`: all threads share one image of relaxed atomics, and
 //! add by compare-and-swap or by load, add, store. The latter is the real race, without undefined behaviour.
 
@@ -11,14 +11,11 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 
 use super::Accumulation;
-use super::lors::{LorProjector, LorSets};
 use crate::algebra::prefetch;
-use crate::task::{Stopped, Task};
+use crate::task::Stopped;
 
 /// Most private images of one backprojection.
 const MAX_PRIVATE_IMAGES: usize = 16;
-/// Views that are worth a private image.
-const VIEWS_PER_IMAGE: usize = 5;
 /// Values that all private images together may have (512 MiB), unless one alone is larger.
 const MAX_PRIVATE_VALUES: usize = 1 << 27;
 /// Values per piece when images are summed.
@@ -144,74 +141,63 @@ impl PrivateImages {
     }
 }
 
-/// Number of private images: a matter of the problem, not of the threads.
-fn num_private_images(num_views: usize, image_len: usize) -> usize {
+/// Number of private images for work that is worth so many: a matter of the problem, not of the threads.
+pub(super) fn num_private_images(worth: usize, image_len: usize) -> usize {
     let affordable = (MAX_PRIVATE_VALUES / image_len.max(1)).clamp(1, MAX_PRIVATE_IMAGES);
-    num_views.div_ceil(VIEWS_PER_IMAGE).clamp(1, affordable)
+    worth.clamp(1, affordable)
+}
+
+/// Whether all threads add to one image.
+pub(super) fn is_shared(accumulation: Accumulation) -> bool {
+    matches!(accumulation, Accumulation::Atomic | Accumulation::NonAtomic)
 }
 
 /// Bytes that [`backproject`] allocates (the first private image is `out` itself).
-pub(super) fn private_bytes(num_views: usize, image_len: usize, accumulation: Accumulation) -> u64 {
-    let images = match accumulation {
-        Accumulation::Atomic | Accumulation::NonAtomic => 1,
-        _ => num_private_images(num_views, image_len) - 1,
-    };
+pub(super) fn private_bytes(worth: usize, image_len: usize, accumulation: Accumulation) -> u64 {
+    let images = if is_shared(accumulation) { 1 } else { num_private_images(worth, image_len) - 1 };
     4 * (images * image_len) as u64
 }
 
-/// `out` = Aᵀ q over the LORs of `sets`.
-pub(super) fn backproject<P: LorProjector>(
-    projector: &P,
-    sets: &LorSets,
-    q: &[f32],
-    accumulation: Accumulation,
-    out: &mut [f32],
-    task: &Task,
-) -> Result<(), Stopped> {
-    match accumulation {
-        Accumulation::Atomic | Accumulation::NonAtomic => {
-            let shared = shared_image(out.len());
-            sets.pieces(1).into_par_iter().with_max_len(1).try_for_each_init(
-                || projector.scratch(),
-                |scratch, piece| {
-                    if accumulation == Accumulation::Atomic {
-                        add_sets(projector, sets, piece, q, &mut SharedAtomic(&shared), scratch, task)
-                    } else {
-                        add_sets(projector, sets, piece, q, &mut SharedRacy(&shared), scratch, task)
-                    }
-                },
-            )?;
-            write_shared(&shared, out);
-        }
-        // Lines know no other way.
-        _ => {
-            let num_views = sets.views.len();
-            let pieces = sets.pieces(num_views.div_ceil(num_private_images(num_views, out.len())));
-            projector.kept().private_images.sum_of_pieces(pieces.len(), out, |piece, image| {
-                let piece = pieces.get(piece).cloned().unwrap_or_default();
-                add_sets(projector, sets, piece, q, &mut Private(image), &mut projector.scratch(), task)
-            })?;
-        }
-    }
-    Ok(())
+/// What adds the parts of a backprojection.
+pub(super) trait Parts: Sync {
+    /// Working memory of a thread.
+    type Scratch;
+
+    /// New working memory.
+    fn scratch(&self) -> Self::Scratch;
+
+    /// image += a part.
+    fn add<S: ImageSink>(&self, part: Range<usize>, image: &mut S, scratch: &mut Self::Scratch) -> Result<(), Stopped>;
 }
 
-/// image += Aᵀ q over the LORs of a piece of the sets.
-fn add_sets<P: LorProjector, S: ImageSink>(
-    projector: &P,
-    sets: &LorSets,
-    piece: Range<usize>,
-    q: &[f32],
-    image: &mut S,
-    scratch: &mut P::Scratch,
-    task: &Task,
+/// `out` = the sum of all parts. Where it is to be deterministic there are no more of them than private images.
+pub(super) fn backproject<P: Parts>(
+    parts: &P,
+    ranges: Vec<Range<usize>>,
+    private_images: &PrivateImages,
+    accumulation: Accumulation,
+    out: &mut [f32],
 ) -> Result<(), Stopped> {
-    for index in piece {
-        task.check()?;
-        let (first, set) = sets.set(index);
-        projector.add_set(first, set, q, image, scratch);
+    if is_shared(accumulation) {
+        let shared = shared_image(out.len());
+        ranges.into_par_iter().with_max_len(1).try_for_each_init(
+            || parts.scratch(),
+            |scratch, range| {
+                if accumulation == Accumulation::Atomic {
+                    parts.add(range, &mut SharedAtomic(&shared), scratch)
+                } else {
+                    parts.add(range, &mut SharedRacy(&shared), scratch)
+                }
+            },
+        )?;
+        write_shared(&shared, out);
+        return Ok(());
     }
-    Ok(())
+    // Lines know no other way.
+    private_images.sum_of_pieces(ranges.len(), out, |index, image| {
+        let range = ranges.get(index).cloned().unwrap_or_default();
+        parts.add(range, &mut Private(image), &mut parts.scratch())
+    })
 }
 
 /// `out` += all images, one after the other in each voxel.

@@ -6,10 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use super::accumulate::{ImageSink, PrivateImages, backproject, private_bytes};
+use super::accumulate::{ImageSink, Parts, PrivateImages, backproject, is_shared, num_private_images, private_bytes};
 use super::{Accumulation, LinearOperator, MirrorSets, Mirrored, OperatorError, Subset, ViewProjector, Views, check_lengths};
 use crate::algebra::{Data, Host, HostArray, Image, Voxels};
-use crate::task::Task;
+use crate::task::{Stopped, Task};
+
+/// Views that are worth a private image.
+const VIEWS_PER_IMAGE: usize = 5;
 
 /// A projector that knows the transaxial LORs (all planes) of one set.
 pub(super) trait LorProjector: Send + Sync {
@@ -66,20 +69,20 @@ impl Kept {
 pub(super) struct LorSets {
     mirrored: MirrorSets,
     /// The views of the subset.
-    pub views: Vec<usize>,
+    views: Vec<usize>,
     num_tangential: usize,
 }
 
 impl LorSets {
     /// A set, and the view and tangential position of its first LOR.
-    pub fn set(&self, index: usize) -> ([usize; 2], &[Mirrored]) {
+    fn set(&self, index: usize) -> ([usize; 2], &[Mirrored]) {
         let set = self.mirrored.set(index);
         let lor = set[0].lor;
         ([self.views[lor / self.num_tangential], lor % self.num_tangential], set)
     }
 
     /// The sets, as they follow each other, in pieces of as many LORs as so many views have, give or take a set.
-    pub fn pieces(&self, num_views: usize) -> Vec<Range<usize>> {
+    fn pieces(&self, num_views: usize) -> Vec<Range<usize>> {
         let lors_per_piece = (num_views * self.num_tangential).max(1);
         let mut pieces = Vec::new();
         let (mut begin, mut num_lors) = (0, 0);
@@ -98,6 +101,31 @@ impl LorSets {
         let mut of_lors: Vec<&mut [f32]> = bins.chunks_exact_mut(num_planes).collect();
         let of_set = |index| self.mirrored.set(index).iter().map(|member| std::mem::take(&mut of_lors[member.lor])).collect();
         (0..self.mirrored.len()).map(of_set).collect()
+    }
+}
+
+/// Backprojection of the LORs of a subset, set by set.
+struct LorParts<'a, P> {
+    projector: &'a P,
+    sets: &'a LorSets,
+    q: &'a [f32],
+    task: &'a Task,
+}
+
+impl<P: LorProjector> Parts for LorParts<'_, P> {
+    type Scratch = P::Scratch;
+
+    fn scratch(&self) -> P::Scratch {
+        self.projector.scratch()
+    }
+
+    fn add<S: ImageSink>(&self, part: Range<usize>, image: &mut S, scratch: &mut P::Scratch) -> Result<(), Stopped> {
+        for index in part {
+            self.task.check()?;
+            let (first, set) = self.sets.set(index);
+            self.projector.add_set(first, set, self.q, image, scratch);
+        }
+        Ok(())
     }
 }
 
@@ -136,8 +164,14 @@ impl<P: LorProjector> LinearOperator<Host> for P {
     ) -> Result<(), OperatorError> {
         check_lengths([out.len(), self.voxels().len()], [q.len(), self.views().len(subset)])?;
         let sets = self.kept().sets(self, subset);
-        let out = out.values_mut();
-        backproject(self, &sets, q, accumulation, out, task)?;
+        let (out, num_views) = (out.values_mut(), sets.views.len());
+        let views_of_a_part = if is_shared(accumulation) {
+            1
+        } else {
+            num_views.div_ceil(num_private_images(num_views.div_ceil(VIEWS_PER_IMAGE), out.len()))
+        };
+        let parts = LorParts { projector: self, sets: &sets, q, task };
+        backproject(&parts, sets.pieces(views_of_a_part), &self.kept().private_images, accumulation, out)?;
         self.voxels().zero_unseen(out);
         Ok(())
     }
@@ -147,7 +181,7 @@ impl<P: LorProjector> LinearOperator<Host> for P {
     }
 
     fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64 {
-        private_bytes(self.views().of(subset).len(), self.voxels().len(), accumulation)
+        private_bytes(self.views().of(subset).len().div_ceil(VIEWS_PER_IMAGE), self.voxels().len(), accumulation)
     }
 }
 

@@ -3,13 +3,16 @@
 //! [`LinearOperator`] is A and Aᵀ; a [`DataSpace`] says what the data are and which of them belong to a subset. Operators compose:
 //! [`Composed`] is A G with a map G from images to images.
 //! The CPU code is the definition of every operator: `siddon` is the plain one, a line at a time; `axial_runs` is the
-//! fast one, equal to it up to rounding. `tubes` has both for tubes of response; `stored_matrix` takes a matrix as it is.
+//! fast one, equal to it up to rounding. `tubes` has both for tubes of response, `events` for lists of events; `stored_matrix` takes a matrix as it is.
 
 mod accumulate;
 mod axial_runs;
 mod chunk;
 mod composed;
 mod data_space;
+mod event_path;
+mod event_space;
+mod events;
 mod in_plane;
 mod linear;
 mod lors;
@@ -17,11 +20,15 @@ mod mirrors;
 mod planes;
 mod siddon;
 mod stored_matrix;
+mod tof;
 mod tubes;
 
 pub use axial_runs::{AxialRuns, AxialTable, Family, Group, Layout};
 pub use composed::{Composed, ImageMap};
 pub use data_space::{BinOrder, DataSpace, Subset, Views};
+pub use event_path::END_MARGIN;
+pub use event_space::{EventOrder, EventSpace, EventSplit};
+pub use events::{EventLines, EventRays, EventSubsets};
 pub use in_plane::{InPlanePath, Sides};
 pub use linear::{Accumulation, LinearOperator, OperatorError, ViewProjector};
 pub use mirrors::{MAX_MIRRORED, Mirror, MirrorSets, Mirrored, MirroredColumns, reversed_planes};
@@ -31,6 +38,7 @@ pub use planes::{
 };
 pub use siddon::Siddon;
 pub use stored_matrix::{CrystalPairs, MatrixColumns, MatrixOrder, Residence, STORED_SYMMETRIES, StoredMatrix, check_symmetries};
+pub use tof::{TofKernel, TofTerms};
 pub use tubes::{InPlaneTube, MAX_AXIAL, PlainTubes, TAPS, TubeTable, Tubes, tubes_fit};
 
 /// Checks the array lengths of a call: of an image exactly, of data at least.

@@ -36,102 +36,8 @@ impl Siddon {
 
     /// Calls `visit(voxel index, length in mm)` for each voxel that a line crosses.
     pub fn walk(&self, line: &Line, mut visit: impl FnMut(usize, f64)) {
-        let grid = self.voxels.grid();
-        let ends = [[line.start[0], line.start[1]], [line.end[0], line.end[1]]];
-        let Some((enter, leave)) = self.voxels.fov().clip(ends[0], ends[1]) else { return };
-        // Voxel i spans i … i + 1 in these coordinates.
-        let u0 = grid.voxel_from_mm(line.start).map(|u| u + 0.5);
-        let u1 = grid.voxel_from_mm(line.end).map(|u| u + 0.5);
-        let mut rows = [[0isize; 2]; 3];
-        let mut num_rows = [0usize; 3];
-        for a in 0..3 {
-            if let Some(along) = perpendicular_rows(u0[a], u1[a]) {
-                (rows[a], num_rows[a]) = along;
-            }
-        }
-        let weight = line.length_mm() / num_rows.iter().map(|&n| n.max(1)).product::<usize>() as f64;
-        for k in 0..num_rows[2].max(1) {
-            for j in 0..num_rows[1].max(1) {
-                for i in 0..num_rows[0].max(1) {
-                    let fixed = std::array::from_fn(|a| (num_rows[a] > 0).then(|| rows[a][[i, j, k][a]]));
-                    self.walk_between(u0, u1, fixed, enter, leave, weight, &mut visit);
-                }
-            }
-        }
-    }
-
-    /// The walk itself: rows given in `fixed` stay, along the other axes the line crosses voxel faces.
-    #[allow(clippy::too_many_arguments)]
-    #[inline(always)]
-    fn walk_between(
-        &self,
-        u0: [f64; 3],
-        u1: [f64; 3],
-        fixed: [Option<isize>; 3],
-        mut enter: f64,
-        mut leave: f64,
-        weight: f64,
-        visit: &mut impl FnMut(usize, f64),
-    ) {
-        let size = self.voxels.grid().size.map(|n| n as isize);
-        for a in 0..3 {
-            if let Some(row) = fixed[a] {
-                if row < 0 || row >= size[a] {
-                    return;
-                }
-            } else {
-                let inverse = 1.0 / (u1[a] - u0[a]);
-                let (low, high) = ((-u0[a]) * inverse, (size[a] as f64 - u0[a]) * inverse);
-                enter = enter.max(low.min(high));
-                leave = leave.min(low.max(high));
-            }
-        }
-        if enter >= leave {
-            return;
-        }
-        let strides = [1, size[0], size[0] * size[1]];
-        let mut index = 0isize;
-        let mut next = [f64::INFINITY; 3];
-        let mut pitch = [0.0f64; 3];
-        let mut stride = [0isize; 3];
-        for a in 0..3 {
-            if let Some(row) = fixed[a] {
-                index += row * strides[a];
-                continue;
-            }
-            let du = u1[a] - u0[a];
-            let forwards = du > 0.0;
-            let mut row = ((u0[a] + enter * du).floor() as isize).clamp(0, size[a] - 1);
-            let face = |row: isize| (row + isize::from(forwards)) as f64;
-            next[a] = (face(row) - u0[a]) / du;
-            pitch[a] = 1.0 / du.abs();
-            // Rounding at the entry can leave the row one behind.
-            while next[a] <= enter {
-                row += if forwards { 1 } else { -1 };
-                next[a] += pitch[a];
-            }
-            stride[a] = if forwards { strides[a] } else { -strides[a] };
-            index += row * strides[a];
-        }
-        let num_voxels = size[0] * size[1] * size[2];
-        let [mut next_x, mut next_y, mut next_z] = next;
-        let mut alpha = enter;
-        while alpha < leave {
-            // Selected without branches: which axis comes next is as good as random.
-            let nearest = next_x.min(next_y).min(next_z);
-            let (is_x, is_y) = (next_x == nearest, next_y == nearest);
-            let is_y = is_y && !is_x;
-            let is_z = !is_x && !is_y;
-            let end = nearest.min(leave);
-            if (0..num_voxels).contains(&index) {
-                visit(index as usize, weight * (end - alpha));
-            }
-            alpha = end;
-            index += if is_x { stride[0] } else { 0 } + if is_y { stride[1] } else { 0 } + if is_z { stride[2] } else { 0 };
-            next_x += if is_x { pitch[0] } else { 0.0 };
-            next_y += if is_y { pitch[1] } else { 0.0 };
-            next_z += if is_z { pitch[2] } else { 0.0 };
-        }
+        let length_mm = line.length_mm();
+        walk_parts(&self.voxels, line, |voxel, [from, to], share| visit(voxel, share * length_mm * (to - from)));
     }
 
     /// All lines of a bin with their weight.
@@ -142,6 +48,132 @@ impl Siddon {
             self.planes.iter().map(move |planes| (self.geometry.lor(transaxial, planes[plane]), weight))
         })
     }
+}
+
+/// Calls `visit(voxel index, [from, to], share)` for each voxel of a `[z, y, x]` image that a line crosses, between these parts of
+/// the line's length; of a line in voxel faces each voxel has a share.
+#[inline(always)]
+pub(super) fn walk_parts(voxels: &Voxels, line: &Line, mut visit: impl FnMut(usize, [f64; 2], f64)) {
+    let size = voxels.grid().size.map(|n| n as isize);
+    let num_voxels = size[0] * size[1] * size[2];
+    starts(voxels, [1, size[0], size[0] * size[1]], line, [0.0, 1.0], |start| {
+        let Start { enter, leave, next: [mut next_x, mut next_y, mut next_z], pitch, stride, mut index, share } = start;
+        let mut alpha = enter;
+        while alpha < leave {
+            // Selected without branches: which axis comes next is as good as random.
+            let nearest = next_x.min(next_y).min(next_z);
+            let (is_x, is_y) = (next_x == nearest, next_y == nearest);
+            let is_y = is_y && !is_x;
+            let is_z = !is_x && !is_y;
+            let end = nearest.min(leave);
+            if (0..num_voxels).contains(&index) {
+                visit(index as usize, [alpha, end], share);
+            }
+            alpha = end;
+            index += if is_x { stride[0] } else { 0 } + if is_y { stride[1] } else { 0 } + if is_z { stride[2] } else { 0 };
+            next_x += if is_x { pitch[0] } else { 0.0 };
+            next_y += if is_y { pitch[1] } else { 0.0 };
+            next_z += if is_z { pitch[2] } else { 0.0 };
+        }
+    });
+}
+
+/// Where a line begins to cross voxels, in parts α of its length.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start {
+    /// The part that is walked.
+    pub enter: f64,
+    pub leave: f64,
+    /// The first face that is crossed along each axis; infinite where none is.
+    pub next: [f64; 3],
+    /// From each face to the next one.
+    pub pitch: [f64; 3],
+    /// What a crossing adds to the index.
+    pub stride: [isize; 3],
+    /// The first voxel.
+    pub index: isize,
+    /// Of the line's length.
+    pub share: f64,
+}
+
+/// Calls `visit` for the walk of a line between these parts of it; for two or more walks with equal shares where it runs in
+/// voxel faces. Voxel (x, y, z) has the index x·strides\[0\] + y·strides\[1\] + z·strides\[2\].
+#[inline(always)]
+pub(super) fn starts(voxels: &Voxels, strides: [isize; 3], line: &Line, within: [f64; 2], mut visit: impl FnMut(Start)) {
+    let grid = voxels.grid();
+    let ends = [[line.start[0], line.start[1]], [line.end[0], line.end[1]]];
+    let Some((enter, leave)) = voxels.fov().clip(ends[0], ends[1]) else { return };
+    let part = [enter.max(within[0]), leave.min(within[1])];
+    // Voxel i spans i … i + 1 in these coordinates.
+    let u0 = grid.voxel_from_mm(line.start).map(|u| u + 0.5);
+    let u1 = grid.voxel_from_mm(line.end).map(|u| u + 0.5);
+    let mut rows = [[0isize; 2]; 3];
+    let mut num_rows = [0usize; 3];
+    for a in 0..3 {
+        if let Some(along) = perpendicular_rows(u0[a], u1[a]) {
+            (rows[a], num_rows[a]) = along;
+        }
+    }
+    let share = 1.0 / num_rows.iter().map(|&n| n.max(1)).product::<usize>() as f64;
+    for k in 0..num_rows[2].max(1) {
+        for j in 0..num_rows[1].max(1) {
+            for i in 0..num_rows[0].max(1) {
+                let fixed = std::array::from_fn(|a| (num_rows[a] > 0).then(|| rows[a][[i, j, k][a]]));
+                if let Some(start) = start_between(grid, strides, [u0, u1], fixed, part, share) {
+                    visit(start);
+                }
+            }
+        }
+    }
+}
+
+/// The walk itself: rows given in `fixed` stay, along the other axes the line crosses voxel faces.
+#[inline(always)]
+fn start_between(
+    grid: &Grid,
+    strides: [isize; 3],
+    [u0, u1]: [[f64; 3]; 2],
+    fixed: [Option<isize>; 3],
+    [mut enter, mut leave]: [f64; 2],
+    share: f64,
+) -> Option<Start> {
+    let size = grid.size.map(|n| n as isize);
+    for a in 0..3 {
+        if let Some(row) = fixed[a] {
+            if row < 0 || row >= size[a] {
+                return None;
+            }
+        } else {
+            let inverse = 1.0 / (u1[a] - u0[a]);
+            let (low, high) = ((-u0[a]) * inverse, (size[a] as f64 - u0[a]) * inverse);
+            enter = enter.max(low.min(high));
+            leave = leave.min(low.max(high));
+        }
+    }
+    if enter >= leave {
+        return None;
+    }
+    let mut start = Start { enter, leave, next: [f64::INFINITY; 3], pitch: [0.0; 3], stride: [0; 3], index: 0, share };
+    for a in 0..3 {
+        if let Some(row) = fixed[a] {
+            start.index += row * strides[a];
+            continue;
+        }
+        let du = u1[a] - u0[a];
+        let forwards = du > 0.0;
+        let mut row = ((u0[a] + enter * du).floor() as isize).clamp(0, size[a] - 1);
+        let face = |row: isize| (row + isize::from(forwards)) as f64;
+        start.next[a] = (face(row) - u0[a]) / du;
+        start.pitch[a] = 1.0 / du.abs();
+        // Rounding at the entry can leave the row one behind.
+        while start.next[a] <= enter {
+            row += if forwards { 1 } else { -1 };
+            start.next[a] += start.pitch[a];
+        }
+        start.stride[a] = if forwards { strides[a] } else { -strides[a] };
+        start.index += row * strides[a];
+    }
+    Some(start)
 }
 
 impl LorProjector for Siddon {

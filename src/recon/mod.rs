@@ -2,6 +2,7 @@
 
 mod em_kernels;
 mod fbp;
+mod list_model;
 mod mlem_osem;
 mod model;
 mod post_filter;
@@ -14,6 +15,7 @@ pub use em_kernels::{DataResidual, EmKernels, PoissonTerms};
 pub use fbp::{
     Baseline, Fbp, FbpSettings, Filter, FilterSettings, ProjectionFilter, check_sweep, equal_angles_for, resample_to_equal_angles,
 };
+pub use list_model::{EventTerms, ListModel};
 pub use mlem_osem::{EmSettings, MlemOsem, SubsetOrder, check_poisson_data};
 pub use model::{ForwardModel, MeasuredValues, ProjectionModel};
 pub use post_filter::gaussian_filter;

@@ -10,6 +10,8 @@ mod coincidences;
 #[cfg(feature = "cuda")]
 mod device;
 #[cfg(feature = "cuda")]
+mod device_events;
+#[cfg(feature = "cuda")]
 mod device_matrix;
 #[cfg(feature = "cuda")]
 mod device_planes;
@@ -17,6 +19,7 @@ mod device_planes;
 mod device_tubes;
 #[cfg(feature = "cuda")]
 mod device_tubes_montecarlo;
+mod events;
 mod fbp;
 mod fusillo;
 mod mirrors;

@@ -1,0 +1,377 @@
+// Projection onto events with one thread per event. The definition is src/operator/events.rs; the walk is that of
+// src/operator/event_path.rs.
+//
+// Images are [y][x][z]: the threads of a warp hold events whose lines meet the same (x, y) one after the other, at different z,
+// which are neighbours in memory.
+
+#define NUM_TERMS 12
+
+// Polynomials of the time of flight's kernel (TofTerms).
+struct TofTerms {
+    float reach;
+    float scale;
+    float per_sigma;
+    float cumulative[NUM_TERMS];
+    float density[NUM_TERMS];
+};
+
+// What all events have in common.
+struct Plan {
+    int size[3];
+    int stride[3];
+    unsigned num_voxels;
+    unsigned num_crystals;
+    unsigned num_rays;
+    float share;
+    // Of the circle that holds all voxels that are seen, mm.
+    double path_radius_mm;
+    // mm of the first voxel's lower faces, and voxels per mm.
+    double low_mm[3];
+    double per_mm[3];
+    // FACE_TOLERANCE_VOXELS, END_MARGIN and LEAST_WIDTH of the definition.
+    double face_tolerance;
+    double end_margin;
+    double sigma_mm;
+    double reach_mm;
+    double least_width_mm;
+    TofTerms tof;
+};
+
+__device__ __forceinline__ float polynomial(const float *terms, float v)
+{
+    float sum = 0.0f;
+#pragma unroll
+    for (int k = NUM_TERMS - 1; k >= 0; k--)
+        sum = sum * v + terms[k];
+    return sum;
+}
+
+__device__ __forceinline__ float cumulative(const TofTerms &tof, float t)
+{
+    t = fminf(fmaxf(t, -tof.reach), tof.reach);
+    return t * polynomial(tof.cumulative, t * t * tof.scale - 1.0f);
+}
+
+__device__ __forceinline__ float density(const TofTerms &tof, float t)
+{
+    return polynomial(tof.density, t * t * tof.scale - 1.0f);
+}
+
+// What pieces of a path weigh beside their length: nothing, the density of d, its mean over an interval.
+struct Whole {
+    __device__ __forceinline__ float of(const TofTerms &, float) const { return 1.0f; }
+};
+
+struct Density {
+    float seen;
+
+    __device__ __forceinline__ float of(const TofTerms &tof, float middle) const
+    {
+        return density(tof, seen - middle * tof.per_sigma);
+    }
+};
+
+struct Interval {
+    float low, high;
+
+    __device__ __forceinline__ float of(const TofTerms &tof, float middle) const
+    {
+        return cumulative(tof, high - middle * tof.per_sigma) - cumulative(tof, low - middle * tof.per_sigma);
+    }
+};
+
+// A path, in mm from where it begins.
+struct Path {
+    float next[3];
+    float pitch[3];
+    int stride[3];
+    int voxel;
+    float leave;
+    int num_steps;
+    float factor;
+};
+
+// Steps between two looks whether the path has ended.
+#define UNROLL 4
+
+template <typename Weight, typename Visitor>
+__device__ __forceinline__ void walk(const Plan &plan, const Path &path, const Weight &weight, Visitor &visitor)
+{
+    // Crossings are counted and multiplied, not added up: a sum would drift.
+    float next_x = path.next[0], next_y = path.next[1], next_z = path.next[2];
+    float passed_x = 0.0f, passed_y = 0.0f, passed_z = 0.0f;
+    float at = 0.0f;
+    int voxel = path.voxel;
+    for (int step = 0; step < path.num_steps; step += UNROLL) {
+#pragma unroll
+        for (int k = 0; k < UNROLL; k++) {
+            const float end = fminf(fminf(fminf(next_x, next_y), next_z), path.leave);
+            // A path that has ended is anywhere, with no length.
+            const unsigned inside = min((unsigned)voxel, plan.num_voxels - 1);
+            visitor.visit(inside, (end - at) * weight.of(plan.tof, 0.5f * (end + at)));
+            at = end;
+            if (next_x <= end) {
+                passed_x += 1.0f;
+                voxel += path.stride[0];
+                next_x = path.next[0] + passed_x * path.pitch[0];
+            }
+            if (next_y <= end) {
+                passed_y += 1.0f;
+                voxel += path.stride[1];
+                next_y = path.next[1] + passed_y * path.pitch[1];
+            }
+            if (next_z <= end) {
+                passed_z += 1.0f;
+                voxel += path.stride[2];
+                next_z = path.next[2] + passed_z * path.pitch[2];
+            }
+        }
+    }
+}
+
+// The path from `enter` to `leave`, parts of the line, with fixed rows (or -1 where the line crosses rows along an axis).
+template <typename Visitor>
+__device__ __forceinline__ void walk_between(const Plan &plan, const double *u, const double *du, const int *row, double enter, double leave,
+                             double length_mm, double share, bool has_tof, double low, double high, Visitor &visitor)
+{
+#pragma unroll
+    for (int a = 0; a < 3; a++) {
+        if (row[a] != -1)
+            continue;
+        const double inverse = 1.0 / du[a];
+        const double first = -u[a] * inverse, last = (plan.size[a] - u[a]) * inverse;
+        enter = fmax(enter, fmin(first, last));
+        leave = fmin(leave, fmax(first, last));
+    }
+    if (!(enter < leave))
+        return;
+    Path path;
+    path.voxel = 0;
+    const double end = (leave - enter) * length_mm * (1.0 - plan.end_margin);
+    path.leave = (float)end;
+    path.num_steps = 2;
+#pragma unroll
+    for (int a = 0; a < 3; a++) {
+        path.next[a] = 3.4e38f;
+        path.pitch[a] = 0.0f;
+        path.stride[a] = 0;
+        if (row[a] != -1) {
+            path.voxel += row[a] * plan.stride[a];
+            continue;
+        }
+        const bool forwards = du[a] > 0.0;
+        const double inverse = 1.0 / du[a], pitch = fabs(inverse);
+        int first = min(max((int)floor(u[a] + enter * du[a]), 0), plan.size[a] - 1);
+        double next = (first + (forwards ? 1 : 0) - u[a]) * inverse;
+        // Rounding at the entry can leave the row one behind.
+        while (next <= enter) {
+            first += forwards ? 1 : -1;
+            next += pitch;
+        }
+        path.voxel += first * plan.stride[a];
+        path.stride[a] = forwards ? plan.stride[a] : -plan.stride[a];
+        const double next_mm = (next - enter) * length_mm, pitch_mm = pitch * length_mm;
+        path.next[a] = (float)next_mm;
+        path.pitch[a] = (float)pitch_mm;
+        if (next_mm < end)
+            path.num_steps += 1 + (int)((end - next_mm) / pitch_mm);
+    }
+    path.factor = (float)share;
+    if (!has_tof) {
+        visitor.begin(path.factor);
+        walk(plan, path, Whole(), visitor);
+        visitor.end();
+        return;
+    }
+    const double l = (enter - 0.5) * length_mm;
+    const double width = high - low;
+    if (width > plan.least_width_mm) {
+        visitor.begin((float)(share / width));
+        Interval interval = {(float)((low - l) / plan.sigma_mm), (float)((high - l) / plan.sigma_mm)};
+        walk(plan, path, interval, visitor);
+    } else {
+        visitor.begin((float)share);
+        Density density = {(float)((0.5 * (low + high) - l) / plan.sigma_mm)};
+        walk(plan, path, density, visitor);
+    }
+    visitor.end();
+}
+
+// Walks a line: once, or along each of the rows that it runs between.
+template <typename Visitor>
+__device__ __forceinline__ void walk_line(const Plan &plan, const double3 start, const double3 end, bool has_tof, double low,
+                                          double high, Visitor &visitor)
+{
+    const double along[3] = {end.x - start.x, end.y - start.y, end.z - start.z};
+    // The part of the line that can meet the field of view.
+    const double a = along[0] * along[0] + along[1] * along[1];
+    const double half_b = along[0] * start.x + along[1] * start.y;
+    const double c = start.x * start.x + start.y * start.y - plan.path_radius_mm * plan.path_radius_mm;
+    const double discriminant = half_b * half_b - a * c;
+    if (!(a > 0.0 && discriminant > 0.0))
+        return;
+    const double root = sqrt(discriminant);
+    const double length_mm = sqrt(a + along[2] * along[2]);
+    double enter = fmax((-half_b - root) / a, 0.0), leave = fmin((-half_b + root) / a, 1.0);
+    if (has_tof) {
+        enter = fmax(enter, 0.5 + (low - plan.reach_mm) / length_mm);
+        leave = fmin(leave, 0.5 + (high + plan.reach_mm) / length_mm);
+    }
+    if (!(enter < leave))
+        return;
+    // Voxel i spans i ... i + 1 in these coordinates.
+    const double u[3] = {(start.x - plan.low_mm[0]) * plan.per_mm[0], (start.y - plan.low_mm[1]) * plan.per_mm[1],
+                         (start.z - plan.low_mm[2]) * plan.per_mm[2]};
+    const double du[3] = {along[0] * plan.per_mm[0], along[1] * plan.per_mm[1], along[2] * plan.per_mm[2]};
+    int row[3];
+    bool is_face[3];
+    int num_walks = 1;
+#pragma unroll
+    for (int axis = 0; axis < 3; axis++) {
+        row[axis] = -1;
+        is_face[axis] = false;
+        if (fabs(du[axis]) < plan.face_tolerance) {
+            const double middle = u[axis] + 0.5 * du[axis], nearest = rint(middle);
+            is_face[axis] = fabs(middle - nearest) <= plan.face_tolerance;
+            row[axis] = is_face[axis] ? (int)nearest - 1 : (int)floor(middle);
+            num_walks *= is_face[axis] ? 2 : 1;
+        }
+    }
+    const double share = (double)plan.share / num_walks;
+    for (int which = 0; which < num_walks; which++) {
+        int rows[3], rest = which;
+        bool is_inside = true;
+#pragma unroll
+        for (int axis = 0; axis < 3; axis++) {
+            const bool is_fixed = fabs(du[axis]) < plan.face_tolerance;
+            rows[axis] = row[axis];
+            if (is_face[axis]) {
+                rows[axis] += rest % 2;
+                rest /= 2;
+            }
+            is_inside = is_inside && (!is_fixed || (rows[axis] >= 0 && rows[axis] < plan.size[axis]));
+        }
+        if (is_inside)
+            walk_between(plan, u, du, rows, enter, leave, length_mm, share, has_tof, low, high, visitor);
+    }
+}
+
+struct Integral {
+    const float *image;
+    float sum;
+    float total;
+    float factor;
+
+    __device__ __forceinline__ void begin(float with)
+    {
+        sum = 0.0f;
+        factor = with;
+    }
+    __device__ __forceinline__ void visit(unsigned voxel, float length) { sum += length * image[voxel]; }
+    __device__ __forceinline__ void end() { total += factor * sum; }
+};
+
+struct AtomicAdder {
+    float *image;
+    float q;
+    float value;
+
+    __device__ __forceinline__ void begin(float with) { value = q * with; }
+    __device__ __forceinline__ void visit(unsigned voxel, float length)
+    {
+        if (length != 0.0f)
+            atomicAdd(image + voxel, value * length);
+    }
+    __device__ __forceinline__ void end() {}
+};
+
+// Load, add, store: what other threads add in between is lost.
+struct NonAtomicAdder {
+    float *image;
+    float q;
+    float value;
+
+    __device__ __forceinline__ void begin(float with) { value = q * with; }
+    __device__ __forceinline__ void visit(unsigned voxel, float length)
+    {
+        if (length == 0.0f)
+            return;
+        volatile float *const sum = image + voxel;
+        *sum = *sum + value * length;
+    }
+    __device__ __forceinline__ void end() {}
+};
+
+// 64-bit fixed point: integers add up to the same sum in any order.
+struct FixedAdder {
+    unsigned long long *image;
+    float q;
+    float value;
+    float scale;
+
+    __device__ __forceinline__ void begin(float with) { value = q * with; }
+    __device__ __forceinline__ void visit(unsigned voxel, float length)
+    {
+        if (length != 0.0f)
+            atomicAdd(image + voxel, (unsigned long long)__float2ll_rn(value * length * scale));
+    }
+    __device__ __forceinline__ void end() {}
+};
+
+// Walks all rays of a thread's event.
+template <typename Visitor>
+__device__ __forceinline__ void walk_event(const Plan &plan, const double *starts, const double *ends, const uint2 *pairs,
+                                           const float2 *intervals, int has_tof, unsigned long long event, Visitor &visitor)
+{
+    const uint2 pair = pairs[event];
+    const float2 interval = has_tof ? intervals[event] : make_float2(0.0f, 0.0f);
+    for (unsigned ray = 0; ray < plan.num_rays; ray++) {
+        const double *const s = starts + 3ull * (ray * (unsigned long long)plan.num_crystals + pair.x);
+        const double *const e = ends + 3ull * (ray * (unsigned long long)plan.num_crystals + pair.y);
+        walk_line(plan, make_double3(s[0], s[1], s[2]), make_double3(e[0], e[1], e[2]), has_tof, interval.x, interval.y, visitor);
+    }
+}
+
+#define SHARED                                                                                                         \
+    const Plan plan, const double *starts, const double *ends, const uint2 *pairs, const float2 *intervals, int has_tof
+#define EVENT ((unsigned long long)blockIdx.x * blockDim.x + threadIdx.x)
+
+// values = A x for `count` events of a subset; `pairs` and `intervals` are those of the subset, as `values` are.
+extern "C" __global__ void forward(SHARED, const float *image, float *values, unsigned long long first,
+                                   unsigned long long count)
+{
+    if (EVENT >= count)
+        return;
+    Integral integral = {image, 0.0f, 0.0f, 0.0f};
+    walk_event(plan, starts, ends, pairs, intervals, has_tof, first + EVENT, integral);
+    values[first + EVENT] = integral.total;
+}
+
+#define BACKPROJECT                                                                                                    \
+    if (EVENT >= count)                                                                                                \
+        return;                                                                                                        \
+    adder.q = values[first + EVENT];                                                                                   \
+    if (adder.q != 0.0f)                                                                                               \
+        walk_event(plan, starts, ends, pairs, intervals, has_tof, first + EVENT, adder);
+
+// image += A^T values.
+extern "C" __global__ void atomic(SHARED, const float *values, float *image, unsigned long long first,
+                                  unsigned long long count)
+{
+    AtomicAdder adder = {image, 0.0f, 0.0f};
+    BACKPROJECT
+}
+
+extern "C" __global__ void non_atomic(SHARED, const float *values, float *image, unsigned long long first,
+                                      unsigned long long count)
+{
+    NonAtomicAdder adder = {image, 0.0f, 0.0f};
+    BACKPROJECT
+}
+
+extern "C" __global__ void fixed(SHARED, const float *values, unsigned long long *image, float scale,
+                                 unsigned long long first, unsigned long long count)
+{
+    FixedAdder adder = {image, 0.0f, 0.0f, scale};
+    BACKPROJECT
+}

@@ -1,0 +1,307 @@
+//! Projection onto events and back: the code of michelograms, which takes one line after the other, against that of events, on
+//! the same lines in one run.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::{BenchDevice, BenchError, on_threads};
+use crate::algebra::{Backend, FieldOfView, Host, Voxels};
+#[cfg(feature = "cuda")]
+use crate::cuda::{self, CudaBackend};
+use crate::data::{Events, TofFacts, Volume, tof_mm};
+use crate::geometry::Grid;
+use crate::measure::median_and_spread;
+use crate::operator::{
+    Accumulation, DataSpace, EventLines, EventOrder, EventSplit, EventSubsets, LinearOperator, OperatorError, Subset,
+};
+use crate::random::stream;
+use crate::scanner::Detectors;
+use crate::task::Task;
+
+/// Events that are drawn from a stream of random numbers.
+const EVENTS_PER_STREAM: usize = 1 << 16;
+/// The bins of d are this part of its full width at half maximum.
+const BIN_PER_FWHM: f64 = 0.25;
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct ListModeBench {
+    /// The scanner.
+    pub detectors: Arc<Detectors>,
+    /// The image.
+    pub grid: Grid,
+    /// Radius of the field of view, mm.
+    pub fov_radius_mm: f64,
+    /// Events to draw: pairs that meet the field of view, all as likely.
+    pub num_events: usize,
+    /// Resolution of the time of flight, ps.
+    pub tof_ps: f64,
+    /// Numbers of threads to try on the CPU; none = no CPU.
+    pub threads: Vec<usize>,
+    /// The CUDA device to measure too.
+    pub cuda: Option<usize>,
+    /// Ways to add in the backprojection.
+    pub accumulations: Vec<Accumulation>,
+    /// Measure for about this long in all, seconds.
+    pub budget_secs: f64,
+}
+
+/// One measured way through the events.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListModeRow {
+    /// Where it computes.
+    pub device: BenchDevice,
+    /// `per-lor`: the code of michelograms; or `events`.
+    pub code: &'static str,
+    /// `as-written`, a random order, or `by-line`.
+    pub order: &'static str,
+    /// Whether with time of flight.
+    pub tof: bool,
+    /// Threads on the CPU.
+    pub threads: usize,
+    /// How the backprojection adds.
+    pub accumulation: Accumulation,
+    /// Seconds to make the operator, which sorts the events; without the copy to a device.
+    pub setup_s: f64,
+    /// Seconds of a projection of all events: median.
+    pub forward_s: f64,
+    /// Half of the interquartile range.
+    pub forward_spread_s: f64,
+    /// Seconds of a backprojection: median.
+    pub back_s: f64,
+    /// Half of the interquartile range.
+    pub back_spread_s: f64,
+    /// Events per second there and back.
+    pub events_per_s: f64,
+    /// How many times as many as with the code of michelograms, in the better of its orders without time of flight, on as many threads.
+    pub ratio: Option<f64>,
+}
+
+/// Measures all rows; `report` is called with each as it is done.
+///
+/// # Errors
+/// There is no such device, an operator fails.
+pub fn bench_list_mode(bench: &ListModeBench, report: impl FnMut(&ListModeRow) + Send) -> Result<Vec<ListModeRow>, BenchError> {
+    let mut table = Table { bench, events: Arc::new(drawn(bench)), rows: Vec::new(), report };
+    for &threads in &bench.threads {
+        on_threads(Some(threads), || table.on_cpu(threads))?;
+    }
+    if let Some(number) = bench.cuda {
+        table.on_cuda(number)?;
+    }
+    Ok(table.rows)
+}
+
+/// Random events, with a place on the part of their line that is in the field of view.
+fn drawn(bench: &ListModeBench) -> Events {
+    let (detectors, num_crystals) = (&bench.detectors, bench.detectors.crystals().len() as f64);
+    let fov = FieldOfView::new(&bench.grid, bench.fov_radius_mm);
+    let [bottom, top] = bench.grid.extent_mm(2);
+    let bin_mm = BIN_PER_FWHM * tof_mm(bench.tof_ps);
+    let draw = |index: usize| {
+        let mut random = stream(2015, index as u64);
+        let mut uniform = || f64::from(random.next_u32()) / 4_294_967_296.0;
+        let wanted = EVENTS_PER_STREAM.min(bench.num_events - index * EVENTS_PER_STREAM);
+        let mut events = Events::default();
+        let mut num_tried = 0;
+        // (Where hardly a pair meets the field of view there are fewer.)
+        while events.len() < wanted && num_tried < 1000 * EVENTS_PER_STREAM {
+            num_tried += 1;
+            let pair = [0, 1].map(|_| (uniform() * num_crystals) as u32);
+            let line = detectors.line(pair);
+            let [start, end] = [line.start, line.end].map(|point| [point[0], point[1]]);
+            let Some((enter, leave)) = fov.clip(start, end) else { continue };
+            let at = enter + uniform() * (leave - enter);
+            let z = line.start[2] + at * (line.end[2] - line.start[2]);
+            if !(bottom..top).contains(&z) {
+                continue;
+            }
+            let bin = ((at - 0.5) * line.length_mm() / bin_mm).floor();
+            events.pairs.push(pair);
+            events.tof_mm.push([bin * bin_mm, (bin + 1.0) * bin_mm].map(|d| d as f32));
+        }
+        events
+    };
+    let streams: Vec<Events> = (0..bench.num_events.div_ceil(EVENTS_PER_STREAM)).into_par_iter().map(draw).collect();
+    let mut all = Events::default();
+    streams.iter().for_each(|events| all.extend(events));
+    all
+}
+
+/// Which code takes the events.
+#[derive(Clone, Copy)]
+struct Subject {
+    device: BenchDevice,
+    code: &'static str,
+    order: EventOrder,
+    tof: bool,
+    threads: usize,
+    setup_s: f64,
+}
+
+/// Every way of taking the events but the plain one.
+const WAYS: [(EventOrder, bool); 4] =
+    [(EventOrder::AsWritten, false), (EventOrder::ByLine, false), (EventOrder::AsWritten, true), (EventOrder::ByLine, true)];
+
+struct Table<'a, F> {
+    bench: &'a ListModeBench,
+    events: Arc<Events>,
+    rows: Vec<ListModeRow>,
+    report: F,
+}
+
+impl<F: FnMut(&ListModeRow) + Send> Table<'_, F> {
+    fn tof(&self) -> TofFacts {
+        TofFacts { fwhm_mm: tof_mm(self.bench.tof_ps), window_mm: [-1e3, 1e3], edges_mm: Vec::new() }
+    }
+
+    fn on_cpu(&mut self, threads: usize) -> Result<(), BenchError> {
+        let bench = self.bench;
+        let tof_facts = self.tof();
+        let events = Arc::clone(&self.events);
+        let new = |order: EventOrder, tof: bool| {
+            let (tof, subsets) = (tof.then_some(&tof_facts), EventSubsets { split: EventSplit::Interleaved, order });
+            let start = Instant::now();
+            let operator =
+                EventLines::new(Arc::clone(&events), &bench.detectors, tof, bench.grid.clone(), bench.fov_radius_mm, 1, subsets)?;
+            operator.space().order(1);
+            Ok::<_, OperatorError>((operator, start.elapsed().as_secs_f64()))
+        };
+        let plain = [(EventOrder::AsWritten, false), (EventOrder::ByLine, false)].map(|way| (way, "per-lor"));
+        for ((order, tof), code) in plain.into_iter().chain(WAYS.map(|way| (way, "events"))) {
+            let (operator, setup_s) = new(order, tof)?;
+            let operator = if code == "per-lor" { operator.plain() } else { operator };
+            let what = Subject { device: BenchDevice::Cpu, code, order, tof, threads, setup_s };
+            self.measure(&mut Host, &operator, operator.voxels(), operator.space(), what)?;
+        }
+        Ok(())
+    }
+
+    #[cfg(feature = "cuda")]
+    fn on_cuda(&mut self, number: usize) -> Result<(), BenchError> {
+        let bench = self.bench;
+        let mut device = CudaBackend::open(number).map_err(|error| BenchError(error.to_string()))?;
+        let tof_facts = self.tof();
+        for (order, tof) in WAYS {
+            let (facts, subsets) = (tof.then_some(&tof_facts), EventSubsets { split: EventSplit::Interleaved, order });
+            let (events, start) = (Arc::clone(&self.events), Instant::now());
+            let operator = cuda::EventLines::new(
+                &mut device,
+                events,
+                &bench.detectors,
+                facts,
+                bench.grid.clone(),
+                bench.fov_radius_mm,
+                1,
+                subsets,
+            )?;
+            operator.space().order(1);
+            let setup_s = start.elapsed().as_secs_f64();
+            let what = Subject { device: BenchDevice::Cuda, code: "events", order, tof, threads: 0, setup_s };
+            self.measure(&mut device, &operator, operator.voxels(), operator.space(), what)?;
+        }
+        Ok(())
+    }
+
+    #[cfg(not(feature = "cuda"))]
+    fn on_cuda(&mut self, _: usize) -> Result<(), BenchError> {
+        Err(BenchError("this program was built without its feature `cuda`".into()))
+    }
+
+    fn measure<B: Backend>(
+        &mut self,
+        backend: &mut B,
+        operator: &impl LinearOperator<B>,
+        voxels: &Voxels,
+        space: &impl DataSpace,
+        what: Subject,
+    ) -> Result<(), OperatorError> {
+        let bench = self.bench;
+        let num_rows = bench.threads.len() * (2 + WAYS.len()) + usize::from(bench.cuda.is_some()) * WAYS.len();
+        let row_secs = bench.budget_secs / (num_rows * (1 + bench.accumulations.len())).max(1) as f64;
+        let (task, subset) = (Task::new(), Subset::ALL);
+        let ones = voxels.coefficients(&Volume::filled(bench.grid.clone(), 1.0));
+        let x = backend.upload(Arc::new(ones))?;
+        let mut data = backend.zeros(space.len(subset))?;
+        let mut image = backend.zeros(voxels.len())?;
+        let (forward_s, forward_spread_s) =
+            timed(backend, row_secs, |backend| operator.apply(backend, subset, &x, &mut data, &task))?;
+        for &accumulation in &bench.accumulations {
+            let (back_s, back_spread_s) =
+                timed(backend, row_secs, |backend| operator.adjoint(backend, subset, &data, accumulation, &mut image, &task))?;
+            let Subject { device, code, order, tof, threads, setup_s } = what;
+            let mut row = ListModeRow {
+                device,
+                code,
+                order: if order == EventOrder::ByLine { "by-line" } else { "as-written" },
+                tof,
+                threads,
+                accumulation,
+                setup_s,
+                forward_s,
+                forward_spread_s,
+                back_s,
+                back_spread_s,
+                events_per_s: self.events.len() as f64 / (forward_s + back_s),
+                ratio: None,
+            };
+            let baselines = self.rows.iter().filter(|other| {
+                other.code == "per-lor" && (other.threads, other.accumulation, other.device) == (threads, accumulation, device)
+            });
+            row.ratio = baselines.map(|other| other.events_per_s).reduce(f64::max).map(|baseline| row.events_per_s / baseline);
+            (self.report)(&row);
+            self.rows.push(row);
+        }
+        Ok(())
+    }
+}
+
+/// Median and spread of the seconds that `work` takes, after a first time that does not count.
+fn timed<B: Backend>(
+    backend: &mut B,
+    budget_secs: f64,
+    mut work: impl FnMut(&mut B) -> Result<(), OperatorError>,
+) -> Result<(f64, f64), OperatorError> {
+    let (mut secs, begin) = (Vec::new(), Instant::now());
+    while secs.len() < 3 || begin.elapsed().as_secs_f64() < budget_secs {
+        backend.finish()?;
+        let start = Instant::now();
+        work(backend)?;
+        backend.finish()?;
+        secs.push(start.elapsed().as_secs_f64());
+    }
+    secs.remove(0);
+    Ok(median_and_spread(secs).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scanner::find;
+
+    #[test]
+    fn every_code_is_measured_on_the_same_events() {
+        let geometry = &find("small").unwrap().geometry;
+        let bench = ListModeBench {
+            detectors: Arc::new(Detectors::of_cylinder(geometry).unwrap()),
+            grid: geometry.default_grid().unwrap(),
+            fov_radius_mm: geometry.fov_radius_mm,
+            num_events: 70_000,
+            tof_ps: 200.0,
+            threads: vec![2],
+            cuda: None,
+            accumulations: vec![Accumulation::Deterministic],
+            budget_secs: 0.0,
+        };
+        let events = drawn(&bench);
+        assert_eq!((events.len(), events.tof_mm.len()), (70_000, 70_000));
+        let mut num_reported = 0;
+        let rows = bench_list_mode(&bench, |_| num_reported += 1).unwrap();
+        assert_eq!((rows.len(), num_reported), (6, 6));
+        assert!(rows.iter().all(|row| row.events_per_s > 0.0));
+        assert!(rows[0].ratio.is_none() && rows[2..].iter().all(|row| row.ratio.is_some()));
+    }
+}

@@ -1,0 +1,261 @@
+//! Projection onto events on a CUDA device (`kernels/events.cu`; the definition is [`crate::operator::EventLines`]).
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cudarc::driver::{CudaSlice, DeviceRepr};
+use rayon::prelude::*;
+
+use super::kernel::{Kernel, Module, launch, one_each};
+use super::projecting::{Launches, Projecting, ProjectorKernels, scratch_bytes};
+use super::{CudaArray, CudaBackend, CudaError};
+use crate::algebra::{Backend, Columns, Data, FieldOfView, Image, Voxels};
+use crate::data::{Events, TofFacts, Volume};
+use crate::geometry::{FACE_TOLERANCE_VOXELS, Grid};
+use crate::operator::{
+    Accumulation, DataSpace, END_MARGIN, EventRays, EventSpace, EventSubsets, LinearOperator, OperatorError, Subset, TofKernel,
+    TofTerms,
+};
+use crate::scanner::Detectors;
+use crate::task::Task;
+
+/// `Plan` of the kernels.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct PlanHead {
+    size: [i32; 3],
+    stride: [i32; 3],
+    num_voxels: u32,
+    num_crystals: u32,
+    num_rays: u32,
+    share: f32,
+    path_radius_mm: f64,
+    low_mm: [f64; 3],
+    per_mm: [f64; 3],
+    face_tolerance: f64,
+    end_margin: f64,
+    sigma_mm: f64,
+    reach_mm: f64,
+    least_width_mm: f64,
+    tof: TofTerms,
+}
+
+#[allow(unsafe_code)]
+// SAFETY: `repr(C)` with fields of plain numbers, laid out as the struct of the kernels.
+unsafe impl DeviceRepr for PlanHead {}
+
+/// Events on the device, in the order for a number of subsets.
+struct Arranged {
+    num_subsets: usize,
+    pairs: CudaSlice<[u32; 2]>,
+    intervals: CudaSlice<[f32; 2]>,
+}
+
+/// Projection onto events. Images are `[y][x][z]`, zero outside the field of view.
+pub struct EventLines {
+    rays: EventRays,
+    voxels: Voxels,
+    head: PlanHead,
+    starts: CudaSlice<[f64; 3]>,
+    ends: CudaSlice<[f64; 3]>,
+    /// 1 in the field of view, 0 elsewhere.
+    seen: CudaArray<Image>,
+    arranged: Mutex<Option<Arc<Arranged>>>,
+    kernels: ProjectorKernels,
+    launches: Launches,
+}
+
+/// Launches a kernel for events of a subset: `launch_events!(self, backend, kernel, subset, units, argument, …)` with the arguments
+/// between the tables and the range.
+macro_rules! launch_events {
+    ($self:expr, $backend:expr, $kernel:expr, $subset:expr, $units:expr, $($argument:expr),+) => {{
+        let arranged = $self.arranged($backend, $subset.count)?;
+        let range = $self.rays.space().range($subset);
+        let pairs = arranged.pairs.slice(range.clone());
+        let has_tof = i32::from($self.rays.kernel().is_some());
+        let intervals = if has_tof != 0 { arranged.intervals.slice(range) } else { arranged.intervals.slice(..) };
+        let [first, count] = $units.map(|units| units as u64);
+        launch!(
+            $backend.stream, $kernel, one_each($units[1]), &$self.head, &$self.starts, &$self.ends, &pairs, &intervals, &has_tof,
+            $($argument,)+ &first, &count
+        )
+    }};
+}
+
+impl EventLines {
+    /// The operator between a grid and the events of a scanner; see [`crate::operator::EventLines::new`].
+    ///
+    /// # Errors
+    /// As on the host, and device failure.
+    #[allow(clippy::too_many_arguments)]
+    pub fn new(
+        backend: &mut CudaBackend,
+        events: Arc<Events>,
+        detectors: &Detectors,
+        tof: Option<&TofFacts>,
+        grid: Grid,
+        fov_radius_mm: f64,
+        num_rays: usize,
+        subsets: EventSubsets,
+    ) -> Result<Self, OperatorError> {
+        let rays = EventRays::new(events, detectors, tof, &grid, num_rays, subsets)?;
+        let fov = FieldOfView::new(&grid, fov_radius_mm);
+        let [nx, ny, nz] = grid.size.map(|n| n as i32);
+        let sigma_mm = rays.kernel().map_or(1.0, TofKernel::sigma_mm);
+        let head = PlanHead {
+            size: [nx, ny, nz],
+            stride: [nz, nx * nz, 1],
+            num_voxels: grid.num_voxels() as u32,
+            num_crystals: detectors.crystals().len() as u32,
+            num_rays: rays.num_rays() as u32,
+            share: 1.0 / rays.num_rays() as f32,
+            path_radius_mm: fov.path_radius_mm,
+            low_mm: [0, 1, 2].map(|a| grid.extent_mm(a)[0]),
+            per_mm: grid.voxel_mm.map(|mm| 1.0 / mm),
+            face_tolerance: FACE_TOLERANCE_VOXELS,
+            end_margin: END_MARGIN,
+            sigma_mm,
+            reach_mm: rays.kernel().map_or(0.0, |kernel| kernel.reach_mm([0.0; 2])[1]),
+            least_width_mm: TofKernel::LEAST_WIDTH * sigma_mm,
+            tof: rays.kernel().map(TofKernel::terms).unwrap_or_default(),
+        };
+        let module = Module::load(&backend.context, include_str!("../../kernels/ptx/events.ptx"))?;
+        let columns = Columns { classes: 1, lanes: grid.size[2], first: 0, tail: 0 };
+        let voxels = Voxels::in_columns(grid, fov, columns);
+        let ones = voxels.coefficients(&Volume::filled(voxels.grid().clone(), 1.0));
+        let [starts, ends] = rays.points();
+        Ok(Self {
+            starts: backend.table(starts, [0.0; 3])?,
+            ends: backend.table(ends, [0.0; 3])?,
+            seen: backend.upload(Arc::new(ones))?,
+            head,
+            voxels,
+            rays,
+            arranged: Mutex::default(),
+            kernels: ProjectorKernels::load(&module)?,
+            launches: Launches::default(),
+        })
+    }
+
+    /// Its images.
+    pub fn voxels(&self) -> &Voxels {
+        &self.voxels
+    }
+
+    /// Its data.
+    pub fn space(&self) -> &EventSpace {
+        self.rays.space()
+    }
+
+    /// The events in the order for so many subsets, brought to the device when first needed.
+    fn arranged(&self, backend: &CudaBackend, num_subsets: usize) -> Result<Arc<Arranged>, CudaError> {
+        let mut known = self.arranged.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(arranged) = known.as_ref().filter(|arranged| arranged.num_subsets == num_subsets) {
+            return Ok(Arc::clone(arranged));
+        }
+        // The old ones leave first.
+        *known = None;
+        let (events, order) = (self.rays.events(), self.space().order(num_subsets));
+        let pairs: Vec<[u32; 2]> = order.par_iter().map(|&event| events.pairs[event as usize]).collect();
+        let intervals: Vec<[f32; 2]> = match self.rays.kernel() {
+            Some(_) => order.par_iter().map(|&event| events.tof_mm[event as usize]).collect(),
+            None => Vec::new(),
+        };
+        let (pairs, intervals) = (backend.table(&pairs, [0; 2])?, backend.table(&intervals, [0.0; 2])?);
+        let arranged = Arc::new(Arranged { num_subsets, pairs, intervals });
+        *known = Some(Arc::clone(&arranged));
+        Ok(arranged)
+    }
+}
+
+impl Projecting for EventLines {
+    fn kernels(&self) -> &ProjectorKernels {
+        &self.kernels
+    }
+
+    fn launches(&self) -> &Launches {
+        &self.launches
+    }
+
+    fn image_len(&self) -> usize {
+        self.voxels.len()
+    }
+
+    fn data_len(&self, subset: Subset) -> usize {
+        self.space().len(subset)
+    }
+
+    /// Events.
+    fn num_units(&self, _: &CudaBackend, subset: Subset) -> Result<usize, CudaError> {
+        Ok(self.space().len(subset))
+    }
+
+    fn launch_forward(
+        &self,
+        backend: &CudaBackend,
+        subset: Subset,
+        units: [usize; 2],
+        x: &CudaSlice<f32>,
+        out: &mut CudaSlice<f32>,
+    ) -> Result<(), CudaError> {
+        launch_events!(self, backend, self.kernels.forward, subset, units, x, out)
+    }
+
+    fn launch_add(
+        &self,
+        backend: &CudaBackend,
+        kernel: &Kernel,
+        subset: Subset,
+        units: [usize; 2],
+        q: &CudaSlice<f32>,
+        image: &mut CudaSlice<f32>,
+    ) -> Result<(), CudaError> {
+        launch_events!(self, backend, kernel, subset, units, q, image)
+    }
+
+    fn launch_fixed(
+        &self,
+        backend: &CudaBackend,
+        subset: Subset,
+        units: [usize; 2],
+        q: &CudaSlice<f32>,
+        image: &mut CudaSlice<u64>,
+        scale: f32,
+    ) -> Result<(), CudaError> {
+        launch_events!(self, backend, self.kernels.fixed, subset, units, q, image, &scale)
+    }
+}
+
+impl LinearOperator<CudaBackend> for EventLines {
+    fn apply(
+        &self,
+        backend: &mut CudaBackend,
+        subset: Subset,
+        x: &CudaArray<Image>,
+        out: &mut CudaArray<Data>,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        self.check_lengths(subset, x, out)?;
+        self.project(backend, subset, &x.0, out, task)
+    }
+
+    fn adjoint(
+        &self,
+        backend: &mut CudaBackend,
+        subset: Subset,
+        q: &CudaArray<Data>,
+        accumulation: Accumulation,
+        out: &mut CudaArray<Image>,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        self.backproject(backend, subset, q, accumulation, out, task)?;
+        Ok(backend.multiply(out, 0, &self.seen, 0..self.voxels.len())?)
+    }
+
+    fn accumulations(&self) -> &'static [Accumulation] {
+        Accumulation::OF_LINES
+    }
+
+    fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64 {
+        scratch_bytes(self.voxels.len(), self.space().len(subset), accumulation)
+    }
+}

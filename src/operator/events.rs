@@ -1,0 +1,393 @@
+//! Projection onto events: a row for each event of a list, whatever the arrangement of the scanner's crystals.
+//!
+//! a_ij is the length in mm of the line between the crystals of event i inside voxel j, times the weight of that piece of the line
+//! where the time of flight is known ([`TofKernel`], taken at the middle of the piece; only the part of the line within its reach is
+//! walked). Several rays between the boxes of the crystals are averaged. [`EventLines::plain`] is the definition, which walks as
+//! [`Siddon`](super::Siddon) does; the fast walk is the same in single precision.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::accumulate::{ImageSink, Parts, PrivateImages, backproject, is_shared, num_private_images, private_bytes};
+use super::event_path::{LANES, Lanes, Path, Visit};
+use super::event_space::{EventOrder, EventSpace, EventSplit, key};
+use super::siddon::{starts, walk_parts};
+use super::tof::{TofKernel, TofTerms};
+use super::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset, check_lengths};
+use crate::algebra::{Columns, Data, FieldOfView, Host, HostArray, Image, Simd, Voxels};
+use crate::data::{Events, TofFacts};
+use crate::geometry::{Grid, Line, Point};
+use crate::scanner::Detectors;
+use crate::task::{Stopped, Task};
+
+/// Events that a thread takes at a time.
+const EVENTS_PER_TASK: usize = 2048;
+/// Events that are worth a private image.
+const EVENTS_PER_IMAGE: usize = 1 << 16;
+
+/// The lines of events, for every back end.
+#[derive(Clone, Debug)]
+pub struct EventRays {
+    events: Arc<Events>,
+    /// Where each ray begins at a crystal, ray by ray, and where it ends at one.
+    points: [Vec<Point>; 2],
+    num_crystals: usize,
+    num_rays: usize,
+    kernel: Option<TofKernel>,
+    space: EventSpace,
+}
+
+impl EventRays {
+    /// `num_rays` for each event; with time of flight where both the scanner and its events tell it. The order of the events suits
+    /// images of a grid.
+    ///
+    /// # Errors
+    /// An event of a crystal that the scanner has not, more events than can be numbered, a time of flight without resolution.
+    pub fn new(
+        events: Arc<Events>,
+        detectors: &Detectors,
+        tof: Option<&TofFacts>,
+        grid: &Grid,
+        num_rays: usize,
+        subsets: EventSubsets,
+    ) -> Result<Self, OperatorError> {
+        let refuse = |text: String| Err(OperatorError::Settings(text));
+        let (num_crystals, num_rays) = (detectors.crystals().len(), num_rays.max(1));
+        if u32::try_from(events.len()).is_err() {
+            return refuse(format!("the list has {} events; the most that can be used at once are {}", events.len(), u32::MAX));
+        }
+        if let Some(event) = events.pairs.par_iter().position_first(|pair| pair.iter().any(|&c| c as usize >= num_crystals)) {
+            let ([first, second], scanner) = (events.pairs[event], detectors.name());
+            return refuse(format!(
+                "event {event} of the list is between the crystals {first} and {second}; the scanner {scanner} has {num_crystals}"
+            ));
+        }
+        let kernel =
+            tof.filter(|_| !events.is_empty() && events.tof_mm.len() == events.len()).map(|tof| TofKernel::new(tof.fwhm_mm));
+        if let Some(kernel) = kernel.filter(|kernel| !(kernel.sigma_mm() > 0.0 && kernel.sigma_mm().is_finite())) {
+            let fwhm_mm = kernel.sigma_mm();
+            return refuse(format!("the resolution of the time of flight is {fwhm_mm} mm; it must be a positive length"));
+        }
+        let points = [0, 1].map(|end| {
+            let rays = (0..num_rays).flat_map(|ray| (0..num_crystals as u32).map(move |crystal| (ray, crystal)));
+            rays.map(|(ray, crystal)| {
+                let line = detectors.ray([crystal; 2], ray, num_rays);
+                if end == 0 { line.start } else { line.end }
+            })
+            .collect()
+        });
+        let mut new = Self { events, points, num_crystals, num_rays, kernel, space: EventSpace::new(0, subsets.split, None) };
+        let by_line = subsets.order == EventOrder::ByLine;
+        let keys = by_line.then(|| {
+            let key = |event: usize| key(&new.line(event, 0), new.tof_mm(event), grid);
+            (0..new.events.len()).into_par_iter().map(key).collect()
+        });
+        new.space = EventSpace::new(new.events.len(), subsets.split, keys);
+        Ok(new)
+    }
+
+    /// Which events belong to a subset.
+    pub fn space(&self) -> &EventSpace {
+        &self.space
+    }
+
+    /// Uncertainty of d, where it is used.
+    pub fn kernel(&self) -> Option<&TofKernel> {
+        self.kernel.as_ref()
+    }
+
+    /// Rays of an event.
+    pub fn num_rays(&self) -> usize {
+        self.num_rays
+    }
+
+    /// Where ray r begins at crystal c, mm, at r·crystals + c; and where it ends.
+    pub fn points(&self) -> &[Vec<Point>; 2] {
+        &self.points
+    }
+
+    /// The events.
+    pub fn events(&self) -> &Events {
+        &self.events
+    }
+
+    fn line(&self, event: usize, ray: usize) -> Line {
+        let [first, second] = self.events.pairs[event].map(|crystal| ray * self.num_crystals + crystal as usize);
+        Line { start: self.points[0][first], end: self.points[1][second] }
+    }
+
+    /// The interval of d, where it is used.
+    fn tof_mm(&self, event: usize) -> Option<[f32; 2]> {
+        self.kernel.as_ref().map(|_| self.events.tof_mm[event])
+    }
+}
+
+/// How events are divided into subsets, and in which order those of a subset are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventSubsets {
+    /// Which events belong to a subset.
+    pub split: EventSplit,
+    /// Their order.
+    pub order: EventOrder,
+}
+
+/// Projection onto events on the host. Images are `[y][x][z]`, zero outside the field of view: lines that lie one above the other
+/// meet voxels that are neighbours.
+pub struct EventLines {
+    rays: EventRays,
+    voxels: Voxels,
+    terms: TofTerms,
+    simd: Simd,
+    is_plain: bool,
+    private_images: PrivateImages,
+}
+
+impl EventLines {
+    /// The operator between a grid and the events of a scanner, of the voxels whose centres are within a radius of the axis.
+    ///
+    /// # Errors
+    /// As [`EventRays::new`].
+    pub fn new(
+        events: Arc<Events>,
+        detectors: &Detectors,
+        tof: Option<&TofFacts>,
+        grid: Grid,
+        fov_radius_mm: f64,
+        num_rays: usize,
+        subsets: EventSubsets,
+    ) -> Result<Self, OperatorError> {
+        let rays = EventRays::new(events, detectors, tof, &grid, num_rays, subsets)?;
+        let fov = FieldOfView::new(&grid, fov_radius_mm);
+        let terms = rays.kernel.as_ref().map(TofKernel::terms).unwrap_or_default();
+        let columns = Columns { classes: 1, lanes: grid.size[2], first: 0, tail: 0 };
+        let (voxels, private_images) = (Voxels::in_columns(grid, fov, columns), PrivateImages::default());
+        Ok(Self { rays, voxels, terms, simd: Simd::fastest(), is_plain: false, private_images })
+    }
+
+    /// The same by the definition: one line after the other in double precision, and images `[z, y, x]`.
+    pub fn plain(self) -> Self {
+        let voxels = Voxels::new(self.voxels.grid().clone(), self.voxels.fov().clone());
+        Self { is_plain: true, voxels, ..self }
+    }
+
+    /// The same with other instructions, at most those that the processor has.
+    pub fn with_simd(mut self, simd: Simd) -> Self {
+        self.simd = simd.min(Simd::detect());
+        self
+    }
+
+    /// Its images.
+    pub fn voxels(&self) -> &Voxels {
+        &self.voxels
+    }
+
+    /// Its data.
+    pub fn space(&self) -> &EventSpace {
+        &self.rays.space
+    }
+
+    /// Walks events, given by their places in a subset and their numbers, and hands what has been walked to `done`.
+    #[inline(always)]
+    fn walk(&self, events: impl Iterator<Item = (usize, u32)>, mut done: impl FnMut(&Lanes)) {
+        let [nx, _, nz] = self.voxels.grid().size.map(|n| n as isize);
+        let strides = [nz, nx * nz, 1];
+        let share = 1.0 / self.rays.num_rays as f64;
+        let mut lanes = Lanes::default();
+        for (place, event) in events {
+            let interval = self.rays.tof_mm(event as usize).map(|ends| ends.map(f64::from));
+            let tof = self.rays.kernel.as_ref().zip(interval);
+            for ray in 0..self.rays.num_rays {
+                let line = self.rays.line(event as usize, ray);
+                let length_mm = line.length_mm();
+                starts(&self.voxels, strides, &line, within(tof, length_mm), |start| {
+                    let path = Path::new(&start, length_mm, share, tof);
+                    if !lanes.has_room_for(&path) {
+                        done(&lanes);
+                        lanes.clear();
+                    }
+                    lanes.push(&path, place);
+                });
+            }
+        }
+        if lanes.len() > 0 {
+            done(&lanes);
+        }
+    }
+
+    /// Calls `visit(voxel, a_ij)` for each voxel of an event by the definition.
+    fn walk_plain(&self, event: usize, mut visit: impl FnMut(usize, f64)) {
+        let interval = self.rays.tof_mm(event).map(|ends| ends.map(f64::from));
+        let tof = self.rays.kernel.as_ref().zip(interval);
+        for ray in 0..self.rays.num_rays {
+            let line = self.rays.line(event, ray);
+            let length_mm = line.length_mm();
+            let [enter, leave] = within(tof, length_mm);
+            walk_parts(&self.voxels, &line, |voxel, [from, to], share| {
+                let (from, to) = (from.max(enter), to.min(leave));
+                if from < to {
+                    let l = (0.5 * (from + to) - 0.5) * length_mm;
+                    let weight = tof.map_or(1.0, |(kernel, interval)| kernel.weight(interval, l));
+                    visit(voxel, share * (to - from) * length_mm * weight / self.rays.num_rays as f64);
+                }
+            });
+        }
+    }
+}
+
+/// The parts of a line between which an event can have been.
+fn within(tof: Option<(&TofKernel, [f64; 2])>, length_mm: f64) -> [f64; 2] {
+    tof.map_or([0.0, 1.0], |(kernel, interval)| kernel.reach_mm(interval).map(|l| (0.5 + l / length_mm).clamp(0.0, 1.0)))
+}
+
+/// Σ_j a_ij x_j of each lane.
+struct Integrals<'a> {
+    x: &'a [f32],
+    sums: [f32; LANES],
+}
+
+impl Visit for Integrals<'_> {
+    #[inline(always)]
+    fn visit(&mut self, voxels: &[u32; LANES], lengths: &[f32; LANES]) {
+        let mut values = [0.0; LANES];
+        for lane in 0..LANES {
+            values[lane] = self.x[voxels[lane] as usize];
+        }
+        for lane in 0..LANES {
+            self.sums[lane] += lengths[lane] * values[lane];
+        }
+    }
+}
+
+/// image += a_ij q_i of each lane.
+struct Additions<'a, S> {
+    image: &'a mut S,
+    values: [f32; LANES],
+}
+
+impl<S: ImageSink> Visit for Additions<'_, S> {
+    #[inline(always)]
+    fn visit(&mut self, voxels: &[u32; LANES], lengths: &[f32; LANES]) {
+        let mut products = [0.0; LANES];
+        for lane in 0..LANES {
+            products[lane] = self.values[lane] * lengths[lane];
+        }
+        for lane in 0..LANES {
+            // A path that has ended adds nothing, which is not to be lost in a race or waited for.
+            if products[lane] != 0.0 {
+                self.image.add(voxels[lane] as usize, products[lane]);
+            }
+        }
+    }
+}
+
+/// Backprojection of the events of a subset.
+struct EventParts<'a> {
+    operator: &'a EventLines,
+    /// The events of the subset.
+    events: &'a [u32],
+    q: &'a [f32],
+    task: &'a Task,
+}
+
+impl Parts for EventParts<'_> {
+    type Scratch = ();
+
+    fn scratch(&self) {}
+
+    fn add<S: ImageSink>(&self, part: Range<usize>, image: &mut S, _: &mut ()) -> Result<(), Stopped> {
+        let EventLines { is_plain, terms, simd, voxels, .. } = self.operator;
+        for begin in part.clone().step_by(EVENTS_PER_TASK) {
+            self.task.check()?;
+            let places = begin..(begin + EVENTS_PER_TASK).min(part.end);
+            let events = places.filter(|&place| self.q[place] != 0.0).map(|place| (place, self.events[place]));
+            if *is_plain {
+                for (place, event) in events {
+                    let value = f64::from(self.q[place]);
+                    self.operator.walk_plain(event as usize, |voxel, weight| image.add(voxel, (value * weight) as f32));
+                }
+                continue;
+            }
+            self.operator.walk(events, |lanes| {
+                let mut values = [0.0; LANES];
+                for lane in 0..lanes.len() {
+                    values[lane] = self.q[lanes.event[lane]] * lanes.factor[lane];
+                }
+                lanes.walk(terms, voxels.len(), *simd, &mut Additions { image: &mut *image, values });
+            });
+        }
+        Ok(())
+    }
+}
+
+impl LinearOperator<Host> for EventLines {
+    fn apply(
+        &self,
+        _: &mut Host,
+        subset: Subset,
+        x: &HostArray<Image>,
+        out: &mut HostArray<Data>,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        check_lengths([x.len(), self.voxels.len()], [out.len(), self.space().len(subset)])?;
+        let order = self.space().order(subset.count);
+        let events = &order[self.space().range(subset)];
+        let x: &[f32] = x;
+        let out = &mut out.values_mut()[..events.len()];
+        out.par_chunks_mut(EVENTS_PER_TASK).zip(events.par_chunks(EVENTS_PER_TASK)).try_for_each(|(out, events)| {
+            task.check()?;
+            if self.is_plain {
+                for (value, &event) in out.iter_mut().zip(events) {
+                    let mut sum = 0.0;
+                    self.walk_plain(event as usize, |voxel, weight| sum += weight * f64::from(x[voxel]));
+                    *value = sum as f32;
+                }
+                return Ok(());
+            }
+            out.fill(0.0);
+            self.walk(events.iter().copied().enumerate(), |lanes| {
+                let mut integrals = Integrals { x, sums: [0.0; LANES] };
+                lanes.walk(&self.terms, x.len(), self.simd, &mut integrals);
+                for lane in 0..lanes.len() {
+                    out[lanes.event[lane]] += integrals.sums[lane] * lanes.factor[lane];
+                }
+            });
+            Ok(())
+        })
+    }
+
+    fn adjoint(
+        &self,
+        _: &mut Host,
+        subset: Subset,
+        q: &HostArray<Data>,
+        accumulation: Accumulation,
+        out: &mut HostArray<Image>,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        check_lengths([out.len(), self.voxels.len()], [q.len(), self.space().len(subset)])?;
+        let order = self.space().order(subset.count);
+        let events = &order[self.space().range(subset)];
+        let out = out.values_mut();
+        let num_parts = if is_shared(accumulation) {
+            events.len().div_ceil(EVENTS_PER_TASK)
+        } else {
+            num_private_images(events.len().div_ceil(EVENTS_PER_IMAGE), out.len())
+        };
+        let each = events.len().div_ceil(num_parts.max(1)).max(1);
+        let ranges = (0..num_parts).map(|part| (part * each).min(events.len())..((part + 1) * each).min(events.len())).collect();
+        let parts = EventParts { operator: self, events, q, task };
+        backproject(&parts, ranges, &self.private_images, accumulation, out)?;
+        self.voxels.zero_unseen(out);
+        Ok(())
+    }
+
+    fn accumulations(&self) -> &'static [Accumulation] {
+        Accumulation::OF_LINES
+    }
+
+    fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64 {
+        private_bytes(self.space().len(subset).div_ceil(EVENTS_PER_IMAGE), self.voxels.len(), accumulation)
+    }
+}

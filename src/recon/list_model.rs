@@ -1,0 +1,152 @@
+//! The forward model of a list of events.
+//!
+//! A list has no bins: each event is a datum of one count, and what was never counted is told by the sensitivity alone, which is of
+//! all pairs that could have counted (Barrett, White & Parra 1997, J Opt Soc Am A 14:2914). The likelihood is
+//! Σ_i ln ȳ_i − (Σ_j s_j x_j + Σ b), with s and b those of all pairs.
+
+use std::sync::Arc;
+
+use super::em_kernels::{DataResidual, EmKernels, PoissonTerms};
+use super::model::{ForwardModel, MeasuredValues, ProjectionModel};
+use crate::algebra::{Backend, Data, Image};
+use crate::operator::{Accumulation, DataSpace, EventSpace, LinearOperator, OperatorError, Subset};
+use crate::task::Task;
+
+/// What is known of a list beside its lines, event by event in the order of the list.
+#[derive(Clone, Debug, Default)]
+pub struct EventTerms {
+    /// m; `None` = 1.
+    pub multiplicative: Option<Arc<Vec<f32>>>,
+    /// b: the expected background; `None` = 0. With time of flight per mm of d.
+    pub additive: Option<Arc<Vec<f32>>>,
+    /// Expected background of all pairs together, counts.
+    pub total_additive: f64,
+}
+
+/// An operator with the events of a list.
+pub struct ListModel<B: Backend, A> {
+    model: ProjectionModel<B, A, EventSpace>,
+    space: EventSpace,
+    num_subsets: usize,
+    sensitivity: B::Array<Image>,
+    image_len: usize,
+    total_additive: f64,
+    /// Counts of a subset that the last image makes expect.
+    expected: f64,
+}
+
+impl<B: EmKernels, A: LinearOperator<B>> ListModel<B, A> {
+    /// The model of the events of `space` under an operator. `sensitivity` = Σ over all pairs that could have counted of m_p a_pj,
+    /// coefficients of the operator's images; with time of flight Σ over all d as well.
+    ///
+    /// # Errors
+    /// Values of another number than events, the device cannot hold them.
+    pub fn new(
+        backend: &mut B,
+        operator: A,
+        space: EventSpace,
+        terms: EventTerms,
+        sensitivity: Arc<Vec<f32>>,
+        num_subsets: usize,
+    ) -> Result<Self, OperatorError> {
+        let EventTerms { multiplicative, additive, total_additive } = terms;
+        let expected = space.len(Subset::ALL);
+        for found in [&multiplicative, &additive].into_iter().flatten().map(|values| values.len()) {
+            if found != expected {
+                return Err(OperatorError::Length { what: "the events", expected, found });
+            }
+        }
+        let counts = MeasuredValues { prompts: Arc::new(vec![1.0; expected]), multiplicative, additive };
+        let num_subsets = num_subsets.max(1);
+        let model = ProjectionModel::new(backend, operator, space.clone(), counts, num_subsets)?;
+        let image_len = sensitivity.len();
+        let sensitivity = backend.upload(sensitivity)?;
+        Ok(Self { model, space, num_subsets, sensitivity, image_len, total_additive, expected: 0.0 })
+    }
+
+    fn share(&self, subset: usize) -> f64 {
+        self.space.share(Subset { index: subset, count: self.num_subsets })
+    }
+}
+
+impl<B: EmKernels, A: LinearOperator<B>> ForwardModel<B> for ListModel<B, A> {
+    fn num_subsets(&self) -> usize {
+        self.num_subsets
+    }
+
+    fn data_len(&self, subset: usize) -> usize {
+        self.model.data_len(subset)
+    }
+
+    fn project(
+        &mut self,
+        backend: &mut B,
+        subset: usize,
+        x: &B::Array<Image>,
+        out: &mut B::Array<Data>,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        self.model.project(backend, subset, x, out, task)
+    }
+
+    fn forward(
+        &mut self,
+        backend: &mut B,
+        subset: usize,
+        x: &B::Array<Image>,
+        out: &mut B::Array<Data>,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        let of_image = backend.dot(x, 0, &self.sensitivity, 0..self.image_len)?;
+        self.expected = self.share(subset) * (of_image + self.total_additive);
+        self.model.forward(backend, subset, x, out, task)
+    }
+
+    /// The likelihood is that of the image of the last [`ForwardModel::forward`]. Events say nothing of how far data are from what
+    /// is expected.
+    fn poisson_ratio(
+        &mut self,
+        backend: &mut B,
+        subset: usize,
+        estimate: &mut B::Array<Data>,
+    ) -> Result<PoissonTerms, OperatorError> {
+        let terms = self.model.poisson_ratio(backend, subset, estimate)?;
+        // Σ (ln ȳ − ȳ) over events; what is expected of all pairs takes the place of their ȳ.
+        let log_likelihood = terms.log_likelihood + terms.residual.expected - self.expected;
+        Ok(PoissonTerms { log_likelihood, residual: DataResidual::default(), ..terms })
+    }
+
+    fn additive_counts(&mut self, backend: &mut B, subset: usize, ratio: &B::Array<Data>) -> Result<f64, OperatorError> {
+        self.model.additive_counts(backend, subset, ratio)
+    }
+
+    fn adjoint(
+        &mut self,
+        backend: &mut B,
+        subset: usize,
+        q: &mut B::Array<Data>,
+        accumulation: Accumulation,
+        out: &mut B::Array<Image>,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        self.model.adjoint(backend, subset, q, accumulation, out, task)
+    }
+
+    /// The subset's share of the sensitivity of all pairs.
+    fn sensitivity(
+        &mut self,
+        backend: &mut B,
+        subset: usize,
+        _: Accumulation,
+        _: &mut B::Array<Data>,
+        out: &mut B::Array<Image>,
+        _: &Task,
+    ) -> Result<(), OperatorError> {
+        backend.fill(out, 0.0)?;
+        Ok(backend.add_scaled(out, 0, self.share(subset) as f32, &self.sensitivity, 0..self.image_len)?)
+    }
+
+    fn accumulations(&self) -> &'static [Accumulation] {
+        self.model.accumulations()
+    }
+}

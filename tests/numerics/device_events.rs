@@ -1,0 +1,121 @@
+//! Projection onto events on a CUDA device against the host.
+
+use std::sync::Arc;
+
+use tomoscope::algebra::{Backend, Data, Host, HostArray, Image};
+use tomoscope::cuda::{self, CudaArray, CudaBackend};
+use tomoscope::data::{Events, Volume};
+use tomoscope::geometry::Grid;
+use tomoscope::operator::{Accumulation, DataSpace, EventLines, EventOrder, EventSplit, EventSubsets, LinearOperator, Subset};
+use tomoscope::task::Task;
+
+use super::device::device;
+use super::events::{Tof, detectors, random_events, tof};
+use super::support::{dot, noise, random_volume, relative};
+
+const FOV_MM: f64 = 69.0;
+
+/// A x in the order of the device's events.
+fn project(device: &mut CudaBackend, operator: &cuda::EventLines, subset: Subset, volume: &Volume) -> Vec<f32> {
+    let x: CudaArray<Image> = device.upload(Arc::new(operator.voxels().coefficients(volume))).unwrap();
+    let mut out: CudaArray<Data> = device.zeros(operator.space().len(subset)).unwrap();
+    device.fill(&mut out, f32::NAN).unwrap();
+    operator.apply(device, subset, &x, &mut out, &Task::new()).unwrap();
+    device.read(&out, <[f32]>::to_vec).unwrap()
+}
+
+/// Aᵀ q as a volume.
+fn backproject(
+    device: &mut CudaBackend,
+    operator: &cuda::EventLines,
+    subset: Subset,
+    q: &[f32],
+    accumulation: Accumulation,
+) -> Volume {
+    let q: CudaArray<Data> = device.upload(Arc::new(q.to_vec())).unwrap();
+    let mut out: CudaArray<Image> = device.zeros(operator.voxels().len()).unwrap();
+    device.fill(&mut out, f32::NAN).unwrap();
+    operator.adjoint(device, subset, &q, accumulation, &mut out, &Task::new()).unwrap();
+    let mut volume = Volume::filled(operator.voxels().grid().clone(), 0.0);
+    device.read(&out, |values| operator.voxels().write(values, 1.0, &mut volume)).unwrap();
+    volume
+}
+
+fn on_host(operator: &EventLines, subset: Subset, volume: &Volume, q: &[f32]) -> (Vec<f32>, Vec<f32>) {
+    let x: HostArray<Image> = operator.voxels().coefficients(volume).into();
+    let mut there: HostArray<Data> = Host.zeros(q.len()).unwrap();
+    operator.apply(&mut Host, subset, &x, &mut there, &Task::new()).unwrap();
+    let mut back: HostArray<Image> = Host.zeros(operator.voxels().len()).unwrap();
+    let q = q.to_vec().into();
+    operator.adjoint(&mut Host, subset, &q, Accumulation::Deterministic, &mut back, &Task::new()).unwrap();
+    (there.into_values(), back.into_values())
+}
+
+#[test]
+fn events_on_the_device_are_those_of_the_host() {
+    let Some(mut device) = device() else { return };
+    let grids = [Grid::centred([47, 47, 15], [3.0, 3.0, 2.5]).unwrap(), Grid::centred([48, 40, 16], [3.0, 3.5, 2.5]).unwrap()];
+    for (grid, num_rays) in grids.iter().zip([1, 5]).chain([(&grids[1], 1)]) {
+        for known in [Tof::No, Tof::Numbers, Tof::Bins] {
+            for split in [EventSplit::Interleaved, EventSplit::ByTime] {
+                let events: Arc<Events> = Arc::new(random_events(20_000, known));
+                let subsets = EventSubsets { split, order: EventOrder::ByLine };
+                let (detectors, tof) = (detectors(), tof(30.0));
+                let host = EventLines::new(Arc::clone(&events), &detectors, Some(&tof), grid.clone(), FOV_MM, num_rays, subsets)
+                    .unwrap();
+                let host = host.plain();
+                let new = cuda::EventLines::new(
+                    &mut device,
+                    Arc::clone(&events),
+                    &detectors,
+                    Some(&tof),
+                    grid.clone(),
+                    FOV_MM,
+                    num_rays,
+                    subsets,
+                );
+                let operator = new.unwrap();
+                let volume = random_volume(grid);
+                for subset in [Subset::ALL, Subset { index: 2, count: 7 }] {
+                    let q = noise(8, host.space().len(subset));
+                    let (there, back) = on_host(&host, subset, &volume, &q);
+                    let found = project(&mut device, &operator, subset, &volume);
+                    let error = relative(&found, &there);
+                    println!("{:?}, {num_rays} rays, {known:?}, {split:?}: forward {error:.1e}", grid.size);
+                    assert!(error <= 1e-5);
+                    for accumulation in [Accumulation::Atomic, Accumulation::Deterministic] {
+                        let found = backproject(&mut device, &operator, subset, &q, accumulation);
+                        let error = relative(found.as_slice(), &back);
+                        println!("    back, {accumulation}: {error:.1e}");
+                        assert!(error <= 1e-5);
+                    }
+                    // ⟨A x, q⟩ = ⟨x, Aᵀ q⟩ of the device's own pair.
+                    let mut seen = Volume::filled(grid.clone(), 0.0);
+                    host.voxels().write(&host.voxels().coefficients(&volume), 1.0, &mut seen);
+                    let back = backproject(&mut device, &operator, subset, &q, Accumulation::Atomic);
+                    let (a, b) = (dot(&found, &q), dot(seen.as_slice(), back.as_slice()));
+                    assert!((a - b).abs() <= 1e-5 * a, "{a} {b}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn deterministic_sums_over_events_have_the_same_bits_and_races_lose() {
+    let Some(mut device) = device() else { return };
+    let events = Arc::new(random_events(300_000, Tof::Bins));
+    let grid = Grid::centred([47, 47, 15], [3.0, 3.0, 2.5]).unwrap();
+    let subsets = EventSubsets::default();
+    let new = cuda::EventLines::new(&mut device, Arc::clone(&events), &detectors(), Some(&tof(30.0)), grid, FOV_MM, 1, subsets);
+    let operator = new.unwrap();
+    let q = noise(3, events.len());
+    let first = backproject(&mut device, &operator, Subset::ALL, &q, Accumulation::Deterministic);
+    for _ in 0..3 {
+        let again = backproject(&mut device, &operator, Subset::ALL, &q, Accumulation::Deterministic);
+        assert!(again.as_slice().iter().zip(first.as_slice()).all(|(a, b)| a.to_bits() == b.to_bits()));
+    }
+    let racy = backproject(&mut device, &operator, Subset::ALL, &q, Accumulation::NonAtomic).sum();
+    println!("the race lost {:.1} %", 100.0 * (1.0 - racy / first.sum()));
+    assert!(racy < 0.999 * first.sum());
+}
