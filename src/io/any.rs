@@ -43,6 +43,8 @@ pub enum FileKind {
     Rois,
     /// Measured numbers (`.csv`).
     Measurements,
+    /// A list of events, PETSIRD (`.petsird`).
+    Petsird,
 }
 
 impl FileKind {
@@ -76,6 +78,7 @@ impl FileKind {
             (".toml", FileKind::Rois),
             (".json", FileKind::Rois),
             (".csv", FileKind::Measurements),
+            (".petsird", FileKind::Petsird),
         ];
         endings.into_iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, kind)| kind)
     }

@@ -10,6 +10,7 @@ mod info;
 mod nifti;
 mod numpy_images;
 mod pairs;
+mod petsird;
 mod projections;
 mod provenance;
 mod saved_tubes;

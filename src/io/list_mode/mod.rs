@@ -8,6 +8,7 @@
 //! | YRT-PET | `.lmDat`, with the scanner's `.lut` | [`yrt`] |
 
 mod bytes;
+pub mod petsird;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -74,6 +75,7 @@ pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, 
     let _ = options;
     let understood = "a list of events: PETSIRD (.petsird), CASToR (.Cdh), Siemens (.l.hdr) or YRT-PET (.lmDat)";
     match FileKind::of(path) {
+        Some(FileKind::Petsird) => petsird::open(path),
         _ => Err(IoError::Extension { path: path.to_owned(), what: "list mode", understood }),
     }
 }

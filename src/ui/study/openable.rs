@@ -19,6 +19,7 @@ pub fn why_no_study(path: &Path) -> Option<String> {
         Some(kind) if kind.is_image() => "an image, and what is opened here is what a scanner measured",
         Some(FileKind::DicomSeries) => "DICOM, which is written but not read",
         Some(FileKind::Measurements) => "a table of numbers",
+        Some(FileKind::Petsird) => "a list of events, which is not opened here yet",
         Some(_) => return None,
         None => match header_beside(path) {
             Some(header) => return Some(format!("{shown} is the data of {}: open that header instead", header.display())),
