@@ -61,7 +61,7 @@ pub fn run(options: &InfoOptions) -> CliResult {
             };
             (what, sweep_lines(&study.measured), info_json::sweep(&study), study.notices)
         }
-        Some(FileKind::Castor | FileKind::YrtList | FileKind::SiemensList) => {
+        Some(FileKind::Petsird | FileKind::Castor | FileKind::YrtList | FileKind::SiemensList) => {
             let info = info_list::read(path, &options.list_arguments.list_options())?;
             ("list of events", info.lines(), info.json(), info.notices)
         }

@@ -52,6 +52,8 @@ pub enum FileKind {
     Rois,
     /// Measured numbers (`.csv`).
     Measurements,
+    /// A list of events, PETSIRD (`.petsird`).
+    Petsird,
 }
 
 impl FileKind {
@@ -62,7 +64,7 @@ impl FileKind {
 
     /// Whether a file of this kind is a list of events.
     pub fn is_list(self) -> bool {
-        matches!(self, FileKind::Castor | FileKind::YrtList | FileKind::SiemensList)
+        matches!(self, FileKind::Petsird | FileKind::Castor | FileKind::YrtList | FileKind::SiemensList)
     }
 
     /// Whether a file of this kind can be an EPRI sweep.
@@ -95,6 +97,7 @@ impl FileKind {
             (".toml", FileKind::Rois),
             (".json", FileKind::Rois),
             (".csv", FileKind::Measurements),
+            (".petsird", FileKind::Petsird),
         ];
         endings.into_iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, kind)| kind)
     }

@@ -42,6 +42,11 @@ pub struct EventSpace {
 }
 
 impl EventSpace {
+    /// So many events as they are numbered, interleaved.
+    pub fn of(num_events: usize) -> Self {
+        Self::new(num_events, EventSplit::default(), None)
+    }
+
     /// So many events; `keys` sorts them, where there are any.
     pub(super) fn new(num_events: usize, split: EventSplit, keys: Option<Vec<u32>>) -> Self {
         let sorted = keys.map(|keys| {

@@ -15,7 +15,7 @@ use crate::algebra::{Host, Simd, Voxels};
 use crate::cuda;
 use crate::data::{EventList, ListFacts, Notice, Study};
 use crate::geometry::Grid;
-use crate::operator::{Accumulation, EventLines, EventSpace, EventSubsets, LinearOperator, OperatorError, Subset};
+use crate::operator::{Accumulation, EventLines, EventSpace, EventSubsets, LinearOperator};
 use crate::recon::{
     Algorithm, EmKernels, EmSettings, Estimate, EventTerms, ListModel, MeasuredValues, MlemOsem, ReconError, SubsetOrder,
 };
@@ -119,7 +119,7 @@ pub(super) fn prepare_on(
         sensitivity_accumulation: default_accumulation(&chosen),
         racy_sensitivity: settings.racy_sensitivity,
     };
-    let parts = Parts { list, settings: &settings, num_rays, sensitivity, em };
+    let parts = Parts { list, settings: &settings, sensitivity, em };
     let algorithm = match chosen {
         Chosen::Cpu => {
             let lines = EventLines::new(
@@ -135,8 +135,19 @@ pub(super) fn prepare_on(
             parts.assemble(Host, lines, voxels, space)?
         }
         #[cfg(feature = "cuda")]
-        Chosen::Cuda(backend) => {
-            return Err(SetupError::Settings(format!("not yet on {}", backend.name())));
+        Chosen::Cuda(mut backend) => {
+            let lines = cuda::EventLines::new(
+                &mut backend,
+                Arc::clone(&list.prompts),
+                &list.facts.detectors,
+                list.facts.tof.as_ref(),
+                settings.grid.clone(),
+                settings.fov_radius_mm,
+                num_rays,
+                EventSubsets::default(),
+            )?;
+            let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
+            parts.assemble(*backend, lines, voxels, space)?
         }
     };
     let info = StartInfo {
@@ -267,7 +278,6 @@ fn notices_of(list: &EventList, sensitivity: &Sensitivity) -> Vec<Notice> {
 struct Parts<'a> {
     list: &'a EventList,
     settings: &'a RunSettings,
-    num_rays: usize,
     sensitivity: Sensitivity,
     em: EmSettings,
 }

@@ -13,6 +13,7 @@ mod lists;
 mod nifti;
 mod numpy_images;
 mod pairs;
+mod petsird;
 mod projections;
 mod provenance;
 mod saved_tubes;

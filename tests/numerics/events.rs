@@ -230,7 +230,7 @@ fn what_cannot_be_projected_is_refused() {
 /// Every pair of detectors in a bin of its own.
 fn unmashed() -> Arc<ScanGeometry> {
     let cylinder = Cylinder::recognise(&detectors()).unwrap();
-    Arc::new(cylinder.geometry("small", 47, 7, FOV_MM).unwrap())
+    Arc::new(cylinder.geometry("small", 47, 7, 1, FOV_MM).unwrap())
 }
 
 /// Counts of a michelogram as events in a random order, crystals in any order.

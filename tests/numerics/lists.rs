@@ -115,7 +115,9 @@ fn time_of_flight_finds_the_sphere_and_turned_round_it_does_not() {
         assert!(steps.windows(2).all(|pair| pair[1] >= pair[0] - 1e-6 * pair[0].abs()), "{steps:?}");
     }
     // Flat to some per cent in quadrants.
-    let mean_of = |signs: [f64; 2]| mean(&image, |p| p[0] * signs[0] > 4.0 && p[1] * signs[1] > 4.0 && p[0].hypot(p[1]) < 58.0 && p[2].abs() < 28.0);
+    let mean_of = |signs: [f64; 2]| {
+        mean(&image, |p| p[0] * signs[0] > 4.0 && p[1] * signs[1] > 4.0 && p[0].hypot(p[1]) < 58.0 && p[2].abs() < 28.0)
+    };
     let quadrants = [[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]].map(mean_of);
     let middle = quadrants.iter().sum::<f64>() / 3.0;
     assert!(quadrants.iter().all(|value| (value / middle - 1.0).abs() < 0.1), "{quadrants:?}");

@@ -22,6 +22,7 @@ mod device_tubes_montecarlo;
 mod events;
 mod fbp;
 mod fusillo;
+mod lists;
 mod mirrors;
 mod montecarlo;
 mod nema;

@@ -9,6 +9,7 @@
 
 mod bytes;
 pub mod castor;
+pub mod petsird;
 mod records;
 pub mod siemens;
 pub mod yrt;
@@ -80,6 +81,7 @@ pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, 
         Some(FileKind::Castor) => castor::open(path, options),
         Some(FileKind::SiemensList) => siemens::open(path, options),
         Some(FileKind::YrtList) => yrt::open(path, options),
+        Some(FileKind::Petsird) => petsird::open(path),
         _ => Err(IoError::Extension { path: path.to_owned(), what: "list mode", understood }),
     }
 }

@@ -1,0 +1,210 @@
+//! How well pairs of crystals count. Of detection bins i and j that is
+//!
+//! ```text
+//! calibration · bin[i] · bin[j] · module pair[group][element and energy of i][element and energy of j]
+//! ```
+//!
+//! where the group is that of symmetric pairs of modules; −1 = not in coincidence; what is absent is 1. A pair of crystals counts
+//! what its energy bins count together.
+
+use super::binary::Value;
+use super::geometry::ModuleType;
+use crate::data::PairEfficiency;
+
+/// The efficiencies of a file, energies together.
+#[derive(Debug)]
+pub struct Efficiencies {
+    calibration: f64,
+    /// Type, module and element of each crystal.
+    places: Vec<[u32; 3]>,
+    /// Of each type's detection bins.
+    bins: Vec<Vec<f32>>,
+    /// Of each crystal, its energies together.
+    sums: Vec<f64>,
+    types: Vec<ModuleType>,
+    num_energies: Vec<usize>,
+    /// Of types t₁ ≥ t₂, at t₁ (t₁ + 1) / 2 + t₂.
+    pairs: Vec<ModulePairs>,
+}
+
+/// The pairs of modules of two types.
+#[derive(Debug, Default)]
+struct ModulePairs {
+    /// The group of each pair, `[module₁][module₂]`; no rows where all pairs are in coincidence.
+    groups: Vec<Vec<i32>>,
+    /// Of each group; none where it is 1.
+    tables: Vec<Table>,
+}
+
+/// `[element₁ (and energy)][element₂ (and energy)]`
+#[derive(Debug)]
+struct Table {
+    values: Vec<f32>,
+    num_columns: usize,
+    /// Whether energies do not matter: a row and a column for an element.
+    is_merged: bool,
+}
+
+impl Efficiencies {
+    /// Reads a `detectionEfficiencies`; `None` = it tells nothing.
+    ///
+    /// # Errors
+    /// In words: sizes that contradict the modules, values that are none.
+    pub fn new(value: &Value, types: &[ModuleType], num_energies: &[usize], calibration: f64) -> Result<Option<Self>, String> {
+        let of_types = |name: &str| value.maybe(name).map(|_| value.list(name)).transpose().map(Option::unwrap_or_default);
+        let bins = of_types("detectionBinEfficiencies")?;
+        let groups = of_types("modulePairSGIDLUT")?;
+        let vectors = of_types("modulePairEfficienciesVectors")?;
+        if calibration == 1.0 && bins.is_empty() && groups.is_empty() && vectors.is_empty() {
+            return Ok(None);
+        }
+        let (mut all_bins, mut sums, mut places, mut pairs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (t1, ty) in types.iter().enumerate() {
+            let expected = ty.num_crystals().saturating_mul(num_energies[t1]);
+            let of_bins = bin_values(bins, t1, expected)?;
+            sums.extend((0..ty.num_crystals()).map(|crystal| sum_of_bins(&of_bins, crystal, num_energies[t1])));
+            places.extend((0..ty.num_crystals()).map(|i| [t1, i / ty.num_elements, i % ty.num_elements].map(|n| n as u32)));
+            all_bins.push(of_bins);
+            for (t2, other) in types.iter().enumerate().take(t1 + 1) {
+                let sides = [(ty, num_energies[t1]), (other, num_energies[t2])];
+                let rows = of_pair(groups, t1, t2).and_then(Value::items).unwrap_or_default();
+                let groups = module_groups(rows, sides, t1 == t2)?;
+                let tables = of_pair(vectors, t1, t2).and_then(Value::items).unwrap_or_default();
+                let tables = tables
+                    .iter()
+                    .enumerate()
+                    .map(|(group, table)| Table::new(table, group, sides))
+                    .collect::<Result<Vec<_>, _>>()?;
+                let last = groups.iter().flatten().copied().max().unwrap_or(0);
+                if !tables.is_empty() && last as i64 >= tables.len() as i64 {
+                    return Err(format!("a pair of modules in group {last} of {} (modulePairSGIDLUT)", tables.len()));
+                }
+                pairs.push(ModulePairs { groups, tables });
+            }
+        }
+        let (types, num_energies) = (types.to_vec(), num_energies.to_vec());
+        Ok(Some(Self { calibration, places, bins: all_bins, sums, types, num_energies, pairs }))
+    }
+
+    /// The sum over the energy bins of two crystals, whose efficiencies depend on both energies.
+    fn over_energies(&self, table: &Table, places: [[u32; 3]; 2]) -> f64 {
+        let side = |side: usize| {
+            let [ty, module, element] = places[side].map(|n| n as usize);
+            let (num, ty_of) = (self.num_energies[ty], &self.types[ty]);
+            let first_bin = (module * ty_of.num_elements + element) * num;
+            (0..num)
+                .map(move |energy| (self.bins[ty].get(first_bin + energy).map_or(1.0, |v| f64::from(*v)), element * num + energy))
+        };
+        let of_row = |(bin, row): (f64, usize)| {
+            side(1).map(|(other, column)| other * f64::from(table.values[row * table.num_columns + column])).sum::<f64>() * bin
+        };
+        side(0).map(of_row).sum()
+    }
+}
+
+impl PairEfficiency for Efficiencies {
+    fn of(&self, [first, second]: [u32; 2]) -> f32 {
+        // Pairs are told with the higher type, and within one the higher detection bin, first; so are crystals numbered.
+        let [first, second] = [first.max(second), first.min(second)].map(|crystal| crystal as usize);
+        let places = [self.places[first], self.places[second]];
+        let [t1, t2] = places.map(|place| place[0] as usize);
+        let pair = &self.pairs[t1 * (t1 + 1) / 2 + t2];
+        let group = pair.groups.get(places[0][1] as usize).and_then(|row| row.get(places[1][1] as usize)).copied().unwrap_or(0);
+        if group < 0 {
+            return 0.0;
+        }
+        let sum = match pair.tables.get(group as usize) {
+            Some(table) if table.is_merged => {
+                let value = table.values[places[0][2] as usize * table.num_columns + places[1][2] as usize];
+                self.sums[first] * self.sums[second] * f64::from(value)
+            }
+            Some(table) => self.over_energies(table, places),
+            None => self.sums[first] * self.sums[second],
+        };
+        (self.calibration * sum) as f32
+    }
+}
+
+/// What a matrix over pairs of types has for one.
+fn of_pair(rows: &[Value], t1: usize, t2: usize) -> Option<&Value> {
+    rows.get(t1)?.items()?.get(t2)
+}
+
+/// Values as efficiencies.
+fn efficiencies(values: &[f64], what: &str) -> Result<Vec<f32>, String> {
+    match values.iter().find(|value| !(value.is_finite() && **value >= 0.0)) {
+        Some(value) => Err(format!("an efficiency of {value} ({what})")),
+        None => Ok(values.iter().map(|value| *value as f32).collect()),
+    }
+}
+
+/// The efficiencies of a type's detection bins; none where they are absent.
+fn bin_values(bins: &[Value], ty: usize, expected: usize) -> Result<Vec<f32>, String> {
+    let Some(values) = bins.get(ty) else { return Ok(Vec::new()) };
+    let values = values.as_numbers().ok_or("'detectionBinEfficiencies' is not of lists of numbers in its model")?;
+    if values.is_empty() || values.len() == expected {
+        return efficiencies(values, "detectionBinEfficiencies");
+    }
+    Err(format!("{} detectionBinEfficiencies for {expected} detection bins", values.len()))
+}
+
+fn sum_of_bins(bins: &[f32], crystal: usize, num_energies: usize) -> f64 {
+    match bins.get(crystal * num_energies..(crystal + 1) * num_energies) {
+        Some(values) => values.iter().map(|value| f64::from(*value)).sum(),
+        None => num_energies as f64,
+    }
+}
+
+/// The groups of pairs of modules. Those of one type need no second module above the first.
+fn module_groups(rows: &[Value], sides: [(&ModuleType, usize); 2], is_one_type: bool) -> Result<Vec<Vec<i32>>, String> {
+    let [num1, num2] = sides.map(|(ty, _)| ty.num_modules);
+    if !rows.is_empty() && rows.len() != num1 {
+        return Err(format!("modulePairSGIDLUT has {} rows for {num1} modules", rows.len()));
+    }
+    let of_row = |(module, row): (usize, &Value)| {
+        let numbers = row.as_numbers().ok_or("'modulePairSGIDLUT' is not of numbers in its model")?;
+        let least = if is_one_type { module + 1 } else { num2 };
+        if numbers.len() < least || numbers.len() > num2 {
+            return Err(format!("row {module} of modulePairSGIDLUT has {} values for {num2} modules", numbers.len()));
+        }
+        Ok(numbers.iter().map(|number| *number as i32).collect())
+    };
+    rows.iter().enumerate().map(of_row).collect()
+}
+
+impl Table {
+    fn new(value: &Value, group: usize, sides: [(&ModuleType, usize); 2]) -> Result<Self, String> {
+        let [num_rows, num_columns] = sides.map(|(ty, energies)| ty.num_elements.saturating_mul(energies));
+        let number = value.number("sgid")?;
+        if number != group as f64 {
+            return Err(format!("group {number} of modulePairEfficienciesVectors stands in place {group}"));
+        }
+        let rows = value.list("values")?;
+        let columns = rows.iter().map(|row| row.as_numbers().map(<[f64]>::len).unwrap_or_default());
+        if rows.len() != num_rows || columns.into_iter().any(|columns| columns != num_columns) {
+            return Err(format!("group {group} of modulePairEfficienciesVectors is not of {num_rows} × {num_columns} values"));
+        }
+        let mut values = Vec::new();
+        for row in rows {
+            values.extend(efficiencies(row.as_numbers().unwrap_or_default(), "modulePairEfficienciesVectors")?);
+        }
+        Ok(Self { values, num_columns, is_merged: sides.iter().all(|(_, energies)| *energies == 1) }.merged(sides))
+    }
+
+    /// With a row and a column for an element, if energies do not matter.
+    fn merged(self, sides: [(&ModuleType, usize); 2]) -> Self {
+        let [energies1, energies2] = sides.map(|(_, energies)| energies);
+        let value = |row: usize, column: usize| self.values[row * self.num_columns + column];
+        let (num_rows, num_columns) = (sides[0].0.num_elements, sides[1].0.num_elements);
+        let of_element = |i: usize| (i / num_columns * energies1, i % num_columns * energies2);
+        let is_the_same = |i: usize| {
+            let (row, column) = of_element(i);
+            (0..energies1).all(|e1| (0..energies2).all(|e2| value(row + e1, column + e2) == value(row, column)))
+        };
+        if self.is_merged || !(0..num_rows * num_columns).all(is_the_same) {
+            return self;
+        }
+        let values = (0..num_rows * num_columns).map(|i| value(of_element(i).0, of_element(i).1)).collect();
+        Self { values, num_columns, is_merged: true }
+    }
+}

@@ -1,0 +1,146 @@
+//! What the header tells: the scanner, its efficiencies and time of flight, and what the numbers of its events mean.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::binary::Value;
+use super::coincidences::PairOfTypes;
+use super::efficiency::Efficiencies;
+use super::geometry::{ModuleType, Transform, crystals};
+use crate::data::{ListFacts, Notice, TofFacts};
+use crate::geometry::LENGTHS_MM;
+use crate::io::IoError;
+use crate::scanner::Detectors;
+
+/// What is needed of a header.
+#[derive(Debug)]
+pub struct Header {
+    /// What is known beside the events.
+    pub facts: ListFacts,
+    /// What the events of types t₁ ≥ t₂ mean, at t₁ (t₁ + 1) / 2 + t₂.
+    pub pairs: Vec<PairOfTypes>,
+    /// What the user should know.
+    pub notices: Vec<Notice>,
+}
+
+impl Header {
+    /// Reads a header of a file; `refuse` makes an error of a sentence.
+    ///
+    /// # Errors
+    /// What is missing, contradicts itself, or is not understood.
+    pub fn new(path: &Path, value: &Value, format: &str, refuse: impl Fn(String) -> IoError) -> Result<Self, IoError> {
+        let scanner = value.record("scanner").map_err(&refuse)?;
+        let name = scanner.text("modelName").map_err(&refuse)?;
+        let (types, crystals) = scanner.record("scannerGeometry").and_then(crystals).map_err(&refuse)?;
+        let detectors = Detectors::new(name, crystals).map_err(|source| IoError::Detectors { path: path.to_owned(), source })?;
+        let num_energies = num_energies(scanner, types.len()).map_err(&refuse)?;
+        let mut header = Self { facts: ListFacts::new(format, Arc::new(detectors)), pairs: Vec::new(), notices: Vec::new() };
+        header.read_tof(scanner, &types, &num_energies).map_err(&refuse)?;
+        header.read_efficiency(scanner, &types, &num_energies).map_err(&refuse)?;
+        header.facts.isotope = isotope(value);
+        if let Some(transform) = scanner.maybe("gantryAlignment")
+            && !Transform::new(transform).map_err(&refuse)?.is_identity()
+        {
+            header.notices.push(Notice::info(
+                "the gantry is not aligned with the axes of the patient (gantryAlignment); the image has the scanner's own axes",
+            ));
+        }
+        Ok(header)
+    }
+
+    fn read_tof(&mut self, scanner: &Value, types: &[ModuleType], num_energies: &[usize]) -> Result<(), String> {
+        let (edges_of, resolutions) = (scanner.list("tofBinEdges")?, scanner.list("tofResolution")?);
+        for (t1, ty) in types.iter().enumerate() {
+            for (t2, other) in types.iter().enumerate().take(t1 + 1) {
+                let edges = edges_of.get(t1).and_then(Value::items).and_then(|row| row.get(t2));
+                let edges = edges.ok_or_else(|| format!("tofBinEdges has nothing for the types {t1} and {t2} of modules"))?;
+                let edges = checked_edges(edges.numbers("edges")?, t1, t2)?;
+                let fwhm = resolutions.get(t1).and_then(Value::as_numbers).and_then(|row| row.get(t2)).copied();
+                let tof = (edges.len() > 2).then(|| tof_facts(edges, fwhm)).transpose()?;
+                if !self.pairs.is_empty() && tof != self.facts.tof {
+                    return Err(format!(
+                        "the types {t1} and {t2} of modules do not measure time of flight as the first one does; only scanners \
+                         whose bins and resolution are the same everywhere are read"
+                    ));
+                }
+                let interval = |at: usize| [edges[at] as f32, edges[at + 1] as f32];
+                self.pairs.push(PairOfTypes {
+                    num_bins: [(ty, t1), (other, t2)].map(|(ty, t)| (ty.num_crystals() * num_energies[t]) as u64),
+                    num_energies: [t1, t2].map(|t| num_energies[t] as u32),
+                    first_crystals: [ty, other].map(|ty| ty.first_crystal as u32),
+                    num_tof: edges.len() as u64 - 1,
+                    intervals_mm: if tof.is_some() { (0..edges.len() - 1).map(interval).collect() } else { Vec::new() },
+                });
+                self.facts.tof = tof;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_efficiency(&mut self, scanner: &Value, types: &[ModuleType], num_energies: &[usize]) -> Result<(), String> {
+        let Some(value) = scanner.maybe("detectionEfficiencies") else { return Ok(()) };
+        let calibration = match value.maybe("calibrationFactor") {
+            Some(_) => value.number("calibrationFactor")?,
+            None => 1.0,
+        };
+        if !(calibration.is_finite() && calibration >= 0.0) {
+            return Err(format!("a calibrationFactor of {calibration}"));
+        }
+        if calibration == 0.0 {
+            self.notices.push(Notice::warning(
+                "the file's calibrationFactor is 0, as where it was never set; 1 is taken, so activities have no unit",
+            ));
+        }
+        let calibration = if calibration == 0.0 { 1.0 } else { calibration };
+        if let Some(efficiencies) = Efficiencies::new(value, types, num_energies, calibration)? {
+            self.facts.efficiency = Some(Arc::new(efficiencies));
+        }
+        Ok(())
+    }
+}
+
+/// Energy bins of each type of modules.
+fn num_energies(scanner: &Value, num_types: usize) -> Result<Vec<usize>, String> {
+    /// Most of them.
+    const MOST: usize = 1 << 10;
+    let edges = scanner.list("eventEnergyBinEdges")?;
+    if edges.len() != num_types {
+        return Err(format!("eventEnergyBinEdges for {} types of modules where there are {num_types}", edges.len()));
+    }
+    let of_type = |edges: &Value| {
+        let num = edges.numbers("edges")?.len();
+        if (2..=MOST + 1).contains(&num) { Ok(num - 1) } else { Err(format!("{num} edges of energy bins; 2 to {}", MOST + 1)) }
+    };
+    edges.iter().map(of_type).collect()
+}
+
+/// The edges of time-of-flight bins, which must rise.
+fn checked_edges(edges: &[f64], t1: usize, t2: usize) -> Result<&[f64], String> {
+    let largest = *LENGTHS_MM.end();
+    let rise = edges.windows(2).all(|pair| pair[0] < pair[1]);
+    let are_places = edges.len() == 2 || edges.iter().all(|edge| edge.abs() <= largest);
+    if edges.len() < 2 || !rise || !are_places {
+        return Err(format!(
+            "tofBinEdges of the types {t1} and {t2} of modules are no two or more rising places: {:?}",
+            first(edges)
+        ));
+    }
+    Ok(edges)
+}
+
+fn first(edges: &[f64]) -> &[f64] {
+    &edges[..edges.len().min(8)]
+}
+
+fn tof_facts(edges: &[f64], fwhm_mm: Option<f64>) -> Result<TofFacts, String> {
+    let fwhm_mm = fwhm_mm.filter(|fwhm| *fwhm > 0.0 && LENGTHS_MM.end() >= fwhm);
+    let fwhm_mm = fwhm_mm.ok_or("there are time-of-flight bins, and tofResolution tells no length")?;
+    Ok(TofFacts { fwhm_mm, window_mm: [edges[0], edges[edges.len() - 1]], edges_mm: edges.to_vec() })
+}
+
+/// The name of the first radiopharmaceutical's nuclide, if one is told.
+fn isotope(header: &Value) -> Option<String> {
+    let pharmaceutical = header.maybe("exam")?.list("radiopharmaceuticals").ok()?.first()?;
+    let name = pharmaceutical.record("radionuclideCodeSequence").ok()?.text("codeMeaning").ok()?.trim();
+    (!name.is_empty()).then(|| name.to_owned())
+}

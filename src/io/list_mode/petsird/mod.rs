@@ -1,0 +1,438 @@
+//! PETSIRD: lists of events of research scanners (ETSInitiative), in yardl's binary format.
+//!
+//! A file carries the schema of its own records, and this is what is read by: fields are found by their names, what is not needed is
+//! skipped by its type. So versions of the model other than today's (0.12) are read as far as they have the fields that are needed.
+//!
+//! A crystal's number is first_of_its_type + module · elements + element; energy bins are taken together. An event's time is the
+//! beginning of its time block: the file tells no more.
+
+mod binary;
+mod coincidences;
+mod efficiency;
+mod geometry;
+mod header;
+mod schema;
+mod walk;
+mod write;
+mod write_header;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use self::binary::{Value, missing, next_value, next_varint};
+use self::coincidences::{PairOfTypes, Plan};
+use self::geometry::Transform;
+use self::header::Header;
+use self::schema::{MAX_SCHEMA_BYTES, Schema, Type, TypeId};
+use self::walk::{Stop, Walker};
+use super::{ByteStream, EVENTS_AT_ONCE, EventReader};
+use crate::data::{EventChunk, ListFacts, Notice};
+use crate::io::IoError;
+
+pub use write::PetsirdWriter;
+
+/// What a file begins with; the version of the binary format follows.
+const MAGIC: &[u8] = b"yardl";
+/// The version of the binary format.
+const BINARY_VERSION: u32 = 1;
+/// The schema of the model that is written.
+const MODEL: &str = include_str!("../../../../assets/petsird-0.12.json");
+
+/// Opens a file.
+///
+/// # Errors
+/// It cannot be read, is none, lacks what is needed or contradicts itself.
+pub fn open(path: &Path) -> Result<Box<dyn EventReader>, IoError> {
+    Ok(Box::new(PetsirdReader::open(path)?))
+}
+
+/// A kind of time block.
+#[derive(Debug)]
+enum Kind {
+    /// Events: what to do with its fields, in order.
+    Events(Vec<(Field, TypeId)>),
+    /// The bed's or the gantry's place from now on.
+    Movement(TypeId),
+    /// Parts of the time in which detectors are alive.
+    DeadTime(TypeId),
+    /// Another, which is skipped and counted.
+    Other(TypeId),
+}
+
+/// A field of a block of events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Field {
+    /// From when until when.
+    Interval,
+    /// Coincidences.
+    Prompts,
+    /// Delayed ones.
+    Delayeds,
+    /// What is not needed.
+    Other,
+}
+
+/// Where the reader is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum At {
+    /// Before the number of blocks that follow each other; 0 ends the list.
+    Count,
+    /// Before a block, with so many left.
+    Block(u64),
+    /// Before the content of a block of this kind that begins at this place.
+    Content(usize, u64, u64),
+    /// Before a field of a block of events of this kind.
+    Field(usize, usize, u64),
+    /// Behind the last block.
+    End,
+}
+
+/// What became of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// There is more.
+    On,
+    /// The file has no more now.
+    Short,
+    /// The chunk is full.
+    Full,
+}
+
+/// Reads a file piece by piece.
+#[derive(Debug)]
+pub struct PetsirdReader {
+    stream: ByteStream,
+    schema: Schema,
+    facts: Arc<ListFacts>,
+    pairs: Vec<PairOfTypes>,
+    /// Names and kinds of time blocks.
+    kinds: Vec<(String, Kind)>,
+    event: TypeId,
+    plan: Plan,
+    at: At,
+    /// What of a block is being gone over, and which field of it.
+    walker: Walker,
+    field: Field,
+    start_ms: u32,
+    notices: Vec<Notice>,
+    num_skipped: BTreeMap<String, u64>,
+    is_dead_time_told: bool,
+}
+
+impl PetsirdReader {
+    /// Opens a file and reads its header.
+    ///
+    /// # Errors
+    /// As [`open`].
+    pub fn open(path: &Path) -> Result<Self, IoError> {
+        let mut stream = ByteStream::open(path)?;
+        let text = schema_text(&mut stream)?;
+        let place = stream.place() - text.len() as u64;
+        let schema = Schema::parse(&text).map_err(|problem| stream.refuse(place, problem))?;
+        let (kinds, event) = kinds(&schema).map_err(|problem| stream.refuse(place, problem))?;
+        let plan = Plan::new(&schema, event).map_err(|problem| stream.refuse(place, problem))?;
+        let place = stream.place();
+        let Some(value) = next_value(&mut stream, &schema, schema.header)? else {
+            return Err(stream.refuse(stream.len()?, "the file ends in its header: it was cut, or is still being written"));
+        };
+        let is_ours = text == MODEL.trim_end();
+        let format = if is_ours { "PETSIRD 0.12" } else { "PETSIRD, another version than 0.12" };
+        let header = Header::new(stream.path(), &value, format, |problem| stream.refuse(place, problem))?;
+        Ok(Self {
+            stream,
+            schema,
+            facts: Arc::new(header.facts),
+            pairs: header.pairs,
+            kinds,
+            event,
+            plan,
+            at: At::Count,
+            walker: Walker::default(),
+            field: Field::Other,
+            start_ms: 0,
+            notices: header.notices,
+            num_skipped: BTreeMap::new(),
+            is_dead_time_told: false,
+        })
+    }
+
+    /// Reads on by a little.
+    fn step(&mut self, chunk: &mut EventChunk) -> Result<Step, IoError> {
+        match self.walker.go_on(&mut self.stream, &self.schema)? {
+            Stop::Short => return Ok(Step::Short),
+            Stop::List => return self.read_events(chunk),
+            Stop::End => {}
+        }
+        self.at = match self.at {
+            At::Count => match next_varint(&mut self.stream)? {
+                None => return Ok(Step::Short),
+                Some(0) => self.end(),
+                Some(num) => At::Block(num),
+            },
+            At::Block(0) => At::Count,
+            At::Block(left) => {
+                let place = self.stream.place();
+                match next_varint(&mut self.stream)? {
+                    None => return Ok(Step::Short),
+                    Some(kind) if kind < self.kinds.len() as u64 => At::Content(kind as usize, place, left - 1),
+                    Some(kind) => {
+                        let problem = format!("a time block of kind {kind} where the model has {} kinds", self.kinds.len());
+                        return Err(self.stream.refuse(place, problem));
+                    }
+                }
+            }
+            At::Content(kind, place, left) => match self.content(kind, place)? {
+                None => return Ok(Step::Short),
+                Some(true) => At::Field(kind, 0, left),
+                Some(false) => At::Block(left),
+            },
+            At::Field(kind, index, left) => match self.begin_field(kind, index)? {
+                None => return Ok(Step::Short),
+                Some(true) => At::Field(kind, index + 1, left),
+                Some(false) => At::Block(left),
+            },
+            At::End => return Ok(Step::Short),
+        };
+        Ok(Step::On)
+    }
+
+    /// Reads the content of a block, or begins with it; says whether it has fields that are read one by one.
+    fn content(&mut self, kind: usize, place: u64) -> Result<Option<bool>, IoError> {
+        let (name, kind) = &self.kinds[kind];
+        match kind {
+            Kind::Events(_) => return Ok(Some(true)),
+            Kind::Other(ty) => {
+                *self.num_skipped.entry(name.clone()).or_default() += 1;
+                self.walker.begin(*ty, None);
+            }
+            Kind::Movement(ty) => {
+                let Some(value) = next_value(&mut self.stream, &self.schema, *ty)? else { return Ok(None) };
+                let moves = moves(&value).map_err(|problem| self.stream.refuse(place, problem))?;
+                if moves {
+                    let problem = format!("a movement ({name}); lists during which the bed or the gantry moves are not read");
+                    return Err(self.stream.refuse(place, problem));
+                }
+            }
+            Kind::DeadTime(ty) => {
+                let Some(value) = next_value(&mut self.stream, &self.schema, *ty)? else { return Ok(None) };
+                let least = least_number(value.maybe("aliveTimeFractions").unwrap_or(&Value::Null));
+                if least < 1.0 && !std::mem::replace(&mut self.is_dead_time_told, true) {
+                    let start = value.record("timeInterval").and_then(|interval| interval.number("start")).unwrap_or(0.0);
+                    self.notices.push(Notice::warning(format!(
+                        "from {start} ms on the file tells dead time: detectors are alive for parts of the time down to {least:.4}; \
+                         the efficiencies are not corrected for it"
+                    )));
+                }
+            }
+        }
+        Ok(Some(false))
+    }
+
+    /// Begins with a field of a block of events; says whether there is one.
+    fn begin_field(&mut self, kind: usize, index: usize) -> Result<Option<bool>, IoError> {
+        let (_, Kind::Events(fields)) = &self.kinds[kind] else { return Ok(Some(false)) };
+        let Some(&(field, ty)) = fields.get(index) else { return Ok(Some(false)) };
+        self.field = field;
+        if field != Field::Interval {
+            self.walker.begin(ty, (field != Field::Other).then_some(self.event));
+            return Ok(Some(true));
+        }
+        let place = self.stream.place();
+        let Some(value) = next_value(&mut self.stream, &self.schema, ty)? else { return Ok(None) };
+        let start = value.number("start").map_err(|problem| self.stream.refuse(place, problem))?;
+        if !(0.0..=f64::from(u32::MAX)).contains(&start) {
+            return Err(self.stream.refuse(place, format!("a time block that begins at {start} ms")));
+        }
+        self.start_ms = start as u32;
+        Ok(Some(true))
+    }
+
+    /// Reads events of the list at which the walker stopped.
+    fn read_events(&mut self, chunk: &mut EventChunk) -> Result<Step, IoError> {
+        let room = EVENTS_AT_ONCE.saturating_sub(chunk.prompts.len() + chunk.delayeds.len()) as u64;
+        let Some((left, types)) = self.walker.list().filter(|_| room > 0) else { return Ok(Step::Full) };
+        let events = if self.field == Field::Prompts { &mut chunk.prompts } else { &mut chunk.delayeds };
+        let place = self.stream.place();
+        let &[t1, t2] = types.as_slice() else {
+            return Err(self.stream.refuse(place, "events that are not told by two types of modules"));
+        };
+        let index = t1.saturating_mul(t1.saturating_add(1)) / 2;
+        let pair = self.pairs.get(index.saturating_add(t2) as usize).filter(|_| t2 <= t1);
+        let Some(pair) = pair else {
+            let problem =
+                format!("events of the types {t1} and {t2} of modules; there are fewer, and the first is the higher one");
+            return Err(self.stream.refuse(place, problem));
+        };
+        let bytes = self.stream.peek(self.plan.max_bytes)?;
+        let read = self.plan.read(bytes, left.min(room), pair, events);
+        events.times_ms.resize(events.pairs.len(), self.start_ms);
+        match read {
+            Ok((0, _)) => Ok(Step::Short),
+            Ok((num, num_bytes)) => {
+                self.stream.advance(num_bytes);
+                self.walker.took(num);
+                Ok(Step::On)
+            }
+            Err(binary::Fault::Wrong(at, problem)) => Err(self.stream.refuse(place + at as u64, problem)),
+            Err(binary::Fault::Short) => Ok(Step::Short),
+        }
+    }
+
+    /// Tells once, at the end, what was skipped.
+    fn end(&mut self) -> At {
+        let skipped: Vec<String> = self.num_skipped.iter().map(|(name, num)| format!("{num} × {name}")).collect();
+        if !skipped.is_empty() {
+            self.notices.push(Notice::info(format!("time blocks that are not used were skipped: {}", skipped.join(", "))));
+        }
+        At::End
+    }
+}
+
+impl EventReader for PetsirdReader {
+    fn facts(&self) -> &Arc<ListFacts> {
+        &self.facts
+    }
+
+    fn next(&mut self, chunk: &mut EventChunk) -> Result<bool, IoError> {
+        chunk.clear();
+        while self.step(chunk)? == Step::On {}
+        Ok(!(chunk.prompts.is_empty() && chunk.delayeds.is_empty()))
+    }
+
+    fn check_end(&self) -> Result<(), IoError> {
+        let (place, len) = (self.stream.place(), self.stream.len()?);
+        match self.at {
+            At::End if place == len => Ok(()),
+            At::End => Err(self.stream.refuse(place, format!("{} bytes follow the end of the list", len.saturating_sub(place)))),
+            At::Count | At::Block(_) => {
+                Err(self.stream.refuse(place, "the file ends without the end of its list: it was cut, or is still being written"))
+            }
+            _ => Err(self.stream.refuse(place, "the file ends in a time block: it was cut, or is still being written")),
+        }
+    }
+
+    fn progress(&self) -> [u64; 2] {
+        [self.stream.place(), self.stream.len().unwrap_or(0)]
+    }
+
+    fn notices(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut self.notices)
+    }
+}
+
+/// Reads the schema's text, and what stands before it.
+fn schema_text(stream: &mut ByteStream) -> Result<String, IoError> {
+    let cut = "the file ends in its schema: it was cut, or is still being written";
+    let head = stream.peek(MAGIC.len() + 4)?;
+    let (magic, version) = (head.starts_with(MAGIC), head.get(MAGIC.len()..).and_then(|rest| rest.first_chunk()).copied());
+    if !magic {
+        return Err(stream.refuse(0, "the file does not begin with 'yardl', as PETSIRD files in binary form do"));
+    }
+    match version.map(u32::from_le_bytes) {
+        None => return Err(stream.refuse(stream.len()?, cut)),
+        Some(BINARY_VERSION) => {}
+        Some(version) => {
+            let problem = format!("version {version} of yardl's binary format; what is read is version {BINARY_VERSION}");
+            return Err(stream.refuse(MAGIC.len() as u64, problem));
+        }
+    }
+    stream.advance(MAGIC.len() + 4);
+    let place = stream.place();
+    let Some(len) = next_varint(stream)? else { return Err(stream.refuse(stream.len()?, cut)) };
+    if len > MAX_SCHEMA_BYTES {
+        return Err(stream.refuse(place, format!("a schema of {len} bytes; those of PETSIRD have some 13000")));
+    }
+    let place = stream.place();
+    let text = stream.peek(len as usize)?.get(..len as usize).map(|bytes| String::from_utf8(bytes.to_vec()));
+    match text {
+        None => Err(stream.refuse(stream.len()?, cut)),
+        Some(Err(_)) => Err(stream.refuse(place, "the schema is no UTF-8 text")),
+        Some(Ok(text)) => {
+            stream.advance(len as usize);
+            Ok(text)
+        }
+    }
+}
+
+/// The kinds of time blocks by their names, and the type of a coincidence.
+fn kinds(schema: &Schema) -> Result<(Vec<(String, Kind)>, TypeId), String> {
+    let Type::Choice(cases) = schema.get(schema.block) else { return Err("its time blocks are not of several kinds".into()) };
+    let (mut kinds, mut event) = (Vec::new(), None);
+    for (tag, ty) in cases {
+        let ty = ty.ok_or("a time block may be nothing in its model")?;
+        let kind = match tag.as_str() {
+            "EventTimeBlock" => {
+                let (fields, found) = event_fields(schema, ty)?;
+                event = Some(found);
+                Kind::Events(fields)
+            }
+            "BedMovementTimeBlock" | "GantryMovementTimeBlock" => Kind::Movement(ty),
+            "DeadTimeTimeBlock" => Kind::DeadTime(ty),
+            _ => Kind::Other(ty),
+        };
+        kinds.push((tag.clone(), kind));
+    }
+    Ok((kinds, event.ok_or_else(|| missing("TimeBlock", "EventTimeBlock"))?))
+}
+
+/// What to do with the fields of a block of events, and the type of a coincidence.
+fn event_fields(schema: &Schema, block: TypeId) -> Result<(Vec<(Field, TypeId)>, TypeId), String> {
+    let Type::Record(record) = schema.get(block) else { return Err("its blocks of events are no records".into()) };
+    let field = |name: &str| match name {
+        "timeInterval" => Field::Interval,
+        "promptEvents" => Field::Prompts,
+        "delayedEvents" => Field::Delayeds,
+        _ => Field::Other,
+    };
+    let fields: Vec<(Field, TypeId)> = record.names.iter().zip(&record.types).map(|(name, &ty)| (field(name), ty)).collect();
+    let place = |wanted: Field| fields.iter().position(|(field, _)| *field == wanted);
+    let interval = place(Field::Interval).ok_or_else(|| missing(&record.name, "timeInterval"))?;
+    let prompts = place(Field::Prompts).ok_or_else(|| missing(&record.name, "promptEvents"))?;
+    if interval > prompts.min(place(Field::Delayeds).unwrap_or(prompts)) {
+        return Err(format!("'timeInterval' of {} does not stand before its events", record.name));
+    }
+    let item = |ty: TypeId| items(schema, items(schema, items(schema, optional(schema, ty))?)?);
+    let event = item(fields[prompts].1).filter(|event| matches!(schema.get(*event), Type::Record(_)));
+    let event = event.ok_or_else(|| format!("'promptEvents' of {} are not listed by two types of modules", record.name))?;
+    if let Some(delayeds) = place(Field::Delayeds)
+        && item(fields[delayeds].1) != Some(event)
+    {
+        return Err(format!("'delayedEvents' of {} are not listed as its 'promptEvents' are", record.name));
+    }
+    Ok((fields, event))
+}
+
+/// The type of a list's items.
+fn items(schema: &Schema, ty: TypeId) -> Option<TypeId> {
+    if let Type::List(item, _) = schema.get(ty) { Some(*item) } else { None }
+}
+
+/// The type of a value that may be absent.
+fn optional(schema: &Schema, ty: TypeId) -> TypeId {
+    match schema.get(ty) {
+        Type::Choice(cases) => match cases.as_slice() {
+            [(_, None), (_, Some(ty))] => *ty,
+            _ => ty,
+        },
+        _ => ty,
+    }
+}
+
+/// Whether a block moves anything.
+fn moves(block: &Value) -> Result<bool, String> {
+    let one = block.maybe("transform").map(std::slice::from_ref);
+    let transforms = one.map_or_else(|| block.list("transforms"), Ok)?;
+    let transforms = transforms.iter().map(Transform::new).collect::<Result<Vec<_>, _>>()?;
+    Ok(transforms.iter().any(|transform| !transform.is_identity()))
+}
+
+/// The smallest of all numbers in a value.
+fn least_number(value: &Value) -> f64 {
+    match value {
+        Value::Number(number) => *number,
+        Value::Numbers(numbers) => numbers.iter().copied().fold(f64::INFINITY, f64::min),
+        Value::List(values) | Value::Record(_, values) => values.iter().map(least_number).fold(f64::INFINITY, f64::min),
+        Value::Null | Value::Text(_) => f64::INFINITY,
+    }
+}

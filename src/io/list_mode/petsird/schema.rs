@@ -1,0 +1,303 @@
+//! The types of a file, from the yardl schema that it carries: a JSON text of named types and of the steps of its protocol.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+/// Longest schema, bytes.
+pub const MAX_SCHEMA_BYTES: u64 = 1 << 20;
+/// How deep types may stand in each other.
+const MAX_DEPTH: usize = 64;
+/// Most types, each use of a generic one counted.
+const MAX_TYPES: usize = 4096;
+
+/// A type, by its place in [`Schema`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TypeId(usize);
+
+/// How a number is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Number {
+    /// A byte.
+    Byte,
+    /// A byte, two's complement.
+    SignedByte,
+    /// LEB128: seven bits a byte, the lowest first.
+    Unsigned,
+    /// The same, zig-zag: 0, −1, 1, −2 …
+    Signed,
+    /// Four bytes.
+    F32,
+    /// Eight bytes.
+    F64,
+    /// Two floats of so many bytes together; never needed, so always skipped.
+    Complex(u64),
+}
+
+/// A type as the bytes of its values follow each other.
+#[derive(Clone, Debug)]
+pub enum Type {
+    /// A number.
+    Number(Number),
+    /// Length and UTF-8.
+    Text,
+    /// Its fields.
+    Record(Arc<Record>),
+    /// The index of a case and its value.
+    Choice(Vec<(String, Option<TypeId>)>),
+    /// Items, their number before them unless it is given.
+    List(TypeId, Option<u64>),
+    /// Items of an array, its sizes before them unless they are given.
+    Array(TypeId, Sizes),
+}
+
+/// The fields of a record, in order.
+#[derive(Debug, PartialEq)]
+pub struct Record {
+    /// Its name.
+    pub name: String,
+    /// Their names.
+    pub names: Vec<String>,
+    /// Their types.
+    pub types: Vec<TypeId>,
+}
+
+/// What is known of an array's sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sizes {
+    /// All: so many items.
+    Given(u64),
+    /// So many sizes are written.
+    Rank(u64),
+    /// The rank is written before them.
+    Any,
+}
+
+/// What the bytes of a type's values are like; values of any other type take a byte at least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// So many bytes always.
+    Fixed(u64),
+    /// So many numbers of [`Number::Unsigned`] or [`Number::Signed`].
+    Varints(u64),
+    /// Neither.
+    Other,
+}
+
+/// The types of a file.
+#[derive(Debug)]
+pub struct Schema {
+    types: Vec<Type>,
+    forms: Vec<Form>,
+    /// Type of the protocol's header.
+    pub header: TypeId,
+    /// Type of a time block.
+    pub block: TypeId,
+}
+
+impl Schema {
+    /// Reads the schema's text.
+    ///
+    /// # Errors
+    /// In words, what it lacks or what is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let json: Json = serde_json::from_str(text).map_err(|error| format!("its schema is no JSON: {error}"))?;
+        let protocol = json["protocol"]["name"].as_str().unwrap_or_default();
+        if protocol != "PETSIRD" {
+            return Err(format!("its protocol is '{protocol}', not PETSIRD"));
+        }
+        let steps: Vec<&Json> = json["protocol"]["sequence"].as_array().into_iter().flatten().collect();
+        let names: Vec<&str> = steps.iter().map(|step| step["name"].as_str().unwrap_or_default()).collect();
+        if names != ["header", "timeBlocks"] {
+            return Err(format!("its protocol has the steps {names:?} in place of 'header' and 'timeBlocks'"));
+        }
+        let definitions = json["types"].as_array().into_iter().flatten();
+        let named = definitions.filter_map(|definition| Some((definition["name"].as_str()?, definition))).collect();
+        let mut resolver = Resolver { named, known: HashMap::new(), types: Vec::new(), forms: Vec::new() };
+        let header = resolver.resolve(&steps[0]["type"], &[], 0)?;
+        let block = resolver.resolve(&steps[1]["type"]["stream"]["items"], &[], 0)?;
+        Ok(Self { types: resolver.types, forms: resolver.forms, header, block })
+    }
+
+    /// A type.
+    pub fn get(&self, id: TypeId) -> &Type {
+        &self.types[id.0]
+    }
+
+    /// What its values' bytes are like.
+    pub fn form(&self, id: TypeId) -> Form {
+        self.forms[id.0]
+    }
+}
+
+/// Types on their way from the JSON.
+struct Resolver<'a> {
+    named: HashMap<&'a str, &'a Json>,
+    /// Named types with their arguments; `None` = being resolved.
+    known: HashMap<(&'a str, Vec<TypeId>), Option<TypeId>>,
+    types: Vec<Type>,
+    forms: Vec<Form>,
+}
+
+impl<'a> Resolver<'a> {
+    fn add(&mut self, ty: Type) -> Result<TypeId, String> {
+        if self.types.len() >= MAX_TYPES {
+            return Err(format!("its schema has more than {MAX_TYPES} types"));
+        }
+        let form = match &ty {
+            Type::Number(Number::Byte | Number::SignedByte) => Form::Fixed(1),
+            Type::Number(Number::F32) => Form::Fixed(4),
+            Type::Number(Number::F64) => Form::Fixed(8),
+            Type::Number(Number::Complex(bytes)) => Form::Fixed(*bytes),
+            Type::Number(Number::Unsigned | Number::Signed) => Form::Varints(1),
+            Type::Record(record) => record.types.iter().map(|id| self.forms[id.0]).fold(Form::Fixed(0), together),
+            Type::List(item, Some(num)) | Type::Array(item, Sizes::Given(num)) => times(self.forms[item.0], *num),
+            _ => Form::Other,
+        };
+        self.types.push(ty);
+        self.forms.push(form);
+        Ok(TypeId(self.types.len() - 1))
+    }
+
+    /// The type that a piece of JSON stands for, where these parameters stand for types.
+    fn resolve(&mut self, json: &'a Json, parameters: &[(&'a str, TypeId)], depth: usize) -> Result<TypeId, String> {
+        if depth > MAX_DEPTH {
+            return Err(format!("its schema has types more than {MAX_DEPTH} deep in each other"));
+        }
+        let mut item = |json: &'a Json| self.resolve(json, parameters, depth + 1);
+        let ty = match json {
+            Json::String(name) => {
+                if let Some((_, id)) = parameters.iter().find(|(parameter, _)| parameter == name) {
+                    return Ok(*id);
+                }
+                match primitive(name) {
+                    Some(ty) => ty,
+                    None => return self.named(name, Vec::new(), depth),
+                }
+            }
+            Json::Array(cases) => Type::Choice(cases.iter().map(|case| choice(case, &mut item)).collect::<Result<_, _>>()?),
+            Json::Object(fields) => match fields.iter().next().map(|(key, inner)| (key.as_str(), inner)) {
+                Some(("name", Json::String(name))) => {
+                    let arguments = fields.get("typeArguments").and_then(Json::as_array).into_iter().flatten();
+                    let arguments = arguments.map(item).collect::<Result<_, _>>()?;
+                    return self.named(name, arguments, depth);
+                }
+                Some(("vector", inner)) => Type::List(item(&inner["items"])?, inner["length"].as_u64()),
+                Some(("array", inner)) => Type::Array(item(&inner["items"])?, sizes(&inner["dimensions"])?),
+                Some(("stream", inner)) => Type::List(item(&inner["items"])?, None),
+                Some(("map", inner)) => {
+                    let types = vec![item(&inner["keys"])?, item(&inner["values"])?];
+                    let names = vec!["key".to_owned(), "value".to_owned()];
+                    let entry = self.add(Type::Record(Arc::new(Record { name: "map".into(), names, types })))?;
+                    Type::List(entry, None)
+                }
+                _ => return Err(no_type(json)),
+            },
+            _ => return Err(no_type(json)),
+        };
+        self.add(ty)
+    }
+
+    /// A named type with arguments.
+    fn named(&mut self, name: &'a str, arguments: Vec<TypeId>, depth: usize) -> Result<TypeId, String> {
+        // The types stand in the schema without their namespace.
+        let name = name.rsplit('.').next().unwrap_or(name);
+        let Some(&definition) = self.named.get(name) else { return Err(format!("its schema has no type '{name}'")) };
+        let key = (name, arguments);
+        match self.known.get(&key) {
+            Some(Some(id)) => return Ok(*id),
+            Some(None) => return Err(format!("the type '{name}' of its schema contains itself")),
+            None => {}
+        }
+        self.known.insert(key.clone(), None);
+        let names: Vec<&str> = definition["typeParameters"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
+        if names.len() != key.1.len() {
+            return Err(format!("the type '{name}' of its schema has {} parameters and {} arguments", names.len(), key.1.len()));
+        }
+        let parameters: Vec<(&str, TypeId)> = names.into_iter().zip(key.1.iter().copied()).collect();
+        let id = if let Some(fields) = definition["fields"].as_array() {
+            let names = fields.iter().map(|field| field["name"].as_str().unwrap_or_default().to_owned()).collect();
+            let types = fields.iter().map(|field| self.resolve(&field["type"], &parameters, depth + 1));
+            let types = types.collect::<Result<_, _>>()?;
+            self.add(Type::Record(Arc::new(Record { name: name.to_owned(), names, types })))?
+        } else if !definition["values"].is_null() {
+            match &definition["base"] {
+                Json::Null => self.add(Type::Number(Number::Signed))?,
+                base => self.resolve(base, &parameters, depth + 1)?,
+            }
+        } else {
+            self.resolve(&definition["type"], &parameters, depth + 1)?
+        };
+        self.known.insert(key, Some(id));
+        Ok(id)
+    }
+}
+
+fn no_type(json: &Json) -> String {
+    let text: String = json.to_string().chars().take(80).collect();
+    format!("its schema has a type that is not understood: {text}")
+}
+
+fn primitive(name: &str) -> Option<Type> {
+    Some(Type::Number(match name {
+        "bool" | "uint8" => Number::Byte,
+        "int8" => Number::SignedByte,
+        "uint16" | "uint32" | "uint64" | "size" => Number::Unsigned,
+        "int16" | "int32" | "int64" | "date" | "time" | "datetime" => Number::Signed,
+        "float32" => Number::F32,
+        "float64" => Number::F64,
+        "complexfloat32" => Number::Complex(8),
+        "complexfloat64" => Number::Complex(16),
+        "string" => return Some(Type::Text),
+        _ => return None,
+    }))
+}
+
+/// A case of a union: `null`, a type, or one with a tag.
+fn choice<'a>(
+    case: &'a Json,
+    resolve: &mut impl FnMut(&'a Json) -> Result<TypeId, String>,
+) -> Result<(String, Option<TypeId>), String> {
+    match (case, case["tag"].as_str()) {
+        (Json::Null, _) => Ok(("null".into(), None)),
+        (_, Some(tag)) => Ok((tag.to_owned(), Some(resolve(&case["type"])?))),
+        _ => Ok((case.as_str().unwrap_or_default().to_owned(), Some(resolve(case)?))),
+    }
+}
+
+/// The sizes of an array: how many dimensions, or each one with its length if it is given.
+fn sizes(dimensions: &Json) -> Result<Sizes, String> {
+    match dimensions {
+        Json::Null => Ok(Sizes::Any),
+        Json::Number(_) => {
+            dimensions.as_u64().filter(|&rank| rank <= MAX_DEPTH as u64).map(Sizes::Rank).ok_or(no_type(dimensions))
+        }
+        Json::Array(list) if list.len() > MAX_DEPTH => Err(no_type(dimensions)),
+        Json::Array(list) => match list.iter().map(|dimension| dimension["length"].as_u64()).collect::<Option<Vec<u64>>>() {
+            Some(lengths) => Ok(Sizes::Given(lengths.into_iter().fold(1, u64::saturating_mul))),
+            None => Ok(Sizes::Rank(list.len() as u64)),
+        },
+        _ => Err(no_type(dimensions)),
+    }
+}
+
+/// The form of values one after the other.
+fn together(first: Form, second: Form) -> Form {
+    match (first, second) {
+        (Form::Fixed(0), other) | (other, Form::Fixed(0)) => other,
+        (Form::Fixed(a), Form::Fixed(b)) => Form::Fixed(a.saturating_add(b)),
+        (Form::Varints(a), Form::Varints(b)) => Form::Varints(a.saturating_add(b)),
+        _ => Form::Other,
+    }
+}
+
+/// The form of so many values.
+fn times(form: Form, num: u64) -> Form {
+    match form {
+        _ if num == 0 => Form::Fixed(0),
+        Form::Fixed(bytes) => Form::Fixed(bytes.saturating_mul(num)),
+        Form::Varints(each) => Form::Varints(each.saturating_mul(num)),
+        Form::Other => Form::Other,
+    }
+}

@@ -1,0 +1,203 @@
+//! Lists written as PETSIRD 0.12.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::write_header::{Bytes, MAX_WITH_EFFICIENCIES, are_efficiencies_written, header, runs_of_one_size, tof_edges};
+use crate::data::{EventChunk, Events, ListFacts, Notice};
+use crate::io::IoError;
+use crate::io::pending::PendingFile;
+
+/// Most types of modules, which are pieces of the numbering with crystals of one size.
+const MAX_TYPES: usize = 64;
+/// Events of a time block, after which another one of the same time begins.
+const MAX_EVENTS: u64 = 1 << 20;
+/// Bytes that are written at a time.
+const AT_ONCE: usize = 1 << 20;
+/// How far an interval of d may be from its bin, mm.
+const SAME_MM: f64 = 1e-2;
+
+/// Writes a list, piece by piece. The file stands there when it is finished.
+pub struct PetsirdWriter {
+    path: PathBuf,
+    pending: PendingFile,
+    bytes: Bytes,
+    num_written: u64,
+    /// The first crystal of each type of modules, and how many it has.
+    runs: Vec<[usize; 2]>,
+    /// Edges of the time-of-flight bins, mm.
+    edges_mm: Option<Vec<f64>>,
+    block_ms: u32,
+    block: Block,
+    are_factors_told: bool,
+    notices: Vec<Notice>,
+}
+
+/// A time block that is being filled.
+#[derive(Debug, Default)]
+struct Block {
+    start_ms: u32,
+    num_events: u64,
+    /// Of prompts and of delayed ones: how many, and their bytes, of types t₁ ≥ t₂ at t₁ (t₁ + 1) / 2 + t₂.
+    lists: [Vec<(u64, Bytes)>; 2],
+}
+
+impl PetsirdWriter {
+    /// Begins a list of events of a scanner. An event's time is told by the beginning of its time block only: blocks have
+    /// `block_ms`, and times are rounded down to multiples of it; with 1 they stay as they are.
+    ///
+    /// Where time of flight is told as a number, bins of a tenth of its FWHM are written. Efficiencies are written as those of all
+    /// pairs, of scanners up to 4096 crystals.
+    ///
+    /// # Errors
+    /// It cannot be written; crystals of too many sizes.
+    pub fn create(path: &Path, facts: &ListFacts, block_ms: u32) -> Result<Self, IoError> {
+        let runs = runs_of_one_size(facts.detectors.crystals());
+        if runs.len() > MAX_TYPES {
+            let problem = format!("the sizes of the scanner's crystals change {} times; {MAX_TYPES} can be written", runs.len());
+            return Err(IoError::Events { path: path.to_owned(), place: 0, problem });
+        }
+        let edges_mm = facts.tof.as_ref().map(tof_edges);
+        let mut notices = Vec::new();
+        if (facts.efficiency.is_some() || facts.sampling.is_some()) && !are_efficiencies_written(facts) {
+            notices.push(Notice::warning(format!(
+                "{}: which pairs of crystals are in coincidence, and how well they count, is not written, as it is for scanners of up \
+                 to {MAX_WITH_EFFICIENCIES} crystals",
+                path.display()
+            )));
+        }
+        let bytes = Bytes(header(facts, &runs, edges_mm.as_deref()));
+        let (block, block_ms) = (Block::new(0, runs.len()), block_ms.max(1));
+        let pending = PendingFile::create(path)?;
+        let path = path.to_owned();
+        Ok(Self { path, pending, bytes, num_written: 0, runs, edges_mm, block_ms, block, are_factors_told: false, notices })
+    }
+
+    /// Adds events.
+    ///
+    /// # Errors
+    /// It cannot be written; a crystal or a time of flight that the scanner does not have.
+    pub fn write(&mut self, chunk: &EventChunk) -> Result<(), IoError> {
+        let lists = [&chunk.prompts, &chunk.delayeds];
+        let has_factors = lists.iter().any(|events| !events.multiplicative.is_empty() || !events.additive.is_empty());
+        if has_factors && !std::mem::replace(&mut self.are_factors_told, true) {
+            self.notices.push(Notice::warning(format!(
+                "{}: PETSIRD has no place for the factors and the background of single events, which are not written",
+                self.path.display()
+            )));
+        }
+        let mut next = [0; 2];
+        loop {
+            let start = |list: usize| {
+                let index = next[list];
+                let time = (index < lists[list].len()).then(|| lists[list].times_ms.get(index).copied().unwrap_or(0));
+                time.map(|time| time - time % self.block_ms)
+            };
+            let starts = [start(0), start(1)];
+            let Some(earliest) = starts.into_iter().flatten().min() else { return Ok(()) };
+            let current = starts.contains(&Some(self.block.start_ms)).then_some(self.block.start_ms);
+            if current.is_none() || self.block.num_events >= MAX_EVENTS {
+                self.end_block()?;
+                self.block.start_ms = current.unwrap_or(earliest);
+            }
+            let list = usize::from(starts[0] != Some(self.block.start_ms));
+            self.add(list, lists[list], next[list])?;
+            next[list] += 1;
+        }
+    }
+
+    /// Ends the list and puts the file in its place; what the user should know.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn finish(mut self) -> Result<Vec<Notice>, IoError> {
+        self.end_block()?;
+        self.bytes.number(0);
+        self.flush()?;
+        self.pending.commit()?;
+        Ok(self.notices)
+    }
+
+    /// Adds an event to the block: the crystal of the higher number first, as the format wants it.
+    fn add(&mut self, list: usize, events: &Events, index: usize) -> Result<(), IoError> {
+        let refuse = |problem: String| IoError::Events { path: self.path.clone(), place: self.num_written, problem };
+        let pair = events.pairs[index];
+        let interval = events.tof_mm.get(index).map_or([0.0; 2], |interval| interval.map(f64::from));
+        let is_in_order = pair[0] >= pair[1];
+        let ([first, second], interval) =
+            if is_in_order { (pair, interval) } else { ([pair[1], pair[0]], [-interval[1], -interval[0]]) };
+        let place = |crystal: u32| {
+            let run = self.runs.iter().rposition(|[first, _]| *first <= crystal as usize)?;
+            let element = crystal as usize - self.runs[run][0];
+            (element < self.runs[run][1]).then_some((run, element as u64))
+        };
+        let (Some((t1, bin1)), Some((t2, bin2))) = (place(first), place(second)) else {
+            return Err(refuse(format!("an event of the crystals {} and {}, which the scanner does not have", pair[0], pair[1])));
+        };
+        let tof = match &self.edges_mm {
+            Some(edges) => tof_bin(edges, interval).ok_or_else(|| {
+                refuse(format!(
+                    "an event between {} and {} mm from the middle is in no bin of time of flight",
+                    interval[0], interval[1]
+                ))
+            })?,
+            None => 0,
+        };
+        let (num, bytes) = &mut self.block.lists[list][t1 * (t1 + 1) / 2 + t2];
+        *num += 1;
+        [bin1, bin2, tof].into_iter().for_each(|number| bytes.number(number));
+        self.block.num_events += 1;
+        Ok(())
+    }
+
+    /// Writes the block, if it has events, and begins an empty one.
+    fn end_block(&mut self) -> Result<(), IoError> {
+        let num_types = self.runs.len();
+        let block = std::mem::replace(&mut self.block, Block::new(0, num_types));
+        if block.num_events == 0 {
+            return Ok(());
+        }
+        // One block follows, of kind 0, a block of events; it has no single ones.
+        let stop = u64::from(block.start_ms) + u64::from(self.block_ms);
+        [1, 0, u64::from(block.start_ms), stop.min(u64::from(u32::MAX)), 0]
+            .into_iter()
+            .for_each(|number| self.bytes.number(number));
+        for lists in &block.lists {
+            self.bytes.pairs(num_types, |bytes, t1, t2| {
+                let (num, events) = &lists[t1 * (t1 + 1) / 2 + t2];
+                bytes.number(*num);
+                bytes.0.extend_from_slice(&events.0);
+            });
+        }
+        // None of three or four photons.
+        self.bytes.0.extend_from_slice(&[0; 2]);
+        if self.bytes.0.len() >= AT_ONCE { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<(), IoError> {
+        self.pending.write(|writer| writer.write_all(&self.bytes.0))?;
+        self.num_written += self.bytes.0.len() as u64;
+        self.bytes.0.clear();
+        Ok(())
+    }
+}
+
+impl Block {
+    fn new(start_ms: u32, num_types: usize) -> Self {
+        let lists = || (0..num_types * (num_types + 1) / 2).map(|_| (0, Bytes::default())).collect();
+        Self { start_ms, num_events: 0, lists: [lists(), lists()] }
+    }
+}
+
+/// The bin with this interval of d, or in which a number lies that is told as both its ends.
+fn tof_bin(edges: &[f64], [low, high]: [f64; 2]) -> Option<u64> {
+    let last = edges.len().checked_sub(2)?;
+    let middle = 0.5 * (low + high);
+    let bin = edges.partition_point(|edge| *edge <= middle).checked_sub(1)?.min(last);
+    let is_there = if low == high {
+        middle <= edges[last + 1]
+    } else {
+        (edges[bin] - low).abs() <= SAME_MM && (edges[bin + 1] - high).abs() <= SAME_MM
+    };
+    is_there.then_some(bin as u64)
+}

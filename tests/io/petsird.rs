@@ -1,0 +1,626 @@
+//! PETSIRD lists: one that the format's own package wrote, ours, those of other models, and those that cannot be.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use serde_json::{Value as Json, json};
+use tomoscope::data::{EventChunk, Events, ListFacts, ListSampling, Notice, PairEfficiency, TofFacts};
+use tomoscope::io::IoError;
+use tomoscope::io::list_mode::petsird::PetsirdWriter;
+use tomoscope::io::list_mode::{self, EventReader, ListOptions};
+use tomoscope::scanner::{Crystal, Detectors, find};
+
+use super::{assert_says, folder, real_data};
+
+fn open(path: &Path) -> Result<Box<dyn EventReader>, IoError> {
+    list_mode::open(path, &ListOptions::default())
+}
+
+/// All events of a list, and what the user should know; the list must end where it says.
+fn read_all(path: &Path) -> Result<(EventChunk, Vec<Notice>), IoError> {
+    let mut reader = open(path)?;
+    let (mut all, mut chunk) = (EventChunk::default(), EventChunk::default());
+    while reader.next(&mut chunk)? {
+        all.prompts.extend(&chunk.prompts);
+        all.delayeds.extend(&chunk.delayeds);
+    }
+    reader.check_end()?;
+    Ok((all, reader.notices()))
+}
+
+/// The rows of the look-up table that lies beside the ring's list: the crystals' places, mm.
+fn table() -> Option<Vec<[f64; 3]>> {
+    let bytes = fs::read(real_data("listmode/TEST_RING_8x96.lut")?).unwrap();
+    let floats: Vec<f32> = bytes.chunks(4).map(|four| f32::from_le_bytes(four.try_into().unwrap())).collect();
+    Some(floats.chunks(6).map(|row| [row[0], row[1], row[2]].map(f64::from)).collect())
+}
+
+fn truth() -> Option<Json> {
+    Some(serde_json::from_slice(&fs::read(real_data("listmode/ring_truth.json")?).unwrap()).unwrap())
+}
+
+fn distance(a: &[f64; 3], b: &[f64; 3]) -> f64 {
+    (0..3).map(|axis| (a[axis] - b[axis]).powi(2)).sum::<f64>().sqrt()
+}
+
+/// The row of the table for each crystal.
+fn ids(detectors: &Detectors, table: &[[f64; 3]]) -> Vec<u64> {
+    let near = |crystal: &Crystal| table.iter().position(|place| distance(place, &crystal.centre_mm) < 0.01);
+    detectors.crystals().iter().map(|crystal| near(crystal).expect("a crystal at a place of the table") as u64).collect()
+}
+
+fn check_list(events: &Events, detectors: &Detectors, ids: &[u64], truth: &Json) {
+    assert_eq!(events.len() as u64, truth["total"].as_u64().unwrap());
+    assert_eq!((events.times_ms.len(), events.tof_mm.len()), (events.len(), events.len()));
+    assert!(events.multiplicative.is_empty() && events.additive.is_empty());
+    let starts = [0, 1000, 2000, 2500, 4000];
+    let per_block = starts.map(|start| events.times_ms.iter().filter(|time| **time == start).count() as u64);
+    assert_eq!(json!(per_block), truth["per_block"]);
+    let bin = |event: usize| ((events.tof_mm[event][0] + 150.0) / 60.0).round() as u64;
+    let mut histogram = [0u64; 5];
+    (0..events.len()).for_each(|event| histogram[bin(event) as usize] += 1);
+    assert_eq!(json!(histogram), truth["tof_histogram"]);
+    let squares = (0..events.len()).fold(0u64, |sum, event| {
+        let [id1, id2] = events.pairs[event].map(|crystal| ids[crystal as usize]);
+        let value = id1 * 1_000_003 + id2 * 7919 + bin(event) * 31 + 1;
+        sum.wrapping_add(value.wrapping_mul(value))
+    });
+    assert_eq!(json!(squares.to_string()), truth["checksum"]);
+    for (event, expected) in truth["first_ten"].as_array().unwrap().iter().enumerate() {
+        for (side, name) in ["crystal1_mm", "crystal2_mm"].into_iter().enumerate() {
+            let place: [f64; 3] = std::array::from_fn(|axis| expected[name][axis].as_f64().unwrap());
+            let found = detectors.crystals()[events.pairs[event][side] as usize].centre_mm;
+            assert!(distance(&found, &place) < 1e-3, "{event}: {found:?} {place:?}");
+        }
+        let [low, high] = events.tof_mm[event];
+        assert_eq!(f64::from(low + high) / 2.0, expected["tof_centre_mm"].as_f64().unwrap());
+    }
+    for (sign, name) in [(1.0, "mean_tof_position_mm"), (-1.0, "mean_tof_position_wrong_sign_mm")] {
+        let mut mean = [0.0; 3];
+        for (pair, tof) in events.pairs.iter().zip(&events.tof_mm) {
+            let line = detectors.line(*pair);
+            let d = sign * f64::from(tof[0] + tof[1]) / 2.0 / distance(&line.start, &line.end);
+            for axis in 0..3 {
+                let (start, end) = (line.start[axis], line.end[axis]);
+                mean[axis] += (0.5 * (start + end) + d * (end - start)) / events.len() as f64;
+            }
+        }
+        for axis in 0..3 {
+            assert!((mean[axis] - truth[name][axis].as_f64().unwrap()).abs() < 1e-4, "{name} {mean:?}");
+        }
+    }
+}
+
+#[test]
+fn a_list_of_the_formats_own_package() {
+    let (Some(path), Some(table), Some(truth)) = (real_data("listmode/ring.petsird"), table(), truth()) else { return };
+    let (events, notices) = read_all(&path).unwrap();
+    assert!(notices.is_empty(), "{notices:?}");
+    let reader = open(&path).unwrap();
+    let facts = reader.facts();
+    assert_eq!((facts.format.as_str(), facts.detectors.name()), ("PETSIRD 0.12", "TEST_RING_8x96"));
+    let edges_mm = vec![-150.0, -90.0, -30.0, 30.0, 90.0, 150.0];
+    assert_eq!(facts.tof, Some(TofFacts { fwhm_mm: 60.0, window_mm: [-150.0, 150.0], edges_mm }));
+    let ids = ids(&facts.detectors, &table);
+    check_list(&events.prompts, &facts.detectors, &ids, &truth["prompts"]);
+    check_list(&events.delayeds, &facts.detectors, &ids, &truth["delayeds"]);
+    for crystal in facts.detectors.crystals() {
+        let [x, y, _] = crystal.centre_mm;
+        assert!(crystal.size_mm.iter().zip([20.0, 12.0, 12.0]).all(|(size, side)| (size - side).abs() < 1e-4), "{crystal:?}");
+        // Modules are flat: the depth of their crystals is that of their middle, 30° apart.
+        let [dx, dy, _] = crystal.axes[0];
+        let cosine = (x * dx + y * dy) / x.hypot(y);
+        assert!(cosine > 0.975 && (x * dx + y * dy - 200.0).abs() < 1e-3, "{crystal:?}");
+        assert!(crystal.axes[2][2] > 1.0 - 1e-9 && (crystal.axes[1][0] + dy).abs() < 1e-9, "{crystal:?}");
+    }
+}
+
+#[test]
+fn the_efficiencies_of_all_pairs() {
+    let (Some(path), Some(table), Some(truth)) = (real_data("listmode/ring.petsird"), table(), truth()) else { return };
+    let reader = open(&path).unwrap();
+    let facts = reader.facts();
+    let (efficiency, num) = (facts.efficiency.as_ref().unwrap(), facts.detectors.crystals().len() as u32);
+    let (mut sum, mut pairs, mut of_dead) = (0.0, 0u64, 0.0);
+    let dead = ids(&facts.detectors, &table).iter().position(|id| *id == 492).unwrap() as u32;
+    for first in 0..num {
+        for second in 0..first {
+            let value = efficiency.of([first, second]);
+            assert_eq!(value, efficiency.of([second, first]));
+            sum += f64::from(value);
+            pairs += u64::from(value > 0.0);
+            of_dead += if first == dead || second == dead { value } else { 0.0 };
+        }
+    }
+    let expected = &truth["scanner"];
+    assert_eq!((json!(pairs), of_dead, dead), (expected["pairs_in_coincidence_with_nonzero_efficiency"].clone(), 0.0, 173));
+    let calibration = expected["calibration_factor"].as_f64().unwrap();
+    let told = expected["sum_of_efficiency_over_pairs"].as_f64().unwrap();
+    assert!((sum / calibration / told - 1.0).abs() < 1e-5 || (sum / told - 1.0).abs() < 1e-5, "{sum} {told}");
+    // The formula that the data were made by, of a pair of modules in different halves and one in the same.
+    let single = |crystal: u32| 0.6 + 0.04 * f64::from(7 * crystal % 11);
+    for (modules, elements) in [([12, 1], [5, 30]), ([20, 5], [31, 2]), ([14, 2], [7, 7]), ([6, 0], [0, 9])] {
+        let pair = [0, 1].map(|side: usize| 32 * modules[side] + elements[side]);
+        let of_modules =
+            if modules[0] % 2 == modules[1] % 2 { 1.0 } else { 0.8 + 0.02 * f64::from((elements[0] + 2 * elements[1]) % 5) };
+        let expected = 2.5 * single(pair[0]) * single(pair[1]) * of_modules;
+        assert!((f64::from(efficiency.of(pair)) / expected - 1.0).abs() < 1e-6, "{modules:?} {elements:?}");
+    }
+}
+
+#[test]
+fn a_list_that_grows_gives_every_event_once() {
+    let Some(path) = real_data("listmode/ring.petsird") else { return };
+    let (expected, _) = read_all(&path).unwrap();
+    let (folder, bytes) = (folder(), fs::read(&path).unwrap());
+    let growing = folder.path().join("a.petsird");
+    let start = bytes.len() - 190_000;
+    fs::write(&growing, &bytes[..start]).unwrap();
+    let mut reader = open(&growing).unwrap();
+    let (mut all, mut chunk, mut at, mut step) = (EventChunk::default(), EventChunk::default(), start, 1);
+    loop {
+        while reader.next(&mut chunk).unwrap() {
+            all.prompts.extend(&chunk.prompts);
+            all.delayeds.extend(&chunk.delayeds);
+        }
+        if at == bytes.len() {
+            break;
+        }
+        assert_says(&reader.check_end().unwrap_err(), &["a.petsird, byte", "still being written"]);
+        // Steps of all lengths, so that the file ends everywhere in events and between them.
+        step = step % 1023 + 1;
+        let to = (at + step).min(bytes.len());
+        fs::OpenOptions::new().append(true).open(&growing).unwrap().write_all(&bytes[at..to]).unwrap();
+        at = to;
+    }
+    reader.check_end().unwrap();
+    assert_eq!(all, expected);
+    assert_eq!(reader.progress(), [bytes.len() as u64; 2]);
+}
+
+/// An efficiency that is not a product.
+#[derive(Debug)]
+struct OfSum;
+
+impl PairEfficiency for OfSum {
+    fn of(&self, [first, second]: [u32; 2]) -> f32 {
+        if first.abs_diff(second) < 2 { 0.0 } else { 1.0 + 0.25 * (first + second) as f32 }
+    }
+}
+
+/// Six crystals of two sizes, turned differently, with time of flight in uneven bins.
+fn small_facts() -> ListFacts {
+    let crystal = |index: usize| {
+        let angle = 1.0 + index as f64;
+        let (sin, cos) = angle.sin_cos();
+        Crystal {
+            centre_mm: [100.0 * cos, 100.0 * sin, 2.0 * index as f64],
+            axes: [[cos, sin, 0.0], [-sin, cos, 0.0], [0.0, 0.0, 1.0]],
+            size_mm: if index < 4 { [20.0, 4.0, 5.0] } else { [10.0, 4.0, 0.0] },
+        }
+    };
+    let detectors = Detectors::new("a ring of six", (0..6).map(crystal).collect()).unwrap();
+    let mut facts = ListFacts::new("", Arc::new(detectors));
+    facts.tof = Some(TofFacts { fwhm_mm: 60.0, window_mm: [-100.0, 100.0], edges_mm: vec![-100.0, -20.0, 20.0, 100.0] });
+    facts.efficiency = Some(Arc::new(OfSum));
+    facts
+}
+
+/// Events of these, all with the crystal of the higher number first.
+fn small_events() -> EventChunk {
+    let edges = [-100.0, -20.0, 20.0, 100.0];
+    let event = |n: u32| ([2 + n % 4, (n / 4) % (2 + n % 4)], n / 16, (n % 3) as usize);
+    let list = |numbers: std::ops::Range<u32>| Events {
+        pairs: numbers.clone().map(|n| event(n).0).collect(),
+        times_ms: numbers.clone().map(|n| event(n).1).collect(),
+        tof_mm: numbers.map(|n| [edges[event(n).2], edges[event(n).2 + 1]]).collect(),
+        ..Events::default()
+    };
+    EventChunk { prompts: list(0..100), delayeds: list(20..41) }
+}
+
+fn write(path: &Path, facts: &ListFacts, events: &EventChunk) -> Vec<Notice> {
+    let mut writer = PetsirdWriter::create(path, facts, 1).unwrap();
+    writer.write(events).unwrap();
+    writer.finish().unwrap()
+}
+
+/// Events in an order that does not depend on types of modules.
+fn sorted(events: &Events) -> Vec<(u32, [u32; 2], [i32; 2])> {
+    let tof = |event: usize| events.tof_mm.get(event).map_or([0; 2], |interval| interval.map(|mm| (mm * 1000.0).round() as i32));
+    let mut list: Vec<_> = (0..events.len()).map(|event| (events.times_ms[event], events.pairs[event], tof(event))).collect();
+    list.sort_unstable();
+    list
+}
+
+#[test]
+fn what_is_written_is_read_again() {
+    let (folder, facts, events) = (folder(), small_facts(), small_events());
+    let path = folder.path().join("a.petsird");
+    assert!(write(&path, &facts, &events).is_empty());
+    let (found, notices) = read_all(&path).unwrap();
+    assert!(notices.is_empty(), "{notices:?}");
+    assert_eq!(sorted(&found.prompts), sorted(&events.prompts));
+    assert_eq!(sorted(&found.delayeds), sorted(&events.delayeds));
+    let reader = open(&path).unwrap();
+    let read = reader.facts();
+    assert_eq!((read.format.as_str(), &read.tof), ("PETSIRD 0.12", &facts.tof));
+    for (found, written) in read.detectors.crystals().iter().zip(facts.detectors.crystals()) {
+        assert!(distance(&found.centre_mm, &written.centre_mm) < 1e-4, "{found:?} {written:?}");
+        assert!((0..3).all(|axis| distance(&found.axes[axis], &written.axes[axis]) < 1e-5), "{found:?} {written:?}");
+        assert!(distance(&found.size_mm, &written.size_mm) < 1e-4, "{found:?} {written:?}");
+    }
+    let efficiency = read.efficiency.as_ref().unwrap();
+    for pair in [[0, 1], [1, 2], [0, 2], [5, 0], [2, 5], [4, 1], [5, 3], [4, 4]] {
+        assert_eq!(efficiency.of(pair), OfSum.of(pair), "{pair:?}");
+    }
+}
+
+#[test]
+fn events_written_in_the_other_order_are_the_same_events() {
+    let (folder, facts, mut events) = (folder(), small_facts(), small_events());
+    let path = folder.path().join("a.petsird");
+    let expected = sorted(&events.prompts);
+    // Every other event seen from the other side.
+    for event in (0..100).step_by(2) {
+        events.prompts.pairs[event].reverse();
+        events.prompts.tof_mm[event] = [-events.prompts.tof_mm[event][1], -events.prompts.tof_mm[event][0]];
+    }
+    write(&path, &facts, &events);
+    assert_eq!(sorted(&read_all(&path).unwrap().0.prompts), expected);
+}
+
+#[test]
+fn a_cylinders_list_without_bins_of_time_of_flight() {
+    let (folder, geometry) = (folder(), &find("small").unwrap().geometry);
+    let detectors = Detectors::of_cylinder(geometry).unwrap();
+    let path = folder.path().join("a.petsird");
+    let mut facts = ListFacts::new("", Arc::new(detectors.clone()));
+    facts.sampling = Some(ListSampling { num_tangential: 49, max_ring_difference: 2 });
+    facts.tof = Some(TofFacts { fwhm_mm: 60.0, window_mm: [-200.0, 200.0], edges_mm: Vec::new() });
+    let prompts = Events {
+        pairs: vec![[50, 2], [300, 250], [96 * 3 + 50, 0]],
+        times_ms: vec![5, 5, 7],
+        tof_mm: vec![[31.0; 2], [-200.0; 2], [200.0; 2]],
+        multiplicative: vec![1.0; 3],
+        ..Events::default()
+    };
+    let notices = write(&path, &facts, &EventChunk { prompts, delayeds: Events::default() });
+    assert!(notices.len() == 1 && notices[0].text.contains("no place for the factors"), "{notices:?}");
+    let (found, _) = read_all(&path).unwrap();
+    assert_eq!((found.prompts.pairs.len(), &found.prompts.times_ms), (3, &vec![5, 5, 7]));
+    assert_eq!(found.prompts.tof_mm, [[30.0, 36.0], [-200.0, -194.0], [194.0, 200.0]].map(|i: [f32; 2]| near(i)));
+    let reader = open(&path).unwrap();
+    let read = reader.facts();
+    for (found, written) in read.detectors.crystals().iter().zip(detectors.crystals()) {
+        assert!(distance(&found.centre_mm, &written.centre_mm) < 1e-4 && found.size_mm[0] == 0.0, "{found:?} {written:?}");
+        assert!((0..3).all(|axis| distance(&found.axes[axis], &written.axes[axis]) < 1e-5), "{found:?} {written:?}");
+    }
+    let efficiency = read.efficiency.as_ref().unwrap();
+    let of = [[50, 2], [96 * 2 + 50, 2], [96 * 3 + 50, 2], [2, 48 + 2 + 24], [2, 48 + 2 + 25]].map(|pair| efficiency.of(pair));
+    assert_eq!(of, [1.0, 1.0, 0.0, 1.0, 0.0], "outside of the sampling none are in coincidence");
+}
+
+/// Ends of bins as the file holds them.
+fn near(interval: [f32; 2]) -> [f32; 2] {
+    // 67 bins of a tenth of the FWHM at least fill the window.
+    let width = 400.0 / 67.0;
+    interval.map(|mm| (-200.0 + ((f64::from(mm) + 200.0) / 6.0).round() * width) as f32)
+}
+
+/// A small list in three parts: schema, header and blocks.
+struct Parts {
+    schema: Json,
+    header: Vec<u8>,
+    blocks: Vec<u8>,
+}
+
+fn varint(mut number: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+    bytes
+}
+
+/// Without crystals of a second size there is one type of modules, and no table of efficiencies.
+fn one_type() -> ListFacts {
+    let mut facts = small_facts();
+    let crystals = facts.detectors.crystals().iter().map(|crystal| Crystal { size_mm: [20.0, 4.0, 5.0], ..*crystal });
+    facts.detectors = Arc::new(Detectors::new("one type", crystals.collect()).unwrap());
+    facts.efficiency = None;
+    facts
+}
+
+impl Parts {
+    fn new() -> Self {
+        let folder = folder();
+        let path = folder.path().join("a.petsird");
+        write(&path, &one_type(), &EventChunk::default());
+        let bytes = fs::read(path).unwrap();
+        let model = include_str!("../../assets/petsird-0.12.json").trim_end();
+        let start = 9 + varint(model.len() as u64).len();
+        assert_eq!(&bytes[start..start + model.len()], model.as_bytes());
+        let header = bytes[start + model.len()..bytes.len() - 1].to_vec();
+        Self { schema: serde_json::from_str(model).unwrap(), header, blocks: vec![0] }
+    }
+
+    /// The definition of a named type.
+    fn ty(&mut self, name: &str) -> &mut Json {
+        self.schema["types"].as_array_mut().unwrap().iter_mut().find(|ty| ty["name"] == name).unwrap()
+    }
+
+    /// A field of a named record.
+    fn field(&mut self, record: &str, name: &str) -> &mut Json {
+        self.ty(record)["fields"].as_array_mut().unwrap().iter_mut().find(|field| field["name"] == name).unwrap()
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let schema = self.schema.to_string();
+        [b"yardl\x01\0\0\0", varint(schema.len() as u64).as_slice(), schema.as_bytes(), &self.header, &self.blocks].concat()
+    }
+
+    fn read(&self) -> Result<(EventChunk, Vec<Notice>), IoError> {
+        let folder = folder();
+        read_all(&put(folder.path(), &self.bytes()))
+    }
+}
+
+fn put(folder: &Path, bytes: &[u8]) -> PathBuf {
+    let path = folder.join("a.petsird");
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+/// A run of one block of events from 3 to 4 ms: these prompts and no delayed ones.
+fn block(prompts: &[u8]) -> Vec<u8> {
+    [&[1, 0, 3, 4, 0, 1, 1], prompts, &[1, 1, 0, 0, 0]].concat()
+}
+
+#[test]
+fn other_models_are_read_where_they_have_the_fields() {
+    // A kind of block that is not known, with types of every kind, stands before the events.
+    let mut parts = Parts::new();
+    let odd = json!({"name": "Odd", "fields": [
+        {"name": "map", "type": {"map": {"keys": "string", "values": "complexfloat64"}}},
+        {"name": "any", "type": {"array": {"items": [null, "uint32"]}}},
+        {"name": "texts", "type": {"vector": {"items": "string", "length": 2}}},
+        {"name": "pairs", "type": {"vector": {"items": {"array": {"items": "int16", "dimensions": 2}}}}},
+        {"name": "is", "type": "bool"},
+        {"name": "when", "type": "datetime"},
+        {"name": "generic", "type": {"name": "PETSIRD.LowerTriangularMatrix", "typeArguments": ["float64"]}}]});
+    parts.schema["types"].as_array_mut().unwrap().push(odd);
+    parts.ty("TimeBlock")["type"].as_array_mut().unwrap().push(json!({"tag": "OddTimeBlock", "type": "PETSIRD.Odd"}));
+    let mut bytes = vec![2, 6];
+    bytes.extend([1, 2, b'a', b'b']);
+    bytes.extend([7; 16]);
+    bytes.extend([2, 1, 3, 0, 1, 0x80, 0x01, 0]);
+    bytes.extend([0, 1, b'z']);
+    bytes.extend([1, 2, 1, 5, 0xff, 0x7f, 1]);
+    bytes.extend([0x80, 0x80, 1]);
+    bytes.extend([1, 1]);
+    bytes.extend([9; 8]);
+    // A second one, empty, follows in the same run.
+    bytes.extend([6, 0, 1, 0, 0, 0, 0, 1, 8, 0]);
+    bytes.extend(block(&[2, 5, 2, 1, 4, 0, 2]));
+    bytes.push(0);
+    parts.blocks = bytes;
+    let (events, notices) = parts.read().unwrap();
+    assert_eq!((events.prompts.pairs, events.prompts.times_ms), (vec![[5, 2], [4, 0]], vec![3, 3]));
+    assert_eq!(events.prompts.tof_mm, [[-20.0, 20.0], [20.0, 100.0]]);
+    assert!(notices.len() == 1 && notices[0].text.contains("2 × OddTimeBlock"), "{notices:?}");
+
+    // A coincidence with more fields, in another order and with bins of fixed length.
+    let mut parts = Parts::new();
+    let fields = json!([{"name": "tofIdx", "type": "uint8"}, {"name": "energies", "type": {"vector": {"items": "float32", "length": 2}}},
+        {"name": "detectionBins", "type": {"vector": {"items": "PETSIRD.DetectionBin", "length": 2}}}, {"name": "delta", "type": "int32"}]);
+    parts.ty("CoincidenceEvent")["fields"] = fields;
+    parts.blocks = [block(&[1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 3, 1, 0xff, 0x01]), vec![0]].concat();
+    let (events, _) = parts.read().unwrap();
+    assert_eq!((events.prompts.pairs, events.prompts.tof_mm), (vec![[3, 1]], vec![[20.0, 100.0]]));
+}
+
+#[test]
+fn other_models_are_refused_with_what_they_lack() {
+    for (record, name) in [
+        ("EventTimeBlock", "timeInterval"),
+        ("EventTimeBlock", "promptEvents"),
+        ("CoincidenceEvent", "detectionBins"),
+        ("CoincidenceEvent", "tofIdx"),
+        ("ScannerInformation", "scannerGeometry"),
+        ("ScannerInformation", "tofBinEdges"),
+        ("ScannerInformation", "eventEnergyBinEdges"),
+        ("RigidTransformation", "matrix"),
+        ("BoxShape", "corners"),
+        ("ReplicatedObject", "transforms"),
+    ] {
+        let mut parts = Parts::new();
+        parts.field(record, name)["name"] = json!("renamed");
+        assert_says(&parts.read().unwrap_err(), &["a.petsird, byte", "0.12", &format!("'{name}'"), record]);
+    }
+    let of = |change: fn(&mut Parts)| {
+        let mut parts = Parts::new();
+        change(&mut parts);
+        parts.read().unwrap_err()
+    };
+    assert_says(&of(|parts| parts.schema["protocol"]["name"] = json!("Other")), &["'Other', not PETSIRD"]);
+    assert_says(&of(|parts| parts.ty("Atom")["name"] = json!("Molecule")), &["no type 'Atom'"]);
+    assert_says(&of(|parts| parts.field("Atom", "massNumber")["type"] = json!("PETSIRD.Atom")), &["'Atom'", "contains itself"]);
+    assert_says(&of(|parts| parts.field("Atom", "massNumber")["type"] = json!(7)), &["not understood: 7"]);
+    let deep = |parts: &mut Parts| {
+        let ty = (0..100).fold(json!("uint8"), |ty, _| json!([null, ty]));
+        parts.field("Atom", "massNumber")["type"] = ty;
+    };
+    assert_says(&of(deep), &["deep in each other"]);
+    // Every type of a chain holds the next one twice, in two ways: without end, were they not limited.
+    let many = |parts: &mut Parts| {
+        let double = json!({"name": "Double", "typeParameters": ["T", "U"], "fields": [{"name": "a", "type":
+            {"name": "Double", "typeArguments": [{"vector": {"items": "T"}}, "U"]}}, {"name": "b", "type":
+            {"name": "Double", "typeArguments": ["U", {"vector": {"items": "T"}}]}}]});
+        parts.schema["types"].as_array_mut().unwrap().push(double);
+        parts.field("Atom", "massNumber")["type"] = json!({"name": "Double", "typeArguments": ["uint8", "uint16"]});
+    };
+    let error = of(many).to_string();
+    assert!(error.contains("deep in each other") || error.contains("more than 4096 types"), "{error}");
+}
+
+#[test]
+fn what_blocks_hold_that_cannot_be_is_refused_with_its_place() {
+    let of = |blocks: Vec<u8>| {
+        let mut parts = Parts::new();
+        let start = parts.bytes().len() - 1;
+        parts.blocks = blocks;
+        (parts.read(), start)
+    };
+    let refused = |blocks: Vec<u8>, at: usize, said: &[&str]| {
+        let (read, start) = of(blocks);
+        let error = read.unwrap_err();
+        assert_says(&error, said);
+        assert_says(&error, &[&format!("byte {}:", start + at)]);
+    };
+    let with_end = |block: Vec<u8>| [block, vec![0]].concat();
+    assert_eq!(of(with_end(block(&[1, 5, 4, 2]))).0.unwrap().0.prompts.len(), 1);
+    refused(with_end(block(&[2, 5, 4, 2, 6, 1, 0])), 11, &["detection bin 6", "has 6"]);
+    refused(with_end(block(&[2, 5, 4, 2, 5, 9, 0])), 11, &["detection bin 9"]);
+    refused(with_end(block(&[1, 5, 4, 3])), 8, &["time-of-flight bin 3", "make 3"]);
+    refused(vec![1, 0, 3, 4, 0, 2, 1, 0, 1, 1, 5, 4, 2], 10, &["types 1 and 0"]);
+    refused(vec![1, 9], 1, &["kind 9", "6 kinds"]);
+    refused(with_end(vec![0]), 1, &["1 bytes follow"]);
+    refused(vec![1], 1, &["cut"]);
+    refused([block(&[1, 5, 4, 2]), vec![1]].concat(), 17, &["cut"]);
+    refused(block(&[1, 5, 4, 2]), 16, &["cut"]);
+    // Claims of 2⁶⁰ of anything end where the file does.
+    let huge = varint(1 << 60);
+    for before in [vec![], vec![1, 0, 3, 4], vec![1, 0, 3, 4, 0], vec![1, 0, 3, 4, 0, 1, 1], vec![1, 1, 3, 4, 0]] {
+        let (read, _) = of([&before, huge.as_slice(), &[1, 1, 1]].concat());
+        assert!(read.is_err(), "{before:?}");
+    }
+    let matrix = |translation: f32| {
+        let numbers = (0..12).map(|index| if index == 7 { translation } else { f32::from(index % 5 == 0) });
+        numbers.flat_map(f32::to_le_bytes).collect::<Vec<u8>>()
+    };
+    let bed = |translation: f32| [&[1, 2, 3, 4], matrix(translation).as_slice(), &[0]].concat();
+    assert!(of(bed(0.0)).0.is_ok());
+    refused(bed(2.0), 1, &["a movement (BedMovementTimeBlock)"]);
+    let gantry = |translation: f32| [&[1, 3, 3, 4, 1], matrix(translation).as_slice(), &[0]].concat();
+    assert!(of(gantry(0.0)).0.is_ok());
+    refused(gantry(-3.0), 1, &["a movement (GantryMovementTimeBlock)"]);
+    // Dead time is told once, and only where there is some.
+    let dead = |alive: f32| {
+        let block = [&[1, 4, 3, 4, 1, 2], 1f32.to_le_bytes().as_slice(), &alive.to_le_bytes(), &[0]].concat();
+        [block.clone(), block, vec![0]].concat()
+    };
+    assert!(of(dead(1.0)).0.unwrap().1.is_empty());
+    let notices = of(dead(0.75)).0.unwrap().1;
+    assert!(notices.len() == 1 && notices[0].text.contains("0.75"), "{notices:?}");
+}
+
+#[test]
+fn what_is_no_such_file_is_refused() {
+    let (folder, bytes) = (folder(), Parts::new().bytes());
+    let refused = |at: usize, byte: u8| {
+        let mut bytes = bytes.clone();
+        bytes[at] = byte;
+        open(&put(folder.path(), &bytes)).err().unwrap()
+    };
+    assert_says(&refused(0, b'Y'), &["a.petsird, byte 0", "yardl"]);
+    assert_says(&refused(5, 2), &["byte 5", "version 2"]);
+    assert_says(&refused(12, 0xff), &["byte 11", "UTF-8"]);
+    let claim = [b"yardl\x01\0\0\0", varint(1 << 60).as_slice(), b"{}"].concat();
+    assert_says(&open(&put(folder.path(), &claim)).err().unwrap(), &["byte 9", "a schema of 1152921504606846976 bytes"]);
+    let mut parts = Parts::new();
+    parts.header.splice(..1, varint(1 << 60));
+    assert_says(&parts.read().unwrap_err(), &["byte 13003", "more than 2 GiB"]);
+}
+
+#[test]
+fn a_list_that_is_cut_anywhere_is_refused() {
+    let folder = folder();
+    let path = folder.path().join("a.petsird");
+    write(&path, &small_facts(), &small_events());
+    let bytes = fs::read(&path).unwrap();
+    let expected = read_all(&path).unwrap().0.prompts.len();
+    assert_eq!(expected, 100);
+    let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    for len in (0..bytes.len()).rev() {
+        file.set_len(len as u64).unwrap();
+        let error = read_all(&path).unwrap_err();
+        assert_says(&error, &["a.petsird, byte"]);
+    }
+    assert!(read_all(&put(folder.path(), &[bytes, vec![0]].concat())).is_err());
+}
+
+#[test]
+#[ignore]
+fn speed() {
+    let path = PathBuf::from(std::env::var("BIG").unwrap());
+    for _ in 0..5 {
+        let mut reader = open(&path).unwrap();
+        let start = std::time::Instant::now();
+        let (mut chunk, mut num) = (EventChunk::default(), 0);
+        while reader.next(&mut chunk).unwrap() {
+            num += chunk.prompts.len() + chunk.delayeds.len();
+        }
+        reader.check_end().unwrap();
+        let secs = start.elapsed().as_secs_f64();
+        println!("{num} events, {:.0} MB/s, {:.1} M events/s", reader.progress()[1] as f64 / 1e6 / secs, num as f64 / 1e6 / secs);
+    }
+}
+
+/// Mutated files; `TOMOSCOPE_FUZZ_CASES` asks for more.
+fn cases() -> u32 {
+    std::env::var("TOMOSCOPE_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(256)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_mutated_list_panics(
+        changes in proptest::collection::vec((any::<bool>(), any::<prop::sample::Index>(), any::<u8>(), 0u8..4), 1..6),
+        cut in prop_oneof![3 => Just(0usize), 1 => 0usize..2000],
+        grows in any::<bool>(),
+    ) {
+        static WRITTEN: std::sync::LazyLock<Vec<u8>> = std::sync::LazyLock::new(|| {
+            let folder = folder();
+            let path = folder.path().join("a.petsird");
+            write(&path, &small_facts(), &small_events());
+            fs::read(path).unwrap()
+        });
+        let mut bytes = WRITTEN.clone();
+        for (is_in_schema, at, byte, how) in changes {
+            let start = if is_in_schema { 0 } else { 12_994.min(bytes.len() - 1) };
+            let at = start + at.index(bytes.len() - start);
+            match how {
+                0 => bytes[at] ^= 1 << (byte % 8),
+                1 => bytes[at] = byte,
+                2 => bytes.insert(at, byte),
+                _ => drop(bytes.remove(at)),
+            }
+        }
+        bytes.truncate(bytes.len() - cut.min(bytes.len()));
+        let folder = folder();
+        let path = put(folder.path(), &bytes[..if grows { bytes.len() / 64 * 63 } else { bytes.len() }]);
+        if let Ok(mut reader) = open(&path) {
+            let (mut chunk, mut num) = (EventChunk::default(), 0);
+            while let Ok(true) = reader.next(&mut chunk) {
+                num += chunk.prompts.len() + chunk.delayeds.len();
+                let crystals = reader.facts().detectors.crystals().len() as u32;
+                assert!(chunk.prompts.pairs.iter().flatten().all(|crystal| *crystal < crystals));
+                if grows {
+                    fs::write(&path, &bytes).unwrap();
+                }
+            }
+            assert!(num <= bytes.len(), "more events than bytes");
+            let (_, _) = (reader.check_end().is_ok(), reader.notices());
+            if let Some(efficiency) = &reader.facts().efficiency {
+                assert!(efficiency.of([0, 1]) >= 0.0);
+            }
+        }
+    }
+}
