@@ -35,6 +35,7 @@ mod run_progress;
 mod signals;
 mod simulate;
 mod simulate_epri;
+mod simulate_list;
 mod simulate_photons;
 mod stop_options;
 mod tubes;

@@ -20,8 +20,8 @@ pub fn projections_file(text: &str) -> Result<PathBuf, String> {
 
 /// A path of projection data or of a sweep.
 pub fn simulated_file(text: &str) -> Result<PathBuf, String> {
-    let kinds = [FileKind::InterfileProjections, FileKind::SavedSweep, FileKind::Pairs];
-    file_of(text, &kinds, ".hs (.sweep with --epri, .pairs for rings of crystals)")
+    let kinds = [FileKind::InterfileProjections, FileKind::SavedSweep, FileKind::Pairs, FileKind::Petsird, FileKind::Castor];
+    file_of(text, &kinds, ".hs (.sweep with --epri, .pairs for rings of crystals, .petsird or .Cdh with --list-mode)")
 }
 
 /// A path of an image.

@@ -12,8 +12,8 @@ use super::outputs::Files;
 use super::paths::{image_file, rois_file, simulated_file};
 use super::progress::with_bar;
 use super::simulate_epri::{self, EpriOptions};
-use super::simulate_photons;
 use super::{CliResult, notices};
+use super::{simulate_list, simulate_photons};
 use crate::data::{Origin, Volume};
 use crate::geometry::Grid;
 use crate::io::{Correction, FileKind, rois, write_projections};
@@ -55,7 +55,7 @@ pub struct SimulateOptions {
     pub epri: EpriOptions,
 
     /// Header of the projection data to write (.hs); corrections go beside it as OUT_mult.hs and OUT_add.hs. With --epri a
-    /// sweep (.sweep), of a ring of crystals the counts of its pairs (.pairs).
+    /// sweep (.sweep), of a ring of crystals the counts of its pairs (.pairs), with --list-mode single events (.petsird, .Cdh).
     #[arg(short, long, value_name = "OUT", value_parser = simulated_file)]
     pub output: PathBuf,
 
@@ -63,6 +63,9 @@ pub struct SimulateOptions {
     /// of rotating heads; their number in each bin's crystal pairs is written as OUT_mult.hs).
     #[arg(long, default_value = "analytic", conflicts_with = "epri")]
     model: Model,
+
+    #[command(flatten)]
+    pub list: simulate_list::ListArguments,
 
     /// Noise of the counts: none or poisson.
     #[arg(long, default_value = "poisson")]
@@ -111,6 +114,7 @@ pub fn run(options: &SimulateOptions) -> CliResult {
     options.files().check()?;
     match (options.epri.epri, options.scanner) {
         (Some(scheme), _) => simulate_epri::run(options, scheme),
+        (None, Some(Detectors::Bins(scanner))) if options.list.list_mode => simulate_list::run(options, scanner),
         (None, Some(Detectors::Bins(scanner))) => run_scan(options, scanner),
         (None, Some(Detectors::Ring(ring))) => simulate_photons::run_ring(options, ring),
         (None, None) => Err("name a scanner (--scanner) or the directions of an EPRI sweep (--epri)".into()),

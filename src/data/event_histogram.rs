@@ -105,7 +105,7 @@ impl EventHistogram {
 
 /// The plane of each pair of rings, `[ring1][ring2]`: those at the end and at the start of its lines. Planes of one ring difference are
 /// as far apart as rings, others half as far.
-pub fn planes_of_rings(geometry: &ScanGeometry) -> Vec<Option<u32>> {
+fn planes_of_rings(geometry: &ScanGeometry) -> Vec<Option<u32>> {
     let num_rings = geometry.num_rings as i32;
     let mut planes = vec![None; (num_rings * num_rings) as usize];
     let mut first = 0;

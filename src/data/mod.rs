@@ -27,7 +27,7 @@ mod volume;
 
 pub use count_rates::CountRates;
 pub use counts::{Counts, CountsError};
-pub use event_histogram::{EventHistogram, planes_of_rings};
+pub use event_histogram::EventHistogram;
 pub use events::{EventChunk, EventList, Events, LIGHT_MM_PER_PS, ListFacts, ListSampling, PairEfficiency, TofFacts, tof_mm};
 pub use isocontour::{Isocontour, IsocontourRecipe};
 pub use masked_rois::MaskedRois;

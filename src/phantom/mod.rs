@@ -15,6 +15,7 @@ mod background;
 mod catalogue;
 mod decays;
 pub mod epri;
+mod list;
 mod nema;
 mod nema_nu4;
 mod object;
@@ -26,6 +27,7 @@ mod trace;
 
 pub use catalogue::{PhantomError, PhantomInfo, by_name, catalogue, find};
 pub use decays::Decays;
+pub use list::{ListSimulation, SimulatedList, simulate_list};
 pub use nema::eight_background_rois;
 pub use object::{LineIntegrals, Material, Part, Phantom};
 pub use poisson::poisson;

@@ -88,7 +88,7 @@ const LINES_PER_VOXEL_SIDE: usize = 4;
 
 impl Phantom {
     /// The stretches of a line through the phantom, in the line's order.
-    fn stretches(&self, line: &Line) -> Vec<Stretch> {
+    pub(super) fn stretches(&self, line: &Line) -> Vec<Stretch> {
         let stretch = |part: &Part| part.solid.interval(line).map(|t| Stretch { t, material: part.material });
         let stack: Vec<Stretch> = self.parts.iter().filter_map(stretch).collect();
         let mut flat = Vec::new();

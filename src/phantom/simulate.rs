@@ -11,7 +11,7 @@ use super::trace::{Scratch, Tracer};
 use crate::data::{Counts, CountsError, Michelogram, MichelogramError, Study};
 use crate::geometry::{Grid, GridError};
 use crate::random;
-use crate::scanner::ScanGeometry;
+use crate::scanner::{DetectorsError, ScanGeometry, ScanGeometryError};
 use crate::task::{Stopped, Task};
 
 /// What is drawn for each bin.
@@ -73,6 +73,12 @@ pub enum SimulationError {
     /// The true image cannot be made.
     #[error("the true image cannot be made: {0}")]
     Grid(#[from] GridError),
+    /// The pairs of detectors have no bins.
+    #[error(transparent)]
+    Geometry(#[from] ScanGeometryError),
+    /// The detectors cannot be.
+    #[error(transparent)]
+    Detectors(#[from] DetectorsError),
     /// The parts do not fit together.
     #[error(transparent)]
     Data(#[from] MichelogramError),

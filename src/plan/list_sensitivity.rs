@@ -12,10 +12,10 @@ use super::projector::{ChosenProjector, ProjectorSettings, choose_projector};
 use super::setup::SetupError;
 use super::{DeviceChoice, ProjectorChoice, Rays};
 use crate::algebra::{Backend as _, Host};
-use crate::data::{Events, ListFacts, Unit, Volume, planes_of_rings};
+use crate::data::{Events, ListFacts, Unit, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, EventLines, EventOrder, EventSubsets, LinearOperator as _, Subset};
-use crate::scanner::{Cylinder, InPlane, ScanGeometry};
+use crate::scanner::{Cylinder, InPlane, ScanGeometry, Segment};
 use crate::task::Task;
 
 /// Crystals that lie farther than this from the places of a cylinder are not backprojected as if they were there, mm.
@@ -112,13 +112,7 @@ fn factors_of_views(facts: &ListFacts, cylinder: &Cylinder, geometry: &ScanGeome
     if facts.efficiency.is_none() && cylinder.num_gaps() == 0 {
         return factors;
     }
-    let num_rings = cylinder.num_rings;
-    let mut rings = vec![[0; 2]; num_planes];
-    for (pair, plane) in planes_of_rings(geometry).into_iter().enumerate() {
-        if let Some(plane) = plane {
-            rings[plane as usize] = [pair / num_rings, pair % num_rings];
-        }
-    }
+    let rings: Vec<[usize; 2]> = geometry.segments.iter().flat_map(Segment::ring_pairs).collect();
     factors.par_chunks_exact_mut(num_planes).enumerate().for_each(|(transaxial, factors)| {
         let (view, tangential_pos) = (views[transaxial / num_tangential], transaxial % num_tangential);
         let [end1, end2] = cylinder.detectors(view, geometry.tangential_index(tangential_pos) as i32);
@@ -135,7 +129,7 @@ fn factors_of_views(facts: &ListFacts, cylinder: &Cylinder, geometry: &ScanGeome
 /// Pair by pair, on the processor.
 fn of_pairs(facts: &ListFacts, settings: &SensitivitySettings, task: &Task) -> Result<Sensitivity, SetupError> {
     let num = facts.detectors.crystals().len() as u32;
-    let mut sum = vec![0.0f32; settings.grid.num_voxels()];
+    let mut volume = Volume { unit: Unit::Mm, ..Volume::filled(settings.grid.clone(), 0.0) };
     let (mut pairs, mut factors) = (Vec::new(), Vec::new());
     let mut num_pairs = 0;
     task.begin(u64::from(num));
@@ -149,12 +143,10 @@ fn of_pairs(facts: &ListFacts, settings: &SensitivitySettings, task: &Task) -> R
         }
         if pairs.len() >= PAIRS_AT_ONCE || first + 1 == num {
             num_pairs += pairs.len() as u64;
-            add_pairs(facts, settings, std::mem::take(&mut pairs), std::mem::take(&mut factors), &mut sum, task)?;
+            add_pairs(facts, settings, std::mem::take(&mut pairs), std::mem::take(&mut factors), &mut volume, task)?;
         }
         task.advance(1);
     }
-    let mut volume = Volume { unit: Unit::Mm, ..Volume::filled(settings.grid.clone(), 0.0) };
-    volume.as_mut_slice().copy_from_slice(&sum);
     Ok(Sensitivity { volume, num_pairs, is_of_planes: false })
 }
 
@@ -164,7 +156,7 @@ fn add_pairs(
     settings: &SensitivitySettings,
     pairs: Vec<[u32; 2]>,
     factors: Vec<f32>,
-    sum: &mut [f32],
+    sum: &mut Volume,
     task: &Task,
 ) -> Result<(), SetupError> {
     let events = Arc::new(Events { pairs, ..Events::default() });
@@ -172,8 +164,10 @@ fn add_pairs(
     let SensitivitySettings { grid, fov_radius_mm, num_rays, .. } = settings;
     let lines = EventLines::new(events, &facts.detectors, None, grid.clone(), *fov_radius_mm, *num_rays, order)?;
     let factors = Host.upload(Arc::new(factors))?;
-    let mut part = Host.zeros(sum.len())?;
+    let mut part = Host.zeros(lines.voxels().len())?;
     lines.adjoint(&mut Host, Subset::ALL, &factors, Accumulation::Deterministic, &mut part, task)?;
-    Host.read(&part, |part| sum.iter_mut().zip(part).for_each(|(sum, value)| *sum += value))?;
+    let mut volume = Volume::filled(grid.clone(), 0.0);
+    Host.read(&part, |part| lines.voxels().write(part, 1.0, &mut volume))?;
+    sum.as_mut_slice().iter_mut().zip(volume.as_slice()).for_each(|(sum, value)| *sum += value);
     Ok(())
 }

@@ -63,6 +63,12 @@ impl Segment {
         Self { min_ring_difference, max_ring_difference, num_axial_pos }
     }
 
+    /// Rings at the end and at the start of the lines of each plane, where the segment has one ring difference.
+    pub fn ring_pairs(&self) -> impl Iterator<Item = [usize; 2]> + use<> {
+        let [down, up] = [-self.min_ring_difference, self.min_ring_difference].map(|shift| shift.max(0) as usize);
+        (0..self.num_axial_pos).map(move |axial_pos| [axial_pos + down, axial_pos + up])
+    }
+
     /// Mean ring difference δ = (min + max) / 2.
     pub fn mean_ring_difference(&self) -> f64 {
         0.5 * (f64::from(self.min_ring_difference) + f64::from(self.max_ring_difference))

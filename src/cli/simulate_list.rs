@@ -1,0 +1,83 @@
+//! `tomoscope simulate PHANTOM --scanner NAME --list-mode -o OUT.petsird`: a simulated scan event by event.
+
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::console::out;
+use super::progress::with_bar;
+use super::simulate::{SimulateOptions, WRITTEN, write_truth};
+use super::{CliResult, notices};
+use crate::data::{EventChunk, tof_mm};
+use crate::io::list_mode::castor::Writer as CastorWriter;
+use crate::io::list_mode::petsird::PetsirdWriter;
+use crate::io::{FileKind, rois};
+use crate::phantom::{self, ListSimulation, simulate_list};
+use crate::plan::Start;
+use crate::scanner::Scanner;
+use crate::words::counted;
+
+/// Time of a block of a PETSIRD list, ms.
+const BLOCK_MS: u32 = 100;
+
+/// What is asked of lists alone.
+#[derive(Args, Clone, Debug)]
+pub struct ListArguments {
+    /// Write single events (.petsird, or .Cdh for CASToR), with delayed coincidences if there is a background, which then are randoms.
+    #[arg(long, conflicts_with_all = ["epri", "attenuation"])]
+    pub list_mode: bool,
+
+    /// Of a list: how long the scan takes, s.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = positive)]
+    duration_secs: f64,
+
+    /// Of a list: measure time of flight, with this uncertainty (FWHM), ps.
+    #[arg(long, value_name = "FWHM", value_parser = positive)]
+    tof_ps: Option<f64>,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|v: &f64| (1e-3..=4e6).contains(v)).ok_or_else(|| format!("'{text}' is not a positive number"))
+}
+
+/// Simulates and writes.
+pub fn run(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
+    let start = Start::now();
+    let phantom = phantom::by_name(&options.phantom, &scanner.geometry)?;
+    let simulation = ListSimulation {
+        counts: options.counts,
+        seed: options.seed,
+        duration_secs: options.list.duration_secs,
+        tof_fwhm_mm: options.list.tof_ps.map(tof_mm),
+        randoms_fraction: options.background,
+    };
+    let study = with_bar("simulating", |task| simulate_list(&phantom, &scanner.geometry, &simulation, task))??;
+    notices::print(&study.notices);
+    let (facts, events) = (&study.measured.facts, &study.measured.events);
+    match FileKind::of(&options.output) {
+        Some(FileKind::Petsird) => {
+            let mut writer = PetsirdWriter::create(&options.output, facts, BLOCK_MS)?;
+            writer.write(events)?;
+            notices::print(&writer.finish()?);
+        }
+        Some(FileKind::Castor) => {
+            let mut writer = CastorWriter::create(&options.output, Arc::clone(facts))?;
+            writer.write(&events.prompts)?;
+            notices::print(&writer.finish()?);
+        }
+        _ => return Err(format!("{} must end in .petsird or .Cdh, as lists of events do", options.output.display()).into()),
+    }
+    out!("{} on {}", study.title, scanner.title);
+    let EventChunk { prompts, delayeds } = events;
+    let what = format!("{} and {} delayed", counted(prompts.len(), "prompt"), delayeds.len());
+    out!("  {}", WRITTEN.line([options.output.display().to_string(), what]));
+    if let (Some(path), Some(truth)) = (&options.truth, &study.truth) {
+        write_truth(path, truth, &study.title, options, start)?;
+        out!("  {}", WRITTEN.line([path.display().to_string(), format!("true image, {}", truth.unit.label())]));
+    }
+    if let Some(path) = &options.rois {
+        rois::write_rois(path, &study.rois)?;
+        out!("  {}", WRITTEN.line([path.display().to_string(), counted(study.rois.len(), "region of interest")]));
+    }
+    Ok(())
+}
