@@ -3,6 +3,11 @@
 //
 // Images are [y][x][z]: the threads of a warp hold events whose lines meet the same (x, y) one after the other, at different z,
 // which are neighbours in memory.
+//
+// Some 260 voxels lie on a line through 256 x 256 x 47. What limits the kernels is how many pieces of 32 bytes the L2 cache can
+// be asked for (about 1.6e11 reads and 1.0e11 additions a second on an H200): one for each voxel where the events come in random
+// order, so that they take 1.6 and 2.6 ns an event; fewer where the threads of a warp ask for the same pieces. Next to that the
+// events themselves, 8 bytes each, and the arithmetic, some 25 operations a voxel, are small.
 
 #define NUM_TERMS 12
 
@@ -87,22 +92,26 @@ struct Path {
     int stride[3];
     int voxel;
     float leave;
+    // Steps that end at a face across x or y, and at one across z, at most.
     int num_steps;
+    int num_z_steps;
     float factor;
 };
 
-// Steps between two looks whether the path has ended.
+// Voxels that are visited before the path is looked at again: their values are asked for together.
 #define UNROLL 4
 
+// One voxel after the other.
 template <typename Weight, typename Visitor>
-__device__ __forceinline__ void walk(const Plan &plan, const Path &path, const Weight &weight, Visitor &visitor)
+__device__ __forceinline__ void walk_each(const Plan &plan, const Path &path, const Weight &weight, Visitor &visitor)
 {
     // Crossings are counted and multiplied, not added up: a sum would drift.
     float next_x = path.next[0], next_y = path.next[1], next_z = path.next[2];
     float passed_x = 0.0f, passed_y = 0.0f, passed_z = 0.0f;
     float at = 0.0f;
     int voxel = path.voxel;
-    for (int step = 0; step < path.num_steps; step += UNROLL) {
+    const int num_steps = path.num_steps + path.num_z_steps;
+    for (int step = 0; step < num_steps; step += UNROLL) {
 #pragma unroll
         for (int k = 0; k < UNROLL; k++) {
             const float end = fminf(fminf(fminf(next_x, next_y), next_z), path.leave);
@@ -129,6 +138,50 @@ __device__ __forceinline__ void walk(const Plan &plan, const Path &path, const W
     }
 }
 
+// A step ends at a face across x or y; those across z, which are few, cut it. The threads of a warp, whose lines are alike, so add
+// to the same (x, y) at the same time, which the L2 cache does together.
+template <typename Weight, typename Visitor>
+__device__ __forceinline__ void walk_in_step(const Plan &plan, const Path &path, const Weight &weight, Visitor &visitor)
+{
+    float next_x = path.next[0], next_y = path.next[1], next_z = path.next[2];
+    float passed_x = 0.0f, passed_y = 0.0f, passed_z = 0.0f;
+    float at = 0.0f;
+    int voxel = path.voxel;
+    for (int step = 0; step < path.num_steps; step++) {
+        const float end = fminf(fminf(next_x, next_y), path.leave);
+        while (next_z < end) {
+            const unsigned inside = min((unsigned)voxel, plan.num_voxels - 1);
+            visitor.visit(inside, (next_z - at) * weight.of(plan.tof, 0.5f * (next_z + at)));
+            at = next_z;
+            passed_z += 1.0f;
+            voxel += path.stride[2];
+            next_z = path.next[2] + passed_z * path.pitch[2];
+        }
+        const unsigned inside = min((unsigned)voxel, plan.num_voxels - 1);
+        visitor.visit(inside, (end - at) * weight.of(plan.tof, 0.5f * (end + at)));
+        at = end;
+        if (next_x <= end) {
+            passed_x += 1.0f;
+            voxel += path.stride[0];
+            next_x = path.next[0] + passed_x * path.pitch[0];
+        }
+        if (next_y <= end) {
+            passed_y += 1.0f;
+            voxel += path.stride[1];
+            next_y = path.next[1] + passed_y * path.pitch[1];
+        }
+    }
+}
+
+template <typename Weight, typename Visitor>
+__device__ __forceinline__ void walk(const Plan &plan, const Path &path, const Weight &weight, Visitor &visitor)
+{
+    if (Visitor::ADDS)
+        walk_in_step(plan, path, weight, visitor);
+    else
+        walk_each(plan, path, weight, visitor);
+}
+
 // The path from `enter` to `leave`, parts of the line, with fixed rows (or -1 where the line crosses rows along an axis).
 template <typename Visitor>
 __device__ __forceinline__ void walk_between(const Plan &plan, const double *u, const double *du, const int *row, double enter, double leave,
@@ -150,6 +203,7 @@ __device__ __forceinline__ void walk_between(const Plan &plan, const double *u, 
     const double end = (leave - enter) * length_mm * (1.0 - plan.end_margin);
     path.leave = (float)end;
     path.num_steps = 2;
+    path.num_z_steps = 0;
 #pragma unroll
     for (int a = 0; a < 3; a++) {
         path.next[a] = 3.4e38f;
@@ -173,8 +227,9 @@ __device__ __forceinline__ void walk_between(const Plan &plan, const double *u, 
         const double next_mm = (next - enter) * length_mm, pitch_mm = pitch * length_mm;
         path.next[a] = (float)next_mm;
         path.pitch[a] = (float)pitch_mm;
-        if (next_mm < end)
-            path.num_steps += 1 + (int)((end - next_mm) / pitch_mm);
+        const int num_faces = next_mm < end ? 1 + (int)((end - next_mm) / pitch_mm) : 0;
+        path.num_steps += a < 2 ? num_faces : 0;
+        path.num_z_steps += a < 2 ? 0 : num_faces;
     }
     path.factor = (float)share;
     if (!has_tof) {
@@ -257,6 +312,7 @@ __device__ __forceinline__ void walk_line(const Plan &plan, const double3 start,
 }
 
 struct Integral {
+    enum { ADDS = 0 };
     const float *image;
     float sum;
     float total;
@@ -272,6 +328,7 @@ struct Integral {
 };
 
 struct AtomicAdder {
+    enum { ADDS = 1 };
     float *image;
     float q;
     float value;
@@ -287,6 +344,7 @@ struct AtomicAdder {
 
 // Load, add, store: what other threads add in between is lost.
 struct NonAtomicAdder {
+    enum { ADDS = 1 };
     float *image;
     float q;
     float value;
@@ -304,6 +362,7 @@ struct NonAtomicAdder {
 
 // 64-bit fixed point: integers add up to the same sum in any order.
 struct FixedAdder {
+    enum { ADDS = 1 };
     unsigned long long *image;
     float q;
     float value;
@@ -336,8 +395,12 @@ __device__ __forceinline__ void walk_event(const Plan &plan, const double *start
     const Plan plan, const double *starts, const double *ends, const uint2 *pairs, const float2 *intervals, int has_tof
 #define EVENT ((unsigned long long)blockIdx.x * blockDim.x + threadIdx.x)
 
+// Threads of a block, and how many blocks a multiprocessor is to hold while it reads: many reads then wait at the same time.
+#define BLOCK 256
+#define BLOCKS 4
+
 // values = A x for `count` events of a subset; `pairs` and `intervals` are those of the subset, as `values` are.
-extern "C" __global__ void forward(SHARED, const float *image, float *values, unsigned long long first,
+extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS) forward(SHARED, const float *image, float *values, unsigned long long first,
                                    unsigned long long count)
 {
     if (EVENT >= count)

@@ -235,6 +235,8 @@ impl LinearOperator<CudaBackend> for EventLines {
         task: &Task,
     ) -> Result<(), OperatorError> {
         self.check_lengths(subset, x, out)?;
+        // Before the launches are timed.
+        self.arranged(backend, subset.count)?;
         self.project(backend, subset, &x.0, out, task)
     }
 
@@ -247,6 +249,7 @@ impl LinearOperator<CudaBackend> for EventLines {
         out: &mut CudaArray<Image>,
         task: &Task,
     ) -> Result<(), OperatorError> {
+        self.arranged(backend, subset.count)?;
         self.backproject(backend, subset, q, accumulation, out, task)?;
         Ok(backend.multiply(out, 0, &self.seen, 0..self.voxels.len())?)
     }

@@ -22,7 +22,7 @@ pub enum EventSplit {
 /// In which order the events of a subset lie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EventOrder {
-    /// Those whose lines meet the same voxels next to each other: by direction and distance from the axis, and by d where it is
+    /// Those whose lines meet the same voxels next to each other: by direction, then by distance from the axis, then by d where it is
     /// known. A permutation of the list, made once.
     #[default]
     ByLine,
@@ -144,8 +144,7 @@ impl DataSpace for EventSpace {
     }
 }
 
-/// The place of a line, and of d on it, among all. Lines that are alike share what a cache near the processor holds; in smaller
-/// steps they meet the same voxels at the same time.
+/// The place of a line, and of d on it, among all: lines that are alike meet the same voxels at the same time.
 pub(super) fn key(line: &Line, tof_mm: Option<[f32; 2]>, grid: &Grid) -> u32 {
     let [dx, dy] = [0, 1].map(|a| line.end[a] - line.start[a]);
     // Both directions of a line are one; what is measured along it and across it turns with it.
@@ -155,22 +154,15 @@ pub(super) fn key(line: &Line, tof_mm: Option<[f32; 2]>, grid: &Grid) -> u32 {
     let direction = |num: u32| ((dy.atan2(dx) / PI * f64::from(num)) as u32).min(num - 1);
     let across = (line.start[0] * dy - line.start[1] * dx) / (length * grid.voxel_mm[0]);
     match tof_mm {
-        // 1024 directions, distances from the axis of half a voxel.
-        None => mixed([(direction(1024), 10, 4), (cell(2.0 * across, 1024), 10, 2)]),
+        // 512 directions, distances from the axis of half a voxel.
+        None => direction(512) << 10 | cell(2.0 * across, 1024),
         // Only a short part of the line is walked: 256 directions, distances of a voxel, d of two.
         Some([low, high]) => {
             let middle = [0, 1].map(|a| 0.5 * (line.start[a] + line.end[a]));
             let along = (middle[0] * dx + middle[1] * dy) / length + sign * 0.5 * f64::from(low + high);
-            let depth = cell(along / (2.0 * grid.voxel_mm[0]), 512);
-            mixed([(direction(256), 8, 3), (cell(across, 512), 9, 2), (depth, 9, 2)])
+            (direction(256) << 9 | cell(across, 512)) << 9 | cell(along / (2.0 * grid.voxel_mm[0]), 512)
         }
     }
-}
-
-/// Of numbers with so many bits first all but the last few bits, then these.
-fn mixed<const N: usize>(parts: [(u32, u32, u32); N]) -> u32 {
-    let coarse = parts.iter().fold(0, |key, (value, bits, fine)| key << (bits - fine) | value >> fine);
-    parts.iter().fold(coarse, |key, (value, _, fine)| key << fine | value & ((1 << fine) - 1))
 }
 
 #[cfg(test)]
