@@ -84,7 +84,9 @@ pub fn run(options: &InfoOptions) -> CliResult {
         Some(FileKind::DicomSeries) => {
             return Err(format!("{} is a DICOM series, which is written but not read", path.display()).into());
         }
-        Some(FileKind::Petsird) => return Err(format!("{} is a list of events, which is not opened here yet", path.display()).into()),
+        Some(FileKind::Petsird) => {
+            return Err(format!("{} is a list of events, which is not opened here yet", path.display()).into());
+        }
         None => {
             let understood = ".hs (projection data), .DSC, -proj.npy, .sweep (EPRI sweeps), .hv, .nii, .nii.gz, .npy (images), .tubes (tubes of response), .pairs (counts of pairs of crystals), .matrix (stored matrices), .toml, .json (ROIs), .session (sessions of the window) and .csv (measured numbers)";
             return Err(format!(

@@ -56,12 +56,14 @@ impl Value {
 
     /// A field that is a record.
     pub fn record(&self, name: &str) -> Result<&Self, String> {
-        self.field(name).and_then(|value| if matches!(value, Value::Record(..)) { Ok(value) } else { Err(unlike(name, "a record")) })
+        self.field(name)
+            .and_then(|value| if matches!(value, Value::Record(..)) { Ok(value) } else { Err(unlike(name, "a record")) })
     }
 
     /// A field that is a list.
     pub fn list(&self, name: &str) -> Result<&[Self], String> {
-        self.field(name).and_then(|value| if let Value::List(items) = value { Ok(items.as_slice()) } else { Err(unlike(name, "a list")) })
+        self.field(name)
+            .and_then(|value| if let Value::List(items) = value { Ok(items.as_slice()) } else { Err(unlike(name, "a list")) })
     }
 
     /// A field that is a list of numbers.
@@ -71,12 +73,14 @@ impl Value {
 
     /// A field that is a number.
     pub fn number(&self, name: &str) -> Result<f64, String> {
-        self.field(name).and_then(|value| if let Value::Number(number) = value { Ok(*number) } else { Err(unlike(name, "a number")) })
+        self.field(name)
+            .and_then(|value| if let Value::Number(number) = value { Ok(*number) } else { Err(unlike(name, "a number")) })
     }
 
     /// A field that is a text.
     pub fn text(&self, name: &str) -> Result<&str, String> {
-        self.field(name).and_then(|value| if let Value::Text(text) = value { Ok(text.as_str()) } else { Err(unlike(name, "a text")) })
+        self.field(name)
+            .and_then(|value| if let Value::Text(text) = value { Ok(text.as_str()) } else { Err(unlike(name, "a text")) })
     }
 
     /// The numbers of a list of them.

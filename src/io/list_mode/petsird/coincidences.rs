@@ -140,7 +140,8 @@ impl PairOfTypes {
             return Err(self.why_not([first, second, tof]));
         }
         let crystal = |side: usize, bin: u64| {
-            self.first_crystals[side] + if self.num_energies[side] == 1 { bin as u32 } else { bin as u32 / self.num_energies[side] }
+            self.first_crystals[side]
+                + if self.num_energies[side] == 1 { bin as u32 } else { bin as u32 / self.num_energies[side] }
         };
         events.pairs.push([crystal(0, first), crystal(1, second)]);
         if let Some(interval) = self.intervals_mm.get(tof as usize) {

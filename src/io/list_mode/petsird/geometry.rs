@@ -179,7 +179,9 @@ mod tests {
         let (sin, cos) = 0.3f64.sin_cos();
         let sides = [[20.0 * cos, 20.0 * sin, 0.0], [-4.0 * sin, 4.0 * cos, 0.0], [0.0, 0.0, 3.0]];
         let corner = |index: usize| -> Point {
-            std::array::from_fn(|axis| 7.0 + (0..3).filter(|side| index >> side & 1 == 1).map(|side| sides[side][axis]).sum::<f64>())
+            std::array::from_fn(|axis| {
+                7.0 + (0..3).filter(|side| index >> side & 1 == 1).map(|side| sides[side][axis]).sum::<f64>()
+            })
         };
         for shift in 0..8 {
             let corners: [Point; 8] = std::array::from_fn(|index| corner((3 * index + shift) % 8));

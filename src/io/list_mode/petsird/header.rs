@@ -32,8 +32,7 @@ impl Header {
         let scanner = value.record("scanner").map_err(&refuse)?;
         let name = scanner.text("modelName").map_err(&refuse)?;
         let (types, crystals) = scanner.record("scannerGeometry").and_then(crystals).map_err(&refuse)?;
-        let detectors =
-            Detectors::new(name, crystals).map_err(|source| IoError::Detectors { path: path.to_owned(), source })?;
+        let detectors = Detectors::new(name, crystals).map_err(|source| IoError::Detectors { path: path.to_owned(), source })?;
         let num_energies = num_energies(scanner, types.len()).map_err(&refuse)?;
         let mut header = Self { facts: ListFacts::new(format, Arc::new(detectors)), pairs: Vec::new(), notices: Vec::new() };
         header.read_tof(scanner, &types, &num_energies).map_err(&refuse)?;
@@ -121,7 +120,10 @@ fn checked_edges(edges: &[f64], t1: usize, t2: usize) -> Result<&[f64], String> 
     let rise = edges.windows(2).all(|pair| pair[0] < pair[1]);
     let are_places = edges.len() == 2 || edges.iter().all(|edge| edge.abs() <= largest);
     if edges.len() < 2 || !rise || !are_places {
-        return Err(format!("tofBinEdges of the types {t1} and {t2} of modules are no two or more rising places: {:?}", first(edges)));
+        return Err(format!(
+            "tofBinEdges of the types {t1} and {t2} of modules are no two or more rising places: {:?}",
+            first(edges)
+        ));
     }
     Ok(edges)
 }

@@ -211,8 +211,7 @@ impl<'a> Resolver<'a> {
             None => {}
         }
         self.known.insert(key.clone(), None);
-        let names: Vec<&str> =
-            definition["typeParameters"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
+        let names: Vec<&str> = definition["typeParameters"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
         if names.len() != key.1.len() {
             return Err(format!("the type '{name}' of its schema has {} parameters and {} arguments", names.len(), key.1.len()));
         }
@@ -271,7 +270,9 @@ fn choice<'a>(
 fn sizes(dimensions: &Json) -> Result<Sizes, String> {
     match dimensions {
         Json::Null => Ok(Sizes::Any),
-        Json::Number(_) => dimensions.as_u64().filter(|&rank| rank <= MAX_DEPTH as u64).map(Sizes::Rank).ok_or(no_type(dimensions)),
+        Json::Number(_) => {
+            dimensions.as_u64().filter(|&rank| rank <= MAX_DEPTH as u64).map(Sizes::Rank).ok_or(no_type(dimensions))
+        }
         Json::Array(list) if list.len() > MAX_DEPTH => Err(no_type(dimensions)),
         Json::Array(list) => match list.iter().map(|dimension| dimension["length"].as_u64()).collect::<Option<Vec<u64>>>() {
             Some(lengths) => Ok(Sizes::Given(lengths.into_iter().fold(1, u64::saturating_mul))),

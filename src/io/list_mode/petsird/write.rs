@@ -136,7 +136,10 @@ impl PetsirdWriter {
         };
         let tof = match &self.edges_mm {
             Some(edges) => tof_bin(edges, interval).ok_or_else(|| {
-                refuse(format!("an event between {} and {} mm from the middle is in no bin of time of flight", interval[0], interval[1]))
+                refuse(format!(
+                    "an event between {} and {} mm from the middle is in no bin of time of flight",
+                    interval[0], interval[1]
+                ))
             })?,
             None => 0,
         };
@@ -156,7 +159,9 @@ impl PetsirdWriter {
         }
         // One block follows, of kind 0, a block of events; it has no single ones.
         let stop = u64::from(block.start_ms) + u64::from(self.block_ms);
-        [1, 0, u64::from(block.start_ms), stop.min(u64::from(u32::MAX)), 0].into_iter().for_each(|number| self.bytes.number(number));
+        [1, 0, u64::from(block.start_ms), stop.min(u64::from(u32::MAX)), 0]
+            .into_iter()
+            .for_each(|number| self.bytes.number(number));
         for lists in &block.lists {
             self.bytes.pairs(num_types, |bytes, t1, t2| {
                 let (num, events) = &lists[t1 * (t1 + 1) / 2 + t2];
