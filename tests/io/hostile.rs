@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
+use tomoscope::io::list_mode::{self, ListOptions};
 use tomoscope::io::measurements::read_measurements;
 use tomoscope::io::numpy_image::read_image_of_voxels;
 use tomoscope::io::rois::read_rois;
@@ -144,7 +145,7 @@ fn read(path: &Path) -> Result<(), String> {
         Some(FileKind::Matrix) => read_matrix(path).map(drop).map_err(|e| e.to_string()),
         Some(FileKind::Session) => SavedSession::read(path).map(drop).map_err(|e| e.to_string()),
         Some(FileKind::Measurements) => read_measurements(path).map(drop).map_err(|e| e.to_string()),
-        Some(FileKind::Petsird) => Err("has a test of its own".into()),
+        Some(FileKind::Petsird) => list_mode::open(path, &ListOptions::default()).map(drop).map_err(|e| e.to_string()),
         None => Err("no such kind".into()),
     };
     assert!(start.elapsed() < PROMPT, "{} took {:?}", path.display(), start.elapsed());

@@ -457,6 +457,25 @@ fn other_models_are_read_where_they_have_the_fields() {
 }
 
 #[test]
+fn what_the_header_says_of_the_list_is_told() {
+    let told = |policies: [u8; 5], factor: f32| {
+        let mut parts = Parts::new();
+        // Those of single, prompt, delayed, triple and quadruple events; no words; the calibration factor.
+        let before = [&[0, 8, 8, 0, 0, 0], 1f32.to_le_bytes().as_slice()].concat();
+        let at = parts.header.windows(10).position(|window| window == before).unwrap();
+        parts.header.splice(at..at + 10, [&policies, [0].as_slice(), &factor.to_le_bytes()].concat());
+        parts.read().map(|(_, notices)| notices.into_iter().map(|notice| notice.text).collect::<Vec<_>>())
+    };
+    assert!(told([0, 8, 8, 0, 0], 1.0).unwrap().is_empty());
+    let texts = told([2, 0, 8, 2, 0], 1.0).unwrap();
+    assert!(texts.len() == 2 && texts[0].contains("single events, coincidences of three photons, which"), "{texts:?}");
+    assert!(texts[1].contains("no coincidences"), "{texts:?}");
+    let texts = told([0, 8, 8, 0, 0], 0.0).unwrap();
+    assert!(texts.len() == 1 && texts[0].contains("calibrationFactor is 0"), "{texts:?}");
+    assert_says(&told([0, 8, 8, 0, 0], -1.0).unwrap_err(), &["byte", "calibrationFactor of -1"]);
+}
+
+#[test]
 fn other_models_are_refused_with_what_they_lack() {
     for (record, name) in [
         ("EventTimeBlock", "timeInterval"),
@@ -488,6 +507,20 @@ fn other_models_are_refused_with_what_they_lack() {
         parts.field("Atom", "massNumber")["type"] = ty;
     };
     assert_says(&of(deep), &["deep in each other"]);
+    // Records of nothing, each of which holds the next one twice: 2⁴⁹ of them take no byte.
+    let nothing = |parts: &mut Parts| {
+        let twice = |n: usize| json!([{"name": "a", "type": format!("N{n}")}, {"name": "b", "type": format!("N{n}")}]);
+        let types = (0..50).map(|n| json!({"name": format!("N{n}"), "fields": if n == 0 { json!([]) } else { twice(n - 1) }}));
+        parts.schema["types"].as_array_mut().unwrap().extend(types);
+        for record in ["Header", "EventTimeBlock", "CoincidenceEvent"] {
+            parts.ty(record)["fields"].as_array_mut().unwrap().push(json!({"name": "nothing", "type": "N49"}));
+        }
+        parts.field("Atom", "massNumber")["type"] = json!({"array": {"items": "N49", "dimensions": 0}});
+        parts.blocks = [block(&[1, 5, 4, 2]), vec![0]].concat();
+    };
+    let mut parts = Parts::new();
+    nothing(&mut parts);
+    assert_eq!(parts.read().unwrap().0.prompts.pairs, [[5, 4]]);
     // Every type of a chain holds the next one twice, in two ways: without end, were they not limited.
     let many = |parts: &mut Parts| {
         let double = json!({"name": "Double", "typeParameters": ["T", "U"], "fields": [{"name": "a", "type":
@@ -566,7 +599,7 @@ fn what_is_no_such_file_is_refused() {
     assert_says(&open(&put(folder.path(), &claim)).err().unwrap(), &["byte 9", "a schema of 1152921504606846976 bytes"]);
     let mut parts = Parts::new();
     parts.header.splice(..1, varint(1 << 60));
-    assert_says(&parts.read().unwrap_err(), &["byte 13003", "more than 2 GiB"]);
+    assert_says(&parts.read().unwrap_err(), &["ends in its header"]);
 }
 
 #[test]
