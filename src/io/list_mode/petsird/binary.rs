@@ -8,6 +8,10 @@ use crate::io::list_mode::ByteStream;
 
 /// Most bytes that a value takes which is kept as a whole, in the file or in memory.
 const MAX_BYTES: usize = 1 << 31;
+/// Memory that a value may take beside [`BYTES_OF_ONE`] for each of its bytes.
+const FREE_BYTES: usize = 1 << 20;
+/// Memory that a byte of a value may take.
+const BYTES_OF_ONE: usize = 256;
 /// Bytes that are looked at first.
 const FIRST_BYTES: usize = 1 << 8;
 /// Most bytes of a number.
@@ -178,11 +182,13 @@ struct Decoder<'a> {
 impl Decoder<'_> {
     fn value(&mut self, ty: TypeId) -> Result<Value, Fault> {
         let schema = self.schema;
+        if schema.form(ty) == Form::Fixed(0) {
+            return Ok(Value::Null);
+        }
         Ok(match schema.get(ty) {
             Type::Number(number) => Value::Number(self.number(*number)?),
             Type::Text => {
                 let len = usize::try_from(self.varint()?).map_err(|_| Fault::Short)?;
-                self.account(len)?;
                 Value::Text(String::from_utf8_lossy(self.take(len)?).into_owned())
             }
             Type::Record(record) => {
@@ -275,9 +281,11 @@ impl Decoder<'_> {
         Ok(bytes)
     }
 
+    /// Counts memory: no more than so many times what was read, and what a header takes anyway.
     fn account(&mut self, num_bytes: usize) -> Result<(), Fault> {
         self.num_bytes = self.num_bytes.saturating_add(num_bytes);
-        if self.num_bytes > MAX_BYTES && self.at > 0 { Err(self.wrong(too_large())) } else { Ok(()) }
+        let most = MAX_BYTES.min(FREE_BYTES + BYTES_OF_ONE * self.at);
+        if self.num_bytes > most { Err(self.wrong("what is here takes too much memory".into())) } else { Ok(()) }
     }
 
     fn wrong(&self, problem: String) -> Fault {

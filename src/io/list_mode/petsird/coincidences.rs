@@ -1,7 +1,7 @@
 //! Coincidences as records: their schema becomes a short plan once, by which they are read one after the other.
 
 use super::binary::{Fault, MAX_VARINT, missing, varint};
-use super::schema::{Number, Schema, Sizes, Type, TypeId};
+use super::schema::{Form, Number, Schema, Sizes, Type, TypeId};
 use crate::data::Events;
 
 /// Most parts of a coincidence.
@@ -162,22 +162,24 @@ impl PairOfTypes {
 
 /// Adds the parts of a type.
 fn flatten(schema: &Schema, ty: TypeId, parts: &mut Vec<Part>, event: &str) -> Result<(), String> {
-    let is_large = |parts: &[Part]| parts.len() > MAX_PARTS;
+    if schema.form(ty) == Form::Fixed(0) {
+        return Ok(());
+    }
     match schema.get(ty) {
         Type::Number(Number::Unsigned | Number::Signed) => parts.push(Part::Varint),
         Type::Number(_) => match schema.form(ty) {
-            super::schema::Form::Fixed(bytes) => parts.push(Part::Bytes(bytes as usize)),
+            Form::Fixed(bytes) => parts.push(Part::Bytes(bytes as usize)),
             _ => return Err(not_plain(event)),
         },
         Type::Record(record) => record.types.iter().try_for_each(|&ty| flatten(schema, ty, parts, event))?,
         Type::List(item, Some(num)) | Type::Array(item, Sizes::Given(num)) => match schema.form(ty) {
-            super::schema::Form::Fixed(bytes) if *num > 2 && bytes <= MAX_BYTES => parts.push(Part::Bytes(bytes as usize)),
+            Form::Fixed(bytes) if *num > 2 && bytes <= MAX_BYTES => parts.push(Part::Bytes(bytes as usize)),
             _ if *num > MAX_PARTS as u64 => return Err(not_plain(event)),
             _ => (0..*num).try_for_each(|_| flatten(schema, *item, parts, event))?,
         },
         _ => return Err(not_plain(event)),
     }
-    if is_large(parts) { Err(not_plain(event)) } else { Ok(()) }
+    if parts.len() > MAX_PARTS { Err(not_plain(event)) } else { Ok(()) }
 }
 
 fn not_plain(event: &str) -> String {

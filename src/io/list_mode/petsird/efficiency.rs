@@ -46,7 +46,7 @@ struct Table {
 }
 
 impl Efficiencies {
-    /// Reads a `detectionEfficiencies`; `None` = it tells nothing.
+    /// Reads a `detectionEfficiencies`; `None` = all pairs count as 1.
     ///
     /// # Errors
     /// In words: sizes that contradict the modules, values that are none.
@@ -55,9 +55,6 @@ impl Efficiencies {
         let bins = of_types("detectionBinEfficiencies")?;
         let groups = of_types("modulePairSGIDLUT")?;
         let vectors = of_types("modulePairEfficienciesVectors")?;
-        if calibration == 1.0 && bins.is_empty() && groups.is_empty() && vectors.is_empty() {
-            return Ok(None);
-        }
         let (mut all_bins, mut sums, mut places, mut pairs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (t1, ty) in types.iter().enumerate() {
             let expected = ty.num_crystals().saturating_mul(num_energies[t1]);
@@ -81,6 +78,10 @@ impl Efficiencies {
                 }
                 pairs.push(ModulePairs { groups, tables });
             }
+        }
+        let is_one = |pair: &ModulePairs| pair.tables.is_empty() && pair.groups.iter().flatten().all(|group| *group >= 0);
+        if calibration == 1.0 && sums.iter().all(|sum| *sum == 1.0) && pairs.iter().all(is_one) {
+            return Ok(None);
         }
         let (types, num_energies) = (types.to_vec(), num_energies.to_vec());
         Ok(Some(Self { calibration, places, bins: all_bins, sums, types, num_energies, pairs }))
@@ -206,5 +207,105 @@ impl Table {
         }
         let values = (0..num_rows * num_columns).map(|i| value(of_element(i).0, of_element(i).1)).collect();
         Self { values, num_columns, is_merged: true }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::schema::Record;
+    use super::*;
+
+    fn record(fields: &[(&str, Value)]) -> Value {
+        let names = fields.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let record = Record { name: "a record".into(), names, types: Vec::new() };
+        Value::Record(Arc::new(record), fields.iter().map(|(_, value)| value.clone()).collect())
+    }
+
+    fn list<const N: usize>(values: [Value; N]) -> Value {
+        Value::List(values.to_vec())
+    }
+
+    fn numbers<const N: usize>(values: [f64; N]) -> Value {
+        Value::Numbers(values.to_vec())
+    }
+
+    /// Two modules of one crystal, and one of two; the first type has two energy bins.
+    const TYPES: [ModuleType; 2] = [
+        ModuleType { num_modules: 2, num_elements: 1, first_crystal: 0 },
+        ModuleType { num_modules: 1, num_elements: 2, first_crystal: 2 },
+    ];
+
+    fn read(bins: Value, groups: Value, vectors: Value) -> Result<Option<Efficiencies>, String> {
+        let fields =
+            [("detectionBinEfficiencies", bins), ("modulePairSGIDLUT", groups), ("modulePairEfficienciesVectors", vectors)];
+        Efficiencies::new(&record(&fields), &TYPES, &[2, 1], 10.0)
+    }
+
+    fn table(sgid: f64, values: Value) -> Value {
+        record(&[("values", values), ("sgid", Value::Number(sgid))])
+    }
+
+    fn bins() -> Value {
+        list([numbers([0.25, 0.75, 0.5, 1.5]), numbers([2.0, 3.0])])
+    }
+
+    fn groups(last: f64) -> Value {
+        let within = list([numbers([-1.0]), numbers([0.0, -1.0])]);
+        list([list([within]), list([list([numbers([last, 0.0])]), list([numbers([-1.0])])])])
+    }
+
+    fn vectors() -> Value {
+        // Of both crystals' energies, and of elements of the second type with the energies of the first.
+        let by_energies = table(0.0, list([numbers([1.0, 2.0]), numbers([3.0, 4.0])]));
+        let first = table(0.0, list([numbers([5.0, 5.0]), numbers([6.0, 6.0])]));
+        let second = table(1.0, list([numbers([7.0, 8.0]), numbers([9.0, 9.0])]));
+        list([list([list([by_energies])]), list([list([first, second]), list([])])])
+    }
+
+    #[test]
+    fn energies_are_summed_over_whatever_depends_on_them() {
+        let found = read(bins(), groups(1.0), vectors()).unwrap().unwrap();
+        let of = |a, b| {
+            assert_eq!(found.of([a, b]), found.of([b, a]));
+            found.of([a, b])
+        };
+        // Crystal 1 has the bins 0.5 and 1.5, crystal 0 has 0.25 and 0.75.
+        assert_eq!(of(1, 0), 10.0 * (0.5 * (0.25 * 1.0 + 0.75 * 2.0) + 1.5 * (0.25 * 3.0 + 0.75 * 4.0)));
+        // Crystals 2 and 3 count with module 0 as group 1 and with module 1 as group 0 tells.
+        assert_eq!(of(2, 0), 10.0 * 2.0 * (0.25 * 7.0 + 0.75 * 8.0));
+        assert_eq!(of(3, 0), 10.0 * 3.0 * (0.25 + 0.75) * 9.0);
+        assert_eq!(of(2, 1), 10.0 * 2.0 * (0.5 + 1.5) * 5.0);
+        assert_eq!(of(3, 1), 10.0 * 3.0 * (0.5 + 1.5) * 6.0);
+        assert_eq!([of(3, 2), of(0, 0)], [0.0; 2], "not in coincidence");
+    }
+
+    #[test]
+    fn what_is_absent_is_one() {
+        let nothing = || Value::List(Vec::new());
+        let found = read(nothing(), nothing(), nothing()).unwrap().unwrap();
+        assert_eq!([found.of([0, 1]), found.of([0, 2]), found.of([3, 2])], [40.0, 20.0, 10.0]);
+        let fields = [("detectionBinEfficiencies", nothing())];
+        assert!(Efficiencies::new(&record(&fields), &TYPES, &[1, 1], 1.0).unwrap().is_none());
+        let only_groups = read(nothing(), groups(0.0), nothing()).unwrap().unwrap();
+        assert_eq!([only_groups.of([0, 1]), only_groups.of([1, 1])], [40.0, 0.0]);
+    }
+
+    #[test]
+    fn sizes_that_contradict_the_modules_are_refused() {
+        let says = |result: Result<Option<Efficiencies>, String>, part: &str| {
+            let problem = result.unwrap_err();
+            assert!(problem.contains(part), "{problem}");
+        };
+        says(read(list([numbers([1.0; 3])]), groups(1.0), vectors()), "3 detectionBinEfficiencies for 4");
+        says(read(list([numbers([1.0, -1.0, 1.0, 1.0])]), groups(1.0), vectors()), "an efficiency of -1");
+        says(read(bins(), groups(2.0), vectors()), "group 2 of 2");
+        says(read(bins(), list([list([list([numbers([0.0])])])]), vectors()), "1 rows for 2 modules");
+        says(read(bins(), list([list([list([numbers([0.0]), numbers([0.0])])])]), vectors()), "row 1 of modulePairSGIDLUT has 1");
+        let of_table = |table| read(bins(), groups(0.0), list([list([list([table])])]));
+        says(of_table(table(0.0, list([numbers([1.0, 2.0])]))), "is not of 2 × 2 values");
+        says(of_table(table(0.0, list([numbers([1.0, 2.0]), numbers([1.0])]))), "is not of 2 × 2 values");
+        says(of_table(table(1.0, list([numbers([1.0; 2]), numbers([1.0; 2])]))), "group 1");
     }
 }

@@ -38,6 +38,7 @@ impl Header {
         header.read_tof(scanner, &types, &num_energies).map_err(&refuse)?;
         header.read_efficiency(scanner, &types, &num_energies).map_err(&refuse)?;
         header.facts.isotope = isotope(value);
+        header.notices.extend(unused(scanner));
         if let Some(transform) = scanner.maybe("gantryAlignment")
             && !Transform::new(transform).map_err(&refuse)?.is_identity()
         {
@@ -136,6 +137,25 @@ fn tof_facts(edges: &[f64], fwhm_mm: Option<f64>) -> Result<TofFacts, String> {
     let fwhm_mm = fwhm_mm.filter(|fwhm| *fwhm > 0.0 && LENGTHS_MM.end() >= fwhm);
     let fwhm_mm = fwhm_mm.ok_or("there are time-of-flight bins, and tofResolution tells no length")?;
     Ok(TofFacts { fwhm_mm, window_mm: [edges[0], edges[edges.len() - 1]], edges_mm: edges.to_vec() })
+}
+
+/// What the list may hold that is not used, and whether it holds what is, as its policies tell: their first case is "none".
+fn unused(scanner: &Value) -> Vec<Notice> {
+    let is_none = |name: &str| scanner.number(name).map(|policy| policy == 0.0).ok();
+    let kinds = [
+        ("singleEventPolicy", "single events"),
+        ("tripleEventPolicy", "coincidences of three photons"),
+        ("quadrupleEventPolicy", "coincidences of four photons"),
+    ];
+    let found: Vec<&str> = kinds.iter().filter(|(name, _)| is_none(name) == Some(false)).map(|(_, what)| *what).collect();
+    let mut notices = Vec::new();
+    if !found.is_empty() {
+        notices.push(Notice::info(format!("the list may hold {}, which are not used", found.join(", "))));
+    }
+    if is_none("promptEventPolicy") == Some(true) {
+        notices.push(Notice::warning("the file says that it lists no coincidences (promptEventPolicy is none)"));
+    }
+    notices
 }
 
 /// The name of the first radiopharmaceutical's nuclide, if one is told.

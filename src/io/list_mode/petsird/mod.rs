@@ -7,6 +7,7 @@
 //! beginning of its time block: the file tells no more.
 
 mod binary;
+mod blocks;
 mod coincidences;
 mod efficiency;
 mod geometry;
@@ -20,11 +21,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use self::binary::{Value, missing, next_value, next_varint};
+use self::binary::{Fault, Value, next_value, next_varint};
+use self::blocks::{Field, Kind, kinds, least_number, moves};
 use self::coincidences::{PairOfTypes, Plan};
-use self::geometry::Transform;
 use self::header::Header;
-use self::schema::{MAX_SCHEMA_BYTES, Schema, Type, TypeId};
+use self::schema::{MAX_SCHEMA_BYTES, Schema, TypeId};
 use self::walk::{Stop, Walker};
 use super::{ByteStream, EVENTS_AT_ONCE, EventReader};
 use crate::data::{EventChunk, ListFacts, Notice};
@@ -45,32 +46,6 @@ const MODEL: &str = include_str!("../../../../assets/petsird-0.12.json");
 /// It cannot be read, is none, lacks what is needed or contradicts itself.
 pub fn open(path: &Path) -> Result<Box<dyn EventReader>, IoError> {
     Ok(Box::new(PetsirdReader::open(path)?))
-}
-
-/// A kind of time block.
-#[derive(Debug)]
-enum Kind {
-    /// Events: what to do with its fields, in order.
-    Events(Vec<(Field, TypeId)>),
-    /// The bed's or the gantry's place from now on.
-    Movement(TypeId),
-    /// Parts of the time in which detectors are alive.
-    DeadTime(TypeId),
-    /// Another, which is skipped and counted.
-    Other(TypeId),
-}
-
-/// A field of a block of events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Field {
-    /// From when until when.
-    Interval,
-    /// Coincidences.
-    Prompts,
-    /// Delayed ones.
-    Delayeds,
-    /// What is not needed.
-    Other,
 }
 
 /// Where the reader is.
@@ -274,8 +249,8 @@ impl PetsirdReader {
                 self.walker.took(num);
                 Ok(Step::On)
             }
-            Err(binary::Fault::Wrong(at, problem)) => Err(self.stream.refuse(place + at as u64, problem)),
-            Err(binary::Fault::Short) => Ok(Step::Short),
+            Err(Fault::Wrong(at, problem)) => Err(self.stream.refuse(place + at as u64, problem)),
+            Err(Fault::Short) => Ok(Step::Short),
         }
     }
 
@@ -352,87 +327,5 @@ fn schema_text(stream: &mut ByteStream) -> Result<String, IoError> {
             stream.advance(len as usize);
             Ok(text)
         }
-    }
-}
-
-/// The kinds of time blocks by their names, and the type of a coincidence.
-fn kinds(schema: &Schema) -> Result<(Vec<(String, Kind)>, TypeId), String> {
-    let Type::Choice(cases) = schema.get(schema.block) else { return Err("its time blocks are not of several kinds".into()) };
-    let (mut kinds, mut event) = (Vec::new(), None);
-    for (tag, ty) in cases {
-        let ty = ty.ok_or("a time block may be nothing in its model")?;
-        let kind = match tag.as_str() {
-            "EventTimeBlock" => {
-                let (fields, found) = event_fields(schema, ty)?;
-                event = Some(found);
-                Kind::Events(fields)
-            }
-            "BedMovementTimeBlock" | "GantryMovementTimeBlock" => Kind::Movement(ty),
-            "DeadTimeTimeBlock" => Kind::DeadTime(ty),
-            _ => Kind::Other(ty),
-        };
-        kinds.push((tag.clone(), kind));
-    }
-    Ok((kinds, event.ok_or_else(|| missing("TimeBlock", "EventTimeBlock"))?))
-}
-
-/// What to do with the fields of a block of events, and the type of a coincidence.
-fn event_fields(schema: &Schema, block: TypeId) -> Result<(Vec<(Field, TypeId)>, TypeId), String> {
-    let Type::Record(record) = schema.get(block) else { return Err("its blocks of events are no records".into()) };
-    let field = |name: &str| match name {
-        "timeInterval" => Field::Interval,
-        "promptEvents" => Field::Prompts,
-        "delayedEvents" => Field::Delayeds,
-        _ => Field::Other,
-    };
-    let fields: Vec<(Field, TypeId)> = record.names.iter().zip(&record.types).map(|(name, &ty)| (field(name), ty)).collect();
-    let place = |wanted: Field| fields.iter().position(|(field, _)| *field == wanted);
-    let interval = place(Field::Interval).ok_or_else(|| missing(&record.name, "timeInterval"))?;
-    let prompts = place(Field::Prompts).ok_or_else(|| missing(&record.name, "promptEvents"))?;
-    if interval > prompts.min(place(Field::Delayeds).unwrap_or(prompts)) {
-        return Err(format!("'timeInterval' of {} does not stand before its events", record.name));
-    }
-    let item = |ty: TypeId| items(schema, items(schema, items(schema, optional(schema, ty))?)?);
-    let event = item(fields[prompts].1).filter(|event| matches!(schema.get(*event), Type::Record(_)));
-    let event = event.ok_or_else(|| format!("'promptEvents' of {} are not listed by two types of modules", record.name))?;
-    if let Some(delayeds) = place(Field::Delayeds)
-        && item(fields[delayeds].1) != Some(event)
-    {
-        return Err(format!("'delayedEvents' of {} are not listed as its 'promptEvents' are", record.name));
-    }
-    Ok((fields, event))
-}
-
-/// The type of a list's items.
-fn items(schema: &Schema, ty: TypeId) -> Option<TypeId> {
-    if let Type::List(item, _) = schema.get(ty) { Some(*item) } else { None }
-}
-
-/// The type of a value that may be absent.
-fn optional(schema: &Schema, ty: TypeId) -> TypeId {
-    match schema.get(ty) {
-        Type::Choice(cases) => match cases.as_slice() {
-            [(_, None), (_, Some(ty))] => *ty,
-            _ => ty,
-        },
-        _ => ty,
-    }
-}
-
-/// Whether a block moves anything.
-fn moves(block: &Value) -> Result<bool, String> {
-    let one = block.maybe("transform").map(std::slice::from_ref);
-    let transforms = one.map_or_else(|| block.list("transforms"), Ok)?;
-    let transforms = transforms.iter().map(Transform::new).collect::<Result<Vec<_>, _>>()?;
-    Ok(transforms.iter().any(|transform| !transform.is_identity()))
-}
-
-/// The smallest of all numbers in a value.
-fn least_number(value: &Value) -> f64 {
-    match value {
-        Value::Number(number) => *number,
-        Value::Numbers(numbers) => numbers.iter().copied().fold(f64::INFINITY, f64::min),
-        Value::List(values) | Value::Record(_, values) => values.iter().map(least_number).fold(f64::INFINITY, f64::min),
-        Value::Null | Value::Text(_) => f64::INFINITY,
     }
 }

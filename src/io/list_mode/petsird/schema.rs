@@ -270,6 +270,8 @@ fn choice<'a>(
 fn sizes(dimensions: &Json) -> Result<Sizes, String> {
     match dimensions {
         Json::Null => Ok(Sizes::Any),
+        // Without dimensions it is one item, and no size is written.
+        Json::Number(_) if dimensions.as_u64() == Some(0) => Ok(Sizes::Given(1)),
         Json::Number(_) => {
             dimensions.as_u64().filter(|&rank| rank <= MAX_DEPTH as u64).map(Sizes::Rank).ok_or(no_type(dimensions))
         }

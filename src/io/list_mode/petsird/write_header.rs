@@ -137,13 +137,14 @@ fn modules(bytes: &mut Bytes, crystals: &[Crystal]) {
     });
 }
 
-/// How well pairs count, as values of all pairs; nothing, which stands for 1, where that is not known or too much.
+/// How well pairs count, as values of all pairs; only ones for single crystals where that is not known or too much.
 fn efficiencies(bytes: &mut Bytes, facts: &ListFacts, runs: &[[usize; 2]]) {
     bytes.text("");
     bytes.float(1.0);
-    bytes.number(0);
+    bytes.list(runs.len(), |bytes, ty| bytes.floats((0..runs[ty][1]).map(|_| 1.0)));
+    // The one module of each type is in coincidence with those of all, itself too: group 0.
+    bytes.pairs(runs.len(), |bytes, _, _| bytes.list(1, |bytes, _| bytes.list(1, |bytes, _| bytes.signed(0))));
     if !are_efficiencies_written(facts) {
-        bytes.number(0);
         bytes.number(0);
         return;
     }
@@ -160,8 +161,6 @@ fn efficiencies(bytes: &mut Bytes, facts: &ListFacts, runs: &[[usize; 2]]) {
             facts.efficiency.as_ref().map_or(1.0, |efficiency| efficiency.of(pair))
         }
     };
-    // The one module of each type is in coincidence with those of all, itself too: group 0.
-    bytes.pairs(runs.len(), |bytes, _, _| bytes.list(1, |bytes, _| bytes.list(1, |bytes, _| bytes.signed(0))));
     bytes.pairs(runs.len(), |bytes, t1, t2| {
         bytes.list(1, |bytes, _| {
             let [[first1, num1], [first2, num2]] = [runs[t1], runs[t2]];

@@ -1,0 +1,119 @@
+//! What the kinds of time blocks of a file are, and what to do with their fields.
+
+use super::binary::{Value, missing};
+use super::geometry::Transform;
+use super::schema::{Schema, Type, TypeId};
+
+/// A kind of time block.
+#[derive(Debug)]
+pub enum Kind {
+    /// Events: what to do with its fields, in order.
+    Events(Vec<(Field, TypeId)>),
+    /// The bed's or the gantry's place from now on.
+    Movement(TypeId),
+    /// Parts of the time in which detectors are alive.
+    DeadTime(TypeId),
+    /// Another, which is skipped and counted.
+    Other(TypeId),
+}
+
+/// A field of a block of events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// From when until when.
+    Interval,
+    /// Coincidences.
+    Prompts,
+    /// Delayed ones.
+    Delayeds,
+    /// What is not needed.
+    Other,
+}
+
+/// The kinds of time blocks by their names, and the type of a coincidence.
+///
+/// # Errors
+/// In words: what they lack, or that they are not understood.
+pub fn kinds(schema: &Schema) -> Result<(Vec<(String, Kind)>, TypeId), String> {
+    let Type::Choice(cases) = schema.get(schema.block) else { return Err("its time blocks are not of several kinds".into()) };
+    let (mut kinds, mut event) = (Vec::new(), None);
+    for (tag, ty) in cases {
+        let ty = ty.ok_or("a time block may be nothing in its model")?;
+        let kind = match tag.as_str() {
+            "EventTimeBlock" => {
+                let (fields, found) = event_fields(schema, ty)?;
+                event = Some(found);
+                Kind::Events(fields)
+            }
+            "BedMovementTimeBlock" | "GantryMovementTimeBlock" => Kind::Movement(ty),
+            "DeadTimeTimeBlock" => Kind::DeadTime(ty),
+            _ => Kind::Other(ty),
+        };
+        kinds.push((tag.clone(), kind));
+    }
+    Ok((kinds, event.ok_or_else(|| missing("TimeBlock", "EventTimeBlock"))?))
+}
+
+/// What to do with the fields of a block of events, and the type of a coincidence.
+fn event_fields(schema: &Schema, block: TypeId) -> Result<(Vec<(Field, TypeId)>, TypeId), String> {
+    let Type::Record(record) = schema.get(block) else { return Err("its blocks of events are no records".into()) };
+    let field = |name: &str| match name {
+        "timeInterval" => Field::Interval,
+        "promptEvents" => Field::Prompts,
+        "delayedEvents" => Field::Delayeds,
+        _ => Field::Other,
+    };
+    let fields: Vec<(Field, TypeId)> = record.names.iter().zip(&record.types).map(|(name, &ty)| (field(name), ty)).collect();
+    let place = |wanted: Field| fields.iter().position(|(field, _)| *field == wanted);
+    let interval = place(Field::Interval).ok_or_else(|| missing(&record.name, "timeInterval"))?;
+    let prompts = place(Field::Prompts).ok_or_else(|| missing(&record.name, "promptEvents"))?;
+    if interval > prompts.min(place(Field::Delayeds).unwrap_or(prompts)) {
+        return Err(format!("'timeInterval' of {} does not stand before its events", record.name));
+    }
+    let item = |ty: TypeId| items(schema, items(schema, items(schema, optional(schema, ty))?)?);
+    let event = item(fields[prompts].1).filter(|event| matches!(schema.get(*event), Type::Record(_)));
+    let event = event.ok_or_else(|| format!("'promptEvents' of {} are not listed by two types of modules", record.name))?;
+    if let Some(delayeds) = place(Field::Delayeds)
+        && item(fields[delayeds].1) != Some(event)
+    {
+        return Err(format!("'delayedEvents' of {} are not listed as its 'promptEvents' are", record.name));
+    }
+    Ok((fields, event))
+}
+
+/// The type of a list's items.
+fn items(schema: &Schema, ty: TypeId) -> Option<TypeId> {
+    if let Type::List(item, _) = schema.get(ty) { Some(*item) } else { None }
+}
+
+/// The type of a value that may be absent.
+fn optional(schema: &Schema, ty: TypeId) -> TypeId {
+    match schema.get(ty) {
+        Type::Choice(cases) => match cases.as_slice() {
+            [(_, None), (_, Some(ty))] => *ty,
+            _ => ty,
+        },
+        _ => ty,
+    }
+}
+
+/// Whether a block moves anything.
+///
+/// # Errors
+/// In words: it has no rigid transforms.
+pub fn moves(block: &Value) -> Result<bool, String> {
+    let one = block.maybe("transform").map(std::slice::from_ref);
+    let transforms = one.map_or_else(|| block.list("transforms"), Ok)?;
+    let transforms = transforms.iter().map(Transform::new).collect::<Result<Vec<_>, _>>()?;
+    Ok(transforms.iter().any(|transform| !transform.is_identity()))
+}
+
+/// The smallest of all numbers in a value.
+pub fn least_number(value: &Value) -> f64 {
+    match value {
+        Value::Number(number) => *number,
+        Value::Numbers(numbers) => numbers.iter().copied().fold(f64::INFINITY, f64::min),
+        Value::List(values) | Value::Record(_, values) => values.iter().map(least_number).fold(f64::INFINITY, f64::min),
+        Value::Null | Value::Text(_) => f64::INFINITY,
+    }
+}
