@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::saved_pairs::read_pairs;
 use super::interfile::read_siemens_sinograms;
+use super::saved_pairs::read_pairs;
 use super::{FileKind, IoError, read_projections};
 use crate::data::{Counts, Michelogram, Notice, Origin, PairCounts, Study};
 

@@ -58,7 +58,9 @@ fn the_ring_is_the_scan_that_was_made() {
     let rates: f64 = events.additive.iter().map(|&b| f64::from(b) * 300.0 / 5.0).sum();
     assert!((norms / 68_549.545_804_739 - 1.0).abs() < 1e-6 && (rates / 195.755_636_753_747_24 - 1.0).abs() < 1e-6);
     let tof = facts.tof.as_ref().unwrap();
-    assert!((tof.fwhm_mm - 60.0).abs() < 1e-4 && (tof.window_mm[1] - 150.0).abs() < 1e-3 && tof.window_mm[0] == -tof.window_mm[1]);
+    assert!(
+        (tof.fwhm_mm - 60.0).abs() < 1e-4 && (tof.window_mm[1] - 150.0).abs() < 1e-3 && tof.window_mm[0] == -tof.window_mm[1]
+    );
     for first in truth["prompts"]["first_ten"].as_array().unwrap().iter().enumerate() {
         let (event, told) = first;
         for (end, key) in ["crystal1_mm", "crystal2_mm"].iter().enumerate() {
@@ -98,7 +100,8 @@ fn the_rings_histogram_has_its_counts() {
     for (edge, expected) in tof.edges_mm.iter().zip([-150.0, -90.0, -30.0, 30.0, 90.0, 150.0]) {
         assert!((edge - expected).abs() < 1e-4, "{tof:?}");
     }
-    let (mut bin, mut per_tof, mut lines, mut norms, mut rates, mut num_with) = (HistogramBin::default(), [0.0; 5], [0; 3], 0.0, 0.0, 0);
+    let (mut bin, mut per_tof, mut lines, mut norms, mut rates, mut num_with) =
+        (HistogramBin::default(), [0.0; 5], [0; 3], 0.0, 0.0, 0);
     while histogram.next(&mut bin).unwrap() {
         bin.counts.iter().zip(&mut per_tof).for_each(|(&counts, sum)| *sum += counts);
         num_with += usize::from(bin.counts.iter().any(|&counts| counts > 0.0));
@@ -137,7 +140,9 @@ fn rules_make_the_rings_table() {
     let mirrored = crystals(&format!("{rules}rotation direction: CCW\n"));
     let turned = crystals(&format!("{rules}rsectors first angle: 30\n"));
     let shifted = crystals(&format!("{rules}rsectors nbZShift: 2\nrsectors ZShift: 0, 5\n"));
-    let sizes_and_gaps = crystals(&rules.replace("size axial: 12", "size axial: 10").replace("190\n", "190\ncrystal gap axial: 2\nmodule gap axial: 4\n"));
+    let sizes_and_gaps = crystals(
+        &rules.replace("size axial: 12", "size axial: 10").replace("190\n", "190\ncrystal gap axial: 2\nmodule gap axial: 4\n"),
+    );
     for (index, crystal) in made.iter().enumerate() {
         let [x, y, z] = crystal.centre_mm;
         assert!((mirrored[index].centre_mm[0] + x).abs() < 1e-9 && (mirrored[index].centre_mm[1] - y).abs() < 1e-9);
@@ -218,6 +223,7 @@ fn every_field_of_an_event_has_its_place() {
     };
     assert_eq!(list.prompts, expected);
     assert_eq!(list.facts.isotope.as_deref(), Some("F-18"));
+    assert_eq!(tomoscope::io::files_read(&folder.path().join("a.Cdh")), ["a.Cdh", "a.Cdf"].map(|name| folder.path().join(name)));
     assert_eq!(list.facts.detectors.crystals()[2].size_mm, [2.0, 4.0, 6.0]);
     assert!(list.facts.tof.is_none());
     // Without a normalisation file all pairs count 1 / calibration.

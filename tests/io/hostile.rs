@@ -132,7 +132,9 @@ fn a_matrix_of_functions_that_its_basis_does_not_have_is_refused() {
 fn read(path: &Path) -> Result<(), String> {
     let start = Instant::now();
     let result = match FileKind::of(path) {
-        Some(FileKind::InterfileProjections | FileKind::SiemensSinograms) => read_projections(path).map(drop).map_err(|e| e.to_string()),
+        Some(FileKind::InterfileProjections | FileKind::SiemensSinograms) => {
+            read_projections(path).map(drop).map_err(|e| e.to_string())
+        }
         Some(FileKind::InterfileImage | FileKind::NiftiImage | FileKind::NumpyImage | FileKind::DicomSeries) => {
             read_volume(path).map(drop).map_err(|e| e.to_string())
         }

@@ -69,8 +69,7 @@ fn the_fragment_has_the_words_that_were_counted() {
     assert_eq!(bins.len(), 218_532);
     let place = |crystal: u32| (crystal % 504, crystal / 504);
     let ends: Vec<_> = list.prompts.pairs[..4].iter().map(|&[a, b]| (place(a), place(b))).collect();
-    let expected =
-        [((33, 29), (327, 15)), ((60, 41), (326, 57)), ((104, 28), (394, 55)), ((123, 15), (427, 53))];
+    let expected = [((33, 29), (327, 15)), ((60, 41), (326, 57)), ((104, 28), (394, 55)), ((123, 15), (427, 53))];
     assert_eq!(ends, expected);
 }
 
@@ -106,7 +105,11 @@ fn the_fragments_segments_have_their_counts() {
 fn the_fragments_header_is_told_where_it_lies() {
     let Some(list) = fragment() else { return };
     let facts = &list.facts;
-    assert!(warns_of(&list.notices, "331257106 words and 900 s") && warns_of(&list.notices, "254816 words"), "{:?}", list.notices);
+    assert!(
+        warns_of(&list.notices, "331257106 words and 900 s") && warns_of(&list.notices, "254816 words"),
+        "{:?}",
+        list.notices
+    );
     assert!(warns_of(&list.notices, "%segment table") && warns_of(&list.notices, "837 planes"));
     assert!(list.notices.iter().any(|notice| notice.text.contains("2 tags are not of time")), "{:?}", list.notices);
     assert_eq!(list.notices.len(), 3, "no event was on a gap");
@@ -215,7 +218,10 @@ fn sinograms_are_prompts_with_their_randoms_as_background() {
     let (prompts, randoms) = (&study.measured.prompts, study.measured.additive.as_ref().unwrap());
     assert!(study.notices.is_empty(), "{:?}", study.notices);
     let g = prompts.geometry.as_ref();
-    assert_eq!((g.num_rings, g.num_detectors_per_ring, g.num_views, g.num_tangential, g.in_plane), (64, 504, 252, 344, InPlane::Detectors));
+    assert_eq!(
+        (g.num_rings, g.num_detectors_per_ring, g.num_views, g.num_tangential, g.in_plane),
+        (64, 504, 252, 344, InPlane::Detectors)
+    );
     assert_eq!((g.radius_mm(), g.ring_spacing_mm, g.phi_rad(0)), (335.0, 4.0625, 0.0));
     assert!((g.central_bin_mm() - 2.0882).abs() < 1e-3, "{}", g.central_bin_mm());
     // In the file segment −1 comes before +1.
@@ -238,7 +244,10 @@ fn an_event_of_the_list_is_counted_in_its_bin_of_the_sinogram() {
     let path = put_sinograms(folder.path(), &header, num_planes, &[(0, 127 + 4, 33, 100, 5), (0, 127 + 115 + 4, 33, 100, 6)]);
     let (prompts, _) = read_projections(&path).unwrap();
     let g = prompts.geometry.as_ref();
-    assert_eq!(g.segments.iter().map(|s| (s.min_ring_difference, s.num_axial_pos)).collect::<Vec<_>>(), [(-16, 115), (-5, 127), (6, 115)]);
+    assert_eq!(
+        g.segments.iter().map(|s| (s.min_ring_difference, s.num_axial_pos)).collect::<Vec<_>>(),
+        [(-16, 115), (-5, 127), (6, 115)]
+    );
     assert_eq!((bin(&prompts, -16, 4, 33, 100), bin(&prompts, 6, 4, 33, 100)), (5.0, 6.0));
     // An event of the ring difference −11 runs as the bin of segment −1 does, up to the turns that neighbouring positions take.
     let detectors = &list.facts.detectors;
@@ -269,7 +278,7 @@ fn sinograms_that_are_not_read_are_refused() {
         ("description[2]:=randoms", "description[2]:=prompts", &["prompts twice"]),
         ("data offset in bytes[2]:=22018752", "data offset in bytes[2]:=4", &["overlap"]),
         ("data offset in bytes[2]:=22018752", "data offset in bytes[2]:=22018754", &["a.s", "too short"]),
-        ("byte order:=LITTLEENDIAN", "byte order:=MIDDLE", &["byte order", "MIDDLE"]),
+        ("byte order:=LITTLEENDIAN", "byte order:=MIDDLE", &["byte order", "middle"]),
         ("%axial compression:=11\n", "", &["%axial compression", "missing"]),
         ("system:=2008", "system:=1104", &["originating system", "1104"]),
     ] {
@@ -279,7 +288,12 @@ fn sinograms_that_are_not_read_are_refused() {
     let one = good.replace("types:=2", "types:=1");
     let study = read_study(&put_sinograms(folder.path(), &one, 127, &[]), None, None, false).unwrap();
     assert!(study.measured.additive.is_none());
-    let corrected = good.replace("%compression", "applied corrections:={radial arc-correction}\n%compression");
+    let corrected = good
+        .replace("%compression", "applied corrections:={radial arc-correction}\n%compression")
+        .replace("[1]:=2.0445", "[1]:=1.5");
     let (data, _) = read_projections(&put_sinograms(folder.path(), &corrected, 127, &[])).unwrap();
-    assert_eq!(data.geometry.in_plane, InPlane::ArcCorrected { bin_mm: 2.0445 });
+    assert_eq!(data.geometry.in_plane, InPlane::ArcCorrected { bin_mm: 1.5 });
+    // (So many bins of the usual size reach beyond the ring.)
+    let wide = corrected.replace("[1]:=1.5", "[1]:=2.0445");
+    assert_says(&read(&wide).unwrap_err(), &["a.s.hdr", "outside the ring"]);
 }

@@ -11,7 +11,9 @@ use super::{assert_says, folder, real_data};
 
 #[test]
 fn the_ring_has_the_events_of_castors_list() {
-    let (Some(path), Some(scanner)) = (real_data("listmode/ring_yrt.lmDat"), real_data("listmode/TEST_RING_8x96.lut")) else { return };
+    let (Some(path), Some(scanner)) = (real_data("listmode/ring_yrt.lmDat"), real_data("listmode/TEST_RING_8x96.lut")) else {
+        return;
+    };
     let yrt = YrtFields { tof_ps: Some([400.2769, 400.2769]), has_randoms: false };
     let options = ListOptions { scanner: Some(scanner), yrt, ..ListOptions::default() };
     let list = read_list(&path, &options).unwrap();

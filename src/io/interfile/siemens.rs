@@ -151,11 +151,17 @@ fn check_scanner(header: &Header) -> Result<(), IoError> {
     match header.text("originating system") {
         Some(ORIGINATING_SYSTEM) => {}
         Some(found) => {
-            return Err(header.value("originating system", found, "2008, the Biograph mMR, the only Siemens scanner that is known,"));
+            return Err(header.value(
+                "originating system",
+                found,
+                "2008, the Biograph mMR, the only Siemens scanner that is known,",
+            ));
         }
         None => return Err(header.missing("originating system", "add the scanner's name, 2008 for the Biograph mMR")),
     }
-    for (key, expected) in [("number of rings", NUM_RINGS), ("%number of views", NUM_VIEWS), ("%number of projections", NUM_TANGENTIAL)] {
+    for (key, expected) in
+        [("number of rings", NUM_RINGS), ("%number of views", NUM_VIEWS), ("%number of projections", NUM_TANGENTIAL)]
+    {
         if let Some(found) = header.count(key)?.filter(|&found| found != expected) {
             return Err(header.value(key, &found.to_string(), &format!("{expected} (the Biograph mMR's)")));
         }
@@ -219,8 +225,7 @@ fn check_sizes(header: &Header, segments: &[Segment]) -> Result<(), IoError> {
     let planes = segments.iter().map(|segment| segment.num_axial_pos);
     if let Some(told) = told_table(header)?.filter(|told| !told.iter().copied().eq(planes.clone().map(|num| num as i32))) {
         let expected: Vec<String> = planes.clone().map(|num| num.to_string()).collect();
-        let expected =
-            format!("{{{}}} ('{AXIAL_COMPRESSION}', '{MAX_RING_DIFFERENCE}')", expected.join(","));
+        let expected = format!("{{{}}} ('{AXIAL_COMPRESSION}', '{MAX_RING_DIFFERENCE}')", expected.join(","));
         let told: Vec<String> = told.iter().map(i32::to_string).collect();
         return Err(header.value(SEGMENT_TABLE, &told.join(","), &expected));
     }

@@ -88,14 +88,11 @@ pub fn open(path: &Path, _options: &ListOptions) -> Result<Box<dyn EventReader>,
             header.data.display()
         )));
     }
-    let detectors =
-        Detectors::of_cylinder(&geometry).map_err(|source| IoError::Detectors { path: path.to_owned(), source })?;
+    let detectors = Detectors::of_cylinder(&geometry).map_err(|source| IoError::Detectors { path: path.to_owned(), source })?;
     let mut facts = ListFacts::new("Siemens list mode (32 bits)", Arc::new(detectors));
     facts.efficiency = Some(Arc::new(NoGaps { num_detectors: geometry.num_detectors_per_ring as u32 }));
-    facts.sampling = Some(ListSampling {
-        num_tangential: geometry.num_tangential,
-        max_ring_difference: header.max_ring_difference,
-    });
+    facts.sampling =
+        Some(ListSampling { num_tangential: geometry.num_tangential, max_ring_difference: header.max_ring_difference });
     facts.duration_ms = header.duration_secs.filter(|_| is_whole).map(|secs| (secs * 1e3).round() as u64);
     facts.isotope = header.isotope;
     facts.half_life_secs = header.half_life_secs;

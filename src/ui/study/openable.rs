@@ -34,7 +34,9 @@ pub fn why_no_study(path: &Path) -> Option<String> {
 /// The one to open of files that were dropped together: a study rather than another, and a scan's own header rather than
 /// those of its corrections, whose names are longer.
 pub fn chosen_of(paths: Vec<PathBuf>) -> Option<PathBuf> {
-    let is_study = |kind: FileKind| kind.is_sweep() || matches!(kind, FileKind::InterfileProjections | FileKind::SiemensSinograms | FileKind::Pairs);
+    let is_study = |kind: FileKind| {
+        kind.is_sweep() || matches!(kind, FileKind::InterfileProjections | FileKind::SiemensSinograms | FileKind::Pairs)
+    };
     let preference = |path: &PathBuf| (FileKind::of(path).is_some_and(is_study), Reverse(path.as_os_str().len()));
     paths.into_iter().rev().max_by_key(preference)
 }

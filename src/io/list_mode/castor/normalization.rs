@@ -54,7 +54,8 @@ impl PairFactors {
             }
         })?;
         for pairs in first.windows(2).map(|ends| ends[0]..ends[1]) {
-            let mut sorted: Vec<(u32, f32)> = others[pairs.clone()].iter().copied().zip(values[pairs.clone()].iter().copied()).collect();
+            let mut sorted: Vec<(u32, f32)> =
+                others[pairs.clone()].iter().copied().zip(values[pairs.clone()].iter().copied()).collect();
             sorted.sort_unstable_by_key(|(other, _)| *other);
             for (place, (other, value)) in pairs.zip(sorted) {
                 (others[place], values[place]) = (other, value);
@@ -65,12 +66,7 @@ impl PairFactors {
 }
 
 /// All pairs of a file, the lower number first, with what each counts.
-fn for_each(
-    header: &Header,
-    factors: &Factors,
-    num_crystals: usize,
-    mut take: impl FnMut([u32; 2], f32),
-) -> Result<(), IoError> {
+fn for_each(header: &Header, factors: &Factors, num_crystals: usize, mut take: impl FnMut([u32; 2], f32)) -> Result<(), IoError> {
     let mut records = Records::open(&header.data, factors.layout.size)?;
     loop {
         let block = records.peek()?;
@@ -80,7 +76,7 @@ fn for_each(
         }
         block.try_for_each(|record| {
             let [a, b] = pair_at(record, factors.layout.lines, num_crystals)?;
-            take([a.min(b), a.max(b)], factors.multiplicative(record)? as f32);
+            take([a.min(b), a.max(b)], factors.multiplicative(record)?);
             Ok(())
         })?;
         records.advance(num);
