@@ -216,7 +216,11 @@ fn sinograms_are_prompts_with_their_randoms_as_background() {
     let path = put_sinograms(folder.path(), &header, num_planes, &values);
     let study = read_study(&path, None, None, false).unwrap();
     let (prompts, randoms) = (&study.measured.prompts, study.measured.additive.as_ref().unwrap());
-    assert!(study.notices.is_empty(), "{:?}", study.notices);
+    assert!(
+        study.notices.len() == 1 && study.notices[0].text.contains("randoms are taken as the background"),
+        "{:?}",
+        study.notices
+    );
     let g = prompts.geometry.as_ref();
     assert_eq!(
         (g.num_rings, g.num_detectors_per_ring, g.num_views, g.num_tangential, g.in_plane),
