@@ -57,8 +57,9 @@ pub fn read_study(
     };
     let (multiplicative, additive) = (read(multiplicative)?, read(additive)?);
     let additive_inside = additive_inside && additive.is_some();
-    if let (Some(_), Some(_)) = (&randoms, &additive) {
-        notices.push(Notice::info(format!("{}: its randoms are not used, since a background is given", path.display())));
+    if randoms.is_some() {
+        let use_of = if additive.is_none() { "are taken as the background" } else { "are not used, since a background is given" };
+        notices.push(Notice::info(format!("{}: its measured randoms {use_of}", path.display())));
     }
     let additive = additive.or(randoms);
     let title = path.file_stem().unwrap_or_default().to_string_lossy();

@@ -37,9 +37,9 @@ const SIEMENS_LIST: &str = "!INTERFILE:=\n!originating system:=2008\nname of dat
 
 const SINOGRAMS: &str = "!INTERFILE:=\n!originating system:=2008\n!name of data file:=a.s\n%compression:=off\n\
                          number format:=signed integer\n!number of bytes per pixel:=2\nmatrix size[1]:=344\nmatrix size[2]:=252\n\
-                         matrix size[3]:=64\n%axial compression:=1\n%maximum ring difference:=1\n%segment table:={64,63,63}\n\
+                         matrix size[3]:=190\n%axial compression:=1\n%maximum ring difference:=1\n%segment table:={64,63,63}\n\
                          number of scan data types:=2\nscan data type description[1]:=prompts\n\
-                         scan data type description[2]:=randoms\ndata offset in bytes[1]:=0\ndata offset in bytes[2]:=11096064\n";
+                         scan data type description[2]:=randoms\ndata offset in bytes[1]:=0\ndata offset in bytes[2]:=32941440\n";
 
 /// Reads what there is of a list; all that comes is of the scanner and a number.
 fn read(path: &Path, options: &ListOptions) {
@@ -51,7 +51,8 @@ fn read(path: &Path, options: &ListOptions) {
             for events in [&chunk.prompts, &chunk.delayeds] {
                 num += events.len() as u64;
                 assert!(events.pairs.iter().flatten().all(|&crystal| (crystal as usize) < num_crystals));
-                assert!(events.multiplicative.iter().chain(&events.additive).all(|value| *value >= 0.0));
+                assert!(events.multiplicative.iter().chain(&events.additive).all(|value| *value >= 0.0 && value.is_finite()));
+                assert!(events.tof_mm.as_flattened().iter().all(|mm| mm.is_finite()));
                 let sizes = [events.tof_mm.len(), events.multiplicative.len(), events.additive.len()];
                 assert!(events.times_ms.len() == events.len() && sizes.iter().all(|&size| size == 0 || size == events.len()));
                 if let (Some(&pair), Some(efficiency)) = (events.pairs.first(), &reader.facts().efficiency) {
@@ -109,7 +110,7 @@ fn the_good_ones_are_read() {
     fs::write(at("a.l.hdr"), SIEMENS_LIST).unwrap();
     fs::write(at("a.l"), [0; 20]).unwrap();
     assert!(list_mode::open(&at("a.l.hdr"), &ListOptions::default()).is_ok());
-    fs::write(at("a.s.hdr"), SINOGRAMS.replace("size[3]:=64", "size[3]:=190").replace("11096064", "32940000")).unwrap();
+    fs::write(at("a.s.hdr"), SINOGRAMS).unwrap();
     fs::write(at("a.s"), []).unwrap();
     assert!(read_projections(&at("a.s.hdr")).unwrap_err().to_string().contains("too short"));
 }

@@ -216,7 +216,11 @@ fn sinograms_are_prompts_with_their_randoms_as_background() {
     let path = put_sinograms(folder.path(), &header, num_planes, &values);
     let study = read_study(&path, None, None, false).unwrap();
     let (prompts, randoms) = (&study.measured.prompts, study.measured.additive.as_ref().unwrap());
-    assert!(study.notices.is_empty(), "{:?}", study.notices);
+    assert!(
+        study.notices.len() == 1 && study.notices[0].text.contains("randoms are taken as the background"),
+        "{:?}",
+        study.notices
+    );
     let g = prompts.geometry.as_ref();
     assert_eq!(
         (g.num_rings, g.num_detectors_per_ring, g.num_views, g.num_tangential, g.in_plane),
@@ -278,7 +282,7 @@ fn sinograms_that_are_not_read_are_refused() {
         ("description[2]:=randoms", "description[2]:=prompts", &["prompts twice"]),
         ("data offset in bytes[2]:=22018752", "data offset in bytes[2]:=4", &["overlap"]),
         ("data offset in bytes[2]:=22018752", "data offset in bytes[2]:=22018754", &["a.s", "too short"]),
-        ("byte order:=LITTLEENDIAN", "byte order:=MIDDLE", &["byte order", "MIDDLE"]),
+        ("byte order:=LITTLEENDIAN", "byte order:=MIDDLE", &["byte order", "middle"]),
         ("%axial compression:=11\n", "", &["%axial compression", "missing"]),
         ("system:=2008", "system:=1104", &["originating system", "1104"]),
     ] {
@@ -288,7 +292,12 @@ fn sinograms_that_are_not_read_are_refused() {
     let one = good.replace("types:=2", "types:=1");
     let study = read_study(&put_sinograms(folder.path(), &one, 127, &[]), None, None, false).unwrap();
     assert!(study.measured.additive.is_none());
-    let corrected = good.replace("%compression", "applied corrections:={radial arc-correction}\n%compression");
+    let corrected = good
+        .replace("%compression", "applied corrections:={radial arc-correction}\n%compression")
+        .replace("[1]:=2.0445", "[1]:=1.5");
     let (data, _) = read_projections(&put_sinograms(folder.path(), &corrected, 127, &[])).unwrap();
-    assert_eq!(data.geometry.in_plane, InPlane::ArcCorrected { bin_mm: 2.0445 });
+    assert_eq!(data.geometry.in_plane, InPlane::ArcCorrected { bin_mm: 1.5 });
+    // (So many bins of the usual size reach beyond the ring.)
+    let wide = corrected.replace("[1]:=1.5", "[1]:=2.0445");
+    assert_says(&read(&wide).unwrap_err(), &["a.s.hdr", "outside the ring"]);
 }

@@ -48,6 +48,7 @@ impl ByteStream {
     ///
     /// # Errors
     /// The system does not tell.
+    #[allow(clippy::len_without_is_empty)] // it asks the system, and may fail
     pub fn len(&self) -> Result<u64, IoError> {
         Ok(self.file.metadata().map_err(IoError::read(&self.path))?.len())
     }

@@ -142,6 +142,15 @@ pub(super) fn f32_at(record: &[u8], at: usize) -> f32 {
     f32::from_le_bytes(four(record, at))
 }
 
+/// A number that comes of those of a record, as 32 bits have it.
+///
+/// # Errors
+/// It is too large for them.
+pub(super) fn finite(value: f64, what: &str) -> Result<f32, String> {
+    let rounded = value as f32;
+    if rounded.is_finite() { Ok(rounded) } else { Err(format!("{what} comes to {value}, which is out of all proportion")) }
+}
+
 /// The numbers of two crystals at a place.
 ///
 /// # Errors

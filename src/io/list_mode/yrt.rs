@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::records::{Records, f32_at, pair_at, u32_at};
+use super::records::{Records, f32_at, finite, pair_at, u32_at};
 use super::{EventReader, ListOptions, YrtFields, castor};
 use crate::data::{EventChunk, Events, ListFacts, Notice, TofFacts, tof_mm};
 use crate::io::IoError;
@@ -13,6 +13,9 @@ use crate::scanner::Detectors;
 
 /// Bytes of time and crystals.
 const PLAIN_BYTES: usize = 12;
+
+/// Longest times that time of flight is told with, ps.
+const MAX_TOF_PS: f64 = 1e9;
 
 /// A list of events.
 struct YrtList {
@@ -40,8 +43,10 @@ pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, 
         return Err(IoError::unsupported(path, reason));
     };
     let YrtFields { tof_ps, has_randoms } = options.yrt;
-    if tof_ps.is_some_and(|[fwhm, step]| !(fwhm > 0.0 && step >= 0.0 && fwhm.is_finite() && step.is_finite())) {
-        let reason = "its time of flight needs an uncertainty (FWHM) above 0 ps and a step of 0 ps or more";
+    let can_be = |[fwhm, step]: [f64; 2]| fwhm > 0.0 && fwhm <= MAX_TOF_PS && (0.0..=MAX_TOF_PS).contains(&step);
+    if tof_ps.is_some_and(|tof_ps| !can_be(tof_ps)) {
+        let reason =
+            "its time of flight needs an uncertainty (FWHM) above 0 ps and a step of 0 ps or more, both at most a millisecond";
         return Err(IoError::unsupported(path, reason));
     }
     if tof_ps.is_some() && has_randoms {
@@ -88,7 +93,7 @@ impl Decoder {
             if !(rate >= 0.0 && rate.is_finite()) {
                 return Err(format!("its random rate is {rate} counts per second; a finite number from 0 on is expected"));
             }
-            events.additive.push((f64::from(rate) * duration_secs) as f32);
+            events.additive.push(finite(f64::from(rate) * duration_secs, "its randoms")?);
         }
         Ok(())
     }

@@ -58,12 +58,13 @@ impl ScanFiles {
         Correction::VARIANTS.iter().all(|which| self.correction(*which).is_some())
     }
 
-    /// The corrections in words.
-    pub fn corrections(&self) -> String {
+    /// The corrections of these counts in words.
+    pub fn corrections(&self, counts: &Counts) -> String {
         let named = |path: &PathBuf, what: &str| format!("{what}: {}", file_name(path));
         let inside = if self.additive_inside && self.is_fully_corrected() { " (inside the factors)" } else { "" };
         let factors = self.multiplicative.as_ref().map(|path| named(path, "multiplicative"));
-        let background = self.additive.as_ref().map(|path| named(path, "additive") + inside);
+        let own = || counts.additive.as_ref().map(|_| "additive: the scan's own randoms".to_owned());
+        let background = self.additive.as_ref().map(|path| named(path, "additive") + inside).or_else(own);
         let words: Vec<String> = [factors, background].into_iter().flatten().collect();
         if words.is_empty() { "none".into() } else { words.join("; ") }
     }

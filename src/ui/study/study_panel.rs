@@ -136,7 +136,7 @@ fn facts_ui(study: &Study<Counts>, total: f64, files: Option<&ScanFiles>, ui: &m
             "Sampling",
             format!("{views} views × {tangential} × {planes} planes in {} segments, {bins}", geometry.segments.len()),
         );
-        row("Corrections", files.map_or_else(|| corrections(&study.measured), ScanFiles::corrections));
+        row("Corrections", files.map_or_else(|| corrections(&study.measured), |files| files.corrections(&study.measured)));
     });
 }
 

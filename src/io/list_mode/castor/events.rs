@@ -9,7 +9,7 @@ use super::normalization::{Allowed, PairFactors};
 use super::{Table, several_lines, table_of};
 use crate::data::{EventChunk, Events, ListFacts, Notice, TofFacts, tof_mm};
 use crate::io::IoError;
-use crate::io::list_mode::records::{Records, f32_at, pair_at, u32_at};
+use crate::io::list_mode::records::{Records, f32_at, finite, pair_at, u32_at};
 use crate::io::list_mode::{EventReader, ListOptions};
 
 /// A list of events.
@@ -123,12 +123,13 @@ impl Decoder {
         events.pairs.push(pair_at(record, layout.lines, self.num_crystals)?);
         events.times_ms.push(layout.time.map_or(0, |at| u32_at(record, at)));
         if self.has_factors {
-            events.multiplicative.push(self.factors.multiplicative(record)? as f32);
+            events.multiplicative.push(self.factors.multiplicative(record)?);
         }
         if self.has_background {
             let randoms = self.factors.expected(record, layout.randoms, "random")?;
             let scatter = self.factors.expected(record, layout.scatter, "scatter")?;
-            events.additive.push((randoms / self.tof.map_or(1.0, |tof| tof.range_mm) + scatter) as f32);
+            let additive = randoms / self.tof.map_or(1.0, |tof| tof.range_mm) + scatter;
+            events.additive.push(finite(additive, "its background")?);
         }
         if let (Some(tof), Some(at)) = (self.tof, layout.measured) {
             let difference_ps = f32_at(record, at);

@@ -2,7 +2,7 @@
 
 use super::header::{Header, Layout};
 use crate::data::LIGHT_MM_PER_PS;
-use crate::io::list_mode::records::f32_at;
+use crate::io::list_mode::records::{f32_at, finite};
 
 /// What corrects the entries of a data file.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +22,7 @@ impl Factors {
     ///
     /// # Errors
     /// A factor that is none.
-    pub(super) fn multiplicative(&self, record: &[u8]) -> Result<f64, String> {
+    pub(super) fn multiplicative(&self, record: &[u8]) -> Result<f32, String> {
         let factor = |at: Option<usize>, what: &str| match at.map(|at| f32_at(record, at)) {
             None => Ok(1.0),
             Some(factor) if factor > 0.0 && factor.is_finite() => Ok(f64::from(factor)),
@@ -30,7 +30,7 @@ impl Factors {
         };
         let layout = &self.layout;
         let product = factor(layout.attenuation, "attenuation")? * factor(layout.normalization, "normalisation")?;
-        Ok(1.0 / (product * self.calibration))
+        finite(1.0 / (product * self.calibration), "the inverse of its factors")
     }
 
     /// Expected counts of a rate at a place, counts per second; 0 where there is none.

@@ -9,7 +9,7 @@ use super::table_of;
 use crate::data::TofFacts;
 use crate::io::IoError;
 use crate::io::list_mode::ListOptions;
-use crate::io::list_mode::records::{Records, f32_at, pair_at, u32_at};
+use crate::io::list_mode::records::{Records, f32_at, finite, pair_at, u32_at};
 use crate::scanner::Detectors;
 
 /// A bin of a histogram.
@@ -98,7 +98,7 @@ impl Histogram {
 fn decode(record: &[u8], factors: &Factors, header: &Header, num_crystals: usize, bin: &mut HistogramBin) -> Result<(), String> {
     let layout = &factors.layout;
     bin.time_ms = layout.time.map_or(0, |at| u32_at(record, at));
-    bin.multiplicative = factors.multiplicative(record)? as f32;
+    bin.multiplicative = factors.multiplicative(record)?;
     let (num_tof, bytes) = (header.num_tof_bins(), header.bytes_per_tof_bin());
     let randoms = factors.expected(record, layout.randoms, "random")? / num_tof as f64;
     bin.counts.clear();
@@ -111,7 +111,7 @@ fn decode(record: &[u8], factors: &Factors, header: &Header, num_crystals: usize
         }
         let scatter = factors.expected(record, header.has_scatter.then_some(at + 4), "scatter")?;
         bin.counts.push(counts);
-        bin.additive.push((randoms + scatter) as f32);
+        bin.additive.push(finite(randoms + scatter, "its background")?);
     }
     // What follows the pairs that there are is anything.
     let num_lines = layout.num_lines.map_or(1, |at| usize::from(record[at]) | usize::from(record[at + 1]) << 8);

@@ -10,6 +10,9 @@ use crate::io::blocks::read_text;
 /// Largest text that is read; real ones have a few kilobytes.
 const MAX_BYTES: u64 = 1 << 20;
 
+/// Numbers above 0 that can be.
+const POSITIVE: std::ops::RangeInclusive<f64> = 1e-30..=1e30;
+
 /// A text of keys.
 pub(super) struct Keys {
     path: PathBuf,
@@ -91,8 +94,11 @@ impl Keys {
     /// It is not, or not there.
     pub(super) fn positive(&self, key: &str, default: Option<f64>) -> Result<f64, IoError> {
         let number = self.one(key, default)?;
-        let is_positive = number > 0.0 && number.is_finite();
-        if is_positive { Ok(number) } else { Err(self.value(key, &number.to_string(), "a number above 0")) }
+        if POSITIVE.contains(&number) {
+            Ok(number)
+        } else {
+            Err(self.value(key, &number.to_string(), "a number above 0 (10⁻³⁰ to 10³⁰)"))
+        }
     }
 
     /// The error of a key that is not there.

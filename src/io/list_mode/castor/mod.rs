@@ -1,5 +1,5 @@
 //! CASToR's data files: a header (`.Cdh`) of `key: value` lines beside a file (`.Cdf`) of entries of one size, little endian, and the
-//! scanner's table of crystals ([`scanner`]), which is looked for beside the header. Source: CASToR 3 (Merlin et al. 2018, Phys Med
+//! scanner's table of crystals (`.hscan` and `.lut`, or `.geom`), which is looked for beside the header. Source: CASToR 3 (Merlin et al. 2018, Phys Med
 //! Biol 63:185005), whose files these readers and the writer exchange.
 //!
 //! | `Data mode` | read by | an entry is |

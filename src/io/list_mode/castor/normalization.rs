@@ -76,7 +76,7 @@ fn for_each(header: &Header, factors: &Factors, num_crystals: usize, mut take: i
         }
         block.try_for_each(|record| {
             let [a, b] = pair_at(record, factors.layout.lines, num_crystals)?;
-            take([a.min(b), a.max(b)], factors.multiplicative(record)? as f32);
+            take([a.min(b), a.max(b)], factors.multiplicative(record)?);
             Ok(())
         })?;
         records.advance(num);

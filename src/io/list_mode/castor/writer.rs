@@ -237,9 +237,12 @@ fn text(header: &Header) -> String {
     text
 }
 
-/// Numbers of crystals that follow each other and have the same sides.
-fn layers(path: &Path, detectors: &Detectors) -> Result<Vec<(usize, [f64; 3])>, IoError> {
-    let mut layers: Vec<(usize, [f64; 3])> = Vec::new();
+/// How many crystals that follow each other have which sides, mm.
+type Layer = (usize, [f64; 3]);
+
+/// The layers of a scanner's crystals.
+fn layers(path: &Path, detectors: &Detectors) -> Result<Vec<Layer>, IoError> {
+    let mut layers: Vec<Layer> = Vec::new();
     for crystal in detectors.crystals() {
         match layers.last_mut() {
             Some((num, size_mm)) if *size_mm == crystal.size_mm => *num += 1,
@@ -265,7 +268,7 @@ impl Table {
         let layers = layers(path, detectors)?;
         let [radius_mm, half_length_mm] = detectors.extent_mm();
         let heights: BTreeSet<u64> = detectors.crystals().iter().map(|crystal| crystal.centre_mm[2].to_bits()).collect();
-        let list = |of: &dyn Fn(&(usize, [f64; 3])) -> String| layers.iter().map(of).collect::<Vec<_>>().join(",");
+        let list = |of: &dyn Fn(&Layer) -> String| layers.iter().map(of).collect::<Vec<_>>().join(",");
         let (bore_mm, length_mm) = (detectors.bore_mm().max(1.0), 2.0 * half_length_mm.max(1.0));
         let text = format!(
             "scanner name: {name}\nmodality: PET\nscanner radius: {}\nnumber of rings in scanner: {}\nnumber of elements: {}\n\
