@@ -62,8 +62,8 @@ pub fn run(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
         }
         Some(FileKind::Castor) => {
             let mut writer = CastorWriter::create(&options.output, Arc::clone(facts))?;
-            writer.write(&events.prompts)?;
-            notices::print(&writer.finish()?);
+            writer.put(&events.prompts)?;
+            writer.finish()?;
         }
         _ => return Err(format!("{} must end in .petsird or .Cdh, as lists of events do", options.output.display()).into()),
     }
