@@ -117,9 +117,6 @@ fn give_up_unsaved(harness: &mut Harness<'_, App>) {
     }
 }
 
-/// How long something may take that is waited for.
-const A_MINUTE: Duration = Duration::from_secs(60);
-
 /// Frames until something holds; fails after a minute.
 fn wait_for(harness: &mut Harness<'_, App>, what: &str, holds: impl Fn(&App) -> bool) {
     wait_to_see(harness, what, |harness| holds(harness.state()));
@@ -127,12 +124,7 @@ fn wait_for(harness: &mut Harness<'_, App>, what: &str, holds: impl Fn(&App) -> 
 
 /// The same of something that is seen in the window.
 fn wait_to_see(harness: &mut Harness<'_, App>, what: &str, holds: impl Fn(&Harness<'_, App>) -> bool) {
-    wait_within(harness, A_MINUTE, what, holds);
-}
-
-/// The same of what may take so long.
-fn wait_within(harness: &mut Harness<'_, App>, time: Duration, what: &str, holds: impl Fn(&Harness<'_, App>) -> bool) {
-    let deadline = Instant::now() + time;
+    let deadline = Instant::now() + Duration::from_secs(60);
     let (ask, asked) = unbounded();
     harness.ctx.set_request_repaint_callback(move |frame| {
         // Other threads wake it after a moment.

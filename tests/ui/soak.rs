@@ -2,6 +2,8 @@
 //!
 //! `TOMOSCOPE_SOAK=1` makes it 2000 starts and 10 000 iterations, some minutes; else a few of each.
 
+use std::time::Duration;
+
 use egui::Theme;
 use egui::accesskit::Role;
 use egui_kittest::Harness;
@@ -9,9 +11,12 @@ use egui_kittest::kittest::Queryable as _;
 use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System};
 use tomoscope::ui::App;
 
-use super::{A_MINUTE, click, finished, wait_within};
+use super::{click, finished, wait_for};
 
 const SIZE: [f32; 2] = [1000.0, 700.0];
+
+/// Between two frames.
+const FRAME: Duration = Duration::from_millis(10);
 
 /// Resident megabytes and threads of this process.
 fn held() -> (f64, usize) {
@@ -30,10 +35,15 @@ fn set_iterations(harness: &mut Harness<'_, App>, number: usize) {
 fn restart(harness: &mut Harness<'_, App>) {
     click(harness, "Restart");
     let run = harness.state().live().run;
-    let is_over = |harness: &Harness<'_, App>| harness.state().live().run == run && harness.state().is_run_over();
-    wait_within(harness, 20 * A_MINUTE, "the end of a run", is_over);
+    wait_for(harness, "the run", |app| app.live().run == run);
     // Images wait for the next picture to be drawn, of which a window draws one a frame.
     harness.render().unwrap();
+    while !harness.state().is_run_over() {
+        std::thread::sleep(FRAME);
+        harness.step();
+        harness.render().unwrap();
+    }
+    harness.run_steps(3);
 }
 
 #[test]

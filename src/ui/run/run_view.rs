@@ -68,6 +68,9 @@ pub enum RunRequest {
     Tell(Notice),
 }
 
+/// So many times as long as the curves take to be made they then stay: they are made of all steps.
+const CURVES_REST: u32 = 4;
+
 /// A run: its settings, how it goes, its images and its numbers.
 pub struct RunView {
     /// The settings of the next start.
@@ -94,6 +97,8 @@ pub struct RunView {
     pub table: TableCache,
     curves: Curves,
     curves_are_old: bool,
+    /// When they may be made again.
+    curves_due: Instant,
     forecaster: Forecaster,
     post_filter: PostFilter,
     /// Number of the ROI edit sent last, and its ROIs.
@@ -126,6 +131,7 @@ impl RunView {
             table: TableCache::default(),
             curves: Curves::default(),
             curves_are_old: true,
+            curves_due: Instant::now(),
             forecaster: Forecaster::start(wake.clone()),
             post_filter: PostFilter::start(wake),
             branch: 0,
@@ -486,11 +492,19 @@ impl RunView {
         self.derive_curves();
     }
 
-    /// Brings the curves up to date.
+    /// Brings the curves up to date, of long runs as often as a part of the time allows.
     pub fn derive_curves(&mut self) {
-        if std::mem::take(&mut self.curves_are_old) {
+        let begin = Instant::now();
+        if self.curves_are_old && self.curves_due <= begin {
             self.curves = Curves::of(&self.live);
+            self.curves_are_old = false;
+            self.curves_due = Instant::now() + CURVES_REST * begin.elapsed();
         }
+    }
+
+    /// After what time the curves, which are not up to date, may be made again.
+    pub fn curves_wait(&self) -> Option<Duration> {
+        self.curves_are_old.then(|| self.curves_due.saturating_duration_since(Instant::now()))
     }
 
     /// The number by which an image is called.

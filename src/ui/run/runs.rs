@@ -1,6 +1,8 @@
 //! The runs that the window shows: one computes, those before it are kept as they were, with their settings and their past. The
 //! images of one of them are the reference that those of the active run are compared with.
 
+use std::time::Duration;
+
 use super::forms::Forms;
 use super::reference::{Reference, ReferenceChoice, ReferenceImage};
 use super::run_view::{RunInput, RunView};
@@ -202,6 +204,11 @@ impl Runs {
     /// Brings the curves of the kept runs up to date.
     pub fn derive_kept(&mut self) {
         self.kept.iter_mut().for_each(RunView::derive_curves);
+    }
+
+    /// After what time curves that are not up to date are to be made again.
+    pub fn curves_wait(&self) -> Option<Duration> {
+        std::iter::once(&self.active).chain(&self.kept).filter_map(RunView::curves_wait).min()
     }
 
     /// Looks which images are kept of each run.

@@ -325,6 +325,9 @@ impl App {
     /// The same for the runs that are kept, and for the image of the reference: where it is shown beside, and its profile.
     fn derive_beside(&mut self, frame: &eframe::Frame, ctx: &Context) {
         self.runs.derive_kept();
+        if let Some(wait) = self.runs.curves_wait() {
+            ctx.request_repaint_after(wait);
+        }
         self.runs.link(&self.session);
         let beside = self.runs.beside().and_then(|(_, image)| Some((image.generation(), image.volume()?)));
         let image = beside.map_or(0, |(generation, _)| generation);
