@@ -37,9 +37,11 @@ pub struct EventSpace {
     split: EventSplit,
     /// All events in the order in which those of each subset are to lie; `None` = as they are numbered.
     sorted: Option<Arc<Vec<u32>>>,
-    /// The number of subsets that was asked for last, and its order.
-    known: Arc<Mutex<Option<(usize, Arc<Vec<u32>>)>>>,
+    known: Arc<Mutex<Known>>,
 }
+
+/// The number of subsets that was asked for last, and its order.
+type Known = Option<(usize, Arc<Vec<u32>>)>;
 
 impl EventSpace {
     /// So many events as they are numbered, interleaved.

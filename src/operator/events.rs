@@ -310,10 +310,8 @@ impl Parts for EventParts<'_> {
                 continue;
             }
             self.operator.walk(events, |lanes| {
-                let mut values = [0.0; LANES];
-                for lane in 0..lanes.len() {
-                    values[lane] = self.q[lanes.event[lane]] * lanes.factor[lane];
-                }
+                // (Lanes without a path have no length.)
+                let values = std::array::from_fn(|lane| self.q[lanes.event[lane]] * lanes.factor[lane]);
                 lanes.walk(terms, voxels.len(), *simd, &mut Additions { image: &mut *image, values });
             });
         }
