@@ -310,9 +310,6 @@ fn a_list_without_time_of_flight_and_efficiencies() {
     events.delayeds.tof_mm.clear();
     let path = folder.path().join("a.petsird");
     write(&path, &facts, &events);
-    if let Ok(keep) = std::env::var("KEEP2") {
-        fs::copy(&path, keep).unwrap();
-    }
     let (found, _) = read_all(&path).unwrap();
     assert!(found.prompts.tof_mm.is_empty() && found.delayeds.tof_mm.is_empty());
     assert_eq!(sorted(&found.prompts), sorted(&events.prompts));
@@ -626,9 +623,6 @@ fn a_list_of_the_formats_own_package_written_again() {
     let reader = open(&path).unwrap();
     let again = folder.path().join("a.petsird");
     assert!(write(&again, reader.facts(), &events).is_empty());
-    if let Ok(keep) = std::env::var("KEEP") {
-        fs::copy(&again, keep).unwrap();
-    }
     assert_eq!(read_all(&again).unwrap().0, events);
     let read = open(&again).unwrap();
     let [first, second] = [&reader, &read].map(|reader| reader.facts().efficiency.as_ref().unwrap());
@@ -638,23 +632,6 @@ fn a_list_of_the_formats_own_package_written_again() {
     for (found, written) in read.facts().detectors.crystals().iter().zip(reader.facts().detectors.crystals()) {
         assert!(distance(&found.centre_mm, &written.centre_mm) < 1e-4, "{found:?} {written:?}");
         assert!((0..3).all(|axis| distance(&found.axes[axis], &written.axes[axis]) < 1e-5), "{found:?} {written:?}");
-    }
-}
-
-#[test]
-#[ignore]
-fn speed() {
-    let path = PathBuf::from(std::env::var("BIG").unwrap());
-    for _ in 0..5 {
-        let mut reader = open(&path).unwrap();
-        let start = std::time::Instant::now();
-        let (mut chunk, mut num) = (EventChunk::default(), 0);
-        while reader.next(&mut chunk).unwrap() {
-            num += chunk.prompts.len() + chunk.delayeds.len();
-        }
-        reader.check_end().unwrap();
-        let secs = start.elapsed().as_secs_f64();
-        println!("{num} events, {:.0} MB/s, {:.1} M events/s", reader.progress()[1] as f64 / 1e6 / secs, num as f64 / 1e6 / secs);
     }
 }
 

@@ -114,6 +114,18 @@ impl Walker {
                 },
                 Ahead::Value(ty) => {
                     let ty = *ty;
+                    // What has one form is gone over at once, and what takes no bytes takes no time, however deep it is.
+                    match schema.form(ty) {
+                        Form::Fixed(num_bytes) if num_bytes == 0 || self.wanted.is_none() => {
+                            *ahead = Ahead::Bytes(num_bytes);
+                            continue;
+                        }
+                        Form::Varints(num) if self.wanted.is_none() => {
+                            *ahead = Ahead::Varints(num);
+                            continue;
+                        }
+                        _ => {}
+                    }
                     let Some(next) = enter(stream, schema, ty)? else { return Ok(Stop::Short) };
                     *ahead = next;
                 }
