@@ -95,7 +95,7 @@ pub(super) trait Projecting: LinearOperator<CudaBackend> {
         scale: f32,
     ) -> Result<(), CudaError>;
 
-    /// [`LinearOperator::apply`](crate::operator::LinearOperator::apply), from the image as the kernel reads it.
+    /// [`LinearOperator::apply`], from the image as the kernel reads it.
     fn project(
         &self,
         backend: &mut CudaBackend,
@@ -111,7 +111,7 @@ pub(super) trait Projecting: LinearOperator<CudaBackend> {
             .run(backend, num_units, task, |first, count| self.launch_forward(backend, subset, [first, count], x, &mut out.0))
     }
 
-    /// [`LinearOperator::adjoint`](crate::operator::LinearOperator::adjoint).
+    /// [`LinearOperator::adjoint`].
     fn backproject(
         &self,
         backend: &mut CudaBackend,

@@ -1,7 +1,7 @@
 //! A list of events becomes counts in bins, with the corrections that the list tells.
 //!
 //! Prompts are counted as they are. How well the pairs of a bin count becomes its factor m, Σ over its pairs of crystals; a gap
-//! counts nothing. Delayeds are smoothed ([`most_likely_singles`]) and join the additive term: efficiencies are in them already, so that
+//! counts nothing. Delayeds are smoothed ([`most_likely_singles`](crate::measure::most_likely_singles)) and join the additive term: efficiencies are in them already, so that
 //! no factor is applied. Bins have no time of flight: all of it goes into one.
 
 use std::ops::Range;
