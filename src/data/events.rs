@@ -183,6 +183,8 @@ pub struct EventList {
     pub prompts: Arc<Events>,
     /// How many were delayed.
     pub num_delayeds: u64,
+    /// Expected background of all pairs together, as far as it is known; what the likelihood counts besides the image.
+    pub total_additive: f64,
     /// Counts per second over time.
     pub rates: CountRates,
 }

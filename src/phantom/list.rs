@@ -91,23 +91,22 @@ pub fn simulate_list(
             prompts.push(draw.true_event(pair(bin)));
         }
     }
+    // Wide enough for every place in the bore with its error.
+    let half_window_mm = scanner.radius_mm() + 3.0 * options.tof_fwhm_mm.unwrap_or(0.0);
     let randoms = options.randoms_fraction / (1.0 - options.randoms_fraction) * options.counts;
     let num_bins = geometry.num_bins();
     let mut background = |events: &mut Vec<Event>| {
         for _ in 0..draw.poisson(randoms) {
             let bin = draw.below(num_bins);
-            let event = draw.random_event(pair(bin), scanner.radius_mm());
+            let event = draw.random_event(pair(bin), half_window_mm);
             events.push(event);
         }
     };
     let mut delayeds = Vec::new();
     background(&mut prompts);
     background(&mut delayeds);
-    let tof = options.tof_fwhm_mm.map(|fwhm_mm| TofFacts {
-        fwhm_mm,
-        window_mm: [-scanner.radius_mm(), scanner.radius_mm()],
-        edges_mm: Vec::new(),
-    });
+    let window_mm = [-half_window_mm, half_window_mm];
+    let tof = options.tof_fwhm_mm.map(|fwhm_mm| TofFacts { fwhm_mm, window_mm, edges_mm: Vec::new() });
     let facts = ListFacts {
         tof,
         sampling: Some(sampling),

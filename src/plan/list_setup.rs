@@ -1,6 +1,7 @@
 //! Settings and a list of events become MLEM or OSEM of single events.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::devices::{Chosen, choose_device};
 use super::estimate::{Arrays, Forecast, FreeMemory, NUM_FRAMES, check_image};
@@ -109,8 +110,9 @@ pub(super) fn prepare_on(
     let num_rays = rays_of_a_pair(&list.facts, &settings.grid, settings.rays);
     let (grid, fov_radius_mm) = (settings.grid.clone(), settings.fov_radius_mm);
     let wanted = SensitivitySettings { grid, fov_radius_mm, num_rays, device };
+    let begin = Instant::now();
     let sensitivity = list_sensitivity(&list.facts, &wanted, task)?;
-    notices.extend(notices_of(list, &sensitivity));
+    notices.extend(notices_of(list, &sensitivity, begin.elapsed().as_secs_f64()));
     notices.extend(race_warning(accumulation));
     let device_words = words_of(&chosen);
     let em = EmSettings {
@@ -258,10 +260,10 @@ fn check_memory(
     Ok(bytes)
 }
 
-fn notices_of(list: &EventList, sensitivity: &Sensitivity) -> Vec<Notice> {
+fn notices_of(list: &EventList, sensitivity: &Sensitivity, secs: f64) -> Vec<Notice> {
     let how = if sensitivity.is_of_planes { "all planes at once" } else { "one after the other" };
-    let mut notices =
-        vec![Notice::info(format!("the sensitivity is that of {} pairs of crystals, {how}", sensitivity.num_pairs))];
+    let words = format!("the sensitivity is that of {} pairs of crystals, {how}, in {secs:.2} s", sensitivity.num_pairs);
+    let mut notices = vec![Notice::info(words)];
     if list.facts.efficiency.is_none() {
         let text = match list.prompts.multiplicative.is_empty() {
             true => "the list does not tell how well its pairs of crystals count: all of them count as 1",
@@ -300,7 +302,7 @@ impl Parts<'_> {
         let terms = EventTerms {
             multiplicative: own(&list.prompts.multiplicative).or(told),
             additive: own(&list.prompts.additive),
-            total_additive: list.num_delayeds as f64,
+            total_additive: list.total_additive,
         };
         let sensitivity = Arc::new(voxels.coefficients(&sensitivity.volume));
         let model = ListModel::new(&mut backend, lines, space, terms, sensitivity, settings.num_subsets)?;

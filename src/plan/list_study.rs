@@ -114,10 +114,12 @@ impl Gathered {
             // Per mm of d became the whole line's.
             self.prompts.additive.iter_mut().for_each(|additive| *additive *= window_mm as f32);
         }
+        let mut total_additive = 0.0;
         if self.num_delayeds > 0 && self.prompts.additive.is_empty() {
             match CrystalRandoms::new(&facts, &self.of_crystals, task)? {
                 Some(randoms) => {
                     let per_mm = window_mm.filter(|_| !self.prompts.tof_mm.is_empty()).map_or(1.0, |window_mm| 1.0 / window_mm);
+                    total_additive = self.num_delayeds as f64;
                     self.prompts.additive = self.prompts.pairs.iter().map(|&pair| (per_mm * randoms.of(pair)) as f32).collect();
                     notices.push(Notice::info(format!(
                         "{} of delayed coincidences, smoothed over all crystals, are the randoms that are expected",
@@ -134,6 +136,12 @@ impl Gathered {
             true => Arc::new(ListFacts { tof: None, ..(*facts).clone() }),
             false => facts,
         };
-        Ok(EventList { facts, prompts: Arc::new(self.prompts), num_delayeds: self.num_delayeds, rates: self.rates })
+        Ok(EventList {
+            facts,
+            prompts: Arc::new(self.prompts),
+            num_delayeds: self.num_delayeds,
+            total_additive,
+            rates: self.rates,
+        })
     }
 }

@@ -80,7 +80,16 @@ fn one_scan_in_three_formats_is_one_list_and_one_image() {
         let list = study.measured;
         let prompts = Events { multiplicative: Vec::new(), additive: Vec::new(), ..(*list.prompts).clone() };
         let facts = ListFacts { efficiency: None, sampling: None, ..(*list.facts).clone() };
-        Study::new("plain", EventList { facts: Arc::new(facts), prompts: Arc::new(prompts), num_delayeds: 0, rates: list.rates })
+        Study::new(
+            "plain",
+            EventList {
+                facts: Arc::new(facts),
+                prompts: Arc::new(prompts),
+                num_delayeds: 0,
+                total_additive: 0.0,
+                rates: list.rates,
+            },
+        )
     };
     let [one, castor, yrt] = [petsird, castor, yrt].map(|study| reconstructed(plain(study), 5).0);
     for other in [castor, yrt] {
