@@ -68,7 +68,7 @@ pub fn run(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
         _ => return Err(format!("{} must end in .petsird or .Cdh, as lists of events do", options.output.display()).into()),
     }
     out!("{} on {}", study.title, scanner.title);
-    let EventChunk { prompts, delayeds } = events;
+    let EventChunk { prompts, delayeds, .. } = events;
     let what = format!("{} and {} delayed", counted(prompts.len(), "prompt"), delayeds.len());
     out!("  {}", WRITTEN.line([options.output.display().to_string(), what]));
     if let (Some(path), Some(truth)) = (&options.truth, &study.truth) {

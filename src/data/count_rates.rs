@@ -1,5 +1,9 @@
 //! Counts per second over the time of a scan, however long that is.
 
+use std::collections::HashMap;
+
+use super::EventChunk;
+
 /// Bins of time at most.
 const MOST_BINS: usize = 512;
 
@@ -8,29 +12,44 @@ const MOST_BINS: usize = 512;
 pub struct CountRates {
     bin_ms: u64,
     /// Prompts and delayeds of each bin.
-    counts: [Vec<u64>; 2],
+    counts: [Vec<f64>; 2],
+    /// Ends of the intervals that times are the beginnings of, ms.
+    ends_ms: HashMap<u32, u32>,
 }
 
 impl Default for CountRates {
     fn default() -> Self {
-        Self { bin_ms: 10, counts: [Vec::new(), Vec::new()] }
+        Self { bin_ms: 10, counts: [Vec::new(), Vec::new()], ends_ms: HashMap::new() }
     }
 }
 
 impl CountRates {
-    /// Counts prompts and delayeds at these times, ms.
-    pub fn add(&mut self, prompts_ms: &[u32], delayeds_ms: &[u32]) {
-        for (kind, times_ms) in [prompts_ms, delayeds_ms].into_iter().enumerate() {
-            for &time_ms in times_ms {
-                while u64::from(time_ms) / self.bin_ms >= MOST_BINS as u64 {
-                    self.widen();
-                }
-                let bin = (u64::from(time_ms) / self.bin_ms) as usize;
-                if bin >= self.counts[kind].len() {
-                    self.counts[kind].resize(bin + 1, 0);
-                }
-                self.counts[kind][bin] += 1;
+    /// Counts the events of a piece; those of an interval are spread evenly over it.
+    pub fn add(&mut self, chunk: &EventChunk) {
+        self.ends_ms.extend(chunk.intervals_ms.iter().map(|&[begin, end]| (begin, end)));
+        for (kind, events) in [&chunk.prompts, &chunk.delayeds].into_iter().enumerate() {
+            for same in events.times_ms.chunk_by(|a, b| a == b) {
+                let begin = same[0];
+                let end = self.ends_ms.get(&begin).copied().unwrap_or(begin);
+                self.spread(kind, [u64::from(begin), u64::from(end)], same.len() as f64);
             }
+        }
+    }
+
+    fn spread(&mut self, kind: usize, [begin, end]: [u64; 2], num: f64) {
+        // An interval without length is one ms.
+        let end = end.max(begin + 1);
+        while (end - 1) / self.bin_ms >= MOST_BINS as u64 {
+            self.widen();
+        }
+        let bins = begin / self.bin_ms..=(end - 1) / self.bin_ms;
+        let counts = &mut self.counts[kind];
+        if *bins.end() as usize >= counts.len() {
+            counts.resize(*bins.end() as usize + 1, 0.0);
+        }
+        for bin in bins {
+            let inside = end.min((bin + 1) * self.bin_ms) - begin.max(bin * self.bin_ms);
+            counts[bin as usize] += num * inside as f64 / (end - begin) as f64;
         }
     }
 
@@ -43,9 +62,9 @@ impl CountRates {
 
     /// Seconds and counts per second of the prompts, then of the delayeds: at the middles of the bins.
     pub fn curves(&self) -> [Vec<[f64; 2]>; 2] {
-        let secs = 1e-3 * self.bin_ms as f64;
+        let secs = self.bin_secs();
         let curve =
-            |counts: &Vec<u64>| (0..).zip(counts).map(|(bin, &num)| [(f64::from(bin) + 0.5) * secs, num as f64 / secs]).collect();
+            |counts: &Vec<f64>| (0..).zip(counts).map(|(bin, &num)| [(f64::from(bin) + 0.5) * secs, num / secs]).collect();
         [curve(&self.counts[0]), curve(&self.counts[1])]
     }
 
@@ -58,16 +77,39 @@ impl CountRates {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::Events;
+
+    fn chunk(times_ms: &[u32], delayed_ms: &[u32], intervals_ms: Vec<[u32; 2]>) -> EventChunk {
+        let events = |times_ms: &[u32]| Events { times_ms: times_ms.to_vec(), ..Events::default() };
+        EventChunk { prompts: events(times_ms), delayeds: events(delayed_ms), intervals_ms }
+    }
+
+    fn total(rates: &CountRates, curve: &[[f64; 2]]) -> f64 {
+        curve.iter().map(|point| point[1]).sum::<f64>() * rates.bin_secs()
+    }
 
     #[test]
     fn counts_are_kept_when_bins_grow_wider() {
         let mut rates = CountRates::default();
         let times: Vec<u32> = (0..100_000).collect();
-        times.chunks(7000).for_each(|times| rates.add(times, &times[..times.len() / 2]));
+        times.chunks(7000).for_each(|times| rates.add(&chunk(times, &times[..times.len() / 2], Vec::new())));
         let [prompts, delayeds] = rates.curves();
         assert!(prompts.len() <= MOST_BINS && rates.bin_secs() == 0.32);
-        let total = |curve: &[[f64; 2]]| curve.iter().map(|point| point[1]).sum::<f64>() * rates.bin_secs();
-        assert!((total(&prompts) - 100_000.0).abs() < 1e-6 && (total(&delayeds) - 50_000.0).abs() < 1e-6);
+        assert!((total(&rates, &prompts) - 100_000.0).abs() < 1e-6);
+        let expected: usize = times.chunks(7000).map(|times| times.len() / 2).sum();
+        assert!((total(&rates, &delayeds) - expected as f64).abs() < 1e-6);
         assert!(prompts[..prompts.len() - 1].iter().all(|point| (point[1] - 1000.0).abs() < 1e-9));
+    }
+
+    #[test]
+    fn events_of_an_interval_are_spread_over_it() {
+        let mut rates = CountRates::default();
+        // In two pieces of one interval, and a shorter one.
+        rates.add(&chunk(&[0; 600], &[], vec![[0, 1000]]));
+        rates.add(&chunk(&[0; 400], &[], Vec::new()));
+        rates.add(&chunk(&[1000; 500], &[], vec![[1000, 1500]]));
+        let [prompts, _] = rates.curves();
+        assert!((total(&rates, &prompts) - 1500.0).abs() < 1e-9);
+        assert!(prompts.iter().all(|point| (point[1] - 1000.0).abs() < 1e-6) && prompts.len() == 150);
     }
 }

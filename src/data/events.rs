@@ -96,6 +96,8 @@ pub struct EventChunk {
     pub prompts: Events,
     /// Coincidences with one side delayed: a sample of the randoms.
     pub delayeds: Events,
+    /// Where a time is the beginning of an interval in which the events were: begin and end of those that begin here, ms.
+    pub intervals_ms: Vec<[u32; 2]>,
 }
 
 impl EventChunk {
@@ -103,6 +105,7 @@ impl EventChunk {
     pub fn clear(&mut self) {
         self.prompts.clear();
         self.delayeds.clear();
+        self.intervals_ms.clear();
     }
 }
 

@@ -113,7 +113,8 @@ pub fn simulate_list(
         duration_ms: Some((1e3 * options.duration_secs) as u64),
         ..ListFacts::new("simulated", Arc::clone(&detectors))
     };
-    let events = EventChunk { prompts: in_time(prompts, facts.tof.is_some()), delayeds: in_time(delayeds, facts.tof.is_some()) };
+    let [prompts, delayeds] = [prompts, delayeds].map(|events| in_time(events, facts.tof.is_some()));
+    let events = EventChunk { prompts, delayeds, intervals_ms: Vec::new() };
     Ok(study.map(|_| SimulatedList { facts: Arc::new(facts), events }))
 }
 
@@ -220,7 +221,7 @@ mod tests {
         let options =
             ListSimulation { counts: 20_000.0, seed: 3, duration_secs: 2.0, tof_fwhm_mm: Some(5.0), randoms_fraction: 0.2 };
         let list = simulate_list(&phantom, scanner, &options, &Task::new()).unwrap().measured;
-        let EventChunk { prompts, delayeds } = &list.events;
+        let EventChunk { prompts, delayeds, .. } = &list.events;
         assert!((prompts.len() as f64 - 25_000.0).abs() < 600.0 && (delayeds.len() as f64 - 5000.0).abs() < 300.0);
         assert!(prompts.times_ms.is_sorted() && *prompts.times_ms.last().unwrap() < 2000);
         // In both orders of the crystals the place is the same: the sum of places with their signs is that of the object.

@@ -47,6 +47,15 @@ impl Course {
         ..Course::ITERATIONS
     };
 
+    /// Of single events.
+    pub const EVENTS: Course = Course {
+        unexplained: [
+            "event",
+            "whose line crosses nothing of the image; they are left out. An image that covers the whole field of view explains them",
+        ],
+        ..Course::ITERATIONS
+    };
+
     /// Of a sweep: each block of projections is added to the image once.
     pub const PROJECTIONS: Course = Course {
         counted: "projection",

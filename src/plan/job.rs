@@ -260,7 +260,8 @@ impl Job {
     /// What its steps are called and counted by.
     pub fn course(&self) -> Course {
         match self {
-            Job::Counts { .. } | Job::Events { .. } => Course::ITERATIONS,
+            Job::Counts { .. } => Course::ITERATIONS,
+            Job::Events { .. } => Course::EVENTS,
             Job::Sweep { .. } => Course::PROJECTIONS,
             Job::Pairs { .. } => Course::DENSITIES,
         }

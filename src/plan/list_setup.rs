@@ -14,7 +14,7 @@ use crate::algebra::Backend as _;
 use crate::algebra::{Host, Simd, Voxels};
 #[cfg(feature = "cuda")]
 use crate::cuda;
-use crate::data::{EventList, ListFacts, Notice, Study};
+use crate::data::{EventList, ListFacts, Notice, Study, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, EventLines, EventSpace, EventSubsets, LinearOperator};
 use crate::recon::{
@@ -304,8 +304,13 @@ impl Parts<'_> {
             additive: own(&list.prompts.additive),
             total_additive: list.total_additive,
         };
+        // Unless a start image is given, the uniform one that expects as many events as there are.
+        let sum = sensitivity.volume.sum();
+        let level = if sum > 0.0 { (list.prompts.len() as f64 / sum) as f32 } else { 1.0 };
+        let uniform = Volume::filled(settings.grid.clone(), level);
+        let start = settings.init.as_deref().unwrap_or(&uniform);
         let sensitivity = Arc::new(voxels.coefficients(&sensitivity.volume));
         let model = ListModel::new(&mut backend, lines, space, terms, sensitivity, settings.num_subsets)?;
-        Ok(Box::new(MlemOsem::new(backend, voxels, model, em, settings.init.as_deref())?))
+        Ok(Box::new(MlemOsem::new(backend, voxels, model, em, Some(start))?))
     }
 }

@@ -86,7 +86,7 @@ impl Gathered {
         if self.selection.without_tof {
             chunk.prompts.tof_mm.clear();
         }
-        self.rates.add(&chunk.prompts.times_ms, &chunk.delayeds.times_ms);
+        self.rates.add(chunk);
         self.num_delayeds += chunk.delayeds.len() as u64;
         for crystal in chunk.delayeds.pairs.iter().flatten() {
             self.of_crystals[*crystal as usize] += 1.0;

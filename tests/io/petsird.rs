@@ -217,7 +217,7 @@ fn small_events() -> EventChunk {
         tof_mm: numbers.map(|n| [edges[event(n).2], edges[event(n).2 + 1]]).collect(),
         ..Events::default()
     };
-    EventChunk { prompts: list(0..100), delayeds: list(20..41) }
+    EventChunk { prompts: list(0..100), delayeds: list(20..41), ..EventChunk::default() }
 }
 
 fn write(path: &Path, facts: &ListFacts, events: &EventChunk) -> Vec<Notice> {
@@ -286,7 +286,7 @@ fn a_cylinders_list_without_bins_of_time_of_flight() {
         multiplicative: vec![1.0; 3],
         ..Events::default()
     };
-    let notices = write(&path, &facts, &EventChunk { prompts, delayeds: Events::default() });
+    let notices = write(&path, &facts, &EventChunk { prompts, ..EventChunk::default() });
     assert!(notices.len() == 1 && notices[0].text.contains("no place for the factors"), "{notices:?}");
     let (found, _) = read_all(&path).unwrap();
     assert_eq!((found.prompts.pairs.len(), &found.prompts.times_ms), (3, &vec![5, 5, 7]));

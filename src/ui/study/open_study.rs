@@ -93,7 +93,8 @@ impl OpenStudy {
     /// What the steps of its reconstruction are called and counted by.
     pub fn course(&self) -> Course {
         match self {
-            OpenStudy::Counts(_) | OpenStudy::Events(_) => Course::ITERATIONS,
+            OpenStudy::Counts(_) => Course::ITERATIONS,
+            OpenStudy::Events(_) => Course::EVENTS,
             OpenStudy::Pairs(_) => Course::DENSITIES,
             OpenStudy::Sweep(_) => Course::PROJECTIONS,
         }

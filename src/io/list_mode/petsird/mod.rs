@@ -90,6 +90,8 @@ pub struct PetsirdReader {
     walker: Walker,
     field: Field,
     start_ms: u32,
+    /// Begin and end of the blocks since the last piece, ms.
+    intervals_ms: Vec<[u32; 2]>,
     notices: Vec<Notice>,
     num_skipped: BTreeMap<String, u64>,
     is_dead_time_told: bool,
@@ -126,6 +128,7 @@ impl PetsirdReader {
             walker: Walker::default(),
             field: Field::Other,
             start_ms: 0,
+            intervals_ms: Vec::new(),
             notices: header.notices,
             num_skipped: BTreeMap::new(),
             is_dead_time_told: false,
@@ -220,6 +223,8 @@ impl PetsirdReader {
             return Err(self.stream.refuse(place, format!("a time block that begins at {start} ms")));
         }
         self.start_ms = start as u32;
+        let stop = value.number("stop").unwrap_or(start).clamp(start, f64::from(u32::MAX));
+        self.intervals_ms.push([start as u32, stop as u32]);
         Ok(Some(true))
     }
 
@@ -272,6 +277,7 @@ impl EventReader for PetsirdReader {
     fn next(&mut self, chunk: &mut EventChunk) -> Result<bool, IoError> {
         chunk.clear();
         while self.step(chunk)? == Step::On {}
+        chunk.intervals_ms.append(&mut self.intervals_ms);
         Ok(!(chunk.prompts.is_empty() && chunk.delayeds.is_empty()))
     }
 
