@@ -20,8 +20,8 @@ use crate::task::Task;
 
 /// Crystals that lie farther than this from the places of a cylinder are not backprojected as if they were there, mm.
 const SAME_PLACE_MM: f64 = 1e-3;
-/// Bins of the views that are backprojected at a time.
-const BINS_AT_ONCE: usize = 1 << 24;
+/// Bins of the views that are backprojected at a time (256 MiB): many, for views have more mirror images the more there are of them.
+const BINS_AT_ONCE: usize = 1 << 26;
 /// Pairs of crystals that are.
 const PAIRS_AT_ONCE: usize = 1 << 20;
 
@@ -116,8 +116,10 @@ fn factors_of_views(facts: &ListFacts, cylinder: &Cylinder, geometry: &ScanGeome
     factors.par_chunks_exact_mut(num_planes).enumerate().for_each(|(transaxial, factors)| {
         let (view, tangential_pos) = (views[transaxial / num_tangential], transaxial % num_tangential);
         let [end1, end2] = cylinder.detectors(view, geometry.tangential_index(tangential_pos) as i32);
+        let [first, second] =
+            [end1, end2].map(|end| (0..cylinder.num_rings).map(|ring| cylinder.crystal(ring, end)).collect::<Vec<_>>());
         for (factor, &[ring1, ring2]) in factors.iter_mut().zip(&rings) {
-            *factor = match (cylinder.crystal(ring1, end1), cylinder.crystal(ring2, end2)) {
+            *factor = match (first[ring1], second[ring2]) {
                 (Some(first), Some(second)) => facts.efficiency.as_ref().map_or(1.0, |efficiency| efficiency.of([first, second])),
                 _ => 0.0,
             };
