@@ -8,8 +8,8 @@ use super::FreeMemory;
 use super::histogram::ListError;
 use super::list_randoms::CrystalRandoms;
 use crate::data::{CountRates, EventChunk, EventList, Events, ListFacts, Notice, Origin, Study};
-use crate::io::list_mode::{self, ListOptions};
-use crate::task::Task;
+use crate::io::list_mode::{self, ListOptions, for_each_piece};
+use crate::task::{Stopped, Task};
 use crate::words::counted;
 
 /// Which events of a list are reconstructed.
@@ -32,70 +32,86 @@ pub fn list_study(
     task: &Task,
 ) -> Result<Study<EventList>, ListError> {
     let mut reader = list_mode::open(path, options)?;
-    let mut list = Gathered::new(Arc::clone(reader.facts()), selection.clone());
-    let mut chunk = EventChunk::default();
-    task.begin(reader.progress()[1]);
-    let mut read = 0;
-    while reader.next(&mut chunk)? {
-        task.check()?;
-        list.add(&mut chunk)?;
-        let now = reader.progress()[0];
-        task.advance(now.saturating_sub(read));
-        read = now;
-    }
-    reader.check_end()?;
-    let mut notices = reader.notices();
-    let measured = list.finish(&mut notices, task)?;
-    let title = path.file_name().unwrap_or_default().to_string_lossy();
-    let origin = Origin { measured: Some(path.to_owned()), ..Origin::default() };
-    Ok(Study { origin, notices, ..Study::new(title, measured) })
+    let mut events = GatheredEvents::new(Arc::clone(reader.facts()), selection.clone());
+    for_each_piece(&mut *reader, task, |chunk| events.add(chunk))?;
+    let (list, notices) = events.finish(task)?;
+    let notices = reader.notices().into_iter().chain(notices).collect();
+    Ok(Study { notices, ..study_of(path, list) })
 }
 
-/// Events that have been read so far.
-struct Gathered {
-    facts: Arc<ListFacts>,
+/// What was read of a file as a study.
+pub fn study_of(path: &Path, list: EventList) -> Study<EventList> {
+    let title = path.file_name().unwrap_or_default().to_string_lossy();
+    let origin = Origin { measured: Some(path.to_owned()), ..Origin::default() };
+    Study { origin, ..Study::new(title, list) }
+}
+
+/// Events of a selection, as far as they were read.
+#[derive(Clone, Debug)]
+pub struct GatheredEvents {
     selection: ListSelection,
-    prompts: Events,
+    /// Without the randoms that delayeds make expect.
+    list: EventList,
     /// Delayeds that each crystal took part in.
     of_crystals: Vec<f64>,
-    num_delayeds: u64,
-    rates: CountRates,
+    /// What the additive terms of events are multiplied by.
+    additive_factor: f32,
     /// Events for which the memory was looked at.
     checked: usize,
 }
 
-impl Gathered {
-    fn new(facts: Arc<ListFacts>, selection: ListSelection) -> Self {
+impl GatheredEvents {
+    /// None yet.
+    pub fn new(facts: Arc<ListFacts>, selection: ListSelection) -> Self {
         let of_crystals = vec![0.0; facts.detectors.crystals().len()];
-        Self {
+        let (facts, additive_factor) = match &facts.tof {
+            // Per mm of d becomes the whole line's.
+            Some(tof) if selection.without_tof => {
+                let window_mm = tof.window_mm[1] - tof.window_mm[0];
+                (Arc::new(ListFacts { tof: None, ..(*facts).clone() }), window_mm as f32)
+            }
+            _ => (facts, 1.0),
+        };
+        let list = EventList {
             facts,
-            selection,
-            prompts: Events::default(),
-            of_crystals,
+            prompts: Arc::new(Events::default()),
             num_delayeds: 0,
+            total_additive: 0.0,
             rates: CountRates::default(),
-            checked: 0,
-        }
+        };
+        Self { selection, list, of_crystals, additive_factor, checked: 0 }
     }
 
-    fn add(&mut self, chunk: &mut EventChunk) -> Result<(), ListError> {
+    /// The list so far, without the randoms that its delayeds make expect.
+    pub fn list(&self) -> &EventList {
+        &self.list
+    }
+
+    /// Adds those of a piece that were selected; the others are taken out of it.
+    ///
+    /// # Errors
+    /// There is not enough memory to go on.
+    pub fn add(&mut self, chunk: &mut EventChunk) -> Result<(), ListError> {
         if let Some(frame_ms) = &self.selection.frame_ms {
-            chunk.prompts.retain_frame(frame_ms.clone());
-            chunk.delayeds.retain_frame(frame_ms.clone());
+            chunk.retain_frame(frame_ms.clone());
         }
         if self.selection.without_tof {
             chunk.prompts.tof_mm.clear();
         }
-        self.rates.add(chunk);
-        self.num_delayeds += chunk.delayeds.len() as u64;
+        if self.additive_factor != 1.0 {
+            chunk.prompts.additive.iter_mut().for_each(|additive| *additive *= self.additive_factor);
+        }
+        self.list.rates.add(chunk);
+        self.list.num_delayeds += chunk.delayeds.len() as u64;
         for crystal in chunk.delayeds.pairs.iter().flatten() {
             self.of_crystals[*crystal as usize] += 1.0;
         }
-        self.prompts.extend(&chunk.prompts);
-        let num = self.prompts.len();
+        let prompts = Arc::make_mut(&mut self.list.prompts);
+        prompts.extend(&chunk.prompts);
+        let num = prompts.len();
         if num > 2 * self.checked {
             // The arrays double when they are full, and a run needs as much again.
-            let needed = 4 * (num * self.prompts.bytes_per_event()) as u64;
+            let needed = 4 * (num * prompts.bytes_per_event()) as u64;
             if let Some(free) = FreeMemory::of_the_computer().bytes.filter(|free| *free < needed) {
                 return Err(ListError::ListMemory { num_events: num as u64, needed, free });
             }
@@ -104,44 +120,32 @@ impl Gathered {
         Ok(())
     }
 
-    /// The list with its randoms.
-    fn finish(mut self, notices: &mut Vec<Notice>, task: &Task) -> Result<EventList, ListError> {
-        let facts = self.facts;
-        let window_mm = facts.tof.as_ref().map(|tof| tof.window_mm[1] - tof.window_mm[0]);
-        if self.selection.without_tof
-            && let Some(window_mm) = window_mm
-        {
-            // Per mm of d became the whole line's.
-            self.prompts.additive.iter_mut().for_each(|additive| *additive *= window_mm as f32);
+    /// The list with the randoms that its delayeds make expect, and what there is to know about them.
+    ///
+    /// # Errors
+    /// Stopped.
+    pub fn finish(self, task: &Task) -> Result<(EventList, Vec<Notice>), Stopped> {
+        let Self { mut list, of_crystals, .. } = self;
+        let num_delayeds = list.num_delayeds;
+        if num_delayeds == 0 || !list.prompts.additive.is_empty() {
+            return Ok((list, Vec::new()));
         }
-        let mut total_additive = 0.0;
-        if self.num_delayeds > 0 && self.prompts.additive.is_empty() {
-            match CrystalRandoms::new(&facts, &self.of_crystals, task)? {
-                Some(randoms) => {
-                    let per_mm = window_mm.filter(|_| !self.prompts.tof_mm.is_empty()).map_or(1.0, |window_mm| 1.0 / window_mm);
-                    total_additive = self.num_delayeds as f64;
-                    self.prompts.additive = self.prompts.pairs.iter().map(|&pair| (per_mm * randoms.of(pair)) as f32).collect();
-                    notices.push(Notice::info(format!(
-                        "{} of delayed coincidences, smoothed over all crystals, are the randoms that are expected",
-                        counted(self.num_delayeds as usize, "event")
-                    )));
-                }
-                None => notices.push(Notice::warning(format!(
-                    "the list has {} delayed coincidences, but does not tell which pairs of crystals are in coincidence: randoms are not corrected for",
-                    self.num_delayeds
-                ))),
+        let notice = match CrystalRandoms::new(&list.facts, &of_crystals, task)? {
+            Some(randoms) => {
+                let window_mm = list.facts.tof.as_ref().map(|tof| tof.window_mm[1] - tof.window_mm[0]);
+                let per_mm = window_mm.filter(|_| !list.prompts.tof_mm.is_empty()).map_or(1.0, |window_mm| 1.0 / window_mm);
+                list.total_additive = num_delayeds as f64;
+                let prompts = Arc::make_mut(&mut list.prompts);
+                prompts.additive = prompts.pairs.iter().map(|&pair| (per_mm * randoms.of(pair)) as f32).collect();
+                Notice::info(format!(
+                    "{} of delayed coincidences, smoothed over all crystals, are the randoms that are expected",
+                    counted(num_delayeds as usize, "event")
+                ))
             }
-        }
-        let facts = match self.selection.without_tof {
-            true => Arc::new(ListFacts { tof: None, ..(*facts).clone() }),
-            false => facts,
+            None => Notice::warning(format!(
+                "the list has {num_delayeds} delayed coincidences, but does not tell which pairs of crystals are in coincidence: randoms are not corrected for"
+            )),
         };
-        Ok(EventList {
-            facts,
-            prompts: Arc::new(self.prompts),
-            num_delayeds: self.num_delayeds,
-            total_additive,
-            rates: self.rates,
-        })
+        Ok((list, vec![notice]))
     }
 }
