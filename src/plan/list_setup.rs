@@ -4,13 +4,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::devices::{Chosen, choose_device};
-use super::estimate::{Arrays, Forecast, FreeMemory, NUM_FRAMES, check_image};
+use super::estimate::{Arrays, Forecast, FreeMemory, check_image};
 use super::histogram::{HistogramSettings, cylinder_of, sampling_of};
 use super::list_sensitivity::{Sensitivity, SensitivitySettings, list_sensitivity};
 use super::setup::{Prepared, SetupError, check_field_of_view, check_start_image, race_warning};
 use super::{AlgorithmKind, DeviceChoice, Job, ProjectorChoice, Rays, RunSettings, StartInfo};
-#[cfg(feature = "cuda")]
-use crate::algebra::Backend as _;
 use crate::algebra::{Host, Simd, Voxels};
 #[cfg(feature = "cuda")]
 use crate::cuda;
@@ -114,7 +112,7 @@ pub(super) fn prepare_on(
     let sensitivity = list_sensitivity(&list.facts, &wanted, task)?;
     notices.extend(notices_of(list, &sensitivity, begin.elapsed().as_secs_f64()));
     notices.extend(race_warning(accumulation));
-    let device_words = words_of(&chosen);
+    let device_words = chosen.words(Simd::fastest());
     let em = EmSettings {
         subset_order: settings.subset_order,
         accumulation,
@@ -175,8 +173,8 @@ pub(super) fn forecast_on(
     let (space, accumulation) =
         (EventSpace::of(list.prompts.len()), settings.accumulation.unwrap_or(default_accumulation(&chosen)));
     let memory_bytes = bytes_of(&chosen, list, &settings, &space, accumulation);
-    let forecast = Forecast { memory_bytes, device: words_of(&chosen), projector: EVENTS_PROJECTOR.to_owned() };
-    Ok((forecast, free_on(&chosen)))
+    let forecast = Forecast { memory_bytes, device: chosen.words(Simd::fastest()), projector: EVENTS_PROJECTOR.to_owned() };
+    Ok((forecast, chosen.free_memory()))
 }
 
 /// The settings as they will be used.
@@ -220,32 +218,23 @@ fn default_accumulation(chosen: &Chosen) -> Accumulation {
     }
 }
 
-fn words_of(chosen: &Chosen) -> String {
-    match chosen {
-        Chosen::Cpu => format!("CPU, {}, {}", counted(rayon::current_num_threads(), "thread"), Simd::fastest().name()),
-        #[cfg(feature = "cuda")]
-        Chosen::Cuda(backend) => backend.name(),
-    }
-}
-
-fn free_on(chosen: &Chosen) -> FreeMemory {
-    match chosen {
-        Chosen::Cpu => FreeMemory::of_the_computer(),
-        #[cfg(feature = "cuda")]
-        Chosen::Cuda(backend) => FreeMemory::of_device(backend),
-    }
-}
-
-/// Bytes of a run: its arrays, the order of the events, and the events themselves where they are copied.
+/// Bytes of a run: its arrays, the order of the events, and their crystals and time of flight where they are copied.
 fn bytes_of(chosen: &Chosen, list: &EventList, settings: &RunSettings, space: &EventSpace, accumulation: Accumulation) -> u64 {
     let (num, image_len) = (list.prompts.len() as u64, settings.grid.num_voxels());
-    let are_copied = !matches!(chosen, Chosen::Cpu);
-    let counts = MeasuredValues { prompts: Arc::default(), multiplicative: None, additive: None };
-    let arrays = Arrays { are_copied: false, image_len, grid: &settings.grid, data: space, counts: &counts };
-    let events = if are_copied { (list.prompts.bytes_per_event() as u64 + 12) * num } else { 12 * num };
+    let terms = |is_there: bool| is_there.then(Arc::default);
+    let counts = MeasuredValues {
+        prompts: Arc::default(),
+        multiplicative: terms(list.facts.efficiency.is_some() || !list.prompts.multiplicative.is_empty()),
+        additive: terms(!list.prompts.additive.is_empty()),
+    };
+    // On every device in the order in which the events are taken, and so copied.
+    let arrays = Arrays { are_copied: true, image_len, grid: &settings.grid, data: space, counts: &counts };
+    let [pair, order_and_key] = [8, 8];
+    let interval = if list.prompts.tof_mm.is_empty() { 0 } else { 8 };
+    let of_event = order_and_key + if chosen.has_own_memory() { pair + interval } else { 0 };
     // A sensitivity of the whole, and private images or integers to add to.
-    let scratch = 4 * image_len as u64 * if are_copied { 3 } else { 8 };
-    arrays.bytes(settings.num_subsets, accumulation, scratch) + events + 4 * NUM_FRAMES * image_len as u64
+    let scratch = 4 * image_len as u64 * if chosen.has_own_memory() { 3 } else { 8 };
+    arrays.bytes(settings.num_subsets, accumulation, scratch) + of_event * num
 }
 
 fn check_memory(
@@ -256,7 +245,7 @@ fn check_memory(
     accumulation: Accumulation,
 ) -> Result<u64, SetupError> {
     let bytes = bytes_of(chosen, list, settings, space, accumulation);
-    free_on(chosen).check(bytes)?;
+    chosen.free_memory().check(bytes)?;
     Ok(bytes)
 }
 
@@ -293,14 +282,17 @@ impl Parts<'_> {
         space: EventSpace,
     ) -> Result<Box<dyn Algorithm>, SetupError> {
         let Self { list, settings, sensitivity, em, .. } = self;
-        let own = |values: &[f32]| (!values.is_empty()).then(|| Arc::new(values.to_vec()));
-        let told = list
+        fn own(values: &[f32]) -> Option<&[f32]> {
+            (!values.is_empty()).then_some(values)
+        }
+        let told: Option<Vec<f32>> = list
             .facts
             .efficiency
             .as_ref()
-            .map(|efficiency| Arc::new(list.prompts.pairs.iter().map(|&pair| efficiency.of(pair)).collect::<Vec<f32>>()));
+            .filter(|_| list.prompts.multiplicative.is_empty())
+            .map(|efficiency| list.prompts.pairs.iter().map(|&pair| efficiency.of(pair)).collect());
         let terms = EventTerms {
-            multiplicative: own(&list.prompts.multiplicative).or(told),
+            multiplicative: own(&list.prompts.multiplicative).or(told.as_deref()),
             additive: own(&list.prompts.additive),
             total_additive: list.total_additive,
         };
