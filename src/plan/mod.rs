@@ -44,7 +44,7 @@ pub use job::{
     SweepSettings,
 };
 pub use list_sensitivity::{Sensitivity, SensitivitySettings, list_sensitivity};
-pub use list_setup::{EVENTS_PROJECTOR, default_list_settings, rays_of_a_pair};
+pub use list_setup::{EVENTS_PROJECTOR, default_list_settings, rays_of_a_pair, usual_num_subsets};
 pub use list_study::{GatheredEvents, ListSelection, list_study, study_of};
 pub use matrix::{
     MatrixAmount, MatrixForecast, MatrixRecipe, RingFunctions, check_basis, crystal_pairs, forecast_matrix, make_matrix,

@@ -150,8 +150,8 @@ pub fn prepare_with(cache: &Cache, job: &Job, task: &Task) -> Result<Prepared, S
             prepared.notices.extend(notices);
             (prepared, notice)
         }
-        Job::Events { study, settings } => {
-            or_on_cpu(settings.device, |device| list_setup::prepare_on(device, study, settings, task))?
+        Job::Events { study, settings, growing } => {
+            or_on_cpu(settings.device, |device| list_setup::prepare_on(device, study, settings, growing.as_ref(), task))?
         }
     };
     prepared.notices.extend(notice);
@@ -190,8 +190,8 @@ pub fn forecast(job: &Job, running: Option<&StartInfo>) -> Result<Forecast, Setu
             free.with(given_back(&forecast.device)).check(forecast.memory_bytes)?;
             Ok(forecast)
         })?,
-        Job::Events { study, settings } => or_on_cpu(settings.device, |device| {
-            let (forecast, free) = list_setup::forecast_on(device, &study.measured, settings)?;
+        Job::Events { study, settings, growing } => or_on_cpu(settings.device, |device| {
+            let (forecast, free) = list_setup::forecast_on(device, &study.measured, settings, growing.as_ref())?;
             free.with(given_back(&forecast.device)).check(forecast.memory_bytes)?;
             Ok(forecast)
         })?,

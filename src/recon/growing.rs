@@ -99,10 +99,11 @@ impl<E: ArrivingEvents> Algorithm for GrowingEm<E> {
         let Some(round) = &mut self.round else {
             return Err(ReconError::UnsuitableData(format!("fewer than {LEAST_EVENTS} events have arrived")));
         };
-        let mut report = round.algorithm.step(task)?;
+        let report = round.algorithm.step(task)?;
         (round.iteration, round.is_between_iterations) = (report.iteration, report.completes_iteration);
         self.num_steps += 1;
-        report.stages[Stage::Sensitivity] += set_up;
+        let mut stages = report.stages;
+        stages[Stage::Sensitivity] += set_up;
         // Each step stands for itself: the likelihoods of different events have nothing to do with each other.
         Ok(StepReport {
             iteration: 0,
@@ -110,6 +111,8 @@ impl<E: ArrivingEvents> Algorithm for GrowingEm<E> {
             completes_iteration: false,
             log_likelihood: None,
             residual: None,
+            num_events: Some(round.num_events),
+            stages,
             ..report
         })
     }
@@ -185,6 +188,7 @@ mod tests {
                 completes_iteration: self.num_steps.is_multiple_of(2),
                 log_likelihood: Some(1.0),
                 residual: None,
+                num_events: None,
                 num_impossible_bins: 0,
                 accumulation: Accumulation::Atomic,
                 race: None,

@@ -48,6 +48,8 @@ pub struct StepReport {
     pub residual: Option<DataResidual>,
     /// Bins with counts where the model expects none: their ratio was set to 0 and they are left out of the likelihood.
     pub num_impossible_bins: usize,
+    /// Events that the image is of, where further ones arrive.
+    pub num_events: Option<usize>,
     /// Accumulation that the step used.
     pub accumulation: Accumulation,
     /// What the race lost, where the backprojection had one.

@@ -133,6 +133,8 @@ impl Run {
             },
         };
         run.set_rois(rois)?;
+        // Events that have all arrived by now are told of no more.
+        run.end_with_list();
         Ok((run, info, notices))
     }
 
@@ -152,10 +154,7 @@ impl Run {
 
     /// Hands the algorithm what has arrived meanwhile.
     pub fn take_in(&mut self) -> Result<(), Failure> {
-        // Events are looked for by the algorithm itself. When no more come there is the whole list to be reconstructed.
-        if self.arriving.as_ref().is_some_and(ListAcquisition::is_over) {
-            self.iteration = self.target;
-        }
+        self.end_with_list();
         let Some(acquisition) = &self.acquisition else { return Ok(()) };
         let (projections, is_over) = acquisition.since(self.num_taken);
         self.num_taken += projections.len();
@@ -174,6 +173,14 @@ impl Run {
             self.iteration = self.target;
         }
         Ok(())
+    }
+
+    /// Leaves nothing to do when no further events arrive: the whole list is then to be reconstructed. (The algorithm looks for
+    /// events itself.)
+    fn end_with_list(&mut self) {
+        if self.arriving.as_ref().is_some_and(ListAcquisition::is_over) {
+            self.iteration = self.target;
+        }
     }
 
     /// One step of the algorithm in the run's threads.

@@ -32,7 +32,7 @@ fn reconstructed(study: Study<EventList>, num_iterations: usize) -> (Volume, Vec
     settings.rays = Rays::Fixed { tangential: 1, axial: 1 };
     settings.device = DeviceChoice::Cpu;
     let mut volume = Volume::filled(settings.grid.clone(), 0.0);
-    let job = Job::Events { study: Arc::new(study), settings: Box::new(settings) };
+    let job = Job::Events { study: Arc::new(study), settings: Box::new(settings), growing: None };
     let mut prepared = prepare(&job, &Task::new()).unwrap();
     let steps = (0..num_iterations).map(|_| prepared.algorithm.step(&Task::new()).unwrap().log_likelihood.unwrap()).collect();
     prepared.algorithm.volume_into(&mut volume).unwrap();

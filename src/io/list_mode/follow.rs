@@ -100,7 +100,9 @@ impl ListFollower {
             Err(error) => {
                 self.has_ended = true;
                 chunk.clear();
-                update.notices.push(Notice::warning(format!("{error}. The events before it are kept; the list is not followed further")));
+                update
+                    .notices
+                    .push(Notice::warning(format!("{error}. The events before it are kept; the list is not followed further")));
             }
         }
         if let Err(error) = self.keep_witnesses() {
@@ -140,7 +142,8 @@ impl ListFollower {
 
     fn keep_witnesses(&mut self) -> Result<(), IoError> {
         let read = self.reader.stream().place();
-        let is_known = |witnesses: &[(u64, Vec<u8>)]| witnesses.last().is_some_and(|(place, bytes)| place + bytes.len() as u64 == read);
+        let is_known =
+            |witnesses: &[(u64, Vec<u8>)]| witnesses.last().is_some_and(|(place, bytes)| place + bytes.len() as u64 == read);
         if is_known(&self.witnesses) {
             return Ok(());
         }

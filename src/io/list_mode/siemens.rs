@@ -154,8 +154,7 @@ impl Decoder {
 impl SiemensList {
     /// What was passed over since this was asked last.
     fn tell_counts(&mut self) {
-        let [num_other_tags, num_on_gaps] =
-            [&mut self.decoder.num_other_tags, &mut self.decoder.num_on_gaps].map(std::mem::take);
+        let [num_other_tags, num_on_gaps] = [&mut self.decoder.num_other_tags, &mut self.decoder.num_on_gaps].map(std::mem::take);
         let path = self.path.display();
         if num_other_tags > 0 {
             self.notices.push(Notice::info(format!("{path}: {num_other_tags} tags are not of time and were passed over")));
