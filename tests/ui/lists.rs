@@ -10,10 +10,10 @@ use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
 use tomoscope::scanner::find;
 use tomoscope::session::EndReason;
 use tomoscope::task::Task;
-use tomoscope::ui::RunState;
+use tomoscope::ui::{App, RunState, Source};
 
 use super::leaving::drop_file;
-use super::{choose_built_in, click, give_up_unsaved, renderer, wait_for, window};
+use super::{choose_built_in, click, give_up_unsaved, renderer, wait_for, window, window_on};
 
 const SIZE: [f32; 2] = [1400.0, 1000.0];
 
@@ -63,4 +63,77 @@ fn a_list_is_dropped_reconstructed_and_left() {
     wait_for(&mut harness, "the other study", |app| app.study().is_some());
     harness.run_steps(2);
     assert!(harness.query_by_label("Plot: counts per second").is_none() && harness.query_by_label("Projector").is_some());
+}
+
+#[test]
+fn a_list_is_followed_while_it_is_written_and_then_reconstructed_as_a_whole() {
+    let Some(renderer) = renderer() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = list(folder.path());
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+    let mut harness = window_on(renderer, SIZE, Theme::Dark, false, Source::followed(&path));
+    wait_for(&mut harness, "the list", |app| app.list().is_some());
+    harness.get_by_label("following the file");
+    // The button is there while nothing runs, and its image grows.
+    click(&mut harness, "Start");
+    let num_events = |app: &App| app.live().num_events().unwrap_or(0);
+    wait_for(&mut harness, "an image of what is there", |app| num_events(app) > 10_000);
+    let early = num_events(harness.state());
+    assert!(early < 15_000, "{early}");
+    harness.run_steps(2);
+    assert!(harness.query_all_by_label_contains(" events").next().is_some(), "the status line tells of how many");
+    // More is written: rates, facts and image take it in.
+    std::fs::write(&path, &bytes[..bytes.len() / 4 * 3]).unwrap();
+    wait_for(&mut harness, "an image of more", |app| num_events(app) > 17_000);
+    assert!(harness.state().list().unwrap().measured.prompts.is_empty(), "the list is not whole");
+    // With its end the file is whole, and reconstructed from the beginning by itself.
+    std::fs::write(&path, &bytes).unwrap();
+    let is_whole = |app: &App| app.list().is_some_and(|list| list.measured.prompts.len() > 20_000);
+    wait_for(&mut harness, "the whole list", is_whole);
+    let is_done = |app: &App| app.live().state == RunState::Ended(EndReason::Completed) && app.live().num_events().is_none();
+    wait_for(&mut harness, "its image", is_done);
+    assert!(harness.query_by_label("following the file").is_none());
+    let followed = harness.state().shown().volume().unwrap().clone();
+    // The same as that of the file.
+    drop_file(&mut harness, &path);
+    give_up_unsaved(&mut harness);
+    wait_for(&mut harness, "the list again", |app| app.list().is_some() && app.live().state == RunState::Idle);
+    click(&mut harness, "Start");
+    wait_for(&mut harness, "the image", is_done);
+    assert!(harness.state().shown().volume().unwrap().as_slice() == followed.as_slice());
+}
+
+#[test]
+fn following_is_stopped_and_left() {
+    let Some(renderer) = renderer() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = list(folder.path());
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+    let mut harness = window_on(renderer, SIZE, Theme::Dark, false, Source::followed(&path));
+    wait_for(&mut harness, "the list", |app| app.list().is_some());
+    click(&mut harness, "Stop following");
+    // What is there is the whole list; nobody had started anything, and nothing starts.
+    wait_for(&mut harness, "what there is", |app| app.list().is_some_and(|list| list.measured.prompts.len() > 10_000));
+    harness.run_steps(3);
+    assert!(harness.query_by_label("following the file").is_none() && harness.state().live().state == RunState::Idle);
+}
+
+#[test]
+fn a_list_that_is_followed_is_left_for_another_study() {
+    let Some(renderer) = renderer() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = list(folder.path());
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+    // As the window itself does, it starts at once.
+    let mut harness = window_on(renderer, SIZE, Theme::Dark, true, Source::followed(&path));
+    wait_for(&mut harness, "an image", |app| app.live().num_events().is_some());
+    choose_built_in(&mut harness, "Small cylinder, small ring");
+    give_up_unsaved(&mut harness);
+    wait_for(&mut harness, "the other study", |app| app.study().is_some());
+    std::fs::write(&path, &bytes).unwrap();
+    harness.run_steps(5);
+    assert!(harness.state().list().is_none() && harness.query_by_label("following the file").is_none());
 }
