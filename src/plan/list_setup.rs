@@ -1,12 +1,14 @@
 //! Settings and a list of events become MLEM or OSEM of single events.
 
+use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Instant;
 
+use super::cache::Cache;
 use super::devices::{Chosen, choose_device};
 use super::estimate::{Arrays, Forecast, FreeMemory, check_image};
 use super::histogram::{HistogramSettings, cylinder_of, sampling_of};
-use super::list_sensitivity::{Sensitivity, SensitivitySettings, list_sensitivity};
+use super::list_factors::factors_of_events;
+use super::list_sensitivity::SensitivitySettings;
 use super::setup::{Prepared, SetupError, check_field_of_view, check_start_image, race_warning};
 use super::{AlgorithmKind, DeviceChoice, Job, ProjectorChoice, Rays, RunSettings, StartInfo};
 use crate::algebra::{Host, Simd, Voxels};
@@ -14,6 +16,7 @@ use crate::algebra::{Host, Simd, Voxels};
 use crate::cuda;
 use crate::data::{EventList, ListFacts, Notice, Study, Volume};
 use crate::geometry::Grid;
+use crate::io::saved_sensitivity::SavedSensitivity;
 use crate::operator::{Accumulation, EventLines, EventSpace, EventSubsets, LinearOperator};
 use crate::recon::{
     Algorithm, EmKernels, EmSettings, Estimate, EventTerms, ListModel, MeasuredValues, MlemOsem, ReconError, SubsetOrder,
@@ -94,6 +97,7 @@ pub fn rays_of_a_pair(facts: &ListFacts, grid: &Grid, rays: Rays) -> usize {
 
 /// Makes the algorithm on one device.
 pub(super) fn prepare_on(
+    cache: &Cache,
     device: DeviceChoice,
     study: &Arc<Study<EventList>>,
     settings: &RunSettings,
@@ -108,9 +112,9 @@ pub(super) fn prepare_on(
     let num_rays = rays_of_a_pair(&list.facts, &settings.grid, settings.rays);
     let (grid, fov_radius_mm) = (settings.grid.clone(), settings.fov_radius_mm);
     let wanted = SensitivitySettings { grid, fov_radius_mm, num_rays, device };
-    let begin = Instant::now();
-    let sensitivity = list_sensitivity(&list.facts, &wanted, task)?;
-    notices.extend(notices_of(list, &sensitivity, begin.elapsed().as_secs_f64()));
+    let (SavedSensitivity { volume: sensitivity, .. }, found) = cache.list_sensitivity(&list.facts, &wanted, task)?;
+    notices.extend(found);
+    notices.extend(unnormalised(list));
     notices.extend(race_warning(accumulation));
     let device_words = chosen.words(Simd::fastest());
     let em = EmSettings {
@@ -119,7 +123,8 @@ pub(super) fn prepare_on(
         sensitivity_accumulation: default_accumulation(&chosen),
         racy_sensitivity: settings.racy_sensitivity,
     };
-    let parts = Parts { list, settings: &settings, sensitivity, em };
+    let factors = factors_of_events(list, task)?;
+    let parts = Parts { list, settings: &settings, factors, sensitivity, em };
     let algorithm = match chosen {
         Chosen::Cpu => {
             let lines = EventLines::new(
@@ -224,7 +229,7 @@ fn bytes_of(chosen: &Chosen, list: &EventList, settings: &RunSettings, space: &E
     let terms = |is_there: bool| is_there.then(Arc::default);
     let counts = MeasuredValues {
         prompts: Arc::default(),
-        multiplicative: terms(list.facts.efficiency.is_some() || !list.prompts.multiplicative.is_empty()),
+        multiplicative: terms(list.has_factors()),
         additive: terms(!list.prompts.additive.is_empty()),
     };
     // On every device in the order in which the events are taken, and so copied.
@@ -249,27 +254,26 @@ fn check_memory(
     Ok(bytes)
 }
 
-fn notices_of(list: &EventList, sensitivity: &Sensitivity, secs: f64) -> Vec<Notice> {
-    let how = if sensitivity.is_of_planes { "all planes at once" } else { "one after the other" };
-    let words = format!("the sensitivity is that of {} pairs of crystals, {how}, in {secs:.2} s", sensitivity.num_pairs);
-    let mut notices = vec![Notice::info(words)];
-    if list.facts.efficiency.is_none() {
+/// That nothing tells how well pairs count.
+fn unnormalised(list: &EventList) -> Option<Notice> {
+    list.facts.efficiency.is_none().then(|| {
         let text = match list.prompts.multiplicative.is_empty() {
             true => "the list does not tell how well its pairs of crystals count: all of them count as 1",
             false => {
                 "the list tells how well pairs count for its events alone: the sensitivity has 1 for all pairs; name the file that tells it for all (--normalization)"
             }
         };
-        notices.push(Notice::warning(text));
-    }
-    notices
+        Notice::warning(text)
+    })
 }
 
 /// What an algorithm is made of.
 struct Parts<'a> {
     list: &'a EventList,
     settings: &'a RunSettings,
-    sensitivity: Sensitivity,
+    /// m of each event.
+    factors: Option<Cow<'a, [f32]>>,
+    sensitivity: Volume,
     em: EmSettings,
 }
 
@@ -281,27 +285,19 @@ impl Parts<'_> {
         voxels: Voxels,
         space: EventSpace,
     ) -> Result<Box<dyn Algorithm>, SetupError> {
-        let Self { list, settings, sensitivity, em, .. } = self;
-        fn own(values: &[f32]) -> Option<&[f32]> {
-            (!values.is_empty()).then_some(values)
-        }
-        let told: Option<Vec<f32>> = list
-            .facts
-            .efficiency
-            .as_ref()
-            .filter(|_| list.prompts.multiplicative.is_empty())
-            .map(|efficiency| list.prompts.pairs.iter().map(|&pair| efficiency.of(pair)).collect());
+        let Self { list, settings, factors, sensitivity, em } = self;
+        let additive = list.prompts.additive.as_slice();
         let terms = EventTerms {
-            multiplicative: own(&list.prompts.multiplicative).or(told.as_deref()),
-            additive: own(&list.prompts.additive),
+            multiplicative: factors.as_deref(),
+            additive: (!additive.is_empty()).then_some(additive),
             total_additive: list.total_additive,
         };
         // Unless a start image is given, the uniform one that expects as many events as there are.
-        let sum = sensitivity.volume.sum();
+        let sum = sensitivity.sum();
         let level = if sum > 0.0 { (list.prompts.len() as f64 / sum) as f32 } else { 1.0 };
         let uniform = Volume::filled(settings.grid.clone(), level);
         let start = settings.init.as_deref().unwrap_or(&uniform);
-        let sensitivity = Arc::new(voxels.coefficients(&sensitivity.volume));
+        let sensitivity = Arc::new(voxels.coefficients(&sensitivity));
         let model = ListModel::new(&mut backend, lines, space, terms, sensitivity, settings.num_subsets)?;
         Ok(Box::new(MlemOsem::new(backend, voxels, model, em, Some(start))?))
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::FreeMemory;
 use super::histogram::ListError;
+use super::list_factors::with_attenuation;
 use super::list_randoms::CrystalRandoms;
 use crate::data::{CountRates, EventChunk, EventList, Events, ListFacts, Notice, Origin, Study};
 use crate::io::list_mode::{self, ListOptions};
@@ -32,7 +33,9 @@ pub fn list_study(
     task: &Task,
 ) -> Result<Study<EventList>, ListError> {
     let mut reader = list_mode::open(path, options)?;
-    let mut list = Gathered::new(Arc::clone(reader.facts()), selection.clone());
+    let mut of_map = Vec::new();
+    let facts = with_attenuation(reader.facts(), options.attenuation.as_deref(), &mut of_map)?;
+    let mut list = Gathered::new(facts, selection.clone());
     let mut chunk = EventChunk::default();
     task.begin(reader.progress()[1]);
     let mut read = 0;
@@ -44,7 +47,7 @@ pub fn list_study(
         read = now;
     }
     reader.check_end()?;
-    let mut notices = reader.notices();
+    let mut notices = [reader.notices(), of_map].concat();
     let measured = list.finish(&mut notices, task)?;
     let title = path.file_name().unwrap_or_default().to_string_lossy();
     let origin = Origin { measured: Some(path.to_owned()), ..Origin::default() };

@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, TryRecvError, bounded};
 
-use super::scan_files::{ScanFiles, SweepFiles, read_with_neighbours};
+use super::scan_files::{ListFiles, ScanFiles, SweepFiles, read_with_neighbours};
 use crate::data::{Counts, EventList, PairCounts, Study, Sweep};
-use crate::io::list_mode::ListOptions;
 use crate::io::{self, FileKind, SweepFollower, read_sweep_at_phase};
 use crate::operator::grid_about_zero;
 use crate::phantom::{self, Noise, SimulationOptions, epri};
-use crate::plan::{self, ListSelection};
+use crate::plan;
 use crate::scanner::epri::Order;
 use crate::scanner::{self, Scanner};
 use crate::task::Task;
@@ -117,6 +116,8 @@ pub enum Source {
     File(PathBuf),
     /// The open file again, with these corrections.
     Corrected(ScanFiles),
+    /// A list of events, with this map of attenuation.
+    List(ListFiles),
     /// An EPRI sweep, with this reference spectrum, or while it is still being written.
     Sweep(SweepFiles),
     /// A simulation.
@@ -129,6 +130,7 @@ impl Source {
         match self {
             Source::File(path)
             | Source::Corrected(ScanFiles { measured: path, .. })
+            | Source::List(ListFiles { list: path, .. })
             | Source::Sweep(SweepFiles { projections: path, .. }) => format!("Reading {}", path.display()),
             Source::BuiltIn(study) => format!("Simulating {}", study.title),
         }
@@ -227,10 +229,8 @@ fn load(source: &Source, task: &Task) -> Result<Loaded, String> {
             let study = io::read_pair_study(path).map_err(|error| error.to_string())?;
             Ok(Loaded::Pairs { study: Box::new(study), file: Some(path.clone()) })
         }
-        Source::File(path) if FileKind::of(path).is_some_and(FileKind::is_list) => {
-            let study = plan::list_study(path, &ListOptions::default(), &ListSelection::default(), task);
-            Ok(Loaded::Events { study: Box::new(study.map_err(|error| error.to_string())?), file: path.clone() })
-        }
+        Source::File(path) if FileKind::of(path).is_some_and(FileKind::is_list) => load_list(&ListFiles::of(path), task),
+        Source::List(files) => load_list(files, task),
         Source::File(path) => read_with_neighbours(path).map(|(study, files)| counts(study, Some(files), None)),
         Source::Corrected(files) => Ok(counts(files.read()?, Some(files.clone()), None)),
         Source::Sweep(files) => load_sweep(files.clone()),
@@ -265,6 +265,10 @@ fn load(source: &Source, task: &Task) -> Result<Loaded, String> {
             Ok(counts(simulate(phantom, scanner, *size, options, task)?, None, *size))
         }
     }
+}
+
+fn load_list(files: &ListFiles, task: &Task) -> Result<Loaded, String> {
+    Ok(Loaded::Events { study: Box::new(files.read(task)?), file: files.list.clone() })
 }
 
 fn find_scanner(name: &str) -> Result<&'static Scanner, String> {

@@ -30,6 +30,7 @@ impl App {
             Some(StudyRequest::AskToFollow) => _ = self.ask(ctx, FileTask::FollowSweep),
             Some(StudyRequest::AskForReference) => _ = self.ask(ctx, FileTask::Reference),
             Some(StudyRequest::AskForCorrection(which)) => _ = self.ask(ctx, FileTask::Correct(which)),
+            Some(StudyRequest::AskForAttenuation) => _ = self.ask(ctx, FileTask::Attenuation),
             Some(StudyRequest::Open(source)) => self.open(ctx, source),
             Some(StudyRequest::NothingComes) => self.saved.forget_decision(),
             Some(StudyRequest::ForgetRecent) => self.preferences.recent.clear(),

@@ -34,7 +34,7 @@ use crate::ui::run::stop_form::StopForm;
 use crate::ui::slices::view::ViewState;
 use crate::ui::study::loader::{BUILT_IN, Source};
 use crate::ui::study::open_study::OpenStudy;
-use crate::ui::study::scan_files::{ScanFiles, SweepFiles};
+use crate::ui::study::scan_files::{ListFiles, ScanFiles, SweepFiles};
 use crate::ui::widgets::colouring::Colouring;
 use crate::ui::widgets::fields::held_within;
 
@@ -85,6 +85,7 @@ pub struct SavedStudy {
 enum SavedSource {
     File(PathBuf),
     Counts(ScanFiles),
+    List(ListFiles),
     Sweep(SweepFiles),
     BuiltIn(String),
 }
@@ -159,6 +160,9 @@ impl SavedStudy {
                 additive: files.additive.as_ref().map(full),
                 ..*files
             }),
+            Source::List(files) => {
+                SavedSource::List(ListFiles { list: full(&files.list), attenuation: files.attenuation.as_ref().map(full) })
+            }
             Source::Sweep(files) => SavedSource::Sweep(SweepFiles {
                 projections: full(&files.projections),
                 reference: files.reference.as_ref().map(full),
@@ -178,6 +182,7 @@ impl SavedStudy {
         Ok(match &self.source {
             SavedSource::File(path) => Source::File(path.clone()),
             SavedSource::Counts(files) => Source::Corrected(files.clone()),
+            SavedSource::List(files) => Source::List(files.clone()),
             SavedSource::Sweep(files) => Source::Sweep(files.clone()),
             SavedSource::BuiltIn(title) => {
                 let study = BUILT_IN.iter().find(|study| study.title == title);
@@ -202,6 +207,7 @@ impl SavedStudy {
             SavedSource::Counts(ScanFiles { measured, multiplicative, additive, .. }) => {
                 std::iter::once(measured).chain(multiplicative).chain(additive).for_each(found);
             }
+            SavedSource::List(ListFiles { list, attenuation }) => std::iter::once(list).chain(attenuation).for_each(found),
             SavedSource::Sweep(SweepFiles { projections, reference, .. }) => {
                 std::iter::once(projections).chain(reference).for_each(found);
             }
