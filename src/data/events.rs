@@ -12,7 +12,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::CountRates;
+use super::{Attenuation, CountRates, Fingerprint};
 use crate::scanner::Detectors;
 
 /// c, mm/ps.
@@ -131,6 +131,9 @@ pub trait PairEfficiency: Debug + Send + Sync {
     /// Expected counts per line integral in mm, of all d together; 0 where the two are not in coincidence. The order of the two
     /// does not matter. (Numbers must be those of crystals.)
     fn of(&self, pair: [u32; 2]) -> f32;
+
+    /// Takes in all that it is made of: two with the same fingerprint are the same for the same scanner.
+    fn identify(&self, into: &mut Fingerprint);
 }
 
 /// What is known about a list of events beside the events.
@@ -142,6 +145,8 @@ pub struct ListFacts {
     pub detectors: Arc<Detectors>,
     /// How well its pairs count; `None` = it is not told, and all pairs count as 1.
     pub efficiency: Option<Arc<dyn PairEfficiency>>,
+    /// How much the object attenuates, which the efficiency does not say unless [`Attenuation::InFactors`].
+    pub attenuation: Attenuation,
     /// How it measures time of flight.
     pub tof: Option<TofFacts>,
     /// The michelogram that a cylindrical scanner's format counts in: tangential positions and the largest ring difference. Pairs
@@ -164,6 +169,7 @@ impl ListFacts {
             format: format.into(),
             detectors,
             efficiency: None,
+            attenuation: Attenuation::Untold,
             tof: None,
             sampling: None,
             duration_ms: None,
@@ -196,6 +202,14 @@ pub struct EventList {
     pub total_additive: f64,
     /// Counts per second over time.
     pub rates: CountRates,
+}
+
+impl EventList {
+    /// Whether events count differently well, as far as it is known.
+    pub fn has_factors(&self) -> bool {
+        let ListFacts { efficiency, attenuation, .. } = &*self.facts;
+        efficiency.is_some() || attenuation.map().is_some() || !self.prompts.multiplicative.is_empty()
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use tomoscope::data::{EventList, Events, ListFacts, Study, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::list_mode::{ListOptions, YrtFields};
-use tomoscope::plan::{AlgorithmKind, DeviceChoice, Job, ListSelection, Rays, default_list_settings, list_study, prepare};
+use tomoscope::plan::{
+    AlgorithmKind, Cache, DeviceChoice, Job, ListSelection, Rays, default_list_settings, list_study, prepare_with,
+};
 use tomoscope::task::Task;
 
 /// The study in a format, or `None` where there is no data folder.
@@ -33,7 +35,7 @@ fn reconstructed(study: Study<EventList>, num_iterations: usize) -> (Volume, Vec
     settings.device = DeviceChoice::Cpu;
     let mut volume = Volume::filled(settings.grid.clone(), 0.0);
     let job = Job::Events { study: Arc::new(study), settings: Box::new(settings), growing: None };
-    let mut prepared = prepare(&job, &Task::new()).unwrap();
+    let mut prepared = prepare_with(&Cache::nowhere(), &job, &Task::new()).unwrap();
     let steps = (0..num_iterations).map(|_| prepared.algorithm.step(&Task::new()).unwrap().log_likelihood.unwrap()).collect();
     prepared.algorithm.volume_into(&mut volume).unwrap();
     (volume, steps)

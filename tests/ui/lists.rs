@@ -6,29 +6,35 @@ use egui::Theme;
 use egui_kittest::kittest::Queryable as _;
 use tomoscope::data::tof_mm;
 use tomoscope::io::list_mode::petsird::PetsirdWriter;
+use tomoscope::io::{map_beside, write_volume};
 use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
 use tomoscope::scanner::find;
 use tomoscope::session::EndReason;
 use tomoscope::task::Task;
-use tomoscope::ui::{App, RunState, Source};
+use tomoscope::ui::{App, ListFiles, RunState, SavedSession, Source};
 
-use super::leaving::drop_file;
+use super::leaving::{drop_file, type_path};
+use super::restore::save_session;
 use super::{choose_built_in, click, give_up_unsaved, renderer, wait_for, window, window_on};
 
 const SIZE: [f32; 2] = [1400.0, 1000.0];
 
-/// A list of the small ring, with time of flight and randoms.
+/// A list of the small ring, with time of flight, randoms and a map of its attenuation.
 fn list(folder: &Path) -> PathBuf {
     let scanner = &find("small").unwrap().geometry;
     let options = ListSimulation {
         counts: 20_000.0,
+        attenuation: true,
         seed: 1,
         duration_secs: 10.0,
         tof_fwhm_mm: Some(tof_mm(300.0)),
         randoms_fraction: 0.2,
     };
-    let simulated = simulate_list(&by_name("cylinder", scanner).unwrap(), scanner, &options, &Task::new()).unwrap().measured;
+    let phantom = by_name("cylinder", scanner).unwrap();
+    let simulated = simulate_list(&phantom, scanner, &options, &Task::new()).unwrap().measured;
     let path = folder.join("events.petsird");
+    let map = phantom.attenuation(&scanner.default_grid().unwrap(), &Task::new()).unwrap();
+    write_volume(&map_beside(&path), &map).unwrap();
     let mut writer = PetsirdWriter::create(&path, &simulated.facts, 100).unwrap();
     writer.write(&simulated.events).unwrap();
     writer.finish().unwrap();
@@ -51,6 +57,19 @@ fn a_list_is_dropped_reconstructed_and_left() {
     // Events have one projector, and their counts over time a tab of their own.
     assert!(harness.query_by_label("Projector").is_none());
     assert!(harness.query_by_label("Plot: counts per second").is_some());
+    // The map of attenuation beside the list comes and goes; a file that is none leaves the study as it was.
+    click(&mut harness, "Attenuation…");
+    type_path(&mut harness, &folder.path().join("events_mu.nii.gz"));
+    let has_map = |app: &App| app.list().is_some_and(|list| list.measured.facts.attenuation.map().is_some());
+    wait_for(&mut harness, "the map", has_map);
+    harness.get_by_label("efficiencies; randoms; attenuation: events_mu.nii.gz");
+    let session = folder.path().join("work.session");
+    save_session(&mut harness, &session);
+    let session = SavedSession::read(&session).unwrap();
+    let files = ListFiles { attenuation: Some(folder.path().join("events_mu.nii.gz")), ..ListFiles::of(&path) };
+    assert_eq!(session.study.source(), Ok(Source::List(files)));
+    click(&mut harness, "without attenuation");
+    wait_for(&mut harness, "no map", |app| app.list().is_some() && !has_map(app));
     click(&mut harness, "Start");
     wait_for(&mut harness, "the image", |app| app.live().state == RunState::Ended(EndReason::Completed));
     let image = harness.state().shown().volume().unwrap();

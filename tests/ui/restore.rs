@@ -82,7 +82,7 @@ fn is_filtered_to_the_end(app: &App) -> bool {
     app.is_run_over() && app.shown().filter_mm() == Some(6.0) && app.shown().id().is_some_and(|id| id.iteration == 3)
 }
 
-fn save_session(harness: &mut Harness<'_, App>, path: &Path) {
+pub fn save_session(harness: &mut Harness<'_, App>, path: &Path) {
     harness.key_press_modifiers(Modifiers::COMMAND | Modifiers::SHIFT, Key::S);
     harness.run_steps(3);
     harness.get_by_label("Save the session");

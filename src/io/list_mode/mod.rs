@@ -66,6 +66,8 @@ pub struct ListOptions {
     pub scanner: Option<PathBuf>,
     /// CASToR: a normalisation file, which tells how well all pairs count.
     pub normalization: Option<PathBuf>,
+    /// The object's map of attenuation. (It concerns no reader, but who makes a study of a list.)
+    pub attenuation: Option<PathBuf>,
     /// YRT-PET: which fields an event has beside its time and crystals, and how well time of flight is measured.
     pub yrt: YrtFields,
 }

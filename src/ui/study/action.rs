@@ -24,6 +24,10 @@ pub enum StudyAction {
     RemoveCorrection(Correction),
     /// Reads the open file again with the background added inside the factors, or not.
     SetAdditiveInside(bool),
+    /// Asks for the map of attenuation of the open list.
+    AskForAttenuation,
+    /// Reads the open list again without a map.
+    RemoveAttenuation,
     /// Forgets the files opened lately.
     ForgetRecent,
     /// Asks for the reference spectrum of the open sweep.

@@ -1,12 +1,15 @@
-//! The files of a scan: measured data and its corrections, or projections and their reference spectrum, chosen by the user
+//! The files of a scan: measured data and its corrections, a list and its map of attenuation, or projections and their reference spectrum, chosen by the user
 //! or found beside it.
 
 use std::path::{Path, PathBuf};
 
 use strum::VariantArray as _;
 
-use crate::data::{Counts, Notice, Study};
+use crate::data::{Counts, EventList, Notice, Study};
+use crate::io::list_mode::ListOptions;
 use crate::io::{self, Correction};
+use crate::plan::{self, ListSelection};
+use crate::task::Task;
 
 /// Measured data and its corrections.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -104,6 +107,39 @@ impl SweepFiles {
     /// A finished sweep, with what lies beside it.
     pub fn of(projections: &Path) -> Self {
         Self { projections: projections.to_owned(), reference: None, phase: None, is_followed: false }
+    }
+}
+
+/// A list of events and its object's map of attenuation.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ListFiles {
+    /// The list.
+    pub list: PathBuf,
+    /// The map.
+    pub attenuation: Option<PathBuf>,
+    /// Whether the list is still being written.
+    #[serde(default)]
+    pub is_followed: bool,
+}
+
+impl ListFiles {
+    /// A list without a map.
+    pub fn of(list: &Path) -> Self {
+        Self { list: list.to_owned(), attenuation: None, is_followed: false }
+    }
+
+    /// What the list itself does not tell.
+    pub fn options(&self) -> ListOptions {
+        ListOptions { attenuation: self.attenuation.clone(), ..ListOptions::default() }
+    }
+
+    /// Reads them.
+    ///
+    /// # Errors
+    /// One of them cannot be read, or they do not go together, as a sentence.
+    pub fn read(&self, task: &Task) -> Result<Study<EventList>, String> {
+        plan::list_study(&self.list, &self.options(), &ListSelection::default(), task).map_err(|error| error.to_string())
     }
 }
 

@@ -11,7 +11,7 @@ use super::open_pairs::OpenPairs;
 use super::open_study::{OpenCounts, OpenStudy};
 use super::open_sweep::OpenSweep;
 use super::open_tubes::OpenTubes;
-use super::scan_files::{ScanFiles, SweepFiles};
+use super::scan_files::{ListFiles, ScanFiles, SweepFiles};
 use super::tube_form::TubeForm;
 use crate::data::{Notice, ResponseMatrix, TubeSet, Volume};
 use crate::io::{self, Correction};
@@ -59,6 +59,8 @@ pub enum StudyRequest {
     AskForReference,
     /// Asks for the file of a correction.
     AskForCorrection(Correction),
+    /// Asks for the map of attenuation of the open list.
+    AskForAttenuation,
     /// Opens this.
     Open(Source),
     /// No study is on its way any more.
@@ -167,6 +169,11 @@ impl StudyState {
         Some(Source::Corrected(files))
     }
 
+    /// The open list with another map of attenuation, or without one.
+    pub fn attenuated(&self, attenuation: Option<PathBuf>) -> Option<Source> {
+        Some(Source::List(ListFiles { attenuation, ..self.list()?.files.clone() }))
+    }
+
     /// The open sweep's files, read in another way.
     pub fn read_otherwise(&self, edit: impl FnOnce(&mut SweepFiles)) -> Option<Source> {
         let mut files = self.sweep()?.files.clone()?;
@@ -185,7 +192,8 @@ impl StudyState {
             Source::File(path) | Source::Sweep(SweepFiles { projections: path, .. }) => {
                 self.sweep().and_then(|open| open.files.as_ref()).is_some_and(|files| files.projections == *path)
             }
-            Source::GrowingList(_) | Source::BuiltIn(_) => false,
+            Source::List(files) => self.list().is_some_and(|open| open.files.list == files.list),
+            Source::BuiltIn(_) => false,
         }
     }
 
@@ -213,6 +221,8 @@ impl StudyState {
             StudyAction::SetPhase(phase) => {
                 return self.read_otherwise(|files| files.phase = phase).map(StudyRequest::Open);
             }
+            StudyAction::AskForAttenuation => return Some(StudyRequest::AskForAttenuation),
+            StudyAction::RemoveAttenuation => return self.attenuated(None).map(StudyRequest::Open),
             StudyAction::ForgetRecent => return Some(StudyRequest::ForgetRecent),
             StudyAction::Replay => return Some(StudyRequest::Replay),
             StudyAction::StopFeed => match &mut self.open {
