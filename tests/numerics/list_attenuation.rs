@@ -29,7 +29,7 @@ fn reconstructed(list: EventList) -> Volume {
     (settings.algorithm, settings.num_iterations, settings.device) = (AlgorithmKind::Osem, 3, DeviceChoice::Cpu);
     settings.num_subsets = 8;
     let mut volume = Volume::filled(settings.grid.clone(), 0.0);
-    let job = Job::Events { study: Arc::new(Study::new("list", list)), settings: Box::new(settings) };
+    let job = Job::Events { study: Arc::new(Study::new("list", list)), settings: Box::new(settings), growing: None };
     let mut prepared = prepare_with(&Cache::nowhere(), &job, &Task::new()).unwrap();
     for _ in 0..24 {
         prepared.algorithm.step(&Task::new()).unwrap();

@@ -26,7 +26,14 @@ const NUM_EVENTS: f64 = 30_000.0;
 /// A list of the small ring without background, whose events come at even times.
 fn list(folder: &Path) -> (PathBuf, Vec<u8>) {
     let scanner = &find("small").unwrap().geometry;
-    let options = ListSimulation { counts: NUM_EVENTS, seed: 3, duration_secs: 60.0, tof_fwhm_mm: None, randoms_fraction: 0.0 };
+    let options = ListSimulation {
+        counts: NUM_EVENTS,
+        seed: 3,
+        duration_secs: 60.0,
+        tof_fwhm_mm: None,
+        randoms_fraction: 0.0,
+        attenuation: false,
+    };
     let simulated = simulate_list(&by_name("cylinder", scanner).unwrap(), scanner, &options, &Task::new()).unwrap().measured;
     let path = folder.join("whole.petsird");
     let mut writer = PetsirdWriter::create(&path, &simulated.facts, 50).unwrap();

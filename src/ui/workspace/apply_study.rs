@@ -112,7 +112,8 @@ impl App {
         }
         if let Source::File(path)
         | Source::List(ListFiles { list: path, .. })
-        | Source::Sweep(SweepFiles { projections: path, .. }) = &source {
+        | Source::Sweep(SweepFiles { projections: path, .. }) = &source
+        {
             self.preferences.remember(path);
         }
         match self.options.autostart && !waits {
