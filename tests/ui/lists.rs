@@ -156,3 +156,40 @@ fn a_list_that_is_followed_is_left_for_another_study() {
     harness.run_steps(5);
     assert!(harness.state().list().is_none() && harness.query_by_label("following the file").is_none());
 }
+
+#[test]
+fn a_list_without_a_header_is_asked_about() {
+    let Some(renderer) = renderer() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (path, table) = (folder.path().join("events.lmDat"), folder.path().join("square.lut"));
+    // Time, two of four crystals about the axis, and in half of the words' meaning a time of flight.
+    let words = (0..900u32).flat_map(|event| [event, event % 2, event % 2 + 2, 0]);
+    std::fs::write(&path, words.flat_map(u32::to_le_bytes).collect::<Vec<u8>>()).unwrap();
+    let places = [[10.0f32, 0.0], [0.0, 10.0], [-10.0, 0.0], [0.0, -10.0]];
+    let numbers = places.into_iter().flat_map(|[x, y]| [x, y, 0.0, x / 10.0, y / 10.0, 0.0]);
+    std::fs::write(&table, numbers.flat_map(f32::to_le_bytes).collect::<Vec<u8>>()).unwrap();
+    let mut harness = window(renderer, SIZE, Theme::Dark, false);
+    drop_file(&mut harness, &path);
+    harness.run_steps(2);
+    harness.get_by_label("Read a list of events");
+    // The only table beside it is there already. Without time of flight the events have other lengths, which is told.
+    click(&mut harness, "Read");
+    give_up_unsaved(&mut harness);
+    wait_for(&mut harness, "the sentence", |app| app.notices().texts().any(|text| text.contains("events.lmDat, byte")));
+    assert!(harness.state().list().is_none());
+    drop_file(&mut harness, &path);
+    harness.run_steps(2);
+    click(&mut harness, "Events have time of flight");
+    click(&mut harness, "Read");
+    give_up_unsaved(&mut harness);
+    wait_for(&mut harness, "the list", |app| app.list().is_some());
+    let list = harness.state().list().unwrap();
+    assert_eq!((list.measured.prompts.len(), list.measured.facts.detectors.crystals().len()), (900, 4));
+    assert!(list.measured.facts.tof.is_some());
+    // It can be asked again, and left as it is.
+    click(&mut harness, "Tables…");
+    harness.get_by_label("Read a list of events");
+    harness.key_press(egui::Key::Escape);
+    harness.run_steps(2);
+    assert!(harness.query_by_label("Read a list of events").is_none() && harness.state().list().is_some());
+}

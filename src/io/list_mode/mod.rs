@@ -73,7 +73,8 @@ pub struct ListOptions {
 }
 
 /// What the events of a YRT-PET list hold; the file does not say.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct YrtFields {
     /// Time of flight: its uncertainty (FWHM) and the step in which it is told (0 = none), ps.
     pub tof_ps: Option<[f64; 2]>,

@@ -4,6 +4,7 @@ use egui::{RichText, Ui};
 use egui_plot::Legend;
 
 use super::action::StudyAction;
+use super::list_form::can_be_told;
 use super::open_list::OpenList;
 use crate::data::Attenuation;
 use crate::ui::widgets::format;
@@ -84,6 +85,10 @@ pub fn attenuation_ui(open: &OpenList, ui: &mut Ui, actions: &mut Vec<StudyActio
         without.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, is_enabled, "without attenuation"));
         if without.clicked() {
             actions.push(StudyAction::RemoveAttenuation);
+        }
+        let help = "Read the list again with other tables: of the scanner's crystals, of how well all pairs count";
+        if can_be_told(&open.files.list) && ui.button("Tables…").on_hover_text(help).clicked() {
+            actions.push(StudyAction::AskHowToRead);
         }
     });
 }

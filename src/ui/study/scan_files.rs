@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use strum::VariantArray as _;
 
 use crate::data::{Counts, EventList, Notice, Study};
-use crate::io::list_mode::ListOptions;
+use crate::io::list_mode::{ListOptions, YrtFields};
 use crate::io::{self, Correction};
 use crate::plan::{self, ListSelection};
 use crate::task::Task;
@@ -110,28 +110,50 @@ impl SweepFiles {
     }
 }
 
-/// A list of events and its object's map of attenuation.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+/// A list of events, and what its own files do not tell.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ListFiles {
     /// The list.
     pub list: PathBuf,
-    /// The map.
+    /// The map of attenuation of its object.
     pub attenuation: Option<PathBuf>,
+    /// The table of the scanner's crystals.
+    #[serde(default)]
+    pub crystals: Option<PathBuf>,
+    /// CASToR: how well all pairs count.
+    #[serde(default)]
+    pub normalization: Option<PathBuf>,
+    /// YRT-PET: what its events hold.
+    #[serde(default)]
+    pub yrt: YrtFields,
     /// Whether the list is still being written.
     #[serde(default)]
     pub is_followed: bool,
 }
 
 impl ListFiles {
-    /// A list without a map.
+    /// A list that tells enough.
     pub fn of(list: &Path) -> Self {
-        Self { list: list.to_owned(), attenuation: None, is_followed: false }
+        let (list, yrt) = (list.to_owned(), YrtFields::default());
+        Self { list, attenuation: None, crystals: None, normalization: None, yrt, is_followed: false }
+    }
+
+    /// The same with every file named as `named` says.
+    pub fn map_paths(&self, named: impl Fn(&PathBuf) -> PathBuf) -> Self {
+        let [attenuation, crystals, normalization] =
+            [&self.attenuation, &self.crystals, &self.normalization].map(|path| path.as_ref().map(&named));
+        Self { list: named(&self.list), attenuation, crystals, normalization, ..*self }
     }
 
     /// What the list itself does not tell.
     pub fn options(&self) -> ListOptions {
-        ListOptions { attenuation: self.attenuation.clone(), ..ListOptions::default() }
+        ListOptions {
+            scanner: self.crystals.clone(),
+            normalization: self.normalization.clone(),
+            attenuation: self.attenuation.clone(),
+            yrt: self.yrt,
+        }
     }
 
     /// Reads them.

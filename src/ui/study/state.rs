@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::action::StudyAction;
 use super::calibration::Calibration;
+use super::list_form::{ListForm, ListTable};
 use super::loader::{BUILT_IN, Loading, Source};
 use super::open_list::OpenList;
 use super::open_pairs::OpenPairs;
@@ -39,6 +40,8 @@ pub struct StudyState {
     pub tube_maker: Option<Maker<TubeSource>>,
     /// How they are to be simulated, while that is asked.
     pub tube_form: Option<TubeForm>,
+    /// The question how a list is to be read, while it is asked.
+    pub list_form: Option<ListForm>,
     /// How many sets of tubes and matrices were there so far.
     pub num_made: usize,
     /// Whether a run is to start when the tubes or the matrix on their way are there.
@@ -61,6 +64,8 @@ pub enum StudyRequest {
     AskForCorrection(Correction),
     /// Asks for the map of attenuation of the open list.
     AskForAttenuation,
+    /// Asks for a table that a list is read with.
+    AskForListTable(ListTable),
     /// Opens this.
     Open(Source),
     /// No study is on its way any more.
@@ -84,6 +89,11 @@ pub enum StudyRequest {
 }
 
 impl StudyState {
+    /// Whether something is asked about a study.
+    pub fn has_form(&self) -> bool {
+        self.tube_form.is_some() || self.list_form.is_some()
+    }
+
     /// The list of events that is open.
     pub fn list(&self) -> Option<&OpenList> {
         self.open.as_ref().and_then(OpenStudy::list)
@@ -223,6 +233,13 @@ impl StudyState {
             }
             StudyAction::AskForAttenuation => return Some(StudyRequest::AskForAttenuation),
             StudyAction::RemoveAttenuation => return self.attenuated(None).map(StudyRequest::Open),
+            StudyAction::AskHowToRead => self.list_form = self.list().map(|open| ListForm::of(&open.files)),
+            StudyAction::EditListForm(form) => self.list_form = Some(*form),
+            StudyAction::AskForListTable(table) => return Some(StudyRequest::AskForListTable(table)),
+            StudyAction::ReadList => {
+                return self.list_form.take().map(|form| StudyRequest::Open(Source::List(form.files())));
+            }
+            StudyAction::CloseListForm => self.list_form = None,
             StudyAction::ForgetRecent => return Some(StudyRequest::ForgetRecent),
             StudyAction::Replay => return Some(StudyRequest::Replay),
             StudyAction::StopFeed => match &mut self.open {

@@ -88,6 +88,9 @@ impl App {
                 let source = self.study.corrected(|files| *files.correction_mut(which) = Some(path.to_owned()));
                 return source.into_iter().for_each(|source| self.open(ctx, source));
             }
+            FileTask::ListTable(table) => {
+                return self.study.list_form.iter_mut().for_each(|form| form.take(table, path));
+            }
             FileTask::Attenuation => {
                 let source = self.study.attenuated(Some(path.to_owned()));
                 return source.into_iter().for_each(|source| self.open(ctx, source));

@@ -15,6 +15,7 @@ use crate::session::{Command, Feed, TubeSource};
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::slices::view::ProfileLine;
 use crate::ui::study::action::StudyAction;
+use crate::ui::study::list_form::ListForm;
 use crate::ui::study::loader::{Loaded, Source};
 use crate::ui::study::open_study::{OpenCounts, OpenStudy};
 use crate::ui::study::open_sweep::OpenSweep;
@@ -31,6 +32,7 @@ impl App {
             Some(StudyRequest::AskForReference) => _ = self.ask(ctx, FileTask::Reference),
             Some(StudyRequest::AskForCorrection(which)) => _ = self.ask(ctx, FileTask::Correct(which)),
             Some(StudyRequest::AskForAttenuation) => _ = self.ask(ctx, FileTask::Attenuation),
+            Some(StudyRequest::AskForListTable(table)) => _ = self.ask(ctx, FileTask::ListTable(table)),
             Some(StudyRequest::Open(source)) => self.open(ctx, source),
             Some(StudyRequest::NothingComes) => self.saved.forget_decision(),
             Some(StudyRequest::ForgetRecent) => self.preferences.recent.clear(),
@@ -57,6 +59,10 @@ impl App {
             Source::File(path) if FileKind::of(&path) == Some(FileKind::Session) => self.open_session(ctx, &path),
             Source::File(path) if FileKind::of(&path) == Some(FileKind::Rois) => {
                 self.do_with_file(ctx, FileTask::LoadRois, &path)
+            }
+            // It does not tell its scanner.
+            Source::File(path) if FileKind::of(&path) == Some(FileKind::YrtList) => {
+                self.study.list_form = Some(ListForm::of(&ListFiles::of(&path)));
             }
             Source::File(path) if let Some(reason) = why_no_study(&path) => self.notify(ctx, Notice::error(reason)),
             source => self.leave(ctx, Leave::Open(source)),

@@ -161,11 +161,7 @@ impl SavedStudy {
                 ..*files
             }),
             // Another day it is whole.
-            Source::List(files) => SavedSource::List(ListFiles {
-                list: full(&files.list),
-                attenuation: files.attenuation.as_ref().map(full),
-                is_followed: false,
-            }),
+            Source::List(files) => SavedSource::List(ListFiles { is_followed: false, ..files.map_paths(full) }),
             Source::Sweep(files) => SavedSource::Sweep(SweepFiles {
                 projections: full(&files.projections),
                 reference: files.reference.as_ref().map(full),
@@ -210,7 +206,9 @@ impl SavedStudy {
             SavedSource::Counts(ScanFiles { measured, multiplicative, additive, .. }) => {
                 std::iter::once(measured).chain(multiplicative).chain(additive).for_each(found);
             }
-            SavedSource::List(ListFiles { list, attenuation, .. }) => std::iter::once(list).chain(attenuation).for_each(found),
+            SavedSource::List(ListFiles { list, attenuation, crystals, normalization, .. }) => {
+                std::iter::once(list).chain(attenuation).chain(crystals).chain(normalization).for_each(found);
+            }
             SavedSource::Sweep(SweepFiles { projections, reference, .. }) => {
                 std::iter::once(projections).chain(reference).for_each(found);
             }
