@@ -218,7 +218,7 @@ fn whatever_is_commanded_no_event_is_lost_or_counted_twice() {
         assert!(num_events <= growing.num_arrived());
         num_checked += 1;
     }
-    assert!(num_checked > num_commands / 40, "{num_checked}");
+    assert!(num_checked > num_commands / 500, "{num_checked}");
     // Each run has only ever had more.
     let runs: Vec<u64> = watcher.events.iter().map(|event| event.run).collect();
     for run in 1..=runs.into_iter().max().unwrap() {

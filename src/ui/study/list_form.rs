@@ -105,7 +105,7 @@ pub fn list_form_ui(form: &ListForm, ctx: &Context, actions: &mut Vec<StudyActio
         }
         ui.add_space(4.0);
         ui.horizontal(|ui| {
-            let read = ui.button("Read");
+            let read = ui.button("Read list");
             if read.clicked() {
                 actions.push(StudyAction::ReadList);
             }
