@@ -14,7 +14,7 @@ use crate::algebra::Backend as _;
 use crate::algebra::{Host, Simd, Voxels};
 #[cfg(feature = "cuda")]
 use crate::cuda;
-use crate::data::{EventList, ListFacts, Notice, Study, Volume};
+use crate::data::{EventList, ListFacts, Notice, Study, Volume, frame_words};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, EventLines, EventSpace, EventSubsets, LinearOperator};
 use crate::recon::{
@@ -45,7 +45,7 @@ pub fn default_list_settings(list: &EventList) -> Result<RunSettings, SetupError
     Ok(RunSettings {
         algorithm: AlgorithmKind::Osem,
         num_iterations: NUM_ITERATIONS,
-        num_subsets: (list.prompts.len() / EVENTS_OF_A_SUBSET).clamp(1, MOST_SUBSETS),
+        num_subsets: list_subsets(list.prompts.len()),
         subset_order: SubsetOrder::Sequential,
         fov_radius_mm: grid.inscribed_radius_mm(),
         grid,
@@ -58,7 +58,13 @@ pub fn default_list_settings(list: &EventList) -> Result<RunSettings, SetupError
         tubes: None,
         num_threads: None,
         init: None,
+        frame_ms: None,
     })
+}
+
+/// The subsets of so many events when nothing else is asked.
+pub fn list_subsets(num_events: usize) -> usize {
+    (num_events / EVENTS_OF_A_SUBSET).clamp(1, MOST_SUBSETS)
 }
 
 /// The grid for a list's images: that of a cylinder's bins, else half of the crystals' sides out to 0.7 of the bore.
@@ -94,14 +100,14 @@ pub fn rays_of_a_pair(facts: &ListFacts, grid: &Grid, rays: Rays) -> usize {
     }
 }
 
-/// Makes the algorithm on one device.
+/// Makes the algorithm on one device. `list` = the study's, or the frame of it that is reconstructed.
 pub(super) fn prepare_on(
     device: DeviceChoice,
     study: &Arc<Study<EventList>>,
+    list: &EventList,
     settings: &RunSettings,
     task: &Task,
 ) -> Result<Prepared, SetupError> {
-    let list = &study.measured;
     let settings = checked(list, settings)?;
     let (chosen, mut notices) = choose_device(device)?;
     let (space, accumulation) =
@@ -191,10 +197,9 @@ fn checked(list: &EventList, settings: &RunSettings) -> Result<RunSettings, Setu
     }
     let num_events = list.prompts.len();
     if num_events == 0 {
-        return Err(ReconError::UnsuitableData(
-            "the list has no event to reconstruct: in the frame that was asked for, or at all".into(),
-        )
-        .into());
+        let place =
+            list.frame_ms.as_ref().map_or_else(String::new, |frame_ms| format!(" in the frame {}", frame_words(frame_ms)));
+        return Err(ReconError::UnsuitableData(format!("the list has no event{place}: there is nothing to reconstruct")).into());
     }
     if settings.num_subsets == 0 || settings.num_subsets > num_events {
         return refuse(format!(

@@ -9,7 +9,7 @@ use super::histogram::ListError;
 use super::list_randoms::CrystalRandoms;
 use crate::data::{CountRates, EventChunk, EventList, Events, ListFacts, Notice, Origin, Study};
 use crate::io::list_mode::{self, ListOptions};
-use crate::task::Task;
+use crate::task::{Stopped, Task};
 use crate::words::counted;
 
 /// Which events of a list are reconstructed.
@@ -56,9 +56,8 @@ struct Gathered {
     facts: Arc<ListFacts>,
     selection: ListSelection,
     prompts: Events,
-    /// Delayeds that each crystal took part in.
-    of_crystals: Vec<f64>,
-    num_delayeds: u64,
+    /// Pairs and times.
+    delayeds: Events,
     rates: CountRates,
     /// Events for which the memory was looked at.
     checked: usize,
@@ -66,13 +65,11 @@ struct Gathered {
 
 impl Gathered {
     fn new(facts: Arc<ListFacts>, selection: ListSelection) -> Self {
-        let of_crystals = vec![0.0; facts.detectors.crystals().len()];
         Self {
             facts,
             selection,
             prompts: Events::default(),
-            of_crystals,
-            num_delayeds: 0,
+            delayeds: Events::default(),
             rates: CountRates::default(),
             checked: 0,
         }
@@ -87,12 +84,10 @@ impl Gathered {
             chunk.prompts.tof_mm.clear();
         }
         self.rates.add(chunk);
-        self.num_delayeds += chunk.delayeds.len() as u64;
-        for crystal in chunk.delayeds.pairs.iter().flatten() {
-            self.of_crystals[*crystal as usize] += 1.0;
-        }
+        self.delayeds.pairs.extend_from_slice(&chunk.delayeds.pairs);
+        self.delayeds.times_ms.extend_from_slice(&chunk.delayeds.times_ms);
         self.prompts.extend(&chunk.prompts);
-        let num = self.prompts.len();
+        let num = self.prompts.len() + self.delayeds.len();
         if num > 2 * self.checked {
             // The arrays double when they are full, and a run needs as much again.
             let needed = 4 * (num * self.prompts.bytes_per_event()) as u64;
@@ -114,34 +109,76 @@ impl Gathered {
             // Per mm of d became the whole line's.
             self.prompts.additive.iter_mut().for_each(|additive| *additive *= window_mm as f32);
         }
-        let mut total_additive = 0.0;
-        if self.num_delayeds > 0 && self.prompts.additive.is_empty() {
-            match CrystalRandoms::new(&facts, &self.of_crystals, task)? {
-                Some(randoms) => {
-                    let per_mm = window_mm.filter(|_| !self.prompts.tof_mm.is_empty()).map_or(1.0, |window_mm| 1.0 / window_mm);
-                    total_additive = self.num_delayeds as f64;
-                    self.prompts.additive = self.prompts.pairs.iter().map(|&pair| (per_mm * randoms.of(pair)) as f32).collect();
-                    notices.push(Notice::info(format!(
-                        "{} of delayed coincidences, smoothed over all crystals, are the randoms that are expected",
-                        counted(self.num_delayeds as usize, "event")
-                    )));
-                }
-                None => notices.push(Notice::warning(format!(
-                    "the list has {} delayed coincidences, but does not tell which pairs of crystals are in coincidence: randoms are not corrected for",
-                    self.num_delayeds
-                ))),
-            }
-        }
         let facts = match self.selection.without_tof {
             true => Arc::new(ListFacts { tof: None, ..(*facts).clone() }),
             false => facts,
         };
-        Ok(EventList {
+        let list = EventList {
             facts,
-            prompts: Arc::new(self.prompts),
-            num_delayeds: self.num_delayeds,
-            total_additive,
+            prompts: Arc::default(),
+            delayeds: Arc::new(self.delayeds),
+            total_additive: 0.0,
             rates: self.rates,
-        })
+            frame_ms: self.selection.frame_ms,
+        };
+        Ok(with_background(list, self.prompts, notices, task)?)
     }
+}
+
+/// The events of a frame of a list, with the background that is expected of them: what [`list_study`] reads of that frame. (Their rates
+/// are those of the whole.)
+///
+/// # Errors
+/// Stopped.
+pub(super) fn list_in_frame(
+    list: &EventList,
+    frame_ms: Range<u32>,
+    notices: &mut Vec<Notice>,
+    task: &Task,
+) -> Result<EventList, Stopped> {
+    let mut prompts = list.prompts.in_frame(&frame_ms);
+    if list.total_additive > 0.0 {
+        // It was estimated from all delayeds, and will be from the frame's.
+        prompts.additive.clear();
+    }
+    let delayeds = Arc::new(list.delayeds.in_frame(&frame_ms));
+    let frame = EventList { prompts: Arc::default(), delayeds, total_additive: 0.0, frame_ms: Some(frame_ms), ..list.clone() };
+    with_background(frame, prompts, notices, task)
+}
+
+/// The list with these prompts. What is expected of their background is what the list tells of it, else randoms that are estimated from
+/// its delayeds.
+fn with_background(list: EventList, mut prompts: Events, notices: &mut Vec<Notice>, task: &Task) -> Result<EventList, Stopped> {
+    let facts = &list.facts;
+    let mut total_additive = 0.0;
+    if !prompts.additive.is_empty() {
+        let share = list.frame_ms.as_ref().map_or(1.0, |frame_ms| share_of(frame_ms, facts.duration_ms)) as f32;
+        prompts.additive.iter_mut().for_each(|additive| *additive *= share);
+    } else if !list.delayeds.is_empty() {
+        let mut of_crystals = vec![0.0; facts.detectors.crystals().len()];
+        list.delayeds.pairs.iter().flatten().for_each(|crystal| of_crystals[*crystal as usize] += 1.0);
+        let num_delayeds = list.delayeds.len();
+        match CrystalRandoms::new(facts, &of_crystals, task)? {
+            Some(randoms) => {
+                let window_mm = facts.tof.as_ref().filter(|_| !prompts.tof_mm.is_empty());
+                let per_mm = window_mm.map_or(1.0, |tof| 1.0 / (tof.window_mm[1] - tof.window_mm[0]));
+                total_additive = num_delayeds as f64;
+                prompts.additive = prompts.pairs.iter().map(|&pair| (per_mm * randoms.of(pair)) as f32).collect();
+                notices.push(Notice::info(format!(
+                    "{} of delayed coincidences, smoothed over all crystals, are the randoms that are expected",
+                    counted(num_delayeds, "event")
+                )));
+            }
+            None => notices.push(Notice::warning(format!(
+                "the list has {num_delayeds} delayed coincidences, but does not tell which pairs of crystals are in coincidence: randoms are not corrected for"
+            ))),
+        }
+    }
+    Ok(EventList { prompts: Arc::new(prompts), total_additive, ..list })
+}
+
+/// A frame's part of a scan of so many ms, where that is known: the background that a list tells is that of all its time.
+fn share_of(frame_ms: &Range<u32>, duration_ms: Option<u64>) -> f64 {
+    let frame = f64::from(frame_ms.end - frame_ms.start);
+    duration_ms.filter(|ms| *ms > 0).map_or(1.0, |ms| (frame / ms as f64).min(1.0))
 }

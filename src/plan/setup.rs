@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::cache::Cache;
 use super::devices::or_on_cpu;
 use super::estimate::Forecast;
+use super::list_study::list_in_frame;
 use super::projector::{ChosenProjector, ProjectorSettings, choose_projector};
 use super::system::System;
 use super::tubes::stand_in;
@@ -151,7 +152,14 @@ pub fn prepare_with(cache: &Cache, job: &Job, task: &Task) -> Result<Prepared, S
             (prepared, notice)
         }
         Job::Events { study, settings } => {
-            or_on_cpu(settings.device, |device| list_setup::prepare_on(device, study, settings, task))?
+            let (frame, mut notices) = (&settings.frame_ms, Vec::new());
+            let frame = frame.clone().map(|frame_ms| list_in_frame(&study.measured, frame_ms, &mut notices, task)).transpose();
+            let frame = frame.map_err(OperatorError::from)?;
+            let list = frame.as_ref().unwrap_or(&study.measured);
+            let (mut prepared, notice) =
+                or_on_cpu(settings.device, |device| list_setup::prepare_on(device, study, list, settings, task))?;
+            prepared.notices.extend(notices);
+            (prepared, notice)
         }
     };
     prepared.notices.extend(notice);

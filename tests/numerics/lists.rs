@@ -85,9 +85,10 @@ fn one_scan_in_three_formats_is_one_list_and_one_image() {
             EventList {
                 facts: Arc::new(facts),
                 prompts: Arc::new(prompts),
-                num_delayeds: 0,
+                delayeds: Arc::default(),
                 total_additive: 0.0,
                 rates: list.rates,
+                frame_ms: None,
             },
         )
     };
@@ -109,7 +110,7 @@ fn time_of_flight_finds_the_sphere_and_turned_round_it_does_not() {
         Study::new("turned", EventList { prompts: Arc::new(Events { tof_mm, ..(*list.prompts).clone() }), ..list })
     };
     let without = ring("ring.petsird", &ListSelection { without_tof: true, ..ListSelection::default() }).unwrap();
-    assert_eq!((study.measured.prompts.len(), study.measured.num_delayeds), (40_000, 4_000));
+    assert_eq!((study.measured.prompts.len(), study.measured.delayeds.len()), (40_000, 4_000));
     let (image, steps) = reconstructed(study, 25);
     let found = contrast(&image);
     let (image_turned, steps_turned) = reconstructed(turned, 25);

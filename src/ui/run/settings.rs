@@ -164,6 +164,7 @@ impl SettingsForm {
             tubes: None,
             num_threads: None,
             init: None,
+            frame_ms: None,
         })
     }
 }

@@ -29,7 +29,7 @@ fn facts(open: &OpenList) -> Vec<(&'static str, String)> {
         ("Scanner", facts.detectors.name().to_owned()),
         ("Crystals", format!("{}: {}", facts.detectors.crystals().len(), open.arrangement)),
         ("Prompts", format::count(list.prompts.len() as f64)),
-        ("Delayeds", format::count(list.num_delayeds as f64)),
+        ("Delayeds", format::count(list.delayeds.len() as f64)),
         ("Time of flight", tof),
         ("Corrections", corrections(open)),
     ];
