@@ -280,6 +280,14 @@ impl Job {
         }
     }
 
+    /// The same of one frame, ms, where it is of a list.
+    pub fn in_frame(mut self, frame_ms: Range<u32>) -> Self {
+        if let Job::Events { settings, .. } = &mut self {
+            settings.frame_ms = Some(frame_ms);
+        }
+        self
+    }
+
     /// The same to this number of full iterations; a sweep has one.
     pub fn until(mut self, num_iterations: usize) -> Self {
         match &mut self {

@@ -42,9 +42,5 @@ pub fn frame_slider_ui(series: &FrameSeries, ui: &mut Ui, actions: &mut Vec<RunA
 /// The place of the frame before or after the one that is looked at.
 pub fn neighbour(series: &FrameSeries, forward: bool) -> Option<usize> {
     let (stops, at) = (series.stops(), series.position());
-    if forward {
-        stops.into_iter().find(|place| *place > at)
-    } else {
-        stops.into_iter().rev().find(|place| *place < at)
-    }
+    if forward { stops.into_iter().find(|place| *place > at) } else { stops.into_iter().rev().find(|place| *place < at) }
 }

@@ -39,11 +39,7 @@ pub fn time_activity(series: &FrameSeries, rois: &[Roi], half_life_secs: Option<
             let [begin, end] = series.frames_ms().get(*place).map(|frame_ms| [frame_ms.start, frame_ms.end])?.map(secs);
             let decay = half_life_secs.map_or(1.0, |half_life| mean_decay(half_life, [begin, end]));
             let per_sec = |value: f64| value / ((end - begin) * decay);
-            Some(ActivityPoint {
-                mid_secs: 0.5 * (begin + end),
-                mean: per_sec(numbers.mean?),
-                sd: numbers.sd.map(per_sec),
-            })
+            Some(ActivityPoint { mid_secs: 0.5 * (begin + end), mean: per_sec(numbers.mean?), sd: numbers.sd.map(per_sec) })
         });
         TimeActivity { name: roi.name.clone(), colour: theme::roi_colour(roi), points: points.collect() }
     };

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use super::app::App;
 use crate::data::{EventList, Notice, Study};
 use crate::ui::numbers::tabs::NumbersTab;
+use crate::ui::run::frame_series::FrameSeries;
+use crate::ui::run::run_view::RunInput;
 use crate::ui::study::open_list::OpenList;
 use crate::ui::study::open_study::OpenStudy;
 
@@ -16,6 +18,17 @@ impl App {
         self.study.open = Some(OpenStudy::Events(OpenList::new(study, file)));
         self.numbers = NumbersTab::Rates;
         notices
+    }
+
+    /// Begins the next frame of a series when the one before has ended.
+    pub(super) fn go_on_with_frames(&mut self) {
+        let input = RunInput { session: &self.session, study: &self.study, rois: self.rois.masked() };
+        self.runs.active_mut().go_on_with_frames(input);
+    }
+
+    /// The frames of the list that are reconstructed one after the other.
+    pub fn frames(&self) -> Option<&FrameSeries> {
+        self.run().series.as_ref()
     }
 
     /// The list of events that is open.

@@ -36,6 +36,7 @@ impl App {
         if let Some(frame) = self.session.take_frame() {
             self.receive_frame(frame);
         }
+        self.go_on_with_frames();
         let run = self.runs.active_mut();
         if let Some(time) = run.play(&self.session) {
             ctx.request_repaint_after(time);
