@@ -18,7 +18,7 @@ use super::{choose_built_in, click, give_up_unsaved, renderer, wait_for, window}
 const SIZE: [f32; 2] = [1400.0, 1000.0];
 
 /// A list of the small ring, with time of flight and randoms.
-fn list(folder: &Path) -> PathBuf {
+pub fn list(folder: &Path) -> PathBuf {
     let scanner = &find("small").unwrap().geometry;
     let options = ListSimulation {
         counts: 20_000.0,

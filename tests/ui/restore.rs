@@ -25,7 +25,7 @@ const SIZE: [f32; 2] = [1400.0, 900.0];
 
 /// What a window has stored.
 #[derive(Default)]
-struct Memory(HashMap<String, String>);
+pub struct Memory(HashMap<String, String>);
 
 impl eframe::Storage for Memory {
     fn get_string(&self, key: &str) -> Option<String> {
@@ -44,7 +44,7 @@ impl eframe::Storage for Memory {
 }
 
 /// The window as it starts on another day, with what was stored.
-fn next_day(start: Source, stored: Memory) -> Option<Harness<'static, App>> {
+pub fn next_day(start: Source, stored: Memory) -> Option<Harness<'static, App>> {
     let stored: &'static Memory = Box::leak(Box::new(stored));
     let options = AppOptions {
         start,
@@ -82,7 +82,7 @@ fn is_filtered_to_the_end(app: &App) -> bool {
     app.is_run_over() && app.shown().filter_mm() == Some(6.0) && app.shown().id().is_some_and(|id| id.iteration == 3)
 }
 
-fn save_session(harness: &mut Harness<'_, App>, path: &Path) {
+pub fn save_session(harness: &mut Harness<'_, App>, path: &Path) {
     harness.key_press_modifiers(Modifiers::COMMAND | Modifiers::SHIFT, Key::S);
     harness.run_steps(3);
     harness.get_by_label("Save the session");
