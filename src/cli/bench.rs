@@ -341,10 +341,7 @@ fn run_projector(options: ProjectorOptions) -> CliResult {
         budget_secs: options.budget_secs,
     };
     let rows = bench_projector(&bench, print_row)?;
-    let mut devices = vec![format!("CPU, {}, {}", counted(all, "thread"), Simd::detect().name())];
-    devices
-        .extend(cuda.and_then(|n| available_devices().into_iter().find(|d| d.choice == DeviceChoice::Cuda(n))).map(|d| d.name));
-    write_json(options.json.as_deref(), devices.join("; "), rows)
+    write_json(options.json.as_deref(), device_names(Simd::detect(), cuda), rows)
 }
 
 fn print_row(row: &ProjectorRow) {
@@ -438,7 +435,7 @@ fn run_epri(options: EpriOptions) -> CliResult {
         row_secs: options.row_secs,
     };
     let rows = bench_epri(&bench, print_epri)?;
-    write_json(options.json.as_deref(), format!("CPU, {}, {}", counted(all, "thread"), Simd::detect().name()), rows)
+    write_json(options.json.as_deref(), device_names(Simd::detect(), None), rows)
 }
 
 fn run_arrival(options: ArrivalOptions) -> CliResult {
@@ -517,6 +514,17 @@ fn nema_study(geometry: &ScanGeometry) -> Result<Study<Counts>, Box<dyn std::err
     let phantom = phantom::by_name("nema-iq-2001", geometry)?;
     let options = SimulationOptions { noise: Noise::None, ..SimulationOptions::default() };
     Ok(with_bar("simulating", |task| phantom::simulate(&phantom, Arc::new(geometry.clone()), &options, task))??)
+}
+
+/// The processor with these instructions, and a CUDA device, as the rows of a benchmark name them.
+pub fn device_names(simd: Simd, cuda: Option<usize>) -> String {
+    let all = std::thread::available_parallelism().map_or(1, usize::from);
+    let cpu = format!("CPU, {}, {}", counted(all, "thread"), simd.name());
+    let of_number = |number| available_devices().into_iter().find(|device| device.choice == DeviceChoice::Cuda(number));
+    match cuda.and_then(of_number) {
+        Some(device) => format!("{cpu}; {}", device.name),
+        None => cpu,
+    }
 }
 
 /// Writes the rows of a benchmark.

@@ -5,16 +5,15 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::bench::{cuda_device, scan, write_json};
+use super::bench::{cuda_device, device_names, scan, write_json};
 use super::console::out;
 use super::{CliResult, options};
 use crate::algebra::Simd;
 use crate::bench::{BenchDevice, ListModeBench, ListModeRow, bench_list_mode};
 use crate::operator::Accumulation;
-use crate::plan::{DeviceChoice, available_devices};
+use crate::plan::DeviceChoice;
 use crate::report::{Column, Columns};
 use crate::scanner::Detectors;
-use crate::words::counted;
 
 /// Columns of the times.
 const LIST_MODE: Columns<11> = Columns([
@@ -106,10 +105,7 @@ pub fn run(options: ListModeOptions) -> CliResult {
         budget_secs: options.budget_secs,
     };
     let rows = bench_list_mode(&bench, print_row)?;
-    let mut devices = vec![format!("CPU, {}, {}", counted(all, "thread"), Simd::fastest().name())];
-    devices
-        .extend(cuda.and_then(|n| available_devices().into_iter().find(|d| d.choice == DeviceChoice::Cuda(n))).map(|d| d.name));
-    write_json(options.json.as_deref(), devices.join("; "), rows)
+    write_json(options.json.as_deref(), device_names(Simd::fastest(), cuda), rows)
 }
 
 fn print_row(row: &ListModeRow) {

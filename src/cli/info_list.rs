@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::CliResult;
 use super::progress::with_bar;
-use crate::data::{EventChunk, ListFacts, Notice};
-use crate::io::list_mode::{self, ListOptions};
-use crate::plan::cylinder_of;
+use crate::data::{ListFacts, Notice};
+use crate::io::list_mode::{self, ListOptions, for_each_piece};
+use crate::plan::{ListError, cylinder_of};
 use crate::scanner::Cylinder;
 
 /// What was counted in a list.
@@ -39,11 +39,8 @@ pub fn read(path: &Path, options: &ListOptions) -> CliResult<ListInfo> {
     let mut reader = list_mode::open(path, options)?;
     let facts = Arc::clone(reader.facts());
     let counted = with_bar("counting", |task| {
-        let (mut chunk, mut counted) = (EventChunk::default(), Counted::default());
-        let mut is_seen = vec![false; facts.detectors.crystals().len()];
-        task.begin(reader.progress()[1]);
-        let mut read = 0;
-        while reader.next(&mut chunk)? {
+        let (mut counted, mut is_seen) = (Counted::default(), vec![false; facts.detectors.crystals().len()]);
+        for_each_piece(&mut *reader, task, |chunk| {
             counted.num_prompts += chunk.prompts.len() as u64;
             counted.num_delayeds += chunk.delayeds.len() as u64;
             for events in [&chunk.prompts, &chunk.delayeds] {
@@ -53,12 +50,10 @@ pub fn read(path: &Path, options: &ListOptions) -> CliResult<ListInfo> {
                     counted.times_ms = Some([begin.min(first), end.max(last)]);
                 }
             }
-            let now = reader.progress()[0];
-            task.advance(now.saturating_sub(read));
-            read = now;
-        }
+            Ok::<_, ListError>(())
+        })?;
         counted.num_crystals = is_seen.iter().filter(|is_seen| **is_seen).count();
-        reader.check_end().map(|()| counted)
+        Ok::<_, ListError>(counted)
     })??;
     let cylinder = cylinder_of(&facts).map_err(|error| error.to_string());
     Ok(ListInfo { notices: reader.notices(), facts, counted, cylinder })

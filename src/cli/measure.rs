@@ -77,6 +77,7 @@ fn rows(volume: &Volume, record: &Provenance, rois: &[Roi], (sums, medians): Mea
         Some(Progress::Iterations { iteration, subiteration, .. }) => (iteration, subiteration, Some(record.num_subsets())),
         Some(Progress::Projections { complete: Some(true), .. }) => (1, 0, None),
         Some(Progress::Projections { projections, .. }) => (0, projections, None),
+        Some(Progress::Arrived { updates, .. }) => (0, updates, None),
         None => (0, 0, None),
     };
     let table = RunTable::of_image(volume, num_subsets);

@@ -10,6 +10,7 @@ mod compare;
 mod console;
 mod convert;
 mod devices;
+mod follow_list;
 mod histogram;
 mod image_options;
 mod info;

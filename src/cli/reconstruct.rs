@@ -9,6 +9,7 @@ use std::time::Duration;
 use clap::Args;
 use crossbeam_channel::{Receiver, never, select, tick};
 
+use super::follow_list::follow_list;
 use super::image_options::ImageOptions;
 use super::list_options::ListArguments;
 use super::options::{ProjectorOptions, TalkOptions, calibration};
@@ -137,6 +138,11 @@ pub struct ReconstructOptions {
     #[arg(long)]
     racy_sensitivity: bool,
 
+    /// The file of a sweep or a list is still being written. Every projection is used as soon as it is complete; events are read as
+    /// they are written, and reconstructed when the list is whole. Until the last one, or Ctrl-C.
+    #[arg(long)]
+    pub(super) follow: bool,
+
     #[command(flatten)]
     pub projector: ProjectorOptions,
 
@@ -192,10 +198,12 @@ pub fn run(options: &ReconstructOptions) -> CliResult<Done> {
     }
     let (job, follower, num_expected) = if FileKind::of(&options.input).is_some_and(FileKind::is_sweep) {
         reconstruct_epri::job(options)?
-    } else if FileKind::of(&options.input) == Some(FileKind::Pairs) {
-        (options.pairs()?, None, None)
     } else if FileKind::of(&options.input).is_some_and(FileKind::is_list) {
         (options.list()?, None, None)
+    } else if options.follow {
+        return Err("--follow is for EPRI sweeps and lists of events: other data are written at once".into());
+    } else if FileKind::of(&options.input) == Some(FileKind::Pairs) {
+        (options.pairs()?, None, None)
     } else {
         (options.counts()?, None, None)
     };
@@ -359,11 +367,14 @@ impl ReconstructOptions {
         }
         let selection = ListSelection { frame_ms: self.frame.clone(), without_tof: self.no_tof };
         let options = self.list_arguments.list_options();
-        let study = with_bar("reading", |task| list_study(&self.input, &options, &selection, task))??;
+        let study = match self.follow {
+            true => follow_list(&self.input, &options, selection)?,
+            false => with_bar("reading", |task| list_study(&self.input, &options, &selection, task))??,
+        };
         notices::print(&study.notices);
         let base = default_list_settings(&study.measured)?;
         let settings = Box::new(self.settings_from(base, |image, base| image.grid_about(base))?);
-        Ok(Job::Events { study: Arc::new(study), settings })
+        Ok(Job::Events { study: Arc::new(study), settings, growing: None })
     }
 
     /// The job of counts of pairs of crystals.

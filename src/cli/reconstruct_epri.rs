@@ -59,10 +59,6 @@ pub struct EpriOptions {
     /// Default: as-acquired.
     #[arg(long)]
     order: Option<Order>,
-
-    /// The file is still being written: use every projection as soon as it is complete, until the last one or Ctrl-C.
-    #[arg(long)]
-    pub follow: bool,
 }
 
 /// A phase that was asked for, degrees; `None` = the data's own.
@@ -94,7 +90,6 @@ impl EpriOptions {
             ("--phase", self.phase.is_some()),
             ("--kernel", self.kernel.is_some()),
             ("--order", self.order.is_some()),
-            ("--follow", self.follow),
         ];
         given.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name)
     }
@@ -108,7 +103,7 @@ pub fn job(options: &ReconstructOptions) -> Result<(Job, Option<SweepFollower>, 
     options.refuse_those_of_counts()?;
     let reference = options.epri.reference.as_deref();
     let phase = options.epri.phase.and_then(|PhaseChoice(degrees)| degrees);
-    let (study, follower) = if options.epri.follow {
+    let (study, follower) = if options.follow {
         let (study, mut follower) = SweepFollower::open(&options.input, reference)?;
         phase.map_or(Ok(()), |degrees| follower.set_phase(degrees))?;
         (study.map(Acquisition::growing), Some(follower))

@@ -8,13 +8,13 @@ use super::reconstruct::{Desk, ReconstructOptions};
 use super::{CliResult, Done, notices};
 use crate::data::{Frames, Volume, frame_words};
 use crate::io::{FileKind, nifti, read_volume};
-use crate::plan::{DataRecord, FrameRecord, Job, Provenance, RunSettings, Times, list_subsets};
+use crate::plan::{DataRecord, FrameRecord, Job, Provenance, RunSettings, Times, usual_num_subsets};
 use crate::session::Trace;
 use crate::words::counted;
 
 /// Reconstructs and writes each frame that has events.
 pub fn run(options: &ReconstructOptions, frames: &Frames, trace: Trace) -> CliResult<Done> {
-    let Job::Events { study, settings } = options.list()? else {
+    let Job::Events { study, settings, .. } = options.list()? else {
         return Err("--frames is for lists of events".into());
     };
     let frames_ms = frames.as_slice();
@@ -24,9 +24,9 @@ pub fn run(options: &ReconstructOptions, frames: &Frames, trace: Trace) -> CliRe
     };
     let job_of = |frame_ms: &std::ops::Range<u32>| {
         // All alike: as many subsets as suit the smallest of them.
-        let num_subsets = if options.has_subsets() { settings.num_subsets } else { list_subsets(fewest) };
+        let num_subsets = if options.has_subsets() { settings.num_subsets } else { usual_num_subsets(fewest) };
         let settings = RunSettings { frame_ms: Some(frame_ms.clone()), num_subsets, ..(*settings).clone() };
-        Job::Events { study: Arc::clone(&study), settings: Box::new(settings) }
+        Job::Events { study: Arc::clone(&study), settings: Box::new(settings), growing: None }
     };
     let desk = Desk::open(options, &job_of(&frames_ms[0]), trace)?;
     let mut written = Vec::new();

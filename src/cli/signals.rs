@@ -22,7 +22,7 @@ use crate::io::discard_unfinished;
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Told of the first signal, where the command has something to keep.
-static KEEPER: OnceLock<Sender<()>> = OnceLock::new();
+static KEEPER: OnceLock<(Sender<()>, Receiver<()>)> = OnceLock::new();
 
 /// Begins to listen.
 ///
@@ -50,11 +50,9 @@ pub fn listen() -> io::Result<()> {
     Ok(())
 }
 
-/// From now on the first signal is a message: the command ends by itself and keeps what it has.
+/// From now on the first signal is a message, to whoever asks first: the command ends by itself and keeps what it has.
 pub fn keep() -> Receiver<()> {
-    let (sender, receiver) = unbounded();
-    let _ = KEEPER.set(sender);
-    receiver
+    KEEPER.get_or_init(unbounded).1.clone()
 }
 
 fn obey(signal: i32, num_interrupts: usize) {
@@ -69,7 +67,7 @@ fn obey(signal: i32, num_interrupts: usize) {
             err!("tomoscope: broken off; the image was not saved");
             std::process::exit(1);
         }
-        Some(keeper) => {
+        Some((keeper, _)) => {
             let _ = keeper.send(());
         }
     }

@@ -118,6 +118,12 @@ impl EventChunk {
         self.delayeds.clear();
         self.intervals_ms.clear();
     }
+
+    /// Keeps the events whose time is in this frame, ms.
+    pub fn retain_frame(&mut self, frame_ms: std::ops::Range<u32>) {
+        self.prompts.retain_frame(frame_ms.clone());
+        self.delayeds.retain_frame(frame_ms);
+    }
 }
 
 /// How a scanner measures time of flight.

@@ -110,6 +110,11 @@ impl EventSpace {
         self.first(subset)..self.first(Subset { index: subset.index + 1, ..subset })
     }
 
+    /// Values, event by event in the order of the list, in the order in which they are taken; those of a subset lie together.
+    pub fn arranged_values(&self, values: &[f32], num_subsets: usize) -> Arc<Vec<f32>> {
+        Arc::new(self.order(num_subsets).par_iter().map(|&event| values[event as usize]).collect())
+    }
+
     /// A subset's part of what all pairs could have counted: each subset is an equal sample of the scan, or a part of it by time as
     /// long as its events are many.
     pub fn share(&self, subset: Subset) -> f64 {
@@ -130,7 +135,7 @@ impl DataSpace for EventSpace {
     }
 
     fn arranged(&self, values: &Arc<Vec<f32>>, num_subsets: usize) -> Arc<Vec<f32>> {
-        Arc::new(self.order(num_subsets).par_iter().map(|&event| values[event as usize]).collect())
+        self.arranged_values(values, num_subsets)
     }
 
     fn in_order(&self, values: Vec<f32>) -> Vec<f32> {

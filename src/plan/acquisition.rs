@@ -1,38 +1,48 @@
-//! A sweep that may still be growing: a feed adds projections to it, runs and windows read them.
+//! Data that may still be growing: a feed adds to them, runs and windows read them.
 //!
-//! The list only ever grows, so that whoever remembers how many he has seen asks for the others; a run that begins in the
-//! middle of an acquisition neither loses a projection nor gets one twice.
+//! They only ever grow, so that whoever remembers how much he has seen asks for the rest; a run that begins in the middle of an
+//! acquisition neither loses anything nor gets it twice.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::GatheredEvents;
 use crate::data::{Phase, Projection, Sweep};
 
-/// A sweep with the projections that have arrived so far; clones share them.
-#[derive(Clone, Debug)]
-pub struct Acquisition {
-    state: Arc<Mutex<State>>,
+/// What has arrived so far, of a sweep unless something else is said; clones share it.
+#[derive(Debug)]
+pub struct Acquisition<T = Sweep> {
+    state: Arc<Mutex<State<T>>>,
 }
 
+/// Of a list of events.
+pub type ListAcquisition = Acquisition<GatheredEvents>;
+
 #[derive(Debug)]
-struct State {
-    sweep: Sweep,
+struct State<T> {
+    data: T,
     is_over: bool,
 }
 
-impl Acquisition {
-    /// A sweep that is there as a whole.
-    pub fn complete(sweep: Sweep) -> Self {
-        Self { state: Arc::new(Mutex::new(State { sweep, is_over: true })) }
+impl<T> Clone for Acquisition<T> {
+    fn clone(&self) -> Self {
+        Self { state: Arc::clone(&self.state) }
+    }
+}
+
+impl<T> Acquisition<T> {
+    /// Data that are there as a whole.
+    pub fn complete(data: T) -> Self {
+        Self { state: Arc::new(Mutex::new(State { data, is_over: true })) }
     }
 
-    /// A sweep to which projections will be added.
-    pub fn growing(sweep: Sweep) -> Self {
-        Self { state: Arc::new(Mutex::new(State { sweep, is_over: false })) }
+    /// Data to which more will be added.
+    pub fn growing(data: T) -> Self {
+        Self { state: Arc::new(Mutex::new(State { data, is_over: false })) }
     }
 
-    /// Looks at the sweep as it is now. What is done here should be short: nothing can arrive meanwhile.
-    pub fn look<T>(&self, at: impl FnOnce(&Sweep) -> T) -> T {
-        at(&self.lock().sweep)
+    /// Looks at the data as they are now. What is done here should be short: nothing can arrive meanwhile.
+    pub fn look<R>(&self, at: impl FnOnce(&T) -> R) -> R {
+        at(&self.lock().data)
     }
 
     /// Whether both are the same one.
@@ -40,10 +50,31 @@ impl Acquisition {
         Arc::ptr_eq(&self.state, &other.state)
     }
 
+    /// Whether nothing more will come.
+    pub fn is_over(&self) -> bool {
+        self.lock().is_over
+    }
+
+    /// Adds to the data.
+    pub(crate) fn add<R>(&self, to: impl FnOnce(&mut T) -> R) -> R {
+        to(&mut self.lock().data)
+    }
+
+    /// Nothing more will come.
+    pub(crate) fn end(&self) {
+        self.lock().is_over = true;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Acquisition {
     /// The sweep as it is now. Once the acquisition is over it expects no more than it has.
     pub fn snapshot(&self) -> Sweep {
         let state = self.lock();
-        let mut sweep = state.sweep.clone();
+        let mut sweep = state.data.clone();
         if state.is_over {
             sweep.num_expected = Some(sweep.num_complete());
         }
@@ -52,42 +83,28 @@ impl Acquisition {
 
     /// Number of complete projections.
     pub fn num_complete(&self) -> usize {
-        self.lock().sweep.num_complete()
+        self.look(Sweep::num_complete)
     }
 
     /// How many projections there will be, as far as it is known.
     pub fn num_expected(&self) -> Option<usize> {
         let state = self.lock();
-        if state.is_over { Some(state.sweep.num_complete()) } else { state.sweep.num_expected }
-    }
-
-    /// Whether nothing more will come.
-    pub fn is_over(&self) -> bool {
-        self.lock().is_over
+        if state.is_over { Some(state.data.num_complete()) } else { state.data.num_expected }
     }
 
     /// The projections from number `first` on, and whether nothing more will come after them.
     pub fn since(&self, first: usize) -> (Vec<Projection>, bool) {
         let state = self.lock();
-        (state.sweep.projections.get(first..).unwrap_or_default().to_vec(), state.is_over)
+        (state.data.projections.get(first..).unwrap_or_default().to_vec(), state.is_over)
     }
 
     /// Adds projections that have become complete.
     pub(crate) fn append(&self, projections: Vec<Projection>) {
-        self.lock().sweep.projections.extend(projections);
+        self.add(|sweep| sweep.projections.extend(projections));
     }
 
     /// The phase of its complex projections was found.
     pub(crate) fn set_phase(&self, phase: Phase) {
-        self.lock().sweep.facts.phase = Some(phase);
-    }
-
-    /// Nothing more will come.
-    pub(crate) fn end(&self) {
-        self.lock().is_over = true;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.add(|sweep| sweep.facts.phase = Some(phase));
     }
 }

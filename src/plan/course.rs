@@ -56,6 +56,16 @@ impl Course {
         ..Course::ITERATIONS
     };
 
+    /// Of a list of events that is still being written: every step counts, for there is no telling how many there will be.
+    pub const ARRIVING_EVENTS: Course = Course {
+        counted: "update",
+        by_iteration: false,
+        can_grow: true,
+        has_likelihood: false,
+        can_continue: false,
+        ..Course::EVENTS
+    };
+
     /// Of a sweep: each block of projections is added to the image once.
     pub const PROJECTIONS: Course = Course {
         counted: "projection",

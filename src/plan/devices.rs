@@ -1,9 +1,13 @@
 //! The devices of this machine that a run can be asked for, and why one of them cannot compute it.
 
-use super::{DeviceChoice, SetupError};
+use super::{DeviceChoice, FreeMemory, SetupError};
+#[cfg(feature = "cuda")]
+use crate::algebra::Backend as _;
+use crate::algebra::Simd;
 #[cfg(feature = "cuda")]
 use crate::cuda::{CudaBackend, CudaError, DeviceInfo};
 use crate::data::Notice;
+use crate::words::counted;
 
 /// A device of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +51,29 @@ impl Chosen {
             #[cfg(feature = "cuda")]
             Chosen::Cuda(backend) => backend.info().name.clone(),
         }
+    }
+
+    /// The device of a run in words: its threads and the instructions that they use with it.
+    pub(super) fn words(&self, simd: Simd) -> String {
+        match self {
+            Chosen::Cpu => format!("CPU, {}, {}", counted(rayon::current_num_threads(), "thread"), simd.name()),
+            #[cfg(feature = "cuda")]
+            Chosen::Cuda(backend) => backend.name(),
+        }
+    }
+
+    /// What is free of the memory in which it computes.
+    pub(super) fn free_memory(&self) -> FreeMemory {
+        match self {
+            Chosen::Cpu => FreeMemory::of_the_computer(),
+            #[cfg(feature = "cuda")]
+            Chosen::Cuda(backend) => FreeMemory::of_device(backend),
+        }
+    }
+
+    /// Whether it has a memory of its own, to which arrays are copied.
+    pub(super) fn has_own_memory(&self) -> bool {
+        !matches!(self, Chosen::Cpu)
     }
 }
 

@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use super::FreeMemory;
 use super::list_randoms::randoms_of_bins;
-use crate::data::{Counts, EventChunk, EventHistogram, ListFacts, ListSampling, Michelogram, Notice, Origin, Study};
+use crate::data::{Counts, EventHistogram, ListFacts, ListSampling, Michelogram, Notice, Origin, Study};
 use crate::io::IoError;
-use crate::io::list_mode::{self, EventReader, ListOptions};
+use crate::io::list_mode::{self, ListOptions, for_each_piece};
 use crate::scanner::{Cylinder, ScanGeometry, ScanGeometryError};
 use crate::task::{Stopped, Task};
 use crate::words::bytes;
@@ -131,13 +131,18 @@ pub fn histogram(
         return Err(ListError::Memory { num_bins: geometry.num_bins(), needed, free });
     }
     let mut prompts = EventHistogram::new(Arc::clone(&cylinder), Arc::clone(&geometry));
-    let mut delayeds = None;
-    let has_own_factors = read(&mut *reader, settings, task, |chunk| {
+    let (mut delayeds, mut has_own_factors) = (None, false);
+    for_each_piece(&mut *reader, task, |chunk| {
+        if let Some(frame_ms) = &settings.frame_ms {
+            chunk.retain_frame(frame_ms.clone());
+        }
+        has_own_factors |= !chunk.prompts.multiplicative.is_empty();
         prompts.add(&chunk.prompts);
         if !chunk.delayeds.is_empty() {
             let new = || EventHistogram::new(Arc::clone(&cylinder), Arc::clone(&geometry));
             delayeds.get_or_insert_with(new).add(&chunk.delayeds);
         }
+        Ok::<_, ListError>(())
     })?;
     let mut notices = reader.notices();
     notices.extend(notices_of(&facts, &prompts, has_own_factors));
@@ -158,33 +163,6 @@ pub fn histogram(
     let measured = Counts { prompts: prompts.into_michelogram(), multiplicative, additive };
     let origin = Origin { measured: Some(path.to_owned()), ..Origin::default() };
     Ok(Study { origin, notices, ..Study::new(title, measured) })
-}
-
-/// Hands the events of the frame to `visit`, piece by piece. Whether they have factors of their own.
-pub(super) fn read(
-    reader: &mut dyn EventReader,
-    settings: &HistogramSettings,
-    task: &Task,
-    mut visit: impl FnMut(&EventChunk),
-) -> Result<bool, ListError> {
-    let mut chunk = EventChunk::default();
-    let mut has_own_factors = false;
-    task.begin(reader.progress()[1]);
-    let mut read = 0;
-    while reader.next(&mut chunk)? {
-        task.check()?;
-        if let Some(frame_ms) = &settings.frame_ms {
-            chunk.prompts.retain_frame(frame_ms.clone());
-            chunk.delayeds.retain_frame(frame_ms.clone());
-        }
-        has_own_factors |= !chunk.prompts.multiplicative.is_empty();
-        visit(&chunk);
-        let now = reader.progress()[0];
-        task.advance(now.saturating_sub(read));
-        read = now;
-    }
-    reader.check_end()?;
-    Ok(has_own_factors)
 }
 
 fn notices_of(facts: &ListFacts, prompts: &EventHistogram, has_own_factors: bool) -> Vec<Notice> {

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::{Acquisition, Course, PROJECTORS};
+use super::{Acquisition, Course, ListAcquisition, PROJECTORS};
 use crate::data::{Counts, EventList, PairCounts, ResponseMatrix, Study, TubeSet, Volume};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
@@ -246,6 +246,8 @@ pub enum Job {
         study: Arc<Study<EventList>>,
         /// What to do with it; there is one projector for them.
         settings: Box<RunSettings>,
+        /// Where they come from while the list is still being written; the image is then one of those that have arrived.
+        growing: Option<ListAcquisition>,
     },
 }
 
@@ -264,19 +266,20 @@ impl Job {
     pub fn course(&self) -> Course {
         match self {
             Job::Counts { .. } => Course::ITERATIONS,
-            Job::Events { .. } => Course::EVENTS,
+            Job::Events { growing: None, .. } => Course::EVENTS,
+            Job::Events { growing: Some(_), .. } => Course::ARRIVING_EVENTS,
             Job::Sweep { .. } => Course::PROJECTIONS,
             Job::Pairs { .. } => Course::DENSITIES,
         }
     }
 
-    /// Full iterations to do; of a sweep one, which is all of it.
+    /// Full iterations to do; of what may grow one, which is all of it.
     pub fn num_iterations(&self) -> usize {
         match self {
             Job::Counts { settings, .. } => settings.num_iterations,
-            Job::Sweep { .. } => 1,
+            Job::Sweep { .. } | Job::Events { growing: Some(_), .. } => 1,
             Job::Pairs { settings, .. } => settings.num_iterations,
-            Job::Events { settings, .. } => settings.num_iterations,
+            Job::Events { settings, growing: None, .. } => settings.num_iterations,
         }
     }
 
@@ -321,7 +324,7 @@ pub struct StartInfo {
     pub device: String,
     /// Projector in use ("axial-runs", "per-lor").
     pub projector: String,
-    /// Subiterations of a full iteration; of a sweep its projections, as far as they are known.
+    /// Subiterations of a full iteration; of a sweep its projections, as far as they are known; of events that arrive 1.
     pub num_subsets: usize,
     /// Accumulation in use.
     pub accumulation: Accumulation,

@@ -4,27 +4,28 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::devices::{Chosen, choose_device};
-use super::estimate::{Arrays, Forecast, FreeMemory, NUM_FRAMES, check_image};
+use super::estimate::{Arrays, Forecast, FreeMemory, check_image};
 use super::histogram::{HistogramSettings, cylinder_of, sampling_of};
 use super::list_sensitivity::{Sensitivity, SensitivitySettings, list_sensitivity};
 use super::setup::{Prepared, SetupError, check_field_of_view, check_start_image, race_warning};
-use super::{AlgorithmKind, DeviceChoice, Job, ProjectorChoice, Rays, RunSettings, StartInfo};
-#[cfg(feature = "cuda")]
-use crate::algebra::Backend as _;
+use super::{AlgorithmKind, DeviceChoice, GatheredEvents, Job, ListAcquisition, ProjectorChoice, Rays, RunSettings, StartInfo};
 use crate::algebra::{Host, Simd, Voxels};
 #[cfg(feature = "cuda")]
 use crate::cuda;
-use crate::data::{EventList, ListFacts, Notice, Study, Volume, frame_words};
+use crate::data::{EventList, ListFacts, Notice, Study, Unit, Volume, frame_words};
 use crate::geometry::Grid;
-use crate::operator::{Accumulation, EventLines, EventSpace, EventSubsets, LinearOperator};
+use crate::operator::{Accumulation, EventLines, EventSpace, EventSubsets, LinearOperator, OperatorError};
 use crate::recon::{
-    Algorithm, EmKernels, EmSettings, Estimate, EventTerms, ListModel, MeasuredValues, MlemOsem, ReconError, SubsetOrder,
+    Algorithm, ArrivingEvents, EmKernels, EmSettings, Estimate, EventTerms, GrowingEm, ListModel, MeasuredValues, MlemOsem,
+    ReconError, SubsetOrder,
 };
 use crate::task::Task;
 use crate::words::counted;
 
 /// Events that a subset should have.
 const EVENTS_OF_A_SUBSET: usize = 50_000;
+/// Events that a subset has at least while its list is still being written.
+const EVENTS_OF_AN_EARLY_SUBSET: usize = 10_000;
 /// Subsets where there are events enough, and iterations.
 const MOST_SUBSETS: usize = 14;
 const NUM_ITERATIONS: usize = 4;
@@ -45,7 +46,7 @@ pub fn default_list_settings(list: &EventList) -> Result<RunSettings, SetupError
     Ok(RunSettings {
         algorithm: AlgorithmKind::Osem,
         num_iterations: NUM_ITERATIONS,
-        num_subsets: list_subsets(list.prompts.len()),
+        num_subsets: usual_num_subsets(list.prompts.len()),
         subset_order: SubsetOrder::Sequential,
         fov_radius_mm: grid.inscribed_radius_mm(),
         grid,
@@ -62,9 +63,9 @@ pub fn default_list_settings(list: &EventList) -> Result<RunSettings, SetupError
     })
 }
 
-/// The subsets of so many events when nothing else is asked.
-pub fn list_subsets(num_events: usize) -> usize {
-    (num_events / EVENTS_OF_A_SUBSET).clamp(1, MOST_SUBSETS)
+/// Subsets of so many events; of none as of many, which will come.
+pub fn usual_num_subsets(num_events: usize) -> usize {
+    if num_events == 0 { MOST_SUBSETS } else { (num_events / EVENTS_OF_A_SUBSET).clamp(1, MOST_SUBSETS) }
 }
 
 /// The grid for a list's images: that of a cylinder's bins, else half of the crystals' sides out to 0.7 of the bore.
@@ -100,19 +101,20 @@ pub fn rays_of_a_pair(facts: &ListFacts, grid: &Grid, rays: Rays) -> usize {
     }
 }
 
-/// Makes the algorithm on one device. `list` = the study's, or the frame of it that is reconstructed.
+/// Makes the algorithm on one device. `list` = the study's, or the frame of it that is reconstructed; `growing` is where events come from
+/// while the list is still being written.
 pub(super) fn prepare_on(
     device: DeviceChoice,
     study: &Arc<Study<EventList>>,
     list: &EventList,
     settings: &RunSettings,
+    growing: Option<&ListAcquisition>,
     task: &Task,
 ) -> Result<Prepared, SetupError> {
-    let settings = checked(list, settings)?;
+    let settings = checked(growing.map_or(Some(list), |_| None), settings)?;
     let (chosen, mut notices) = choose_device(device)?;
-    let (space, accumulation) =
-        (EventSpace::of(list.prompts.len()), settings.accumulation.unwrap_or(default_accumulation(&chosen)));
-    let memory_bytes = check_memory(&chosen, list, &settings, &space, accumulation)?;
+    let accumulation = settings.accumulation.unwrap_or(default_accumulation(&chosen));
+    let memory_bytes = check_memory(&chosen, list, &settings, accumulation)?;
     let num_rays = rays_of_a_pair(&list.facts, &settings.grid, settings.rays);
     let (grid, fov_radius_mm) = (settings.grid.clone(), settings.fov_radius_mm);
     let wanted = SensitivitySettings { grid, fov_radius_mm, num_rays, device };
@@ -120,54 +122,87 @@ pub(super) fn prepare_on(
     let sensitivity = list_sensitivity(&list.facts, &wanted, task)?;
     notices.extend(notices_of(list, &sensitivity, begin.elapsed().as_secs_f64()));
     notices.extend(race_warning(accumulation));
-    let device_words = words_of(&chosen);
+    let device_words = chosen.words(Simd::fastest());
     let em = EmSettings {
         subset_order: settings.subset_order,
         accumulation,
         sensitivity_accumulation: default_accumulation(&chosen),
         racy_sensitivity: settings.racy_sensitivity,
     };
-    let parts = Parts { list, settings: &settings, sensitivity, em };
-    let algorithm = match chosen {
-        Chosen::Cpu => {
-            let lines = EventLines::new(
-                Arc::clone(&list.prompts),
-                &list.facts.detectors,
-                list.facts.tof.as_ref(),
-                settings.grid.clone(),
-                settings.fov_radius_mm,
-                num_rays,
-                EventSubsets::default(),
-            )?;
-            let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
-            parts.assemble(Host, lines, voxels, space)?
+    let (num_subsets, algorithm): (_, Box<dyn Algorithm>) = match growing {
+        None => {
+            let start = uniform_start(&settings.grid, list.prompts.len(), &sensitivity);
+            let start = settings.init.as_deref().unwrap_or(&start);
+            (
+                settings.num_subsets,
+                Parts { list, settings: &settings, sensitivity: &sensitivity, num_rays, em }.on(chosen, start)?,
+            )
         }
-        #[cfg(feature = "cuda")]
-        Chosen::Cuda(mut backend) => {
-            let lines = cuda::EventLines::new(
-                &mut backend,
-                Arc::clone(&list.prompts),
-                &list.facts.detectors,
-                list.facts.tof.as_ref(),
-                settings.grid.clone(),
-                settings.fov_radius_mm,
-                num_rays,
-                EventSubsets::default(),
-            )?;
-            let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
-            parts.assemble(*backend, lines, voxels, space)?
+        Some(acquisition) => {
+            let dark = Volume { unit: Unit::CountsPerMm, ..Volume::filled(settings.grid.clone(), 0.0) };
+            let (num_iterations, accumulations) = (settings.num_iterations, Accumulation::OF_LINES);
+            let (settings, acquisition) = (settings.clone(), acquisition.clone());
+            let arriving = Arriving { device, acquisition, settings, sensitivity, num_rays, em };
+            (1, Box::new(GrowingEm::new(arriving, num_iterations, dark, accumulation, accumulations)))
         }
     };
     let info = StartInfo {
         device: device_words,
         projector: EVENTS_PROJECTOR.to_owned(),
-        num_subsets: settings.num_subsets,
+        num_subsets,
         accumulation,
         accumulations: algorithm.accumulations(),
         estimate: Estimate { memory_bytes, secs_per_iteration: None },
-        job: Job::Events { study: Arc::clone(study), settings: Box::new(settings) },
+        job: Job::Events { study: Arc::clone(study), settings: Box::new(settings), growing: growing.cloned() },
     };
     Ok(Prepared { algorithm, info, notices, num_taken: 0 })
+}
+
+/// The image that makes expect as many events as there are, the same everywhere.
+fn uniform_start(grid: &Grid, num_events: usize, sensitivity: &Sensitivity) -> Volume {
+    let sum = sensitivity.volume.sum();
+    let level = if sum > 0.0 { (num_events as f64 / sum) as f32 } else { 1.0 };
+    Volume::filled(grid.clone(), level)
+}
+
+/// Events that arrive while their list is written, on one device.
+struct Arriving {
+    device: DeviceChoice,
+    acquisition: ListAcquisition,
+    settings: RunSettings,
+    sensitivity: Sensitivity,
+    num_rays: usize,
+    em: EmSettings,
+}
+
+impl ArrivingEvents for Arriving {
+    fn num_arrived(&self) -> usize {
+        self.acquisition.look(|events| events.list().prompts.len())
+    }
+
+    fn algorithm(
+        &mut self,
+        (before, num_before): (&Volume, usize),
+        task: &Task,
+    ) -> Result<(Box<dyn Algorithm>, usize), ReconError> {
+        let (list, _) = self.acquisition.look(GatheredEvents::clone).finish(task).map_err(OperatorError::from)?;
+        let num_events = list.prompts.len();
+        let num_subsets = self.settings.num_subsets.min(num_events / EVENTS_OF_AN_EARLY_SUBSET).max(1);
+        let settings = RunSettings { num_subsets, ..self.settings.clone() };
+        let mut start = uniform_start(&settings.grid, num_events - num_before, &self.sensitivity);
+        start.as_mut_slice().iter_mut().zip(before.as_slice()).for_each(|(start, before)| *start += before);
+        let Self { device, sensitivity, num_rays, em, .. } = self;
+        let make = || {
+            let (chosen, _) = choose_device(*device)?;
+            check_memory(&chosen, &list, &settings, em.accumulation)?;
+            Parts { list: &list, settings: &settings, sensitivity, num_rays: *num_rays, em: *em }.on(chosen, &start)
+        };
+        let algorithm = make().map_err(|error| match error {
+            SetupError::Recon(error) => error,
+            other => ReconError::UnsuitableSettings(other.to_string()),
+        })?;
+        Ok((algorithm, num_events))
+    }
 }
 
 /// What a run on one device will need, and what is free there.
@@ -175,30 +210,33 @@ pub(super) fn forecast_on(
     device: DeviceChoice,
     list: &EventList,
     settings: &RunSettings,
+    growing: Option<&ListAcquisition>,
 ) -> Result<(Forecast, FreeMemory), SetupError> {
-    let settings = checked(list, settings)?;
+    let settings = checked(growing.map_or(Some(list), |_| None), settings)?;
     let (chosen, _) = choose_device(device)?;
-    let (space, accumulation) =
-        (EventSpace::of(list.prompts.len()), settings.accumulation.unwrap_or(default_accumulation(&chosen)));
-    let memory_bytes = bytes_of(&chosen, list, &settings, &space, accumulation);
-    let forecast = Forecast { memory_bytes, device: words_of(&chosen), projector: EVENTS_PROJECTOR.to_owned() };
-    Ok((forecast, free_on(&chosen)))
+    let accumulation = settings.accumulation.unwrap_or(default_accumulation(&chosen));
+    let memory_bytes = match growing {
+        None => bytes_of(&chosen, list, &settings, accumulation),
+        Some(acquisition) => bytes_of(&chosen, &acquisition.look(|events| events.list().clone()), &settings, accumulation),
+    };
+    let forecast = Forecast { memory_bytes, device: chosen.words(Simd::fastest()), projector: EVENTS_PROJECTOR.to_owned() };
+    Ok((forecast, chosen.free_memory()))
 }
 
-/// The settings as they will be used.
+/// The settings as they will be used, of a list that is whole or of one to which events are added.
 ///
 /// # Errors
 /// No events, no iterations, more subsets than events, an image that cannot be.
-fn checked(list: &EventList, settings: &RunSettings) -> Result<RunSettings, SetupError> {
+fn checked(whole: Option<&EventList>, settings: &RunSettings) -> Result<RunSettings, SetupError> {
     let mut settings = settings.clone();
     let refuse = |text: String| Err(SetupError::Settings(text));
     if settings.algorithm == AlgorithmKind::Mlem {
         settings.num_subsets = 1;
     }
-    let num_events = list.prompts.len();
+    let num_events = whole.map_or(usize::MAX, |list| list.prompts.len());
     if num_events == 0 {
-        let place =
-            list.frame_ms.as_ref().map_or_else(String::new, |frame_ms| format!(" in the frame {}", frame_words(frame_ms)));
+        let frame_ms = whole.and_then(|list| list.frame_ms.as_ref());
+        let place = frame_ms.map_or_else(String::new, |frame_ms| format!(" in the frame {}", frame_words(frame_ms)));
         return Err(ReconError::UnsuitableData(format!("the list has no event{place}: there is nothing to reconstruct")).into());
     }
     if settings.num_subsets == 0 || settings.num_subsets > num_events {
@@ -225,43 +263,34 @@ fn default_accumulation(chosen: &Chosen) -> Accumulation {
     }
 }
 
-fn words_of(chosen: &Chosen) -> String {
-    match chosen {
-        Chosen::Cpu => format!("CPU, {}, {}", counted(rayon::current_num_threads(), "thread"), Simd::fastest().name()),
-        #[cfg(feature = "cuda")]
-        Chosen::Cuda(backend) => backend.name(),
-    }
-}
-
-fn free_on(chosen: &Chosen) -> FreeMemory {
-    match chosen {
-        Chosen::Cpu => FreeMemory::of_the_computer(),
-        #[cfg(feature = "cuda")]
-        Chosen::Cuda(backend) => FreeMemory::of_device(backend),
-    }
-}
-
-/// Bytes of a run: its arrays, the order of the events, and the events themselves where they are copied.
-fn bytes_of(chosen: &Chosen, list: &EventList, settings: &RunSettings, space: &EventSpace, accumulation: Accumulation) -> u64 {
+/// Bytes of a run: its arrays, the order of the events, and their crystals and time of flight where they are copied.
+fn bytes_of(chosen: &Chosen, list: &EventList, settings: &RunSettings, accumulation: Accumulation) -> u64 {
+    let space = EventSpace::of(list.prompts.len());
     let (num, image_len) = (list.prompts.len() as u64, settings.grid.num_voxels());
-    let are_copied = !matches!(chosen, Chosen::Cpu);
-    let counts = MeasuredValues { prompts: Arc::default(), multiplicative: None, additive: None };
-    let arrays = Arrays { are_copied: false, image_len, grid: &settings.grid, data: space, counts: &counts };
-    let events = if are_copied { (list.prompts.bytes_per_event() as u64 + 12) * num } else { 12 * num };
+    let terms = |is_there: bool| is_there.then(Arc::default);
+    let counts = MeasuredValues {
+        prompts: Arc::default(),
+        multiplicative: terms(list.facts.efficiency.is_some() || !list.prompts.multiplicative.is_empty()),
+        additive: terms(!list.prompts.additive.is_empty()),
+    };
+    // On every device in the order in which the events are taken, and so copied.
+    let arrays = Arrays { are_copied: true, image_len, grid: &settings.grid, data: &space, counts: &counts };
+    let [pair, order_and_key] = [8, 8];
+    let interval = if list.prompts.tof_mm.is_empty() { 0 } else { 8 };
+    let of_event = order_and_key + if chosen.has_own_memory() { pair + interval } else { 0 };
     // A sensitivity of the whole, and private images or integers to add to.
-    let scratch = 4 * image_len as u64 * if are_copied { 3 } else { 8 };
-    arrays.bytes(settings.num_subsets, accumulation, scratch) + events + 4 * NUM_FRAMES * image_len as u64
+    let scratch = 4 * image_len as u64 * if chosen.has_own_memory() { 3 } else { 8 };
+    arrays.bytes(settings.num_subsets, accumulation, scratch) + of_event * num
 }
 
 fn check_memory(
     chosen: &Chosen,
     list: &EventList,
     settings: &RunSettings,
-    space: &EventSpace,
     accumulation: Accumulation,
 ) -> Result<u64, SetupError> {
-    let bytes = bytes_of(chosen, list, settings, space, accumulation);
-    free_on(chosen).check(bytes)?;
+    let bytes = bytes_of(chosen, list, settings, accumulation);
+    chosen.free_memory().check(bytes)?;
     Ok(bytes)
 }
 
@@ -285,35 +314,57 @@ fn notices_of(list: &EventList, sensitivity: &Sensitivity, secs: f64) -> Vec<Not
 struct Parts<'a> {
     list: &'a EventList,
     settings: &'a RunSettings,
-    sensitivity: Sensitivity,
+    sensitivity: &'a Sensitivity,
+    num_rays: usize,
     em: EmSettings,
 }
 
 impl Parts<'_> {
+    /// Puts it together on a device, to begin with an image.
+    fn on(self, chosen: Chosen, start: &Volume) -> Result<Box<dyn Algorithm>, SetupError> {
+        let (list, settings, num_rays) = (self.list, self.settings, self.num_rays);
+        let (events, tof) = (Arc::clone(&list.prompts), list.facts.tof.as_ref());
+        let (detectors, grid) = (&list.facts.detectors, settings.grid.clone());
+        match chosen {
+            Chosen::Cpu => {
+                let subsets = EventSubsets::default();
+                let lines = EventLines::new(events, detectors, tof, grid, settings.fov_radius_mm, num_rays, subsets)?;
+                let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
+                self.assemble(Host, lines, voxels, space, start)
+            }
+            #[cfg(feature = "cuda")]
+            Chosen::Cuda(mut backend) => {
+                let (fov_radius_mm, subsets) = (settings.fov_radius_mm, EventSubsets::default());
+                let lines = cuda::EventLines::new(&mut backend, events, detectors, tof, grid, fov_radius_mm, num_rays, subsets)?;
+                let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
+                self.assemble(*backend, lines, voxels, space, start)
+            }
+        }
+    }
+
     fn assemble<B: EmKernels + 'static, A: LinearOperator<B> + 'static>(
         self,
         mut backend: B,
         lines: A,
         voxels: Voxels,
         space: EventSpace,
+        start: &Volume,
     ) -> Result<Box<dyn Algorithm>, SetupError> {
         let Self { list, settings, sensitivity, em, .. } = self;
-        let own = |values: &[f32]| (!values.is_empty()).then(|| Arc::new(values.to_vec()));
-        let told = list
+        fn own(values: &[f32]) -> Option<&[f32]> {
+            (!values.is_empty()).then_some(values)
+        }
+        let told: Option<Vec<f32>> = list
             .facts
             .efficiency
             .as_ref()
-            .map(|efficiency| Arc::new(list.prompts.pairs.iter().map(|&pair| efficiency.of(pair)).collect::<Vec<f32>>()));
+            .filter(|_| list.prompts.multiplicative.is_empty())
+            .map(|efficiency| list.prompts.pairs.iter().map(|&pair| efficiency.of(pair)).collect());
         let terms = EventTerms {
-            multiplicative: own(&list.prompts.multiplicative).or(told),
+            multiplicative: own(&list.prompts.multiplicative).or(told.as_deref()),
             additive: own(&list.prompts.additive),
             total_additive: list.total_additive,
         };
-        // Unless a start image is given, the uniform one that expects as many events as there are.
-        let sum = sensitivity.volume.sum();
-        let level = if sum > 0.0 { (list.prompts.len() as f64 / sum) as f32 } else { 1.0 };
-        let uniform = Volume::filled(settings.grid.clone(), level);
-        let start = settings.init.as_deref().unwrap_or(&uniform);
         let sensitivity = Arc::new(voxels.coefficients(&sensitivity.volume));
         let model = ListModel::new(&mut backend, lines, space, terms, sensitivity, settings.num_subsets)?;
         Ok(Box::new(MlemOsem::new(backend, voxels, model, em, Some(start))?))

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::FreeMemory;
 use super::histogram::ListError;
 use super::list_randoms::CrystalRandoms;
-use crate::data::{CountRates, EventChunk, EventList, Events, ListFacts, Notice, Origin, Study};
-use crate::io::list_mode::{self, ListOptions};
+use crate::data::{CountRates, EventChunk, EventList, ListFacts, Notice, Origin, Study};
+use crate::io::list_mode::{self, ListOptions, for_each_piece};
 use crate::task::{Stopped, Task};
 use crate::words::counted;
 
@@ -32,65 +32,84 @@ pub fn list_study(
     task: &Task,
 ) -> Result<Study<EventList>, ListError> {
     let mut reader = list_mode::open(path, options)?;
-    let mut list = Gathered::new(Arc::clone(reader.facts()), selection.clone());
-    let mut chunk = EventChunk::default();
-    task.begin(reader.progress()[1]);
-    let mut read = 0;
-    while reader.next(&mut chunk)? {
-        task.check()?;
-        list.add(&mut chunk)?;
-        let now = reader.progress()[0];
-        task.advance(now.saturating_sub(read));
-        read = now;
-    }
-    reader.check_end()?;
-    let mut notices = reader.notices();
-    let measured = list.finish(&mut notices, task)?;
-    let title = path.file_name().unwrap_or_default().to_string_lossy();
-    let origin = Origin { measured: Some(path.to_owned()), ..Origin::default() };
-    Ok(Study { origin, notices, ..Study::new(title, measured) })
+    let mut events = GatheredEvents::new(Arc::clone(reader.facts()), selection.clone());
+    for_each_piece(&mut *reader, task, |chunk| events.add(chunk))?;
+    let (list, notices) = events.finish(task)?;
+    let notices = reader.notices().into_iter().chain(notices).collect();
+    Ok(Study { notices, ..study_of(path, list) })
 }
 
-/// Events that have been read so far.
-struct Gathered {
-    facts: Arc<ListFacts>,
+/// What was read of a file as a study.
+pub fn study_of(path: &Path, list: EventList) -> Study<EventList> {
+    let title = path.file_name().unwrap_or_default().to_string_lossy();
+    let origin = Origin { measured: Some(path.to_owned()), ..Origin::default() };
+    Study { origin, ..Study::new(title, list) }
+}
+
+/// Events of a selection, as far as they were read.
+#[derive(Clone, Debug)]
+pub struct GatheredEvents {
     selection: ListSelection,
-    prompts: Events,
-    /// Pairs and times.
-    delayeds: Events,
-    rates: CountRates,
+    /// Without the randoms that delayeds make expect.
+    list: EventList,
+    /// What the additive terms of events are multiplied by.
+    additive_factors: [f32; 2],
     /// Events for which the memory was looked at.
     checked: usize,
 }
 
-impl Gathered {
-    fn new(facts: Arc<ListFacts>, selection: ListSelection) -> Self {
-        Self {
+impl GatheredEvents {
+    /// None yet.
+    pub fn new(facts: Arc<ListFacts>, selection: ListSelection) -> Self {
+        let (facts, of_window) = match &facts.tof {
+            // Per mm of d becomes the whole line's.
+            Some(tof) if selection.without_tof => {
+                let window_mm = tof.window_mm[1] - tof.window_mm[0];
+                (Arc::new(ListFacts { tof: None, ..(*facts).clone() }), window_mm as f32)
+            }
+            _ => (facts, 1.0),
+        };
+        let list = EventList {
             facts,
-            selection,
-            prompts: Events::default(),
-            delayeds: Events::default(),
+            prompts: Arc::default(),
+            delayeds: Arc::default(),
+            total_additive: 0.0,
             rates: CountRates::default(),
-            checked: 0,
-        }
+            frame_ms: selection.frame_ms.clone(),
+        };
+        let of_frame = list.frame_ms.as_ref().map_or(1.0, |frame_ms| share_of(frame_ms, list.facts.duration_ms));
+        Self { selection, list, additive_factors: [of_window, of_frame], checked: 0 }
     }
 
-    fn add(&mut self, chunk: &mut EventChunk) -> Result<(), ListError> {
+    /// The list so far, without the randoms that its delayeds make expect.
+    pub fn list(&self) -> &EventList {
+        &self.list
+    }
+
+    /// Adds those of a piece that were selected; the others are taken out of it.
+    ///
+    /// # Errors
+    /// There is not enough memory to go on.
+    pub fn add(&mut self, chunk: &mut EventChunk) -> Result<(), ListError> {
         if let Some(frame_ms) = &self.selection.frame_ms {
-            chunk.prompts.retain_frame(frame_ms.clone());
-            chunk.delayeds.retain_frame(frame_ms.clone());
+            chunk.retain_frame(frame_ms.clone());
         }
         if self.selection.without_tof {
             chunk.prompts.tof_mm.clear();
         }
-        self.rates.add(chunk);
-        self.delayeds.pairs.extend_from_slice(&chunk.delayeds.pairs);
-        self.delayeds.times_ms.extend_from_slice(&chunk.delayeds.times_ms);
-        self.prompts.extend(&chunk.prompts);
-        let num = self.prompts.len() + self.delayeds.len();
+        for factor in self.additive_factors.into_iter().filter(|factor| *factor != 1.0) {
+            chunk.prompts.additive.iter_mut().for_each(|additive| *additive *= factor);
+        }
+        self.list.rates.add(chunk);
+        let delayeds = Arc::make_mut(&mut self.list.delayeds);
+        delayeds.pairs.extend_from_slice(&chunk.delayeds.pairs);
+        delayeds.times_ms.extend_from_slice(&chunk.delayeds.times_ms);
+        let prompts = Arc::make_mut(&mut self.list.prompts);
+        prompts.extend(&chunk.prompts);
+        let num = prompts.len() + delayeds.len();
         if num > 2 * self.checked {
             // The arrays double when they are full, and a run needs as much again.
-            let needed = 4 * (num * self.prompts.bytes_per_event()) as u64;
+            let needed = 4 * (num * prompts.bytes_per_event()) as u64;
             if let Some(free) = FreeMemory::of_the_computer().bytes.filter(|free| *free < needed) {
                 return Err(ListError::ListMemory { num_events: num as u64, needed, free });
             }
@@ -99,86 +118,61 @@ impl Gathered {
         Ok(())
     }
 
-    /// The list with its randoms.
-    fn finish(mut self, notices: &mut Vec<Notice>, task: &Task) -> Result<EventList, ListError> {
-        let facts = self.facts;
-        let window_mm = facts.tof.as_ref().map(|tof| tof.window_mm[1] - tof.window_mm[0]);
-        if self.selection.without_tof
-            && let Some(window_mm) = window_mm
-        {
-            // Per mm of d became the whole line's.
-            self.prompts.additive.iter_mut().for_each(|additive| *additive *= window_mm as f32);
-        }
-        let facts = match self.selection.without_tof {
-            true => Arc::new(ListFacts { tof: None, ..(*facts).clone() }),
-            false => facts,
-        };
-        let list = EventList {
-            facts,
-            prompts: Arc::default(),
-            delayeds: Arc::new(self.delayeds),
-            total_additive: 0.0,
-            rates: self.rates,
-            frame_ms: self.selection.frame_ms,
-        };
-        Ok(with_background(list, self.prompts, notices, task)?)
+    /// The list with the randoms that its delayeds make expect, and what there is to know about them.
+    ///
+    /// # Errors
+    /// Stopped.
+    pub fn finish(self, task: &Task) -> Result<(EventList, Vec<Notice>), Stopped> {
+        with_randoms(self.list, task)
     }
 }
 
-/// The events of a frame of a list, with the background that is expected of them: what [`list_study`] reads of that frame. (Their rates
-/// are those of the whole.)
+/// The events of a frame of a list, with the background that is expected of them: what [`list_study`] reads of that frame, and what there
+/// is to know about it. (Its rates are those of the whole.)
 ///
 /// # Errors
 /// Stopped.
-pub(super) fn list_in_frame(
-    list: &EventList,
-    frame_ms: Range<u32>,
-    notices: &mut Vec<Notice>,
-    task: &Task,
-) -> Result<EventList, Stopped> {
+pub(super) fn list_in_frame(list: &EventList, frame_ms: Range<u32>, task: &Task) -> Result<(EventList, Vec<Notice>), Stopped> {
     let mut prompts = list.prompts.in_frame(&frame_ms);
     if list.total_additive > 0.0 {
         // It was estimated from all delayeds, and will be from the frame's.
         prompts.additive.clear();
     }
-    let delayeds = Arc::new(list.delayeds.in_frame(&frame_ms));
-    let frame = EventList { prompts: Arc::default(), delayeds, total_additive: 0.0, frame_ms: Some(frame_ms), ..list.clone() };
-    with_background(frame, prompts, notices, task)
+    let of_frame = share_of(&frame_ms, list.facts.duration_ms);
+    prompts.additive.iter_mut().for_each(|additive| *additive *= of_frame);
+    let (prompts, delayeds) = (Arc::new(prompts), Arc::new(list.delayeds.in_frame(&frame_ms)));
+    with_randoms(EventList { prompts, delayeds, total_additive: 0.0, frame_ms: Some(frame_ms), ..list.clone() }, task)
 }
 
-/// The list with these prompts. What is expected of their background is what the list tells of it, else randoms that are estimated from
-/// its delayeds.
-fn with_background(list: EventList, mut prompts: Events, notices: &mut Vec<Notice>, task: &Task) -> Result<EventList, Stopped> {
-    let facts = &list.facts;
-    let mut total_additive = 0.0;
-    if !prompts.additive.is_empty() {
-        let share = list.frame_ms.as_ref().map_or(1.0, |frame_ms| share_of(frame_ms, facts.duration_ms)) as f32;
-        prompts.additive.iter_mut().for_each(|additive| *additive *= share);
-    } else if !list.delayeds.is_empty() {
-        let mut of_crystals = vec![0.0; facts.detectors.crystals().len()];
-        list.delayeds.pairs.iter().flatten().for_each(|crystal| of_crystals[*crystal as usize] += 1.0);
-        let num_delayeds = list.delayeds.len();
-        match CrystalRandoms::new(facts, &of_crystals, task)? {
-            Some(randoms) => {
-                let window_mm = facts.tof.as_ref().filter(|_| !prompts.tof_mm.is_empty());
-                let per_mm = window_mm.map_or(1.0, |tof| 1.0 / (tof.window_mm[1] - tof.window_mm[0]));
-                total_additive = num_delayeds as f64;
-                prompts.additive = prompts.pairs.iter().map(|&pair| (per_mm * randoms.of(pair)) as f32).collect();
-                notices.push(Notice::info(format!(
-                    "{} of delayed coincidences, smoothed over all crystals, are the randoms that are expected",
-                    counted(num_delayeds, "event")
-                )));
-            }
-            None => notices.push(Notice::warning(format!(
-                "the list has {num_delayeds} delayed coincidences, but does not tell which pairs of crystals are in coincidence: randoms are not corrected for"
-            ))),
-        }
+/// A list with the randoms that its delayeds make expect, unless it tells its background itself; and what there is to know about them.
+fn with_randoms(mut list: EventList, task: &Task) -> Result<(EventList, Vec<Notice>), Stopped> {
+    let num_delayeds = list.delayeds.len();
+    if num_delayeds == 0 || !list.prompts.additive.is_empty() {
+        return Ok((list, Vec::new()));
     }
-    Ok(EventList { prompts: Arc::new(prompts), total_additive, ..list })
+    let mut of_crystals = vec![0.0; list.facts.detectors.crystals().len()];
+    list.delayeds.pairs.iter().flatten().for_each(|crystal| of_crystals[*crystal as usize] += 1.0);
+    let notice = match CrystalRandoms::new(&list.facts, &of_crystals, task)? {
+        Some(randoms) => {
+            let window_mm = list.facts.tof.as_ref().map(|tof| tof.window_mm[1] - tof.window_mm[0]);
+            let per_mm = window_mm.filter(|_| !list.prompts.tof_mm.is_empty()).map_or(1.0, |window_mm| 1.0 / window_mm);
+            list.total_additive = num_delayeds as f64;
+            let prompts = Arc::make_mut(&mut list.prompts);
+            prompts.additive = prompts.pairs.iter().map(|&pair| (per_mm * randoms.of(pair)) as f32).collect();
+            Notice::info(format!(
+                "{} of delayed coincidences, smoothed over all crystals, are the randoms that are expected",
+                counted(num_delayeds, "event")
+            ))
+        }
+        None => Notice::warning(format!(
+            "the list has {num_delayeds} delayed coincidences, but does not tell which pairs of crystals are in coincidence: randoms are not corrected for"
+        )),
+    };
+    Ok((list, vec![notice]))
 }
 
 /// A frame's part of a scan of so many ms, where that is known: the background that a list tells is that of all its time.
-fn share_of(frame_ms: &Range<u32>, duration_ms: Option<u64>) -> f64 {
+fn share_of(frame_ms: &Range<u32>, duration_ms: Option<u64>) -> f32 {
     let frame = f64::from(frame_ms.end - frame_ms.start);
-    duration_ms.filter(|ms| *ms > 0).map_or(1.0, |ms| (frame / ms as f64).min(1.0))
+    duration_ms.filter(|ms| *ms > 0).map_or(1.0, |ms| (frame / ms as f64).min(1.0)) as f32
 }

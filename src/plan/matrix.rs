@@ -248,11 +248,7 @@ fn functions_and_parts(
 ) -> Result<(RingFunctions, Vec<ResponsePart>), SetupError> {
     crystal_pairs(ring, recipe.basis.kind)?;
     let functions = RingFunctions { basis: ring_basis(ring, &recipe.basis, None)?, num_turns: ring.num_modules };
-    let free = match chosen {
-        Chosen::Cpu => FreeMemory::of_the_computer(),
-        #[cfg(feature = "cuda")]
-        Chosen::Cuda(backend) => FreeMemory::of_device(backend),
-    };
+    let free = chosen.free_memory();
     let parts = parts(ring, &functions.basis, &free);
     free.check(parts.iter().map(|part| part.bytes(ring.num_lors())).max().unwrap_or(0))?;
     Ok((functions, parts))

@@ -29,7 +29,7 @@ mod sweep_setup;
 mod system;
 mod tubes;
 
-pub use acquisition::Acquisition;
+pub use acquisition::{Acquisition, ListAcquisition};
 pub use cache::Cache;
 pub use course::Course;
 pub use defaults::{
@@ -44,8 +44,8 @@ pub use job::{
     SweepSettings,
 };
 pub use list_sensitivity::{Sensitivity, SensitivitySettings, list_sensitivity};
-pub use list_setup::{EVENTS_PROJECTOR, default_list_settings, list_subsets, rays_of_a_pair};
-pub use list_study::{ListSelection, list_study};
+pub use list_setup::{EVENTS_PROJECTOR, default_list_settings, rays_of_a_pair, usual_num_subsets};
+pub use list_study::{GatheredEvents, ListSelection, list_study, study_of};
 pub use matrix::{
     MatrixAmount, MatrixForecast, MatrixRecipe, RingFunctions, check_basis, crystal_pairs, forecast_matrix, make_matrix,
     response_part, ring_basis, shown_grid, usual_basis,

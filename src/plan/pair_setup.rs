@@ -9,8 +9,6 @@ use super::quick_matrix::stand_in;
 use super::setup::{Prepared, SetupError, check_start_image, race_warning};
 use super::system::{Assembled, System};
 use super::{DeviceChoice, Job, PairSettings, StartInfo};
-#[cfg(feature = "cuda")]
-use crate::algebra::Backend as _;
 use crate::algebra::{Host, RingBasis, Simd};
 #[cfg(feature = "cuda")]
 use crate::cuda;
@@ -19,7 +17,6 @@ use crate::operator::{Accumulation, CrystalPairs, OperatorError, Residence, Stor
 use crate::recon::{EmSettings, Estimate, ReconError, SubsetOrder};
 use crate::scanner::find_ring;
 use crate::task::Task;
-use crate::words::counted;
 
 /// How a backprojection adds where nothing else is asked: the fastest way, and it loses nothing.
 const DEFAULT_ACCUMULATION: Accumulation = Accumulation::Deterministic;
@@ -82,7 +79,7 @@ pub(super) fn forecast_on(
     let (chosen, _) = choose_device(device)?;
     let need = Need::of(&chosen, pairs, settings, &matrix)?;
     let memory_bytes = need.bytes.max(to_make);
-    let forecast = Forecast { memory_bytes, device: device_words(&chosen), projector: projector(&matrix) };
+    let forecast = Forecast { memory_bytes, device: chosen.words(Simd::detect()), projector: projector(&matrix) };
     Ok((forecast, need.free))
 }
 
@@ -104,15 +101,11 @@ impl Need {
             return Err(SetupError::Settings(format!("there is no ring '{}'", pairs.ring.name)));
         };
         let accumulation = settings.accumulation.unwrap_or(DEFAULT_ACCUMULATION);
-        let free = match chosen {
-            Chosen::Cpu => FreeMemory::of_the_computer(),
-            #[cfg(feature = "cuda")]
-            Chosen::Cuda(backend) => FreeMemory::of_device(backend),
-        };
+        let free = chosen.free_memory();
         check_image(&settings.grid, &free)?;
         let image = ring_basis(ring, &matrix.basis, Some(settings.grid.clone()))?;
         let data = crystal_pairs(ring, matrix.basis.kind)?;
-        let are_copied = !matches!(chosen, Chosen::Cpu);
+        let are_copied = chosen.has_own_memory();
         let arrays =
             Arrays { are_copied, image_len: image.cells().len(), grid: &settings.grid, data: &data, counts: &pairs.into() };
         let (bytes, residence) = match chosen {
@@ -168,19 +161,11 @@ pub(super) fn check(pairs: &PairCounts, settings: &PairSettings) -> Result<(), S
     check_start_image(settings.init.as_deref(), &settings.grid)
 }
 
-fn device_words(chosen: &Chosen) -> String {
-    match chosen {
-        Chosen::Cpu => format!("CPU, {}, {}", counted(rayon::current_num_threads(), "thread"), Simd::detect().name()),
-        #[cfg(feature = "cuda")]
-        Chosen::Cuda(backend) => backend.name(),
-    }
-}
-
 fn system(chosen: Chosen, need: Need, matrix: &Arc<ResponseMatrix>) -> Result<Box<dyn System>, SetupError> {
     #[cfg(feature = "cuda")]
     let residence = need.residence;
     let Need { image, data, .. } = need;
-    let (device, default_accumulation) = (device_words(&chosen), DEFAULT_ACCUMULATION);
+    let (device, default_accumulation) = (chosen.words(Simd::detect()), DEFAULT_ACCUMULATION);
     let num_central = image.num_central();
     match chosen {
         Chosen::Cpu => {

@@ -19,6 +19,7 @@ use crate::io::{self, IoError};
 use crate::operator::Accumulation;
 use crate::recon::{Baseline, FilterSettings, RaceReport, SubsetOrder};
 use crate::scanner::epri::Order;
+use crate::words::counted;
 
 /// Version of the record's form; it grows when a key changes its meaning.
 pub const PROVENANCE_VERSION: u32 = 1;
@@ -249,6 +250,15 @@ pub enum Progress {
         /// Steps done in all: subsets used.
         subiteration: usize,
         /// Whether all iterations that were asked for are in the image.
+        complete: bool,
+    },
+    /// Of a list of events that was still being written.
+    Arrived {
+        /// Steps done.
+        updates: usize,
+        /// Events that the image is of.
+        events: usize,
+        /// Never: when the list is whole it is reconstructed as any other.
         complete: bool,
     },
     /// Of a sweep.
@@ -542,6 +552,9 @@ impl Progress {
                 0 => format!("iteration {iteration}"),
                 subset => format!("iteration {iteration}, after subset {subset} of {num_subsets}"),
             },
+            Progress::Arrived { updates, events, .. } => {
+                format!("{} of {} while more were written", counted(updates, "update"), counted(events, "event"))
+            }
             Progress::Projections { projections: 0, .. } => "no projection yet".to_owned(),
             Progress::Projections { projections, projections_expected: Some(all), complete: Some(false), .. } => {
                 format!("{projections} of {all} projections")

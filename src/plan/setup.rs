@@ -151,14 +151,14 @@ pub fn prepare_with(cache: &Cache, job: &Job, task: &Task) -> Result<Prepared, S
             prepared.notices.extend(notices);
             (prepared, notice)
         }
-        Job::Events { study, settings } => {
-            let (frame, mut notices) = (&settings.frame_ms, Vec::new());
-            let frame = frame.clone().map(|frame_ms| list_in_frame(&study.measured, frame_ms, &mut notices, task)).transpose();
-            let frame = frame.map_err(OperatorError::from)?;
+        Job::Events { study, settings, growing } => {
+            let frame = settings.frame_ms.clone().map(|frame_ms| list_in_frame(&study.measured, frame_ms, task)).transpose();
+            let (frame, notices) = frame.map_err(OperatorError::from)?.unzip();
             let list = frame.as_ref().unwrap_or(&study.measured);
-            let (mut prepared, notice) =
-                or_on_cpu(settings.device, |device| list_setup::prepare_on(device, study, list, settings, task))?;
-            prepared.notices.extend(notices);
+            let (mut prepared, notice) = or_on_cpu(settings.device, |device| {
+                list_setup::prepare_on(device, study, list, settings, growing.as_ref(), task)
+            })?;
+            prepared.notices.extend(notices.unwrap_or_default());
             (prepared, notice)
         }
     };
@@ -198,8 +198,8 @@ pub fn forecast(job: &Job, running: Option<&StartInfo>) -> Result<Forecast, Setu
             free.with(given_back(&forecast.device)).check(forecast.memory_bytes)?;
             Ok(forecast)
         })?,
-        Job::Events { study, settings } => or_on_cpu(settings.device, |device| {
-            let (forecast, free) = list_setup::forecast_on(device, &study.measured, settings)?;
+        Job::Events { study, settings, growing } => or_on_cpu(settings.device, |device| {
+            let (forecast, free) = list_setup::forecast_on(device, &study.measured, settings, growing.as_ref())?;
             free.with(given_back(&forecast.device)).check(forecast.memory_bytes)?;
             Ok(forecast)
         })?,

@@ -13,12 +13,12 @@ use crate::operator::{Accumulation, DataSpace, EventSpace, LinearOperator, Opera
 use crate::task::Task;
 
 /// What is known of a list beside its lines, event by event in the order of the list.
-#[derive(Clone, Debug, Default)]
-pub struct EventTerms {
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EventTerms<'a> {
     /// m; `None` = 1.
-    pub multiplicative: Option<Arc<Vec<f32>>>,
+    pub multiplicative: Option<&'a [f32]>,
     /// b: the expected background; `None` = 0. With time of flight per mm of d.
-    pub additive: Option<Arc<Vec<f32>>>,
+    pub additive: Option<&'a [f32]>,
     /// Expected background of all pairs together, counts.
     pub total_additive: f64,
 }
@@ -45,20 +45,23 @@ impl<B: EmKernels, A: LinearOperator<B>> ListModel<B, A> {
         backend: &mut B,
         operator: A,
         space: EventSpace,
-        terms: EventTerms,
+        terms: EventTerms<'_>,
         sensitivity: Arc<Vec<f32>>,
         num_subsets: usize,
     ) -> Result<Self, OperatorError> {
         let EventTerms { multiplicative, additive, total_additive } = terms;
-        let expected = space.len(Subset::ALL);
-        for found in [&multiplicative, &additive].into_iter().flatten().map(|values| values.len()) {
-            if found != expected {
-                return Err(OperatorError::Length { what: "the events", expected, found });
-            }
-        }
-        let counts = MeasuredValues { prompts: Arc::new(vec![1.0; expected]), multiplicative, additive };
         let num_subsets = num_subsets.max(1);
-        let model = ProjectionModel::new(backend, operator, space.clone(), counts, num_subsets)?;
+        let expected = space.len(Subset::ALL);
+        let arranged = |values: &[f32]| match values.len() {
+            found if found != expected => Err(OperatorError::Length { what: "the events", expected, found }),
+            _ => Ok(space.arranged_values(values, num_subsets)),
+        };
+        let counts = MeasuredValues {
+            prompts: Arc::new(vec![1.0; expected]),
+            multiplicative: multiplicative.map(arranged).transpose()?,
+            additive: additive.map(arranged).transpose()?,
+        };
+        let model = ProjectionModel::of_arranged(backend, operator, space.clone(), counts, num_subsets)?;
         let image_len = sensitivity.len();
         let sensitivity = backend.upload(sensitivity)?;
         Ok(Self { model, space, num_subsets, sensitivity, image_len, total_additive, expected: 0.0 })

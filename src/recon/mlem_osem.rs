@@ -229,6 +229,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Algorithm for MlemOsem<
         }
         self.num_steps += 1;
         Ok(StepReport {
+            num_events: None,
             iteration: self.num_steps / num_subsets,
             subiteration: self.num_steps,
             subset,

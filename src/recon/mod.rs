@@ -2,6 +2,7 @@
 
 mod em_kernels;
 mod fbp;
+mod growing;
 mod list_model;
 mod mlem_osem;
 mod model;
@@ -15,6 +16,7 @@ pub use em_kernels::{DataResidual, EmKernels, PoissonTerms};
 pub use fbp::{
     Baseline, Fbp, FbpSettings, Filter, FilterSettings, ProjectionFilter, check_sweep, equal_angles_for, resample_to_equal_angles,
 };
+pub use growing::{ArrivingEvents, GrowingEm, LEAST_EVENTS};
 pub use list_model::{EventTerms, ListModel};
 pub use mlem_osem::{EmSettings, MlemOsem, SubsetOrder, check_poisson_data};
 pub use model::{ForwardModel, MeasuredValues, ProjectionModel};
@@ -46,6 +48,8 @@ pub struct StepReport {
     pub residual: Option<DataResidual>,
     /// Bins with counts where the model expects none: their ratio was set to 0 and they are left out of the likelihood.
     pub num_impossible_bins: usize,
+    /// Events that the image is of, where further ones arrive.
+    pub num_events: Option<usize>,
     /// Accumulation that the step used.
     pub accumulation: Accumulation,
     /// What the race lost, where the backprojection had one.

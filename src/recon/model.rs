@@ -158,11 +158,30 @@ impl<B: Backend, A: LinearOperator<B>, D: DataSpace> ProjectionModel<B, A, D> {
         counts: impl Into<MeasuredValues>,
         num_subsets: usize,
     ) -> Result<Self, OperatorError> {
-        let counts = counts.into();
-        let mut upload = |data: &Arc<Vec<f32>>| backend.upload(space.arranged(data, num_subsets));
-        let measured = upload(&counts.prompts)?;
-        let multiplicative = counts.multiplicative.as_ref().map(&mut upload).transpose()?;
-        let additive = counts.additive.as_ref().map(&mut upload).transpose()?;
+        let MeasuredValues { prompts, multiplicative, additive } = counts.into();
+        let arranged = |data: Arc<Vec<f32>>| space.arranged(&data, num_subsets);
+        let counts = MeasuredValues {
+            prompts: arranged(prompts),
+            multiplicative: multiplicative.map(arranged),
+            additive: additive.map(arranged),
+        };
+        Self::of_arranged(backend, operator, space, counts, num_subsets)
+    }
+
+    /// The same of counts that are in the order of the space's subsets already.
+    ///
+    /// # Errors
+    /// The device cannot hold the data.
+    pub(super) fn of_arranged(
+        backend: &mut B,
+        operator: A,
+        space: D,
+        counts: MeasuredValues,
+        num_subsets: usize,
+    ) -> Result<Self, OperatorError> {
+        let measured = backend.upload(counts.prompts)?;
+        let multiplicative = counts.multiplicative.map(|values| backend.upload(values)).transpose()?;
+        let additive = counts.additive.map(|values| backend.upload(values)).transpose()?;
         Ok(Self { operator, space, num_subsets, measured, multiplicative, additive })
     }
 

@@ -1,27 +1,52 @@
-//! Where the projections of a growing acquisition come from: a file that is still being written, or a finished sweep that
-//! is played again at the scanner's pace or another.
+//! Where the data of a growing acquisition come from: a file that is still being written, or a finished sweep that is played
+//! again at the scanner's pace or another.
 
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 
-use crate::data::{Notice, Projection};
+use crate::data::{EventChunk, EventList, Notice, Projection};
 use crate::io::SweepFollower;
-use crate::plan::Acquisition;
+use crate::io::list_mode::ListFollower;
+use crate::plan::{Acquisition, GatheredEvents, ListAcquisition};
+use crate::task::Task;
 
 /// How often a file is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Longest sleep of a player, so that it is never far behind.
 const LONGEST_SLEEP: Duration = Duration::from_secs(3600);
 
-/// A thread that adds projections to an acquisition. Dropping it ends the thread and with it the acquisition.
+/// A thread that adds to an acquisition. Dropping it ends the thread and with it the acquisition.
 #[derive(Debug)]
 pub struct Feed {
     /// The pace of a player. The thread ends when this is dropped.
     pace: Option<Sender<f64>>,
     notices: Receiver<Notice>,
+    whole: Receiver<EventList>,
+    task: Task,
     thread: Option<JoinHandle<()>>,
+}
+
+/// What a feed's thread works with.
+struct Work<A> {
+    arrived: A,
+    paces: Receiver<f64>,
+    notices: Sender<Notice>,
+    whole: Sender<EventList>,
+    task: Task,
+}
+
+impl<A> Work<A> {
+    /// Waits until the next look at a file; whether there is to be one.
+    fn wait(&self, time: Duration) -> bool {
+        self.paces.recv_timeout(time) != Err(RecvTimeoutError::Disconnected)
+    }
+
+    /// Whoever does not listen any more has no need to know.
+    fn tell(&self, notices: Vec<Notice>) {
+        notices.into_iter().for_each(|notice| _ = self.notices.send(notice));
+    }
 }
 
 impl Feed {
@@ -34,7 +59,7 @@ impl Feed {
         acquisition: Acquisition,
         arrived: impl Fn() + Send + 'static,
     ) -> std::io::Result<Self> {
-        Self::start(acquisition, arrived, move |acquisition, arrived, paces, notices| {
+        Self::start(acquisition, arrived, move |acquisition, work| {
             while !follower.is_finished() {
                 let update = follower.poll();
                 let is_new = !update.projections.is_empty() || !update.notices.is_empty();
@@ -42,18 +67,50 @@ impl Feed {
                     acquisition.set_phase(phase);
                 }
                 acquisition.append(update.projections);
-                for notice in update.notices {
-                    let _ = notices.send(notice);
-                }
+                work.tell(update.notices);
                 if is_new {
-                    arrived();
+                    (work.arrived)();
                 }
-                if paces.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Disconnected) {
+                if !work.wait(LOOK_EVERY) {
                     break;
                 }
             }
-            if let Some(notice) = follower.unmeasured() {
-                let _ = notices.send(notice);
+            work.tell(follower.unmeasured().into_iter().collect());
+        })
+    }
+
+    /// Follows the file of a list; whole events are added within a second. `arrived` is called after each change. When nothing more
+    /// comes, or [`Feed::end`] has asked for it, the whole list is made of them ([`Feed::take_whole`]).
+    ///
+    /// # Errors
+    /// The system refuses the thread.
+    pub fn follow_list(
+        mut follower: ListFollower,
+        acquisition: ListAcquisition,
+        arrived: impl Fn() + Send + 'static,
+    ) -> std::io::Result<Self> {
+        Self::start(acquisition, arrived, move |acquisition, work| {
+            let mut chunk = EventChunk::default();
+            while !follower.is_finished() {
+                let update = follower.poll(&mut chunk);
+                let added = acquisition.add(|events| events.add(&mut chunk));
+                let is_new = update.has_events || !update.notices.is_empty();
+                work.tell(update.notices);
+                if is_new {
+                    (work.arrived)();
+                }
+                if let Err(error) = added {
+                    work.tell(vec![Notice::warning(format!("{error}. The list is not followed further"))]);
+                    break;
+                }
+                if !work.wait(if update.has_events { Duration::ZERO } else { LOOK_EVERY }) {
+                    break;
+                }
+            }
+            work.tell(follower.last_words());
+            if let Ok((list, notices)) = acquisition.look(GatheredEvents::clone).finish(&work.task) {
+                work.tell(notices);
+                let _ = work.whole.send(list);
             }
         })
     }
@@ -68,12 +125,12 @@ impl Feed {
         acquisition: Acquisition,
         arrived: impl Fn() + Send + 'static,
     ) -> std::io::Result<Self> {
-        Self::start(acquisition, arrived, move |acquisition, arrived, paces, _| {
+        Self::start(acquisition, arrived, move |acquisition, work| {
             let mut pause = interval(per_sec);
             let mut last = Instant::now();
             for projection in projections {
                 loop {
-                    match paces.recv_deadline(last + pause) {
+                    match work.paces.recv_deadline(last + pause) {
                         // The one that is waited for comes as the new pace would have it.
                         Ok(per_sec) => pause = interval(per_sec),
                         Err(RecvTimeoutError::Timeout) => break,
@@ -83,25 +140,26 @@ impl Feed {
                 // What came late is not made up for: the scanner would not do so either.
                 last = Instant::now();
                 acquisition.append(vec![projection]);
-                arrived();
+                (work.arrived)();
             }
         })
     }
 
     /// Starts a thread that does `work` until it is done or the paces are disconnected; then the acquisition is over.
-    fn start<A: Fn() + Send + 'static>(
-        acquisition: Acquisition,
+    fn start<T: Send + 'static, A: Fn() + Send + 'static>(
+        acquisition: Acquisition<T>,
         arrived: A,
-        work: impl FnOnce(&Acquisition, &A, &Receiver<f64>, &Sender<Notice>) + Send + 'static,
+        work: impl FnOnce(&Acquisition<T>, &Work<A>) + Send + 'static,
     ) -> std::io::Result<Self> {
-        let (pace, paces) = unbounded();
-        let (told, notices) = unbounded();
+        let ((pace, paces), (told, notices), (made, whole)) = (unbounded(), unbounded(), unbounded());
+        let task = Task::new();
+        let with = Work { arrived, paces, notices: told, whole: made, task: task.clone() };
         let thread = Builder::new().name("feed".into()).spawn(move || {
-            work(&acquisition, &arrived, &paces, &told);
+            work(&acquisition, &with);
             acquisition.end();
-            arrived();
+            (with.arrived)();
         })?;
-        Ok(Self { pace: Some(pace), notices, thread: Some(thread) })
+        Ok(Self { pace: Some(pace), notices, whole, task, thread: Some(thread) })
     }
 
     /// Plays at another pace from now on.
@@ -109,6 +167,16 @@ impl Feed {
         if let Some(pace) = &self.pace {
             let _ = pace.send(per_sec);
         }
+    }
+
+    /// Takes what has arrived for all there is. The thread ends soon.
+    pub fn end(&mut self) {
+        self.pace = None;
+    }
+
+    /// The whole of a list that was followed, once, when nothing more comes.
+    pub fn take_whole(&self) -> Option<EventList> {
+        self.whole.try_recv().ok()
     }
 
     /// Ends the thread and with it the acquisition; gives what is still to be told about the file.
@@ -119,6 +187,7 @@ impl Feed {
 
     fn join(&mut self) {
         self.pace = None;
+        self.task.stop();
         if let Some(thread) = self.thread.take() {
             // A panic of the thread itself was already printed.
             let _ = thread.join();

@@ -162,6 +162,8 @@ pub struct IterateReport {
     /// Of a step that completes an iteration: how far the data are from what the images before its steps make expect,
     /// Σ (y − ȳ)² / Σ ȳ ([`crate::recon::DataResidual::ratio`]).
     pub residual: Option<f64>,
+    /// Events that the image is of, where further ones arrive.
+    pub num_events: Option<usize>,
     /// Accumulation of the step.
     pub accumulation: Accumulation,
     /// What the race lost, where the step had one.

@@ -13,7 +13,7 @@ use crate::algebra::PendingVolume;
 use crate::data::{Notice, RoiSums, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, OperatorError};
-use crate::plan::{Acquisition, Course, Job, Prepared, SetupError, StartInfo};
+use crate::plan::{Acquisition, Course, Job, ListAcquisition, Prepared, SetupError, StartInfo};
 use crate::recon::{Algorithm, DataResidual, ReconError, StepReport};
 use crate::task::Task;
 
@@ -87,6 +87,8 @@ pub(super) struct Run {
     /// Where further projections come from, and how many of them the algorithm has taken.
     acquisition: Option<Acquisition>,
     num_taken: usize,
+    /// What further events are added to.
+    arriving: Option<ListAcquisition>,
 }
 
 impl Run {
@@ -125,8 +127,14 @@ impl Run {
                 Job::Counts { .. } | Job::Pairs { .. } | Job::Events { .. } => None,
             },
             num_taken,
+            arriving: match &info.job {
+                Job::Events { growing, .. } => growing.clone(),
+                Job::Counts { .. } | Job::Pairs { .. } | Job::Sweep { .. } => None,
+            },
         };
         run.set_rois(rois)?;
+        // Events that have all arrived by now are told of no more.
+        run.end_with_list();
         Ok((run, info, notices))
     }
 
@@ -146,6 +154,7 @@ impl Run {
 
     /// Hands the algorithm what has arrived meanwhile.
     pub fn take_in(&mut self) -> Result<(), Failure> {
+        self.end_with_list();
         let Some(acquisition) = &self.acquisition else { return Ok(()) };
         let (projections, is_over) = acquisition.since(self.num_taken);
         self.num_taken += projections.len();
@@ -164,6 +173,14 @@ impl Run {
             self.iteration = self.target;
         }
         Ok(())
+    }
+
+    /// Leaves nothing to do when no further events arrive: the whole list is then to be reconstructed. (The algorithm looks for
+    /// events itself.)
+    fn end_with_list(&mut self) {
+        if self.arriving.as_ref().is_some_and(ListAcquisition::is_over) {
+            self.iteration = self.target;
+        }
     }
 
     /// One step of the algorithm in the run's threads.

@@ -19,6 +19,8 @@ pub struct RunRecord {
     start: Start,
     /// Steps done and time since the start, after each step.
     times: Vec<(usize, Duration)>,
+    /// Steps done and events of the image, of those that arrive.
+    events: Vec<(usize, usize)>,
     /// How steps added, from each step on at which it changed.
     accumulations: Vec<AccumulationSpan>,
     /// What steps with a race lost.
@@ -30,13 +32,15 @@ pub struct RunRecord {
 impl RunRecord {
     /// Of a run that has just been set up.
     pub fn new(info: StartInfo) -> Self {
-        Self { info, start: Start::now(), times: Vec::new(), accumulations: Vec::new(), races: Vec::new(), rules: Vec::new() }
+        let (times, events, accumulations) = (Vec::new(), Vec::new(), Vec::new());
+        Self { info, start: Start::now(), times, events, accumulations, races: Vec::new(), rules: Vec::new() }
     }
 
     /// Remembers a step.
     pub fn add(&mut self, report: &IterateReport) {
         let IterateReport { subiteration, accumulation, .. } = *report;
         self.times.push((subiteration, report.elapsed));
+        self.events.extend(report.num_events.map(|num| (subiteration, num)));
         if self.accumulations.last().is_none_or(|span| span.accumulation != accumulation) {
             self.accumulations.push(AccumulationSpan { from_subiteration: subiteration, accumulation });
         }
@@ -57,6 +61,11 @@ impl RunRecord {
     /// How far the run was after so many steps (of a sweep projections), of so many full iterations that were asked for.
     pub fn progress(&self, subiteration: usize, iterations_asked: usize) -> Progress {
         match &self.info.job {
+            Job::Events { growing: Some(_), .. } => {
+                let num_done = self.events.partition_point(|(step, _)| *step <= subiteration);
+                let events = self.events[..num_done].last().map_or(0, |(_, events)| *events);
+                Progress::Arrived { updates: subiteration, events, complete: false }
+            }
             Job::Counts { .. } | Job::Pairs { .. } | Job::Events { .. } => {
                 let iteration = subiteration / self.info.num_subsets.max(1);
                 let complete = iteration >= iterations_asked;
@@ -88,7 +97,7 @@ impl RunRecord {
             Job::Counts { study, .. } => DataRecord::new(&study.title, &study.origin),
             Job::Sweep { study, .. } => study.measured.look(|sweep| DataRecord::of_sweep(&study.title, &study.origin, sweep)),
             Job::Pairs { study, .. } => DataRecord::new(&study.title, &study.origin),
-            Job::Events { study, settings } => DataRecord::of_list(study, settings),
+            Job::Events { study, settings, .. } => DataRecord::of_list(study, settings),
         };
         let image = ImageRecord::new(info.job.grid(), info.job.course().unit);
         let mut provenance = Provenance::new(Made::Reconstruction, data, image, device, times);
@@ -107,7 +116,7 @@ impl RunRecord {
                 provenance.algorithm = Some(AlgorithmRecord::Mlem(self.mlem_record(settings, subiteration)));
                 provenance.matrix = settings.matrix.as_deref().map(MatrixRecord::new);
             }
-            Job::Events { study, settings } => {
+            Job::Events { study, settings, .. } => {
                 let num_rays = rays_of_a_pair(&study.measured.facts, &settings.grid, settings.rays);
                 provenance.corrections = Some(CorrectionRecord::of_list(&study.measured));
                 provenance.algorithm = Some(self.em_record(settings, subiteration));

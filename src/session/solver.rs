@@ -182,6 +182,7 @@ impl Solver {
             log_likelihood_of_subset: report.log_likelihood,
             log_likelihood,
             residual,
+            num_events: report.num_events,
             accumulation: report.accumulation,
             race: report.race,
             stages,

@@ -12,7 +12,6 @@ use crate::plan::{Cache, DeviceChoice};
 use crate::render::device_descriptor;
 use crate::session::Trace;
 use crate::ui::study::loader::{BUILT_IN, Source};
-use crate::ui::study::scan_files::SweepFiles;
 use crate::ui::workspace::app::{App, AppOptions};
 
 /// What works without a window.
@@ -51,14 +50,14 @@ pub enum StartError {
 }
 
 /// Opens the window on a study, or on the built-in one, and returns when it is closed. A study to `follow` is an EPRI sweep
-/// that is still being written.
+/// or a list of events that is still being written.
 ///
 /// # Errors
 /// No display, no graphics adapter; the sentence names the command that works without.
 pub fn run(study: Option<PathBuf>, follow: bool, trace: Trace) -> Result<(), StartError> {
     let [built_in, ..] = BUILT_IN;
     let start = match study {
-        Some(path) if follow => Source::Sweep(SweepFiles { is_followed: true, ..SweepFiles::of(&path) }),
+        Some(path) if follow => Source::followed(&path),
         Some(path) => Source::File(path),
         None => Source::BuiltIn(built_in),
     };

@@ -11,7 +11,7 @@ use tomoscope::io::read_projections;
 
 use super::folder;
 use super::hostile::{PROMPT, cases, damaged, wild};
-use super::lists::{SQUARE, put_square, square_lut};
+use super::lists::{SQUARE, progress, put_square, square_lut};
 
 const LIST: &str = "Scanner name: SQUARE\nData filename: a.Cdf\nNumber of events: 8\nData mode: list-mode\nData type: PET\n\
                     Start time (s): 0\nDuration (s): 20\nCalibration factor: 4\nAttenuation correction flag: 1\n\
@@ -60,7 +60,7 @@ fn read(path: &Path, options: &ListOptions) {
                 }
             }
         }
-        let [read, size] = reader.progress();
+        let [read, size] = progress(&mut *reader);
         assert!(read <= size && 4 * num <= size, "{num} events in {size} bytes");
         let _ = (reader.check_end(), reader.notices());
     }

@@ -62,6 +62,11 @@ pub(super) struct Whole {
     pub(super) notices: Vec<Notice>,
 }
 
+/// Bytes that were read of a file, and bytes that it has.
+pub(super) fn progress(reader: &mut dyn EventReader) -> [u64; 2] {
+    [reader.stream().place(), reader.stream().len().unwrap()]
+}
+
 /// Reads to the end, which must be one.
 pub(super) fn drain(mut reader: Box<dyn EventReader>) -> Result<Whole, IoError> {
     let (mut chunk, mut prompts, mut delayeds) = (EventChunk::default(), Events::default(), Events::default());
@@ -71,7 +76,7 @@ pub(super) fn drain(mut reader: Box<dyn EventReader>) -> Result<Whole, IoError> 
         assert!(chunk.prompts.len() <= list_mode::EVENTS_AT_ONCE, "{}", chunk.prompts.len());
     }
     reader.check_end()?;
-    let [read, size] = reader.progress();
+    let [read, size] = progress(&mut *reader);
     assert_eq!(read, size);
     let notices = reader.notices();
     assert!(reader.notices().is_empty(), "each is told once");

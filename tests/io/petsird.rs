@@ -13,6 +13,7 @@ use tomoscope::io::list_mode::petsird::PetsirdWriter;
 use tomoscope::io::list_mode::{self, EventReader, ListOptions};
 use tomoscope::scanner::{Crystal, Detectors, find};
 
+use super::lists::progress;
 use super::{assert_says, folder, real_data};
 
 fn open(path: &Path) -> Result<Box<dyn EventReader>, IoError> {
@@ -176,7 +177,7 @@ fn a_list_that_grows_gives_every_event_once() {
     }
     reader.check_end().unwrap();
     assert_eq!(all, expected);
-    assert_eq!(reader.progress(), [bytes.len() as u64; 2]);
+    assert_eq!(progress(&mut *reader), [bytes.len() as u64; 2]);
 }
 
 /// An efficiency that is not a product.

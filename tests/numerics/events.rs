@@ -276,7 +276,7 @@ fn image(algorithm: &mut impl Algorithm) -> Volume {
     volume
 }
 
-fn list_mode(operator: EventLines, terms: EventTerms, sensitivity: &Volume, num_subsets: usize) -> impl Algorithm {
+fn list_mode(operator: EventLines, terms: EventTerms<'_>, sensitivity: &Volume, num_subsets: usize) -> impl Algorithm {
     let (voxels, space) = (operator.voxels().clone(), operator.space().clone());
     let sensitivity = Arc::new(voxels.coefficients(sensitivity));
     let model = ListModel::new(&mut Host, operator, space, terms, sensitivity, num_subsets).unwrap();
@@ -302,9 +302,10 @@ fn a_list_gives_the_image_and_the_likelihood_of_its_michelogram() {
     for has_background in [false, true] {
         let study = Counts::new(counts.clone()).with_corrections(None, has_background.then(|| additive.clone())).unwrap();
         let ones = backward(&per_lor, Subset::ALL, vec![1.0; num_bins], Accumulation::Deterministic, &grid());
+        let of_events = background(events.len());
         let terms = EventTerms {
             multiplicative: None,
-            additive: has_background.then(|| Arc::new(background(events.len()))),
+            additive: has_background.then_some(&of_events),
             total_additive: if has_background { 0.25 * num_bins as f64 } else { 0.0 },
         };
         let mut list = list_mode(lines(&events, &grid(), 1, EventSubsets::default()), terms, &ones, 1);

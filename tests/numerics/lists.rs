@@ -41,7 +41,7 @@ fn coarse_settings(list: &EventList) -> RunSettings {
 fn reconstructed(study: Study<EventList>, num_iterations: usize) -> (Volume, Vec<f64>) {
     let settings = RunSettings { num_iterations, ..coarse_settings(&study.measured) };
     let mut volume = Volume::filled(settings.grid.clone(), 0.0);
-    let job = Job::Events { study: Arc::new(study), settings: Box::new(settings) };
+    let job = Job::Events { study: Arc::new(study), settings: Box::new(settings), growing: None };
     let mut prepared = prepare(&job, &Task::new()).unwrap();
     let steps = (0..num_iterations).map(|_| prepared.algorithm.step(&Task::new()).unwrap().log_likelihood.unwrap()).collect();
     prepared.algorithm.volume_into(&mut volume).unwrap();
@@ -145,7 +145,7 @@ fn time_of_flight_finds_the_sphere_and_turned_round_it_does_not() {
 /// One iteration of the frame that the settings name.
 fn image_of(study: &Study<EventList>, frame_ms: Option<Range<u32>>) -> Volume {
     let settings = RunSettings { frame_ms, ..coarse_settings(&study.measured) };
-    let job = Job::Events { study: Arc::new(study.clone()), settings: Box::new(settings) };
+    let job = Job::Events { study: Arc::new(study.clone()), settings: Box::new(settings), growing: None };
     let mut prepared = prepare(&job, &Task::new()).unwrap();
     let mut volume = Volume::filled(job.grid().clone(), 0.0);
     prepared.algorithm.step(&Task::new()).unwrap();

@@ -5,6 +5,7 @@
 mod forecast;
 mod handing_over;
 mod kept_runs;
+mod lists;
 mod makers;
 mod protocol;
 mod rooms;

@@ -90,6 +90,7 @@ impl Algorithm for Script {
         self.steps += 1;
         self.note("step");
         Ok(StepReport {
+            num_events: None,
             iteration: self.steps / self.num_subsets,
             subiteration: self.steps,
             subset: (self.steps - 1) % self.num_subsets,

@@ -1,7 +1,7 @@
 //! A file as a stream of bytes, of which a window is in memory.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use crate::io::IoError;
@@ -76,6 +76,19 @@ impl ByteStream {
     /// Goes on by so many bytes of those that were peeked.
     pub fn advance(&mut self, num_bytes: usize) {
         self.used = (self.used + num_bytes).min(self.buffer.len());
+    }
+
+    /// Opens the file that has its name now, and goes on at the same place of it.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub fn reopen(&mut self) -> Result<(), IoError> {
+        let mut file = File::open(&self.path).map_err(IoError::open(&self.path))?;
+        let place = self.place();
+        file.seek(SeekFrom::Start(place)).map_err(IoError::read(&self.path))?;
+        (self.file, self.at, self.used) = (file, place, 0);
+        self.buffer.clear();
+        Ok(())
     }
 
     /// Refuses what was found at a place of the file.

@@ -9,6 +9,7 @@
 
 mod bytes;
 pub mod castor;
+mod follow;
 pub mod petsird;
 mod records;
 pub mod siemens;
@@ -19,8 +20,10 @@ use std::sync::Arc;
 
 use super::{FileKind, IoError};
 use crate::data::{EventChunk, ListFacts, Notice};
+use crate::task::{Stopped, Task};
 
 pub use bytes::ByteStream;
+pub use follow::ListFollower;
 
 /// Events that a piece has about.
 pub const EVENTS_AT_ONCE: usize = 1 << 16;
@@ -44,8 +47,13 @@ pub trait EventReader: Send {
     /// Where and what.
     fn check_end(&self) -> Result<(), IoError>;
 
-    /// Bytes that were read of the file and bytes that it has.
-    fn progress(&self) -> [u64; 2];
+    /// Whether the file tells that nothing follows what was read, although it may be growing.
+    fn is_complete(&self) -> bool {
+        false
+    }
+
+    /// The file of the events, at the place up to which they were read.
+    fn stream(&mut self) -> &mut ByteStream;
 
     /// What the user should know about the file, from its header and from what was read so far: each once.
     fn notices(&mut self) -> Vec<Notice>;
@@ -69,6 +77,28 @@ pub struct YrtFields {
     pub tof_ps: Option<[f64; 2]>,
     /// Whether each has its randoms, counts per second.
     pub has_randoms: bool,
+}
+
+/// Hands the events of a list to `visit`, piece by piece, up to its end; `task` tells how far that is.
+///
+/// # Errors
+/// The file cannot be read, holds what cannot be or was cut; stopped; those of `visit`.
+pub fn for_each_piece<E: From<IoError> + From<Stopped>>(
+    reader: &mut dyn EventReader,
+    task: &Task,
+    mut visit: impl FnMut(&mut EventChunk) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut chunk = EventChunk::default();
+    let mut read = 0;
+    task.begin(reader.stream().len()?);
+    while reader.next(&mut chunk)? {
+        task.check()?;
+        visit(&mut chunk)?;
+        let place = reader.stream().place();
+        task.advance(place - read);
+        read = place;
+    }
+    Ok(reader.check_end()?)
 }
 
 /// Opens a list of events.

@@ -67,10 +67,14 @@ impl Records {
         Ok(Some(take(&record)))
     }
 
-    /// Bytes that were read of the file and bytes that it has.
-    pub(super) fn progress(&self) -> [u64; 2] {
-        let read = self.stream.place();
-        [read, self.stream.len().unwrap_or(read)]
+    /// The file, at the place up to which it was read.
+    pub(super) fn stream(&mut self) -> &mut ByteStream {
+        &mut self.stream
+    }
+
+    /// Events that were read.
+    pub(super) fn num_read(&self) -> u64 {
+        self.stream.place() / self.size as u64
     }
 
     /// Events that the file has: a file of whole ones, and as many as its header tells, where it does.

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::records::{Records, u32_at};
-use super::{EventReader, ListOptions};
+use super::{ByteStream, EventReader, ListOptions};
 use crate::data::{EventChunk, ListFacts, ListSampling, Notice, PairEfficiency};
 use crate::io::IoError;
 use crate::io::interfile::siemens::{ListHeader, read_list_header};
@@ -36,7 +36,6 @@ struct SiemensList {
     records: Records,
     path: std::path::PathBuf,
     notices: Vec<Notice>,
-    has_told_counts: bool,
 }
 
 /// Makes events of words.
@@ -73,9 +72,8 @@ fn is_gap(detector: u32) -> bool {
 /// A header that is none, of another scanner or of events that are not read; a data file that cannot be opened.
 pub fn open(path: &Path, _options: &ListOptions) -> Result<Box<dyn EventReader>, IoError> {
     let header = read_list_header(path)?;
-    let records = Records::open(&header.data, WORD_BYTES)?;
-    let [_, len] = records.progress();
-    let num_words = len / WORD_BYTES as u64;
+    let mut records = Records::open(&header.data, WORD_BYTES)?;
+    let num_words = records.stream().len()? / WORD_BYTES as u64;
     let is_whole = header.num_words.is_none_or(|told| told == num_words);
     let ListHeader { geometry, mut notices, .. } = header;
     if !is_whole {
@@ -97,7 +95,7 @@ pub fn open(path: &Path, _options: &ListOptions) -> Result<Box<dyn EventReader>,
     facts.isotope = header.isotope;
     facts.half_life_secs = header.half_life_secs;
     let (decoder, path) = (Decoder::new(&geometry), header.data);
-    Ok(Box::new(SiemensList { facts: Arc::new(facts), decoder, records, path, notices, has_told_counts: false }))
+    Ok(Box::new(SiemensList { facts: Arc::new(facts), decoder, records, path, notices }))
 }
 
 impl Decoder {
@@ -154,9 +152,9 @@ impl Decoder {
 }
 
 impl SiemensList {
-    /// What was counted up to the end, once.
+    /// What was passed over since this was asked last.
     fn tell_counts(&mut self) {
-        let Decoder { num_other_tags, num_on_gaps, .. } = self.decoder;
+        let [num_other_tags, num_on_gaps] = [&mut self.decoder.num_other_tags, &mut self.decoder.num_on_gaps].map(std::mem::take);
         let path = self.path.display();
         if num_other_tags > 0 {
             self.notices.push(Notice::info(format!("{path}: {num_other_tags} tags are not of time and were passed over")));
@@ -180,9 +178,6 @@ impl EventReader for SiemensList {
         block.try_for_each(|word| decoder.decode(u32_at(word, 0), chunk))?;
         let num = block.len();
         self.records.advance(num);
-        if num == 0 && !std::mem::replace(&mut self.has_told_counts, true) {
-            self.tell_counts();
-        }
         Ok(num > 0)
     }
 
@@ -190,11 +185,12 @@ impl EventReader for SiemensList {
         self.records.check_num(None).map(|_| ())
     }
 
-    fn progress(&self) -> [u64; 2] {
-        self.records.progress()
+    fn stream(&mut self) -> &mut ByteStream {
+        self.records.stream()
     }
 
     fn notices(&mut self) -> Vec<Notice> {
+        self.tell_counts();
         std::mem::take(&mut self.notices)
     }
 }

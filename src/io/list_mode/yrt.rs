@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::records::{Records, f32_at, finite, pair_at, u32_at};
-use super::{EventReader, ListOptions, YrtFields, castor};
+use super::{ByteStream, EventReader, ListOptions, YrtFields, castor};
 use crate::data::{EventChunk, Events, ListFacts, Notice, TofFacts, tof_mm};
 use crate::io::IoError;
 use crate::scanner::Detectors;
@@ -118,8 +118,8 @@ impl EventReader for YrtList {
         self.records.check_num(None).map(|_| ())
     }
 
-    fn progress(&self) -> [u64; 2] {
-        self.records.progress()
+    fn stream(&mut self) -> &mut ByteStream {
+        self.records.stream()
     }
 
     fn notices(&mut self) -> Vec<Notice> {

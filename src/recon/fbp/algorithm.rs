@@ -141,6 +141,7 @@ impl<B: Backend, P: PlaneBackprojector<B>> Algorithm for Fbp<B, P> {
         self.weight += block.iter().map(|projection| projection.weight).sum::<f64>();
         let complete = self.is_complete();
         Ok(StepReport {
+            num_events: None,
             iteration: usize::from(complete),
             subiteration: self.num_used(),
             subset: 0,

@@ -54,7 +54,8 @@ impl Forms {
             OpenStudy::Events(open) => {
                 self.counts.frames()?;
                 let settings = Box::new(self.counts.run_settings()?);
-                Ok(Job::Events { study: Arc::clone(&open.study), settings })
+                let growing = open.following.as_ref().map(|following| following.acquisition.clone());
+                Ok(Job::Events { study: Arc::clone(&open.study), settings, growing })
             }
             OpenStudy::Sweep(open) => {
                 let settings = Box::new(self.fbp.sweep_settings()?);

@@ -386,6 +386,11 @@ impl LiveRun {
         (done, if self.course().can_grow { total.max(done) } else { total })
     }
 
+    /// Events that the newest image is of, where further ones arrive.
+    pub fn num_events(&self) -> Option<usize> {
+        self.last.as_ref().and_then(|last| last.num_events)
+    }
+
     /// Steps per second lately.
     pub fn steps_per_sec(&self) -> Option<f64> {
         let (first, from) = self.recent_steps.front()?;
@@ -436,6 +441,7 @@ mod tests {
             completes_iteration: true,
             log_likelihood_of_subset: Some(10.0 * subiteration as f64),
             log_likelihood: Some(10.0 * subiteration as f64),
+            num_events: None,
             residual: Some(subiteration as f64),
             accumulation,
             race: None,

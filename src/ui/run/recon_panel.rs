@@ -153,7 +153,7 @@ fn progress_ui(view: &ReconView, ui: &mut Ui) {
         fraction = part;
         text = format::under_way(&format!("Making {what}"), Some(part), remaining.filter(|_| view.show_timings));
     } else if view.is_waiting {
-        text = "waiting for projections".into();
+        text = if view.is_sweep() { "waiting for projections" } else { "has all events so far" }.into();
     } else if view.show_timings
         && live.state == RunState::Running
         && let Some(remaining) = live.remaining()

@@ -177,7 +177,10 @@ impl RunView {
 
     fn asked(&self, study: &StudyState) -> Option<Asked> {
         let num_received = match study.open.as_ref()? {
-            OpenStudy::Counts(_) | OpenStudy::Pairs(_) | OpenStudy::Events(_) => study.num_made,
+            OpenStudy::Counts(_) | OpenStudy::Pairs(_) => study.num_made,
+            // What is still growing begins a need of its own at each doubling.
+            OpenStudy::Events(open) if open.following.is_some() => open.counted.num_prompts.next_power_of_two(),
+            OpenStudy::Events(_) => study.num_made,
             OpenStudy::Sweep(open) => open.acquisition.num_complete(),
         };
         let running = self.live.info.as_ref().map(|_| self.live.run);

@@ -56,7 +56,9 @@ impl Runs {
     /// Why it is refused, as a sentence: then everything stays as it is.
     pub fn start(&mut self, input: RunInput, paused: bool, wake: impl Fn() + Send + Clone + 'static) -> Result<(), String> {
         let Some(job) = self.active.next_job(input.study)? else { return Ok(()) };
-        let frames_ms = if matches!(job, Job::Events { .. }) { self.active.forms.counts.frames()? } else { Vec::new() };
+        // While a list is being written it is one image.
+        let is_whole = matches!(job, Job::Events { growing: None, .. });
+        let frames_ms = if is_whole { self.active.forms.counts.frames()? } else { Vec::new() };
         // Of a series only the last run could be kept, which is not the whole of it.
         if self.active.live.is_measured() && self.active.series.is_none() {
             self.refer_to_active(input.session);

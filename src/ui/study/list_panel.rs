@@ -6,6 +6,7 @@ use std::ops::Range;
 use egui::{RichText, Ui};
 use egui_plot::{Legend, LineStyle, VLine};
 
+use super::action::StudyAction;
 use super::open_list::OpenList;
 use crate::ui::widgets::format;
 use crate::ui::widgets::plot::{self, curve, plot};
@@ -32,8 +33,8 @@ fn facts(open: &OpenList) -> Vec<(&'static str, String)> {
         ("List", facts.format.clone()),
         ("Scanner", facts.detectors.name().to_owned()),
         ("Crystals", format!("{}: {}", facts.detectors.crystals().len(), open.arrangement)),
-        ("Prompts", format::count(list.prompts.len() as f64)),
-        ("Delayeds", format::count(list.delayeds.len() as f64)),
+        ("Prompts", format::count(open.counted.num_prompts as f64)),
+        ("Delayeds", format::count(open.counted.num_delayeds as f64)),
         ("Time of flight", tof),
         ("Corrections", corrections(open)),
     ];
@@ -41,6 +42,19 @@ fn facts(open: &OpenList) -> Vec<(&'static str, String)> {
         rows.push(("Isotope", isotope.clone()));
     }
     rows
+}
+
+/// Following the file.
+pub fn list_feed_ui(open: &OpenList, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
+    if open.following.is_some() {
+        ui.horizontal(|ui| {
+            ui.label(RichText::new("following the file").strong());
+            let help = "Take the events that are there for the whole list, and reconstruct it from the beginning";
+            if ui.button("Stop following").on_hover_text(help).clicked() {
+                actions.push(StudyAction::StopFeed);
+            }
+        });
+    }
 }
 
 fn corrections(open: &OpenList) -> String {
@@ -53,10 +67,10 @@ fn corrections(open: &OpenList) -> String {
 
 /// Counts per second, with the ends of these frames, ms.
 pub fn rates_ui(open: &OpenList, frames_ms: &[Range<u32>], ui: &mut Ui) {
-    let width = open.study.measured.rates.bin_secs();
-    ui.label(RichText::new(format!("Counts per second, in {} s", format::value(width))).strong());
+    let bin_secs = format::value(open.counted.bin_secs);
+    ui.label(RichText::new(format!("Counts per second, in {bin_secs} s")).strong());
     let (weak, strong) = (ui.visuals().weak_text_color(), theme::colours(ui.visuals()).profile);
-    let [prompts, delayeds] = &open.rates;
+    let [prompts, delayeds] = &open.counted.rates;
     let ends_ms: BTreeSet<u32> = frames_ms.iter().flat_map(|frame_ms| [frame_ms.start, frame_ms.end]).collect();
     let mark = theme::colours(ui.visuals()).branch_mark;
     let response =

@@ -1,17 +1,17 @@
 //! Studies on their way: files read and phantoms scanned on a background thread, with progress and cancel.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, TryRecvError, bounded};
 
 use super::scan_files::{ScanFiles, SweepFiles, read_with_neighbours};
 use crate::data::{Counts, EventList, PairCounts, Study, Sweep};
-use crate::io::list_mode::ListOptions;
+use crate::io::list_mode::{self, ListFollower, ListOptions};
 use crate::io::{self, FileKind, SweepFollower, read_sweep_at_phase};
 use crate::operator::grid_about_zero;
 use crate::phantom::{self, Noise, SimulationOptions, epri};
-use crate::plan::{self, ListSelection};
+use crate::plan::{self, GatheredEvents, ListSelection};
 use crate::scanner::epri::Order;
 use crate::scanner::{self, Scanner};
 use crate::task::Task;
@@ -119,15 +119,26 @@ pub enum Source {
     Corrected(ScanFiles),
     /// An EPRI sweep, with this reference spectrum, or while it is still being written.
     Sweep(SweepFiles),
+    /// A list of events while it is still being written.
+    GrowingList(PathBuf),
     /// A simulation.
     BuiltIn(BuiltIn),
 }
 
 impl Source {
+    /// A file while it is still being written.
+    pub fn followed(path: &Path) -> Self {
+        match FileKind::of(path) {
+            Some(kind) if kind.is_list() => Source::GrowingList(path.to_owned()),
+            _ => Source::Sweep(SweepFiles { is_followed: true, ..SweepFiles::of(path) }),
+        }
+    }
+
     /// What is being done, in words.
     pub fn words(&self) -> String {
         match self {
             Source::File(path)
+            | Source::GrowingList(path)
             | Source::Corrected(ScanFiles { measured: path, .. })
             | Source::Sweep(SweepFiles { projections: path, .. }) => format!("Reading {}", path.display()),
             Source::BuiltIn(study) => format!("Simulating {}", study.title),
@@ -159,6 +170,8 @@ pub enum Loaded {
         study: Box<Study<EventList>>,
         /// The file that it was read from.
         file: PathBuf,
+        /// What tells of further events, where it is still being written.
+        follower: Option<Box<ListFollower>>,
     },
     /// An EPRI sweep.
     Sweep {
@@ -229,7 +242,15 @@ fn load(source: &Source, task: &Task) -> Result<Loaded, String> {
         }
         Source::File(path) if FileKind::of(path).is_some_and(FileKind::is_list) => {
             let study = plan::list_study(path, &ListOptions::default(), &ListSelection::default(), task);
-            Ok(Loaded::Events { study: Box::new(study.map_err(|error| error.to_string())?), file: path.clone() })
+            let study = Box::new(study.map_err(|error| error.to_string())?);
+            Ok(Loaded::Events { study, file: path.clone(), follower: None })
+        }
+        Source::GrowingList(path) => {
+            let reader = list_mode::open(path, &ListOptions::default()).map_err(|error| error.to_string())?;
+            let follower = ListFollower::new(reader);
+            let none = GatheredEvents::new(Arc::clone(follower.facts()), ListSelection::default());
+            let study = Box::new(plan::study_of(path, none.list().clone()));
+            Ok(Loaded::Events { study, file: path.clone(), follower: Some(Box::new(follower)) })
         }
         Source::File(path) => read_with_neighbours(path).map(|(study, files)| counts(study, Some(files), None)),
         Source::Corrected(files) => Ok(counts(files.read()?, Some(files.clone()), None)),

@@ -3,19 +3,55 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::data::{EventList, Study};
-use crate::plan::cylinder_of;
+use crate::data::{CountRates, EventList, Study};
+use crate::plan::{ListAcquisition, cylinder_of};
+use crate::session::Feed;
 
 /// A list of events, and what the panel tells of it.
 pub struct OpenList {
-    /// The study.
+    /// The study; while the list is still being written without events.
     pub study: Arc<Study<EventList>>,
     /// The file that it was read from.
     pub file: PathBuf,
     /// How its crystals lie, in words.
     pub arrangement: String,
+    /// What was counted so far.
+    pub counted: Counted,
+    /// What adds events, while the list is still being written.
+    pub following: Option<Following>,
+}
+
+/// The file of a list that is still being written.
+pub struct Following {
+    /// The events so far.
+    pub acquisition: ListAcquisition,
+    /// What adds to them.
+    pub feed: Feed,
+}
+
+/// What was counted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counted {
+    /// Coincidences.
+    pub num_prompts: usize,
+    /// Those with one side delayed.
+    pub num_delayeds: usize,
     /// Counts per second over time, of prompts and delayeds.
     pub rates: [Vec<[f64; 2]>; 2],
+    /// Width of the intervals of time, s.
+    pub bin_secs: f64,
+}
+
+impl Counted {
+    fn of(list: &EventList) -> Self {
+        let EventList { prompts, delayeds, rates, .. } = list;
+        Self {
+            num_prompts: prompts.len(),
+            num_delayeds: delayeds.len(),
+            rates: CountRates::curves(rates),
+            bin_secs: rates.bin_secs(),
+        }
+    }
 }
 
 impl OpenList {
@@ -25,7 +61,37 @@ impl OpenList {
             Ok(cylinder) => format!("{} rings of {}, {} gaps", cylinder.num_rings, cylinder.num_detectors, cylinder.num_gaps()),
             Err(_) => "no cylinder".to_owned(),
         };
-        let rates = study.measured.rates.curves();
-        Self { study: Arc::new(study), file, arrangement, rates }
+        let counted = Counted::of(&study.measured);
+        Self { study: Arc::new(study), file, arrangement, counted, following: None }
+    }
+
+    /// Takes in what has arrived. Whether that makes the list whole.
+    pub fn update(&mut self) -> bool {
+        let Some(following) = &self.following else { return false };
+        let whole = following.feed.take_whole();
+        match whole {
+            Some(list) => {
+                self.counted = Counted::of(&list);
+                self.study = Arc::new(Study::clone(&self.study).map(|_| list));
+                self.following = None;
+                true
+            }
+            None => {
+                let num_known = (self.counted.num_prompts, self.counted.num_delayeds);
+                let new = following.acquisition.look(|events| {
+                    let list = events.list();
+                    (num_known != (list.prompts.len(), list.delayeds.len())).then(|| Counted::of(list))
+                });
+                self.counted = new.unwrap_or(std::mem::take(&mut self.counted));
+                false
+            }
+        }
+    }
+
+    /// Takes what there is for the whole list.
+    pub fn stop_following(&mut self) {
+        if let Some(following) = &mut self.following {
+            following.feed.end();
+        }
     }
 }

@@ -166,6 +166,14 @@ impl OpenStudy {
         }
     }
 
+    /// The list of events, to be changed.
+    pub fn list_mut(&mut self) -> Option<&mut OpenList> {
+        match self {
+            OpenStudy::Events(open) => Some(open),
+            _ => None,
+        }
+    }
+
     /// The EPRI sweep, where it is one.
     pub fn sweep(&self) -> Option<&OpenSweep> {
         match self {

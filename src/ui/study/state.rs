@@ -185,7 +185,7 @@ impl StudyState {
             Source::File(path) | Source::Sweep(SweepFiles { projections: path, .. }) => {
                 self.sweep().and_then(|open| open.files.as_ref()).is_some_and(|files| files.projections == *path)
             }
-            Source::BuiltIn(_) => false,
+            Source::GrowingList(_) | Source::BuiltIn(_) => false,
         }
     }
 
@@ -215,7 +215,11 @@ impl StudyState {
             }
             StudyAction::ForgetRecent => return Some(StudyRequest::ForgetRecent),
             StudyAction::Replay => return Some(StudyRequest::Replay),
-            StudyAction::StopFeed => return self.sweep_mut().map(|open| StudyRequest::Tell(open.stop_feed())),
+            StudyAction::StopFeed => match &mut self.open {
+                Some(OpenStudy::Sweep(open)) => return Some(StudyRequest::Tell(open.stop_feed())),
+                Some(OpenStudy::Events(open)) => open.stop_following(),
+                _ => {}
+            },
             StudyAction::AskSaveSession => return Some(StudyRequest::AskSaveSession),
             StudyAction::AskForTubes => return Some(StudyRequest::AskForTubes),
             StudyAction::AskToMakeTubes => self.tube_form = Some(TubeForm::default()),

@@ -6,7 +6,7 @@ use egui::{RichText, Ui};
 
 use super::action::StudyAction;
 use super::calibration::{Calibration, calibration_ui};
-use super::list_panel::list_facts_ui;
+use super::list_panel::{list_facts_ui, list_feed_ui};
 use super::loader::{BUILT_IN, Loading};
 use super::open_study::{OpenCounts, OpenStudy};
 use super::pair_panel::{matrix_ui, pair_facts_ui};
@@ -68,6 +68,7 @@ pub fn study_ui(view: &StudyView, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
             ui.add_enabled_ui(view.loading.is_none(), |ui| corrections_ui(files, ui, actions));
         }
         Some(OpenStudy::Sweep(open)) => sweep_feed_ui(open, ui, actions),
+        Some(OpenStudy::Events(open)) => list_feed_ui(open, ui, actions),
         _ => {}
     }
     if let Some(OpenStudy::Counts(_) | OpenStudy::Events(_)) = view.study {
@@ -78,7 +79,7 @@ pub fn study_ui(view: &StudyView, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
         if ui.button("Open…").on_hover_text(help).clicked() {
             actions.push(StudyAction::AskForFile);
         }
-        let help = "Open an EPRI sweep that the scanner is still writing (.DSC, .sweep): every projection is added as it comes";
+        let help = "Open a list of events (.petsird, .Cdh, .l.hdr) or an EPRI sweep (.DSC, .sweep) that the scanner is still writing: the image grows with it";
         if ui.button("Follow…").on_hover_text(help).clicked() {
             actions.push(StudyAction::AskToFollow);
         }

@@ -13,7 +13,6 @@ use crate::session::TubeSource;
 use crate::ui::numbers::plot_options::PlotToSave;
 use crate::ui::rois::roi_panel::NOTHING_MEASURED;
 use crate::ui::study::loader::Source;
-use crate::ui::study::scan_files::SweepFiles;
 
 impl App {
     /// Opens a dialog; whether it could.
@@ -80,10 +79,7 @@ impl App {
             }
             FileTask::OpenTubes => return self.await_tubes(ctx, TubeSource::File(path.to_owned())),
             FileTask::OpenMatrix => return self.await_matrix(ctx, path.to_owned()),
-            FileTask::FollowSweep => {
-                let files = SweepFiles { is_followed: true, ..SweepFiles::of(path) };
-                return self.open(ctx, Source::Sweep(files));
-            }
+            FileTask::Follow => return self.open(ctx, Source::followed(path)),
             FileTask::Reference => {
                 let source = self.study.read_otherwise(|files| files.reference = Some(path.to_owned()));
                 return source.into_iter().for_each(|source| self.open(ctx, source));

@@ -1,21 +1,41 @@
-//! What the window does about lists of events: shows them.
+//! What the window does about lists of events: shows them, and follows those that are still being written.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+
+use egui::Context;
 
 use super::app::App;
 use crate::data::{EventList, Notice, Study};
+use crate::io::list_mode::ListFollower;
+use crate::plan::{GatheredEvents, Job, ListAcquisition, ListSelection, usual_num_subsets};
+use crate::session::{EndReason, Feed};
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::run::frame_series::FrameSeries;
+use crate::ui::run::live::RunState;
 use crate::ui::run::run_view::RunInput;
-use crate::ui::study::open_list::OpenList;
+use crate::ui::study::open_list::{Following, OpenList};
 use crate::ui::study::open_study::OpenStudy;
 
 impl App {
-    /// Shows a list of events; what is to be told about it comes back.
-    pub(super) fn show_list(&mut self, mut study: Study<EventList>, file: PathBuf) -> Vec<Notice> {
+    /// Shows a list of events, and follows it where it is still being written; what is to be told about it comes back.
+    pub(super) fn show_list(
+        &mut self,
+        ctx: &Context,
+        mut study: Study<EventList>,
+        file: PathBuf,
+        follower: Option<ListFollower>,
+    ) -> Vec<Notice> {
         self.options.trace.record("study_ready", &[("events", study.measured.prompts.len() as f64)]);
         let notices = std::mem::take(&mut study.notices);
-        self.study.open = Some(OpenStudy::Events(OpenList::new(study, file)));
+        let mut open = OpenList::new(study, file);
+        if let Some(follower) = follower {
+            let events = GatheredEvents::new(Arc::clone(follower.facts()), ListSelection::default());
+            let acquisition = ListAcquisition::growing(events);
+            let feed = Feed::follow_list(follower, acquisition.clone(), self.on_arrival(ctx));
+            open.following = self.feed_or_notice(ctx, feed).map(|feed| Following { acquisition, feed });
+        }
+        self.study.open = Some(OpenStudy::Events(open));
         self.numbers = NumbersTab::Rates;
         notices
     }
@@ -29,6 +49,31 @@ impl App {
     /// The frames of the list that are reconstructed one after the other.
     pub fn frames(&self) -> Option<&FrameSeries> {
         self.run().series.as_ref()
+    }
+
+    /// Takes in what has arrived of a list. When it is whole, and its image was growing, it is reconstructed as any other.
+    pub(super) fn receive_list(&mut self, ctx: &Context) {
+        let is_whole = self.study.open.as_mut().and_then(OpenStudy::list_mut).is_some_and(OpenList::update);
+        if !is_whole {
+            return;
+        }
+        self.study.num_made += 1;
+        let Some(open) = self.study.list() else { return };
+        let (num_events, none) = (open.counted.num_prompts, usual_num_subsets(0));
+        let run = self.runs.active_mut();
+        // What was right for many events need not be right for those that have come.
+        if run.forms.counts.num_subsets == none {
+            run.forms.counts.num_subsets = usual_num_subsets(num_events);
+        }
+        let was_growing = run.live.info.as_ref().is_some_and(|info| matches!(info.job, Job::Events { growing: Some(_), .. }));
+        let goes_on = match run.live.state {
+            RunState::Starting => true,
+            RunState::Running | RunState::Ended(EndReason::Completed) => was_growing,
+            _ => false,
+        };
+        if goes_on {
+            self.start(ctx, false);
+        }
     }
 
     /// The list of events that is open.

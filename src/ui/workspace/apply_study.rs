@@ -27,7 +27,7 @@ impl App {
         match self.study.apply(action) {
             None => {}
             Some(StudyRequest::AskForFile) => _ = self.ask(ctx, FileTask::OpenStudy),
-            Some(StudyRequest::AskToFollow) => _ = self.ask(ctx, FileTask::FollowSweep),
+            Some(StudyRequest::AskToFollow) => _ = self.ask(ctx, FileTask::Follow),
             Some(StudyRequest::AskForReference) => _ = self.ask(ctx, FileTask::Reference),
             Some(StudyRequest::AskForCorrection(which)) => _ = self.ask(ctx, FileTask::Correct(which)),
             Some(StudyRequest::Open(source)) => self.open(ctx, source),
@@ -88,7 +88,7 @@ impl App {
         let notices = match loaded {
             Loaded::Counts { study, files, size } => self.show_counts(*study, files, size),
             Loaded::Pairs { study, file } => self.show_pairs(*study, file),
-            Loaded::Events { study, file } => self.show_list(*study, file),
+            Loaded::Events { study, file, follower } => self.show_list(ctx, *study, file, follower.map(|follower| *follower)),
             Loaded::Sweep { study, files, follower } => self.show_sweep(ctx, *study, files, follower.map(|follower| *follower)),
         };
         if !self.tabs().has(self.numbers) {
@@ -107,7 +107,7 @@ impl App {
         if !is_the_same {
             self.rois.undo.restart(&self.rois.document);
         }
-        if let Source::File(path) | Source::Sweep(SweepFiles { projections: path, .. }) = &source {
+        if let Source::File(path) | Source::GrowingList(path) | Source::Sweep(SweepFiles { projections: path, .. }) = &source {
             self.preferences.remember(path);
         }
         match self.options.autostart && !waits {
@@ -174,7 +174,7 @@ impl App {
     }
 
     /// What a feed calls: the solver goes on, and the window looks.
-    fn on_arrival(&self, ctx: &Context) -> impl Fn() + Send + use<> {
+    pub(super) fn on_arrival(&self, ctx: &Context) -> impl Fn() + Send + use<> {
         let (arrived, wake) = (self.session.on_arrival(), waker(ctx));
         move || {
             arrived();
@@ -182,9 +182,9 @@ impl App {
         }
     }
 
-    fn feed_or_notice(&mut self, ctx: &Context, feed: std::io::Result<Feed>) -> Option<Feed> {
+    pub(super) fn feed_or_notice(&mut self, ctx: &Context, feed: std::io::Result<Feed>) -> Option<Feed> {
         feed.map_err(|error| {
-            let text = format!("the sweep cannot be followed, for no thread could be started: {error}; close other programs");
+            let text = format!("the file cannot be followed, for no thread could be started: {error}; close other programs");
             self.notify(ctx, Notice::error(text));
         })
         .ok()

@@ -39,8 +39,8 @@ pub enum FileTask {
     OpenTubes,
     /// Opens a stored matrix for the open study.
     OpenMatrix,
-    /// Opens a sweep that is still being written.
-    FollowSweep,
+    /// Opens a sweep or a list that is still being written.
+    Follow,
     /// Gives the open sweep its reference spectrum.
     Reference,
     /// Corrects the open study.
@@ -176,7 +176,10 @@ fn ask_desktop(task: FileTask) -> Option<PathBuf> {
             .pick_file(),
         FileTask::OpenTubes => dialog.add_filter("Tubes of response", &["tubes"]).pick_file(),
         FileTask::OpenMatrix => dialog.add_filter("Stored matrix", &["matrix"]).pick_file(),
-        FileTask::FollowSweep => dialog.add_filter("EPRI sweep", &["DSC", "dsc", "sweep"]).pick_file(),
+        FileTask::Follow => dialog
+            .add_filter("List of events", &["petsird", "Cdh", "hdr"])
+            .add_filter("EPRI sweep", &["DSC", "dsc", "sweep"])
+            .pick_file(),
         FileTask::Reference => dialog.add_filter("Reference spectrum", &["DSC", "dsc", "npy"]).pick_file(),
         FileTask::Correct(_) => {
             dialog.add_filter("Interfile projection header", &["hs", "HS"]).add_filter("All files", &["*"]).pick_file()
@@ -208,7 +211,7 @@ pub fn title(task: FileTask) -> &'static str {
         FileTask::OpenStudy => "Open a study",
         FileTask::OpenTubes => "Open tubes of response",
         FileTask::OpenMatrix => "Open a matrix",
-        FileTask::FollowSweep => "Follow a sweep that is being acquired",
+        FileTask::Follow => "Follow a list or a sweep that is being acquired",
         FileTask::Reference => "Reference spectrum",
         FileTask::Correct(Correction::Multiplicative) => "Multiplicative correction",
         FileTask::Correct(Correction::Additive) => "Additive correction",
@@ -232,7 +235,7 @@ fn formats(task: FileTask) -> &'static str {
         }
         FileTask::OpenTubes => "tubes of response (.tubes)",
         FileTask::OpenMatrix => "a stored matrix (.matrix)",
-        FileTask::FollowSweep => "a sweep whose data file grows (.DSC or .sweep)",
+        FileTask::Follow => "a list of events (.petsird, .Cdh, .l.hdr) or a sweep (.DSC, .sweep) whose data file grows",
         FileTask::Reference => "a spectrum without a gradient (.DSC or .npy)",
         FileTask::Correct(_) => "an Interfile projection header (.hs)",
         FileTask::SaveImage => ".nii, .nii.gz, .hv, .npy or .dcm (a folder, DICOM): the ending chooses the format",

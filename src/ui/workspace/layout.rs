@@ -27,7 +27,7 @@ use crate::ui::slices::pointer::help_text;
 use crate::ui::slices::slice_panel::{SlicesView, pointer_text, slices_ui};
 use crate::ui::slices::toolbar::{ToolbarView, toolbar_ui};
 use crate::ui::study::list_panel::rates_ui;
-use crate::ui::study::open_sweep::OpenSweep;
+use crate::ui::study::open_study::OpenStudy;
 use crate::ui::study::study_panel::{StudyView, study_ui};
 use crate::ui::study::sweep_panel::sweep_panel_ui;
 use crate::ui::study::tube_form::tube_form_ui;
@@ -354,10 +354,15 @@ impl App {
         }
     }
 
-    /// Whether the run has nothing to do before another projection comes.
+    /// Whether the run has all that has come.
     fn is_waiting(&self) -> bool {
-        let all = |open: &OpenSweep| open.is_live() && open.acquisition.num_complete() == self.run().live.progress().0;
-        self.run().live.state == RunState::Running && self.run().live.course().can_grow && self.study.sweep().is_some_and(all)
+        let live = &self.run().live;
+        let has_all = match &self.study.open {
+            Some(OpenStudy::Sweep(open)) => open.is_live() && open.acquisition.num_complete() == live.progress().0,
+            Some(OpenStudy::Events(open)) => open.following.is_some() && live.num_events() == Some(open.counted.num_prompts),
+            _ => false,
+        };
+        live.state == RunState::Running && live.course().can_grow && has_all
     }
 
     /// What is said where no image is there yet.

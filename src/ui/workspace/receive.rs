@@ -9,6 +9,7 @@ use super::app::App;
 use crate::data::Notice;
 use crate::session::{EventKind, Frame};
 use crate::ui::study::loader::{Loading, Source};
+use crate::ui::study::open_study::OpenStudy;
 use crate::ui::study::openable::chosen_of;
 
 /// Longest time that a frame spends on the session's events.
@@ -61,9 +62,14 @@ impl App {
 
     /// What a feed tells of its file.
     fn receive_news(&mut self, ctx: &Context) {
-        let feed = self.study.sweep().and_then(|open| open.feed.as_ref());
+        let feed = match &self.study.open {
+            Some(OpenStudy::Sweep(open)) => open.feed.as_ref(),
+            Some(OpenStudy::Events(open)) => open.following.as_ref().map(|following| &following.feed),
+            _ => None,
+        };
         let news: Vec<Notice> = feed.map(|feed| feed.notices().try_iter().collect()).unwrap_or_default();
         news.into_iter().for_each(|notice| self.notify(ctx, notice));
+        self.receive_list(ctx);
     }
 
     fn receive_events(&mut self, ctx: &Context) {

@@ -152,7 +152,8 @@ impl SavedStudy {
     pub fn new(title: &str, source: &Source, tubes: Option<PathBuf>, matrix: Option<PathBuf>) -> Self {
         let full = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
         let source = match source {
-            Source::File(path) => SavedSource::File(full(path)),
+            // Another day it is whole.
+            Source::File(path) | Source::GrowingList(path) => SavedSource::File(full(path)),
             Source::Corrected(files) => SavedSource::Counts(ScanFiles {
                 measured: full(&files.measured),
                 multiplicative: files.multiplicative.as_ref().map(full),

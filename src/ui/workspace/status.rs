@@ -154,6 +154,9 @@ fn progress_words(live: &LiveRun, show_timings: bool) -> String {
         return live.state.label().into();
     }
     let (subsets, course) = (live.num_subsets(), live.course());
+    if let Some(num_events) = live.num_events() {
+        return format!("{} · {} of {} events", live.state.label(), course.words(done), format::count(num_events as f64));
+    }
     if !course.by_iteration {
         let counted = course.counted;
         let speed = live.steps_per_sec().filter(|_| show_timings);

@@ -10,7 +10,7 @@ use super::{Table, several_lines, table_of};
 use crate::data::{EventChunk, Events, ListFacts, Notice, TofFacts, tof_mm};
 use crate::io::IoError;
 use crate::io::list_mode::records::{Records, f32_at, finite, pair_at, u32_at};
-use crate::io::list_mode::{EventReader, ListOptions};
+use crate::io::list_mode::{ByteStream, EventReader, ListOptions};
 
 /// A list of events.
 struct CastorList {
@@ -19,7 +19,6 @@ struct CastorList {
     decoder: Decoder,
     records: Records,
     notices: Vec<Notice>,
-    has_told_outside: bool,
 }
 
 /// Makes events of entries.
@@ -78,7 +77,7 @@ pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, 
     if header.has_kind {
         notices.push(Notice::info(format!("{}: its events tell a kind each, which is not looked at", path.display())));
     }
-    Ok(Box::new(CastorList { header, facts, decoder, records, notices, has_told_outside: false }))
+    Ok(Box::new(CastorList { header, facts, decoder, records, notices }))
 }
 
 fn facts(header: &Header, table: Table, options: &ListOptions) -> Result<ListFacts, IoError> {
@@ -156,13 +155,6 @@ impl EventReader for CastorList {
         block.try_for_each(|record| decoder.decode(record, &mut chunk.prompts))?;
         let num = block.len();
         self.records.advance(num);
-        if num == 0 && self.decoder.num_outside > 0 && !std::mem::replace(&mut self.has_told_outside, true) {
-            let num = self.decoder.num_outside;
-            self.notices.push(Notice::warning(format!(
-                "{}: the time of flight of {num} events is outside of the range that its header tells ('List TOF measurement range (ps)')",
-                self.header.data.display()
-            )));
-        }
         Ok(num > 0)
     }
 
@@ -170,11 +162,22 @@ impl EventReader for CastorList {
         self.records.check_num(Some(self.header.num_events)).map(|_| ())
     }
 
-    fn progress(&self) -> [u64; 2] {
-        self.records.progress()
+    fn is_complete(&self) -> bool {
+        self.records.num_read() >= self.header.num_events
+    }
+
+    fn stream(&mut self) -> &mut ByteStream {
+        self.records.stream()
     }
 
     fn notices(&mut self) -> Vec<Notice> {
+        let num = std::mem::take(&mut self.decoder.num_outside);
+        if num > 0 {
+            self.notices.push(Notice::warning(format!(
+                "{}: the time of flight of {num} events is outside of the range that its header tells ('List TOF measurement range (ps)')",
+                self.header.data.display()
+            )));
+        }
         std::mem::take(&mut self.notices)
     }
 }

@@ -293,8 +293,12 @@ impl EventReader for PetsirdReader {
         }
     }
 
-    fn progress(&self) -> [u64; 2] {
-        [self.stream.place(), self.stream.len().unwrap_or(0)]
+    fn is_complete(&self) -> bool {
+        self.at == At::End
+    }
+
+    fn stream(&mut self) -> &mut ByteStream {
+        &mut self.stream
     }
 
     fn notices(&mut self) -> Vec<Notice> {
