@@ -303,10 +303,10 @@ fn form_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
                 let why_no_tubes = view.study.and_then(OpenStudy::counts).and_then(|open| open.scanner_of_tubes().err());
                 // Events have one projector.
                 let projectors = (!view.is_of_events()).then_some(why_no_tubes.as_deref());
-                counts_form_ui(&mut form, &running, view.devices, projectors, ui);
                 if view.is_of_events() {
                     frames_ui(&mut form, &running, ui);
                 }
+                counts_form_ui(&mut form, &running, view.devices, projectors, ui);
             }
             if form != view.forms.counts {
                 actions.push(RunAction::EditForm(Box::new(form)));
