@@ -126,7 +126,7 @@ fn regions_are_followed_over_the_frames() {
     wait_for(&mut harness, "the end of the series", is_over);
     // The second has no events, which is told; the others go on.
     assert_eq!(done(harness.state()).into_iter().map(|(place, _)| place).collect::<Vec<_>>(), [0, 2, 3]);
-    assert!(harness.state().notices().texts().any(|text| text.contains("no event in the frame 50–60 s")));
+    assert!(harness.state().notices().texts().any(|text| text.contains("frame 2 of 4, 50–60 s, has no event")));
     click(&mut harness, "Regions");
     click(&mut harness, "Add sphere");
     let names: Vec<String> = harness.state().document().rois.iter().map(|roi| roi.name.clone()).collect();
@@ -173,7 +173,7 @@ fn a_series_ends_when_it_is_stopped_or_left() {
     slide(&mut harness, "Frame", 0.0);
     assert_eq!(shown(&harness), (1, 100));
     assert!(harness.query_by_label("Continue").is_none(), "its frames would no longer be alike");
-    // What is no frame is refused before anything is lost.
+    // What is no frame, or of another time, is refused before anything is lost.
     enter(&mut harness, "Frames", ",9-8");
     click(&mut harness, "Restart");
     assert!(harness.state().notices().texts().any(|text| text.contains("'9-8' is not a frame")));

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::live::{LiveRun, Mark, RunState};
 use super::roi_edits::RoiEdits;
-use crate::data::{MaskedRois, frame_words};
+use crate::data::{MaskedRois, Notice, frame_words};
 use crate::render::Palette;
 use crate::session::{EndReason, Event, RunId, Session};
 use crate::ui::widgets::colouring::TopShare;
@@ -39,6 +39,8 @@ pub struct FrameSeries {
     /// Whether it ends with the frame that computes.
     is_ending: bool,
     is_over: bool,
+    /// What is still to be told about frames without events.
+    pub left_out: Vec<Notice>,
     window: Option<(WindowKey, [f32; 2])>,
 }
 
@@ -54,6 +56,7 @@ impl FrameSeries {
             playing: None,
             is_ending: false,
             is_over: false,
+            left_out: Vec::new(),
             window: None,
         })
     }
@@ -98,14 +101,28 @@ impl FrameSeries {
         is_whole
     }
 
-    /// The next frame, where one is to follow; else the series is over.
-    pub fn advance(&mut self, may_go_on: bool) -> Option<Range<u32>> {
-        if !may_go_on || self.is_ending || self.current + 1 == self.frames_ms.len() {
-            self.is_over = true;
-            return None;
-        }
-        self.current += 1;
+    /// The next frame that has events, where one is to follow; else the series is over.
+    pub fn advance(&mut self, may_go_on: bool, has_events: impl Fn(&Range<u32>) -> bool) -> Option<Range<u32>> {
+        let goes_on = may_go_on && !self.is_ending;
+        let next = goes_on.then(|| self.first_with_events(self.current + 1, has_events)).flatten();
+        self.is_over = next.is_none();
+        self.current = next.unwrap_or(self.current);
+        next.map(|_| self.current_ms())
+    }
+
+    /// Goes to the first frame that has events; it.
+    pub fn begin(&mut self, has_events: impl Fn(&Range<u32>) -> bool) -> Option<Range<u32>> {
+        self.current = self.first_with_events(0, has_events)?;
         Some(self.current_ms())
+    }
+
+    /// The place of the first from this one on that has events; those before it are left out.
+    fn first_with_events(&mut self, from: usize, has_events: impl Fn(&Range<u32>) -> bool) -> Option<usize> {
+        let first = (from..self.frames_ms.len()).find(|place| has_events(&self.frames_ms[*place]));
+        let left_out = from..first.unwrap_or(self.frames_ms.len());
+        let words: Vec<String> = left_out.map(|place| format!("{}, has no event: it is left out", self.words(place))).collect();
+        self.left_out.extend(words.into_iter().map(Notice::warning));
+        first
     }
 
     /// The places of the frames that can be looked at, the one that computes among them.

@@ -204,7 +204,7 @@ impl RunView {
         self.shown.set_past(None);
         self.end_series(input.session);
         self.series = FrameSeries::new(frames_ms);
-        let frame_ms = self.series.as_ref().map(FrameSeries::current_ms);
+        let frame_ms = self.series.as_mut().and_then(|series| series.begin(|frame_ms| has_events(input.study, frame_ms)));
         self.begin_run(frame_ms.into_iter().fold(job, Job::in_frame), input, paused);
     }
 
@@ -220,24 +220,20 @@ impl RunView {
         self.watch(live.with_set_up(made, input.session.task()));
     }
 
-    /// When the frame that computes has ended: begins the next one, unless the series is over or its end was asked for. A frame
-    /// without events is left out.
-    pub fn go_on_with_frames(&mut self, input: RunInput) {
-        let Some(series) = self.series.as_mut().filter(|series| !series.is_over() && !self.live.state.is_active()) else {
-            return;
-        };
-        let is_empty = || {
-            let list = input.study.list().map(|open| &open.study.measured);
-            list.is_some_and(|list| list.prompts.num_in_frame(&series.current_ms()) == 0)
-        };
-        let leaves_out = self.live.state == RunState::Failed && is_empty();
-        let is_whole = series.take(&self.live, &self.edits);
-        let job = self.running.as_ref().zip(input.study.open.as_ref()).and_then(|(forms, open)| forms.job(open).ok());
-        let next = series.advance(job.is_some() && (is_whole || leaves_out));
-        if let Some((job, frame_ms)) = job.zip(next) {
-            self.begin_run(job.in_frame(frame_ms), input, false);
+    /// When the frame that computes has ended: begins the next one that has events, unless the series is over or its end was asked
+    /// for. What is to be told comes back.
+    pub fn go_on_with_frames(&mut self, input: RunInput) -> Vec<Notice> {
+        let Some(series) = &mut self.series else { return Vec::new() };
+        if !series.is_over() && !self.live.state.is_active() {
+            let is_whole = series.take(&self.live, &self.edits);
+            let job = self.running.as_ref().zip(input.study.open.as_ref()).and_then(|(forms, open)| forms.job(open).ok());
+            let next = series.advance(is_whole && job.is_some(), |frame_ms| has_events(input.study, frame_ms));
+            if let Some((job, frame_ms)) = job.zip(next) {
+                self.begin_run(job.in_frame(frame_ms), input, false);
+            }
+            self.look_back(input.session);
         }
-        self.look_back(input.session);
+        self.series.as_mut().map(|series| std::mem::take(&mut series.left_out)).unwrap_or_default()
     }
 
     /// Forgets the frames and their images.
@@ -555,7 +551,7 @@ impl RunView {
 
     /// Brings colours, table and curves up to date.
     pub fn derive(&mut self, rois: &mut RoiState) {
-        let Self { shown, colouring, series, .. } = self;
+        let Self { shown, colouring, series, live, .. } = self;
         if colouring.auto_palette {
             colouring.set_palette(if shown.is_signed() { Palette::Signed } else { colouring.usual_palette });
         }
@@ -563,7 +559,9 @@ impl RunView {
         if colouring.auto_window {
             let window = shown.auto_window(colouring.palette);
             let key = (colouring.palette, colouring.top, shown.filter_mm().map(f64::to_bits));
-            colouring.window = series.as_mut().map_or(window, |series| series.window(key, window));
+            // What was on the screen before the first frame has one is none of them.
+            let is_frame = shown.id().is_some_and(|id| series.as_ref().is_some_and(|s| s.words_of(id.run, live.run).is_some()));
+            colouring.window = series.as_mut().filter(|_| is_frame).map_or(window, |series| series.window(key, window));
         }
         let unfiltered = rois.measure_unfiltered;
         match if unfiltered { self.shown.unfiltered() } else { self.shown.volume() } {
@@ -661,4 +659,9 @@ impl RunView {
         let before = if run.run == self.live.run || self.shown_frame().is_some() { "" } else { "the run before: " };
         format!("{before}{}", provenance.line())
     }
+}
+
+/// Whether there are events of a list in a frame, ms.
+pub fn has_events(study: &StudyState, frame_ms: &Range<u32>) -> bool {
+    study.list().is_none_or(|open| open.study.measured.prompts.times_ms.iter().any(|ms| frame_ms.contains(ms)))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::forms::Forms;
 use super::reference::{Reference, ReferenceChoice, ReferenceImage};
-use super::run_view::{RunInput, RunView};
+use super::run_view::{RunInput, RunView, has_events};
 use crate::data::MaskedRois;
 use crate::geometry::Grid;
 use crate::plan::Job;
@@ -59,6 +59,9 @@ impl Runs {
         // While a list is being written it is one image.
         let is_whole = matches!(job, Job::Events { growing: None, .. });
         let frames_ms = if is_whole { self.active.forms.counts.frames()? } else { Vec::new() };
+        if !frames_ms.is_empty() && !frames_ms.iter().any(|frame_ms| has_events(input.study, frame_ms)) {
+            return Err("none of the frames has an event of this list; give others, or none for all of it".into());
+        }
         // Of a series only the last run could be kept, which is not the whole of it.
         if self.active.live.is_measured() && self.active.series.is_none() {
             self.refer_to_active(input.session);

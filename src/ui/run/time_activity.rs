@@ -76,7 +76,7 @@ mod tests {
             live.branches.get_mut(&1).unwrap().points.insert(1, point);
             live.state = RunState::Ended(EndReason::Completed);
             assert!(series.take(&live, &RoiEdits::default()));
-            series.advance(true);
+            series.advance(true, |_| true);
         }
         series
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use egui::Context;
 
 use super::app::App;
-use crate::data::{EventList, Notice, Study};
+use crate::data::{EventList, Notice, Severity, Study};
 use crate::io::list_mode::ListFollower;
 use crate::plan::{GatheredEvents, Job, ListAcquisition, ListSelection, usual_num_subsets};
 use crate::session::{EndReason, Feed};
@@ -41,9 +41,15 @@ impl App {
     }
 
     /// Begins the next frame of a series when the one before has ended.
-    pub(super) fn go_on_with_frames(&mut self) {
+    pub(super) fn go_on_with_frames(&mut self, ctx: &Context) {
         let input = RunInput { session: &self.session, study: &self.study, rois: self.rois.masked() };
-        self.runs.active_mut().go_on_with_frames(input);
+        let notices = self.runs.active_mut().go_on_with_frames(input);
+        notices.into_iter().for_each(|notice| self.notify(ctx, notice));
+    }
+
+    /// Whether a notice was told of a frame before and is not told of each again.
+    pub(super) fn is_told_of_frames(&self, notice: &Notice) -> bool {
+        notice.severity == Severity::Info && self.frames().is_some_and(|series| !series.done().is_empty())
     }
 
     /// The frames of the list that are reconstructed one after the other.
