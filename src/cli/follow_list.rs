@@ -1,7 +1,6 @@
 //! A list of events that is still being written is read until it is whole.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use crossbeam_channel::{never, select, tick};
@@ -24,7 +23,9 @@ const TELL_EVERY: Duration = Duration::from_millis(200);
 /// The file cannot be opened or has no header yet, no thread can be started.
 pub fn follow_list(path: &Path, options: &ListOptions, selection: ListSelection) -> CliResult<Study<EventList>> {
     let follower = ListFollower::new(list_mode::open(path, options)?);
-    let acquisition = ListAcquisition::growing(GatheredEvents::new(Arc::clone(follower.facts()), selection));
+    let (events, found) = GatheredEvents::begun(follower.facts(), options, selection)?;
+    notices::print(&found);
+    let acquisition = ListAcquisition::growing(events);
     let requests = signals::keep();
     let mut feed = Feed::follow_list(follower, acquisition.clone(), || {})?;
     let mut news = feed.notices().clone();

@@ -11,6 +11,7 @@ use super::tubes::shared_words;
 use super::{CliResult, info_json, info_list, notices};
 use crate::data::{Michelogram, PairCounts, ResponseMatrix, Roi, RoiRole, RoiShape, Sweep, SweepKind, TubeSet, Volume};
 use crate::geometry::Grid;
+use crate::io::crystals::{Crystals, read_crystals};
 use crate::io::{
     FileKind, measurements, read_projections, read_sweep, read_volume, rois, saved_matrix, saved_pairs, saved_tubes, session_text,
 };
@@ -24,7 +25,7 @@ const FACT: Columns<2> = Columns([Column::words("", 23), Column::words("", 0)]);
 /// Options of `tomoscope info`.
 #[derive(Args)]
 pub struct InfoOptions {
-    /// Projection data (.hs), list of events (.petsird, .Cdh, .l.hdr, .lmDat), EPRI sweep (.DSC, -proj.npy, .sweep), image (.hv, .nii, .nii.gz, .npy), tubes of response (.tubes), counts of pairs of crystals (.pairs), stored matrix (.matrix), ROIs (.toml, .json), session of the window (.session) or measured numbers (.csv).
+    /// Projection data (.hs), list of events (.petsird, .Cdh, .l.hdr, .lmDat), EPRI sweep (.DSC, -proj.npy, .sweep), image (.hv, .nii, .nii.gz, .npy), tubes of response (.tubes), counts of pairs of crystals (.pairs), stored matrix (.matrix), crystals of a scanner (.crystals.toml), ROIs (.toml, .json), session of the window (.session) or measured numbers (.csv).
     file: PathBuf,
 
     #[command(flatten)]
@@ -77,6 +78,10 @@ pub fn run(options: &InfoOptions) -> CliResult {
             let matrix = saved_matrix::read_matrix(path)?;
             ("stored matrix", matrix_lines(&matrix), info_json::matrix(&matrix), Vec::new())
         }
+        Some(FileKind::Crystals) => {
+            let Crystals { detectors, .. } = read_crystals(path)?;
+            ("crystals of a scanner", info_list::crystal_lines(&detectors), info_list::crystals_json(&detectors), Vec::new())
+        }
         Some(FileKind::Rois) => {
             let rois = rois::read_rois(path)?;
             ("regions of interest", rois.iter().map(roi_line).collect(), info_json::rois(&rois), Vec::new())
@@ -93,7 +98,7 @@ pub fn run(options: &InfoOptions) -> CliResult {
             return Err(format!("{} is a DICOM series, which is written but not read", path.display()).into());
         }
         None => {
-            let understood = ".hs (projection data), .petsird, .Cdh, .l.hdr, .lmDat (lists of events), .DSC, -proj.npy, .sweep (EPRI sweeps), .hv, .nii, .nii.gz, .npy (images), .tubes (tubes of response), .pairs (counts of pairs of crystals), .matrix (stored matrices), .toml, .json (ROIs), .session (sessions of the window) and .csv (measured numbers)";
+            let understood = ".hs (projection data), .petsird, .Cdh, .l.hdr, .lmDat (lists of events), .DSC, -proj.npy, .sweep (EPRI sweeps), .hv, .nii, .nii.gz, .npy (images), .tubes (tubes of response), .pairs (counts of pairs of crystals), .matrix (stored matrices), .crystals.toml (crystals of scanners), .toml, .json (ROIs), .session (sessions of the window) and .csv (measured numbers)";
             return Err(format!(
                 "{} has no known ending: {understood}; of data beside a header, name the header",
                 path.display()

@@ -10,7 +10,7 @@ use super::progress::with_bar;
 use crate::data::{ListFacts, Notice};
 use crate::io::list_mode::{self, ListOptions, for_each_piece};
 use crate::plan::{ListError, cylinder_of};
-use crate::scanner::Cylinder;
+use crate::scanner::{Cylinder, Detectors};
 
 /// What was counted in a list.
 #[derive(Clone, Debug, Default)]
@@ -67,7 +67,7 @@ impl ListInfo {
             ("format", facts.format.clone()),
             ("scanner", facts.detectors.name().to_owned()),
             ("crystals", format!("{}, {} of them with an event", facts.detectors.crystals().len(), counted.num_crystals)),
-            ("arrangement", self.arrangement()),
+            ("arrangement", arrangement(&self.cylinder)),
         ];
         if let Some(sampling) = &facts.sampling {
             let words = format!(
@@ -94,21 +94,6 @@ impl ListInfo {
         lines
     }
 
-    fn arrangement(&self) -> String {
-        match &self.cylinder {
-            Ok(cylinder) => format!(
-                "{} rings of {} places, {:.3} mm apart, radius {:.3} mm; {} of the places are gaps, crystals are up to {:.3} mm from theirs",
-                cylinder.num_rings,
-                cylinder.num_detectors,
-                cylinder.ring_spacing_mm,
-                cylinder.radius_mm,
-                cylinder.num_gaps(),
-                cylinder.deviation_mm
-            ),
-            Err(reason) => reason.clone(),
-        }
-    }
-
     fn tof(&self) -> String {
         let Some(tof) = &self.facts.tof else { return "none".to_owned() };
         let [from, to] = tof.window_mm;
@@ -128,14 +113,7 @@ impl ListInfo {
             "scanner": facts.detectors.name(),
             "num_crystals": facts.detectors.crystals().len(),
             "num_crystals_with_events": counted.num_crystals,
-            "cylinder": cylinder.as_ref().ok().map(|cylinder| json!({
-                "num_rings": cylinder.num_rings,
-                "num_detectors_per_ring": cylinder.num_detectors,
-                "ring_spacing_mm": cylinder.ring_spacing_mm,
-                "radius_mm": cylinder.radius_mm,
-                "num_gaps": cylinder.num_gaps(),
-                "deviation_mm": cylinder.deviation_mm,
-            })),
+            "cylinder": cylinder.as_ref().ok().map(cylinder_json),
             "has_efficiencies": facts.efficiency.is_some(),
             "tof": facts.tof.as_ref().map(|tof| json!({
                 "fwhm_mm": tof.fwhm_mm, "window_mm": tof.window_mm, "edges_mm": tof.edges_mm,
@@ -148,4 +126,60 @@ impl ListInfo {
             "times_ms": counted.times_ms,
         })
     }
+}
+
+/// How the crystals of a scanner lie, in words.
+fn arrangement(cylinder: &Result<Cylinder, String>) -> String {
+    match cylinder {
+        Ok(cylinder) => format!(
+            "{} rings of {} places, {:.3} mm apart, radius {:.3} mm; {} of the places are gaps, crystals are up to {:.3} mm from theirs",
+            cylinder.num_rings,
+            cylinder.num_detectors,
+            cylinder.ring_spacing_mm,
+            cylinder.radius_mm,
+            cylinder.num_gaps(),
+            cylinder.deviation_mm
+        ),
+        Err(reason) => reason.clone(),
+    }
+}
+
+fn cylinder_json(cylinder: &Cylinder) -> serde_json::Value {
+    json!({
+        "num_rings": cylinder.num_rings,
+        "num_detectors_per_ring": cylinder.num_detectors,
+        "ring_spacing_mm": cylinder.ring_spacing_mm,
+        "radius_mm": cylinder.radius_mm,
+        "num_gaps": cylinder.num_gaps(),
+        "deviation_mm": cylinder.deviation_mm,
+    })
+}
+
+/// A scanner's crystals, in words.
+pub fn crystal_lines(detectors: &Detectors) -> Vec<(&'static str, String)> {
+    let [radius, half_length] = detectors.extent_mm();
+    let cylinder = Cylinder::recognise(detectors).map_err(|reason| format!("no cylinder of rings: {reason}"));
+    vec![
+        ("scanner", detectors.name().to_owned()),
+        ("crystals", detectors.crystals().len().to_string()),
+        (
+            "bore",
+            format!(
+                "radius {:.3} mm; crystals out to {radius:.3} mm, and {half_length:.3} mm along the axis",
+                detectors.bore_mm()
+            ),
+        ),
+        ("arrangement", arrangement(&cylinder)),
+    ]
+}
+
+/// The same for scripts.
+pub fn crystals_json(detectors: &Detectors) -> serde_json::Value {
+    json!({
+        "kind": "crystals",
+        "scanner": detectors.name(),
+        "num_crystals": detectors.crystals().len(),
+        "bore_mm": detectors.bore_mm(),
+        "cylinder": Cylinder::recognise(detectors).ok().as_ref().map(cylinder_json),
+    })
 }

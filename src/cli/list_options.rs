@@ -9,7 +9,7 @@ use crate::io::list_mode::{ListOptions, YrtFields};
 /// Options of every command that reads a list of events.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ListArguments {
-    /// The table of the scanner's crystals (.lut, .hscan, .geom), for lists that do not name it (YRT-PET), or where it is not beside
+    /// The table of the scanner's crystals (.lut, .hscan, .geom, .crystals.toml), for lists that do not name it (YRT-PET), or where it is not beside
     /// the list.
     #[arg(long, value_name = "FILE")]
     pub crystals: Option<PathBuf>,
@@ -52,6 +52,7 @@ impl ListArguments {
         ListOptions {
             scanner: self.crystals.clone(),
             normalization: self.normalization.clone(),
+            attenuation: None,
             yrt: YrtFields { tof_ps: self.yrt_tof_ps, has_randoms: self.yrt_randoms },
         }
     }

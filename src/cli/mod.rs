@@ -84,11 +84,12 @@ struct Cli {
     #[command(subcommand)]
     command: Option<CliCommand>,
 
-    /// Study to open in the window: an Interfile projection header (.hs), an EPRI sweep (.DSC, .npy, .sweep) or a session (.session); without one the
-    /// built-in study runs.
+    /// Study to open in the window: an Interfile projection header (.hs), a list of events (.petsird, .Cdh, .l.hdr), an EPRI sweep
+    /// (.DSC, .npy, .sweep) or a session (.session); without one the built-in study runs.
     study: Option<PathBuf>,
 
-    /// The study is an EPRI sweep (.DSC, .sweep) that is still being written: the image grows with every projection.
+    /// The study is a list of events (.petsird, .Cdh, .l.hdr) or an EPRI sweep (.DSC, .sweep) that is still being written: the image
+    /// grows with it.
     #[arg(long, requires = "study")]
     follow: bool,
 

@@ -24,6 +24,7 @@ use super::{CliResult, Done, console, notices, reconstruct_frames, signals};
 use crate::algebra::{Host, ImageSpace};
 use crate::data::{Counts, Frames, Notice, Roi, Study, Unit, frame_ms};
 use crate::geometry::Grid;
+use crate::io::list_mode::ListOptions;
 use crate::io::measurements::MeasurementWriter;
 use crate::io::saved_matrix::read_matrix;
 use crate::io::{FileKind, SweepFollower, check_image_unit, read_pair_study, read_study, read_volume, rois};
@@ -83,6 +84,11 @@ pub struct ReconstructOptions {
     /// OUT_fNNN. An image that ends in .nii or .nii.gz of frames of equal duration without gaps is also written as a whole, OUT.
     #[arg(long, value_name = "FRAMES", conflicts_with = "frame")]
     pub(super) frames: Option<Frames>,
+
+    /// Of a list: the object's map of attenuation, an image (.nii, .nii.gz, .hv, .npy) of linear attenuation coefficients at 511 keV,
+    /// 1/cm, on any grid.
+    #[arg(long, value_name = "FILE")]
+    attenuation: Option<PathBuf>,
 
     /// Of a list: leave its time of flight out.
     #[arg(long)]
@@ -296,7 +302,7 @@ impl ReconstructOptions {
         let projector = &self.projector;
         let files = Files::new().read([&self.input]).read(&self.matrix).read(&self.rois).read(&self.init).read(&self.image.like);
         let files = files.read(&self.reference_image);
-        let files = files.read(&self.list_arguments.crystals).read(&self.list_arguments.normalization);
+        let files = files.read(&self.list_arguments.crystals).read(&self.list_arguments.normalization).read(&self.attenuation);
         let files = files.read(&projector.multiplicative).read(&projector.additive).read(self.epri.reference());
         let files = files.write("-o", [&self.output]).write_lines("--csv", &self.csv).write_lines("--trace", &self.trace);
         // Those of frames have names of their own.
@@ -337,7 +343,12 @@ impl ReconstructOptions {
 
     /// The name of the first option that was given and is for lists of events.
     fn first_of_lists(&self) -> Option<&'static str> {
-        let given = [("--frame", self.frame.is_some()), ("--frames", self.frames.is_some()), ("--no-tof", self.no_tof)];
+        let given = [
+            ("--frame", self.frame.is_some()),
+            ("--frames", self.frames.is_some()),
+            ("--attenuation", self.attenuation.is_some()),
+            ("--no-tof", self.no_tof),
+        ];
         given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name).or(self.list_arguments.first_given())
     }
 
@@ -366,7 +377,7 @@ impl ReconstructOptions {
             return Err(format!("{name} does not go with a list of events, which has its own lines and corrections").into());
         }
         let selection = ListSelection { frame_ms: self.frame.clone(), without_tof: self.no_tof };
-        let options = self.list_arguments.list_options();
+        let options = ListOptions { attenuation: self.attenuation.clone(), ..self.list_arguments.list_options() };
         let study = match self.follow {
             true => follow_list(&self.input, &options, selection)?,
             false => with_bar("reading", |task| list_study(&self.input, &options, &selection, task))??,

@@ -16,7 +16,7 @@ use super::{CliResult, notices};
 use super::{simulate_list, simulate_photons};
 use crate::data::{Origin, Volume};
 use crate::geometry::Grid;
-use crate::io::{Correction, FileKind, rois, write_projections};
+use crate::io::{Correction, FileKind, map_beside, rois, write_projections};
 use crate::phantom::{self, Noise, PhantomError, PhantomInfo, SimulationOptions, epri, ring};
 use crate::plan::{DataRecord, DeviceRecord, ImageRecord, Made, Provenance, Start};
 use crate::report::{Column, Columns};
@@ -79,7 +79,7 @@ pub struct SimulateOptions {
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
 
-    /// Let the phantom attenuate, and write the factors as OUT_mult.hs.
+    /// Let the phantom attenuate, and write the factors as OUT_mult.hs; of a list the map of attenuation as OUT_mu.nii.gz.
     #[arg(long)]
     pub attenuation: bool,
 
@@ -188,11 +188,14 @@ impl SimulateOptions {
 
     /// The files that will be written.
     fn files(&self) -> Files {
-        let has_factors = self.attenuation || self.model == Model::MonteCarlo;
-        let corrections = [(Correction::Multiplicative, has_factors), (Correction::Additive, self.background > 0.0)];
+        let is_list = self.list.list_mode;
+        let has_factors = (self.attenuation && !is_list) || self.model == Model::MonteCarlo;
+        let has_background = self.background > 0.0 && !is_list;
+        let corrections = [(Correction::Multiplicative, has_factors), (Correction::Additive, has_background)];
         let corrections: Vec<PathBuf> =
             corrections.iter().filter(|(_, is_made)| *is_made).map(|(which, _)| which.path_beside(&self.output)).collect();
-        let files = Files::new().write("-o", [&self.output]).write("-o", &corrections);
+        let map = (self.attenuation && is_list).then(|| map_beside(&self.output));
+        let files = Files::new().write("-o", [&self.output]).write("-o", &corrections).write("-o", &map);
         files.write("--truth", &self.truth).write("--rois", &self.rois)
     }
 

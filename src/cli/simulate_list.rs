@@ -11,7 +11,7 @@ use super::{CliResult, notices};
 use crate::data::{EventChunk, tof_mm};
 use crate::io::list_mode::castor::Writer as CastorWriter;
 use crate::io::list_mode::petsird::PetsirdWriter;
-use crate::io::{FileKind, rois};
+use crate::io::{FileKind, map_beside, rois, write_volume};
 use crate::phantom::{self, ListSimulation, simulate_list};
 use crate::plan::Start;
 use crate::scanner::Scanner;
@@ -24,7 +24,7 @@ const BLOCK_MS: u32 = 100;
 #[derive(Args, Clone, Debug)]
 pub struct ListArguments {
     /// Write single events (.petsird, or .Cdh for CASToR), with delayed coincidences if there is a background, which then are randoms.
-    #[arg(long, conflicts_with_all = ["epri", "attenuation"])]
+    #[arg(long, conflicts_with = "epri")]
     pub list_mode: bool,
 
     /// Of a list: how long the scan takes, s.
@@ -46,6 +46,7 @@ pub fn run(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
     let phantom = phantom::by_name(&options.phantom, &scanner.geometry)?;
     let simulation = ListSimulation {
         counts: options.counts,
+        attenuation: options.attenuation,
         seed: options.seed,
         duration_secs: options.list.duration_secs,
         tof_fwhm_mm: options.list.tof_ps.map(tof_mm),
@@ -71,6 +72,11 @@ pub fn run(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
     let EventChunk { prompts, delayeds, .. } = events;
     let what = format!("{} and {} delayed", counted(prompts.len(), "prompt"), delayeds.len());
     out!("  {}", WRITTEN.line([options.output.display().to_string(), what]));
+    if options.attenuation {
+        let (grid, path) = (scanner.geometry.default_grid()?, map_beside(&options.output));
+        write_volume(&path, &with_bar("drawing", |task| phantom.attenuation(&grid, task))??)?;
+        out!("  {}", WRITTEN.line([path.display().to_string(), "map of attenuation, 1/cm".to_owned()]));
+    }
     if let (Some(path), Some(truth)) = (&options.truth, &study.truth) {
         write_truth(path, truth, &study.title, options, start)?;
         out!("  {}", WRITTEN.line([path.display().to_string(), format!("true image, {}", truth.unit.label())]));

@@ -13,7 +13,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::CountRates;
+use super::{Attenuation, CountRates, Fingerprint};
 use crate::scanner::Detectors;
 
 /// c, mm/ps.
@@ -142,6 +142,9 @@ pub trait PairEfficiency: Debug + Send + Sync {
     /// Expected counts per line integral in mm, of all d together; 0 where the two are not in coincidence. The order of the two
     /// does not matter. (Numbers must be those of crystals.)
     fn of(&self, pair: [u32; 2]) -> f32;
+
+    /// Takes in all that it is made of: two with the same fingerprint are the same for the same scanner.
+    fn identify(&self, into: &mut Fingerprint);
 }
 
 /// What is known about a list of events beside the events.
@@ -153,6 +156,8 @@ pub struct ListFacts {
     pub detectors: Arc<Detectors>,
     /// How well its pairs count; `None` = it is not told, and all pairs count as 1.
     pub efficiency: Option<Arc<dyn PairEfficiency>>,
+    /// How much the object attenuates, which the efficiency does not say unless [`Attenuation::InFactors`].
+    pub attenuation: Attenuation,
     /// How it measures time of flight.
     pub tof: Option<TofFacts>,
     /// The michelogram that a cylindrical scanner's format counts in: tangential positions and the largest ring difference. Pairs
@@ -175,6 +180,7 @@ impl ListFacts {
             format: format.into(),
             detectors,
             efficiency: None,
+            attenuation: Attenuation::Untold,
             tof: None,
             sampling: None,
             duration_ms: None,
@@ -209,6 +215,14 @@ pub struct EventList {
     pub rates: CountRates,
     /// The frame that its events are of, ms; `None` = all that there are.
     pub frame_ms: Option<Range<u32>>,
+}
+
+impl EventList {
+    /// Whether events count differently well, as far as it is known.
+    pub fn has_factors(&self) -> bool {
+        let ListFacts { efficiency, attenuation, .. } = &*self.facts;
+        efficiency.is_some() || attenuation.map().is_some() || !self.prompts.multiplicative.is_empty()
+    }
 }
 
 #[cfg(test)]

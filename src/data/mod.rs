@@ -1,9 +1,11 @@
 //! What is measured and what is reconstructed: volumes, michelograms, EPRI sweeps, tubes of response, regions of interest, studies.
 
+mod attenuation;
 mod count_rates;
 mod counts;
 mod event_histogram;
 mod events;
+mod fingerprint;
 mod frames;
 mod isocontour;
 mod masked_rois;
@@ -26,10 +28,12 @@ mod sweep;
 mod tubes;
 mod volume;
 
+pub use attenuation::{Attenuation, AttenuationMap};
 pub use count_rates::CountRates;
 pub use counts::{Counts, CountsError};
 pub use event_histogram::EventHistogram;
 pub use events::{EventChunk, EventList, Events, LIGHT_MM_PER_PS, ListFacts, ListSampling, PairEfficiency, TofFacts, tof_mm};
+pub use fingerprint::Fingerprint;
 pub use frames::{Frames, frame_ms, frame_words};
 pub use isocontour::{Isocontour, IsocontourRecipe};
 pub use masked_rois::MaskedRois;

@@ -25,6 +25,9 @@ pub enum Unit {
     /// image are those of the gradients.
     #[strum(serialize = "a.u.")]
     Arbitrary,
+    /// Linear attenuation coefficient.
+    #[strum(serialize = "1/cm")]
+    PerCm,
     /// Not known: values as a file gave them.
     #[strum(serialize = "file units")]
     Unknown,

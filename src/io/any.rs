@@ -48,6 +48,8 @@ pub enum FileKind {
     SiemensSinograms,
     /// A session of the window (`.session`).
     Session,
+    /// The crystals of a scanner (`.crystals.toml`).
+    Crystals,
     /// Regions of interest (`.toml`, `.json`).
     Rois,
     /// Measured numbers (`.csv`).
@@ -94,6 +96,7 @@ impl FileKind {
             (".l.hdr.stir", FileKind::SiemensList),
             (".s.hdr", FileKind::SiemensSinograms),
             (".session", FileKind::Session),
+            (".crystals.toml", FileKind::Crystals),
             (".toml", FileKind::Rois),
             (".json", FileKind::Rois),
             (".csv", FileKind::Measurements),

@@ -13,6 +13,8 @@
 //! | tubes of response | the program's own (`.tubes` + `.tubes.f32`) | [`saved_tubes`] |
 //! | counts of pairs of crystals | the program's own (`.pairs` + `.pairs.f32`) | [`saved_pairs`] |
 //! | stored matrices | the program's own (`.matrix` + `.matrix.u32`) | [`saved_matrix`] |
+//! | sensitivities of lists | the program's own (`.sensitivity` + `.sensitivity.f32`) | [`saved_sensitivity`] |
+//! | crystals of scanners | TOML (`.crystals.toml`) | [`crystals`] |
 //! | lists of events | PETSIRD, CASToR, Siemens, YRT-PET | [`list_mode`] |
 //! | regions of interest | TOML, JSON | [`rois`] |
 //! | sessions of the window | TOML (`.session`) | [`session_text`] |
@@ -25,10 +27,12 @@
 //! file before it replaces one that exists.
 
 mod any;
+mod attenuation;
 pub mod bes3t;
 mod blocks;
 pub mod calibration;
 mod checksum;
+pub mod crystals;
 pub mod dicom;
 mod error;
 mod files;
@@ -52,6 +56,7 @@ mod roi_entry;
 pub mod rois;
 pub mod saved_matrix;
 pub mod saved_pairs;
+pub mod saved_sensitivity;
 pub mod saved_sweep;
 pub mod saved_tubes;
 pub mod session_text;
@@ -63,6 +68,7 @@ mod toml_text;
 pub use any::{
     FileKind, check_image_unit, read_projections, read_volume, write_described_volume, write_projections, write_volume,
 };
+pub use attenuation::{map_beside, read_attenuation};
 pub use error::IoError;
 pub use files::{files_read, files_written, header_of, identity};
 pub use follow::{SweepFollower, SweepUpdate};

@@ -23,8 +23,10 @@ const SIGMA_OF_FWHM: f64 = 1.0 / 2.354_820_045_030_949_3;
 /// How events are simulated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListSimulation {
-    /// Expected trues.
+    /// Expected trues, of those that the phantom does not take away.
     pub counts: f64,
+    /// Whether the phantom attenuates.
+    pub attenuation: bool,
     /// Seed of all that is drawn.
     pub seed: u64,
     /// How long the scan takes, s.
@@ -71,6 +73,7 @@ pub fn simulate_list(
         counts: options.counts,
         noise: Noise::Poisson,
         seed: options.seed,
+        attenuation: options.attenuation,
         truth_grid,
         ..SimulationOptions::default()
     };
@@ -218,8 +221,14 @@ mod tests {
     fn events_are_of_lines_that_meet_the_object_and_their_places_in_it() {
         let scanner = &find("small").unwrap().geometry;
         let phantom = crate::phantom::by_name("cylinder", scanner).unwrap();
-        let options =
-            ListSimulation { counts: 20_000.0, seed: 3, duration_secs: 2.0, tof_fwhm_mm: Some(5.0), randoms_fraction: 0.2 };
+        let options = ListSimulation {
+            counts: 20_000.0,
+            attenuation: false,
+            seed: 3,
+            duration_secs: 2.0,
+            tof_fwhm_mm: Some(5.0),
+            randoms_fraction: 0.2,
+        };
         let list = simulate_list(&phantom, scanner, &options, &Task::new()).unwrap().measured;
         let EventChunk { prompts, delayeds, .. } = &list.events;
         assert!((prompts.len() as f64 - 25_000.0).abs() < 600.0 && (delayeds.len() as f64 - 5000.0).abs() < 300.0);

@@ -85,6 +85,7 @@ pub(super) fn flatten(stack: &[Stretch], cuts: &mut Vec<f64>, flat: &mut Vec<Str
 
 /// Lines along x that a voxel's value is the mean over, along y and along z.
 const LINES_PER_VOXEL_SIDE: usize = 4;
+const MM_PER_CM: f64 = 10.0;
 
 impl Phantom {
     /// The stretches of a line through the phantom, in the line's order.
@@ -126,11 +127,29 @@ impl Phantom {
     /// # Errors
     /// Stopped.
     pub fn truth(&self, grid: &Grid, scale: f64, task: &Task) -> Result<Volume, Stopped> {
-        let mut truth = Volume::filled(grid.clone(), 0.0);
+        self.sampled(grid, Unit::CountsPerMm, |material| scale * material.activity, task)
+    }
+
+    /// Its linear attenuation coefficients, 1/cm, on a grid, likewise.
+    ///
+    /// # Errors
+    /// Stopped.
+    pub fn attenuation(&self, grid: &Grid, task: &Task) -> Result<Volume, Stopped> {
+        self.sampled(grid, Unit::PerCm, |material| MM_PER_CM * material.mu_per_mm, task)
+    }
+
+    fn sampled(
+        &self,
+        grid: &Grid,
+        unit: Unit,
+        value_of: impl Fn(&Material) -> f64 + Sync,
+        task: &Task,
+    ) -> Result<Volume, Stopped> {
+        let mut sampled = Volume { unit, ..Volume::filled(grid.clone(), 0.0) };
         let [num_x, num_y, _] = grid.size;
-        let weight = scale / (LINES_PER_VOXEL_SIDE * LINES_PER_VOXEL_SIDE) as f64;
+        let weight = 1.0 / (LINES_PER_VOXEL_SIDE * LINES_PER_VOXEL_SIDE) as f64;
         let offset = |k: usize| (k as f64 + 0.5) / LINES_PER_VOXEL_SIDE as f64 - 0.5;
-        truth.as_mut_slice().par_chunks_mut(num_x).enumerate().try_for_each(|(row, values)| {
+        sampled.as_mut_slice().par_chunks_mut(num_x).enumerate().try_for_each(|(row, values)| {
             task.check()?;
             let (y, z) = ((row % num_y) as f64, (row / num_y) as f64);
             let mut sums = vec![0.0; num_x];
@@ -139,7 +158,7 @@ impl Phantom {
                     let start = grid.mm_from_voxel([-0.5, y + offset(j), z + offset(k)]);
                     let end = grid.mm_from_voxel([num_x as f64 - 0.5, y + offset(j), z + offset(k)]);
                     for stretch in self.stretches(&Line { start, end }) {
-                        deposit(&mut sums, stretch.t, stretch.material.activity);
+                        deposit(&mut sums, stretch.t, value_of(&stretch.material));
                     }
                 }
             }
@@ -148,8 +167,7 @@ impl Phantom {
             }
             Ok(())
         })?;
-        truth.unit = Unit::CountsPerMm;
-        Ok(truth)
+        Ok(sampled)
     }
 }
 

@@ -3,12 +3,16 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use super::histories::Followed;
 use super::{DeviceChoice, SetupError};
 use crate::data::Notice;
 use crate::io::IoError;
 use crate::task::Task;
+
+/// How the name of a data file goes on after that of its header.
+const DATA_ENDING: &str = ".f32";
 
 /// A folder in which what was made is kept.
 #[derive(Clone, Debug)]
@@ -39,8 +43,11 @@ pub(super) trait Recipe {
     /// Makes it on a device.
     fn make(&self, device: DeviceChoice, task: &Task) -> Result<Followed<Self::Made>, SetupError>;
 
-    /// From how much it was simulated, in words.
-    fn amount(&self, made: &Self::Made) -> String;
+    /// What was done to make it, in words: "simulated with 10 annihilations".
+    fn done(&self, made: &Self::Made) -> String;
+
+    /// How many are kept, where each study has its own: those that were made last, and the names that begin so.
+    const MOST_KEPT: Option<(usize, &'static str)> = None;
 }
 
 impl Cache {
@@ -60,8 +67,7 @@ impl Cache {
     }
 
     /// A cache that keeps nothing.
-    #[cfg(test)]
-    pub(super) fn nowhere() -> Self {
+    pub fn nowhere() -> Self {
         Self { folder: None }
     }
 
@@ -75,16 +81,19 @@ impl Cache {
     ) -> Result<(R::Made, Vec<Notice>), SetupError> {
         let [name, were] = R::NAME;
         let path = self.folder.as_ref().map(|folder| folder.join(recipe.file_name()));
-        let mut notices = Vec::new();
+        let (mut notices, begin) = (Vec::new(), Instant::now());
         if let Some(path) = path.as_ref().filter(|path| path.exists()) {
             match kept(path, recipe) {
-                Ok(made) => return Ok((made, vec![Notice::info(format!("{name} from {}", path.display()))])),
+                Ok(made) => {
+                    let secs = begin.elapsed().as_secs_f64();
+                    return Ok((made, vec![Notice::info(format!("{name} from {}, read in {secs:.2} s", path.display()))]));
+                }
                 Err(reason) => notices.push(Notice::warning(format!("{reason}; {name} {were} made anew"))),
             }
         }
         let Followed { result: made, device, notices: of_device } = recipe.make(device, task)?;
         notices.extend(of_device);
-        let words = format!("{name} {were} simulated with {} ({device})", recipe.amount(&made));
+        let words = format!("{name} {were} {} ({device})", recipe.done(&made));
         notices.push(match path.map(|path| keep(&path, recipe, &made).map(|()| path)) {
             None => Notice::info(format!("{words}; nothing is kept, as neither XDG_CACHE_HOME nor HOME is set")),
             Some(Ok(path)) => Notice::info(format!("{words} and kept as {}", path.display())),
@@ -106,5 +115,26 @@ fn kept<R: Recipe>(path: &Path, recipe: &R) -> Result<R::Made, String> {
 fn keep<R: Recipe>(path: &Path, recipe: &R, made: &R::Made) -> Result<(), String> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    recipe.write(path, made).map_err(|error| error.to_string())
+    recipe.write(path, made).map_err(|error| error.to_string())?;
+    if let Some((most, beginning)) = R::MOST_KEPT {
+        forget_oldest(folder, most, beginning);
+    }
+    Ok(())
+}
+
+/// Removes all but the newest files whose names begin so, each with the data file beside it; what cannot be removed stays.
+fn forget_oldest(folder: &Path, most: usize, beginning: &str) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let is_header = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with(beginning) && !name.ends_with(DATA_ENDING)
+    };
+    let headers = entries.flatten().map(|entry| entry.path()).filter(is_header);
+    let mut headers: Vec<_> = headers.filter_map(|path| Some((fs::metadata(&path).ok()?.modified().ok()?, path))).collect();
+    headers.sort();
+    for (_, header) in headers.iter().take(headers.len().saturating_sub(most)) {
+        let mut data = header.clone().into_os_string();
+        data.push(DATA_ENDING);
+        let (_, _) = (fs::remove_file(data), fs::remove_file(header));
+    }
 }

@@ -52,6 +52,7 @@ impl Provenance {
             let words = |file: &Option<String>| file.clone().unwrap_or_else(|| "none".to_owned());
             facts.push(("Multiplicative", words(&corrections.multiplicative)));
             facts.push(("Additive", words(&corrections.additive)));
+            facts.extend(corrections.attenuation.clone().map(|file| ("Attenuation", file)));
         }
         let ([x, y, z], [dx, dy, dz]) = (self.image.size, self.image.voxel_mm);
         facts.extend([

@@ -5,7 +5,7 @@
 //! no factor is applied. Bins have no time of flight: all of it goes into one.
 
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::FreeMemory;
@@ -75,6 +75,12 @@ pub enum ListError {
         needed: u64,
         /// Bytes that are free.
         free: u64,
+    },
+    /// Attenuation would be corrected for twice.
+    #[error("{}: the factors of the list's own files have the attenuation in them; leave the map out (--attenuation)", map.display())]
+    AttenuatedTwice {
+        /// The map that was asked for.
+        map: PathBuf,
     },
     /// It was stopped.
     #[error(transparent)]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::histogram::{HistogramSettings, cylinder_of, sampling_of};
+use super::list_factors::{PassingOfViews, passing};
 use super::projector::{ChosenProjector, ProjectorSettings, choose_projector};
 use super::setup::SetupError;
 use super::{DeviceChoice, ProjectorChoice, Rays};
@@ -89,14 +90,19 @@ fn of_planes(
         tubes: None,
     };
     let Ok(ChosenProjector { mut system, .. }) = choose_projector(&geometry, &projector) else { return Ok(None) };
+    let map = facts.attenuation.map();
+    let mut passing = map.map(|map| PassingOfViews::new(map, &geometry, settings.device)).transpose()?;
     let num_views = geometry.num_views;
     let count = geometry.num_bins().div_ceil(BINS_AT_ONCE).clamp(1, num_views);
     task.begin(num_views as u64);
     let mut volume = Volume { unit: Unit::Mm, ..Volume::filled(settings.grid.clone(), 0.0) };
     let mut num_pairs = 0;
     for subset in Subset::all(count) {
-        let factors = factors_of_views(facts, &cylinder, &geometry, subset);
+        let mut factors = factors_of_views(facts, &cylinder, &geometry, subset);
         num_pairs += factors.iter().filter(|factor| **factor > 0.0).count() as u64;
+        if let Some(passing) = &mut passing {
+            passing.multiply(subset, &mut factors, task)?;
+        }
         let part = system.backproject(subset, Arc::new(factors), system.default_accumulation(), task)?;
         volume.as_mut_slice().iter_mut().zip(part.as_slice()).for_each(|(sum, value)| *sum += value);
         task.advance(subset.views(num_views).len() as u64);
@@ -157,11 +163,15 @@ fn add_pairs(
     facts: &ListFacts,
     settings: &SensitivitySettings,
     pairs: Vec<[u32; 2]>,
-    factors: Vec<f32>,
+    mut factors: Vec<f32>,
     sum: &mut Volume,
     task: &Task,
 ) -> Result<(), SetupError> {
     let events = Arc::new(Events { pairs, ..Events::default() });
+    if let Some(map) = facts.attenuation.map() {
+        let passing = passing(map, &facts.detectors, &events, task)?;
+        factors.iter_mut().zip(passing).for_each(|(factor, passing)| *factor *= passing);
+    }
     let order = EventSubsets { order: EventOrder::AsWritten, ..EventSubsets::default() };
     let SensitivitySettings { grid, fov_radius_mm, num_rays, .. } = settings;
     let lines = EventLines::new(events, &facts.detectors, None, grid.clone(), *fov_radius_mm, *num_rays, order)?;
@@ -172,4 +182,33 @@ fn add_pairs(
     Host.read(&part, |part| lines.voxels().write(part, 1.0, &mut volume))?;
     sum.as_mut_slice().iter_mut().zip(volume.as_slice()).for_each(|(sum, value)| *sum += value);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Attenuation, AttenuationMap};
+    use crate::scanner::{Detectors, find};
+
+    #[test]
+    fn all_planes_at_once_are_the_pairs_one_after_the_other_with_and_without_attenuation() {
+        let geometry = &find("small").unwrap().geometry;
+        let grid = Grid::centred([15, 13, 5], [5.0, 5.0, 5.0]).unwrap();
+        let map = AttenuationMap { file: "mu.nii".into(), per_mm: Volume::filled(grid.clone(), 0.0096) };
+        let sum = |attenuation: Attenuation| {
+            let detectors = Arc::new(Detectors::of_cylinder(geometry).unwrap());
+            let facts = ListFacts { attenuation, ..ListFacts::new("test", detectors) };
+            let settings =
+                SensitivitySettings { grid: grid.clone(), fov_radius_mm: 30.0, num_rays: 1, device: DeviceChoice::Cpu };
+            let [planes, pairs] = [list_sensitivity, of_pairs].map(|made| made(&facts, &settings, &Task::new()).unwrap());
+            assert!(planes.is_of_planes && !pairs.is_of_planes);
+            let largest = pairs.volume.range().1;
+            for (planes, pairs) in planes.volume.as_slice().iter().zip(pairs.volume.as_slice()) {
+                assert!((planes - pairs).abs() <= 1e-4 * largest, "{planes} {pairs}");
+            }
+            pairs.volume.sum()
+        };
+        let [without, with] = [Attenuation::Untold, Attenuation::Map(Arc::new(map))].map(sum);
+        assert!(with < 0.8 * without && with > 0.3 * without, "{with} {without}");
+    }
 }

@@ -1,12 +1,14 @@
 //! Settings and a list of events become MLEM or OSEM of single events.
 
+use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Instant;
 
+use super::cache::Cache;
 use super::devices::{Chosen, choose_device};
 use super::estimate::{Arrays, Forecast, FreeMemory, check_image};
 use super::histogram::{HistogramSettings, cylinder_of, sampling_of};
-use super::list_sensitivity::{Sensitivity, SensitivitySettings, list_sensitivity};
+use super::list_factors::factors_of_events;
+use super::list_sensitivity::SensitivitySettings;
 use super::setup::{Prepared, SetupError, check_field_of_view, check_start_image, race_warning};
 use super::{AlgorithmKind, DeviceChoice, GatheredEvents, Job, ListAcquisition, ProjectorChoice, Rays, RunSettings, StartInfo};
 use crate::algebra::{Host, Simd, Voxels};
@@ -14,6 +16,7 @@ use crate::algebra::{Host, Simd, Voxels};
 use crate::cuda;
 use crate::data::{EventList, ListFacts, Notice, Study, Unit, Volume, frame_words};
 use crate::geometry::Grid;
+use crate::io::saved_sensitivity::SavedSensitivity;
 use crate::operator::{Accumulation, EventLines, EventSpace, EventSubsets, LinearOperator, OperatorError};
 use crate::recon::{
     Algorithm, ArrivingEvents, EmKernels, EmSettings, Estimate, EventTerms, GrowingEm, ListModel, MeasuredValues, MlemOsem,
@@ -104,6 +107,7 @@ pub fn rays_of_a_pair(facts: &ListFacts, grid: &Grid, rays: Rays) -> usize {
 /// Makes the algorithm on one device. `list` = the study's, or the frame of it that is reconstructed; `growing` is where events come from
 /// while the list is still being written.
 pub(super) fn prepare_on(
+    cache: &Cache,
     device: DeviceChoice,
     study: &Arc<Study<EventList>>,
     list: &EventList,
@@ -118,9 +122,9 @@ pub(super) fn prepare_on(
     let num_rays = rays_of_a_pair(&list.facts, &settings.grid, settings.rays);
     let (grid, fov_radius_mm) = (settings.grid.clone(), settings.fov_radius_mm);
     let wanted = SensitivitySettings { grid, fov_radius_mm, num_rays, device };
-    let begin = Instant::now();
-    let sensitivity = list_sensitivity(&list.facts, &wanted, task)?;
-    notices.extend(notices_of(list, &sensitivity, begin.elapsed().as_secs_f64()));
+    let (SavedSensitivity { volume: sensitivity, .. }, found) = cache.list_sensitivity(&list.facts, &wanted, task)?;
+    notices.extend(found);
+    notices.extend(unnormalised(list));
     notices.extend(race_warning(accumulation));
     let device_words = chosen.words(Simd::fastest());
     let em = EmSettings {
@@ -133,10 +137,8 @@ pub(super) fn prepare_on(
         None => {
             let start = uniform_start(&settings.grid, list.prompts.len(), &sensitivity);
             let start = settings.init.as_deref().unwrap_or(&start);
-            (
-                settings.num_subsets,
-                Parts { list, settings: &settings, sensitivity: &sensitivity, num_rays, em }.on(chosen, start)?,
-            )
+            let parts = Parts { list, settings: &settings, sensitivity: &sensitivity, num_rays, em };
+            (settings.num_subsets, parts.on(chosen, start, task)?)
         }
         Some(acquisition) => {
             let dark = Volume { unit: Unit::CountsPerMm, ..Volume::filled(settings.grid.clone(), 0.0) };
@@ -159,8 +161,8 @@ pub(super) fn prepare_on(
 }
 
 /// The image that makes expect as many events as there are, the same everywhere.
-fn uniform_start(grid: &Grid, num_events: usize, sensitivity: &Sensitivity) -> Volume {
-    let sum = sensitivity.volume.sum();
+fn uniform_start(grid: &Grid, num_events: usize, sensitivity: &Volume) -> Volume {
+    let sum = sensitivity.sum();
     let level = if sum > 0.0 { (num_events as f64 / sum) as f32 } else { 1.0 };
     Volume::filled(grid.clone(), level)
 }
@@ -170,7 +172,7 @@ struct Arriving {
     device: DeviceChoice,
     acquisition: ListAcquisition,
     settings: RunSettings,
-    sensitivity: Sensitivity,
+    sensitivity: Volume,
     num_rays: usize,
     em: EmSettings,
 }
@@ -195,7 +197,7 @@ impl ArrivingEvents for Arriving {
         let make = || {
             let (chosen, _) = choose_device(*device)?;
             check_memory(&chosen, &list, &settings, em.accumulation)?;
-            Parts { list: &list, settings: &settings, sensitivity, num_rays: *num_rays, em: *em }.on(chosen, &start)
+            Parts { list: &list, settings: &settings, sensitivity, num_rays: *num_rays, em: *em }.on(chosen, &start, task)
         };
         let algorithm = make().map_err(|error| match error {
             SetupError::Recon(error) => error,
@@ -270,7 +272,7 @@ fn bytes_of(chosen: &Chosen, list: &EventList, settings: &RunSettings, accumulat
     let terms = |is_there: bool| is_there.then(Arc::default);
     let counts = MeasuredValues {
         prompts: Arc::default(),
-        multiplicative: terms(list.facts.efficiency.is_some() || !list.prompts.multiplicative.is_empty()),
+        multiplicative: terms(list.has_factors()),
         additive: terms(!list.prompts.additive.is_empty()),
     };
     // On every device in the order in which the events are taken, and so copied.
@@ -294,34 +296,32 @@ fn check_memory(
     Ok(bytes)
 }
 
-fn notices_of(list: &EventList, sensitivity: &Sensitivity, secs: f64) -> Vec<Notice> {
-    let how = if sensitivity.is_of_planes { "all planes at once" } else { "one after the other" };
-    let words = format!("the sensitivity is that of {} pairs of crystals, {how}, in {secs:.2} s", sensitivity.num_pairs);
-    let mut notices = vec![Notice::info(words)];
-    if list.facts.efficiency.is_none() {
+/// That nothing tells how well pairs count.
+fn unnormalised(list: &EventList) -> Option<Notice> {
+    list.facts.efficiency.is_none().then(|| {
         let text = match list.prompts.multiplicative.is_empty() {
             true => "the list does not tell how well its pairs of crystals count: all of them count as 1",
             false => {
                 "the list tells how well pairs count for its events alone: the sensitivity has 1 for all pairs; name the file that tells it for all (--normalization)"
             }
         };
-        notices.push(Notice::warning(text));
-    }
-    notices
+        Notice::warning(text)
+    })
 }
 
 /// What an algorithm is made of.
 struct Parts<'a> {
     list: &'a EventList,
     settings: &'a RunSettings,
-    sensitivity: &'a Sensitivity,
+    sensitivity: &'a Volume,
     num_rays: usize,
     em: EmSettings,
 }
 
 impl Parts<'_> {
     /// Puts it together on a device, to begin with an image.
-    fn on(self, chosen: Chosen, start: &Volume) -> Result<Box<dyn Algorithm>, SetupError> {
+    fn on(self, chosen: Chosen, start: &Volume, task: &Task) -> Result<Box<dyn Algorithm>, SetupError> {
+        let factors = factors_of_events(self.list, task)?;
         let (list, settings, num_rays) = (self.list, self.settings, self.num_rays);
         let (events, tof) = (Arc::clone(&list.prompts), list.facts.tof.as_ref());
         let (detectors, grid) = (&list.facts.detectors, settings.grid.clone());
@@ -330,14 +330,14 @@ impl Parts<'_> {
                 let subsets = EventSubsets::default();
                 let lines = EventLines::new(events, detectors, tof, grid, settings.fov_radius_mm, num_rays, subsets)?;
                 let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
-                self.assemble(Host, lines, voxels, space, start)
+                self.assemble(Host, lines, voxels, space, factors, start)
             }
             #[cfg(feature = "cuda")]
             Chosen::Cuda(mut backend) => {
                 let (fov_radius_mm, subsets) = (settings.fov_radius_mm, EventSubsets::default());
                 let lines = cuda::EventLines::new(&mut backend, events, detectors, tof, grid, fov_radius_mm, num_rays, subsets)?;
                 let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
-                self.assemble(*backend, lines, voxels, space, start)
+                self.assemble(*backend, lines, voxels, space, factors, start)
             }
         }
     }
@@ -348,24 +348,17 @@ impl Parts<'_> {
         lines: A,
         voxels: Voxels,
         space: EventSpace,
+        factors: Option<Cow<'_, [f32]>>,
         start: &Volume,
     ) -> Result<Box<dyn Algorithm>, SetupError> {
         let Self { list, settings, sensitivity, em, .. } = self;
-        fn own(values: &[f32]) -> Option<&[f32]> {
-            (!values.is_empty()).then_some(values)
-        }
-        let told: Option<Vec<f32>> = list
-            .facts
-            .efficiency
-            .as_ref()
-            .filter(|_| list.prompts.multiplicative.is_empty())
-            .map(|efficiency| list.prompts.pairs.iter().map(|&pair| efficiency.of(pair)).collect());
+        let additive = list.prompts.additive.as_slice();
         let terms = EventTerms {
-            multiplicative: own(&list.prompts.multiplicative).or(told.as_deref()),
-            additive: own(&list.prompts.additive),
+            multiplicative: factors.as_deref(),
+            additive: (!additive.is_empty()).then_some(additive),
             total_additive: list.total_additive,
         };
-        let sensitivity = Arc::new(voxels.coefficients(&sensitivity.volume));
+        let sensitivity = Arc::new(voxels.coefficients(sensitivity));
         let model = ListModel::new(&mut backend, lines, space, terms, sensitivity, settings.num_subsets)?;
         Ok(Box::new(MlemOsem::new(backend, voxels, model, em, Some(start))?))
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::FreeMemory;
 use super::histogram::ListError;
+use super::list_factors::with_attenuation;
 use super::list_randoms::CrystalRandoms;
 use crate::data::{CountRates, EventChunk, EventList, ListFacts, Notice, Origin, Study};
 use crate::io::list_mode::{self, ListOptions, for_each_piece};
@@ -32,10 +33,10 @@ pub fn list_study(
     task: &Task,
 ) -> Result<Study<EventList>, ListError> {
     let mut reader = list_mode::open(path, options)?;
-    let mut events = GatheredEvents::new(Arc::clone(reader.facts()), selection.clone());
+    let (mut events, of_map) = GatheredEvents::begun(reader.facts(), options, selection.clone())?;
     for_each_piece(&mut *reader, task, |chunk| events.add(chunk))?;
     let (list, notices) = events.finish(task)?;
-    let notices = reader.notices().into_iter().chain(notices).collect();
+    let notices = [reader.notices(), of_map, notices].concat();
     Ok(Study { notices, ..study_of(path, list) })
 }
 
@@ -79,6 +80,20 @@ impl GatheredEvents {
         };
         let of_frame = list.frame_ms.as_ref().map_or(1.0, |frame_ms| share_of(frame_ms, list.facts.duration_ms));
         Self { selection, list, additive_factors: [of_window, of_frame], checked: 0 }
+    }
+
+    /// None yet of a list, with the map of attenuation that its options name; what there is to know about that comes too.
+    ///
+    /// # Errors
+    /// The map cannot be read, or does not go with the list.
+    pub fn begun(
+        facts: &Arc<ListFacts>,
+        options: &ListOptions,
+        selection: ListSelection,
+    ) -> Result<(Self, Vec<Notice>), ListError> {
+        let mut notices = Vec::new();
+        let facts = with_attenuation(facts, options.attenuation.as_deref(), &mut notices)?;
+        Ok((Self::new(facts, selection), notices))
     }
 
     /// The list so far, without the randoms that its delayeds make expect.

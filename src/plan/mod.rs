@@ -11,6 +11,8 @@ mod facts;
 mod histogram;
 mod histories;
 mod job;
+mod kept_sensitivity;
+mod list_factors;
 mod list_randoms;
 mod list_sensitivity;
 mod list_setup;

@@ -161,6 +161,9 @@ pub struct CorrectionRecord {
     pub additive: Option<String>,
     /// Whether the background was divided by the factors in its file.
     pub additive_inside: bool,
+    /// File of a list's map of attenuation.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub attenuation: Option<String>,
 }
 
 /// What stands for the file of a correction that was simulated with the data.
@@ -176,7 +179,9 @@ impl CorrectionRecord {
         let told = |is_there: bool, how: &str| is_there.then(|| how.to_owned());
         let randoms = if !list.delayeds.is_empty() { "delayed coincidences" } else { OF_THE_LIST };
         let multiplicative = told(has_factors, OF_THE_LIST);
-        Self { multiplicative, additive: told(!list.prompts.additive.is_empty(), randoms), additive_inside: false }
+        let attenuation = list.facts.attenuation.map().map(|map| file_name(&map.file));
+        let additive = told(!list.prompts.additive.is_empty(), randoms);
+        Self { multiplicative, additive, additive_inside: false, attenuation }
     }
 
     /// Of a study with or without corrections.
@@ -189,6 +194,7 @@ impl CorrectionRecord {
             multiplicative: name(factors.is_some(), multiplicative),
             additive: name(background.is_some(), additive),
             additive_inside: *additive_inside && background.is_some(),
+            attenuation: None,
         }
     }
 }

@@ -75,8 +75,8 @@ impl Recipe for QuickMatrix<'_> {
         make_matrix(self.ring, &self.recipe, device, task)
     }
 
-    fn amount(&self, _: &ResponseMatrix) -> String {
-        format!("{NUM_HISTORIES} decays")
+    fn done(&self, _: &ResponseMatrix) -> String {
+        format!("simulated with {NUM_HISTORIES} decays")
     }
 }
 

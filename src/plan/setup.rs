@@ -112,8 +112,8 @@ pub fn prepare(job: &Job, task: &Task) -> Result<Prepared, SetupError> {
 }
 
 /// Checks data and settings, picks back end and projector, tells what the run will need, and makes its algorithm; before that
-/// finds or makes the coarse set of tubes where the projector tubes is to go without others, or the quick matrix where counts of pairs
-/// of crystals come without one: `task` tells how far that is. Where the
+/// finds or makes the coarse set of tubes where the projector tubes is to go without others, the quick matrix where counts of pairs
+/// of crystals come without one, or the sensitivity of a list of events: `task` tells how far that is. Where the
 /// device was left open and the GPU has too little memory or breaks here, the processor is used and a notice says why.
 ///
 /// # Errors
@@ -152,12 +152,12 @@ pub fn prepare_with(cache: &Cache, job: &Job, task: &Task) -> Result<Prepared, S
             (prepared, notice)
         }
         Job::Events { study, settings, growing } => {
+            let growing = growing.as_ref();
             let frame = settings.frame_ms.clone().map(|frame_ms| list_in_frame(&study.measured, frame_ms, task)).transpose();
             let (frame, notices) = frame.map_err(OperatorError::from)?.unzip();
             let list = frame.as_ref().unwrap_or(&study.measured);
-            let (mut prepared, notice) = or_on_cpu(settings.device, |device| {
-                list_setup::prepare_on(device, study, list, settings, growing.as_ref(), task)
-            })?;
+            let (mut prepared, notice) =
+                or_on_cpu(settings.device, |device| list_setup::prepare_on(cache, device, study, list, settings, growing, task))?;
             prepared.notices.extend(notices.unwrap_or_default());
             (prepared, notice)
         }

@@ -61,8 +61,8 @@ impl Recipe for Tubes<'_> {
         Ok(Followed { result: result.tubes, device, notices })
     }
 
-    fn amount(&self, tubes: &TubeSet) -> String {
-        format!("{} annihilations", tubes.made.as_ref().map_or(0, |made| made.num_histories))
+    fn done(&self, tubes: &TubeSet) -> String {
+        format!("simulated with {} annihilations", tubes.made.as_ref().map_or(0, |made| made.num_histories))
     }
 }
 

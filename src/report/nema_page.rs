@@ -175,8 +175,12 @@ fn provenance<A>(report: &NemaReport<A>) -> Vec<(&'static str, String)> {
     lines.push(("made by", made.line()));
     if let Some(corrections) = &made.corrections {
         let of = |name: &str, file: &Option<String>| file.as_ref().map(|file| format!("{name}: {file}"));
-        let both = [of("multiplicative", &corrections.multiplicative), of("additive", &corrections.additive)];
-        let words: Vec<String> = both.into_iter().flatten().collect();
+        let all = [
+            of("multiplicative", &corrections.multiplicative),
+            of("additive", &corrections.additive),
+            of("attenuation", &corrections.attenuation),
+        ];
+        let words: Vec<String> = all.into_iter().flatten().collect();
         lines.push(("corrections", if words.is_empty() { "none".into() } else { words.join("; ") }));
     }
     if let Some(projector) = &made.projector {

@@ -145,6 +145,20 @@ impl Detectors {
     }
 }
 
+/// Depth, tangential and axial side of a crystal of this depth: the axial one is as near to z as can be.
+pub fn axes_of_depth(depth: Point) -> [Point; 3] {
+    let unit = |v: Point| {
+        let length = v.iter().map(|c| c * c).sum::<f64>().sqrt();
+        v.map(|c| c / length)
+    };
+    // Along the axis there is no side that is nearer to it.
+    let nearest = if depth[2].abs() < 0.999 { [0.0, 0.0, 1.0] } else { [0.0, 1.0, 0.0] };
+    let along: f64 = (0..3).map(|a| nearest[a] * depth[a]).sum();
+    let axial = unit(std::array::from_fn(|a| nearest[a] - along * depth[a]));
+    let cross = |a: usize, b: usize| axial[a] * depth[b] - axial[b] * depth[a];
+    [depth, unit([cross(1, 2), cross(2, 0), cross(0, 1)]), axial]
+}
+
 /// Where ray number `ray` of `num_rays` begins and ends, in parts of the sides of both crystals from their middles: −½ to ½.
 pub fn ray_offsets(ray: usize, num_rays: usize) -> [f64; 6] {
     if num_rays <= 1 {

@@ -37,7 +37,7 @@ pub use slices::view::ViewState;
 pub use start::{StartError, run, wgpu_setup};
 pub use study::loader::{BUILT_IN, BuiltIn, Measured, Source};
 pub use study::open_tubes::OpenTubes;
-pub use study::scan_files::{ScanFiles, SweepFiles};
+pub use study::scan_files::{ListFiles, ScanFiles, SweepFiles};
 pub use widgets::colouring::Colouring;
 pub use widgets::notices::Notices;
 pub use workspace::app::{App, AppOptions};

@@ -6,6 +6,8 @@ use std::process::Output;
 use tomoscope::data::RoiRole;
 use tomoscope::io::{read_projections, read_volume, rois};
 
+use super::{done, refused};
+
 /// Runs the program with arguments between blanks.
 fn tomoscope(folder: &Path, arguments: &str) -> Output {
     super::tomoscope(folder, &arguments.split_whitespace().collect::<Vec<_>>())
@@ -77,4 +79,26 @@ fn answers_wrong_arguments_with_a_sentence() {
         assert!(stderr(&output).contains(words), "{arguments}: {}", stderr(&output));
     }
     assert_eq!(directory.path().read_dir().unwrap().count(), 0, "something was written all the same");
+}
+
+#[test]
+fn a_list_of_a_phantom_that_attenuates_comes_with_its_map_which_its_reconstruction_takes() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = ["simulate", "cylinder", "--scanner", "small", "--list-mode", "--counts", "3e4", "-o", "list.petsird"];
+    let printed = done(folder.path(), &[&list[..], &["--attenuation"]].concat());
+    assert!(printed.contains("list_mu.nii.gz") && folder.path().join("list_mu.nii.gz").exists(), "{printed}");
+    let image = ["reconstruct", "list.petsird", "--iterations", "1", "--image", "21,21,7", "--voxel-mm", "5", "-o", "a.nii"];
+    let without = done(folder.path(), &image);
+    let again = [&image[..9], &["b.nii", "--attenuation", "list_mu.nii.gz"]].concat();
+    done(folder.path(), &again);
+    let values = |name: &str| read_volume(&folder.path().join(name)).unwrap().0;
+    assert!(values("b.nii").sum() > 1.2 * values("a.nii").sum(), "{without}");
+    let record = std::fs::read_to_string(folder.path().join("b.json")).unwrap();
+    assert!(record.contains("\"attenuation\": \"list_mu.nii.gz\""), "{record}");
+    // A map goes with lists alone, and must be one.
+    let text = refused(folder.path(), 1, &[&again[..10], &["--attenuation", "a.nii"]].concat());
+    assert!(text.contains("counts/mm") && text.contains("linear attenuation coefficients"), "{text}");
+    done(folder.path(), &["simulate", "cylinder", "--scanner", "small", "--counts", "1e4", "-o", "scan.hs"]);
+    let text = refused(folder.path(), 1, &["reconstruct", "scan.hs", "-o", "c.nii", "--attenuation", "list_mu.nii.gz"]);
+    assert!(text.contains("--attenuation") && text.contains("lists of events"), "{text}");
 }

@@ -4,10 +4,12 @@
 use std::fs;
 use std::path::Path;
 
-use tomoscope::data::{EventChunk, Events, tof_mm};
+use tomoscope::data::{Attenuation, EventChunk, Events, tof_mm};
 use tomoscope::io::list_mode::castor::{Histogram, HistogramBin};
 use tomoscope::io::list_mode::{self, ListOptions};
+use tomoscope::plan::{ListSelection, list_study};
 use tomoscope::scanner::Crystal;
+use tomoscope::task::Task;
 
 use super::lists::{SQUARE, Word, bytes_of_words, progress, put_castor, read_list, square_lut};
 use super::{assert_says, folder, real_data, warns_of};
@@ -225,6 +227,12 @@ fn every_field_of_an_event_has_its_place() {
     assert_eq!(tomoscope::io::files_read(&folder.path().join("a.Cdh")), ["a.Cdh", "a.Cdf"].map(|name| folder.path().join(name)));
     assert_eq!(list.facts.detectors.crystals()[2].size_mm, [2.0, 4.0, 6.0]);
     assert!(list.facts.tof.is_none());
+    // The attenuation that its events tell is not to be corrected for again.
+    assert_eq!(list.facts.attenuation, Attenuation::InFactors);
+    let options = ListOptions { attenuation: Some("mu.nii.gz".into()), ..ListOptions::default() };
+    let refused = list_study(&folder.path().join("a.Cdh"), &options, &ListSelection::default(), &Task::new());
+    let text = refused.unwrap_err().to_string();
+    assert!(text.contains("mu.nii.gz") && text.contains("leave the map out"), "{text}");
     // Without a normalisation file all pairs count 1 / calibration.
     assert_eq!(list.facts.efficiency.as_ref().unwrap().of([0, 2]), 0.25);
     assert!(list.notices.iter().any(|notice| notice.text.contains("normalisation file")), "{:?}", list.notices);

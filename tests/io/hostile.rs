@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
+use tomoscope::io::crystals::read_crystals;
 use tomoscope::io::list_mode::{self, ListOptions};
 use tomoscope::io::measurements::read_measurements;
 use tomoscope::io::numpy_image::read_image_of_voxels;
@@ -40,6 +41,10 @@ num_crystals = 288
 data_file = "data.bin"
 data_checksum = "crc32 00000000"
 "#;
+
+const CRYSTALS: &str = "version = 1\nname = \"a\"\nmin_angle_deg = 20.0\n\n[[block]]\ncrystals = [3, 2]\nsize_mm = [20.0, 4.0, 5.0]\n\
+                        pitch_mm = [4.5, 5.5]\ncentre_mm = [100.0, 0.0, 1.0]\nrotation_deg = 5.0\naround = 4\nalong = 2\nalong_mm = 15.0\n\
+                        order = \"rings\"\n\n[[single]]\nsize_mm = [1.0, 1.0, 1.0]\ncrystals = [[1.0, 2.0, 3.0, 0.0, 0.6, 0.8]]\n";
 
 /// A matrix of the same ring, every tenth line of response of which has one element.
 const MATRIX: &str = r#"version = 1
@@ -141,6 +146,7 @@ fn read(path: &Path) -> Result<(), String> {
         Some(FileKind::Bes3t | FileKind::NumpySweep | FileKind::SavedSweep) => {
             read_sweep(path, None).map(drop).map_err(|e| e.to_string())
         }
+        Some(FileKind::Crystals) => read_crystals(path).map(drop).map_err(|e| e.to_string()),
         Some(FileKind::Rois) => read_rois(path).map(drop).map_err(|e| e.to_string()),
         Some(FileKind::Tubes) => read_tubes(path).map(drop).map_err(|e| e.to_string()),
         Some(FileKind::Pairs) => read_pairs(path).map(drop).map_err(|e| e.to_string()),
@@ -353,6 +359,12 @@ proptest! {
             fs::write(folder.path().join("data.bin"), &bytes[..keep.min(bytes.len()) / 2]).unwrap();
             let _ = follower.poll();
         }
+    }
+
+    #[test]
+    fn no_damaged_crystals_panic(crystals in prop_oneof![damaged(CRYSTALS), wild(CRYSTALS, "=")]) {
+        let folder = folder();
+        let _ = read(&put(folder.path(), "a.crystals.toml", crystals, 0));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
-use tomoscope::data::{EventChunk, Events, ListFacts, ListSampling, Notice, PairEfficiency, TofFacts};
+use tomoscope::data::{EventChunk, Events, Fingerprint, ListFacts, ListSampling, Notice, PairEfficiency, TofFacts};
 use tomoscope::io::IoError;
 use tomoscope::io::list_mode::petsird::PetsirdWriter;
 use tomoscope::io::list_mode::{self, EventReader, ListOptions};
@@ -187,6 +187,10 @@ struct OfSum;
 impl PairEfficiency for OfSum {
     fn of(&self, [first, second]: [u32; 2]) -> f32 {
         if first.abs_diff(second) < 2 { 0.0 } else { 1.0 + 0.25 * (first + second) as f32 }
+    }
+
+    fn identify(&self, into: &mut Fingerprint) {
+        into.text("of sum");
     }
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 
 use tomoscope::data::tof_mm;
 use tomoscope::io::list_mode::{ListOptions, YrtFields};
+use tomoscope::scanner::Crystal;
 
 use super::castor::checksum;
 use super::lists::{Word, bytes_of_words, put_square, read_list};
@@ -24,6 +25,19 @@ fn the_ring_has_the_events_of_castors_list() {
     assert_eq!(checksum(&list.prompts), 17_146_874_553_143_183_977);
     assert_eq!(list.facts.detectors, castor.facts.detectors);
     assert!(list.facts.efficiency.is_none() && list.prompts.multiplicative.is_empty() && list.prompts.additive.is_empty());
+    // The scanner in words of the program's own: the same crystals by the same numbers.
+    let folder = folder();
+    let text = "version = 1\nname = \"TEST_RING_8x96\"\n\n[[block]]\ncrystals = [8, 4]\nsize_mm = [20.0, 12.0, 12.0]\n\
+                centre_mm = [0.0, 200.0, 0.0]\naround = 12\nalong = 2\nclockwise = true\norder = \"rings\"\n";
+    let own = folder.path().join("ring.crystals.toml");
+    fs::write(&own, text).unwrap();
+    let of_own = read_list(&path, &ListOptions { scanner: Some(own), ..options.clone() }).unwrap();
+    assert!(of_own.prompts == list.prompts);
+    for (found, expected) in of_own.facts.detectors.crystals().iter().zip(list.facts.detectors.crystals()) {
+        let values = |crystal: &Crystal| [crystal.centre_mm, crystal.axes[0], crystal.axes[1], crystal.size_mm];
+        let difference = values(found).into_iter().flatten().zip(values(expected).into_iter().flatten());
+        assert!(difference.into_iter().all(|(a, b)| (a - b).abs() < 1e-4), "{found:?}, not {expected:?}");
+    }
     // Without the field for time of flight the sizes do not fit the crystals.
     let options = ListOptions { yrt: YrtFields::default(), ..options };
     assert_says(&read_list(&path, &options).unwrap_err(), &["ring_yrt.lmDat", "byte", "0 to 767", "fields"]);

@@ -8,7 +8,7 @@ use tomoscope::data::{EventList, Events, ListFacts, Study, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::list_mode::{ListOptions, YrtFields};
 use tomoscope::plan::{
-    AlgorithmKind, DeviceChoice, Job, ListSelection, Rays, RunSettings, default_list_settings, list_study, prepare,
+    AlgorithmKind, Cache, DeviceChoice, Job, ListSelection, Rays, RunSettings, default_list_settings, list_study, prepare_with,
 };
 use tomoscope::task::Task;
 
@@ -42,7 +42,7 @@ fn reconstructed(study: Study<EventList>, num_iterations: usize) -> (Volume, Vec
     let settings = RunSettings { num_iterations, ..coarse_settings(&study.measured) };
     let mut volume = Volume::filled(settings.grid.clone(), 0.0);
     let job = Job::Events { study: Arc::new(study), settings: Box::new(settings), growing: None };
-    let mut prepared = prepare(&job, &Task::new()).unwrap();
+    let mut prepared = prepare_with(&Cache::nowhere(), &job, &Task::new()).unwrap();
     let steps = (0..num_iterations).map(|_| prepared.algorithm.step(&Task::new()).unwrap().log_likelihood.unwrap()).collect();
     prepared.algorithm.volume_into(&mut volume).unwrap();
     (volume, steps)
@@ -146,7 +146,7 @@ fn time_of_flight_finds_the_sphere_and_turned_round_it_does_not() {
 fn image_of(study: &Study<EventList>, frame_ms: Option<Range<u32>>) -> Volume {
     let settings = RunSettings { frame_ms, ..coarse_settings(&study.measured) };
     let job = Job::Events { study: Arc::new(study.clone()), settings: Box::new(settings), growing: None };
-    let mut prepared = prepare(&job, &Task::new()).unwrap();
+    let mut prepared = prepare_with(&Cache::nowhere(), &job, &Task::new()).unwrap();
     let mut volume = Volume::filled(job.grid().clone(), 0.0);
     prepared.algorithm.step(&Task::new()).unwrap();
     prepared.algorithm.volume_into(&mut volume).unwrap();

@@ -22,6 +22,7 @@ mod device_tubes_montecarlo;
 mod events;
 mod fbp;
 mod fusillo;
+mod list_attenuation;
 mod lists;
 mod mirrors;
 mod montecarlo;

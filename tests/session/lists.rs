@@ -26,7 +26,14 @@ const NUM_EVENTS: f64 = 30_000.0;
 /// A list of the small ring without background, whose events come at even times.
 fn list(folder: &Path) -> (PathBuf, Vec<u8>) {
     let scanner = &find("small").unwrap().geometry;
-    let options = ListSimulation { counts: NUM_EVENTS, seed: 3, duration_secs: 60.0, tof_fwhm_mm: None, randoms_fraction: 0.0 };
+    let options = ListSimulation {
+        counts: NUM_EVENTS,
+        seed: 3,
+        duration_secs: 60.0,
+        tof_fwhm_mm: None,
+        randoms_fraction: 0.0,
+        attenuation: false,
+    };
     let simulated = simulate_list(&by_name("cylinder", scanner).unwrap(), scanner, &options, &Task::new()).unwrap().measured;
     let path = folder.join("whole.petsird");
     let mut writer = PetsirdWriter::create(&path, &simulated.facts, 50).unwrap();
@@ -177,21 +184,21 @@ fn whatever_is_commanded_no_event_is_lost_or_counted_twice() {
                 growing.write(dice.below(2 * (len * 22 / (num_commands * 10)) as u64 + 2) as usize);
                 None
             }
-            20..=22 => Some(Command::Start { job: growing.job(), rois: ball(branch), paused: dice.below(4) == 0 }),
-            23..=25 => Some(Command::Pause),
-            26..=29 => Some(Command::Resume),
-            30..=31 => Some(Command::StepOnce),
-            32 => Some(Command::Stop),
-            33 => Some(Command::Cancel),
-            34..=35 => {
+            20 => Some(Command::Start { job: growing.job(), rois: ball(branch), paused: dice.below(4) == 0 }),
+            21..=22 => Some(Command::Pause),
+            23..=25 => Some(Command::Resume),
+            26 => Some(Command::StepOnce),
+            27 if dice.below(3) == 0 => Some(Command::Stop),
+            28 if dice.below(3) == 0 => Some(Command::Cancel),
+            29 => {
                 branch += 1;
                 Some(Command::SetRois(ball(branch)))
             }
-            36 => Some(Command::SetIterations(1 + dice.below(3) as usize)),
-            37 => Some(Command::SetAccumulation(Accumulation::Deterministic)),
-            38 => Some(Command::DataArrived),
+            30 => Some(Command::SetIterations(1 + dice.below(3) as usize)),
+            31 => Some(Command::SetAccumulation(Accumulation::Deterministic)),
+            32 => Some(Command::DataArrived),
             _ => {
-                std::thread::sleep(Duration::from_millis(dice.below(40)));
+                std::thread::sleep(Duration::from_millis(dice.below(80)));
                 None
             }
         };

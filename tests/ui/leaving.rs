@@ -37,7 +37,7 @@ fn has(harness: &Harness<'_, App>, label: &str) -> bool {
 }
 
 /// Types a path and accepts it; whether the window then closes by itself.
-fn type_path(harness: &mut Harness<'_, App>, path: &Path) -> bool {
+pub fn type_path(harness: &mut Harness<'_, App>, path: &Path) -> bool {
     harness.event(Event::Text(path.to_str().unwrap().into()));
     harness.run_steps(2);
     harness.key_down(Key::Enter);

@@ -6,29 +6,35 @@ use egui::Theme;
 use egui_kittest::kittest::Queryable as _;
 use tomoscope::data::tof_mm;
 use tomoscope::io::list_mode::petsird::PetsirdWriter;
+use tomoscope::io::{map_beside, write_volume};
 use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
 use tomoscope::scanner::find;
 use tomoscope::session::EndReason;
 use tomoscope::task::Task;
-use tomoscope::ui::RunState;
+use tomoscope::ui::{App, ListFiles, RunState, SavedSession, Source};
 
-use super::leaving::drop_file;
-use super::{choose_built_in, click, give_up_unsaved, renderer, wait_for, window};
+use super::leaving::{drop_file, type_path};
+use super::restore::save_session;
+use super::{choose_built_in, click, give_up_unsaved, renderer, wait_for, window, window_on};
 
 const SIZE: [f32; 2] = [1400.0, 1000.0];
 
-/// A list of the small ring, with time of flight and randoms.
+/// A list of the small ring, with time of flight, randoms and a map of its attenuation.
 pub fn list(folder: &Path) -> PathBuf {
     let scanner = &find("small").unwrap().geometry;
     let options = ListSimulation {
         counts: 20_000.0,
+        attenuation: true,
         seed: 1,
         duration_secs: 10.0,
         tof_fwhm_mm: Some(tof_mm(300.0)),
         randoms_fraction: 0.2,
     };
-    let simulated = simulate_list(&by_name("cylinder", scanner).unwrap(), scanner, &options, &Task::new()).unwrap().measured;
+    let phantom = by_name("cylinder", scanner).unwrap();
+    let simulated = simulate_list(&phantom, scanner, &options, &Task::new()).unwrap().measured;
     let path = folder.join("events.petsird");
+    let map = phantom.attenuation(&scanner.default_grid().unwrap(), &Task::new()).unwrap();
+    write_volume(&map_beside(&path), &map).unwrap();
     let mut writer = PetsirdWriter::create(&path, &simulated.facts, 100).unwrap();
     writer.write(&simulated.events).unwrap();
     writer.finish().unwrap();
@@ -51,6 +57,19 @@ fn a_list_is_dropped_reconstructed_and_left() {
     // Events have one projector, and their counts over time a tab of their own.
     assert!(harness.query_by_label("Projector").is_none());
     assert!(harness.query_by_label("Plot: counts per second").is_some());
+    // The map of attenuation beside the list comes and goes; a file that is none leaves the study as it was.
+    click(&mut harness, "Attenuation…");
+    type_path(&mut harness, &folder.path().join("events_mu.nii.gz"));
+    let has_map = |app: &App| app.list().is_some_and(|list| list.measured.facts.attenuation.map().is_some());
+    wait_for(&mut harness, "the map", has_map);
+    harness.get_by_label("efficiencies; randoms; attenuation: events_mu.nii.gz");
+    let session = folder.path().join("work.session");
+    save_session(&mut harness, &session);
+    let session = SavedSession::read(&session).unwrap();
+    let files = ListFiles { attenuation: Some(folder.path().join("events_mu.nii.gz")), ..ListFiles::of(&path) };
+    assert_eq!(session.study.source(), Ok(Source::List(files)));
+    click(&mut harness, "without attenuation");
+    wait_for(&mut harness, "no map", |app| app.list().is_some() && !has_map(app));
     click(&mut harness, "Start");
     wait_for(&mut harness, "the image", |app| app.live().state == RunState::Ended(EndReason::Completed));
     let image = harness.state().shown().volume().unwrap();
@@ -63,4 +82,114 @@ fn a_list_is_dropped_reconstructed_and_left() {
     wait_for(&mut harness, "the other study", |app| app.study().is_some());
     harness.run_steps(2);
     assert!(harness.query_by_label("Plot: counts per second").is_none() && harness.query_by_label("Projector").is_some());
+}
+
+#[test]
+fn a_list_is_followed_while_it_is_written_and_then_reconstructed_as_a_whole() {
+    let Some(renderer) = renderer() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = list(folder.path());
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+    let mut harness = window_on(renderer, SIZE, Theme::Dark, false, Source::followed(&path));
+    wait_for(&mut harness, "the list", |app| app.list().is_some());
+    harness.get_by_label("following the file");
+    // The button is there while nothing runs, and its image grows.
+    click(&mut harness, "Start");
+    let num_events = |app: &App| app.live().num_events().unwrap_or(0);
+    wait_for(&mut harness, "an image of what is there", |app| num_events(app) > 10_000);
+    let early = num_events(harness.state());
+    assert!(early < 15_000, "{early}");
+    harness.run_steps(2);
+    assert!(harness.query_all_by_label_contains(" events").next().is_some(), "the status line tells of how many");
+    // More is written: rates, facts and image take it in.
+    std::fs::write(&path, &bytes[..bytes.len() / 4 * 3]).unwrap();
+    wait_for(&mut harness, "an image of more", |app| num_events(app) > 17_000);
+    assert!(harness.state().list().unwrap().measured.prompts.is_empty(), "the list is not whole");
+    // With its end the file is whole, and reconstructed from the beginning by itself.
+    std::fs::write(&path, &bytes).unwrap();
+    let is_whole = |app: &App| app.list().is_some_and(|list| list.measured.prompts.len() > 20_000);
+    wait_for(&mut harness, "the whole list", is_whole);
+    let is_done = |app: &App| app.live().state == RunState::Ended(EndReason::Completed) && app.live().num_events().is_none();
+    wait_for(&mut harness, "its image", is_done);
+    assert!(harness.query_by_label("following the file").is_none());
+    let followed = harness.state().shown().volume().unwrap().clone();
+    // The same as that of the file.
+    drop_file(&mut harness, &path);
+    give_up_unsaved(&mut harness);
+    wait_for(&mut harness, "the list again", |app| app.list().is_some() && app.live().state == RunState::Idle);
+    click(&mut harness, "Start");
+    wait_for(&mut harness, "the image", is_done);
+    assert!(harness.state().shown().volume().unwrap().as_slice() == followed.as_slice());
+}
+
+#[test]
+fn following_is_stopped_and_left() {
+    let Some(renderer) = renderer() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = list(folder.path());
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+    let mut harness = window_on(renderer, SIZE, Theme::Dark, false, Source::followed(&path));
+    wait_for(&mut harness, "the list", |app| app.list().is_some());
+    click(&mut harness, "Stop following");
+    // What is there is the whole list; nobody had started anything, and nothing starts.
+    wait_for(&mut harness, "what there is", |app| app.list().is_some_and(|list| list.measured.prompts.len() > 10_000));
+    harness.run_steps(3);
+    assert!(harness.query_by_label("following the file").is_none() && harness.state().live().state == RunState::Idle);
+}
+
+#[test]
+fn a_list_that_is_followed_is_left_for_another_study() {
+    let Some(renderer) = renderer() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = list(folder.path());
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+    // As the window itself does, it starts at once.
+    let mut harness = window_on(renderer, SIZE, Theme::Dark, true, Source::followed(&path));
+    wait_for(&mut harness, "an image", |app| app.live().num_events().is_some());
+    choose_built_in(&mut harness, "Small cylinder, small ring");
+    give_up_unsaved(&mut harness);
+    wait_for(&mut harness, "the other study", |app| app.study().is_some());
+    std::fs::write(&path, &bytes).unwrap();
+    harness.run_steps(5);
+    assert!(harness.state().list().is_none() && harness.query_by_label("following the file").is_none());
+}
+
+#[test]
+fn a_list_without_a_header_is_asked_about() {
+    let Some(renderer) = renderer() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (path, table) = (folder.path().join("events.lmDat"), folder.path().join("square.lut"));
+    // Time, two of four crystals about the axis, and in half of the words' meaning a time of flight.
+    let words = (0..900u32).flat_map(|event| [event, event % 2, event % 2 + 2, 0]);
+    std::fs::write(&path, words.flat_map(u32::to_le_bytes).collect::<Vec<u8>>()).unwrap();
+    let places = [[10.0f32, 0.0], [0.0, 10.0], [-10.0, 0.0], [0.0, -10.0]];
+    let numbers = places.into_iter().flat_map(|[x, y]| [x, y, 0.0, x / 10.0, y / 10.0, 0.0]);
+    std::fs::write(&table, numbers.flat_map(f32::to_le_bytes).collect::<Vec<u8>>()).unwrap();
+    let mut harness = window(renderer, SIZE, Theme::Dark, false);
+    drop_file(&mut harness, &path);
+    harness.run_steps(2);
+    harness.get_by_label("Read a list of events");
+    // The only table beside it is there already. Without time of flight the events have other lengths, which is told.
+    click(&mut harness, "Read");
+    give_up_unsaved(&mut harness);
+    wait_for(&mut harness, "the sentence", |app| app.notices().texts().any(|text| text.contains("events.lmDat, byte")));
+    assert!(harness.state().list().is_none());
+    drop_file(&mut harness, &path);
+    harness.run_steps(2);
+    click(&mut harness, "Events have time of flight");
+    click(&mut harness, "Read");
+    give_up_unsaved(&mut harness);
+    wait_for(&mut harness, "the list", |app| app.list().is_some());
+    let list = harness.state().list().unwrap();
+    assert_eq!((list.measured.prompts.len(), list.measured.facts.detectors.crystals().len()), (900, 4));
+    assert!(list.measured.facts.tof.is_some());
+    // It can be asked again, and left as it is.
+    click(&mut harness, "Tables…");
+    harness.get_by_label("Read a list of events");
+    harness.key_press(egui::Key::Escape);
+    harness.run_steps(2);
+    assert!(harness.query_by_label("Read a list of events").is_none() && harness.state().list().is_some());
 }

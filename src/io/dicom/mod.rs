@@ -49,6 +49,9 @@ pub fn check_unit(path: &Path, unit: Unit) -> Result<(), IoError> {
         Unit::Mm => {
             "a DICOM PET series holds activity, and the image lengths in mm; write NIfTI (.nii.gz), Interfile (.hv) or .npy"
         }
+        Unit::PerCm => {
+            "a DICOM PET series holds activity, and the image attenuation coefficients; write NIfTI (.nii.gz), Interfile (.hv) or .npy"
+        }
         Unit::Unknown => {
             "a DICOM PET series says what its values are, and the image does not; tell it (tomoscope convert … --unit), or write \
              NIfTI (.nii.gz), Interfile (.hv) or .npy"

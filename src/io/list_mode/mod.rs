@@ -66,12 +66,15 @@ pub struct ListOptions {
     pub scanner: Option<PathBuf>,
     /// CASToR: a normalisation file, which tells how well all pairs count.
     pub normalization: Option<PathBuf>,
+    /// The object's map of attenuation. (It concerns no reader, but who makes a study of a list.)
+    pub attenuation: Option<PathBuf>,
     /// YRT-PET: which fields an event has beside its time and crystals, and how well time of flight is measured.
     pub yrt: YrtFields,
 }
 
 /// What the events of a YRT-PET list hold; the file does not say.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct YrtFields {
     /// Time of flight: its uncertainty (FWHM) and the step in which it is told (0 = none), ps.
     pub tof_ps: Option<[f64; 2]>,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use super::records::{Records, u32_at};
 use super::{ByteStream, EventReader, ListOptions};
-use crate::data::{EventChunk, ListFacts, ListSampling, Notice, PairEfficiency};
+use crate::data::{EventChunk, Fingerprint, ListFacts, ListSampling, Notice, PairEfficiency};
 use crate::io::IoError;
 use crate::io::interfile::siemens::{ListHeader, read_list_header};
 use crate::scanner::{Cylinder, Detectors, ScanGeometry, Segment};
@@ -59,6 +59,12 @@ impl PairEfficiency for NoGaps {
     fn of(&self, pair: [u32; 2]) -> f32 {
         let is_gap = |crystal: u32| is_gap(crystal % self.num_detectors);
         if pair.into_iter().any(is_gap) { 0.0 } else { 1.0 }
+    }
+
+    fn identify(&self, into: &mut Fingerprint) {
+        into.text("gaps");
+        into.whole(self.num_detectors.into());
+        into.whole(GAP_STEP.into());
     }
 }
 

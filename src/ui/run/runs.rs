@@ -239,11 +239,9 @@ impl Runs {
         if let (EventKind::Iterate(report), Some(reference)) = (&event.kind, &mut self.reference) {
             reference.has_race |= reference.run() == event.run && report.race.is_some();
         }
-        if let Some(view) = self.of_mut(event.run) {
-            view.receive(event);
-            return true;
-        }
-        self.active.series.as_mut().is_some_and(|series| series.receive(event))
+        // The last frame of a series is the active run as well.
+        let is_of_frame = self.active.series.as_mut().is_some_and(|series| series.receive(event));
+        self.of_mut(event.run).map(|view| view.receive(event)).is_some() || is_of_frame
     }
 }
 

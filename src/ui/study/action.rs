@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::list_form::{ListForm, ListTable};
 use super::tube_form::TubeForm;
 use crate::io::Correction;
 
@@ -24,6 +25,20 @@ pub enum StudyAction {
     RemoveCorrection(Correction),
     /// Reads the open file again with the background added inside the factors, or not.
     SetAdditiveInside(bool),
+    /// Asks for the map of attenuation of the open list.
+    AskForAttenuation,
+    /// Reads the open list again without a map.
+    RemoveAttenuation,
+    /// Asks how the open list is to be read.
+    AskHowToRead,
+    /// Edits the answer to how a list is to be read.
+    EditListForm(Box<ListForm>),
+    /// Asks for the file of a table that a list is read with.
+    AskForListTable(ListTable),
+    /// Reads the list so.
+    ReadList,
+    /// Does not read it.
+    CloseListForm,
     /// Forgets the files opened lately.
     ForgetRecent,
     /// Asks for the reference spectrum of the open sweep.

@@ -7,7 +7,9 @@ use egui::{RichText, Ui};
 use egui_plot::{Legend, LineStyle, VLine};
 
 use super::action::StudyAction;
+use super::list_form::can_be_told;
 use super::open_list::OpenList;
+use crate::data::Attenuation;
 use crate::ui::widgets::format;
 use crate::ui::widgets::plot::{self, curve, plot};
 use crate::ui::widgets::theme;
@@ -60,9 +62,39 @@ pub fn list_feed_ui(open: &OpenList, ui: &mut Ui, actions: &mut Vec<StudyAction>
 fn corrections(open: &OpenList) -> String {
     let list = &open.study.measured;
     let has_factors = list.facts.efficiency.is_some() || !list.prompts.multiplicative.is_empty();
-    let parts = [(has_factors, "efficiencies"), (!list.prompts.additive.is_empty(), "randoms")];
-    let words: Vec<&str> = parts.into_iter().filter(|(is_there, _)| *is_there).map(|(_, words)| words).collect();
+    let attenuation = match &list.facts.attenuation {
+        Attenuation::Untold => None,
+        Attenuation::InFactors => Some("attenuation: the list's own".to_owned()),
+        Attenuation::Map(map) => Some(format!("attenuation: {}", map.file.file_name().unwrap_or_default().to_string_lossy())),
+    };
+    let told = |is_there: bool, words: &str| is_there.then(|| words.to_owned());
+    let parts = [told(has_factors, "efficiencies"), told(!list.prompts.additive.is_empty(), "randoms"), attenuation];
+    let words: Vec<String> = parts.into_iter().flatten().collect();
     if words.is_empty() { "none".to_owned() } else { words.join("; ") }
+}
+
+/// The map of attenuation: chosen, or left out again.
+pub fn attenuation_ui(open: &OpenList, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
+    let attenuation = &open.study.measured.facts.attenuation;
+    ui.horizontal(|ui| {
+        let choose = ui.add_enabled(*attenuation != Attenuation::InFactors, egui::Button::new("Attenuation…"));
+        let help =
+            "An image of the object's linear attenuation coefficients at 511 keV, 1/cm, on any grid (.nii, .nii.gz, .hv, .npy)";
+        let choose = choose.on_hover_text(help);
+        if choose.on_disabled_hover_text("The factors of the list's own files have the attenuation in them").clicked() {
+            actions.push(StudyAction::AskForAttenuation);
+        }
+        let without = ui.add_enabled(attenuation.map().is_some(), egui::Button::new("without"));
+        let is_enabled = without.enabled();
+        without.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, is_enabled, "without attenuation"));
+        if without.clicked() {
+            actions.push(StudyAction::RemoveAttenuation);
+        }
+        let help = "Read the list again with other tables: of the scanner's crystals, of how well all pairs count";
+        if can_be_told(&open.files.list) && ui.button("Tables…").on_hover_text(help).clicked() {
+            actions.push(StudyAction::AskHowToRead);
+        }
+    });
 }
 
 /// Counts per second, with the ends of these frames, ms.

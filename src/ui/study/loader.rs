@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, TryRecvError, bounded};
 
-use super::scan_files::{ScanFiles, SweepFiles, read_with_neighbours};
+use super::scan_files::{ListFiles, ScanFiles, SweepFiles, read_with_neighbours};
 use crate::data::{Counts, EventList, PairCounts, Study, Sweep};
-use crate::io::list_mode::{self, ListFollower, ListOptions};
+use crate::io::list_mode::{self, ListFollower};
 use crate::io::{self, FileKind, SweepFollower, read_sweep_at_phase};
 use crate::operator::grid_about_zero;
 use crate::phantom::{self, Noise, SimulationOptions, epri};
@@ -117,10 +117,10 @@ pub enum Source {
     File(PathBuf),
     /// The open file again, with these corrections.
     Corrected(ScanFiles),
+    /// A list of events, with this map of attenuation, or while it is still being written.
+    List(ListFiles),
     /// An EPRI sweep, with this reference spectrum, or while it is still being written.
     Sweep(SweepFiles),
-    /// A list of events while it is still being written.
-    GrowingList(PathBuf),
     /// A simulation.
     BuiltIn(BuiltIn),
 }
@@ -129,7 +129,7 @@ impl Source {
     /// A file while it is still being written.
     pub fn followed(path: &Path) -> Self {
         match FileKind::of(path) {
-            Some(kind) if kind.is_list() => Source::GrowingList(path.to_owned()),
+            Some(kind) if kind.is_list() => Source::List(ListFiles { is_followed: true, ..ListFiles::of(path) }),
             _ => Source::Sweep(SweepFiles { is_followed: true, ..SweepFiles::of(path) }),
         }
     }
@@ -138,8 +138,8 @@ impl Source {
     pub fn words(&self) -> String {
         match self {
             Source::File(path)
-            | Source::GrowingList(path)
             | Source::Corrected(ScanFiles { measured: path, .. })
+            | Source::List(ListFiles { list: path, .. })
             | Source::Sweep(SweepFiles { projections: path, .. }) => format!("Reading {}", path.display()),
             Source::BuiltIn(study) => format!("Simulating {}", study.title),
         }
@@ -168,10 +168,10 @@ pub enum Loaded {
     Events {
         /// The study.
         study: Box<Study<EventList>>,
-        /// The file that it was read from.
-        file: PathBuf,
-        /// What tells of further events, where it is still being written.
-        follower: Option<Box<ListFollower>>,
+        /// The files that it was read from.
+        files: ListFiles,
+        /// What tells of further events, and what gathers them, where it is still being written.
+        following: Option<Box<(ListFollower, GatheredEvents)>>,
     },
     /// An EPRI sweep.
     Sweep {
@@ -240,18 +240,8 @@ fn load(source: &Source, task: &Task) -> Result<Loaded, String> {
             let study = io::read_pair_study(path).map_err(|error| error.to_string())?;
             Ok(Loaded::Pairs { study: Box::new(study), file: Some(path.clone()) })
         }
-        Source::File(path) if FileKind::of(path).is_some_and(FileKind::is_list) => {
-            let study = plan::list_study(path, &ListOptions::default(), &ListSelection::default(), task);
-            let study = Box::new(study.map_err(|error| error.to_string())?);
-            Ok(Loaded::Events { study, file: path.clone(), follower: None })
-        }
-        Source::GrowingList(path) => {
-            let reader = list_mode::open(path, &ListOptions::default()).map_err(|error| error.to_string())?;
-            let follower = ListFollower::new(reader);
-            let none = GatheredEvents::new(Arc::clone(follower.facts()), ListSelection::default());
-            let study = Box::new(plan::study_of(path, none.list().clone()));
-            Ok(Loaded::Events { study, file: path.clone(), follower: Some(Box::new(follower)) })
-        }
+        Source::File(path) if FileKind::of(path).is_some_and(FileKind::is_list) => load_list(&ListFiles::of(path), task),
+        Source::List(files) => load_list(files, task),
         Source::File(path) => read_with_neighbours(path).map(|(study, files)| counts(study, Some(files), None)),
         Source::Corrected(files) => Ok(counts(files.read()?, Some(files.clone()), None)),
         Source::Sweep(files) => load_sweep(files.clone()),
@@ -286,6 +276,19 @@ fn load(source: &Source, task: &Task) -> Result<Loaded, String> {
             Ok(counts(simulate(phantom, scanner, *size, options, task)?, None, *size))
         }
     }
+}
+
+fn load_list(files: &ListFiles, task: &Task) -> Result<Loaded, String> {
+    if !files.is_followed {
+        return Ok(Loaded::Events { study: Box::new(files.read(task)?), files: files.clone(), following: None });
+    }
+    let options = files.options();
+    let reader = list_mode::open(&files.list, &options).map_err(|error| error.to_string())?;
+    let follower = ListFollower::new(reader);
+    let begun = GatheredEvents::begun(follower.facts(), &options, ListSelection::default());
+    let (events, notices) = begun.map_err(|error| error.to_string())?;
+    let study = Box::new(Study { notices, ..plan::study_of(&files.list, events.list().clone()) });
+    Ok(Loaded::Events { study, files: files.clone(), following: Some(Box::new((follower, events))) })
 }
 
 fn find_scanner(name: &str) -> Result<&'static Scanner, String> {

@@ -3,6 +3,7 @@
 pub mod action;
 pub mod calibration;
 pub mod filter_curve;
+pub mod list_form;
 pub mod list_panel;
 pub mod loader;
 pub mod open_list;

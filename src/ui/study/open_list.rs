@@ -1,8 +1,8 @@
 //! A list of events that is open.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::scan_files::ListFiles;
 use crate::data::{CountRates, EventList, Study};
 use crate::plan::{ListAcquisition, cylinder_of};
 use crate::session::Feed;
@@ -11,8 +11,8 @@ use crate::session::Feed;
 pub struct OpenList {
     /// The study; while the list is still being written without events.
     pub study: Arc<Study<EventList>>,
-    /// The file that it was read from.
-    pub file: PathBuf,
+    /// The files that it was read from.
+    pub files: ListFiles,
     /// How its crystals lie, in words.
     pub arrangement: String,
     /// What was counted so far.
@@ -56,13 +56,13 @@ impl Counted {
 
 impl OpenList {
     /// A list out of a file.
-    pub fn new(study: Study<EventList>, file: PathBuf) -> Self {
+    pub fn new(study: Study<EventList>, files: ListFiles) -> Self {
         let arrangement = match cylinder_of(&study.measured.facts) {
             Ok(cylinder) => format!("{} rings of {}, {} gaps", cylinder.num_rings, cylinder.num_detectors, cylinder.num_gaps()),
             Err(_) => "no cylinder".to_owned(),
         };
         let counted = Counted::of(&study.measured);
-        Self { study: Arc::new(study), file, arrangement, counted, following: None }
+        Self { study: Arc::new(study), files, arrangement, counted, following: None }
     }
 
     /// Takes in what has arrived. Whether that makes the list whole.
@@ -74,6 +74,7 @@ impl OpenList {
                 self.counted = Counted::of(&list);
                 self.study = Arc::new(Study::clone(&self.study).map(|_| list));
                 self.following = None;
+                self.files.is_followed = false;
                 true
             }
             None => {

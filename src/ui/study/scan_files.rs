@@ -1,12 +1,15 @@
-//! The files of a scan: measured data and its corrections, or projections and their reference spectrum, chosen by the user
+//! The files of a scan: measured data and its corrections, a list and its map of attenuation, or projections and their reference spectrum, chosen by the user
 //! or found beside it.
 
 use std::path::{Path, PathBuf};
 
 use strum::VariantArray as _;
 
-use crate::data::{Counts, Notice, Study};
+use crate::data::{Counts, EventList, Notice, Study};
+use crate::io::list_mode::{ListOptions, YrtFields};
 use crate::io::{self, Correction};
+use crate::plan::{self, ListSelection};
+use crate::task::Task;
 
 /// Measured data and its corrections.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -104,6 +107,61 @@ impl SweepFiles {
     /// A finished sweep, with what lies beside it.
     pub fn of(projections: &Path) -> Self {
         Self { projections: projections.to_owned(), reference: None, phase: None, is_followed: false }
+    }
+}
+
+/// A list of events, and what its own files do not tell.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ListFiles {
+    /// The list.
+    pub list: PathBuf,
+    /// The map of attenuation of its object.
+    pub attenuation: Option<PathBuf>,
+    /// The table of the scanner's crystals.
+    #[serde(default)]
+    pub crystals: Option<PathBuf>,
+    /// CASToR: how well all pairs count.
+    #[serde(default)]
+    pub normalization: Option<PathBuf>,
+    /// YRT-PET: what its events hold.
+    #[serde(default)]
+    pub yrt: YrtFields,
+    /// Whether the list is still being written.
+    #[serde(default)]
+    pub is_followed: bool,
+}
+
+impl ListFiles {
+    /// A list that tells enough.
+    pub fn of(list: &Path) -> Self {
+        let (list, yrt) = (list.to_owned(), YrtFields::default());
+        Self { list, attenuation: None, crystals: None, normalization: None, yrt, is_followed: false }
+    }
+
+    /// The same with every file named as `named` says.
+    pub fn map_paths(&self, named: impl Fn(&PathBuf) -> PathBuf) -> Self {
+        let [attenuation, crystals, normalization] =
+            [&self.attenuation, &self.crystals, &self.normalization].map(|path| path.as_ref().map(&named));
+        Self { list: named(&self.list), attenuation, crystals, normalization, ..*self }
+    }
+
+    /// What the list itself does not tell.
+    pub fn options(&self) -> ListOptions {
+        ListOptions {
+            scanner: self.crystals.clone(),
+            normalization: self.normalization.clone(),
+            attenuation: self.attenuation.clone(),
+            yrt: self.yrt,
+        }
+    }
+
+    /// Reads them.
+    ///
+    /// # Errors
+    /// One of them cannot be read, or they do not go together, as a sentence.
+    pub fn read(&self, task: &Task) -> Result<Study<EventList>, String> {
+        plan::list_study(&self.list, &self.options(), &ListSelection::default(), task).map_err(|error| error.to_string())
     }
 }
 

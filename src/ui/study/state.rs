@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use super::action::StudyAction;
 use super::calibration::Calibration;
+use super::list_form::{ListForm, ListTable};
 use super::loader::{BUILT_IN, Loading, Source};
 use super::open_list::OpenList;
 use super::open_pairs::OpenPairs;
 use super::open_study::{OpenCounts, OpenStudy};
 use super::open_sweep::OpenSweep;
 use super::open_tubes::OpenTubes;
-use super::scan_files::{ScanFiles, SweepFiles};
+use super::scan_files::{ListFiles, ScanFiles, SweepFiles};
 use super::tube_form::TubeForm;
 use crate::data::{Notice, ResponseMatrix, TubeSet, Volume};
 use crate::io::{self, Correction};
@@ -39,6 +40,8 @@ pub struct StudyState {
     pub tube_maker: Option<Maker<TubeSource>>,
     /// How they are to be simulated, while that is asked.
     pub tube_form: Option<TubeForm>,
+    /// The question how a list is to be read, while it is asked.
+    pub list_form: Option<ListForm>,
     /// How many sets of tubes and matrices were there so far.
     pub num_made: usize,
     /// Whether a run is to start when the tubes or the matrix on their way are there.
@@ -59,6 +62,10 @@ pub enum StudyRequest {
     AskForReference,
     /// Asks for the file of a correction.
     AskForCorrection(Correction),
+    /// Asks for the map of attenuation of the open list.
+    AskForAttenuation,
+    /// Asks for a table that a list is read with.
+    AskForListTable(ListTable),
     /// Opens this.
     Open(Source),
     /// No study is on its way any more.
@@ -82,6 +89,11 @@ pub enum StudyRequest {
 }
 
 impl StudyState {
+    /// Whether something is asked about a study.
+    pub fn has_form(&self) -> bool {
+        self.tube_form.is_some() || self.list_form.is_some()
+    }
+
     /// The list of events that is open.
     pub fn list(&self) -> Option<&OpenList> {
         self.open.as_ref().and_then(OpenStudy::list)
@@ -167,6 +179,11 @@ impl StudyState {
         Some(Source::Corrected(files))
     }
 
+    /// The open list with another map of attenuation, or without one.
+    pub fn attenuated(&self, attenuation: Option<PathBuf>) -> Option<Source> {
+        Some(Source::List(ListFiles { attenuation, ..self.list()?.files.clone() }))
+    }
+
     /// The open sweep's files, read in another way.
     pub fn read_otherwise(&self, edit: impl FnOnce(&mut SweepFiles)) -> Option<Source> {
         let mut files = self.sweep()?.files.clone()?;
@@ -185,7 +202,8 @@ impl StudyState {
             Source::File(path) | Source::Sweep(SweepFiles { projections: path, .. }) => {
                 self.sweep().and_then(|open| open.files.as_ref()).is_some_and(|files| files.projections == *path)
             }
-            Source::GrowingList(_) | Source::BuiltIn(_) => false,
+            Source::List(files) => self.list().is_some_and(|open| open.files.list == files.list),
+            Source::BuiltIn(_) => false,
         }
     }
 
@@ -213,6 +231,15 @@ impl StudyState {
             StudyAction::SetPhase(phase) => {
                 return self.read_otherwise(|files| files.phase = phase).map(StudyRequest::Open);
             }
+            StudyAction::AskForAttenuation => return Some(StudyRequest::AskForAttenuation),
+            StudyAction::RemoveAttenuation => return self.attenuated(None).map(StudyRequest::Open),
+            StudyAction::AskHowToRead => self.list_form = self.list().map(|open| ListForm::of(&open.files)),
+            StudyAction::EditListForm(form) => self.list_form = Some(*form),
+            StudyAction::AskForListTable(table) => return Some(StudyRequest::AskForListTable(table)),
+            StudyAction::ReadList => {
+                return self.list_form.take().map(|form| StudyRequest::Open(Source::List(form.files())));
+            }
+            StudyAction::CloseListForm => self.list_form = None,
             StudyAction::ForgetRecent => return Some(StudyRequest::ForgetRecent),
             StudyAction::Replay => return Some(StudyRequest::Replay),
             StudyAction::StopFeed => match &mut self.open {

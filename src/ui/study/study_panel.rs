@@ -6,7 +6,7 @@ use egui::{RichText, Ui};
 
 use super::action::StudyAction;
 use super::calibration::{Calibration, calibration_ui};
-use super::list_panel::{list_facts_ui, list_feed_ui};
+use super::list_panel::{attenuation_ui, list_facts_ui, list_feed_ui};
 use super::loader::{BUILT_IN, Loading};
 use super::open_study::{OpenCounts, OpenStudy};
 use super::pair_panel::{matrix_ui, pair_facts_ui};
@@ -67,8 +67,11 @@ pub fn study_ui(view: &StudyView, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
         Some(OpenStudy::Counts(OpenCounts { files: Some(files), .. })) => {
             ui.add_enabled_ui(view.loading.is_none(), |ui| corrections_ui(files, ui, actions));
         }
+        Some(OpenStudy::Events(open)) => {
+            ui.add_enabled_ui(view.loading.is_none(), |ui| attenuation_ui(open, ui, actions));
+            list_feed_ui(open, ui, actions);
+        }
         Some(OpenStudy::Sweep(open)) => sweep_feed_ui(open, ui, actions),
-        Some(OpenStudy::Events(open)) => list_feed_ui(open, ui, actions),
         _ => {}
     }
     if let Some(OpenStudy::Counts(_) | OpenStudy::Events(_)) = view.study {

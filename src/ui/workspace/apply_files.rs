@@ -88,6 +88,13 @@ impl App {
                 let source = self.study.corrected(|files| *files.correction_mut(which) = Some(path.to_owned()));
                 return source.into_iter().for_each(|source| self.open(ctx, source));
             }
+            FileTask::ListTable(table) => {
+                return self.study.list_form.iter_mut().for_each(|form| form.take(table, path));
+            }
+            FileTask::Attenuation => {
+                let source = self.study.attenuated(Some(path.to_owned()));
+                return source.into_iter().for_each(|source| self.open(ctx, source));
+            }
             FileTask::SaveImage => self.save_image(ctx, path).map(|()| "saved"),
             FileTask::LoadRois => io::rois::read_rois(path).map_err(sentence).map(|rois| {
                 self.rois.set(rois);

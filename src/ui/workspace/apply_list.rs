@@ -1,14 +1,11 @@
 //! What the window does about lists of events: shows them, and follows those that are still being written.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-
 use egui::Context;
 
 use super::app::App;
 use crate::data::{EventList, Notice, Severity, Study};
 use crate::io::list_mode::ListFollower;
-use crate::plan::{GatheredEvents, Job, ListAcquisition, ListSelection, usual_num_subsets};
+use crate::plan::{GatheredEvents, Job, ListAcquisition, usual_num_subsets};
 use crate::session::{EndReason, Feed};
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::run::frame_series::FrameSeries;
@@ -16,6 +13,7 @@ use crate::ui::run::live::RunState;
 use crate::ui::run::run_view::RunInput;
 use crate::ui::study::open_list::{Following, OpenList};
 use crate::ui::study::open_study::OpenStudy;
+use crate::ui::study::scan_files::ListFiles;
 
 impl App {
     /// Shows a list of events, and follows it where it is still being written; what is to be told about it comes back.
@@ -23,14 +21,13 @@ impl App {
         &mut self,
         ctx: &Context,
         mut study: Study<EventList>,
-        file: PathBuf,
-        follower: Option<ListFollower>,
+        files: ListFiles,
+        following: Option<(ListFollower, GatheredEvents)>,
     ) -> Vec<Notice> {
         self.options.trace.record("study_ready", &[("events", study.measured.prompts.len() as f64)]);
         let notices = std::mem::take(&mut study.notices);
-        let mut open = OpenList::new(study, file);
-        if let Some(follower) = follower {
-            let events = GatheredEvents::new(Arc::clone(follower.facts()), ListSelection::default());
+        let mut open = OpenList::new(study, files);
+        if let Some((follower, events)) = following {
             let acquisition = ListAcquisition::growing(events);
             let feed = Feed::follow_list(follower, acquisition.clone(), self.on_arrival(ctx));
             open.following = self.feed_or_notice(ctx, feed).map(|feed| Following { acquisition, feed });

@@ -15,11 +15,12 @@ use crate::session::{Command, Feed, TubeSource};
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::slices::view::ProfileLine;
 use crate::ui::study::action::StudyAction;
+use crate::ui::study::list_form::ListForm;
 use crate::ui::study::loader::{Loaded, Source};
 use crate::ui::study::open_study::{OpenCounts, OpenStudy};
 use crate::ui::study::open_sweep::OpenSweep;
 use crate::ui::study::openable::why_no_study;
-use crate::ui::study::scan_files::{ScanFiles, SweepFiles};
+use crate::ui::study::scan_files::{ListFiles, ScanFiles, SweepFiles};
 use crate::ui::study::state::StudyRequest;
 
 impl App {
@@ -30,6 +31,8 @@ impl App {
             Some(StudyRequest::AskToFollow) => _ = self.ask(ctx, FileTask::Follow),
             Some(StudyRequest::AskForReference) => _ = self.ask(ctx, FileTask::Reference),
             Some(StudyRequest::AskForCorrection(which)) => _ = self.ask(ctx, FileTask::Correct(which)),
+            Some(StudyRequest::AskForAttenuation) => _ = self.ask(ctx, FileTask::Attenuation),
+            Some(StudyRequest::AskForListTable(table)) => _ = self.ask(ctx, FileTask::ListTable(table)),
             Some(StudyRequest::Open(source)) => self.open(ctx, source),
             Some(StudyRequest::NothingComes) => self.saved.forget_decision(),
             Some(StudyRequest::ForgetRecent) => self.preferences.recent.clear(),
@@ -56,6 +59,10 @@ impl App {
             Source::File(path) if FileKind::of(&path) == Some(FileKind::Session) => self.open_session(ctx, &path),
             Source::File(path) if FileKind::of(&path) == Some(FileKind::Rois) => {
                 self.do_with_file(ctx, FileTask::LoadRois, &path)
+            }
+            // It does not tell its scanner.
+            Source::File(path) if FileKind::of(&path) == Some(FileKind::YrtList) => {
+                self.study.list_form = Some(ListForm::of(&ListFiles::of(&path)));
             }
             Source::File(path) if let Some(reason) = why_no_study(&path) => self.notify(ctx, Notice::error(reason)),
             source => self.leave(ctx, Leave::Open(source)),
@@ -88,7 +95,9 @@ impl App {
         let notices = match loaded {
             Loaded::Counts { study, files, size } => self.show_counts(*study, files, size),
             Loaded::Pairs { study, file } => self.show_pairs(*study, file),
-            Loaded::Events { study, file, follower } => self.show_list(ctx, *study, file, follower.map(|follower| *follower)),
+            Loaded::Events { study, files, following } => {
+                self.show_list(ctx, *study, files, following.map(|following| *following))
+            }
             Loaded::Sweep { study, files, follower } => self.show_sweep(ctx, *study, files, follower.map(|follower| *follower)),
         };
         if !self.tabs().has(self.numbers) {
@@ -107,7 +116,10 @@ impl App {
         if !is_the_same {
             self.rois.undo.restart(&self.rois.document);
         }
-        if let Source::File(path) | Source::GrowingList(path) | Source::Sweep(SweepFiles { projections: path, .. }) = &source {
+        if let Source::File(path)
+        | Source::List(ListFiles { list: path, .. })
+        | Source::Sweep(SweepFiles { projections: path, .. }) = &source
+        {
             self.preferences.remember(path);
         }
         match self.options.autostart && !waits {

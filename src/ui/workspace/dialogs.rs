@@ -8,6 +8,7 @@ use crossbeam_channel::{Receiver, bounded};
 use super::actions::Action;
 use crate::io::{Correction, files_written};
 use crate::ui::rois::action::NemaStandard;
+use crate::ui::study::list_form::ListTable;
 use crate::ui::widgets::modal::modal_ui;
 use crate::ui::widgets::picture_area::PictureArea;
 
@@ -45,6 +46,10 @@ pub enum FileTask {
     Reference,
     /// Corrects the open study.
     Correct(Correction),
+    /// A table that a list is read with.
+    ListTable(ListTable),
+    /// Gives the open list its map of attenuation.
+    Attenuation,
     /// Saves the image that is shown.
     SaveImage,
     /// Loads ROIs.
@@ -184,6 +189,11 @@ fn ask_desktop(task: FileTask) -> Option<PathBuf> {
         FileTask::Correct(_) => {
             dialog.add_filter("Interfile projection header", &["hs", "HS"]).add_filter("All files", &["*"]).pick_file()
         }
+        FileTask::ListTable(ListTable::Crystals) => {
+            dialog.add_filter("Table of crystals", &["lut", "hscan", "geom", "toml"]).pick_file()
+        }
+        FileTask::ListTable(ListTable::Normalization) => dialog.add_filter("CASToR normalisation", &["Cdh", "cdh"]).pick_file(),
+        FileTask::Attenuation => dialog.add_filter("Image", &["nii", "gz", "hv", "npy"]).pick_file(),
         FileTask::LoadRois => dialog.add_filter("ROIs", &["toml", "json"]).pick_file(),
         FileTask::SaveImage => dialog
             .add_filter("NIfTI, compressed", &["gz"])
@@ -215,6 +225,9 @@ pub fn title(task: FileTask) -> &'static str {
         FileTask::Reference => "Reference spectrum",
         FileTask::Correct(Correction::Multiplicative) => "Multiplicative correction",
         FileTask::Correct(Correction::Additive) => "Additive correction",
+        FileTask::ListTable(ListTable::Crystals) => "Table of crystals",
+        FileTask::ListTable(ListTable::Normalization) => "Normalisation of a list",
+        FileTask::Attenuation => "Map of attenuation",
         FileTask::SaveImage => "Save the image",
         FileTask::LoadRois => "Load ROIs",
         FileTask::SaveRois => "Save ROIs",
@@ -238,6 +251,9 @@ fn formats(task: FileTask) -> &'static str {
         FileTask::Follow => "a list of events (.petsird, .Cdh, .l.hdr) or a sweep (.DSC, .sweep) whose data file grows",
         FileTask::Reference => "a spectrum without a gradient (.DSC or .npy)",
         FileTask::Correct(_) => "an Interfile projection header (.hs)",
+        FileTask::ListTable(ListTable::Crystals) => "a table of crystals (.lut, .hscan, .geom or .crystals.toml)",
+        FileTask::ListTable(ListTable::Normalization) => "a CASToR normalisation file (.Cdh)",
+        FileTask::Attenuation => "an image of linear attenuation coefficients, 1/cm (.nii, .nii.gz, .hv or .npy)",
         FileTask::SaveImage => ".nii, .nii.gz, .hv, .npy or .dcm (a folder, DICOM): the ending chooses the format",
         FileTask::LoadRois | FileTask::SaveRois => ".toml or .json",
         FileTask::ExportCsv => ".csv",

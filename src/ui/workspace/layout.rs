@@ -26,6 +26,7 @@ use crate::ui::slices::colour_bar::colour_bar_ui;
 use crate::ui::slices::pointer::help_text;
 use crate::ui::slices::slice_panel::{SlicesView, pointer_text, slices_ui};
 use crate::ui::slices::toolbar::{ToolbarView, toolbar_ui};
+use crate::ui::study::list_form::list_form_ui;
 use crate::ui::study::list_panel::rates_ui;
 use crate::ui::study::open_study::OpenStudy;
 use crate::ui::study::study_panel::{StudyView, study_ui};
@@ -79,10 +80,14 @@ impl App {
             toasts_ui(&self.notices, &ctx, actions);
             notice_list_ui(&self.notices, &ctx, actions);
         });
-        match (self.leaving.as_ref().filter(|leaving| leaving.is_asking()), &self.study.tube_form) {
-            (Some(leaving), _) => leaving_ui(leaving, &ctx, &mut actions),
-            (None, Some(form)) => summed(&mut actions, Action::Study, |actions| tube_form_ui(form, &ctx, actions)),
-            (None, None) => dialogs::dialogs_ui(&self.dialogs, &ctx, &mut actions),
+        if let Some(leaving) = self.leaving.as_ref().filter(|leaving| leaving.is_asking()) {
+            leaving_ui(leaving, &ctx, &mut actions);
+        } else if let Some(form) = &self.study.tube_form {
+            summed(&mut actions, Action::Study, |actions| tube_form_ui(form, &ctx, actions));
+        } else if let Some(form) = self.study.list_form.as_ref().filter(|_| !self.dialogs.is_modal()) {
+            summed(&mut actions, Action::Study, |actions| list_form_ui(form, &ctx, actions));
+        } else {
+            dialogs::dialogs_ui(&self.dialogs, &ctx, &mut actions);
         }
         dialogs::drop_hint_ui(&ctx);
         self.keys_were_taken = self.keys_are_taken(&ctx);
@@ -96,7 +101,7 @@ impl App {
 
     /// Whether a question is in front of the window.
     fn is_asked(&self) -> bool {
-        self.dialogs.is_modal() || self.leaving.is_some() || self.study.tube_form.is_some() || self.is_help_open
+        self.dialogs.is_modal() || self.leaving.is_some() || self.study.has_form() || self.is_help_open
     }
 
     fn side_panel(&self, ui: &mut Ui, actions: &mut Vec<Action>) {

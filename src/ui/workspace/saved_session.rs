@@ -34,7 +34,7 @@ use crate::ui::run::stop_form::StopForm;
 use crate::ui::slices::view::ViewState;
 use crate::ui::study::loader::{BUILT_IN, Source};
 use crate::ui::study::open_study::OpenStudy;
-use crate::ui::study::scan_files::{ScanFiles, SweepFiles};
+use crate::ui::study::scan_files::{ListFiles, ScanFiles, SweepFiles};
 use crate::ui::widgets::colouring::Colouring;
 use crate::ui::widgets::fields::held_within;
 
@@ -85,6 +85,7 @@ pub struct SavedStudy {
 enum SavedSource {
     File(PathBuf),
     Counts(ScanFiles),
+    List(ListFiles),
     Sweep(SweepFiles),
     BuiltIn(String),
 }
@@ -152,14 +153,15 @@ impl SavedStudy {
     pub fn new(title: &str, source: &Source, tubes: Option<PathBuf>, matrix: Option<PathBuf>) -> Self {
         let full = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
         let source = match source {
-            // Another day it is whole.
-            Source::File(path) | Source::GrowingList(path) => SavedSource::File(full(path)),
+            Source::File(path) => SavedSource::File(full(path)),
             Source::Corrected(files) => SavedSource::Counts(ScanFiles {
                 measured: full(&files.measured),
                 multiplicative: files.multiplicative.as_ref().map(full),
                 additive: files.additive.as_ref().map(full),
                 ..*files
             }),
+            // Another day it is whole.
+            Source::List(files) => SavedSource::List(ListFiles { is_followed: false, ..files.map_paths(full) }),
             Source::Sweep(files) => SavedSource::Sweep(SweepFiles {
                 projections: full(&files.projections),
                 reference: files.reference.as_ref().map(full),
@@ -179,6 +181,7 @@ impl SavedStudy {
         Ok(match &self.source {
             SavedSource::File(path) => Source::File(path.clone()),
             SavedSource::Counts(files) => Source::Corrected(files.clone()),
+            SavedSource::List(files) => Source::List(files.clone()),
             SavedSource::Sweep(files) => Source::Sweep(files.clone()),
             SavedSource::BuiltIn(title) => {
                 let study = BUILT_IN.iter().find(|study| study.title == title);
@@ -202,6 +205,9 @@ impl SavedStudy {
             SavedSource::File(path) => found(path),
             SavedSource::Counts(ScanFiles { measured, multiplicative, additive, .. }) => {
                 std::iter::once(measured).chain(multiplicative).chain(additive).for_each(found);
+            }
+            SavedSource::List(ListFiles { list, attenuation, crystals, normalization, .. }) => {
+                std::iter::once(list).chain(attenuation).chain(crystals).chain(normalization).for_each(found);
             }
             SavedSource::Sweep(SweepFiles { projections, reference, .. }) => {
                 std::iter::once(projections).chain(reference).for_each(found);

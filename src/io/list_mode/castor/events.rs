@@ -7,7 +7,7 @@ use super::factors::{Factors, width_mm};
 use super::header::{Header, Mode, Tof};
 use super::normalization::{Allowed, PairFactors};
 use super::{Table, several_lines, table_of};
-use crate::data::{EventChunk, Events, ListFacts, Notice, TofFacts, tof_mm};
+use crate::data::{Attenuation, EventChunk, Events, ListFacts, Notice, TofFacts, tof_mm};
 use crate::io::IoError;
 use crate::io::list_mode::records::{Records, f32_at, finite, pair_at, u32_at};
 use crate::io::list_mode::{ByteStream, EventReader, ListOptions};
@@ -84,10 +84,18 @@ fn facts(header: &Header, table: Table, options: &ListOptions) -> Result<ListFac
     let Table { detectors, min_angle_deg } = table;
     let detectors = Arc::new(detectors);
     let mut facts = ListFacts::new("CASToR list mode", detectors.clone());
+    let mut has_attenuation = header.has_attenuation;
     facts.efficiency = Some(match &options.normalization {
-        Some(path) => Arc::new(PairFactors::read(path, header, detectors.crystals().len())?),
+        Some(path) => {
+            let factors = PairFactors::read(path, header, detectors.crystals().len())?;
+            has_attenuation |= factors.has_attenuation;
+            Arc::new(factors)
+        }
         None => Arc::new(Allowed::new(detectors, min_angle_deg, header.max_axial_mm, 1.0 / header.calibration)),
     });
+    if has_attenuation {
+        facts.attenuation = Attenuation::InFactors;
+    }
     facts.tof = match header.tof {
         Some(Tof::List { fwhm_ps, range_ps, .. }) => {
             let half_mm = 0.5 * width_mm(range_ps);
@@ -107,6 +115,11 @@ fn notices(header: &Header, options: &ListOptions) -> Vec<Notice> {
     if header.has_normalization && options.normalization.is_none() {
         tell("which pairs can be in coincidence, and how well each counts, only a normalisation file tells; without one all of the \
               scanner's count alike, also those of crystals that are dead"
+            .into());
+    }
+    if header.has_attenuation && options.normalization.is_none() {
+        tell("its events tell how much of each the object takes away; of all other pairs a normalisation file would, and without one \
+              the sensitivity is that of an object that attenuates nothing"
             .into());
     }
     if header.start_secs != 0.0 {

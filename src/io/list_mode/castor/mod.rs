@@ -42,13 +42,16 @@ pub(in crate::io) fn data_file(header: &Path) -> Option<PathBuf> {
 /// The table of a header's scanner: the one that the options name, or one of the scanner's name beside the header.
 fn table_of(header: &Header, options: &ListOptions) -> Result<Table, IoError> {
     let beside = |ending: &str| header.path.with_file_name(format!("{}.{ending}", header.scanner));
-    let found = options.scanner.clone().or_else(|| ["hscan", "geom"].map(beside).into_iter().find(|path| path.is_file()));
+    let found = options
+        .scanner
+        .clone()
+        .or_else(|| ["hscan", "geom", "crystals.toml"].map(beside).into_iter().find(|path| path.is_file()));
     match found {
         Some(path) => read_table(&path),
         None => {
             let name = &header.scanner;
             let reason = format!(
-                "the table of its scanner is missing: put {name}.hscan and {name}.lut, or {name}.geom, beside it, or name the table's file"
+                "the table of its scanner is missing: put {name}.hscan and {name}.lut, {name}.geom or {name}.crystals.toml beside it, or name the table's file"
             );
             Err(IoError::unsupported(&header.path, reason))
         }

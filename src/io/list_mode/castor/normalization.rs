@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::factors::Factors;
 use super::header::{Header, Mode};
 use super::several_lines;
-use crate::data::PairEfficiency;
+use crate::data::{Fingerprint, PairEfficiency};
 use crate::io::IoError;
 use crate::io::list_mode::records::{Records, pair_at};
 use crate::scanner::Detectors;
@@ -18,6 +18,8 @@ pub(super) struct PairFactors {
     first: Vec<usize>,
     others: Vec<u32>,
     values: Vec<f32>,
+    /// Whether its factors have the attenuation in them.
+    pub(super) has_attenuation: bool,
 }
 
 impl PairFactors {
@@ -61,7 +63,7 @@ impl PairFactors {
                 (others[place], values[place]) = (other, value);
             }
         }
-        Ok(Self { first, others, values })
+        Ok(Self { first, others, values, has_attenuation: header.has_attenuation })
     }
 }
 
@@ -92,6 +94,13 @@ impl PairEfficiency for PairFactors {
         // One that is in the file twice is twice in coincidence.
         (place..pairs.end).take_while(|&place| self.others[place] == higher).map(|place| self.values[place]).sum()
     }
+
+    fn identify(&self, into: &mut Fingerprint) {
+        into.text("pairs");
+        self.first.iter().for_each(|first| into.whole(*first as u64));
+        self.others.iter().for_each(|other| into.whole((*other).into()));
+        into.numbers(&self.values);
+    }
 }
 
 /// All pairs that the scanner allows count alike.
@@ -119,5 +128,10 @@ impl PairEfficiency for Allowed {
         let cos = a.axes[0][0] * b.axes[0][0] + a.axes[0][1] * b.axes[0][1];
         let is_allowed = cos <= self.max_cos && (a.centre_mm[2] - b.centre_mm[2]).abs() <= self.max_axial_mm;
         if is_allowed { self.value } else { 0.0 }
+    }
+
+    fn identify(&self, into: &mut Fingerprint) {
+        into.text("allowed");
+        [self.max_cos, self.max_axial_mm, self.value.into()].into_iter().for_each(|value| into.number(value));
     }
 }

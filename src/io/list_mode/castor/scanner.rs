@@ -8,7 +8,8 @@ use super::keys::Keys;
 use crate::geometry::Point;
 use crate::io::IoError;
 use crate::io::blocks::regular_file_len;
-use crate::scanner::{Crystal, Detectors};
+use crate::io::crystals::{Crystals, read_crystals};
+use crate::scanner::{Crystal, Detectors, axes_of_depth};
 
 /// Bytes of a crystal in a look-up table.
 pub(super) const CRYSTAL_BYTES: u64 = 24;
@@ -34,13 +35,14 @@ pub(super) struct Layer {
     interaction_mm: Option<f64>,
 }
 
-/// Reads a table: `.hscan` or `.lut` (each with the other, or the latter alone), or `.geom`.
+/// Reads a table: `.hscan` or `.lut` (each with the other, or the latter alone), `.geom`, or the program's own.
 ///
 /// # Errors
 /// A file that is none of them, is too short or too long, or tells a crystal that cannot be.
 pub(in crate::io::list_mode) fn read(path: &Path) -> Result<Table, IoError> {
     let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
     match ending.as_str() {
+        "toml" => read_crystals(path).map(|Crystals { detectors, min_angle_deg }| Table { detectors, min_angle_deg }),
         "geom" => {
             let keys = Keys::read(path)?;
             let layers = layers(&keys, geom::num_per_layer)?;
@@ -58,7 +60,7 @@ pub(in crate::io::list_mode) fn read(path: &Path) -> Result<Table, IoError> {
         _ => Err(IoError::Extension {
             path: path.to_owned(),
             what: "a scanner's table of crystals",
-            understood: "a look-up table (.lut, with its .hscan) or rules (.geom), as CASToR has them",
+            understood: "a look-up table (.lut, with its .hscan) or rules (.geom), as CASToR has them, or the program's own (.crystals.toml)",
         }),
     }
 }
@@ -125,22 +127,8 @@ impl Layer {
     pub(super) fn crystal(&self, middle_mm: Point, depth: Point) -> Crystal {
         let shift = self.interaction_mm.map_or(0.0, |mm| mm - 0.5 * self.size_mm[0]);
         let centre_mm = std::array::from_fn(|a| middle_mm[a] + shift * depth[a]);
-        Crystal { centre_mm, axes: axes(depth), size_mm: self.size_mm }
+        Crystal { centre_mm, axes: axes_of_depth(depth), size_mm: self.size_mm }
     }
-}
-
-/// Depth, tangential and axial side of a crystal of this depth: the axial one is as near to z as can be.
-fn axes(depth: Point) -> [Point; 3] {
-    let unit = |v: Point| {
-        let length = v.iter().map(|c| c * c).sum::<f64>().sqrt();
-        v.map(|c| c / length)
-    };
-    // Along the axis there is no side that is nearer to it.
-    let nearest = if depth[2].abs() < 0.999 { [0.0, 0.0, 1.0] } else { [0.0, 1.0, 0.0] };
-    let along: f64 = (0..3).map(|a| nearest[a] * depth[a]).sum();
-    let axial = unit(std::array::from_fn(|a| nearest[a] - along * depth[a]));
-    let cross = |a: usize, b: usize| axial[a] * depth[b] - axial[b] * depth[a];
-    [depth, unit([cross(1, 2), cross(2, 0), cross(0, 1)]), axial]
 }
 
 #[cfg(test)]
@@ -152,12 +140,12 @@ mod tests {
     fn the_sides_are_those_of_a_cylinders_crystals() {
         let cylinder = Detectors::of_cylinder(&find("small").unwrap().geometry).unwrap();
         for crystal in cylinder.crystals() {
-            let found = axes(crystal.axes[0]);
+            let found = axes_of_depth(crystal.axes[0]);
             for (found, expected) in found.as_flattened().iter().zip(crystal.axes.as_flattened()) {
                 assert!((found - expected).abs() < 1e-12, "{crystal:?}");
             }
         }
-        let [depth, tangential, axial] = axes([0.0, 0.0, -1.0]);
+        let [depth, tangential, axial] = axes_of_depth([0.0, 0.0, -1.0]);
         let dot = |a: Point, b: Point| (0..3).map(|i| a[i] * b[i]).sum::<f64>();
         assert!(dot(depth, tangential) == 0.0 && dot(tangential, axial) == 0.0 && dot(axial, axial) == 1.0);
     }

@@ -9,7 +9,7 @@
 
 use super::binary::Value;
 use super::geometry::ModuleType;
-use crate::data::PairEfficiency;
+use crate::data::{Fingerprint, PairEfficiency};
 
 /// The efficiencies of a file, energies together.
 #[derive(Debug)]
@@ -123,6 +123,26 @@ impl PairEfficiency for Efficiencies {
             None => self.sums[first] * self.sums[second],
         };
         (self.calibration * sum) as f32
+    }
+
+    fn identify(&self, into: &mut Fingerprint) {
+        let Self { calibration, places, bins, sums, types: _, num_energies, pairs } = self;
+        into.text("petsird");
+        into.number(*calibration);
+        // (Places tell what of the types matters here.)
+        places.iter().flatten().for_each(|place| into.whole((*place).into()));
+        bins.iter().for_each(|bins| into.numbers(bins));
+        sums.iter().for_each(|sum| into.number(*sum));
+        num_energies.iter().for_each(|num| into.whole(*num as u64));
+        for ModulePairs { groups, tables } in pairs {
+            into.whole(groups.len() as u64);
+            groups.iter().flatten().for_each(|group| into.whole(*group as u64));
+            for Table { values, num_columns, is_merged } in tables {
+                into.numbers(values);
+                into.whole(*num_columns as u64);
+                into.whole((*is_merged).into());
+            }
+        }
     }
 }
 

@@ -1,0 +1,84 @@
+//! Lists of objects that attenuate, with the map of their attenuation.
+
+use std::sync::Arc;
+
+use tomoscope::data::{Attenuation, AttenuationMap, CountRates, EventList, ListFacts, Study, Volume};
+use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
+use tomoscope::plan::{AlgorithmKind, Cache, DeviceChoice, Job, default_list_settings, prepare_with};
+use tomoscope::recon::gaussian_filter;
+use tomoscope::scanner::find;
+use tomoscope::task::Task;
+
+/// Mean of the voxels between two distances from the axis, in the middle slices.
+fn mean_between(volume: &Volume, mm: [f64; 2]) -> f64 {
+    let [nx, ny, nz] = volume.grid.size;
+    let (mut sum, mut num) = (0.0, 0);
+    for (index, value) in volume.as_slice().iter().enumerate() {
+        let (x, y, z) = (index % nx, index / nx % ny, index / nx / ny);
+        let [px, py, _] = volume.grid.mm_from_voxel([x as f64, y as f64, z as f64]);
+        if (mm[0]..mm[1]).contains(&px.hypot(py)) && (nz / 4..nz - nz / 4).contains(&z) {
+            (sum, num) = (sum + f64::from(*value), num + 1);
+        }
+    }
+    sum / f64::from(num)
+}
+
+/// The image of a list's events.
+fn reconstructed(list: EventList) -> Volume {
+    let mut settings = default_list_settings(&list).unwrap();
+    (settings.algorithm, settings.num_iterations, settings.device) = (AlgorithmKind::Osem, 3, DeviceChoice::Cpu);
+    settings.num_subsets = 8;
+    let mut volume = Volume::filled(settings.grid.clone(), 0.0);
+    let job = Job::Events { study: Arc::new(Study::new("list", list)), settings: Box::new(settings), growing: None };
+    let mut prepared = prepare_with(&Cache::nowhere(), &job, &Task::new()).unwrap();
+    for _ in 0..24 {
+        prepared.algorithm.step(&Task::new()).unwrap();
+    }
+    prepared.algorithm.volume_into(&mut volume).unwrap();
+    gaussian_filter(&mut volume, 6.0);
+    volume
+}
+
+#[test]
+fn a_cylinder_of_water_is_flat_with_the_map_of_its_attenuation_alone() {
+    let scanner = &find("small").unwrap().geometry;
+    let phantom = by_name("cylinder", scanner).unwrap();
+    let options = ListSimulation {
+        counts: 400_000.0,
+        attenuation: true,
+        seed: 5,
+        duration_secs: 10.0,
+        tof_fwhm_mm: None,
+        randoms_fraction: 0.0,
+    };
+    let study = simulate_list(&phantom, scanner, &options, &Task::new()).unwrap();
+    let (truth, simulated) = (study.truth.clone().unwrap(), study.measured);
+    let prompts = Arc::new(simulated.events.prompts);
+    let mut per_mm = phantom.attenuation(&truth.grid, &Task::new()).unwrap();
+    per_mm.as_mut_slice().iter_mut().for_each(|value| *value *= 0.1);
+    let map = Attenuation::Map(Arc::new(AttenuationMap { file: "mu.nii".into(), per_mm }));
+    let image = |attenuation: Attenuation| {
+        let facts = Arc::new(ListFacts { attenuation, ..(*simulated.facts).clone() });
+        let (prompts, rates) = (Arc::clone(&prompts), CountRates::default());
+        reconstructed(EventList { facts, prompts, delayeds: Arc::default(), total_additive: 0.0, rates, frame_ms: None })
+    };
+    let radius = (truth.as_slice().iter().filter(|value| **value > 0.0).count() as f64 / truth.grid.size[2] as f64
+        * truth.grid.voxel_mm[0]
+        * truth.grid.voxel_mm[1]
+        / std::f64::consts::PI)
+        .sqrt();
+    let rim = [0.55 * radius, 0.8 * radius];
+    let middle = [0.0, 0.35 * radius];
+    let flat = |volume: &Volume| mean_between(volume, rim) / mean_between(volume, middle);
+    let (with, without) = (image(map), image(Attenuation::Untold));
+    let of_truth = mean_between(&with, middle) / mean_between(&truth, middle);
+    println!(
+        "radius {radius:.1} mm: rim to middle {:.3} with the map, {:.3} without; to the truth {of_truth:.3}",
+        flat(&with),
+        flat(&without)
+    );
+    assert!((flat(&with) - 1.0).abs() < 0.03, "{}", flat(&with));
+    assert!(flat(&without) > 1.08, "{}", flat(&without));
+    // What is there without attenuation, not what is left of it.
+    assert!((of_truth - 1.0).abs() < 0.05, "{of_truth}");
+}
