@@ -9,11 +9,11 @@ use super::console::out;
 use super::list_options::ListArguments;
 use super::options::TalkOptions;
 use super::outputs::Files;
-use super::paths::projections_file;
+use super::paths::{of_frame, projections_file};
 use super::progress::with_bar;
 use super::simulate::WRITTEN;
 use super::{CliResult, notices};
-use crate::data::{Counts, Study};
+use crate::data::{Counts, Frames, Study};
 use crate::io::{Correction, write_projections};
 use crate::plan::{HistogramSettings, histogram};
 
@@ -28,9 +28,10 @@ pub struct HistogramOptions {
     #[arg(short, long, value_name = "OUT", value_parser = projections_file)]
     output: PathBuf,
 
-    /// Frames in seconds from the beginning, each written as OUT_fNNN.hs: 0-60,60-300. Default: all events, as OUT.hs.
-    #[arg(long, value_name = "FROM-TO,...", value_delimiter = ',', value_parser = frame_ms)]
-    frames: Vec<Range<u32>>,
+    /// Frames in seconds from the beginning, each written as OUT_fNNN.hs: 0-60,60-300, or 6x10,4x60 for six of ten seconds and then
+    /// four of sixty. Default: all events, as OUT.hs.
+    #[arg(long, value_name = "FRAMES")]
+    frames: Option<Frames>,
 
     /// Ring differences of a segment. Default: 1, every pair of rings has its own plane.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = odd)]
@@ -51,17 +52,6 @@ pub struct HistogramOptions {
     talk: TalkOptions,
 }
 
-/// A frame, ms.
-pub fn frame_ms(text: &str) -> Result<Range<u32>, String> {
-    let ms = |text: &str| {
-        let secs: f64 = text.trim().parse().ok()?;
-        (0.0..=4e6).contains(&secs).then(|| (1000.0 * secs).round() as u32)
-    };
-    let ends = text.split_once('-').and_then(|(from, to)| Some(ms(from)?..ms(to)?));
-    ends.filter(|frame| frame.start < frame.end)
-        .ok_or_else(|| format!("'{text}' is not a frame; give its begin and end in seconds, as in 0-60"))
-}
-
 fn odd(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n: &usize| n % 2 == 1).ok_or_else(|| format!("'{text}' is not an odd number of ring differences"))
 }
@@ -69,9 +59,11 @@ fn odd(text: &str) -> Result<usize, String> {
 /// Counts and writes.
 pub fn run(options: &HistogramOptions) -> CliResult {
     options.talk.apply();
-    let frames: Vec<(Option<Range<u32>>, PathBuf)> = match options.frames.as_slice() {
-        [] => vec![(None, options.output.clone())],
-        frames => frames.iter().enumerate().map(|(k, frame)| (Some(frame.clone()), of_frame(&options.output, k + 1))).collect(),
+    let frames: Vec<(Option<Range<u32>>, PathBuf)> = match &options.frames {
+        None => vec![(None, options.output.clone())],
+        Some(frames) => {
+            (1..).zip(frames.as_slice()).map(|(k, frame)| (Some(frame.clone()), of_frame(&options.output, k))).collect()
+        }
     };
     let with_corrections =
         |path: &PathBuf| [path.clone(), Correction::Multiplicative.path_beside(path), Correction::Additive.path_beside(path)];
@@ -109,25 +101,4 @@ fn write(study: &Study<Counts>, path: &Path) -> CliResult {
         }
     }
     Ok(())
-}
-
-/// OUT.hs → OUT_fNNN.hs.
-fn of_frame(path: &Path, number: usize) -> PathBuf {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!("{stem}_f{number:03}.hs"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn frames_are_read_in_seconds() {
-        assert_eq!(frame_ms("0.1-0.6"), Ok(100..600));
-        assert_eq!(frame_ms(" 60 - 300"), Ok(60_000..300_000));
-        for wrong in ["5", "6-5", "-1-5", "a-b", "0-1e9"] {
-            assert!(frame_ms(wrong).is_err(), "{wrong}");
-        }
-        assert_eq!(of_frame(Path::new("a/scan.hs"), 2), Path::new("a/scan_f002.hs"));
-    }
 }

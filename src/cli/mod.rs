@@ -29,6 +29,7 @@ mod progress;
 mod project;
 mod reconstruct;
 mod reconstruct_epri;
+mod reconstruct_frames;
 mod reconstruct_work;
 mod reference_image;
 mod reproduce;

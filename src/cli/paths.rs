@@ -54,12 +54,21 @@ pub fn matrix_file(text: &str) -> Result<PathBuf, String> {
 
 /// OUT.ext → OUT_itNNN.ext, also for the double ending .nii.gz.
 pub fn numbered(path: &Path, iteration: usize) -> PathBuf {
+    before_ending(path, &format!("_it{iteration:03}"))
+}
+
+/// OUT.ext → OUT_fNNN.ext, also for the double ending .nii.gz.
+pub fn of_frame(path: &Path, number: usize) -> PathBuf {
+    before_ending(path, &format!("_f{number:03}"))
+}
+
+fn before_ending(path: &Path, what: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let lower = name.to_lowercase();
-    let ending =
-        [".nii.gz", ".nii", ".hv", ".npy", ".dcm"].into_iter().find(|ending| lower.ends_with(ending)).map_or(0, str::len);
+    let ending = [".nii.gz", ".nii", ".hv", ".npy", ".dcm", ".hs", ".csv"];
+    let ending = ending.into_iter().find(|ending| lower.ends_with(ending)).map_or(0, str::len);
     let (stem, ending) = name.split_at(name.len() - ending);
-    path.with_file_name(format!("{stem}_it{iteration:03}{ending}"))
+    path.with_file_name(format!("{stem}{what}{ending}"))
 }
 
 /// Whether a file is among those of every so many iterations.
@@ -81,6 +90,8 @@ mod tests {
         assert_eq!(name("a.b/out.hv", 5), "a.b/out_it005.hv");
         assert_eq!(name("brain.2.nii.gz", 12), "brain.2_it012.nii.gz");
         assert_eq!(name("x.NII", 1234), "x_it1234.NII");
+        let frame = |path: &str| of_frame(Path::new(path), 2);
+        assert_eq!([frame("a/scan.hs"), frame("b.c.nii.gz")], ["a/scan_f002.hs", "b.c_f002.nii.gz"].map(PathBuf::from));
     }
 
     #[test]

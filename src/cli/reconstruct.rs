@@ -10,25 +10,24 @@ use clap::Args;
 use crossbeam_channel::{Receiver, never, select, tick};
 
 use super::follow_list::follow_list;
-use super::histogram::frame_ms;
 use super::image_options::ImageOptions;
 use super::list_options::ListArguments;
 use super::options::{ProjectorOptions, TalkOptions, calibration};
 use super::outputs::Files;
-use super::paths::{image_file, is_numbered};
+use super::paths::{image_file, is_numbered, of_frame};
 use super::progress::with_bar;
 use super::reconstruct_epri::{self, EpriOptions};
 use super::reconstruct_work::Work;
 use super::reference_image::ReferenceImage;
 use super::stop_options::StopOptions;
-use super::{CliResult, Done, console, notices, signals};
+use super::{CliResult, Done, console, notices, reconstruct_frames, signals};
 use crate::algebra::{Host, ImageSpace};
-use crate::data::{Counts, Notice, Study, Unit};
+use crate::data::{Counts, Frames, Notice, Roi, Study, Unit, frame_ms};
 use crate::geometry::Grid;
 use crate::io::list_mode::ListOptions;
 use crate::io::measurements::MeasurementWriter;
 use crate::io::saved_matrix::read_matrix;
-use crate::io::{FileKind, check_image_unit, read_pair_study, read_study, read_volume, rois};
+use crate::io::{FileKind, SweepFollower, check_image_unit, read_pair_study, read_study, read_volume, rois};
 use crate::plan::{
     AlgorithmKind, Job, ListSelection, MATRIX_ITERATIONS, PairSettings, ProjectorChoice, Rays, RunSettings, Stages, check_basis,
     default_list_settings, default_settings, list_study, ring_basis,
@@ -74,11 +73,17 @@ pub struct ReconstructOptions {
     stop: StopOptions,
 
     #[command(flatten)]
-    list_arguments: ListArguments,
+    pub(super) list_arguments: ListArguments,
 
     /// Of a list: the frame that is reconstructed, s from the beginning. Default: all of it.
     #[arg(long, value_name = "FROM-TO", value_parser = frame_ms)]
     frame: Option<Range<u32>>,
+
+    /// Of a list: frames in seconds from the beginning (0-60,60-300, or 6x10,4x60 for six of ten seconds and then four of sixty),
+    /// reconstructed one after the other with the same settings; files that are written have the frame's number in their names,
+    /// OUT_fNNN. An image that ends in .nii or .nii.gz of frames of equal duration without gaps is also written as a whole, OUT.
+    #[arg(long, value_name = "FRAMES", conflicts_with = "frame")]
+    pub(super) frames: Option<Frames>,
 
     /// Of a list: the object's map of attenuation, an image (.nii, .nii.gz, .hv, .npy) of linear attenuation coefficients at 511 keV,
     /// 1/cm, on any grid.
@@ -194,6 +199,9 @@ pub fn run(options: &ReconstructOptions) -> CliResult<Done> {
     {
         return Err(format!("{name} is for lists of events, which {} is not", options.input.display()).into());
     }
+    if let Some(frames) = &options.frames {
+        return reconstruct_frames::run(options, frames, trace);
+    }
     let (job, follower, num_expected) = if FileKind::of(&options.input).is_some_and(FileKind::is_sweep) {
         reconstruct_epri::job(options)?
     } else if FileKind::of(&options.input).is_some_and(FileKind::is_list) {
@@ -205,62 +213,83 @@ pub fn run(options: &ReconstructOptions) -> CliResult<Done> {
     } else {
         (options.counts()?, None, None)
     };
-    options.check_units(job.course().unit)?;
-    let reference = options.reference_image.as_deref().map(|path| ReferenceImage::open(path, job.grid())).transpose()?;
-    trace.record("study_ready", &[]);
-    let rois = options.rois.as_deref().map(rois::read_rois).transpose()?.unwrap_or_default();
-    notices::print(rois::notice(&rois).as_slice());
-    let rules = options.stop.rules(&rois)?;
-    let table = options.csv.as_deref().map(MeasurementWriter::create).transpose()?;
-    // Until here there is nothing to keep: a signal ends the program at once, also in the middle of a file.
-    let requests = signals::keep();
-    // Nobody looks at the volumes on the way, and no history is needed.
-    let session_options = SessionOptions { history_bytes: 0, is_watched: false, trace, ..SessionOptions::default() };
-    let session = Session::with_options(session_options, || {});
-    session.send(Command::SetStopRules(rules));
-    let mut work = Work::new(options, &job, num_expected, rois.clone(), table, reference);
-    let mut feed = match (&job, follower) {
-        (Job::Sweep { study, .. }, Some(follower)) => Some(Feed::follow(follower, study.measured.clone(), session.on_arrival())?),
-        _ => None,
-    };
-    let job_is_one_step = job.is_one_step();
-    let job = match job {
-        Job::Counts { study, settings } => {
-            let num_iterations = work.next_halt(0);
-            Job::Counts { study, settings: Box::new(RunSettings { num_iterations, ..*settings }) }
-        }
-        Job::Pairs { study, settings } => {
-            let num_iterations = work.next_halt(0);
-            Job::Pairs { study, settings: Box::new(PairSettings { num_iterations, ..*settings }) }
-        }
-        Job::Events { study, settings, growing } => {
-            let num_iterations = work.next_halt(0);
-            Job::Events { study, settings: Box::new(RunSettings { num_iterations, ..*settings }), growing }
-        }
-        sweep => sweep,
-    };
-    session.send(Command::Start { job, rois: RoiSet { branch: 0, rois: rois.into() }, paused: false });
-    let looks = if job_is_one_step { tick(LOOK_EVERY) } else { never() };
-    let mut news: Receiver<Notice> = feed.as_ref().map_or_else(never, |feed| feed.notices().clone());
-    loop {
-        select! {
-            recv(session.events()) -> event => {
-                let event = event.map_err(|_| "the solver's thread has ended without a result")?;
-                if let Some(done) = work.obey(&session, event)? {
-                    return Ok(done);
-                }
+    let desk = Desk::open(options, &job, trace)?;
+    Ok(desk.run(options, job, follower, num_expected)?.done)
+}
+
+/// How a job ended.
+pub(super) struct Ended {
+    pub done: Done,
+    /// Whether a signal asked for the end.
+    pub is_interrupted: bool,
+}
+
+/// Where jobs are worked off one after the other.
+pub(super) struct Desk {
+    session: Session,
+    rois: Vec<Roi>,
+    requests: Receiver<()>,
+}
+
+impl Desk {
+    /// Looks at what is to be measured, and opens; `job` = the first one.
+    pub(super) fn open(options: &ReconstructOptions, job: &Job, trace: Trace) -> CliResult<Self> {
+        options.check_units(job.course().unit)?;
+        trace.record("study_ready", &[]);
+        let rois = options.rois.as_deref().map(rois::read_rois).transpose()?.unwrap_or_default();
+        notices::print(rois::notice(&rois).as_slice());
+        let rules = options.stop.rules(&rois)?;
+        // Until here there is nothing to keep: a signal ends the program at once, also in the middle of a file.
+        let requests = signals::keep();
+        // Nobody looks at the volumes on the way, and no history is needed.
+        let session_options = SessionOptions { history_bytes: 0, is_watched: false, trace, ..SessionOptions::default() };
+        let session = Session::with_options(session_options, || {});
+        session.send(Command::SetStopRules(rules));
+        Ok(Self { session, rois, requests })
+    }
+
+    /// Does a job, and writes what `options` asks for.
+    pub(super) fn run(
+        &self,
+        options: &ReconstructOptions,
+        job: Job,
+        follower: Option<SweepFollower>,
+        num_expected: Option<usize>,
+    ) -> CliResult<Ended> {
+        let Self { session, rois, requests } = self;
+        let reference = options.reference_image.as_deref().map(|path| ReferenceImage::open(path, job.grid())).transpose()?;
+        let table = options.csv.as_deref().map(MeasurementWriter::create).transpose()?;
+        let mut work = Work::new(options, &job, num_expected, rois.clone(), table, reference);
+        let mut feed = match (&job, follower) {
+            (Job::Sweep { study, .. }, Some(follower)) => {
+                Some(Feed::follow(follower, study.measured.clone(), session.on_arrival())?)
             }
-            recv(looks) -> _ => work.progress.inside(session.task().progress()),
-            recv(news) -> notice => match notice {
-                Ok(notice) => work.progress.notice(&notice),
-                Err(_) => news = never(),
-            },
-            recv(requests) -> _ => {
-                work.interrupted = true;
-                // Without its feed an acquisition is over, and the run complete with what it has.
-                match feed.take() {
-                    Some(feed) => feed.stop().iter().for_each(|notice| work.progress.notice(notice)),
-                    None => _ = session.send(Command::Cancel),
+            _ => None,
+        };
+        let looks = if job.is_one_step() { tick(LOOK_EVERY) } else { never() };
+        let job = job.until(work.next_halt(0));
+        session.send(Command::Start { job, rois: RoiSet { branch: 0, rois: rois.clone().into() }, paused: false });
+        let mut news: Receiver<Notice> = feed.as_ref().map_or_else(never, |feed| feed.notices().clone());
+        loop {
+            select! {
+                recv(session.events()) -> event => {
+                    let event = event.map_err(|_| "the solver's thread has ended without a result")?;
+                    if let Some(done) = work.obey(session, event)? {
+                        return Ok(Ended { done, is_interrupted: work.interrupted });
+                    }
+                }
+                recv(looks) -> _ => work.progress.inside(session.task().progress()),
+                recv(news) -> notice => match notice {
+                    Ok(notice) => work.progress.notice(&notice),
+                    Err(_) => news = never(),
+                },
+                recv(requests) -> _ => {
+                    work.interrupted = true;
+                    // Without its feed an acquisition is over, and the run complete with what it has.
+                    match feed.take() {
+                        Some(feed) => feed.stop().iter().for_each(|notice| work.progress.notice(notice)),
+                        None => _ = session.send(Command::Cancel),
+                    }
                 }
             }
         }
@@ -275,9 +304,17 @@ impl ReconstructOptions {
         let files = files.read(&self.reference_image);
         let files = files.read(&self.list_arguments.crystals).read(&self.list_arguments.normalization).read(&self.attenuation);
         let files = files.read(&projector.multiplicative).read(&projector.additive).read(self.epri.reference());
-        let mut files = files.write("-o", [&self.output]).write_lines("--csv", &self.csv).write_lines("--trace", &self.trace);
+        let files = files.write("-o", [&self.output]).write_lines("--csv", &self.csv).write_lines("--trace", &self.trace);
+        // Those of frames have names of their own.
+        let of_frames: Vec<Self> =
+            self.frames.iter().flat_map(|frames| (1..=frames.as_slice().len()).map(|k| self.of_frame(k))).collect();
+        let mut files = of_frames
+            .iter()
+            .fold(files, |files, frame| files.write("--frames", [&frame.output]).write_lines("--frames", &frame.csv));
         if let Some(every) = self.save_every {
-            files = files.check_numbered("--save-every", |path| is_numbered(path, &self.output, every as usize))?;
+            for output in of_frames.iter().chain([self]).map(|options| &options.output) {
+                files = files.check_numbered("--save-every", |path| is_numbered(path, output, every as usize))?;
+            }
         }
         files.check()
     }
@@ -306,12 +343,28 @@ impl ReconstructOptions {
 
     /// The name of the first option that was given and is for lists of events.
     fn first_of_lists(&self) -> Option<&'static str> {
-        let given = [("--frame", self.frame.is_some()), ("--attenuation", self.attenuation.is_some()), ("--no-tof", self.no_tof)];
+        let given = [
+            ("--frame", self.frame.is_some()),
+            ("--frames", self.frames.is_some()),
+            ("--attenuation", self.attenuation.is_some()),
+            ("--no-tof", self.no_tof),
+        ];
         given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name).or(self.list_arguments.first_given())
     }
 
+    /// Whether a number of subsets was asked for.
+    pub(super) fn has_subsets(&self) -> bool {
+        self.subsets.is_some() || self.algorithm == Some(Algorithm::Em(AlgorithmKind::Mlem))
+    }
+
+    /// What is written of the frame of this number.
+    pub(super) fn of_frame(&self, number: usize) -> Self {
+        let name = |path: &PathBuf| of_frame(path, number);
+        Self { output: name(&self.output), csv: self.csv.as_ref().map(name), frames: None, ..self.clone() }
+    }
+
     /// The job of a list of events.
-    fn list(&self) -> Result<Job, Box<dyn std::error::Error + Send + Sync>> {
+    pub(super) fn list(&self) -> Result<Job, Box<dyn std::error::Error + Send + Sync>> {
         let projector = &self.projector;
         let given = [
             ("--matrix", self.matrix.is_some()),
@@ -464,6 +517,7 @@ impl ReconstructOptions {
             threads_per_block: projector.threads_per_block,
             num_threads: projector.threads.map(usize::from),
             init: init.map(|(volume, _)| Arc::new(volume)),
+            frame_ms: None,
         })
     }
 }

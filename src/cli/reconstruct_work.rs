@@ -159,7 +159,9 @@ impl<'a> Work<'a> {
         }
         self.totals.print();
         std::mem::replace(&mut self.table, Ok(None))?;
-        Ok(Some(self.done(&frame)))
+        let done = self.done(&frame);
+        session.return_frame(frame);
+        Ok(Some(done))
     }
 
     /// Whether an image holds all that was asked for; what it lacks is said.

@@ -10,6 +10,7 @@
 //! are those of the whole line.
 
 use std::fmt::Debug;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Attenuation, CountRates, Fingerprint};
@@ -67,19 +68,29 @@ impl Events {
         self.additive.extend_from_slice(&other.additive);
     }
 
-    /// Keeps the events whose time is in this frame, ms.
-    pub fn retain_frame(&mut self, frame_ms: std::ops::Range<u32>) {
+    /// The events whose time is in this frame, ms.
+    pub fn in_frame(&self, frame_ms: &Range<u32>) -> Self {
         let kept: Vec<usize> = (0..self.len()).filter(|&event| frame_ms.contains(&self.times_ms[event])).collect();
-        fn pick<T: Copy>(values: &mut Vec<T>, kept: &[usize]) {
-            if !values.is_empty() {
-                *values = kept.iter().map(|&event| values[event]).collect();
-            }
+        fn pick<T: Copy>(values: &[T], kept: &[usize]) -> Vec<T> {
+            if values.is_empty() { Vec::new() } else { kept.iter().map(|&event| values[event]).collect() }
         }
-        pick(&mut self.pairs, &kept);
-        pick(&mut self.times_ms, &kept);
-        pick(&mut self.tof_mm, &kept);
-        pick(&mut self.multiplicative, &kept);
-        pick(&mut self.additive, &kept);
+        Self {
+            pairs: pick(&self.pairs, &kept),
+            times_ms: pick(&self.times_ms, &kept),
+            tof_mm: pick(&self.tof_mm, &kept),
+            multiplicative: pick(&self.multiplicative, &kept),
+            additive: pick(&self.additive, &kept),
+        }
+    }
+
+    /// How many there are in a frame, ms.
+    pub fn num_in_frame(&self, frame_ms: &Range<u32>) -> usize {
+        self.times_ms.iter().filter(|ms| frame_ms.contains(ms)).count()
+    }
+
+    /// Keeps the events whose time is in this frame, ms.
+    pub fn retain_frame(&mut self, frame_ms: Range<u32>) {
+        *self = self.in_frame(&frame_ms);
     }
 
     /// Bytes that an event takes.
@@ -196,12 +207,14 @@ pub struct EventList {
     pub facts: Arc<ListFacts>,
     /// The coincidences.
     pub prompts: Arc<Events>,
-    /// How many were delayed.
-    pub num_delayeds: u64,
+    /// Coincidences with one side delayed: their pairs and times.
+    pub delayeds: Arc<Events>,
     /// Expected background of all pairs together, as far as it is known; what the likelihood counts besides the image.
     pub total_additive: f64,
     /// Counts per second over time.
     pub rates: CountRates,
+    /// The frame that its events are of, ms; `None` = all that there are.
+    pub frame_ms: Option<Range<u32>>,
 }
 
 impl EventList {

@@ -15,6 +15,7 @@ use std::path::Path;
 
 use ::nifti::writer::WriterOptions;
 use ::nifti::{Endianness, NiftiError, NiftiHeader};
+use ndarray::{ArrayView, Axis, Dimension, RemoveAxis};
 
 use super::IoError;
 use super::blocks::{read_contiguous, regular_file_len, zeroed};
@@ -358,17 +359,53 @@ fn name_of(unit: Unit) -> &'static str {
 /// # Errors
 /// A side of more than 32767 voxels; the file cannot be written: what was there before then still is.
 pub fn write_image(path: &Path, volume: &Volume, description: &str) -> Result<(), IoError> {
-    let grid = &volume.grid;
-    if let Some(n) = grid.size.iter().find(|&&n| n > MAX_SIDE) {
-        let reason = format!("a side of {n} voxels does not fit in NIfTI-1 (at most {MAX_SIDE}); write Interfile (.hv)");
-        return Err(IoError::unsupported(path, reason));
-    }
-    let file = PendingFile::create(path)?;
+    check_sides(path, &volume.grid)?;
     let header = NiftiHeader { descrip: descrip(description), ..header(volume) };
-    let written = WriterOptions::new(file.temporary()).reference_header(&header).write_nifti(&volume.values.t());
+    write_values(path, &header, volume.values.view())
+}
+
+/// Writes images on one grid as one of four dimensions, the last of which is time: the first begins at, and each lasts, so many seconds.
+///
+/// # Errors
+/// As [`write_image`]; no image, or more than a side can have.
+pub fn write_series(path: &Path, volumes: &[Volume], [start, step]: [f64; 2], description: &str) -> Result<(), IoError> {
+    let views: Vec<_> = volumes.iter().map(|volume| volume.values.view()).collect();
+    let values = ndarray::stack(Axis(0), &views)
+        .map_err(|error| IoError::unsupported(path, format!("images that are not on one grid are no series: {error}")))?;
+    let Some(first) = volumes.first().filter(|_| volumes.len() <= MAX_SIDE) else {
+        return Err(IoError::unsupported(path, format!("a series has 1 to {MAX_SIDE} images, and this one {}", volumes.len())));
+    };
+    check_sides(path, &first.grid)?;
+    let of_space = header(first);
+    let mut pixdim = of_space.pixdim;
+    pixdim[4] = step as f32;
+    // 8 = seconds, beside the unit of space.
+    let xyzt_units = of_space.xyzt_units | 8;
+    let header = NiftiHeader { descrip: descrip(description), pixdim, toffset: start as f32, xyzt_units, ..of_space };
+    write_values(path, &header, values.view())
+}
+
+/// Refuses sides that the format cannot tell.
+fn check_sides(path: &Path, grid: &Grid) -> Result<(), IoError> {
+    match grid.size.iter().find(|&&n| n > MAX_SIDE) {
+        None => Ok(()),
+        Some(n) => {
+            let reason = format!("a side of {n} voxels does not fit in NIfTI-1 (at most {MAX_SIDE}); write Interfile (.hv)");
+            Err(IoError::unsupported(path, reason))
+        }
+    }
+}
+
+fn write_values<D: Dimension + RemoveAxis>(
+    path: &Path,
+    header: &NiftiHeader,
+    values: ArrayView<'_, f32, D>,
+) -> Result<(), IoError> {
+    let file = PendingFile::create(path)?;
+    let written = WriterOptions::new(file.temporary()).reference_header(header).write_nifti(&values.t());
     written.map_err(|error| IoError::write(path)(cause(error)))?;
     // The last bytes of an uncompressed file leave through a buffer whose failure is not told.
-    let expected = 352 + 4 * grid.num_voxels() as u64;
+    let expected = 352 + 4 * values.len() as u64;
     if !is_gzip(path) && regular_file_len(file.temporary())? != expected {
         return Err(IoError::write(path)(std::io::Error::other("it could not be written completely; is the disk full?")));
     }

@@ -5,6 +5,7 @@
 //! the experiment.
 
 mod contrast;
+mod decay;
 mod difference;
 mod full_width;
 mod isocontour;
@@ -18,6 +19,7 @@ mod randoms;
 mod roi_stats;
 
 pub use contrast::{background_variability, cold_recovery, contrast_to_noise, hot_recovery};
+pub use decay::mean_decay;
 pub use difference::{correlation, largest_difference, relative_difference};
 pub use full_width::full_width_at_half_maximum;
 pub use isocontour::{NoIsocontour, isocontour};

@@ -42,6 +42,7 @@ pub fn default_settings(counts: &Counts) -> Result<RunSettings, SetupError> {
         tubes: None,
         num_threads: None,
         init: None,
+        frame_ms: None,
     })
 }
 

@@ -1,5 +1,6 @@
 //! What is reconstructed and how: the data with the settings of a run, and what a run became when it was set up.
 
+use std::ops::Range;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -144,6 +145,8 @@ pub struct RunSettings {
     pub num_threads: Option<usize>,
     /// Start image; `None` = 1 inside the field of view.
     pub init: Option<Arc<Volume>>,
+    /// Of a list: the frame whose events are reconstructed, ms; `None` = all that were read.
+    pub frame_ms: Option<Range<u32>>,
 }
 
 /// In how many stages the planes of an EPRI sweep are backprojected.
@@ -278,6 +281,24 @@ impl Job {
             Job::Pairs { settings, .. } => settings.num_iterations,
             Job::Events { settings, growing: None, .. } => settings.num_iterations,
         }
+    }
+
+    /// The same of one frame, ms, where it is of a list.
+    pub fn in_frame(mut self, frame_ms: Range<u32>) -> Self {
+        if let Job::Events { settings, .. } = &mut self {
+            settings.frame_ms = Some(frame_ms);
+        }
+        self
+    }
+
+    /// The same to this number of full iterations; a sweep has one.
+    pub fn until(mut self, num_iterations: usize) -> Self {
+        match &mut self {
+            Job::Counts { settings, .. } | Job::Events { settings, .. } => settings.num_iterations = num_iterations,
+            Job::Pairs { settings, .. } => settings.num_iterations = num_iterations,
+            Job::Sweep { .. } => {}
+        }
+        self
     }
 
     /// Threads on the CPU; `None` = all.

@@ -14,7 +14,7 @@ use super::{AlgorithmKind, DeviceChoice, GatheredEvents, Job, ListAcquisition, P
 use crate::algebra::{Host, Simd, Voxels};
 #[cfg(feature = "cuda")]
 use crate::cuda;
-use crate::data::{EventList, ListFacts, Notice, Study, Unit, Volume};
+use crate::data::{EventList, ListFacts, Notice, Study, Unit, Volume, frame_words};
 use crate::geometry::Grid;
 use crate::io::saved_sensitivity::SavedSensitivity;
 use crate::operator::{Accumulation, EventLines, EventSpace, EventSubsets, LinearOperator, OperatorError};
@@ -62,6 +62,7 @@ pub fn default_list_settings(list: &EventList) -> Result<RunSettings, SetupError
         tubes: None,
         num_threads: None,
         init: None,
+        frame_ms: None,
     })
 }
 
@@ -103,16 +104,17 @@ pub fn rays_of_a_pair(facts: &ListFacts, grid: &Grid, rays: Rays) -> usize {
     }
 }
 
-/// Makes the algorithm on one device; `growing` is where events come from while the list is still being written.
+/// Makes the algorithm on one device. `list` = the study's, or the frame of it that is reconstructed; `growing` is where events come from
+/// while the list is still being written.
 pub(super) fn prepare_on(
     cache: &Cache,
     device: DeviceChoice,
     study: &Arc<Study<EventList>>,
+    list: &EventList,
     settings: &RunSettings,
     growing: Option<&ListAcquisition>,
     task: &Task,
 ) -> Result<Prepared, SetupError> {
-    let list = &study.measured;
     let settings = checked(growing.map_or(Some(list), |_| None), settings)?;
     let (chosen, mut notices) = choose_device(device)?;
     let accumulation = settings.accumulation.unwrap_or(default_accumulation(&chosen));
@@ -235,10 +237,9 @@ fn checked(whole: Option<&EventList>, settings: &RunSettings) -> Result<RunSetti
     }
     let num_events = whole.map_or(usize::MAX, |list| list.prompts.len());
     if num_events == 0 {
-        return Err(ReconError::UnsuitableData(
-            "the list has no event to reconstruct: in the frame that was asked for, or at all".into(),
-        )
-        .into());
+        let frame_ms = whole.and_then(|list| list.frame_ms.as_ref());
+        let place = frame_ms.map_or_else(String::new, |frame_ms| format!(" in the frame {}", frame_words(frame_ms)));
+        return Err(ReconError::UnsuitableData(format!("the list has no event{place}: there is nothing to reconstruct")).into());
     }
     if settings.num_subsets == 0 || settings.num_subsets > num_events {
         return refuse(format!(

@@ -8,7 +8,7 @@ use super::FreeMemory;
 use super::histogram::ListError;
 use super::list_factors::with_attenuation;
 use super::list_randoms::CrystalRandoms;
-use crate::data::{CountRates, EventChunk, EventList, Events, ListFacts, Notice, Origin, Study};
+use crate::data::{CountRates, EventChunk, EventList, ListFacts, Notice, Origin, Study};
 use crate::io::list_mode::{self, ListOptions, for_each_piece};
 use crate::task::{Stopped, Task};
 use crate::words::counted;
@@ -53,10 +53,8 @@ pub struct GatheredEvents {
     selection: ListSelection,
     /// Without the randoms that delayeds make expect.
     list: EventList,
-    /// Delayeds that each crystal took part in.
-    of_crystals: Vec<f64>,
     /// What the additive terms of events are multiplied by.
-    additive_factor: f32,
+    additive_factors: [f32; 2],
     /// Events for which the memory was looked at.
     checked: usize,
 }
@@ -64,8 +62,7 @@ pub struct GatheredEvents {
 impl GatheredEvents {
     /// None yet.
     pub fn new(facts: Arc<ListFacts>, selection: ListSelection) -> Self {
-        let of_crystals = vec![0.0; facts.detectors.crystals().len()];
-        let (facts, additive_factor) = match &facts.tof {
+        let (facts, of_window) = match &facts.tof {
             // Per mm of d becomes the whole line's.
             Some(tof) if selection.without_tof => {
                 let window_mm = tof.window_mm[1] - tof.window_mm[0];
@@ -75,12 +72,14 @@ impl GatheredEvents {
         };
         let list = EventList {
             facts,
-            prompts: Arc::new(Events::default()),
-            num_delayeds: 0,
+            prompts: Arc::default(),
+            delayeds: Arc::default(),
             total_additive: 0.0,
             rates: CountRates::default(),
+            frame_ms: selection.frame_ms.clone(),
         };
-        Self { selection, list, of_crystals, additive_factor, checked: 0 }
+        let of_frame = list.frame_ms.as_ref().map_or(1.0, |frame_ms| share_of(frame_ms, list.facts.duration_ms));
+        Self { selection, list, additive_factors: [of_window, of_frame], checked: 0 }
     }
 
     /// None yet of a list, with the map of attenuation that its options name; what there is to know about that comes too.
@@ -113,17 +112,16 @@ impl GatheredEvents {
         if self.selection.without_tof {
             chunk.prompts.tof_mm.clear();
         }
-        if self.additive_factor != 1.0 {
-            chunk.prompts.additive.iter_mut().for_each(|additive| *additive *= self.additive_factor);
+        for factor in self.additive_factors.into_iter().filter(|factor| *factor != 1.0) {
+            chunk.prompts.additive.iter_mut().for_each(|additive| *additive *= factor);
         }
         self.list.rates.add(chunk);
-        self.list.num_delayeds += chunk.delayeds.len() as u64;
-        for crystal in chunk.delayeds.pairs.iter().flatten() {
-            self.of_crystals[*crystal as usize] += 1.0;
-        }
+        let delayeds = Arc::make_mut(&mut self.list.delayeds);
+        delayeds.pairs.extend_from_slice(&chunk.delayeds.pairs);
+        delayeds.times_ms.extend_from_slice(&chunk.delayeds.times_ms);
         let prompts = Arc::make_mut(&mut self.list.prompts);
         prompts.extend(&chunk.prompts);
-        let num = prompts.len();
+        let num = prompts.len() + delayeds.len();
         if num > 2 * self.checked {
             // The arrays double when they are full, and a run needs as much again.
             let needed = 4 * (num * prompts.bytes_per_event()) as u64;
@@ -140,27 +138,56 @@ impl GatheredEvents {
     /// # Errors
     /// Stopped.
     pub fn finish(self, task: &Task) -> Result<(EventList, Vec<Notice>), Stopped> {
-        let Self { mut list, of_crystals, .. } = self;
-        let num_delayeds = list.num_delayeds;
-        if num_delayeds == 0 || !list.prompts.additive.is_empty() {
-            return Ok((list, Vec::new()));
-        }
-        let notice = match CrystalRandoms::new(&list.facts, &of_crystals, task)? {
-            Some(randoms) => {
-                let window_mm = list.facts.tof.as_ref().map(|tof| tof.window_mm[1] - tof.window_mm[0]);
-                let per_mm = window_mm.filter(|_| !list.prompts.tof_mm.is_empty()).map_or(1.0, |window_mm| 1.0 / window_mm);
-                list.total_additive = num_delayeds as f64;
-                let prompts = Arc::make_mut(&mut list.prompts);
-                prompts.additive = prompts.pairs.iter().map(|&pair| (per_mm * randoms.of(pair)) as f32).collect();
-                Notice::info(format!(
-                    "{} of delayed coincidences, smoothed over all crystals, are the randoms that are expected",
-                    counted(num_delayeds as usize, "event")
-                ))
-            }
-            None => Notice::warning(format!(
-                "the list has {num_delayeds} delayed coincidences, but does not tell which pairs of crystals are in coincidence: randoms are not corrected for"
-            )),
-        };
-        Ok((list, vec![notice]))
+        with_randoms(self.list, task)
     }
+}
+
+/// The events of a frame of a list, with the background that is expected of them: what [`list_study`] reads of that frame, and what there
+/// is to know about it. (Its rates are those of the whole.)
+///
+/// # Errors
+/// Stopped.
+pub(super) fn list_in_frame(list: &EventList, frame_ms: Range<u32>, task: &Task) -> Result<(EventList, Vec<Notice>), Stopped> {
+    let mut prompts = list.prompts.in_frame(&frame_ms);
+    if list.total_additive > 0.0 {
+        // It was estimated from all delayeds, and will be from the frame's.
+        prompts.additive.clear();
+    }
+    let of_frame = share_of(&frame_ms, list.facts.duration_ms);
+    prompts.additive.iter_mut().for_each(|additive| *additive *= of_frame);
+    let (prompts, delayeds) = (Arc::new(prompts), Arc::new(list.delayeds.in_frame(&frame_ms)));
+    with_randoms(EventList { prompts, delayeds, total_additive: 0.0, frame_ms: Some(frame_ms), ..list.clone() }, task)
+}
+
+/// A list with the randoms that its delayeds make expect, unless it tells its background itself; and what there is to know about them.
+fn with_randoms(mut list: EventList, task: &Task) -> Result<(EventList, Vec<Notice>), Stopped> {
+    let num_delayeds = list.delayeds.len();
+    if num_delayeds == 0 || !list.prompts.additive.is_empty() {
+        return Ok((list, Vec::new()));
+    }
+    let mut of_crystals = vec![0.0; list.facts.detectors.crystals().len()];
+    list.delayeds.pairs.iter().flatten().for_each(|crystal| of_crystals[*crystal as usize] += 1.0);
+    let notice = match CrystalRandoms::new(&list.facts, &of_crystals, task)? {
+        Some(randoms) => {
+            let window_mm = list.facts.tof.as_ref().map(|tof| tof.window_mm[1] - tof.window_mm[0]);
+            let per_mm = window_mm.filter(|_| !list.prompts.tof_mm.is_empty()).map_or(1.0, |window_mm| 1.0 / window_mm);
+            list.total_additive = num_delayeds as f64;
+            let prompts = Arc::make_mut(&mut list.prompts);
+            prompts.additive = prompts.pairs.iter().map(|&pair| (per_mm * randoms.of(pair)) as f32).collect();
+            Notice::info(format!(
+                "{} of delayed coincidences, smoothed over all crystals, are the randoms that are expected",
+                counted(num_delayeds, "event")
+            ))
+        }
+        None => Notice::warning(format!(
+            "the list has {num_delayeds} delayed coincidences, but does not tell which pairs of crystals are in coincidence: randoms are not corrected for"
+        )),
+    };
+    Ok((list, vec![notice]))
+}
+
+/// A frame's part of a scan of so many ms, where that is known: the background that a list tells is that of all its time.
+fn share_of(frame_ms: &Range<u32>, duration_ms: Option<u64>) -> f32 {
+    let frame = f64::from(frame_ms.end - frame_ms.start);
+    duration_ms.filter(|ms| *ms > 0).map_or(1.0, |ms| (frame / ms as f64).min(1.0)) as f32
 }

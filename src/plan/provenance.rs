@@ -1,13 +1,14 @@
 //! What made an image: a record that is written beside it as JSON, told in NIfTI's description and, in the window, in a line
 //! under the slices.
 
+use std::ops::Range;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{PlaneKernel, ProjectorChoice};
+use super::{PlaneKernel, ProjectorChoice, RunSettings};
 use crate::data::{
     BasisSettings, Counts, EventList, MatrixMade, Notice, Origin, Phase, ResponseMatrix, Study, Sweep, TubeSet, TubesMade, Unit,
     Volume,
@@ -102,6 +103,32 @@ pub struct DataRecord {
     /// How complex spectra were made real.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub phase: Option<Phase>,
+    /// The frame of a list of events.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub frame: Option<FrameRecord>,
+}
+
+/// A part of the time of a scan.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FrameRecord {
+    /// Its beginning, s from that of the scan.
+    pub start_secs: f64,
+    /// How long it is, s.
+    pub duration_secs: f64,
+}
+
+impl From<&Range<u32>> for FrameRecord {
+    /// Of ms.
+    fn from(frame_ms: &Range<u32>) -> Self {
+        let [start_secs, duration_secs] = [frame_ms.start, frame_ms.end - frame_ms.start].map(|ms| f64::from(ms) / 1e3);
+        Self { start_secs, duration_secs }
+    }
+}
+
+impl FrameRecord {
+    fn words(&self) -> String {
+        format!("frame {}–{} s", self.start_secs, self.start_secs + self.duration_secs)
+    }
 }
 
 impl DataRecord {
@@ -109,7 +136,13 @@ impl DataRecord {
     pub fn new(title: &str, origin: &Origin) -> Self {
         let name = |path: &Option<_>| path.as_deref().map(file_name);
         let (file, reference) = (name(&origin.measured), name(&origin.reference));
-        Self { title: title.to_owned(), file, space: None, reference, phase: None }
+        Self { title: title.to_owned(), file, space: None, reference, phase: None, frame: None }
+    }
+
+    /// Of a list of events, or of a frame of it.
+    pub fn of_list(study: &Study<EventList>, settings: &RunSettings) -> Self {
+        let frame = settings.frame_ms.as_ref().or(study.measured.frame_ms.as_ref()).map(FrameRecord::from);
+        Self { frame, ..Self::new(&study.title, &study.origin) }
     }
 
     /// Of a sweep.
@@ -144,7 +177,7 @@ impl CorrectionRecord {
     pub fn of_list(list: &EventList) -> Self {
         let has_factors = list.facts.efficiency.is_some() || !list.prompts.multiplicative.is_empty();
         let told = |is_there: bool, how: &str| is_there.then(|| how.to_owned());
-        let randoms = if list.num_delayeds > 0 { "delayed coincidences" } else { OF_THE_LIST };
+        let randoms = if !list.delayeds.is_empty() { "delayed coincidences" } else { OF_THE_LIST };
         let multiplicative = told(has_factors, OF_THE_LIST);
         let attenuation = list.facts.attenuation.map().map(|map| file_name(&map.file));
         let additive = told(!list.prompts.additive.is_empty(), randoms);
@@ -382,7 +415,7 @@ impl Provenance {
     /// names the file alone. A notice says why the one that is there was not taken.
     pub fn of_file(path: &Path, volume: &Volume) -> (Self, Option<Notice>) {
         let (title, file) = (path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), Some(file_name(path)));
-        let data = DataRecord { title, file, space: None, reference: None, phase: None };
+        let data = DataRecord { title, file, space: None, reference: None, phase: None, frame: None };
         let device = DeviceRecord { name: "unknown device".to_owned(), threads: 0 };
         let image = ImageRecord::new(&volume.grid, volume.unit);
         let bare = || Self::new(Made::Elsewhere, data, image, device, Start::now().times()).of_image(volume);
@@ -439,7 +472,8 @@ impl Provenance {
 
     /// In one line: "OSEM 14 subsets, iteration 3 · axial-runs · deterministic · CPU, 2 threads · post-filter 4 mm".
     pub fn line(&self) -> String {
-        let made = [self.algorithm.as_ref().map(AlgorithmRecord::words), self.position()];
+        let frame = self.data.frame.as_ref().map(FrameRecord::words);
+        let made = [frame, self.algorithm.as_ref().map(AlgorithmRecord::words), self.position()];
         let made: Vec<String> = made.into_iter().flatten().collect();
         let mut parts = vec![if made.is_empty() { self.made.to_string() } else { made.join(", ") }];
         match (&self.projector, &self.algorithm) {
@@ -457,7 +491,8 @@ impl Provenance {
         let algorithm = self.algorithm.as_ref().map_or_else(|| self.made.to_string(), AlgorithmRecord::words);
         let program = format!("{} {}", self.program, self.program_version);
         let calibration = self.calibration_bq_per_ml.map(|bq_per_ml| format!("1 count/mm = {bq_per_ml} Bq/mL"));
-        let parts = [Some(program), Some(algorithm), self.position(), Some(self.device.name.clone()), calibration];
+        let frame = self.data.frame.as_ref().map(FrameRecord::words);
+        let parts = [Some(program), Some(algorithm), self.position(), frame, Some(self.device.name.clone()), calibration];
         parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 

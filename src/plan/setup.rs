@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::cache::Cache;
 use super::devices::or_on_cpu;
 use super::estimate::Forecast;
+use super::list_study::list_in_frame;
 use super::projector::{ChosenProjector, ProjectorSettings, choose_projector};
 use super::system::System;
 use super::tubes::stand_in;
@@ -152,7 +153,13 @@ pub fn prepare_with(cache: &Cache, job: &Job, task: &Task) -> Result<Prepared, S
         }
         Job::Events { study, settings, growing } => {
             let growing = growing.as_ref();
-            or_on_cpu(settings.device, |device| list_setup::prepare_on(cache, device, study, settings, growing, task))?
+            let frame = settings.frame_ms.clone().map(|frame_ms| list_in_frame(&study.measured, frame_ms, task)).transpose();
+            let (frame, notices) = frame.map_err(OperatorError::from)?.unzip();
+            let list = frame.as_ref().unwrap_or(&study.measured);
+            let (mut prepared, notice) =
+                or_on_cpu(settings.device, |device| list_setup::prepare_on(cache, device, study, list, settings, growing, task))?;
+            prepared.notices.extend(notices.unwrap_or_default());
+            (prepared, notice)
         }
     };
     prepared.notices.extend(notice);

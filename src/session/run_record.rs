@@ -97,7 +97,7 @@ impl RunRecord {
             Job::Counts { study, .. } => DataRecord::new(&study.title, &study.origin),
             Job::Sweep { study, .. } => study.measured.look(|sweep| DataRecord::of_sweep(&study.title, &study.origin, sweep)),
             Job::Pairs { study, .. } => DataRecord::new(&study.title, &study.origin),
-            Job::Events { study, .. } => DataRecord::new(&study.title, &study.origin),
+            Job::Events { study, settings, .. } => DataRecord::of_list(study, settings),
         };
         let image = ImageRecord::new(info.job.grid(), info.job.course().unit);
         let mut provenance = Provenance::new(Made::Reconstruction, data, image, device, times);

@@ -28,6 +28,7 @@ mod workspace;
 
 pub use rois::document::Document;
 pub use run::curves::{Curves, Series};
+pub use run::frame_series::{DoneFrame, FrameSeries};
 pub use run::live::{LiveRun, Mark, RunState};
 pub use run::reference::{Reference, ReferenceChoice};
 pub use run::shown::{IterateId, Shown};

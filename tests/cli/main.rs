@@ -7,6 +7,7 @@ mod epri;
 mod exchange;
 mod info;
 mod limits;
+mod lists;
 mod matrix;
 #[cfg(unix)]
 mod memory;

@@ -1,5 +1,6 @@
 //! The ring study of the data folder, which other programs wrote: one scan as PETSIRD, CASToR and YRT-PET.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use tomoscope::data::{EventList, Events, ListFacts, Study, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::list_mode::{ListOptions, YrtFields};
 use tomoscope::plan::{
-    AlgorithmKind, Cache, DeviceChoice, Job, ListSelection, Rays, default_list_settings, list_study, prepare_with,
+    AlgorithmKind, Cache, DeviceChoice, Job, ListSelection, Rays, RunSettings, default_list_settings, list_study, prepare_with,
 };
 use tomoscope::task::Task;
 
@@ -24,15 +25,21 @@ fn ring(file: &str, selection: &ListSelection) -> Option<Study<EventList>> {
     Some(list_study(&folder.join(file), &options, selection, &Task::new()).unwrap())
 }
 
-/// MLEM on voxels of 8 mm.
+/// MLEM on voxels of 8 mm, on the processor.
+fn coarse_settings(list: &EventList) -> RunSettings {
+    RunSettings {
+        grid: Grid::centred([25, 25, 12], [8.0; 3]).unwrap(),
+        fov_radius_mm: 100.0,
+        algorithm: AlgorithmKind::Mlem,
+        rays: Rays::Fixed { tangential: 1, axial: 1 },
+        device: DeviceChoice::Cpu,
+        ..default_list_settings(list).unwrap()
+    }
+}
+
+/// The image by them, and the log-likelihood of each iteration.
 fn reconstructed(study: Study<EventList>, num_iterations: usize) -> (Volume, Vec<f64>) {
-    let mut settings = default_list_settings(&study.measured).unwrap();
-    settings.grid = Grid::centred([25, 25, 12], [8.0; 3]).unwrap();
-    settings.fov_radius_mm = 100.0;
-    settings.algorithm = AlgorithmKind::Mlem;
-    settings.num_iterations = num_iterations;
-    settings.rays = Rays::Fixed { tangential: 1, axial: 1 };
-    settings.device = DeviceChoice::Cpu;
+    let settings = RunSettings { num_iterations, ..coarse_settings(&study.measured) };
     let mut volume = Volume::filled(settings.grid.clone(), 0.0);
     let job = Job::Events { study: Arc::new(study), settings: Box::new(settings), growing: None };
     let mut prepared = prepare_with(&Cache::nowhere(), &job, &Task::new()).unwrap();
@@ -87,9 +94,10 @@ fn one_scan_in_three_formats_is_one_list_and_one_image() {
             EventList {
                 facts: Arc::new(facts),
                 prompts: Arc::new(prompts),
-                num_delayeds: 0,
+                delayeds: Arc::default(),
                 total_additive: 0.0,
                 rates: list.rates,
+                frame_ms: None,
             },
         )
     };
@@ -111,7 +119,7 @@ fn time_of_flight_finds_the_sphere_and_turned_round_it_does_not() {
         Study::new("turned", EventList { prompts: Arc::new(Events { tof_mm, ..(*list.prompts).clone() }), ..list })
     };
     let without = ring("ring.petsird", &ListSelection { without_tof: true, ..ListSelection::default() }).unwrap();
-    assert_eq!((study.measured.prompts.len(), study.measured.num_delayeds), (40_000, 4_000));
+    assert_eq!((study.measured.prompts.len(), study.measured.delayeds.len()), (40_000, 4_000));
     let (image, steps) = reconstructed(study, 25);
     let found = contrast(&image);
     let (image_turned, steps_turned) = reconstructed(turned, 25);
@@ -132,4 +140,44 @@ fn time_of_flight_finds_the_sphere_and_turned_round_it_does_not() {
     let quadrants = [[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]].map(mean_of);
     let middle = quadrants.iter().sum::<f64>() / 3.0;
     assert!(quadrants.iter().all(|value| (value / middle - 1.0).abs() < 0.1), "{quadrants:?}");
+}
+
+/// One iteration of the frame that the settings name.
+fn image_of(study: &Study<EventList>, frame_ms: Option<Range<u32>>) -> Volume {
+    let settings = RunSettings { frame_ms, ..coarse_settings(&study.measured) };
+    let job = Job::Events { study: Arc::new(study.clone()), settings: Box::new(settings), growing: None };
+    let mut prepared = prepare_with(&Cache::nowhere(), &job, &Task::new()).unwrap();
+    let mut volume = Volume::filled(job.grid().clone(), 0.0);
+    prepared.algorithm.step(&Task::new()).unwrap();
+    prepared.algorithm.volume_into(&mut volume).unwrap();
+    volume
+}
+
+#[test]
+fn a_frame_of_a_list_in_memory_is_the_frame_that_is_read() {
+    for file in ["ring.petsird", "ring_list.Cdh"] {
+        for without_tof in [false, true] {
+            let Some(whole) = ring(file, &ListSelection { without_tof, frame_ms: None }) else { return };
+            let mut num = 0;
+            for frame_ms in [0..1000, 1000..2500, 2500..6000] {
+                let frame = ring(file, &ListSelection { without_tof, frame_ms: Some(frame_ms.clone()) }).unwrap();
+                num += frame.measured.prompts.len();
+                assert_eq!(frame.measured.prompts.len(), whole.measured.prompts.num_in_frame(&frame_ms));
+                assert!(image_of(&frame, None) == image_of(&whole, Some(frame_ms.clone())), "{file} {frame_ms:?}");
+            }
+            assert_eq!(num, 40_000);
+        }
+    }
+}
+
+#[test]
+fn the_background_that_a_list_tells_is_shared_among_its_frames() {
+    let Some(whole) = ring("ring_list.Cdh", &ListSelection::default()) else { return };
+    // Told as a rate, of a scan of 5 s.
+    let frame = ring("ring_list.Cdh", &ListSelection { frame_ms: Some(0..1000), ..ListSelection::default() }).unwrap();
+    let [whole, frame] = [&whole, &frame].map(|study| &study.measured.prompts);
+    assert!(whole.additive[0] > 0.0 && frame.pairs[..100] == whole.pairs[..100]);
+    for (part, all) in frame.additive.iter().zip(&whole.additive) {
+        assert!((part - 0.2 * all).abs() <= 1e-6 * all, "{part} of {all}");
+    }
 }

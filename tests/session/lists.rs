@@ -229,7 +229,7 @@ fn whatever_is_commanded_no_event_is_lost_or_counted_twice() {
     growing.write(len);
     let list = growing.whole();
     assert_eq!(list.prompts, whole.measured.prompts);
-    assert_eq!((list.num_delayeds, &list.rates), (whole.measured.num_delayeds, &whole.measured.rates));
+    assert_eq!((&list.delayeds, &list.rates), (&whole.measured.delayeds, &whole.measured.rates));
     let image = image_of(Study::new("followed", list));
     assert!(image.as_slice() == image_of(whole).as_slice());
 }

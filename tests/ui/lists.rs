@@ -23,7 +23,7 @@ const SIZE: [f32; 2] = [1400.0, 1000.0];
 const HALF: usize = 80_000;
 
 /// A list of the small ring, with time of flight, randoms and a map of its attenuation.
-fn list(folder: &Path) -> PathBuf {
+pub fn list(folder: &Path) -> PathBuf {
     let scanner = &find("small").unwrap().geometry;
     let options = ListSimulation {
         counts: 20_000.0,

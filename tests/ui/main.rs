@@ -10,6 +10,7 @@ mod dropped;
 mod files;
 mod frames;
 mod leaving;
+mod list_frames;
 mod lists;
 mod nema;
 mod next_start;

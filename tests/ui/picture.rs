@@ -23,7 +23,7 @@ fn type_path(harness: &mut Harness<'_, App>, path: &Path) {
 }
 
 /// Types the path that is asked for, and waits for the word that it was written.
-fn save_as(harness: &mut Harness<'_, App>, path: &Path) {
+pub fn save_as(harness: &mut Harness<'_, App>, path: &Path) {
     harness.run_steps(2);
     type_path(harness, path);
     let name = path.file_name().unwrap().to_str().unwrap();
@@ -31,7 +31,7 @@ fn save_as(harness: &mut Harness<'_, App>, path: &Path) {
 }
 
 /// Opens the menu of a widget.
-fn menu(harness: &mut Harness<'_, App>, label: &str) {
+pub fn menu(harness: &mut Harness<'_, App>, label: &str) {
     let pos = harness.get_by_label_contains(label).rect().center();
     harness.event(Event::PointerMoved(pos));
     harness.step();

@@ -23,7 +23,7 @@ fn hover(harness: &mut Harness<'_, App>, label: &str) {
 }
 
 /// Types into a text field and leaves it.
-fn enter(harness: &mut Harness<'_, App>, label: &str, text: &str) {
+pub fn enter(harness: &mut Harness<'_, App>, label: &str, text: &str) {
     harness.get_by_role_and_label(Role::TextInput, label).focus();
     harness.run_steps(2);
     harness.get_by_role_and_label(Role::TextInput, label).type_text(text);

@@ -25,7 +25,7 @@ const SIZE: [f32; 2] = [1400.0, 900.0];
 
 /// What a window has stored.
 #[derive(Default)]
-struct Memory(HashMap<String, String>);
+pub struct Memory(HashMap<String, String>);
 
 impl eframe::Storage for Memory {
     fn get_string(&self, key: &str) -> Option<String> {
@@ -44,7 +44,7 @@ impl eframe::Storage for Memory {
 }
 
 /// The window as it starts on another day, with what was stored.
-fn next_day(start: Source, stored: Memory) -> Option<Harness<'static, App>> {
+pub fn next_day(start: Source, stored: Memory) -> Option<Harness<'static, App>> {
     let stored: &'static Memory = Box::leak(Box::new(stored));
     let options = AppOptions {
         start,

@@ -66,6 +66,7 @@ pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, 
     };
     let mut facts = ListFacts::new("YRT-PET list mode", detectors.clone());
     facts.tof = tof_ps.map(|[fwhm, _]| tof_facts(&detectors, fwhm));
+    facts.duration_ms = decoder.randoms.map(|(_, secs)| (1e3 * secs).round() as u64).filter(|&ms| ms > 0);
     Ok(Box::new(YrtList { facts: Arc::new(facts), decoder, records }))
 }
 

@@ -103,6 +103,7 @@ fn run_settings(image: &Image, implementation: &Implementation, extent: Extent) 
         tubes: None,
         num_threads: implementation.num_threads,
         init: None,
+        frame_ms: None,
     })
 }
 

@@ -1,5 +1,6 @@
 //! The numbers below the slices: plots, profile, and what stands beside them.
 
+pub mod activity_plot;
 pub mod compare_panel;
 pub mod curve_plot;
 pub mod plot_options;

@@ -22,6 +22,8 @@ pub enum NumbersTab {
     Compare,
     /// Counts per second of a list of events.
     Rates,
+    /// Means of the regions over the frames of a list.
+    Activity,
     /// The projections of an EPRI sweep.
     Sweep,
     /// A tube of response.
@@ -40,6 +42,7 @@ impl NumbersTab {
             NumbersTab::Race => "What additions without protection lose",
             NumbersTab::Compare => "How much the images are like those of a reference run",
             NumbersTab::Rates => "How many coincidences the scanner counted each second",
+            NumbersTab::Activity => "Time–activity curves: the mean of each region in each frame",
             NumbersTab::Tube => "What the crystals of one bin see: a tube of response",
             NumbersTab::Sweep => "The projections of the EPRI sweep, measured and filtered",
         }
@@ -65,7 +68,7 @@ impl TabsOf {
             // A sweep has no race, counts have no sweep.
             NumbersTab::Race => !self.is_sweep,
             NumbersTab::Sweep => self.is_sweep,
-            NumbersTab::Rates => self.is_list,
+            NumbersTab::Rates | NumbersTab::Activity => self.is_list,
             NumbersTab::Tube => self.has_tubes,
         }
     }

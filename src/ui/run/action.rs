@@ -38,6 +38,10 @@ pub enum RunAction {
     ResetForm,
     /// Shows the newest iterate (`None`) or the one after this many full iterations, of a sweep projections.
     ShowIterate(Option<usize>),
+    /// Shows the frame of this place in the series.
+    ShowFrame(usize),
+    /// Shows the frames that are done one after the other, or no longer.
+    PlayFrames(bool),
     /// Shows the iterates that are kept one after the other, or no longer.
     Play(bool),
     /// Keeps the iterate on the screen whatever else is thinned out, or no longer.

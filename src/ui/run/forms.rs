@@ -52,6 +52,7 @@ impl Forms {
                 Ok(Job::Pairs { study: Arc::clone(&open.study), settings })
             }
             OpenStudy::Events(open) => {
+                self.counts.frames()?;
                 let settings = Box::new(self.counts.run_settings()?);
                 let growing = open.following.as_ref().map(|following| following.acquisition.clone());
                 Ok(Job::Events { study: Arc::clone(&open.study), settings, growing })

@@ -45,6 +45,8 @@ pub struct ReconView<'a> {
     pub running: Option<&'a Forms>,
     /// What the next start will need, or why it will be refused.
     pub forecast: Option<&'a Result<Forecast, String>>,
+    /// Of a series: the frame that computes, in words.
+    pub frame: Option<String>,
     /// Whether there is an image to save.
     pub has_image: bool,
     /// FWHM of the filter on what is shown, mm.
@@ -104,7 +106,7 @@ fn buttons_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
         button(ui, has_study, start, help, RunAction::Start);
         if state == RunState::Paused {
             button(ui, true, "Resume", "Go on (Space)", RunAction::Resume);
-        } else if state.can_continue() && course.can_continue {
+        } else if state.can_continue() && course.can_continue && view.frame.is_none() {
             button(ui, true, "Continue", "Go on to the iterations asked for, or add as many again", RunAction::Continue);
         } else {
             let can = matches!(state, RunState::Running | RunState::Starting);
@@ -157,6 +159,9 @@ fn progress_ui(view: &ReconView, ui: &mut Ui) {
         && let Some(remaining) = live.remaining()
     {
         text = format!("{} left", format::duration(remaining));
+    }
+    if let Some(frame) = &view.frame {
+        text = format!("{frame}: {text}");
     }
     ui.add(egui::ProgressBar::new(fraction).text(text));
 }
@@ -298,6 +303,9 @@ fn form_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
                 let why_no_tubes = view.study.and_then(OpenStudy::counts).and_then(|open| open.scanner_of_tubes().err());
                 // Events have one projector.
                 let projectors = (!view.is_of_events()).then_some(why_no_tubes.as_deref());
+                if view.is_of_events() {
+                    frames_ui(&mut form, &running, ui);
+                }
                 counts_form_ui(&mut form, &running, view.devices, projectors, ui);
             }
             if form != view.forms.counts {
@@ -410,6 +418,31 @@ fn counts_form_ui(
     ui.checkbox(&mut form.racy_sensitivity, "racy too").on_hover_text(
             "For non-atomic runs: make the sensitivity image with the race as well. A race in the backprojection alone scales the image down by what it loses; a race in both mostly cancels, and what stays is noise",
         );
+    ui.end_row();
+}
+
+/// What frames are.
+const FRAMES_HELP: &str = "Parts of the time that are reconstructed one after the other, each with these settings: 6x10,4x60 are six frames of ten seconds and then four of sixty, 0-60,60-300 go from one second to another. Empty: all of it as one image";
+
+/// The row of the frames of a list.
+fn frames_ui(form: &mut SettingsForm, running: &Running<SettingsForm>, ui: &mut Ui) {
+    running.label(
+        ui,
+        "Frames",
+        &form.frames,
+        |form| &form.frames,
+        |text| {
+            if text.is_empty() { "all of it as one image".to_owned() } else { text.clone() }
+        },
+    );
+    let field = egui::TextEdit::singleline(&mut form.frames).desired_width(110.0).hint_text("6x10,4x60");
+    let response = ui.add(field);
+    response.widget_info(|| {
+        let mut info = egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Frames");
+        info.current_text_value = Some(form.frames.clone());
+        info
+    });
+    response.on_hover_text(FRAMES_HELP);
     ui.end_row();
 }
 
@@ -556,6 +589,7 @@ mod tests {
                 live,
                 running: None,
                 forecast: None,
+                frame: None,
                 has_image: true,
                 post_filter_mm: 0.0,
                 show_timings: false,

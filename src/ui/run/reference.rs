@@ -2,7 +2,7 @@
 //! the image on the screen.
 
 use super::post_filter::PostFilter;
-use super::shown::{IterateId, Past, Shown};
+use super::shown::{Past, Shown};
 use crate::data::Volume;
 use crate::geometry::Grid;
 use crate::plan::Course;
@@ -109,10 +109,7 @@ impl ReferenceImage {
         if let Some((reference, _)) = wanted {
             self.course = reference.course;
         }
-        let past = kept.map(|Kept { run, iteration, subiteration, volume, extremes }| {
-            let id = IterateId { run, iteration, subiteration };
-            Past { id, volume, extremes }
-        });
+        let past = kept.map(Past::from);
         let run = past.as_ref().map(|past| past.id.run);
         if self.shown.id().is_some_and(|id| Some(id.run) != run) {
             self.shown.set_filtered(None);

@@ -1,16 +1,20 @@
 //! A run as the window shows it: a value of its own, so that several can stand side by side.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use super::action::RunAction;
 use super::curves::Curves;
 use super::forecast::{Asked, Forecaster};
 use super::forms::Forms;
+use super::frame_series::FrameSeries;
+use super::frame_slider::neighbour;
 use super::live::{LiveRun, RunState};
 use super::post_filter::PostFilter;
 use super::recon_panel::{GATHERED, why_not};
 use super::reference::ReferenceChoice;
+use super::roi_edits::RoiEdits;
 use super::settings::SettingsForm;
 use super::shown::{IterateId, Past, Shown};
 use crate::data::{MaskedRois, Notice, Roi};
@@ -18,7 +22,7 @@ use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::plan::{DeviceChoice, Forecast, Job, Provenance};
 use crate::render::Palette;
-use crate::session::{Command, Event, Frame, Kept, PeakLine, RoiSet, RunId, Session, StopRule};
+use crate::session::{Command, Event, Frame, Kept, PeakLine, RunId, Session, StopRule};
 use crate::ui::rois::measured::TableCache;
 use crate::ui::rois::state::RoiState;
 use crate::ui::study::open_study::OpenStudy;
@@ -95,17 +99,16 @@ pub struct RunView {
     pub playing: Option<Instant>,
     /// Numbers of the regions on the image on the screen.
     pub table: TableCache,
+    /// The frames of a list, where they are reconstructed one after the other.
+    pub series: Option<FrameSeries>,
     curves: Curves,
     curves_are_old: bool,
     /// When they may be made again.
     curves_due: Instant,
     forecaster: Forecaster,
     post_filter: PostFilter,
-    /// Number of the ROI edit sent last, and its ROIs.
-    branch: u64,
-    sent_rois: MaskedRois,
-    /// While a region is held: the number of the first of its edits.
-    held_edit: Option<u64>,
+    /// The regions as they were sent.
+    edits: RoiEdits,
     /// The line whose peaks are measured, and the run on whose images.
     sent_line: Option<(RunId, PeakLine)>,
     /// The stop rules sent last.
@@ -129,14 +132,13 @@ impl RunView {
             pinned: BTreeSet::new(),
             playing: None,
             table: TableCache::default(),
+            series: None,
             curves: Curves::default(),
             curves_are_old: true,
             curves_due: Instant::now(),
             forecaster: Forecaster::start(wake.clone()),
             post_filter: PostFilter::start(wake),
-            branch: 0,
-            sent_rois: MaskedRois::default(),
-            held_edit: None,
+            edits: RoiEdits::default(),
             sent_line: None,
             sent_rules: Vec::new(),
             automatic: None,
@@ -196,18 +198,59 @@ impl RunView {
         job.map(Some).inspect_err(|_| self.forecaster.forget())
     }
 
-    /// Starts this job, made of the forms.
-    pub fn begin(&mut self, job: Job, input: RunInput, paused: bool) {
+    /// Starts this job, made of the forms: the frames one after the other, where there are some.
+    pub fn begin(&mut self, job: Job, frames_ms: Vec<Range<u32>>, input: RunInput, paused: bool) {
         self.running = Some(self.forms.clone());
-        self.branch += 1;
-        self.held_edit = None;
-        self.sent_rois = input.rois.clone();
-        let rois = RoiSet { branch: self.branch, rois: self.sent_rois.clone() };
-        let run = input.session.send(Command::Start { job, rois, paused });
         self.shown.set_past(None);
-        let live = LiveRun::asked_for(run, self.branch, &self.sent_rois, paused);
+        self.end_series(input.session);
+        self.series = FrameSeries::new(frames_ms);
+        let frame_ms = self.series.as_mut().and_then(|series| series.begin(|frame_ms| has_events(input.study, frame_ms)));
+        self.begin_run(frame_ms.into_iter().fold(job, Job::in_frame), input, paused);
+    }
+
+    fn begin_run(&mut self, job: Job, input: RunInput, paused: bool) {
+        let rois = self.edits.begin(input.rois);
+        let branch = rois.branch;
+        let run = input.session.send(Command::Start { job, rois, paused });
+        if self.series.is_some() {
+            input.session.keep(run);
+        }
+        let live = LiveRun::asked_for(run, branch, input.rois, paused);
         let made = input.study.open.as_ref().map_or("", OpenStudy::made_at_start);
         self.watch(live.with_set_up(made, input.session.task()));
+    }
+
+    /// When the frame that computes has ended: begins the next one that has events, unless the series is over or its end was asked
+    /// for. What is to be told comes back.
+    pub fn go_on_with_frames(&mut self, input: RunInput) -> Vec<Notice> {
+        let Some(series) = &mut self.series else { return Vec::new() };
+        if !series.is_over() && !self.live.state.is_active() {
+            let is_whole = series.take(&self.live, &self.edits);
+            let job = self.running.as_ref().zip(input.study.open.as_ref()).and_then(|(forms, open)| forms.job(open).ok());
+            let next = series.advance(is_whole && job.is_some(), |frame_ms| has_events(input.study, frame_ms));
+            if let Some((job, frame_ms)) = job.zip(next) {
+                self.begin_run(job.in_frame(frame_ms), input, false);
+            }
+            self.look_back(input.session);
+        }
+        self.series.as_mut().map(|series| std::mem::take(&mut series.left_out)).unwrap_or_default()
+    }
+
+    /// Forgets the frames and their images.
+    fn end_series(&mut self, session: &Session) {
+        if let Some(series) = self.series.take() {
+            series.let_go(self.live.run, session);
+        }
+    }
+
+    /// The run whose images are looked at: the one that computes, or that of another frame.
+    fn looked_at(&self) -> &LiveRun {
+        self.series.as_ref().and_then(FrameSeries::selected).unwrap_or(&self.live)
+    }
+
+    /// Whether the images of a frame are looked at that is done.
+    pub fn looks_at_frame(&self) -> bool {
+        self.looked_at().run != self.live.run
     }
 
     /// The run has started by itself.
@@ -226,15 +269,18 @@ impl RunView {
         if self.shown.id().is_some_and(|id| id.run == before.run) {
             self.left = before;
         }
-        self.kept.clear();
-        self.pinned.clear();
-        self.playing = None;
         self.curves_are_old = true;
+        self.pinned.clear();
+        if !self.looks_at_frame() {
+            self.kept.clear();
+            self.playing = None;
+        }
     }
 
     /// Forgets the run, for another study.
     pub fn clear(&mut self, session: &Session) {
         self.running = None;
+        self.end_series(session);
         if let Some(frame) = self.shown.clear() {
             session.return_frame(frame);
         }
@@ -256,6 +302,8 @@ impl RunView {
             RunAction::Pause if self.live.is_running() => _ = session.send(Command::Pause),
             RunAction::Resume if self.live.state == RunState::Paused => _ = session.send(Command::Resume),
             RunAction::Pause | RunAction::Resume => {}
+            // Its frames would no longer be alike.
+            RunAction::Continue if self.series.is_some() => {}
             RunAction::Continue => {
                 let done = self.live.progress().0 / self.live.num_subsets();
                 // A run that was stopped goes on to where it was to go.
@@ -263,9 +311,11 @@ impl RunView {
                 self.set_target(target, session);
             }
             RunAction::Step => return self.step(input.session),
-            // Before it is set up there is no image to keep, and no step to wait for.
-            RunAction::Stop if self.live.is_being_set_up() => _ = session.send(Command::Cancel),
-            RunAction::Stop => _ = session.send(Command::Stop),
+            RunAction::Stop => {
+                self.series.iter_mut().for_each(FrameSeries::end);
+                // Before it is set up there is no image to keep, and no step to wait for.
+                session.send(if self.live.is_being_set_up() { Command::Cancel } else { Command::Stop });
+            }
             RunAction::SetAccumulation(accumulation) => {
                 let refused = self.set_accumulation(accumulation, input);
                 return refused.err().map(|reason| RunRequest::Tell(Notice::info(reason)));
@@ -278,6 +328,16 @@ impl RunView {
                 self.playing = None;
                 self.show_iterate(number, session);
             }
+            RunAction::ShowFrame(place) => {
+                self.set_playing_frames(None);
+                self.show_frame(place, session);
+            }
+            RunAction::PlayFrames(true) => {
+                let first = self.series.as_ref().and_then(|series| series.stops().first().copied());
+                first.into_iter().for_each(|place| self.show_frame(place, session));
+                self.set_playing_frames(Some(Instant::now()));
+            }
+            RunAction::PlayFrames(false) => self.set_playing_frames(None),
             RunAction::Play(true) => {
                 self.show_iterate(self.kept.first().copied(), session);
                 self.playing = Some(Instant::now());
@@ -302,7 +362,8 @@ impl RunView {
     /// Does one step, or asks for a start that holds after one.
     fn step(&mut self, session: &Session) -> Option<RunRequest> {
         self.automatic = None;
-        let is_over = !self.live.course().can_continue && matches!(self.live.state, RunState::Ended(_));
+        let can_continue = self.live.course().can_continue && self.series.is_none();
+        let is_over = !can_continue && matches!(self.live.state, RunState::Ended(_));
         if is_over || !(self.live.state.can_continue() || self.live.state.is_active()) {
             return Some(RunRequest::Start(AfterStart::Step));
         }
@@ -317,7 +378,8 @@ impl RunView {
         let num_iterations = form.num_iterations;
         let more = num_iterations != self.forms.counts.num_iterations;
         self.forms.counts = form;
-        if more && self.live.state.is_active() {
+        // All frames of a series are alike.
+        if more && self.live.state.is_active() && self.series.is_none() {
             self.set_target(num_iterations, session);
             if let Some(running) = &mut self.running {
                 running.counts.num_iterations = num_iterations;
@@ -349,16 +411,39 @@ impl RunView {
         session.send(Command::SetIterations(num_iterations));
     }
 
-    /// Shows the kept image of this number, or the newest.
+    /// Shows the kept image of this number, of a series that of the frame that is looked at; or the newest.
     pub fn show_iterate(&mut self, number: Option<usize>, session: &Session) {
         let past = number.and_then(|wanted| {
-            let Kept { run, iteration, subiteration, volume, extremes } = session
-                .history(self.live.run)
-                .into_iter()
-                .find(|kept| self.number(kept.iteration, kept.subiteration) == wanted)?;
-            Some(Past { id: IterateId { run, iteration, subiteration }, volume, extremes })
+            let kept = session.history(self.looked_at().run);
+            kept.into_iter().find(|kept| self.number(kept.iteration, kept.subiteration) == wanted).map(Past::from)
         });
+        if let Some(series) = &mut self.series {
+            series.iterate = number;
+            if number.is_none() {
+                series.select(None);
+            }
+        }
         self.shown.set_past(past);
+        self.look_back(session);
+    }
+
+    /// Shows the frame of this place, at the iterate that is looked at or the last one of it before that.
+    fn show_frame(&mut self, place: usize, session: &Session) {
+        let Some(series) = &mut self.series else { return };
+        series.select(Some(place));
+        let wanted = series.iterate;
+        if series.selected().is_none() && wanted.is_none() {
+            return self.show_iterate(None, session);
+        }
+        let kept = session.history(self.looked_at().run);
+        let is_until = |kept: &&Kept| wanted.is_none_or(|wanted| self.number(kept.iteration, kept.subiteration) <= wanted);
+        let past = kept.iter().rfind(is_until).or(kept.first()).cloned();
+        self.shown.set_past(past.map(Past::from));
+        self.look_back(session);
+    }
+
+    fn set_playing_frames(&mut self, since: Option<Instant>) {
+        self.series.iter_mut().for_each(|series| series.playing = since);
     }
 
     /// Keeps the full iterate on the screen, or no longer.
@@ -376,6 +461,23 @@ impl RunView {
     /// While the images of the past are played: shows the next when its time has come, after the last the newest again. The time
     /// until then.
     pub fn play(&mut self, session: &Session) -> Option<Duration> {
+        self.play_frames(session).or_else(|| self.play_iterates(session))
+    }
+
+    /// The same of the frames, to the last.
+    fn play_frames(&mut self, session: &Session) -> Option<Duration> {
+        let series = self.series.as_ref()?;
+        let since = series.playing?.elapsed();
+        if since < PLAY_TIME {
+            return Some(PLAY_TIME - since);
+        }
+        let next = neighbour(series, true);
+        next.into_iter().for_each(|place| self.show_frame(place, session));
+        self.set_playing_frames(next.map(|_| Instant::now()));
+        next.map(|_| PLAY_TIME)
+    }
+
+    fn play_iterates(&mut self, session: &Session) -> Option<Duration> {
         let since = self.playing?.elapsed();
         if since < PLAY_TIME {
             return Some(PLAY_TIME - since);
@@ -387,45 +489,15 @@ impl RunView {
         next.map(|_| PLAY_TIME)
     }
 
-    /// Sends edited regions to the solver, of a run that is kept to what measures its past. Names and roles concern neither. While a
-    /// region is held its numbers on the past follow it, and the solver is told of where it is let go.
+    /// Sends edited regions to the solver, of a run that is kept to what measures its past ([`RoiEdits::send`]).
     pub fn send_rois(&mut self, rois: &MaskedRois, is_active: bool, is_held: bool, session: &Session) {
         if self.live.run == 0 {
             return;
         }
-        let was_held = self.held_edit.is_some();
-        if self.sent_rois != *rois {
-            self.send_edit(rois, is_active, is_held, session);
+        self.curves_are_old |= self.edits.send(&mut self.live, rois, is_active, is_held, session);
+        if let Some(series) = &mut self.series {
+            series.send_rois(rois, is_held, session);
         }
-        if was_held && !is_held {
-            self.held_edit = None;
-            if is_active {
-                session.send(Command::SetRois(RoiSet { branch: self.branch, rois: self.sent_rois.clone() }));
-            }
-        }
-    }
-
-    fn send_edit(&mut self, rois: &MaskedRois, is_active: bool, is_held: bool, session: &Session) {
-        let none_moved = self.sent_rois.len() == rois.len() && rois.iter().zip(&*self.sent_rois).all(|(a, b)| a.covers_same(b));
-        self.sent_rois = rois.clone();
-        if none_moved {
-            self.live.rename_rois(self.branch, rois);
-            if is_active {
-                session.send(Command::RenameRois(rois.clone()));
-            }
-        } else {
-            self.branch += 1;
-            let set = RoiSet { branch: self.branch, rois: rois.clone() };
-            if is_held || self.held_edit.is_some() {
-                let edit = *self.held_edit.get_or_insert(self.branch);
-                self.live.draft_branch(self.branch, edit, rois);
-                session.measure(self.live.run, set);
-            } else {
-                self.live.begin_branch(self.branch, rois);
-                if is_active { _ = session.send(Command::SetRois(set)) } else { session.measure(self.live.run, set) }
-            }
-        }
-        self.curves_are_old = true;
     }
 
     /// Lets the peaks along a line through its images be measured, or no longer.
@@ -468,7 +540,7 @@ impl RunView {
 
     /// Looks which images are kept.
     pub fn look_back(&mut self, session: &Session) {
-        let past = session.history(self.live.run);
+        let past = session.history(self.looked_at().run);
         self.kept = past.iter().map(|kept| self.number(kept.iteration, kept.subiteration)).collect();
     }
 
@@ -479,13 +551,17 @@ impl RunView {
 
     /// Brings colours, table and curves up to date.
     pub fn derive(&mut self, rois: &mut RoiState) {
-        let Self { shown, colouring, .. } = self;
+        let Self { shown, colouring, series, live, .. } = self;
         if colouring.auto_palette {
             colouring.set_palette(if shown.is_signed() { Palette::Signed } else { colouring.usual_palette });
         }
         shown.set_top(colouring.top);
         if colouring.auto_window {
-            colouring.window = shown.auto_window(colouring.palette);
+            let window = shown.auto_window(colouring.palette);
+            let key = (colouring.palette, colouring.top, shown.filter_mm().map(f64::to_bits));
+            // What was on the screen before the first frame has one is none of them.
+            let is_frame = shown.id().is_some_and(|id| series.as_ref().is_some_and(|s| s.words_of(id.run, live.run).is_some()));
+            colouring.window = series.as_mut().filter(|_| is_frame).map_or(window, |series| series.window(key, window));
         }
         let unfiltered = rois.measure_unfiltered;
         match if unfiltered { self.shown.unfiltered() } else { self.shown.volume() } {
@@ -541,15 +617,28 @@ impl RunView {
     /// The image on the screen and the run that made it: the one that is watched, or still the one before.
     pub fn shown_of(&self) -> Option<(IterateId, &LiveRun)> {
         let id = self.shown.id()?;
-        [&self.live, &self.left].into_iter().find(|live| live.run == id.run).map(|live| (id, live))
+        let live = [&self.live, &self.left].into_iter().find(|live| live.run == id.run);
+        live.or_else(|| self.series.as_ref()?.run(id.run)).map(|live| (id, live))
+    }
+
+    /// The frame of a series whose image is on the screen, in words.
+    fn shown_frame(&self) -> Option<String> {
+        self.series.as_ref()?.words_of(self.shown.id()?.run, self.live.run)
+    }
+
+    /// The frame of a series that computes, or was the last to, in words.
+    pub fn current_frame(&self) -> Option<String> {
+        self.series.as_ref()?.words_of(self.live.run, self.live.run)
     }
 
     /// What is on the screen, in words.
     pub fn shown_words(&self) -> String {
         let Some((id, live)) = self.shown_of() else { return String::new() };
         let mut words = id.words(&live.course(), live.num_subsets());
-        if live.run != self.live.run {
-            words += " of the run before";
+        match self.shown_frame() {
+            Some(frame) => words = format!("{frame}: {words}"),
+            None if live.run != self.live.run => words += " of the run before",
+            None => {}
         }
         if let Some(fwhm_mm) = self.shown.filter_mm() {
             words += &format!(", {}", format::filtered(fwhm_mm));
@@ -567,7 +656,12 @@ impl RunView {
     /// The same in words.
     pub fn provenance_words(&self) -> String {
         let (Some((_, run)), Some(provenance)) = (self.shown_of(), self.provenance()) else { return String::new() };
-        let before = if run.run == self.live.run { "" } else { "the run before: " };
+        let before = if run.run == self.live.run || self.shown_frame().is_some() { "" } else { "the run before: " };
         format!("{before}{}", provenance.line())
     }
+}
+
+/// Whether there are events of a list in a frame, ms.
+pub fn has_events(study: &StudyState, frame_ms: &Range<u32>) -> bool {
+    study.list().is_none_or(|open| open.study.measured.prompts.times_ms.iter().any(|ms| frame_ms.contains(ms)))
 }

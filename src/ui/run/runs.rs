@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use super::forms::Forms;
 use super::reference::{Reference, ReferenceChoice, ReferenceImage};
-use super::run_view::{RunInput, RunView};
+use super::run_view::{RunInput, RunView, has_events};
 use crate::data::MaskedRois;
 use crate::geometry::Grid;
+use crate::plan::Job;
 use crate::session::{Event, EventKind, Kept, PeakLine, ReferenceId, RunId, Session};
 
 /// Most runs that are shown, the active one among them.
@@ -49,17 +50,24 @@ impl Runs {
     }
 
     /// Starts another run with the settings of the forms. The one before is kept with its curves and the images of its past, where
-    /// it has any: it is what the new one is compared with, unless the user has chosen another reference.
+    /// it has any: it is what the new one is compared with, unless the user has chosen another reference. Frames of a list are not kept.
     ///
     /// # Errors
     /// Why it is refused, as a sentence: then everything stays as it is.
     pub fn start(&mut self, input: RunInput, paused: bool, wake: impl Fn() + Send + Clone + 'static) -> Result<(), String> {
         let Some(job) = self.active.next_job(input.study)? else { return Ok(()) };
-        if self.active.live.is_measured() {
+        // While a list is being written it is one image.
+        let is_whole = matches!(job, Job::Events { growing: None, .. });
+        let frames_ms = if is_whole { self.active.forms.counts.frames()? } else { Vec::new() };
+        if !frames_ms.is_empty() && !frames_ms.iter().any(|frame_ms| has_events(input.study, frame_ms)) {
+            return Err("none of the frames has an event of this list; give others, or none for all of it".into());
+        }
+        // Of a series only the last run could be kept, which is not the whole of it.
+        if self.active.live.is_measured() && self.active.series.is_none() {
             self.refer_to_active(input.session);
             self.keep_active(wake, input.session);
         }
-        self.active.begin(job, input, paused);
+        self.active.begin(job, frames_ms, input, paused);
         Ok(())
     }
 
@@ -231,7 +239,9 @@ impl Runs {
         if let (EventKind::Iterate(report), Some(reference)) = (&event.kind, &mut self.reference) {
             reference.has_race |= reference.run() == event.run && report.race.is_some();
         }
-        self.of_mut(event.run).map(|view| view.receive(event)).is_some()
+        // The last frame of a series is the active run as well.
+        let is_of_frame = self.active.series.as_mut().is_some_and(|series| series.receive(event));
+        self.of_mut(event.run).map(|view| view.receive(event)).is_some() || is_of_frame
     }
 }
 

@@ -1,8 +1,9 @@
 //! The reconstruction form: what the user chose, and the run settings that it makes.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use crate::data::{BasisKind, Counts, EventList, PairCounts, ResponseMatrix};
+use crate::data::{BasisKind, Counts, EventList, Frames, PairCounts, ResponseMatrix};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::plan::{self, AlgorithmKind, DeviceChoice, PairSettings, ProjectorChoice, Rays, RunSettings};
@@ -35,6 +36,8 @@ pub struct SettingsForm {
     pub accumulation: Option<Accumulation>,
     /// Whether a non-atomic run's sensitivity image is made with the race too.
     pub racy_sensitivity: bool,
+    /// Of a list: the frames that are reconstructed one after the other, as they were typed ([`Frames`]); empty: all of it as one.
+    pub frames: String,
 }
 
 impl Default for SettingsForm {
@@ -52,11 +55,23 @@ impl Default for SettingsForm {
             device: DeviceChoice::Auto,
             accumulation: None,
             racy_sensitivity: false,
+            frames: String::new(),
         }
     }
 }
 
 impl SettingsForm {
+    /// The frames of a list, ms; none where all of it is one.
+    ///
+    /// # Errors
+    /// The text does not tell frames; the sentence says what is expected.
+    pub fn frames(&self) -> Result<Vec<Range<u32>>, String> {
+        match self.frames.trim() {
+            "" => Ok(Vec::new()),
+            text => Ok(text.parse::<Frames>()?.as_slice().to_vec()),
+        }
+    }
+
     /// Puts right what a text can hold and the window's fields would not take.
     pub fn put_right(&mut self) {
         self.num_iterations = self.num_iterations.clamp(1, 100_000);
@@ -105,6 +120,7 @@ impl SettingsForm {
             device: defaults.device,
             accumulation: defaults.accumulation,
             racy_sensitivity: defaults.racy_sensitivity,
+            frames: String::new(),
         }
     }
 
@@ -164,6 +180,7 @@ impl SettingsForm {
             tubes: None,
             num_threads: None,
             init: None,
+            frame_ms: None,
         })
     }
 }

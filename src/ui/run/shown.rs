@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::data::{Extremes, Volume};
 use crate::plan::Course;
 use crate::render::Palette;
-use crate::session::{Frame, RunId};
+use crate::session::{Frame, Kept, RunId};
 use crate::ui::widgets::colouring::{TopShare, has_negative};
 
 /// Values looked at for the automatic window.
@@ -65,6 +65,12 @@ pub struct Past {
     pub extremes: Extremes,
 }
 
+impl From<Kept> for Past {
+    fn from(Kept { run, iteration, subiteration, volume, extremes }: Kept) -> Self {
+        Self { id: IterateId { run, iteration, subiteration }, volume, extremes }
+    }
+}
+
 /// The image on the screen.
 #[derive(Default)]
 pub struct Shown {
@@ -99,7 +105,7 @@ impl Shown {
 
     /// Takes the newest frame in; the one before comes back, to be returned to the session.
     pub fn set_newest(&mut self, frame: Frame) -> Option<Frame> {
-        if self.newest.as_ref().is_some_and(|before| before.run != frame.run) {
+        if self.past.is_none() && self.newest.as_ref().is_some_and(|before| before.run != frame.run) {
             self.filtered = None;
         }
         let before = self.newest.replace(frame);

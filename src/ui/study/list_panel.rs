@@ -1,7 +1,10 @@
 //! The study panel of a list of events: what it is; and its counts per second.
 
+use std::collections::BTreeSet;
+use std::ops::Range;
+
 use egui::{RichText, Ui};
-use egui_plot::Legend;
+use egui_plot::{Legend, LineStyle, VLine};
 
 use super::action::StudyAction;
 use super::list_form::can_be_told;
@@ -10,6 +13,7 @@ use crate::data::Attenuation;
 use crate::ui::widgets::format;
 use crate::ui::widgets::plot::{self, curve, plot};
 use crate::ui::widgets::theme;
+use crate::words::counted;
 
 /// What the list is.
 pub fn list_facts_ui(open: &OpenList, ui: &mut Ui) {
@@ -93,18 +97,24 @@ pub fn attenuation_ui(open: &OpenList, ui: &mut Ui, actions: &mut Vec<StudyActio
     });
 }
 
-/// Counts per second.
-pub fn rates_ui(open: &OpenList, ui: &mut Ui) {
+/// Counts per second, with the ends of these frames, ms.
+pub fn rates_ui(open: &OpenList, frames_ms: &[Range<u32>], ui: &mut Ui) {
     let bin_secs = format::value(open.counted.bin_secs);
     ui.label(RichText::new(format!("Counts per second, in {bin_secs} s")).strong());
     let (weak, strong) = (ui.visuals().weak_text_color(), theme::colours(ui.visuals()).profile);
     let [prompts, delayeds] = &open.counted.rates;
+    let ends_ms: BTreeSet<u32> = frames_ms.iter().flat_map(|frame_ms| [frame_ms.start, frame_ms.end]).collect();
+    let mark = theme::colours(ui.visuals()).branch_mark;
     let response =
         plot("rates", "s").include_y(0.0).legend(Legend::default().position(egui_plot::Corner::LeftBottom)).show(ui, |plot| {
+            for ms in &ends_ms {
+                plot.vline(VLine::new("frames", f64::from(*ms) / 1e3).color(mark).style(LineStyle::dashed_dense()));
+            }
             curve(plot, "prompts", prompts, strong, 1.5);
             if !delayeds.is_empty() {
                 curve(plot, "delayeds", delayeds, weak, 1.2);
             }
         });
-    plot::name(&response.response, "Plot: counts per second");
+    let frames = if frames_ms.is_empty() { String::new() } else { format!(" in {}", counted(frames_ms.len(), "frame")) };
+    plot::name(&response.response, &format!("Plot: counts per second{frames}"));
 }

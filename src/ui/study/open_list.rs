@@ -35,7 +35,7 @@ pub struct Counted {
     /// Coincidences.
     pub num_prompts: usize,
     /// Those with one side delayed.
-    pub num_delayeds: u64,
+    pub num_delayeds: usize,
     /// Counts per second over time, of prompts and delayeds.
     pub rates: [Vec<[f64; 2]>; 2],
     /// Width of the intervals of time, s.
@@ -44,10 +44,10 @@ pub struct Counted {
 
 impl Counted {
     fn of(list: &EventList) -> Self {
-        let EventList { prompts, num_delayeds, rates, .. } = list;
+        let EventList { prompts, delayeds, rates, .. } = list;
         Self {
             num_prompts: prompts.len(),
-            num_delayeds: *num_delayeds,
+            num_delayeds: delayeds.len(),
             rates: CountRates::curves(rates),
             bin_secs: rates.bin_secs(),
         }
@@ -81,7 +81,7 @@ impl OpenList {
                 let num_known = (self.counted.num_prompts, self.counted.num_delayeds);
                 let new = following.acquisition.look(|events| {
                     let list = events.list();
-                    (num_known != (list.prompts.len(), list.num_delayeds)).then(|| Counted::of(list))
+                    (num_known != (list.prompts.len(), list.delayeds.len())).then(|| Counted::of(list))
                 });
                 self.counted = new.unwrap_or(std::mem::take(&mut self.counted));
                 false

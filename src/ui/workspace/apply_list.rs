@@ -3,12 +3,14 @@
 use egui::Context;
 
 use super::app::App;
-use crate::data::{EventList, Notice, Study};
+use crate::data::{EventList, Notice, Severity, Study};
 use crate::io::list_mode::ListFollower;
 use crate::plan::{GatheredEvents, Job, ListAcquisition, usual_num_subsets};
 use crate::session::{EndReason, Feed};
 use crate::ui::numbers::tabs::NumbersTab;
+use crate::ui::run::frame_series::FrameSeries;
 use crate::ui::run::live::RunState;
+use crate::ui::run::run_view::RunInput;
 use crate::ui::study::open_list::{Following, OpenList};
 use crate::ui::study::open_study::OpenStudy;
 use crate::ui::study::scan_files::ListFiles;
@@ -33,6 +35,23 @@ impl App {
         self.study.open = Some(OpenStudy::Events(open));
         self.numbers = NumbersTab::Rates;
         notices
+    }
+
+    /// Begins the next frame of a series when the one before has ended.
+    pub(super) fn go_on_with_frames(&mut self, ctx: &Context) {
+        let input = RunInput { session: &self.session, study: &self.study, rois: self.rois.masked() };
+        let notices = self.runs.active_mut().go_on_with_frames(input);
+        notices.into_iter().for_each(|notice| self.notify(ctx, notice));
+    }
+
+    /// Whether a notice was told of a frame before and is not told of each again.
+    pub(super) fn is_told_of_frames(&self, notice: &Notice) -> bool {
+        notice.severity == Severity::Info && self.frames().is_some_and(|series| !series.done().is_empty())
+    }
+
+    /// The frames of the list that are reconstructed one after the other.
+    pub fn frames(&self) -> Option<&FrameSeries> {
+        self.run().series.as_ref()
     }
 
     /// Takes in what has arrived of a list. When it is whole, and its image was growing, it is reconstructed as any other.

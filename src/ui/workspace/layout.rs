@@ -10,12 +10,14 @@ use super::restore::offer_ui;
 use super::shortcuts::{KeysView, help_ui, shortcut_actions};
 use super::status::{StatusView, status_ui};
 use crate::data::Volume;
+use crate::ui::numbers::activity_plot::{ActivityView, activity_ui};
 use crate::ui::numbers::compare_panel::{CompareAction, compare_panel_ui};
 use crate::ui::numbers::plots::{KeptCurves, PlotsView, plots_ui};
 use crate::ui::numbers::race_panel::race_panel_ui;
 use crate::ui::numbers::stage_panel::stage_panel_ui;
 use crate::ui::numbers::tabs::{NumbersTab, tabs_ui};
 use crate::ui::rois::roi_panel::{RoiView, roi_ui};
+use crate::ui::run::frame_slider::frame_slider_ui;
 use crate::ui::run::live::RunState;
 use crate::ui::run::recon_panel::{ReconView, recon_ui};
 use crate::ui::run::scrubber::{ScrubberView, scrubber_ui};
@@ -130,6 +132,7 @@ impl App {
             running: self.run().running.as_ref().filter(|_| self.run().live.info.is_some()),
             forecast: self.next_start(),
             remembered: &self.runs.remembered,
+            frame: self.run().current_frame(),
             has_image: self.run().shown.volume().is_some(),
             post_filter_mm: self.run().post_filter_mm,
             show_timings: !self.options.for_pictures,
@@ -204,7 +207,15 @@ impl App {
                         Some(tubes) => summed(actions, Action::Study, |actions| tube_tab_ui(tubes, ui, actions)),
                         None => _ = ui.label(egui::RichText::new(NO_TUBES_YET).weak()),
                     },
-                    (NumbersTab::Rates, _) => self.study.list().into_iter().for_each(|open| rates_ui(open, ui)),
+                    (NumbersTab::Rates, _) => {
+                        let frames_ms = self.run().forms.counts.frames().unwrap_or_default();
+                        self.study.list().into_iter().for_each(|open| rates_ui(open, &frames_ms, ui));
+                    }
+                    (NumbersTab::Activity, _) => {
+                        let facts = self.study.list().map(|open| &*open.study.measured.facts);
+                        let view = ActivityView { series: self.frames(), rois: &self.rois.document.rois, facts };
+                        summed(actions, Action::Plot, |actions| activity_ui(&view, ui, actions));
+                    }
                     (NumbersTab::Compare, _) => {
                         summed(actions, compared, |actions| compare_panel_ui(&self.runs, &plots, ui, actions));
                     }
@@ -238,7 +249,7 @@ impl App {
             run: self.run().live.run,
             reference: self.runs.reference().map(|reference| reference.choice),
             pinned: &self.run().pinned,
-            number: self.run().shown_number(),
+            number: self.run().shown_number().filter(|_| !self.run().looks_at_frame()),
             is_playing: self.run().playing.is_some(),
             bytes: if self.options.for_pictures { [0, 256 << 20] } else { self.session.history_bytes() },
             shown: &shown,
@@ -247,6 +258,7 @@ impl App {
         let keys = KeysView {
             scrubber: &scrubber,
             is_paused: !self.run().live.is_running(),
+            frames: self.frames(),
             axis: self.slices.active_plane.axes().1,
             beside: self.slices.view.beside,
         };
@@ -257,7 +269,10 @@ impl App {
             help_ui(ui.ctx(), &keys, actions);
         }
         summed(actions, Action::View, |actions| toolbar_ui(&toolbar, ui, actions));
-        summed(actions, Action::Run, |actions| scrubber_ui(&scrubber, ui, actions));
+        summed(actions, Action::Run, |actions| {
+            self.frames().into_iter().for_each(|series| frame_slider_ui(series, ui, actions));
+            scrubber_ui(&scrubber, ui, actions);
+        });
         if let Some((reference, _)) = self.runs.beside() {
             let (chosen, name) = (self.slices.view.beside, reference.words());
             let why_not = self.why_not_beside();

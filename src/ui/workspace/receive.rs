@@ -37,6 +37,7 @@ impl App {
         if let Some(frame) = self.session.take_frame() {
             self.receive_frame(frame);
         }
+        self.go_on_with_frames(ctx);
         let run = self.runs.active_mut();
         if let Some(time) = run.play(&self.session) {
             ctx.request_repaint_after(time);
@@ -81,6 +82,7 @@ impl App {
             // What a run said that is no longer watched would be taken for a word on another; run 0 is the session itself.
             match event.kind {
                 _ if !is_watched && event.run != 0 => {}
+                EventKind::Notice(notice) if self.is_told_of_frames(&notice) => {}
                 EventKind::Notice(notice) => self.notify(ctx, notice),
                 EventKind::Started(info) => {
                     self.take_tubes_of_run(&info);

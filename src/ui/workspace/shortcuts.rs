@@ -7,6 +7,8 @@ use super::actions::Action;
 use crate::operator::Accumulation;
 use crate::ui::rois::action::RoiAction;
 use crate::ui::run::action::RunAction;
+use crate::ui::run::frame_series::FrameSeries;
+use crate::ui::run::frame_slider::neighbour as neighbour_frame;
 use crate::ui::run::scrubber::{ScrubberView, neighbour};
 use crate::ui::slices::action::ViewAction;
 use crate::ui::slices::beside::BesideView;
@@ -32,6 +34,8 @@ struct Group {
 pub struct KeysView<'a> {
     /// The iterates that are kept.
     pub scrubber: &'a ScrubberView<'a>,
+    /// The frames that are reconstructed one after the other.
+    pub frames: Option<&'a FrameSeries>,
     /// Whether the run holds or is over.
     pub is_paused: bool,
     /// The axis across the slice that the pointer was in last.
@@ -62,6 +66,9 @@ fn groups(view: &KeysView) -> Vec<Group> {
         key(Key::Space, "Hold or go on", run(if view.is_paused { RunAction::Resume } else { RunAction::Pause })),
         key(Key::S, "One step, then hold", run(RunAction::Step)),
     ];
+    let frame = |forward| view.frames.and_then(|series| neighbour_frame(series, forward));
+    let frames = [(Key::Comma, "The frame before", frame(false)), (Key::Period, "The frame after", frame(true))];
+    let frames = frames.into_iter().filter_map(|(name, words, to)| Some(key(name, words, run(RunAction::ShowFrame(to?)))));
     running.extend(accumulations.map(|((number, words), way)| key(number, words, run(RunAction::SetAccumulation(*way)))));
     vec![
         Group {
@@ -86,14 +93,20 @@ fn groups(view: &KeysView) -> Vec<Group> {
         Group { title: "Reconstruction", shortcuts: running },
         Group {
             title: "Past and comparison",
-            shortcuts: vec![
-                key(Key::ArrowLeft, "The iterate before", iterate(false)),
-                key(Key::ArrowRight, "The iterate after", iterate(true)),
-                key(Key::L, "Follow the newest iterate", run(RunAction::ShowIterate(None))),
-                key(Key::P, "Play the iterates", run(RunAction::Play(!view.scrubber.is_playing))),
-                key(Key::K, "Pin this iterate, or no longer", run(RunAction::Pin(!is_pinned))),
-                key(Key::C, "The reference's image beside: next way", Action::View(ViewAction::SetBeside(view.beside.next()))),
-            ],
+            shortcuts: frames
+                .chain([
+                    key(Key::ArrowLeft, "The iterate before", iterate(false)),
+                    key(Key::ArrowRight, "The iterate after", iterate(true)),
+                    key(Key::L, "Follow the newest iterate", run(RunAction::ShowIterate(None))),
+                    key(Key::P, "Play the iterates", run(RunAction::Play(!view.scrubber.is_playing))),
+                    key(Key::K, "Pin this iterate, or no longer", run(RunAction::Pin(!is_pinned))),
+                    key(
+                        Key::C,
+                        "The reference's image beside: next way",
+                        Action::View(ViewAction::SetBeside(view.beside.next())),
+                    ),
+                ])
+                .collect(),
         },
         Group {
             title: "Slices",
@@ -202,7 +215,7 @@ mod tests {
             shown: "",
             is_racy: false,
         };
-        let view = KeysView { scrubber: &scrubber, is_paused: false, axis: 2, beside: BesideView::Off };
+        let view = KeysView { scrubber: &scrubber, frames: None, is_paused: false, axis: 2, beside: BesideView::Off };
         let keys: Vec<KeyboardShortcut> =
             groups(&view).into_iter().flat_map(|group| group.shortcuts).flat_map(|shortcut| shortcut.keys).collect();
         for (index, key) in keys.iter().enumerate() {

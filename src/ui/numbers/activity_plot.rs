@@ -1,0 +1,90 @@
+//! Time–activity curves: the mean of each region over the frames of a list, with its standard deviation between voxels.
+
+use egui::{Color32, RichText, Ui};
+use egui_plot::{Line, MarkerShape, PlotPoints, PlotUi, Points, VLine};
+
+use super::curve_plot::{Drawn, exported, menu_ui};
+use super::plot_options::PlotAction;
+use crate::data::{ListFacts, Roi};
+use crate::ui::run::frame_series::FrameSeries;
+use crate::ui::run::time_activity::{ActivityPoint, TimeActivity, time_activity};
+use crate::ui::widgets::plot::{self, Axes};
+use crate::ui::widgets::{format, theme};
+
+/// What is said before there is a frame.
+const NO_FRAMES: &str =
+    "Tell the frames among the settings of the next start (6x10,4x60: six of ten seconds, then four of sixty), and start.";
+
+/// What the plot shows.
+pub struct ActivityView<'a> {
+    /// The frames.
+    pub series: Option<&'a FrameSeries>,
+    /// The regions.
+    pub rois: &'a [Roi],
+    /// What is known of the list.
+    pub facts: Option<&'a ListFacts>,
+}
+
+impl ActivityView<'_> {
+    /// Whether decay is corrected for, in words.
+    fn decay_words(&self) -> String {
+        let isotope = self.facts.and_then(|facts| facts.isotope.clone()).unwrap_or_else(|| "the isotope".to_owned());
+        match self.facts.and_then(|facts| facts.half_life_secs) {
+            Some(half_life) => {
+                format!("corrected for the decay of {isotope} (half-life {} s) since 0 s", format::value(half_life))
+            }
+            None => "not corrected for decay: the list tells no half-life".to_owned(),
+        }
+    }
+}
+
+/// The curves.
+pub fn activity_ui(view: &ActivityView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
+    let Some(series) = view.series else {
+        ui.add(egui::Label::new(RichText::new(NO_FRAMES).weak()).wrap());
+        return;
+    };
+    let curves = time_activity(series, view.rois, view.facts.and_then(|facts| facts.half_life_secs));
+    let decay = view.decay_words();
+    ui.horizontal(|ui| {
+        ui.label(RichText::new("Means per second, counts/mm/s").strong());
+        ui.add(egui::Label::new(RichText::new(&decay).small().weak()).truncate());
+    });
+    if curves.is_empty() {
+        ui.label(RichText::new("needs a ROI, and a frame that is done").weak());
+        return;
+    }
+    let axes = Axes { x: "s".into(), y_unit: "counts/mm/s", ..Axes::default() };
+    let frame_ms = series.frames_ms().get(series.position()).cloned().unwrap_or_default();
+    let mark = theme::colours(ui.visuals()).shown_mark;
+    let response = plot::plot_of("activity", &axes).include_x(0.0).include_y(0.0).show(ui, |plot| {
+        plot.vline(VLine::new("on the screen", f64::from(frame_ms.start / 2 + frame_ms.end / 2) / 1e3).color(mark).width(2.0));
+        curves.iter().for_each(|curve| curve_ui(plot, curve));
+    });
+    plot::name(&response.response, "Plot: time–activity curves");
+    let drawn = curves.iter().flat_map(|curve| {
+        let sds = curve.points.iter().filter_map(|point| Some([point.mid_secs, point.sd?])).collect();
+        let of = |name: String, points| Drawn { name, is_kept: false, points };
+        [of(curve.name.clone(), means(curve)), of(format!("{}, SD between voxels", curve.name), sds)]
+    });
+    menu_ui(ui, &response.response, exported(&format!("activity, {decay}"), &axes, drawn.collect()), actions);
+}
+
+fn means(curve: &TimeActivity) -> Vec<[f64; 2]> {
+    curve.points.iter().map(|point| [point.mid_secs, point.mean]).collect()
+}
+
+/// A curve with a bar of one standard deviation up and down at each point.
+fn curve_ui(plot: &mut PlotUi, curve: &TimeActivity) {
+    let TimeActivity { name, colour, points } = curve;
+    plot::curve(plot, name, &means(curve), *colour, 1.8);
+    plot.points(Points::new(name, PlotPoints::from(means(curve))).color(*colour).shape(MarkerShape::Circle).radius(2.5));
+    points.iter().for_each(|point| bar_ui(plot, name, point, colour.gamma_multiply(0.5)));
+}
+
+fn bar_ui(plot: &mut PlotUi, name: &str, ActivityPoint { mid_secs, mean, sd }: &ActivityPoint, colour: Color32) {
+    if let Some(sd) = sd {
+        let ends = vec![[*mid_secs, mean - sd], [*mid_secs, mean + sd]];
+        plot.line(Line::new(name, PlotPoints::from(ends)).color(colour).width(1.0));
+    }
+}

@@ -1,0 +1,191 @@
+//! The frames of a dynamic list, reconstructed one after the other as runs with the same settings: which are done, which of them is
+//! looked at, and the window that all are seen in.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::time::Instant;
+
+use super::live::{LiveRun, Mark, RunState};
+use super::roi_edits::RoiEdits;
+use crate::data::{MaskedRois, Notice, frame_words};
+use crate::render::Palette;
+use crate::session::{EndReason, Event, RunId, Session};
+use crate::ui::widgets::colouring::TopShare;
+
+/// What an automatic window depends on beside the image: palette, share of the values and width of the filter.
+pub type WindowKey = (Palette, TopShare, Option<u64>);
+
+/// A frame that is reconstructed.
+#[derive(Clone, Debug)]
+pub struct DoneFrame {
+    /// Its run, whose images the session keeps.
+    pub live: LiveRun,
+    edits: RoiEdits,
+}
+
+/// A series of frames.
+#[derive(Clone, Debug)]
+pub struct FrameSeries {
+    frames_ms: Vec<Range<u32>>,
+    /// The frame that computes, or was the last to.
+    current: usize,
+    done: BTreeMap<usize, DoneFrame>,
+    /// The frame that is looked at; `None` = the one that computes.
+    selected: Option<usize>,
+    /// The number of the iterate that is looked at, of whichever frame; `None` = the last of each.
+    pub iterate: Option<usize>,
+    /// While the frames are shown one after the other: when the last one came.
+    pub playing: Option<Instant>,
+    /// Whether it ends with the frame that computes.
+    is_ending: bool,
+    is_over: bool,
+    /// What is still to be told about frames without events.
+    pub left_out: Vec<Notice>,
+    window: Option<(WindowKey, [f32; 2])>,
+}
+
+impl FrameSeries {
+    /// Of these frames, ms, none of which is done yet; `None` without any.
+    pub fn new(frames_ms: Vec<Range<u32>>) -> Option<Self> {
+        (!frames_ms.is_empty()).then_some(Self {
+            frames_ms,
+            current: 0,
+            done: BTreeMap::new(),
+            selected: None,
+            iterate: None,
+            playing: None,
+            is_ending: false,
+            is_over: false,
+            left_out: Vec::new(),
+            window: None,
+        })
+    }
+
+    /// All frames, ms.
+    pub fn frames_ms(&self) -> &[Range<u32>] {
+        &self.frames_ms
+    }
+
+    /// The frame that computes, or was the last to, ms.
+    pub fn current_ms(&self) -> Range<u32> {
+        self.frames_ms[self.current].clone()
+    }
+
+    /// Those that are reconstructed, by their places in the series.
+    pub fn done(&self) -> &BTreeMap<usize, DoneFrame> {
+        &self.done
+    }
+
+    /// Whether no further frame follows, and the last one has ended.
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Lets no further frame follow.
+    pub fn end(&mut self) {
+        self.is_ending = true;
+    }
+
+    /// The run of the current frame has ended so; whether its image is whole. (A rule that stops a run is as good as its last
+    /// iteration.)
+    pub fn take(&mut self, live: &LiveRun, edits: &RoiEdits) -> bool {
+        let by_rule = live.marks.iter().any(|(_, mark)| matches!(mark, Mark::Rule(_)));
+        let is_whole = match live.state {
+            RunState::Ended(EndReason::Completed) => true,
+            RunState::Ended(EndReason::Stopped) => by_rule,
+            _ => false,
+        };
+        if is_whole {
+            self.done.insert(self.current, DoneFrame { live: live.clone(), edits: edits.clone() });
+        }
+        is_whole
+    }
+
+    /// The next frame that has events, where one is to follow; else the series is over.
+    pub fn advance(&mut self, may_go_on: bool, has_events: impl Fn(&Range<u32>) -> bool) -> Option<Range<u32>> {
+        let goes_on = may_go_on && !self.is_ending;
+        let next = goes_on.then(|| self.first_with_events(self.current + 1, has_events)).flatten();
+        self.is_over = next.is_none();
+        self.current = next.unwrap_or(self.current);
+        next.map(|_| self.current_ms())
+    }
+
+    /// Goes to the first frame that has events; it.
+    pub fn begin(&mut self, has_events: impl Fn(&Range<u32>) -> bool) -> Option<Range<u32>> {
+        self.current = self.first_with_events(0, has_events)?;
+        Some(self.current_ms())
+    }
+
+    /// The place of the first from this one on that has events; those before it are left out.
+    fn first_with_events(&mut self, from: usize, has_events: impl Fn(&Range<u32>) -> bool) -> Option<usize> {
+        let first = (from..self.frames_ms.len()).find(|place| has_events(&self.frames_ms[*place]));
+        let left_out = from..first.unwrap_or(self.frames_ms.len());
+        let words: Vec<String> = left_out.map(|place| format!("{}, has no event: it is left out", self.words(place))).collect();
+        self.left_out.extend(words.into_iter().map(Notice::warning));
+        first
+    }
+
+    /// The places of the frames that can be looked at, the one that computes among them.
+    pub fn stops(&self) -> Vec<usize> {
+        let current = (!self.done.contains_key(&self.current)).then_some(self.current);
+        self.done.keys().copied().chain(current).collect()
+    }
+
+    /// The place of the frame that is looked at.
+    pub fn position(&self) -> usize {
+        self.selected.unwrap_or(self.current)
+    }
+
+    /// Looks at the frame of this place; where that is not done, or `None`, at the one that computes.
+    pub fn select(&mut self, place: Option<usize>) {
+        self.selected = place.filter(|place| self.done.contains_key(place));
+    }
+
+    /// The run of the frame that is looked at, if it is not the one that computes.
+    pub fn selected(&self) -> Option<&LiveRun> {
+        self.selected.and_then(|place| self.done.get(&place)).map(|frame| &frame.live)
+    }
+
+    /// The run of this number, if it is one of the frames that are done.
+    pub fn run(&self, run: RunId) -> Option<&LiveRun> {
+        self.done.values().map(|frame| &frame.live).find(|live| live.run == run)
+    }
+
+    /// "frame 3 of 12, 120–180 s".
+    pub fn words(&self, place: usize) -> String {
+        let time = self.frames_ms.get(place).map(frame_words).unwrap_or_default();
+        format!("frame {} of {}, {time}", place + 1, self.frames_ms.len())
+    }
+
+    /// The same of the frame that a run is; `current` = the run of the frame that computes.
+    pub fn words_of(&self, run: RunId, current: RunId) -> Option<String> {
+        let done = self.done.iter().find(|(_, frame)| frame.live.run == run).map(|(place, _)| *place);
+        done.or((run == current).then_some(self.current)).map(|place| self.words(place))
+    }
+
+    /// Takes in what is said of the images of a frame that is done; whether it was.
+    pub fn receive(&mut self, event: &Event) -> bool {
+        let frame = self.done.values_mut().find(|frame| frame.live.run == event.run);
+        frame.map(|frame| frame.live.apply(event)).is_some()
+    }
+
+    /// Lets edited regions be measured on the images of the frames that are done.
+    pub fn send_rois(&mut self, rois: &MaskedRois, is_held: bool, session: &Session) {
+        for DoneFrame { live, edits } in self.done.values_mut() {
+            edits.send(live, rois, false, is_held, session);
+        }
+    }
+
+    /// The window for all frames: it holds this one, and those of the frames that were on the screen before.
+    pub fn window(&mut self, key: WindowKey, [low, high]: [f32; 2]) -> [f32; 2] {
+        let before = self.window.filter(|(of, _)| *of == key).map_or([low, high], |(_, window)| window);
+        let both = [low.min(before[0]), high.max(before[1])];
+        self.window = Some((key, both));
+        both
+    }
+
+    /// Keeps the images of its frames no longer.
+    pub fn let_go(&self, current: RunId, session: &Session) {
+        self.done.values().map(|frame| frame.live.run).chain([current]).for_each(|run| session.let_go(run));
+    }
+}

@@ -1,0 +1,65 @@
+//! What a run knows of the edits of the regions: those sent last, and whether one of them is held.
+
+use super::live::LiveRun;
+use crate::data::MaskedRois;
+use crate::session::{Command, RoiSet, Session};
+
+/// The edits of the regions as they were sent for one run.
+#[derive(Clone, Debug, Default)]
+pub struct RoiEdits {
+    /// Number of the edit sent last.
+    branch: u64,
+    /// Its regions.
+    sent: MaskedRois,
+    /// While a region is held: the number of the first of its edits.
+    held: Option<u64>,
+}
+
+impl RoiEdits {
+    /// Those that a run begins with.
+    pub fn begin(&mut self, rois: &MaskedRois) -> RoiSet {
+        (self.branch, self.held) = (self.branch + 1, None);
+        self.sent = rois.clone();
+        RoiSet { branch: self.branch, rois: rois.clone() }
+    }
+
+    /// Lets edited regions be measured: by the solver where it has the run (`is_active`), else on the images of its past alone. Names
+    /// and roles concern neither. While a region is held its numbers on the past follow it, and the solver is told of where it is let
+    /// go. Whether there was an edit.
+    pub fn send(&mut self, live: &mut LiveRun, rois: &MaskedRois, is_active: bool, is_held: bool, session: &Session) -> bool {
+        let was_held = self.held.is_some();
+        let is_edited = self.sent != *rois;
+        if is_edited {
+            self.send_edit(live, rois, is_active, is_held, session);
+        }
+        if was_held && !is_held {
+            self.held = None;
+            if is_active {
+                session.send(Command::SetRois(RoiSet { branch: self.branch, rois: self.sent.clone() }));
+            }
+        }
+        is_edited
+    }
+
+    fn send_edit(&mut self, live: &mut LiveRun, rois: &MaskedRois, is_active: bool, is_held: bool, session: &Session) {
+        let none_moved = self.sent.len() == rois.len() && rois.iter().zip(&*self.sent).all(|(a, b)| a.covers_same(b));
+        self.sent = rois.clone();
+        if none_moved {
+            live.rename_rois(self.branch, rois);
+            if is_active {
+                session.send(Command::RenameRois(rois.clone()));
+            }
+            return;
+        }
+        self.branch += 1;
+        let set = RoiSet { branch: self.branch, rois: rois.clone() };
+        if is_held || self.held.is_some() {
+            let edit = *self.held.get_or_insert(self.branch);
+            live.draft_branch(self.branch, edit, rois);
+            session.measure(live.run, set);
+        } else {
+            live.begin_branch(self.branch, rois);
+            if is_active { _ = session.send(Command::SetRois(set)) } else { session.measure(live.run, set) }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Time–activity curves: the mean of each region in each frame of a series, per second.
+
+use egui::Color32;
+
+use super::frame_series::{DoneFrame, FrameSeries};
+use crate::data::Roi;
+use crate::measure::mean_decay;
+use crate::session::{RoiNumbers, roi_numbers};
+use crate::ui::widgets::theme;
+
+/// The curve of a region.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimeActivity {
+    /// Its name.
+    pub name: String,
+    /// Its colour.
+    pub colour: Color32,
+    /// A point of each frame in which it was measured.
+    pub points: Vec<ActivityPoint>,
+}
+
+/// A region in a frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ActivityPoint {
+    /// The middle of the frame, s from the beginning of the scan.
+    pub mid_secs: f64,
+    /// Mean per second of the frame, in the image's unit per s.
+    pub mean: f64,
+    /// Standard deviation between voxels, likewise.
+    pub sd: Option<f64>,
+}
+
+/// The curves of these regions, from the last image of each frame that is done. Where the half-life of the isotope is known they are
+/// corrected for decay: what would have been measured had there been as much in every frame as at the beginning of the scan.
+pub fn time_activity(series: &FrameSeries, rois: &[Roi], half_life_secs: Option<f64>) -> Vec<TimeActivity> {
+    let curve = |roi: &Roi| {
+        let points = series.done().iter().filter_map(|(place, frame)| {
+            let numbers = last_numbers(frame, roi)?;
+            let [begin, end] = series.frames_ms().get(*place).map(|frame_ms| [frame_ms.start, frame_ms.end])?.map(secs);
+            let decay = half_life_secs.map_or(1.0, |half_life| mean_decay(half_life, [begin, end]));
+            let per_sec = |value: f64| value / ((end - begin) * decay);
+            Some(ActivityPoint { mid_secs: 0.5 * (begin + end), mean: per_sec(numbers.mean?), sd: numbers.sd.map(per_sec) })
+        });
+        TimeActivity { name: roi.name.clone(), colour: theme::roi_colour(roi), points: points.collect() }
+    };
+    rois.iter().map(curve).filter(|curve| !curve.points.is_empty()).collect()
+}
+
+fn secs(ms: u32) -> f64 {
+    f64::from(ms) / 1e3
+}
+
+/// The numbers of a region on the last image of a frame, once it is measured there.
+fn last_numbers(frame: &DoneFrame, roi: &Roi) -> Option<RoiNumbers> {
+    let branch = frame.live.branches.values().next_back()?;
+    let point = branch.points.values().next_back()?;
+    let place = branch.rois.iter().position(|other| other.covers_same(roi))?;
+    roi_numbers(&branch.rois, &point.sums, 1.0).into_iter().nth(place).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{RoiMask, RoiShape};
+    use crate::session::EndReason;
+    use crate::ui::run::live::{LiveRun, RoiPoint, RunState};
+    use crate::ui::run::roi_edits::RoiEdits;
+
+    /// Two frames of 2 s and 4 s, whose region has these two voxels.
+    fn series(values: [[f32; 2]; 2], roi: &Roi) -> FrameSeries {
+        let mut series = FrameSeries::new(vec![0..2000, 2000..6000]).unwrap();
+        for (run, values) in (1..).zip(values) {
+            let mut live = LiveRun::asked_for(run, 1, std::slice::from_ref(roi), false);
+            let sums = RoiMask { voxels: [(0, 1.0), (1, 1.0)].into() }.sums(&values);
+            let point = RoiPoint { iteration: 1, subiteration: 1, sums: vec![Some(sums)] };
+            live.branches.get_mut(&1).unwrap().points.insert(1, point);
+            live.state = RunState::Ended(EndReason::Completed);
+            assert!(series.take(&live, &RoiEdits::default()));
+            series.advance(true, |_| true);
+        }
+        series
+    }
+
+    #[test]
+    fn counts_of_a_frame_are_divided_by_its_time_and_its_decay() {
+        let roi = Roi::new("a", RoiShape::Sphere { radius_mm: 1.0 }, [0.0; 3]);
+        let series = series([[10.0, 10.0], [19.0, 21.0]], &roi);
+        assert!(series.is_over() && series.stops() == [0, 1]);
+        let curves = time_activity(&series, std::slice::from_ref(&roi), None);
+        let points = &curves[0].points;
+        assert_eq!([(points[0].mid_secs, points[0].mean), (points[1].mid_secs, points[1].mean)], [(1.0, 5.0), (4.0, 5.0)]);
+        assert!(points[0].sd == Some(0.0) && (points[1].sd.unwrap() - 2f64.sqrt() / 4.0).abs() < 1e-12);
+        // With a half-life of 2 s the second frame has (1/2 + 1/4) / 2 of what the first has on average.
+        let corrected = time_activity(&series, std::slice::from_ref(&roi), Some(2.0));
+        let [first, second] = [corrected[0].points[0].mean, corrected[0].points[1].mean];
+        assert!((first - 5.0 * 2.0 * std::f64::consts::LN_2).abs() < 1e-12 && (second / first - 8.0 / 3.0).abs() < 1e-12);
+        let other = Roi::new("b", RoiShape::Sphere { radius_mm: 2.0 }, [0.0; 3]);
+        assert!(time_activity(&series, &[other], None).is_empty(), "it was not measured yet");
+    }
+}

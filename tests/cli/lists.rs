@@ -1,0 +1,94 @@
+//! Lists of events: frame by frame.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{done, refused};
+
+/// Runs the program with a line of arguments.
+fn run(folder: &Path, arguments: &str) -> String {
+    done(folder, &arguments.split(' ').collect::<Vec<_>>())
+}
+
+/// Bytes of the header of NIfTI files, after which their values begin.
+const HEADER: usize = 352;
+
+fn values(folder: &Path, name: &str) -> Vec<u8> {
+    fs::read(folder.join(name)).unwrap().split_off(HEADER)
+}
+
+/// The number before a word of what was said.
+fn number_before(said: &str, word: &str) -> Vec<usize> {
+    said.lines().filter_map(|line| line.split_once(word)?.0.split([' ', ':']).next_back()?.parse().ok()).collect()
+}
+
+const SETTINGS: &str = "--image 24,24,15 --voxel-mm 4,4,4 --subsets 2 --iterations 2";
+
+#[test]
+fn frames_are_those_that_are_reconstructed_one_by_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let said = run(
+        at,
+        "simulate cylinder --scanner small --list-mode --duration-secs 9 --counts 3e4 --background 0.2 -o events.petsird",
+    );
+    let num_prompts = number_before(&said, " prompts and");
+    let said = run(at, &format!("reconstruct events.petsird -o dynamic.nii --frames 3x3 {SETTINGS}"));
+    let counts = number_before(&said, " events");
+    assert_eq!((counts.len(), vec![counts.iter().sum::<usize>()]), (3, num_prompts), "{said}");
+    let mut series = Vec::new();
+    for (number, frame) in ["0-3", "3-6", "6-9"].into_iter().enumerate() {
+        run(at, &format!("reconstruct events.petsird -o alone.nii --frame {frame} {SETTINGS}"));
+        let name = format!("dynamic_f{:03}", number + 1);
+        let image = values(at, &format!("{name}.nii"));
+        assert!(image == values(at, "alone.nii"), "{frame}");
+        series.extend(image);
+        for record in [format!("{name}.json"), "alone.json".to_owned()] {
+            let record: Value = serde_json::from_str(&fs::read_to_string(at.join(record)).unwrap()).unwrap();
+            assert_eq!(record["data"]["frame"], json!({ "start_secs": 3.0 * number as f64, "duration_secs": 3.0 }));
+        }
+    }
+    // Three images, and the same as one of four dimensions that knows its times.
+    assert!(series.chunks(series.len() / 3).all(|image| image != &series[..image.len()] || image.as_ptr() == series.as_ptr()));
+    let whole = fs::read(at.join("dynamic.nii")).unwrap();
+    assert!(whole[HEADER..] == series);
+    let i16_at = |at: usize| i16::from_le_bytes([whole[at], whole[at + 1]]);
+    let f32_at = |at: usize| f32::from_le_bytes(whole[at..at + 4].try_into().unwrap());
+    assert_eq!([40, 42, 44, 46, 48].map(i16_at), [4, 24, 24, 15, 3], "dim");
+    assert_eq!((f32_at(76 + 16), f32_at(136), whole[123]), (3.0, 0.0, 2 | 8), "pixdim[4], toffset, xyzt_units");
+    let record: Value = serde_json::from_str(&fs::read_to_string(at.join("dynamic.json")).unwrap()).unwrap();
+    assert_eq!(record["data"]["frame"], json!({ "start_secs": 0.0, "duration_secs": 9.0 }));
+}
+
+#[test]
+fn a_frame_without_events_is_told_and_the_others_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    run(at, "simulate cylinder --scanner small --list-mode --duration-secs 4 --counts 1e4 -o events.petsird");
+    let reconstruct = |frames: &str| -> Vec<String> {
+        format!("reconstruct events.petsird -o out.nii.gz --frames {frames} {SETTINGS}").split(' ').map(str::to_owned).collect()
+    };
+    let frames = reconstruct("0-1,50-60,2-4");
+    let said = refused(at, 3, &frames.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(said.contains("frame 2 of 3, 50–60 s, has no event"), "{said}");
+    assert!(["out_f001.nii.gz", "out_f003.nii.gz"].iter().all(|name| at.join(name).exists()));
+    assert!(["out_f002.nii.gz", "out.nii.gz"].iter().all(|name| !at.join(name).exists()));
+    for (frames, words) in
+        [("50-60,60-70", "none of the frames has an event"), ("3-1", "'3-1' is not a frame"), ("0x10", "'0x10' are no frames")]
+    {
+        let code = if frames.starts_with("50") { 1 } else { 2 };
+        let said = refused(at, code, &reconstruct(frames).iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(said.contains(words), "{said}");
+    }
+    let both = "reconstruct events.petsird -o a.nii --frames 0-1 --frame 0-1";
+    assert!(refused(at, 2, &both.split(' ').collect::<Vec<_>>()).contains("cannot be used with"));
+    // A frame's image is not to take the place of a file that is read.
+    run(at, "convert out_f001.nii.gz start_f001.nii");
+    let replacing = "reconstruct events.petsird -o start.nii --init start_f001.nii --frames 0-1,1-2";
+    assert!(refused(at, 1, &replacing.split(' ').collect::<Vec<_>>()).contains("start_f001.nii"));
+    run(at, "simulate cylinder --scanner small --counts 1e4 -o scan.hs");
+    let counts = "reconstruct scan.hs -o a.nii --frames 0-1";
+    assert!(refused(at, 1, &counts.split(' ').collect::<Vec<_>>()).contains("--frames is for lists of events"));
+}

@@ -1,0 +1,216 @@
+//! Frames of a dynamic list: typed, reconstructed one after the other, looked at in time, measured over time.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use egui::accesskit::Role;
+use egui::{Key, Theme};
+use egui_kittest::Harness;
+use egui_kittest::kittest::{NodeT as _, Queryable as _};
+use tomoscope::session::RunId;
+use tomoscope::ui::{App, RunState, Source};
+
+use super::leaving::drop_file;
+use super::lists::list;
+use super::picture::{menu, save_as};
+use super::regions::enter;
+use super::restore::{next_day, save_session};
+use super::{choose_built_in, click, give_up_unsaved, renderer, small_study, wait_for, window_on};
+
+const SIZE: [f32; 2] = [1400.0, 1100.0];
+
+/// The window on a list of ten seconds, with a region, in which these frames were typed.
+fn window_with_frames(folder: &Path, frames: &str) -> Option<Harness<'static, App>> {
+    let mut harness = window_on(renderer()?, SIZE, Theme::Dark, false, Source::File(list(folder)));
+    wait_for(&mut harness, "the list", |app| app.list().is_some());
+    click(&mut harness, "Regions");
+    click(&mut harness, "Add sphere");
+    harness.get_by_role_and_label(Role::TextInput, "Frames").scroll_to_me();
+    harness.run_steps(3);
+    enter(&mut harness, "Frames", frames);
+    Some(harness)
+}
+
+fn set_iterations(harness: &mut Harness<'_, App>, number: f64) {
+    harness.get_by_role_and_label(Role::SpinButton, "Iterations").set_value_accesskit(number);
+    harness.run_steps(2);
+}
+
+/// Which frames are done, and their runs.
+fn done(app: &App) -> Vec<(usize, RunId)> {
+    app.frames().unwrap().done().iter().map(|(place, frame)| (*place, frame.live.run)).collect()
+}
+
+fn is_over(app: &App) -> bool {
+    app.frames().is_some_and(|series| series.is_over())
+}
+
+/// Run and iteration of the image on the screen.
+fn shown(harness: &Harness<'_, App>) -> (RunId, usize) {
+    let id = harness.state().shown().id().unwrap();
+    (id.run, id.iteration)
+}
+
+fn slide(harness: &mut Harness<'_, App>, slider: &str, to: f64) {
+    harness.get_by_role_and_label(Role::Slider, slider).set_value_accesskit(to);
+    harness.run_steps(3);
+}
+
+/// The values of the curves of a table, by their names.
+fn curves(path: &Path) -> BTreeMap<String, Vec<[f64; 2]>> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut curves: BTreeMap<String, Vec<[f64; 2]>> = BTreeMap::new();
+    for row in text.lines().skip(1) {
+        let fields: Vec<&str> = row.split(',').collect();
+        if let [.., x, y] = fields.as_slice()
+            && let (Ok(x), Ok(y)) = (x.parse(), y.parse())
+        {
+            let name = fields[..fields.len() - 2].join(",").trim_matches('"').to_owned();
+            curves.entry(name).or_default().push([x, y]);
+        }
+    }
+    curves
+}
+
+#[test]
+fn frames_are_reconstructed_one_after_the_other_and_looked_at_in_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut harness) = window_with_frames(folder.path(), "2x2,1x4") else { return };
+    click(&mut harness, "Rates");
+    assert!(harness.query_by_label("Plot: counts per second in 3 frames").is_some());
+    click(&mut harness, "Start");
+    wait_for(&mut harness, "the end of the series", is_over);
+    assert_eq!(done(harness.state()), [(0, 1), (1, 2), (2, 3)]);
+    assert_eq!(harness.state().kept_runs().count(), 0, "frames are not kept as runs to compare");
+    // Each in the same window; the last lasts twice as long as the others and has twice the counts.
+    let mut seen = Vec::new();
+    for (place, words) in ["Frame 1 of 3, 0–2 s", "Frame 2 of 3, 2–4 s", "Frame 3 of 3, 4–8 s"].into_iter().enumerate() {
+        slide(&mut harness, "Frame", place as f64);
+        assert!(harness.query_by_label(words).is_some(), "{words}");
+        assert_eq!(shown(&harness), (place as RunId + 1, 3));
+        seen.push((harness.state().shown().volume().unwrap().sum(), harness.state().colouring().window));
+    }
+    assert!(seen.iter().all(|(_, window)| *window == seen[2].1), "{seen:?}");
+    assert!((seen[2].0 / seen[0].0 - 2.0).abs() < 0.1 && (seen[1].0 / seen[0].0 - 1.0).abs() < 0.05, "{seen:?}");
+    // The iterate that is chosen is chosen in all frames.
+    slide(&mut harness, "Iterate", 0.0);
+    assert_eq!(shown(&harness), (3, 1));
+    click(&mut harness, "Frame before");
+    assert_eq!(shown(&harness), (2, 1));
+    harness.key_press(Key::Comma);
+    harness.run_steps(3);
+    assert_eq!(shown(&harness), (1, 1));
+    assert!(harness.get_by_label("Frame before").accesskit_node().is_disabled());
+    harness.key_press(Key::Period);
+    harness.run_steps(3);
+    assert!(harness.query_by_label("frame 2 of 3, 2–4 s: iteration 1").is_some());
+    click(&mut harness, "Live");
+    assert_eq!(shown(&harness), (3, 3));
+    click(&mut harness, "Play frames");
+    assert_eq!(shown(&harness).0, 1);
+    wait_for(&mut harness, "the last frame", |app| app.shown().id().is_some_and(|id| id.run == 3));
+    // A further start begins the frames anew and keeps nothing of these.
+    click(&mut harness, "Restart");
+    wait_for(&mut harness, "the second series", is_over);
+    assert_eq!(done(harness.state()), [(0, 4), (1, 5), (2, 6)]);
+    assert!(harness.get_by_label("Pause").accesskit_node().is_disabled() && harness.query_by_label("Continue").is_none());
+}
+
+#[test]
+fn regions_are_followed_over_the_frames() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut harness) = window_with_frames(folder.path(), "0-2,50-60,2-4,4-8") else { return };
+    click(&mut harness, "Activity");
+    assert!(harness.query_by_label_contains("Tell the frames").is_some());
+    click(&mut harness, "Start");
+    wait_for(&mut harness, "the end of the series", is_over);
+    // The second has no events, which is told; the others go on.
+    assert_eq!(done(harness.state()).into_iter().map(|(place, _)| place).collect::<Vec<_>>(), [0, 2, 3]);
+    assert!(harness.state().notices().texts().any(|text| text.contains("frame 2 of 4, 50–60 s, has no event")));
+    click(&mut harness, "Regions");
+    click(&mut harness, "Add sphere");
+    let names: Vec<String> = harness.state().document().rois.iter().map(|roi| roi.name.clone()).collect();
+    let is_measured = |app: &App| {
+        let mut frames = app.frames().unwrap().done().values();
+        frames.all(|frame| {
+            let branch = frame.live.branches.values().next_back().unwrap();
+            branch
+                .points
+                .values()
+                .next_back()
+                .is_some_and(|point| point.sums.len() == 2 && point.sums.iter().all(Option::is_some))
+        })
+    };
+    wait_for(&mut harness, "the new region in all frames", is_measured);
+    click(&mut harness, "Activity");
+    assert!(harness.query_by_label_contains("not corrected for decay").is_some());
+    menu(&mut harness, "Plot: time–activity curves");
+    click(&mut harness, "Save plot…");
+    let path = folder.path().join("activity.csv");
+    save_as(&mut harness, &path);
+    let curves = curves(&path);
+    for name in &names {
+        let points = &curves[name];
+        assert_eq!(points.iter().map(|point| point[0]).collect::<Vec<_>>(), [1.0, 3.0, 6.0]);
+        let mean = points.iter().map(|point| point[1]).sum::<f64>() / 3.0;
+        assert!(mean > 0.0 && points.iter().all(|point| (point[1] / mean - 1.0).abs() < 0.2), "{points:?}");
+        assert_eq!(curves[&format!("{name}, SD between voxels")].len(), 3);
+    }
+    assert_eq!(curves.len(), 4, "{curves:?}");
+}
+
+#[test]
+fn a_series_ends_when_it_is_stopped_or_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut harness) = window_with_frames(folder.path(), "5x2") else { return };
+    set_iterations(&mut harness, 100.0);
+    click(&mut harness, "Start");
+    wait_for(&mut harness, "the first frame", |app| app.frames().is_some_and(|series| !series.done().is_empty()));
+    click(&mut harness, "Stop (keep)");
+    wait_for(&mut harness, "the end of the series", is_over);
+    let stopped = done(harness.state());
+    assert!((1..5).contains(&stopped.len()) && stopped[0] == (0, 1), "{stopped:?}");
+    slide(&mut harness, "Frame", 0.0);
+    assert_eq!(shown(&harness), (1, 100));
+    assert!(harness.query_by_label("Continue").is_none(), "its frames would no longer be alike");
+    // What is no frame, or of another time, is refused before anything is lost.
+    enter(&mut harness, "Frames", ",9-8");
+    click(&mut harness, "Restart");
+    assert!(harness.state().notices().texts().any(|text| text.contains("'9-8' is not a frame")));
+    assert_eq!(done(harness.state()), stopped);
+    // Another study while one runs.
+    harness.get_by_role_and_label(Role::TextInput, "Frames").focus();
+    harness.run_steps(2);
+    (0..4).for_each(|_| harness.key_press(Key::Backspace));
+    harness.run_steps(3);
+    click(&mut harness, "Restart");
+    wait_for(&mut harness, "another run", |app| {
+        app.live().run > stopped.len() as RunId + 1 && app.live().state == RunState::Running
+    });
+    choose_built_in(&mut harness, "Small cylinder, small ring");
+    give_up_unsaved(&mut harness);
+    wait_for(&mut harness, "the other study", |app| app.study().is_some());
+    harness.run_steps(20);
+    assert!(harness.state().frames().is_none() && harness.state().live().run == 0);
+    assert!(harness.query_by_role_and_label(Role::Slider, "Frame").is_none());
+    assert!(harness.query_by_role_and_label(Role::TextInput, "Frames").is_none());
+}
+
+#[test]
+fn a_session_brings_the_frames_back_and_reconstructs_them_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut harness) = window_with_frames(folder.path(), "2x5") else { return };
+    click(&mut harness, "Start");
+    wait_for(&mut harness, "the end of the series", is_over);
+    let path = folder.path().join("work.session");
+    save_session(&mut harness, &path);
+    assert!(std::fs::read_to_string(&path).unwrap().contains("frames = \"2x5\""));
+    let Some(mut other) = next_day(small_study(), Default::default()) else { return };
+    wait_for(&mut other, "a run", |app| app.live().is_measured());
+    drop_file(&mut other, &path);
+    give_up_unsaved(&mut other);
+    wait_for(&mut other, "the same frames", |app| app.list().is_some() && is_over(app));
+    assert_eq!(other.state().frames().unwrap().done().len(), 2);
+    let [before, after] = [&harness, &other].map(|window| window.state().shown().volume().unwrap());
+    assert!(before == after);
+}
