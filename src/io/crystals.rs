@@ -132,7 +132,8 @@ pub fn read_crystals(path: &Path) -> Result<Crystals, IoError> {
     for Singles { size_mm, crystals: places } in &file.single {
         for &[x, y, z, ux, uy, uz] in places {
             let length = [ux, uy, uz].iter().map(|u| u * u).sum::<f64>().sqrt();
-            if !((length - 1.0).abs() < 1e-3) {
+            let is_unit = (length - 1.0).abs() < 1e-3;
+            if !is_unit {
                 let reason =
                     format!("crystal {} looks in the direction ({ux}, {uy}, {uz}), which is no unit vector", crystals.len());
                 return Err(refused(reason));

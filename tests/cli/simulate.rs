@@ -87,7 +87,7 @@ fn a_list_of_a_phantom_that_attenuates_comes_with_its_map_which_its_reconstructi
     let list = ["simulate", "cylinder", "--scanner", "small", "--list-mode", "--counts", "3e4", "-o", "list.petsird"];
     let printed = done(folder.path(), &[&list[..], &["--attenuation"]].concat());
     assert!(printed.contains("list_mu.nii.gz") && folder.path().join("list_mu.nii.gz").exists(), "{printed}");
-    let image = ["reconstruct", "list.petsird", "--iterations", "1", "--image", "21,21,7", "--voxel-mm", "5", "-o", "a.nii"];
+    let image = ["reconstruct", "list.petsird", "--iterations", "1", "--image", "21,21,7", "--voxel-mm", "5,5,5", "-o", "a.nii"];
     let without = done(folder.path(), &image);
     let again = [&image[..9], &["b.nii", "--attenuation", "list_mu.nii.gz"]].concat();
     done(folder.path(), &again);

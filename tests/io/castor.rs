@@ -115,7 +115,48 @@ fn the_rings_histogram_has_its_counts() {
     assert!((norms / 22_623.321_709_871_292 - 1.0).abs() < 1e-6, "{norms}");
     assert!((rates / 131.525_827_820_645_65 - 1.0).abs() < 1e-6, "{rates}");
     let error = list_mode::open(&path, &ListOptions::default()).err().unwrap();
-    assert_says(&error, &["ring_hist.Cdh", "list-mode"]);
+    assert_says(&error, &["ring_hist.Cdh", "bins may have up to 2 pairs", "mashing"]);
+}
+
+#[test]
+fn a_histogram_is_as_many_events_of_each_bin_as_it_has_counts() {
+    const HISTOGRAM: &str = "Scanner name: SQUARE\nData filename: a.Cdf\nNumber of events: 3\nData mode: histogram\nData type: PET\n\
+                             Start time (s): 0\nDuration (s): 20\nCalibration factor: 2\nNormalization correction flag: 1\n\
+                             Random correction flag: 1\nTOF information flag: 1\nTOF resolution (ps): 400\n\
+                             Histo TOF number of bins: 2\nHisto TOF bin size (ps): 300\n";
+    let folder = folder();
+    let data = |counts: [[f32; 2]; 3]| {
+        let bin = |bin: usize| {
+            let [a, b] = [[0, 2], [3, 1], [2, 1]][bin];
+            let [first, second] = counts[bin];
+            let (randoms, norm) = (Word::F(0.5), Word::F(4.0));
+            bytes_of_words(&[Word::U(7), randoms, norm, Word::F(first), Word::F(second), Word::U(a), Word::U(b)])
+        };
+        (0..3).flat_map(bin).collect::<Vec<u8>>()
+    };
+    let read = |counts: [[f32; 2]; 3]| read_list(&put_castor(folder.path(), HISTOGRAM, &data(counts)), &ListOptions::default());
+    let many = (list_mode::EVENTS_AT_ONCE + 3) as f32;
+    let list = read([[2.0, many], [0.0, 0.0], [0.0, 1.0]]).unwrap();
+    let num = 3 + many as usize;
+    assert_eq!(list.prompts.len(), num);
+    assert!(list.prompts.pairs[..num - 1].iter().all(|pair| *pair == [0, 2]) && list.prompts.pairs[num - 1] == [2, 1]);
+    let width = tof_mm(300.0) as f32;
+    assert!(list.prompts.tof_mm[..2].iter().all(|interval| *interval == [-width, 0.0]));
+    assert!(list.prompts.tof_mm[2..].iter().all(|interval| *interval == [0.0, width]));
+    // Half of 0.5 · 20 falls to each bin of time of flight, and is spread over its width.
+    assert!(list.prompts.additive.iter().all(|b| (b / (5.0 / width) - 1.0).abs() < 1e-6));
+    // What its pairs count, with or without counts; others are not in coincidence.
+    let of = |pair| list.facts.efficiency.as_ref().unwrap().of(pair);
+    assert_eq!(
+        ([of([0, 2]), of([1, 3]), of([1, 2]), of([0, 1])], list.prompts.multiplicative.len()),
+        ([0.125, 0.125, 0.125, 0.0], 0)
+    );
+    assert!(!warns_of(&list.notices, "without counts"));
+    assert!(warns_of(&read([[1.0, 0.0]; 3]).unwrap().notices, "without counts"));
+    for counts in [0.5, -1.0, f32::MAX] {
+        let error = read([[0.0, 0.0], [1.0, counts], [0.0, 0.0]]).unwrap_err();
+        assert_says(&error, &["a.Cdf", "bin 2", "whole numbers"]);
+    }
 }
 
 #[test]

@@ -23,6 +23,10 @@ const HISTOGRAM: &str = "Scanner name: SQUARE\nData filename: a.Cdf\nNumber of e
                          Random correction flag: 1\nTOF information flag: 1\nTOF resolution (ps): 400\nHisto TOF number of bins: 3\n\
                          Histo TOF bin size (ps): 300\n";
 
+/// Bins of one pair.
+const SINGLE_PAIRS: &str = "Scanner name: SQUARE\nData filename: a.Cdf\nNumber of events: 4\nData mode: histogram\nData type: PET\n\
+                            Start time (s): 0\nDuration (s): 20\nRandom correction flag: 1\n";
+
 const NORMALIZATION: &str = "Scanner name: SQUARE\nData filename: norm.Cdf\nNumber of events: 6\nData mode: normalization\n\
                              Data type: PET\nNormalization correction flag: 1\n";
 
@@ -143,7 +147,7 @@ proptest! {
     }
 
     #[test]
-    fn no_damaged_castor_histogram_panics(histogram in header(HISTOGRAM, ":"), bins in prop_oneof![Just(vec![0; 200]), data(50)]) {
+    fn no_damaged_castor_histogram_panics(histogram in prop_oneof![header(HISTOGRAM, ":"), header(SINGLE_PAIRS, ":")], bins in prop_oneof![Just(vec![0; 200]), data(50)]) {
         let folder = folder();
         put_square(folder.path());
         fs::write(folder.path().join("a.Cdf"), bins).unwrap();
@@ -156,6 +160,17 @@ proptest! {
                 assert!(bin.counts.len() == bin.additive.len() && bin.lines.iter().flatten().all(|&crystal| crystal < 4));
             }
             assert!(num <= histogram.num_bins());
+        }
+        if let Ok(mut list) = list_mode::open(&path, &ListOptions::default()) {
+            let mut chunk = EventChunk::default();
+            for _ in 0..100 {
+                let Ok(true) = list.next(&mut chunk) else { break };
+                let events = &chunk.prompts;
+                assert!(events.len() <= list_mode::EVENTS_AT_ONCE && events.pairs.iter().flatten().all(|&crystal| crystal < 4));
+                let sizes = [events.tof_mm.len(), events.additive.len()];
+                assert!(sizes.iter().all(|&size| size == 0 || size == events.len()) && events.times_ms.len() == events.len());
+            }
+            let _ = (list.check_end(), list.notices());
         }
     }
 

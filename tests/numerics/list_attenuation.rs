@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use tomoscope::data::{Attenuation, AttenuationMap, CountRates, EventList, ListFacts, Study, Volume};
 use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
-use tomoscope::plan::{AlgorithmKind, Cache, DeviceChoice, Job, default_list_settings, prepare_with};
-use tomoscope::recon::gaussian_filter;
+use tomoscope::plan::{AlgorithmKind, Cache, DeviceChoice, Job, Rays, default_list_settings, prepare_with};
 use tomoscope::scanner::find;
 use tomoscope::task::Task;
 
@@ -27,7 +26,8 @@ fn mean_between(volume: &Volume, mm: [f64; 2]) -> f64 {
 fn reconstructed(list: EventList) -> Volume {
     let mut settings = default_list_settings(&list).unwrap();
     (settings.algorithm, settings.num_iterations, settings.device) = (AlgorithmKind::Osem, 3, DeviceChoice::Cpu);
-    settings.num_subsets = 8;
+    // As it was simulated: along lines between the middles of crystals.
+    (settings.num_subsets, settings.rays) = (8, Rays::Fixed { tangential: 1, axial: 1 });
     let mut volume = Volume::filled(settings.grid.clone(), 0.0);
     let job = Job::Events { study: Arc::new(Study::new("list", list)), settings: Box::new(settings), growing: None };
     let mut prepared = prepare_with(&Cache::nowhere(), &job, &Task::new()).unwrap();
@@ -35,7 +35,6 @@ fn reconstructed(list: EventList) -> Volume {
         prepared.algorithm.step(&Task::new()).unwrap();
     }
     prepared.algorithm.volume_into(&mut volume).unwrap();
-    gaussian_filter(&mut volume, 6.0);
     volume
 }
 

@@ -1,15 +1,19 @@
 //! The ring study of the data folder, which other programs wrote: one scan as PETSIRD, CASToR and YRT-PET.
 
+use std::collections::HashMap;
+use std::fs;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tomoscope::data::{EventList, Events, ListFacts, Study, Volume};
+use tomoscope::data::{CountRates, EventList, Events, ListFacts, Study, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::list_mode::{ListOptions, YrtFields};
+use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
 use tomoscope::plan::{
     AlgorithmKind, Cache, DeviceChoice, Job, ListSelection, Rays, RunSettings, default_list_settings, list_study, prepare_with,
 };
+use tomoscope::scanner::find;
 use tomoscope::task::Task;
 
 /// The study in a format, or `None` where there is no data folder.
@@ -108,6 +112,64 @@ fn one_scan_in_three_formats_is_one_list_and_one_image() {
             assert!((a - b).abs() <= 1e-5 * largest, "{a} {b}");
         }
     }
+}
+
+/// All pairs of a list's crystals as a CASToR histogram, which counts its events.
+fn write_histogram(list: &EventList, folder: &Path) -> PathBuf {
+    let crystals = list.facts.detectors.crystals();
+    let lut = crystals.iter().flat_map(|crystal| [crystal.centre_mm, crystal.axes[0]]).flatten();
+    fs::write(folder.join("RING.lut"), lut.flat_map(|mm| (mm as f32).to_le_bytes()).collect::<Vec<u8>>()).unwrap();
+    let num = crystals.len();
+    let text = format!(
+        "scanner name: RING\nnumber of elements: {num}\nnumber of layers: 1\nnumber of crystals in layer(s): {num}\n\
+         crystals size depth: 20\ncrystals size transaxial: 12\ncrystals size axial: 12\n"
+    );
+    fs::write(folder.join("RING.hscan"), text).unwrap();
+    let mut counts = HashMap::new();
+    list.prompts.pairs.iter().for_each(|&[a, b]| *counts.entry([a.min(b), a.max(b)]).or_insert(0u32) += 1);
+    let pairs = (0..num as u32).flat_map(|a| (a + 1..num as u32).map(move |b| [a, b]));
+    let mut data = Vec::new();
+    for pair in pairs {
+        let count = counts.get(&pair).copied().unwrap_or(0) as f32;
+        data.extend([0u32.to_le_bytes(), count.to_le_bytes(), pair[0].to_le_bytes(), pair[1].to_le_bytes()].concat());
+    }
+    let header = format!(
+        "Scanner name: RING\nData filename: ring.Cdf\nNumber of events: {}\nData mode: histogram\nData type: PET\n\
+         Start time (s): 0\nDuration (s): 5\n",
+        num * (num - 1) / 2
+    );
+    fs::write(folder.join("ring.Cdf"), data).unwrap();
+    fs::write(folder.join("ring.Cdh"), header).unwrap();
+    folder.join("ring.Cdh")
+}
+
+#[test]
+fn a_histogram_of_all_pairs_is_the_image_of_its_events() {
+    let scanner = &find("small").unwrap().geometry;
+    let options =
+        ListSimulation { counts: 3e4, attenuation: false, seed: 2, duration_secs: 5.0, tof_fwhm_mm: None, randoms_fraction: 0.0 };
+    let simulated = simulate_list(&by_name("cylinder", scanner).unwrap(), scanner, &options, &Task::new()).unwrap().measured;
+    let list = EventList {
+        facts: simulated.facts,
+        prompts: Arc::new(simulated.events.prompts),
+        num_delayeds: 0,
+        total_additive: 0.0,
+        rates: CountRates::default(),
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = write_histogram(&list, folder.path());
+    let histogram = list_study(&path, &ListOptions::default(), &ListSelection::default(), &Task::new()).unwrap();
+    assert_eq!(histogram.measured.prompts.len(), list.prompts.len());
+    // Its table has 32-bit numbers: both take the crystals from there.
+    let detectors = Arc::clone(&histogram.measured.facts.detectors);
+    let list = EventList { facts: Arc::new(ListFacts::new("list", detectors)), ..list };
+    let (expected, expected_steps) = reconstructed(Study::new("list", list), 4);
+    let (found, steps) = reconstructed(histogram, 4);
+    let largest = expected.range().1;
+    let difference = expected.as_slice().iter().zip(found.as_slice()).fold(0.0f32, |most, (a, b)| most.max((a - b).abs()));
+    println!("histogram and list: {:.1e} of the largest value", difference / largest);
+    assert!(difference <= 1e-5 * largest, "{difference} {largest}");
+    assert!((steps[3] - expected_steps[3]).abs() <= 1e-6 * expected_steps[3].abs(), "{steps:?} {expected_steps:?}");
 }
 
 #[test]

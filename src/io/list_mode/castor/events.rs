@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::factors::{Factors, width_mm};
 use super::header::{Header, Mode, Tof};
 use super::normalization::{Allowed, PairFactors};
-use super::{Table, several_lines, table_of};
+use super::{Table, histogram_events, several_lines, table_of};
 use crate::data::{Attenuation, EventChunk, Events, ListFacts, Notice, TofFacts, tof_mm};
 use crate::io::IoError;
 use crate::io::list_mode::records::{Records, f32_at, finite, pair_at, u32_at};
@@ -42,14 +42,17 @@ struct ListTof {
     half_mm: f64,
 }
 
-/// Opens a list of events.
+/// Opens a list of events, or a histogram as one.
 ///
 /// # Errors
-/// A header that is none, of a histogram or of events of several pairs; a scanner or a normalisation that cannot be read.
+/// A header that is none, or of events of several pairs; a scanner or a normalisation that cannot be read.
 pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, IoError> {
     let header = Header::read(path)?;
+    if header.mode == Mode::Histogram {
+        return histogram_events::open(path, &header, options);
+    }
     if header.mode != Mode::List {
-        let reason = "it is not a list of events ('Data mode'); a list's mode is list-mode";
+        let reason = "it has no events ('Data mode'); the mode of those that are read is list-mode or histogram";
         return Err(IoError::unsupported(path, reason));
     }
     if header.max_lines > 1 {
@@ -80,7 +83,7 @@ pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, 
     Ok(Box::new(CastorList { header, facts, decoder, records, notices }))
 }
 
-fn facts(header: &Header, table: Table, options: &ListOptions) -> Result<ListFacts, IoError> {
+pub(super) fn facts(header: &Header, table: Table, options: &ListOptions) -> Result<ListFacts, IoError> {
     let Table { detectors, min_angle_deg } = table;
     let detectors = Arc::new(detectors);
     let mut facts = ListFacts::new("CASToR list mode", detectors.clone());

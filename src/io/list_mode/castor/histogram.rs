@@ -75,6 +75,29 @@ impl Histogram {
         Some(TofFacts { fwhm_mm: width_mm(fwhm_ps), window_mm: [-half_mm, half_mm], edges_mm })
     }
 
+    /// Whether its bins tell a background.
+    pub(super) fn has_background(&self) -> bool {
+        self.header.has_scatter || self.header.has_randoms
+    }
+
+    /// Its data file.
+    pub(super) fn data_path(&self) -> &Path {
+        &self.header.data
+    }
+
+    /// Refuses a data file of another size than its header tells.
+    ///
+    /// # Errors
+    /// Where, and what.
+    pub(super) fn check_end(&self) -> Result<(), IoError> {
+        self.records.check_num(Some(self.header.num_events)).map(|_| ())
+    }
+
+    /// Bytes that were read of the data file and bytes that it has.
+    pub(super) fn progress(&self) -> [u64; 2] {
+        self.records.progress()
+    }
+
     /// Puts the next bin in place of the given one; `false` = there is none.
     ///
     /// # Errors

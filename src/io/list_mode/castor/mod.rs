@@ -5,7 +5,7 @@
 //! | `Data mode` | read by | an entry is |
 //! |---|---|---|
 //! | `list-mode` | [`open`] | an event: a pair of crystals |
-//! | `histogram` | [`Histogram`] | a bin: one or several pairs, with counts |
+//! | `histogram` | [`Histogram`], and [`open`] where each bin has one pair | a bin: one or several pairs, with counts |
 //! | `normalization` | the option of [`open`] | a pair that can be in coincidence |
 //!
 //! Expected counts of a pair are line integral / (attenuation · normalisation · calibration) + (randoms + scatter) · duration. An event's
@@ -17,6 +17,7 @@ mod factors;
 mod geom;
 mod header;
 mod histogram;
+mod histogram_events;
 mod keys;
 mod normalization;
 mod scanner;

@@ -40,14 +40,22 @@ impl PairFactors {
         if header.max_lines > 1 {
             return Err(several_lines(&header, "entries"));
         }
-        let factors = Factors::new(&header);
+        Self::of_entries(&header, num_crystals)
+    }
+
+    /// The pairs of all entries of a file, each of one pair.
+    ///
+    /// # Errors
+    /// One that cannot be, or another number than the header tells.
+    pub(super) fn of_entries(header: &Header, num_crystals: usize) -> Result<Self, IoError> {
+        let factors = Factors::new(header);
         Records::open(&header.data, factors.layout.size)?.check_num(Some(header.num_events))?;
         let mut first = vec![0; num_crystals + 1];
-        for_each(&header, &factors, num_crystals, |[lower, _], _| first[lower as usize + 1] += 1)?;
+        for_each(header, &factors, num_crystals, |[lower, _], _| first[lower as usize + 1] += 1)?;
         (0..num_crystals).for_each(|crystal| first[crystal + 1] += first[crystal]);
         let num = first[num_crystals];
         let (mut next, mut others, mut values) = (first.clone(), vec![0; num], vec![0.0; num]);
-        for_each(&header, &factors, num_crystals, |[lower, higher], value| {
+        for_each(header, &factors, num_crystals, |[lower, higher], value| {
             let place = &mut next[lower as usize];
             // (A file that was replaced meanwhile has other pairs.)
             if let (Some(other), Some(factor)) = (others.get_mut(*place), values.get_mut(*place)) {
