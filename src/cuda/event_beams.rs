@@ -131,7 +131,10 @@ mod tests {
         let mut pairs = Vec::new();
         for i in 0..150_000u32 {
             let column = if i % 3 == 0 { 7 } else { i / 100 % num_columns };
-            let [a, b] = [column + i % num_rings * num_columns, (column + num_columns / 2) % num_columns + i / 7 % num_rings * num_columns];
+            let [a, b] = [
+                column + i % num_rings * num_columns,
+                (column + num_columns / 2) % num_columns + i / 7 % num_rings * num_columns,
+            ];
             pairs.push(if i % 2 == 0 { [a, b] } else { [b, a] });
         }
         let events = Arc::new(Events { pairs, ..Events::default() });

@@ -14,8 +14,8 @@ use crate::algebra::{Backend, Columns, Data, FieldOfView, Image, Voxels};
 use crate::data::{Events, TofFacts, Volume};
 use crate::geometry::{FACE_TOLERANCE_VOXELS, Grid};
 use crate::operator::{
-    Accumulation, DataSpace, END_MARGIN, EventOrder, EventRays, EventSpace, EventSubsets, LinearOperator, OperatorError, Subset, TofKernel,
-    TofTerms,
+    Accumulation, DataSpace, END_MARGIN, EventOrder, EventRays, EventSpace, EventSubsets, LinearOperator, OperatorError, Subset,
+    TofKernel, TofTerms,
 };
 use crate::scanner::Detectors;
 use crate::task::Task;
@@ -149,8 +149,11 @@ impl EventLines {
             && rays.kernel().is_none()
             && info.compute_capability >= CAPABILITY_FOR_QUADS
             && info.driver_cuda_version >= CUDA_FOR_QUADS;
-        let ptx =
-            if in_quads { include_str!("../../kernels/ptx/event_quads.ptx") } else { include_str!("../../kernels/ptx/events.ptx") };
+        let ptx = if in_quads {
+            include_str!("../../kernels/ptx/event_quads.ptx")
+        } else {
+            include_str!("../../kernels/ptx/events.ptx")
+        };
         let module = Module::load(&backend.context, ptx)?;
         let columns = Columns { classes: 1, lanes: grid.size[2], first: 0, tail: 0 };
         let voxels = if in_quads { Voxels::in_quads(grid, fov) } else { Voxels::in_columns(grid, fov, columns) };
@@ -195,8 +198,7 @@ impl EventLines {
             None => Vec::new(),
         };
         let num_rows = self.voxels.grid().size[2];
-        let beams =
-            if self.is_by_line { Beams::new(backend, &self.rays, num_rows, &pairs, num_subsets)? } else { None };
+        let beams = if self.is_by_line { Beams::new(backend, &self.rays, num_rows, &pairs, num_subsets)? } else { None };
         let (pairs, intervals) = (backend.table(&pairs, [0; 2])?, backend.table(&intervals, [0.0; 2])?);
         let arranged = Arc::new(Arranged { num_subsets, pairs, intervals, beams });
         *known = Some(Arc::clone(&arranged));

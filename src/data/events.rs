@@ -131,6 +131,12 @@ pub trait PairEfficiency: Debug + Send + Sync {
     /// Expected counts per line integral in mm, of all d together; 0 where the two are not in coincidence. The order of the two
     /// does not matter. (Numbers must be those of crystals.)
     fn of(&self, pair: [u32; 2]) -> f32;
+
+    /// Whether a crystal counts, where all pairs of crystals that do have 1 and all others 0; `None` where there is more to it.
+    fn of_crystal(&self, crystal: u32) -> Option<bool> {
+        let _ = crystal;
+        None
+    }
 }
 
 /// What is known about a list of events beside the events.

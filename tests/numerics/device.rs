@@ -60,6 +60,21 @@ fn the_em_update_gives_the_bits_of_the_host() {
 }
 
 #[test]
+fn data_of_pairs_are_those_of_the_host() {
+    let Some(mut device) = device() else { return };
+    let table = noise(6, 5000);
+    let rows: Vec<[u32; 2]> = (0..701).map(|i| [i % 400, 399 - i % 397]).collect();
+    let columns: Vec<[u32; 2]> = (0..97).map(|i| [i * 47, 4600 - i * 45]).collect();
+    let found = device.pair_products(&table, &rows, &columns).unwrap();
+    let expected = Host.pair_products(&table, &rows, &columns).unwrap();
+    assert_eq!(expected.len(), 701 * 97);
+    assert_eq!(expected[97 + 2], table[1 + 94] * table[398 + 4510]);
+    assert_same_bits(&read(&mut device, &found), &expected);
+    assert!(device.pair_products(&table[..4990], &rows, &columns).is_err());
+    assert!(Host.pair_products(&table[..4990], &rows, &columns).is_err());
+}
+
+#[test]
 fn array_operations_are_those_of_the_host() {
     let Some(mut device) = device() else { return };
     let len = 70_001;

@@ -3,11 +3,17 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tomoscope::data::{EventList, Events, ListFacts, Study, Volume};
+use tomoscope::data::{EventList, Events, ListFacts, PairEfficiency, Study, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::list_mode::{ListOptions, YrtFields};
-use tomoscope::plan::{AlgorithmKind, DeviceChoice, Job, ListSelection, Rays, default_list_settings, list_study, prepare};
+use tomoscope::plan::{
+    AlgorithmKind, DeviceChoice, Job, ListSelection, Rays, SensitivitySettings, default_list_settings, list_sensitivity,
+    list_study, prepare,
+};
+use tomoscope::scanner::Detectors;
 use tomoscope::task::Task;
+
+use super::support::{geometry, relative};
 
 /// The study in a format, or `None` where there is no data folder.
 fn ring(file: &str, selection: &ListSelection) -> Option<Study<EventList>> {
@@ -130,4 +136,51 @@ fn time_of_flight_finds_the_sphere_and_turned_round_it_does_not() {
     let quadrants = [[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]].map(mean_of);
     let middle = quadrants.iter().sum::<f64>() / 3.0;
     assert!(quadrants.iter().all(|value| (value / middle - 1.0).abs() < 0.1), "{quadrants:?}");
+}
+
+/// One crystal in seven of each ring does not count, nor does one ring.
+#[derive(Debug)]
+struct Gaps {
+    num_detectors: u32,
+    are_told_by_crystal: bool,
+}
+
+impl Gaps {
+    fn counts(&self, crystal: u32) -> bool {
+        !(crystal % self.num_detectors).is_multiple_of(7) && crystal / self.num_detectors != 2
+    }
+}
+
+impl PairEfficiency for Gaps {
+    fn of(&self, pair: [u32; 2]) -> f32 {
+        if pair.into_iter().all(|crystal| self.counts(crystal)) { 1.0 } else { 0.0 }
+    }
+
+    fn of_crystal(&self, crystal: u32) -> Option<bool> {
+        self.are_told_by_crystal.then(|| self.counts(crystal))
+    }
+}
+
+#[test]
+fn a_sensitivity_of_crystals_that_count_is_that_of_their_pairs() {
+    let geometry = geometry("small");
+    let num_detectors = geometry.num_detectors_per_ring as u32;
+    let detectors = Arc::new(Detectors::of_cylinder(&geometry).unwrap());
+    let grid = geometry.default_grid().unwrap();
+    let settings = SensitivitySettings { grid, fov_radius_mm: 60.0, num_rays: 1, device: DeviceChoice::Auto };
+    let of = |efficiency: Option<Arc<dyn PairEfficiency>>| {
+        let facts = ListFacts { efficiency, ..ListFacts::new("a test", Arc::clone(&detectors)) };
+        list_sensitivity(&facts, &settings, &Task::new()).unwrap()
+    };
+    let [by_crystal, by_pair] =
+        [true, false].map(|are_told_by_crystal| of(Some(Arc::new(Gaps { num_detectors, are_told_by_crystal }))));
+    assert!(by_crystal.is_of_planes && by_pair.is_of_planes);
+    assert!(by_crystal.volume.sum() > 0.0);
+    assert_eq!(by_crystal.num_pairs, by_pair.num_pairs);
+    assert!(relative(by_crystal.volume.as_slice(), by_pair.volume.as_slice()) <= 1e-6);
+    // 7 rings of 96 − 14 crystals: every pair of different places around the axis, in each direction of the rings.
+    let (num_there, num_rings) = (u64::from(num_detectors - num_detectors.div_ceil(7)), geometry.num_rings as u64 - 1);
+    assert_eq!(by_crystal.num_pairs, num_there * (num_there - 1) / 2 * num_rings * num_rings);
+    let all = of(None);
+    assert!(all.num_pairs > by_crystal.num_pairs && all.volume.sum() > by_crystal.volume.sum());
 }

@@ -60,6 +60,10 @@ impl PairEfficiency for NoGaps {
         let is_gap = |crystal: u32| is_gap(crystal % self.num_detectors);
         if pair.into_iter().any(is_gap) { 0.0 } else { 1.0 }
     }
+
+    fn of_crystal(&self, crystal: u32) -> Option<bool> {
+        Some(!is_gap(crystal % self.num_detectors))
+    }
 }
 
 fn is_gap(detector: u32) -> bool {
