@@ -21,8 +21,8 @@ use crate::task::Task;
 
 /// Crystals that lie farther than this from the places of a cylinder are not backprojected as if they were there, mm.
 const SAME_PLACE_MM: f64 = 1e-3;
-/// Bins of the views that are backprojected at a time (256 MiB): many, for views have more mirror images the more there are of them.
-const BINS_AT_ONCE: usize = 1 << 26;
+/// Bins of the views that are backprojected at a time (512 MiB): many, for views have more mirror images the more there are of them.
+const BINS_AT_ONCE: usize = 1 << 27;
 /// Pairs of crystals that are.
 const PAIRS_AT_ONCE: usize = 1 << 20;
 
