@@ -37,7 +37,7 @@ fn read<K: Kind>(device: &mut CudaBackend, array: &CudaArray<K>) -> Vec<f32> {
     device.read(array, <[f32]>::to_vec).unwrap()
 }
 
-fn assert_same_bits(found: &[f32], expected: &[f32]) {
+pub fn assert_same_bits(found: &[f32], expected: &[f32]) {
     assert_eq!(found.len(), expected.len());
     for (i, (found, expected)) in found.iter().zip(expected).enumerate() {
         assert!(found.to_bits() == expected.to_bits() || (found.is_nan() && expected.is_nan()), "{i}: {found} {expected}");
@@ -57,21 +57,6 @@ fn the_em_update_gives_the_bits_of_the_host() {
     Host.em_update(&mut x, &correction, &sensitivity.into(), 0.5).unwrap();
     assert!(x.iter().any(|&v| v > 1.0));
     assert_same_bits(&read(&mut device, &on_device), &x);
-}
-
-#[test]
-fn data_of_pairs_are_those_of_the_host() {
-    let Some(mut device) = device() else { return };
-    let table = noise(6, 5000);
-    let rows: Vec<[u32; 2]> = (0..701).map(|i| [i % 400, 399 - i % 397]).collect();
-    let columns: Vec<[u32; 2]> = (0..97).map(|i| [i * 47, 4600 - i * 45]).collect();
-    let found = device.pair_products(&table, &rows, &columns).unwrap();
-    let expected = Host.pair_products(&table, &rows, &columns).unwrap();
-    assert_eq!(expected.len(), 701 * 97);
-    assert_eq!(expected[97 + 2], table[1 + 94] * table[398 + 4510]);
-    assert_same_bits(&read(&mut device, &found), &expected);
-    assert!(device.pair_products(&table[..4990], &rows, &columns).is_err());
-    assert!(Host.pair_products(&table[..4990], &rows, &columns).is_err());
 }
 
 #[test]

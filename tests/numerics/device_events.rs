@@ -7,9 +7,10 @@ use tomoscope::cuda::{self, CudaArray, CudaBackend};
 use tomoscope::data::{Events, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, DataSpace, EventLines, EventOrder, EventSplit, EventSubsets, LinearOperator, Subset};
+use tomoscope::recon::EmKernels;
 use tomoscope::task::Task;
 
-use super::device::device;
+use super::device::{assert_same_bits, device};
 use super::events::{Tof, detectors, random_events, tof};
 use super::support::{dot, noise, random_volume, relative};
 
@@ -167,4 +168,19 @@ fn deterministic_sums_over_events_have_the_same_bits_and_races_lose() {
     let racy = backproject(&mut device, &operator, Subset::ALL, &q, Accumulation::NonAtomic).sum();
     println!("the race lost {:.1} %", 100.0 * (1.0 - racy / first.sum()));
     assert!(racy < 0.999 * first.sum());
+}
+
+#[test]
+fn data_of_pairs_are_those_of_the_host() {
+    let Some(mut device) = device() else { return };
+    let table = noise(6, 5000);
+    let rows: Vec<[u32; 2]> = (0..701).map(|i| [i % 400, 399 - i % 397]).collect();
+    let columns: Vec<[u32; 2]> = (0..97).map(|i| [i * 47, 4600 - i * 45]).collect();
+    let found = device.pair_products(&table, &rows, &columns).unwrap();
+    let expected = Host.pair_products(&table, &rows, &columns).unwrap();
+    assert_eq!(expected.len(), 701 * 97);
+    assert_eq!(expected[97 + 2], table[1 + 94] * table[398 + 4510]);
+    assert_same_bits(&device.read(&found, <[f32]>::to_vec).unwrap(), &expected);
+    assert!(device.pair_products(&table[..4990], &rows, &columns).is_err());
+    assert!(Host.pair_products(&table[..4990], &rows, &columns).is_err());
 }
