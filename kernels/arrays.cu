@@ -49,3 +49,13 @@ extern "C" __global__ void zero_unseen(float *x, const int2 *fov_rows, unsigned 
     for (unsigned z = 0; z < nz; z++)
         x[z * (unsigned long long)nx * ny + INDEX] = 0.0f;
 }
+
+// out[row][column] = table[row.x + column.x] table[row.y + column.y]
+extern "C" __global__ void pair_products(float *out, const float *table, const uint2 *rows, const uint2 *columns,
+                                         unsigned num_columns, unsigned long long len)
+{
+    if (INDEX >= len)
+        return;
+    const uint2 row = rows[INDEX / num_columns], column = columns[INDEX % num_columns];
+    out[INDEX] = table[row.x + column.x] * table[row.y + column.y];
+}

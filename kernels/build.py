@@ -21,7 +21,11 @@ KERNELS = Path(__file__).resolve().parent
 PTX = KERNELS / "ptx"
 # Any GPU from Volta on; the driver compiles further for the one it has. No fast-math: division and square root are exact,
 # as on the CPU. C++03 keeps the constants of nv/target out of the PTX.
-OPTIONS = ["--gpu-architecture=compute_70", "--std=c++03", f"--include-path={KERNELS}"]
+OPTIONS = ["--std=c++03", f"--include-path={KERNELS}"]
+ARCHITECTURE = "compute_70"
+# Kernels that need more: the architecture, and the version of PTX that first has their instructions, which stand there as they are
+# in the source and of which NVRTC knows nothing. Others take their place on GPUs and drivers that have them not.
+NEEDS = {"event_quads": ("compute_90", "8.1")}
 
 
 def download_nvrtc(folder):
@@ -67,11 +71,15 @@ def compile_to_ptx(nvrtc, source):
     code = source.read_bytes()
     program = ctypes.c_void_p()
     check(nvrtc, nvrtc.nvrtcCreateProgram(ctypes.byref(program), code, source.name.encode(), 0, None, None))
-    options = (ctypes.c_char_p * len(OPTIONS))(*[option.encode() for option in OPTIONS])
-    if nvrtc.nvrtcCompileProgram(program, len(OPTIONS), options) != 0:
+    architecture, version = NEEDS.get(source.stem, (ARCHITECTURE, None))
+    given = [f"--gpu-architecture={architecture}", *OPTIONS]
+    options = (ctypes.c_char_p * len(given))(*[option.encode() for option in given])
+    if nvrtc.nvrtcCompileProgram(program, len(given), options) != 0:
         sys.exit(f"{source}:\n{text_of(nvrtc, 'ProgramLog', program)}")
     ptx = text_of(nvrtc, "PTX", program)
     check(nvrtc, nvrtc.nvrtcDestroyProgram(ctypes.byref(program)))
+    if version is not None:
+        ptx = re.sub(r"^\.version .*$", f".version {version}", ptx, count=1, flags=re.MULTILINE)
     return f"// source: {source.name}, sha256 {source_hash(source)}\n{ptx.strip()}\n"
 
 

@@ -5,42 +5,13 @@
 // which are neighbours in memory.
 //
 // Some 260 voxels lie on a line through 256 x 256 x 47. What limits the kernels is how many pieces of 32 bytes the L2 cache can
-// be asked for (about 1.6e11 reads and 1.0e11 additions a second on an H200): one for each voxel where the events come in random
-// order, so that they take 1.6 and 2.6 ns an event; fewer where the threads of a warp ask for the same pieces. Next to that the
-// events themselves, 8 bytes each, and the arithmetic, some 25 operations a voxel, are small.
+// be asked for (1.6e11 reads and 1.06e11 additions a second on an H200): one for each voxel where the events come in random
+// order, so that they take 1.66 and 2.55 ns an event (without time of flight event_quads.cu asks for half as many); fewer where
+// the threads of a warp ask for the same pieces, 0.36 ns to read, which is then limited by the arithmetic, some 25 operations a
+// voxel. Threads that add to the same voxel at the same time wait for each other: 1.4 ns, where event_beams.cu cannot add for
+// them. Next to that the events themselves, 8 bytes each, are small.
 
-#define NUM_TERMS 12
-
-// Polynomials of the time of flight's kernel (TofTerms).
-struct TofTerms {
-    float reach;
-    float scale;
-    float per_sigma;
-    float cumulative[NUM_TERMS];
-    float density[NUM_TERMS];
-};
-
-// What all events have in common.
-struct Plan {
-    int size[3];
-    int stride[3];
-    unsigned num_voxels;
-    unsigned num_crystals;
-    unsigned num_rays;
-    float share;
-    // Of the circle that holds all voxels that are seen, mm.
-    double path_radius_mm;
-    // mm of the first voxel's lower faces, and voxels per mm.
-    double low_mm[3];
-    double per_mm[3];
-    // FACE_TOLERANCE_VOXELS, END_MARGIN and LEAST_WIDTH of the definition.
-    double face_tolerance;
-    double end_margin;
-    double sigma_mm;
-    double reach_mm;
-    double least_width_mm;
-    TofTerms tof;
-};
+#include "events.cuh"
 
 __device__ __forceinline__ float polynomial(const float *terms, float v)
 {
@@ -95,7 +66,6 @@ struct Path {
     // Steps that end at a face across x or y, and at one across z, at most.
     int num_steps;
     int num_z_steps;
-    float factor;
 };
 
 // Voxels that are visited before the path is looked at again: their values are asked for together.
@@ -182,25 +152,14 @@ __device__ __forceinline__ void walk(const Plan &plan, const Path &path, const W
         walk_each(plan, path, weight, visitor);
 }
 
-// The path from `enter` to `leave`, parts of the line, with fixed rows (or -1 where the line crosses rows along an axis).
+// A walk of a line that counts for a share of its event.
 template <typename Visitor>
-__device__ __forceinline__ void walk_between(const Plan &plan, const double *u, const double *du, const int *row, double enter, double leave,
-                             double length_mm, double share, bool has_tof, double low, double high, Visitor &visitor)
+__device__ __forceinline__ void walk_path(const Plan &plan, const Line &line, const Walk<3> &along, double share, bool has_tof,
+                                          double low, double high, Visitor &visitor)
 {
-#pragma unroll
-    for (int a = 0; a < 3; a++) {
-        if (row[a] != -1)
-            continue;
-        const double inverse = 1.0 / du[a];
-        const double first = -u[a] * inverse, last = (plan.size[a] - u[a]) * inverse;
-        enter = fmax(enter, fmin(first, last));
-        leave = fmin(leave, fmax(first, last));
-    }
-    if (!(enter < leave))
-        return;
     Path path;
     path.voxel = 0;
-    const double end = (leave - enter) * length_mm * (1.0 - plan.end_margin);
+    const double end = (along.leave - along.enter) * line.length_mm * (1.0 - plan.end_margin);
     path.leave = (float)end;
     path.num_steps = 2;
     path.num_z_steps = 0;
@@ -209,36 +168,27 @@ __device__ __forceinline__ void walk_between(const Plan &plan, const double *u, 
         path.next[a] = 3.4e38f;
         path.pitch[a] = 0.0f;
         path.stride[a] = 0;
-        if (row[a] != -1) {
-            path.voxel += row[a] * plan.stride[a];
+        if (along.rows[a].is_fixed) {
+            path.voxel += along.rows[a].row * plan.stride[a];
             continue;
         }
-        const bool forwards = du[a] > 0.0;
-        const double inverse = 1.0 / du[a], pitch = fabs(inverse);
-        int first = min(max((int)floor(u[a] + enter * du[a]), 0), plan.size[a] - 1);
-        double next = (first + (forwards ? 1 : 0) - u[a]) * inverse;
-        // Rounding at the entry can leave the row one behind.
-        while (next <= enter) {
-            first += forwards ? 1 : -1;
-            next += pitch;
-        }
-        path.voxel += first * plan.stride[a];
-        path.stride[a] = forwards ? plan.stride[a] : -plan.stride[a];
-        const double next_mm = (next - enter) * length_mm, pitch_mm = pitch * length_mm;
+        const Faces faces = faces_of(line.u[a], line.du[a], along.enter, 0, plan.size[a] - 1);
+        path.voxel += faces.row * plan.stride[a];
+        path.stride[a] = faces.step * plan.stride[a];
+        const double next_mm = (faces.next - along.enter) * line.length_mm, pitch_mm = faces.pitch * line.length_mm;
         path.next[a] = (float)next_mm;
         path.pitch[a] = (float)pitch_mm;
         const int num_faces = next_mm < end ? 1 + (int)((end - next_mm) / pitch_mm) : 0;
         path.num_steps += a < 2 ? num_faces : 0;
         path.num_z_steps += a < 2 ? 0 : num_faces;
     }
-    path.factor = (float)share;
     if (!has_tof) {
-        visitor.begin(path.factor);
+        visitor.begin((float)share);
         walk(plan, path, Whole(), visitor);
         visitor.end();
         return;
     }
-    const double l = (enter - 0.5) * length_mm;
+    const double l = (along.enter - 0.5) * line.length_mm;
     const double width = high - low;
     if (width > plan.least_width_mm) {
         visitor.begin((float)(share / width));
@@ -252,62 +202,23 @@ __device__ __forceinline__ void walk_between(const Plan &plan, const double *u, 
     visitor.end();
 }
 
-// Walks a line: once, or along each of the rows that it runs between.
 template <typename Visitor>
 __device__ __forceinline__ void walk_line(const Plan &plan, const double3 start, const double3 end, bool has_tof, double low,
                                           double high, Visitor &visitor)
 {
-    const double along[3] = {end.x - start.x, end.y - start.y, end.z - start.z};
-    // The part of the line that can meet the field of view.
-    const double a = along[0] * along[0] + along[1] * along[1];
-    const double half_b = along[0] * start.x + along[1] * start.y;
-    const double c = start.x * start.x + start.y * start.y - plan.path_radius_mm * plan.path_radius_mm;
-    const double discriminant = half_b * half_b - a * c;
-    if (!(a > 0.0 && discriminant > 0.0))
+    Line line;
+    if (!is_seen(plan, start, end, line))
         return;
-    const double root = sqrt(discriminant);
-    const double length_mm = sqrt(a + along[2] * along[2]);
-    double enter = fmax((-half_b - root) / a, 0.0), leave = fmin((-half_b + root) / a, 1.0);
+    double enter = line.enter, leave = line.leave;
     if (has_tof) {
-        enter = fmax(enter, 0.5 + (low - plan.reach_mm) / length_mm);
-        leave = fmin(leave, 0.5 + (high + plan.reach_mm) / length_mm);
+        enter = fmax(enter, 0.5 + (low - plan.reach_mm) / line.length_mm);
+        leave = fmin(leave, 0.5 + (high + plan.reach_mm) / line.length_mm);
     }
-    if (!(enter < leave))
-        return;
-    // Voxel i spans i ... i + 1 in these coordinates.
-    const double u[3] = {(start.x - plan.low_mm[0]) * plan.per_mm[0], (start.y - plan.low_mm[1]) * plan.per_mm[1],
-                         (start.z - plan.low_mm[2]) * plan.per_mm[2]};
-    const double du[3] = {along[0] * plan.per_mm[0], along[1] * plan.per_mm[1], along[2] * plan.per_mm[2]};
-    int row[3];
-    bool is_face[3];
-    int num_walks = 1;
-#pragma unroll
-    for (int axis = 0; axis < 3; axis++) {
-        row[axis] = -1;
-        is_face[axis] = false;
-        if (fabs(du[axis]) < plan.face_tolerance) {
-            const double middle = u[axis] + 0.5 * du[axis], nearest = rint(middle);
-            is_face[axis] = fabs(middle - nearest) <= plan.face_tolerance;
-            row[axis] = is_face[axis] ? (int)nearest - 1 : (int)floor(middle);
-            num_walks *= is_face[axis] ? 2 : 1;
-        }
-    }
-    const double share = (double)plan.share / num_walks;
-    for (int which = 0; which < num_walks; which++) {
-        int rows[3], rest = which;
-        bool is_inside = true;
-#pragma unroll
-        for (int axis = 0; axis < 3; axis++) {
-            const bool is_fixed = fabs(du[axis]) < plan.face_tolerance;
-            rows[axis] = row[axis];
-            if (is_face[axis]) {
-                rows[axis] += rest % 2;
-                rest /= 2;
-            }
-            is_inside = is_inside && (!is_fixed || (rows[axis] >= 0 && rows[axis] < plan.size[axis]));
-        }
-        if (is_inside)
-            walk_between(plan, u, du, rows, enter, leave, length_mm, share, has_tof, low, high, visitor);
+    const int num = num_walks<3>(plan, line);
+    for (int which = 0; which < num; which++) {
+        Walk<3> along;
+        if (along.begin(plan, line, enter, leave, which))
+            walk_path(plan, line, along, (double)plan.share / num, has_tof, low, high, visitor);
     }
 }
 
@@ -384,16 +295,9 @@ __device__ __forceinline__ void walk_event(const Plan &plan, const double *start
 {
     const uint2 pair = pairs[event];
     const float2 interval = has_tof ? intervals[event] : make_float2(0.0f, 0.0f);
-    for (unsigned ray = 0; ray < plan.num_rays; ray++) {
-        const double *const s = starts + 3ull * (ray * (unsigned long long)plan.num_crystals + pair.x);
-        const double *const e = ends + 3ull * (ray * (unsigned long long)plan.num_crystals + pair.y);
-        walk_line(plan, make_double3(s[0], s[1], s[2]), make_double3(e[0], e[1], e[2]), has_tof, interval.x, interval.y, visitor);
-    }
+    for (unsigned ray = 0; ray < plan.num_rays; ray++)
+        walk_line(plan, point(starts, plan, ray, pair.x), point(ends, plan, ray, pair.y), has_tof, interval.x, interval.y, visitor);
 }
-
-#define SHARED                                                                                                         \
-    const Plan plan, const double *starts, const double *ends, const uint2 *pairs, const float2 *intervals, int has_tof
-#define EVENT ((unsigned long long)blockIdx.x * blockDim.x + threadIdx.x)
 
 // Threads of a block, and how many blocks a multiprocessor is to hold while it reads: many reads then wait at the same time.
 #define BLOCK 256

@@ -11,7 +11,18 @@ use crate::geometry::Grid;
 pub struct Voxels {
     grid: Grid,
     fov: FieldOfView,
-    columns: Option<Columns>,
+    order: Order,
+}
+
+/// How the values of an array follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// `[z, y, x]`.
+    Volume,
+    /// In columns along z.
+    Columns(Columns),
+    /// `[y / 2][x / 2][z][y % 2][x % 2]`.
+    Quads,
 }
 
 /// The order `[y][x][column]`: all z of an (x, y) lie together, those of one class z mod `classes` next to each other.
@@ -54,7 +65,7 @@ impl Columns {
 impl Voxels {
     /// In the order of a volume, `[z, y, x]`.
     pub fn new(grid: Grid, fov: FieldOfView) -> Self {
-        Self { grid, fov, columns: None }
+        Self { grid, fov, order: Order::Volume }
     }
 
     /// All voxels of a grid in the order of a volume.
@@ -65,7 +76,13 @@ impl Voxels {
 
     /// In columns along z.
     pub fn in_columns(grid: Grid, fov: FieldOfView, columns: Columns) -> Self {
-        Self { grid, fov, columns: Some(columns) }
+        Self { grid, fov, order: Order::Columns(columns) }
+    }
+
+    /// In quads, `[y / 2][x / 2][z][y % 2][x % 2]`: four voxels that are neighbours across the axis lie together. A last row or
+    /// column that has no neighbour has zeros instead.
+    pub fn in_quads(grid: Grid, fov: FieldOfView) -> Self {
+        Self { grid, fov, order: Order::Quads }
     }
 
     /// The grid.
@@ -81,7 +98,11 @@ impl Voxels {
     /// Number of values of an array.
     pub fn len(&self) -> usize {
         let [nx, ny, nz] = self.grid.size;
-        self.columns.map_or(nx * ny * nz, |columns| nx * ny * columns.len() + columns.tail)
+        match self.order {
+            Order::Volume => nx * ny * nz,
+            Order::Columns(columns) => nx * ny * columns.len() + columns.tail,
+            Order::Quads => nx.div_ceil(2) * ny.div_ceil(2) * nz * 4,
+        }
     }
 
     /// Whether there are none.
@@ -92,12 +113,22 @@ impl Voxels {
     /// Sets to zero what is no voxel in the field of view.
     pub fn zero_unseen(&self, image: &mut [f32]) {
         let [nx, ny, nz] = self.grid.size;
-        let Some(columns) = self.columns else {
-            return image.par_chunks_mut(nx).enumerate().for_each(|(row, values)| {
-                let inside = self.fov.row(row % ny);
-                values[..inside.start].fill(0.0);
-                values[inside.end..].fill(0.0);
-            });
+        let columns = match self.order {
+            Order::Columns(columns) => columns,
+            Order::Quads => {
+                return self.for_quads(image, |[x, y, _], value| {
+                    if x >= nx || y >= ny || !self.fov.contains(x, y) {
+                        *value = 0.0;
+                    }
+                });
+            }
+            Order::Volume => {
+                return image.par_chunks_mut(nx).enumerate().for_each(|(row, values)| {
+                    let inside = self.fov.row(row % ny);
+                    values[..inside.start].fill(0.0);
+                    values[inside.end..].fill(0.0);
+                });
+            }
         };
         let (column_len, padding) = (columns.len(), columns.padding(nz));
         let end = image.len() - columns.tail;
@@ -114,13 +145,25 @@ impl Voxels {
 
     /// Values of an array from those of a volume.
     pub fn coefficients(&self, volume: &Volume) -> Vec<f32> {
-        let Some(columns) = self.columns else {
-            let mut image = volume.as_slice().to_vec();
-            self.zero_unseen(&mut image);
-            return image;
-        };
-        let (column_len, [nx, _, _]) = (columns.len(), self.grid.size);
+        let [nx, ny, _] = self.grid.size;
         let mut image = vec![0.0; self.len()];
+        let columns = match self.order {
+            Order::Columns(columns) => columns,
+            Order::Quads => {
+                self.for_quads(&mut image, |[x, y, z], value| {
+                    if x < nx && y < ny && self.fov.contains(x, y) {
+                        *value = volume.values[[z, y, x]];
+                    }
+                });
+                return image;
+            }
+            Order::Volume => {
+                image.copy_from_slice(volume.as_slice());
+                self.zero_unseen(&mut image);
+                return image;
+            }
+        };
+        let column_len = columns.len();
         let end = image.len() - columns.tail;
         image[..end].par_chunks_mut(nx * column_len).enumerate().for_each(|(y, row)| {
             for (z, plane) in volume.values.outer_iter().enumerate() {
@@ -135,19 +178,39 @@ impl Voxels {
 
     /// Where the voxel of index `voxel` in a `[z, y, x]` volume lies in an array.
     pub fn place(&self, voxel: usize) -> usize {
-        let num_columns = self.grid.size[0] * self.grid.size[1];
-        match self.columns {
-            None => voxel,
-            Some(columns) => (voxel % num_columns) * columns.len() + columns.place(voxel / num_columns),
+        let [nx, ny, nz] = self.grid.size;
+        let (column, z) = (voxel % (nx * ny), voxel / (nx * ny));
+        match self.order {
+            Order::Volume => voxel,
+            Order::Columns(columns) => column * columns.len() + columns.place(z),
+            Order::Quads => {
+                let (x, y) = (column % nx, column / nx);
+                (((y / 2) * nx.div_ceil(2) + x / 2) * nz + z) * 4 + (y % 2) * 2 + x % 2
+            }
         }
+    }
+
+    /// Calls `visit([x, y, z], value)` for each value of an image in quads; x and y can lie one beyond the grid.
+    fn for_quads(&self, image: &mut [f32], visit: impl Fn([usize; 3], &mut f32) + Sync) {
+        let [nx, _, nz] = self.grid.size;
+        image.par_chunks_mut(nx.div_ceil(2) * nz * 4).enumerate().for_each(|(row, values)| {
+            for (place, value) in values.iter_mut().enumerate() {
+                let (quad, voxel) = (place / 4, place % 4);
+                visit([quad / nz * 2 + voxel % 2, row * 2 + voxel / 2, quad % nz], value);
+            }
+        });
     }
 
     /// Writes `scale` times the values of an array into a volume of the grid.
     pub fn write(&self, values: &[f32], scale: f32, volume: &mut Volume) {
-        let Some(columns) = self.columns else {
-            return volume.as_mut_slice().iter_mut().zip(values).for_each(|(to, value)| *to = scale * value);
-        };
         let [nx, ny, _] = self.grid.size;
+        let columns = match self.order {
+            Order::Columns(columns) => columns,
+            Order::Volume | Order::Quads => {
+                let voxels = volume.as_mut_slice().par_iter_mut().enumerate();
+                return voxels.for_each(|(voxel, to)| *to = scale * values[self.place(voxel)]);
+            }
+        };
         volume.as_mut_slice().par_chunks_mut(nx * ny).enumerate().for_each(|(z, plane)| {
             let place = columns.place(z);
             for (value, column) in plane.iter_mut().zip(values.chunks_exact(columns.len())) {
@@ -187,15 +250,15 @@ mod tests {
     fn every_order_is_a_permutation_of_the_voxels_that_are_seen() {
         let grid = Grid::centred([5, 4, 7], [1.0, 1.0, 2.0]).unwrap();
         let orders = [
-            None,
-            Some(Columns { classes: 1, lanes: 8, first: 0, tail: 16 }),
-            Some(Columns { classes: 2, lanes: 6, first: 1, tail: 0 }),
-            Some(Columns { classes: 4, lanes: 3, first: 1, tail: 3 }),
+            Order::Volume,
+            Order::Columns(Columns { classes: 1, lanes: 8, first: 0, tail: 16 }),
+            Order::Columns(Columns { classes: 2, lanes: 6, first: 1, tail: 0 }),
+            Order::Columns(Columns { classes: 4, lanes: 3, first: 1, tail: 3 }),
+            Order::Quads,
         ];
-        for (columns, radius_mm) in orders.into_iter().flat_map(|order| [(order, 1.6), (order, f64::INFINITY)]) {
+        for (order, radius_mm) in orders.into_iter().flat_map(|order| [(order, 1.6), (order, f64::INFINITY)]) {
             let fov = FieldOfView::new(&grid, radius_mm);
-            let voxels = columns
-                .map_or(Voxels::new(grid.clone(), fov.clone()), |columns| Voxels::in_columns(grid.clone(), fov.clone(), columns));
+            let voxels = Voxels { grid: grid.clone(), fov: fov.clone(), order };
             let mut volume = Volume::filled(grid.clone(), 0.0);
             volume.as_mut_slice().iter_mut().enumerate().for_each(|(i, value)| *value = 1.0 + i as f32);
             let image = voxels.coefficients(&volume);
@@ -206,13 +269,13 @@ mod tests {
             for voxel in 0..grid.num_voxels() {
                 let is_seen = fov.contains(voxel % 5, voxel / 5 % 4);
                 let expected = if is_seen { 1.0 + voxel as f32 } else { 0.0 };
-                assert_eq!((image[voxels.place(voxel)], back.as_slice()[voxel]), (expected, expected), "{columns:?} {voxel}");
+                assert_eq!((image[voxels.place(voxel)], back.as_slice()[voxel]), (expected, expected), "{order:?} {voxel}");
                 num_seen += usize::from(is_seen);
             }
             assert_eq!(image.iter().filter(|value| **value != 0.0).count(), num_seen);
             let mut full = vec![7.0; voxels.len()];
             voxels.zero_unseen(&mut full);
-            assert!(full.iter().zip(&image).all(|(value, seen)| (*value == 7.0) == (*seen != 0.0)), "{columns:?}");
+            assert!(full.iter().zip(&image).all(|(value, seen)| (*value == 7.0) == (*seen != 0.0)), "{order:?}");
         }
     }
 }

@@ -1,12 +1,12 @@
-//! The kernels of EM (`kernels/em_update.cu`, `kernels/reductions.cu`; the definition is [`EmKernels`] on the host).
+//! The kernels of EM (`kernels/em_update.cu`, `kernels/arrays.cu`, `kernels/reductions.cu`; the definition is [`EmKernels`] on the host).
 
 use std::ops::Range;
 
 use super::backend::REDUCTION;
 use super::kernel::{launch, one_each};
 use super::{CudaArray, CudaBackend};
-use crate::algebra::{BackendError, Data, Image};
-use crate::recon::{DataResidual, EmKernels, PoissonTerms};
+use crate::algebra::{Backend as _, BackendError, Data, Image};
+use crate::recon::{DataResidual, EmKernels, PoissonTerms, check_places};
 
 impl EmKernels for CudaBackend {
     fn poisson_ratio(
@@ -42,5 +42,15 @@ impl EmKernels for CudaBackend {
         let count = len as u64;
         let shape = one_each(len);
         Ok(launch!(self.stream, self.kernels.em_update, shape, &mut x.0, &correction.0, &sensitivity.0, &least, &count)?)
+    }
+
+    fn pair_products(&mut self, table: &[f32], rows: &[[u32; 2]], columns: &[[u32; 2]]) -> Result<CudaArray<Data>, BackendError> {
+        check_places(table, rows, columns)?;
+        let (len, num_columns) = (rows.len() * columns.len(), columns.len() as u32);
+        let mut out = self.zeros(len)?;
+        let (table, rows, columns) = (self.table(table, 0.0)?, self.table(rows, [0; 2])?, self.table(columns, [0; 2])?);
+        let (count, shape) = (len as u64, one_each(len.max(1)));
+        launch!(self.stream, self.kernels.pair_products, shape, &mut out.0, &table, &rows, &columns, &num_columns, &count)?;
+        Ok(out)
     }
 }

@@ -1,10 +1,12 @@
-//! Projection onto events on a CUDA device (`kernels/events.cu`; the definition is [`crate::operator::EventLines`]).
+//! Projection onto events on a CUDA device (`kernels/events.cu`, for events in random order `kernels/event_quads.cu`; the
+//! definition is [`crate::operator::EventLines`]).
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{CudaSlice, DeviceRepr};
 use rayon::prelude::*;
 
+use super::event_beams::{self, Beams};
 use super::kernel::{Kernel, Module, launch, one_each};
 use super::projecting::{Launches, Projecting, ProjectorKernels, scratch_bytes};
 use super::{CudaArray, CudaBackend, CudaError};
@@ -12,11 +14,15 @@ use crate::algebra::{Backend, Columns, Data, FieldOfView, Image, Voxels};
 use crate::data::{Events, TofFacts, Volume};
 use crate::geometry::{FACE_TOLERANCE_VOXELS, Grid};
 use crate::operator::{
-    Accumulation, DataSpace, END_MARGIN, EventRays, EventSpace, EventSubsets, LinearOperator, OperatorError, Subset, TofKernel,
-    TofTerms,
+    Accumulation, DataSpace, END_MARGIN, EventOrder, EventRays, EventSpace, EventSubsets, LinearOperator, OperatorError, Subset,
+    TofKernel, TofTerms,
 };
 use crate::scanner::Detectors;
 use crate::task::Task;
+
+/// Compute capability, and version of CUDA that the driver must know, for images of quads.
+const CAPABILITY_FOR_QUADS: (u32, u32) = (9, 0);
+const CUDA_FOR_QUADS: (u32, u32) = (12, 1);
 
 /// `Plan` of the kernels.
 #[repr(C)]
@@ -48,9 +54,11 @@ struct Arranged {
     num_subsets: usize,
     pairs: CudaSlice<[u32; 2]>,
     intervals: CudaSlice<[f32; 2]>,
+    beams: Option<Beams>,
 }
 
-/// Projection onto events. Images are `[y][x][z]`, zero outside the field of view.
+/// Projection onto events. Images are `[y][x][z]`, or quads where the order of the events is not that of their lines; zero outside
+/// the field of view.
 pub struct EventLines {
     rays: EventRays,
     voxels: Voxels,
@@ -59,6 +67,7 @@ pub struct EventLines {
     ends: CudaSlice<[f64; 3]>,
     /// 1 in the field of view, 0 elsewhere.
     seen: CudaArray<Image>,
+    is_by_line: bool,
     arranged: Mutex<Option<Arc<Arranged>>>,
     kernels: ProjectorKernels,
     launches: Launches,
@@ -77,6 +86,23 @@ macro_rules! launch_events {
         launch!(
             $backend.stream, $kernel, one_each($units[1]), &$self.head, &$self.starts, &$self.ends, &pairs, &intervals, &has_tof,
             $($argument,)+ &first, &count
+        )
+    }};
+}
+
+/// The same for beams, of which there are some.
+macro_rules! launch_beams {
+    ($self:expr, $backend:expr, $kernel:ident, $subset:expr, $units:expr, $arranged:expr, $beams:expr, $($argument:expr),+) => {{
+        let [first, count] = $beams.among($subset, $units);
+        if count == 0 {
+            return Ok(());
+        }
+        let shape = event_beams::shape(count, $self.head.size[2]);
+        let pairs = $arranged.pairs.slice($self.rays.space().range($subset));
+        let [first, count] = [first, count].map(|number| number as u64);
+        launch!(
+            $backend.stream, $beams.$kernel, shape, &$self.head, &$self.starts, &$self.ends, &pairs, &$beams.table, $($argument,)+ &first,
+            &count
         )
     }};
 }
@@ -118,9 +144,19 @@ impl EventLines {
             least_width_mm: TofKernel::LEAST_WIDTH * sigma_mm,
             tof: rays.kernel().map(TofKernel::terms).unwrap_or_default(),
         };
-        let module = Module::load(&backend.context, include_str!("../../kernels/ptx/events.ptx"))?;
+        let info = backend.info();
+        let in_quads = subsets.order == EventOrder::AsWritten
+            && rays.kernel().is_none()
+            && info.compute_capability >= CAPABILITY_FOR_QUADS
+            && info.driver_cuda_version >= CUDA_FOR_QUADS;
+        let ptx = if in_quads {
+            include_str!("../../kernels/ptx/event_quads.ptx")
+        } else {
+            include_str!("../../kernels/ptx/events.ptx")
+        };
+        let module = Module::load(&backend.context, ptx)?;
         let columns = Columns { classes: 1, lanes: grid.size[2], first: 0, tail: 0 };
-        let voxels = Voxels::in_columns(grid, fov, columns);
+        let voxels = if in_quads { Voxels::in_quads(grid, fov) } else { Voxels::in_columns(grid, fov, columns) };
         let ones = voxels.coefficients(&Volume::filled(voxels.grid().clone(), 1.0));
         let [starts, ends] = rays.points();
         Ok(Self {
@@ -130,6 +166,7 @@ impl EventLines {
             head,
             voxels,
             rays,
+            is_by_line: subsets.order == EventOrder::ByLine,
             arranged: Mutex::default(),
             kernels: ProjectorKernels::load(&module)?,
             launches: Launches::default(),
@@ -160,8 +197,10 @@ impl EventLines {
             Some(_) => order.par_iter().map(|&event| events.tof_mm[event as usize]).collect(),
             None => Vec::new(),
         };
+        let num_rows = self.voxels.grid().size[2];
+        let beams = if self.is_by_line { Beams::new(backend, &self.rays, num_rows, &pairs, num_subsets)? } else { None };
         let (pairs, intervals) = (backend.table(&pairs, [0; 2])?, backend.table(&intervals, [0.0; 2])?);
-        let arranged = Arc::new(Arranged { num_subsets, pairs, intervals });
+        let arranged = Arc::new(Arranged { num_subsets, pairs, intervals, beams });
         *known = Some(Arc::clone(&arranged));
         Ok(arranged)
     }
@@ -209,7 +248,13 @@ impl Projecting for EventLines {
         q: &CudaSlice<f32>,
         image: &mut CudaSlice<f32>,
     ) -> Result<(), CudaError> {
-        launch_events!(self, backend, kernel, subset, units, q, image)
+        let arranged = self.arranged(backend, subset.count)?;
+        match &arranged.beams {
+            Some(beams) if kernel.name == self.kernels.atomic.name => {
+                launch_beams!(self, backend, atomic, subset, units, arranged, beams, q, image)
+            }
+            _ => launch_events!(self, backend, kernel, subset, units, q, image),
+        }
     }
 
     fn launch_fixed(
@@ -221,7 +266,11 @@ impl Projecting for EventLines {
         image: &mut CudaSlice<u64>,
         scale: f32,
     ) -> Result<(), CudaError> {
-        launch_events!(self, backend, self.kernels.fixed, subset, units, q, image, &scale)
+        let arranged = self.arranged(backend, subset.count)?;
+        match &arranged.beams {
+            Some(beams) => launch_beams!(self, backend, fixed, subset, units, arranged, beams, q, image, &scale),
+            None => launch_events!(self, backend, self.kernels.fixed, subset, units, q, image, &scale),
+        }
     }
 }
 

@@ -16,6 +16,7 @@ mod bin_driven;
 mod display;
 mod em_kernels;
 mod error;
+mod event_beams;
 mod events;
 mod fixed_point;
 mod in_plane;

@@ -145,6 +145,12 @@ pub trait PairEfficiency: Debug + Send + Sync {
 
     /// Takes in all that it is made of: two with the same fingerprint are the same for the same scanner.
     fn identify(&self, into: &mut Fingerprint);
+
+    /// Whether a crystal counts, where all pairs of crystals that do have 1 and all others 0; `None` where there is more to it.
+    fn of_crystal(&self, crystal: u32) -> Option<bool> {
+        let _ = crystal;
+        None
+    }
 }
 
 /// What is known about a list of events beside the events.

@@ -23,7 +23,7 @@ pub enum EventSplit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EventOrder {
     /// Those whose lines meet the same voxels next to each other: by direction, then by distance from the axis, then by d where it is
-    /// known. A permutation of the list, made once.
+    /// known, else by how steep they are. A permutation of the list, made once.
     #[default]
     ByLine,
     /// As they were written.
@@ -161,8 +161,13 @@ pub(super) fn key(line: &Line, tof_mm: Option<[f32; 2]>, grid: &Grid) -> u32 {
     let direction = |num: u32| ((dy.atan2(dx) / PI * f64::from(num)) as u32).min(num - 1);
     let across = (line.start[0] * dy - line.start[1] * dx) / (length * grid.voxel_mm[0]);
     match tof_mm {
-        // 512 directions, distances from the axis of half a voxel.
-        None => direction(512) << 10 | cell(2.0 * across, 1024),
+        // 512 directions, distances from the axis of half a voxel; among those alike, which have the same line seen along the axis,
+        // and which rise alike, by two voxels in z.
+        None => {
+            let (direction, across) = (direction(4096), cell(16.0 * across, 8192));
+            let rise = ((line.end[2] - line.start[2]).abs() / (2.0 * grid.voxel_mm[2])).round().min(127.0) as u32;
+            (direction >> 3) << 23 | (across >> 3) << 13 | (direction & 7) << 10 | (across & 7) << 7 | rise
+        }
         // Only a short part of the line is walked: 256 directions, distances of a voxel, d of two.
         Some([low, high]) => {
             let middle = [0, 1].map(|a| 0.5 * (line.start[a] + line.end[a]));

@@ -11,6 +11,7 @@ use super::histogram::{HistogramSettings, cylinder_of, sampling_of};
 use super::list_factors::{PassingOfViews, passing};
 use super::projector::{ChosenProjector, ProjectorSettings, choose_projector};
 use super::setup::SetupError;
+use super::system::Pairs;
 use super::{DeviceChoice, ProjectorChoice, Rays};
 use crate::algebra::{Backend as _, Host};
 use crate::data::{Events, ListFacts, Unit, Volume};
@@ -21,8 +22,8 @@ use crate::task::Task;
 
 /// Crystals that lie farther than this from the places of a cylinder are not backprojected as if they were there, mm.
 const SAME_PLACE_MM: f64 = 1e-3;
-/// Bins of the views that are backprojected at a time (256 MiB): many, for views have more mirror images the more there are of them.
-const BINS_AT_ONCE: usize = 1 << 26;
+/// Bins of the views that are backprojected at a time (512 MiB): many, for views have more mirror images the more there are of them.
+const BINS_AT_ONCE: usize = 1 << 27;
 /// Pairs of crystals that are.
 const PAIRS_AT_ONCE: usize = 1 << 20;
 
@@ -89,11 +90,24 @@ fn of_planes(
         threads_per_block: None,
         tubes: None,
     };
-    let Ok(ChosenProjector { mut system, .. }) = choose_projector(&geometry, &projector) else { return Ok(None) };
+    // What a device has no room for the processor does.
+    let on_host = ProjectorSettings { device: DeviceChoice::Cpu, ..projector.clone() };
+    let chosen = choose_projector(&geometry, &projector).or_else(|_| choose_projector(&geometry, &on_host));
+    let Ok(ChosenProjector { mut system, .. }) = chosen else { return Ok(None) };
     let map = facts.attenuation.map();
-    let mut passing = map.map(|map| PassingOfViews::new(map, &geometry, settings.device)).transpose()?;
     let num_views = geometry.num_views;
     let count = geometry.num_bins().div_ceil(BINS_AT_ONCE).clamp(1, num_views);
+    if map.is_none()
+        && let Some(is_there) = crystals_of_places(facts, &cylinder)
+    {
+        let rows = |subset| detectors_of_views(&cylinder, &geometry, subset);
+        let place = |ring: usize| (ring * cylinder.num_detectors) as u32;
+        let columns = geometry.segments.iter().flat_map(Segment::ring_pairs).map(|rings| rings.map(place)).collect();
+        task.begin(count as u64);
+        let (volume, num_pairs) = system.backproject_pairs(&Pairs { is_there, rows: &rows, columns }, count, task)?;
+        return Ok(Some(Sensitivity { volume, num_pairs, is_of_planes: true }));
+    }
+    let mut passing = map.map(|map| PassingOfViews::new(map, &geometry, settings.device)).transpose()?;
     task.begin(num_views as u64);
     let mut volume = Volume { unit: Unit::Mm, ..Volume::filled(settings.grid.clone(), 0.0) };
     let mut num_pairs = 0;
@@ -110,14 +124,31 @@ fn of_planes(
     Ok(Some(Sensitivity { volume, num_pairs, is_of_planes: true }))
 }
 
+/// Of each place, `[ring][detector]`, whether a crystal is there that counts; `None` where pairs do not all count alike.
+fn crystals_of_places(facts: &ListFacts, cylinder: &Cylinder) -> Option<Vec<f32>> {
+    let places = (0..cylinder.num_rings).flat_map(|ring| (0..cylinder.num_detectors).map(move |detector| [ring, detector]));
+    let counts = |[ring, detector]: [usize; 2]| match (cylinder.crystal(ring, detector), &facts.efficiency) {
+        (None, _) => Some(false),
+        (Some(_), None) => Some(true),
+        (Some(crystal), Some(efficiency)) => efficiency.of_crystal(crystal),
+    };
+    places.map(|place| counts(place).map(|counts| f32::from(u8::from(counts)))).collect()
+}
+
+/// Both detectors of each transaxial LOR of a subset's views, in the order of a michelogram.
+fn detectors_of_views(cylinder: &Cylinder, geometry: &ScanGeometry, subset: Subset) -> Vec<[u32; 2]> {
+    let of_view = |view: usize| {
+        let positions = (0..geometry.num_tangential).map(|position| geometry.tangential_index(position) as i32);
+        positions.map(move |tangential| cylinder.detectors(view, tangential).map(|detector| detector as u32))
+    };
+    subset.views(geometry.num_views).flat_map(of_view).collect()
+}
+
 /// m of the bins of a subset's views, in the order of a michelogram; 0 where a crystal is missing.
 fn factors_of_views(facts: &ListFacts, cylinder: &Cylinder, geometry: &ScanGeometry, subset: Subset) -> Vec<f32> {
     let (num_tangential, num_planes) = (geometry.num_tangential, geometry.num_planes());
     let views: Vec<usize> = subset.views(geometry.num_views).collect();
     let mut factors = vec![1.0f32; views.len() * num_tangential * num_planes];
-    if facts.efficiency.is_none() && cylinder.num_gaps() == 0 {
-        return factors;
-    }
     let rings: Vec<[usize; 2]> = geometry.segments.iter().flat_map(Segment::ring_pairs).collect();
     factors.par_chunks_exact_mut(num_planes).enumerate().for_each(|(transaxial, factors)| {
         let (view, tangential_pos) = (views[transaxial / num_tangential], transaxial % num_tangential);

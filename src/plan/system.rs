@@ -72,6 +72,23 @@ pub trait System: Send {
         accumulation: Accumulation,
         task: &Task,
     ) -> Result<Volume, OperatorError>;
+
+    /// Aᵀ of data that say which pairs there are, and their number, in so many subsets; `task` advances with each.
+    ///
+    /// # Errors
+    /// Stopped, device failure, another number of pairs than a subset has data.
+    fn backproject_pairs(&mut self, pairs: &Pairs<'_>, num_subsets: usize, task: &Task) -> Result<(Volume, u64), OperatorError>;
+}
+
+/// Which pairs of crystals there are, in the order of a system's data: those of each row and each column whose crystals
+/// `is_there` has as 1, not 0 ([`EmKernels::pair_products`]).
+pub struct Pairs<'a> {
+    /// For each place of a crystal.
+    pub is_there: Vec<f32>,
+    /// What a subset's rows add to a place: its transaxial LORs.
+    pub rows: &'a dyn Fn(Subset) -> Vec<[u32; 2]>,
+    /// What the columns add: planes.
+    pub columns: Vec<[u32; 2]>,
 }
 
 /// The parts of a system.
@@ -184,5 +201,25 @@ where
         let mut volume = Volume { unit: Unit::Mm, ..Volume::filled(self.image.grid().clone(), 0.0) };
         backend.read(&coefficients, |coefficients| self.image.write(coefficients, 1.0, &mut volume))?;
         Ok(volume)
+    }
+
+    fn backproject_pairs(&mut self, pairs: &Pairs<'_>, num_subsets: usize, task: &Task) -> Result<(Volume, u64), OperatorError> {
+        let Self { backend, operator, image, default_accumulation, .. } = self;
+        let len = image.len();
+        let (mut sum, mut part) = (backend.zeros(len)?, backend.zeros(len)?);
+        let mut num_pairs = 0.0;
+        for subset in Subset::all(num_subsets) {
+            let rows = (pairs.rows)(subset);
+            let num_data = rows.len() * pairs.columns.len();
+            let data = backend.pair_products(&pairs.is_there, &rows, &pairs.columns)?;
+            // Ones and zeros.
+            num_pairs += backend.dot(&data, 0, &data, 0..num_data)?;
+            operator.adjoint(backend, subset, &data, *default_accumulation, &mut part, task)?;
+            backend.add_scaled(&mut sum, 0, 1.0, &part, 0..len)?;
+            task.advance(1);
+        }
+        let mut volume = Volume { unit: Unit::Mm, ..Volume::filled(image.grid().clone(), 0.0) };
+        backend.read(&sum, |sum| image.write(sum, 1.0, &mut volume))?;
+        Ok((volume, num_pairs as u64))
     }
 }

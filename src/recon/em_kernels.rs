@@ -82,6 +82,34 @@ pub trait EmKernels: Backend {
         sensitivity: &Self::Array<Image>,
         least: f32,
     ) -> Result<(), BackendError>;
+
+    /// Data of pairs, which need not be copied to the device: table\[r₀ + c₀\] · table\[r₁ + c₁\] for each row r and each column c,
+    /// `[row][column]`.
+    ///
+    /// # Errors
+    /// A place outside the table, too little memory, device failure.
+    fn pair_products(
+        &mut self,
+        table: &[f32],
+        rows: &[[u32; 2]],
+        columns: &[[u32; 2]],
+    ) -> Result<Self::Array<Data>, BackendError>;
+}
+
+/// That all places of [`EmKernels::pair_products`] are in the table.
+///
+/// # Errors
+/// One is not.
+pub(crate) fn check_places(table: &[f32], rows: &[[u32; 2]], columns: &[[u32; 2]]) -> Result<(), BackendError> {
+    for side in 0..2 {
+        let most = |places: &[[u32; 2]]| places.iter().map(|place| place[side] as usize).max();
+        if let (Some(row), Some(column)) = (most(rows), most(columns))
+            && row + column >= table.len()
+        {
+            return Err(BackendError::Length { expected: row + column + 1, found: table.len() });
+        }
+    }
+    Ok(())
 }
 
 fn same_length(x: &[f32], y: &[f32]) -> Result<(), BackendError> {
@@ -120,6 +148,18 @@ impl EmKernels for Host {
             .zip(correction.par_chunks(CHUNK).zip(sensitivity.par_chunks(CHUNK)))
             .for_each(|(x, (correction, sensitivity))| em_update(x, correction, sensitivity, least));
         Ok(())
+    }
+
+    fn pair_products(&mut self, table: &[f32], rows: &[[u32; 2]], columns: &[[u32; 2]]) -> Result<HostArray<Data>, BackendError> {
+        check_places(table, rows, columns)?;
+        let mut data = vec![0.0; rows.len() * columns.len()];
+        data.par_chunks_mut(columns.len().max(1)).zip(rows).for_each(|(data, row)| {
+            for (value, column) in data.iter_mut().zip(columns) {
+                let [first, second] = [0, 1].map(|side| table[(row[side] + column[side]) as usize]);
+                *value = first * second;
+            }
+        });
+        Ok(data.into())
     }
 }
 

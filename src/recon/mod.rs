@@ -12,6 +12,8 @@ mod shown;
 mod stage;
 mod stitch;
 
+#[cfg(feature = "cuda")]
+pub(crate) use em_kernels::check_places;
 pub use em_kernels::{DataResidual, EmKernels, PoissonTerms};
 pub use fbp::{
     Baseline, Fbp, FbpSettings, Filter, FilterSettings, ProjectionFilter, check_sweep, equal_angles_for, resample_to_equal_angles,

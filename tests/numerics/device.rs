@@ -37,7 +37,7 @@ fn read<K: Kind>(device: &mut CudaBackend, array: &CudaArray<K>) -> Vec<f32> {
     device.read(array, <[f32]>::to_vec).unwrap()
 }
 
-fn assert_same_bits(found: &[f32], expected: &[f32]) {
+pub fn assert_same_bits(found: &[f32], expected: &[f32]) {
     assert_eq!(found.len(), expected.len());
     for (i, (found, expected)) in found.iter().zip(expected).enumerate() {
         assert!(found.to_bits() == expected.to_bits() || (found.is_nan() && expected.is_nan()), "{i}: {found} {expected}");

@@ -7,9 +7,10 @@ use tomoscope::cuda::{self, CudaArray, CudaBackend};
 use tomoscope::data::{Events, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, DataSpace, EventLines, EventOrder, EventSplit, EventSubsets, LinearOperator, Subset};
+use tomoscope::recon::EmKernels;
 use tomoscope::task::Task;
 
-use super::device::device;
+use super::device::{assert_same_bits, device};
 use super::events::{Tof, detectors, random_events, tof};
 use super::support::{dot, noise, random_volume, relative};
 
@@ -51,53 +52,102 @@ fn on_host(operator: &EventLines, subset: Subset, volume: &Volume, q: &[f32]) ->
     (there.into_values(), back.into_values())
 }
 
+/// The device's A and Aᵀ of events against the host's definition, and against each other.
+fn assert_as_on_the_host(device: &mut CudaBackend, grid: &Grid, num_rays: usize, events: &Arc<Events>, subsets: EventSubsets) {
+    let (detectors, tof) = (detectors(), tof(30.0));
+    let host = EventLines::new(Arc::clone(events), &detectors, Some(&tof), grid.clone(), FOV_MM, num_rays, subsets).unwrap();
+    let host = host.plain();
+    let new = cuda::EventLines::new(device, Arc::clone(events), &detectors, Some(&tof), grid.clone(), FOV_MM, num_rays, subsets);
+    let operator = new.unwrap();
+    let volume = random_volume(grid);
+    for subset in [Subset::ALL, Subset { index: 2, count: 7 }] {
+        let q = noise(8, host.space().len(subset));
+        let (there, back) = on_host(&host, subset, &volume, &q);
+        let found = project(device, &operator, subset, &volume);
+        let error = relative(&found, &there);
+        println!("{:?}, {num_rays} rays, {subsets:?}: forward {error:.1e}", grid.size);
+        assert!(error <= 1e-5);
+        for accumulation in [Accumulation::Atomic, Accumulation::Deterministic] {
+            let found = backproject(device, &operator, subset, &q, accumulation);
+            let error = relative(found.as_slice(), &back);
+            println!("    back, {accumulation}: {error:.1e}");
+            assert!(error <= 1e-5);
+        }
+        // ⟨A x, q⟩ = ⟨x, Aᵀ q⟩ of the device's own pair.
+        let mut seen = Volume::filled(grid.clone(), 0.0);
+        host.voxels().write(&host.voxels().coefficients(&volume), 1.0, &mut seen);
+        let back = backproject(device, &operator, subset, &q, Accumulation::Atomic);
+        let (a, b) = (dot(&found, &q), dot(seen.as_slice(), back.as_slice()));
+        assert!((a - b).abs() <= 1e-5 * a, "{a} {b}");
+    }
+}
+
+fn grids() -> [Grid; 2] {
+    [Grid::centred([47, 47, 15], [3.0, 3.0, 2.5]).unwrap(), Grid::centred([48, 40, 16], [3.0, 3.5, 2.5]).unwrap()]
+}
+
 #[test]
 fn events_on_the_device_are_those_of_the_host() {
     let Some(mut device) = device() else { return };
-    let grids = [Grid::centred([47, 47, 15], [3.0, 3.0, 2.5]).unwrap(), Grid::centred([48, 40, 16], [3.0, 3.5, 2.5]).unwrap()];
+    let grids = grids();
     for (grid, num_rays) in grids.iter().zip([1, 5]).chain([(&grids[1], 1)]) {
         for known in [Tof::No, Tof::Numbers, Tof::Bins] {
+            let events = Arc::new(random_events(20_000, known));
             for split in [EventSplit::Interleaved, EventSplit::ByTime] {
-                let events: Arc<Events> = Arc::new(random_events(20_000, known));
-                let subsets = EventSubsets { split, order: EventOrder::ByLine };
-                let (detectors, tof) = (detectors(), tof(30.0));
-                let host = EventLines::new(Arc::clone(&events), &detectors, Some(&tof), grid.clone(), FOV_MM, num_rays, subsets)
-                    .unwrap();
-                let host = host.plain();
-                let new = cuda::EventLines::new(
-                    &mut device,
-                    Arc::clone(&events),
-                    &detectors,
-                    Some(&tof),
-                    grid.clone(),
-                    FOV_MM,
-                    num_rays,
-                    subsets,
-                );
-                let operator = new.unwrap();
-                let volume = random_volume(grid);
-                for subset in [Subset::ALL, Subset { index: 2, count: 7 }] {
-                    let q = noise(8, host.space().len(subset));
-                    let (there, back) = on_host(&host, subset, &volume, &q);
-                    let found = project(&mut device, &operator, subset, &volume);
-                    let error = relative(&found, &there);
-                    println!("{:?}, {num_rays} rays, {known:?}, {split:?}: forward {error:.1e}", grid.size);
-                    assert!(error <= 1e-5);
-                    for accumulation in [Accumulation::Atomic, Accumulation::Deterministic] {
-                        let found = backproject(&mut device, &operator, subset, &q, accumulation);
-                        let error = relative(found.as_slice(), &back);
-                        println!("    back, {accumulation}: {error:.1e}");
-                        assert!(error <= 1e-5);
-                    }
-                    // ⟨A x, q⟩ = ⟨x, Aᵀ q⟩ of the device's own pair.
-                    let mut seen = Volume::filled(grid.clone(), 0.0);
-                    host.voxels().write(&host.voxels().coefficients(&volume), 1.0, &mut seen);
-                    let back = backproject(&mut device, &operator, subset, &q, Accumulation::Atomic);
-                    let (a, b) = (dot(&found, &q), dot(seen.as_slice(), back.as_slice()));
-                    assert!((a - b).abs() <= 1e-5 * a, "{a} {b}");
-                }
+                assert_as_on_the_host(&mut device, grid, num_rays, &events, EventSubsets { split, order: EventOrder::ByLine });
             }
+            let as_written = EventSubsets { order: EventOrder::AsWritten, ..EventSubsets::default() };
+            assert_as_on_the_host(&mut device, grid, num_rays, &events, as_written);
         }
+    }
+}
+
+/// Random events of a hundred pairs of columns, with the nonsense of [`random_events`] many times: beams.
+fn crowded_events(num: usize) -> Events {
+    let mut events = random_events(num, Tof::No);
+    for (i, pair) in events.pairs.iter_mut().enumerate().skip(9) {
+        let column = |crystal: u32| crystal / 96 * 96 + (crystal % 96) / 10 * 10;
+        *pair = if i % 5 == 0 { [[24, 72], [48, 0], [0, 1], [5, 101]][i / 5 % 4] } else { pair.map(column) };
+    }
+    events
+}
+
+#[test]
+fn beams_of_events_on_the_device_are_those_of_the_host() {
+    let Some(mut device) = device() else { return };
+    let events = Arc::new(crowded_events(40_000));
+    // Along faces of voxels in all directions, and rows of voxels that events rise through faster than they cross columns.
+    let flat = Grid::centred([21, 20, 160], [7.0, 7.0, 0.25]).unwrap();
+    for grid in grids().iter().chain([&flat]) {
+        for num_rays in [1, 5] {
+            assert_as_on_the_host(&mut device, grid, num_rays, &events, EventSubsets::default());
+        }
+    }
+}
+
+#[test]
+fn deterministic_sums_over_beams_have_the_same_bits() {
+    let Some(mut device) = device() else { return };
+    let events = Arc::new(crowded_events(300_000));
+    for order in [EventOrder::ByLine, EventOrder::AsWritten] {
+        let subsets = EventSubsets { order, ..EventSubsets::default() };
+        let grid = grids()[0].clone();
+        let operator =
+            cuda::EventLines::new(&mut device, Arc::clone(&events), &detectors(), None, grid, FOV_MM, 1, subsets).unwrap();
+        let q = noise(3, events.len());
+        let first = backproject(&mut device, &operator, Subset::ALL, &q, Accumulation::Deterministic);
+        assert!(first.sum() > 0.0);
+        for _ in 0..3 {
+            let again = backproject(&mut device, &operator, Subset::ALL, &q, Accumulation::Deterministic);
+            assert!(again.as_slice().iter().zip(first.as_slice()).all(|(a, b)| a.to_bits() == b.to_bits()), "{order:?}");
+        }
+        // Weights of 0, and of the smallest numbers that there are.
+        let none = backproject(&mut device, &operator, Subset::ALL, &vec![0.0; q.len()], Accumulation::Atomic);
+        assert_eq!(none.sum(), 0.0);
+        let tiny: Vec<f32> = q.iter().map(|q| 1e-30 * q).collect();
+        let small = backproject(&mut device, &operator, Subset::ALL, &tiny, Accumulation::Atomic);
+        let scaled: Vec<f32> = small.as_slice().iter().map(|value| 1e30 * value).collect();
+        assert!(relative(&scaled, first.as_slice()) <= 1e-5);
     }
 }
 
@@ -118,4 +168,19 @@ fn deterministic_sums_over_events_have_the_same_bits_and_races_lose() {
     let racy = backproject(&mut device, &operator, Subset::ALL, &q, Accumulation::NonAtomic).sum();
     println!("the race lost {:.1} %", 100.0 * (1.0 - racy / first.sum()));
     assert!(racy < 0.999 * first.sum());
+}
+
+#[test]
+fn data_of_pairs_are_those_of_the_host() {
+    let Some(mut device) = device() else { return };
+    let table = noise(6, 5000);
+    let rows: Vec<[u32; 2]> = (0..701).map(|i| [i % 400, 399 - i % 397]).collect();
+    let columns: Vec<[u32; 2]> = (0..97).map(|i| [i * 47, 4600 - i * 45]).collect();
+    let found = device.pair_products(&table, &rows, &columns).unwrap();
+    let expected = Host.pair_products(&table, &rows, &columns).unwrap();
+    assert_eq!(expected.len(), 701 * 97);
+    assert_eq!(expected[97 + 2], table[1 + 94] * table[398 + 4510]);
+    assert_same_bits(&device.read(&found, <[f32]>::to_vec).unwrap(), &expected);
+    assert!(device.pair_products(&table[..4990], &rows, &columns).is_err());
+    assert!(Host.pair_products(&table[..4990], &rows, &columns).is_err());
 }

@@ -6,15 +6,18 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tomoscope::data::{CountRates, EventList, Events, ListFacts, Study, Volume};
+use tomoscope::data::{CountRates, EventList, Events, Fingerprint, ListFacts, PairEfficiency, Study, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::list_mode::{ListOptions, YrtFields};
 use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
 use tomoscope::plan::{
-    AlgorithmKind, Cache, DeviceChoice, Job, ListSelection, Rays, RunSettings, default_list_settings, list_study, prepare_with,
+    AlgorithmKind, Cache, DeviceChoice, Job, ListSelection, Rays, RunSettings, SensitivitySettings, default_list_settings,
+    list_sensitivity, list_study, prepare_with,
 };
-use tomoscope::scanner::find;
+use tomoscope::scanner::{Detectors, find};
 use tomoscope::task::Task;
+
+use super::support::{geometry, relative};
 
 /// The study in a format, or `None` where there is no data folder.
 fn ring(file: &str, selection: &ListSelection) -> Option<Study<EventList>> {
@@ -242,4 +245,55 @@ fn the_background_that_a_list_tells_is_shared_among_its_frames() {
     for (part, all) in frame.additive.iter().zip(&whole.additive) {
         assert!((part - 0.2 * all).abs() <= 1e-6 * all, "{part} of {all}");
     }
+}
+
+/// One crystal in seven of each ring does not count, nor does one ring.
+#[derive(Debug)]
+struct Gaps {
+    num_detectors: u32,
+    are_told_by_crystal: bool,
+}
+
+impl Gaps {
+    fn counts(&self, crystal: u32) -> bool {
+        !(crystal % self.num_detectors).is_multiple_of(7) && crystal / self.num_detectors != 2
+    }
+}
+
+impl PairEfficiency for Gaps {
+    fn of(&self, pair: [u32; 2]) -> f32 {
+        if pair.into_iter().all(|crystal| self.counts(crystal)) { 1.0 } else { 0.0 }
+    }
+
+    fn identify(&self, into: &mut Fingerprint) {
+        into.whole(self.num_detectors.into());
+    }
+
+    fn of_crystal(&self, crystal: u32) -> Option<bool> {
+        self.are_told_by_crystal.then(|| self.counts(crystal))
+    }
+}
+
+#[test]
+fn a_sensitivity_of_crystals_that_count_is_that_of_their_pairs() {
+    let geometry = geometry("small");
+    let num_detectors = geometry.num_detectors_per_ring as u32;
+    let detectors = Arc::new(Detectors::of_cylinder(&geometry).unwrap());
+    let grid = geometry.default_grid().unwrap();
+    let settings = SensitivitySettings { grid, fov_radius_mm: 60.0, num_rays: 1, device: DeviceChoice::Auto };
+    let of = |efficiency: Option<Arc<dyn PairEfficiency>>| {
+        let facts = ListFacts { efficiency, ..ListFacts::new("a test", Arc::clone(&detectors)) };
+        list_sensitivity(&facts, &settings, &Task::new()).unwrap()
+    };
+    let [by_crystal, by_pair] =
+        [true, false].map(|are_told_by_crystal| of(Some(Arc::new(Gaps { num_detectors, are_told_by_crystal }))));
+    assert!(by_crystal.is_of_planes && by_pair.is_of_planes);
+    assert!(by_crystal.volume.sum() > 0.0);
+    assert_eq!(by_crystal.num_pairs, by_pair.num_pairs);
+    assert!(relative(by_crystal.volume.as_slice(), by_pair.volume.as_slice()) <= 1e-6);
+    // 7 rings of 96 − 14 crystals: every pair of different places around the axis, in each direction of the rings.
+    let (num_there, num_rings) = (u64::from(num_detectors - num_detectors.div_ceil(7)), geometry.num_rings as u64 - 1);
+    assert_eq!(by_crystal.num_pairs, num_there * (num_there - 1) / 2 * num_rings * num_rings);
+    let all = of(None);
+    assert!(all.num_pairs > by_crystal.num_pairs && all.volume.sum() > by_crystal.volume.sum());
 }

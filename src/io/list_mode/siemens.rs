@@ -66,6 +66,10 @@ impl PairEfficiency for NoGaps {
         into.whole(self.num_detectors.into());
         into.whole(GAP_STEP.into());
     }
+
+    fn of_crystal(&self, crystal: u32) -> Option<bool> {
+        Some(!is_gap(crystal % self.num_detectors))
+    }
 }
 
 fn is_gap(detector: u32) -> bool {

@@ -8,7 +8,7 @@ use super::header::{Header, Mode, Tof};
 use super::table_of;
 use crate::data::TofFacts;
 use crate::io::IoError;
-use crate::io::list_mode::ListOptions;
+use crate::io::list_mode::{ByteStream, ListOptions};
 use crate::io::list_mode::records::{Records, f32_at, finite, pair_at, u32_at};
 use crate::scanner::Detectors;
 
@@ -93,9 +93,9 @@ impl Histogram {
         self.records.check_num(Some(self.header.num_events)).map(|_| ())
     }
 
-    /// Bytes that were read of the data file and bytes that it has.
-    pub(super) fn progress(&self) -> [u64; 2] {
-        self.records.progress()
+    /// The data file, at the place up to which it was read.
+    pub(super) fn stream(&mut self) -> &mut ByteStream {
+        self.records.stream()
     }
 
     /// Puts the next bin in place of the given one; `false` = there is none.

@@ -11,7 +11,7 @@ use super::normalization::PairFactors;
 use super::{several_lines, table_of};
 use crate::data::{Attenuation, EventChunk, ListFacts, Notice};
 use crate::io::IoError;
-use crate::io::list_mode::{EVENTS_AT_ONCE, EventReader, ListOptions};
+use crate::io::list_mode::{ByteStream, EVENTS_AT_ONCE, EventReader, ListOptions};
 
 /// Most counts of a bin: 32-bit floats hold all whole numbers up to here.
 const MOST_COUNTS: f32 = 16_777_216.0;
@@ -123,8 +123,8 @@ impl EventReader for HistogramEvents {
         self.histogram.check_end()
     }
 
-    fn progress(&self) -> [u64; 2] {
-        self.histogram.progress()
+    fn stream(&mut self) -> &mut ByteStream {
+        self.histogram.stream()
     }
 
     fn notices(&mut self) -> Vec<Notice> {

@@ -1,0 +1,168 @@
+//! Beams on a CUDA device (`kernels/event_beams.cu`): events that have one line, seen along the axis, are backprojected together.
+//! On a cylinder they are those between the same two columns of crystals.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use cudarc::driver::{CudaSlice, LaunchConfig};
+use rayon::prelude::*;
+
+use super::kernel::{Kernel, Module, blocks};
+use super::{CudaBackend, CudaError};
+use crate::operator::{EventRays, EventSpace, Subset};
+
+/// `WARP * EACH` of the kernels: events of a beam at most.
+const MOST_EVENTS: usize = 128;
+/// Beams of fewer events, on the average, take longer than their events one by one: on an H200 each takes as long as 27.
+const LEAST_EVENTS: usize = 30;
+/// Rows of voxels along z for an event of a beam at most: a beam looks after all of them.
+const ROWS_PER_EVENT: usize = 8;
+/// Most rows of voxels that the shared memory of a block has room for.
+const MOST_ROWS: usize = 3000;
+/// Events among which a thread looks for beams.
+const EVENTS_PER_TASK: usize = 1 << 16;
+/// `WARP` and `WARPS` of the kernels.
+const WARP: u32 = 32;
+const WARPS: u32 = 4;
+
+/// The beams of events in the order for a number of subsets.
+pub(super) struct Beams {
+    pub atomic: Kernel,
+    pub fixed: Kernel,
+    /// The first event of each, counted from the first of its subset, and how many it has.
+    pub table: CudaSlice<[u32; 2]>,
+    rows: Vec<[u32; 2]>,
+    of_subsets: Vec<Range<usize>>,
+}
+
+impl Beams {
+    /// The beams of `pairs`, which are arranged for so many subsets; `None` where they are too small, or the time of flight is known.
+    pub fn new(
+        backend: &CudaBackend,
+        rays: &EventRays,
+        num_rows: usize,
+        pairs: &[[u32; 2]],
+        num_subsets: usize,
+    ) -> Result<Option<Self>, CudaError> {
+        if rays.kernel().is_some() || num_rows > MOST_ROWS {
+            return Ok(None);
+        }
+        let (rows, of_subsets) = beams_of(rays, pairs, rays.space(), num_subsets);
+        if pairs.len() < rows.len() * LEAST_EVENTS.max(num_rows / ROWS_PER_EVENT) {
+            return Ok(None);
+        }
+        let module = Module::load(&backend.context, include_str!("../../kernels/ptx/event_beams.ptx"))?;
+        let (atomic, fixed) = (module.kernel("atomic")?, module.kernel("fixed")?);
+        Ok(Some(Self { atomic, fixed, table: backend.table(&rows, [0; 2])?, rows, of_subsets }))
+    }
+
+    /// The first beam, and how many there are, of those that begin among `count` events of a subset from `first` on.
+    pub fn among(&self, subset: Subset, [first, count]: [usize; 2]) -> [usize; 2] {
+        let range = &self.of_subsets[subset.index];
+        let of_subset = &self.rows[range.clone()];
+        let [begin, end] = [first, first + count].map(|event| of_subset.partition_point(|row| (row[0] as usize) < event));
+        [range.start + begin, end - begin]
+    }
+}
+
+/// The shape of a launch for so many beams and rows of voxels.
+pub(super) fn shape(num_beams: usize, num_rows: i32) -> LaunchConfig {
+    let shared_mem_bytes = WARPS * (num_rows as u32 + 2) * size_of::<i32>() as u32;
+    LaunchConfig { grid_dim: (blocks(num_beams, WARPS).max(1), 1, 1), block_dim: (WARPS * WARP, 1, 1), shared_mem_bytes }
+}
+
+/// The beams, subset after subset, and which belong to each.
+fn beams_of(rays: &EventRays, pairs: &[[u32; 2]], space: &EventSpace, num_subsets: usize) -> (Vec<[u32; 2]>, Vec<Range<usize>>) {
+    let columns = columns_of(rays);
+    // Where rays begin as they end, a pair is the same line in both directions.
+    let is_two_way = rays.points()[0] == rays.points()[1];
+    let line = |pair: [u32; 2]| {
+        let [first, second] = pair.map(|crystal| columns[crystal as usize]);
+        if is_two_way { [first.min(second), first.max(second)] } else { [first, second] }
+    };
+    let mut rows = Vec::new();
+    let of_subsets = Subset::all(num_subsets).map(|subset| {
+        let begin = rows.len();
+        let pieces = pairs[space.range(subset)].par_chunks(EVENTS_PER_TASK).enumerate();
+        rows.par_extend(pieces.flat_map_iter(|(piece, pairs)| {
+            let mut first = piece * EVENTS_PER_TASK;
+            pairs.chunk_by(|a, b| line(*a) == line(*b)).flat_map(move |run| {
+                let (num, begin) = (run.len().div_ceil(MOST_EVENTS), first);
+                first += run.len();
+                let edge = move |part: usize| begin + run.len() * part / num;
+                (0..num).map(move |part| [edge(part) as u32, (edge(part + 1) - edge(part)) as u32])
+            })
+        }));
+        begin..rows.len()
+    });
+    let of_subsets = of_subsets.collect();
+    (rows, of_subsets)
+}
+
+/// A number for each crystal that those above and below it have too: seen along the axis, their rays begin and end alike.
+fn columns_of(rays: &EventRays) -> Vec<u32> {
+    let num_crystals = rays.points()[0].len() / rays.num_rays();
+    let mut numbers = HashMap::new();
+    let column = |crystal: usize| {
+        let of_rays = rays.points().iter().flat_map(|points| points.iter().skip(crystal).step_by(num_crystals));
+        let places: Vec<[u64; 2]> = of_rays.map(|point| [point[0].to_bits(), point[1].to_bits()]).collect();
+        let next = numbers.len() as u32;
+        *numbers.entry(places).or_insert(next)
+    };
+    (0..num_crystals).map(column).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::data::Events;
+    use crate::operator::EventSubsets;
+    use crate::scanner::{Detectors, find};
+
+    #[test]
+    fn beams_hold_every_event_once_with_those_of_the_same_two_columns() {
+        let geometry = &find("small").unwrap().geometry;
+        let detectors = Detectors::of_cylinder(geometry).unwrap();
+        let (num_columns, num_rings) = (geometry.num_detectors_per_ring as u32, geometry.num_rings as u32);
+        let grid = geometry.default_grid().unwrap();
+        // Some lines are met by many events, in both directions, others by few.
+        let mut pairs = Vec::new();
+        for i in 0..150_000u32 {
+            let column = if i % 3 == 0 { 7 } else { i / 100 % num_columns };
+            let [a, b] = [
+                column + i % num_rings * num_columns,
+                (column + num_columns / 2) % num_columns + i / 7 % num_rings * num_columns,
+            ];
+            pairs.push(if i % 2 == 0 { [a, b] } else { [b, a] });
+        }
+        let events = Arc::new(Events { pairs, ..Events::default() });
+        for num_rays in [1, 3] {
+            let rays = EventRays::new(Arc::clone(&events), &detectors, None, &grid, num_rays, EventSubsets::default()).unwrap();
+            for num_subsets in [1, 4] {
+                let order = rays.space().order(num_subsets);
+                let arranged: Vec<[u32; 2]> = order.iter().map(|&event| events.pairs[event as usize]).collect();
+                let (rows, of_subsets) = beams_of(&rays, &arranged, rays.space(), num_subsets);
+                for subset in Subset::all(num_subsets) {
+                    let range = rays.space().range(subset);
+                    let mut next = 0;
+                    for &[first, count] in &rows[of_subsets[subset.index].clone()] {
+                        assert_eq!(first as usize, next);
+                        assert!((1..=MOST_EVENTS as u32).contains(&count));
+                        next += count as usize;
+                        let lines: Vec<[u32; 2]> = arranged[range.clone()][first as usize..next]
+                            .iter()
+                            .map(|pair| pair.map(|crystal| crystal % num_columns))
+                            .map(|[a, b]| if num_rays == 1 { [a.min(b), a.max(b)] } else { [a, b] })
+                            .collect();
+                        assert!(lines.iter().all(|line| *line == lines[0]), "{lines:?}");
+                    }
+                    assert_eq!(next, range.len());
+                }
+                // 50 000 events of one line, and some 100 of most others.
+                assert!(rows.len() < if num_rays == 1 { 2200 } else { 4000 } * num_subsets, "{}", rows.len());
+            }
+        }
+    }
+}
