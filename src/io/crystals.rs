@@ -8,14 +8,14 @@
 //!
 //! [[block]]
 //! crystals = [8, 8]                 # around and along the axis
-//! size_mm = [20.0, 3.9, 3.9]        # of a crystal: depth, around, along
-//! pitch_mm = [4.0, 4.0]             # from one crystal to the next; default: their sides
+//! size_mm = [20.0, 4.7, 3.9]        # of a crystal: depth, around, along
+//! pitch_mm = [4.8, 4.0]             # from one crystal to the next; default: their sides
 //! centre_mm = [0.0, -330.0, 0.0]    # middle of the block
 //! rotation_deg = 0.0                # about the line through its middle along z; 0 (default): it faces the axis
 //! around = 48                       # copies around the axis, in equal steps from −y towards +x; default 1
 //! along = 4                         # copies along the axis, about the middle; default 1
 //! clockwise = false                 # whether copies, and the crystals of a block, follow each other the other way around
-//! along_mm = 33.0                   # from one of them to the next; default: as long as a block
+//! along_mm = 32.0                   # from one of them to the next; default: as long as a block
 //! order = "blocks"                  # how crystals are numbered (below); default "blocks"
 //!
 //! [[single]]
