@@ -214,3 +214,62 @@ fn a_session_brings_the_frames_back_and_reconstructs_them_again() {
     let [before, after] = [&harness, &other].map(|window| window.state().shown().volume().unwrap());
     assert!(before == after);
 }
+
+#[test]
+fn whatever_is_wished_a_series_ends_with_images_of_all_that_is_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut harness) = window_with_frames(folder.path(), "4x2") else { return };
+    set_iterations(&mut harness, 8.0);
+    let buttons = [
+        "Start",
+        "Restart",
+        "Restart",
+        "Pause",
+        "Resume",
+        "Step",
+        "Stop (keep)",
+        "Frame before",
+        "Frame after",
+        "Play frames",
+        "Live",
+        "Play",
+        "Activity",
+        "Regions",
+        "Rates",
+    ];
+    let mut random = 20_260_611u32;
+    let mut choose = |of: usize| {
+        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (random >> 8) as usize % of
+    };
+    for _ in 0..150 {
+        match choose(buttons.len() + 3) {
+            wish if wish < buttons.len() => {
+                let button = harness.query_by_role_and_label(Role::Button, buttons[wish]);
+                if button.is_some_and(|button| !button.accesskit_node().is_disabled()) {
+                    click(&mut harness, buttons[wish]);
+                }
+            }
+            wish => {
+                let slider = ["Frame", "Iterate", "Frame"][wish - buttons.len()];
+                if harness.query_by_role_and_label(Role::Slider, slider).is_some() {
+                    slide(&mut harness, slider, choose(4) as f64);
+                }
+            }
+        }
+        (0..choose(6)).for_each(|_| harness.step());
+        let app = harness.state();
+        if let Some(series) = app.frames() {
+            assert!(series.done().values().all(|frame| !frame.live.state.is_active() && frame.live.is_measured()));
+            assert!(series.done().values().all(|frame| frame.live.run <= app.live().run));
+        }
+    }
+    click(&mut harness, "Restart");
+    wait_for(&mut harness, "the end of the last series", is_over);
+    let last = done(harness.state());
+    assert_eq!(last.len(), 4);
+    for (place, run) in last {
+        slide(&mut harness, "Frame", place as f64);
+        assert_eq!(shown(&harness).0, run);
+    }
+}

@@ -189,3 +189,61 @@ impl FrameSeries {
         self.done.values().map(|frame| frame.live.run).chain([current]).for_each(|run| session.let_go(run));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::run::frame_slider::neighbour;
+
+    fn ended(run: RunId, reason: EndReason) -> LiveRun {
+        let mut live = LiveRun::asked_for(run, 1, &[], false);
+        live.state = RunState::Ended(reason);
+        live
+    }
+
+    fn series() -> FrameSeries {
+        FrameSeries::new((0..4).map(|k| 1000 * k..1000 * (k + 1)).collect()).unwrap()
+    }
+
+    #[test]
+    fn frames_without_events_are_left_out_and_told() {
+        let mut series = series();
+        // Events in the second and the third alone.
+        let has_events = |frame_ms: &Range<u32>| (1000..3000).contains(&frame_ms.start);
+        assert_eq!(series.begin(has_events), Some(1000..2000));
+        assert!(series.take(&ended(1, EndReason::Completed), &RoiEdits::default()));
+        assert_eq!(series.advance(true, has_events), Some(2000..3000));
+        assert_eq!((series.stops(), series.position(), series.is_over()), (vec![1, 2], 2, false));
+        assert!(series.take(&ended(2, EndReason::Completed), &RoiEdits::default()));
+        assert_eq!((series.advance(true, has_events), series.is_over()), (None, true));
+        let told: Vec<&str> = series.left_out.iter().map(|notice| &notice.text[..12]).collect();
+        assert_eq!(told, ["frame 1 of 4", "frame 4 of 4"]);
+        assert_eq!(series.words_of(1, 2).unwrap(), "frame 2 of 4, 1–2 s");
+        assert_eq!((neighbour(&series, false), neighbour(&series, true)), (Some(1), None));
+        series.select(Some(1));
+        assert_eq!((series.selected().unwrap().run, neighbour(&series, false), neighbour(&series, true)), (1, None, Some(2)));
+        series.select(Some(3));
+        assert!(series.selected().is_none() && series.position() == 2, "what is not done cannot be looked at");
+    }
+
+    #[test]
+    fn a_frame_that_was_stopped_by_hand_is_not_done_and_by_a_rule_it_is() {
+        let mut series = series();
+        assert!(!series.take(&ended(1, EndReason::Stopped), &RoiEdits::default()));
+        let mut by_rule = ended(1, EndReason::Stopped);
+        by_rule.marks.push((3, Mark::Rule("enough".into())));
+        assert!(series.take(&by_rule, &RoiEdits::default()));
+        // After a wish for its end the frame that computes is the last one.
+        series.end();
+        assert_eq!((series.advance(true, |_| true), series.is_over(), series.done().len()), (None, true, 1));
+    }
+
+    #[test]
+    fn one_window_holds_all_frames_until_it_depends_on_something_else() {
+        let mut series = series();
+        let key = (Palette::Grey, TopShare::NearlyAll, None);
+        assert_eq!(series.window(key, [0.0, 2.0]), [0.0, 2.0]);
+        assert_eq!(series.window(key, [-1.0, 1.0]), [-1.0, 2.0]);
+        assert_eq!(series.window((Palette::Grey, TopShare::NearlyAll, Some(1)), [0.0, 1.0]), [0.0, 1.0]);
+    }
+}

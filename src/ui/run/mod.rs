@@ -16,6 +16,7 @@ pub mod post_filter;
 pub mod recon_panel;
 pub mod reference;
 pub mod roi_edits;
+pub mod run_frames;
 pub mod run_view;
 pub mod runs;
 pub mod scrubber;

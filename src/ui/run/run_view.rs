@@ -9,12 +9,12 @@ use super::curves::Curves;
 use super::forecast::{Asked, Forecaster};
 use super::forms::Forms;
 use super::frame_series::FrameSeries;
-use super::frame_slider::neighbour;
 use super::live::{LiveRun, RunState};
 use super::post_filter::PostFilter;
 use super::recon_panel::{GATHERED, why_not};
 use super::reference::ReferenceChoice;
 use super::roi_edits::RoiEdits;
+use super::run_frames::has_events;
 use super::settings::SettingsForm;
 use super::shown::{IterateId, Past, Shown};
 use crate::data::{MaskedRois, Notice, Roi};
@@ -22,7 +22,7 @@ use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::plan::{DeviceChoice, Forecast, Job, Provenance};
 use crate::render::Palette;
-use crate::session::{Command, Event, Frame, Kept, PeakLine, RunId, Session, StopRule};
+use crate::session::{Command, Event, Frame, PeakLine, RunId, Session, StopRule};
 use crate::ui::rois::measured::TableCache;
 use crate::ui::rois::state::RoiState;
 use crate::ui::study::open_study::OpenStudy;
@@ -32,7 +32,7 @@ use crate::ui::widgets::format;
 use crate::ui::widgets::picture_area::PictureArea;
 
 /// How long each image is seen while the past is played.
-const PLAY_TIME: Duration = Duration::from_millis(250);
+pub(super) const PLAY_TIME: Duration = Duration::from_millis(250);
 
 /// What a run is started from.
 #[derive(Clone, Copy)]
@@ -108,7 +108,7 @@ pub struct RunView {
     forecaster: Forecaster,
     post_filter: PostFilter,
     /// The regions as they were sent.
-    edits: RoiEdits,
+    pub(super) edits: RoiEdits,
     /// The line whose peaks are measured, and the run on whose images.
     sent_line: Option<(RunId, PeakLine)>,
     /// The stop rules sent last.
@@ -208,7 +208,7 @@ impl RunView {
         self.begin_run(frame_ms.into_iter().fold(job, Job::in_frame), input, paused);
     }
 
-    fn begin_run(&mut self, job: Job, input: RunInput, paused: bool) {
+    pub(super) fn begin_run(&mut self, job: Job, input: RunInput, paused: bool) {
         let rois = self.edits.begin(input.rois);
         let branch = rois.branch;
         let run = input.session.send(Command::Start { job, rois, paused });
@@ -218,39 +218,6 @@ impl RunView {
         let live = LiveRun::asked_for(run, branch, input.rois, paused);
         let made = input.study.open.as_ref().map_or("", OpenStudy::made_at_start);
         self.watch(live.with_set_up(made, input.session.task()));
-    }
-
-    /// When the frame that computes has ended: begins the next one that has events, unless the series is over or its end was asked
-    /// for. What is to be told comes back.
-    pub fn go_on_with_frames(&mut self, input: RunInput) -> Vec<Notice> {
-        let Some(series) = &mut self.series else { return Vec::new() };
-        if !series.is_over() && !self.live.state.is_active() {
-            let is_whole = series.take(&self.live, &self.edits);
-            let job = self.running.as_ref().zip(input.study.open.as_ref()).and_then(|(forms, open)| forms.job(open).ok());
-            let next = series.advance(is_whole && job.is_some(), |frame_ms| has_events(input.study, frame_ms));
-            if let Some((job, frame_ms)) = job.zip(next) {
-                self.begin_run(job.in_frame(frame_ms), input, false);
-            }
-            self.look_back(input.session);
-        }
-        self.series.as_mut().map(|series| std::mem::take(&mut series.left_out)).unwrap_or_default()
-    }
-
-    /// Forgets the frames and their images.
-    fn end_series(&mut self, session: &Session) {
-        if let Some(series) = self.series.take() {
-            series.let_go(self.live.run, session);
-        }
-    }
-
-    /// The run whose images are looked at: the one that computes, or that of another frame.
-    fn looked_at(&self) -> &LiveRun {
-        self.series.as_ref().and_then(FrameSeries::selected).unwrap_or(&self.live)
-    }
-
-    /// Whether the images of a frame are looked at that is done.
-    pub fn looks_at_frame(&self) -> bool {
-        self.looked_at().run != self.live.run
     }
 
     /// The run has started by itself.
@@ -427,25 +394,6 @@ impl RunView {
         self.look_back(session);
     }
 
-    /// Shows the frame of this place, at the iterate that is looked at or the last one of it before that.
-    fn show_frame(&mut self, place: usize, session: &Session) {
-        let Some(series) = &mut self.series else { return };
-        series.select(Some(place));
-        let wanted = series.iterate;
-        if series.selected().is_none() && wanted.is_none() {
-            return self.show_iterate(None, session);
-        }
-        let kept = session.history(self.looked_at().run);
-        let is_until = |kept: &&Kept| wanted.is_none_or(|wanted| self.number(kept.iteration, kept.subiteration) <= wanted);
-        let past = kept.iter().rfind(is_until).or(kept.first()).cloned();
-        self.shown.set_past(past.map(Past::from));
-        self.look_back(session);
-    }
-
-    fn set_playing_frames(&mut self, since: Option<Instant>) {
-        self.series.iter_mut().for_each(|series| series.playing = since);
-    }
-
     /// Keeps the full iterate on the screen, or no longer.
     fn pin(&mut self, is_pinned: bool, session: &Session) {
         let Some(id) = self.shown.id().filter(|id| id.run == self.live.run) else { return };
@@ -462,19 +410,6 @@ impl RunView {
     /// until then.
     pub fn play(&mut self, session: &Session) -> Option<Duration> {
         self.play_frames(session).or_else(|| self.play_iterates(session))
-    }
-
-    /// The same of the frames, to the last.
-    fn play_frames(&mut self, session: &Session) -> Option<Duration> {
-        let series = self.series.as_ref()?;
-        let since = series.playing?.elapsed();
-        if since < PLAY_TIME {
-            return Some(PLAY_TIME - since);
-        }
-        let next = neighbour(series, true);
-        next.into_iter().for_each(|place| self.show_frame(place, session));
-        self.set_playing_frames(next.map(|_| Instant::now()));
-        next.map(|_| PLAY_TIME)
     }
 
     fn play_iterates(&mut self, session: &Session) -> Option<Duration> {
@@ -587,7 +522,7 @@ impl RunView {
     }
 
     /// The number by which an image is called.
-    fn number(&self, iteration: usize, subiteration: usize) -> usize {
+    pub(super) fn number(&self, iteration: usize, subiteration: usize) -> usize {
         self.live.course().number(iteration, subiteration)
     }
 
@@ -621,16 +556,6 @@ impl RunView {
         live.or_else(|| self.series.as_ref()?.run(id.run)).map(|live| (id, live))
     }
 
-    /// The frame of a series whose image is on the screen, in words.
-    fn shown_frame(&self) -> Option<String> {
-        self.series.as_ref()?.words_of(self.shown.id()?.run, self.live.run)
-    }
-
-    /// The frame of a series that computes, or was the last to, in words.
-    pub fn current_frame(&self) -> Option<String> {
-        self.series.as_ref()?.words_of(self.live.run, self.live.run)
-    }
-
     /// What is on the screen, in words.
     pub fn shown_words(&self) -> String {
         let Some((id, live)) = self.shown_of() else { return String::new() };
@@ -659,9 +584,4 @@ impl RunView {
         let before = if run.run == self.live.run || self.shown_frame().is_some() { "" } else { "the run before: " };
         format!("{before}{}", provenance.line())
     }
-}
-
-/// Whether there are events of a list in a frame, ms.
-pub fn has_events(study: &StudyState, frame_ms: &Range<u32>) -> bool {
-    study.list().is_none_or(|open| open.study.measured.prompts.times_ms.iter().any(|ms| frame_ms.contains(ms)))
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::forms::Forms;
 use super::reference::{Reference, ReferenceChoice, ReferenceImage};
-use super::run_view::{RunInput, RunView, has_events};
+use super::run_frames::has_events;
+use super::run_view::{RunInput, RunView};
 use crate::data::MaskedRois;
 use crate::geometry::Grid;
 use crate::plan::Job;
