@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::ends::{ended, start};
 use super::{done, refused};
 
 /// Runs the program with a line of arguments.
@@ -91,4 +92,41 @@ fn a_frame_without_events_is_told_and_the_others_are_written() {
     run(at, "simulate cylinder --scanner small --counts 1e4 -o scan.hs");
     let counts = "reconstruct scan.hs -o a.nii --frames 0-1";
     assert!(refused(at, 1, &counts.split(' ').collect::<Vec<_>>()).contains("--frames is for lists of events"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_list_is_followed_to_its_end_or_to_a_signal() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let simulate = "simulate cylinder --scanner small --list-mode --counts 20000 -o whole.petsird";
+    done(folder, &simulate.split(' ').collect::<Vec<_>>());
+    let bytes = std::fs::read(folder.join("whole.petsird")).unwrap();
+    let settings = "--algorithm mlem --iterations 2 --device cpu --quiet";
+    let whole = format!("reconstruct whole.petsird -o whole.npy {settings}");
+    done(folder, &whole.split(' ').collect::<Vec<_>>());
+    let list = folder.join("a.petsird");
+    std::fs::write(&list, &bytes[..bytes.len() - 45_000]).unwrap();
+    let follow = format!("reconstruct a.petsird -o out.npy --follow {settings}");
+    let program = start(folder, &follow);
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let mut file = std::fs::OpenOptions::new().append(true).open(&list).unwrap();
+    std::io::Write::write_all(&mut file, &bytes[bytes.len() - 45_000..]).unwrap();
+    let (code, said, err) = ended(program);
+    assert_eq!(code, Some(0), "{said}{err}");
+    let image = |name: &str| std::fs::read(folder.join(name)).unwrap();
+    assert!(image("out.npy") == image("whole.npy"));
+    // Without its end: what there is at Ctrl-C is the whole.
+    std::fs::write(&list, &bytes[..bytes.len() - 45_000]).unwrap();
+    let mut program = start(folder, &follow.replace("out", "half"));
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    assert!(program.try_wait().unwrap().is_none(), "it waits for more");
+    let interrupt = std::process::Command::new("kill").args(["-INT", &program.id().to_string()]).status().unwrap();
+    assert!(interrupt.success());
+    let (code, said, err) = ended(program);
+    assert_eq!(code, Some(0), "{said}{err}");
+    assert!(image("half.npy") != image("whole.npy"));
+    std::fs::write(folder.join("scan.hs"), "").unwrap();
+    let refusal = refused(folder, 1, &["reconstruct", "scan.hs", "-o", "a.npy", "--follow"]);
+    assert!(refusal.contains("--follow is for EPRI sweeps and lists"), "{refusal}");
 }

@@ -155,9 +155,10 @@ fn a_histogram_of_all_pairs_is_the_image_of_its_events() {
     let list = EventList {
         facts: simulated.facts,
         prompts: Arc::new(simulated.events.prompts),
-        num_delayeds: 0,
+        delayeds: Arc::default(),
         total_additive: 0.0,
         rates: CountRates::default(),
+        frame_ms: None,
     };
     let folder = tempfile::tempdir().unwrap();
     let path = write_histogram(&list, folder.path());

@@ -8,8 +8,8 @@ use super::header::{Header, Mode, Tof};
 use super::table_of;
 use crate::data::TofFacts;
 use crate::io::IoError;
-use crate::io::list_mode::{ByteStream, ListOptions};
 use crate::io::list_mode::records::{Records, f32_at, finite, pair_at, u32_at};
+use crate::io::list_mode::{ByteStream, ListOptions};
 use crate::scanner::Detectors;
 
 /// A bin of a histogram.
