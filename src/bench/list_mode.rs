@@ -18,7 +18,7 @@ use crate::operator::{
     Accumulation, DataSpace, EventLines, EventOrder, EventSplit, EventSubsets, LinearOperator, OperatorError, Subset,
 };
 use crate::random::stream;
-use crate::scanner::Detectors;
+use crate::scanner::{Detectors, PairRays};
 use crate::task::Task;
 
 /// Events that are drawn from a stream of random numbers.
@@ -166,7 +166,7 @@ impl<F: FnMut(&ListModeRow) + Send> Table<'_, F> {
             let (tof, subsets) = (tof.then_some(&tof_facts), EventSubsets { split: EventSplit::Interleaved, order });
             let start = Instant::now();
             let operator =
-                EventLines::new(Arc::clone(&events), &bench.detectors, tof, bench.grid.clone(), bench.fov_radius_mm, 1, subsets)?;
+                EventLines::new(Arc::clone(&events), &bench.detectors, tof, bench.grid.clone(), bench.fov_radius_mm, PairRays::ONE, subsets)?;
             operator.space().order(1);
             Ok::<_, OperatorError>((operator, start.elapsed().as_secs_f64()))
         };
@@ -195,7 +195,7 @@ impl<F: FnMut(&ListModeRow) + Send> Table<'_, F> {
                 facts,
                 bench.grid.clone(),
                 bench.fov_radius_mm,
-                1,
+                PairRays::ONE,
                 subsets,
             )?;
             operator.space().order(1);

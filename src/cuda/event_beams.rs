@@ -119,7 +119,7 @@ mod tests {
     use super::*;
     use crate::data::Events;
     use crate::operator::EventSubsets;
-    use crate::scanner::{Detectors, find};
+    use crate::scanner::{Detectors, PairRays, find};
 
     #[test]
     fn beams_hold_every_event_once_with_those_of_the_same_two_columns() {
@@ -139,7 +139,8 @@ mod tests {
         }
         let events = Arc::new(Events { pairs, ..Events::default() });
         for num_rays in [1, 3] {
-            let rays = EventRays::new(Arc::clone(&events), &detectors, None, &grid, num_rays, EventSubsets::default()).unwrap();
+            let pair_rays = PairRays { tangential: num_rays, ..PairRays::ONE };
+            let rays = EventRays::new(Arc::clone(&events), &detectors, None, &grid, pair_rays, EventSubsets::default()).unwrap();
             for num_subsets in [1, 4] {
                 let order = rays.space().order(num_subsets);
                 let arranged: Vec<[u32; 2]> = order.iter().map(|&event| events.pairs[event as usize]).collect();

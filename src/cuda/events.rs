@@ -17,7 +17,7 @@ use crate::operator::{
     Accumulation, DataSpace, END_MARGIN, EventOrder, EventRays, EventSpace, EventSubsets, LinearOperator, OperatorError, Subset,
     TofKernel, TofTerms,
 };
-use crate::scanner::Detectors;
+use crate::scanner::{Detectors, PairRays};
 use crate::task::Task;
 
 /// Compute capability, and version of CUDA that the driver must know, for images of quads.
@@ -120,10 +120,10 @@ impl EventLines {
         tof: Option<&TofFacts>,
         grid: Grid,
         fov_radius_mm: f64,
-        num_rays: usize,
+        rays: PairRays,
         subsets: EventSubsets,
     ) -> Result<Self, OperatorError> {
-        let rays = EventRays::new(events, detectors, tof, &grid, num_rays, subsets)?;
+        let rays = EventRays::new(events, detectors, tof, &grid, rays, subsets)?;
         let fov = FieldOfView::new(&grid, fov_radius_mm);
         let [nx, ny, nz] = grid.size.map(|n| n as i32);
         let sigma_mm = rays.kernel().map_or(1.0, TofKernel::sigma_mm);

@@ -19,7 +19,7 @@ use super::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset, chec
 use crate::algebra::{Columns, Data, FieldOfView, Host, HostArray, Image, Simd, Voxels};
 use crate::data::{Events, TofFacts};
 use crate::geometry::{Grid, Line, Point};
-use crate::scanner::Detectors;
+use crate::scanner::{Detectors, PairRays};
 use crate::task::{Stopped, Task};
 
 /// Events that a thread takes at a time.
@@ -40,7 +40,7 @@ pub struct EventRays {
 }
 
 impl EventRays {
-    /// `num_rays` for each event; with time of flight where both the scanner and its events tell it. The order of the events suits
+    /// `rays` for each event; with time of flight where both the scanner and its events tell it. The order of the events suits
     /// images of a grid.
     ///
     /// # Errors
@@ -50,11 +50,11 @@ impl EventRays {
         detectors: &Detectors,
         tof: Option<&TofFacts>,
         grid: &Grid,
-        num_rays: usize,
+        rays: PairRays,
         subsets: EventSubsets,
     ) -> Result<Self, OperatorError> {
         let refuse = |text: String| Err(OperatorError::Settings(text));
-        let (num_crystals, num_rays) = (detectors.crystals().len(), num_rays.max(1));
+        let (num_crystals, num_rays) = (detectors.crystals().len(), rays.num());
         if u32::try_from(events.len()).is_err() {
             return refuse(format!("the list has {} events; the most that can be used at once are {}", events.len(), u32::MAX));
         }
@@ -71,9 +71,9 @@ impl EventRays {
             return refuse(format!("the resolution of the time of flight is {fwhm_mm} mm; it must be a positive length"));
         }
         let points = [0, 1].map(|end| {
-            let rays = (0..num_rays).flat_map(|ray| (0..num_crystals as u32).map(move |crystal| (ray, crystal)));
-            rays.map(|(ray, crystal)| {
-                let line = detectors.ray([crystal; 2], ray, num_rays);
+            let each = (0..num_rays).flat_map(|ray| (0..num_crystals as u32).map(move |crystal| (ray, crystal)));
+            each.map(|(ray, crystal)| {
+                let line = detectors.ray([crystal; 2], ray, rays);
                 if end == 0 { line.start } else { line.end }
             })
             .collect()
@@ -155,10 +155,10 @@ impl EventLines {
         tof: Option<&TofFacts>,
         grid: Grid,
         fov_radius_mm: f64,
-        num_rays: usize,
+        rays: PairRays,
         subsets: EventSubsets,
     ) -> Result<Self, OperatorError> {
-        let rays = EventRays::new(events, detectors, tof, &grid, num_rays, subsets)?;
+        let rays = EventRays::new(events, detectors, tof, &grid, rays, subsets)?;
         let fov = FieldOfView::new(&grid, fov_radius_mm);
         let terms = rays.kernel.as_ref().map(TofKernel::terms).unwrap_or_default();
         let columns = Columns { classes: 1, lanes: grid.size[2], first: 0, tail: 0 };

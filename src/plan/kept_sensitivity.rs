@@ -83,7 +83,7 @@ impl Cache {
 /// Of all that a sensitivity depends on but the device, which computes the same.
 fn fingerprint(facts: &ListFacts, settings: &SensitivitySettings) -> Fingerprint {
     let ListFacts { detectors, efficiency, attenuation, sampling, .. } = facts;
-    let SensitivitySettings { grid, fov_radius_mm, num_rays, device: _ } = settings;
+    let SensitivitySettings { grid, fov_radius_mm, rays, device: _ } = settings;
     let mut of = Fingerprint::default();
     for crystal in detectors.crystals() {
         let sides = crystal.axes.iter().flatten();
@@ -101,7 +101,9 @@ fn fingerprint(facts: &ListFacts, settings: &SensitivitySettings) -> Fingerprint
     sampling.into_iter().for_each(|value| of.whole(value));
     of.grid(grid);
     of.number(*fov_radius_mm);
-    of.whole(*num_rays as u64);
+    of.whole(rays.tangential as u64);
+    of.whole(rays.axial as u64);
+    of.number(rays.axial_mm.unwrap_or(0.0));
     of
 }
 
@@ -114,7 +116,7 @@ mod tests {
     use crate::data::{AttenuationMap, ListSampling, PairEfficiency, Volume};
     use crate::geometry::Grid;
     use crate::io::saved_sensitivity::data_file;
-    use crate::scanner::{Crystal, Detectors, find};
+    use crate::scanner::{Crystal, Detectors, PairRays, find};
 
     #[derive(Debug)]
     struct All(f32);
@@ -135,7 +137,7 @@ mod tests {
 
     fn settings() -> SensitivitySettings {
         let grid = Grid::centred([9, 9, 3], [8.0, 8.0, 5.0]).unwrap();
-        SensitivitySettings { grid, fov_radius_mm: 30.0, num_rays: 1, device: DeviceChoice::Cpu }
+        SensitivitySettings { grid, fov_radius_mm: 30.0, rays: PairRays::ONE, device: DeviceChoice::Cpu }
     }
 
     #[test]
@@ -176,7 +178,8 @@ mod tests {
         for other in [
             SensitivitySettings { grid: Grid::centred([9, 9, 3], [8.0, 8.0, 5.001]).unwrap(), ..base.clone() },
             SensitivitySettings { fov_radius_mm: 31.0, ..base.clone() },
-            SensitivitySettings { num_rays: 2, ..base },
+            SensitivitySettings { rays: PairRays { axial: 2, ..PairRays::ONE }, ..base.clone() },
+            SensitivitySettings { rays: PairRays { tangential: 2, ..PairRays::ONE }, ..base },
         ] {
             assert!(cache.list_sensitivity(&facts(), &other, &stopped).is_err(), "{other:?} was found");
         }

@@ -18,7 +18,7 @@ use crate::data::{Attenuation, AttenuationMap, EventList, Events, ListFacts, Not
 use crate::geometry::Grid;
 use crate::io::read_attenuation;
 use crate::operator::{EventLines, EventOrder, EventSubsets, LinearOperator as _, OperatorError, Subset};
-use crate::scanner::{Detectors, ScanGeometry};
+use crate::scanner::{Detectors, PairRays, ScanGeometry};
 use crate::task::Task;
 
 /// What is known beside a list, with the map of attenuation in a file.
@@ -70,7 +70,7 @@ pub(super) fn passing(
 ) -> Result<Vec<f32>, OperatorError> {
     let (grid, radius_mm) = (map.per_mm.grid.clone(), reach_mm(&map.per_mm.grid));
     let subsets = EventSubsets { order: EventOrder::AsWritten, ..EventSubsets::default() };
-    let lines = EventLines::new(Arc::clone(events), detectors, None, grid, radius_mm, 1, subsets)?;
+    let lines = EventLines::new(Arc::clone(events), detectors, None, grid, radius_mm, PairRays::ONE, subsets)?;
     let mu = Host.upload(Arc::new(lines.voxels().coefficients(&map.per_mm)))?;
     let mut integrals = Host.zeros(events.len())?;
     lines.apply(&mut Host, Subset::ALL, &mu, &mut integrals, task)?;

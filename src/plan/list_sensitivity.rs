@@ -17,7 +17,7 @@ use crate::algebra::{Backend as _, Host};
 use crate::data::{Events, ListFacts, Unit, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, EventLines, EventOrder, EventSubsets, LinearOperator as _, Subset};
-use crate::scanner::{Cylinder, InPlane, ScanGeometry, Segment};
+use crate::scanner::{Cylinder, InPlane, PairRays, ScanGeometry, Segment};
 use crate::task::Task;
 
 /// Crystals that lie farther than this from the places of a cylinder are not backprojected as if they were there, mm.
@@ -35,7 +35,7 @@ pub struct SensitivitySettings {
     /// Voxels whose centre lies farther than this from the axis stay zero, mm.
     pub fov_radius_mm: f64,
     /// Rays of a pair of crystals.
-    pub num_rays: usize,
+    pub rays: PairRays,
     /// Device, where there is a choice.
     pub device: DeviceChoice,
 }
@@ -63,7 +63,14 @@ pub fn list_sensitivity(facts: &ListFacts, settings: &SensitivitySettings, task:
         };
         sampling_of(facts, cylinder, &all).ok()
     });
-    if let Some((cylinder, geometry)) = cylinder.zip(geometry)
+    // A michelogram has rays side by side over the distance of its rings.
+    let has_rays = |cylinder: &Cylinder| match settings.rays {
+        PairRays { tangential: 1, axial: 1, .. } => true,
+        PairRays { tangential, axial_mm, .. } => {
+            tangential == 1 && axial_mm.is_some_and(|mm| (mm - cylinder.ring_spacing_mm).abs() <= SAME_PLACE_MM)
+        }
+    };
+    if let Some((cylinder, geometry)) = cylinder.zip(geometry).filter(|(cylinder, _)| has_rays(cylinder))
         && let Some(made) = of_planes(facts, cylinder, geometry, settings, task)?
     {
         return Ok(made);
@@ -84,7 +91,7 @@ fn of_planes(
     let projector = ProjectorSettings {
         grid: settings.grid.clone(),
         fov_radius_mm: settings.fov_radius_mm,
-        rays: Rays::Fixed { tangential: 1, axial: settings.num_rays },
+        rays: Rays::Fixed { tangential: 1, axial: settings.rays.axial },
         projector: ProjectorChoice::AXIAL_RUNS,
         device: settings.device,
         threads_per_block: None,
@@ -204,8 +211,8 @@ fn add_pairs(
         factors.iter_mut().zip(passing).for_each(|(factor, passing)| *factor *= passing);
     }
     let order = EventSubsets { order: EventOrder::AsWritten, ..EventSubsets::default() };
-    let SensitivitySettings { grid, fov_radius_mm, num_rays, .. } = settings;
-    let lines = EventLines::new(events, &facts.detectors, None, grid.clone(), *fov_radius_mm, *num_rays, order)?;
+    let SensitivitySettings { grid, fov_radius_mm, rays, .. } = settings;
+    let lines = EventLines::new(events, &facts.detectors, None, grid.clone(), *fov_radius_mm, *rays, order)?;
     let factors = Host.upload(Arc::new(factors))?;
     let mut part = Host.zeros(lines.voxels().len())?;
     lines.adjoint(&mut Host, Subset::ALL, &factors, Accumulation::Deterministic, &mut part, task)?;
@@ -230,7 +237,7 @@ mod tests {
             let detectors = Arc::new(Detectors::of_cylinder(geometry).unwrap());
             let facts = ListFacts { attenuation, ..ListFacts::new("test", detectors) };
             let settings =
-                SensitivitySettings { grid: grid.clone(), fov_radius_mm: 30.0, num_rays: 1, device: DeviceChoice::Cpu };
+                SensitivitySettings { grid: grid.clone(), fov_radius_mm: 30.0, rays: PairRays::ONE, device: DeviceChoice::Cpu };
             let [planes, pairs] = [list_sensitivity, of_pairs].map(|made| made(&facts, &settings, &Task::new()).unwrap());
             assert!(planes.is_of_planes && !pairs.is_of_planes);
             let largest = pairs.volume.range().1;

@@ -11,6 +11,7 @@ use super::list_factors::factors_of_events;
 use super::list_sensitivity::SensitivitySettings;
 use super::setup::{Prepared, SetupError, check_field_of_view, check_start_image, race_warning};
 use super::{AlgorithmKind, DeviceChoice, GatheredEvents, Job, ListAcquisition, ProjectorChoice, Rays, RunSettings, StartInfo};
+use crate::scanner::PairRays;
 use crate::algebra::{Host, Simd, Voxels};
 #[cfg(feature = "cuda")]
 use crate::cuda;
@@ -90,18 +91,20 @@ fn list_grid(facts: &ListFacts) -> Result<Grid, SetupError> {
     Ok(Grid::centred([odd(across, dx), odd(across, dx), odd(along, dz)], [dx, dx, dz])?)
 }
 
-/// Rays of a pair of crystals: automatically as many as it takes so that none of the voxels between neighbouring lines is missed.
-pub fn rays_of_a_pair(facts: &ListFacts, grid: &Grid, rays: Rays) -> usize {
-    match rays {
-        Rays::Fixed { tangential, axial } => (tangential * axial).max(1),
+/// Rays of a pair of crystals: automatically one across them, and so many along them that no slice between neighbouring rings is missed,
+/// as for a michelogram. On a cylinder they fill the distance of its rings.
+pub fn rays_of_a_pair(facts: &ListFacts, grid: &Grid, rays: Rays) -> PairRays {
+    let ring_spacing_mm = cylinder_of(facts).ok().filter(|cylinder| cylinder.num_rings > 1).map(|cylinder| cylinder.ring_spacing_mm);
+    let [tangential, axial] = match rays {
+        Rays::Fixed { tangential, axial } => [tangential.max(1), axial.max(1)],
         Rays::Auto => {
-            // The middles of the lines of neighbouring pairs are half a crystal apart across the axis, a whole one along it.
-            let widest = |axis: usize| facts.detectors.crystals().iter().map(|crystal| crystal.size_mm[axis]).fold(0.0, f64::max);
-            let count = |mm: f64, voxel_mm: f64| (mm / voxel_mm * (1.0 - 1e-9)).ceil().max(1.0);
-            let num = count(0.5 * widest(1), grid.voxel_mm[0]) * count(widest(2), grid.voxel_mm[2]);
-            (num as usize).min(MOST_RAYS)
+            let sides_mm = facts.detectors.crystals().iter().map(|crystal| crystal.size_mm[2]);
+            let along_mm = ring_spacing_mm.unwrap_or_else(|| sides_mm.fold(0.0, f64::max));
+            let num = (along_mm / grid.voxel_mm[2] * (1.0 - 1e-9)).ceil().max(1.0);
+            [1, (num as usize).min(MOST_RAYS)]
         }
-    }
+    };
+    PairRays { tangential, axial, axial_mm: ring_spacing_mm }
 }
 
 /// Makes the algorithm on one device. `list` = the study's, or the frame of it that is reconstructed; `growing` is where events come from
@@ -119,9 +122,9 @@ pub(super) fn prepare_on(
     let (chosen, mut notices) = choose_device(device)?;
     let accumulation = settings.accumulation.unwrap_or(default_accumulation(&chosen));
     let memory_bytes = check_memory(&chosen, list, &settings, accumulation)?;
-    let num_rays = rays_of_a_pair(&list.facts, &settings.grid, settings.rays);
+    let rays = rays_of_a_pair(&list.facts, &settings.grid, settings.rays);
     let (grid, fov_radius_mm) = (settings.grid.clone(), settings.fov_radius_mm);
-    let wanted = SensitivitySettings { grid, fov_radius_mm, num_rays, device };
+    let wanted = SensitivitySettings { grid, fov_radius_mm, rays, device };
     let (SavedSensitivity { volume: sensitivity, .. }, found) = cache.list_sensitivity(&list.facts, &wanted, task)?;
     notices.extend(found);
     notices.extend(unnormalised(list));
@@ -137,14 +140,14 @@ pub(super) fn prepare_on(
         None => {
             let start = uniform_start(&settings.grid, list.prompts.len(), &sensitivity);
             let start = settings.init.as_deref().unwrap_or(&start);
-            let parts = Parts { list, settings: &settings, sensitivity: &sensitivity, num_rays, em };
+            let parts = Parts { list, settings: &settings, sensitivity: &sensitivity, rays, em };
             (settings.num_subsets, parts.on(chosen, start, task)?)
         }
         Some(acquisition) => {
             let dark = Volume { unit: Unit::CountsPerMm, ..Volume::filled(settings.grid.clone(), 0.0) };
             let (num_iterations, accumulations) = (settings.num_iterations, Accumulation::OF_LINES);
             let (settings, acquisition) = (settings.clone(), acquisition.clone());
-            let arriving = Arriving { device, acquisition, settings, sensitivity, num_rays, em };
+            let arriving = Arriving { device, acquisition, settings, sensitivity, rays, em };
             (1, Box::new(GrowingEm::new(arriving, num_iterations, dark, accumulation, accumulations)))
         }
     };
@@ -173,7 +176,7 @@ struct Arriving {
     acquisition: ListAcquisition,
     settings: RunSettings,
     sensitivity: Volume,
-    num_rays: usize,
+    rays: PairRays,
     em: EmSettings,
 }
 
@@ -193,11 +196,11 @@ impl ArrivingEvents for Arriving {
         let settings = RunSettings { num_subsets, ..self.settings.clone() };
         let mut start = uniform_start(&settings.grid, num_events - num_before, &self.sensitivity);
         start.as_mut_slice().iter_mut().zip(before.as_slice()).for_each(|(start, before)| *start += before);
-        let Self { device, sensitivity, num_rays, em, .. } = self;
+        let Self { device, sensitivity, rays, em, .. } = self;
         let make = || {
             let (chosen, _) = choose_device(*device)?;
             check_memory(&chosen, &list, &settings, em.accumulation)?;
-            Parts { list: &list, settings: &settings, sensitivity, num_rays: *num_rays, em: *em }.on(chosen, &start, task)
+            Parts { list: &list, settings: &settings, sensitivity, rays: *rays, em: *em }.on(chosen, &start, task)
         };
         let algorithm = make().map_err(|error| match error {
             SetupError::Recon(error) => error,
@@ -314,7 +317,7 @@ struct Parts<'a> {
     list: &'a EventList,
     settings: &'a RunSettings,
     sensitivity: &'a Volume,
-    num_rays: usize,
+    rays: PairRays,
     em: EmSettings,
 }
 
@@ -322,20 +325,20 @@ impl Parts<'_> {
     /// Puts it together on a device, to begin with an image.
     fn on(self, chosen: Chosen, start: &Volume, task: &Task) -> Result<Box<dyn Algorithm>, SetupError> {
         let factors = factors_of_events(self.list, task)?;
-        let (list, settings, num_rays) = (self.list, self.settings, self.num_rays);
+        let (list, settings, rays) = (self.list, self.settings, self.rays);
         let (events, tof) = (Arc::clone(&list.prompts), list.facts.tof.as_ref());
         let (detectors, grid) = (&list.facts.detectors, settings.grid.clone());
         match chosen {
             Chosen::Cpu => {
                 let subsets = EventSubsets::default();
-                let lines = EventLines::new(events, detectors, tof, grid, settings.fov_radius_mm, num_rays, subsets)?;
+                let lines = EventLines::new(events, detectors, tof, grid, settings.fov_radius_mm, rays, subsets)?;
                 let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
                 self.assemble(Host, lines, voxels, space, factors, start)
             }
             #[cfg(feature = "cuda")]
             Chosen::Cuda(mut backend) => {
                 let (fov_radius_mm, subsets) = (settings.fov_radius_mm, EventSubsets::default());
-                let lines = cuda::EventLines::new(&mut backend, events, detectors, tof, grid, fov_radius_mm, num_rays, subsets)?;
+                let lines = cuda::EventLines::new(&mut backend, events, detectors, tof, grid, fov_radius_mm, rays, subsets)?;
                 let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
                 self.assemble(*backend, lines, voxels, space, factors, start)
             }

@@ -8,10 +8,6 @@ use crate::geometry::{LENGTHS_MM, Line, Point};
 /// Most crystals of a scanner: 2²⁴, so that a crystal and what is told of it fit into 32 bits.
 const MAX_CRYSTALS: usize = 1 << 24;
 
-/// How far apart, tangentially, axially and in depth at the first crystal and at the second one, the ends of neighbouring rays
-/// are, in parts of a crystal: the powers of the root of x⁷ = x + 1, whose multiples fill the cube of six dimensions evenly.
-const RAY_STEP: f64 = 1.112_775_684_278_706;
-
 /// A crystal: a box.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Crystal {
@@ -121,16 +117,16 @@ impl Detectors {
         Line { start: self.crystals[first as usize].centre_mm, end: self.crystals[second as usize].centre_mm }
     }
 
-    /// Ray number `ray` of `num_rays` between two crystals. One alone joins their middles; several join points that fill both
-    /// boxes evenly, each with one on the other side of both middles where their number is even.
-    pub fn ray(&self, [first, second]: [u32; 2], ray: usize, num_rays: usize) -> Line {
-        let offsets = ray_offsets(ray, num_rays);
-        let point = |crystal: u32, offsets: &[f64]| {
+    /// Ray number `ray` of those between two crystals.
+    pub fn ray(&self, [first, second]: [u32; 2], ray: usize, rays: PairRays) -> Line {
+        let [across, along] = rays.offsets(ray);
+        let point = |crystal: u32, across: f64| {
             let Crystal { centre_mm, axes, size_mm } = &self.crystals[crystal as usize];
-            let shift = |a: usize| (0..3).map(|side| offsets[side] * size_mm[side] * axes[side][a]).sum::<f64>();
-            std::array::from_fn(|a| centre_mm[a] + shift(a))
+            let shift_mm = [across * size_mm[1], along * rays.axial_mm.unwrap_or(size_mm[2])];
+            std::array::from_fn(|a| centre_mm[a] + shift_mm[0] * axes[1][a] + shift_mm[1] * axes[2][a])
         };
-        Line { start: point(first, &offsets[..3]), end: point(second, &offsets[3..]) }
+        // Sides of crystals that face each other run in opposite directions.
+        Line { start: point(first, across), end: point(second, -across) }
     }
 
     /// From the middle to the crystal farthest from the axis, and to the one farthest along it, mm.
@@ -159,14 +155,32 @@ pub fn axes_of_depth(depth: Point) -> [Point; 3] {
     [depth, unit([cross(1, 2), cross(2, 0), cross(0, 1)]), axial]
 }
 
-/// Where ray number `ray` of `num_rays` begins and ends, in parts of the sides of both crystals from their middles: −½ to ½.
-pub fn ray_offsets(ray: usize, num_rays: usize) -> [f64; 6] {
-    if num_rays <= 1 {
-        return [0.0; 6];
+/// The rays of a pair of crystals, evenly side by side: as those of a bin of a michelogram, whose lines they are where the crystals are
+/// those of a cylinder. They are the same whichever crystal is named first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PairRays {
+    /// Across the crystals.
+    pub tangential: usize,
+    /// Along their axial sides.
+    pub axial: usize,
+    /// Length over which the axial ones are spread, mm; `None` = the crystals' own.
+    pub axial_mm: Option<f64>,
+}
+
+impl PairRays {
+    /// The line between the middles.
+    pub const ONE: PairRays = PairRays { tangential: 1, axial: 1, axial_mm: None };
+
+    /// How many there are.
+    pub fn num(self) -> usize {
+        self.tangential * self.axial
     }
-    // Two rays each time, on opposite sides.
-    let (step, sign) = ((ray / 2 + 1) as f64, if ray.is_multiple_of(2) { 1.0 } else { -1.0 });
-    std::array::from_fn(|axis| sign * ((step * RAY_STEP.powi(-(axis as i32) - 1)).fract() - 0.5))
+
+    /// Where a ray is, across and along, in parts of the sides from the middle: −½ to ½.
+    fn offsets(self, ray: usize) -> [f64; 2] {
+        let offset = |number: usize, num: usize| (number as f64 + 0.5) / num as f64 - 0.5;
+        [offset(ray % self.tangential, self.tangential), offset(ray / self.tangential, self.axial)]
+    }
 }
 
 #[cfg(test)]
@@ -175,22 +189,24 @@ mod tests {
     use crate::scanner::find;
 
     #[test]
-    fn rays_fill_both_crystals_evenly() {
+    fn rays_lie_evenly_side_by_side_and_are_the_same_from_both_ends() {
         let geometry = &find("small").unwrap().geometry;
         let detectors = Detectors::of_cylinder(geometry).unwrap();
-        let pair = [3, 96 * 5 + 50];
-        assert_eq!(detectors.ray(pair, 0, 1), detectors.line(pair));
-        let num_rays = 4096;
-        let offsets: Vec<[f64; 6]> = (0..num_rays).map(|ray| ray_offsets(ray, num_rays)).collect();
-        for axis in 0..6 {
-            let mean = offsets.iter().map(|o| o[axis]).sum::<f64>() / num_rays as f64;
-            let variance = offsets.iter().map(|o| o[axis] * o[axis]).sum::<f64>() / num_rays as f64;
-            assert!(mean.abs() < 1e-12 && (variance * 12.0 - 1.0).abs() < 0.01, "{axis}: {mean} {variance}");
-            for other in 0..axis {
-                let product = offsets.iter().map(|o| o[axis] * o[other]).sum::<f64>() / num_rays as f64;
-                assert!((product * 12.0).abs() < 0.05, "{axis} {other}: {product}");
-            }
+        let pair = [3, 96 * 5 + 51];
+        assert_eq!(detectors.ray(pair, 0, PairRays::ONE), detectors.line(pair));
+        let rays = PairRays { tangential: 3, axial: 2, axial_mm: None };
+        let lines = |pair: [u32; 2]| (0..rays.num()).map(|ray| detectors.ray(pair, ray, rays)).collect::<Vec<Line>>();
+        let distance = |a: Point, b: Point| (0..3).map(|axis| (a[axis] - b[axis]).powi(2)).sum::<f64>().sqrt();
+        let (there, back) = (lines(pair), lines([pair[1], pair[0]]));
+        for line in &there {
+            assert!(back.iter().any(|back| distance(line.start, back.end) < 1e-9 && distance(line.end, back.start) < 1e-9));
         }
+        // These two face each other: all rays have one direction, and the outer ones are two thirds of a side apart.
+        let along = |line: &Line| -> Point { std::array::from_fn(|a| line.end[a] - line.start[a]) };
+        assert!(there.iter().all(|line| distance(along(line), along(&there[0])) < 1e-9));
+        let size_mm = detectors.crystals()[0].size_mm;
+        assert!((distance(there[0].start, there[2].start) - size_mm[1] * 2.0 / 3.0).abs() < 1e-9);
+        assert!((there[3].start[2] - there[0].start[2] - 0.5 * size_mm[2]).abs() < 1e-9);
     }
 
     #[test]

@@ -30,6 +30,6 @@ mod heads;
 pub use catalogue::{Scanner, catalogue, find, find_by_originating_system};
 pub use crystal_ring::{CrystalPlace, CrystalRing, RingError, Symmetry, find_ring, rings};
 pub use cylinder::{Cylinder, CylinderBin};
-pub use detectors::{Crystal, Detectors, DetectorsError, axes_of_depth, ray_offsets};
+pub use detectors::{Crystal, Detectors, DetectorsError, PairRays, axes_of_depth};
 pub use geometry::{InPlane, Plane, ScanGeometry, ScanGeometryError, Segment, TransaxialLor};
 pub use heads::{Crystals, HeadPose, Heads, HeadsError};

@@ -117,10 +117,10 @@ impl RunRecord {
                 provenance.matrix = settings.matrix.as_deref().map(MatrixRecord::new);
             }
             Job::Events { study, settings, .. } => {
-                let num_rays = rays_of_a_pair(&study.measured.facts, &settings.grid, settings.rays);
+                let rays = rays_of_a_pair(&study.measured.facts, &settings.grid, settings.rays);
                 provenance.corrections = Some(CorrectionRecord::of_list(&study.measured));
                 provenance.algorithm = Some(self.em_record(settings, subiteration));
-                provenance.projector = Some(self.projector_record([num_rays, 1], settings, subiteration));
+                provenance.projector = Some(self.projector_record([rays.tangential, rays.axial], settings, subiteration));
             }
         }
         provenance

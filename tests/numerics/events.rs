@@ -11,7 +11,7 @@ use tomoscope::operator::{
 };
 use tomoscope::random::{shuffled, stream};
 use tomoscope::recon::{Algorithm, EmSettings, EventTerms, ListModel, MlemOsem, ProjectionModel, SubsetOrder, gaussian_filter};
-use tomoscope::scanner::{Crystal, Cylinder, Detectors, ScanGeometry};
+use tomoscope::scanner::{Crystal, Cylinder, Detectors, PairRays, ScanGeometry};
 use tomoscope::task::Task;
 
 use super::support::{backward, dot, forward, geometry, noise, random_volume, relative};
@@ -65,8 +65,14 @@ pub fn random_events(num: usize, tof: Tof) -> Events {
     Events { pairs, tof_mm, ..Events::default() }
 }
 
+/// So many: side by side, or in rows of two.
+pub fn pair_rays(num: usize) -> PairRays {
+    let axial = if num.is_multiple_of(2) { 2 } else { 1 };
+    PairRays { tangential: num / axial, axial, axial_mm: None }
+}
+
 fn lines(events: &Events, grid: &Grid, num_rays: usize, subsets: EventSubsets) -> EventLines {
-    EventLines::new(Arc::new(events.clone()), &detectors(), Some(&tof(30.0)), grid.clone(), FOV_MM, num_rays, subsets).unwrap()
+    EventLines::new(Arc::new(events.clone()), &detectors(), Some(&tof(30.0)), grid.clone(), FOV_MM, pair_rays(num_rays), subsets).unwrap()
 }
 
 fn project(operator: &EventLines, subset: Subset, volume: &Volume) -> Vec<f32> {
@@ -130,7 +136,7 @@ fn without_time_of_flight_a_row_is_the_walk_of_its_line() {
         let sum = |pair: &[u32; 2]| {
             let mut sum = 0.0;
             for ray in 0..num_rays {
-                siddon.walk(&detectors.ray(*pair, ray, num_rays), |voxel, length| sum += length * f64::from(seen[voxel]));
+                siddon.walk(&detectors.ray(*pair, ray, pair_rays(num_rays)), |voxel, length| sum += length * f64::from(seen[voxel]));
             }
             (sum / num_rays as f64) as f32
         };
@@ -175,7 +181,7 @@ fn an_event_weighs_the_voxels_of_its_line_by_their_distance_from_where_it_was() 
             let tof_mm = vec![interval.map(|d: f64| d as f32)];
             let events = Events { pairs: vec![pair], tof_mm, ..Events::default() };
             let operator =
-                EventLines::new(Arc::new(events), &detectors, Some(&tof(30.0)), grid.clone(), 1000.0, 1, EventSubsets::default())
+                EventLines::new(Arc::new(events), &detectors, Some(&tof(30.0)), grid.clone(), 1000.0, PairRays::ONE, EventSubsets::default())
                     .unwrap();
             let row = backproject(&operator, Subset::ALL, &[1.0], Accumulation::Deterministic);
             let (middle, largest) = (60 * 5 + 60 * 2, 2.0 * kernel.weight([0.0; 2], 0.0));
@@ -217,7 +223,7 @@ fn what_cannot_be_projected_is_refused() {
     let new = |pair: [u32; 2], fwhm_mm: f64| {
         let events = Events { pairs: vec![[0, 50], pair], tof_mm: vec![[0.0; 2]; 2], ..Events::default() };
         let subsets = EventSubsets::default();
-        EventLines::new(Arc::new(events), &detectors(), Some(&tof(fwhm_mm)), grid(), FOV_MM, 1, subsets)
+        EventLines::new(Arc::new(events), &detectors(), Some(&tof(fwhm_mm)), grid(), FOV_MM, PairRays::ONE, subsets)
     };
     assert!(new([3, 767], 30.0).is_ok());
     let text = new([3, 768], 30.0).err().unwrap().to_string();

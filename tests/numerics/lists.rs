@@ -14,7 +14,7 @@ use tomoscope::plan::{
     AlgorithmKind, Cache, DeviceChoice, Job, ListSelection, Rays, RunSettings, SensitivitySettings, default_list_settings,
     list_sensitivity, list_study, prepare_with,
 };
-use tomoscope::scanner::{Detectors, find};
+use tomoscope::scanner::{Detectors, PairRays, find};
 use tomoscope::task::Task;
 
 use super::support::{geometry, relative};
@@ -281,7 +281,7 @@ fn a_sensitivity_of_crystals_that_count_is_that_of_their_pairs() {
     let num_detectors = geometry.num_detectors_per_ring as u32;
     let detectors = Arc::new(Detectors::of_cylinder(&geometry).unwrap());
     let grid = geometry.default_grid().unwrap();
-    let settings = SensitivitySettings { grid, fov_radius_mm: 60.0, num_rays: 1, device: DeviceChoice::Auto };
+    let settings = SensitivitySettings { grid, fov_radius_mm: 60.0, rays: PairRays::ONE, device: DeviceChoice::Auto };
     let of = |efficiency: Option<Arc<dyn PairEfficiency>>| {
         let facts = ListFacts { efficiency, ..ListFacts::new("a test", Arc::clone(&detectors)) };
         list_sensitivity(&facts, &settings, &Task::new()).unwrap()

@@ -128,9 +128,9 @@ struct Expected {
 impl Expected {
     fn new(list: &EventList) -> Self {
         let settings = settings(list);
-        let num_rays = rays_of_a_pair(&list.facts, &settings.grid, settings.rays);
+        let rays = rays_of_a_pair(&list.facts, &settings.grid, settings.rays);
         let (grid, fov_radius_mm, device) = (settings.grid, settings.fov_radius_mm, settings.device);
-        let wanted = SensitivitySettings { grid, fov_radius_mm, num_rays, device };
+        let wanted = SensitivitySettings { grid, fov_radius_mm, rays, device };
         Self { sensitivity: list_sensitivity(&list.facts, &wanted, &Task::new()).unwrap().volume }
     }
 
