@@ -152,7 +152,8 @@ impl DataSpace for EventSpace {
 }
 
 /// The place of a line, and of d on it, among all: lines that are alike meet the same voxels at the same time.
-pub(super) fn key(line: &Line, tof_mm: Option<[f32; 2]>, grid: &Grid) -> u32 {
+/// `is_one_way`: of the two directions of a line each has rays of its own.
+pub(super) fn key(line: &Line, tof_mm: Option<[f32; 2]>, grid: &Grid, is_one_way: bool) -> u32 {
     let [dx, dy] = [0, 1].map(|a| line.end[a] - line.start[a]);
     // Both directions of a line are one; what is measured along it and across it turns with it.
     let sign = if dy < 0.0 || (dy == 0.0 && dx < 0.0) { -1.0 } else { 1.0 };
@@ -165,8 +166,9 @@ pub(super) fn key(line: &Line, tof_mm: Option<[f32; 2]>, grid: &Grid) -> u32 {
         // and which rise alike, by two voxels in z.
         None => {
             let (direction, across) = (direction(4096), cell(16.0 * across, 8192));
-            let rise = ((line.end[2] - line.start[2]).abs() / (2.0 * grid.voxel_mm[2])).round().min(127.0) as u32;
-            (direction >> 3) << 23 | (across >> 3) << 13 | (direction & 7) << 10 | (across & 7) << 7 | rise
+            let rise = ((line.end[2] - line.start[2]).abs() / (2.0 * grid.voxel_mm[2])).round().min(63.0) as u32;
+            let way = u32::from(is_one_way && sign < 0.0);
+            (direction >> 3) << 23 | (across >> 3) << 13 | (direction & 7) << 10 | (across & 7) << 7 | way << 6 | rise
         }
         // Only a short part of the line is walked: 256 directions, distances of a voxel, d of two.
         Some([low, high]) => {
@@ -220,10 +222,11 @@ mod tests {
         let grid = Grid::centred([64, 64, 8], [4.0, 4.0, 4.0]).unwrap();
         let line = Line { start: [-200.0, 31.0, 3.0], end: [190.0, 77.0, -9.0] };
         let back = Line { start: line.end, end: line.start };
-        assert_eq!(key(&line, None, &grid), key(&back, None, &grid));
-        assert_eq!(key(&line, Some([30.0, 32.0]), &grid), key(&back, Some([-32.0, -30.0]), &grid));
-        assert_ne!(key(&line, Some([30.0, 32.0]), &grid), key(&line, Some([-32.0, -30.0]), &grid));
+        assert_eq!(key(&line, None, &grid, false), key(&back, None, &grid, false));
+        assert_eq!(key(&line, None, &grid, true) ^ key(&back, None, &grid, true), 1 << 6);
+        assert_eq!(key(&line, Some([30.0, 32.0]), &grid, false), key(&back, Some([-32.0, -30.0]), &grid, false));
+        assert_ne!(key(&line, Some([30.0, 32.0]), &grid, false), key(&line, Some([-32.0, -30.0]), &grid, false));
         let beside = Line { start: [-200.0, 36.0, 3.0], end: [190.0, 82.0, -9.0] };
-        assert_ne!(key(&line, None, &grid), key(&beside, None, &grid));
+        assert_ne!(key(&line, None, &grid, false), key(&beside, None, &grid, false));
     }
 }

@@ -81,7 +81,8 @@ impl EventRays {
         let mut new = Self { events, points, num_crystals, num_rays, kernel, space: EventSpace::new(0, subsets.split, None) };
         let by_line = subsets.order == EventOrder::ByLine;
         let keys = by_line.then(|| {
-            let key = |event: usize| key(&new.line(event, 0), new.tof_mm(event), grid);
+            let is_one_way = new.points[0] != new.points[1];
+            let key = |event: usize| key(&new.line(event, 0), new.tof_mm(event), grid, is_one_way);
             (0..new.events.len()).into_par_iter().map(key).collect()
         });
         new.space = EventSpace::new(new.events.len(), subsets.split, keys);
