@@ -165,8 +165,15 @@ impl<F: FnMut(&ListModeRow) + Send> Table<'_, F> {
         let new = |order: EventOrder, tof: bool| {
             let (tof, subsets) = (tof.then_some(&tof_facts), EventSubsets { split: EventSplit::Interleaved, order });
             let start = Instant::now();
-            let operator =
-                EventLines::new(Arc::clone(&events), &bench.detectors, tof, bench.grid.clone(), bench.fov_radius_mm, PairRays::ONE, subsets)?;
+            let operator = EventLines::new(
+                Arc::clone(&events),
+                &bench.detectors,
+                tof,
+                bench.grid.clone(),
+                bench.fov_radius_mm,
+                PairRays::ONE,
+                subsets,
+            )?;
             operator.space().order(1);
             Ok::<_, OperatorError>((operator, start.elapsed().as_secs_f64()))
         };

@@ -233,11 +233,11 @@ mod tests {
         let geometry = &find("small").unwrap().geometry;
         let grid = Grid::centred([15, 13, 5], [5.0, 5.0, 5.0]).unwrap();
         let map = AttenuationMap { file: "mu.nii".into(), per_mm: Volume::filled(grid.clone(), 0.0096) };
-        let sum = |attenuation: Attenuation| {
+        let several = PairRays { tangential: 1, axial: 3, axial_mm: Some(geometry.ring_spacing_mm) };
+        let sum = |(attenuation, rays): (Attenuation, PairRays)| {
             let detectors = Arc::new(Detectors::of_cylinder(geometry).unwrap());
             let facts = ListFacts { attenuation, ..ListFacts::new("test", detectors) };
-            let settings =
-                SensitivitySettings { grid: grid.clone(), fov_radius_mm: 30.0, rays: PairRays::ONE, device: DeviceChoice::Cpu };
+            let settings = SensitivitySettings { grid: grid.clone(), fov_radius_mm: 30.0, rays, device: DeviceChoice::Cpu };
             let [planes, pairs] = [list_sensitivity, of_pairs].map(|made| made(&facts, &settings, &Task::new()).unwrap());
             assert!(planes.is_of_planes && !pairs.is_of_planes);
             let largest = pairs.volume.range().1;
@@ -246,7 +246,9 @@ mod tests {
             }
             pairs.volume.sum()
         };
-        let [without, with] = [Attenuation::Untold, Attenuation::Map(Arc::new(map))].map(sum);
-        assert!(with < 0.8 * without && with > 0.3 * without, "{with} {without}");
+        for rays in [PairRays::ONE, several] {
+            let [without, with] = [Attenuation::Untold, Attenuation::Map(Arc::new(map.clone()))].map(|map| sum((map, rays)));
+            assert!(with < 0.8 * without && with > 0.3 * without, "{with} {without}");
+        }
     }
 }

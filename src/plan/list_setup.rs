@@ -11,7 +11,6 @@ use super::list_factors::factors_of_events;
 use super::list_sensitivity::SensitivitySettings;
 use super::setup::{Prepared, SetupError, check_field_of_view, check_start_image, race_warning};
 use super::{AlgorithmKind, DeviceChoice, GatheredEvents, Job, ListAcquisition, ProjectorChoice, Rays, RunSettings, StartInfo};
-use crate::scanner::PairRays;
 use crate::algebra::{Host, Simd, Voxels};
 #[cfg(feature = "cuda")]
 use crate::cuda;
@@ -23,6 +22,7 @@ use crate::recon::{
     Algorithm, ArrivingEvents, EmKernels, EmSettings, Estimate, EventTerms, GrowingEm, ListModel, MeasuredValues, MlemOsem,
     ReconError, SubsetOrder,
 };
+use crate::scanner::PairRays;
 use crate::task::Task;
 use crate::words::counted;
 
@@ -94,7 +94,8 @@ fn list_grid(facts: &ListFacts) -> Result<Grid, SetupError> {
 /// Rays of a pair of crystals: automatically one across them, and so many along them that no slice between neighbouring rings is missed,
 /// as for a michelogram. On a cylinder they fill the distance of its rings.
 pub fn rays_of_a_pair(facts: &ListFacts, grid: &Grid, rays: Rays) -> PairRays {
-    let ring_spacing_mm = cylinder_of(facts).ok().filter(|cylinder| cylinder.num_rings > 1).map(|cylinder| cylinder.ring_spacing_mm);
+    let ring_spacing_mm =
+        cylinder_of(facts).ok().filter(|cylinder| cylinder.num_rings > 1).map(|cylinder| cylinder.ring_spacing_mm);
     let [tangential, axial] = match rays {
         Rays::Fixed { tangential, axial } => [tangential.max(1), axial.max(1)],
         Rays::Auto => {

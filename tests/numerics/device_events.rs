@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use tomoscope::scanner::PairRays;
 use tomoscope::algebra::{Backend, Data, Host, HostArray, Image};
 use tomoscope::cuda::{self, CudaArray, CudaBackend};
 use tomoscope::data::{Events, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, DataSpace, EventLines, EventOrder, EventSplit, EventSubsets, LinearOperator, Subset};
 use tomoscope::recon::EmKernels;
+use tomoscope::scanner::PairRays;
 use tomoscope::task::Task;
 
 use super::device::{assert_same_bits, device};
@@ -56,9 +56,19 @@ fn on_host(operator: &EventLines, subset: Subset, volume: &Volume, q: &[f32]) ->
 /// The device's A and Aᵀ of events against the host's definition, and against each other.
 fn assert_as_on_the_host(device: &mut CudaBackend, grid: &Grid, num_rays: usize, events: &Arc<Events>, subsets: EventSubsets) {
     let (detectors, tof) = (detectors(), tof(30.0));
-    let host = EventLines::new(Arc::clone(events), &detectors, Some(&tof), grid.clone(), FOV_MM, pair_rays(num_rays), subsets).unwrap();
+    let host =
+        EventLines::new(Arc::clone(events), &detectors, Some(&tof), grid.clone(), FOV_MM, pair_rays(num_rays), subsets).unwrap();
     let host = host.plain();
-    let new = cuda::EventLines::new(device, Arc::clone(events), &detectors, Some(&tof), grid.clone(), FOV_MM, pair_rays(num_rays), subsets);
+    let new = cuda::EventLines::new(
+        device,
+        Arc::clone(events),
+        &detectors,
+        Some(&tof),
+        grid.clone(),
+        FOV_MM,
+        pair_rays(num_rays),
+        subsets,
+    );
     let operator = new.unwrap();
     let volume = random_volume(grid);
     for subset in [Subset::ALL, Subset { index: 2, count: 7 }] {
@@ -134,7 +144,8 @@ fn deterministic_sums_over_beams_have_the_same_bits() {
         let subsets = EventSubsets { order, ..EventSubsets::default() };
         let grid = grids()[0].clone();
         let operator =
-            cuda::EventLines::new(&mut device, Arc::clone(&events), &detectors(), None, grid, FOV_MM, PairRays::ONE, subsets).unwrap();
+            cuda::EventLines::new(&mut device, Arc::clone(&events), &detectors(), None, grid, FOV_MM, PairRays::ONE, subsets)
+                .unwrap();
         let q = noise(3, events.len());
         let first = backproject(&mut device, &operator, Subset::ALL, &q, Accumulation::Deterministic);
         assert!(first.sum() > 0.0);
@@ -158,7 +169,16 @@ fn deterministic_sums_over_events_have_the_same_bits_and_races_lose() {
     let events = Arc::new(random_events(300_000, Tof::Bins));
     let grid = Grid::centred([47, 47, 15], [3.0, 3.0, 2.5]).unwrap();
     let subsets = EventSubsets::default();
-    let new = cuda::EventLines::new(&mut device, Arc::clone(&events), &detectors(), Some(&tof(30.0)), grid, FOV_MM, PairRays::ONE, subsets);
+    let new = cuda::EventLines::new(
+        &mut device,
+        Arc::clone(&events),
+        &detectors(),
+        Some(&tof(30.0)),
+        grid,
+        FOV_MM,
+        PairRays::ONE,
+        subsets,
+    );
     let operator = new.unwrap();
     let q = noise(3, events.len());
     let first = backproject(&mut device, &operator, Subset::ALL, &q, Accumulation::Deterministic);

@@ -72,7 +72,8 @@ pub fn pair_rays(num: usize) -> PairRays {
 }
 
 fn lines(events: &Events, grid: &Grid, num_rays: usize, subsets: EventSubsets) -> EventLines {
-    EventLines::new(Arc::new(events.clone()), &detectors(), Some(&tof(30.0)), grid.clone(), FOV_MM, pair_rays(num_rays), subsets).unwrap()
+    EventLines::new(Arc::new(events.clone()), &detectors(), Some(&tof(30.0)), grid.clone(), FOV_MM, pair_rays(num_rays), subsets)
+        .unwrap()
 }
 
 fn project(operator: &EventLines, subset: Subset, volume: &Volume) -> Vec<f32> {
@@ -136,7 +137,9 @@ fn without_time_of_flight_a_row_is_the_walk_of_its_line() {
         let sum = |pair: &[u32; 2]| {
             let mut sum = 0.0;
             for ray in 0..num_rays {
-                siddon.walk(&detectors.ray(*pair, ray, pair_rays(num_rays)), |voxel, length| sum += length * f64::from(seen[voxel]));
+                siddon.walk(&detectors.ray(*pair, ray, pair_rays(num_rays)), |voxel, length| {
+                    sum += length * f64::from(seen[voxel])
+                });
             }
             (sum / num_rays as f64) as f32
         };
@@ -180,9 +183,16 @@ fn an_event_weighs_the_voxels_of_its_line_by_their_distance_from_where_it_was() 
         for interval in intervals {
             let tof_mm = vec![interval.map(|d: f64| d as f32)];
             let events = Events { pairs: vec![pair], tof_mm, ..Events::default() };
-            let operator =
-                EventLines::new(Arc::new(events), &detectors, Some(&tof(30.0)), grid.clone(), 1000.0, PairRays::ONE, EventSubsets::default())
-                    .unwrap();
+            let operator = EventLines::new(
+                Arc::new(events),
+                &detectors,
+                Some(&tof(30.0)),
+                grid.clone(),
+                1000.0,
+                PairRays::ONE,
+                EventSubsets::default(),
+            )
+            .unwrap();
             let row = backproject(&operator, Subset::ALL, &[1.0], Accumulation::Deterministic);
             let (middle, largest) = (60 * 5 + 60 * 2, 2.0 * kernel.weight([0.0; 2], 0.0));
             for (voxel, found) in row.iter().enumerate() {

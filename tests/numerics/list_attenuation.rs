@@ -23,11 +23,10 @@ fn mean_between(volume: &Volume, mm: [f64; 2]) -> f64 {
 }
 
 /// The image of a list's events.
-fn reconstructed(list: EventList) -> Volume {
+fn reconstructed(list: EventList, rays: Rays) -> Volume {
     let mut settings = default_list_settings(&list).unwrap();
     (settings.algorithm, settings.num_iterations, settings.device) = (AlgorithmKind::Osem, 3, DeviceChoice::Cpu);
-    // As it was simulated: along lines between the middles of crystals.
-    (settings.num_subsets, settings.rays) = (8, Rays::Fixed { tangential: 1, axial: 1 });
+    (settings.num_subsets, settings.rays) = (8, rays);
     let mut volume = Volume::filled(settings.grid.clone(), 0.0);
     let job = Job::Events { study: Arc::new(Study::new("list", list)), settings: Box::new(settings), growing: None };
     let mut prepared = prepare_with(&Cache::nowhere(), &job, &Task::new()).unwrap();
@@ -56,10 +55,11 @@ fn a_cylinder_of_water_is_flat_with_the_map_of_its_attenuation_alone() {
     let mut per_mm = phantom.attenuation(&truth.grid, &Task::new()).unwrap();
     per_mm.as_mut_slice().iter_mut().for_each(|value| *value *= 0.1);
     let map = Attenuation::Map(Arc::new(AttenuationMap { file: "mu.nii".into(), per_mm }));
-    let image = |attenuation: Attenuation| {
+    let image = |attenuation: Attenuation, rays: Rays| {
         let facts = Arc::new(ListFacts { attenuation, ..(*simulated.facts).clone() });
         let (prompts, rates) = (Arc::clone(&prompts), CountRates::default());
-        reconstructed(EventList { facts, prompts, delayeds: Arc::default(), total_additive: 0.0, rates, frame_ms: None })
+        let list = EventList { facts, prompts, delayeds: Arc::default(), total_additive: 0.0, rates, frame_ms: None };
+        reconstructed(list, rays)
     };
     let radius = (truth.as_slice().iter().filter(|value| **value > 0.0).count() as f64 / truth.grid.size[2] as f64
         * truth.grid.voxel_mm[0]
@@ -69,15 +69,20 @@ fn a_cylinder_of_water_is_flat_with_the_map_of_its_attenuation_alone() {
     let rim = [0.55 * radius, 0.8 * radius];
     let middle = [0.0, 0.35 * radius];
     let flat = |volume: &Volume| mean_between(volume, rim) / mean_between(volume, middle);
-    let (with, without) = (image(map), image(Attenuation::Untold));
-    let of_truth = mean_between(&with, middle) / mean_between(&truth, middle);
-    println!(
-        "radius {radius:.1} mm: rim to middle {:.3} with the map, {:.3} without; to the truth {of_truth:.3}",
-        flat(&with),
-        flat(&without)
-    );
-    assert!((flat(&with) - 1.0).abs() < 0.03, "{}", flat(&with));
-    assert!(flat(&without) > 1.08, "{}", flat(&without));
-    // What is there without attenuation, not what is left of it.
-    assert!((of_truth - 1.0).abs() < 0.05, "{of_truth}");
+    // As it was simulated, along lines between the middles of crystals; with the usual rays along the crystals; with some across them,
+    // of which the sensitivity is made pair by pair.
+    let across = Rays::Fixed { tangential: 2, axial: 1 };
+    for rays in [Rays::Fixed { tangential: 1, axial: 1 }, Rays::Auto, across] {
+        let (with, without) = (image(map.clone(), rays), image(Attenuation::Untold, rays));
+        let of_truth = mean_between(&with, middle) / mean_between(&truth, middle);
+        println!(
+            "radius {radius:.1} mm, {rays:?}: rim to middle {:.3} with the map, {:.3} without; to the truth {of_truth:.3}",
+            flat(&with),
+            flat(&without)
+        );
+        assert!((flat(&with) - 1.0).abs() < 0.03, "{}", flat(&with));
+        assert!(flat(&without) > 1.08, "{}", flat(&without));
+        // What is there without attenuation, not what is left of it.
+        assert!((of_truth - 1.0).abs() < 0.05, "{of_truth}");
+    }
 }
