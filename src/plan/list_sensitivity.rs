@@ -175,6 +175,7 @@ fn factors_of_views(facts: &ListFacts, cylinder: &Cylinder, geometry: &ScanGeome
 /// Pair by pair, on the processor.
 fn of_pairs(facts: &ListFacts, settings: &SensitivitySettings, task: &Task) -> Result<Sensitivity, SetupError> {
     let num = facts.detectors.crystals().len() as u32;
+    let is_sampled = in_sampling(facts);
     let mut volume = Volume { unit: Unit::Mm, ..Volume::filled(settings.grid.clone(), 0.0) };
     let (mut pairs, mut factors) = (Vec::new(), Vec::new());
     let mut num_pairs = 0;
@@ -182,7 +183,7 @@ fn of_pairs(facts: &ListFacts, settings: &SensitivitySettings, task: &Task) -> R
     for first in 0..num {
         for second in first + 1..num {
             let factor = facts.efficiency.as_ref().map_or(1.0, |efficiency| efficiency.of([first, second]));
-            if factor > 0.0 {
+            if factor > 0.0 && is_sampled([first, second]) {
                 pairs.push([first, second]);
                 factors.push(factor);
             }
@@ -194,6 +195,18 @@ fn of_pairs(facts: &ListFacts, settings: &SensitivitySettings, task: &Task) -> R
         task.advance(1);
     }
     Ok(Sensitivity { volume, num_pairs, is_of_planes: false })
+}
+
+/// Whether a pair is in the sampling that the list's format counts in: others are not in coincidence. All are where it tells none.
+fn in_sampling(facts: &ListFacts) -> impl Fn([u32; 2]) -> bool {
+    let sampled = facts.sampling.zip(cylinder_of(facts).ok());
+    move |pair| {
+        sampled.as_ref().is_none_or(|(sampling, cylinder)| {
+            let (bin, first) = (cylinder.bin(pair), -((sampling.num_tangential / 2) as i32));
+            (first..first + sampling.num_tangential as i32).contains(&bin.tangential)
+                && bin.ring1.abs_diff(bin.ring2) as usize <= sampling.max_ring_difference
+        })
+    }
 }
 
 /// sum += Aᵀ m over these pairs.
@@ -225,7 +238,7 @@ fn add_pairs(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Attenuation, AttenuationMap};
+    use crate::data::{Attenuation, AttenuationMap, ListSampling};
     use crate::scanner::{Detectors, find};
 
     #[test]
@@ -234,9 +247,9 @@ mod tests {
         let grid = Grid::centred([15, 13, 5], [5.0, 5.0, 5.0]).unwrap();
         let map = AttenuationMap { file: "mu.nii".into(), per_mm: Volume::filled(grid.clone(), 0.0096) };
         let several = PairRays { tangential: 1, axial: 3, axial_mm: Some(geometry.ring_spacing_mm) };
-        let sum = |(attenuation, rays): (Attenuation, PairRays)| {
+        let sum = |(attenuation, rays, sampling): (Attenuation, PairRays, Option<ListSampling>)| {
             let detectors = Arc::new(Detectors::of_cylinder(geometry).unwrap());
-            let facts = ListFacts { attenuation, ..ListFacts::new("test", detectors) };
+            let facts = ListFacts { attenuation, sampling, ..ListFacts::new("test", detectors) };
             let settings = SensitivitySettings { grid: grid.clone(), fov_radius_mm: 30.0, rays, device: DeviceChoice::Cpu };
             let [planes, pairs] = [list_sensitivity, of_pairs].map(|made| made(&facts, &settings, &Task::new()).unwrap());
             assert!(planes.is_of_planes && !pairs.is_of_planes);
@@ -246,8 +259,10 @@ mod tests {
             }
             pairs.volume.sum()
         };
-        for rays in [PairRays::ONE, several] {
-            let [without, with] = [Attenuation::Untold, Attenuation::Map(Arc::new(map.clone()))].map(|map| sum((map, rays)));
+        let sampling = ListSampling { num_tangential: 14, max_ring_difference: 2 };
+        for (rays, sampling) in [(PairRays::ONE, None), (several, None), (several, Some(sampling))] {
+            let [without, with] =
+                [Attenuation::Untold, Attenuation::Map(Arc::new(map.clone()))].map(|map| sum((map, rays, sampling)));
             assert!(with < 0.8 * without && with > 0.3 * without, "{with} {without}");
         }
     }
