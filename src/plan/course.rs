@@ -56,7 +56,7 @@ impl Course {
         ..Course::ITERATIONS
     };
 
-    /// Of a list of events that is still being written: every step counts, for there is no telling how many there will be.
+    /// Of a list of events that is still being written: every step makes an image of those that have arrived.
     pub const ARRIVING_EVENTS: Course = Course {
         counted: "update",
         by_iteration: false,

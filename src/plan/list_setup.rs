@@ -28,8 +28,6 @@ use crate::words::counted;
 
 /// Events that a subset should have.
 const EVENTS_OF_A_SUBSET: usize = 50_000;
-/// Events that a subset has at least while its list is still being written.
-const EVENTS_OF_AN_EARLY_SUBSET: usize = 10_000;
 /// Subsets where there are events enough, and iterations.
 const MOST_SUBSETS: usize = 14;
 const NUM_ITERATIONS: usize = 4;
@@ -186,22 +184,18 @@ impl ArrivingEvents for Arriving {
         self.acquisition.look(|events| events.list().prompts.len())
     }
 
-    fn algorithm(
-        &mut self,
-        (before, num_before): (&Volume, usize),
-        task: &Task,
-    ) -> Result<(Box<dyn Algorithm>, usize), ReconError> {
+    fn algorithm(&mut self, task: &Task) -> Result<(Box<dyn Algorithm>, usize), ReconError> {
         let (list, _) = self.acquisition.look(GatheredEvents::clone).finish(task).map_err(OperatorError::from)?;
         let num_events = list.prompts.len();
-        let num_subsets = self.settings.num_subsets.min(num_events / EVENTS_OF_AN_EARLY_SUBSET).max(1);
+        let num_subsets = self.settings.num_subsets.min(usual_num_subsets(num_events));
         let settings = RunSettings { num_subsets, ..self.settings.clone() };
-        let mut start = uniform_start(&settings.grid, num_events - num_before, &self.sensitivity);
-        start.as_mut_slice().iter_mut().zip(before.as_slice()).for_each(|(start, before)| *start += before);
+        let start = uniform_start(&settings.grid, num_events, &self.sensitivity);
+        let start = settings.init.as_deref().unwrap_or(&start);
         let Self { device, sensitivity, rays, em, .. } = self;
         let make = || {
             let (chosen, _) = choose_device(*device)?;
             check_memory(&chosen, &list, &settings, em.accumulation)?;
-            Parts { list: &list, settings: &settings, sensitivity, rays: *rays, em: *em }.on(chosen, &start, task)
+            Parts { list: &list, settings: &settings, sensitivity, rays: *rays, em: *em }.on(chosen, start, task)
         };
         let algorithm = make().map_err(|error| match error {
             SetupError::Recon(error) => error,

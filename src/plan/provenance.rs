@@ -264,7 +264,7 @@ pub enum Progress {
         updates: usize,
         /// Events that the image is of.
         events: usize,
-        /// Never: when the list is whole it is reconstructed as any other.
+        /// Never: a list that is whole is reconstructed as any other.
         complete: bool,
     },
     /// Of a sweep.

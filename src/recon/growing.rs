@@ -1,51 +1,43 @@
 //! MLEM or OSEM of a list of events that is still being written.
 //!
-//! It goes on in rounds, each of all events that have arrived when it begins. A round starts from the image of the one before, to which
-//! the events that are new are added evenly, x ← x + n_new / Σ_j s_j: so as many events are expected as there are, and no voxel stays zero
-//! because none of the first events had a line through it. What comes of it is a preview: when the list is whole it is reconstructed
-//! from the beginning, as any other.
+//! A step reconstructs all events that have arrived, from the beginning: its image is the one that they would give if no others came, as
+//! smooth as that of a list of so many events is. (Going on from the image before would be quicker, and add up iterations until it is
+//! all noise.)
 
 use std::time::{Duration, Instant};
 
-use super::{Algorithm, ReconError, Stage, StepReport};
+use super::{Algorithm, ReconError, Stage, StageTimes, StepReport};
 use crate::data::{RoiMask, RoiSums, Volume};
 use crate::operator::Accumulation;
 use crate::task::Task;
 
 /// An image of fewer events shows nothing.
 pub const LEAST_EVENTS: usize = 1000;
-/// A round ends after its iteration when the events are more by this part, for it takes time to begin another.
-const WORTH_A_ROUND: usize = 16;
+/// Events are worth another image when they are more by this part, or when the last one is so old.
+const WORTH_AN_IMAGE: usize = 16;
+const OLD: Duration = Duration::from_secs(1);
 
 /// Events that arrive, and what reconstructs them.
 pub trait ArrivingEvents: Send {
     /// How many have arrived.
     fn num_arrived(&self) -> usize;
 
-    /// MLEM or OSEM of all that have arrived, and how many these are. `before` = an image, and of how many of them it is.
+    /// MLEM or OSEM of all that have arrived, at its start image, and how many these are.
     ///
     /// # Errors
     /// Stopped, too little memory, device failure.
-    fn algorithm(&mut self, before: (&Volume, usize), task: &Task) -> Result<(Box<dyn Algorithm>, usize), ReconError>;
-}
-
-/// An algorithm of all events that had arrived when it was made.
-struct Round {
-    algorithm: Box<dyn Algorithm>,
-    num_events: usize,
-    /// Full iterations complete.
-    iteration: usize,
-    is_between_iterations: bool,
+    fn algorithm(&mut self, task: &Task) -> Result<(Box<dyn Algorithm>, usize), ReconError>;
 }
 
 /// MLEM or OSEM of events that arrive.
 pub struct GrowingEm<E> {
     events: E,
-    /// Iterations of a round at most: then it waits for others.
+    /// Iterations of each image.
     num_iterations: usize,
-    round: Option<Round>,
-    /// The image of the rounds before, and of how many events it is.
-    before: (Volume, usize),
+    /// The newest image, and of how many events it is.
+    image: Volume,
+    num_events: usize,
+    made: Instant,
     num_steps: usize,
     masks: Vec<RoiMask>,
     accumulation: Accumulation,
@@ -61,49 +53,28 @@ impl<E: ArrivingEvents> GrowingEm<E> {
         accumulation: Accumulation,
         accumulations: &'static [Accumulation],
     ) -> Self {
-        let (before, masks) = ((dark, 0), Vec::new());
-        Self { events, num_iterations, round: None, before, num_steps: 0, masks, accumulation, accumulations }
-    }
-
-    /// Whether a round of the events that have arrived is due.
-    fn is_due(&self) -> bool {
-        let num_arrived = self.events.num_arrived();
-        let Some(round) = &self.round else { return num_arrived >= LEAST_EVENTS };
-        let is_worth_it = num_arrived - round.num_events.min(num_arrived) > round.num_events / WORTH_A_ROUND;
-        round.is_between_iterations && num_arrived > round.num_events && (is_worth_it || round.iteration >= self.num_iterations)
-    }
-
-    fn begin_round(&mut self, task: &Task) -> Result<(), ReconError> {
-        if let Some(round) = &mut self.round {
-            round.algorithm.volume_into(&mut self.before.0)?;
-            self.before.1 = round.num_events;
-        }
-        // Its memory is given back before the next one's need is looked at.
-        self.round = None;
-        let (mut algorithm, num_events) = self.events.algorithm((&self.before.0, self.before.1), task)?;
-        algorithm.set_rois(&self.masks)?;
-        algorithm.set_accumulation(self.accumulation);
-        self.round = Some(Round { algorithm, num_events, iteration: 0, is_between_iterations: true });
-        Ok(())
+        let (image, num_events, made) = (dark, 0, Instant::now());
+        Self { events, num_iterations, image, num_events, made, num_steps: 0, masks: Vec::new(), accumulation, accumulations }
     }
 }
 
 impl<E: ArrivingEvents> Algorithm for GrowingEm<E> {
     fn step(&mut self, task: &Task) -> Result<StepReport, ReconError> {
         let begin = Instant::now();
-        let is_due = self.is_due();
-        if is_due {
-            self.begin_round(task)?;
+        let (mut algorithm, num_events) = self.events.algorithm(task)?;
+        algorithm.set_accumulation(self.accumulation);
+        let mut stages = StageTimes::default();
+        stages[Stage::Sensitivity] = begin.elapsed();
+        let mut last = None;
+        while last.is_none_or(|report: StepReport| report.iteration < self.num_iterations) {
+            let report = algorithm.step(task)?;
+            stages += report.stages;
+            last = Some(report);
         }
-        let set_up = if is_due { begin.elapsed() } else { Duration::ZERO };
-        let Some(round) = &mut self.round else {
-            return Err(ReconError::UnsuitableData(format!("fewer than {LEAST_EVENTS} events have arrived")));
-        };
-        let report = round.algorithm.step(task)?;
-        (round.iteration, round.is_between_iterations) = (report.iteration, report.completes_iteration);
+        let Some(last) = last else { return Err(ReconError::UnsuitableSettings("no iteration was asked for".into())) };
+        algorithm.volume_into(&mut self.image)?;
+        (self.num_events, self.made) = (num_events, Instant::now());
         self.num_steps += 1;
-        let mut stages = report.stages;
-        stages[Stage::Sensitivity] += set_up;
         // Each step stands for itself: the likelihoods of different events have nothing to do with each other.
         Ok(StepReport {
             iteration: 0,
@@ -111,9 +82,9 @@ impl<E: ArrivingEvents> Algorithm for GrowingEm<E> {
             completes_iteration: false,
             log_likelihood: None,
             residual: None,
-            num_events: Some(round.num_events),
+            num_events: Some(num_events),
             stages,
-            ..report
+            ..last
         })
     }
 
@@ -122,38 +93,29 @@ impl<E: ArrivingEvents> Algorithm for GrowingEm<E> {
     }
 
     fn is_waiting(&self) -> bool {
-        let has_done = |round: &Round| round.is_between_iterations && round.iteration >= self.num_iterations;
-        !self.is_due() && self.round.as_ref().is_none_or(has_done)
+        let num_arrived = self.events.num_arrived();
+        let is_more = num_arrived > self.num_events + self.num_events / WORTH_AN_IMAGE;
+        let is_due = is_more || (num_arrived > self.num_events && self.made.elapsed() > OLD);
+        num_arrived < LEAST_EVENTS || !is_due
     }
 
     fn volume_into(&mut self, volume: &mut Volume) -> Result<(), ReconError> {
-        match &mut self.round {
-            Some(round) => round.algorithm.volume_into(volume),
-            None => {
-                volume.as_mut_slice().copy_from_slice(self.before.0.as_slice());
-                Ok(())
-            }
-        }
+        volume.as_mut_slice().copy_from_slice(self.image.as_slice());
+        Ok(())
     }
 
     fn set_rois(&mut self, masks: &[RoiMask]) -> Result<(), ReconError> {
         self.masks = masks.to_vec();
-        self.round.as_mut().map_or(Ok(()), |round| round.algorithm.set_rois(masks))
+        Ok(())
     }
 
     fn roi_sums(&mut self) -> Result<Vec<RoiSums>, ReconError> {
-        match &mut self.round {
-            Some(round) => round.algorithm.roi_sums(),
-            None => Ok(self.masks.iter().map(|mask| mask.sums(self.before.0.as_slice())).collect()),
-        }
+        Ok(self.masks.iter().map(|mask| mask.sums(self.image.as_slice())).collect())
     }
 
     fn set_accumulation(&mut self, accumulation: Accumulation) {
         if self.accumulations.contains(&accumulation) {
             self.accumulation = accumulation;
-            if let Some(round) = &mut self.round {
-                round.algorithm.set_accumulation(accumulation);
-            }
         }
     }
 
@@ -169,17 +131,18 @@ mod tests {
 
     use super::*;
     use crate::geometry::Grid;
-    use crate::recon::StageTimes;
 
-    /// Two subsets; each adds 1 to all voxels.
+    /// Two subsets; each adds as much to all voxels as there are events.
     struct Adding {
         value: f32,
+        num_events: usize,
         num_steps: usize,
     }
 
     impl Algorithm for Adding {
-        fn step(&mut self, _: &Task) -> Result<StepReport, ReconError> {
-            self.value += 1.0;
+        fn step(&mut self, task: &Task) -> Result<StepReport, ReconError> {
+            task.check().map_err(crate::operator::OperatorError::from)?;
+            self.value += self.num_events as f32;
             self.num_steps += 1;
             Ok(StepReport {
                 iteration: self.num_steps / 2,
@@ -220,55 +183,44 @@ mod tests {
         }
     }
 
-    /// Tells how many there are, and with what rounds began: value and events of the image before, all events.
     #[derive(Clone, Default)]
-    struct Counted {
-        num: Arc<AtomicUsize>,
-        begun: Arc<std::sync::Mutex<Vec<(f32, usize, usize)>>>,
-    }
+    struct Counted(Arc<AtomicUsize>);
 
     impl ArrivingEvents for Counted {
         fn num_arrived(&self) -> usize {
-            self.num.load(Ordering::Relaxed)
+            self.0.load(Ordering::Relaxed)
         }
 
-        fn algorithm(&mut self, (image, known): (&Volume, usize), _: &Task) -> Result<(Box<dyn Algorithm>, usize), ReconError> {
-            let (value, num) = (image.as_slice()[0], self.num_arrived());
-            self.begun.lock().unwrap().push((value, known, num));
-            Ok((Box::new(Adding { value, num_steps: 0 }), num))
+        fn algorithm(&mut self, _: &Task) -> Result<(Box<dyn Algorithm>, usize), ReconError> {
+            let num_events = self.num_arrived();
+            Ok((Box::new(Adding { value: 0.0, num_events, num_steps: 0 }), num_events))
         }
     }
 
     #[test]
-    fn a_round_is_of_all_that_arrived_and_begins_with_the_image_before() {
+    fn each_image_is_of_all_that_arrived_from_the_beginning() {
         let grid = Grid::centred([2, 2, 2], [1.0; 3]).unwrap();
         let (events, task) = (Counted::default(), Task::new());
-        let mut growing = GrowingEm::new(events.clone(), 2, Volume::filled(grid.clone(), 0.0), Accumulation::Atomic, &[]);
-        let begun = || events.begun.lock().unwrap().clone();
+        let mut growing = GrowingEm::new(events.clone(), 3, Volume::filled(grid.clone(), 0.0), Accumulation::Atomic, &[]);
         let mut volume = Volume::filled(grid, 7.0);
         growing.volume_into(&mut volume).unwrap();
         assert!(growing.is_waiting() && volume.sum() == 0.0, "nothing has arrived");
-        events.num.store(LEAST_EVENTS - 1, Ordering::Relaxed);
+        events.0.store(LEAST_EVENTS - 1, Ordering::Relaxed);
         assert!(growing.is_waiting());
-        events.num.store(1600, Ordering::Relaxed);
-        assert!(!growing.is_waiting());
-        growing.step(&task).unwrap();
-        // Many arrive in the middle of an iteration, which is completed first.
-        events.num.store(3200, Ordering::Relaxed);
-        growing.step(&task).unwrap();
-        assert_eq!(begun(), [(0.0, 0, 1600)]);
-        growing.step(&task).unwrap();
-        assert_eq!(begun()[1..], [(2.0, 1600, 3200)]);
-        // A few more have to wait until the round is over, and are then its successor's.
-        events.num.store(3300, Ordering::Relaxed);
-        let reports: Vec<StepReport> = (0..3).map(|_| growing.step(&task).unwrap()).collect();
-        assert!(reports.iter().all(|report| report.iteration == 0 && report.log_likelihood.is_none()));
-        assert_eq!(begun().len(), 2);
-        let report = growing.step(&task).unwrap();
-        assert_eq!((begun()[2..].to_vec(), report.subiteration), (vec![(6.0, 3200, 3300)], 7));
-        (0..3).for_each(|_| _ = growing.step(&task).unwrap());
-        assert!(growing.is_waiting(), "all iterations of a round are done, and nothing is new");
+        for (step, num) in (1..).zip([1600, 3200, 3400]) {
+            events.0.store(num, Ordering::Relaxed);
+            assert!(!growing.is_waiting() || num == 3400, "it is not worth another image at once");
+            let report = growing.step(&task).unwrap();
+            assert_eq!((report.iteration, report.subiteration, report.num_events), (0, step, Some(num)));
+            assert!(report.log_likelihood.is_none() && growing.is_waiting());
+            growing.volume_into(&mut volume).unwrap();
+            assert_eq!(volume.as_slice()[0], 6.0 * num as f32);
+        }
+        // What is stopped leaves the image before.
+        events.0.store(10_000, Ordering::Relaxed);
+        task.stop();
+        assert!(growing.step(&task).is_err());
         growing.volume_into(&mut volume).unwrap();
-        assert_eq!(volume.as_slice()[0], 10.0);
+        assert_eq!(volume.as_slice()[0], 6.0 * 3400.0);
     }
 }

@@ -14,6 +14,8 @@ use crate::task::Task;
 
 /// How often a file is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// When a list does not grow any more for now.
+const QUIET: Duration = Duration::from_millis(1500);
 /// Longest sleep of a player, so that it is never far behind.
 const LONGEST_SLEEP: Duration = Duration::from_secs(3600);
 
@@ -91,10 +93,16 @@ impl Feed {
     ) -> std::io::Result<Self> {
         Self::start(acquisition, arrived, move |acquisition, work| {
             let mut chunk = EventChunk::default();
+            let mut last = None;
             while !follower.is_finished() {
                 let update = follower.poll(&mut chunk);
                 let added = acquisition.add(|events| events.add(&mut chunk));
-                let is_new = update.has_events || !update.notices.is_empty();
+                if update.has_events {
+                    last = Some(Instant::now());
+                }
+                // The last ones are told of again when no others have come for a while: they may have been too few for an image.
+                let is_quiet = last.take_if(|last| last.elapsed() > QUIET).is_some();
+                let is_new = update.has_events || is_quiet || !update.notices.is_empty();
                 work.tell(update.notices);
                 if is_new {
                     (work.arrived)();

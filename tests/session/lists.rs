@@ -263,13 +263,14 @@ fn an_image_is_there_with_the_first_events_and_grows_to_the_end() {
     assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
     growing.write(growing.bytes.len() / 3);
     watcher.wait_for(0, is_of(whole.measured.prompts.len() / 2));
-    // All steps of what is there are done: it waits, and its image is near that of the events at once.
-    std::thread::sleep(Duration::from_millis(500));
+    // A while later the image is of all that has come, and nothing is computed while nothing comes.
+    std::thread::sleep(Duration::from_millis(3000));
     watcher.look();
-    let num_steps = watcher.iterates(run).len();
+    let (steps, num_arrived) = (watcher.iterates(run), growing.num_arrived());
+    assert_eq!(steps.last().unwrap().num_events, Some(num_arrived));
     std::thread::sleep(Duration::from_millis(300));
     watcher.look();
-    assert_eq!(watcher.iterates(run).len(), num_steps, "nothing is computed while nothing comes");
+    assert_eq!(watcher.iterates(run).len(), steps.len());
     growing.write(usize::MAX / 2);
     assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
     assert_eq!(growing.whole().prompts, whole.measured.prompts);
