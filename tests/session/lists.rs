@@ -177,8 +177,8 @@ fn whatever_is_commanded_no_event_is_lost_or_counted_twice() {
     // No likelihood is asked for and nothing of the past: images are looked at as they come.
     let options = SessionOptions { history_bytes: 0, ..SessionOptions::default() };
     let mut watcher = Watcher::with_options(options, Box::new(prepare), |_| {});
-    let (num_commands, len) = (num_commands(), bytes.len());
     let mut growing = Growing::new(folder.path(), bytes, &watcher);
+    let (num_commands, len) = (num_commands(), growing.bytes.len() - growing.written);
     let (mut dice, mut branch, mut num_checked) = (Dice(15), 0, 0);
     let mut checked_frame = (0, 0);
     for _ in 0..num_commands {
@@ -222,7 +222,8 @@ fn whatever_is_commanded_no_event_is_lost_or_counted_twice() {
         assert!(num_events <= growing.num_arrived());
         num_checked += 1;
     }
-    assert!(num_checked > num_commands / 500, "{num_checked}");
+    println!("{num_checked} images checked");
+    assert!(num_checked > num_commands / 200, "{num_checked}");
     // Each run has only ever had more.
     let runs: Vec<u64> = watcher.events.iter().map(|event| event.run).collect();
     for run in 1..=runs.into_iter().max().unwrap() {
@@ -251,17 +252,18 @@ fn an_image_is_there_with_the_first_events_and_grows_to_the_end() {
     let mut growing = Growing::new(folder.path(), bytes, &watcher);
     let run = watcher.session.send(Command::Start { job: growing.job(), rois: RoiSet::default(), paused: false });
     watcher.wait_for(0, |event| matches!(event.kind, EventKind::Started(_)));
+    let num_bytes_of_events = growing.bytes.len() - growing.written;
     // Too few for an image.
     growing.write(2000);
     std::thread::sleep(Duration::from_millis(300));
     watcher.look();
     assert!(watcher.iterates(run).is_empty() && growing.num_arrived() > 0);
     let begin = Instant::now();
-    growing.write(growing.bytes.len() / 3);
+    growing.write(num_bytes_of_events / 3);
     let is_of = |least: usize| move |event: &Event| matches!(&event.kind, EventKind::Iterate(report) if report.num_events.is_some_and(|num| num >= least));
     watcher.wait_for(0, is_of(whole.measured.prompts.len() / 4));
     assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
-    growing.write(growing.bytes.len() / 3);
+    growing.write(num_bytes_of_events / 3);
     watcher.wait_for(0, is_of(whole.measured.prompts.len() / 2));
     // A while later the image is of all that has come, and nothing is computed while nothing comes.
     std::thread::sleep(Duration::from_millis(3000));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::scan_files::ListFiles;
-use crate::data::{CountRates, EventList, Study};
+use crate::data::{CountRates, EventList, Notice, Study};
 use crate::plan::{ListAcquisition, cylinder_of};
 use crate::session::Feed;
 
@@ -65,28 +65,22 @@ impl OpenList {
         Self { study: Arc::new(study), files, arrangement, counted, following: None }
     }
 
-    /// Takes in what has arrived. Whether that makes the list whole.
-    pub fn update(&mut self) -> bool {
-        let Some(following) = &self.following else { return false };
-        let whole = following.feed.take_whole();
-        match whole {
-            Some(list) => {
-                self.counted = Counted::of(&list);
-                self.study = Arc::new(Study::clone(&self.study).map(|_| list));
-                self.following = None;
-                self.files.is_followed = false;
-                true
-            }
-            None => {
-                let num_known = (self.counted.num_prompts, self.counted.num_delayeds);
-                let new = following.acquisition.look(|events| {
-                    let list = events.list();
-                    (num_known != (list.prompts.len(), list.delayeds.len())).then(|| Counted::of(list))
-                });
-                self.counted = new.unwrap_or(std::mem::take(&mut self.counted));
-                false
-            }
-        }
+    /// Takes in what has arrived. Where that makes the list whole, what is still to be told about it.
+    pub fn update(&mut self) -> Option<Vec<Notice>> {
+        let following = self.following.as_ref()?;
+        let Some(list) = following.feed.take_whole() else {
+            let num_known = (self.counted.num_prompts, self.counted.num_delayeds);
+            let new = following.acquisition.look(|events| {
+                let list = events.list();
+                (num_known != (list.prompts.len(), list.delayeds.len())).then(|| Counted::of(list))
+            });
+            new.into_iter().for_each(|new| self.counted = new);
+            return None;
+        };
+        self.counted = Counted::of(&list);
+        self.study = Arc::new(Study::clone(&self.study).map(|_| list));
+        self.files.is_followed = false;
+        self.following.take().map(|following| following.feed.stop())
     }
 
     /// Takes what there is for the whole list.

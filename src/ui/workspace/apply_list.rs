@@ -56,10 +56,8 @@ impl App {
 
     /// Takes in what has arrived of a list. When it is whole, and its image was growing, it is reconstructed as any other.
     pub(super) fn receive_list(&mut self, ctx: &Context) {
-        let is_whole = self.study.open.as_mut().and_then(OpenStudy::list_mut).is_some_and(OpenList::update);
-        if !is_whole {
-            return;
-        }
+        let Some(last_words) = self.study.open.as_mut().and_then(OpenStudy::list_mut).and_then(OpenList::update) else { return };
+        last_words.into_iter().for_each(|notice| self.notify(ctx, notice));
         self.study.num_made += 1;
         let Some(open) = self.study.list() else { return };
         let (num_events, none) = (open.counted.num_prompts, usual_num_subsets(0));
