@@ -57,8 +57,9 @@ pub trait Meeting: Debug + Send + Sync {
     /// A member has left, or cannot be reached.
     fn sum_integers(&self, values: &mut [u64]) -> Result<(), BackendError>;
 
-    /// Makes the call of the others that comes next fail.
-    fn leave(&self);
+    /// Makes the call of the others that comes next fail. `has_failed`: this member does nothing any more, so that others may wait for
+    /// its device as well.
+    fn leave(&self, has_failed: bool);
 
     /// After a member has left, and all others have learnt of it: they can meet again.
     fn begin_again(&self);
@@ -84,12 +85,13 @@ impl Team {
         Self(Some(Member { meeting, is_assembled: Arc::default() }))
     }
 
-    /// The places of a team of `count` threads of this process.
-    pub fn of_threads(count: usize) -> Vec<Team> {
+    /// The places of a team of `count` threads of this process. `let_go` is called where one fails, for those who wait for it otherwise
+    /// than in a meeting.
+    pub fn of_threads(count: usize, let_go: impl Fn() + Send + Sync + 'static) -> Vec<Team> {
         if count <= 1 {
             return vec![Team::ALONE];
         }
-        let room = Arc::new(Room::new(count));
+        let room = Arc::new(Room::new(count, LetGo(Box::new(let_go))));
         let member = |index| Team::of(Arc::new(AtTable { room: Arc::clone(&room), share: Share { index, count } }));
         (0..count).map(member).collect()
     }
@@ -147,6 +149,14 @@ impl Team {
     }
 }
 
+struct LetGo(Box<dyn Fn() + Send + Sync>);
+
+impl Debug for LetGo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("LetGo")
+    }
+}
+
 /// Threads of one process meet here.
 #[derive(Debug)]
 struct Room {
@@ -158,6 +168,7 @@ struct Room {
     /// What is summed, in turns.
     sum: Mutex<Vec<f32>>,
     integers: Mutex<Vec<u64>>,
+    let_go: LetGo,
 }
 
 #[derive(Debug, Default)]
@@ -172,7 +183,7 @@ struct State {
 }
 
 impl Room {
-    fn new(count: usize) -> Self {
+    fn new(count: usize, let_go: LetGo) -> Self {
         let state = State { values: vec![Vec::new(); count], ..State::default() };
         Self {
             count,
@@ -181,6 +192,7 @@ impl Room {
             round: AtomicU64::new(0),
             sum: Mutex::default(),
             integers: Mutex::default(),
+            let_go,
         }
     }
 
@@ -281,9 +293,12 @@ impl Meeting for AtTable {
         self.room.in_turns(index, &self.room.integers, work, |shared| values.copy_from_slice(shared))
     }
 
-    fn leave(&self) {
+    fn leave(&self, has_failed: bool) {
         self.room.state().has_left = true;
         self.room.changed.notify_all();
+        if has_failed {
+            (self.room.let_go.0)();
+        }
     }
 
     fn begin_again(&self) {
@@ -302,7 +317,7 @@ mod tests {
                 team.assemble();
                 scope.spawn(|| work(team))
             };
-            let threads: Vec<_> = Team::of_threads(count).into_iter().map(start).collect();
+            let threads: Vec<_> = Team::of_threads(count, || {}).into_iter().map(start).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         })
     }
@@ -333,25 +348,28 @@ mod tests {
 
     #[test]
     fn whoever_leaves_lets_the_others_go() {
-        let teams = Team::of_threads(3);
+        let num_let_go = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&num_let_go);
+        let teams = Team::of_threads(3, move || _ = count.fetch_add(1, Ordering::Relaxed));
         teams.iter().for_each(Team::assemble);
-        for _ in 0..50 {
+        for round in 0..50 {
             let outcomes: Vec<bool> = std::thread::scope(|scope| {
                 let meet = |team: &Team| (0..10).all(|_| team.sums([1.0]).is_ok());
                 let threads: Vec<_> = teams[..2].iter().map(|team| scope.spawn(move || meet(team))).collect();
                 assert!((0..5).all(|_| teams[2].sums([1.0]).is_ok()));
-                teams[2].meeting().unwrap().leave();
+                teams[2].meeting().unwrap().leave(round % 2 == 0);
                 threads.into_iter().map(|thread| thread.join().unwrap()).collect()
             });
             assert_eq!(outcomes, [false, false]);
             teams[0].meeting().unwrap().begin_again();
         }
+        assert_eq!(num_let_go.load(Ordering::Relaxed), 25);
     }
 
     #[test]
     fn before_they_assemble_each_works_alone() {
-        let team = &Team::of_threads(2)[1];
+        let team = &Team::of_threads(2, || {})[1];
         assert_eq!((team.share(), team.sums([3.0]), team.largest(2.0)), (Share { index: 1, count: 2 }, Ok([3.0]), Ok(2.0)));
-        assert_eq!((Team::ALONE.share(), Team::of_threads(1).len()), (Share::WHOLE, 1));
+        assert_eq!((Team::ALONE.share(), Team::of_threads(1, || {}).len()), (Share::WHOLE, 1));
     }
 }

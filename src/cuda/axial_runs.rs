@@ -12,10 +12,11 @@ use super::in_plane::{InPlanePaths, fov_rows};
 use super::kernel::{Kernel, Module, launch, one_each};
 use super::projecting::{Launches, Projecting, ProjectorKernels, scratch_bytes};
 use super::{CudaArray, CudaBackend, CudaError};
-use crate::algebra::{Data, FieldOfView, Image, Voxels};
+use crate::algebra::{Data, FieldOfView, Image, Team, Voxels};
 use crate::geometry::Grid;
 use crate::operator::{
-    Accumulation, AxialTable, BinOrder, LinearOperator, MirrorSets, Mirrored, OperatorError, Subset, ViewProjector, Views,
+    Accumulation, AxialTable, BinOrder, LinearOperator, MirrorSets, Mirrored, OfShare, OperatorError, OwnShare, Subset,
+    ViewProjector, Views,
 };
 use crate::scanner::ScanGeometry;
 use crate::task::Task;
@@ -343,6 +344,11 @@ impl LinearOperator<CudaBackend> for AxialRuns {
 }
 
 impl ViewProjector<CudaBackend> for AxialRuns {
+    fn for_team(self, team: &Team) -> Result<OwnShare<CudaBackend>, OperatorError> {
+        let views = self.views.clone();
+        Ok(OfShare::of(self, views, team.share()))
+    }
+
     fn voxels(&self) -> &Voxels {
         &self.voxels
     }

@@ -119,6 +119,10 @@ impl<B: EmKernels, A: LinearOperator<B>> ForwardModel<B> for ListModel<B, A> {
         Ok(PoissonTerms { log_likelihood, residual: DataResidual::default(), ..terms })
     }
 
+    fn dot(&mut self, backend: &mut B, subset: usize, p: &B::Array<Data>, q: &B::Array<Data>) -> Result<f64, OperatorError> {
+        self.model.dot(backend, subset, p, q)
+    }
+
     fn additive_counts(&mut self, backend: &mut B, subset: usize, ratio: &B::Array<Data>) -> Result<f64, OperatorError> {
         self.model.additive_counts(backend, subset, ratio)
     }

@@ -8,6 +8,7 @@ mod mlem_osem;
 mod model;
 mod post_filter;
 mod race;
+mod shared;
 mod shown;
 mod stage;
 mod stitch;
@@ -24,6 +25,7 @@ pub use mlem_osem::{EmSettings, MlemOsem, SubsetOrder, check_poisson_data};
 pub use model::{ForwardModel, MeasuredValues, ProjectionModel};
 pub use post_filter::gaussian_filter;
 pub use race::RaceReport;
+pub use shared::SharedAlgorithm;
 pub use stage::{Stage, StageTimes};
 pub use stitch::{Bed, StitchError, stitched};
 
