@@ -219,8 +219,9 @@ pub(super) fn forecast_on(
         None => bytes_of(&chosen, list, &settings, accumulation),
         Some(acquisition) => bytes_of(&chosen, &acquisition.look(|events| events.list().clone()), &settings, accumulation),
     };
-    let forecast = Forecast { memory_bytes, device: chosen.words(Simd::fastest()), projector: EVENTS_PROJECTOR.to_owned() };
-    Ok((forecast, chosen.free_memory()))
+    let (device, free) = (chosen.words(Simd::fastest()), chosen.free_memory());
+    let forecast = Forecast { memory_bytes, device, projector: EVENTS_PROJECTOR.to_owned(), free_bytes: free.bytes };
+    Ok((forecast, free))
 }
 
 /// The settings as they will be used, of a list that is whole or of one to which events are added.

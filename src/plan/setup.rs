@@ -184,8 +184,9 @@ pub fn forecast(job: &Job, running: Option<&StartInfo>) -> Result<Forecast, Setu
                 let ChosenProjector { entry, system, .. } = choose_for(device, &study.measured, &settings)?;
                 let (device, accumulation) = (system.device().to_owned(), settings.accumulation_on(&*system));
                 let memory_bytes = system.memory_bytes(&(&study.measured).into(), settings.num_subsets, accumulation);
-                system.free_memory().with(given_back(&device)).check(memory_bytes)?;
-                Ok(Forecast { memory_bytes, device, projector: entry.name.to_owned() })
+                let free = system.free_memory().with(given_back(&device));
+                free.check(memory_bytes)?;
+                Ok(Forecast { memory_bytes, device, projector: entry.name.to_owned(), free_bytes: free.bytes })
             })?
         }
         Job::Sweep { study, settings } => or_on_cpu(settings.device, |device| {
