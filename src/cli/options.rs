@@ -17,7 +17,7 @@ use crate::session::thread_pool;
 use crate::task::Task;
 
 /// How much a command prints.
-#[derive(Args, Clone, Copy, Debug)]
+#[derive(Args, Clone, Copy, Debug, Default)]
 pub struct TalkOptions {
     /// Print no notes and no progress, only results, warnings and errors.
     #[arg(long, global = true)]

@@ -57,7 +57,7 @@ pub use photon_scan::{PhotonScanError, scan_pairs, scan_photons};
 pub use projector::{ChosenProjector, ChosenTeam, ProjectorSettings, choose_projector, choose_team, rays_per_bin};
 pub use provenance::{
     AccumulationSpan, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord, FrameRecord, ImageRecord,
-    Made, MatrixRecord, PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance, SIMULATED, Start, Times,
+    Made, MatrixRecord, PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance, SIMULATED, Seal, Start, Times,
 };
 pub use quick_matrix::quick_matrix_recipe;
 pub use registry::{PROJECTORS, ProjectorEntry, projector};

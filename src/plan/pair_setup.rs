@@ -79,7 +79,8 @@ pub(super) fn forecast_on(
     let (chosen, _) = choose_device(device)?;
     let need = Need::of(&chosen, pairs, settings, &matrix)?;
     let memory_bytes = need.bytes.max(to_make);
-    let forecast = Forecast { memory_bytes, device: chosen.words(Simd::detect()), projector: projector(&matrix) };
+    let device = chosen.words(Simd::detect());
+    let forecast = Forecast { memory_bytes, device, projector: projector(&matrix), free_bytes: need.free.bytes };
     Ok((forecast, need.free))
 }
 

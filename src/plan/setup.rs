@@ -184,7 +184,9 @@ pub fn forecast(job: &Job, running: Option<&StartInfo>) -> Result<Forecast, Setu
                 let chosen = choose_for(device, &study.measured, &settings)?;
                 let device = chosen.device();
                 let memory_bytes = check_memory(&chosen, &study.measured, &settings, given_back(&device))?;
-                Ok(Forecast { memory_bytes, device, projector: chosen.entry.name.to_owned() })
+                let free = chosen.members.iter().map(|(system, _)| system.free_memory().bytes).sum::<Option<u64>>();
+                let free_bytes = free.map(|bytes| bytes + given_back(&device));
+                Ok(Forecast { memory_bytes, device, projector: chosen.entry.name.to_owned(), free_bytes })
             })?
         }
         Job::Sweep { study, settings } => or_on_cpu(settings.device, |device| {

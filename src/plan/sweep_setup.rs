@@ -106,8 +106,9 @@ pub(super) fn forecast_on(
     });
     let system = system(chosen, program, &settings.grid)?;
     let memory_bytes = memory_bytes(&*system, settings, sampling, num_projections);
-    let forecast = Forecast { memory_bytes, device: system.device().to_owned(), projector: system.name().to_owned() };
-    Ok((forecast, system.free_memory()))
+    let (device, projector) = (system.device().to_owned(), system.name().to_owned());
+    let free = system.free_memory();
+    Ok((Forecast { memory_bytes, device, projector, free_bytes: free.bytes }, free))
 }
 
 /// A program on a device.

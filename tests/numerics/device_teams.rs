@@ -9,7 +9,8 @@ use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, Siddon, Subset, ViewProjector};
 use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
 use tomoscope::plan::{
-    AlgorithmKind, Cache, DeviceChoice, GpuSet, Job, ProjectorChoice, RunSettings, default_list_settings, default_settings, prepare_with,
+    AlgorithmKind, Cache, DeviceChoice, GpuSet, Job, ProjectorChoice, RunSettings, default_list_settings, default_settings,
+    prepare_with,
 };
 use tomoscope::recon::{Algorithm, EmSettings, MlemOsem, ProjectionModel, ReconError, SharedAlgorithm, SubsetOrder};
 use tomoscope::scanner::ScanGeometry;
@@ -179,12 +180,17 @@ fn counts_and_lists_are_shared_out_among_the_cards_that_are_asked_for() {
     }
     let study = Arc::new(Study::new("counts", counts(&geometry("small"))));
     let settings = default_settings(&study.measured).unwrap();
-    for (algorithm, projector) in
-        [(AlgorithmKind::Osem, ProjectorChoice::Auto), (AlgorithmKind::Mlem, ProjectorChoice::PER_LOR)]
+    for (algorithm, projector) in [(AlgorithmKind::Osem, ProjectorChoice::Auto), (AlgorithmKind::Mlem, ProjectorChoice::PER_LOR)]
     {
         assert_one(|device, accumulation| {
-            let settings =
-                RunSettings { algorithm, projector, device, accumulation: Some(accumulation), num_iterations: 3, ..settings.clone() };
+            let settings = RunSettings {
+                algorithm,
+                projector,
+                device,
+                accumulation: Some(accumulation),
+                num_iterations: 3,
+                ..settings.clone()
+            };
             Job::Counts { study: Arc::clone(&study), settings: Box::new(settings) }
         });
     }
