@@ -120,7 +120,7 @@ struct TubesOptions {
     scanner: String,
 
     /// Where to measure: auto (the CPU, and the first CUDA device if there is one), cpu, cuda or cuda:N.
-    #[arg(long, default_value = "auto", value_parser = options::device)]
+    #[arg(long, default_value = "auto", value_parser = options::one_device)]
     device: DeviceChoice,
 
     /// Numbers of threads, separated by commas; by default one and all.
@@ -155,7 +155,7 @@ struct ArrivalOptions {
     pace: f64,
 
     /// Where to reconstruct: auto, cpu, cuda or cuda:N.
-    #[arg(long, default_value = "auto", value_parser = options::device)]
+    #[arg(long, default_value = "auto", value_parser = options::one_device)]
     device: DeviceChoice,
 
     /// Write the rows here as JSON.
@@ -174,7 +174,7 @@ struct ProjectorOptions {
     image: [usize; 3],
 
     /// Where to measure: auto (the CPU, and the first CUDA device if there is one), cpu, cuda or cuda:N.
-    #[arg(long, default_value = "auto", value_parser = options::device)]
+    #[arg(long, default_value = "auto", value_parser = options::one_device)]
     device: DeviceChoice,
 
     /// Numbers of threads, separated by commas; by default one and all.
@@ -253,7 +253,7 @@ struct EpriOptions {
     threads: Vec<u16>,
 
     /// Where to measure: auto (the CPU, and the first CUDA device if there is one), cpu, cuda or cuda:N.
-    #[arg(long, default_value = "auto", value_parser = options::device)]
+    #[arg(long, default_value = "auto", value_parser = options::one_device)]
     device: DeviceChoice,
 
     /// Also measure the fast program with the other vector instructions of this processor.

@@ -49,7 +49,7 @@ pub struct ListModeOptions {
     tof_ps: f64,
 
     /// Where to measure: auto (the CPU, and the first CUDA device if there is one), cpu, cuda or cuda:N.
-    #[arg(long, default_value = "auto", value_parser = options::device)]
+    #[arg(long, default_value = "auto", value_parser = options::one_device)]
     device: DeviceChoice,
 
     /// Numbers of threads, separated by commas; by default one and all.

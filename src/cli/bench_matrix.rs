@@ -8,7 +8,7 @@ use clap::Args;
 use super::CliResult;
 use super::bench::write_json;
 use super::console::out;
-use super::options::device;
+use super::options::one_device;
 use crate::bench::bench_matrix;
 use crate::io::saved_matrix::read_matrix;
 use crate::plan::{DeviceChoice, MatrixTimes, MatrixTiming};
@@ -34,7 +34,7 @@ pub struct MatrixOptions {
     matrix: PathBuf,
 
     /// Where to measure: auto, cpu, cuda or cuda:N.
-    #[arg(long, default_value = "auto", value_parser = device)]
+    #[arg(long, default_value = "auto", value_parser = one_device)]
     device: DeviceChoice,
 
     /// Numbers of threads of the CPU, separated by commas; by default one and all.

@@ -6,7 +6,7 @@ use std::time::Instant;
 use clap::Args;
 
 use super::console::out;
-use super::options::{TalkOptions, device};
+use super::options::{TalkOptions, one_device};
 use super::outputs::Files;
 use super::paths::matrix_file;
 use super::progress::with_bar;
@@ -43,7 +43,7 @@ pub struct MatrixOptions {
     seed: u64,
 
     /// Where to follow them: auto, cpu, cuda or cuda:N.
-    #[arg(long, default_value = "auto", value_parser = device)]
+    #[arg(long, default_value = "auto", value_parser = one_device)]
     device: DeviceChoice,
 
     /// Header of the matrix to write (.matrix); the elements go beside it (.matrix.u32).

@@ -36,7 +36,8 @@ impl TalkOptions {
 /// Options of every command that projects.
 #[derive(Args, Clone, Debug)]
 pub struct ProjectorOptions {
-    /// Where to compute: auto, cpu, cuda or cuda:N.
+    /// Where to compute: auto, cpu, cuda or cuda:N; counts, lists of events and EPRI sweeps also on several GPUs together: cuda:N,M or
+    /// cuda:all.
     #[arg(long, default_value = "auto", value_parser = device)]
     pub device: DeviceChoice,
 
@@ -126,6 +127,14 @@ pub fn device(text: &str) -> Result<DeviceChoice, String> {
         }),
     };
     choice.ok_or_else(|| format!("'{text}' is not a device; use auto, cpu, cuda, cuda:N, cuda:N,M or cuda:all"))
+}
+
+/// A device where several would be of no use.
+pub fn one_device(text: &str) -> Result<DeviceChoice, String> {
+    match device(text)? {
+        DeviceChoice::Gpus(_) => Err(format!("'{text}' is several devices; name one here (cuda:N)")),
+        one => Ok(one),
+    }
 }
 
 fn rays(text: &str) -> Result<Rays, String> {

@@ -51,7 +51,7 @@ enum Paper {
 #[derive(Args)]
 struct CommonOptions {
     /// Where the GPU's columns are measured: auto, cpu, cuda or cuda:N.
-    #[arg(long, default_value = "auto", value_parser = options::device)]
+    #[arg(long, default_value = "auto", value_parser = options::one_device)]
     device: DeviceChoice,
 
     /// Small images (and a small scanner): less than a minute, for a look at the tables.

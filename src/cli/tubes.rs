@@ -6,7 +6,7 @@ use clap::Args;
 use strum::VariantNames as _;
 
 use super::console::out;
-use super::options::{TalkOptions, device};
+use super::options::{TalkOptions, one_device};
 use super::outputs::Files;
 use super::paths::tubes_file;
 use super::progress::with_bar;
@@ -63,7 +63,7 @@ pub struct TubesOptions {
     edge_rings: Option<u64>,
 
     /// Where to follow them: auto, cpu, cuda or cuda:N.
-    #[arg(long, default_value = "auto", value_parser = device)]
+    #[arg(long, default_value = "auto", value_parser = one_device)]
     device: DeviceChoice,
 
     /// Header of the tubes to write (.tubes); the coefficients go beside it (.tubes.f32).

@@ -3,20 +3,23 @@
 use std::sync::Arc;
 
 use tomoscope::algebra::Team;
-use tomoscope::cuda::{AxialRuns, BinDriven, CudaBackend, devices};
-use tomoscope::data::{CountRates, Counts, EventList, Michelogram, Study, Volume};
+use tomoscope::cuda::{AxialRuns, BinDriven, CudaBackend, EventLines, devices};
+use tomoscope::data::{CountRates, Counts, EventList, Events, Michelogram, Study, Volume};
 use tomoscope::geometry::Grid;
-use tomoscope::operator::{Accumulation, Siddon, Subset, ViewProjector};
+use tomoscope::operator::{Accumulation, EventSubsets, Siddon, Subset, ViewProjector};
 use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
 use tomoscope::plan::{
     AlgorithmKind, Cache, DeviceChoice, GpuSet, Job, ProjectorChoice, RunSettings, default_list_settings, default_settings,
     prepare_with,
 };
-use tomoscope::recon::{Algorithm, EmSettings, MlemOsem, ProjectionModel, ReconError, SharedAlgorithm, SubsetOrder};
+use tomoscope::recon::{
+    Algorithm, EmSettings, EventTerms, ListModel, MlemOsem, ProjectionModel, ReconError, SharedAlgorithm, SubsetOrder,
+};
 use tomoscope::scanner::ScanGeometry;
 use tomoscope::task::Task;
 
 use super::device::{assert_same_bits, device};
+use super::events::{Tof, detectors, pair_rays, random_events, tof};
 use super::support::{forward, geometry, noise, random_volume, relative};
 
 fn grid() -> Grid {
@@ -143,6 +146,59 @@ fn several_gpus_are_stopped_and_go_on() {
         stopper.join().unwrap();
     }
     assert_same_bits(&run(&mut team, 2).0, &expected);
+}
+
+/// OSEM of events by so many GPUs, each with its share of every subset.
+fn of_events(count: usize, events: &Events, num_subsets: usize, accumulation: Accumulation) -> SharedAlgorithm {
+    let num_gpus = devices().unwrap().len();
+    let mut backends: Vec<CudaBackend> = (0..count).map(|k| CudaBackend::open(k % num_gpus).unwrap()).collect();
+    let (teams, _) = CudaBackend::join(&mut backends);
+    let em = EmSettings {
+        subset_order: SubsetOrder::Sequential,
+        accumulation,
+        sensitivity_accumulation: accumulation,
+        racy_sensitivity: false,
+    };
+    let member = |(mut backend, team): (CudaBackend, Team)| {
+        let own = Arc::new(events.those(|event| event / num_subsets % count == team.share().index));
+        let (detectors, tof, subsets) = (detectors(), tof(30.0), EventSubsets::default());
+        let lines =
+            EventLines::new(&mut backend, Arc::clone(&own), &detectors, Some(&tof), grid(), FOV_MM, pair_rays(2), subsets)
+                .unwrap();
+        let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
+        let sensitivity = Arc::new(voxels.coefficients(&Volume::filled(grid(), 3.0)));
+        let terms = EventTerms { additive: Some(&own.additive), total_additive: 50.0, ..EventTerms::default() };
+        let model = ListModel::new(&mut backend, lines, space, terms, sensitivity, num_subsets).unwrap().of_team(team.clone());
+        let algorithm: Box<dyn Algorithm> = Box::new(MlemOsem::new(backend, voxels, model, em, None).unwrap());
+        (algorithm, team)
+    };
+    SharedAlgorithm::new(backends.into_iter().zip(teams).map(member)).unwrap()
+}
+
+#[test]
+fn several_gpus_with_the_events_of_a_list_are_one() {
+    if device().is_none() {
+        return;
+    }
+    for tof in [Tof::No, Tof::Numbers] {
+        let num = 20_011;
+        let events = Events { additive: noise(44, num).iter().map(|u| 0.1 + u).collect(), ..random_events(num, tof) };
+        for num_subsets in [1, 5] {
+            for accumulation in [Accumulation::Deterministic, Accumulation::Atomic] {
+                let (expected, expected_likelihood) = run(&mut of_events(1, &events, num_subsets, accumulation), 6);
+                for count in [2, 3] {
+                    let (found, likelihood) = run(&mut of_events(count, &events, num_subsets, accumulation), 6);
+                    println!("{count} GPUs, {tof:?}, {num_subsets} subsets: {:.1e}", relative(&found, &expected));
+                    assert!((likelihood - expected_likelihood).abs() <= 1e-6 * expected_likelihood.abs());
+                    if accumulation == Accumulation::Deterministic {
+                        assert_same_bits(&found, &expected);
+                    } else {
+                        assert!(relative(&found, &expected) <= 1e-5);
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// The image of a job, as everything is chosen for it.
