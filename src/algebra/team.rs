@@ -114,6 +114,14 @@ impl Team {
         Some(&*member.meeting)
     }
 
+    /// Waits for the others.
+    ///
+    /// # Errors
+    /// A member has left, or cannot be reached.
+    pub fn meet(&self) -> Result<(), BackendError> {
+        self.meeting().map_or(Ok(()), |meeting| meeting.gather(&[]).map(drop))
+    }
+
     /// The sums of some values over all members.
     ///
     /// # Errors

@@ -32,6 +32,11 @@ impl CudaBackend {
         (teams, why_not)
     }
 
+    /// Its place in its team.
+    pub fn team(&self) -> Team {
+        self.peers.team.clone()
+    }
+
     /// `image` = its sum over the team.
     pub(super) fn sum_over_team(&self, image: &mut CudaArray<Image>) -> Result<(), BackendError> {
         let Peers { team, link } = &self.peers;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::em_kernels::{DataResidual, EmKernels, PoissonTerms};
 use super::model::{ForwardModel, MeasuredValues, ProjectionModel};
-use crate::algebra::{Backend, Data, Image};
+use crate::algebra::{Backend, Data, Image, Team};
 use crate::operator::{Accumulation, DataSpace, EventSpace, LinearOperator, OperatorError, Subset};
 use crate::task::Task;
 
@@ -65,6 +65,11 @@ impl<B: EmKernels, A: LinearOperator<B>> ListModel<B, A> {
         let image_len = sensitivity.len();
         let sensitivity = backend.upload(sensitivity)?;
         Ok(Self { model, space, num_subsets, sensitivity, image_len, total_additive, expected: 0.0 })
+    }
+
+    /// The same for a member of a team: the events are those of its share, the sensitivity is that of all.
+    pub fn of_team(self, team: Team) -> Self {
+        Self { model: self.model.of_team(team), ..self }
     }
 
     fn share(&self, subset: usize) -> f64 {

@@ -256,17 +256,24 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for Proje
         subset: usize,
         estimate: &mut B::Array<Data>,
     ) -> Result<PoissonTerms, OperatorError> {
-        let largest = self.team.largest(backend.max(estimate, 0..self.data_len(subset))?)?;
-        let least = LEAST_EXPECTED * largest.max(0.0);
+        let (pieces, mut largest) = (self.pieces(subset), 0.0_f32);
+        for (at, range) in &pieces {
+            largest = largest.max(backend.max(estimate, *at..at + range.len())?);
+        }
+        let least = LEAST_EXPECTED * self.team.largest(largest)?;
         let mut sum = PoissonTerms::default();
-        for (at, range) in self.pieces(subset) {
+        for (at, range) in pieces {
             sum += backend.poisson_ratio(&self.measured, range, estimate, at, least)?;
         }
         Ok(self.team.sums(sum.into())?.into())
     }
 
     fn dot(&mut self, backend: &mut B, subset: usize, p: &B::Array<Data>, q: &B::Array<Data>) -> Result<f64, OperatorError> {
-        let [sum] = self.team.sums([backend.dot(p, 0, q, 0..self.data_len(subset))?])?;
+        let mut sum = 0.0;
+        for (at, range) in self.pieces(subset) {
+            sum += backend.dot(p, at, q, at..at + range.len())?;
+        }
+        let [sum] = self.team.sums([sum])?;
         Ok(sum)
     }
 

@@ -67,7 +67,7 @@ fn step(algorithm: &mut dyn Algorithm, team: &Team, task: &Task) -> Outcome {
     let outcome = catch_unwind(AssertUnwindSafe(|| algorithm.step(task)));
     let outcome = outcome.unwrap_or_else(|_| Err(ReconError::UnsuitableSettings(PANIC.into())));
     // All have done it, or none may go on.
-    let outcome = outcome.and_then(|report| Ok(team.sums([]).map(|[]| report)?));
+    let outcome = outcome.and_then(|report| Ok(team.meet().map(|()| report)?));
     if let (Err(error), Some(meeting)) = (&outcome, team.meeting())
         && !is_of_another(error)
     {
