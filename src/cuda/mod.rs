@@ -31,6 +31,7 @@ mod probe;
 mod projecting;
 mod response_montecarlo;
 mod ring_image;
+mod shared_runs;
 mod stored_matrix;
 mod texture;
 mod tubes;

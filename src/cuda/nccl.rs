@@ -160,3 +160,36 @@ impl Link {
         self.clique.give_up();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cuda::CudaBackend;
+
+    /// As far as one GPU can tell.
+    #[test]
+    fn one_gpu_is_its_own_sum() {
+        let Ok(backend) = CudaBackend::open(0) else {
+            println!("skipped: no CUDA device");
+            return;
+        };
+        let links = match Link::between(&[0]) {
+            Ok(links) => links,
+            Err(text) => {
+                assert!(text.contains("libnccl.so.2"), "{text}");
+                println!("skipped: {text}");
+                return;
+            }
+        };
+        let mut floats = backend.stream.clone_htod(&[1.5_f32, -2.0]).unwrap();
+        let mut integers = backend.stream.clone_htod(&[u64::MAX, 7]).unwrap();
+        links[0].sum(&backend.stream, &mut floats).unwrap();
+        links[0].sum(&backend.stream, &mut integers).unwrap();
+        assert_eq!(backend.stream.clone_dtoh(&floats).unwrap(), [1.5, -2.0]);
+        assert_eq!(backend.stream.clone_dtoh(&integers).unwrap(), [u64::MAX, 7]);
+        links[0].give_up();
+        let error = links[0].sum(&backend.stream, &mut floats).unwrap_err().to_string();
+        assert!(error.contains("a GPU has failed"), "{error}");
+        assert!(Link::between(&[0, 0]).is_err_and(|text| !text.is_empty()), "one GPU is not two");
+    }
+}

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use mpi::Threading;
 use mpi::collective::SystemOperation;
+use mpi::request::{Request, Scope, scope};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator as _, CommunicatorCollectives as _, Destination as _, Root as _, Source as _};
 
@@ -153,10 +154,20 @@ impl Processes {
         self.ask(move |world| {
             let mut piece = vec![0.0_f32; num];
             if index > 0 {
-                world.process_at_rank(index as i32 - 1).receive_into(&mut piece[..]);
+                let before = world.process_at_rank(index as i32 - 1);
+                scope(|s| finish(before.immediate_receive_into(s, &mut piece[..])));
             }
             piece
         })
+    }
+}
+
+/// Waits for the other processes. A core is left to who can use it meanwhile: MPI's own way to wait would keep it from the solver, and from
+/// other processes where there are more than cores.
+fn finish<'a, D: ?Sized, S: Scope<'a>>(mut request: Request<'a, D, S>) {
+    while let Err(not_yet) = request.test() {
+        request = not_yet;
+        std::thread::yield_now();
     }
 }
 
@@ -167,8 +178,8 @@ struct Said {
 }
 
 fn all_say(world: &SimpleCommunicator, own: i32) -> Said {
-    let mut largest = [0; 2];
-    world.all_reduce_into(&[own, -own][..], &mut largest[..], SystemOperation::max());
+    let (own, mut largest) = ([own, -own], [0; 2]);
+    scope(|s| finish(world.immediate_all_reduce_into(s, &own[..], &mut largest[..], SystemOperation::max())));
     Said { least: -largest[1], largest: largest[0] }
 }
 
@@ -188,7 +199,7 @@ impl Meeting for Processes {
             all_take_part(world)?;
             let mut all = vec![0.0_f64; own.len() * count];
             if !own.is_empty() {
-                world.all_gather_into(&own[..], &mut all[..]);
+                scope(|s| finish(world.immediate_all_gather_into(s, &own[..], &mut all[..])));
             }
             Ok(all)
         });
@@ -209,12 +220,16 @@ impl Meeting for Processes {
             if index == last {
                 sum.copy_from_slice(&piece);
             } else {
-                self.ask(move |world| world.process_at_rank(index as i32 + 1).send(&piece[..]));
+                self.ask(move |world| {
+                    let next = world.process_at_rank(index as i32 + 1);
+                    scope(|s| finish(next.immediate_send(s, &piece[..])));
+                });
             }
         }
         let mut whole = if index == last { sum.to_vec() } else { vec![0.0; len] };
         let whole = self.ask(move |world| {
-            world.process_at_rank(last as i32).broadcast_into(&mut whole[..]);
+            let from = world.process_at_rank(last as i32);
+            scope(|s| finish(from.immediate_broadcast_into(s, &mut whole[..])));
             whole
         });
         sum.copy_from_slice(&self.answer(whole)?);
@@ -226,7 +241,7 @@ impl Meeting for Processes {
         let sum = self.ask(move |world| -> Result<Vec<u64>, BackendError> {
             all_take_part(world)?;
             let mut sum = vec![0_u64; own.len()];
-            world.all_reduce_into(&own[..], &mut sum[..], SystemOperation::sum());
+            scope(|s| finish(world.immediate_all_reduce_into(s, &own[..], &mut sum[..], SystemOperation::sum())));
             Ok(sum)
         });
         values.copy_from_slice(&self.answer(sum)??);

@@ -8,8 +8,8 @@ use rayon::prelude::*;
 
 use super::accumulate::{ImageSink, Parts, PrivateImages, backproject, is_shared, num_private_images, private_bytes};
 use super::{
-    Accumulation, DataSpace, LinearOperator, MirrorSets, Mirrored, OperatorError, OwnShare, Subset, ViewProjector, Views,
-    check_lengths,
+    Accumulation, DataSpace, LinearOperator, LorRuns, MirrorSets, Mirrored, OperatorError, OwnShare, Subset, ViewProjector,
+    Views, check_lengths,
 };
 use crate::algebra::{Data, Host, HostArray, Image, Share, Team, Voxels};
 use crate::task::{Stopped, Task};
@@ -83,7 +83,7 @@ pub(super) struct LorSets {
     /// What a deterministic backprojection adds to one image after the other, whoever does it: sets as they follow each other.
     own_parts: Vec<Range<usize>>,
     /// The LORs of these, in their order in the subset.
-    own_lors: Vec<Range<usize>>,
+    own_lors: LorRuns,
 }
 
 impl LorSets {
@@ -91,14 +91,13 @@ impl LorSets {
     fn new(mirrored: MirrorSets, views: Vec<usize>, num_tangential: usize, image_len: usize, share: Share) -> Self {
         let num_views = views.len();
         let whole = 0..mirrored.len();
-        let mut new = Self { mirrored, views, num_tangential, own_parts: Vec::new(), own_lors: Vec::new() };
+        let own_lors = mirrored.runs(0..0);
+        let mut new = Self { mirrored, views, num_tangential, own_parts: Vec::new(), own_lors };
         let num_images = num_private_images(num_views.div_ceil(VIEWS_PER_IMAGE), image_len);
         let mut parts = new.pieces(whole, num_views.div_ceil(num_images));
         let [first, end] = [share.index, share.index + 1].map(|index| index * parts.len() / share.count);
         new.own_parts = parts.drain(first..end).collect();
-        let mut lors: Vec<usize> = new.own_sets().flat_map(|set| new.mirrored.set(set)).map(|member| member.lor).collect();
-        lors.sort_unstable();
-        new.own_lors = lors.chunk_by(|a, b| a + 1 == *b).map(|run| run[0]..run[0] + run.len()).collect();
+        new.own_lors = new.mirrored.runs(new.own_sets());
         new
     }
 
@@ -243,7 +242,7 @@ impl<P: LorProjector> DataSpace for OwnLors<P> {
 
     fn pieces(&self, subset: Subset) -> Vec<(usize, Range<usize>)> {
         let (views, sets) = (self.0.views(), self.0.kept().sets(&*self.0, subset));
-        let own = sets.own_lors.iter().map(|lors| lors.start * views.num_planes()..lors.end * views.num_planes());
+        let own = sets.own_lors.runs().iter().map(|lors| lors.start * views.num_planes()..lors.end * views.num_planes());
         let own: Vec<Range<usize>> = own.collect();
         let common = |(at, range): (usize, Range<usize>)| {
             let of_piece = own.iter().filter_map(move |own| {

@@ -32,7 +32,7 @@ pub use event_space::{EventOrder, EventSpace, EventSplit};
 pub use events::{EventLines, EventRays, EventSubsets};
 pub use in_plane::{InPlanePath, Sides};
 pub use linear::{Accumulation, LinearOperator, OperatorError, OwnShare, ViewProjector};
-pub use mirrors::{MAX_MIRRORED, Mirror, MirrorSets, Mirrored, MirroredColumns, reversed_planes};
+pub use mirrors::{LorRuns, MAX_MIRRORED, Mirror, MirrorSets, Mirrored, MirroredColumns, reversed_planes};
 pub use of_share::OfShare;
 pub use planes::{
     FilteredProjections, Interpolation, MultiStage, PlainPlanes, PlaneBackprojector, PlaneSampling, SingleStage,

@@ -1,4 +1,4 @@
-//! A member's share of views, where it has its data in a memory of its own: every n-th view of each subset.
+//! A member's share of views, where it has its data in a memory of its own and takes line by line: every n-th view of each subset.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,8 +8,7 @@ use crate::algebra::{Backend, Data, Image, Share};
 use crate::task::Task;
 
 /// An operator, or its data, for one of n shares. Share p of subset s of N is subset s + N p of N n, for views and for whatever else is
-/// divided by what is left of a division: an operator of subsets knows it already. (Views a quarter of a turn apart, whose lines are
-/// mirror images, stay together where N n divides half of the views.)
+/// divided by what is left of a division: an operator of subsets knows it already.
 pub struct OfShare<T> {
     whole: T,
     share: Share,

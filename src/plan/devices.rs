@@ -105,7 +105,7 @@ pub fn choose_device(choice: DeviceChoice) -> Result<(Chosen, Vec<Notice>), Setu
 }
 
 /// Why several GPUs are refused where there is nothing to share out yet.
-pub const ONE_DEVICE: &str = "only iterative reconstructions of counts and of events can be shared out among several GPUs; name one here (--device cuda:0)";
+pub const ONE_DEVICE: &str = "this cannot be shared out among several GPUs; name one (--device cuda:0)";
 
 /// The devices that were asked for, each with its place in their team, and what the user should know.
 ///
@@ -119,6 +119,21 @@ pub(super) fn choose_members(choice: DeviceChoice) -> Result<(Vec<(Chosen, Team)
             Ok((members.into_iter().map(|(backend, team)| (Chosen::Cuda(Box::new(backend)), team)).collect(), notices))
         }
         _ => choose_device(choice).map(|(chosen, notices)| (vec![(chosen, Team::ALONE)], notices)),
+    }
+}
+
+/// The devices that were asked for, each of which makes a slab of the image for itself.
+///
+/// # Errors
+/// Those of [`choose_members`].
+pub(super) fn choose_slabs(choice: DeviceChoice) -> Result<(Vec<Chosen>, Vec<Notice>), SetupError> {
+    match choice {
+        #[cfg(feature = "cuda")]
+        DeviceChoice::Gpus(set) => {
+            let chosen = open_each(set)?.into_iter().map(|backend| Chosen::Cuda(Box::new(backend)));
+            Ok((chosen.collect(), Vec::new()))
+        }
+        _ => choose_device(choice).map(|(chosen, notices)| (vec![chosen], notices)),
     }
 }
 
@@ -136,6 +151,15 @@ pub(super) fn open_gpus(set: GpuSet) -> Result<(Vec<(CudaBackend, Team)>, Vec<No
         Notice::warning(format!("{text}: NCCL cannot be used ({reason})"))
     };
     Ok((backends.into_iter().zip(teams).collect(), why_not.map(slower).into_iter().collect()))
+}
+
+#[cfg(feature = "cuda")]
+fn open_each(set: GpuSet) -> Result<Vec<CudaBackend>, SetupError> {
+    let refuse = |text: String| SetupError::Settings(format!("{text}; use the CPU (--device cpu)"));
+    let num_gpus = crate::cuda::devices().map_err(|error| refuse(error.to_string()))?.len();
+    let open =
+        |number| CudaBackend::open(number).map_err(|error| refuse(format!("CUDA device {number} cannot be used: {error}")));
+    set.numbers(num_gpus).map(open).collect()
 }
 
 /// The names of the devices of a team together.

@@ -228,9 +228,9 @@ pub(super) fn forecast_on(
     // The one that has the least to spare.
     let free = members.iter().map(|(chosen, _)| chosen.free_memory()).min_by_key(|free| free.bytes.unwrap_or(u64::MAX));
     let free = free.unwrap_or_else(FreeMemory::of_the_computer);
-    let memory_bytes = bytes.max().unwrap_or_default();
-    let (device, projector) = (words_of(&members), EVENTS_PROJECTOR.to_owned());
-    Ok((Forecast { memory_bytes, device, projector, free_bytes: free.bytes }, free))
+    let (memory_bytes, device) = (bytes.max().unwrap_or_default(), words_of(&members));
+    let forecast = Forecast { memory_bytes, device, projector: EVENTS_PROJECTOR.to_owned(), free_bytes: free.bytes };
+    Ok((forecast, free))
 }
 
 /// The settings as they will be used, of a list that is whole or of one to which events are added.

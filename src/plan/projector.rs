@@ -49,12 +49,6 @@ pub struct ChosenTeam {
 }
 
 impl ChosenTeam {
-    /// Memory that is free on all of them, as far as each can have the same share of it.
-    pub(super) fn free_bytes(&self) -> Option<u64> {
-        let free = self.members.iter().map(|(system, _)| system.free_memory().bytes);
-        free.min().flatten().map(|bytes| bytes.saturating_mul(self.members.len() as u64))
-    }
-
     /// The devices in words.
     pub fn device(&self) -> String {
         together(&self.members.iter().map(|(system, _)| system.device().to_owned()).collect::<Vec<String>>())

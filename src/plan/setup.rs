@@ -184,7 +184,8 @@ pub fn forecast(job: &Job, running: Option<&StartInfo>) -> Result<Forecast, Setu
                 let chosen = choose_for(device, &study.measured, &settings)?;
                 let device = chosen.device();
                 let memory_bytes = check_memory(&chosen, &study.measured, &settings, given_back(&device))?;
-                let free_bytes = chosen.free_bytes().map(|free| free.saturating_add(given_back(&device)));
+                let free = chosen.members.iter().map(|(system, _)| system.free_memory().bytes).sum::<Option<u64>>();
+                let free_bytes = free.map(|bytes| bytes + given_back(&device));
                 Ok(Forecast { memory_bytes, device, projector: chosen.entry.name.to_owned(), free_bytes })
             })?
         }

@@ -10,6 +10,7 @@ mod post_filter;
 mod race;
 mod shared;
 mod shown;
+mod slabs;
 mod stage;
 mod stitch;
 
@@ -26,6 +27,7 @@ pub use model::{ForwardModel, MeasuredValues, ProjectionModel};
 pub use post_filter::gaussian_filter;
 pub use race::RaceReport;
 pub use shared::SharedAlgorithm;
+pub use slabs::{SlabAlgorithm, slabs};
 pub use stage::{Stage, StageTimes};
 pub use stitch::{Bed, StitchError, stitched};
 

@@ -4,9 +4,14 @@ use std::sync::Arc;
 
 use tomoscope::algebra::Team;
 use tomoscope::cuda::{AxialRuns, BinDriven, CudaBackend, devices};
-use tomoscope::data::{Counts, Michelogram, Volume};
+use tomoscope::data::{CountRates, Counts, EventList, Michelogram, Study, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, Siddon, Subset, ViewProjector};
+use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
+use tomoscope::plan::{
+    AlgorithmKind, Cache, DeviceChoice, GpuSet, Job, ProjectorChoice, RunSettings, default_list_settings, default_settings,
+    prepare_with,
+};
 use tomoscope::recon::{Algorithm, EmSettings, MlemOsem, ProjectionModel, ReconError, SharedAlgorithm, SubsetOrder};
 use tomoscope::scanner::ScanGeometry;
 use tomoscope::task::Task;
@@ -138,4 +143,75 @@ fn several_gpus_are_stopped_and_go_on() {
         stopper.join().unwrap();
     }
     assert_same_bits(&run(&mut team, 2).0, &expected);
+}
+
+/// The image of a job, as everything is chosen for it.
+fn image_of(job: &Job) -> (Volume, String) {
+    let mut prepared = prepare_with(&Cache::nowhere(), job, &Task::new()).unwrap();
+    for _ in 0..job.num_iterations() {
+        prepared.algorithm.iterate(&Task::new()).unwrap();
+    }
+    let mut volume = Volume::filled(job.grid().clone(), 0.0);
+    prepared.algorithm.volume_into(&mut volume).unwrap();
+    (volume, prepared.info.device)
+}
+
+/// Two cards and all of them have the bits of one, and rounding alone is between them where additions come in any order.
+fn assert_one(job_on: impl Fn(DeviceChoice, Accumulation) -> Job) {
+    for accumulation in [Accumulation::Deterministic, Accumulation::Atomic] {
+        let (expected, _) = image_of(&job_on(DeviceChoice::Cuda(0), accumulation));
+        for set in [GpuSet::of([0, 1]).unwrap(), GpuSet::ALL] {
+            let (found, device) = image_of(&job_on(DeviceChoice::Gpus(set), accumulation));
+            assert!(device.contains(" × ") || device.contains(" + "), "{device}");
+            if accumulation == Accumulation::Deterministic {
+                assert_same_bits(found.as_slice(), expected.as_slice());
+            } else {
+                assert!(relative(found.as_slice(), expected.as_slice()) <= 1e-5);
+            }
+        }
+    }
+}
+
+#[test]
+fn counts_and_lists_are_shared_out_among_the_cards_that_are_asked_for() {
+    if device().is_none() || devices().unwrap().len() < 2 {
+        println!("skipped: one CUDA device");
+        return;
+    }
+    let study = Arc::new(Study::new("counts", counts(&geometry("small"))));
+    let settings = default_settings(&study.measured).unwrap();
+    for (algorithm, projector) in [(AlgorithmKind::Osem, ProjectorChoice::Auto), (AlgorithmKind::Mlem, ProjectorChoice::PER_LOR)]
+    {
+        assert_one(|device, accumulation| {
+            let settings = RunSettings {
+                algorithm,
+                projector,
+                device,
+                accumulation: Some(accumulation),
+                num_iterations: 3,
+                ..settings.clone()
+            };
+            Job::Counts { study: Arc::clone(&study), settings: Box::new(settings) }
+        });
+    }
+    let scanner = &geometry("small");
+    for tof_fwhm_mm in [None, Some(60.0)] {
+        let options =
+            ListSimulation { counts: 2e5, attenuation: false, seed: 2, duration_secs: 5.0, tof_fwhm_mm, randoms_fraction: 0.2 };
+        let simulated = simulate_list(&by_name("cylinder", scanner).unwrap(), scanner, &options, &Task::new()).unwrap().measured;
+        let list = EventList {
+            facts: simulated.facts,
+            prompts: Arc::new(simulated.events.prompts),
+            delayeds: Arc::default(),
+            total_additive: 0.0,
+            rates: CountRates::default(),
+            frame_ms: None,
+        };
+        let (study, settings) = (Arc::new(Study::new("list", list.clone())), default_list_settings(&list).unwrap());
+        assert_one(|device, accumulation| {
+            let settings =
+                RunSettings { device, accumulation: Some(accumulation), num_subsets: 3, num_iterations: 2, ..settings.clone() };
+            Job::Events { study: Arc::clone(&study), settings: Box::new(settings), growing: None }
+        });
+    }
 }
