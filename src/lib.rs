@@ -13,7 +13,7 @@
 //! row 4: io phantom measure algebra montecarlo
 //! row 5: operator
 //! row 6: recon
-//! row 7: cuda
+//! row 7: cuda mpi
 //! row 8: plan
 //! row 9: session render report
 //! row 10: ui bench reproduce
@@ -30,6 +30,8 @@ pub mod geometry;
 pub mod io;
 pub mod measure;
 pub mod montecarlo;
+#[cfg(feature = "mpi")]
+pub mod mpi;
 pub mod operator;
 pub mod phantom;
 pub mod plan;

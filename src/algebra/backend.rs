@@ -35,7 +35,7 @@ pub enum BackendError {
     #[error("{0}")]
     Device(String),
     /// Another member of the team has stopped or failed, and says why.
-    #[error("another device of this run has stopped or failed")]
+    #[error("another device or process of this run has stopped or failed")]
     Left,
 }
 

@@ -13,12 +13,13 @@ use super::console::{err, out, remark};
 use super::outputs::Files;
 use super::parts::Part;
 use super::paths::{INPUT_NAME, before_ending};
+use super::processes::Colleagues;
 use super::progress::bar;
 use super::reconstruct::{Ended, ReconstructOptions};
 use super::run_progress::duration;
 use super::sharing::Sharing;
 use super::{CliResult, Done, console, reconstruct, signals};
-use crate::io::identity;
+use crate::io::{FileKind, identity};
 use crate::report::TextTable;
 use crate::session::num_cores;
 use crate::words::counted;
@@ -40,28 +41,70 @@ pub struct BatchOptions {
     each: ReconstructOptions,
 }
 
-/// Reconstructs all of them.
+/// Reconstructs all of them, with the other processes of the command where MPI has started some.
 pub fn run(options: &BatchOptions) -> CliResult<Done> {
+    let colleagues = Colleagues::meet()?;
+    colleagues.end(run_among(options, &colleagues))
+}
+
+fn run_among(options: &BatchOptions, colleagues: &Colleagues) -> CliResult<Done> {
+    let process = colleagues.share();
     options.each.talk.apply();
     if options.each.json {
         console::reserve_output();
     }
     let all: Vec<ReconstructOptions> = options.inputs.iter().map(|input| options.each.of_input(input)).collect();
     options.check(&all)?;
+    if let [one] = &all[..]
+        && one.frames.is_none()
+        && process.count > 1
+    {
+        colleagues.join();
+        return run_shared(one, colleagues);
+    }
+    colleagues.divide();
     all.iter().try_fold(Files::new(), |files, one| one.add_files(files))?.check()?;
     if let [one] = &all[..] {
         let num_frames = one.frames.as_ref().map(|frames| frames.as_slice().len());
-        let part = one.parts.part(num_frames.unwrap_or(1), if num_frames.is_some() { "frame" } else { "input" })?;
+        let what = if num_frames.is_some() { "frame" } else { "input" };
+        let part = one.parts.part(num_frames.unwrap_or(1), what, process)?;
         if num_frames.is_none() && !part.has(0) {
             remark!("nothing to do: the only input is in the first part");
             return Ok(Done::Wholly);
         }
         return Ok(reconstruct::run(&one.to_know_again(part)?, &Sharing::default(), part)?.done);
     }
-    let part = options.each.parts.part(all.len(), "input")?;
+    let part = options.each.parts.part(all.len(), "input", process)?;
     let mine: Vec<ReconstructOptions> =
         all.into_iter().enumerate().filter(|(index, _)| part.has(*index)).map(|(_, one)| one).collect();
     Batch::new(mine, part, usize::from(options.jobs)).run()
+}
+
+/// One input by all processes: each has its share of the counts, the first one writes.
+fn run_shared(one: &ReconstructOptions, colleagues: &Colleagues) -> CliResult<Done> {
+    let process = colleagues.share();
+    if FileKind::of(&one.input).is_some_and(|kind| kind.is_list() || kind.is_sweep() || kind == FileKind::Pairs) {
+        return Err(format!(
+            "{} processes can share projection data, which {} is not: give several inputs, the --frames of a list, or start one process",
+            process.count,
+            one.input.display()
+        )
+        .into());
+    }
+    let mut one = one.to_know_again(Part::WHOLE)?;
+    // What is there may look different from another machine.
+    let is_done = colleagues.first_says(process.index == 0 && one.parts.skip_done && one.is_done())?;
+    if is_done {
+        out!("{}: was there", one.output.display());
+        return Ok(Done::Wholly);
+    }
+    one.parts.skip_done = false;
+    if process.index > 0 {
+        one.help();
+    } else {
+        one.add_files(Files::new())?.check()?;
+    }
+    Ok(reconstruct::run(&one, &Sharing::default(), Part::WHOLE)?.done)
 }
 
 impl BatchOptions {

@@ -25,6 +25,12 @@ static IS_QUIET: AtomicBool = AtomicBool::new(false);
 /// The bars on standard error, where that is a terminal: what is printed goes above them.
 static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 
+/// Whether nothing is printed, as another process speaks for this one.
+static IS_MUTE: AtomicBool = AtomicBool::new(false);
+
+/// What all lines of this process begin with.
+static NAME: OnceLock<String> = OnceLock::new();
+
 thread_local! {
     /// What lines that this thread prints begin with.
     static LABEL: RefCell<String> = const { RefCell::new(String::new()) };
@@ -68,14 +74,25 @@ pub fn set_label(label: String) {
     LABEL.set(label);
 }
 
+/// From now on every line of this process begins with this. Once.
+pub fn set_name(name: String) {
+    let _ = NAME.set(name);
+}
+
+/// From now on nothing is printed, or it is again.
+pub fn be_mute(is_mute: bool) {
+    IS_MUTE.store(is_mute, Ordering::Relaxed);
+}
+
 /// What this thread's lines and bars begin with.
 pub fn label() -> String {
-    LABEL.with_borrow(String::clone)
+    let name = NAME.get().map_or("", String::as_str);
+    LABEL.with_borrow(|label| format!("{name}{label}"))
 }
 
 /// Shows a bar below all that is printed; not where only warnings and errors are, or where standard error is not a terminal.
 pub fn show(bar: ProgressBar) -> ProgressBar {
-    if is_quiet() { ProgressBar::hidden() } else { BARS.add(bar) }
+    if is_quiet() || IS_MUTE.load(Ordering::Relaxed) { ProgressBar::hidden() } else { BARS.add(bar) }
 }
 
 /// Text on standard output.
@@ -91,6 +108,9 @@ pub fn print_result(text: Arguments<'_>) {
 }
 
 fn write_result(text: &str) {
+    if IS_MUTE.load(Ordering::Relaxed) {
+        return;
+    }
     BARS.suspend(|| note(io::stdout().write_all(printable(text).as_bytes())));
 }
 
@@ -101,6 +121,9 @@ pub fn print_script(text: &[u8]) {
 
 /// Text on standard error.
 pub fn print_error(text: Arguments<'_>) {
+    if IS_MUTE.load(Ordering::Relaxed) {
+        return;
+    }
     let text = labelled(&text.to_string());
     let _ = BARS.suspend(|| io::stderr().write_all(printable(&text).as_bytes()));
 }

@@ -28,6 +28,7 @@ mod options;
 mod outputs;
 mod parts;
 mod paths;
+mod processes;
 mod progress;
 mod project;
 mod reconstruct;

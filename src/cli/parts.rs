@@ -6,6 +6,7 @@ use std::str::FromStr;
 use clap::Args;
 
 use super::console::remark;
+use crate::algebra::Share;
 use crate::words::counted;
 
 /// Which part of the work is done, and what of it is left out.
@@ -36,6 +37,11 @@ impl Part {
     /// All.
     pub const WHOLE: Self = Self { number: 1, count: 1 };
 
+    /// What one of several processes does of it.
+    pub fn among(self, process: Share) -> Self {
+        Self { number: self.number + self.count * process.index, count: self.count * process.count }
+    }
+
     /// Whether a piece of work, counted from 0, belongs to it.
     pub fn has(self, index: usize) -> bool {
         index % self.count == self.number - 1
@@ -63,7 +69,11 @@ impl PartOptions {
     ///
     /// # Errors
     /// Slurm's array is not regular, so that nobody knows which part is meant.
-    pub fn part(self, num_pieces: usize, what: &str) -> Result<Part, String> {
+    pub fn part(self, num_pieces: usize, what: &str, process: Share) -> Result<Part, String> {
+        Ok(self.part_of_all(num_pieces, what)?.among(process))
+    }
+
+    fn part_of_all(self, num_pieces: usize, what: &str) -> Result<Part, String> {
         if let Some(part) = self.part {
             return Ok(part);
         }
@@ -111,6 +121,11 @@ mod tests {
             assert_eq!(owners, [index % 3]);
         }
         assert!((0..10).all(|index| Part::WHOLE.has(index)));
+        // Two processes share a part: each piece is one's, and all of them are the part's.
+        for index in 0..20 {
+            let has = |process| parts[1].among(Share { index: process, count: 2 }).has(index);
+            assert_eq!(usize::from(has(0)) + usize::from(has(1)), usize::from(parts[1].has(index)));
+        }
     }
 
     #[test]

@@ -53,6 +53,10 @@ pub struct ReconstructOptions {
     #[arg(skip)]
     pub(super) asked: Option<String>,
 
+    /// Whether another process writes the image and all else.
+    #[arg(skip)]
+    pub(super) is_helper: bool,
+
     /// Image to write (.hv, .nii, .nii.gz, .npy; of counts also .dcm, a folder: a DICOM PET series). {} stands for the input's name
     /// without its ending, in --csv and --trace too: of several inputs each needs its own files.
     #[arg(short, long, value_name = "OUT", value_parser = image_file)]
@@ -348,7 +352,12 @@ impl ReconstructOptions {
         Ok(files)
     }
 
-    /// What is asked of one of several inputs, with so many threads of those that there are.
+    /// Leaves all that is written to another process.
+    pub(super) fn help(&mut self) {
+        (self.is_helper, self.csv, self.trace, self.json) = (true, None, None, false);
+    }
+
+    /// What is asked of one of several inputs.
     pub(super) fn of_input(&self, input: &Path) -> Self {
         let name = |path: &PathBuf| of_input(path, input);
         let (output, csv, trace) = (name(&self.output), self.csv.as_ref().map(name), self.trace.as_ref().map(name));

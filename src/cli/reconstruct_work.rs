@@ -235,6 +235,9 @@ impl<'a> Work<'a> {
         let provenance = record.provenance(frame.subiteration, self.target, fwhm_mm);
         let provenance = Provenance { calibration_bq_per_ml: self.options.calibration, ..provenance };
         let provenance = provenance.of_image(volume).beside(files.iter().copied()).from_start_image(self.options.init.as_deref());
+        if self.options.is_helper {
+            return Ok(provenance);
+        }
         let asked = asked.filter(|_| provenance.is_whole());
         let (provenance, notice) = match asked {
             Some(asked) => provenance.write_sealed_image(path, volume, asked)?,

@@ -21,6 +21,7 @@ mod matrix;
 mod matrix_times;
 mod pair_setup;
 mod photon_scan;
+mod processes;
 mod programs;
 mod projector;
 mod provenance;
@@ -54,6 +55,7 @@ pub use matrix::{
 };
 pub use matrix_times::{MatrixLayout, MatrixTimes, MatrixTiming, matrix_times};
 pub use photon_scan::{PhotonScanError, scan_pairs, scan_photons};
+pub use processes::share_with_processes;
 pub use projector::{ChosenProjector, ChosenTeam, ProjectorSettings, choose_projector, choose_team, rays_per_bin};
 pub use provenance::{
     AccumulationSpan, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord, FrameRecord, ImageRecord,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::devices::{Chosen, choose_device, together};
 use super::estimate::{FreeMemory, check_image};
+use super::processes::{are_several, process_team};
 use super::registry::{Between, PROJECTORS, ProjectorEntry, projector};
 use super::setup::{SetupError, check_field_of_view};
 use super::system::System;
@@ -61,7 +62,15 @@ impl ChosenTeam {
 pub fn choose_team(geometry: &Arc<ScanGeometry>, settings: &ProjectorSettings) -> Result<ChosenTeam, SetupError> {
     match settings.device {
         #[cfg(feature = "cuda")]
-        DeviceChoice::Gpus(set) => on_gpus(set, geometry, settings),
+        DeviceChoice::Gpus(set) if !are_several() => on_gpus(set, geometry, settings),
+        DeviceChoice::Cuda(_) | DeviceChoice::Gpus(_) if are_several() => Err(SetupError::Settings(
+            "several processes share counts on processors only: use --device cpu, or one process for all GPUs (--device cuda:all)".into(),
+        )),
+        _ if are_several() => {
+            let settings = ProjectorSettings { device: DeviceChoice::Cpu, ..settings.clone() };
+            let ChosenProjector { entry, system, notices } = choose_projector(geometry, &settings)?;
+            Ok(ChosenTeam { entry, members: vec![(system, process_team())], notices })
+        }
         _ => {
             let ChosenProjector { entry, system, notices } = choose_projector(geometry, settings)?;
             Ok(ChosenTeam { entry, members: vec![(system, Team::ALONE)], notices })

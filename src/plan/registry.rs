@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::estimate::FreeMemory;
+use super::processes::process_team;
 use super::projector::{ProjectorSettings, rays_per_bin};
 use super::system::{OfTeam, Projector, System};
-use crate::algebra::Host;
 #[cfg(feature = "cuda")]
-use crate::algebra::{Backend, Share};
+use crate::algebra::Backend;
+use crate::algebra::{Host, Share};
 #[cfg(feature = "cuda")]
 use crate::cuda::{self, CudaBackend};
 use crate::data::TubeSet;
@@ -44,7 +45,7 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
         on_host: |between| {
             let projector = AxialRuns::new(between.geometry(), between.grid(), between.fov_radius_mm(), between.rays())?;
             let instructions = format!(", {}", projector.simd().name());
-            Ok(host(projector, &instructions))
+            host(projector, &instructions)
         },
         #[cfg(feature = "cuda")]
         on_cuda: Some(|backend, between| {
@@ -60,7 +61,7 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
         is_matched: true,
         on_host: |between| {
             let projector = Siddon::new(between.geometry(), between.grid(), between.fov_radius_mm(), between.rays());
-            Ok(host(projector, ""))
+            host(projector, "")
         },
         #[cfg(feature = "cuda")]
         on_cuda: Some(|backend, between| {
@@ -79,7 +80,7 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
         is_matched: true,
         on_host: |between| {
             let projector = Tubes::new(between.geometry(), between.grid(), between.fov_radius_mm(), between.tubes()?)?;
-            Ok(host(projector, ""))
+            host(projector, "")
         },
         #[cfg(feature = "cuda")]
         on_cuda: Some(|backend, between| {
@@ -96,7 +97,7 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
         on_host: |between| {
             let tubes = between.tubes()?.clone();
             let projector = PlainTubes::new(between.geometry(), between.grid(), between.fov_radius_mm(), tubes)?;
-            Ok(host(projector, ""))
+            host(projector, "")
         },
         #[cfg(feature = "cuda")]
         on_cuda: Some(|backend, between| {
@@ -150,10 +151,17 @@ type MakeOnCuda = fn(&CudaBackend, &Between) -> Result<Assemble, OperatorError>;
 pub(super) type Assemble = Box<dyn FnOnce(CudaBackend) -> Result<Box<dyn System>, OperatorError>>;
 
 /// On the processor; `more` is said of the device.
-fn host(projector: impl ViewProjector<Host> + 'static, more: &str) -> Box<dyn System> {
-    let device = format!("CPU, {}{more}", counted(rayon::current_num_threads(), "thread"));
-    let free = |_: &Host| FreeMemory::of_the_computer();
-    Box::new(Projector::of_views(Host, projector, device, Accumulation::Deterministic, free))
+fn host(projector: impl ViewProjector<Host> + 'static, more: &str) -> Result<Box<dyn System>, OperatorError> {
+    let (team, num_threads) = (process_team(), rayon::current_num_threads());
+    let free: fn(&Host) -> FreeMemory = |_| FreeMemory::of_the_computer();
+    let device = |processes: &str| format!("CPU, {processes}{}{more}", counted(num_threads, "thread"));
+    Ok(match team.share() {
+        Share::WHOLE => Box::new(Projector::of_views(Host, projector, device(""), Accumulation::Deterministic, free)),
+        Share { count, .. } => {
+            let device = device(&format!("{count} processes of "));
+            Box::new(OfTeam::of_views(Host, projector, device, Accumulation::Deterministic, free, team)?)
+        }
+    })
 }
 
 /// On a CUDA device, where the first of a projector's ways to add is its fastest.

@@ -10,7 +10,7 @@ use super::projector::{ChosenTeam, ProjectorSettings, choose_team};
 use super::system::System;
 use super::tubes::stand_in;
 use super::{AlgorithmKind, DeviceChoice, Job, RunSettings, StartInfo, list_setup, pair_setup, sweep_setup};
-use crate::algebra::BackendError;
+use crate::algebra::{BackendError, Share};
 use crate::data::{Counts, Notice, Study, Volume};
 use crate::geometry::{Grid, GridError};
 use crate::operator::{Accumulation, OperatorError};
@@ -283,8 +283,8 @@ fn prepare_on(
     for (system, team) in members {
         algorithms.push((system.em((&study.measured).into(), num_subsets, em, settings.init.as_deref())?, team));
     }
-    let algorithm: Box<dyn Algorithm> = match algorithms.len() {
-        1 => algorithms.swap_remove(0).0,
+    let algorithm: Box<dyn Algorithm> = match &algorithms[..] {
+        [(_, team)] if team.share() == Share::WHOLE => algorithms.swap_remove(0).0,
         _ => Box::new(SharedAlgorithm::new(algorithms)?),
     };
     let info = StartInfo {

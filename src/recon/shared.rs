@@ -68,6 +68,12 @@ fn step(algorithm: &mut dyn Algorithm, team: &Team, task: &Task) -> Outcome {
     let outcome = outcome.unwrap_or_else(|_| Err(ReconError::UnsuitableSettings(PANIC.into())));
     // All have done it, or none may go on.
     let outcome = outcome.and_then(|report| Ok(team.meet().map(|()| report)?));
+    if outcome.as_ref().is_err_and(is_of_another)
+        && let Err(stopped) = task.check()
+    {
+        // Who is to stop need not be told that others have.
+        return Err(OperatorError::from(stopped).into());
+    }
     if let (Err(error), Some(meeting)) = (&outcome, team.meeting())
         && !is_of_another(error)
     {

@@ -46,7 +46,8 @@ fn wrong_arguments_end_with_two() {
         &["--post-filter-mm", "-4"],
         &["--post-filter-mm", "NaN"],
         &["--unknown"],
-        &["another"],
+        &["--jobs", "0"],
+        &["--part", "2/1"],
     ];
     for more in wrong {
         let arguments: Vec<&str> = reconstruct.iter().chain(more.iter()).copied().collect();

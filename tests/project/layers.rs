@@ -7,12 +7,13 @@ use super::code::tokens;
 use super::{files_below, in_repository};
 
 /// Libraries that only these modules may use.
-const HOMES: [(&str, &[&str]); 7] = [
+const HOMES: [(&str, &[&str]); 8] = [
     ("cudarc", &["cuda"]),
     ("egui", &["ui"]),
     ("egui_extras", &["ui"]),
     ("egui_plot", &["ui"]),
     ("eframe", &["ui"]),
+    ("mpi", &["mpi"]),
     ("rfd", &["ui"]),
     ("wgpu", &["render", "ui"]),
 ];

@@ -1,0 +1,258 @@
+//! Processes that reconstruct together, on one machine or on several, as `mpirun` or `srun` starts them: the only user of MPI.
+//!
+//! Each process has all of the image and a share of the data; they meet ([`Meeting`]) where sums over the data are needed. All calls of
+//! MPI are made by a thread of their own: a call waits for the other processes, however long they take or if they are gone, and who
+//! waits for that thread can give up. The sum that has to be the same for any number of processes goes from one to the next in pieces,
+//! so that all add at the same time.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
+use mpi::Threading;
+use mpi::collective::SystemOperation;
+use mpi::request::{Request, Scope, scope};
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{Communicator as _, CommunicatorCollectives as _, Destination as _, Root as _, Source as _};
+
+use crate::algebra::{AddOwn, BackendError, Meeting, Share, Team};
+
+/// Variables of the environment by which a process knows that MPI has started it: Open MPI's, PMIx's, MPICH's and Slurm's with it.
+const STARTED_BY_MPI: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MPI_LOCALRANKID"];
+
+/// Values of a piece of an image on its way from process to process.
+const PIECE: usize = 1 << 16;
+
+/// How often who waits looks whether to give up.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Who is to end waits so much longer for the others, which may be ending too: `mpirun` leaves about a second in all.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// What a process says when it comes to a meeting: that it takes part, has left a run, or has nothing more to do, with this added to its
+/// exit code.
+const TAKES_PART: i32 = 0;
+const HAS_LEFT: i32 = 1;
+const AT_THE_END: i32 = 2;
+
+/// What the thread of MPI is asked to do.
+type Call = Box<dyn FnOnce(&SimpleCommunicator) + Send>;
+
+/// The processes of which this is one.
+pub struct Processes {
+    calls: Mutex<Option<Sender<Call>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    share: Share,
+    /// Whether this process has been asked to end.
+    is_ending: fn() -> bool,
+}
+
+impl std::fmt::Debug for Processes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Processes").field("share", &self.share).finish_non_exhaustive()
+    }
+}
+
+impl Processes {
+    /// Meets the others, if MPI has started this process with others. `is_ending` tells from then on whether this process was asked to
+    /// end, so that it waits for nobody.
+    ///
+    /// # Errors
+    /// MPI does not start, as a sentence.
+    pub fn start(is_ending: fn() -> bool) -> Result<Option<Arc<Self>>, String> {
+        if STARTED_BY_MPI.iter().all(|name| std::env::var_os(name).is_none()) {
+            return Ok(None);
+        }
+        let (calls, asked) = unbounded::<Call>();
+        let (tell, told) = bounded(1);
+        let work = move || {
+            let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else { return };
+            let world = universe.world();
+            let _ = tell.send(Share { index: world.rank() as usize, count: world.size() as usize });
+            for call in asked {
+                call(&world);
+            }
+        };
+        let thread = Builder::new().name("mpi".into()).spawn(work).map_err(|error| {
+            format!("the thread of MPI could not be started: {error}; allow this process more threads and memory (ulimit -u, ulimit -v)")
+        })?;
+        let share = told
+            .recv()
+            .map_err(|_| "MPI could not be started; look whether mpirun is of the library that the program was built with")?;
+        let processes = Self { calls: Mutex::new(Some(calls)), thread: Mutex::new(Some(thread)), share, is_ending };
+        if share.count == 1 {
+            processes.finalize();
+            return Ok(None);
+        }
+        Ok(Some(Arc::new(processes)))
+    }
+
+    /// Which of the processes this one is.
+    pub fn share(&self) -> Share {
+        self.share
+    }
+
+    /// This process's place in the team of all.
+    pub fn team(self: &Arc<Self>) -> Team {
+        Team::of(Arc::clone(self) as Arc<dyn Meeting>)
+    }
+
+    /// Waits for the others at the end of all work: the largest exit code of all. `None` where they are no longer waited for.
+    pub fn end(&self, exit_code: u8) -> Option<u8> {
+        loop {
+            let said = self.answer(self.ask(move |world| all_say(world, AT_THE_END + i32::from(exit_code)))).ok()?;
+            // Who was still at work when this one came has learnt of it, and comes later.
+            if said.least >= AT_THE_END {
+                self.finalize();
+                return u8::try_from(said.largest - AT_THE_END).ok();
+            }
+        }
+    }
+
+    fn finalize(&self) {
+        // Without calls to come the thread ends, and MPI with it.
+        drop(self.calls.lock().unwrap_or_else(PoisonError::into_inner).take());
+        if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            let _ = thread.join();
+        }
+    }
+
+    /// Has something done by the thread of MPI, after all that it was asked before.
+    fn ask<T: Send + 'static>(&self, call: impl FnOnce(&SimpleCommunicator) -> T + Send + 'static) -> Receiver<T> {
+        let (tell, told) = bounded(1);
+        let call = Box::new(move |world: &SimpleCommunicator| {
+            // Nobody may wait for it any more.
+            let _ = tell.send(call(world));
+        });
+        if let Some(calls) = &*self.calls.lock().unwrap_or_else(PoisonError::into_inner) {
+            let _ = calls.send(call);
+        }
+        told
+    }
+
+    /// Waits for what was asked, but not for long once this process is to end.
+    fn answer<T>(&self, told: Receiver<T>) -> Result<T, BackendError> {
+        let mut ending_since: Option<Instant> = None;
+        loop {
+            match told.recv_timeout(LOOK_EVERY) {
+                Ok(answer) => return Ok(answer),
+                Err(RecvTimeoutError::Disconnected) => return Err(BackendError::Left),
+                Err(RecvTimeoutError::Timeout) if (self.is_ending)() => {
+                    if ending_since.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
+                        return Err(BackendError::Left);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    /// The piece of a sum from this place on, from the process before; zeros for the first.
+    fn piece(&self, at: usize, len: usize) -> Receiver<Vec<f32>> {
+        let (index, num) = (self.share.index, PIECE.min(len - at));
+        self.ask(move |world| {
+            let mut piece = vec![0.0_f32; num];
+            if index > 0 {
+                let before = world.process_at_rank(index as i32 - 1);
+                scope(|s| finish(before.immediate_receive_into(s, &mut piece[..])));
+            }
+            piece
+        })
+    }
+}
+
+/// Waits for the other processes. A core is left to who can use it meanwhile: MPI's own way to wait would keep it from the solver, and from
+/// other processes where there are more than cores.
+fn finish<'a, D: ?Sized, S: Scope<'a>>(mut request: Request<'a, D, S>) {
+    while let Err(not_yet) = request.test() {
+        request = not_yet;
+        std::thread::yield_now();
+    }
+}
+
+/// The least and the largest of what all processes say.
+struct Said {
+    least: i32,
+    largest: i32,
+}
+
+fn all_say(world: &SimpleCommunicator, own: i32) -> Said {
+    let (own, mut largest) = ([own, -own], [0; 2]);
+    scope(|s| finish(world.immediate_all_reduce_into(s, &own[..], &mut largest[..], SystemOperation::max())));
+    Said { least: -largest[1], largest: largest[0] }
+}
+
+/// Whether all take part.
+fn all_take_part(world: &SimpleCommunicator) -> Result<(), BackendError> {
+    if all_say(world, TAKES_PART).largest == TAKES_PART { Ok(()) } else { Err(BackendError::Left) }
+}
+
+impl Meeting for Processes {
+    fn share(&self) -> Share {
+        self.share
+    }
+
+    fn gather(&self, values: &[f64]) -> Result<Vec<f64>, BackendError> {
+        let (own, count) = (values.to_vec(), self.share.count);
+        let gathered = self.ask(move |world| -> Result<Vec<f64>, BackendError> {
+            all_take_part(world)?;
+            let mut all = vec![0.0_f64; own.len() * count];
+            if !own.is_empty() {
+                scope(|s| finish(world.immediate_all_gather_into(s, &own[..], &mut all[..])));
+            }
+            Ok(all)
+        });
+        self.answer(gathered)?
+    }
+
+    fn sum_in_order(&self, sum: &mut [f32], add: AddOwn<'_>) -> Result<(), BackendError> {
+        self.answer(self.ask(all_take_part))??;
+        let Share { index, count } = self.share;
+        let (len, last) = (sum.len(), count - 1);
+        // The next piece comes while this one is added to.
+        let mut coming = (len > 0).then(|| self.piece(0, len));
+        for (at, sum) in (0..len).step_by(PIECE).zip(sum.chunks_mut(PIECE)) {
+            let next = (at + PIECE < len).then(|| self.piece(at + PIECE, len));
+            let Some(piece) = std::mem::replace(&mut coming, next) else { break };
+            let mut piece = self.answer(piece)?;
+            add(at, &mut piece);
+            if index == last {
+                sum.copy_from_slice(&piece);
+            } else {
+                self.ask(move |world| {
+                    let next = world.process_at_rank(index as i32 + 1);
+                    scope(|s| finish(next.immediate_send(s, &piece[..])));
+                });
+            }
+        }
+        let mut whole = if index == last { sum.to_vec() } else { vec![0.0; len] };
+        let whole = self.ask(move |world| {
+            let from = world.process_at_rank(last as i32);
+            scope(|s| finish(from.immediate_broadcast_into(s, &mut whole[..])));
+            whole
+        });
+        sum.copy_from_slice(&self.answer(whole)?);
+        Ok(())
+    }
+
+    fn sum_integers(&self, values: &mut [u64]) -> Result<(), BackendError> {
+        let own = values.to_vec();
+        let sum = self.ask(move |world| -> Result<Vec<u64>, BackendError> {
+            all_take_part(world)?;
+            let mut sum = vec![0_u64; own.len()];
+            scope(|s| finish(world.immediate_all_reduce_into(s, &own[..], &mut sum[..], SystemOperation::sum())));
+            Ok(sum)
+        });
+        values.copy_from_slice(&self.answer(sum)??);
+        Ok(())
+    }
+
+    fn leave(&self, _: bool) {
+        // Those who are gone will not hear it.
+        let _ = self.answer(self.ask(|world| all_say(world, HAS_LEFT)));
+    }
+
+    /// Nothing has to be done: all have met when one left.
+    fn begin_again(&self) {}
+}
