@@ -414,7 +414,7 @@ mod tests {
         let show = |view: &mut RunView, run: RunId, value: f32| {
             view.live = LiveRun::asked_for(run, 0, &[], false);
             let volume = Arc::new(Volume::filled(Grid::centred([4; 3], [1.0; 3]).unwrap(), value));
-            let frame = Frame { run, iteration: 1, subiteration: 1, extremes: volume.extremes(), volume };
+            let frame = Frame { run, iteration: 1, subiteration: 1, extremes: volume.extremes(), volume, slices: None };
             view.receive_frame(frame, &session);
             view.derive(&mut RoiState::default());
         };

@@ -269,7 +269,7 @@ mod tests {
     fn frame(subiteration: usize) -> Frame {
         let grid = Grid::centred([4, 4, 4], [1.0; 3]).unwrap();
         let volume = Volume::filled(grid, subiteration as f32);
-        Frame { run: 1, iteration: subiteration, subiteration, extremes: volume.extremes(), volume: Arc::new(volume) }
+        Frame { run: 1, iteration: subiteration, subiteration, extremes: volume.extremes(), volume: Arc::new(volume), slices: None }
     }
 
     #[test]
