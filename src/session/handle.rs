@@ -127,8 +127,15 @@ impl Session {
         let (history, trace) = (History::new(options.history_bytes), options.trace.clone());
         let refused = event_sender.clone();
         let kept = history.clone();
-        let ends =
-            wire::Ends { messages: inbox, asks: asked, events: event_sender, wholes, slices, history: kept, trace: trace.clone() };
+        let ends = wire::Ends {
+            messages: inbox,
+            asks: asked,
+            events: event_sender,
+            wholes,
+            slices,
+            history: kept,
+            trace: trace.clone(),
+        };
         let started = wire::connect(host.to_owned(), dial, ends, wake);
         if let Err(error) = &started {
             let text = format!("the thread of the connection could not be started: {error}; close other programs and try again");

@@ -93,9 +93,6 @@ pub struct Event {
 /// What happened in a run.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub enum EventKind {
-    /// The run was set up.
-    #[serde(skip)]
-    Started(Box<StartInfo>),
     /// A step is done and measured.
     Iterate(Box<IterateReport>),
     /// Iterates of the past measured again after an edit of the ROIs, also in several parts: at once those that are kept, as
@@ -132,6 +129,9 @@ pub enum EventKind {
     Ended(EndReason),
     /// The run cannot go on; the sentence says why and what to do. The last good volume stays.
     Failed(String),
+    /// The run was set up. (It stands last: what does not travel must not change the numbers of what does.)
+    #[serde(skip)]
+    Started(Box<StartInfo>),
 }
 
 /// Why a run is over.

@@ -65,6 +65,18 @@ pub fn start(
     ends: Ends,
     wake: impl Fn() + Send + 'static,
 ) -> std::io::Result<(Remote, JoinHandle<()>)> {
+    let (remote, client, inbox) = client(host, dial, ends, wake);
+    let thread = Builder::new().name("line".into()).spawn(move || client.run(&inbox))?;
+    Ok((remote, thread))
+}
+
+/// What the thread owns, and what it hears of whoever asks something of the machine.
+pub(super) fn client(
+    host: String,
+    dial: Dial,
+    ends: Ends,
+    wake: impl Fn() + Send + 'static,
+) -> (Remote, Client, Receiver<RemoteAsk>) {
     let (remote, shared, inbox) = Remote::new(host);
     let client = Client {
         dial,
@@ -74,6 +86,7 @@ pub fn start(
         heard: unbounded(),
         line: None,
         line_number: 0,
+        left: Vec::new(),
         num_tries: 0,
         try_at: Some(Instant::now()),
         session: None,
@@ -86,8 +99,7 @@ pub fn start(
         heard_at: Instant::now(),
         is_over: false,
     };
-    let thread = Builder::new().name("line".into()).spawn(move || client.run(&inbox))?;
-    Ok((remote, thread))
+    (remote, client, inbox)
 }
 
 /// A line that was begun.
@@ -100,7 +112,7 @@ struct Open {
 
 type Heard = (u64, Result<(ToWindow, Vec<u8>), WireError>);
 
-struct Client {
+pub(super) struct Client {
     dial: Dial,
     ends: Ends,
     shared: Arc<Shared>,
@@ -108,6 +120,8 @@ struct Client {
     heard: (Sender<Heard>, Receiver<Heard>),
     line: Option<Open>,
     line_number: u64,
+    /// Programs whose lines have broken: one may be the solver's end itself, which can be taken up again.
+    left: Vec<Program>,
     /// How often in a row the line could not be begun again, and when that is tried next.
     num_tries: usize,
     try_at: Option<Instant>,
@@ -187,15 +201,12 @@ impl Client {
         if line.as_ref().and_then(|line| line.greeted_at).is_some_and(|at| at.elapsed() > HELD) {
             self.num_tries = 0;
         }
-        let said = line.and_then(|line| line.program).map(|mut program| program.end());
-        let mut reason = match (&self.session, error) {
-            (None, WireError::Closed | WireError::Cut | WireError::Broken(_)) if said.is_some() => String::new(),
-            _ => error.to_string(),
-        };
-        if let Some(said) = said {
-            reason += if reason.is_empty() { "" } else { " (" };
-            reason += &said;
-            reason += if reason.starts_with(&said) { "" } else { ")" };
+        let mut reason = error.to_string();
+        if let Some(mut program) = line.and_then(|line| line.program) {
+            if matches!(error, WireError::Closed | WireError::Cut | WireError::Broken(_)) {
+                reason = format!("{reason}; {}", program.words());
+            }
+            self.left.push(program);
         }
         let mut state = self.shared.lock();
         state.latency = None;
@@ -230,8 +241,9 @@ impl Client {
         let bye = encode(&ToServer::Order(self.orders.next(), Order::Bye), &[]);
         if let (Some(Open { output, program, .. }), Ok(bye)) = (self.line.take(), bye) {
             let _ = output.send(bye);
+            // It ends by itself then; those before it have nothing left to wait for.
             drop(output);
-            program.map(|mut program| program.end());
+            drop(program);
         }
     }
 
@@ -272,7 +284,7 @@ impl Client {
     }
 
     /// Passes a command on.
-    fn pass_on(&mut self, Message { command, run, task }: Message) -> Result<(), WireError> {
+    pub(super) fn pass_on(&mut self, Message { command, run, task }: Message) -> Result<(), WireError> {
         let order = match command {
             Command::Start { job, rois, paused } => match self.settings_of(run, &job) {
                 Ok(settings) => {
@@ -363,7 +375,7 @@ impl Client {
         Ok(())
     }
 
-    fn hear(&mut self, message: ToWindow, brings: &[u8]) -> Result<(), WireError> {
+    pub(super) fn hear(&mut self, message: ToWindow, brings: &[u8]) -> Result<(), WireError> {
         let is_greeted = self.line.as_ref().is_some_and(|line| line.greeted_at.is_some());
         match message {
             ToWindow::Refused(reason) => Err(WireError::Refused(reason)),
@@ -415,13 +427,26 @@ impl Client {
         }
     }
 
+    /// As if the other end had said what it is.
+    #[cfg(test)]
+    pub(super) fn greeted_for_tests(&mut self) {
+        self.line = Some(Open { output: unbounded().0, greeted_at: Some(Instant::now()), program: None });
+    }
+
+    /// The number of the news that is to come next.
+    #[cfg(test)]
+    pub(super) fn next_news(&self) -> u64 {
+        self.news.0 + 1
+    }
+
     /// A run that was asked for.
     fn job(&self, run: RunId) -> Result<&(Job, Task), WireError> {
         self.jobs.get(&run).ok_or_else(|| WireError::cannot_be(format!("something of run {run}, which nobody asked for")))
     }
 
     fn record(&self, what: &str, image: &ImageHead) {
-        let figures = [("run", image.run as f64), ("iteration", image.iteration as f64), ("subiteration", image.subiteration as f64)];
+        let figures =
+            [("run", image.run as f64), ("iteration", image.iteration as f64), ("subiteration", image.subiteration as f64)];
         self.ends.trace.record(what, &figures);
     }
 
@@ -494,6 +519,9 @@ impl Client {
 fn checked(event: Event) -> Result<Event, WireError> {
     if let EventKind::Iterate(report) = &event.kind {
         let IterateReport { stages, elapsed, .. } = &**report;
+        if report.subiteration == 0 {
+            return Err(WireError::cannot_be("a step before the first"));
+        }
         if stages.iter().any(|(_, time)| time > MAX_TIME) || *elapsed > MAX_TIME {
             return Err(WireError::cannot_be("a step of many years"));
         }

@@ -31,7 +31,9 @@ pub enum WireError {
     #[error("the connection broke: {0}")]
     Broken(#[from] io::Error),
     /// A message is longer than any.
-    #[error("a message of {found} bytes was announced, and none has more than {MAX_MESSAGE}: the other end is not a tomoscope, or a broken one")]
+    #[error(
+        "a message of {found} bytes was announced, and none has more than {MAX_MESSAGE}: the other end is not a tomoscope, or a broken one"
+    )]
     Length {
         /// Bytes announced.
         found: u32,
@@ -40,7 +42,9 @@ pub enum WireError {
     #[error("the other end said what cannot be understood: {0}")]
     NoMessage(String),
     /// The other end is not this program.
-    #[error("the other end began with '{found}' instead of '{NAME}': see that its shell prints nothing when it is logged in to, and that the program called there is tomoscope")]
+    #[error(
+        "the other end began with '{found}' instead of '{NAME}': see that its shell prints nothing when it is logged in to, and that the program called there is tomoscope"
+    )]
     NotThis {
         /// What was read.
         found: String,

@@ -127,7 +127,8 @@ mod tests {
         assert_eq!((frames[0].volume.values[[0, 0, 0]], first.volume.values[[0, 0, 0]] >= 1.0), (0.0, true));
         // While they wait two newer ones come: slices of each as the line takes them, and the first goes on.
         out.set_newest(second);
-        let slices = |frames: &[Frame]| frames.iter().filter(|frame| frame.slices.is_some()).map(|f| f.subiteration).collect::<Vec<_>>();
+        let slices =
+            |frames: &[Frame]| frames.iter().filter(|frame| frame.slices.is_some()).map(|f| f.subiteration).collect::<Vec<_>>();
         assert_eq!(slices(&receive(&mut out, &mut into, &grid).0), [2]);
         out.set_newest(third.clone());
         assert_eq!(slices(&receive(&mut out, &mut into, &grid).0), [0; 0], "two are under way");

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::{BufReader, Read, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
@@ -14,7 +14,10 @@ use serde::de::DeserializeOwned;
 use super::WireError;
 use super::framing::{decode, greet, read_greeting, read_message};
 
-/// How long a program that was started for a line may take to end by itself once that is closed.
+/// How long is waited for what a program says when its line breaks.
+const LAST_WORDS_TIME: Duration = Duration::from_millis(500);
+
+/// How long a program that was started for a line may take to end by itself once the session is over.
 const END_TIME: Duration = Duration::from_secs(2);
 
 /// Characters that are kept of what such a program says.
@@ -47,7 +50,9 @@ impl Line {
         let mut child = command.spawn().map_err(|error| refused(format!("'{name}': {error}")))?;
         let (input, output, errors) = (child.stdout.take(), child.stdin.take(), child.stderr.take());
         let mut program = Program { name, child, said: Arc::default() };
-        let Some(((input, output), errors)) = input.zip(output).zip(errors) else { return Err(refused("it has no pipes".into())) };
+        let Some(((input, output), errors)) = input.zip(output).zip(errors) else {
+            return Err(refused("it has no pipes".into()));
+        };
         program.listen(errors)?;
         Ok(Self { input: Box::new(input), output: Box::new(output), program: Some(program) })
     }
@@ -78,28 +83,29 @@ impl Program {
         Ok(())
     }
 
-    /// Waits a moment for it to end by itself, else ends it. What it said and how it ended, in words.
-    pub fn end(&mut self) -> String {
+    /// How it ended, if it does within this time.
+    fn wait(&mut self, time: Duration) -> Option<ExitStatus> {
         let begun = Instant::now();
-        let mut status = None;
-        while status.is_none() && begun.elapsed() < END_TIME {
+        while begun.elapsed() < time {
             match self.child.try_wait() {
                 Ok(None) => std::thread::sleep(Duration::from_millis(10)),
-                Ok(ended) => status = ended,
+                Ok(ended) => return ended,
                 Err(_) => break,
             }
         }
-        if status.is_none() {
-            // It has ended meanwhile, or does now.
-            let _ = self.child.kill();
-            let _ = self.child.wait();
-        }
+        None
+    }
+
+    /// What it said and how it ended, in words. It is given a moment for that, and may go on: where it is the solver's end itself, that
+    /// waits to be taken up again.
+    pub fn words(&mut self) -> String {
+        let status = self.wait(LAST_WORDS_TIME);
         // What it said last may still be on its way through the pipe.
         std::thread::sleep(Duration::from_millis(20));
         let said: Vec<u8> = self.said.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
         let said = String::from_utf8_lossy(&said);
         let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        let ended = status.map_or_else(|| "did not end by itself".to_owned(), |status| format!("ended with {status}"));
+        let ended = status.map_or_else(|| "goes on".to_owned(), |status| format!("ended with {status}"));
         match lines.is_empty() {
             true => format!("'{}' {ended} and said nothing", self.name),
             false => format!("'{}' {ended} and said: {}", self.name, lines.join(" / ")),
@@ -109,8 +115,10 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        if !matches!(self.child.try_wait(), Ok(Some(_))) {
-            self.end();
+        if self.wait(END_TIME).is_none() {
+            // It has ended meanwhile, or does now.
+            let _ = self.child.kill();
+            let _ = self.child.wait();
         }
     }
 }

@@ -41,7 +41,12 @@ pub enum Order {
     /// Open the scan of this file.
     Open(String),
     /// [`Command::Start`](crate::session::Command::Start) of the open scan, as the run of this number.
-    Start { run: RunId, settings: Box<RunSettings>, rois: Rois, paused: bool },
+    Start {
+        run: RunId,
+        settings: Box<RunSettings>,
+        rois: Rois,
+        paused: bool,
+    },
     Pause,
     Resume,
     StepOnce,
@@ -57,7 +62,12 @@ pub enum Order {
     /// [`Session::compare_with`](crate::session::Session::compare_with) a run, or none.
     Compare(Option<RunId>),
     /// The same with an image, which the message brings.
-    CompareWith { run: RunId, iteration: usize, subiteration: usize, grid: Grid },
+    CompareWith {
+        run: RunId,
+        iteration: usize,
+        subiteration: usize,
+        grid: Grid,
+    },
     /// [`Session::measure_peaks`](crate::session::Session::measure_peaks).
     MeasurePeaks(RunId, Option<PeakLine>),
     Keep(RunId),

@@ -12,6 +12,8 @@
 
 mod client;
 mod framing;
+#[cfg(test)]
+mod hostile;
 mod image;
 mod images_in;
 mod images_out;

@@ -69,7 +69,7 @@ mod tests {
     fn what_has_not_arrived_is_said_again_and_taken_once() {
         let mut outbox = Outbox::default();
         for number in 1..=5u8 {
-            assert_eq!(outbox.next(), number.into());
+            assert_eq!(outbox.next(), u64::from(number));
             outbox.push(vec![number]);
         }
         outbox.arrived(2).unwrap();

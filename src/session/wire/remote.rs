@@ -149,7 +149,7 @@ impl Remote {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err("the connection is over".into()),
             }
-            if let LineState::Over { reason } = self.line() {
+            if let LineState::Over { reason } | LineState::GivenUp { reason } = self.line() {
                 return Err(reason);
             }
             task.check().map_err(|stopped| stopped.to_string())?;

@@ -21,10 +21,10 @@ use super::outbox::{Inbox, Outbox};
 use super::rendezvous::{Rendezvous, relay};
 use super::{Line, WireError};
 use crate::data::{Counts, MaskedRois, Notice, Study, Unit, Volume};
-use crate::geometry::Grid;
+use crate::geometry::{Grid, LENGTHS_MM};
 use crate::plan::{Device, Job, RunSettings, available_devices};
 use crate::session::threads::num_cores;
-use crate::session::{Command, CompareWith, Event, EventKind, Kept, RoiSet, RunId, Session};
+use crate::session::{Command, CompareWith, Event, EventKind, Kept, PeakLine, RoiSet, RunId, Session};
 use crate::task::Task;
 
 /// How often the progress of a set-up is looked at.
@@ -33,6 +33,9 @@ const TICK: Duration = Duration::from_millis(100);
 /// Most threads that a run may be asked to have.
 const MAX_THREADS: usize = 4096;
 
+/// Largest side of the square about a line over which is averaged.
+const MAX_WIDTH_MM: f64 = 1000.0;
+
 /// Reads the scan of a file.
 pub type Opener = Arc<dyn Fn(&Path, &Task) -> Result<Study<Counts>, String> + Send + Sync>;
 
@@ -40,14 +43,14 @@ pub type Opener = Arc<dyn Fn(&Path, &Task) -> Result<Study<Counts>, String> + Se
 pub struct ServeOptions {
     /// How long it goes on without a line.
     pub linger: Duration,
-    /// Told when it is to end.
-    pub stop: Receiver<()>,
+    /// Told when it is to end; asked for once it has begun.
+    pub stop: fn() -> Receiver<()>,
     /// Reads scans.
     pub open: Opener,
 }
 
 /// What comes to the hub.
-enum Input {
+pub(super) enum Input {
     /// Another line, greeted at our end.
     Line(Line),
     /// From the line of this number.
@@ -63,11 +66,7 @@ enum Input {
 ///
 /// # Errors
 /// What is at the other end is no window of this version, the session that it asks for is gone, or threads are refused.
-pub fn serve(
-    line: Line,
-    options: ServeOptions,
-    start: impl FnOnce(Box<dyn Fn() + Send>) -> Session,
-) -> Result<(), WireError> {
+pub fn serve(line: Line, options: ServeOptions, start: impl FnOnce(Box<dyn Fn() + Send>) -> Session) -> Result<(), WireError> {
     let Line { mut input, mut output, .. } = line;
     greet(&mut output)?;
     read_greeting(&mut input)?;
@@ -100,13 +99,15 @@ pub fn serve(
     hub.run(&inputs)
 }
 
-struct Hub {
+pub(super) struct Hub {
     session: Session,
     sender: Sender<Input>,
     /// Whether the session has something to say.
     pending: Arc<AtomicBool>,
     rendezvous: Rendezvous,
-    options: ServeOptions,
+    linger: Duration,
+    stop: Receiver<()>,
+    open: Opener,
     /// The number of the line begun last, and what goes out over it while it holds.
     line_number: u64,
     line: Option<Sender<Vec<u8>>>,
@@ -129,7 +130,7 @@ struct Hub {
 }
 
 impl Hub {
-    fn new(
+    pub(super) fn new(
         session: Session,
         sender: Sender<Input>,
         pending: Arc<AtomicBool>,
@@ -141,7 +142,9 @@ impl Hub {
             sender,
             pending,
             rendezvous,
-            options,
+            linger: options.linger,
+            stop: (options.stop)(),
+            open: options.open,
             line_number: 0,
             line: None,
             is_greeted: false,
@@ -168,11 +171,23 @@ impl Hub {
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
             self.hand_over()?;
-            let is_long_alone = self.alone_since.is_some_and(|since| since.elapsed() >= self.options.linger);
-            self.is_over |= is_long_alone || self.options.stop.try_recv().is_ok();
+            let is_long_alone = self.alone_since.is_some_and(|since| since.elapsed() >= self.linger);
+            self.is_over |= is_long_alone || self.stop.try_recv().is_ok();
         }
         self.opening.stop();
         Ok(())
+    }
+
+    /// The number of the order that is to come next.
+    #[cfg(test)]
+    pub(super) fn next_order(&self) -> u64 {
+        self.orders.0 + 1
+    }
+
+    /// As if this study had been opened.
+    #[cfg(test)]
+    pub(super) fn open_for_tests(&mut self, study: Study<Counts>) {
+        self.study = Some(Arc::new(study));
     }
 
     /// Takes in what has come. What cannot be ends the line, not the session.
@@ -237,7 +252,7 @@ impl Hub {
     }
 
     /// The other end is a window that has so much of the news.
-    fn welcome(&mut self, num_news: u64) -> Result<(), WireError> {
+    pub(super) fn welcome(&mut self, num_news: u64) -> Result<(), WireError> {
         self.news.arrived(num_news)?;
         self.is_greeted = true;
         let session = self.rendezvous.name().to_owned();
@@ -251,7 +266,7 @@ impl Hub {
         Ok(())
     }
 
-    fn hear(&mut self, message: ToServer, brings: &[u8]) -> Result<(), WireError> {
+    pub(super) fn hear(&mut self, message: ToServer, brings: &[u8]) -> Result<(), WireError> {
         match message {
             ToServer::Hello { session, num_news } if !self.is_greeted => {
                 if session.as_deref() != Some(self.rendezvous.name()) {
@@ -322,7 +337,8 @@ impl Hub {
                 let kept = Kept { run, iteration, subiteration, extremes: image.extremes(), volume: Arc::new(image) };
                 self.session.compare_with(Some(CompareWith::Image(kept)));
             }
-            Order::MeasurePeaks(run, line) => self.session.measure_peaks(run, line),
+            Order::MeasurePeaks(run, line) if line.is_none_or(can_be) => self.session.measure_peaks(run, line),
+            Order::MeasurePeaks(..) => return Err(WireError::cannot_be("a line of many kilometres")),
             Order::Keep(run) => {
                 self.kept.insert(run);
                 self.session.keep(run);
@@ -357,7 +373,7 @@ impl Hub {
     fn open(&mut self, path: String) -> Result<(), WireError> {
         self.opening.stop();
         self.opening = Task::new();
-        let (task, sender, open) = (self.opening.clone(), self.sender.clone(), Arc::clone(&self.options.open));
+        let (task, sender, open) = (self.opening.clone(), self.sender.clone(), Arc::clone(&self.open));
         let work = move || {
             let study = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| open(Path::new(&path), &task)));
             let study = study.unwrap_or_else(|_| Err("the study could not be opened: the program made a mistake".into()));
@@ -390,7 +406,7 @@ impl Hub {
     }
 
     /// Hands over what the session has to say: events first, then its newest image, as its watchers take them.
-    fn hand_over(&mut self) -> Result<(), WireError> {
+    pub(super) fn hand_over(&mut self) -> Result<(), WireError> {
         self.pending.store(false, Ordering::Release);
         let events: Vec<Event> = self.session.events().try_iter().collect();
         for Event { run, kind } in events {
@@ -433,6 +449,11 @@ impl Hub {
         }
         Ok(())
     }
+}
+
+/// Whether a line can be one through an image.
+fn can_be(line: PeakLine) -> bool {
+    line.ends_mm.as_flattened().iter().all(|mm| mm.abs() <= *LENGTHS_MM.end()) && (0.0..=MAX_WIDTH_MM).contains(&line.width_mm)
 }
 
 /// An image that a message brings.
