@@ -198,7 +198,7 @@ fn no_message_stops_the_solvers_end() {
     let session = Session::with_setup(options, Box::new(refuse), || {});
     let (sender, inputs) = unbounded();
     let options = ServeOptions { linger: Duration::ZERO, stop: never, open: Arc::new(|_, _| Err("none".into())) };
-    let mut hub = Hub::new(session, sender, Arc::default(), Rendezvous::open(|_| false), options);
+    let mut hub = Hub::new(session, sender, Arc::default(), Rendezvous::open(|_, _| ()), options);
     hub.welcome(0).unwrap();
     hub.open_for_tests(study());
     let messages = to_server();

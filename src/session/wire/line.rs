@@ -174,6 +174,8 @@ pub fn write_on_a_thread(
             Ok(output.flush()?)
         };
         if let Err(error) = work() {
+            // What the other end said last tells more: it is read first.
+            std::thread::sleep(LAST_WORDS_TIME);
             broken(error);
         }
     };

@@ -48,9 +48,9 @@ mod unix {
     }
 
     impl Rendezvous {
-        /// A socket of a new name; `found` takes each line that comes through it, and says whether to go on. Where none can be had the
-        /// session has its name all the same, and nobody can take it up again.
-        pub fn open(found: impl Fn(Line) -> bool + Clone + Send + 'static) -> Self {
+        /// A socket of a new name; `found` takes that and each line that comes through it, whoever is at its other end. Where none can be
+        /// had the session has its name all the same, and nobody can take it up again.
+        pub fn open(found: impl Fn(&str, Line) + Clone + Send + 'static) -> Self {
             let name = Uuid::new_v4().simple().to_string();
             let path = folders().find_map(|folder| listen(&folder, &name, found.clone()).ok());
             Self { name, path }
@@ -70,7 +70,7 @@ mod unix {
         }
     }
 
-    fn listen(folder: &Path, name: &str, found: impl Fn(Line) -> bool + Send + 'static) -> io::Result<PathBuf> {
+    fn listen(folder: &Path, name: &str, found: impl Fn(&str, Line) + Send + 'static) -> io::Result<PathBuf> {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         // Only its owner can do this.
         fs::set_permissions(folder, Permissions::from_mode(0o700))?;
@@ -79,13 +79,12 @@ mod unix {
         let listener = UnixListener::bind(&path)?;
         // Nobody else can enter the folder; nor could they use the socket.
         fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+        let name = name.to_owned();
         let accept = move || {
             for stream in listener.incoming() {
                 let line = stream.and_then(|stream| Ok((stream.try_clone()?, stream)));
                 let Ok((input, output)) = line else { continue };
-                if !found(Line { input: Box::new(input), output: Box::new(output), program: None }) {
-                    return;
-                }
+                found(&name, Line { input: Box::new(input), output: Box::new(output), program: None });
             }
         };
         Builder::new().name("rendezvous".into()).spawn(accept)?;
@@ -163,7 +162,7 @@ mod elsewhere {
 
     impl Rendezvous {
         /// A new name.
-        pub fn open(_found: impl Fn(Line) -> bool + Clone + Send + 'static) -> Self {
+        pub fn open(_found: impl Fn(&str, Line) + Clone + Send + 'static) -> Self {
             Self(uuid::Uuid::new_v4().simple().to_string())
         }
 

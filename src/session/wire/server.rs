@@ -22,7 +22,7 @@ use super::rendezvous::{Rendezvous, relay};
 use super::{Line, WireError};
 use crate::data::{Counts, MaskedRois, Notice, Study, Unit, Volume};
 use crate::geometry::{Grid, LENGTHS_MM};
-use crate::plan::{Device, Job, RunSettings, available_devices};
+use crate::plan::{Device, Job, Rays, RunSettings, available_devices};
 use crate::session::threads::num_cores;
 use crate::session::{Command, CompareWith, Event, EventKind, Kept, PeakLine, RoiSet, RunId, Session};
 use crate::task::Task;
@@ -32,6 +32,9 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// Most threads that a run may be asked to have.
 const MAX_THREADS: usize = 4096;
+
+/// Most lines per bin, as on the command line.
+const MAX_RAYS: usize = 1024;
 
 /// Largest side of the square about a line over which is averaged.
 const MAX_WIDTH_MM: f64 = 1000.0;
@@ -51,8 +54,8 @@ pub struct ServeOptions {
 
 /// What comes to the hub.
 pub(super) enum Input {
-    /// Another line, greeted at our end.
-    Line(Line),
+    /// Another line.
+    Line(Hello),
     /// From the line of this number.
     Said(u64, Result<(ToServer, Vec<u8>), WireError>),
     Opened(Result<Box<Study<Counts>>, String>),
@@ -67,15 +70,9 @@ pub(super) enum Input {
 /// # Errors
 /// What is at the other end is no window of this version, the session that it asks for is gone, or threads are refused.
 pub fn serve(line: Line, options: ServeOptions, start: impl FnOnce(Box<dyn Fn() + Send>) -> Session) -> Result<(), WireError> {
-    let Line { mut input, mut output, .. } = line;
-    greet(&mut output)?;
-    read_greeting(&mut input)?;
-    let first = read_message(&mut input)?;
-    let (ToServer::Hello { session: name, num_news }, _) = decode(&first)? else {
-        return Err(WireError::cannot_be("an order before it said what it is"));
-    };
-    if let Some(name) = name {
-        return relay(&name, &first, input, output);
+    let hello = Hello::on(line)?;
+    if let Some(name) = &hello.session {
+        return relay(name, &hello.bytes, hello.line.input, hello.line.output);
     }
     let (sender, inputs) = unbounded();
     let pending = Arc::new(AtomicBool::new(false));
@@ -89,14 +86,45 @@ pub fn serve(line: Line, options: ServeOptions, start: impl FnOnce(Box<dyn Fn() 
         }
     };
     let lines = sender.clone();
-    let rendezvous = Rendezvous::open(move |line| lines.send(Input::Line(line)).is_ok());
+    let rendezvous = Rendezvous::open(move |name, line| {
+        // Only who knows its name takes the session over: until then the line before holds.
+        let (name, lines) = (name.to_owned(), lines.clone());
+        let shake_hands = move || {
+            let hello = Hello::on(line).ok().filter(|hello| hello.session.as_deref() == Some(&name));
+            hello.map(|hello| lines.send(Input::Line(hello)));
+        };
+        // Without a thread it is as if nobody had called.
+        drop(Builder::new().name("line".into()).spawn(shake_hands));
+    });
     let devices = sender.clone();
     Builder::new().name("devices".into()).spawn(move || _ = devices.send(Input::Devices(available_devices())))?;
     let session = start(Box::new(wake));
     let mut hub = Hub::new(session, sender, pending, rendezvous, options);
-    hub.begin_line(input, output, true)?;
-    hub.welcome(num_news)?;
+    hub.begin_line(hello)?;
     hub.run(&inputs)
+}
+
+/// A line at whose other end is a window of this version, as it said first.
+pub(super) struct Hello {
+    line: Line,
+    /// The message.
+    bytes: Vec<u8>,
+    /// The session that it had, and how much of its news it has.
+    session: Option<String>,
+    num_news: u64,
+}
+
+impl Hello {
+    /// Greets the other end of a line, and hears what it is.
+    fn on(mut line: Line) -> Result<Self, WireError> {
+        greet(&mut line.output)?;
+        read_greeting(&mut line.input)?;
+        let bytes = read_message(&mut line.input)?;
+        match decode(&bytes)?.0 {
+            ToServer::Hello { session, num_news } => Ok(Self { line, bytes, session, num_news }),
+            _ => Err(WireError::cannot_be("an order before it said what it is")),
+        }
+    }
 }
 
 pub(super) struct Hub {
@@ -111,8 +139,6 @@ pub(super) struct Hub {
     /// The number of the line begun last, and what goes out over it while it holds.
     line_number: u64,
     line: Option<Sender<Vec<u8>>>,
-    /// Whether the other end of the line has said what it is.
-    is_greeted: bool,
     /// Since when there is no line.
     alone_since: Option<Instant>,
     is_over: bool,
@@ -147,7 +173,6 @@ impl Hub {
             open: options.open,
             line_number: 0,
             line: None,
-            is_greeted: false,
             alone_since: None,
             is_over: false,
             orders: Inbox::default(),
@@ -193,7 +218,7 @@ impl Hub {
     /// Takes in what has come. What cannot be ends the line, not the session.
     fn take(&mut self, input: Input) {
         let outcome = match input {
-            Input::Line(Line { input, output, .. }) => self.begin_line(input, output, false),
+            Input::Line(hello) => self.begin_line(hello),
             Input::Said(number, _) if number != self.line_number || self.line.is_none() => Ok(()),
             Input::Said(_, Ok((message, brings))) => self.hear(message, &brings),
             Input::Said(_, Err(error)) => Err(error),
@@ -207,20 +232,15 @@ impl Hub {
     }
 
     /// Goes on over a line.
-    fn begin_line(
-        &mut self,
-        input: Box<dyn std::io::Read + Send>,
-        output: Box<dyn std::io::Write + Send>,
-        is_greeted: bool,
-    ) -> Result<(), WireError> {
+    fn begin_line(&mut self, hello: Hello) -> Result<(), WireError> {
         self.line_number += 1;
-        let number = self.line_number;
+        let (number, Line { input, output, .. }) = (self.line_number, hello.line);
         let (heard, broken) = (self.sender.clone(), self.sender.clone());
-        read_on_a_thread(input, is_greeted, move |said| heard.send(Input::Said(number, said)).is_ok())?;
+        read_on_a_thread(input, true, move |said| heard.send(Input::Said(number, said)).is_ok())?;
         let broken = move |error| _ = broken.send(Input::Said(number, Err(error)));
-        self.line = Some(write_on_a_thread(output, is_greeted, broken)?);
-        (self.is_greeted, self.alone_since) = (is_greeted, None);
-        Ok(())
+        self.line = Some(write_on_a_thread(output, true, broken)?);
+        self.alone_since = None;
+        self.welcome(hello.num_news)
     }
 
     /// The line is over; the other end is told why, where it still listens.
@@ -244,7 +264,7 @@ impl Hub {
     /// Says something that must not be lost.
     fn tell(&mut self, news: News) -> Result<(), WireError> {
         let bytes = encode(&ToWindow::News(self.news.next(), news), &[])?;
-        if let Some(line) = self.line.as_ref().filter(|_| self.is_greeted) {
+        if let Some(line) = &self.line {
             let _ = line.send(bytes.clone());
         }
         self.news.push(bytes);
@@ -254,7 +274,6 @@ impl Hub {
     /// The other end is a window that has so much of the news.
     pub(super) fn welcome(&mut self, num_news: u64) -> Result<(), WireError> {
         self.news.arrived(num_news)?;
-        self.is_greeted = true;
         let session = self.rendezvous.name().to_owned();
         let host = System::host_name().unwrap_or_else(|_| "the other machine".into());
         self.say(&ToWindow::Welcome { session, host, num_orders: self.orders.0 })?;
@@ -268,13 +287,6 @@ impl Hub {
 
     pub(super) fn hear(&mut self, message: ToServer, brings: &[u8]) -> Result<(), WireError> {
         match message {
-            ToServer::Hello { session, num_news } if !self.is_greeted => {
-                if session.as_deref() != Some(self.rendezvous.name()) {
-                    return Err(WireError::Refused("the window asks for another session".into()));
-                }
-                self.welcome(num_news)
-            }
-            _ if !self.is_greeted => Err(WireError::cannot_be("an order before it said what it is")),
             ToServer::Hello { .. } => Err(WireError::cannot_be("what it is a second time")),
             ToServer::Order(number, order) => {
                 if self.orders.is_new(number)? {
@@ -396,8 +408,12 @@ impl Hub {
         let Some(study) = self.study.clone().filter(|_| run == self.latest + 1) else {
             return Err(WireError::cannot_be(format!("a start of run {run} after {}, or without a study", self.latest)));
         };
-        if settings.num_threads.is_some_and(|threads| threads > MAX_THREADS) {
-            return Err(WireError::cannot_be(format!("a run of more than {MAX_THREADS} threads")));
+        let num_rays = match settings.rays {
+            Rays::Auto => 1,
+            Rays::Fixed { tangential, axial } => tangential.saturating_mul(axial),
+        };
+        if settings.num_threads.is_some_and(|threads| threads > MAX_THREADS) || !(1..=MAX_RAYS).contains(&num_rays) {
+            return Err(WireError::cannot_be(format!("a run of more than {MAX_THREADS} threads, or {MAX_RAYS} lines per bin")));
         }
         let rois = self.regions(rois)?.unwrap_or_default();
         let job = Job::Counts { study, settings: Box::new(settings) };
@@ -423,7 +439,7 @@ impl Hub {
         {
             self.session.return_frame(before);
         }
-        let Some(line) = self.line.clone().filter(|_| self.is_greeted) else { return Ok(()) };
+        let Some(line) = self.line.clone() else { return Ok(()) };
         self.tell_of_the_past()?;
         let making @ (done, total) = self.session.task().progress();
         if making != self.making {

@@ -129,11 +129,18 @@ impl Shown {
         if self.newest.as_ref().is_some_and(|newest| !is_before(newest, &frame)) {
             return Some(frame);
         }
-        let is_alone = self.newest.as_ref().is_none_or(|newest| newest.run != frame.run);
-        if is_alone && self.past.is_none() && self.filtered.is_none() {
-            self.measure(&frame.volume, frame.extremes);
+        let (volume, extremes) = (Arc::clone(&frame.volume), frame.extremes);
+        let before = self.ahead.replace(frame);
+        if self.past.is_none() && self.filtered.is_none() && self.is_ahead_alone() {
+            self.measure(&volume, extremes);
         }
-        self.ahead.replace(frame)
+        before
+    }
+
+    /// Whether slices have come, and no whole image of their run.
+    fn is_ahead_alone(&self) -> bool {
+        let run = self.newest.as_ref().map(|newest| newest.run);
+        self.ahead.as_ref().is_some_and(|ahead| Some(ahead.run) != run)
     }
 
     /// The image of which only slices have come, where it is drawn: through this voxel, without a filter.
@@ -270,8 +277,7 @@ impl Shown {
         let newest = || Some(self.newest.as_ref()?.extremes);
         let chosen = || self.past.as_ref().map(|past| past.extremes).or_else(newest);
         let extremes = self.filtered.as_ref().map(|filtered| filtered.extremes).or_else(chosen);
-        let run = |frame: &Frame| frame.run;
-        if self.ahead.as_ref().is_some_and(|ahead| self.newest.as_ref().map(run) != Some(ahead.run)) && self.past.is_none() {
+        if self.past.is_none() && self.filtered.is_none() && self.is_ahead_alone() {
             return;
         }
         if let Some((volume, Extremes { low, high, .. })) = self.volume().zip(extremes) {
@@ -363,6 +369,37 @@ mod tests {
         assert_eq!(shown.take_for_upload(None).map(|(_, v)| v.as_slice()[0]), Some(2.0));
         assert_eq!(shown.range, [2.0, 2.0]);
         assert_eq!(shown.auto_window(Palette::Grey), [0.0, 2.0]);
+    }
+
+    #[test]
+    fn slices_are_drawn_ahead_and_numbers_are_those_of_whole_images() {
+        let at = [1, 2, 3];
+        let sliced = |subiteration| Frame { slices: Some(at), ..frame(subiteration) };
+        let value = |volume: Option<&Volume>| volume.map(|volume| volume.as_slice()[0]);
+        let mut shown = Shown::default();
+        assert!(shown.set_newest(sliced(1)).is_none());
+        assert_eq!((value(shown.volume()), shown.id()), (None, None));
+        let others = [None, Some([0; 3])].map(|slices| value(shown.drawn(slices)));
+        assert_eq!((value(shown.drawn(Some(at))), others), (Some(1.0), [None, None]), "only where they are looked at");
+        assert_eq!(shown.range, [1.0, 1.0]);
+        let given =
+            |shown: &mut Shown| shown.take_for_upload(Some(at)).map(|(id, volume)| (id.subiteration, volume.as_slice()[0]));
+        assert_eq!((given(&mut shown), given(&mut shown)), (Some((1, 1.0)), None));
+        assert_eq!(shown.given_ahead().map(|id| id.subiteration), Some(1));
+        // The whole of it takes their place; those of a later one are ahead again, also of a whole one between them.
+        assert!(shown.set_newest(frame(1)).is_none());
+        assert_eq!((given(&mut shown), shown.given_ahead()), (Some((1, 1.0)), None));
+        assert!(shown.set_newest(sliced(3)).is_none());
+        assert_eq!(shown.set_newest(frame(2)).map(|frame| frame.subiteration), Some(1));
+        assert_eq!((value(shown.volume()), shown.id().map(|id| id.subiteration)), (Some(2.0), Some(2)));
+        assert_eq!((given(&mut shown), value(shown.drawn(None))), (Some((3, 3.0)), Some(2.0)));
+        assert_eq!(shown.set_newest(sliced(2)).map(|frame| frame.subiteration), Some(2), "it is there already");
+        // What is looked at elsewhere is of the whole one.
+        assert_eq!(shown.take_for_upload(Some([0; 3])).map(|(id, _)| id.subiteration), Some(2));
+        let id = IterateId { run: 1, iteration: 0, subiteration: 0 };
+        let Frame { volume, extremes, .. } = frame(7);
+        shown.set_past(Some(Past { id, volume, extremes }));
+        assert_eq!(given(&mut shown), Some((0, 7.0)));
     }
 
     #[test]
