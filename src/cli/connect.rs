@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::CliResult;
+use super::serve::LINGER_SECS;
 use crate::session::Trace;
 use crate::session::wire::{Dial, Line};
 use crate::ui;
@@ -21,11 +22,11 @@ pub struct ConnectOptions {
     #[arg(long, value_name = "COMMAND", requires = "study", conflicts_with_all = ["connect", "follow"])]
     connect_command: Option<String>,
     /// The program on the other machine, where its shell does not find tomoscope by its name.
-    #[arg(long, value_name = "PATH", requires = "connect", default_value = "tomoscope", hide_default_value = true)]
-    remote_program: String,
-    /// How long a run goes on there after the connection was lost, until it is taken up again, seconds.
-    #[arg(long, value_name = "SECS", requires = "connect", default_value_t = 600, hide_default_value = true)]
-    linger: u64,
+    #[arg(long, value_name = "PATH")]
+    remote_program: Option<String>,
+    /// How long a run goes on there after the connection was lost, until it is taken up again, seconds; 600 where it is not told.
+    #[arg(long, value_name = "SECS")]
+    linger: Option<u64>,
 }
 
 impl ConnectOptions {
@@ -36,8 +37,11 @@ impl ConnectOptions {
     pub fn target(&self, study: Option<&Path>) -> Result<Option<Target>, String> {
         if let Some(url) = &self.connect {
             let url = SshUrl::parse(url).map_err(|reason| format!("--connect {url}: {reason}"))?;
-            let words = url.words(&self.remote_program, self.linger);
+            let words = url.words(self.remote_program.as_deref().unwrap_or("tomoscope"), self.linger.unwrap_or(LINGER_SECS));
             return Ok(Some(Target { host: url.host, path: url.path, words }));
+        }
+        if self.remote_program.is_some() || self.linger.is_some() {
+            return Err("--remote-program and --linger go with --connect; in --connect-command write them out".into());
         }
         let Some(command) = &self.connect_command else { return Ok(None) };
         let words = shell_words::split(command).map_err(|error| format!("--connect-command '{command}': {error}"))?;

@@ -12,6 +12,9 @@ use crate::session::wire::{Line, ServeOptions, serve};
 use crate::session::{Session, SessionOptions};
 use crate::ui::read_with_neighbours;
 
+/// How long a run waits to be taken up again.
+pub const LINGER_SECS: u64 = 600;
+
 /// Options of `serve`.
 #[derive(clap::Args)]
 pub struct ServeArguments {
@@ -19,7 +22,7 @@ pub struct ServeArguments {
     #[arg(long, required = true)]
     stdio: bool,
     /// How long a run goes on after its connection was lost, until it is taken up again, seconds.
-    #[arg(long, value_name = "SECS", default_value_t = 600)]
+    #[arg(long, value_name = "SECS", default_value_t = LINGER_SECS)]
     linger: u64,
 }
 

@@ -8,9 +8,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::never;
-use tomoscope::data::{Counts, Roi, RoiShape, Study, Volume};
+use tomoscope::data::{Counts, Roi, RoiMask, RoiShape, RoiSums, Study, Volume};
 use tomoscope::operator::Accumulation;
-use tomoscope::plan::{Cache, DeviceChoice, Job, RunSettings, SetupError, default_settings, prepare};
+use tomoscope::plan::{Cache, DeviceChoice, Job, Prepared, RunSettings, SetupError, default_settings, prepare};
+use tomoscope::recon::{Algorithm, ReconError, StepReport};
 use tomoscope::session::wire::{Dial, Line, LineState, ServeOptions, WireError, serve};
 use tomoscope::session::{Command, EndReason, Event, EventKind, Frame, RoiSet, Session, SessionOptions, Setup};
 use tomoscope::task::Task;
@@ -377,20 +378,71 @@ fn slowed(mut from: Box<dyn Read + Send>, bytes_per_sec: f64, delay: Duration) -
     Box::new(output)
 }
 
+/// A scripted algorithm whose images are noise in the field of view: nothing of it can be compressed.
+struct Noisy(Script, Vec<f32>);
+
+impl Algorithm for Noisy {
+    fn step(&mut self, task: &Task) -> Result<StepReport, ReconError> {
+        self.0.step(task)
+    }
+
+    fn num_subsets(&self) -> usize {
+        self.0.num_subsets()
+    }
+
+    fn volume_into(&mut self, volume: &mut Volume) -> Result<(), ReconError> {
+        volume.as_mut_slice().copy_from_slice(&self.1);
+        Ok(())
+    }
+
+    fn set_rois(&mut self, masks: &[RoiMask]) -> Result<(), ReconError> {
+        self.0.set_rois(masks)
+    }
+
+    fn roi_sums(&mut self) -> Result<Vec<RoiSums>, ReconError> {
+        self.0.roi_sums()
+    }
+
+    fn set_accumulation(&mut self, accumulation: Accumulation) {
+        self.0.set_accumulation(accumulation);
+    }
+
+    fn accumulations(&self) -> &'static [Accumulation] {
+        self.0.accumulations()
+    }
+}
+
+/// Steps of 20 ms, 12 an iteration.
+fn noisy() -> Setup {
+    let mut script = scripted(|_| Script::new(12));
+    Box::new(move |job, task| {
+        let [nx, ny, _] = job.grid().size;
+        let is_inside = |i: usize| (i % nx) as f64 - nx as f64 / 2.0;
+        let noise = |i: usize| f32::from_bits(0x3f80_0000 | ((i as u32).wrapping_mul(0x9e37_79b9) >> 9));
+        let value =
+            |i: usize| if is_inside(i).hypot((i / nx % ny) as f64 - ny as f64 / 2.0) < nx as f64 / 2.0 { noise(i) } else { 0.0 };
+        let values = (0..job.grid().num_voxels()).map(value).collect();
+        let wait = |_: usize, _: &Task| {
+            std::thread::sleep(Duration::from_millis(20));
+            Ok(())
+        };
+        script(job, task).map(|prepared| Prepared { algorithm: Box::new(Noisy(Script::with_deed(12, wait), values)), ..prepared })
+    })
+}
+
 /// A line of 100 Mbit/s and 20 ms, and images of 256 × 256 × 47 voxels.
 #[test]
 #[ignore = "it measures: cargo test --release --test session -- --ignored --nocapture slow_line"]
 fn a_slow_line_in_figures() {
     let study = cylinder_study();
     let slow = |line: Line| Line { input: slowed(line.input, 12.5e6, Duration::from_millis(20)), ..line };
-    let there = Elsewhere::tampered(&study, real, Box::new(slow));
+    let there = Elsewhere::tampered(&study, noisy, Box::new(slow));
     let head = there.open();
-    let mut large = settings(&head, 30);
+    let mut large = settings(&head, 1000);
     large.grid = tomoscope::geometry::Grid::centred([256, 256, 47], [0.55, 0.55, 0.85]).unwrap();
-    large.num_threads = Some(1);
     let ball = |x_mm: f64| RoiSet {
         branch: x_mm as u64,
-        rois: vec![Roi::new("ball", RoiShape::Sphere { radius_mm: 12.0 }, [x_mm, 4.0, 5.0])].into(),
+        rois: vec![Roi::new("ball", RoiShape::Sphere { radius_mm: 12.0 }, [x_mm % 30.0, 4.0, 5.0])].into(),
     };
     there.session.remote().unwrap().look_at([128, 128, 23]);
     let job = Job::Counts { study: head, settings: Box::new(large) };
@@ -406,15 +458,17 @@ fn a_slow_line_in_figures() {
                 EventKind::Remeasured { branch: of, .. } if asked.is_some() && of == branch => {
                     answers.extend(asked.take().map(|at: Instant| at.elapsed()));
                 }
-                EventKind::Notice(_) => {}
-                kind => println!("{kind:?}"),
+                EventKind::Failed(text) => panic!("{text}"),
+                _ => {}
             }
         }
         while let Some(frame) = there.session.take_frame() {
             let list = if frame.slices.is_some() { &mut slices } else { &mut wholes };
             list.push((Instant::now(), frame.subiteration));
+            there.session.return_frame(frame);
         }
-        if asked.is_none() && wholes.len() > 3 {
+        // A region is dragged for some time.
+        if asked.is_none() && wholes.len() > 3 && branch < 200 {
             branch += 1;
             asked = Some(Instant::now());
             there.session.send(Command::SetRois(ball(branch as f64)));
