@@ -134,6 +134,8 @@ impl App {
             adapter = state.adapter.get_info().name;
         }
         options.trace.record("window", &[]);
+        // What was done here the last time is not there.
+        let offered = last_session(creation.storage).filter(|_| session.remote().is_none());
         let devices = if session.remote().is_some() { DeviceList::elsewhere() } else { DeviceList::start(waker(&ctx)) };
         let drawn_by = creation.wgpu_render_state.as_ref().map(|state| Adapter::of(&state.adapter));
         let start = options.start.clone();
@@ -153,7 +155,7 @@ impl App {
             dialogs: Dialogs::new(options.desktop_dialogs),
             saved: SavedWork::default(),
             leaving: None,
-            offered: last_session(creation.storage),
+            offered,
             restoring: None,
             is_kept: true,
             may_close: false,
