@@ -34,6 +34,9 @@ pub enum BackendError {
     /// The device refused or broke.
     #[error("{0}")]
     Device(String),
+    /// Another member of the team has stopped or failed, and says why.
+    #[error("another device of this run has stopped or failed")]
+    Left,
 }
 
 /// An image on its way from a device: fills the values of a `[z, y, x]` volume with the image as it was when this was

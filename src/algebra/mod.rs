@@ -2,7 +2,7 @@
 //!
 //! A [`Backend`] holds arrays of two kinds, [`Image`] and [`Data`]; the kernels of one algorithm are a trait beside that
 //! algorithm. An [`ImageSpace`] says what the coefficients of an image are and how they become voxels: [`Voxels`] are voxels in
-//! the order that suits an operator.
+//! the order that suits an operator. A [`Team`] shares the data of one reconstruction out among several back ends.
 
 mod backend;
 mod blob;
@@ -12,6 +12,7 @@ mod host;
 mod image_space;
 mod ring_basis;
 mod simd;
+mod team;
 mod voxels;
 
 pub use backend::{Backend, BackendError, Data, Image, Kind, PendingVolume};
@@ -23,4 +24,5 @@ pub use image_space::ImageSpace;
 pub use ring_basis::{RingBasis, RingGrid};
 pub use simd::Simd;
 pub(crate) use simd::prefetch;
+pub use team::{AddOwn, Meeting, Share, Team};
 pub use voxels::{Columns, Voxels};

@@ -212,9 +212,10 @@ struct IterationOptions {
     #[arg(long, default_value = "256,256,47", value_name = "NX,NY,NZ", value_parser = options::triple::<usize, 3>)]
     image: [usize; 3],
 
-    /// Where to measure: auto, cpu, cuda or cuda:N.
+    /// Where to reconstruct: auto, cpu, cuda, cuda:N, or several GPUs together: cuda:N,M or cuda:all. Given more than once, one after
+    /// the other; times are compared with the first.
     #[arg(long, default_value = "auto", value_parser = options::device)]
-    device: DeviceChoice,
+    device: Vec<DeviceChoice>,
 
     /// Projectors, separated by commas: axial-runs, per-lor.
     #[arg(long, value_delimiter = ',', default_value = "per-lor,axial-runs")]
@@ -365,8 +366,9 @@ fn run_iteration(options: IterationOptions) -> CliResult {
     let (scanner, grid, fov_radius_mm) = scan(&options.scanner, options.image)?;
     let study = Arc::new(nema_study(&scanner.geometry)?);
     let mut rows: Vec<IterationRow> = Vec::new();
-    for &projector in &options.projector {
-        for &accumulation in &options.accumulation {
+    let ways = options.projector.iter().flat_map(|&projector| options.accumulation.iter().map(move |&way| (projector, way)));
+    for (projector, accumulation) in ways {
+        for &device in &options.device {
             let settings = RunSettings {
                 algorithm: if options.subsets > 1 { AlgorithmKind::Osem } else { AlgorithmKind::Mlem },
                 num_iterations: options.iterations,
@@ -375,7 +377,7 @@ fn run_iteration(options: IterationOptions) -> CliResult {
                 fov_radius_mm,
                 rays: Rays::Fixed { tangential: 1, axial: 1 },
                 projector,
-                device: options.device,
+                device,
                 accumulation: Some(accumulation),
                 ..default_settings(&study.measured)?
             };
@@ -409,7 +411,7 @@ fn print_iteration(row: &IterationRow, first: Option<&IterationRow>) {
 /// The CUDA device to measure; where none was named the first one, if it can be used.
 pub fn cuda_device(choice: DeviceChoice) -> Option<usize> {
     match choice {
-        DeviceChoice::Cpu => None,
+        DeviceChoice::Cpu | DeviceChoice::Gpus(_) => None,
         DeviceChoice::Cuda(number) => Some(number),
         DeviceChoice::Auto => {
             let is_usable = |device: &Device| device.choice == DeviceChoice::Cuda(0) && device.why_not.is_none();

@@ -5,10 +5,13 @@
 //!
 //! Titles, names of regions and paths come from files, and may come from anybody: what could steer the terminal is replaced.
 
+use std::cell::RefCell;
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{LazyLock, OnceLock};
+
+use indicatif::{MultiProgress, ProgressBar};
 
 /// Why standard output is incomplete: the first error.
 static LOST: OnceLock<io::Error> = OnceLock::new();
@@ -18,6 +21,14 @@ static IS_OUTPUT_RESERVED: AtomicBool = AtomicBool::new(false);
 
 /// Whether only warnings and errors are printed.
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// The bars on standard error, where that is a terminal: what is printed goes above them.
+static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
+
+thread_local! {
+    /// What lines that this thread prints begin with.
+    static LABEL: RefCell<String> = const { RefCell::new(String::new()) };
+}
 
 /// A line on standard output, as `println!` writes it.
 macro_rules! out {
@@ -52,16 +63,35 @@ pub fn reserve_output() {
     IS_OUTPUT_RESERVED.store(true, Ordering::Relaxed);
 }
 
+/// From now on every line and every bar of this thread begins with this: several that speak at once are told apart.
+pub fn set_label(label: String) {
+    LABEL.set(label);
+}
+
+/// What this thread's lines and bars begin with.
+pub fn label() -> String {
+    LABEL.with_borrow(String::clone)
+}
+
+/// Shows a bar below all that is printed; not where only warnings and errors are, or where standard error is not a terminal.
+pub fn show(bar: ProgressBar) -> ProgressBar {
+    if is_quiet() { ProgressBar::hidden() } else { BARS.add(bar) }
+}
+
 /// Text on standard output.
 pub fn print(text: Arguments<'_>) {
     if !IS_OUTPUT_RESERVED.load(Ordering::Relaxed) {
-        print_result(text);
+        write_result(&labelled(&text.to_string()));
     }
 }
 
 /// Text on standard output, whoever else may not write there.
 pub fn print_result(text: Arguments<'_>) {
-    note(io::stdout().write_all(printable(&text.to_string()).as_bytes()));
+    write_result(&text.to_string());
+}
+
+fn write_result(text: &str) {
+    BARS.suspend(|| note(io::stdout().write_all(printable(text).as_bytes())));
 }
 
 /// The program's own text for other programs to read, on standard output as it is.
@@ -71,7 +101,14 @@ pub fn print_script(text: &[u8]) {
 
 /// Text on standard error.
 pub fn print_error(text: Arguments<'_>) {
-    let _ = io::stderr().write_all(printable(&text.to_string()).as_bytes());
+    let text = labelled(&text.to_string());
+    let _ = BARS.suspend(|| io::stderr().write_all(printable(&text).as_bytes()));
+}
+
+/// The same text, each line with this thread's label.
+fn labelled(text: &str) -> String {
+    let label = label();
+    if label.is_empty() { text.to_owned() } else { text.split_inclusive('\n').map(|line| format!("{label}{line}")).collect() }
 }
 
 /// Text without control characters except the ends of its lines.

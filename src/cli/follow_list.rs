@@ -6,7 +6,7 @@ use std::time::Duration;
 use crossbeam_channel::{never, select, tick};
 use indicatif::ProgressBar;
 
-use super::console::{is_quiet, remark};
+use super::console::{self, remark};
 use super::{CliResult, notices, signals};
 use crate::data::{EventList, Study};
 use crate::io::list_mode::{self, ListFollower, ListOptions};
@@ -29,7 +29,7 @@ pub fn follow_list(path: &Path, options: &ListOptions, selection: ListSelection)
     let requests = signals::keep();
     let mut feed = Feed::follow_list(follower, acquisition.clone(), || {})?;
     let mut news = feed.notices().clone();
-    let bar = if is_quiet() { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
+    let bar = console::show(ProgressBar::new_spinner());
     let num_events = || counted(acquisition.look(|events| events.list().prompts.len()), "event");
     remark!("following {}: Ctrl-C takes what there is for the whole list", path.display());
     let ticks = tick(TELL_EVERY);
@@ -41,7 +41,7 @@ pub fn follow_list(path: &Path, options: &ListOptions, selection: ListSelection)
             }
             recv(requests) -> _ => feed.end(),
             recv(news) -> notice => match notice {
-                Ok(notice) => bar.suspend(|| notices::print(&[notice])),
+                Ok(notice) => notices::print(&[notice]),
                 Err(_) => news = never(),
             },
         }

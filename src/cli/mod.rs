@@ -3,6 +3,7 @@
 //! Exit codes: 0 done, 1 with a sentence on standard error, 2 wrong arguments, 3 an image was written that holds less than
 //! was asked for, or values that are not finite. A result is never lost because something cannot be printed ([`console`]).
 
+mod batch;
 mod bench;
 mod bench_list_mode;
 mod bench_matrix;
@@ -11,6 +12,7 @@ mod connect;
 mod console;
 mod convert;
 mod devices;
+mod done_before;
 mod follow_list;
 mod histogram;
 mod image_options;
@@ -25,6 +27,7 @@ mod nema;
 mod notices;
 mod options;
 mod outputs;
+mod parts;
 mod paths;
 mod progress;
 mod project;
@@ -36,6 +39,7 @@ mod reference_image;
 mod reproduce;
 mod run_progress;
 mod serve;
+mod sharing;
 mod signals;
 mod simulate;
 mod simulate_epri;
@@ -114,8 +118,8 @@ enum CliCommand {
     Info(info::InfoOptions),
     /// Simulates a scan of an analytic phantom.
     Simulate(simulate::SimulateOptions),
-    /// Reconstructs an image from projection data, or from an EPRI sweep.
-    Reconstruct(Box<reconstruct::ReconstructOptions>),
+    /// Reconstructs images from projection data, lists of events or EPRI sweeps.
+    Reconstruct(Box<batch::BatchOptions>),
     /// Measures a paper's tables again.
     Reproduce(reproduce::ReproduceOptions),
     /// Projects an image: what a scanner would measure of it.
@@ -175,7 +179,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(CliCommand::Bench(options)) => bench::run(options).map(Done::from),
         Some(CliCommand::Devices) => devices::run().map(Done::from),
         Some(CliCommand::Info(options)) => info::run(&options).map(Done::from),
-        Some(CliCommand::Reconstruct(options)) => reconstruct::run(&options),
+        Some(CliCommand::Reconstruct(options)) => batch::run(&options),
         Some(CliCommand::Reproduce(options)) => reproduce::run(options).map(Done::from),
         Some(CliCommand::Project(options)) => project::project(&options),
         Some(CliCommand::Backproject(options)) => project::backproject(&options),

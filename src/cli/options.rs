@@ -11,13 +11,13 @@ use super::{CliResult, console};
 use crate::data::TubeSet;
 use crate::io::saved_tubes::read_tubes;
 use crate::operator::Accumulation;
-use crate::plan::{Cache, DeviceChoice, ProjectorChoice, Rays};
+use crate::plan::{Cache, DeviceChoice, GpuSet, ProjectorChoice, Rays};
 use crate::scanner::ScanGeometry;
 use crate::session::thread_pool;
 use crate::task::Task;
 
 /// How much a command prints.
-#[derive(Args, Clone, Copy, Debug)]
+#[derive(Args, Clone, Copy, Debug, Default)]
 pub struct TalkOptions {
     /// Print no notes and no progress, only results, warnings and errors.
     #[arg(long, global = true)]
@@ -110,18 +110,22 @@ pub fn calibration(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| format!("'{text}' is not a positive number of Bq/mL"))
 }
 
-/// A device: auto, cpu, cuda or cuda:N.
+/// A device: auto, cpu, cuda, cuda:N; or several: cuda:N,M or cuda:all.
 pub fn device(text: &str) -> Result<DeviceChoice, String> {
-    match text {
-        "auto" => Ok(DeviceChoice::Auto),
-        "cpu" => Ok(DeviceChoice::Cpu),
-        "cuda" => Ok(DeviceChoice::Cuda(0)),
-        _ => text
-            .strip_prefix("cuda:")
-            .and_then(|n| n.parse().ok())
-            .map(DeviceChoice::Cuda)
-            .ok_or_else(|| format!("'{text}' is not a device; use auto, cpu, cuda or cuda:N")),
-    }
+    let choice = match text {
+        "auto" => Some(DeviceChoice::Auto),
+        "cpu" => Some(DeviceChoice::Cpu),
+        "cuda" => Some(DeviceChoice::Cuda(0)),
+        "cuda:all" => Some(DeviceChoice::Gpus(GpuSet::ALL)),
+        _ => text.strip_prefix("cuda:").and_then(|numbers| {
+            let numbers: Vec<usize> = numbers.split(',').map(|number| number.parse().ok()).collect::<Option<_>>()?;
+            match numbers.as_slice() {
+                [number] => Some(DeviceChoice::Cuda(*number)),
+                _ => GpuSet::of(numbers).map(DeviceChoice::Gpus),
+            }
+        }),
+    };
+    choice.ok_or_else(|| format!("'{text}' is not a device; use auto, cpu, cuda, cuda:N, cuda:N,M or cuda:all"))
 }
 
 fn rays(text: &str) -> Result<Rays, String> {

@@ -9,7 +9,8 @@ use crate::io::{FileKind, dicom, files_read, files_written, header_of, identity,
 /// What a command reads and writes.
 #[derive(Default)]
 pub struct Files {
-    read: Vec<PathBuf>,
+    /// Each with what is the same for all its names.
+    read: Vec<(PathBuf, PathBuf)>,
     written: Vec<Output>,
 }
 
@@ -18,6 +19,8 @@ struct Output {
     /// The option that names it.
     option: &'static str,
     path: PathBuf,
+    /// What is the same for all its names.
+    identity: PathBuf,
     /// A table or a time line, which grows in its place; other files are complete before they replace one that is there.
     grows: bool,
 }
@@ -30,26 +33,26 @@ impl Files {
 
     /// The command reads this file, and what belongs to it.
     pub fn read<'a>(mut self, paths: impl IntoIterator<Item = &'a PathBuf>) -> Self {
-        self.read.extend(paths.into_iter().flat_map(|path| files_read(path)));
+        self.read.extend(paths.into_iter().flat_map(|path| files_read(path)).map(|path| (identity(&path), path)));
         self
     }
 
     /// The command writes this file, and the data file beside a header.
     pub fn write<'a>(mut self, option: &'static str, paths: impl IntoIterator<Item = &'a PathBuf>) -> Self {
         let files = paths.into_iter().flat_map(|path| files_written(path));
-        self.written.extend(files.map(|path| Output { option, path, grows: false }));
+        self.written.extend(files.map(|path| Output::new(option, path, false)));
         self
     }
 
     /// The command writes this table or time line.
     pub fn write_lines<'a>(mut self, option: &'static str, paths: impl IntoIterator<Item = &'a PathBuf>) -> Self {
-        self.written.extend(paths.into_iter().map(|path| Output { option, path: path.clone(), grows: true }));
+        self.written.extend(paths.into_iter().map(|path| Output::new(option, path.clone(), true)));
         self
     }
 
     /// The command also writes files whose names are known only later: those for which `named` holds.
     pub fn check_numbered(self, option: &'static str, named: impl Fn(&Path) -> bool) -> Result<Self, String> {
-        let others = self.written.iter().map(|output| &output.path).chain(&self.read);
+        let others = self.written.iter().map(|output| &output.path).chain(self.read.iter().map(|(_, path)| path));
         match others.into_iter().find(|path| named(path)) {
             Some(path) => Err(format!("{option} would write {} too; choose another name", path.display())),
             None => Ok(self),
@@ -64,7 +67,7 @@ impl Files {
     pub fn check(&self) -> Result<(), String> {
         for (index, output) in self.written.iter().enumerate() {
             let (path, option) = (&output.path, output.option);
-            let same = |other: &&Output| identity(&other.path) == identity(path);
+            let same = |other: &&Output| other.identity == output.identity;
             if let Some(first) = self.written[..index].iter().find(same) {
                 let by = if first.option == option { option.to_owned() } else { format!("both {} and {option}", first.option) };
                 return Err(format!("{} would be written twice, by {by}; choose other names", path.display()));
@@ -76,15 +79,19 @@ impl Files {
     }
 
     /// Refuses to replace a file that this command reads, or that another header uses as its data.
-    fn check_content(&self, Output { option, path, grows }: &Output) -> Result<(), String> {
+    fn check_content(&self, output: &Output) -> Result<(), String> {
+        let Output { option, path, grows, .. } = output;
         let name = path.display();
-        if self.read.iter().any(|read| identity(read) == identity(path)) {
+        if self.read.iter().any(|(read, _)| *read == output.identity) {
             return Err(format!("{option} would replace {name}, which this command reads; choose another name"));
         }
         if !fs::exists(path).unwrap_or(false) {
             return Ok(());
         }
-        let is_ours = |header: &Path| self.written.iter().any(|output| identity(&output.path) == identity(header));
+        let is_ours = |header: &Path| {
+            let header = identity(header);
+            self.written.iter().any(|output| output.identity == header)
+        };
         if let Some(header) = header_of(path, is_ours) {
             let text =
                 format!("{option} would replace {name}, which holds the data of {}; choose another name", header.display());
@@ -102,6 +109,10 @@ impl Files {
 }
 
 impl Output {
+    fn new(option: &'static str, path: PathBuf, grows: bool) -> Self {
+        Self { option, identity: identity(&path), path, grows }
+    }
+
     /// Refuses a place where the file cannot be written.
     fn check_place(&self) -> Result<(), String> {
         let path = &self.path;

@@ -52,6 +52,15 @@ pub fn matrix_file(text: &str) -> Result<PathBuf, String> {
     file_of(text, &[FileKind::Matrix], ".matrix")
 }
 
+/// What stands in the name of an output for the name of the input without its ending.
+pub const INPUT_NAME: &str = "{}";
+
+/// out/{}.ext → out/scan.ext for folder/scan.hs.
+pub fn of_input(path: &Path, input: &Path) -> PathBuf {
+    // A name that is no text has no such place, or is not the user's pattern.
+    path.to_str().map_or_else(|| path.to_owned(), |text| text.replace(INPUT_NAME, &FileKind::stem(input)).into())
+}
+
 /// OUT.ext → OUT_itNNN.ext, also for the double ending .nii.gz.
 pub fn numbered(path: &Path, iteration: usize) -> PathBuf {
     before_ending(path, &format!("_it{iteration:03}"))
@@ -62,7 +71,8 @@ pub fn of_frame(path: &Path, number: usize) -> PathBuf {
     before_ending(path, &format!("_f{number:03}"))
 }
 
-fn before_ending(path: &Path, what: &str) -> PathBuf {
+/// OUT.ext → OUT<what>.ext, also for the double ending .nii.gz.
+pub fn before_ending(path: &Path, what: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let lower = name.to_lowercase();
     let ending = [".nii.gz", ".nii", ".hv", ".npy", ".dcm", ".hs", ".csv"];
@@ -92,6 +102,22 @@ mod tests {
         assert_eq!(name("x.NII", 1234), "x_it1234.NII");
         let frame = |path: &str| of_frame(Path::new(path), 2);
         assert_eq!([frame("a/scan.hs"), frame("b.c.nii.gz")], ["a/scan_f002.hs", "b.c_f002.nii.gz"].map(PathBuf::from));
+    }
+
+    #[test]
+    fn outputs_have_the_names_of_their_inputs() {
+        let name = |path: &str, input: &str| of_input(Path::new(path), Path::new(input)).to_string_lossy().into_owned();
+        for (input, out) in [
+            ("in/a.b.hs", "out/a.b.nii.gz"),
+            ("x.L.HDR", "out/x.nii.gz"),
+            ("x.s.hdr", "out/x.nii.gz"),
+            ("x-proj.npy", "out/x-proj.nii.gz"),
+            ("x.unknown", "out/x.nii.gz"),
+        ] {
+            assert_eq!(name("out/{}.nii.gz", input), out);
+        }
+        assert_eq!(name("{}/{}.hv", "s.petsird"), "s/s.hv");
+        assert_eq!(name("one.hv", "s.petsird"), "one.hv");
     }
 
     #[test]

@@ -4,13 +4,23 @@ use std::thread;
 use std::time::Duration;
 
 use crossbeam_channel::{RecvTimeoutError, bounded};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 
-use super::console::is_quiet;
+use super::console;
 use crate::task::Task;
 
 /// How often the bar looks at the work.
 const INTERVAL: Duration = Duration::from_millis(50);
+
+/// A bar on the terminal for so many steps, with a title. (A bar of 0 steps gets its number later.)
+pub fn bar(num_steps: u64, title: &str) -> ProgressBar {
+    let style = ProgressStyle::with_template("{prefix}{msg} {wide_bar} {percent:>3} %  {eta} left");
+    let bar = console::show(ProgressBar::new(num_steps));
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.set_prefix(console::label());
+    bar.set_message(title.to_owned());
+    bar
+}
 
 /// Runs `work` on a thread of its own and shows how far its task is, under a title. Where standard error is not a
 /// terminal nothing is shown.
@@ -19,12 +29,7 @@ const INTERVAL: Duration = Duration::from_millis(50);
 /// The system refuses the thread; the work ended by a panic.
 pub fn with_bar<T: Send>(title: &str, work: impl FnOnce(&Task) -> T + Send) -> Result<T, String> {
     let task = Task::new();
-    let style = ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} %  {eta} left");
-    let bar = ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    if is_quiet() {
-        bar.set_draw_target(ProgressDrawTarget::hidden());
-    }
-    bar.set_message(title.to_owned());
+    let bar = bar(0, title);
     let (working, ended) = bounded::<()>(0);
     let result = thread::scope(|scope| {
         let body = || {

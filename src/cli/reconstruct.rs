@@ -2,25 +2,29 @@
 //! [`super::reconstruct_epri`].)
 
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 use crossbeam_channel::{Receiver, never, select, tick};
 
+use super::console::out;
+use super::done_before::asked_of_piece;
 use super::follow_list::follow_list;
 use super::image_options::ImageOptions;
 use super::list_options::ListArguments;
 use super::options::{ProjectorOptions, TalkOptions, calibration};
 use super::outputs::Files;
-use super::paths::{image_file, is_numbered, of_frame};
+use super::parts::{Part, PartOptions};
+use super::paths::{image_file, is_numbered, of_frame, of_input};
 use super::progress::with_bar;
 use super::reconstruct_epri::{self, EpriOptions};
 use super::reconstruct_work::Work;
 use super::reference_image::ReferenceImage;
+use super::sharing::Sharing;
 use super::stop_options::StopOptions;
-use super::{CliResult, Done, console, notices, reconstruct_frames, signals};
+use super::{CliResult, Done, notices, reconstruct_frames, signals};
 use crate::algebra::{Host, ImageSpace};
 use crate::data::{Counts, Frames, Notice, Roi, Study, Unit, frame_ms};
 use crate::geometry::Grid;
@@ -41,11 +45,16 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Options of `tomoscope reconstruct`.
 #[derive(Args, Clone, Debug)]
 pub struct ReconstructOptions {
-    /// Projection data (.hs), a list of events (.petsird, .Cdh, .l.hdr, .lmDat), counts of pairs of crystals (.pairs), or an EPRI sweep
-    /// (.DSC, .npy, .sweep).
+    /// What is reconstructed; of several inputs each has these options for itself.
+    #[arg(skip)]
     pub input: PathBuf,
 
-    /// Image to write (.hv, .nii, .nii.gz, .npy; of counts also .dcm, a folder: a DICOM PET series).
+    /// By which an image that is there is known as the one that is asked for ([`super::done_before`]); `None` where nobody asks.
+    #[arg(skip)]
+    pub(super) asked: Option<String>,
+
+    /// Image to write (.hv, .nii, .nii.gz, .npy; of counts also .dcm, a folder: a DICOM PET series). {} stands for the input's name
+    /// without its ending, in --csv and --trace too: of several inputs each needs its own files.
     #[arg(short, long, value_name = "OUT", value_parser = image_file)]
     pub output: PathBuf,
 
@@ -138,7 +147,7 @@ pub struct ReconstructOptions {
 
     /// Write a time line as JSON lines.
     #[arg(long, value_name = "FILE")]
-    trace: Option<PathBuf>,
+    pub(super) trace: Option<PathBuf>,
 
     /// Make the sensitivity image of a non-atomic run with the race too.
     #[arg(long)]
@@ -157,7 +166,10 @@ pub struct ReconstructOptions {
     pub(super) json: bool,
 
     #[command(flatten)]
-    talk: TalkOptions,
+    pub(super) parts: PartOptions,
+
+    #[command(flatten)]
+    pub(super) talk: TalkOptions,
 }
 
 /// An algorithm, by its name on the command line.
@@ -183,13 +195,12 @@ fn positive_mm(text: &str) -> Result<f64, String> {
     text.parse().ok().filter(|mm: &f64| mm.is_finite() && *mm > 0.0).ok_or_else(|| format!("'{text}' is not a length in mm"))
 }
 
-/// Reconstructs and writes.
-pub fn run(options: &ReconstructOptions) -> CliResult<Done> {
-    options.talk.apply();
-    if options.json {
-        console::reserve_output();
+/// Reconstructs one input and writes, beside others that share the machine with it; of its frames those in a part.
+pub(super) fn run(options: &ReconstructOptions, sharing: &Sharing, part: Part) -> CliResult<Ended> {
+    if options.frames.is_none() && options.parts.skip_done && options.is_done() {
+        out!("{}: was there", options.output.display());
+        return Ok(Ended::WAS_THERE);
     }
-    options.check_files()?;
     let trace = match &options.trace {
         Some(path) => Trace::to_file(path).map_err(|error| format!("cannot write {}: {error}", path.display()))?,
         None => Trace::off(),
@@ -200,8 +211,9 @@ pub fn run(options: &ReconstructOptions) -> CliResult<Done> {
         return Err(format!("{name} is for lists of events, which {} is not", options.input.display()).into());
     }
     if let Some(frames) = &options.frames {
-        return reconstruct_frames::run(options, frames, trace);
+        return reconstruct_frames::run(options, frames, trace, sharing, part);
     }
+    let alone = sharing.read_alone();
     let (job, follower, num_expected) = if FileKind::of(&options.input).is_some_and(FileKind::is_sweep) {
         reconstruct_epri::job(options)?
     } else if FileKind::of(&options.input).is_some_and(FileKind::is_list) {
@@ -214,14 +226,27 @@ pub fn run(options: &ReconstructOptions) -> CliResult<Done> {
         (options.counts()?, None, None)
     };
     let desk = Desk::open(options, &job, trace)?;
-    Ok(desk.run(options, job, follower, num_expected)?.done)
+    let Some(_held) = sharing.hold(&job) else { return Ok(Ended::NOT_BEGUN) };
+    drop(alone);
+    desk.run(options, job, follower, num_expected)
 }
 
 /// How a job ended.
+#[derive(Clone, Copy)]
 pub(super) struct Ended {
     pub done: Done,
     /// Whether a signal asked for the end.
     pub is_interrupted: bool,
+    /// Whether nothing was to do, because all was there.
+    pub was_there: bool,
+}
+
+impl Ended {
+    /// A signal came first.
+    pub const NOT_BEGUN: Self = Self { done: Done::InPart, is_interrupted: true, was_there: false };
+
+    /// All was there.
+    pub const WAS_THERE: Self = Self { done: Done::Wholly, is_interrupted: false, was_there: true };
 }
 
 /// Where jobs are worked off one after the other.
@@ -275,19 +300,19 @@ impl Desk {
                 recv(session.events()) -> event => {
                     let event = event.map_err(|_| "the solver's thread has ended without a result")?;
                     if let Some(done) = work.obey(session, event)? {
-                        return Ok(Ended { done, is_interrupted: work.interrupted });
+                        return Ok(Ended { done, is_interrupted: work.interrupted, was_there: false });
                     }
                 }
                 recv(looks) -> _ => work.progress.inside(session.task().progress()),
                 recv(news) -> notice => match notice {
-                    Ok(notice) => work.progress.notice(&notice),
+                    Ok(notice) => notices::print(&[notice]),
                     Err(_) => news = never(),
                 },
                 recv(requests) -> _ => {
                     work.interrupted = true;
                     // Without its feed an acquisition is over, and the run complete with what it has.
                     match feed.take() {
-                        Some(feed) => feed.stop().iter().for_each(|notice| work.progress.notice(notice)),
+                        Some(feed) => notices::print(&feed.stop()),
                         None => _ = session.send(Command::Cancel),
                     }
                 }
@@ -297,13 +322,17 @@ impl Desk {
 }
 
 impl ReconstructOptions {
-    /// Looks at the files that will be read and written.
-    fn check_files(&self) -> Result<(), String> {
-        let projector = &self.projector;
-        let files = Files::new().read([&self.input]).read(&self.matrix).read(&self.rois).read(&self.init).read(&self.image.like);
-        let files = files.read(&self.reference_image);
-        let files = files.read(&self.list_arguments.crystals).read(&self.list_arguments.normalization).read(&self.attenuation);
-        let files = files.read(&projector.multiplicative).read(&projector.additive).read(self.epri.reference());
+    /// The files that will be read.
+    pub(super) fn files_to_read(&self) -> impl Iterator<Item = &PathBuf> {
+        let (projector, lists) = (&self.projector, &self.list_arguments);
+        let own = [&self.matrix, &self.rois, &self.init, &self.image.like, &self.reference_image, &self.attenuation];
+        let others = [&lists.crystals, &lists.normalization, &projector.multiplicative, &projector.additive, &projector.tubes];
+        [&self.input].into_iter().chain(own.into_iter().chain(others).flatten()).chain(self.epri.reference())
+    }
+
+    /// Adds the files that will be read and written.
+    pub(super) fn add_files(&self, files: Files) -> Result<Files, String> {
+        let files = files.read(self.files_to_read());
         let files = files.write("-o", [&self.output]).write_lines("--csv", &self.csv).write_lines("--trace", &self.trace);
         // Those of frames have names of their own.
         let of_frames: Vec<Self> =
@@ -316,7 +345,14 @@ impl ReconstructOptions {
                 files = files.check_numbered("--save-every", |path| is_numbered(path, output, every as usize))?;
             }
         }
-        files.check()
+        Ok(files)
+    }
+
+    /// What is asked of one of several inputs, with so many threads of those that there are.
+    pub(super) fn of_input(&self, input: &Path) -> Self {
+        let name = |path: &PathBuf| of_input(path, input);
+        let (output, csv, trace) = (name(&self.output), self.csv.as_ref().map(name), self.trace.as_ref().map(name));
+        Self { input: input.to_owned(), output, csv, trace, ..self.clone() }
     }
 
     /// Refuses a calibration, or a format, that an image in this unit cannot have.
@@ -360,7 +396,8 @@ impl ReconstructOptions {
     /// What is written of the frame of this number.
     pub(super) fn of_frame(&self, number: usize) -> Self {
         let name = |path: &PathBuf| of_frame(path, number);
-        Self { output: name(&self.output), csv: self.csv.as_ref().map(name), frames: None, ..self.clone() }
+        let asked = self.asked.as_deref().map(|asked| asked_of_piece(asked, &format!("frame {number}")));
+        Self { output: name(&self.output), csv: self.csv.as_ref().map(name), frames: None, asked, ..self.clone() }
     }
 
     /// The job of a list of events.

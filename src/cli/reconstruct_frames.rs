@@ -1,10 +1,12 @@
 //! `tomoscope reconstruct LIST --frames …`: the frames of a list one after the other, with the same settings.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::console::{err, out};
-use super::reconstruct::{Desk, ReconstructOptions};
+use super::parts::Part;
+use super::reconstruct::{Desk, Ended, ReconstructOptions};
+use super::sharing::Sharing;
 use super::{CliResult, Done, notices};
 use crate::data::{Frames, Volume, frame_words};
 use crate::io::{FileKind, nifti, read_volume};
@@ -12,8 +14,41 @@ use crate::plan::{DataRecord, FrameRecord, Job, Provenance, RunSettings, Times, 
 use crate::session::Trace;
 use crate::words::counted;
 
-/// Reconstructs and writes each frame that has events.
-pub fn run(options: &ReconstructOptions, frames: &Frames, trace: Trace) -> CliResult<Done> {
+/// Reconstructs and writes each frame of a part that has events.
+pub fn run(options: &ReconstructOptions, frames: &Frames, trace: Trace, sharing: &Sharing, part: Part) -> CliResult<Ended> {
+    let all: Vec<ReconstructOptions> = (1..=frames.as_slice().len()).map(|number| options.of_frame(number)).collect();
+    let is_missing = |index: &usize| !(options.parts.skip_done && all[*index].is_done());
+    let missing: Vec<usize> = (0..all.len()).filter(|index| part.has(*index)).filter(is_missing).collect();
+    let mut ended = match missing.is_empty() {
+        true => Ended::WAS_THERE,
+        false => run_missing(options, frames, &all, &missing, trace, sharing)?,
+    };
+    if ended.is_interrupted {
+        return Ok(ended);
+    }
+    let are_there = match options.asked {
+        Some(_) => all.iter().all(ReconstructOptions::is_done),
+        None => ended.done == Done::Wholly,
+    };
+    if are_there && write_series(options, frames, &all)? {
+        ended.was_there = false;
+    }
+    if ended.was_there {
+        out!("{}: its frames were there", options.output.display());
+    }
+    Ok(ended)
+}
+
+/// Those of these frames (counted from 0) that have events.
+fn run_missing(
+    options: &ReconstructOptions,
+    frames: &Frames,
+    all: &[ReconstructOptions],
+    missing: &[usize],
+    trace: Trace,
+    sharing: &Sharing,
+) -> CliResult<Ended> {
+    let alone = sharing.read_alone();
     let Job::Events { study, settings, .. } = options.list()? else {
         return Err("--frames is for lists of events".into());
     };
@@ -29,56 +64,62 @@ pub fn run(options: &ReconstructOptions, frames: &Frames, trace: Trace) -> CliRe
         Job::Events { study: Arc::clone(&study), settings: Box::new(settings), growing: None }
     };
     let desk = Desk::open(options, &job_of(&frames_ms[0]), trace)?;
-    let mut written = Vec::new();
-    let mut all = Done::Wholly;
-    for ((number, frame_ms), num_events) in (1..).zip(frames_ms).zip(num_events) {
-        let words = format!("frame {number} of {}, {}", frames_ms.len(), frame_words(frame_ms));
-        if num_events == 0 {
+    let largest = missing.iter().copied().max_by_key(|index| num_events[*index]).unwrap_or(0);
+    let Some(_held) = sharing.hold(&job_of(&frames_ms[largest])) else { return Ok(Ended::NOT_BEGUN) };
+    drop(alone);
+    let mut done = Done::Wholly;
+    for &index in missing {
+        let words = format!("frame {} of {}, {}", index + 1, frames_ms.len(), frame_words(&frames_ms[index]));
+        if num_events[index] == 0 {
             err!("warning: {words}, has no event: no image of it is written");
-            all = Done::InPart;
+            done = Done::InPart;
             continue;
         }
-        out!("{words}: {}", counted(num_events, "event"));
-        let own = options.of_frame(number);
-        let ended = desk.run(&own, job_of(frame_ms), None, None).map_err(|error| format!("{words}: {error}"))?;
-        written.push(own.output);
+        out!("{words}: {}", counted(num_events[index], "event"));
+        let ended = desk.run(&all[index], job_of(&frames_ms[index]), None, None).map_err(|error| format!("{words}: {error}"))?;
         if ended.is_interrupted {
-            return Ok(Done::InPart);
+            return Ok(Ended { done: Done::InPart, ..ended });
         }
         if ended.done != Done::Wholly {
-            all = Done::InPart;
+            done = Done::InPart;
         }
     }
-    if written.len() == frames_ms.len() {
-        write_series(options, frames, &written)?;
-    }
-    Ok(all)
+    Ok(Ended { done, is_interrupted: false, was_there: false })
 }
 
-/// Writes the images of a regular series as one of four dimensions, where the format has them.
-fn write_series(options: &ReconstructOptions, frames: &Frames, written: &[PathBuf]) -> CliResult {
+/// Writes the images of a regular series as one of four dimensions, where the format has them. Whether that was to be done.
+fn write_series(options: &ReconstructOptions, frames: &Frames, all: &[ReconstructOptions]) -> CliResult<bool> {
     let output = &options.output;
     let (Some(FileKind::NiftiImage), Some(step_ms), [first, .., last]) =
         (FileKind::of(output), frames.step_ms(), frames.as_slice())
     else {
-        return Ok(());
+        return Ok(false);
     };
-    let volumes: Vec<Volume> = written.iter().map(|path| Ok(read_volume(path)?.0)).collect::<CliResult<_>>()?;
+    if options.parts.skip_done && options.asked.as_deref().is_some_and(|asked| Provenance::is_sealed(output, asked)) {
+        return Ok(false);
+    }
+    let volumes: Vec<Volume> = all.iter().map(|frame| Ok(read_volume(&frame.output)?.0)).collect::<CliResult<_>>()?;
     let whole = FrameRecord::from(&(first.start..last.end));
-    let record = series_record(written, whole, output);
+    let record = series_record(all, whole, output);
     let description = record.as_ref().map_or_else(String::new, Provenance::description);
     nifti::write_series(output, &volumes, [whole.start_secs, f64::from(step_ms) / 1e3], &description)?;
-    notices::print(record.and_then(|record| record.write_beside(output)).as_slice());
+    if let Some(record) = record {
+        let record = match &options.asked {
+            Some(asked) => record.sealed(output, asked)?,
+            None => record,
+        };
+        notices::print(record.write_beside(output).as_slice());
+    }
     out!("{}: all {} frames", output.display(), volumes.len());
-    Ok(())
+    Ok(true)
 }
 
 /// The record of the first frame, of all of their time.
-fn series_record(written: &[PathBuf], frame: FrameRecord, output: &Path) -> Option<Provenance> {
-    let records: Vec<Provenance> = written.iter().filter_map(|path| Provenance::read_beside(path)).collect();
+fn series_record(all: &[ReconstructOptions], frame: FrameRecord, output: &Path) -> Option<Provenance> {
+    let records: Vec<Provenance> = all.iter().filter_map(|frame| Provenance::read_beside(&frame.output)).collect();
     let elapsed_secs = records.iter().map(|record| record.times.elapsed_secs).sum();
     let first = records.into_iter().next()?;
     let data = DataRecord { frame: Some(frame), ..first.data.clone() };
     let times = Times { elapsed_secs, ..first.times.clone() };
-    Some(Provenance { data, times, ..first }.beside([output]))
+    Some(Provenance { data, times, seal: None, ..first }.beside([output]))
 }

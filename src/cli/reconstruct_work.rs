@@ -7,7 +7,7 @@ use super::paths::numbered;
 use super::reconstruct::ReconstructOptions;
 use super::reference_image::ReferenceImage;
 use super::run_progress::{Progress, Totals, announce};
-use super::{CliResult, Done, console};
+use super::{CliResult, Done, console, notices};
 use crate::data::{Notice, Roi};
 use crate::io::measurements::{Measurement, MeasurementWriter};
 use crate::io::provenance;
@@ -80,7 +80,7 @@ impl<'a> Work<'a> {
             EventKind::Started(info) => self.started(event.run, &info),
             EventKind::Iterate(report) => self.iterate(&report),
             EventKind::RuleMet(words) => self.rule_met(words),
-            EventKind::Notice(notice) => self.progress.notice(&notice),
+            EventKind::Notice(notice) => notices::print(&[notice]),
             EventKind::Ended(reason) => return self.ended(session, reason),
             EventKind::Failed(text) => return self.failed(session, &text).map(Some),
             EventKind::Remeasured { .. }
@@ -125,7 +125,7 @@ impl<'a> Work<'a> {
         let Ok(Some(table)) = &mut self.table else { return };
         if let Err(error) = table.write(rows) {
             let text = format!("the table of measured numbers is not complete: {error}");
-            self.progress.notice(&Notice::warning(format!("{text}; the reconstruction goes on")));
+            notices::print(&[Notice::warning(format!("{text}; the reconstruction goes on"))]);
             self.table = Err(text);
         }
     }
@@ -143,7 +143,7 @@ impl<'a> Work<'a> {
         }
         if complete && self.options.save_every.is_some_and(|every| frame.iteration.is_multiple_of(every as usize)) {
             let path = numbered(&self.options.output, frame.iteration);
-            self.write(&frame, &path, &[&path])?;
+            self.write(&frame, &path, &[&path], None)?;
         }
         if complete && frame.iteration < self.target && self.stopped_by.is_none() && !self.interrupted {
             session.send(Command::SetIterations(self.next_halt(frame.iteration)));
@@ -213,9 +213,9 @@ impl<'a> Work<'a> {
     fn write_last(&self, frame: &Frame) -> CliResult {
         let (image, table) = (self.options.output.as_path(), self.options.csv.as_deref());
         let files: Vec<&Path> = [image].into_iter().chain(table).collect();
-        let provenance = self.write(frame, image, &files)?;
+        let provenance = self.write(frame, image, &files, self.options.asked.as_deref())?;
         if let Some(table) = table.filter(|table| provenance::path_beside(table) != provenance::path_beside(image)) {
-            provenance.write_beside(table).iter().for_each(|notice| self.progress.notice(notice));
+            notices::print(provenance.write_beside(table).as_slice());
         }
         if self.options.json {
             console::print_result(format_args!("{}\n", serde_json::to_string_pretty(&provenance)?));
@@ -223,8 +223,9 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Writes an image and beside it what made it, which is true of all these files.
-    fn write(&self, frame: &Frame, path: &Path, files: &[&Path]) -> Result<Provenance, Box<dyn std::error::Error + Send + Sync>> {
+    /// Writes an image and beside it what made it, which is true of all these files; where it is all that was asked for, with what
+    /// tells this.
+    fn write(&self, frame: &Frame, path: &Path, files: &[&Path], asked: Option<&str>) -> CliResult<Provenance> {
         let record = self.record.as_ref().ok_or("the run was never set up")?;
         let fwhm_mm = self.options.post_filter_mm;
         let filtered = fwhm_mm.map(|fwhm_mm| gaussian_filter(&frame.volume, fwhm_mm));
@@ -234,10 +235,17 @@ impl<'a> Work<'a> {
         let provenance = record.provenance(frame.subiteration, self.target, fwhm_mm);
         let provenance = Provenance { calibration_bq_per_ml: self.options.calibration, ..provenance };
         let provenance = provenance.of_image(volume).beside(files.iter().copied()).from_start_image(self.options.init.as_deref());
-        let notice = provenance.write_image(path, volume)?;
-        notice.iter().for_each(|notice| self.progress.notice(notice));
+        let asked = asked.filter(|_| provenance.is_whole());
+        let (provenance, notice) = match asked {
+            Some(asked) => provenance.write_sealed_image(path, volume, asked)?,
+            None => {
+                let notice = provenance.write_image(path, volume)?;
+                (provenance, notice)
+            }
+        };
+        notices::print(notice.as_slice());
         let likeness = self.reference.as_ref().map_or_else(String::new, |reference| reference.words(frame));
-        self.progress.tell(&format!("{}: the image after {}{likeness}", path.display(), self.position(frame)));
+        out!("{}: the image after {}{likeness}", path.display(), self.position(frame));
         Ok(provenance)
     }
 }

@@ -4,12 +4,12 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 
-use super::console::{err, is_quiet, out, remark};
+use super::console::{is_quiet, out, remark};
 use super::matrix::words as matrix_words;
-use super::notices;
-use crate::data::{Notice, Sweep};
+use super::progress;
+use crate::data::Sweep;
 use crate::plan::{AlgorithmKind, Course, Job, StartInfo};
 use crate::recon::{Baseline, FilterSettings, RaceReport, StageTimes};
 use crate::report::{Column, Columns};
@@ -36,10 +36,7 @@ impl Progress {
     pub fn begin(&mut self, num_steps: usize) {
         (self.num_steps, self.start) = (num_steps, Instant::now());
         if std::io::stderr().is_terminal() && !is_quiet() {
-            let style = ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} %  {eta} left");
-            let bar = ProgressBar::new(num_steps as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            bar.set_message(format!("{} 0", self.course.counted));
-            self.bar = Some(bar);
+            self.bar = Some(progress::bar(num_steps as u64, &format!("{} 0", self.course.counted)));
         }
     }
 
@@ -81,29 +78,6 @@ impl Progress {
             }
             (None, Some(elapsed)) => remark!("{position}, {:.2} s since the start", elapsed.as_secs_f64()),
             (None, None) => {}
-        }
-    }
-
-    /// A notice on standard error, above the bar.
-    pub fn notice(&self, notice: &Notice) {
-        if notices::is_told(notice) {
-            self.print(&notices::line(notice));
-        }
-    }
-
-    /// A line on standard error, above the bar.
-    fn print(&self, line: &str) {
-        match &self.bar {
-            Some(bar) => bar.suspend(|| err!("{line}")),
-            None => err!("{line}"),
-        }
-    }
-
-    /// A line on standard output, above the bar.
-    pub fn tell(&self, line: &str) {
-        match &self.bar {
-            Some(bar) => bar.suspend(|| out!("{line}")),
-            None => out!("{line}"),
         }
     }
 
@@ -215,7 +189,7 @@ impl Totals {
 }
 
 /// A time with three digits or so.
-fn duration(secs: f64) -> String {
+pub fn duration(secs: f64) -> String {
     match secs {
         s if s < 1.0 => format!("{:.1} ms", 1e3 * s),
         s if s < 120.0 => format!("{s:.2} s"),

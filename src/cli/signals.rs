@@ -6,7 +6,7 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -21,8 +21,19 @@ use crate::io::discard_unfinished;
 /// every system has pipes that it could write to.)
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Told of the first signal, where the command has something to keep.
-static KEEPER: OnceLock<(Sender<()>, Receiver<()>)> = OnceLock::new();
+/// Who is told of signals, where the command has something to keep.
+static KEEPERS: Mutex<Option<Keepers>> = Mutex::new(None);
+
+/// Those who keep what the command has.
+#[derive(Default)]
+struct Keepers {
+    told: Vec<Sender<()>>,
+    /// Whether a signal came while nobody listened: who listens next is told.
+    is_waiting: bool,
+}
+
+/// Whether a signal has come to a command that has something to keep.
+static IS_RAISED: AtomicBool = AtomicBool::new(false);
 
 /// Begins to listen.
 ///
@@ -50,13 +61,25 @@ pub fn listen() -> io::Result<()> {
     Ok(())
 }
 
-/// From now on the first signal is a message, to whoever asks first: the command ends by itself and keeps what it has.
+/// From now on the first signal is a message, to all who asked for it: the command ends by itself and keeps what it has.
 pub fn keep() -> Receiver<()> {
-    KEEPER.get_or_init(unbounded).1.clone()
+    let mut keepers = KEEPERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let keepers = keepers.get_or_insert_default();
+    let (sender, receiver) = unbounded();
+    if std::mem::take(&mut keepers.is_waiting) {
+        let _ = sender.send(());
+    }
+    keepers.told.push(sender);
+    receiver
+}
+
+/// Whether a signal has come since somebody keeps something.
+pub fn have_come() -> bool {
+    IS_RAISED.load(Ordering::Relaxed)
 }
 
 fn obey(signal: i32, num_interrupts: usize) {
-    match KEEPER.get() {
+    match &mut *KEEPERS.lock().unwrap_or_else(PoisonError::into_inner) {
         None => {
             discard_unfinished();
             // As if nobody had listened: whoever waits for the program learns which signal it was.
@@ -67,8 +90,10 @@ fn obey(signal: i32, num_interrupts: usize) {
             err!("tomoscope: broken off; the image was not saved");
             std::process::exit(1);
         }
-        Some((keeper, _)) => {
-            let _ = keeper.send(());
+        Some(keepers) => {
+            IS_RAISED.store(true, Ordering::Relaxed);
+            keepers.told.retain(|sender| sender.send(()).is_ok());
+            keepers.is_waiting = keepers.told.is_empty();
         }
     }
 }

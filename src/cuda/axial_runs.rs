@@ -2,6 +2,7 @@
 //! [`crate::operator::AxialRuns`]).
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig};
@@ -11,11 +12,13 @@ use super::axial_plan::{AxialPlan, EndRow, GroupRow, MemberRow, PassRow, PathRow
 use super::in_plane::{InPlanePaths, fov_rows};
 use super::kernel::{Kernel, Module, launch, one_each};
 use super::projecting::{Launches, Projecting, ProjectorKernels, scratch_bytes};
+use super::shared_runs::SharedRuns;
 use super::{CudaArray, CudaBackend, CudaError};
-use crate::algebra::{Data, FieldOfView, Image, Voxels};
+use crate::algebra::{Data, FieldOfView, Image, Share, Team, Voxels};
 use crate::geometry::Grid;
 use crate::operator::{
-    Accumulation, AxialTable, BinOrder, LinearOperator, MirrorSets, Mirrored, OperatorError, Subset, ViewProjector, Views,
+    Accumulation, AxialTable, BinOrder, LinearOperator, LorRuns, MirrorSets, Mirrored, OperatorError, OwnShare, Subset,
+    ViewProjector, Views,
 };
 use crate::scanner::ScanGeometry;
 use crate::task::Task;
@@ -42,13 +45,16 @@ mod device_repr {
 /// The axial-run projector. Images are `[y][x][class of z][place]`, zero outside the field of view; data of a subset is its
 /// views one after the other, each `[tangential_pos][plane]`.
 pub struct AxialRuns {
-    geometry: Arc<ScanGeometry>,
+    pub(super) geometry: Arc<ScanGeometry>,
     voxels: Voxels,
-    views: Views,
+    pub(super) views: Views,
     num_tangential_rays: usize,
     plan: AxialPlan,
     tables: Tables,
+    /// Whose LORs are projected; whole sets of mirror images.
+    share: Share,
     /// By number and count of the subset.
+    own: Mutex<HashMap<[usize; 2], Arc<Own>>>,
     sets: Mutex<HashMap<[usize; 2], Arc<Sets>>>,
     difference_kernel: Kernel,
     kernels: ProjectorKernels,
@@ -57,6 +63,14 @@ pub struct AxialRuns {
     /// x_z − x_{z+1}.
     difference: Mutex<CudaSlice<f32>>,
     launches: Launches,
+}
+
+/// The LORs of a share of a subset.
+pub(super) struct Own {
+    mirrored: MirrorSets,
+    /// Which of the sets.
+    sets: Range<usize>,
+    pub lors: LorRuns,
 }
 
 /// The plan on the device.
@@ -134,6 +148,8 @@ impl AxialRuns {
             num_tangential_rays: rays[0].max(1),
             plan,
             tables,
+            share: Share::WHOLE,
+            own: Mutex::default(),
             sets: Mutex::default(),
             kernels,
             blocks,
@@ -161,30 +177,45 @@ impl AxialRuns {
         Ok(sets)
     }
 
+    /// The share's LORs of a subset, found when first needed.
+    pub(super) fn own(&self, subset: Subset) -> Arc<Own> {
+        let mut known = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || {
+            let views: Vec<usize> = self.views.of(subset).collect();
+            let mirrored = MirrorSets::new(&self.geometry, self.voxels.grid(), self.voxels.fov(), &views);
+            let sets = mirrored.of_share(self.share);
+            let lors = mirrored.runs(sets.clone());
+            Arc::new(Own { mirrored, sets, lors })
+        };
+        Arc::clone(known.entry([subset.index, subset.count]).or_insert_with(new))
+    }
+
     fn new_sets(&self, backend: &CudaBackend, subset: Subset) -> Result<Sets, CudaError> {
         let (grid, fov, num_rays) = (self.voxels.grid(), self.voxels.fov(), self.num_tangential_rays);
         let views: Vec<usize> = self.views.of(subset).collect();
-        let mirrored = MirrorSets::new(&self.geometry, grid, fov, &views);
+        let own = self.own(subset);
+        let Own { mirrored, sets: own_sets, lors } = &*own;
         let warps_per_block = self.warps_for(mirrored.most());
         let num_tangential = self.geometry.num_tangential;
         let first = |set: usize| {
             let Mirrored { lor, .. } = mirrored.set(set)[0];
             [views[lor / num_tangential], lor % num_tangential]
         };
-        let paths = InPlanePaths::new(&self.geometry, grid, fov, num_rays, (0..mirrored.len()).into_par_iter().map(first));
+        let paths = InPlanePaths::new(&self.geometry, grid, fov, num_rays, own_sets.clone().into_par_iter().map(first));
         let (mut block_paths, mut members) = (Vec::new(), Vec::new());
         let length_mm = |set: usize| -> f64 {
             let [from, to] = [paths.first[set], paths.first[set + 1]].map(|path| path as usize);
             paths.paths[from..to].iter().map(|(path, _)| path.length_mm).sum()
         };
-        let mut order: Vec<usize> = (0..mirrored.len()).collect();
+        let mut order: Vec<usize> = (0..own_sets.len()).collect();
         // The longest first: the shortest then fill the gaps at the end.
         order.sort_by(|a, b| length_mm(*b).total_cmp(&length_mm(*a)));
         for index in order {
-            let (set, range) = (mirrored.set(index), &[paths.first[index], paths.first[index + 1]]);
+            let (set, range) = (mirrored.set(own_sets.start + index), &[paths.first[index], paths.first[index + 1]]);
             for block in set.chunks(warps_per_block as usize) {
                 block_paths.push(*range);
-                members.extend(block.iter().map(|member| self.plan.member(member)));
+                let member = |member: &Mirrored| self.plan.member(&Mirrored { lor: lors.place(member.lor), ..*member });
+                members.extend(block.iter().map(member));
                 members.resize(block_paths.len() * warps_per_block as usize, MemberRow::NONE);
             }
         }
@@ -259,7 +290,10 @@ impl Projecting for AxialRuns {
     }
 
     fn data_len(&self, subset: Subset) -> usize {
-        self.views.len(subset)
+        match self.share {
+            Share::WHOLE => self.views.len(subset),
+            _ => self.own(subset).lors.num_lors() * self.geometry.num_planes(),
+        }
     }
 
     /// Sets of mirror images.
@@ -338,11 +372,17 @@ impl LinearOperator<CudaBackend> for AxialRuns {
 
     fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64 {
         // (The difference of the image is there already.)
-        scratch_bytes(self.voxels.len(), self.views.len(subset), accumulation)
+        scratch_bytes(self.voxels.len(), Projecting::data_len(self, subset), accumulation)
     }
 }
 
 impl ViewProjector<CudaBackend> for AxialRuns {
+    /// Whole sets of mirror images: what they give, and with integers the sum, has the same bits for any number of members.
+    fn for_team(self, team: &Team) -> Result<OwnShare<CudaBackend>, OperatorError> {
+        let projector = Arc::new(Self { share: team.share(), ..self });
+        Ok((Box::new(SharedRuns(Arc::clone(&projector))), Box::new(SharedRuns(projector))))
+    }
+
     fn voxels(&self) -> &Voxels {
         &self.voxels
     }

@@ -8,6 +8,7 @@ use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut, 
 
 use super::display::CudaDisplay;
 use super::kernel::{BLOCK, Kernel, Module, launch, one_each};
+use super::peers::Peers;
 use super::probe::{guarded, open};
 use super::{CudaError, DeviceInfo};
 use crate::algebra::{Backend, BackendError, Image, Kind, PendingVolume};
@@ -30,6 +31,7 @@ pub struct CudaBackend {
     pub(super) kernels: Kernels,
     /// What each block of a reduction leaves.
     pub(super) partial: CudaSlice<f64>,
+    pub(super) peers: Peers,
 }
 
 /// The kernels that need no projector.
@@ -121,7 +123,7 @@ impl CudaBackend {
             roi_sums: reductions.kernel("roi_sums")?,
         };
         let partial = guarded("reserve memory", || stream.alloc_zeros(MAX_SUMS * REDUCTION_BLOCKS as usize))?;
-        Ok(Self { info, context, stream, kernels, partial })
+        Ok(Self { info, context, stream, kernels, partial, peers: Peers::default() })
     }
 
     /// What the device is.

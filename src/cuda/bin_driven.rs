@@ -9,9 +9,11 @@ use super::in_plane::{InPlanePaths, fov_rows};
 use super::kernel::{Kernel, Module, blocks, launch, one_each};
 use super::projecting::{Launches, Projecting, ProjectorKernels, scratch_bytes};
 use super::{CudaArray, CudaBackend, CudaError};
-use crate::algebra::{Data, FieldOfView, Image, Voxels};
+use crate::algebra::{Data, FieldOfView, Image, Team, Voxels};
 use crate::geometry::{FACE_TOLERANCE_VOXELS, Grid, Row, face_or_row};
-use crate::operator::{Accumulation, BinOrder, InPlanePath, LinearOperator, OperatorError, Subset, ViewProjector, Views};
+use crate::operator::{
+    Accumulation, BinOrder, InPlanePath, LinearOperator, OfShare, OperatorError, OwnShare, Subset, ViewProjector, Views,
+};
 use crate::scanner::{Plane, ScanGeometry};
 use crate::task::Task;
 
@@ -327,6 +329,11 @@ impl LinearOperator<CudaBackend> for BinDriven {
 }
 
 impl ViewProjector<CudaBackend> for BinDriven {
+    fn for_team(self, team: &Team) -> Result<OwnShare<CudaBackend>, OperatorError> {
+        let views = self.views.clone();
+        Ok(OfShare::of(self, views, team.share()))
+    }
+
     fn voxels(&self) -> &Voxels {
         &self.voxels
     }

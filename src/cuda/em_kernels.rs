@@ -6,7 +6,7 @@ use super::backend::REDUCTION;
 use super::kernel::{launch, one_each};
 use super::{CudaArray, CudaBackend};
 use crate::algebra::{Backend as _, BackendError, Data, Image};
-use crate::recon::{DataResidual, EmKernels, PoissonTerms, check_places};
+use crate::recon::{EmKernels, PoissonTerms, check_places};
 
 impl EmKernels for CudaBackend {
     fn poisson_ratio(
@@ -22,10 +22,7 @@ impl EmKernels for CudaBackend {
         let y = y.piece(range)?;
         launch!(self.stream, self.kernels.poisson_ratio, REDUCTION, &y, &mut estimate, &least, &mut self.partial, &count)?;
         let mut sum = PoissonTerms::default();
-        for [log_likelihood, counts, impossible, squares, expected] in self.partial::<5>()? {
-            let residual = DataResidual { squares, expected };
-            sum += PoissonTerms { log_likelihood, counts, num_impossible_bins: impossible as usize, residual };
-        }
+        self.partial::<5>()?.into_iter().for_each(|terms| sum += terms.into());
         Ok(sum)
     }
 

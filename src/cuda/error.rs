@@ -76,6 +76,12 @@ pub enum CudaError {
         /// What it says.
         message: String,
     },
+    /// GPUs do not reach each other.
+    #[error("NCCL failed to add the images of the GPUs: {message}; use one GPU (--device cuda:0)")]
+    Link {
+        /// What it says.
+        message: String,
+    },
     /// The driver library lacks a function or broke.
     #[error("the NVIDIA driver library is broken or incomplete: it failed to {doing} ({message}); reinstall the driver")]
     Library {

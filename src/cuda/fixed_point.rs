@@ -1,5 +1,6 @@
 //! Backprojection in 64-bit fixed point: integers add up to the same bits in any order. The scale 2^(62 − ⌈log₂ b⌉), with
-//! b ≥ max_j s_j · max_i |q_i| ≥ |Σ_i a_ij q_i|, makes an overflow impossible.
+//! b ≥ max_j s_j · max_i |q_i| ≥ |Σ_i a_ij q_i|, makes an overflow impossible. A team has one scale, that of all its data: its integers
+//! add up to the bits that one device alone has.
 
 use std::collections::HashMap;
 
@@ -43,12 +44,15 @@ impl FixedPoint {
                 backend.fill(&mut ones, 1.0)?;
                 backend.clear(out)?;
                 atomic(backend, &ones, out)?;
+                backend.sum_over_team(out)?;
                 let largest = backend.max(out, 0..out.len())?;
                 self.largest_sensitivity.insert(key, largest);
                 largest
             }
         };
-        let bound = MARGIN * f64::from(largest_sensitivity) * f64::from(backend.largest_magnitude(q, data_len)?);
+        let largest_magnitude = backend.largest_magnitude(q, data_len)?;
+        let largest_magnitude = backend.peers.team.largest(largest_magnitude)?;
+        let bound = MARGIN * f64::from(largest_sensitivity) * f64::from(largest_magnitude);
         if bound <= 0.0 {
             return Ok(backend.clear(out)?);
         }
@@ -61,6 +65,7 @@ impl FixedPoint {
         };
         guarded("clear memory", || backend.stream.memset_zeros(image))?;
         add(backend, image, exponent.exp2() as f32)?;
+        backend.sum_integers_over_team(image)?;
         let (inverse, count) = ((-exponent).exp2(), len as u64);
         launch!(backend.stream, backend.kernels.from_fixed, one_each(len), &mut out.0, &*image, &inverse, &count)?;
         Ok(())

@@ -5,6 +5,7 @@
 //! Belzunce et al. 2012 that it is measured against; [`Tubes`] has tubes of response and [`PaperTubes`] is the pair of kernels
 //! of Herraiz et al. 2011 that it is measured against; [`TubesMonteCarlo`] follows the histories that tubes are made of.
 //! [`StoredMatrix`] takes a stored matrix as it is, [`RingImage`] shows its images, and [`ResponseMonteCarlo`] simulates it.
+//! Several GPUs make a team ([`CudaBackend::join`]).
 //! [`EventLines`] projects onto the events of lists. [`FastPlanes`] and [`PaperPlanes`] backproject planes for EPRI. Kernels are CUDA C in `kernels/`, compiled to the PTX that is
 //! embedded here; the driver compiles it further for the GPU at hand. The CPU code of the same name is the definition of
 //! what a kernel computes, and the files here lay out its tables and launch it.
@@ -21,13 +22,16 @@ mod events;
 mod fixed_point;
 mod in_plane;
 mod kernel;
+mod nccl;
 mod pacing;
 mod paper_tubes;
+mod peers;
 mod planes;
 mod probe;
 mod projecting;
 mod response_montecarlo;
 mod ring_image;
+mod shared_runs;
 mod stored_matrix;
 mod texture;
 mod tubes;

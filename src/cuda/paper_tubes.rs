@@ -10,11 +10,12 @@ use super::kernel::{Kernel, Module, launch, one_each};
 use super::probe::guarded;
 use super::texture::Texture;
 use super::{CudaArray, CudaBackend, CudaError};
-use crate::algebra::{Data, FieldOfView, Image, Voxels};
+use crate::algebra::{Data, FieldOfView, Image, Team, Voxels};
 use crate::data::TubeSet;
 use crate::geometry::Grid;
 use crate::operator::{
-    Accumulation, BinOrder, InPlaneTube, LinearOperator, OperatorError, PlainTubes, Subset, ViewProjector, Views, check_lengths,
+    Accumulation, BinOrder, InPlaneTube, LinearOperator, OfShare, OperatorError, OwnShare, PlainTubes, Subset, ViewProjector,
+    Views, check_lengths,
 };
 use crate::scanner::ScanGeometry;
 use crate::task::Task;
@@ -284,7 +285,8 @@ impl LinearOperator<CudaBackend> for PaperTubes {
                 &first,
                 &count
             )
-        })
+        })?;
+        Ok(backend.sum_over_team(out)?)
     }
 
     /// Each voxel is the sum of one thread.
@@ -299,6 +301,11 @@ impl LinearOperator<CudaBackend> for PaperTubes {
 }
 
 impl ViewProjector<CudaBackend> for PaperTubes {
+    fn for_team(self, team: &Team) -> Result<OwnShare<CudaBackend>, OperatorError> {
+        let views = self.views.clone();
+        Ok(OfShare::of(self, views, team.share()))
+    }
+
     fn voxels(&self) -> &Voxels {
         &self.voxels
     }

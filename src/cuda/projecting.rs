@@ -134,11 +134,13 @@ pub(super) trait Projecting: LinearOperator<CudaBackend> {
         match accumulation {
             Accumulation::Atomic => {
                 backend.clear(out)?;
-                add(backend, &kernels.atomic, atomic, q, out)
+                add(backend, &kernels.atomic, atomic, q, out)?;
+                Ok(backend.sum_over_team(out)?)
             }
             Accumulation::NonAtomic => {
                 backend.clear(out)?;
-                add(backend, &kernels.non_atomic, non_atomic, q, out)
+                add(backend, &kernels.non_atomic, non_atomic, q, out)?;
+                Ok(backend.sum_over_team(out)?)
             }
             // Lines know no other way.
             _ => fixed_point.backproject(

@@ -13,11 +13,12 @@ use super::tubes_plan::{
     COLUMN, GroupRow, LINES, LineRow, PROJECT_SHARED_BYTES, PROJECT_WARPS, PlanHead, SPREAD_SHARED_BYTES, SlotRow, TubesPlan,
 };
 use super::{CudaArray, CudaBackend};
-use crate::algebra::{Columns, Data, FieldOfView, Image, Voxels};
+use crate::algebra::{Columns, Data, FieldOfView, Image, Team, Voxels};
 use crate::data::TubeSet;
 use crate::geometry::Grid;
 use crate::operator::{
-    Accumulation, BinOrder, LinearOperator, OperatorError, Subset, TubeTable, ViewProjector, Views, check_lengths,
+    Accumulation, BinOrder, LinearOperator, OfShare, OperatorError, OwnShare, Subset, TubeTable, ViewProjector, Views,
+    check_lengths,
 };
 use crate::scanner::ScanGeometry;
 use crate::task::Task;
@@ -298,7 +299,8 @@ impl LinearOperator<CudaBackend> for Tubes {
                 )?;
             }
             Ok(())
-        })
+        })?;
+        Ok(backend.sum_over_team(out)?)
     }
 
     /// Each cell and each voxel is gathered by one thread or block, in one order; or each bin scatters what it has, and threads
@@ -313,6 +315,11 @@ impl LinearOperator<CudaBackend> for Tubes {
 }
 
 impl ViewProjector<CudaBackend> for Tubes {
+    fn for_team(self, team: &Team) -> Result<OwnShare<CudaBackend>, OperatorError> {
+        let views = self.views.clone();
+        Ok(OfShare::of(self, views, team.share()))
+    }
+
     fn voxels(&self) -> &Voxels {
         &self.voxels
     }

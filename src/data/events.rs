@@ -70,7 +70,12 @@ impl Events {
 
     /// The events whose time is in this frame, ms.
     pub fn in_frame(&self, frame_ms: &Range<u32>) -> Self {
-        let kept: Vec<usize> = (0..self.len()).filter(|&event| frame_ms.contains(&self.times_ms[event])).collect();
+        self.those(|event| frame_ms.contains(&self.times_ms[event]))
+    }
+
+    /// The events whose numbers are kept.
+    pub fn those(&self, is_kept: impl Fn(usize) -> bool) -> Self {
+        let kept: Vec<usize> = (0..self.len()).filter(|&event| is_kept(event)).collect();
         fn pick<T: Copy>(values: &[T], kept: &[usize]) -> Vec<T> {
             if values.is_empty() { Vec::new() } else { kept.iter().map(|&event| values[event]).collect() }
         }

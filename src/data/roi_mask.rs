@@ -31,6 +31,18 @@ pub struct RoiSums {
     pub num_voxels: usize,
 }
 
+/// Of a region in parts.
+impl std::ops::AddAssign for RoiSums {
+    fn add_assign(&mut self, part: Self) {
+        self.weight += part.weight;
+        self.sum += part.sum;
+        self.sum_of_squares += part.sum_of_squares;
+        self.min = self.min.min(part.min);
+        self.max = self.max.max(part.max);
+        self.num_voxels += part.num_voxels;
+    }
+}
+
 /// Points per voxel side at which a shape is sampled for the inside fraction of an edge voxel.
 const SUBSAMPLES: usize = 8;
 

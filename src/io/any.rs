@@ -81,6 +81,21 @@ impl FileKind {
 
     /// The kind of a file of this name, if its ending is known.
     pub fn of(path: &Path) -> Option<Self> {
+        Self::with_ending(path).map(|(_, kind)| kind)
+    }
+
+    /// The name of a file without its ending: "scan" of `folder/scan.l.hdr`. (Of an unknown ending what stands before the last point.)
+    pub fn stem(path: &Path) -> String {
+        let known = Self::with_ending(path).zip(path.file_name());
+        let without = known.and_then(|((ending, _), name)| {
+            let name = name.to_string_lossy();
+            Some(name.get(..name.len().checked_sub(ending.len())?)?.to_owned())
+        });
+        without.unwrap_or_else(|| path.file_stem().unwrap_or_default().to_string_lossy().into_owned())
+    }
+
+    /// The ending of a name, in small letters, and what it stands for.
+    fn with_ending(path: &Path) -> Option<(&'static str, Self)> {
         let name = path.file_name()?.to_string_lossy().to_lowercase();
         let endings = [
             (".hs", FileKind::InterfileProjections),
@@ -107,7 +122,7 @@ impl FileKind {
             (".csv", FileKind::Measurements),
             (".petsird", FileKind::Petsird),
         ];
-        endings.into_iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, kind)| kind)
+        endings.into_iter().find(|(ending, _)| name.ends_with(ending))
     }
 }
 

@@ -1,14 +1,15 @@
 //! The checksum (CRC-32, as in gzip) that ties a data file to its header: new data under an old header would be read as if they
 //! belonged together.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crc32fast::Hasher;
 use rayon::prelude::*;
 
 use super::IoError;
+use crate::data::Fingerprint;
 
 /// Bytes that one task hashes.
 const BLOCK_BYTES: u64 = 4 << 20;
@@ -50,6 +51,33 @@ impl std::fmt::Display for Checksum {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{NAME} {:08x}", self.0)
     }
+}
+
+/// A number that tells what these files hold, of a folder those in it; that one is not there is told too.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn content_of<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<Fingerprint, IoError> {
+    let mut content = Fingerprint::default();
+    paths.into_iter().try_for_each(|path| take_in(&mut content, path))?;
+    Ok(content)
+}
+
+fn take_in(content: &mut Fingerprint, path: &Path) -> Result<(), IoError> {
+    let Ok(metadata) = fs::metadata(path) else {
+        content.text("missing");
+        return Ok(());
+    };
+    if metadata.is_dir() {
+        let entries = fs::read_dir(path).map_err(IoError::read(path))?.flatten();
+        let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_file()).collect();
+        files.sort();
+        content.whole(files.len() as u64);
+        return files.iter().try_for_each(|file| take_in(content, file));
+    }
+    content.whole(metadata.len());
+    content.whole(Checksum::of_file(path, metadata.len())?.0.into());
+    Ok(())
 }
 
 /// Refuses a data file whose first `len` bytes do not have the checksum that its header tells.

@@ -69,6 +69,7 @@ pub use any::{
     FileKind, check_image_unit, read_projections, read_volume, write_described_volume, write_projections, write_volume,
 };
 pub use attenuation::{map_beside, read_attenuation};
+pub use checksum::content_of;
 pub use error::IoError;
 pub use files::{files_read, files_written, header_of, identity};
 pub use follow::{SweepFollower, SweepUpdate};

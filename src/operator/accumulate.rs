@@ -10,8 +10,8 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use super::Accumulation;
-use crate::algebra::prefetch;
+use super::{Accumulation, OperatorError};
+use crate::algebra::{Team, prefetch};
 use crate::task::Stopped;
 
 /// Most private images of one backprojection.
@@ -117,27 +117,40 @@ impl PrivateImages {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = images;
     }
 
-    /// `out` = the sum, in the order of the pieces, of what `add` adds to the image of zeros of each of `num_pieces`.
+    /// `out` = the sum, in the order of the pieces, of what `add` adds to the image of zeros of each of `num_pieces`; of a team of
+    /// the pieces of all members, one member after the other.
     pub fn sum_of_pieces(
         &self,
+        team: &Team,
         num_pieces: usize,
         out: &mut [f32],
         add: impl Fn(usize, &mut [f32]) -> Result<(), Stopped> + Sync,
-    ) -> Result<(), Stopped> {
-        // The first image is `out` itself.
-        let mut private = self.take(num_pieces.saturating_sub(1), out.len());
-        let mut images: Vec<&mut [f32]> = Vec::with_capacity(private.len() + 1);
-        images.push(out);
+    ) -> Result<(), OperatorError> {
+        let meeting = team.meeting();
+        // Alone the first image is `out` itself.
+        let num_private = if meeting.is_some() { num_pieces } else { num_pieces.saturating_sub(1) };
+        let mut private = self.take(num_private, out.len());
+        let mut images: Vec<&mut [f32]> = Vec::with_capacity(num_pieces.max(1));
+        if meeting.is_none() {
+            images.push(&mut *out);
+        }
         images.extend(private.iter_mut().map(Vec::as_mut_slice));
         let added = images.par_iter_mut().enumerate().with_max_len(1).try_for_each(|(piece, image)| {
             image.fill(0.0);
-            add(piece, image)
+            if piece < num_pieces { add(piece, image) } else { Ok(()) }
         });
-        if added.is_ok() {
-            add_in_order(out, &private);
-        }
+        let summed = match (added, meeting) {
+            (Err(stopped), _) => Err(stopped.into()),
+            (Ok(()), None) => {
+                add_in_order(0, out, &private);
+                Ok(())
+            }
+            (Ok(()), Some(meeting)) => {
+                meeting.sum_in_order(out, &mut |at, sum| add_in_order(at, sum, &private)).map_err(OperatorError::from)
+            }
+        };
         self.put(private);
-        added
+        summed
     }
 }
 
@@ -170,14 +183,16 @@ pub(super) trait Parts: Sync {
     fn add<S: ImageSink>(&self, part: Range<usize>, image: &mut S, scratch: &mut Self::Scratch) -> Result<(), Stopped>;
 }
 
-/// `out` = the sum of all parts. Where it is to be deterministic there are no more of them than private images.
+/// `out` = the sum of all parts, also those of other members of a team. Where it is to be deterministic there are no more of them than
+/// private images.
 pub(super) fn backproject<P: Parts>(
     parts: &P,
     ranges: Vec<Range<usize>>,
     private_images: &PrivateImages,
+    team: &Team,
     accumulation: Accumulation,
     out: &mut [f32],
-) -> Result<(), Stopped> {
+) -> Result<(), OperatorError> {
     if is_shared(accumulation) {
         let shared = shared_image(out.len());
         ranges.into_par_iter().with_max_len(1).try_for_each_init(
@@ -191,20 +206,20 @@ pub(super) fn backproject<P: Parts>(
             },
         )?;
         write_shared(&shared, out);
-        return Ok(());
+        return Ok(team.sum(out)?);
     }
     // Lines know no other way.
-    private_images.sum_of_pieces(ranges.len(), out, |index, image| {
+    private_images.sum_of_pieces(team, ranges.len(), out, |index, image| {
         let range = ranges.get(index).cloned().unwrap_or_default();
         parts.add(range, &mut Private(image), &mut parts.scratch())
     })
 }
 
-/// `out` += all images, one after the other in each voxel.
-fn add_in_order(out: &mut [f32], images: &[Vec<f32>]) {
-    out.par_chunks_mut(CHUNK).enumerate().for_each(|(piece, sum)| {
+/// `sum` += all images from a place on, one after the other in each voxel.
+fn add_in_order(at: usize, sum: &mut [f32], images: &[Vec<f32>]) {
+    sum.par_chunks_mut(CHUNK).enumerate().for_each(|(piece, sum)| {
         for image in images {
-            for (sum, value) in sum.iter_mut().zip(&image[piece * CHUNK..]) {
+            for (sum, value) in sum.iter_mut().zip(&image[at + piece * CHUNK..]) {
                 *sum += value;
             }
         }

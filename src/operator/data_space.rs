@@ -56,6 +56,28 @@ pub trait DataSpace: Send {
     fn pieces(&self, subset: Subset) -> Vec<(usize, Range<usize>)>;
 }
 
+impl DataSpace for Box<dyn DataSpace> {
+    fn max_subsets(&self) -> usize {
+        (**self).max_subsets()
+    }
+
+    fn len(&self, subset: Subset) -> usize {
+        (**self).len(subset)
+    }
+
+    fn arranged(&self, values: &Arc<Vec<f32>>, num_subsets: usize) -> Arc<Vec<f32>> {
+        (**self).arranged(values, num_subsets)
+    }
+
+    fn in_order(&self, values: Vec<f32>) -> Vec<f32> {
+        (**self).in_order(values)
+    }
+
+    fn pieces(&self, subset: Subset) -> Vec<(usize, Range<usize>)> {
+        (**self).pieces(subset)
+    }
+}
+
 /// In which order the bins of a subset's views lie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::Display, strum::VariantArray)]
 pub enum BinOrder {

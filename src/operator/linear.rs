@@ -1,7 +1,7 @@
 //! A linear operator between images and data, by subsets.
 
-use super::{Subset, Views};
-use crate::algebra::{Backend, BackendError, Data, Image, Voxels};
+use super::{DataSpace, Subset, Views};
+use crate::algebra::{Backend, BackendError, Data, Image, Team, Voxels};
 use crate::task::{Stopped, Task};
 
 /// How the backprojection adds to the image when several threads meet in a voxel.
@@ -131,11 +131,54 @@ pub trait LinearOperator<B: Backend>: Send {
     fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64;
 }
 
+/// An operator for the share of a member of a team, and its data.
+pub type OwnShare<B> = (Box<dyn LinearOperator<B>>, Box<dyn DataSpace>);
+
 /// A projector between voxels and the views of a scan.
 pub trait ViewProjector<B: Backend>: LinearOperator<B> {
+    /// The same for the share of a member of a team: it projects onto its own part of each subset, and its backprojection is that of
+    /// all members together.
+    ///
+    /// # Errors
+    /// It cannot be shared.
+    fn for_team(self, team: &Team) -> Result<OwnShare<B>, OperatorError>;
+
     /// Its images.
     fn voxels(&self) -> &Voxels;
 
     /// Its data.
     fn views(&self) -> &Views;
+}
+
+impl<B: Backend> LinearOperator<B> for Box<dyn LinearOperator<B>> {
+    fn apply(
+        &self,
+        backend: &mut B,
+        subset: Subset,
+        x: &B::Array<Image>,
+        out: &mut B::Array<Data>,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        (**self).apply(backend, subset, x, out, task)
+    }
+
+    fn adjoint(
+        &self,
+        backend: &mut B,
+        subset: Subset,
+        q: &B::Array<Data>,
+        accumulation: Accumulation,
+        out: &mut B::Array<Image>,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        (**self).adjoint(backend, subset, q, accumulation, out, task)
+    }
+
+    fn accumulations(&self) -> &'static [Accumulation] {
+        (**self).accumulations()
+    }
+
+    fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64 {
+        (**self).scratch_bytes(subset, accumulation)
+    }
 }

@@ -7,8 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rayon::prelude::*;
 
 use super::accumulate::{ImageSink, Parts, PrivateImages, backproject, is_shared, num_private_images, private_bytes};
-use super::{Accumulation, LinearOperator, MirrorSets, Mirrored, OperatorError, Subset, ViewProjector, Views, check_lengths};
-use crate::algebra::{Data, Host, HostArray, Image, Voxels};
+use super::{
+    Accumulation, DataSpace, LinearOperator, LorRuns, MirrorSets, Mirrored, OperatorError, OwnShare, Subset, ViewProjector,
+    Views, check_lengths,
+};
+use crate::algebra::{Data, Host, HostArray, Image, Share, Team, Voxels};
 use crate::task::{Stopped, Task};
 
 /// Views that are worth a private image.
@@ -29,6 +32,9 @@ pub(super) trait LorProjector: Send + Sync {
     /// What is kept from one call to the next.
     fn kept(&self) -> &Kept;
 
+    /// The same, to be changed.
+    fn kept_mut(&mut self) -> &mut Kept;
+
     /// The LORs of these views, in the sets that it takes at a time.
     fn mirror_sets(&self, views: &[usize]) -> MirrorSets;
 
@@ -47,6 +53,8 @@ pub(super) trait LorProjector: Send + Sync {
 pub(super) struct Kept {
     /// Images that backprojections work in.
     pub private_images: PrivateImages,
+    /// Whose share of the LORs is projected.
+    pub team: Team,
     /// By number and count of the subset.
     sets: Mutex<HashMap<[usize; 2], Arc<LorSets>>>,
 }
@@ -58,7 +66,8 @@ impl Kept {
         let new = || {
             let views: Vec<usize> = projector.views().of(subset).collect();
             let mirrored = projector.mirror_sets(&views);
-            Arc::new(LorSets { mirrored, views, num_tangential: projector.views().num_tangential() })
+            let (num_tangential, image_len) = (projector.views().num_tangential(), projector.voxels().len());
+            Arc::new(LorSets::new(mirrored, views, num_tangential, image_len, self.team.share()))
         };
         Arc::clone(sets.entry([subset.index, subset.count]).or_insert_with(new))
     }
@@ -71,9 +80,36 @@ pub(super) struct LorSets {
     /// The views of the subset.
     views: Vec<usize>,
     num_tangential: usize,
+    /// What a deterministic backprojection adds to one image after the other, whoever does it: sets as they follow each other.
+    own_parts: Vec<Range<usize>>,
+    /// The LORs of these, in their order in the subset.
+    own_lors: LorRuns,
 }
 
 impl LorSets {
+    /// Those that a member of a team projects.
+    fn new(mirrored: MirrorSets, views: Vec<usize>, num_tangential: usize, image_len: usize, share: Share) -> Self {
+        let num_views = views.len();
+        let whole = 0..mirrored.len();
+        let own_lors = mirrored.runs(0..0);
+        let mut new = Self { mirrored, views, num_tangential, own_parts: Vec::new(), own_lors };
+        let num_images = num_private_images(num_views.div_ceil(VIEWS_PER_IMAGE), image_len);
+        let mut parts = new.pieces(whole, num_views.div_ceil(num_images));
+        let [first, end] = [share.index, share.index + 1].map(|index| index * parts.len() / share.count);
+        new.own_parts = parts.drain(first..end).collect();
+        new.own_lors = new.mirrored.runs(new.own_sets());
+        new
+    }
+
+    /// The sets of the own parts.
+    fn own_sets(&self) -> Range<usize> {
+        match self.own_parts.as_slice() {
+            [first, .., last] => first.start..last.end,
+            [only] => only.clone(),
+            [] => 0..0,
+        }
+    }
+
     /// A set, and the view and tangential position of its first LOR.
     fn set(&self, index: usize) -> ([usize; 2], &[Mirrored]) {
         let set = self.mirrored.set(index);
@@ -81,14 +117,14 @@ impl LorSets {
         ([self.views[lor / self.num_tangential], lor % self.num_tangential], set)
     }
 
-    /// The sets, as they follow each other, in pieces of as many LORs as so many views have, give or take a set.
-    fn pieces(&self, num_views: usize) -> Vec<Range<usize>> {
+    /// Sets, as they follow each other, in pieces of as many LORs as so many views have, give or take a set.
+    fn pieces(&self, sets: Range<usize>, num_views: usize) -> Vec<Range<usize>> {
         let lors_per_piece = (num_views * self.num_tangential).max(1);
         let mut pieces = Vec::new();
-        let (mut begin, mut num_lors) = (0, 0);
-        for index in 0..self.mirrored.len() {
+        let (mut begin, mut num_lors) = (sets.start, 0);
+        for index in sets.clone() {
             num_lors += self.mirrored.set(index).len();
-            if num_lors >= (pieces.len() + 1) * lors_per_piece || index + 1 == self.mirrored.len() {
+            if num_lors >= (pieces.len() + 1) * lors_per_piece || index + 1 == sets.end {
                 pieces.push(begin..index + 1);
                 begin = index + 1;
             }
@@ -142,7 +178,9 @@ impl<P: LorProjector> LinearOperator<Host> for P {
         check_lengths([x.len(), self.voxels().len()], [out.len(), space.len(subset)])?;
         let sets = self.kept().sets(self, subset);
         let bins = sets.split(&mut out.values_mut()[..space.len(subset)], space.num_planes());
-        bins.into_par_iter().enumerate().with_min_len(P::SETS_PER_TASK).try_for_each_init(
+        let own = sets.own_sets();
+        let bins = bins.into_par_iter().enumerate().skip(own.start).take(own.len());
+        bins.with_min_len(P::SETS_PER_TASK).try_for_each_init(
             || self.scratch(),
             |scratch, (index, mut bins)| {
                 task.check()?;
@@ -164,14 +202,11 @@ impl<P: LorProjector> LinearOperator<Host> for P {
     ) -> Result<(), OperatorError> {
         check_lengths([out.len(), self.voxels().len()], [q.len(), self.views().len(subset)])?;
         let sets = self.kept().sets(self, subset);
-        let (out, num_views) = (out.values_mut(), sets.views.len());
-        let views_of_a_part = if is_shared(accumulation) {
-            1
-        } else {
-            num_views.div_ceil(num_private_images(num_views.div_ceil(VIEWS_PER_IMAGE), out.len()))
-        };
+        let out = out.values_mut();
+        let ranges = if is_shared(accumulation) { sets.pieces(sets.own_sets(), 1) } else { sets.own_parts.clone() };
         let parts = LorParts { projector: self, sets: &sets, q, task };
-        backproject(&parts, sets.pieces(views_of_a_part), &self.kept().private_images, accumulation, out)?;
+        let Kept { private_images, team, .. } = self.kept();
+        backproject(&parts, ranges, private_images, team, accumulation, out)?;
         self.voxels().zero_unseen(out);
         Ok(())
     }
@@ -185,7 +220,82 @@ impl<P: LorProjector> LinearOperator<Host> for P {
     }
 }
 
-impl<P: LorProjector> ViewProjector<Host> for P {
+/// The data of a member of a team, where they lie among those of all.
+struct OwnLors<P>(Arc<P>);
+
+impl<P: LorProjector> DataSpace for OwnLors<P> {
+    fn max_subsets(&self) -> usize {
+        self.0.views().max_subsets()
+    }
+
+    fn len(&self, subset: Subset) -> usize {
+        self.0.views().len(subset)
+    }
+
+    fn arranged(&self, values: &Arc<Vec<f32>>, num_subsets: usize) -> Arc<Vec<f32>> {
+        self.0.views().arranged(values, num_subsets)
+    }
+
+    fn in_order(&self, values: Vec<f32>) -> Vec<f32> {
+        self.0.views().in_order(values)
+    }
+
+    fn pieces(&self, subset: Subset) -> Vec<(usize, Range<usize>)> {
+        let (views, sets) = (self.0.views(), self.0.kept().sets(&*self.0, subset));
+        let own = sets.own_lors.runs().iter().map(|lors| lors.start * views.num_planes()..lors.end * views.num_planes());
+        let own: Vec<Range<usize>> = own.collect();
+        let common = |(at, range): (usize, Range<usize>)| {
+            let of_piece = own.iter().filter_map(move |own| {
+                let [begin, end] = [own.start.max(at), own.end.min(at + range.len())];
+                (begin < end).then(|| (begin, range.start + begin - at..range.start + end - at))
+            });
+            of_piece.collect::<Vec<_>>()
+        };
+        views.pieces(subset).into_iter().flat_map(common).collect()
+    }
+}
+
+impl<P: LorProjector> LinearOperator<Host> for OwnLors<P> {
+    fn apply(
+        &self,
+        backend: &mut Host,
+        subset: Subset,
+        x: &HostArray<Image>,
+        out: &mut HostArray<Data>,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        self.0.apply(backend, subset, x, out, task)
+    }
+
+    fn adjoint(
+        &self,
+        backend: &mut Host,
+        subset: Subset,
+        q: &HostArray<Data>,
+        accumulation: Accumulation,
+        out: &mut HostArray<Image>,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        self.0.adjoint(backend, subset, q, accumulation, out, task)
+    }
+
+    fn accumulations(&self) -> &'static [Accumulation] {
+        self.0.accumulations()
+    }
+
+    fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64 {
+        self.0.scratch_bytes(subset, accumulation)
+    }
+}
+
+impl<P: LorProjector + 'static> ViewProjector<Host> for P {
+    /// Whole parts of the sum that a deterministic backprojection is: its bits do not depend on how many members there are.
+    fn for_team(mut self, team: &Team) -> Result<OwnShare<Host>, OperatorError> {
+        self.kept_mut().team = team.clone();
+        let projector = Arc::new(self);
+        Ok((Box::new(OwnLors(Arc::clone(&projector))), Box::new(OwnLors(projector))))
+    }
+
     fn voxels(&self) -> &Voxels {
         self.voxels()
     }

@@ -7,9 +7,9 @@
 //! have smaller sets, down to single LORs.
 
 use std::f64::consts::PI;
-use std::ops::Neg;
+use std::ops::{Neg, Range};
 
-use crate::algebra::FieldOfView;
+use crate::algebra::{FieldOfView, Share};
 use crate::geometry::Grid;
 use crate::scanner::ScanGeometry;
 
@@ -176,6 +176,55 @@ impl MirrorSets {
     }
 }
 
+impl MirrorSets {
+    /// The sets of a member of a team: whole ones, since what a LOR gives hangs in the last digits on the first of its set. Shares have as
+    /// many LORs as each other, give or take a set.
+    pub fn of_share(&self, Share { index, count }: Share) -> Range<usize> {
+        let num_lors = self.members.len();
+        // Sets begin with so many LORs before them.
+        let first = |share: usize| {
+            let before = |set: usize| set.checked_sub(1).map_or(0, |set| self.ends[set]);
+            (0..self.len()).find(|&set| before(set) * count >= share * num_lors).unwrap_or(self.len())
+        };
+        first(index)..first(index + 1)
+    }
+
+    /// Where the LORs of some sets lie.
+    pub fn runs(&self, sets: Range<usize>) -> LorRuns {
+        let mut lors: Vec<usize> = sets.flat_map(|set| self.set(set)).map(|member| member.lor).collect();
+        lors.sort_unstable();
+        let runs: Vec<Range<usize>> = lors.chunk_by(|a, b| a + 1 == *b).map(|run| run[0]..run[0] + run.len()).collect();
+        let before = runs.iter().scan(0, |sum, run| Some(std::mem::replace(sum, *sum + run.len()))).collect();
+        LorRuns { runs, before }
+    }
+}
+
+/// Some of the LORs of a subset, in their order.
+#[derive(Clone, Debug)]
+pub struct LorRuns {
+    runs: Vec<Range<usize>>,
+    /// For each run how many LORs are in those before.
+    before: Vec<usize>,
+}
+
+impl LorRuns {
+    /// Their numbers, in runs.
+    pub fn runs(&self) -> &[Range<usize>] {
+        &self.runs
+    }
+
+    /// How many there are.
+    pub fn num_lors(&self) -> usize {
+        self.runs.iter().map(Range::len).sum()
+    }
+
+    /// Where one of them stands among them.
+    pub fn place(&self, lor: usize) -> usize {
+        let run = self.runs.partition_point(|run| run.end <= lor);
+        self.before.get(run).map_or(0, |before| before + lor - self.runs[run].start)
+    }
+}
+
 /// For each plane the one that runs the other way between the same z; `None` where a segment has no counterpart.
 pub fn reversed_planes(geometry: &ScanGeometry) -> Option<Vec<u32>> {
     let firsts: Vec<usize> =
@@ -283,6 +332,28 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn shares_are_whole_sets_of_equal_size_and_have_every_lor_once() {
+        let (geometry, sets) = sets_of("small", &square(16), &(0..48).collect::<Vec<_>>());
+        for count in [1, 2, 3, 7, 5000] {
+            let mut next = 0;
+            let mut lors = Vec::new();
+            for index in 0..count {
+                let own = sets.of_share(Share { index, count });
+                assert_eq!(own.start, next);
+                next = own.end;
+                let runs = sets.runs(own.clone());
+                let equal = geometry.num_transaxial() as f64 / count as f64;
+                assert!((runs.num_lors() as f64 - equal).abs() <= MAX_MIRRORED as f64);
+                let found: Vec<usize> = runs.runs().iter().flat_map(Clone::clone).collect();
+                assert!(found.iter().enumerate().all(|(place, lor)| runs.place(*lor) == place));
+                lors.extend(found);
+            }
+            lors.sort_unstable();
+            assert!(next == sets.len() && lors.into_iter().eq(0..geometry.num_transaxial()));
         }
     }
 

@@ -17,6 +17,7 @@ mod in_plane;
 mod linear;
 mod lors;
 mod mirrors;
+mod of_share;
 mod planes;
 mod siddon;
 mod stored_matrix;
@@ -30,8 +31,9 @@ pub use event_path::END_MARGIN;
 pub use event_space::{EventOrder, EventSpace, EventSplit};
 pub use events::{EventLines, EventRays, EventSubsets};
 pub use in_plane::{InPlanePath, Sides};
-pub use linear::{Accumulation, LinearOperator, OperatorError, ViewProjector};
-pub use mirrors::{MAX_MIRRORED, Mirror, MirrorSets, Mirrored, MirroredColumns, reversed_planes};
+pub use linear::{Accumulation, LinearOperator, OperatorError, OwnShare, ViewProjector};
+pub use mirrors::{LorRuns, MAX_MIRRORED, Mirror, MirrorSets, Mirrored, MirroredColumns, reversed_planes};
+pub use of_share::OfShare;
 pub use planes::{
     FilteredProjections, Interpolation, MultiStage, PlainPlanes, PlaneBackprojector, PlaneSampling, SingleStage,
     backproject_plain, grid_about_zero,

@@ -193,6 +193,10 @@ impl LorProjector for Siddon {
         &self.kept
     }
 
+    fn kept_mut(&mut self) -> &mut Kept {
+        &mut self.kept
+    }
+
     fn mirror_sets(&self, views: &[usize]) -> MirrorSets {
         MirrorSets::single(views.len() * self.geometry.num_tangential)
     }

@@ -1,9 +1,9 @@
 //! The devices of this machine that a run can be asked for, and why one of them cannot compute it.
 
-use super::{DeviceChoice, FreeMemory, SetupError};
+use super::{DeviceChoice, FreeMemory, GpuSet, SetupError};
 #[cfg(feature = "cuda")]
 use crate::algebra::Backend as _;
-use crate::algebra::Simd;
+use crate::algebra::{Simd, Team};
 #[cfg(feature = "cuda")]
 use crate::cuda::{CudaBackend, CudaError, DeviceInfo};
 use crate::data::Notice;
@@ -26,11 +26,17 @@ pub fn host_devices() -> Vec<Device> {
     vec![device(DeviceChoice::Auto, "auto"), device(DeviceChoice::Cpu, "CPU")]
 }
 
-/// All choices: those of every machine, then each CUDA device that is found. Looking for them takes a fraction of a
-/// second each.
+/// All choices: those of every machine, then each CUDA device that is found, and all of them together. Looking for them takes a
+/// fraction of a second each.
 pub fn available_devices() -> Vec<Device> {
     let mut devices = host_devices();
-    devices.extend(cuda_devices());
+    let gpus = cuda_devices();
+    let num_usable = gpus.iter().filter(|gpu| gpu.why_not.is_none()).count();
+    devices.extend(gpus);
+    if num_usable > 1 && num_usable == devices.len() - host_devices().len() {
+        let name = format!("all {num_usable} GPUs");
+        devices.push(Device { choice: DeviceChoice::Gpus(GpuSet::ALL), name, why_not: None });
+    }
     devices
 }
 
@@ -94,6 +100,85 @@ pub fn choose_device(choice: DeviceChoice) -> Result<(Chosen, Vec<Notice>), Setu
             Err(CannotUse { is_there: false, .. }) => Ok((Chosen::Cpu, Vec::new())),
             Err(CannotUse { text, .. }) => Ok((Chosen::Cpu, vec![cpu_instead(&text)])),
         },
+        DeviceChoice::Gpus(_) => Err(SetupError::Settings(ONE_DEVICE.into())),
+    }
+}
+
+/// Why several GPUs are refused where there is nothing to share out yet.
+pub const ONE_DEVICE: &str = "this cannot be shared out among several GPUs; name one (--device cuda:0)";
+
+/// The devices that were asked for, each with its place in their team, and what the user should know.
+///
+/// # Errors
+/// Those of [`choose_device`]; of several GPUs all are used or none.
+pub(super) fn choose_members(choice: DeviceChoice) -> Result<(Vec<(Chosen, Team)>, Vec<Notice>), SetupError> {
+    match choice {
+        #[cfg(feature = "cuda")]
+        DeviceChoice::Gpus(set) => {
+            let (members, notices) = open_gpus(set)?;
+            Ok((members.into_iter().map(|(backend, team)| (Chosen::Cuda(Box::new(backend)), team)).collect(), notices))
+        }
+        _ => choose_device(choice).map(|(chosen, notices)| (vec![(chosen, Team::ALONE)], notices)),
+    }
+}
+
+/// The devices that were asked for, each of which makes a slab of the image for itself.
+///
+/// # Errors
+/// Those of [`choose_members`].
+pub(super) fn choose_slabs(choice: DeviceChoice) -> Result<(Vec<Chosen>, Vec<Notice>), SetupError> {
+    match choice {
+        #[cfg(feature = "cuda")]
+        DeviceChoice::Gpus(set) => {
+            let chosen = open_each(set)?.into_iter().map(|backend| Chosen::Cuda(Box::new(backend)));
+            Ok((chosen.collect(), Vec::new()))
+        }
+        _ => choose_device(choice).map(|(chosen, notices)| (vec![chosen], notices)),
+    }
+}
+
+/// Opens several GPUs and makes a team of them.
+#[cfg(feature = "cuda")]
+pub(super) fn open_gpus(set: GpuSet) -> Result<(Vec<(CudaBackend, Team)>, Vec<Notice>), SetupError> {
+    let refuse = |text: String| SetupError::Settings(format!("{text}; use the CPU (--device cpu)"));
+    let num_gpus = crate::cuda::devices().map_err(|error| refuse(error.to_string()))?.len();
+    let open =
+        |number| CudaBackend::open(number).map_err(|error| refuse(format!("CUDA device {number} cannot be used: {error}")));
+    let mut backends = set.numbers(num_gpus).map(open).collect::<Result<Vec<_>, _>>()?;
+    let (teams, why_not) = CudaBackend::join(&mut backends);
+    let slower = |reason| {
+        let text = "the images of the GPUs are added in the memory of the computer, which is slower";
+        Notice::warning(format!("{text}: NCCL cannot be used ({reason})"))
+    };
+    Ok((backends.into_iter().zip(teams).collect(), why_not.map(slower).into_iter().collect()))
+}
+
+#[cfg(feature = "cuda")]
+fn open_each(set: GpuSet) -> Result<Vec<CudaBackend>, SetupError> {
+    let refuse = |text: String| SetupError::Settings(format!("{text}; use the CPU (--device cpu)"));
+    let num_gpus = crate::cuda::devices().map_err(|error| refuse(error.to_string()))?.len();
+    let open =
+        |number| CudaBackend::open(number).map_err(|error| refuse(format!("CUDA device {number} cannot be used: {error}")));
+    set.numbers(num_gpus).map(open).collect()
+}
+
+/// The names of the devices of a team together.
+pub(super) fn together(names: &[String]) -> String {
+    match names {
+        [first, others @ ..] if !others.is_empty() && others.iter().all(|name| name == first) => {
+            format!("{} × {first}", names.len())
+        }
+        _ => names.join(" + "),
+    }
+}
+
+impl DeviceChoice {
+    /// Where what is not shared out is done: the first of several.
+    pub(super) fn first(self) -> Self {
+        match self {
+            DeviceChoice::Gpus(set) => DeviceChoice::Cuda(set.numbers(64).next().unwrap_or(0)),
+            one => one,
+        }
     }
 }
 

@@ -81,6 +81,8 @@ pub struct Forecast {
     pub device: String,
     /// Projector, as there.
     pub projector: String,
+    /// Bytes that are free there; `None` where the system does not tell.
+    pub free_bytes: Option<u64>,
 }
 
 /// Memory that is free, and where.

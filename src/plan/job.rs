@@ -32,6 +32,44 @@ pub enum DeviceChoice {
     Cpu,
     /// The CUDA device of this number.
     Cuda(usize),
+    /// Several CUDA devices, which share the data out among them.
+    Gpus(GpuSet),
+}
+
+/// CUDA devices of one host by their numbers, 0 to 63.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(transparent)]
+pub struct GpuSet(u64);
+
+impl GpuSet {
+    /// All that there are.
+    pub const ALL: GpuSet = GpuSet(u64::MAX);
+
+    /// Those of these numbers; `None` where one is too large or there twice, or there are none.
+    pub fn of(numbers: impl IntoIterator<Item = usize>) -> Option<Self> {
+        let add = |bits: u64, number: usize| {
+            let bit = 1u64.checked_shl(number.try_into().ok()?)?;
+            (bits & bit == 0).then_some(bits | bit)
+        };
+        numbers.into_iter().try_fold(0, add).filter(|bits| *bits != 0).map(Self)
+    }
+
+    /// Their numbers, of `num_gpus`.
+    pub fn numbers(self, num_gpus: usize) -> impl Iterator<Item = usize> {
+        let end = if self == Self::ALL { num_gpus } else { 64 };
+        (0..end.min(64)).filter(move |number| self.0 >> number & 1 != 0)
+    }
+}
+
+/// As the command line has them: `0,1`, or `all`.
+impl std::fmt::Display for GpuSet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if *self == Self::ALL {
+            return f.write_str("all");
+        }
+        let numbers: Vec<String> = self.numbers(64).map(|number| number.to_string()).collect();
+        f.write_str(&numbers.join(","))
+    }
 }
 
 /// Which projector computes A.

@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::cache::Cache;
-use super::devices::{Chosen, choose_device};
+use super::devices::{Chosen, choose_members, together};
 use super::estimate::{Arrays, Forecast, FreeMemory, check_image};
 use super::histogram::{HistogramSettings, cylinder_of, sampling_of};
 use super::list_factors::factors_of_events;
 use super::list_sensitivity::SensitivitySettings;
 use super::setup::{Prepared, SetupError, check_field_of_view, check_start_image, race_warning};
 use super::{AlgorithmKind, DeviceChoice, GatheredEvents, Job, ListAcquisition, ProjectorChoice, Rays, RunSettings, StartInfo};
-use crate::algebra::{Host, Simd, Voxels};
+use crate::algebra::{Host, Share, Simd, Team, Voxels};
 #[cfg(feature = "cuda")]
 use crate::cuda;
 use crate::data::{EventList, ListFacts, Notice, Study, Unit, Volume, frame_words};
@@ -20,7 +20,7 @@ use crate::io::saved_sensitivity::SavedSensitivity;
 use crate::operator::{Accumulation, EventLines, EventSpace, EventSubsets, LinearOperator, OperatorError};
 use crate::recon::{
     Algorithm, ArrivingEvents, EmKernels, EmSettings, Estimate, EventTerms, GrowingEm, ListModel, MeasuredValues, MlemOsem,
-    ReconError, SubsetOrder,
+    ReconError, SharedAlgorithm, SubsetOrder,
 };
 use crate::scanner::PairRays;
 use crate::task::Task;
@@ -118,21 +118,22 @@ pub(super) fn prepare_on(
     task: &Task,
 ) -> Result<Prepared, SetupError> {
     let settings = checked(growing.map_or(Some(list), |_| None), settings)?;
-    let (chosen, mut notices) = choose_device(device)?;
-    let accumulation = settings.accumulation.unwrap_or(default_accumulation(&chosen));
-    let memory_bytes = check_memory(&chosen, list, &settings, accumulation)?;
+    let (members, mut notices) = choose_members(device)?;
+    let usual = default_accumulation(&members);
+    let accumulation = settings.accumulation.unwrap_or(usual);
+    let memory_bytes = check_memory(&members, list, &settings, accumulation)?;
     let rays = rays_of_a_pair(&list.facts, &settings.grid, settings.rays);
     let (grid, fov_radius_mm) = (settings.grid.clone(), settings.fov_radius_mm);
-    let wanted = SensitivitySettings { grid, fov_radius_mm, rays, device };
+    let wanted = SensitivitySettings { grid, fov_radius_mm, rays, device: device.first() };
     let (SavedSensitivity { volume: sensitivity, .. }, found) = cache.list_sensitivity(&list.facts, &wanted, task)?;
     notices.extend(found);
     notices.extend(unnormalised(list));
     notices.extend(race_warning(accumulation));
-    let device_words = chosen.words(Simd::fastest());
+    let device_words = words_of(&members);
     let em = EmSettings {
         subset_order: settings.subset_order,
         accumulation,
-        sensitivity_accumulation: default_accumulation(&chosen),
+        sensitivity_accumulation: usual,
         racy_sensitivity: settings.racy_sensitivity,
     };
     let (num_subsets, algorithm): (_, Box<dyn Algorithm>) = match growing {
@@ -140,7 +141,7 @@ pub(super) fn prepare_on(
             let start = uniform_start(&settings.grid, list.prompts.len(), &sensitivity);
             let start = settings.init.as_deref().unwrap_or(&start);
             let parts = Parts { list, settings: &settings, sensitivity: &sensitivity, rays, em };
-            (settings.num_subsets, parts.on(chosen, start, task)?)
+            (settings.num_subsets, parts.on_all(members, start, task)?)
         }
         Some(acquisition) => {
             let dark = Volume { unit: Unit::CountsPerMm, ..Volume::filled(settings.grid.clone(), 0.0) };
@@ -193,9 +194,9 @@ impl ArrivingEvents for Arriving {
         let start = settings.init.as_deref().unwrap_or(&start);
         let Self { device, sensitivity, rays, em, .. } = self;
         let make = || {
-            let (chosen, _) = choose_device(*device)?;
-            check_memory(&chosen, &list, &settings, em.accumulation)?;
-            Parts { list: &list, settings: &settings, sensitivity, rays: *rays, em: *em }.on(chosen, start, task)
+            let (members, _) = choose_members(*device)?;
+            check_memory(&members, &list, &settings, em.accumulation)?;
+            Parts { list: &list, settings: &settings, sensitivity, rays: *rays, em: *em }.on_all(members, start, task)
         };
         let algorithm = make().map_err(|error| match error {
             SetupError::Recon(error) => error,
@@ -213,14 +214,23 @@ pub(super) fn forecast_on(
     growing: Option<&ListAcquisition>,
 ) -> Result<(Forecast, FreeMemory), SetupError> {
     let settings = checked(growing.map_or(Some(list), |_| None), settings)?;
-    let (chosen, _) = choose_device(device)?;
-    let accumulation = settings.accumulation.unwrap_or(default_accumulation(&chosen));
-    let memory_bytes = match growing {
-        None => bytes_of(&chosen, list, &settings, accumulation),
-        Some(acquisition) => bytes_of(&chosen, &acquisition.look(|events| events.list().clone()), &settings, accumulation),
+    let (members, _) = choose_members(device)?;
+    let accumulation = settings.accumulation.unwrap_or(default_accumulation(&members));
+    let there;
+    let list = match growing {
+        None => list,
+        Some(acquisition) => {
+            there = acquisition.look(|events| events.list().clone());
+            &there
+        }
     };
-    let forecast = Forecast { memory_bytes, device: chosen.words(Simd::fastest()), projector: EVENTS_PROJECTOR.to_owned() };
-    Ok((forecast, chosen.free_memory()))
+    let bytes = members.iter().map(|(chosen, team)| bytes_of(chosen, team.share(), list, &settings, accumulation));
+    // The one that has the least to spare.
+    let free = members.iter().map(|(chosen, _)| chosen.free_memory()).min_by_key(|free| free.bytes.unwrap_or(u64::MAX));
+    let free = free.unwrap_or_else(FreeMemory::of_the_computer);
+    let (memory_bytes, device) = (bytes.max().unwrap_or_default(), words_of(&members));
+    let forecast = Forecast { memory_bytes, device, projector: EVENTS_PROJECTOR.to_owned(), free_bytes: free.bytes };
+    Ok((forecast, free))
 }
 
 /// The settings as they will be used, of a list that is whole or of one to which events are added.
@@ -255,18 +265,23 @@ fn checked(whole: Option<&EventList>, settings: &RunSettings) -> Result<RunSetti
     Ok(settings)
 }
 
-fn default_accumulation(chosen: &Chosen) -> Accumulation {
-    match chosen {
-        Chosen::Cpu => Accumulation::Deterministic,
-        #[cfg(feature = "cuda")]
-        Chosen::Cuda(_) => Accumulation::Atomic,
-    }
+/// Where the events are reconstructed.
+type Members = Vec<(Chosen, Team)>;
+
+fn default_accumulation(members: &Members) -> Accumulation {
+    let is_cpu = members.iter().all(|(chosen, _)| matches!(chosen, Chosen::Cpu));
+    if is_cpu { Accumulation::Deterministic } else { Accumulation::Atomic }
+}
+
+fn words_of(members: &Members) -> String {
+    together(&members.iter().map(|(chosen, _)| chosen.words(Simd::fastest())).collect::<Vec<String>>())
 }
 
 /// Bytes of a run: its arrays, the order of the events, and their crystals and time of flight where they are copied.
-fn bytes_of(chosen: &Chosen, list: &EventList, settings: &RunSettings, accumulation: Accumulation) -> u64 {
-    let space = EventSpace::of(list.prompts.len());
-    let (num, image_len) = (list.prompts.len() as u64, settings.grid.num_voxels());
+fn bytes_of(chosen: &Chosen, share: Share, list: &EventList, settings: &RunSettings, accumulation: Accumulation) -> u64 {
+    let num = list.prompts.len().div_ceil(share.count);
+    let space = EventSpace::of(num);
+    let (num, image_len) = (num as u64, settings.grid.num_voxels());
     let terms = |is_there: bool| is_there.then(Arc::default);
     let counts = MeasuredValues {
         prompts: Arc::default(),
@@ -283,15 +298,26 @@ fn bytes_of(chosen: &Chosen, list: &EventList, settings: &RunSettings, accumulat
     arrays.bytes(settings.num_subsets, accumulation, scratch) + of_event * num
 }
 
+/// Whether each device has the memory for its share; bytes of all of them together.
 fn check_memory(
-    chosen: &Chosen,
+    members: &Members,
     list: &EventList,
     settings: &RunSettings,
     accumulation: Accumulation,
 ) -> Result<u64, SetupError> {
-    let bytes = bytes_of(chosen, list, settings, accumulation);
-    chosen.free_memory().check(bytes)?;
-    Ok(bytes)
+    let mut sum = 0;
+    for (chosen, team) in members {
+        let bytes = bytes_of(chosen, team.share(), list, settings, accumulation);
+        chosen.free_memory().check(bytes)?;
+        sum += bytes;
+    }
+    Ok(sum)
+}
+
+/// A member's share of a list: of every subset of interleaved events every n-th one.
+fn share_of(list: &EventList, Share { index, count }: Share, num_subsets: usize) -> EventList {
+    let prompts = Arc::new(list.prompts.those(|event| event / num_subsets % count == index));
+    EventList { prompts, ..list.clone() }
 }
 
 /// That nothing tells how well pairs count.
@@ -308,6 +334,7 @@ fn unnormalised(list: &EventList) -> Option<Notice> {
 }
 
 /// What an algorithm is made of.
+#[derive(Clone, Copy)]
 struct Parts<'a> {
     list: &'a EventList,
     settings: &'a RunSettings,
@@ -317,8 +344,21 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// Puts it together on a device, to begin with an image.
-    fn on(self, chosen: Chosen, start: &Volume, task: &Task) -> Result<Box<dyn Algorithm>, SetupError> {
+    /// Puts it together on one device or on several, to begin with an image.
+    fn on_all(self, mut members: Members, start: &Volume, task: &Task) -> Result<Box<dyn Algorithm>, SetupError> {
+        if members.len() == 1 {
+            let (chosen, team) = members.swap_remove(0);
+            return self.on(chosen, team, start, task);
+        }
+        let mut algorithms = Vec::with_capacity(members.len());
+        for (chosen, team) in members {
+            let own = share_of(self.list, team.share(), self.settings.num_subsets);
+            algorithms.push((Parts { list: &own, ..self }.on(chosen, team.clone(), start, task)?, team));
+        }
+        Ok(Box::new(SharedAlgorithm::new(algorithms)?))
+    }
+
+    fn on(self, chosen: Chosen, team: Team, start: &Volume, task: &Task) -> Result<Box<dyn Algorithm>, SetupError> {
         let factors = factors_of_events(self.list, task)?;
         let (list, settings, rays) = (self.list, self.settings, self.rays);
         let (events, tof) = (Arc::clone(&list.prompts), list.facts.tof.as_ref());
@@ -328,21 +368,23 @@ impl Parts<'_> {
                 let subsets = EventSubsets::default();
                 let lines = EventLines::new(events, detectors, tof, grid, settings.fov_radius_mm, rays, subsets)?;
                 let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
-                self.assemble(Host, lines, voxels, space, factors, start)
+                self.assemble(Host, team, lines, voxels, space, factors, start)
             }
             #[cfg(feature = "cuda")]
             Chosen::Cuda(mut backend) => {
                 let (fov_radius_mm, subsets) = (settings.fov_radius_mm, EventSubsets::default());
                 let lines = cuda::EventLines::new(&mut backend, events, detectors, tof, grid, fov_radius_mm, rays, subsets)?;
                 let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
-                self.assemble(*backend, lines, voxels, space, factors, start)
+                self.assemble(*backend, team, lines, voxels, space, factors, start)
             }
         }
     }
 
+    #[allow(clippy::too_many_arguments)]
     fn assemble<B: EmKernels + 'static, A: LinearOperator<B> + 'static>(
         self,
         mut backend: B,
+        team: Team,
         lines: A,
         voxels: Voxels,
         space: EventSpace,
@@ -357,7 +399,7 @@ impl Parts<'_> {
             total_additive: list.total_additive,
         };
         let sensitivity = Arc::new(voxels.coefficients(sensitivity));
-        let model = ListModel::new(&mut backend, lines, space, terms, sensitivity, settings.num_subsets)?;
+        let model = ListModel::new(&mut backend, lines, space, terms, sensitivity, settings.num_subsets)?.of_team(team);
         Ok(Box::new(MlemOsem::new(backend, voxels, model, em, Some(start))?))
     }
 }

@@ -42,7 +42,7 @@ pub use estimate::{Forecast, FreeMemory};
 pub use histogram::{HistogramSettings, ListError, cylinder_of, histogram, sampling_of};
 pub use histories::Followed;
 pub use job::{
-    AlgorithmKind, DeviceChoice, Job, PairSettings, PlaneKernel, ProjectorChoice, Rays, RunSettings, Stages, StartInfo,
+    AlgorithmKind, DeviceChoice, GpuSet, Job, PairSettings, PlaneKernel, ProjectorChoice, Rays, RunSettings, Stages, StartInfo,
     SweepSettings,
 };
 pub use list_sensitivity::{Sensitivity, SensitivitySettings, list_sensitivity};
@@ -54,10 +54,10 @@ pub use matrix::{
 };
 pub use matrix_times::{MatrixLayout, MatrixTimes, MatrixTiming, matrix_times};
 pub use photon_scan::{PhotonScanError, scan_pairs, scan_photons};
-pub use projector::{ChosenProjector, ProjectorSettings, choose_projector, rays_per_bin};
+pub use projector::{ChosenProjector, ChosenTeam, ProjectorSettings, choose_projector, choose_team, rays_per_bin};
 pub use provenance::{
     AccumulationSpan, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord, FrameRecord, ImageRecord,
-    Made, MatrixRecord, PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance, SIMULATED, Start, Times,
+    Made, MatrixRecord, PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance, SIMULATED, Seal, Start, Times,
 };
 pub use quick_matrix::quick_matrix_recipe;
 pub use registry::{PROJECTORS, ProjectorEntry, projector};

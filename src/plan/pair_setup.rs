@@ -9,7 +9,7 @@ use super::quick_matrix::stand_in;
 use super::setup::{Prepared, SetupError, check_start_image, race_warning};
 use super::system::{Assembled, System};
 use super::{DeviceChoice, Job, PairSettings, StartInfo};
-use crate::algebra::{Host, RingBasis, Simd};
+use crate::algebra::{Host, RingBasis, Simd, Team};
 #[cfg(feature = "cuda")]
 use crate::cuda;
 use crate::data::{Notice, PairCounts, ResponseMatrix, Study};
@@ -79,7 +79,8 @@ pub(super) fn forecast_on(
     let (chosen, _) = choose_device(device)?;
     let need = Need::of(&chosen, pairs, settings, &matrix)?;
     let memory_bytes = need.bytes.max(to_make);
-    let forecast = Forecast { memory_bytes, device: chosen.words(Simd::detect()), projector: projector(&matrix) };
+    let device = chosen.words(Simd::detect());
+    let forecast = Forecast { memory_bytes, device, projector: projector(&matrix), free_bytes: need.free.bytes };
     Ok((forecast, need.free))
 }
 
@@ -171,14 +172,32 @@ fn system(chosen: Chosen, need: Need, matrix: &Arc<ResponseMatrix>) -> Result<Bo
         Chosen::Cpu => {
             let operator = StoredMatrix::new(Arc::clone(matrix), data.clone(), num_central)?;
             let free_memory = |_: &Host| FreeMemory::of_the_computer();
-            Ok(Box::new(Assembled { backend: Host, operator, image, data, device, default_accumulation, free_memory }))
+            Ok(Box::new(Assembled {
+                backend: Host,
+                operator,
+                image,
+                data,
+                device,
+                default_accumulation,
+                free_memory,
+                team: Team::ALONE,
+            }))
         }
         #[cfg(feature = "cuda")]
         Chosen::Cuda(backend) => {
             let operator = cuda::StoredMatrix::new(&backend, matrix, data.clone(), num_central, residence)?;
             let image = cuda::RingImage::new(&backend, image).map_err(OperatorError::from)?;
             let (backend, free_memory) = (*backend, FreeMemory::of_device as _);
-            Ok(Box::new(Assembled { backend, operator, image, data, device, default_accumulation, free_memory }))
+            Ok(Box::new(Assembled {
+                backend,
+                operator,
+                image,
+                data,
+                device,
+                default_accumulation,
+                free_memory,
+                team: Team::ALONE,
+            }))
         }
     }
 }

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
-use super::devices::{Chosen, choose_device};
+use super::devices::{Chosen, choose_device, together};
 use super::estimate::{FreeMemory, check_image};
 use super::registry::{Between, PROJECTORS, ProjectorEntry, projector};
 use super::setup::{SetupError, check_field_of_view};
 use super::system::System;
 use super::{DeviceChoice, ProjectorChoice, Rays};
+#[cfg(feature = "cuda")]
+use super::{GpuSet, devices::open_gpus};
+use crate::algebra::Team;
 #[cfg(feature = "cuda")]
 use crate::cuda::CudaBackend;
 use crate::data::{Notice, TubeSet};
@@ -32,6 +35,58 @@ pub struct ProjectorSettings {
     pub threads_per_block: Option<u32>,
     /// Tubes of response, for the projector tubes.
     pub tubes: Option<Arc<TubeSet>>,
+}
+
+/// A projector on the devices of a team, each for its share of the data.
+pub struct ChosenTeam {
+    /// Which one.
+    pub entry: &'static ProjectorEntry,
+    /// Each device's system and place, at least one.
+    pub members: Vec<(Box<dyn System>, Team)>,
+    /// What the user should know.
+    pub notices: Vec<Notice>,
+}
+
+impl ChosenTeam {
+    /// The devices in words.
+    pub fn device(&self) -> String {
+        together(&self.members.iter().map(|(system, _)| system.device().to_owned()).collect::<Vec<String>>())
+    }
+}
+
+/// The projector that the settings ask for, on one device or on several.
+///
+/// # Errors
+/// Those of [`choose_projector`].
+pub fn choose_team(geometry: &Arc<ScanGeometry>, settings: &ProjectorSettings) -> Result<ChosenTeam, SetupError> {
+    match settings.device {
+        #[cfg(feature = "cuda")]
+        DeviceChoice::Gpus(set) => on_gpus(set, geometry, settings),
+        _ => {
+            let ChosenProjector { entry, system, notices } = choose_projector(geometry, settings)?;
+            Ok(ChosenTeam { entry, members: vec![(system, Team::ALONE)], notices })
+        }
+    }
+}
+
+#[cfg(feature = "cuda")]
+fn on_gpus(set: GpuSet, geometry: &Arc<ScanGeometry>, settings: &ProjectorSettings) -> Result<ChosenTeam, SetupError> {
+    check_image(&settings.grid, &FreeMemory::of_the_computer())?;
+    check_field_of_view(&settings.grid, settings.fov_radius_mm)?;
+    let (gpus, mut notices) = open_gpus(set)?;
+    let between = Between { geometry, settings };
+    let (mut members, mut chosen) = (Vec::new(), None);
+    for (backend, team) in gpus {
+        let (entry, system, notice) = on_cuda(backend, &between)?;
+        if chosen.is_none() {
+            notices.extend(notice);
+        }
+        chosen = Some(entry);
+        members.push((system, team));
+    }
+    let entry = chosen.ok_or_else(|| SetupError::Settings("there is no GPU".into()))?;
+    notices.extend(unmatched(entry));
+    Ok(ChosenTeam { entry, members, notices })
 }
 
 /// A projector on its device, and what the user should know about the choice.
@@ -60,12 +115,13 @@ pub fn choose_projector(geometry: &Arc<ScanGeometry>, settings: &ProjectorSettin
         Chosen::Cuda(backend) => on_cuda(*backend, &between)?,
     };
     notices.extend(notice);
-    if !entry.is_matched {
-        let text =
-            "the backprojection of this projector is not exactly the adjoint of its projection: the likelihood need not rise";
-        notices.push(Notice::info(text));
-    }
+    notices.extend(unmatched(entry));
     Ok(ChosenProjector { entry, system, notices })
+}
+
+fn unmatched(entry: &ProjectorEntry) -> Option<Notice> {
+    let text = "the backprojection of this projector is not exactly the adjoint of its projection: the likelihood need not rise";
+    (!entry.is_matched).then(|| Notice::info(text))
 }
 
 #[cfg(feature = "cuda")]
@@ -73,7 +129,7 @@ fn on_cuda(backend: CudaBackend, between: &Between) -> Result<First<Box<dyn Syst
     check_image(&between.settings.grid, &FreeMemory::of_device(&backend))?;
     let choice = between.settings.projector;
     let (entry, assemble, notice) = first_that_can_be(choice, |entry| entry.on_cuda.map(|make| make(&backend, between)))?;
-    Ok((entry, assemble(backend), notice))
+    Ok((entry, assemble(backend)?, notice))
 }
 
 /// A projector that can be, what was made of it, and what is to be known.

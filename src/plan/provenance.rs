@@ -62,12 +62,24 @@ pub struct Provenance {
     /// What 1 count/mm stands for, Bq/mL, of an image that was multiplied by it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub calibration_bq_per_ml: Option<f64>,
+    /// By which the image is known as the one that a command would make again.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub seal: Option<Seal>,
     /// Where the voxels are and what they hold.
     pub image: ImageRecord,
     /// Where it was computed.
     pub device: DeviceRecord,
     /// When, and how long it took.
     pub times: Times,
+}
+
+/// Numbers of 32 digits that tell an image from others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seal {
+    /// What was asked for: settings, and what the files hold that are read.
+    pub asked: String,
+    /// What the image's files hold.
+    pub written: String,
 }
 
 /// What an image is; in words as in the description inside image files.
@@ -405,6 +417,7 @@ impl Provenance {
             matrix: None,
             post_filter_fwhm_mm: None,
             calibration_bq_per_ml: None,
+            seal: None,
             image,
             device,
             times,
@@ -525,6 +538,44 @@ impl Provenance {
     pub fn write_image_of(&self, path: &Path, volume: &Volume, patient: &Patient) -> Result<Option<Notice>, IoError> {
         io::write_described_volume(path, volume, &self.description(), patient)?;
         Ok(self.write_beside(path))
+    }
+
+    /// Whether the image holds all that was asked for, and finite numbers.
+    pub fn is_whole(&self) -> bool {
+        let is_complete = match self.progress {
+            Some(Progress::Iterations { complete, .. } | Progress::Arrived { complete, .. }) => complete,
+            Some(Progress::Projections { complete, .. }) => complete != Some(false),
+            None => true,
+        };
+        (is_complete || self.stopped_by.is_some()) && self.image.not_finite.is_none_or(|num| num == 0)
+    }
+
+    /// Writes an image with this record as [`Provenance::write_image`] does, and in the record what was asked for and what was written:
+    /// [`Provenance::is_sealed`] knows it again. The record as it is written, and a notice where it is not.
+    ///
+    /// # Errors
+    /// The image cannot be written, or not be read again.
+    pub fn write_sealed_image(self, path: &Path, volume: &Volume, asked: &str) -> Result<(Self, Option<Notice>), IoError> {
+        io::write_described_volume(path, volume, &self.description(), &Patient::default())?;
+        let sealed = self.sealed(path, asked)?;
+        let notice = sealed.write_beside(path);
+        Ok((sealed, notice))
+    }
+
+    /// The same of an image that was written to this file.
+    ///
+    /// # Errors
+    /// The file cannot be read again.
+    pub fn sealed(mut self, path: &Path, asked: &str) -> Result<Self, IoError> {
+        let written = io::content_of(&io::files_written(path))?.digits();
+        self.seal = Some(Seal { asked: asked.to_owned(), written });
+        Ok(self)
+    }
+
+    /// Whether this file is there as it was written, as an answer to what is asked.
+    pub fn is_sealed(path: &Path, asked: &str) -> bool {
+        let seal = Self::read_beside(path).and_then(|record| record.seal).filter(|seal| seal.asked == asked);
+        seal.is_some_and(|seal| io::content_of(&io::files_written(path)).is_ok_and(|found| found.digits() == seal.written))
     }
 
     /// Writes the record beside a file; a notice says why not, if it was not.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::estimate::FreeMemory;
 use super::projector::{ProjectorSettings, rays_per_bin};
-use super::system::{Projector, System};
-#[cfg(feature = "cuda")]
-use crate::algebra::Backend;
+use super::system::{OfTeam, Projector, System};
 use crate::algebra::Host;
+#[cfg(feature = "cuda")]
+use crate::algebra::{Backend, Share};
 #[cfg(feature = "cuda")]
 use crate::cuda::{self, CudaBackend};
 use crate::data::TubeSet;
@@ -147,7 +147,7 @@ type MakeOnCuda = fn(&CudaBackend, &Between) -> Result<Assemble, OperatorError>;
 
 /// What makes a system of a projector and its device.
 #[cfg(feature = "cuda")]
-pub(super) type Assemble = Box<dyn FnOnce(CudaBackend) -> Box<dyn System>>;
+pub(super) type Assemble = Box<dyn FnOnce(CudaBackend) -> Result<Box<dyn System>, OperatorError>>;
 
 /// On the processor; `more` is said of the device.
 fn host(projector: impl ViewProjector<Host> + 'static, more: &str) -> Box<dyn System> {
@@ -161,7 +161,10 @@ fn host(projector: impl ViewProjector<Host> + 'static, more: &str) -> Box<dyn Sy
 fn device(projector: impl ViewProjector<CudaBackend> + 'static, more: String) -> Assemble {
     Box::new(move |backend| {
         let device = format!("{}{more}", backend.name());
-        let accumulation = projector.accumulations()[0];
-        Box::new(Projector::of_views(backend, projector, device, accumulation, FreeMemory::of_device))
+        let (accumulation, team) = (projector.accumulations()[0], backend.team());
+        Ok(match team.share() {
+            Share::WHOLE => Box::new(Projector::of_views(backend, projector, device, accumulation, FreeMemory::of_device)),
+            _ => Box::new(OfTeam::of_views(backend, projector, device, accumulation, FreeMemory::of_device, team)?),
+        })
     })
 }

@@ -6,7 +6,7 @@ use super::cache::Cache;
 use super::devices::or_on_cpu;
 use super::estimate::Forecast;
 use super::list_study::list_in_frame;
-use super::projector::{ChosenProjector, ProjectorSettings, choose_projector};
+use super::projector::{ChosenTeam, ProjectorSettings, choose_team};
 use super::system::System;
 use super::tubes::stand_in;
 use super::{AlgorithmKind, DeviceChoice, Job, RunSettings, StartInfo, list_setup, pair_setup, sweep_setup};
@@ -14,7 +14,7 @@ use crate::algebra::BackendError;
 use crate::data::{Counts, Notice, Study, Volume};
 use crate::geometry::{Grid, GridError};
 use crate::operator::{Accumulation, OperatorError};
-use crate::recon::{Algorithm, EmSettings, Estimate, ReconError, check_poisson_data};
+use crate::recon::{Algorithm, EmSettings, Estimate, ReconError, SharedAlgorithm, check_poisson_data};
 use crate::task::Task;
 use crate::words::bytes;
 
@@ -181,11 +181,12 @@ pub fn forecast(job: &Job, running: Option<&StartInfo>) -> Result<Forecast, Setu
                 settings.tubes = Some(Arc::new(stand_in(study.measured.geometry())?));
             }
             or_on_cpu(settings.device, |device| {
-                let ChosenProjector { entry, system, .. } = choose_for(device, &study.measured, &settings)?;
-                let (device, accumulation) = (system.device().to_owned(), settings.accumulation_on(&*system));
-                let memory_bytes = system.memory_bytes(&(&study.measured).into(), settings.num_subsets, accumulation);
-                system.free_memory().with(given_back(&device)).check(memory_bytes)?;
-                Ok(Forecast { memory_bytes, device, projector: entry.name.to_owned() })
+                let chosen = choose_for(device, &study.measured, &settings)?;
+                let device = chosen.device();
+                let memory_bytes = check_memory(&chosen, &study.measured, &settings, given_back(&device))?;
+                let free = chosen.members.iter().map(|(system, _)| system.free_memory().bytes).sum::<Option<u64>>();
+                let free_bytes = free.map(|bytes| bytes + given_back(&device));
+                Ok(Forecast { memory_bytes, device, projector: chosen.entry.name.to_owned(), free_bytes })
             })?
         }
         Job::Sweep { study, settings } => or_on_cpu(settings.device, |device| {
@@ -219,7 +220,7 @@ impl RunSettings {
     }
 }
 
-fn choose_for(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> Result<ChosenProjector, SetupError> {
+fn choose_for(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> Result<ChosenTeam, SetupError> {
     let projector_settings = ProjectorSettings {
         grid: settings.grid.clone(),
         fov_radius_mm: settings.fov_radius_mm,
@@ -229,7 +230,27 @@ fn choose_for(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> 
         threads_per_block: settings.threads_per_block,
         tubes: settings.tubes.clone(),
     };
-    choose_projector(counts.geometry(), &projector_settings)
+    let chosen = choose_team(counts.geometry(), &projector_settings)?;
+    let (most, num_devices) = (chosen.members.iter().map(|(system, _)| system.data().max_subsets()).min(), chosen.members.len());
+    match most.filter(|most| *most < settings.num_subsets) {
+        None => Ok(chosen),
+        Some(most) => Err(SetupError::Settings(format!(
+            "{} subsets cannot be shared out among {num_devices} devices: each needs a view of each; choose at most {most} subsets, or fewer devices",
+            settings.num_subsets
+        ))),
+    }
+}
+
+/// Whether each device has the memory for its share; bytes of all of them together. `given_back_bytes` will be free too.
+fn check_memory(chosen: &ChosenTeam, counts: &Counts, settings: &RunSettings, given_back_bytes: u64) -> Result<u64, SetupError> {
+    let mut sum = 0;
+    for (system, _) in &chosen.members {
+        let bytes = system.memory_bytes(&counts.into(), settings.num_subsets, settings.accumulation_on(&**system));
+        let free = system.free_memory().with(given_back_bytes / chosen.members.len() as u64);
+        free.check(bytes).map_err(|error| error.of_subsets(settings.num_subsets))?;
+        sum += bytes;
+    }
+    Ok(sum)
 }
 
 /// The same on one device, from settings that were checked.
@@ -239,9 +260,12 @@ fn prepare_on(
     settings: RunSettings,
     task: &Task,
 ) -> Result<Prepared, SetupError> {
-    let ChosenProjector { entry, mut system, mut notices } = choose_for(device, &study.measured, &settings)?;
-    let accumulation = settings.accumulation_on(&*system);
-    notices.extend(race_warning(accumulation));
+    let mut chosen = choose_for(device, &study.measured, &settings)?;
+    let memory_bytes = check_memory(&chosen, &study.measured, &settings, 0)?;
+    let (entry, device) = (chosen.entry, chosen.device());
+    let Some((system, _)) = chosen.members.first_mut() else { return Err(SetupError::Settings("there is no device".into())) };
+    let accumulation = settings.accumulation_on(&**system);
+    chosen.notices.extend(race_warning(accumulation));
     let is_deterministic = accumulation == Accumulation::Deterministic;
     let em = EmSettings {
         subset_order: settings.subset_order,
@@ -250,12 +274,19 @@ fn prepare_on(
         racy_sensitivity: settings.racy_sensitivity,
     };
     let num_subsets = settings.num_subsets;
-    let memory_bytes = system.memory_bytes(&(&study.measured).into(), num_subsets, accumulation);
-    system.free_memory().check(memory_bytes).map_err(|error| error.of_subsets(num_subsets))?;
+    // (Of a team what one device needs for its share.)
     let secs_per_iteration = system.trial_secs(num_subsets, accumulation)?;
     task.check().map_err(OperatorError::from)?;
-    let (device, accumulations) = (system.device().to_owned(), system.accumulations());
-    let algorithm = system.em((&study.measured).into(), num_subsets, em, settings.init.as_deref())?;
+    let accumulations = system.accumulations();
+    let ChosenTeam { members, notices, .. } = chosen;
+    let mut algorithms = Vec::with_capacity(members.len());
+    for (system, team) in members {
+        algorithms.push((system.em((&study.measured).into(), num_subsets, em, settings.init.as_deref())?, team));
+    }
+    let algorithm: Box<dyn Algorithm> = match algorithms.len() {
+        1 => algorithms.swap_remove(0).0,
+        _ => Box::new(SharedAlgorithm::new(algorithms)?),
+    };
     let info = StartInfo {
         device,
         projector: entry.name.to_owned(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::devices::{Chosen, choose_device};
+use super::devices::{Chosen, choose_slabs, together};
 use super::estimate::{Forecast, FreeMemory, check_image};
 use super::programs::{PlaneSystem, ProgramEntry, program};
 use super::setup::{Prepared, SetupError};
@@ -10,7 +10,7 @@ use super::{Acquisition, DeviceChoice, Job, PlaneKernel, Stages, StartInfo, Swee
 use crate::data::{Notice, Study, Sweep};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, Interpolation, MultiStage, PlaneSampling};
-use crate::recon::{Estimate, FbpSettings, equal_angles_for, resample_to_equal_angles};
+use crate::recon::{Algorithm, Estimate, FbpSettings, SlabAlgorithm, equal_angles_for, resample_to_equal_angles, slabs};
 use crate::task::Task;
 
 /// Why two stages are refused on a GPU.
@@ -27,7 +27,7 @@ pub(super) fn prepare_on(
     let sweep = study.measured.snapshot();
     let num_taken = sweep.num_complete();
     // Two stages know no other device than the processor.
-    let (chosen, mut notices) = choose_device(if settings.stages == Stages::Two { DeviceChoice::Cpu } else { device })?;
+    let (members, mut notices) = choose_slabs(if settings.stages == Stages::Two { DeviceChoice::Cpu } else { device })?;
     let (sweep, notice) = match settings.stages {
         Stages::Single => (sweep, None),
         Stages::Two => at_equal_angles(sweep, task)?,
@@ -38,20 +38,31 @@ pub(super) fn prepare_on(
             "two stages draw straight lines in the second one: with the nearest sample the image differs by some 10 % from that of one stage; linear and cubic interpolation agree",
         ));
     }
-    let system = system(chosen, program, &settings.grid)?;
+    let systems = systems(members, program, &settings.grid)?;
     let block = block(settings, sweep.num_complete());
-    let memory_bytes = memory_bytes(&*system, settings, sampling_of(&sweep), sweep.num_complete());
-    system.free_memory().check(memory_bytes)?;
-    let (device, projector) = (system.device().to_owned(), system.name().to_owned());
+    let mut needed_bytes = 0;
+    for (system, _) in &systems {
+        let bytes = memory_bytes(&**system, settings, sampling_of(&sweep), sweep.num_complete());
+        system.free_memory().check(bytes)?;
+        needed_bytes += bytes;
+    }
+    let (device, projector) = words_of(&systems);
     let fbp_settings = FbpSettings { filter: settings.filter, order: settings.order, block };
-    let algorithm = system.fbp(&sweep, fbp_settings)?;
+    let mut algorithms = Vec::with_capacity(systems.len());
+    for (system, slab) in systems {
+        algorithms.push((system.fbp(&sweep, fbp_settings)?, slab));
+    }
+    let algorithm: Box<dyn Algorithm> = match algorithms.len() {
+        1 => algorithms.swap_remove(0).0,
+        _ => Box::new(SlabAlgorithm::new(algorithms)),
+    };
     let info = StartInfo {
         device,
         projector,
         num_subsets: algorithm.num_subsets(),
         accumulation: Accumulation::Deterministic,
         accumulations: algorithm.accumulations(),
-        estimate: Estimate { memory_bytes, secs_per_iteration: None },
+        estimate: Estimate { memory_bytes: needed_bytes, secs_per_iteration: None },
         job: Job::Sweep { study: Arc::clone(study), settings: Box::new(settings.clone()) },
     };
     Ok(Prepared { algorithm, info, notices, num_taken })
@@ -99,15 +110,32 @@ pub(super) fn forecast_on(
     settings: &SweepSettings,
 ) -> Result<(Forecast, FreeMemory), SetupError> {
     let program = check(acquisition, settings, device)?;
-    let (chosen, _) = choose_device(if settings.stages == Stages::Two { DeviceChoice::Cpu } else { device })?;
+    let (members, _) = choose_slabs(if settings.stages == Stages::Two { DeviceChoice::Cpu } else { device })?;
     let (sampling, num_projections) = acquisition.look(|sweep| {
         let angles = if settings.stages == Stages::Two { wanted_angles(sweep) } else { None };
         (sampling_of(sweep), angles.map_or(sweep.num_complete(), |angles| angles[0] * angles[1]))
     });
-    let system = system(chosen, program, &settings.grid)?;
-    let memory_bytes = memory_bytes(&*system, settings, sampling, num_projections);
-    let forecast = Forecast { memory_bytes, device: system.device().to_owned(), projector: system.name().to_owned() };
-    Ok((forecast, system.free_memory()))
+    let systems = systems(members, program, &settings.grid)?;
+    let bytes = systems.iter().map(|(system, _)| memory_bytes(&**system, settings, sampling, num_projections));
+    let memory_bytes = bytes.max().unwrap_or_default();
+    let (device, projector) = words_of(&systems);
+    // The one that has the least to spare.
+    let free = systems.iter().map(|(system, _)| system.free_memory()).min_by_key(|free| free.bytes.unwrap_or(u64::MAX));
+    let free = free.unwrap_or_else(FreeMemory::of_the_computer);
+    Ok((Forecast { memory_bytes, device, projector, free_bytes: free.bytes }, free))
+}
+
+/// Devices and projector in words.
+fn words_of(systems: &[(Box<dyn PlaneSystem>, Grid)]) -> (String, String) {
+    let devices: Vec<String> = systems.iter().map(|(system, _)| system.device().to_owned()).collect();
+    (together(&devices), systems.first().map_or_else(String::new, |(system, _)| system.name().to_owned()))
+}
+
+/// The program on each device, for its slab of the image.
+fn systems(devices: Vec<Chosen>, program: &ProgramEntry, grid: &Grid) -> Result<Vec<(Box<dyn PlaneSystem>, Grid)>, SetupError> {
+    let slabs = if devices.len() == 1 { vec![grid.clone()] } else { slabs(grid, devices.len())? };
+    let make = |(chosen, slab): (Chosen, Grid)| Ok((system(chosen, program, &slab)?, slab));
+    devices.into_iter().zip(slabs).map(make).collect()
 }
 
 /// A program on a device.

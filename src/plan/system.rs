@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::estimate::{self, Arrays, FreeMemory};
-use crate::algebra::{Backend, ImageSpace, Voxels};
+use crate::algebra::{Backend, ImageSpace, Team, Voxels};
 use crate::data::{Unit, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset, ViewProjector, Views};
@@ -101,6 +101,8 @@ pub(super) struct Assembled<B, A, S, D> {
     pub default_accumulation: Accumulation,
     /// Memory that is free on the back end.
     pub free_memory: fn(&B) -> FreeMemory,
+    /// With whom the data are shared; operator and data are those of its share.
+    pub team: Team,
 }
 
 /// A projector between voxels and views with its spaces.
@@ -116,7 +118,29 @@ impl<B: Backend, A: ViewProjector<B>> Projector<B, A> {
         free_memory: fn(&B) -> FreeMemory,
     ) -> Self {
         let (image, data) = (operator.voxels().clone(), operator.views().clone());
-        Self { backend, operator, image, data, device, default_accumulation, free_memory }
+        Self { backend, operator, image, data, device, default_accumulation, free_memory, team: Team::ALONE }
+    }
+}
+
+/// A projector for the share of a member of a team.
+pub(super) type OfTeam<B> = Assembled<B, Box<dyn LinearOperator<B>>, Voxels, Box<dyn DataSpace>>;
+
+impl<B: Backend> OfTeam<B> {
+    /// On a back end.
+    ///
+    /// # Errors
+    /// The projector cannot be shared out.
+    pub fn of_views(
+        backend: B,
+        projector: impl ViewProjector<B>,
+        device: String,
+        default_accumulation: Accumulation,
+        free_memory: fn(&B) -> FreeMemory,
+        team: Team,
+    ) -> Result<Self, OperatorError> {
+        let image = projector.voxels().clone();
+        let (operator, data) = projector.for_team(&team)?;
+        Ok(Self { backend, operator, image, data, device, default_accumulation, free_memory, team })
     }
 }
 
@@ -174,8 +198,8 @@ where
         settings: EmSettings,
         init: Option<&Volume>,
     ) -> Result<Box<dyn Algorithm>, ReconError> {
-        let Self { mut backend, operator, image, data, .. } = *self;
-        let model = ProjectionModel::new(&mut backend, operator, data, counts, num_subsets)?;
+        let Self { mut backend, operator, image, data, team, .. } = *self;
+        let model = ProjectionModel::new(&mut backend, operator, data, counts, num_subsets)?.of_team(team);
         Ok(Box::new(MlemOsem::new(backend, image, model, settings, init)?))
     }
 

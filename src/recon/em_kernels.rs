@@ -54,6 +54,20 @@ impl std::ops::AddAssign for PoissonTerms {
     }
 }
 
+/// For sums over a team.
+impl From<PoissonTerms> for [f64; 5] {
+    fn from(terms: PoissonTerms) -> Self {
+        let PoissonTerms { log_likelihood, counts, num_impossible_bins, residual } = terms;
+        [log_likelihood, counts, num_impossible_bins as f64, residual.squares, residual.expected]
+    }
+}
+
+impl From<[f64; 5]> for PoissonTerms {
+    fn from([log_likelihood, counts, impossible, squares, expected]: [f64; 5]) -> Self {
+        Self { log_likelihood, counts, num_impossible_bins: impossible as usize, residual: DataResidual { squares, expected } }
+    }
+}
+
 /// The kernels of EM on a back end.
 pub trait EmKernels: Backend {
     /// estimate\[at..\] = y\[range\] / estimate\[at..\] where the estimate is above `least`, else 0; with the terms of the Poisson

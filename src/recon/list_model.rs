@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::em_kernels::{DataResidual, EmKernels, PoissonTerms};
 use super::model::{ForwardModel, MeasuredValues, ProjectionModel};
-use crate::algebra::{Backend, Data, Image};
+use crate::algebra::{Backend, Data, Image, Team};
 use crate::operator::{Accumulation, DataSpace, EventSpace, LinearOperator, OperatorError, Subset};
 use crate::task::Task;
 
@@ -67,6 +67,11 @@ impl<B: EmKernels, A: LinearOperator<B>> ListModel<B, A> {
         Ok(Self { model, space, num_subsets, sensitivity, image_len, total_additive, expected: 0.0 })
     }
 
+    /// The same for a member of a team: the events are those of its share, the sensitivity is that of all.
+    pub fn of_team(self, team: Team) -> Self {
+        Self { model: self.model.of_team(team), ..self }
+    }
+
     fn share(&self, subset: usize) -> f64 {
         self.space.share(Subset { index: subset, count: self.num_subsets })
     }
@@ -117,6 +122,10 @@ impl<B: EmKernels, A: LinearOperator<B>> ForwardModel<B> for ListModel<B, A> {
         // Σ (ln ȳ − ȳ) over events; what is expected of all pairs takes the place of their ȳ.
         let log_likelihood = terms.log_likelihood + terms.residual.expected - self.expected;
         Ok(PoissonTerms { log_likelihood, residual: DataResidual::default(), ..terms })
+    }
+
+    fn dot(&mut self, backend: &mut B, subset: usize, p: &B::Array<Data>, q: &B::Array<Data>) -> Result<f64, OperatorError> {
+        self.model.dot(backend, subset, p, q)
     }
 
     fn additive_counts(&mut self, backend: &mut B, subset: usize, ratio: &B::Array<Data>) -> Result<f64, OperatorError> {

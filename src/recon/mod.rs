@@ -8,7 +8,9 @@ mod mlem_osem;
 mod model;
 mod post_filter;
 mod race;
+mod shared;
 mod shown;
+mod slabs;
 mod stage;
 mod stitch;
 
@@ -24,6 +26,8 @@ pub use mlem_osem::{EmSettings, MlemOsem, SubsetOrder, check_poisson_data};
 pub use model::{ForwardModel, MeasuredValues, ProjectionModel};
 pub use post_filter::gaussian_filter;
 pub use race::RaceReport;
+pub use shared::SharedAlgorithm;
+pub use slabs::{SlabAlgorithm, slabs};
 pub use stage::{Stage, StageTimes};
 pub use stitch::{Bed, StitchError, stitched};
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{EmKernels, PoissonTerms};
-use crate::algebra::{Backend, Data, Image};
+use crate::algebra::{Backend, Data, Image, Team};
 use crate::data::{Counts, Michelogram, PairCounts};
 use crate::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset};
 use crate::task::Task;
@@ -57,6 +57,12 @@ pub trait ForwardModel<B: Backend>: Send {
         subset: usize,
         estimate: &mut B::Array<Data>,
     ) -> Result<PoissonTerms, OperatorError>;
+
+    /// Σ p ⊙ q over the data of a subset.
+    ///
+    /// # Errors
+    /// Device failure.
+    fn dot(&mut self, backend: &mut B, subset: usize, p: &B::Array<Data>, q: &B::Array<Data>) -> Result<f64, OperatorError>;
 
     /// Σ q ⊙ a: the part of the counts that a ratio q explains by the additive term. Zero without one.
     ///
@@ -141,6 +147,8 @@ pub struct ProjectionModel<B: Backend, A, D> {
     operator: A,
     space: D,
     num_subsets: usize,
+    /// With whom the data are shared.
+    team: Team,
     measured: B::Array<Data>,
     multiplicative: Option<B::Array<Data>>,
     additive: Option<B::Array<Data>>,
@@ -182,7 +190,12 @@ impl<B: Backend, A: LinearOperator<B>, D: DataSpace> ProjectionModel<B, A, D> {
         let measured = backend.upload(counts.prompts)?;
         let multiplicative = counts.multiplicative.map(|values| backend.upload(values)).transpose()?;
         let additive = counts.additive.map(|values| backend.upload(values)).transpose()?;
-        Ok(Self { operator, space, num_subsets, measured, multiplicative, additive })
+        Ok(Self { operator, space, num_subsets, team: Team::ALONE, measured, multiplicative, additive })
+    }
+
+    /// The same for a member of a team: operator and space are those of its share ([`crate::operator::ViewProjector::for_team`]).
+    pub fn of_team(self, team: Team) -> Self {
+        Self { team, ..self }
     }
 
     fn subset(&self, index: usize) -> Subset {
@@ -243,11 +256,24 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for Proje
         subset: usize,
         estimate: &mut B::Array<Data>,
     ) -> Result<PoissonTerms, OperatorError> {
-        let least = LEAST_EXPECTED * backend.max(estimate, 0..self.data_len(subset))?.max(0.0);
+        let (pieces, mut largest) = (self.pieces(subset), 0.0_f32);
+        for (at, range) in &pieces {
+            largest = largest.max(backend.max(estimate, *at..at + range.len())?);
+        }
+        let least = LEAST_EXPECTED * self.team.largest(largest)?;
         let mut sum = PoissonTerms::default();
-        for (at, range) in self.pieces(subset) {
+        for (at, range) in pieces {
             sum += backend.poisson_ratio(&self.measured, range, estimate, at, least)?;
         }
+        Ok(self.team.sums(sum.into())?.into())
+    }
+
+    fn dot(&mut self, backend: &mut B, subset: usize, p: &B::Array<Data>, q: &B::Array<Data>) -> Result<f64, OperatorError> {
+        let mut sum = 0.0;
+        for (at, range) in self.pieces(subset) {
+            sum += backend.dot(p, at, q, at..at + range.len())?;
+        }
+        let [sum] = self.team.sums([sum])?;
         Ok(sum)
     }
 
@@ -258,6 +284,7 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for Proje
                 sum += backend.dot(ratio, at, additive, range)?;
             }
         }
+        let [sum] = self.team.sums([sum])?;
         Ok(sum)
     }
 

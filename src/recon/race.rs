@@ -101,7 +101,7 @@ impl<B: Backend> Race<B> {
         let mut row_sums = backend.zeros(model.data_len(subset))?;
         model.project(backend, subset, ones, &mut row_sums, task)?;
         backend.fill(data, 1.0)?;
-        let exact = backend.dot(data, 0, &row_sums, 0..model.data_len(subset))?;
+        let exact = model.dot(backend, subset, data, &row_sums)?;
         model.adjoint(backend, subset, data, accumulation, image, task)?;
         let racy = backend.dot(image, 0, ones, 0..space.len())?;
         let racy_sensitivity = if racy_sensitivity {
@@ -130,7 +130,7 @@ impl<B: Backend> Race<B> {
         counts: f64,
     ) -> Result<Option<Exact>, OperatorError> {
         let Some(truth) = self.subsets[subset].as_ref().filter(|_| self.watched.is_some()) else { return Ok(None) };
-        let backprojection = backend.dot(ratio, 0, &truth.row_sums, 0..model.data_len(subset))?;
+        let backprojection = model.dot(backend, subset, ratio, &truth.row_sums)?;
         let image = counts - model.additive_counts(backend, subset, ratio)?;
         Ok(Some(Exact { backprojection, image }))
     }

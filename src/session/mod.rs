@@ -31,5 +31,5 @@ pub use protocol::{
 };
 pub use run_record::RunRecord;
 pub use stop_rule::StopRule;
-pub use threads::{start_workers, thread_pool};
+pub use threads::{num_cores, start_workers, thread_pool};
 pub use trace::Trace;

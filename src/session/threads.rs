@@ -89,7 +89,7 @@ fn refused(count: usize, error: &ThreadPoolBuildError) -> String {
 }
 
 /// Number of cores that this process may use.
-pub(super) fn num_cores() -> usize {
+pub fn num_cores() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 

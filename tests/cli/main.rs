@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)] // everything here is a test
 
+mod batch;
 mod ends;
 mod epri;
 mod exchange;

@@ -12,8 +12,8 @@ use tomoscope::operator::{
     FilteredProjections, Interpolation, MultiStage, PlaneSampling, SingleStage, backproject_plain, grid_about_zero,
 };
 use tomoscope::recon::{
-    Algorithm, Baseline, Fbp, FbpSettings, Filter, FilterSettings, ProjectionFilter, ReconError, equal_angles_for,
-    resample_to_equal_angles,
+    Algorithm, Baseline, Fbp, FbpSettings, Filter, FilterSettings, ProjectionFilter, ReconError, SlabAlgorithm, equal_angles_for,
+    resample_to_equal_angles, slabs,
 };
 use tomoscope::scanner::epri::Order;
 use tomoscope::task::Task;
@@ -468,4 +468,37 @@ fn unsuitable_sweeps_are_refused_with_a_sentence() {
     assert!(broken(Sweep { num_points: 2, projections: Vec::new(), ..good.clone() }).contains("three at least"));
     let idle = fbp(&good, &grid, FbpSettings { block: 0, ..FbpSettings::default() });
     assert!(idle.err().unwrap().to_string().contains("at least one projection"));
+}
+
+#[test]
+fn slabs_on_several_devices_are_the_image_of_one() {
+    let (grid, directions) = (grid_about_zero([24, 22, 19], [1.5; 3]).unwrap(), equal_solid_angle(9));
+    let sweep = pulse_sweep(&directions, 64, 0.8, |_, t| smooth_ball(12.0, t));
+    let settings = || FbpSettings { filter: FilterSettings::default(), order: Order::default(), block: 7 };
+    let roi = RoiMask { voxels: (3000..7000u32).map(|voxel| (voxel, 0.25 + (voxel % 3) as f32)).collect() };
+    let on = |grid: Grid| -> Box<dyn Algorithm> { Box::new(Fbp::new(Host, SingleStage::new(grid), &sweep, settings()).unwrap()) };
+    let (mut whole, mut expected) = (on(grid.clone()), Volume::filled(grid.clone(), 0.0));
+    let mut algorithms: Vec<SlabAlgorithm> = [1, 2, 5]
+        .map(|count| SlabAlgorithm::new(slabs(&grid, count).unwrap().into_iter().map(|slab| (on(slab.clone()), slab))))
+        .into();
+    let mut found = Volume::filled(grid, 0.0);
+    whole.set_rois(std::slice::from_ref(&roi)).unwrap();
+    algorithms.iter_mut().for_each(|slabs| slabs.set_rois(std::slice::from_ref(&roi)).unwrap());
+    for _ in 0..4 {
+        let report = whole.step(&Task::new()).unwrap();
+        whole.volume_into(&mut expected).unwrap();
+        let sums = whole.roi_sums().unwrap()[0];
+        for slabs in &mut algorithms {
+            let stopped = Task::new();
+            stopped.stop();
+            assert!(slabs.step(&stopped).is_err(), "nothing is done of a step that is stopped");
+            assert_eq!(slabs.step(&Task::new()).unwrap().subiteration, report.subiteration);
+            slabs.volume_into(&mut found).unwrap();
+            assert!(relative(found.as_slice(), expected.as_slice()) < 1e-6);
+            let of_slabs = slabs.roi_sums().unwrap()[0];
+            assert!((of_slabs.sum - sums.sum).abs() <= 1e-6 * sums.sum.abs() && of_slabs.num_voxels == sums.num_voxels);
+            assert!((of_slabs.min - sums.min).abs() < 1e-5 && (of_slabs.weight - sums.weight).abs() < 1e-9 * sums.weight);
+        }
+    }
+    assert_eq!(algorithms[2].num_subsets(), whole.num_subsets());
 }

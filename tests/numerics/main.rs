@@ -16,6 +16,8 @@ mod device_matrix;
 #[cfg(feature = "cuda")]
 mod device_planes;
 #[cfg(feature = "cuda")]
+mod device_teams;
+#[cfg(feature = "cuda")]
 mod device_tubes;
 #[cfg(feature = "cuda")]
 mod device_tubes_montecarlo;
@@ -39,4 +41,5 @@ mod rois;
 mod slice;
 mod stir;
 mod support;
+mod teams;
 mod tubes;

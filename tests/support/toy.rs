@@ -289,6 +289,10 @@ impl ForwardModel<Host> for EventModel {
         Ok(host.poisson_ratio(&self.ones, 0..self.data_len(subset), estimate, 0, 0.0)?)
     }
 
+    fn dot(&mut self, backend: &mut Host, subset: usize, p: &HostArray<Data>, q: &HostArray<Data>) -> Result<f64, OperatorError> {
+        Ok(backend.dot(p, 0, q, 0..self.data_len(subset))?)
+    }
+
     fn additive_counts(&mut self, _: &mut Host, _: usize, _: &HostArray<Data>) -> Result<f64, OperatorError> {
         Ok(0.0)
     }

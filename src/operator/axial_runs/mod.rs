@@ -200,6 +200,10 @@ impl LorProjector for AxialRuns {
         &self.kept
     }
 
+    fn kept_mut(&mut self) -> &mut Kept {
+        &mut self.kept
+    }
+
     fn mirror_sets(&self, views: &[usize]) -> MirrorSets {
         if self.uses_mirrors {
             MirrorSets::new(&self.geometry, self.voxels.grid(), self.voxels.fov(), views)

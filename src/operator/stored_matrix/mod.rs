@@ -21,7 +21,7 @@ use rayon::prelude::*;
 use super::accumulate::PrivateImages;
 use super::chunk::{Chunk, LANES, add_multiple, load, store};
 use super::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset, check_lengths};
-use crate::algebra::{Data, Host, HostArray, Image, Simd};
+use crate::algebra::{Data, Host, HostArray, Image, Simd, Team};
 use crate::data::{MatrixElement, ResponseMatrix};
 use crate::task::{Stopped, Task};
 pub use columns::{MatrixColumns, MatrixOrder, Residence};
@@ -238,10 +238,10 @@ impl StoredMatrix {
     }
 
     /// A fixed number of pieces, whatever the threads, each with an image of its own.
-    fn spread_all<const CHUNKS: usize>(&self, q: &[f32], x: &mut [f32], task: &Task) -> Result<(), Stopped> {
+    fn spread_all<const CHUNKS: usize>(&self, q: &[f32], x: &mut [f32], task: &Task) -> Result<(), OperatorError> {
         let num_orbits = self.pairs.num_orbits();
         let each = num_orbits.div_ceil(MAX_PRIVATE_IMAGES).max(1);
-        self.private_images.sum_of_pieces(num_orbits.div_ceil(each), x, |piece, image| {
+        self.private_images.sum_of_pieces(&Team::ALONE, num_orbits.div_ceil(each), x, |piece, image| {
             for orbit in piece * each..((piece + 1) * each).min(num_orbits) {
                 task.check()?;
                 self.spread::<CHUNKS>(orbit, &q[orbit * CHUNKS * LANES..][..CHUNKS * LANES], image);
@@ -256,12 +256,12 @@ impl StoredMatrix {
         accumulation: Accumulation,
         x: &mut [f32],
         task: &Task,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), OperatorError> {
         match accumulation {
             Accumulation::Deterministic => self.spread_all::<CHUNKS>(q, x, task),
-            Accumulation::Reload => self.gather_all::<CHUNKS>(q, x, task),
+            Accumulation::Reload => Ok(self.gather_all::<CHUNKS>(q, x, task)?),
             Accumulation::Atomic | Accumulation::NonAtomic | Accumulation::RandomCentralAtomic => {
-                self.scatter_all::<CHUNKS>(q, accumulation, x, task)
+                Ok(self.scatter_all::<CHUNKS>(q, accumulation, x, task)?)
             }
         }
     }

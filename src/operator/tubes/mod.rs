@@ -24,8 +24,8 @@ use self::kernel::Rows;
 use self::lattice::Lattice;
 use self::table::{Group, ROWS_PER_BLOCK, TAPS_PER_CLASS, along_mm};
 use super::chunk::{Chunk, LANES, add, load, store};
-use super::{Accumulation, LinearOperator, OperatorError, Subset, ViewProjector, Views, check_lengths};
-use crate::algebra::{Data, FieldOfView, Host, HostArray, Image, Simd, Voxels};
+use super::{Accumulation, LinearOperator, OperatorError, OwnShare, Subset, ViewProjector, Views, check_lengths};
+use crate::algebra::{Data, FieldOfView, Host, HostArray, Image, Simd, Team, Voxels};
 use crate::data::TubeSet;
 use crate::geometry::Grid;
 use crate::scanner::ScanGeometry;
@@ -35,6 +35,10 @@ use crate::task::{Stopped, Task};
 const VIEWS_PER_BLOCK: usize = 4;
 /// Rows of the image that one thread adds to.
 const IMAGE_ROWS_PER_TASK: usize = 8;
+
+/// Why a team of processors cannot use tubes.
+const NOT_SHARED: &str =
+    "tubes of response cannot be shared out among several processes yet; use one, or the projector axial-runs";
 
 /// The fast projector with tubes of response on the CPU. Images are `[y][x][z]` with even and odd z apart, zero outside the
 /// field of view.
@@ -401,6 +405,10 @@ impl LinearOperator<Host> for Tubes {
 }
 
 impl ViewProjector<Host> for Tubes {
+    fn for_team(self, _: &Team) -> Result<OwnShare<Host>, OperatorError> {
+        Err(OperatorError::Settings(NOT_SHARED.into()))
+    }
+
     fn voxels(&self) -> &Voxels {
         &self.voxels
     }

@@ -9,11 +9,12 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::NOT_SHARED;
 use super::fit::{ring_difference, tubes_fit};
-use crate::algebra::{Data, FieldOfView, Host, HostArray, Image, Voxels};
+use crate::algebra::{Data, FieldOfView, Host, HostArray, Image, Team, Voxels};
 use crate::data::TubeSet;
 use crate::geometry::{Grid, Point};
-use crate::operator::{Accumulation, LinearOperator, OperatorError, Subset, ViewProjector, Views, check_lengths};
+use crate::operator::{Accumulation, LinearOperator, OperatorError, OwnShare, Subset, ViewProjector, Views, check_lengths};
 use crate::scanner::{Plane, ScanGeometry};
 use crate::task::{Stopped, Task};
 
@@ -220,6 +221,10 @@ impl LinearOperator<Host> for PlainTubes {
 }
 
 impl ViewProjector<Host> for PlainTubes {
+    fn for_team(self, _: &Team) -> Result<OwnShare<Host>, OperatorError> {
+        Err(OperatorError::Settings(NOT_SHARED.into()))
+    }
+
     fn voxels(&self) -> &Voxels {
         &self.voxels
     }

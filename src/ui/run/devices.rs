@@ -48,7 +48,7 @@ impl DeviceList {
 /// A device in words: its name, its number where it has one, and why it cannot be used where it cannot.
 fn words(device: &Device) -> String {
     let name = match device.choice {
-        DeviceChoice::Auto | DeviceChoice::Cpu => device.name.clone(),
+        DeviceChoice::Auto | DeviceChoice::Cpu | DeviceChoice::Gpus(_) => device.name.clone(),
         DeviceChoice::Cuda(number) => format!("CUDA {number}: {}", device.name),
     };
     match &device.why_not {

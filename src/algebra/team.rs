@@ -1,0 +1,383 @@
+//! One reconstruction by a team of workers: GPUs of one host, processes of several. Each has the whole image and a share of the data.
+//!
+//! All members do the same at the same time, each with its own data. Where a sum over data is needed they meet: every member calls
+//! the same function, which ends when all have called it and gives all of them the same bits. Sums are taken in the order of the
+//! members, or of integers, so that they do not hang on who came first.
+
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::BackendError;
+
+/// How long a member that waits looks again and again, before it sleeps: the others are a few microseconds behind as a rule, and
+/// waking up takes longer.
+const LOOK_FOR: Duration = Duration::from_micros(200);
+
+/// One of `count` shares of the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Share {
+    /// Which one.
+    pub index: usize,
+    /// How many there are.
+    pub count: usize,
+}
+
+impl Share {
+    /// All data.
+    pub const WHOLE: Share = Share { index: 0, count: 1 };
+}
+
+/// Adds what a member has to a piece of a sum that begins at a place.
+pub type AddOwn<'a> = &'a mut dyn FnMut(usize, &mut [f32]);
+
+/// Where the members of a team meet. Each has a value of this for itself. Every function is called by all members, in the same order;
+/// a member that cannot go on calls [`Meeting::leave`] in place of its next call.
+pub trait Meeting: Debug + Send + Sync {
+    /// The member's share.
+    fn share(&self) -> Share;
+
+    /// The values of all members, equally many of each, one member after the other.
+    ///
+    /// # Errors
+    /// A member has left, or cannot be reached.
+    fn gather(&self, values: &[f64]) -> Result<Vec<f64>, BackendError>;
+
+    /// `sum` = zeros, to which each member adds its own, one member after the other. `add` is called with pieces of the sum, in the
+    /// order of their places.
+    ///
+    /// # Errors
+    /// A member has left, or cannot be reached.
+    fn sum_in_order(&self, sum: &mut [f32], add: AddOwn<'_>) -> Result<(), BackendError>;
+
+    /// `values` = their sum over all members, modulo 2^64.
+    ///
+    /// # Errors
+    /// A member has left, or cannot be reached.
+    fn sum_integers(&self, values: &mut [u64]) -> Result<(), BackendError>;
+
+    /// Makes the call of the others that comes next fail. `has_failed`: this member does nothing any more, so that others may wait for
+    /// its device as well.
+    fn leave(&self, has_failed: bool);
+
+    /// After a member has left, and all others have learnt of it: they can meet again.
+    fn begin_again(&self);
+}
+
+/// A member's place in a team; or that there is none.
+#[derive(Clone, Debug, Default)]
+pub struct Team(Option<Member>);
+
+#[derive(Clone, Debug)]
+struct Member {
+    meeting: Arc<dyn Meeting>,
+    /// Before that each works for itself: what is tried beforehand is tried by one.
+    is_assembled: Arc<AtomicBool>,
+}
+
+impl Team {
+    /// Nobody else.
+    pub const ALONE: Team = Team(None);
+
+    /// A member of those who meet there, once they have assembled.
+    pub fn of(meeting: Arc<dyn Meeting>) -> Self {
+        Self(Some(Member { meeting, is_assembled: Arc::default() }))
+    }
+
+    /// The places of a team of `count` threads of this process. `let_go` is called where one fails, for those who wait for it otherwise
+    /// than in a meeting.
+    pub fn of_threads(count: usize, let_go: impl Fn() + Send + Sync + 'static) -> Vec<Team> {
+        if count <= 1 {
+            return vec![Team::ALONE];
+        }
+        let room = Arc::new(Room::new(count, LetGo(Box::new(let_go))));
+        let member = |index| Team::of(Arc::new(AtTable { room: Arc::clone(&room), share: Share { index, count } }));
+        (0..count).map(member).collect()
+    }
+
+    /// From now on this member meets the others.
+    pub fn assemble(&self) {
+        if let Some(member) = &self.0 {
+            member.is_assembled.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The member's share of the data.
+    pub fn share(&self) -> Share {
+        self.0.as_ref().map_or(Share::WHOLE, |member| member.meeting.share())
+    }
+
+    /// Where the others are met, if there are any and all have assembled.
+    pub fn meeting(&self) -> Option<&dyn Meeting> {
+        let member = self.0.as_ref().filter(|member| member.is_assembled.load(Ordering::Relaxed))?;
+        Some(&*member.meeting)
+    }
+
+    /// Waits for the others.
+    ///
+    /// # Errors
+    /// A member has left, or cannot be reached.
+    pub fn meet(&self) -> Result<(), BackendError> {
+        self.meeting().map_or(Ok(()), |meeting| meeting.gather(&[]).map(drop))
+    }
+
+    /// The sums of some values over all members.
+    ///
+    /// # Errors
+    /// A member has left, or cannot be reached.
+    pub fn sums<const N: usize>(&self, own: [f64; N]) -> Result<[f64; N], BackendError> {
+        let Some(meeting) = self.meeting() else { return Ok(own) };
+        let mut sums = [0.0; N];
+        for values in meeting.gather(&own)?.as_chunks::<N>().0 {
+            sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+        }
+        Ok(sums)
+    }
+
+    /// The largest of a value over all members.
+    ///
+    /// # Errors
+    /// A member has left, or cannot be reached.
+    pub fn largest(&self, own: f32) -> Result<f32, BackendError> {
+        let Some(meeting) = self.meeting() else { return Ok(own) };
+        Ok(meeting.gather(&[f64::from(own)])?.into_iter().fold(f64::NEG_INFINITY, f64::max) as f32)
+    }
+
+    /// `values` = their sum over all members.
+    ///
+    /// # Errors
+    /// A member has left, or cannot be reached.
+    pub fn sum(&self, values: &mut [f32]) -> Result<(), BackendError> {
+        let Some(meeting) = self.meeting() else { return Ok(()) };
+        let own = values.to_vec();
+        meeting.sum_in_order(values, &mut |at, sum| {
+            sum.iter_mut().zip(&own[at..]).for_each(|(sum, value)| *sum += value);
+        })
+    }
+}
+
+struct LetGo(Box<dyn Fn() + Send + Sync>);
+
+impl Debug for LetGo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("LetGo")
+    }
+}
+
+/// Threads of one process meet here.
+#[derive(Debug)]
+struct Room {
+    count: usize,
+    state: Mutex<State>,
+    changed: Condvar,
+    /// That of the state, to be looked at without the lock.
+    round: AtomicU64,
+    /// What is summed, in turns.
+    sum: Mutex<Vec<f32>>,
+    integers: Mutex<Vec<u64>>,
+    let_go: LetGo,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Meetings so far.
+    round: u64,
+    num_arrived: usize,
+    values: Vec<Vec<f64>>,
+    /// What the last meeting gathered.
+    gathered: Arc<Vec<f64>>,
+    has_left: bool,
+}
+
+impl Room {
+    fn new(count: usize, let_go: LetGo) -> Self {
+        let state = State { values: vec![Vec::new(); count], ..State::default() };
+        Self {
+            count,
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            round: AtomicU64::new(0),
+            sum: Mutex::default(),
+            integers: Mutex::default(),
+            let_go,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn gather(&self, index: usize, values: &[f64]) -> Result<Arc<Vec<f64>>, BackendError> {
+        let mut state = self.state();
+        if state.has_left {
+            return Err(BackendError::Left);
+        }
+        let round = state.round;
+        state.values[index].clear();
+        state.values[index].extend_from_slice(values);
+        state.num_arrived += 1;
+        if state.num_arrived == self.count {
+            state.gathered = Arc::new(state.values.concat());
+            (state.num_arrived, state.round) = (0, round + 1);
+            self.round.store(round + 1, Ordering::Release);
+            self.changed.notify_all();
+            return Ok(Arc::clone(&state.gathered));
+        }
+        drop(state);
+        let begin = Instant::now();
+        while self.round.load(Ordering::Acquire) == round && begin.elapsed() < LOOK_FOR {
+            std::hint::spin_loop();
+        }
+        let mut state = self.state();
+        while state.round == round && !state.has_left {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        // Who was met has said all that was to be said, even if one has left since.
+        if state.round == round { Err(BackendError::Left) } else { Ok(Arc::clone(&state.gathered)) }
+    }
+
+    /// Every member does its work on something that all share, one after the other; then all look at it.
+    fn in_turns<T: Default>(
+        &self,
+        index: usize,
+        shared: &Mutex<T>,
+        work: impl FnOnce(&mut T),
+        look: impl FnOnce(&T),
+    ) -> Result<(), BackendError> {
+        let lock = || shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut work = Some(work);
+        for turn in 0..self.count {
+            if turn == index
+                && let Some(work) = work.take()
+            {
+                work(&mut lock());
+            }
+            self.gather(index, &[])?;
+        }
+        look(&lock());
+        self.gather(index, &[])?;
+        Ok(())
+    }
+}
+
+/// A member's chair.
+#[derive(Debug)]
+struct AtTable {
+    room: Arc<Room>,
+    share: Share,
+}
+
+impl Meeting for AtTable {
+    fn share(&self) -> Share {
+        self.share
+    }
+
+    fn gather(&self, values: &[f64]) -> Result<Vec<f64>, BackendError> {
+        Ok(self.room.gather(self.share.index, values)?.to_vec())
+    }
+
+    fn sum_in_order(&self, sum: &mut [f32], add: AddOwn<'_>) -> Result<(), BackendError> {
+        let (index, len) = (self.share.index, sum.len());
+        let work = |shared: &mut Vec<f32>| {
+            if index == 0 {
+                shared.clear();
+                shared.resize(len, 0.0);
+            }
+            add(0, shared);
+        };
+        self.room.in_turns(index, &self.room.sum, work, |shared| sum.copy_from_slice(shared))
+    }
+
+    fn sum_integers(&self, values: &mut [u64]) -> Result<(), BackendError> {
+        let (index, own) = (self.share.index, values.to_vec());
+        let work = |shared: &mut Vec<u64>| {
+            if index == 0 {
+                *shared = own;
+            } else {
+                shared.iter_mut().zip(&own).for_each(|(sum, value)| *sum = sum.wrapping_add(*value));
+            }
+        };
+        self.room.in_turns(index, &self.room.integers, work, |shared| values.copy_from_slice(shared))
+    }
+
+    fn leave(&self, has_failed: bool) {
+        self.room.state().has_left = true;
+        self.room.changed.notify_all();
+        if has_failed {
+            (self.room.let_go.0)();
+        }
+    }
+
+    fn begin_again(&self) {
+        let mut state = self.room.state();
+        (state.has_left, state.num_arrived) = (false, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn together<T: Send>(count: usize, work: impl Fn(Team) -> T + Sync) -> Vec<T> {
+        std::thread::scope(|scope| {
+            let start = |team: Team| {
+                team.assemble();
+                scope.spawn(|| work(team))
+            };
+            let threads: Vec<_> = Team::of_threads(count, || {}).into_iter().map(start).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        })
+    }
+
+    #[test]
+    fn all_members_have_the_same_sums_in_the_order_of_the_members() {
+        for count in [2, 3, 5] {
+            let found = together(count, |team| {
+                let own = team.share().index as f64;
+                let mut image = vec![1e-3_f32 + 1e4 * own as f32; 7];
+                let mut integers = [u64::MAX - team.share().index as u64, 1];
+                for _ in 0..200 {
+                    assert_eq!(team.sums([own, 1.0]).unwrap(), [(count * (count - 1) / 2) as f64, count as f64]);
+                    assert_eq!(team.largest(own as f32).unwrap(), count as f32 - 1.0);
+                }
+                team.sum(&mut image).unwrap();
+                team.meeting().unwrap().sum_integers(&mut integers).unwrap();
+                (image.iter().map(|value| value.to_bits()).collect::<Vec<u32>>(), integers)
+            });
+            let expected = (0..count).fold(0.0_f32, |sum, index| sum + (1e-3 + 1e4 * index as f32));
+            let integers = [(0..count as u64).fold(0u64, |sum, index| sum.wrapping_add(u64::MAX - index)), count as u64];
+            for (image, sums) in found {
+                assert!(image.iter().all(|bits| *bits == expected.to_bits()));
+                assert_eq!(sums, integers);
+            }
+        }
+    }
+
+    #[test]
+    fn whoever_leaves_lets_the_others_go() {
+        let num_let_go = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&num_let_go);
+        let teams = Team::of_threads(3, move || _ = count.fetch_add(1, Ordering::Relaxed));
+        teams.iter().for_each(Team::assemble);
+        for round in 0..50 {
+            let outcomes: Vec<bool> = std::thread::scope(|scope| {
+                let meet = |team: &Team| (0..10).all(|_| team.sums([1.0]).is_ok());
+                let threads: Vec<_> = teams[..2].iter().map(|team| scope.spawn(move || meet(team))).collect();
+                assert!((0..5).all(|_| teams[2].sums([1.0]).is_ok()));
+                teams[2].meeting().unwrap().leave(round % 2 == 0);
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+            });
+            assert_eq!(outcomes, [false, false]);
+            teams[0].meeting().unwrap().begin_again();
+        }
+        assert_eq!(num_let_go.load(Ordering::Relaxed), 25);
+    }
+
+    #[test]
+    fn before_they_assemble_each_works_alone() {
+        let team = &Team::of_threads(2, || {})[1];
+        assert_eq!((team.share(), team.sums([3.0]), team.largest(2.0)), (Share { index: 1, count: 2 }, Ok([3.0]), Ok(2.0)));
+        assert_eq!((Team::ALONE.share(), Team::of_threads(1, || {}).len()), (Share::WHOLE, 1));
+    }
+}

@@ -1,0 +1,164 @@
+//! One algorithm by a team: each member has the whole image and its share of the data, and takes the same steps.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread::{Builder, JoinHandle};
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
+
+use super::{Algorithm, ReconError, StepReport};
+use crate::algebra::{BackendError, PendingVolume, Team};
+use crate::data::{RoiMask, RoiSums, Volume};
+use crate::operator::{Accumulation, OperatorError};
+use crate::task::Task;
+
+/// What a member is asked.
+enum Ask {
+    Step(Task),
+    SetAccumulation(Accumulation),
+}
+
+type Outcome = Result<StepReport, ReconError>;
+
+/// A member on a thread of its own, or the one that runs where it is asked.
+struct Helper {
+    asks: Option<Sender<Ask>>,
+    outcomes: Receiver<Outcome>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Helper {
+    fn start(mut algorithm: Box<dyn Algorithm>, team: Team) -> Result<Self, ReconError> {
+        let (asks, asked) = unbounded();
+        let (sender, outcomes) = unbounded();
+        let work = move || {
+            for ask in asked {
+                match ask {
+                    Ask::SetAccumulation(accumulation) => algorithm.set_accumulation(accumulation),
+                    Ask::Step(task) => _ = sender.send(step(&mut *algorithm, &team, &task)),
+                }
+            }
+        };
+        let thread = Builder::new().name("member".into()).spawn(work);
+        let thread = thread.map_err(|error| {
+            ReconError::UnsuitableSettings(format!("a thread could not be started: {error}; close other programs and try again"))
+        })?;
+        Ok(Self { asks: Some(asks), outcomes, thread: Some(thread) })
+    }
+
+    fn ask(&self, ask: Ask) {
+        // A thread that is gone shows when its outcome is awaited.
+        if let Some(asks) = &self.asks {
+            let _ = asks.send(ask);
+        }
+    }
+}
+
+impl Drop for Helper {
+    fn drop(&mut self) {
+        self.asks = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A step of a member; where it fails the others are let go.
+fn step(algorithm: &mut dyn Algorithm, team: &Team, task: &Task) -> Outcome {
+    let outcome = catch_unwind(AssertUnwindSafe(|| algorithm.step(task)));
+    let outcome = outcome.unwrap_or_else(|_| Err(ReconError::UnsuitableSettings(PANIC.into())));
+    // All have done it, or none may go on.
+    let outcome = outcome.and_then(|report| Ok(team.meet().map(|()| report)?));
+    if let (Err(error), Some(meeting)) = (&outcome, team.meeting())
+        && !is_of_another(error)
+    {
+        meeting.leave(!matches!(error, ReconError::Operator(OperatorError::Stopped(_))));
+    }
+    outcome
+}
+
+const PANIC: &str = "the program made a mistake; please report it with what you did";
+
+/// Whether a member only says that another one has left.
+fn is_of_another(error: &ReconError) -> bool {
+    matches!(error, ReconError::Operator(OperatorError::Backend(BackendError::Left)))
+}
+
+/// The members of a team, each with its back end, in step. The first one's image is shown.
+pub struct SharedAlgorithm {
+    first: Box<dyn Algorithm>,
+    team: Team,
+    helpers: Vec<Helper>,
+}
+
+impl SharedAlgorithm {
+    /// The algorithms of all members with their places, in the order of the shares.
+    ///
+    /// # Errors
+    /// No member; the system refuses threads.
+    pub fn new(members: impl IntoIterator<Item = (Box<dyn Algorithm>, Team)>) -> Result<Self, ReconError> {
+        let mut members = members.into_iter();
+        let Some((first, team)) = members.next() else {
+            return Err(ReconError::UnsuitableSettings("there is no device to compute on".into()));
+        };
+        team.assemble();
+        let start = |(algorithm, team): (Box<dyn Algorithm>, Team)| {
+            team.assemble();
+            Helper::start(algorithm, team)
+        };
+        let helpers = members.map(start).collect::<Result<_, ReconError>>()?;
+        Ok(Self { first, team, helpers })
+    }
+}
+
+impl Algorithm for SharedAlgorithm {
+    fn step(&mut self, task: &Task) -> Outcome {
+        self.helpers.iter().for_each(|helper| helper.ask(Ask::Step(task.clone())));
+        let mut outcome = step(&mut *self.first, &self.team, task);
+        for helper in &self.helpers {
+            let gone = || Err(ReconError::UnsuitableSettings(PANIC.into()));
+            let other = helper.outcomes.recv().unwrap_or_else(|_| gone());
+            // What went wrong is said by the one to whom it happened.
+            if let Err(error) = other
+                && !is_of_another(&error)
+                && outcome.as_ref().map_or_else(is_of_another, |_| true)
+            {
+                outcome = Err(error);
+            }
+        }
+        if outcome.is_err()
+            && let Some(meeting) = self.team.meeting()
+        {
+            meeting.begin_again();
+        }
+        outcome
+    }
+
+    fn num_subsets(&self) -> usize {
+        self.first.num_subsets()
+    }
+
+    fn volume_into(&mut self, volume: &mut Volume) -> Result<(), ReconError> {
+        self.first.volume_into(volume)
+    }
+
+    fn begin_volume(&mut self) -> Result<Option<PendingVolume>, ReconError> {
+        self.first.begin_volume()
+    }
+
+    fn set_rois(&mut self, masks: &[RoiMask]) -> Result<(), ReconError> {
+        self.first.set_rois(masks)
+    }
+
+    fn roi_sums(&mut self) -> Result<Vec<RoiSums>, ReconError> {
+        self.first.roi_sums()
+    }
+
+    fn set_accumulation(&mut self, accumulation: Accumulation) {
+        self.helpers.iter().for_each(|helper| helper.ask(Ask::SetAccumulation(accumulation)));
+        self.first.set_accumulation(accumulation);
+    }
+
+    fn accumulations(&self) -> &'static [Accumulation] {
+        self.first.accumulations()
+    }
+}
