@@ -54,11 +54,14 @@ fn line() -> (Line, Line, Arc<AtomicBool>) {
     (end(to_here, from_here), end(to_there, from_there), cut)
 }
 
+/// What an end of a line comes to.
+type Server = JoinHandle<Result<(), WireError>>;
+
 /// A session at the other end of lines, and what that end came to.
 struct Elsewhere {
     session: Session,
     study: Arc<Study<Counts>>,
-    servers: Arc<Mutex<Vec<JoinHandle<Result<(), WireError>>>>>,
+    servers: Arc<Mutex<Vec<Server>>>,
     cuts: Arc<Mutex<Vec<Arc<AtomicBool>>>>,
 }
 

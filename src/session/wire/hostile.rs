@@ -52,7 +52,7 @@ impl Random {
                 2 => bytes.extend_from_within(at..),
                 // The largest numbers there are.
                 3 => drop(bytes.splice(at..(at + 4).min(bytes.len()), [0xff; 9])),
-                _ => bytes.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 1 << self.next() % 8),
+                _ => bytes.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 1 << (self.next() % 8)),
             }
         }
         bytes
@@ -242,7 +242,7 @@ fn no_message_stops_the_windows_end() {
     }
     let counted = tried(&heard, |bytes| {
         told.try_iter().for_each(drop);
-        (frames.take(), sliced.take());
+        drop((frames.take(), sliced.take()));
         let (message, brings) = decode(bytes)?;
         let message = if let ToWindow::News(_, news) = message { ToWindow::News(client.next_news(), news) } else { message };
         client.hear(message, brings)

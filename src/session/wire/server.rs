@@ -91,7 +91,10 @@ pub fn serve(line: Line, options: ServeOptions, start: impl FnOnce(Box<dyn Fn() 
         let (name, lines) = (name.to_owned(), lines.clone());
         let shake_hands = move || {
             let hello = Hello::on(line).ok().filter(|hello| hello.session.as_deref() == Some(&name));
-            hello.map(|hello| lines.send(Input::Line(hello)));
+            if let Some(hello) = hello {
+                // A session that has ended takes nobody.
+                let _ = lines.send(Input::Line(hello));
+            }
         };
         // Without a thread it is as if nobody had called.
         drop(Builder::new().name("line".into()).spawn(shake_hands));
