@@ -8,6 +8,7 @@ mod bench;
 mod bench_list_mode;
 mod bench_matrix;
 mod compare;
+mod connect;
 mod console;
 mod convert;
 mod devices;
@@ -38,6 +39,7 @@ mod reconstruct_work;
 mod reference_image;
 mod reproduce;
 mod run_progress;
+mod serve;
 mod sharing;
 mod signals;
 mod simulate;
@@ -98,6 +100,9 @@ struct Cli {
     #[arg(long, requires = "study")]
     follow: bool,
 
+    #[command(flatten)]
+    connect: connect::ConnectOptions,
+
     /// Write a time line of the window and the reconstruction as JSON lines.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -136,6 +141,8 @@ enum CliCommand {
     Matrix(matrix::MatrixOptions),
     /// Measures NEMA image quality in an image of the body phantom or of the small-animal phantom.
     Nema(nema::NemaOptions),
+    /// Reconstructs for a window on another machine, which starts this by itself (tomoscope --connect).
+    Serve(serve::ServeArguments),
     /// Prints what a shell needs to complete the program's arguments.
     Completions(manual::CompletionOptions),
     /// Prints the manual page.
@@ -184,10 +191,11 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(CliCommand::Compare(options)) => compare::run(&options).map(Done::from),
         Some(CliCommand::Tubes(options)) => tubes::run(&options).map(Done::from),
         Some(CliCommand::Matrix(options)) => matrix::run(&options).map(Done::from),
+        Some(CliCommand::Serve(arguments)) => serve::run(&arguments).map(Done::from),
         Some(CliCommand::Nema(options)) => nema::run(&options).map(Done::from),
         Some(CliCommand::Completions(options)) => manual::completions(&options).map(Done::from),
         Some(CliCommand::Man(options)) => manual::man(&options).map(Done::from),
-        None => window::run(cli.study, cli.follow, cli.trace.as_deref()).map(Done::from),
+        None => window::run(cli.study, cli.follow, &cli.connect, cli.trace.as_deref()).map(Done::from),
     };
     exit_code(result)
 }

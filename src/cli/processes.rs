@@ -3,7 +3,9 @@
 #[cfg(feature = "mpi")]
 use std::sync::Arc;
 
-use super::{CliResult, Done, IN_PART, console};
+#[cfg(feature = "mpi")]
+use super::IN_PART;
+use super::{CliResult, Done, console};
 #[cfg(feature = "mpi")]
 use crate::algebra::Meeting as _;
 use crate::algebra::Share;

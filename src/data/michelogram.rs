@@ -16,7 +16,7 @@ const CHUNK: usize = 1 << 16;
 pub struct Michelogram {
     /// Which LOR each bin is.
     pub geometry: Arc<ScanGeometry>,
-    /// The values, `geometry.num_bins()` of them.
+    /// The values, `geometry.num_bins()` of them; none where they are elsewhere ([`Michelogram::elsewhere`]).
     pub counts: Arc<Vec<f32>>,
 }
 
@@ -44,6 +44,11 @@ impl Michelogram {
             return Err(MichelogramError::Length { expected, found: counts.len() });
         }
         Ok(Self { geometry, counts: Arc::new(counts) })
+    }
+
+    /// Projection data whose values are on another machine, where they are reconstructed: nothing can be computed of it here.
+    pub fn elsewhere(geometry: Arc<ScanGeometry>) -> Self {
+        Self { geometry, counts: Arc::default() }
     }
 
     /// Where the values of a view lie in [`Michelogram::counts`].

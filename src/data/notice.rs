@@ -1,7 +1,7 @@
 //! Things a user should know that do not stop the work.
 
 /// How much a notice matters; on the terminal and in files it has these names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::Display)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::Display, serde::Serialize, serde::Deserialize)]
 #[strum(serialize_all = "lowercase")]
 pub enum Severity {
     /// Good to know.
@@ -14,7 +14,7 @@ pub enum Severity {
 }
 
 /// A sentence for the user; it is shown as a toast and stays in the list of notices.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Notice {
     /// How much it matters.
     pub severity: Severity,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 /// What was read; all `None` for a simulation.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Origin {
     /// The measured data: projection data or a sweep.
     pub measured: Option<PathBuf>,

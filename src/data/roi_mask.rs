@@ -15,7 +15,7 @@ pub struct RoiMask {
 }
 
 /// Weighted sums over a ROI: all that its statistics need.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct RoiSums {
     /// Σ w.
     pub weight: f64,

@@ -6,7 +6,9 @@ use strum::VariantArray as _;
 use crate::geometry::{Grid, Point};
 
 /// What the values of a volume mean.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray, serde::Serialize, serde::Deserialize,
+)]
 pub enum Unit {
     /// Emissions along a mm of each LOR: what a reconstruction without calibration gives (ȳ = A x, A in mm).
     #[default]
@@ -46,7 +48,7 @@ impl Unit {
 }
 
 /// What one look at all values of a volume tells.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Extremes {
     /// The smallest finite value, 0 where there is none.
     pub low: f32,

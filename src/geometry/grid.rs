@@ -15,7 +15,8 @@ pub const LENGTHS_MM: RangeInclusive<f64> = 1e-6..=1e6;
 const MAX_ORIGIN_MM: f64 = 1e9;
 
 /// A regular grid of voxels in world coordinates. All triples are `[x, y, z]`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Grid {
     /// Number of voxels along x, y, z.
     pub size: [usize; 3],
@@ -23,6 +24,22 @@ pub struct Grid {
     pub voxel_mm: [f64; 3],
     /// Centre of voxel (0, 0, 0) in mm.
     pub origin_mm: Point,
+}
+
+/// A grid's fields, as somebody else says them.
+#[derive(serde::Deserialize)]
+struct Unchecked {
+    size: [usize; 3],
+    voxel_mm: [f64; 3],
+    origin_mm: Point,
+}
+
+impl TryFrom<Unchecked> for Grid {
+    type Error = GridError;
+
+    fn try_from(fields: Unchecked) -> Result<Self, GridError> {
+        Grid::new(fields.size, fields.voxel_mm, fields.origin_mm)
+    }
 }
 
 /// Why a grid cannot be.

@@ -64,6 +64,11 @@ impl FileKind {
         matches!(self, FileKind::InterfileImage | FileKind::NiftiImage | FileKind::NumpyImage)
     }
 
+    /// Whether a file of this kind holds counts along lines.
+    pub fn is_scan(self) -> bool {
+        matches!(self, FileKind::InterfileProjections | FileKind::SiemensSinograms)
+    }
+
     /// Whether a file of this kind is a list of events.
     pub fn is_list(self) -> bool {
         matches!(self, FileKind::Petsird | FileKind::Castor | FileKind::YrtList | FileKind::SiemensList)

@@ -32,7 +32,7 @@ const MAX_EVALUATIONS: usize = 30;
 const MIN_POINTS: usize = 8;
 
 /// The width of a peak.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct PeakWidth {
     /// Full width at half maximum, mm.
     pub fwhm_mm: f64,
@@ -55,7 +55,7 @@ impl PeakWidth {
 }
 
 /// Why a profile has no width that could be told.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error, serde::Serialize, serde::Deserialize)]
 pub enum NoPeakWidth {
     /// A short line, or one that lies outside the image.
     #[error("the profile has {found} voxels; a width needs at least {MIN_POINTS}")]

@@ -71,6 +71,11 @@ impl Cache {
         Self { folder: None }
     }
 
+    /// The folder, where there is one.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
     /// What the recipe makes: what is kept, or made anew and then kept. Notices tell which, and whether what is kept could not be used
     /// or nothing could be kept.
     pub(super) fn find_or_make<R: Recipe>(

@@ -10,7 +10,7 @@ use crate::data::Notice;
 use crate::words::counted;
 
 /// A device of this machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Device {
     /// How a run asks for it.
     pub choice: DeviceChoice,

@@ -151,7 +151,7 @@ pub enum Rays {
 }
 
 /// All that a reconstruction of counts is asked to do.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct RunSettings {
     /// Algorithm.
     pub algorithm: AlgorithmKind,
@@ -178,10 +178,12 @@ pub struct RunSettings {
     /// Threads of a block of the projector per-lor on CUDA; `None` = the number with which most are resident.
     pub threads_per_block: Option<u32>,
     /// Tubes of response, for the projector tubes; `None` = the coarse set.
+    #[serde(skip)]
     pub tubes: Option<Arc<TubeSet>>,
     /// Threads on the CPU; `None` = all.
     pub num_threads: Option<usize>,
     /// Start image; `None` = 1 inside the field of view.
+    #[serde(skip)]
     pub init: Option<Arc<Volume>>,
     /// Of a list: the frame whose events are reconstructed, ms; `None` = all that were read.
     pub frame_ms: Option<Range<u32>>,

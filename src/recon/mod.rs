@@ -65,7 +65,7 @@ pub struct StepReport {
 }
 
 /// What a run will need, told before anything is allocated.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Estimate {
     /// Bytes beside the measured data.
     pub memory_bytes: u64,

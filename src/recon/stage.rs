@@ -66,7 +66,7 @@ impl Stage {
 }
 
 /// The time of each stage.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct StageTimes([Duration; Stage::COUNT]);
 
 impl StageTimes {

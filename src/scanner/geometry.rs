@@ -8,7 +8,7 @@ use crate::geometry::{Grid, GridError, LENGTHS_MM, Line};
 const MAX_BINS: u64 = 1 << 32;
 
 /// How tangential position maps to the signed distance s from the axis. With i = index − floor(num_tangential / 2):
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum InPlane {
     /// Equidistant bins, s = i·bin_mm (arc-corrected data).
     ArcCorrected {
@@ -39,7 +39,7 @@ impl InPlane {
 }
 
 /// Planes of one (mean) ring difference.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Segment {
     /// Smallest ring difference added into the segment.
     pub min_ring_difference: i32,
@@ -104,7 +104,7 @@ pub struct Plane {
 
 /// Everything that fixes the line of response of each bin. A bin is (view, tangential_pos, plane); its transaxial
 /// index is view·num_tangential + tangential_pos and planes are ordered by segment, then axial position.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ScanGeometry {
     /// Name of the scanner as files give it.
     pub scanner: String,

@@ -103,7 +103,7 @@ mod tests {
             let volume = sender.buffer(&grid, Unit::Mm);
             seen.insert(volume.as_slice().as_ptr());
             let extremes = volume.extremes();
-            sender.send(Frame { run: 1, iteration: 0, subiteration, volume: Arc::new(volume), extremes });
+            sender.send(Frame { run: 1, iteration: 0, subiteration, volume: Arc::new(volume), extremes, slices: None });
             if subiteration % 3 == 0 {
                 let frame = receiver.take().unwrap();
                 assert_eq!(frame.subiteration, subiteration);

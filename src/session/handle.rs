@@ -10,6 +10,8 @@ use super::history::History;
 use super::measurer::{Ask, Measurer};
 use super::publisher::Publisher;
 use super::solver::{Message, Solver};
+use super::wire::messages::Order;
+use super::wire::{self, Dial, Remote};
 use super::{Command, CompareWith, Event, EventKind, Frame, Kept, PeakLine, RoiSet, RunId, Trace};
 use crate::plan::{Cache, Job, Prepared, SetupError, prepare_with};
 use crate::task::Task;
@@ -58,6 +60,8 @@ pub struct Session {
     asks: Sender<Ask>,
     measurer: Option<Measurer>,
     thread: Option<JoinHandle<()>>,
+    /// Where the solver is, if it is elsewhere, and the images of which only slices have come.
+    elsewhere: Option<(Remote, FrameReceiver)>,
 }
 
 /// The run started last.
@@ -107,7 +111,51 @@ impl Session {
             let _ = refused.send(Event { run: 0, kind: EventKind::Failed(text) });
         }
         let (measurer, thread) = threads.ok().unzip();
-        Self { messages, asks, events, frames, history, trace, latest: Mutex::default(), measurer, thread }
+        Self { messages, asks, events, frames, history, trace, latest: Mutex::default(), measurer, thread, elsewhere: None }
+    }
+
+    /// A session on another machine: `dial` begins a line to it whenever there is none, and `host` is what the machine is called until it
+    /// has said its name. The handle is as any other's; what its solver makes comes as the line allows: events all, images the newest.
+    ///
+    /// A scan is opened there with [`Remote::open`]; runs of anything else are refused.
+    pub fn elsewhere(host: &str, dial: Dial, options: &SessionOptions, wake: impl Fn() + Send + 'static) -> Self {
+        let (messages, inbox) = unbounded();
+        let (event_sender, events) = unbounded();
+        let (wholes, frames) = frame_channel();
+        let (slices, sliced) = frame_channel();
+        let (asks, asked) = unbounded();
+        let (history, trace) = (History::new(options.history_bytes), options.trace.clone());
+        let refused = event_sender.clone();
+        let kept = history.clone();
+        let ends = wire::Ends {
+            messages: inbox,
+            asks: asked,
+            events: event_sender,
+            wholes,
+            slices,
+            history: kept,
+            trace: trace.clone(),
+        };
+        let started = wire::connect(host.to_owned(), dial, ends, wake);
+        if let Err(error) = &started {
+            let text = format!("the thread of the connection could not be started: {error}; close other programs and try again");
+            let _ = refused.send(Event { run: 0, kind: EventKind::Failed(text) });
+        }
+        let (remote, thread) = started.ok().unzip();
+        let elsewhere = remote.zip(Some(sliced));
+        Self { messages, asks, events, frames, history, trace, latest: Mutex::default(), measurer: None, thread, elsewhere }
+    }
+
+    /// The machine that the session is on, where it is not this one.
+    pub fn remote(&self) -> Option<&Remote> {
+        self.elsewhere.as_ref().map(|(remote, _)| remote)
+    }
+
+    /// Has it done there too, where the solver is elsewhere.
+    fn order(&self, order: Order) {
+        if let Some(remote) = self.remote() {
+            remote.order(order);
+        }
     }
 
     /// Sends a command; never waits. The number of the run that it is about: for `Start` the new one, else the run
@@ -134,20 +182,37 @@ impl Session {
         &self.events
     }
 
-    /// The newest volume, if one was published since the last call.
+    /// The newest volume, if one was published since the last call; of a session elsewhere after it one of which slices have come,
+    /// where one has.
     pub fn take_frame(&self) -> Option<Frame> {
-        self.frames.take()
+        self.frames.take().or_else(|| self.elsewhere.as_ref()?.1.take())
     }
 
     /// Gives the buffer of a frame back once it is not needed.
     pub fn return_frame(&self, frame: Frame) {
-        self.frames.give_back(frame);
+        match &self.elsewhere {
+            // Whole images are made of what arrives; buffers are needed for slices.
+            Some((_, slices)) => slices.give_back(frame),
+            None => self.frames.give_back(frame),
+        }
     }
 
     /// Images of a run's past, oldest first, as far as the byte budget keeps them: of the latest run, and of those that are
     /// kept.
     pub fn history(&self, run: RunId) -> Vec<Kept> {
         self.history.entries(run)
+    }
+
+    /// The images of a run's past that are kept, here or where the solver is: full iterations and steps done of each, oldest first.
+    pub fn past(&self, run: RunId) -> Vec<[usize; 2]> {
+        let here = || self.history(run).iter().map(|kept| [kept.iteration, kept.subiteration]).collect();
+        self.remote().map(|remote| remote.past(run)).filter(|past| !past.is_empty()).unwrap_or_else(here)
+    }
+
+    /// An image of a run's past. One that is kept elsewhere is asked for, and is there when it has come.
+    pub fn past_image(&self, run: RunId, subiteration: usize) -> Option<Kept> {
+        let here = self.history(run).into_iter().find(|kept| kept.subiteration == subiteration);
+        here.or_else(|| self.remote()?.fetch(run, subiteration))
     }
 
     /// Bytes of the images of all pasts, and how many they may be.
@@ -158,21 +223,25 @@ impl Session {
     /// Holds at most so many bytes of images from now on.
     pub fn set_history_bytes(&self, bytes: u64) {
         self.history.set_budget(bytes);
+        self.order(Order::SetHistoryBytes(bytes));
     }
 
     /// Never thins the image of a run after so many steps out, or does so again.
     pub fn pin(&self, run: RunId, subiteration: usize, is_pinned: bool) {
         self.history.pin(run, subiteration, is_pinned);
+        self.order(Order::Pin(run, subiteration, is_pinned));
     }
 
     /// Keeps a run's past also when another starts; without this it goes then.
     pub fn keep(&self, run: RunId) {
         self.history.keep(run);
+        self.order(Order::Keep(run));
     }
 
     /// Keeps a run's past no longer. It goes at once; that of the latest run goes when another starts.
     pub fn let_go(&self, run: RunId) {
         self.history.let_go(run);
+        self.order(Order::LetGo(run));
     }
 
     /// Measures these regions on the images of a run's past, beside the solver, and tells of it with

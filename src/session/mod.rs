@@ -19,6 +19,7 @@ mod solver;
 mod stop_rule;
 mod threads;
 pub mod trace;
+pub mod wire;
 
 pub use feed::Feed;
 pub use handle::{Session, SessionOptions, Setup};

@@ -24,7 +24,7 @@ pub struct RoiSet {
 }
 
 /// A line through images whose peaks are measured.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct PeakLine {
     /// Where it begins and ends, mm.
     pub ends_mm: [Point; 2],
@@ -33,7 +33,7 @@ pub struct PeakLine {
 }
 
 /// The peaks of an image along a line.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct PeaksPoint {
     /// Full iterations complete.
     pub iteration: usize,
@@ -82,7 +82,7 @@ pub enum Command {
 }
 
 /// What the solver says, in order; nothing of it is ever dropped.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Event {
     /// Which run.
     pub run: RunId,
@@ -91,10 +91,8 @@ pub struct Event {
 }
 
 /// What happened in a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub enum EventKind {
-    /// The run was set up.
-    Started(Box<StartInfo>),
     /// A step is done and measured.
     Iterate(Box<IterateReport>),
     /// Iterates of the past measured again after an edit of the ROIs, also in several parts: at once those that are kept, as
@@ -131,10 +129,13 @@ pub enum EventKind {
     Ended(EndReason),
     /// The run cannot go on; the sentence says why and what to do. The last good volume stays.
     Failed(String),
+    /// The run was set up. (It stands last: what does not travel must not change the numbers of what does.)
+    #[serde(skip)]
+    Started(Box<StartInfo>),
 }
 
 /// Why a run is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum EndReason {
     /// All iterations are done.
     Completed,
@@ -145,7 +146,7 @@ pub enum EndReason {
 }
 
 /// One step, measured.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct IterateReport {
     /// Full iterations complete.
     pub iteration: usize,
@@ -198,7 +199,7 @@ impl CompareWith {
 }
 
 /// Which images others are compared with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ReferenceId {
     /// Whose they are.
     pub run: RunId,
@@ -207,7 +208,7 @@ pub struct ReferenceId {
 }
 
 /// How much an image is like another of the same grid.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Comparison {
     /// Full iterations complete.
     pub iteration: usize,
@@ -248,6 +249,9 @@ pub struct Frame {
     pub volume: Arc<Volume>,
     /// Its smallest and largest value.
     pub extremes: Extremes,
+    /// Where only three slices have come of it as yet, from a solver elsewhere: their voxels along x, y and z. All others are of an
+    /// earlier iterate, or 0. `None` = it is whole.
+    pub slices: Option<[usize; 3]>,
 }
 
 /// An image of the past: after a full iteration, or after each block of projections.

@@ -241,7 +241,7 @@ impl<W: Fn()> Worker<W> {
             gone.into_iter().for_each(|volume| self.frames.give_back(volume));
             let _ = self.measurer.send(Ask::Kept);
         }
-        self.frames.send(Frame { run, iteration, subiteration, volume, extremes });
+        self.frames.send(Frame { run, iteration, subiteration, volume, extremes, slices: None });
         self.last_copy = Some((run, subiteration, time));
         let figures = [("run", run as f64), ("iteration", iteration as f64), ("subiteration", subiteration as f64)];
         self.trace.record("iterate_published", &figures);

@@ -6,7 +6,7 @@ use super::{IterateReport, RoiNumbers};
 use crate::data::Roi;
 
 /// When a run stops by itself. All parts are fractions.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum StopRule {
     /// The mean noise-to-signal ratio of the background ROIs is above this.
     Noise {

@@ -10,9 +10,11 @@ use eframe::egui_wgpu::{SurfaceConfig, WgpuSetup, WgpuSetupCreateNew};
 
 use crate::plan::{Cache, DeviceChoice};
 use crate::render::device_descriptor;
-use crate::session::Trace;
+use crate::session::wire::Dial;
+use crate::session::{Session, SessionOptions, Trace};
 use crate::ui::study::loader::{BUILT_IN, Source};
 use crate::ui::workspace::app::{App, AppOptions};
+use crate::ui::workspace::wake::waker;
 
 /// What works without a window.
 const HEADLESS: &str =
@@ -61,6 +63,20 @@ pub fn run(study: Option<PathBuf>, follow: bool, trace: Trace) -> Result<(), Sta
         Some(path) => Source::File(path),
         None => Source::BuiltIn(built_in),
     };
+    open(start, None, trace)
+}
+
+/// Opens the window on a scan of another machine, by its path there: the session is at the end of the lines that `dial` begins, on what
+/// is called `host` until it has said its name.
+///
+/// # Errors
+/// No display, no graphics adapter; the sentence names the command that works without.
+pub fn run_elsewhere(host: String, dial: Dial, path: String, trace: Trace) -> Result<(), StartError> {
+    open(Source::Elsewhere(path), Some((host, dial)), trace)
+}
+
+/// Opens the window, with its session elsewhere where a line to it is told.
+fn open(start: Source, elsewhere: Option<(String, Dial)>, trace: Trace) -> Result<(), StartError> {
     let device = DeviceChoice::Auto;
     let options = AppOptions {
         start,
@@ -92,7 +108,15 @@ pub fn run(study: Option<PathBuf>, follow: bool, trace: Trace) -> Result<(), Sta
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let create = move |creation: &eframe::CreationContext<'_>| {
             opened.store(true, Ordering::Relaxed);
-            Ok::<Box<dyn eframe::App>, _>(Box::new(App::new(creation, options)))
+            let app = match elsewhere {
+                Some((host, dial)) => {
+                    let session_options = SessionOptions { trace: options.trace.clone(), ..SessionOptions::default() };
+                    let session = Session::elsewhere(&host, dial, &session_options, waker(&creation.egui_ctx));
+                    App::with_session(creation, options, session)
+                }
+                None => App::new(creation, options),
+            };
+            Ok::<Box<dyn eframe::App>, _>(Box::new(app))
         };
         eframe::run_native("tomoscope", native_options(), Box::new(create))
     }));

@@ -20,6 +20,7 @@ mod refusals;
 mod reproduce;
 #[path = "../support/scans.rs"]
 mod scans;
+mod serve;
 mod simulate;
 mod small_scanner;
 mod stir;

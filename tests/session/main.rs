@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)] // everything here is a test
 
+mod elsewhere;
 mod forecast;
 mod handing_over;
 mod kept_runs;

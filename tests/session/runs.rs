@@ -13,7 +13,7 @@ use tomoscope::task::Task;
 use super::script::Watcher;
 
 /// A cylinder of 40 mm radius seen by the small scanner, without noise.
-fn cylinder_study() -> Arc<Study<Counts>> {
+pub fn cylinder_study() -> Arc<Study<Counts>> {
     let geometry = Arc::new(tomoscope::scanner::find("small").unwrap().geometry.clone());
     let grid = geometry.default_grid().unwrap();
     let mut truth = Volume::filled(grid.clone(), 0.0);

@@ -7,6 +7,7 @@ mod colours;
 mod compare;
 mod corrections;
 mod dropped;
+mod elsewhere;
 mod files;
 mod frames;
 mod leaving;

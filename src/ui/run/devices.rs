@@ -3,6 +3,7 @@
 use crossbeam_channel::{Receiver, bounded};
 
 use crate::plan::{Device, DeviceChoice, available_devices, host_devices};
+use crate::session::wire::Remote;
 use crate::ui::widgets::fields::menu;
 
 /// The devices that are known so far.
@@ -23,8 +24,16 @@ impl DeviceList {
         Self { known: host_devices(), found }
     }
 
-    /// Takes in what was found.
-    pub fn poll(&mut self) {
+    /// The devices of another machine; nothing is looked for here.
+    pub fn elsewhere() -> Self {
+        Self { known: host_devices(), found: bounded(0).1 }
+    }
+
+    /// Takes in what was found, here or on the machine where the session is.
+    pub fn poll(&mut self, remote: Option<&Remote>) {
+        if let Some(devices) = remote.and_then(Remote::devices) {
+            self.known = devices;
+        }
         if let Ok(devices) = self.found.try_recv() {
             self.known = devices;
         }

@@ -97,6 +97,8 @@ pub struct RunView {
     pub pinned: BTreeSet<usize>,
     /// While the images of the past are shown one after the other: when the last one came.
     pub playing: Option<Instant>,
+    /// The image of the past that is to be shown when it has come.
+    awaited: Option<usize>,
     /// Numbers of the regions on the image on the screen.
     pub table: TableCache,
     /// The frames of a list, where they are reconstructed one after the other.
@@ -131,6 +133,7 @@ impl RunView {
             kept: Vec::new(),
             pinned: BTreeSet::new(),
             playing: None,
+            awaited: None,
             table: TableCache::default(),
             series: None,
             curves: Curves::default(),
@@ -380,18 +383,29 @@ impl RunView {
 
     /// Shows the kept image of this number, of a series that of the frame that is looked at; or the newest.
     pub fn show_iterate(&mut self, number: Option<usize>, session: &Session) {
-        let past = number.and_then(|wanted| {
-            let kept = session.history(self.looked_at().run);
-            kept.into_iter().find(|kept| self.number(kept.iteration, kept.subiteration) == wanted).map(Past::from)
-        });
+        let run = self.looked_at().run;
+        let is_wanted = |[iteration, subiteration]: &[usize; 2]| Some(self.number(*iteration, *subiteration)) == number;
+        let wanted = number.and_then(|_| session.past(run).into_iter().find(is_wanted));
+        let past = wanted.and_then(|[_, subiteration]| session.past_image(run, subiteration)).map(Past::from);
+        // What is kept elsewhere is shown when it has come.
+        self.awaited = number.filter(|_| wanted.is_some() && past.is_none());
         if let Some(series) = &mut self.series {
             series.iterate = number;
             if number.is_none() {
                 series.select(None);
             }
         }
-        self.shown.set_past(past);
+        if self.awaited.is_none() {
+            self.shown.set_past(past);
+        }
         self.look_back(session);
+    }
+
+    /// Shows the image of the past that is awaited, if it has come.
+    pub fn take_awaited(&mut self, session: &Session) {
+        if self.awaited.is_some() {
+            self.show_iterate(self.awaited, session);
+        }
     }
 
     /// Keeps the full iterate on the screen, or no longer.
@@ -475,8 +489,8 @@ impl RunView {
 
     /// Looks which images are kept.
     pub fn look_back(&mut self, session: &Session) {
-        let past = session.history(self.looked_at().run);
-        self.kept = past.iter().map(|kept| self.number(kept.iteration, kept.subiteration)).collect();
+        let past = session.past(self.looked_at().run);
+        self.kept = past.iter().map(|[iteration, subiteration]| self.number(*iteration, *subiteration)).collect();
     }
 
     /// Keeps the filtered image up to date.
@@ -521,6 +535,11 @@ impl RunView {
         self.curves_are_old.then(|| self.curves_due.saturating_duration_since(Instant::now()))
     }
 
+    /// The grid of the newest image, also of one of which only slices have come.
+    pub fn grid_shown(&self) -> Option<&Grid> {
+        self.shown.ahead().map(|ahead| &ahead.grid).or_else(|| Some(&self.shown.chosen()?.1.grid))
+    }
+
     /// The number by which an image is called.
     pub(super) fn number(&self, iteration: usize, subiteration: usize) -> usize {
         self.live.course().number(iteration, subiteration)
@@ -558,6 +577,14 @@ impl RunView {
 
     /// What is on the screen, in words.
     pub fn shown_words(&self) -> String {
+        let whole = self.whole_words();
+        let Some(id) = self.shown.given_ahead() else { return whole };
+        let slices = format!("slices of {}", id.words(&self.live.course(), self.live.num_subsets()));
+        if whole.is_empty() { slices } else { format!("{whole}; {slices}") }
+    }
+
+    /// The whole image on the screen, in words.
+    fn whole_words(&self) -> String {
         let Some((id, live)) = self.shown_of() else { return String::new() };
         let mut words = id.words(&live.course(), live.num_subsets());
         match self.shown_frame() {

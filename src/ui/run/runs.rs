@@ -10,7 +10,7 @@ use super::run_view::{RunInput, RunView};
 use crate::data::MaskedRois;
 use crate::geometry::Grid;
 use crate::plan::Job;
-use crate::session::{Event, EventKind, Kept, PeakLine, ReferenceId, RunId, Session};
+use crate::session::{Event, EventKind, PeakLine, ReferenceId, RunId, Session};
 
 /// Most runs that are shown, the active one among them.
 pub const MAX_RUNS: usize = 4;
@@ -114,10 +114,13 @@ impl Runs {
         let mut image = None;
         let next = match found {
             Some(Reference { choice: choice @ ReferenceChoice { run, number: Some(number) }, course, .. }) => {
-                let is_it = |kept: &Kept| course.number(kept.iteration, kept.subiteration) == number;
-                image = session.history(run).into_iter().find(is_it);
+                let past = session.past(run).into_iter().find(|[i, s]| course.number(*i, *s) == number);
+                image = past.and_then(|[_, subiteration]| session.past_image(run, subiteration));
                 let Some(image) = &image else {
                     let name = choice.words(&course);
+                    if past.is_some() {
+                        return Err(format!("{name} is on its way from the other machine: choose it again in a moment"));
+                    }
                     return Err(format!("{name} is kept no longer: pin an iterate while it is there to compare with it"));
                 };
                 found.map(|found| Reference { subiteration: Some(image.subiteration), ..found })
@@ -414,7 +417,7 @@ mod tests {
         let show = |view: &mut RunView, run: RunId, value: f32| {
             view.live = LiveRun::asked_for(run, 0, &[], false);
             let volume = Arc::new(Volume::filled(Grid::centred([4; 3], [1.0; 3]).unwrap(), value));
-            let frame = Frame { run, iteration: 1, subiteration: 1, extremes: volume.extremes(), volume };
+            let frame = Frame { run, iteration: 1, subiteration: 1, extremes: volume.extremes(), volume, slices: None };
             view.receive_frame(frame, &session);
             view.derive(&mut RoiState::default());
         };

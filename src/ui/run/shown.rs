@@ -71,14 +71,19 @@ impl From<Kept> for Past {
     }
 }
 
+/// What was given out to be drawn: the number of the change, and of slices that were ahead of it the iterate and their voxel.
+type Given = (u64, Option<(IterateId, [usize; 3])>);
+
 /// The image on the screen.
 #[derive(Default)]
 pub struct Shown {
     newest: Option<Frame>,
+    /// One that is newer, of which only slices have come yet: it is looked at, and no numbers are taken from it.
+    ahead: Option<Frame>,
     past: Option<Past>,
     filtered: Option<Filtered>,
     generation: u64,
-    uploaded: u64,
+    uploaded: Given,
     /// Smallest and largest value.
     pub range: [f32; 2],
     /// Nearly the smallest and nearly the largest value: a few may lie outside.
@@ -105,6 +110,10 @@ impl Shown {
 
     /// Takes the newest frame in; the one before comes back, to be returned to the session.
     pub fn set_newest(&mut self, frame: Frame) -> Option<Frame> {
+        if frame.slices.is_some() {
+            return self.set_ahead(frame);
+        }
+        self.ahead = self.ahead.take().filter(|ahead| is_before(&frame, ahead));
         if self.past.is_none() && self.newest.as_ref().is_some_and(|before| before.run != frame.run) {
             self.filtered = None;
         }
@@ -113,6 +122,52 @@ impl Shown {
             self.changed();
         }
         before
+    }
+
+    /// Takes in a frame of which only slices have come, if it is newer than the newest; the one that is not needed comes back.
+    fn set_ahead(&mut self, frame: Frame) -> Option<Frame> {
+        if self.newest.as_ref().is_some_and(|newest| !is_before(newest, &frame)) {
+            return Some(frame);
+        }
+        let (volume, extremes) = (Arc::clone(&frame.volume), frame.extremes);
+        let before = self.ahead.replace(frame);
+        if self.past.is_none() && self.filtered.is_none() && self.is_ahead_alone() {
+            self.measure(&volume, extremes);
+        }
+        before
+    }
+
+    /// Whether slices have come, and no whole image of their run.
+    fn is_ahead_alone(&self) -> bool {
+        let run = self.newest.as_ref().map(|newest| newest.run);
+        self.ahead.as_ref().is_some_and(|ahead| Some(ahead.run) != run)
+    }
+
+    /// The image of which only slices have come, where it is drawn: through this voxel, without a filter.
+    fn drawn_ahead(&self, slices: Option<[usize; 3]>) -> Option<&Frame> {
+        let is_drawn = self.past.is_none() && self.filtered.is_none();
+        self.ahead.as_ref().filter(|ahead| is_drawn && slices.is_some() && ahead.slices == slices)
+    }
+
+    /// The image to be drawn where nothing but the slices through this voxel is looked at (`None` = more than those): that of which only
+    /// they have come, else the one on the screen.
+    pub fn drawn(&self, slices: Option<[usize; 3]>) -> Option<&Volume> {
+        self.drawn_ahead(slices).map(|ahead| &*ahead.volume).or_else(|| self.volume())
+    }
+
+    /// The image of which only slices have come.
+    pub fn ahead(&self) -> Option<&Volume> {
+        self.ahead.as_ref().map(|ahead| &*ahead.volume)
+    }
+
+    /// Which iterate's slices were given out to be drawn last, where those of one were that is not whole.
+    pub fn given_ahead(&self) -> Option<IterateId> {
+        self.uploaded.1.map(|(id, _)| id)
+    }
+
+    /// Which iterate the slices are ahead with, where they are.
+    pub fn ahead_id(&self, slices: Option<[usize; 3]>) -> Option<IterateId> {
+        self.drawn_ahead(slices).map(id_of)
     }
 
     /// Shows an iterate of the past instead of the newest, or the newest again.
@@ -143,8 +198,7 @@ impl Shown {
 
     /// Which iterate is the newest.
     pub fn newest_id(&self) -> Option<IterateId> {
-        let frame = self.newest.as_ref()?;
-        Some(IterateId { run: frame.run, iteration: frame.iteration, subiteration: frame.subiteration })
+        self.newest.as_ref().map(id_of)
     }
 
     /// The iterate that is to be shown, the past one or the newest, as it was reconstructed. Where a filter is set the one
@@ -184,13 +238,14 @@ impl Shown {
         self.generation
     }
 
-    /// The image, if it was not given out since it changed.
-    pub fn take_for_upload(&mut self) -> Option<&Volume> {
-        if self.uploaded == self.generation {
+    /// The image to be drawn ([`Shown::drawn`]) and which iterate it is, if it was not given out since it changed.
+    pub fn take_for_upload(&mut self, slices: Option<[usize; 3]>) -> Option<(IterateId, &Volume)> {
+        let ahead = self.ahead_id(slices).zip(slices);
+        if self.uploaded == (self.generation, ahead) {
             return None;
         }
-        self.uploaded = self.generation;
-        self.volume()
+        self.uploaded = (self.generation, ahead);
+        ahead.map(|(id, _)| id).or_else(|| self.id()).zip(self.drawn(slices))
     }
 
     /// Whether the image has negative values that are more than rounding and ringing.
@@ -222,11 +277,20 @@ impl Shown {
         let newest = || Some(self.newest.as_ref()?.extremes);
         let chosen = || self.past.as_ref().map(|past| past.extremes).or_else(newest);
         let extremes = self.filtered.as_ref().map(|filtered| filtered.extremes).or_else(chosen);
+        if self.past.is_none() && self.filtered.is_none() && self.is_ahead_alone() {
+            return;
+        }
         if let Some((volume, Extremes { low, high, .. })) = self.volume().zip(extremes) {
             let usual = ends(volume, high, TopShare::NearlyAll);
             (self.range, self.usual) = ([low, high], usual);
             self.measure_ends();
         }
+    }
+
+    /// The ranges of an image of which only slices have come, and no other of its run.
+    fn measure(&mut self, volume: &Volume, Extremes { low, high, .. }: Extremes) {
+        (self.range, self.usual) = ([low, high], ends(volume, high, TopShare::NearlyAll));
+        self.cut = if self.top == TopShare::NearlyAll { self.usual } else { ends(volume, high, self.top) };
     }
 
     /// Finds the ends of the share that the window is to show.
@@ -237,6 +301,16 @@ impl Shown {
         };
         self.cut = cut;
     }
+}
+
+/// Which iterate a frame is.
+fn id_of(frame: &Frame) -> IterateId {
+    IterateId { run: frame.run, iteration: frame.iteration, subiteration: frame.subiteration }
+}
+
+/// Whether a frame is of an earlier run than another, or of an earlier step.
+fn is_before(frame: &Frame, other: &Frame) -> bool {
+    (frame.run, frame.subiteration) < (other.run, other.subiteration)
 }
 
 /// The values that a share of all lie above and below, of which `high` is the largest. Values of 0, outside the field of view,
@@ -269,25 +343,63 @@ mod tests {
     fn frame(subiteration: usize) -> Frame {
         let grid = Grid::centred([4, 4, 4], [1.0; 3]).unwrap();
         let volume = Volume::filled(grid, subiteration as f32);
-        Frame { run: 1, iteration: subiteration, subiteration, extremes: volume.extremes(), volume: Arc::new(volume) }
+        Frame {
+            run: 1,
+            iteration: subiteration,
+            subiteration,
+            extremes: volume.extremes(),
+            volume: Arc::new(volume),
+            slices: None,
+        }
     }
 
     #[test]
     fn each_image_is_uploaded_once_and_the_past_hides_the_newest() {
         let mut shown = Shown::default();
         assert!(shown.set_newest(frame(1)).is_none());
-        assert!(shown.take_for_upload().is_some());
-        assert!(shown.take_for_upload().is_none());
+        assert!(shown.take_for_upload(None).is_some());
+        assert!(shown.take_for_upload(None).is_none());
         let id = IterateId { run: 1, iteration: 0, subiteration: 0 };
         let Frame { volume, extremes, .. } = frame(7);
         shown.set_past(Some(Past { id, volume, extremes }));
-        assert_eq!(shown.take_for_upload().map(|v| v.as_slice()[0]), Some(7.0));
+        assert_eq!(shown.take_for_upload(None).map(|(_, v)| v.as_slice()[0]), Some(7.0));
         assert_eq!(shown.set_newest(frame(2)).map(|f| f.subiteration), Some(1));
-        assert!(shown.take_for_upload().is_none(), "the newest is not on the screen");
+        assert!(shown.take_for_upload(None).is_none(), "the newest is not on the screen");
         shown.set_past(None);
-        assert_eq!(shown.take_for_upload().map(|v| v.as_slice()[0]), Some(2.0));
+        assert_eq!(shown.take_for_upload(None).map(|(_, v)| v.as_slice()[0]), Some(2.0));
         assert_eq!(shown.range, [2.0, 2.0]);
         assert_eq!(shown.auto_window(Palette::Grey), [0.0, 2.0]);
+    }
+
+    #[test]
+    fn slices_are_drawn_ahead_and_numbers_are_those_of_whole_images() {
+        let at = [1, 2, 3];
+        let sliced = |subiteration| Frame { slices: Some(at), ..frame(subiteration) };
+        let value = |volume: Option<&Volume>| volume.map(|volume| volume.as_slice()[0]);
+        let mut shown = Shown::default();
+        assert!(shown.set_newest(sliced(1)).is_none());
+        assert_eq!((value(shown.volume()), shown.id()), (None, None));
+        let others = [None, Some([0; 3])].map(|slices| value(shown.drawn(slices)));
+        assert_eq!((value(shown.drawn(Some(at))), others), (Some(1.0), [None, None]), "only where they are looked at");
+        assert_eq!(shown.range, [1.0, 1.0]);
+        let given =
+            |shown: &mut Shown| shown.take_for_upload(Some(at)).map(|(id, volume)| (id.subiteration, volume.as_slice()[0]));
+        assert_eq!((given(&mut shown), given(&mut shown)), (Some((1, 1.0)), None));
+        assert_eq!(shown.given_ahead().map(|id| id.subiteration), Some(1));
+        // The whole of it takes their place; those of a later one are ahead again, also of a whole one between them.
+        assert!(shown.set_newest(frame(1)).is_none());
+        assert_eq!((given(&mut shown), shown.given_ahead()), (Some((1, 1.0)), None));
+        assert!(shown.set_newest(sliced(3)).is_none());
+        assert_eq!(shown.set_newest(frame(2)).map(|frame| frame.subiteration), Some(1));
+        assert_eq!((value(shown.volume()), shown.id().map(|id| id.subiteration)), (Some(2.0), Some(2)));
+        assert_eq!((given(&mut shown), value(shown.drawn(None))), (Some((3, 3.0)), Some(2.0)));
+        assert_eq!(shown.set_newest(sliced(2)).map(|frame| frame.subiteration), Some(2), "it is there already");
+        // What is looked at elsewhere is of the whole one.
+        assert_eq!(shown.take_for_upload(Some([0; 3])).map(|(id, _)| id.subiteration), Some(2));
+        let id = IterateId { run: 1, iteration: 0, subiteration: 0 };
+        let Frame { volume, extremes, .. } = frame(7);
+        shown.set_past(Some(Past { id, volume, extremes }));
+        assert_eq!(given(&mut shown), Some((0, 7.0)));
     }
 
     #[test]

@@ -176,6 +176,12 @@ impl ViewState {
         self.maximised.map_or(self.layout == Layout::Grid, |cell| cell == Cell::Turned)
     }
 
+    /// The voxel of a grid through which the three slices go; `None` where more of an image is looked at than these.
+    pub fn slices_at(&self, grid: &Grid) -> Option<[usize; 3]> {
+        let is_more = self.thickness.mm > 0.0 || self.shows_turned() || self.beside != BesideView::Off;
+        (!is_more).then(|| std::array::from_fn(|a| slice_index(grid, a, self.crosshair_mm[a])))
+    }
+
     /// Turns the oblique slice about the crosshair as a point of a plane moves from one place to another.
     pub fn turn_oblique(&mut self, plane: RoiPlane, from_to: [Point; 2]) {
         let ([a, b], _) = plane.axes();

@@ -14,6 +14,7 @@ use crate::phantom::{self, Noise, SimulationOptions, epri};
 use crate::plan::{self, GatheredEvents, ListSelection};
 use crate::scanner::epri::Order;
 use crate::scanner::{self, Scanner};
+use crate::session::wire::{Remote, StudyHead};
 use crate::task::Task;
 
 /// A phantom that the program can simulate a study of.
@@ -63,6 +64,9 @@ pub enum Measured {
         noise_fraction: f64,
     },
 }
+
+/// What to do about corrections that are not wanted.
+const REMOVE_CORRECTIONS: &str = ": press 'without' in the study panel to remove them";
 
 /// Seed of the photons.
 const PHOTON_SEED: u64 = 1;
@@ -123,6 +127,8 @@ pub enum Source {
     Sweep(SweepFiles),
     /// A simulation.
     BuiltIn(BuiltIn),
+    /// A scan of counts on the machine where the session is, by its path there.
+    Elsewhere(String),
 }
 
 impl Source {
@@ -142,6 +148,7 @@ impl Source {
             | Source::List(ListFiles { list: path, .. })
             | Source::Sweep(SweepFiles { projections: path, .. }) => format!("Reading {}", path.display()),
             Source::BuiltIn(study) => format!("Simulating {}", study.title),
+            Source::Elsewhere(path) => format!("Reading {path} there"),
         }
     }
 }
@@ -157,6 +164,8 @@ pub enum Loaded {
         /// Voxels that it is best reconstructed on; `None` = the scanner's default grid.
         size: Option<[usize; 3]>,
     },
+    /// Counts that are on the machine where the session is.
+    Elsewhere(Box<StudyHead>),
     /// Counts of pairs of crystals.
     Pairs {
         /// The study.
@@ -194,13 +203,13 @@ pub struct Loading {
 }
 
 impl Loading {
-    /// Starts on a thread; `wake` is called when it is over.
-    pub fn start(source: Source, wake: impl Fn() + Send + 'static) -> Self {
+    /// Starts on a thread; `wake` is called when it is over. `remote` is where the session is, if it is not here.
+    pub fn start(source: Source, remote: Option<Remote>, wake: impl Fn() + Send + 'static) -> Self {
         let task = Task::new();
         let (sender, result) = bounded(1);
         let (work, of) = (task.clone(), source.clone());
         let spawned = std::thread::Builder::new().name("study".into()).spawn(move || {
-            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| load(&of, &work)));
+            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| load(&of, remote.as_ref(), &work)));
             let outcome = outcome.unwrap_or_else(|_| Err("the study could not be opened: the program made a mistake".into()));
             // Nobody waits for it any more: the study is dropped.
             let _ = sender.send(outcome);
@@ -232,9 +241,13 @@ impl Drop for Loading {
     }
 }
 
-fn load(source: &Source, task: &Task) -> Result<Loaded, String> {
+fn load(source: &Source, remote: Option<&Remote>, task: &Task) -> Result<Loaded, String> {
     let counts = |study: Study<Counts>, files, size| Loaded::Counts { study: Box::new(study), files, size };
     match source {
+        Source::Elsewhere(path) => {
+            let remote = remote.ok_or("the session is on this machine, not elsewhere")?;
+            Ok(Loaded::Elsewhere(Box::new(remote.open(path, task)?)))
+        }
         Source::File(path) if FileKind::of(path).is_some_and(FileKind::is_sweep) => load_sweep(SweepFiles::of(path)),
         Source::File(path) if FileKind::of(path) == Some(FileKind::Pairs) => {
             let study = io::read_pair_study(path).map_err(|error| error.to_string())?;
@@ -242,7 +255,9 @@ fn load(source: &Source, task: &Task) -> Result<Loaded, String> {
         }
         Source::File(path) if FileKind::of(path).is_some_and(FileKind::is_list) => load_list(&ListFiles::of(path), task),
         Source::List(files) => load_list(files, task),
-        Source::File(path) => read_with_neighbours(path).map(|(study, files)| counts(study, Some(files), None)),
+        Source::File(path) => {
+            read_with_neighbours(path, REMOVE_CORRECTIONS).map(|(study, files)| counts(study, Some(files), None))
+        }
         Source::Corrected(files) => Ok(counts(files.read()?, Some(files.clone()), None)),
         Source::Sweep(files) => load_sweep(files.clone()),
         Source::BuiltIn(BuiltIn { phantom, measured: Measured::Sweep { noise_fraction }, .. }) => {

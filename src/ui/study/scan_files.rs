@@ -166,11 +166,11 @@ impl ListFiles {
 }
 
 /// Reads a scan with the corrections that lie beside it, and says so in a notice of the study. Where they cannot be used
-/// the scan is read without them, which is said too.
+/// the scan is read without them, which is said too. `how_to_remove` is what to do about that, as the end of a sentence.
 ///
 /// # Errors
 /// The scan itself cannot be read.
-pub fn read_with_neighbours(measured: &Path) -> Result<(Study<Counts>, ScanFiles), String> {
+pub fn read_with_neighbours(measured: &Path, how_to_remove: &str) -> Result<(Study<Counts>, ScanFiles), String> {
     let (files, alone) = (ScanFiles::with_neighbours(measured), ScanFiles::uncorrected(measured));
     if files == alone {
         return Ok((alone.read()?, alone));
@@ -178,9 +178,7 @@ pub fn read_with_neighbours(measured: &Path) -> Result<(Study<Counts>, ScanFiles
     let (names, scan) = (files.correction_names(), file_name(measured));
     match files.read() {
         Ok(mut study) => {
-            study.notices.push(Notice::info(format!(
-                "{scan} is corrected by the files beside it, {names}: press 'without' in the study panel to remove them"
-            )));
+            study.notices.push(Notice::info(format!("{scan} is corrected by the files beside it, {names}{how_to_remove}")));
             Ok((study, files))
         }
         Err(reason) => {

@@ -203,7 +203,7 @@ impl StudyState {
                 self.sweep().and_then(|open| open.files.as_ref()).is_some_and(|files| files.projections == *path)
             }
             Source::List(files) => self.list().is_some_and(|open| open.files.list == files.list),
-            Source::BuiltIn(_) => false,
+            Source::BuiltIn(_) | Source::Elsewhere(_) => false,
         }
     }
 

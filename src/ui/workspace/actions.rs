@@ -40,6 +40,8 @@ pub enum Action {
     SavePicture(PictureArea),
     /// About notices.
     Notice(NoticeAction),
+    /// Begins the line to the machine again on which the session is.
+    ConnectAgain,
     /// Shows this in the left part of the bottom panel.
     ShowNumbers(NumbersTab),
 }

@@ -134,6 +134,9 @@ impl App {
             adapter = state.adapter.get_info().name;
         }
         options.trace.record("window", &[]);
+        // What was done here the last time is not there.
+        let offered = last_session(creation.storage).filter(|_| session.remote().is_none());
+        let devices = if session.remote().is_some() { DeviceList::elsewhere() } else { DeviceList::start(waker(&ctx)) };
         let drawn_by = creation.wgpu_render_state.as_ref().map(|state| Adapter::of(&state.adapter));
         let start = options.start.clone();
         let mut app = Self {
@@ -147,12 +150,12 @@ impl App {
             numbers: NumbersTab::default(),
             plots: PlotOptions::default(),
             plot_to_save: None,
-            devices: DeviceList::start(waker(&ctx)),
+            devices,
             notices: Notices::default(),
             dialogs: Dialogs::new(options.desktop_dialogs),
             saved: SavedWork::default(),
             leaving: None,
-            offered: last_session(creation.storage),
+            offered,
             restoring: None,
             is_kept: true,
             may_close: false,
@@ -305,16 +308,13 @@ impl App {
         run.derive(&mut self.rois);
         let image = (run.live.run, run.shown.generation());
         self.profile.update(&self.slices.view, image, run.shown.volume(), self.study.truth());
-        let id = run.shown.id();
+        let slices = run.grid_shown().and_then(|grid| self.slices.view.slices_at(grid));
         if let Some(state) = frame.wgpu_render_state()
-            && let Some(volume) = run.shown.take_for_upload()
+            && let Some((id, volume)) = run.shown.take_for_upload(slices)
         {
             let uploaded = slice_paint::upload(state, VolumeSlot::First, volume.grid.size, volume.as_slice());
-            if let Some(id) = id {
-                let figures =
-                    [("run", id.run as f64), ("iteration", id.iteration as f64), ("subiteration", id.subiteration as f64)];
-                self.options.trace.record("iterate_shown", &figures);
-            }
+            let figures = [("run", id.run as f64), ("iteration", id.iteration as f64), ("subiteration", id.subiteration as f64)];
+            self.options.trace.record("iterate_shown", &figures);
             if let Err(error) = uploaded {
                 self.notify(ctx, Notice::error(error.to_string()));
             }

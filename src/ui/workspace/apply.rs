@@ -9,6 +9,7 @@ use super::wake::waker;
 use crate::data::{IsocontourRecipe, Notice, RoiShape};
 use crate::measure;
 use crate::session::Command;
+use crate::session::wire::Remote;
 use crate::ui::numbers::plot_options::PlotAction;
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::rois::action::RoiAction;
@@ -48,6 +49,7 @@ impl App {
                 ctx.set_theme(if dark { egui::Theme::Light } else { egui::Theme::Dark });
             }
             Action::Notice(action) => self.notices.apply(action),
+            Action::ConnectAgain => self.session.remote().into_iter().for_each(Remote::try_again),
             Action::ShowNumbers(tab) => self.numbers = tab,
         }
     }

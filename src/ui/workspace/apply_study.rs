@@ -11,6 +11,7 @@ use super::wake::waker;
 use crate::data::{Counts, Notice, Study, Sweep};
 use crate::io::{FileKind, SweepFollower};
 use crate::plan::Acquisition;
+use crate::session::wire::StudyHead;
 use crate::session::{Command, Feed, TubeSource};
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::slices::view::ProfileLine;
@@ -53,6 +54,27 @@ impl App {
     /// matrices and regions are for the one that is open; a session is gone on with. What is no study is told before anything is
     /// asked.
     pub(super) fn open(&mut self, ctx: &Context, source: Source) {
+        match self.placed(source) {
+            Ok(source) => self.open_placed(ctx, source),
+            Err(reason) => self.notify(ctx, Notice::error(reason)),
+        }
+    }
+
+    /// A source where the session is: of one elsewhere what is named by a path is there, but for regions.
+    fn placed(&self, source: Source) -> Result<Source, String> {
+        let Some(remote) = self.session.remote() else { return Ok(source) };
+        match source {
+            Source::Elsewhere(_) => Ok(source),
+            Source::File(path) if FileKind::of(&path) == Some(FileKind::Rois) => Ok(Source::File(path)),
+            Source::File(path) => Ok(Source::Elsewhere(path.to_string_lossy().into_owned())),
+            other => {
+                let (words, host) = (other.words(), remote.host());
+                Err(format!("{words}: not from a window that is connected to {host}; start tomoscope without --connect for that"))
+            }
+        }
+    }
+
+    fn open_placed(&mut self, ctx: &Context, source: Source) {
         match source {
             Source::File(path) if FileKind::of(&path) == Some(FileKind::Tubes) => self.await_tubes(ctx, TubeSource::File(path)),
             Source::File(path) if FileKind::of(&path) == Some(FileKind::Matrix) => self.await_matrix(ctx, path),
@@ -94,6 +116,7 @@ impl App {
         let tubes = self.study.tubes().map(|tubes| (Arc::clone(&tubes.set), tubes.file.clone()));
         let notices = match loaded {
             Loaded::Counts { study, files, size } => self.show_counts(*study, files, size),
+            Loaded::Elsewhere(head) => self.show_head(*head),
             Loaded::Pairs { study, file } => self.show_pairs(*study, file),
             Loaded::Events { study, files, following } => {
                 self.show_list(ctx, *study, files, following.map(|following| *following))
@@ -141,6 +164,22 @@ impl App {
         let total = study.measured.prompts.total();
         self.study.open = Some(OpenStudy::Counts(OpenCounts { study: Arc::new(study), total, files, size, tubes: None }));
         notices
+    }
+
+    /// Shows counts that are elsewhere; what is to be told about them comes back.
+    fn show_head(&mut self, head: StudyHead) -> Vec<Notice> {
+        let total = head.total;
+        match head.study() {
+            Ok(study) => {
+                let notices = self.show_counts(study, None, None);
+                self.study.open.iter_mut().filter_map(OpenStudy::counts_mut).for_each(|open| open.total = total);
+                notices
+            }
+            Err(reason) => {
+                self.study.open = None;
+                vec![Notice::error(format!("the study that was sent cannot be: {reason}"))]
+            }
+        }
     }
 
     /// Shows a sweep, and follows it where it is still being written; what is to be told about it comes back.

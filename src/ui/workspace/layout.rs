@@ -59,7 +59,8 @@ impl App {
         let middle = egui::Frame::central_panel(ui.style()).fill(egui::Color32::TRANSPARENT);
         egui::Panel::bottom("status").frame(bar).show(ui, |ui| {
             let (live, notices, adapter) = (&self.run().live, &self.notices, &self.adapter);
-            let view = StatusView { live, notices, memory_bytes, frames_per_sec, show_timings, adapter };
+            let remote = self.session.remote();
+            let view = StatusView { live, notices, memory_bytes, frames_per_sec, show_timings, adapter, remote };
             status_ui(&view, ui, &mut actions);
         });
         egui::Panel::bottom("numbers")
@@ -278,7 +279,8 @@ impl App {
             let why_not = self.why_not_beside();
             summed(actions, Action::View, |actions| beside_ui(chosen, &name, why_not, ui, actions));
         }
-        let Some(volume) = self.run().shown.volume() else {
+        let slices = self.run().grid_shown().and_then(|grid| self.slices.view.slices_at(grid));
+        let Some(volume) = self.run().shown.drawn(slices) else {
             ui.centered_and_justified(|ui| ui.label(self.waiting_words()));
             return;
         };
@@ -316,7 +318,9 @@ impl App {
         let calibration = self.calibration_of(volume).map(|factor| format!(" · 1 count/mm = {} Bq/mL", format::value(factor)));
         let made = self.run().provenance_words() + &calibration.unwrap_or_default();
         ui.add(egui::Label::new(egui::RichText::new(made).small()).truncate());
-        let point = hovered.as_ref().and_then(|pointed| pointed.point);
+        // Of an image of which only slices have come no numbers are told.
+        let is_whole = self.run().shown.volume().is_some_and(|whole| std::ptr::eq(whole, volume));
+        let point = hovered.as_ref().and_then(|pointed| pointed.point).filter(|_| is_whole);
         let pointer = point.map_or_else(String::new, |point| {
             let of_both = beside.as_ref().and_then(|beside| beside.words_at(point, volume));
             let words = pointer_text(point, volume, self.calibration_of(volume), &self.study.axes());

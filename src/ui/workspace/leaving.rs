@@ -158,7 +158,7 @@ impl App {
             }
             Leave::Open(source) => {
                 let wake = ctx.clone();
-                self.study.loading = Some(Loading::start(source, move || wake.request_repaint()));
+                self.study.loading = Some(Loading::start(source, self.session.remote().cloned(), move || wake.request_repaint()));
             }
             Leave::Show(loaded, source) => self.show_study(ctx, *loaded, source),
         }

@@ -8,6 +8,7 @@ use egui::Context;
 use super::app::App;
 use crate::data::Notice;
 use crate::session::{EventKind, Frame};
+use crate::ui::slices::view::slice_index;
 use crate::ui::study::loader::{Loading, Source};
 use crate::ui::study::open_study::OpenStudy;
 use crate::ui::study::openable::chosen_of;
@@ -25,7 +26,7 @@ impl App {
         }
         self.receive_tubes(ctx);
         self.receive_matrix(ctx);
-        self.devices.poll();
+        self.devices.poll(self.session.remote());
         match self.dialogs.poll() {
             Some((task, Some(path))) => self.take_from_desktop(ctx, task, path),
             Some((task, None)) => self.was_not_saved(task),
@@ -34,16 +35,20 @@ impl App {
         self.receive_dropped(ctx);
         self.receive_news(ctx);
         self.receive_events(ctx);
-        if let Some(frame) = self.session.take_frame() {
+        while let Some(frame) = self.session.take_frame() {
             self.receive_frame(frame);
         }
+        self.receive_from_afar();
         self.go_on_with_frames(ctx);
         let run = self.runs.active_mut();
         if let Some(time) = run.play(&self.session) {
             ctx.request_repaint_after(time);
         }
         run.filter();
-        run.look_ahead(&self.study);
+        // What a start elsewhere needs is not known here.
+        if self.session.remote().is_none() {
+            run.look_ahead(&self.study);
+        }
         self.look_for_close(ctx);
     }
 
@@ -101,10 +106,22 @@ impl App {
         }
     }
 
+    /// Tells a session elsewhere what is looked at, and shows the image of the past that it was asked for.
+    fn receive_from_afar(&mut self) {
+        let Some(remote) = self.session.remote() else { return };
+        let run = self.runs.active_mut();
+        if let Some(grid) = run.live.info.as_ref().map(|info| info.job.grid()) {
+            // Also where more is looked at than the slices, they come first.
+            let crosshair = self.slices.view.crosshair_mm;
+            remote.look_at(std::array::from_fn(|a| slice_index(grid, a, crosshair[a])));
+        }
+        run.take_awaited(&self.session);
+    }
+
     fn receive_frame(&mut self, frame: Frame) {
         let Some(run) = self.runs.of_mut(frame.run) else { return self.session.return_frame(frame) };
         let grid = &frame.volume.grid;
-        if run.shown.chosen().is_none_or(|(_, volume)| volume.grid != *grid) {
+        if run.grid_shown().is_none_or(|shown| shown != grid) {
             self.slices.await_image(&frame.volume, self.study.truth(), self.study.num_fitted());
         }
         run.receive_frame(frame, &self.session);

@@ -47,7 +47,7 @@ impl App {
         Some(SavedSession {
             version: session_text::VERSION,
             saved: format!("{:.0}", jiff::Timestamp::now()),
-            study: SavedStudy::new(open.title(), self.study.source.as_ref()?, tubes, matrix),
+            study: SavedStudy::new(open.title(), self.study.source.as_ref()?, tubes, matrix)?,
             numbers: SavedNumbers {
                 tab: self.numbers,
                 labels: self.rois.labels,

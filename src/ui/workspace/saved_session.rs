@@ -149,8 +149,9 @@ impl SavedRun {
 }
 
 impl SavedStudy {
-    /// A study from this source, with these files of tubes and of a matrix; files are named by their full paths.
-    pub fn new(title: &str, source: &Source, tubes: Option<PathBuf>, matrix: Option<PathBuf>) -> Self {
+    /// A study from this source, with these files of tubes and of a matrix; files are named by their full paths. `None` where it is on
+    /// another machine: the session would be opened without that.
+    pub fn new(title: &str, source: &Source, tubes: Option<PathBuf>, matrix: Option<PathBuf>) -> Option<Self> {
         let full = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
         let source = match source {
             Source::File(path) => SavedSource::File(full(path)),
@@ -168,9 +169,10 @@ impl SavedStudy {
                 ..*files
             }),
             Source::BuiltIn(study) => SavedSource::BuiltIn(study.title.to_owned()),
+            Source::Elsewhere(_) => return None,
         };
         let [tubes, matrix] = [tubes, matrix].map(|path| path.as_ref().map(full));
-        Self { title: title.to_owned(), tubes, matrix, source }
+        Some(Self { title: title.to_owned(), tubes, matrix, source })
     }
 
     /// Where it comes from.

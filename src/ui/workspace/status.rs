@@ -7,6 +7,7 @@ use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
 use super::actions::Action;
 use crate::operator::Accumulation;
+use crate::session::wire::{LineState, Remote};
 use crate::ui::run::live::LiveRun;
 use crate::ui::run::recon_panel::GATHERED;
 use crate::ui::widgets::format;
@@ -75,6 +76,8 @@ pub struct StatusView<'a> {
     pub show_timings: bool,
     /// What draws the slices.
     pub adapter: &'a str,
+    /// The machine that the session is on, where it is another one.
+    pub remote: Option<&'a Remote>,
 }
 
 /// The status line.
@@ -98,9 +101,39 @@ pub fn status_ui(view: &StatusView, ui: &mut egui::Ui, actions: &mut Vec<Action>
             ui.label(format!("{frames} frames/s")).on_hover_text("Drawn in the last second; where nothing moves none is");
             ui.separator();
         }
+        if let Some(remote) = view.remote {
+            remote_ui(remote, view.show_timings, ui, actions);
+            ui.separator();
+        }
         // What is left of the line, cut off where it is too short.
         ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| run_ui(view, ui));
     });
+}
+
+/// The machine that the session is on, and how it is with the line to it.
+fn remote_ui(remote: &Remote, show_timings: bool, ui: &mut egui::Ui, actions: &mut Vec<Action>) {
+    let host = remote.host();
+    let broken = |ui: &mut egui::Ui, words: String, help: String| {
+        let colour = theme::colours(ui.visuals()).error;
+        ui.label(egui::RichText::new(words).color(colour).strong()).on_hover_text(help);
+    };
+    match remote.line() {
+        LineState::Connecting => _ = ui.label(format!("connecting to {host} …")),
+        LineState::Connected => {
+            let latency = remote.latency().filter(|_| show_timings);
+            let latency = latency.map_or_else(String::new, |time| format!(" · {:.0} ms", 1e3 * time.as_secs_f64()));
+            ui.label(format!("{host}{latency}"))
+                .on_hover_text("Where the run computes, and how long a message and its answer take");
+        }
+        LineState::Lost { reason } => broken(ui, format!("no connection to {host}, trying again …"), reason),
+        LineState::GivenUp { reason } => {
+            if ui.button("Connect again").clicked() {
+                actions.push(Action::ConnectAgain);
+            }
+            broken(ui, format!("no connection to {host}"), reason);
+        }
+        LineState::Over { reason } => broken(ui, format!("the session on {host} is over"), reason),
+    }
 }
 
 /// Device, projector, accumulation and progress of the run, and what draws the slices.

@@ -1,0 +1,252 @@
+//! Messages that were damaged on their way, to either end: each is refused or obeyed, and none stops the program.
+//!
+//! `TOMOSCOPE_FUZZ_CASES` says how many; 1 000 000 were tried.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossbeam_channel::{never, unbounded};
+use serde::Serialize;
+
+use super::client::client;
+use super::framing::{decode, encode};
+use super::image::{num_in_slices, pack};
+use super::messages::*;
+use super::rendezvous::Rendezvous;
+use super::server::{Hub, ServeOptions};
+use super::{Ends, WireError};
+use crate::data::{Counts, Extremes, Michelogram, Notice, Roi, RoiShape, Study, Unit};
+use crate::geometry::Grid;
+use crate::operator::Accumulation;
+use crate::plan::{Cache, DeviceChoice, Job, RunSettings, SetupError, StartInfo, default_settings, host_devices};
+use crate::recon::Estimate;
+use crate::session::frames::frame_channel;
+use crate::session::history::History;
+use crate::session::solver::Message;
+use crate::session::*;
+use crate::task::Task;
+
+/// Numbers that follow from one another (Marsaglia's xorshift).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+
+    /// A message that was damaged: bytes changed, cut off, doubled or put in.
+    fn damage(&mut self, message: &[u8]) -> Vec<u8> {
+        let mut bytes = message.to_vec();
+        for _ in 0..=self.below(3) {
+            let at = self.below(bytes.len().max(1)).min(bytes.len());
+            match self.below(5) {
+                0 => bytes.truncate(at),
+                1 => bytes.insert(at, self.next() as u8),
+                2 => bytes.extend_from_within(at..),
+                // The largest numbers there are.
+                3 => drop(bytes.splice(at..(at + 4).min(bytes.len()), [0xff; 9])),
+                _ => bytes.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 1 << (self.next() % 8)),
+            }
+        }
+        bytes
+    }
+}
+
+fn cases() -> usize {
+    std::env::var("TOMOSCOPE_FUZZ_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(2000)
+}
+
+fn study() -> Study<Counts> {
+    let geometry = Arc::new(crate::scanner::find("small").unwrap().geometry.clone());
+    let counts = vec![1.0; geometry.num_bins()];
+    Study::new("flat", Counts::new(Michelogram::new(geometry, counts).unwrap()))
+}
+
+fn job(study: Study<Counts>) -> Job {
+    let settings = RunSettings { device: DeviceChoice::Cpu, ..default_settings(&study.measured).unwrap() };
+    Job::Counts { study: Arc::new(study), settings: Box::new(settings) }
+}
+
+fn rois() -> RoiSet {
+    let shapes = [RoiShape::Sphere { radius_mm: 9.0 }, RoiShape::Box { size_mm: [9.0; 3], plane: Default::default() }];
+    let rois: Vec<Roi> = shapes.into_iter().map(|shape| Roi::new("a", shape, [1.0, 2.0, 3.0])).collect();
+    RoiSet { branch: 3, rois: rois.into() }
+}
+
+/// Each with what it brings, without its length.
+fn bytes(message: &impl Serialize, brings: &[u8]) -> Vec<u8> {
+    encode(message, brings).unwrap().split_off(4)
+}
+
+fn to_server() -> Vec<Vec<u8>> {
+    let Job::Counts { settings, .. } = job(study()) else { panic!() };
+    let grid = Grid::centred([4, 4, 2], [1.0; 3]).unwrap();
+    let line = Some(PeakLine { ends_mm: [[0.0; 3], [5.0; 3]], width_mm: 1.0 });
+    let rules = vec![StopRule::Noise { nsr: 0.1 }, StopRule::Plateau { part: 0.5 }];
+    let image = Order::CompareWith { run: 1, iteration: 1, subiteration: 1, grid };
+    let orders = [
+        Order::Open("/x".into()),
+        Order::Start { run: 1, settings, rois: Rois::of(&rois()), paused: false },
+        Order::StepOnce,
+        Order::SetAccumulation(Accumulation::Atomic),
+        Order::SetRois(Rois::of(&rois())),
+        Order::RenameRois(Rois::renamed(&rois().rois)),
+        Order::SetStopRules(rules),
+        Order::SetIterations(5),
+        Order::Measure(1, Rois::of(&rois())),
+        Order::Compare(Some(1)),
+        Order::MeasurePeaks(1, line),
+        Order::Keep(1),
+        Order::Pin(1, 2, true),
+        Order::SetHistoryBytes(1 << 20),
+    ];
+    let mut all: Vec<Vec<u8>> = orders.into_iter().map(|order| bytes(&ToServer::Order(1, order), &[])).collect();
+    all.push(bytes(&ToServer::Order(1, image), &pack(&[1.0; 32])));
+    let others = [
+        ToServer::Hello { session: Some("0".repeat(32)), num_news: 1 },
+        ToServer::HaveNews(0),
+        ToServer::LookAt([1, 2, 3]),
+        ToServer::HaveImages { slices: 1, bytes: 10 },
+        ToServer::Fetch(1, 1),
+        ToServer::Ping(1),
+    ];
+    all.extend(others.iter().map(|message| bytes(message, &[])));
+    all
+}
+
+fn to_window(job: &Job) -> Vec<Vec<u8>> {
+    let grid = job.grid();
+    let image = ImageHead { run: 1, iteration: 1, subiteration: 1, unit: Unit::Mm, extremes: Extremes::default() };
+    let report = IterateReport {
+        iteration: 1,
+        subiteration: 1,
+        subset: 0,
+        completes_iteration: true,
+        log_likelihood_of_subset: Some(1.0),
+        log_likelihood: None,
+        residual: Some(1.0),
+        num_events: None,
+        accumulation: Accumulation::Atomic,
+        race: None,
+        stages: Default::default(),
+        elapsed: Duration::from_secs(1),
+        branch: 1,
+        roi_sums: Vec::new(),
+    };
+    let info = StartInfo {
+        device: "CPU".into(),
+        projector: "per-lor".into(),
+        num_subsets: 1,
+        accumulation: Accumulation::Atomic,
+        accumulations: Accumulation::OF_LINES,
+        estimate: Estimate::default(),
+        job: job.clone(),
+    };
+    let event = |kind| News::Event(Event { run: 1, kind });
+    let news = [
+        event(EventKind::Iterate(Box::new(report))),
+        event(EventKind::Remeasured { branch: 1, points: vec![(1, 1, Vec::new())] }),
+        event(EventKind::Notice(Notice::info("x"))),
+        event(EventKind::Ended(EndReason::Completed)),
+        event(EventKind::Failed("x".into())),
+        News::Started(1, Box::new(Started::of(info, 2).unwrap())),
+        News::Opened(Ok(Box::new(StudyHead::of(&study())))),
+        News::Devices(host_devices()),
+    ];
+    let mut all: Vec<Vec<u8>> = news.into_iter().map(|news| bytes(&ToWindow::News(1, news), &[])).collect();
+    let slices = SlicesHead { image, at: [1, 2, 3] };
+    all.push(bytes(&ToWindow::Slices(slices), &pack(&vec![1.0; num_in_slices(grid)])));
+    let part = PartHead { image, is_past: false, first: 0, num: 1000 };
+    all.push(bytes(&ToWindow::Part(part), &pack(&[2.0; 1000])));
+    let others = [
+        ToWindow::Welcome { session: "0".repeat(32), host: "x".into(), num_orders: 0 },
+        ToWindow::HaveOrders(0),
+        ToWindow::Past(1, vec![[1, 1], [2, 2]]),
+        ToWindow::Making { run: 1, done: 1, total: 2 },
+        ToWindow::Pong(1),
+    ];
+    all.extend(others.iter().map(|message| bytes(message, &[])));
+    all
+}
+
+/// How many damaged messages came through, and how many were refused.
+fn tried(messages: &[Vec<u8>], mut hear: impl FnMut(&[u8]) -> Result<(), WireError>) -> [usize; 2] {
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let mut counted = [0; 2];
+    for _ in 0..cases() {
+        let message = &messages[random.below(messages.len())];
+        let outcome = hear(&random.damage(message));
+        counted[usize::from(outcome.is_err())] += 1;
+        if let Err(error) = outcome {
+            assert!(error.to_string().len() < 100_000);
+        }
+    }
+    counted
+}
+
+#[test]
+fn no_message_stops_the_solvers_end() {
+    let refuse = |_: &Job, _: &Task| Err(SetupError::Settings("none".into()));
+    let options = SessionOptions { cache: Cache::nowhere(), ..SessionOptions::default() };
+    let session = Session::with_setup(options, Box::new(refuse), || {});
+    let (sender, inputs) = unbounded();
+    let options = ServeOptions { linger: Duration::ZERO, stop: never, open: Arc::new(|_, _| Err("none".into())) };
+    let mut hub = Hub::new(session, sender, Arc::default(), Rendezvous::open(|_, _| ()), options);
+    hub.welcome(0).unwrap();
+    hub.open_for_tests(study());
+    let messages = to_server();
+    for message in &messages[..1] {
+        let (message, brings) = decode(message).unwrap();
+        hub.hear(message, brings).unwrap();
+    }
+    let mut num = 0;
+    let counted = tried(&messages, |bytes| {
+        num += 1;
+        if num % 100 == 0 {
+            hub.hand_over()?;
+            inputs.try_iter().for_each(drop);
+        }
+        let (message, brings) = decode(bytes)?;
+        // Orders come in their turn: each is looked at as the next.
+        let message = if let ToServer::Order(_, order) = message { ToServer::Order(hub.next_order(), order) } else { message };
+        hub.hear(message, brings)
+    });
+    assert!(counted.iter().all(|&num| num > cases() / 10), "{counted:?}");
+}
+
+#[test]
+fn no_message_stops_the_windows_end() {
+    let (messages, inbox) = unbounded();
+    let (asks, asked) = unbounded();
+    let (events, told) = unbounded();
+    let ((wholes, frames), (slices, sliced)) = (frame_channel(), frame_channel());
+    let (history, trace) = (History::new(1 << 20), Trace::off());
+    let ends = Ends { messages: inbox, asks: asked, events, wholes, slices, history, trace };
+    let (remote, mut client, _inbox) = client("there".into(), Box::new(|| Err(WireError::Closed)), ends, || {});
+    let job = job(study());
+    let start = Command::Start { job: job.clone(), rois: rois(), paused: false };
+    client.pass_on(Message { command: start, run: 1, task: Task::new() }).unwrap();
+    client.greeted_for_tests();
+    let heard = to_window(&job);
+    for message in &heard[..heard.len() - 5] {
+        let (message, brings) = decode(message).unwrap();
+        let message = if let ToWindow::News(_, news) = message { ToWindow::News(client.next_news(), news) } else { message };
+        client.hear(message, brings).unwrap();
+    }
+    let counted = tried(&heard, |bytes| {
+        told.try_iter().for_each(drop);
+        drop((frames.take(), sliced.take()));
+        let (message, brings) = decode(bytes)?;
+        let message = if let ToWindow::News(_, news) = message { ToWindow::News(client.next_news(), news) } else { message };
+        client.hear(message, brings)
+    });
+    assert!(counted.iter().all(|&num| num > cases() / 10), "{counted:?}");
+    drop((messages, asks, remote));
+}

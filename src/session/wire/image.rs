@@ -1,0 +1,101 @@
+//! The values of images on a line: 32-bit floats, the low byte first, compressed with LZ4 (a block without its length). What is
+//! outside the field of view costs next to nothing then.
+
+use super::WireError;
+use crate::data::Volume;
+use crate::geometry::Grid;
+
+/// Bytes that a byte of an LZ4 block can stand for, at most.
+const MOST_FROM_A_BYTE: usize = 255;
+
+/// Values as they are sent.
+pub fn pack(values: &[f32]) -> Vec<u8> {
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    lz4_flex::block::compress(&bytes)
+}
+
+/// Values as they were sent, so many.
+///
+/// # Errors
+/// They are not so many.
+pub fn unpack(bytes: &[u8], num_values: usize) -> Result<Vec<f32>, WireError> {
+    let wrong = || WireError::cannot_be(format!("{} bytes are not the {num_values} values of an image", bytes.len()));
+    let length = num_values.checked_mul(4).filter(|length| *length <= MOST_FROM_A_BYTE * bytes.len()).ok_or_else(wrong)?;
+    let values = lz4_flex::block::decompress(bytes, length).map_err(|_| wrong())?;
+    let (values, rest) = values.as_chunks::<4>();
+    if values.len() != num_values || !rest.is_empty() {
+        return Err(wrong());
+    }
+    Ok(values.iter().map(|value| f32::from_le_bytes(*value)).collect())
+}
+
+/// Three voxels, along x, y and z, as they are on a grid.
+pub fn within(at: [usize; 3], grid: &Grid) -> [usize; 3] {
+    std::array::from_fn(|a| at[a].min(grid.size[a] - 1))
+}
+
+/// How many values the three slices through a voxel have.
+pub fn num_in_slices(grid: &Grid) -> usize {
+    let [nx, ny, nz] = grid.size;
+    nx * ny + nx * nz + ny * nz
+}
+
+/// The places in a volume of the values of the three slices through a voxel: transaxial, coronal, sagittal.
+fn places(grid: &Grid, [x, y, z]: [usize; 3]) -> impl Iterator<Item = usize> + use<> {
+    let [nx, ny, nz] = grid.size;
+    let transaxial = (0..nx * ny).map(move |i| z * nx * ny + i);
+    let coronal = (0..nz).flat_map(move |k| (0..nx).map(move |i| (k * ny + y) * nx + i));
+    let sagittal = (0..nz).flat_map(move |k| (0..ny).map(move |j| (k * ny + j) * nx + x));
+    transaxial.chain(coronal).chain(sagittal)
+}
+
+/// The values of the three slices through a voxel of the grid.
+pub fn slices(volume: &Volume, at: [usize; 3]) -> Vec<f32> {
+    let values = volume.as_slice();
+    places(&volume.grid, at).map(|place| values[place]).collect()
+}
+
+/// Puts the values of three slices into a volume.
+pub fn put_slices(volume: &mut Volume, at: [usize; 3], slices: &[f32]) {
+    let places = places(&volume.grid, at);
+    let values = volume.as_mut_slice();
+    places.zip(slices).for_each(|(place, value)| values[place] = *value);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn volume() -> Volume {
+        let mut volume = Volume::filled(Grid::centred([5, 4, 3], [1.0; 3]).unwrap(), 0.0);
+        volume.as_mut_slice().iter_mut().enumerate().for_each(|(i, value)| *value = i as f32);
+        volume
+    }
+
+    #[test]
+    fn values_come_back_bit_by_bit_and_wrong_numbers_of_them_are_refused() {
+        let mut values: Vec<f32> = (0..1000u32).map(|i| f32::from_bits(i.wrapping_mul(0x9e37_79b9))).collect();
+        values.extend([0.0; 5000]);
+        let bytes = pack(&values);
+        assert!(bytes.len() < 4 * 1100, "{} bytes", bytes.len());
+        let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(&unpack(&bytes, 6000).unwrap()), bits(&values));
+        for number in [0, 1, 5999, 6001, 1 << 40, usize::MAX] {
+            assert!(unpack(&bytes, number).is_err(), "{number}");
+        }
+    }
+
+    #[test]
+    fn slices_go_where_they_were() {
+        let (whole, at) = (volume(), [3, 1, 2]);
+        let mut other = Volume::filled(whole.grid.clone(), -1.0);
+        let taken = slices(&whole, at);
+        assert_eq!(taken.len(), num_in_slices(&whole.grid));
+        put_slices(&mut other, at, &taken);
+        for ((z, y, x), value) in other.values.indexed_iter() {
+            let is_in = x == at[0] || y == at[1] || z == at[2];
+            assert_eq!(*value, if is_in { whole.values[[z, y, x]] } else { -1.0 }, "{x} {y} {z}");
+        }
+        assert_eq!(within([9, 9, 0], &whole.grid), [4, 3, 0]);
+    }
+}

@@ -1,0 +1,262 @@
+//! What the two ends say. Where a type of the session can travel it does; of what cannot (a study with its counts, the masks of
+//! regions) goes what makes it again there.
+
+use serde::{Deserialize, Serialize};
+
+use super::WireError;
+use crate::data::{Counts, Extremes, MaskedRois, Michelogram, Notice, Origin, Roi, Study, Unit};
+use crate::geometry::Grid;
+use crate::io::rois::{RoiEntry, of_entries};
+use crate::operator::Accumulation;
+use crate::plan::{Device, Job, RunSettings, StartInfo};
+use crate::recon::Estimate;
+use crate::scanner::ScanGeometry;
+use crate::session::{Event, PeakLine, RoiSet, RunId, StopRule};
+
+/// Longest text of regions: with the voxels of isocontours they can be long.
+const MAX_ROI_BYTES: usize = 16 << 20;
+
+/// What the window's end says.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum ToServer {
+    /// First: which session is to be taken up again, if one is, and how much of its news is here.
+    Hello { session: Option<String>, num_news: u64 },
+    /// An order, by its number.
+    Order(u64, Order),
+    /// The news up to this number have arrived.
+    HaveNews(u64),
+    /// The voxel, along x, y, z, whose slices are on the screen.
+    LookAt([usize; 3]),
+    /// So many messages of slices and bytes of parts have arrived.
+    HaveImages { slices: usize, bytes: usize },
+    /// Asks for an image of the past, by its run and the steps done.
+    Fetch(RunId, usize),
+    /// To be answered at once.
+    Ping(u64),
+}
+
+/// What is to be done; each arrives, once, in their order.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Order {
+    /// Open the scan of this file.
+    Open(String),
+    /// [`Command::Start`](crate::session::Command::Start) of the open scan, as the run of this number.
+    Start {
+        run: RunId,
+        settings: Box<RunSettings>,
+        rois: Rois,
+        paused: bool,
+    },
+    Pause,
+    Resume,
+    StepOnce,
+    Stop,
+    Cancel,
+    SetAccumulation(Accumulation),
+    SetRois(Rois),
+    RenameRois(Rois),
+    SetStopRules(Vec<StopRule>),
+    SetIterations(usize),
+    /// [`Session::measure`](crate::session::Session::measure).
+    Measure(RunId, Rois),
+    /// [`Session::compare_with`](crate::session::Session::compare_with) a run, or none.
+    Compare(Option<RunId>),
+    /// The same with an image, which the message brings.
+    CompareWith {
+        run: RunId,
+        iteration: usize,
+        subiteration: usize,
+        grid: Grid,
+    },
+    /// [`Session::measure_peaks`](crate::session::Session::measure_peaks).
+    MeasurePeaks(RunId, Option<PeakLine>),
+    Keep(RunId),
+    LetGo(RunId),
+    Pin(RunId, usize, bool),
+    SetHistoryBytes(u64),
+    /// The window is closed: end.
+    Bye,
+}
+
+/// What the solver's end says.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum ToWindow {
+    /// First: the name of the session, that of the machine, and how many orders have arrived.
+    Welcome { session: String, host: String, num_orders: u64 },
+    /// It will not go on, and why.
+    Refused(String),
+    /// News, by their number.
+    News(u64, News),
+    /// The orders up to this number have arrived.
+    HaveOrders(u64),
+    /// The slices of an image, which the message brings.
+    Slices(SlicesHead),
+    /// A part of an image, which the message brings.
+    Part(PartHead),
+    /// The images of a run's past that are kept there: full iterations and steps done of each, oldest first.
+    Past(RunId, Vec<[usize; 2]>),
+    /// How far the set-up of the run begun last is.
+    Making { run: RunId, done: u64, total: u64 },
+    /// The answer to a ping.
+    Pong(u64),
+}
+
+/// What must not be lost.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum News {
+    /// What the session says; all but [`EventKind::Started`](crate::session::EventKind::Started).
+    Event(Event),
+    /// A run was set up.
+    Started(RunId, Box<Started>),
+    /// The scan was opened, or why not.
+    Opened(Result<Box<StudyHead>, String>),
+    /// What can compute there.
+    Devices(Vec<Device>),
+}
+
+/// Which image slices are of.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct SlicesHead {
+    pub image: ImageHead,
+    /// Their voxel along x, y, z.
+    pub at: [usize; 3],
+}
+
+/// Which part of an image.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct PartHead {
+    pub image: ImageHead,
+    /// Whether it is one of the past that was asked for.
+    pub is_past: bool,
+    /// Place of its first value, in order z, y, x.
+    pub first: usize,
+    /// How many values.
+    pub num: usize,
+}
+
+/// An iterate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ImageHead {
+    pub run: RunId,
+    pub iteration: usize,
+    pub subiteration: usize,
+    pub unit: Unit,
+    pub extremes: Extremes,
+}
+
+/// Regions with the number of their edit, as the fields of the ROI file's format.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Rois {
+    branch: u64,
+    json: String,
+}
+
+impl Rois {
+    /// Of regions that are measured.
+    pub fn of(rois: &RoiSet) -> Self {
+        Self { branch: rois.branch, json: Self::json(&rois.rois) }
+    }
+
+    /// Of regions that were renamed.
+    pub fn renamed(rois: &[Roi]) -> Self {
+        Self { branch: 0, json: Self::json(rois) }
+    }
+
+    fn json(rois: &[Roi]) -> String {
+        let entries: Vec<RoiEntry> = rois.iter().map(RoiEntry::from).collect();
+        // Structures of numbers and texts can always be written.
+        serde_json::to_string(&entries).unwrap_or_default()
+    }
+
+    /// The regions; those that have not moved since `before` keep their masks.
+    ///
+    /// # Errors
+    /// They are none, as a sentence.
+    pub fn rois(&self, before: &MaskedRois) -> Result<RoiSet, String> {
+        if self.json.len() > MAX_ROI_BYTES {
+            return Err(format!("regions of {} bytes are more than the {MAX_ROI_BYTES} that can be sent", self.json.len()));
+        }
+        let entries: Vec<RoiEntry> = serde_json::from_str(&self.json).map_err(|error| error.to_string())?;
+        Ok(RoiSet { branch: self.branch, rois: before.edited(&of_entries(&entries)?) })
+    }
+}
+
+/// What a run became ([`StartInfo`]), without its study.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Started {
+    device: String,
+    projector: String,
+    num_subsets: usize,
+    accumulation: Accumulation,
+    accumulations: Vec<Accumulation>,
+    estimate: Estimate,
+    settings: Box<RunSettings>,
+}
+
+impl Started {
+    /// Of a run of counts; `num_threads` is how many it has where its settings leave that open.
+    pub fn of(info: StartInfo, num_threads: usize) -> Option<Self> {
+        let StartInfo { device, projector, num_subsets, accumulation, accumulations, estimate, job } = info;
+        let Job::Counts { mut settings, .. } = job else { return None };
+        settings.num_threads.get_or_insert(num_threads);
+        Some(Self { device, projector, num_subsets, accumulation, accumulations: accumulations.to_vec(), estimate, settings })
+    }
+
+    /// The same of the job that was asked for, on a host.
+    ///
+    /// # Errors
+    /// It is not what was asked for.
+    pub fn info(self, asked: &Job, host: &str) -> Result<StartInfo, WireError> {
+        let Self { device, projector, num_subsets, accumulation, accumulations, estimate, settings } = self;
+        let Job::Counts { study, settings: wanted } = asked else { return Err(WireError::cannot_be("another kind of run")) };
+        if settings.grid != wanted.grid || num_subsets == 0 {
+            return Err(WireError::cannot_be("a run on another grid, or without subsets"));
+        }
+        let known = [&[], Accumulation::OF_LINES, Accumulation::OF_MATRICES];
+        let is_same = |known: &&&'static [Accumulation]| ***known == *accumulations;
+        let accumulations = known.iter().find(is_same).copied().unwrap_or(Accumulation::OF_LINES);
+        let job = Job::Counts { study: study.clone(), settings };
+        let device = format!("{device} on {host}");
+        Ok(StartInfo { device, projector, num_subsets, accumulation, accumulations, estimate, job })
+    }
+}
+
+/// A scan of counts along lines without its counts: all that a window shows of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StudyHead {
+    title: String,
+    origin: Origin,
+    geometry: ScanGeometry,
+    /// Whether it has factors, and a background.
+    corrections: [bool; 2],
+    /// Sum of its counts.
+    pub total: f64,
+    notices: Vec<Notice>,
+}
+
+impl StudyHead {
+    /// Of a study.
+    pub fn of(study: &Study<Counts>) -> Self {
+        let Counts { prompts, multiplicative, additive } = &study.measured;
+        Self {
+            title: study.title.clone(),
+            origin: study.origin.clone(),
+            geometry: (*prompts.geometry).clone(),
+            corrections: [multiplicative.is_some(), additive.is_some()],
+            total: prompts.total(),
+            notices: study.notices.clone(),
+        }
+    }
+
+    /// The study without its counts ([`Michelogram::elsewhere`]).
+    ///
+    /// # Errors
+    /// Its sampling cannot be.
+    pub fn study(self) -> Result<Study<Counts>, String> {
+        let geometry = std::sync::Arc::new(self.geometry.validate().map_err(|error| error.to_string())?);
+        let part = || Michelogram::elsewhere(geometry.clone());
+        let [multiplicative, additive] = self.corrections.map(|is_there| is_there.then(part));
+        let measured = Counts { prompts: part(), multiplicative, additive };
+        Ok(Study { origin: self.origin, notices: self.notices, ..Study::new(self.title, measured) })
+    }
+}

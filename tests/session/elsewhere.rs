@@ -1,0 +1,498 @@
+//! Sessions elsewhere: the same runs as here over pipes, lines that break, and ends that are told nonsense.
+
+use std::io::{PipeReader, Read, Write, pipe};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::never;
+use tomoscope::data::{Counts, Roi, RoiMask, RoiShape, RoiSums, Study, Volume};
+use tomoscope::operator::Accumulation;
+use tomoscope::plan::{Cache, DeviceChoice, Job, Prepared, RunSettings, SetupError, default_settings, prepare};
+use tomoscope::recon::{Algorithm, ReconError, StepReport};
+use tomoscope::session::wire::{Dial, Line, LineState, ServeOptions, WireError, serve};
+use tomoscope::session::{Command, EndReason, Event, EventKind, Frame, RoiSet, Session, SessionOptions, Setup};
+use tomoscope::task::Task;
+
+use super::runs::cylinder_study;
+use super::script::{Script, scripted};
+
+/// Longest wait for anything.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A pipe's end that can be cut from outside: it ends for its reader, and breaks for its writer.
+struct Cuttable<T>(T, Arc<AtomicBool>);
+
+impl Read for Cuttable<PipeReader> {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        let num = self.0.read(bytes)?;
+        Ok(if self.1.load(Ordering::Relaxed) { 0 } else { num })
+    }
+}
+
+impl<T: Write> Write for Cuttable<T> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if self.1.load(Ordering::Relaxed) { Err(std::io::ErrorKind::BrokenPipe.into()) } else { self.0.write(bytes) }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// A line, its other end, and what cuts it.
+fn line() -> (Line, Line, Arc<AtomicBool>) {
+    let cut = Arc::new(AtomicBool::new(false));
+    let ((to_there, from_here), (to_here, from_there)) = (pipe().unwrap(), pipe().unwrap());
+    let end = |input, output| Line {
+        input: Box::new(Cuttable(input, Arc::clone(&cut))),
+        output: Box::new(Cuttable(output, Arc::clone(&cut))),
+        program: None,
+    };
+    (end(to_here, from_here), end(to_there, from_there), cut)
+}
+
+/// What an end of a line comes to.
+type Server = JoinHandle<Result<(), WireError>>;
+
+/// A session at the other end of lines, and what that end came to.
+struct Elsewhere {
+    session: Session,
+    study: Arc<Study<Counts>>,
+    servers: Arc<Mutex<Vec<Server>>>,
+    cuts: Arc<Mutex<Vec<Arc<AtomicBool>>>>,
+}
+
+type Tamper = Box<dyn FnMut(Line) -> Line + Send>;
+
+impl Elsewhere {
+    fn new(study: &Arc<Study<Counts>>, setup: fn() -> Setup) -> Self {
+        Self::tampered(study, setup, Box::new(|line| line))
+    }
+
+    /// The same whose lines are `tamper`ed with at the window's end.
+    fn tampered(study: &Arc<Study<Counts>>, setup: fn() -> Setup, mut tamper: Tamper) -> Self {
+        let (servers, cuts) = (Arc::<Mutex<Vec<_>>>::default(), Arc::<Mutex<Vec<_>>>::default());
+        let (began, cut, there) = (Arc::clone(&servers), Arc::clone(&cuts), Arc::clone(study));
+        let dial: Dial = Box::new(move || {
+            let (here, other, switch) = line();
+            cut.lock().unwrap().push(switch);
+            let (started, study) = (Arc::clone(&there), Arc::clone(&there));
+            drop(started);
+            let open = move |path: &Path, _: &Task| match path.to_str() {
+                Some("/scan.hs") => Ok((*study).clone()),
+                _ => Err(format!("{} is not there", path.display())),
+            };
+            let options = ServeOptions { linger: Duration::from_secs(20), stop: never, open: Arc::new(open) };
+            let options_of = SessionOptions { cache: Cache::nowhere(), ..SessionOptions::default() };
+            let work = move || serve(other, options, |wake| Session::with_setup(options_of, setup(), wake));
+            began.lock().unwrap().push(std::thread::spawn(work));
+            Ok(tamper(here))
+        });
+        let session = Session::elsewhere("there", dial, &SessionOptions::default(), || {});
+        Self { session, study: Arc::clone(study), servers, cuts }
+    }
+
+    /// The scan as it is known here.
+    fn open(&self) -> Arc<Study<Counts>> {
+        Arc::new(self.session.remote().unwrap().open("/scan.hs", &Task::new()).unwrap().study().unwrap())
+    }
+
+    fn cut(&self) {
+        self.cuts.lock().unwrap().iter().for_each(|cut| cut.store(true, Ordering::Relaxed));
+    }
+}
+
+fn settings(study: &Study<Counts>, num_iterations: usize) -> RunSettings {
+    let accumulation = Some(Accumulation::Deterministic);
+    RunSettings { device: DeviceChoice::Cpu, accumulation, num_iterations, ..default_settings(&study.measured).unwrap() }
+}
+
+fn start(session: &Session, study: &Arc<Study<Counts>>, num_iterations: usize) -> u64 {
+    let settings = Box::new(settings(study, num_iterations));
+    let ball = Roi::new("ball", RoiShape::Sphere { radius_mm: 12.0 }, [3.0, 4.0, 5.0]);
+    let rois = RoiSet { branch: 1, rois: vec![ball].into() };
+    session.send(Command::Start { job: Job::Counts { study: Arc::clone(study), settings }, rois, paused: false })
+}
+
+/// What a run said, to its end, and its last whole image.
+fn watch(session: &Session, run: u64) -> (Vec<EventKind>, Option<Frame>) {
+    let (mut kinds, mut whole, begun) = (Vec::new(), None, Instant::now());
+    let is_end = |kind: &EventKind| matches!(kind, EventKind::Ended(_) | EventKind::Failed(_));
+    loop {
+        assert!(begun.elapsed() < PATIENCE, "{kinds:?}, {:?}", session.remote().map(|remote| remote.line()));
+        let event = session.events().recv_timeout(Duration::from_millis(5));
+        kinds.extend(event.ok().filter(|event| event.run == run).map(|Event { kind, .. }| kind));
+        while let Some(frame) = session.take_frame() {
+            if frame.slices.is_none() && frame.run == run {
+                whole = Some(frame);
+            }
+        }
+        let last = kinds.iter().rev().find_map(|kind| if let EventKind::Iterate(report) = kind { Some(report) } else { None });
+        let is_there = last.is_none_or(|last| whole.as_ref().is_some_and(|whole| whole.subiteration == last.subiteration));
+        if kinds.last().is_some_and(is_end) && (is_there || matches!(kinds.last(), Some(EventKind::Failed(_)))) {
+            return (kinds, whole);
+        }
+    }
+}
+
+fn real() -> Setup {
+    Box::new(prepare)
+}
+
+/// Steps done and sums of the regions, of each step.
+fn steps(kinds: &[EventKind]) -> Vec<(usize, Vec<f64>, Option<f64>)> {
+    let step = |kind: &EventKind| match kind {
+        EventKind::Iterate(report) => {
+            let sums = report.roi_sums.iter().map(|sums| sums.sum).collect();
+            Some((report.subiteration, sums, report.log_likelihood_of_subset))
+        }
+        _ => None,
+    };
+    kinds.iter().filter_map(step).collect()
+}
+
+#[test]
+fn a_run_elsewhere_is_the_run_here_bit_by_bit() {
+    let study = cylinder_study();
+    let there = Elsewhere::new(&study, real);
+    let head = there.open();
+    assert_eq!((head.title.as_str(), head.measured.geometry()), ("cylinder", study.measured.geometry()));
+    assert!(head.measured.prompts.counts.is_empty(), "its counts stay there");
+    let run = start(&there.session, &head, 3);
+    let (far, far_image) = watch(&there.session, run);
+    let here = Session::with_setup(SessionOptions::default(), real(), || {});
+    let run = start(&here, &study, 3);
+    let (near, near_image) = watch(&here, run);
+    let (far_image, near_image) = (far_image.unwrap(), near_image.unwrap());
+    assert_eq!((&far_image.volume, far_image.extremes), (&near_image.volume, near_image.extremes));
+    assert!(far_image.volume.sum() > 0.0);
+    assert_eq!(steps(&far), steps(&near));
+    assert_eq!(steps(&far).len(), 3 * settings(&study, 3).num_subsets);
+    let EventKind::Started(info) = &far[0] else { panic!("{:?}", far[0]) };
+    assert!(info.device.starts_with("CPU, ") && info.device.contains(" on "), "{}", info.device);
+    assert!(!info.accumulations.is_empty());
+    // The past is there, and what is not here comes when it is asked for.
+    let past = there.session.past(1);
+    assert_eq!(past.iter().map(|[iteration, _]| *iteration).collect::<Vec<_>>(), [1, 2, 3]);
+    let begun = Instant::now();
+    let first = loop {
+        if let Some(image) = there.session.past_image(1, past[0][1]) {
+            break image;
+        }
+        assert!(begun.elapsed() < PATIENCE);
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    assert_eq!(first.volume, here.past_image(1, past[0][1]).unwrap().volume);
+    // A region that is moved is measured again there.
+    let ball = Roi::new("ball", RoiShape::Sphere { radius_mm: 9.0 }, [0.0; 3]);
+    for session in [&there.session, &here] {
+        session.send(Command::SetRois(RoiSet { branch: 2, rois: vec![ball.clone()].into() }));
+    }
+    let again = |session: &Session| {
+        let (mut points, begun) = (std::collections::BTreeMap::new(), Instant::now());
+        while points.len() < 3 {
+            assert!(begun.elapsed() < PATIENCE);
+            if let Ok(Event { kind: EventKind::Remeasured { branch: 2, points: new }, .. }) =
+                session.events().recv_timeout(Duration::from_millis(5))
+            {
+                points.extend(new.into_iter().map(|(iteration, _, sums)| (iteration, sums)));
+            }
+        }
+        points
+    };
+    assert_eq!(again(&there.session), again(&here));
+    let Elsewhere { session, servers, .. } = there;
+    drop(session);
+    let ended: Vec<_> = servers.lock().unwrap().drain(..).map(|server| server.join().unwrap()).collect();
+    assert!(ended.len() == 1 && ended[0].is_ok(), "the window said goodbye: {ended:?}");
+}
+
+#[test]
+fn a_thousand_short_runs_lose_nothing() {
+    let study = cylinder_study();
+    let there = Elsewhere::new(&study, || scripted(|_| Script::new(3)));
+    let head = there.open();
+    for expected in 1..=1000 {
+        let run = start(&there.session, &head, 2);
+        let (kinds, image) = watch(&there.session, run);
+        assert!(matches!(kinds.first(), Some(EventKind::Started(_))), "{run}: {kinds:?}");
+        assert!(matches!(kinds.last(), Some(EventKind::Ended(EndReason::Completed))), "{run}: {kinds:?}");
+        let steps: Vec<usize> = steps(&kinds).iter().map(|(step, ..)| *step).collect();
+        assert_eq!((run, steps, image.map(|image| image.subiteration)), (expected, (1..=6).collect(), Some(6)));
+    }
+}
+
+#[test]
+fn what_cannot_be_done_there_is_said() {
+    fn refuses() -> Setup {
+        Box::new(|_, _| Err(SetupError::Settings("not today".into())))
+    }
+    let there = Elsewhere::new(&cylinder_study(), refuses);
+    let remote = there.session.remote().unwrap();
+    assert_eq!(remote.open("/other.hs", &Task::new()).err().as_deref(), Some("/other.hs is not there"));
+    let head = there.open();
+    let (kinds, _) = watch(&there.session, start(&there.session, &head, 1));
+    assert!(matches!(&kinds[..], [EventKind::Failed(text)] if text == "not today"), "{kinds:?}");
+    // A start image that is here.
+    let init = Some(Arc::new(Volume::filled(settings(&head, 1).grid, 1.0)));
+    let settings = Box::new(RunSettings { init, ..settings(&head, 1) });
+    let job = Job::Counts { study: head, settings };
+    let run = there.session.send(Command::Start { job, rois: RoiSet::default(), paused: false });
+    let (kinds, _) = watch(&there.session, run);
+    assert!(matches!(&kinds[..], [EventKind::Failed(text)] if text.contains("start images that are here")), "{kinds:?}");
+}
+
+#[test]
+fn an_end_that_is_no_tomoscope_is_said_to_be_none() {
+    for (said, expected) in [
+        ("Last login: today\n", "began with 'Last login: today'"),
+        ("tomoscope wire 0, program 0.0.1\n", "different versions: 'tomoscope wire 0, program 0.0.1' there"),
+        ("", "closed by the other end"),
+    ] {
+        let dial: Dial = Box::new(move || {
+            let (here, mut there, _) = line();
+            there.output.write_all(said.as_bytes()).unwrap();
+            Ok(here)
+        });
+        let session = Session::elsewhere("that", dial, &SessionOptions::default(), || {});
+        let reason = session.remote().unwrap().open("/scan.hs", &Task::new()).map(drop).unwrap_err();
+        assert!(reason.starts_with("the connection to that is over") && reason.contains(expected), "{reason}");
+    }
+    let words = ["sh", "-c", "echo no route to you >&2; exit 7"].map(Into::into);
+    let session = Session::elsewhere("that", Box::new(move || Line::through(&words)), &SessionOptions::default(), || {});
+    let reason = session.remote().unwrap().open("/scan.hs", &Task::new()).map(drop).unwrap_err();
+    assert!(reason.contains("exit status: 7") && reason.contains("no route to you"), "{reason}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_line_that_breaks_at_any_moment_is_begun_again_and_nothing_is_lost() {
+    let study = cylinder_study();
+    let here = Session::with_setup(SessionOptions::default(), real(), || {});
+    let run = start(&here, &study, 40);
+    let (near, near_image) = watch(&here, run);
+    let mut num_lines = 0;
+    for moment in 0..20u64 {
+        let there = Elsewhere::new(&study, real);
+        let head = there.open();
+        let run = start(&there.session, &head, 40);
+        std::thread::sleep(Duration::from_millis(moment * 20));
+        there.cut();
+        let (far, far_image) = watch(&there.session, run);
+        assert_eq!(steps(&far), steps(&near), "cut after {} ms", moment * 20);
+        assert_eq!(far_image.unwrap().volume, near_image.as_ref().unwrap().volume);
+        assert_eq!(there.session.remote().unwrap().line(), LineState::Connected);
+        num_lines += there.servers.lock().unwrap().len();
+    }
+    // A run may have been over before that was noticed.
+    assert!(num_lines >= 30, "of 40 lines {num_lines} were begun");
+}
+
+/// Bytes of which some are changed, cut off or doubled, more or less often.
+struct Damaged {
+    line: Box<dyn Read + Send>,
+    random: u64,
+    rarity: u64,
+    num: Arc<AtomicU64>,
+    greeting: usize,
+}
+
+impl Damaged {
+    fn next(&mut self) -> u64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random
+    }
+}
+
+impl Read for Damaged {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        let num = self.line.read(bytes)?;
+        for byte in &mut bytes[..num] {
+            if self.greeting > 0 {
+                // Else every line would end there.
+                self.greeting -= 1;
+            } else if self.next().is_multiple_of(self.rarity) {
+                *byte = self.next() as u8;
+                self.num.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        Ok(num)
+    }
+}
+
+#[test]
+fn a_line_full_of_errors_ends_with_a_sentence() {
+    let study = cylinder_study();
+    for seed in 1..=20u64 {
+        let num = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&num);
+        let tamper: Tamper = Box::new(move |line| {
+            let random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+            let damaged = Damaged { line: line.input, random, rarity: 5000, num: Arc::clone(&count), greeting: 200 };
+            Line { input: Box::new(damaged), ..line }
+        });
+        let there = Elsewhere::tampered(&study, real, tamper);
+        let task = Task::new();
+        let stop = task.clone();
+        let timer = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_secs(2));
+            stop.stop();
+        });
+        drop(timer);
+        let Ok(head) = there.session.remote().unwrap().open("/scan.hs", &task) else { continue };
+        start(&there.session, &Arc::new(head.study().unwrap_or_else(|_| (*there.study).clone())), 2);
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(300) {
+            let _ = there.session.events().recv_timeout(Duration::from_millis(5));
+            while there.session.take_frame().is_some() {}
+        }
+    }
+}
+
+/// What passes through a line of so many bytes a second, and comes after a delay.
+fn slowed(mut from: Box<dyn Read + Send>, bytes_per_sec: f64, delay: Duration) -> Box<dyn Read + Send> {
+    let (output, mut input) = pipe().unwrap();
+    // What a socket holds.
+    let (sender, under_way) = crossbeam_channel::bounded::<(Instant, Vec<u8>)>(16);
+    std::thread::spawn(move || {
+        let mut free = Instant::now();
+        let mut bytes = vec![0; 1 << 14];
+        while let Ok(num @ 1..) = from.read(&mut bytes) {
+            free = free.max(Instant::now()) + Duration::from_secs_f64(num as f64 / bytes_per_sec);
+            std::thread::sleep(free.saturating_duration_since(Instant::now()));
+            if sender.send((free + delay, bytes[..num].to_vec())).is_err() {
+                return;
+            }
+        }
+    });
+    std::thread::spawn(move || {
+        for (at, bytes) in under_way {
+            std::thread::sleep(at.saturating_duration_since(Instant::now()));
+            if input.write_all(&bytes).is_err() {
+                return;
+            }
+        }
+    });
+    Box::new(output)
+}
+
+/// A scripted algorithm whose images are noise in the field of view: nothing of it can be compressed.
+struct Noisy(Script, Vec<f32>);
+
+impl Algorithm for Noisy {
+    fn step(&mut self, task: &Task) -> Result<StepReport, ReconError> {
+        self.0.step(task)
+    }
+
+    fn num_subsets(&self) -> usize {
+        self.0.num_subsets()
+    }
+
+    fn volume_into(&mut self, volume: &mut Volume) -> Result<(), ReconError> {
+        volume.as_mut_slice().copy_from_slice(&self.1);
+        Ok(())
+    }
+
+    fn set_rois(&mut self, masks: &[RoiMask]) -> Result<(), ReconError> {
+        self.0.set_rois(masks)
+    }
+
+    fn roi_sums(&mut self) -> Result<Vec<RoiSums>, ReconError> {
+        self.0.roi_sums()
+    }
+
+    fn set_accumulation(&mut self, accumulation: Accumulation) {
+        self.0.set_accumulation(accumulation);
+    }
+
+    fn accumulations(&self) -> &'static [Accumulation] {
+        self.0.accumulations()
+    }
+}
+
+/// Steps of 20 ms, 12 an iteration.
+fn noisy() -> Setup {
+    let mut script = scripted(|_| Script::new(12));
+    Box::new(move |job, task| {
+        let [nx, ny, _] = job.grid().size;
+        let is_inside = |i: usize| (i % nx) as f64 - nx as f64 / 2.0;
+        let noise = |i: usize| f32::from_bits(0x3f80_0000 | ((i as u32).wrapping_mul(0x9e37_79b9) >> 9));
+        let value =
+            |i: usize| if is_inside(i).hypot((i / nx % ny) as f64 - ny as f64 / 2.0) < nx as f64 / 2.0 { noise(i) } else { 0.0 };
+        let values = (0..job.grid().num_voxels()).map(value).collect();
+        let wait = |_: usize, _: &Task| {
+            std::thread::sleep(Duration::from_millis(20));
+            Ok(())
+        };
+        script(job, task).map(|prepared| Prepared { algorithm: Box::new(Noisy(Script::with_deed(12, wait), values)), ..prepared })
+    })
+}
+
+/// A line of 100 Mbit/s and 20 ms, and images of 256 × 256 × 47 voxels.
+#[test]
+#[ignore = "it measures: cargo test --release --test session -- --ignored --nocapture slow_line"]
+fn a_slow_line_in_figures() {
+    let study = cylinder_study();
+    let slow = |line: Line| Line { input: slowed(line.input, 12.5e6, Duration::from_millis(20)), ..line };
+    let there = Elsewhere::tampered(&study, noisy, Box::new(slow));
+    let head = there.open();
+    let mut large = settings(&head, 1000);
+    large.grid = tomoscope::geometry::Grid::centred([256, 256, 47], [0.55, 0.55, 0.85]).unwrap();
+    let ball = |x_mm: f64| RoiSet {
+        branch: x_mm as u64,
+        rois: vec![Roi::new("ball", RoiShape::Sphere { radius_mm: 12.0 }, [x_mm % 30.0, 4.0, 5.0])].into(),
+    };
+    there.session.remote().unwrap().look_at([128, 128, 23]);
+    let job = Job::Counts { study: head, settings: Box::new(large) };
+    let run = there.session.send(Command::Start { job, rois: ball(0.0), paused: false });
+    let (mut slices, mut wholes, mut steps, mut asked) = (Vec::new(), Vec::new(), Vec::new(), None);
+    let (mut answers, mut started, mut branch) = (Vec::new(), None, 0);
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(25) {
+        for Event { run: of, kind } in there.session.events().try_iter() {
+            match kind {
+                EventKind::Started(_) if of == run => started = Some(Instant::now()),
+                EventKind::Iterate(report) => steps.push((Instant::now(), report.subiteration)),
+                EventKind::Remeasured { branch: of, .. } if asked.is_some() && of == branch => {
+                    answers.extend(asked.take().map(|at: Instant| at.elapsed()));
+                }
+                EventKind::Failed(text) => panic!("{text}"),
+                _ => {}
+            }
+        }
+        while let Some(frame) = there.session.take_frame() {
+            let list = if frame.slices.is_some() { &mut slices } else { &mut wholes };
+            list.push((Instant::now(), frame.subiteration));
+            there.session.return_frame(frame);
+        }
+        // A region is dragged for some time.
+        if asked.is_none() && wholes.len() > 3 && branch < 200 {
+            branch += 1;
+            asked = Some(Instant::now());
+            there.session.send(Command::SetRois(ball(branch as f64)));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let per_sec = |list: &[(Instant, usize)]| {
+        let secs = list.last().unwrap().0.duration_since(list[0].0).as_secs_f64();
+        (list.len() - 1) as f64 / secs
+    };
+    let first = |list: &[(Instant, usize)]| list[0].0.duration_since(started.unwrap());
+    let steps_seen: Vec<usize> = steps.iter().map(|(_, step)| *step).collect();
+    assert!(steps_seen.iter().copied().eq(1..=steps_seen.len()), "points are missing");
+    answers.sort();
+    println!("latency {:?}", there.session.remote().unwrap().latency());
+    println!("first slices {:?} after the start, first whole image {:?}", first(&slices), first(&wholes));
+    println!(
+        "{:.1} steps/s there, {:.1} slices/s here, {:.2} whole images/s",
+        per_sec(&steps),
+        per_sec(&slices),
+        per_sec(&wholes)
+    );
+    println!("regions: median {:?}, worst {:?} of {}", answers.get(answers.len() / 2), answers.last(), answers.len());
+}
