@@ -117,13 +117,9 @@ pub fn device(text: &str) -> Result<DeviceChoice, String> {
         "auto" => Some(DeviceChoice::Auto),
         "cpu" => Some(DeviceChoice::Cpu),
         "cuda" => Some(DeviceChoice::Cuda(0)),
-        "cuda:all" => Some(DeviceChoice::Gpus(GpuSet::ALL)),
         _ => text.strip_prefix("cuda:").and_then(|numbers| {
-            let numbers: Vec<usize> = numbers.split(',').map(|number| number.parse().ok()).collect::<Option<_>>()?;
-            match numbers.as_slice() {
-                [number] => Some(DeviceChoice::Cuda(*number)),
-                _ => GpuSet::of(numbers).map(DeviceChoice::Gpus),
-            }
+            let one = numbers.parse().map(DeviceChoice::Cuda);
+            one.ok().or_else(|| numbers.parse::<GpuSet>().ok().map(DeviceChoice::Gpus))
         }),
     };
     choice.ok_or_else(|| format!("'{text}' is not a device; use auto, cpu, cuda, cuda:N, cuda:N,M or cuda:all"))

@@ -19,7 +19,8 @@ const MARGIN: f64 = 1.01;
 #[derive(Default)]
 pub(super) struct FixedPoint {
     image: Option<CudaSlice<u64>>,
-    largest_sensitivity: HashMap<(usize, usize), f32>,
+    /// By number and count of the subset, and whether it is that of a whole team.
+    largest_sensitivity: HashMap<(usize, usize, bool), f32>,
 }
 
 impl FixedPoint {
@@ -36,7 +37,7 @@ impl FixedPoint {
         atomic: impl FnOnce(&mut CudaBackend, &CudaArray<Data>, &mut CudaArray<Image>) -> Result<(), OperatorError>,
         add: impl FnOnce(&mut CudaBackend, &mut CudaSlice<u64>, f32) -> Result<(), OperatorError>,
     ) -> Result<(), OperatorError> {
-        let key = (subset.index, subset.count);
+        let key = (subset.index, subset.count, backend.peers.team.meeting().is_some());
         let largest_sensitivity = match self.largest_sensitivity.get(&key) {
             Some(&largest) => largest,
             None => {

@@ -36,9 +36,9 @@ pub enum DeviceChoice {
     Gpus(GpuSet),
 }
 
-/// CUDA devices of one host by their numbers, 0 to 63.
+/// CUDA devices of one host by their numbers, 0 to 63. As a text they are `0,1`, or `all`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(transparent)]
+#[serde(into = "String", try_from = "String")]
 pub struct GpuSet(u64);
 
 impl GpuSet {
@@ -61,7 +61,33 @@ impl GpuSet {
     }
 }
 
-/// As the command line has them: `0,1`, or `all`.
+impl From<GpuSet> for String {
+    fn from(set: GpuSet) -> Self {
+        set.to_string()
+    }
+}
+
+impl TryFrom<String> for GpuSet {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl FromStr for GpuSet {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "all" {
+            return Ok(Self::ALL);
+        }
+        let numbers = text.split(',').map(|number| number.parse().ok()).collect::<Option<Vec<usize>>>();
+        let set = numbers.and_then(Self::of);
+        set.ok_or_else(|| format!("'{text}' is no list of GPUs; write their numbers, each once (0,1), or all"))
+    }
+}
+
 impl std::fmt::Display for GpuSet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if *self == Self::ALL {
@@ -374,4 +400,24 @@ pub struct StartInfo {
     pub estimate: Estimate,
     /// The job, with the settings as they were used.
     pub job: Job,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_of_gpus_come_back_from_their_text() {
+        for (text, numbers) in [("0,1", &[0, 1][..]), ("3", &[3]), ("63,0,7", &[0, 7, 63]), ("all", &[0, 1, 2])] {
+            let set: GpuSet = text.parse().unwrap();
+            assert_eq!(set.numbers(3).collect::<Vec<_>>(), numbers);
+            assert_eq!(serde_json::from_str::<GpuSet>(&serde_json::to_string(&set).unwrap()).unwrap(), set);
+            let choice = DeviceChoice::Gpus(set);
+            let text = toml::to_string(&std::collections::BTreeMap::from([("device", choice)])).unwrap();
+            assert_eq!(toml::from_str::<std::collections::BTreeMap<String, DeviceChoice>>(&text).unwrap()["device"], choice);
+        }
+        for text in ["", "0,0", "64", "1,", "-1", "some"] {
+            assert!(text.parse::<GpuSet>().is_err(), "{text}");
+        }
+    }
 }
