@@ -1,11 +1,11 @@
 //! The session's protocol between two processes: a window here, its solver elsewhere.
 //!
-//! Both ends first say a line that names the protocol's version ([`framing`]); then messages ([`messages`]) go both ways, each
-//! as its length, the message as `postcard` writes it, and the values of an image that it brings, compressed ([`image`]).
+//! Both ends first say a line that names the protocol's version (`framing`); then messages (`messages`) go both ways, each
+//! as its length, the message as `postcard` writes it, and the values of an image that it brings, compressed (`image`).
 //!
 //! Orders and news are numbered and kept until the other end has them: where the line breaks and another takes its place, they go
-//! on where they stopped ([`outbox`]). Images are not: the newest wins. Of each the slices on the screen are sent at once and the
-//! whole after them, in parts, no more at a time than the line can take without making other messages wait ([`images_out`]).
+//! on where they stopped (`outbox`). Images are not: the newest wins. Of each the slices on the screen are sent at once and the
+//! whole after them, in parts, no more at a time than the line can take without making other messages wait (`images_out`).
 //!
 //! Nothing that comes is believed: lengths, grids, numbers and regions are checked before they are used, and what cannot be ends
 //! the connection with a sentence.
