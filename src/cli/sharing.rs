@@ -141,7 +141,7 @@ mod tests {
     fn too_little_memory_is_waited_for_only_where_some_will_be_given_back() {
         let refusal = SetupError::Memory { needed_bytes: 90, free_bytes: 80, gpu: None, has_subsets: false };
         let other = Held { device: "CPU".into(), bytes: 10, free_bytes: 100 };
-        assert_eq!(place_for(Err(&refusal), &[other.clone()]), Err(90));
+        assert_eq!(place_for(Err(&refusal), std::slice::from_ref(&other)), Err(90));
         assert_eq!(place_for(Err(&refusal), &[]), Ok(None));
         assert_eq!(place_for(Err(&SetupError::Settings("no".into())), &[other]), Ok(None));
     }
