@@ -127,9 +127,10 @@ pub fn device(text: &str) -> Result<DeviceChoice, String> {
 
 /// A device where several would be of no use.
 pub fn one_device(text: &str) -> Result<DeviceChoice, String> {
-    match device(text)? {
-        DeviceChoice::Gpus(_) => Err(format!("'{text}' is several devices; name one here (cuda:N)")),
-        one => Ok(one),
+    match device(text) {
+        Ok(DeviceChoice::Gpus(_)) => Err(format!("'{text}' is several devices; name one here (cuda:N)")),
+        Ok(one) => Ok(one),
+        Err(_) => Err(format!("'{text}' is not a device; use auto, cpu, cuda or cuda:N")),
     }
 }
 

@@ -107,11 +107,14 @@ pub fn choose_device(choice: DeviceChoice) -> Result<(Chosen, Vec<Notice>), Setu
 /// Why several GPUs are refused where there is nothing to share out yet.
 pub const ONE_DEVICE: &str = "this cannot be shared out among several GPUs; name one (--device cuda:0)";
 
-/// The devices that were asked for, each with its place in their team, and what the user should know.
+/// Devices with their places in their team, and what the user should know.
+pub(super) type Members<D> = (Vec<(D, Team)>, Vec<Notice>);
+
+/// The devices that were asked for.
 ///
 /// # Errors
 /// Those of [`choose_device`]; of several GPUs all are used or none.
-pub(super) fn choose_members(choice: DeviceChoice) -> Result<(Vec<(Chosen, Team)>, Vec<Notice>), SetupError> {
+pub(super) fn choose_members(choice: DeviceChoice) -> Result<Members<Chosen>, SetupError> {
     match choice {
         #[cfg(feature = "cuda")]
         DeviceChoice::Gpus(set) => {
@@ -139,7 +142,7 @@ pub(super) fn choose_slabs(choice: DeviceChoice) -> Result<(Vec<Chosen>, Vec<Not
 
 /// Opens several GPUs and makes a team of them.
 #[cfg(feature = "cuda")]
-pub(super) fn open_gpus(set: GpuSet) -> Result<(Vec<(CudaBackend, Team)>, Vec<Notice>), SetupError> {
+pub(super) fn open_gpus(set: GpuSet) -> Result<Members<CudaBackend>, SetupError> {
     let refuse = |text: String| SetupError::Settings(format!("{text}; use the CPU (--device cpu)"));
     let num_gpus = crate::cuda::devices().map_err(|error| refuse(error.to_string()))?.len();
     let open =

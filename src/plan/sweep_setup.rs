@@ -125,14 +125,17 @@ pub(super) fn forecast_on(
     Ok((Forecast { memory_bytes, device, projector, free_bytes: free.bytes }, free))
 }
 
+/// A program on its device, and the slab of the image that it makes.
+type OfSlab = (Box<dyn PlaneSystem>, Grid);
+
 /// Devices and projector in words.
-fn words_of(systems: &[(Box<dyn PlaneSystem>, Grid)]) -> (String, String) {
+fn words_of(systems: &[OfSlab]) -> (String, String) {
     let devices: Vec<String> = systems.iter().map(|(system, _)| system.device().to_owned()).collect();
     (together(&devices), systems.first().map_or_else(String::new, |(system, _)| system.name().to_owned()))
 }
 
 /// The program on each device, for its slab of the image.
-fn systems(devices: Vec<Chosen>, program: &ProgramEntry, grid: &Grid) -> Result<Vec<(Box<dyn PlaneSystem>, Grid)>, SetupError> {
+fn systems(devices: Vec<Chosen>, program: &ProgramEntry, grid: &Grid) -> Result<Vec<OfSlab>, SetupError> {
     let slabs = if devices.len() == 1 { vec![grid.clone()] } else { slabs(grid, devices.len())? };
     let make = |(chosen, slab): (Chosen, Grid)| Ok((system(chosen, program, &slab)?, slab));
     devices.into_iter().zip(slabs).map(make).collect()
