@@ -71,7 +71,7 @@ pub fn of_frame(path: &Path, number: usize) -> PathBuf {
     before_ending(path, &format!("_f{number:03}"))
 }
 
-/// OUT.ext → OUT<what>.ext, also for the double ending .nii.gz.
+/// OUT.ext → OUT with `what` behind it, then .ext; also for the double ending .nii.gz.
 pub fn before_ending(path: &Path, what: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let lower = name.to_lowercase();

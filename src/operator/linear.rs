@@ -95,7 +95,7 @@ pub enum OperatorError {
 }
 
 /// A and Aᵀ on the arrays of one back end: from the coefficients of an [`ImageSpace`](crate::algebra::ImageSpace) to the data of
-/// a subset of a [`DataSpace`](super::DataSpace), in the order of both. It owns what memory it works in.
+/// a subset of a [`DataSpace`], in the order of both. It owns what memory it works in.
 pub trait LinearOperator<B: Backend>: Send {
     /// `out` = A x for the data of a subset, overwriting `out` (values behind those of the subset are left alone).
     ///
