@@ -3,8 +3,10 @@
 //! Each process has all of the image and a share of the data; they meet ([`Meeting`]) where sums over the data are needed. All calls of
 //! MPI are made by a thread of their own: a call waits for the other processes, however long they take or if they are gone, and who
 //! waits for that thread can give up. The sum that has to be the same for any number of processes goes from one to the next in pieces,
-//! so that all add at the same time.
+//! and back when it is whole, so that all add at the same time.
 
+use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
@@ -14,7 +16,7 @@ use mpi::Threading;
 use mpi::collective::SystemOperation;
 use mpi::request::{Request, Scope, scope};
 use mpi::topology::SimpleCommunicator;
-use mpi::traits::{Communicator as _, CommunicatorCollectives as _, Destination as _, Root as _, Source as _};
+use mpi::traits::{Communicator as _, CommunicatorCollectives as _, Destination as _, Source as _};
 
 use crate::algebra::{AddOwn, BackendError, Meeting, Share, Team};
 
@@ -148,14 +150,35 @@ impl Processes {
         }
     }
 
-    /// The piece of a sum from this place on, from the process before; zeros for the first.
-    fn piece(&self, at: usize, len: usize) -> Receiver<Vec<f32>> {
-        let (index, num) = (self.share.index, PIECE.min(len - at));
+    /// The next piece of a sum from the process before; zeros for the first.
+    fn piece(&self, len: usize) -> Receiver<Vec<f32>> {
+        let index = self.share.index as i32;
         self.ask(move |world| {
-            let mut piece = vec![0.0_f32; num];
+            let mut piece = vec![0.0_f32; len];
             if index > 0 {
-                let before = world.process_at_rank(index as i32 - 1);
+                let before = world.process_at_rank(index - 1);
                 scope(|s| finish(before.immediate_receive_into(s, &mut piece[..])));
+            }
+            piece
+        })
+    }
+
+    /// Sends a piece to the process that is so many after this one, if there is one.
+    fn send(&self, piece: Vec<f32>, after: i32) {
+        let to = self.share.index as i32 + after;
+        if (0..self.share.count as i32).contains(&to) {
+            self.ask(move |world| scope(|s| finish(world.process_at_rank(to).immediate_send(s, &piece[..]))));
+        }
+    }
+
+    /// The next piece of the whole sum from the process after this one, which the one before gets too.
+    fn whole(&self, len: usize) -> Receiver<Vec<f32>> {
+        let index = self.share.index as i32;
+        self.ask(move |world| {
+            let mut piece = vec![0.0_f32; len];
+            scope(|s| finish(world.process_at_rank(index + 1).immediate_receive_into(s, &mut piece[..])));
+            if index > 0 {
+                scope(|s| finish(world.process_at_rank(index - 1).immediate_send(s, &piece[..])));
             }
             piece
         })
@@ -208,31 +231,34 @@ impl Meeting for Processes {
 
     fn sum_in_order(&self, sum: &mut [f32], add: AddOwn<'_>) -> Result<(), BackendError> {
         self.answer(self.ask(all_take_part))??;
-        let Share { index, count } = self.share;
-        let (len, last) = (sum.len(), count - 1);
-        // The next piece comes while this one is added to.
-        let mut coming = (len > 0).then(|| self.piece(0, len));
-        for (at, sum) in (0..len).step_by(PIECE).zip(sum.chunks_mut(PIECE)) {
-            let next = (at + PIECE < len).then(|| self.piece(at + PIECE, len));
+        let (len, behind) = (sum.len(), self.share.count - 1 - self.share.index);
+        let pieces: Vec<Range<usize>> = (0..len).step_by(PIECE).map(|at| at..(at + PIECE).min(len)).collect();
+        // The next piece comes while this one is added to, and whole ones come back while others go on. One behind the other, so that
+        // neighbours send and receive in the same order.
+        let mut coming = pieces.first().map(|range| self.piece(range.len()));
+        let mut wholes = VecDeque::new();
+        for (number, range) in pieces.iter().enumerate() {
+            let next = pieces.get(number + 1).map(|range| self.piece(range.len()));
             let Some(piece) = std::mem::replace(&mut coming, next) else { break };
             let mut piece = self.answer(piece)?;
-            add(at, &mut piece);
-            if index == last {
-                sum.copy_from_slice(&piece);
+            add(range.start, &mut piece);
+            if behind == 0 {
+                sum[range.clone()].copy_from_slice(&piece);
+                self.send(piece, -1);
             } else {
-                self.ask(move |world| {
-                    let next = world.process_at_rank(index as i32 + 1);
-                    scope(|s| finish(next.immediate_send(s, &piece[..])));
-                });
+                self.send(piece, 1);
+                if let Some(before) = number.checked_sub(behind) {
+                    wholes.push_back((before, self.whole(pieces[before].len())));
+                }
             }
         }
-        let mut whole = if index == last { sum.to_vec() } else { vec![0.0; len] };
-        let whole = self.ask(move |world| {
-            let from = world.process_at_rank(last as i32);
-            scope(|s| finish(from.immediate_broadcast_into(s, &mut whole[..])));
-            whole
-        });
-        sum.copy_from_slice(&self.answer(whole)?);
+        if behind > 0 {
+            let left = pieces.len().saturating_sub(behind)..pieces.len();
+            wholes.extend(left.map(|number| (number, self.whole(pieces[number].len()))));
+        }
+        for (number, whole) in wholes {
+            sum[pieces[number].clone()].copy_from_slice(&self.answer(whole)?);
+        }
         Ok(())
     }
 
