@@ -19,7 +19,7 @@ enum Ask {
 
 type Outcome = Result<StepReport, ReconError>;
 
-/// A member on a thread of its own, or the one that runs where it is asked.
+/// A member on a thread of its own; all but the first have one.
 struct Helper {
     asks: Option<Sender<Ask>>,
     outcomes: Receiver<Outcome>,
