@@ -17,7 +17,7 @@ use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::{Data, FieldOfView, Image, Share, Team, Voxels};
 use crate::geometry::Grid;
 use crate::operator::{
-    Accumulation, AxialTable, BinOrder, LinearOperator, LorRuns, MirrorSets, Mirrored, OperatorError, OwnShare, Subset,
+    Accumulation, AxialTable, Behind, BinOrder, LinearOperator, LorRuns, MirrorSets, Mirrored, OperatorError, OwnShare, Subset,
     ViewProjector, Views,
 };
 use crate::scanner::ScanGeometry;
@@ -380,7 +380,7 @@ impl ViewProjector<CudaBackend> for AxialRuns {
     /// Whole sets of mirror images: what they give, and with integers the sum, has the same bits for any number of members.
     fn for_team(self, team: &Team) -> Result<OwnShare<CudaBackend>, OperatorError> {
         let projector = Arc::new(Self { share: team.share(), ..self });
-        Ok((Box::new(SharedRuns(Arc::clone(&projector))), Box::new(SharedRuns(projector))))
+        Ok((Behind(Box::new(Behind(Arc::clone(&projector)))), Box::new(SharedRuns(projector))))
     }
 
     fn voxels(&self) -> &Voxels {

@@ -1,49 +1,14 @@
-//! The axial-run projector for the share of a member of a team of GPUs.
+//! The data of the axial-run projector for the share of a member of a team of GPUs.
 
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::AxialRuns;
 use super::projecting::Projecting;
-use super::{AxialRuns, CudaArray, CudaBackend};
-use crate::algebra::{Data, Image};
-use crate::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset};
-use crate::task::Task;
+use crate::operator::{DataSpace, Subset, one_after_the_other};
 
-/// A share of the projector, and its data: its LORs alone, those of a subset in one piece.
+/// The LORs of its share alone, those of a subset in one piece.
 pub(super) struct SharedRuns(pub Arc<AxialRuns>);
-
-impl LinearOperator<CudaBackend> for SharedRuns {
-    fn apply(
-        &self,
-        backend: &mut CudaBackend,
-        subset: Subset,
-        x: &CudaArray<Image>,
-        out: &mut CudaArray<Data>,
-        task: &Task,
-    ) -> Result<(), OperatorError> {
-        self.0.apply(backend, subset, x, out, task)
-    }
-
-    fn adjoint(
-        &self,
-        backend: &mut CudaBackend,
-        subset: Subset,
-        q: &CudaArray<Data>,
-        accumulation: Accumulation,
-        out: &mut CudaArray<Image>,
-        task: &Task,
-    ) -> Result<(), OperatorError> {
-        self.0.adjoint(backend, subset, q, accumulation, out, task)
-    }
-
-    fn accumulations(&self) -> &'static [Accumulation] {
-        self.0.accumulations()
-    }
-
-    fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64 {
-        self.0.scratch_bytes(subset, accumulation)
-    }
-}
 
 impl DataSpace for SharedRuns {
     fn max_subsets(&self) -> usize {
@@ -74,7 +39,6 @@ impl DataSpace for SharedRuns {
     }
 
     fn pieces(&self, subset: Subset) -> Vec<(usize, Range<usize>)> {
-        let first: usize = Subset::all(subset.count).take(subset.index).map(|before| self.len(before)).sum();
-        vec![(0, first..first + self.len(subset))]
+        one_after_the_other(self, subset)
     }
 }

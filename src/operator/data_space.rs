@@ -56,6 +56,12 @@ pub trait DataSpace: Send {
     fn pieces(&self, subset: Subset) -> Vec<(usize, Range<usize>)>;
 }
 
+/// [`DataSpace::pieces`] where the values of each subset lie in one piece, subset after subset.
+pub(crate) fn one_after_the_other(space: &impl DataSpace, subset: Subset) -> Vec<(usize, Range<usize>)> {
+    let first: usize = Subset::all(subset.count).take(subset.index).map(|before| space.len(before)).sum();
+    vec![(0, first..first + space.len(subset))]
+}
+
 impl DataSpace for Box<dyn DataSpace> {
     fn max_subsets(&self) -> usize {
         (**self).max_subsets()
@@ -220,8 +226,7 @@ impl DataSpace for Views {
             return vec![(0, 0..self.len(subset))];
         }
         if self.by_subset {
-            let first: usize = Subset::all(subset.count).take(subset.index).map(|before| self.len(before)).sum();
-            return vec![(0, first..first + self.len(subset))];
+            return one_after_the_other(self, subset);
         }
         self.of(subset).enumerate().map(|(k, view)| (k * view_len, view * view_len..(view + 1) * view_len)).collect()
     }

@@ -1,5 +1,7 @@
 //! A linear operator between images and data, by subsets.
 
+use std::ops::Deref;
+
 use super::{DataSpace, Subset, Views};
 use crate::algebra::{Backend, BackendError, Data, Image, Team, Voxels};
 use crate::task::{Stopped, Task};
@@ -132,7 +134,10 @@ pub trait LinearOperator<B: Backend>: Send {
 }
 
 /// An operator for the share of a member of a team, and its data.
-pub type OwnShare<B> = (Box<dyn LinearOperator<B>>, Box<dyn DataSpace>);
+pub type OwnShare<B> = (AnyOperator<B>, Box<dyn DataSpace>);
+
+/// Whatever operator it is.
+pub type AnyOperator<B> = Behind<Box<dyn LinearOperator<B>>>;
 
 /// A projector between voxels and the views of a scan.
 pub trait ViewProjector<B: Backend>: LinearOperator<B> {
@@ -150,7 +155,10 @@ pub trait ViewProjector<B: Backend>: LinearOperator<B> {
     fn views(&self) -> &Views;
 }
 
-impl<B: Backend> LinearOperator<B> for Box<dyn LinearOperator<B>> {
+/// An operator behind a pointer of some kind.
+pub struct Behind<P>(pub P);
+
+impl<B: Backend, P: Deref<Target: LinearOperator<B>> + Send> LinearOperator<B> for Behind<P> {
     fn apply(
         &self,
         backend: &mut B,
@@ -159,7 +167,7 @@ impl<B: Backend> LinearOperator<B> for Box<dyn LinearOperator<B>> {
         out: &mut B::Array<Data>,
         task: &Task,
     ) -> Result<(), OperatorError> {
-        (**self).apply(backend, subset, x, out, task)
+        self.0.apply(backend, subset, x, out, task)
     }
 
     fn adjoint(
@@ -171,14 +179,14 @@ impl<B: Backend> LinearOperator<B> for Box<dyn LinearOperator<B>> {
         out: &mut B::Array<Image>,
         task: &Task,
     ) -> Result<(), OperatorError> {
-        (**self).adjoint(backend, subset, q, accumulation, out, task)
+        self.0.adjoint(backend, subset, q, accumulation, out, task)
     }
 
     fn accumulations(&self) -> &'static [Accumulation] {
-        (**self).accumulations()
+        self.0.accumulations()
     }
 
     fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64 {
-        (**self).scratch_bytes(subset, accumulation)
+        self.0.scratch_bytes(subset, accumulation)
     }
 }

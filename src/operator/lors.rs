@@ -8,8 +8,8 @@ use rayon::prelude::*;
 
 use super::accumulate::{ImageSink, Parts, PrivateImages, backproject, is_shared, num_private_images, private_bytes};
 use super::{
-    Accumulation, DataSpace, LinearOperator, LorRuns, MirrorSets, Mirrored, OperatorError, OwnShare, Subset, ViewProjector,
-    Views, check_lengths,
+    Accumulation, Behind, DataSpace, LinearOperator, LorRuns, MirrorSets, Mirrored, OperatorError, OwnShare, Subset,
+    ViewProjector, Views, check_lengths,
 };
 use crate::algebra::{Data, Host, HostArray, Image, Share, Team, Voxels};
 use crate::task::{Stopped, Task};
@@ -255,45 +255,12 @@ impl<P: LorProjector> DataSpace for OwnLors<P> {
     }
 }
 
-impl<P: LorProjector> LinearOperator<Host> for OwnLors<P> {
-    fn apply(
-        &self,
-        backend: &mut Host,
-        subset: Subset,
-        x: &HostArray<Image>,
-        out: &mut HostArray<Data>,
-        task: &Task,
-    ) -> Result<(), OperatorError> {
-        self.0.apply(backend, subset, x, out, task)
-    }
-
-    fn adjoint(
-        &self,
-        backend: &mut Host,
-        subset: Subset,
-        q: &HostArray<Data>,
-        accumulation: Accumulation,
-        out: &mut HostArray<Image>,
-        task: &Task,
-    ) -> Result<(), OperatorError> {
-        self.0.adjoint(backend, subset, q, accumulation, out, task)
-    }
-
-    fn accumulations(&self) -> &'static [Accumulation] {
-        self.0.accumulations()
-    }
-
-    fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64 {
-        self.0.scratch_bytes(subset, accumulation)
-    }
-}
-
 impl<P: LorProjector + 'static> ViewProjector<Host> for P {
     /// Whole parts of the sum that a deterministic backprojection is: its bits do not depend on how many members there are.
     fn for_team(mut self, team: &Team) -> Result<OwnShare<Host>, OperatorError> {
         self.kept_mut().team = team.clone();
         let projector = Arc::new(self);
-        Ok((Box::new(OwnLors(Arc::clone(&projector))), Box::new(OwnLors(projector))))
+        Ok((Behind(Box::new(Behind(Arc::clone(&projector)))), Box::new(OwnLors(projector))))
     }
 
     fn voxels(&self) -> &Voxels {

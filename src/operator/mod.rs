@@ -26,12 +26,13 @@ mod tubes;
 
 pub use axial_runs::{AxialRuns, AxialTable, Family, Group, Layout};
 pub use composed::{Composed, ImageMap};
+pub(crate) use data_space::one_after_the_other;
 pub use data_space::{BinOrder, DataSpace, Subset, Views};
 pub use event_path::END_MARGIN;
 pub use event_space::{EventOrder, EventSpace, EventSplit};
 pub use events::{EventLines, EventRays, EventSubsets};
 pub use in_plane::{InPlanePath, Sides};
-pub use linear::{Accumulation, LinearOperator, OperatorError, OwnShare, ViewProjector};
+pub use linear::{Accumulation, AnyOperator, Behind, LinearOperator, OperatorError, OwnShare, ViewProjector};
 pub use mirrors::{LorRuns, MAX_MIRRORED, Mirror, MirrorSets, Mirrored, MirroredColumns, reversed_planes};
 pub use of_share::OfShare;
 pub use planes::{

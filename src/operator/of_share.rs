@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Accumulation, DataSpace, LinearOperator, OperatorError, OwnShare, Subset};
+use super::{Accumulation, Behind, DataSpace, LinearOperator, OperatorError, OwnShare, Subset, one_after_the_other};
 use crate::algebra::{Backend, Data, Image, Share};
 use crate::task::Task;
 
@@ -20,7 +20,7 @@ impl<T> OfShare<T> {
     where
         T: LinearOperator<B> + 'static,
     {
-        (Box::new(OfShare { whole: operator, share }), Box::new(OfShare { whole: data, share }))
+        (Behind(Box::new(OfShare { whole: operator, share })), Box::new(OfShare { whole: data, share }))
     }
 
     fn part(&self, Subset { index, count }: Subset) -> Subset {
@@ -83,7 +83,6 @@ impl<D: DataSpace> DataSpace for OfShare<D> {
     }
 
     fn pieces(&self, subset: Subset) -> Vec<(usize, Range<usize>)> {
-        let first: usize = Subset::all(subset.count).take(subset.index).map(|before| self.len(before)).sum();
-        vec![(0, first..first + self.len(subset))]
+        one_after_the_other(self, subset)
     }
 }

@@ -6,7 +6,7 @@ use super::estimate::{self, Arrays, FreeMemory};
 use crate::algebra::{Backend, ImageSpace, Team, Voxels};
 use crate::data::{Unit, Volume};
 use crate::geometry::Grid;
-use crate::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset, ViewProjector, Views};
+use crate::operator::{Accumulation, AnyOperator, DataSpace, LinearOperator, OperatorError, Subset, ViewProjector, Views};
 use crate::recon::{Algorithm, EmKernels, EmSettings, MeasuredValues, MlemOsem, ProjectionModel, ReconError};
 use crate::task::Task;
 
@@ -123,7 +123,7 @@ impl<B: Backend, A: ViewProjector<B>> Projector<B, A> {
 }
 
 /// A projector for the share of a member of a team.
-pub(super) type OfTeam<B> = Assembled<B, Box<dyn LinearOperator<B>>, Voxels, Box<dyn DataSpace>>;
+pub(super) type OfTeam<B> = Assembled<B, AnyOperator<B>, Voxels, Box<dyn DataSpace>>;
 
 impl<B: Backend> OfTeam<B> {
     /// On a back end.

@@ -82,7 +82,9 @@ fn step(algorithm: &mut dyn Algorithm, team: &Team, task: &Task) -> Outcome {
     outcome
 }
 
-const PANIC: &str = "the program made a mistake; please report it with what you did";
+pub(super) const PANIC: &str = "the program made a mistake; please report it with what you did";
+
+pub(super) const NO_DEVICE: &str = "there is no device to compute on";
 
 /// Whether a member only says that another one has left.
 fn is_of_another(error: &ReconError) -> bool {
@@ -104,7 +106,7 @@ impl SharedAlgorithm {
     pub fn new(members: impl IntoIterator<Item = (Box<dyn Algorithm>, Team)>) -> Result<Self, ReconError> {
         let mut members = members.into_iter();
         let Some((first, team)) = members.next() else {
-            return Err(ReconError::UnsuitableSettings("there is no device to compute on".into()));
+            return Err(ReconError::UnsuitableSettings(NO_DEVICE.into()));
         };
         team.assemble();
         let start = |(algorithm, team): (Box<dyn Algorithm>, Team)| {

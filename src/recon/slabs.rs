@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::thread;
 
+use super::shared::{NO_DEVICE, PANIC};
 use super::{Algorithm, ReconError, StepReport};
 use crate::algebra::{BackendError, PendingVolume};
 use crate::data::{Projection, RoiMask, RoiSums, Volume};
@@ -54,8 +55,6 @@ impl SlabAlgorithm {
     }
 }
 
-const NONE: &str = "there is no device to compute on";
-
 impl Algorithm for SlabAlgorithm {
     /// (A stop is obeyed before the step: inside it some slabs would have taken it and others not.)
     fn step(&mut self, task: &Task) -> Result<StepReport, ReconError> {
@@ -63,11 +62,11 @@ impl Algorithm for SlabAlgorithm {
         let outcomes: Vec<Result<StepReport, ReconError>> = thread::scope(|scope| {
             let algorithms = self.slabs.iter_mut().map(|slab| &mut slab.algorithm);
             let threads: Vec<_> = algorithms.map(|algorithm| scope.spawn(|| algorithm.step(&Task::new()))).collect();
-            let panicked = || ReconError::UnsuitableSettings("the program made a mistake; please report it".into());
+            let panicked = || ReconError::UnsuitableSettings(PANIC.into());
             threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(panicked()))).collect()
         });
         let reports = outcomes.into_iter().collect::<Result<Vec<StepReport>, ReconError>>()?;
-        reports.into_iter().next().ok_or_else(|| ReconError::UnsuitableSettings(NONE.into()))
+        reports.into_iter().next().ok_or_else(|| ReconError::UnsuitableSettings(NO_DEVICE.into()))
     }
 
     fn num_subsets(&self) -> usize {

@@ -6,7 +6,8 @@ use tomoscope::algebra::{Backend, BackendError, Data, Host, HostArray, Image, Sh
 use tomoscope::data::{Counts, Michelogram, Roi, RoiRole, RoiShape, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{
-    Accumulation, AxialRuns, DataSpace, LinearOperator, OfShare, OperatorError, OwnShare, Siddon, Subset, ViewProjector,
+    Accumulation, AnyOperator, AxialRuns, DataSpace, LinearOperator, OfShare, OperatorError, OwnShare, Siddon, Subset,
+    ViewProjector,
 };
 use tomoscope::recon::{Algorithm, EmSettings, MlemOsem, ProjectionModel, ReconError, SharedAlgorithm, SubsetOrder};
 use tomoscope::scanner::{ScanGeometry, find};
@@ -262,7 +263,7 @@ fn a_team_is_stopped_and_goes_on_where_it_was() {
 
 /// An operator that fails from some call on, or panics.
 struct Failing {
-    whole: Box<dyn LinearOperator<Host>>,
+    whole: AnyOperator<Host>,
     calls_left: std::sync::atomic::AtomicUsize,
     panics: bool,
 }
