@@ -11,6 +11,7 @@ mod gpu_limits;
 mod host;
 mod image_space;
 mod ring_basis;
+mod room;
 mod simd;
 mod team;
 mod voxels;

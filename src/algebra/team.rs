@@ -5,15 +5,11 @@
 //! members, or of integers, so that they do not hang on who came first.
 
 use std::fmt::Debug;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::BackendError;
-
-/// How long a member that waits looks again and again, before it sleeps: the others are a few microseconds behind as a rule, and
-/// waking up takes longer.
-const LOOK_FOR: Duration = Duration::from_micros(200);
+use super::room;
 
 /// One of `count` shares of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,6 +59,11 @@ pub trait Meeting: Debug + Send + Sync {
 
     /// After a member has left, and all others have learnt of it: they can meet again.
     fn begin_again(&self);
+
+    /// Whether this process is to end, so that nobody in it waits for others any longer.
+    fn is_ending(&self) -> bool {
+        false
+    }
 }
 
 /// A member's place in a team; or that there is none.
@@ -85,15 +86,21 @@ impl Team {
         Self(Some(Member { meeting, is_assembled: Arc::default() }))
     }
 
-    /// The places of a team of `count` threads of this process. `let_go` is called where one fails, for those who wait for it otherwise
-    /// than in a meeting.
-    pub fn of_threads(count: usize, let_go: impl Fn() + Send + Sync + 'static) -> Vec<Team> {
-        if count <= 1 {
-            return vec![Team::ALONE];
+    /// The places of `count` threads of this process, in a team with those of other processes where this one is `among` some. `let_go`
+    /// is called where one fails, for those who wait for it otherwise than in a meeting.
+    ///
+    /// # Errors
+    /// Another process has left, or cannot be reached.
+    pub fn of_threads(among: &Team, count: usize, let_go: impl Fn() + Send + Sync + 'static) -> Result<Vec<Team>, BackendError> {
+        match (among.place(), count) {
+            (None, 0 | 1) => Ok(vec![Team::ALONE]),
+            (beyond, _) => Ok(room::places(count, beyond.cloned(), Box::new(let_go))?.into_iter().map(Team::of).collect()),
         }
-        let room = Arc::new(Room::new(count, LetGo(Box::new(let_go))));
-        let member = |index| Team::of(Arc::new(AtTable { room: Arc::clone(&room), share: Share { index, count } }));
-        (0..count).map(member).collect()
+    }
+
+    /// Where the others will be met, if there are any.
+    pub fn place(&self) -> Option<&Arc<dyn Meeting>> {
+        self.0.as_ref().map(|member| &member.meeting)
     }
 
     /// From now on this member meets the others.
@@ -157,166 +164,10 @@ impl Team {
     }
 }
 
-struct LetGo(Box<dyn Fn() + Send + Sync>);
-
-impl Debug for LetGo {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("LetGo")
-    }
-}
-
-/// Threads of one process meet here.
-#[derive(Debug)]
-struct Room {
-    count: usize,
-    state: Mutex<State>,
-    changed: Condvar,
-    /// That of the state, to be looked at without the lock.
-    round: AtomicU64,
-    /// What is summed, in turns.
-    sum: Mutex<Vec<f32>>,
-    integers: Mutex<Vec<u64>>,
-    let_go: LetGo,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    /// Meetings so far.
-    round: u64,
-    num_arrived: usize,
-    values: Vec<Vec<f64>>,
-    /// What the last meeting gathered.
-    gathered: Arc<Vec<f64>>,
-    has_left: bool,
-}
-
-impl Room {
-    fn new(count: usize, let_go: LetGo) -> Self {
-        let state = State { values: vec![Vec::new(); count], ..State::default() };
-        Self {
-            count,
-            state: Mutex::new(state),
-            changed: Condvar::new(),
-            round: AtomicU64::new(0),
-            sum: Mutex::default(),
-            integers: Mutex::default(),
-            let_go,
-        }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn gather(&self, index: usize, values: &[f64]) -> Result<Arc<Vec<f64>>, BackendError> {
-        let mut state = self.state();
-        if state.has_left {
-            return Err(BackendError::Left);
-        }
-        let round = state.round;
-        state.values[index].clear();
-        state.values[index].extend_from_slice(values);
-        state.num_arrived += 1;
-        if state.num_arrived == self.count {
-            state.gathered = Arc::new(state.values.concat());
-            (state.num_arrived, state.round) = (0, round + 1);
-            self.round.store(round + 1, Ordering::Release);
-            self.changed.notify_all();
-            return Ok(Arc::clone(&state.gathered));
-        }
-        drop(state);
-        let begin = Instant::now();
-        while self.round.load(Ordering::Acquire) == round && begin.elapsed() < LOOK_FOR {
-            std::hint::spin_loop();
-        }
-        let mut state = self.state();
-        while state.round == round && !state.has_left {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        // Who was met has said all that was to be said, even if one has left since.
-        if state.round == round { Err(BackendError::Left) } else { Ok(Arc::clone(&state.gathered)) }
-    }
-
-    /// Every member does its work on something that all share, one after the other; then all look at it.
-    fn in_turns<T: Default>(
-        &self,
-        index: usize,
-        shared: &Mutex<T>,
-        work: impl FnOnce(&mut T),
-        look: impl FnOnce(&T),
-    ) -> Result<(), BackendError> {
-        let lock = || shared.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut work = Some(work);
-        for turn in 0..self.count {
-            if turn == index
-                && let Some(work) = work.take()
-            {
-                work(&mut lock());
-            }
-            self.gather(index, &[])?;
-        }
-        look(&lock());
-        self.gather(index, &[])?;
-        Ok(())
-    }
-}
-
-/// A member's chair.
-#[derive(Debug)]
-struct AtTable {
-    room: Arc<Room>,
-    share: Share,
-}
-
-impl Meeting for AtTable {
-    fn share(&self) -> Share {
-        self.share
-    }
-
-    fn gather(&self, values: &[f64]) -> Result<Vec<f64>, BackendError> {
-        Ok(self.room.gather(self.share.index, values)?.to_vec())
-    }
-
-    fn sum_in_order(&self, sum: &mut [f32], add: AddOwn<'_>) -> Result<(), BackendError> {
-        let (index, len) = (self.share.index, sum.len());
-        let work = |shared: &mut Vec<f32>| {
-            if index == 0 {
-                shared.clear();
-                shared.resize(len, 0.0);
-            }
-            add(0, shared);
-        };
-        self.room.in_turns(index, &self.room.sum, work, |shared| sum.copy_from_slice(shared))
-    }
-
-    fn sum_integers(&self, values: &mut [u64]) -> Result<(), BackendError> {
-        let (index, own) = (self.share.index, values.to_vec());
-        let work = |shared: &mut Vec<u64>| {
-            if index == 0 {
-                *shared = own;
-            } else {
-                shared.iter_mut().zip(&own).for_each(|(sum, value)| *sum = sum.wrapping_add(*value));
-            }
-        };
-        self.room.in_turns(index, &self.room.integers, work, |shared| values.copy_from_slice(shared))
-    }
-
-    fn leave(&self, has_failed: bool) {
-        self.room.state().has_left = true;
-        self.room.changed.notify_all();
-        if has_failed {
-            (self.room.let_go.0)();
-        }
-    }
-
-    fn begin_again(&self) {
-        let mut state = self.room.state();
-        (state.has_left, state.num_arrived) = (false, 0);
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicU64;
+
     use super::*;
 
     fn together<T: Send>(count: usize, work: impl Fn(Team) -> T + Sync) -> Vec<T> {
@@ -325,7 +176,7 @@ mod tests {
                 team.assemble();
                 scope.spawn(|| work(team))
             };
-            let threads: Vec<_> = Team::of_threads(count, || {}).into_iter().map(start).collect();
+            let threads: Vec<_> = Team::of_threads(&Team::ALONE, count, || {}).unwrap().into_iter().map(start).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         })
     }
@@ -358,7 +209,7 @@ mod tests {
     fn whoever_leaves_lets_the_others_go() {
         let num_let_go = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&num_let_go);
-        let teams = Team::of_threads(3, move || _ = count.fetch_add(1, Ordering::Relaxed));
+        let teams = Team::of_threads(&Team::ALONE, 3, move || _ = count.fetch_add(1, Ordering::Relaxed)).unwrap();
         teams.iter().for_each(Team::assemble);
         for round in 0..50 {
             let outcomes: Vec<bool> = std::thread::scope(|scope| {
@@ -376,8 +227,68 @@ mod tests {
 
     #[test]
     fn before_they_assemble_each_works_alone() {
-        let team = &Team::of_threads(2, || {})[1];
+        let team = &Team::of_threads(&Team::ALONE, 2, || {}).unwrap()[1];
         assert_eq!((team.share(), team.sums([3.0]), team.largest(2.0)), (Share { index: 1, count: 2 }, Ok([3.0]), Ok(2.0)));
-        assert_eq!((Team::ALONE.share(), Team::of_threads(1, || {}).len()), (Share::WHOLE, 1));
+        assert_eq!((Team::ALONE.share(), Team::of_threads(&Team::ALONE, 1, || {}).unwrap().len()), (Share::WHOLE, 1));
+    }
+    /// Two processes, here played by threads, of one and of three members.
+    fn of_processes<T: Send>(work: impl Fn(Team) -> T + Sync) -> Vec<T> {
+        let work = &work;
+        let process = |process: Team| {
+            let count = 1 + 2 * process.share().index;
+            let members = Team::of_threads(&process, count, || {}).unwrap();
+            std::thread::scope(|scope| {
+                let start = |team: Team| {
+                    team.assemble();
+                    scope.spawn(|| work(team))
+                };
+                let threads: Vec<_> = members.into_iter().map(start).collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<T>>()
+            })
+        };
+        together(2, process).into_iter().flatten().collect()
+    }
+
+    #[test]
+    fn threads_of_several_processes_are_one_team() {
+        let found = of_processes(|team| {
+            let Share { index, count } = team.share();
+            assert_eq!(count, 4);
+            let mut image = vec![0.5 + index as f32; 5];
+            let mut integers = [u64::MAX - index as u64, 1];
+            for _ in 0..100 {
+                assert_eq!(
+                    team.meeting().unwrap().gather(&[index as f64, 9.0]).unwrap(),
+                    [0.0, 9.0, 1.0, 9.0, 2.0, 9.0, 3.0, 9.0]
+                );
+                team.meet().unwrap();
+            }
+            team.sum(&mut image).unwrap();
+            team.meeting().unwrap().sum_integers(&mut integers).unwrap();
+            assert_eq!((image, integers), (vec![8.0; 5], [u64::MAX - 9, 4]));
+            index
+        });
+        assert_eq!(found, [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn whoever_leaves_lets_threads_of_all_processes_go() {
+        for leaver in 0..4 {
+            let outcomes = of_processes(|team| {
+                for round in 0..20 {
+                    assert_eq!(team.sums([1.0]).unwrap(), [4.0]);
+                    if team.share().index == leaver && round == 12 {
+                        team.meeting().unwrap().leave(true);
+                        return round;
+                    }
+                    if round >= 12 {
+                        assert_eq!(team.sums([1.0]), Err(BackendError::Left));
+                        return round;
+                    }
+                }
+                unreachable!("somebody left")
+            });
+            assert_eq!(outcomes, [12; 4]);
+        }
     }
 }

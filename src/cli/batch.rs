@@ -20,6 +20,7 @@ use super::run_progress::duration;
 use super::sharing::Sharing;
 use super::{CliResult, Done, console, reconstruct, signals};
 use crate::io::{FileKind, identity};
+use crate::plan::device_of_all;
 use crate::report::TextTable;
 use crate::session::num_cores;
 use crate::words::counted;
@@ -80,12 +81,12 @@ fn run_among(options: &BatchOptions, colleagues: &Colleagues) -> CliResult<Done>
     Batch::new(mine, part, usize::from(options.jobs)).run()
 }
 
-/// One input by all processes: each has its share of the counts, the first one writes.
+/// One input by all processes: each has its share of the data, the first one writes.
 fn run_shared(one: &ReconstructOptions, colleagues: &Colleagues) -> CliResult<Done> {
     let process = colleagues.share();
-    if FileKind::of(&one.input).is_some_and(|kind| kind.is_list() || kind.is_sweep() || kind == FileKind::Pairs) {
+    if FileKind::of(&one.input).is_some_and(|kind| kind.is_sweep() || kind == FileKind::Pairs) {
         return Err(format!(
-            "{} processes can share projection data, which {} is not: give several inputs, the --frames of a list, or start one process",
+            "{} processes can share projection data and lists, which {} is not: give several inputs, or start one process",
             process.count,
             one.input.display()
         )
@@ -99,6 +100,7 @@ fn run_shared(one: &ReconstructOptions, colleagues: &Colleagues) -> CliResult<Do
         return Ok(Done::Wholly);
     }
     one.parts.skip_done = false;
+    one.projector.device = device_of_all(one.projector.device)?;
     if process.index > 0 {
         one.help();
     } else {

@@ -67,7 +67,7 @@ impl Colleagues {
     pub fn join(&self) {
         #[cfg(feature = "mpi")]
         if let Some(processes) = &self.processes {
-            share_with_processes(processes.team());
+            share_with_processes(processes.team(), processes.on_this_host());
         }
         if self.share().index > 0 {
             self.divide();

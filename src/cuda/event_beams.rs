@@ -7,8 +7,9 @@ use std::ops::Range;
 use cudarc::driver::{CudaSlice, LaunchConfig};
 use rayon::prelude::*;
 
+use super::CudaBackend;
 use super::kernel::{Kernel, Module, blocks};
-use super::{CudaBackend, CudaError};
+use crate::algebra::BackendError;
 use crate::operator::{EventRays, EventSpace, Subset};
 
 /// `WARP * EACH` of the kernels: events of a beam at most.
@@ -37,18 +38,20 @@ pub(super) struct Beams {
 
 impl Beams {
     /// The beams of `pairs`, which are arranged for so many subsets; `None` where they are too small, or the time of flight is known.
+    /// Members of a team, which all call it, have the same answer: the image of all has the bits of one's.
     pub fn new(
         backend: &CudaBackend,
         rays: &EventRays,
         num_rows: usize,
         pairs: &[[u32; 2]],
         num_subsets: usize,
-    ) -> Result<Option<Self>, CudaError> {
+    ) -> Result<Option<Self>, BackendError> {
         if rays.kernel().is_some() || num_rows > MOST_ROWS {
             return Ok(None);
         }
         let (rows, of_subsets) = beams_of(rays, pairs, rays.space(), num_subsets);
-        if pairs.len() < rows.len() * LEAST_EVENTS.max(num_rows / ROWS_PER_EVENT) {
+        let [num_events, num_beams] = backend.peers.team.sums([pairs.len() as f64, rows.len() as f64])?;
+        if num_events < num_beams * LEAST_EVENTS.max(num_rows / ROWS_PER_EVENT) as f64 {
             return Ok(None);
         }
         let module = Module::load(&backend.context, include_str!("../../kernels/ptx/event_beams.ptx"))?;
@@ -83,10 +86,17 @@ fn beams_of(rays: &EventRays, pairs: &[[u32; 2]], space: &EventSpace, num_subset
     let mut rows = Vec::new();
     let of_subsets = Subset::all(num_subsets).map(|subset| {
         let begin = rows.len();
-        let pieces = pairs[space.range(subset)].par_chunks(EVENTS_PER_TASK).enumerate();
-        rows.par_extend(pieces.flat_map_iter(|(piece, pairs)| {
-            let mut first = piece * EVENTS_PER_TASK;
-            pairs.chunk_by(|a, b| line(*a) == line(*b)).flat_map(move |run| {
+        let pairs = &pairs[space.range(subset)];
+        // What a beam adds depends in its last digits on its events: no line is broken, wherever it lies.
+        let edge = |at: usize| {
+            let at = at.min(pairs.len());
+            let before = at.checked_sub(1).map(|before| line(pairs[before]));
+            at + pairs[at..].iter().take_while(|pair| Some(line(**pair)) == before).count()
+        };
+        let pieces = (0..pairs.len().div_ceil(EVENTS_PER_TASK)).into_par_iter().map(|piece| piece * EVENTS_PER_TASK);
+        rows.par_extend(pieces.flat_map_iter(|at| {
+            let mut first = edge(at);
+            pairs[first..edge(at + EVENTS_PER_TASK)].chunk_by(|a, b| line(*a) == line(*b)).flat_map(move |run| {
                 let (num, begin) = (run.len().div_ceil(MOST_EVENTS), first);
                 first += run.len();
                 let edge = move |part: usize| begin + run.len() * part / num;
@@ -117,33 +127,46 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::algebra::Share;
     use crate::data::Events;
     use crate::operator::EventSubsets;
     use crate::scanner::{Detectors, PairRays, find};
 
+    const NUM_COLUMNS: u32 = 96;
+
+    /// Some lines are met by many events, in both directions, others by few.
+    fn events() -> Arc<Events> {
+        let num_rings = 8;
+        let pair = |i: u32| {
+            let column = if i % 3 == 0 { 7 } else { i / 100 % NUM_COLUMNS };
+            let [a, b] = [
+                column + i % num_rings * NUM_COLUMNS,
+                (column + NUM_COLUMNS / 2) % NUM_COLUMNS + i / 7 % num_rings * NUM_COLUMNS,
+            ];
+            if i % 2 == 0 { [a, b] } else { [b, a] }
+        };
+        Arc::new(Events { pairs: (0..150_000).map(pair).collect(), ..Events::default() })
+    }
+
+    fn rays(events: &Arc<Events>, num_rays: usize, share: Share) -> EventRays {
+        let geometry = &find("small").unwrap().geometry;
+        assert_eq!((geometry.num_detectors_per_ring, geometry.num_rings), (NUM_COLUMNS as usize, 8));
+        let (detectors, grid) = (Detectors::of_cylinder(geometry).unwrap(), geometry.default_grid().unwrap());
+        let pair_rays = PairRays { tangential: num_rays, ..PairRays::ONE };
+        EventRays::new(Arc::clone(events), &detectors, None, &grid, pair_rays, EventSubsets::default(), share).unwrap()
+    }
+
+    fn arranged(rays: &EventRays, num_subsets: usize) -> Vec<[u32; 2]> {
+        rays.space().order(num_subsets).iter().map(|&event| rays.events().pairs[event as usize]).collect()
+    }
+
     #[test]
     fn beams_hold_every_event_once_with_those_of_the_same_two_columns() {
-        let geometry = &find("small").unwrap().geometry;
-        let detectors = Detectors::of_cylinder(geometry).unwrap();
-        let (num_columns, num_rings) = (geometry.num_detectors_per_ring as u32, geometry.num_rings as u32);
-        let grid = geometry.default_grid().unwrap();
-        // Some lines are met by many events, in both directions, others by few.
-        let mut pairs = Vec::new();
-        for i in 0..150_000u32 {
-            let column = if i % 3 == 0 { 7 } else { i / 100 % num_columns };
-            let [a, b] = [
-                column + i % num_rings * num_columns,
-                (column + num_columns / 2) % num_columns + i / 7 % num_rings * num_columns,
-            ];
-            pairs.push(if i % 2 == 0 { [a, b] } else { [b, a] });
-        }
-        let events = Arc::new(Events { pairs, ..Events::default() });
+        let events = events();
         for num_rays in [1, 3] {
-            let pair_rays = PairRays { tangential: num_rays, ..PairRays::ONE };
-            let rays = EventRays::new(Arc::clone(&events), &detectors, None, &grid, pair_rays, EventSubsets::default()).unwrap();
+            let rays = rays(&events, num_rays, Share::WHOLE);
             for num_subsets in [1, 4] {
-                let order = rays.space().order(num_subsets);
-                let arranged: Vec<[u32; 2]> = order.iter().map(|&event| events.pairs[event as usize]).collect();
+                let arranged = arranged(&rays, num_subsets);
                 let (rows, of_subsets) = beams_of(&rays, &arranged, rays.space(), num_subsets);
                 for subset in Subset::all(num_subsets) {
                     let range = rays.space().range(subset);
@@ -154,7 +177,7 @@ mod tests {
                         next += count as usize;
                         let lines: Vec<[u32; 2]> = arranged[range.clone()][first as usize..next]
                             .iter()
-                            .map(|pair| pair.map(|crystal| crystal % num_columns))
+                            .map(|pair| pair.map(|crystal| crystal % NUM_COLUMNS))
                             .map(|[a, b]| if num_rays == 1 { [a.min(b), a.max(b)] } else { [a, b] })
                             .collect();
                         assert!(lines.iter().all(|line| *line == lines[0]), "{lines:?}");
@@ -163,6 +186,33 @@ mod tests {
                 }
                 // 50 000 events of one line, and some 100 of most others.
                 assert!(rows.len() < if num_rays == 1 { 2200 } else { 4000 } * num_subsets, "{}", rows.len());
+            }
+        }
+    }
+    #[test]
+    fn beams_of_shares_are_those_of_the_whole() {
+        let events = events();
+        for num_rays in [1, 3] {
+            for num_subsets in [1, 4] {
+                let beams = |share: Share| {
+                    let rays = rays(&events, num_rays, share);
+                    let (rows, of_subsets) = beams_of(&rays, &arranged(&rays, num_subsets), rays.space(), num_subsets);
+                    let (order, space) = (rays.space().order(num_subsets), rays.space());
+                    let of_subset = |subset: Subset| {
+                        let first = space.first(subset);
+                        let range = of_subsets[subset.index].clone();
+                        let event_range = |row: &[u32; 2]| first + row[0] as usize..first + (row[0] + row[1]) as usize;
+                        rows[range].iter().map(|row| order[event_range(row)].to_vec()).collect::<Vec<Vec<u32>>>()
+                    };
+                    Subset::all(num_subsets).flat_map(of_subset).collect::<Vec<Vec<u32>>>()
+                };
+                let mut whole = beams(Share::WHOLE);
+                whole.sort_unstable();
+                for count in [2, 3] {
+                    let mut joined: Vec<Vec<u32>> = (0..count).flat_map(|index| beams(Share { index, count })).collect();
+                    joined.sort_unstable();
+                    assert!(joined == whole, "{} and {} beams", joined.len(), whole.len());
+                }
             }
         }
     }

@@ -10,7 +10,7 @@ use super::event_beams::{self, Beams};
 use super::kernel::{Kernel, Module, launch, one_each};
 use super::projecting::{Launches, Projecting, ProjectorKernels, scratch_bytes};
 use super::{CudaArray, CudaBackend, CudaError};
-use crate::algebra::{Backend, Columns, Data, FieldOfView, Image, Voxels};
+use crate::algebra::{Backend, BackendError, Columns, Data, FieldOfView, Image, Voxels};
 use crate::data::{Events, TofFacts, Volume};
 use crate::geometry::{FACE_TOLERANCE_VOXELS, Grid};
 use crate::operator::{
@@ -77,7 +77,7 @@ pub struct EventLines {
 /// between the tables and the range.
 macro_rules! launch_events {
     ($self:expr, $backend:expr, $kernel:expr, $subset:expr, $units:expr, $($argument:expr),+) => {{
-        let arranged = $self.arranged($backend, $subset.count)?;
+        let arranged = $self.at_hand($backend, $subset.count)?;
         let range = $self.rays.space().range($subset);
         let pairs = arranged.pairs.slice(range.clone());
         let has_tof = i32::from($self.rays.kernel().is_some());
@@ -108,7 +108,8 @@ macro_rules! launch_beams {
 }
 
 impl EventLines {
-    /// The operator between a grid and the events of a scanner; see [`crate::operator::EventLines::new`].
+    /// The operator between a grid and the events of a scanner, or its share of them where the back end is of a team; see
+    /// [`crate::operator::EventLines::new`].
     ///
     /// # Errors
     /// As on the host, and device failure.
@@ -123,7 +124,8 @@ impl EventLines {
         rays: PairRays,
         subsets: EventSubsets,
     ) -> Result<Self, OperatorError> {
-        let rays = EventRays::new(events, detectors, tof, &grid, rays, subsets)?;
+        let share = backend.peers.team.share();
+        let rays = EventRays::new(events, detectors, tof, &grid, rays, subsets, share)?;
         let fov = FieldOfView::new(&grid, fov_radius_mm);
         let [nx, ny, nz] = grid.size.map(|n| n as i32);
         let sigma_mm = rays.kernel().map_or(1.0, TofKernel::sigma_mm);
@@ -184,7 +186,7 @@ impl EventLines {
     }
 
     /// The events in the order for so many subsets, brought to the device when first needed.
-    fn arranged(&self, backend: &CudaBackend, num_subsets: usize) -> Result<Arc<Arranged>, CudaError> {
+    fn arranged(&self, backend: &CudaBackend, num_subsets: usize) -> Result<Arc<Arranged>, BackendError> {
         let mut known = self.arranged.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(arranged) = known.as_ref().filter(|arranged| arranged.num_subsets == num_subsets) {
             return Ok(Arc::clone(arranged));
@@ -203,6 +205,11 @@ impl EventLines {
         let arranged = Arc::new(Arranged { num_subsets, pairs, intervals, beams });
         *known = Some(Arc::clone(&arranged));
         Ok(arranged)
+    }
+
+    /// The same for a launch, which is put together when they are there.
+    fn at_hand(&self, backend: &CudaBackend, num_subsets: usize) -> Result<Arc<Arranged>, CudaError> {
+        self.arranged(backend, num_subsets).map_err(|error| CudaError::Link { message: error.to_string() })
     }
 }
 
@@ -248,7 +255,7 @@ impl Projecting for EventLines {
         q: &CudaSlice<f32>,
         image: &mut CudaSlice<f32>,
     ) -> Result<(), CudaError> {
-        let arranged = self.arranged(backend, subset.count)?;
+        let arranged = self.at_hand(backend, subset.count)?;
         match &arranged.beams {
             Some(beams) if kernel.name == self.kernels.atomic.name => {
                 launch_beams!(self, backend, atomic, subset, units, arranged, beams, q, image)
@@ -266,7 +273,7 @@ impl Projecting for EventLines {
         image: &mut CudaSlice<u64>,
         scale: f32,
     ) -> Result<(), CudaError> {
-        let arranged = self.arranged(backend, subset.count)?;
+        let arranged = self.at_hand(backend, subset.count)?;
         match &arranged.beams {
             Some(beams) => launch_beams!(self, backend, fixed, subset, units, arranged, beams, q, image, &scale),
             None => launch_events!(self, backend, self.kernels.fixed, subset, units, q, image, &scale),

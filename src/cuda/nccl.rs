@@ -1,6 +1,6 @@
 //! NCCL, which adds images of several GPUs over the fastest way between them. It is looked for at run time, as the driver is.
 //!
-//! Four functions of it are enough. (cudarc has them too, but does not look for the name that the library has where only programs are
+//! A few functions of it are enough. (cudarc has them too, but does not look for the name that the library has where only programs are
 //! run: `libnccl.so.2`.)
 
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -10,15 +10,54 @@ use cudarc::driver::{CudaSlice, CudaStream, DevicePtrMut, DeviceRepr};
 use libloading::Library;
 
 use super::CudaError;
+use super::kernel::context;
+use crate::algebra::BackendError;
 
 const NAMES: [&str; 2] = ["libnccl.so.2", "libnccl.so"];
 
 type Comm = *mut c_void;
 type Status = c_int;
 
+/// `ncclUniqueId`: by it GPUs find each other, also those of several processes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Name([u64; Name::LEN]);
+
+impl Name {
+    /// Numbers that it is told by.
+    pub const LEN: usize = 16;
+
+    /// A new one.
+    ///
+    /// # Errors
+    /// NCCL is not there or refuses, in its words.
+    #[allow(unsafe_code)]
+    pub fn new() -> Result<Self, String> {
+        let (nccl, mut name) = (functions()?, Self([0; Self::LEN]));
+        // SAFETY: it is written to, and as long as NCCL's 128 bytes.
+        nccl.check(unsafe { (nccl.get_unique_id)(&mut name) })?;
+        Ok(name)
+    }
+}
+
+impl From<[u64; Name::LEN]> for Name {
+    fn from(numbers: [u64; Self::LEN]) -> Self {
+        Self(numbers)
+    }
+}
+
+impl From<Name> for [u64; Name::LEN] {
+    fn from(name: Name) -> Self {
+        name.0
+    }
+}
+
 /// The functions, as `nccl.h` has them.
 struct Functions {
-    comm_init_all: unsafe extern "C" fn(*mut Comm, c_int, *const c_int) -> Status,
+    get_unique_id: unsafe extern "C" fn(*mut Name) -> Status,
+    group_start: unsafe extern "C" fn() -> Status,
+    comm_init_rank: unsafe extern "C" fn(*mut Comm, c_int, Name, c_int) -> Status,
+    group_end: unsafe extern "C" fn() -> Status,
     all_reduce: unsafe extern "C" fn(*const c_void, *mut c_void, usize, c_int, c_int, Comm, *mut c_void) -> Status,
     comm_abort: unsafe extern "C" fn(Comm) -> Status,
     error_string: unsafe extern "C" fn(Status) -> *const c_char,
@@ -53,7 +92,10 @@ impl Functions {
         // SAFETY: these are the signatures of NCCL 2's functions of these names.
         unsafe {
             Ok(Self {
-                comm_init_all: *library.get(b"ncclCommInitAll\0").map_err(missing)?,
+                get_unique_id: *library.get(b"ncclGetUniqueId\0").map_err(missing)?,
+                group_start: *library.get(b"ncclGroupStart\0").map_err(missing)?,
+                comm_init_rank: *library.get(b"ncclCommInitRank\0").map_err(missing)?,
+                group_end: *library.get(b"ncclGroupEnd\0").map_err(missing)?,
                 all_reduce: *library.get(b"ncclAllReduce\0").map_err(missing)?,
                 comm_abort: *library.get(b"ncclCommAbort\0").map_err(missing)?,
                 error_string: *library.get(b"ncclGetErrorString\0").map_err(missing)?,
@@ -73,14 +115,22 @@ impl Functions {
     }
 }
 
+/// Looks for NCCL.
+///
+/// # Errors
+/// It is not there, as the end of a sentence.
+pub(super) fn look() -> Result<(), String> {
+    functions().map(drop)
+}
+
 fn functions() -> Result<&'static Functions, String> {
     static FUNCTIONS: OnceLock<Result<Functions, String>> = OnceLock::new();
     FUNCTIONS.get_or_init(Functions::load).as_ref().map_err(Clone::clone)
 }
 
-/// The communicators of several GPUs.
+/// The communicators of this process's GPUs.
 #[derive(Debug)]
-struct Clique {
+pub(super) struct Clique {
     /// `None` once they were given up.
     comms: Mutex<Option<Vec<Comm>>>,
 }
@@ -94,8 +144,9 @@ mod across_threads {
 }
 
 impl Clique {
+    /// Lets go whoever waits for a GPU.
     #[allow(unsafe_code)]
-    fn give_up(&self) {
+    pub fn give_up(&self) {
         let comms = self.comms.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let (Some(comms), Ok(nccl)) = (comms, functions()) {
             for comm in comms {
@@ -120,44 +171,56 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Links GPUs by their numbers, in this order.
+    /// Links this process's GPUs, by their numbers, with each other and with those of other processes that were told the same name:
+    /// they are those from `first` on of `count` in all. All processes call it at the same time.
     ///
     /// # Errors
     /// NCCL is not there or refuses, in its words.
     #[allow(unsafe_code)]
-    pub fn between(numbers: &[usize]) -> Result<Vec<Link>, String> {
+    pub fn between(name: Name, first: usize, count: usize, numbers: &[usize]) -> Result<Vec<Link>, String> {
         let nccl = functions()?;
-        let numbers: Vec<c_int> = numbers.iter().map(|&number| number as c_int).collect();
         let mut comms: Vec<Comm> = vec![std::ptr::null_mut(); numbers.len()];
-        // SAFETY: both are as long as it is told.
-        nccl.check(unsafe { (nccl.comm_init_all)(comms.as_mut_ptr(), numbers.len() as c_int, numbers.as_ptr()) })?;
-        let clique = Arc::new(Clique { comms: Mutex::new(Some(comms)) });
+        // SAFETY: it has no requirements; what follows is begun when the group ends.
+        nccl.check(unsafe { (nccl.group_start)() })?;
+        let mut begin = |(place, &number): (usize, &usize)| {
+            // NCCL takes the GPU that is this thread's at the moment.
+            let opened = context(number).and_then(|context| super::probe::guarded("use a device", || context.bind_to_thread()));
+            opened.map_err(|error| error.to_string())?;
+            // SAFETY: where the communicator is put stays until the group has ended.
+            nccl.check(unsafe { (nccl.comm_init_rank)(&mut comms[place], count as c_int, name, (first + place) as c_int) })
+        };
+        let begun = numbers.iter().enumerate().try_for_each(&mut begin);
+        // SAFETY: as above.
+        let ended = nccl.check(unsafe { (nccl.group_end)() });
+        let is_whole = begun.is_ok() && ended.is_ok();
+        let clique = Arc::new(Clique { comms: Mutex::new(is_whole.then_some(comms)) });
+        begun.and(ended)?;
         Ok((0..numbers.len()).map(|index| Link { clique: Arc::clone(&clique), index }).collect())
+    }
+
+    /// Those of this process.
+    pub fn clique(&self) -> &Arc<Clique> {
+        &self.clique
     }
 
     /// Puts on the stream: `values` = their sum over all GPUs, the same bits on each. Every GPU's thread has to call it.
     ///
     /// # Errors
-    /// NCCL refuses, or the links were given up.
+    /// NCCL refuses, or the links were given up, for somebody has left.
     #[allow(unsafe_code)]
-    pub fn sum<T: Summed>(&self, stream: &Arc<CudaStream>, values: &mut CudaSlice<T>) -> Result<(), CudaError> {
+    pub fn sum<T: Summed>(&self, stream: &Arc<CudaStream>, values: &mut CudaSlice<T>) -> Result<(), BackendError> {
         let nccl = functions().map_err(|message| CudaError::Link { message })?;
         let comm = {
             let comms = self.clique.comms.lock().unwrap_or_else(PoisonError::into_inner);
             comms.as_ref().map(|comms| comms[self.index])
         };
-        let Some(comm) = comm else { return Err(CudaError::Link { message: "a GPU has failed".into() }) };
+        let Some(comm) = comm else { return Err(BackendError::Left) };
         let count = values.len();
         let (pointer, _record) = values.device_ptr_mut(stream);
         let place = pointer as *mut c_void;
         // SAFETY: the array is as long as it is told, and on the GPU of this communicator and stream.
         let status = unsafe { (nccl.all_reduce)(place, place, count, T::TYPE, SUM, comm, stream.cu_stream().cast()) };
-        nccl.check(status).map_err(|message| CudaError::Link { message })
-    }
-
-    /// Lets go whoever waits for this GPU.
-    pub fn give_up(&self) {
-        self.clique.give_up();
+        nccl.check(status).map_err(|message| CudaError::Link { message }.into())
     }
 }
 
@@ -173,7 +236,8 @@ mod tests {
             println!("skipped: no CUDA device");
             return;
         };
-        let links = match Link::between(&[0]) {
+        let alone = |numbers: &[usize]| Link::between(Name::new()?, 0, numbers.len(), numbers);
+        let links = match alone(&[0]) {
             Ok(links) => links,
             Err(text) => {
                 assert!(text.contains("libnccl.so.2"), "{text}");
@@ -187,9 +251,8 @@ mod tests {
         links[0].sum(&backend.stream, &mut integers).unwrap();
         assert_eq!(backend.stream.clone_dtoh(&floats).unwrap(), [1.5, -2.0]);
         assert_eq!(backend.stream.clone_dtoh(&integers).unwrap(), [u64::MAX, 7]);
-        links[0].give_up();
-        let error = links[0].sum(&backend.stream, &mut floats).unwrap_err().to_string();
-        assert!(error.contains("a GPU has failed"), "{error}");
-        assert!(Link::between(&[0, 0]).is_err_and(|text| !text.is_empty()), "one GPU is not two");
+        links[0].clique().give_up();
+        assert_eq!(links[0].sum(&backend.stream, &mut floats), Err(BackendError::Left));
+        assert!(alone(&[0, 0]).is_err_and(|text| !text.is_empty()), "one GPU is not two");
     }
 }

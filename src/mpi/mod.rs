@@ -46,6 +46,7 @@ pub struct Processes {
     calls: Mutex<Option<Sender<Call>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     share: Share,
+    on_this_host: Share,
     /// Whether this process has been asked to end.
     is_ending: fn() -> bool,
 }
@@ -71,7 +72,8 @@ impl Processes {
         let work = move || {
             let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else { return };
             let world = universe.world();
-            let _ = tell.send(Share { index: world.rank() as usize, count: world.size() as usize });
+            let share_of = |comm: &SimpleCommunicator| Share { index: comm.rank() as usize, count: comm.size() as usize };
+            let _ = tell.send([share_of(&world), share_of(&world.split_shared(world.rank()))]);
             for call in asked {
                 call(&world);
             }
@@ -79,10 +81,10 @@ impl Processes {
         let thread = Builder::new().name("mpi".into()).spawn(work).map_err(|error| {
             format!("the thread of MPI could not be started: {error}; allow this process more threads and memory (ulimit -u, ulimit -v)")
         })?;
-        let share = told
+        let [share, on_this_host] = told
             .recv()
             .map_err(|_| "MPI could not be started; look whether mpirun is of the library that the program was built with")?;
-        let processes = Self { calls: Mutex::new(Some(calls)), thread: Mutex::new(Some(thread)), share, is_ending };
+        let processes = Self { calls: Mutex::new(Some(calls)), thread: Mutex::new(Some(thread)), share, on_this_host, is_ending };
         if share.count == 1 {
             processes.finalize();
             return Ok(None);
@@ -93,6 +95,11 @@ impl Processes {
     /// Which of the processes this one is.
     pub fn share(&self) -> Share {
         self.share
+    }
+
+    /// Which of those on this host this one is.
+    pub fn on_this_host(&self) -> Share {
+        self.on_this_host
     }
 
     /// This process's place in the team of all.
@@ -281,4 +288,8 @@ impl Meeting for Processes {
 
     /// Nothing has to be done: all have met when one left.
     fn begin_again(&self) {}
+
+    fn is_ending(&self) -> bool {
+        (self.is_ending)()
+    }
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rayon::prelude::*;
 
 use super::{DataSpace, Subset};
+use crate::algebra::Share;
 use crate::geometry::{Grid, Line};
 
 /// Which events belong to a subset.
@@ -30,18 +31,25 @@ pub enum EventOrder {
     AsWritten,
 }
 
-/// Events in subsets. Values of a subset lie in one piece.
+/// Events of a list, or a share of them, in subsets. Values of a subset lie in one piece.
 #[derive(Clone, Debug)]
 pub struct EventSpace {
+    /// Of the list.
     num_events: usize,
     split: EventSplit,
-    /// All events in the order in which those of each subset are to lie; `None` = as they are numbered.
+    /// In the order in which those of each subset are to lie; `None` = all, as they are numbered.
     sorted: Option<Arc<Vec<u32>>>,
-    known: Arc<Mutex<Known>>,
+    known: Arc<Mutex<Option<Known>>>,
 }
 
-/// The number of subsets that was asked for last, and its order.
-type Known = Option<(usize, Arc<Vec<u32>>)>;
+/// What was asked for last.
+#[derive(Clone, Debug)]
+struct Known {
+    num_subsets: usize,
+    order: Arc<Vec<u32>>,
+    /// Where the events of each subset begin, and where they end.
+    firsts: Arc<Vec<usize>>,
+}
 
 impl EventSpace {
     /// So many events as they are numbered, interleaved.
@@ -51,41 +59,70 @@ impl EventSpace {
 
     /// So many events; `keys` sorts them, where there are any.
     pub(super) fn new(num_events: usize, split: EventSplit, keys: Option<Vec<u32>>) -> Self {
-        let sorted = keys.map(|keys| {
-            let mut pairs: Vec<(u32, u32)> = keys.into_par_iter().enumerate().map(|(event, key)| (key, event as u32)).collect();
-            pairs.par_sort_unstable();
-            Arc::new(pairs.into_par_iter().map(|(_, event)| event).collect())
-        });
+        let sorted = keys.map(|keys| Arc::new(sorted(keys.into_par_iter().enumerate())));
         Self { num_events, split, sorted, known: Arc::default() }
+    }
+
+    /// Those of these events that are of a share. All of a line are, so that they lie as they do among all.
+    pub(super) fn of_share(num_events: usize, split: EventSplit, keys: &[u32], share: Share) -> Self {
+        let is_own = |key: u32| (key >> LINE_BITS).wrapping_mul(0x9e37_79b1) as usize >> 8;
+        let own = keys.par_iter().copied().enumerate().filter(|(_, key)| is_own(*key) % share.count.max(1) == share.index);
+        Self { num_events, split, sorted: Some(Arc::new(sorted(own))), known: Arc::default() }
+    }
+
+    /// Events of the list, of which these may be a share.
+    pub fn num_events_of_list(&self) -> usize {
+        self.num_events
+    }
+
+    fn is_whole(&self) -> bool {
+        self.sorted.as_ref().is_none_or(|sorted| sorted.len() == self.num_events)
     }
 
     /// The event of each place where arrays hold so many subsets.
     pub fn order(&self, num_subsets: usize) -> Arc<Vec<u32>> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, order)) = known.as_ref().filter(|(count, _)| *count == num_subsets) {
-            return Arc::clone(order);
-        }
-        let order = self.new_order(num_subsets);
-        *known = Some((num_subsets, Arc::clone(&order)));
-        order
+        self.known(num_subsets).order
     }
 
-    fn new_order(&self, num_subsets: usize) -> Arc<Vec<u32>> {
-        if let (1, Some(sorted)) = (num_subsets, &self.sorted) {
-            return Arc::clone(sorted);
+    fn known(&self, num_subsets: usize) -> Known {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.as_ref().filter(|known| known.num_subsets == num_subsets) {
+            return known.clone();
         }
-        let mut places: Vec<usize> = Subset::all(num_subsets).map(|subset| self.first(subset)).collect();
-        let mut order = vec![0; self.num_events];
+        known.insert(self.arrangement(num_subsets)).clone()
+    }
+
+    fn arrangement(&self, num_subsets: usize) -> Known {
+        let firsts = self.firsts(num_subsets);
+        let mut places = firsts.clone();
+        let mut order = vec![0; places.last().copied().unwrap_or_default()];
         let mut put = |event: u32| {
             let place = &mut places[self.subset_of(event as usize, num_subsets)];
             order[*place] = event;
             *place += 1;
         };
-        match &self.sorted {
-            Some(sorted) => sorted.iter().for_each(|&event| put(event)),
-            None => (0..self.num_events as u32).for_each(&mut put),
-        }
-        Arc::new(order)
+        let order = match &self.sorted {
+            Some(sorted) if num_subsets == 1 => Arc::clone(sorted),
+            Some(sorted) => {
+                sorted.iter().for_each(|&event| put(event));
+                Arc::new(order)
+            }
+            None => {
+                (0..self.num_events as u32).for_each(&mut put);
+                Arc::new(order)
+            }
+        };
+        Known { num_subsets, order, firsts: Arc::new(firsts) }
+    }
+
+    fn firsts(&self, num_subsets: usize) -> Vec<usize> {
+        let Some(share) = self.sorted.as_ref().filter(|_| !self.is_whole()) else {
+            return (0..=num_subsets).map(|index| self.first_of_list(Subset { index, count: num_subsets })).collect();
+        };
+        let mut firsts = vec![0; num_subsets + 1];
+        share.iter().for_each(|&event| firsts[self.subset_of(event as usize, num_subsets) + 1] += 1);
+        (0..num_subsets).for_each(|index| firsts[index + 1] += firsts[index]);
+        firsts
     }
 
     /// The subset of an event.
@@ -97,7 +134,14 @@ impl EventSpace {
     }
 
     /// Where the events of a subset begin.
-    pub(crate) fn first(&self, Subset { index, count }: Subset) -> usize {
+    pub(crate) fn first(&self, subset: Subset) -> usize {
+        match self.is_whole() {
+            true => self.first_of_list(subset),
+            false => self.known(subset.count).firsts[subset.index],
+        }
+    }
+
+    fn first_of_list(&self, Subset { index, count }: Subset) -> usize {
         let num = self.num_events;
         match self.split {
             EventSplit::Interleaved => index * (num / count.max(1)) + index.min(num % count.max(1)),
@@ -119,7 +163,10 @@ impl EventSpace {
     /// long as its events are many.
     pub fn share(&self, subset: Subset) -> f64 {
         match self.split {
-            EventSplit::ByTime if self.num_events > 0 => self.range(subset).len() as f64 / self.num_events as f64,
+            EventSplit::ByTime if self.num_events > 0 => {
+                let end = self.first_of_list(Subset { index: subset.index + 1, ..subset });
+                (end - self.first_of_list(subset)) as f64 / self.num_events as f64
+            }
             _ => 1.0 / subset.count.max(1) as f64,
         }
     }
@@ -139,7 +186,7 @@ impl DataSpace for EventSpace {
     }
 
     fn in_order(&self, values: Vec<f32>) -> Vec<f32> {
-        let mut ordered = vec![0.0; values.len()];
+        let mut ordered = vec![0.0; self.num_events];
         for (value, &event) in values.into_iter().zip(self.order(1).iter()) {
             ordered[event as usize] = value;
         }
@@ -151,16 +198,27 @@ impl DataSpace for EventSpace {
     }
 }
 
+/// Events in the order of their keys.
+fn sorted(keys: impl ParallelIterator<Item = (usize, u32)>) -> Vec<u32> {
+    let mut pairs: Vec<(u32, u32)> = keys.map(|(event, key)| (key, event as u32)).collect();
+    pairs.par_sort_unstable();
+    pairs.into_par_iter().map(|(_, event)| event).collect()
+}
+
+/// The last bits of a key tell events of the same line, seen along the axis, from each other.
+const LINE_BITS: u32 = 7;
+
 /// The place of a line, and of d on it, among all: lines that are alike meet the same voxels at the same time.
 /// `is_one_way`: of the two directions of a line each has rays of its own.
 pub(super) fn key(line: &Line, tof_mm: Option<[f32; 2]>, grid: &Grid, is_one_way: bool) -> u32 {
     let [dx, dy] = [0, 1].map(|a| line.end[a] - line.start[a]);
-    // Both directions of a line are one; what is measured along it and across it turns with it.
+    // Both directions of a line are one, to the last digit; what is measured along it and across it turns with it.
     let sign = if dy < 0.0 || (dy == 0.0 && dx < 0.0) { -1.0 } else { 1.0 };
+    let begin = if sign < 0.0 { line.end } else { line.start };
     let (dx, dy, length) = (sign * dx, sign * dy, dx.hypot(dy).max(f64::MIN_POSITIVE));
     let cell = |value: f64, num: u32| (value + f64::from(num / 2)).clamp(0.0, f64::from(num - 1)) as u32;
     let direction = |num: u32| ((dy.atan2(dx) / PI * f64::from(num)) as u32).min(num - 1);
-    let across = (line.start[0] * dy - line.start[1] * dx) / (length * grid.voxel_mm[0]);
+    let across = (begin[0] * dy - begin[1] * dx) / (length * grid.voxel_mm[0]);
     match tof_mm {
         // 512 directions, distances from the axis of half a voxel; among those alike, which have the same line seen along the axis,
         // and which rise alike, by two voxels in z.
@@ -168,7 +226,7 @@ pub(super) fn key(line: &Line, tof_mm: Option<[f32; 2]>, grid: &Grid, is_one_way
             let (direction, across) = (direction(4096), cell(16.0 * across, 8192));
             let rise = ((line.end[2] - line.start[2]).abs() / (2.0 * grid.voxel_mm[2])).round().min(63.0) as u32;
             let way = u32::from(is_one_way && sign < 0.0);
-            (direction >> 3) << 23 | (across >> 3) << 13 | (direction & 7) << 10 | (across & 7) << 7 | way << 6 | rise
+            (direction >> 3) << 23 | (across >> 3) << 13 | (direction & 7) << 10 | (across & 7) << LINE_BITS | way << 6 | rise
         }
         // Only a short part of the line is walked: 256 directions, distances of a voxel, d of two.
         Some([low, high]) => {
@@ -215,6 +273,39 @@ mod tests {
             }
         }
         assert_eq!(EventSpace::new(0, EventSplit::ByTime, None).len(Subset::ALL), 0);
+    }
+
+    #[test]
+    fn shares_have_whole_lines_in_the_order_of_all() {
+        let num = 5000;
+        let keys: Vec<u32> = (0..num as u32).map(|event| event * 37 % 997 << LINE_BITS | event % 13).collect();
+        let line = |event: u32| keys[event as usize] >> LINE_BITS;
+        for split in [EventSplit::Interleaved, EventSplit::ByTime] {
+            let whole = EventSpace::new(num, split, Some(keys.clone()));
+            for (count, num_subsets) in [(1, 1), (2, 1), (2, 7), (3, 4)] {
+                let all = Subset::all(num_subsets);
+                let shares: Vec<EventSpace> =
+                    (0..count).map(|index| EventSpace::of_share(num, split, &keys, Share { index, count })).collect();
+                for subset in all {
+                    let of = |space: &EventSpace| space.order(num_subsets)[space.range(subset)].to_vec();
+                    let mut joined = Vec::new();
+                    for share in &shares {
+                        let own = of(share);
+                        let lines: std::collections::HashSet<u32> = own.iter().map(|&event| line(event)).collect();
+                        let among_all: Vec<u32> = of(&whole).into_iter().filter(|&event| lines.contains(&line(event))).collect();
+                        assert_eq!(own, among_all);
+                        assert!(own.len() * count * 10 > 8 * whole.len(subset), "{} of {}", own.len(), whole.len(subset));
+                        assert_eq!((share.len(subset), share.share(subset)), (own.len(), whole.share(subset)));
+                        joined.extend(own);
+                    }
+                    let sorted = |mut events: Vec<u32>| {
+                        events.sort_unstable();
+                        events
+                    };
+                    assert_eq!(sorted(joined), sorted(of(&whole)));
+                }
+            }
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::event_space::{EventOrder, EventSpace, EventSplit, key};
 use super::siddon::{starts, walk_parts};
 use super::tof::{TofKernel, TofTerms};
 use super::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset, check_lengths};
-use crate::algebra::{Columns, Data, FieldOfView, Host, HostArray, Image, Simd, Team, Voxels};
+use crate::algebra::{Columns, Data, FieldOfView, Host, HostArray, Image, Share, Simd, Team, Voxels};
 use crate::data::{Events, TofFacts};
 use crate::geometry::{Grid, Line, Point};
 use crate::scanner::{Detectors, PairRays};
@@ -40,8 +40,8 @@ pub struct EventRays {
 }
 
 impl EventRays {
-    /// `rays` for each event; with time of flight where both the scanner and its events tell it. The order of the events suits
-    /// images of a grid.
+    /// `rays` for each event of a share of a list; with time of flight where both the scanner and its events tell it. The order of
+    /// the events suits images of a grid. Those of a line, seen along the axis, are all in one share.
     ///
     /// # Errors
     /// An event of a crystal that the scanner has not, more events than can be numbered, a time of flight without resolution.
@@ -52,6 +52,7 @@ impl EventRays {
         grid: &Grid,
         rays: PairRays,
         subsets: EventSubsets,
+        share: Share,
     ) -> Result<Self, OperatorError> {
         let refuse = |text: String| Err(OperatorError::Settings(text));
         let (num_crystals, num_rays) = (detectors.crystals().len(), rays.num());
@@ -79,14 +80,19 @@ impl EventRays {
             .collect()
         });
         let mut new = Self { events, points, num_crystals, num_rays, kernel, space: EventSpace::new(0, subsets.split, None) };
-        let by_line = subsets.order == EventOrder::ByLine;
-        let keys = by_line.then(|| {
-            let is_one_way = new.points[0] != new.points[1];
-            let key = |event: usize| key(&new.line(event, 0), new.tof_mm(event), grid, is_one_way);
-            (0..new.events.len()).into_par_iter().map(key).collect()
-        });
-        new.space = EventSpace::new(new.events.len(), subsets.split, keys);
+        let (num, split) = (new.events.len(), subsets.split);
+        new.space = match (share, subsets.order) {
+            (Share::WHOLE, EventOrder::AsWritten) => EventSpace::new(num, split, None),
+            (Share::WHOLE, EventOrder::ByLine) => EventSpace::new(num, split, Some(new.keys(grid))),
+            _ => EventSpace::of_share(num, split, &new.keys(grid), share),
+        };
         Ok(new)
+    }
+
+    fn keys(&self, grid: &Grid) -> Vec<u32> {
+        let is_one_way = self.points[0] != self.points[1];
+        let key = |event: usize| key(&self.line(event, 0), self.tof_mm(event), grid, is_one_way);
+        (0..self.events.len()).into_par_iter().map(key).collect()
     }
 
     /// Which events belong to a subset.
@@ -159,7 +165,7 @@ impl EventLines {
         rays: PairRays,
         subsets: EventSubsets,
     ) -> Result<Self, OperatorError> {
-        let rays = EventRays::new(events, detectors, tof, &grid, rays, subsets)?;
+        let rays = EventRays::new(events, detectors, tof, &grid, rays, subsets, Share::WHOLE)?;
         let fov = FieldOfView::new(&grid, fov_radius_mm);
         let terms = rays.kernel.as_ref().map(TofKernel::terms).unwrap_or_default();
         let columns = Columns { classes: 1, lanes: grid.size[2], first: 0, tail: 0 };

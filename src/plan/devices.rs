@@ -1,5 +1,8 @@
 //! The devices of this machine that a run can be asked for, and why one of them cannot compute it.
 
+use super::processes::{are_several, num_processes};
+#[cfg(feature = "cuda")]
+use super::processes::{own_gpus, process_team};
 use super::{DeviceChoice, FreeMemory, GpuSet, SetupError};
 #[cfg(feature = "cuda")]
 use crate::algebra::Backend as _;
@@ -7,6 +10,8 @@ use crate::algebra::{Simd, Team};
 #[cfg(feature = "cuda")]
 use crate::cuda::{CudaBackend, CudaError, DeviceInfo};
 use crate::data::Notice;
+#[cfg(feature = "cuda")]
+use crate::recon::ReconError;
 use crate::words::counted;
 
 /// A device of this machine.
@@ -110,18 +115,30 @@ pub const ONE_DEVICE: &str = "this cannot be shared out among several GPUs; name
 /// Devices with their places in their team, and what the user should know.
 pub(super) type Members<D> = (Vec<(D, Team)>, Vec<Notice>);
 
-/// The devices that were asked for.
+/// The devices that were asked for, for a list of events.
 ///
 /// # Errors
 /// Those of [`choose_device`]; of several GPUs all are used or none.
 pub(super) fn choose_members(choice: DeviceChoice) -> Result<Members<Chosen>, SetupError> {
-    match choice {
+    match gpus_of_team(choice) {
         #[cfg(feature = "cuda")]
-        DeviceChoice::Gpus(set) => {
+        Some(set) => {
             let (members, notices) = open_gpus(set)?;
             Ok((members.into_iter().map(|(backend, team)| (Chosen::Cuda(Box::new(backend)), team)).collect(), notices))
         }
+        _ if are_several() => Err(SetupError::Settings(
+            "several processes share events out among GPUs only: use --device cuda:all, or one process for all processors".into(),
+        )),
         _ => choose_device(choice).map(|(chosen, notices)| (vec![(chosen, Team::ALONE)], notices)),
+    }
+}
+
+/// The GPUs of this host that are to work together, with each other or with those of other processes.
+pub(super) fn gpus_of_team(choice: DeviceChoice) -> Option<GpuSet> {
+    match choice {
+        DeviceChoice::Gpus(set) => Some(set),
+        DeviceChoice::Cuda(number) if are_several() => GpuSet::of([number]),
+        _ => None,
     }
 }
 
@@ -140,15 +157,11 @@ pub(super) fn choose_slabs(choice: DeviceChoice) -> Result<(Vec<Chosen>, Vec<Not
     }
 }
 
-/// Opens several GPUs and makes a team of them.
+/// Opens this process's of several GPUs and makes a team of them and those of other processes.
 #[cfg(feature = "cuda")]
 pub(super) fn open_gpus(set: GpuSet) -> Result<Members<CudaBackend>, SetupError> {
-    let refuse = |text: String| SetupError::Settings(format!("{text}; use the CPU (--device cpu)"));
-    let num_gpus = crate::cuda::devices().map_err(|error| refuse(error.to_string()))?.len();
-    let open =
-        |number| CudaBackend::open(number).map_err(|error| refuse(format!("CUDA device {number} cannot be used: {error}")));
-    let mut backends = set.numbers(num_gpus).map(open).collect::<Result<Vec<_>, _>>()?;
-    let (teams, why_not) = CudaBackend::join(&mut backends);
+    let mut backends = open_each(set)?;
+    let (teams, why_not) = CudaBackend::join(&mut backends, &process_team()).map_err(ReconError::from)?;
     let slower = |reason| {
         let text = "the images of the GPUs are added in the memory of the computer, which is slower";
         Notice::warning(format!("{text}: NCCL cannot be used ({reason})"))
@@ -162,16 +175,20 @@ fn open_each(set: GpuSet) -> Result<Vec<CudaBackend>, SetupError> {
     let num_gpus = crate::cuda::devices().map_err(|error| refuse(error.to_string()))?.len();
     let open =
         |number| CudaBackend::open(number).map_err(|error| refuse(format!("CUDA device {number} cannot be used: {error}")));
-    set.numbers(num_gpus).map(open).collect()
+    own_gpus(set.numbers(num_gpus).collect()).into_iter().map(open).collect()
 }
 
-/// The names of the devices of a team together.
+/// The devices of a team in words, of which this process has those of these names.
 pub(super) fn together(names: &[String]) -> String {
-    match names {
+    let own = match names {
         [first, others @ ..] if !others.is_empty() && others.iter().all(|name| name == first) => {
             format!("{} × {first}", names.len())
         }
         _ => names.join(" + "),
+    };
+    match num_processes() {
+        1 => own,
+        count => format!("{count} processes, each with {own}"),
     }
 }
 

@@ -1,6 +1,5 @@
 //! Settings and a list of events become MLEM or OSEM of single events.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::cache::Cache;
@@ -314,12 +313,6 @@ fn check_memory(
     Ok(sum)
 }
 
-/// A member's share of a list: of every subset of interleaved events every n-th one.
-fn share_of(list: &EventList, Share { index, count }: Share, num_subsets: usize) -> EventList {
-    let prompts = Arc::new(list.prompts.those(|event| event / num_subsets % count == index));
-    EventList { prompts, ..list.clone() }
-}
-
 /// That nothing tells how well pairs count.
 fn unnormalised(list: &EventList) -> Option<Notice> {
     list.facts.efficiency.is_none().then(|| {
@@ -346,20 +339,22 @@ struct Parts<'a> {
 impl Parts<'_> {
     /// Puts it together on one device or on several, to begin with an image.
     fn on_all(self, mut members: Members, start: &Volume, task: &Task) -> Result<Box<dyn Algorithm>, SetupError> {
-        if members.len() == 1 {
+        let factors = factors_of_events(self.list, task)?;
+        let factors = factors.as_deref();
+        if let [(_, team)] = &members[..]
+            && team.share() == Share::WHOLE
+        {
             let (chosen, team) = members.swap_remove(0);
-            return self.on(chosen, team, start, task);
+            return self.on(chosen, team, factors, start);
         }
         let mut algorithms = Vec::with_capacity(members.len());
         for (chosen, team) in members {
-            let own = share_of(self.list, team.share(), self.settings.num_subsets);
-            algorithms.push((Parts { list: &own, ..self }.on(chosen, team.clone(), start, task)?, team));
+            algorithms.push((self.on(chosen, team.clone(), factors, start)?, team));
         }
         Ok(Box::new(SharedAlgorithm::new(algorithms)?))
     }
 
-    fn on(self, chosen: Chosen, team: Team, start: &Volume, task: &Task) -> Result<Box<dyn Algorithm>, SetupError> {
-        let factors = factors_of_events(self.list, task)?;
+    fn on(self, chosen: Chosen, team: Team, factors: Option<&[f32]>, start: &Volume) -> Result<Box<dyn Algorithm>, SetupError> {
         let (list, settings, rays) = (self.list, self.settings, self.rays);
         let (events, tof) = (Arc::clone(&list.prompts), list.facts.tof.as_ref());
         let (detectors, grid) = (&list.facts.detectors, settings.grid.clone());
@@ -388,13 +383,13 @@ impl Parts<'_> {
         lines: A,
         voxels: Voxels,
         space: EventSpace,
-        factors: Option<Cow<'_, [f32]>>,
+        factors: Option<&[f32]>,
         start: &Volume,
     ) -> Result<Box<dyn Algorithm>, SetupError> {
         let Self { list, settings, sensitivity, em, .. } = self;
         let additive = list.prompts.additive.as_slice();
         let terms = EventTerms {
-            multiplicative: factors.as_deref(),
+            multiplicative: factors,
             additive: (!additive.is_empty()).then_some(additive),
             total_additive: list.total_additive,
         };

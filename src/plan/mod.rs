@@ -55,7 +55,7 @@ pub use matrix::{
 };
 pub use matrix_times::{MatrixLayout, MatrixTimes, MatrixTiming, matrix_times};
 pub use photon_scan::{PhotonScanError, scan_pairs, scan_photons};
-pub use processes::share_with_processes;
+pub use processes::{device_of_all, share_with_processes};
 pub use projector::{ChosenProjector, ChosenTeam, ProjectorSettings, choose_projector, choose_team, rays_per_bin};
 pub use provenance::{
     AccumulationSpan, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord, FrameRecord, ImageRecord,

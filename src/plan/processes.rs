@@ -2,23 +2,82 @@
 
 use std::sync::OnceLock;
 
+use super::{DeviceChoice, GpuSet, SetupError, available_devices};
 use crate::algebra::{Share, Team};
+use crate::recon::ReconError;
 
-static TEAM: OnceLock<Team> = OnceLock::new();
+/// This process among others.
+struct Place {
+    team: Team,
+    on_this_host: Share,
+}
 
-/// From now on reconstructions of counts are those of a team of processes, each with its share of the data: all of them start the same ones
-/// in the same order.
-pub fn share_with_processes(team: Team) {
+static PLACE: OnceLock<Place> = OnceLock::new();
+
+/// From now on reconstructions are those of a team of processes, each with its share of the data: all of them start the same ones in
+/// the same order. `on_this_host`: which of the host's processes this one is.
+pub fn share_with_processes(team: Team, on_this_host: Share) {
     // There is one team of processes, as there is one start of them.
-    let _ = TEAM.set(team);
+    let _ = PLACE.set(Place { team, on_this_host });
 }
 
 /// The place of this process.
 pub(super) fn process_team() -> Team {
-    TEAM.get().cloned().unwrap_or(Team::ALONE)
+    PLACE.get().map_or(Team::ALONE, |place| place.team.clone())
 }
 
-/// Whether it has others beside it.
+/// How many there are.
+pub(super) fn num_processes() -> usize {
+    PLACE.get().map_or(1, |place| place.team.share().count)
+}
+
+/// Whether this one has others beside it.
 pub(super) fn are_several() -> bool {
-    process_team().share() != Share::WHOLE
+    num_processes() > 1
+}
+
+/// Where all of them compute, if that is left open: on the GPUs if each process has one, else on the processors. All call it.
+///
+/// # Errors
+/// A process has ended.
+pub fn device_of_all(choice: DeviceChoice) -> Result<DeviceChoice, SetupError> {
+    let team = process_team();
+    let (DeviceChoice::Auto, Some(meeting)) = (choice, team.place()) else { return Ok(choice) };
+    let is_gpu = |choice| matches!(choice, DeviceChoice::Cuda(_));
+    let has_gpu = available_devices().iter().any(|device| is_gpu(device.choice) && device.why_not.is_none());
+    let have = meeting.gather(&[f64::from(u8::from(has_gpu))]).map_err(ReconError::from)?;
+    Ok(if have.iter().all(|has| *has == 1.0) { DeviceChoice::Gpus(GpuSet::ALL) } else { DeviceChoice::Cpu })
+}
+
+/// Those of some GPUs of this host, by their numbers, that this process uses: they are dealt out to the host's processes, and where
+/// there are fewer than these, some use the same.
+#[cfg(feature = "cuda")]
+pub(super) fn own_gpus(numbers: Vec<usize>) -> Vec<usize> {
+    let Share { index, count } = PLACE.get().map_or(Share::WHOLE, |place| place.on_this_host);
+    dealt_out(numbers, index, count)
+}
+
+#[cfg(feature = "cuda")]
+fn dealt_out(numbers: Vec<usize>, index: usize, count: usize) -> Vec<usize> {
+    match numbers.len() {
+        0 => numbers,
+        len if index < len => numbers.into_iter().skip(index).step_by(count.max(1)).collect(),
+        len => vec![numbers[index % len]],
+    }
+}
+
+#[cfg(all(test, feature = "cuda"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gpus_are_dealt_out_to_the_processes_of_a_host() {
+        let dealt = |num_gpus: usize, count: usize| -> Vec<Vec<usize>> {
+            (0..count).map(|index| dealt_out((4..4 + num_gpus).collect(), index, count)).collect()
+        };
+        assert_eq!(dealt(2, 1), [[4, 5]]);
+        assert_eq!(dealt(4, 2), [[4, 6], [5, 7]]);
+        assert_eq!(dealt(3, 2), [vec![4, 6], vec![5]]);
+        assert_eq!(dealt(2, 3), [[4], [5], [4]]);
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::devices::{Chosen, choose_device, together};
+use super::devices::{Chosen, choose_device, gpus_of_team, together};
 use super::estimate::{FreeMemory, check_image};
 use super::processes::{are_several, process_team};
 use super::registry::{Between, PROJECTORS, ProjectorEntry, projector};
@@ -60,20 +60,16 @@ impl ChosenTeam {
 /// # Errors
 /// Those of [`choose_projector`].
 pub fn choose_team(geometry: &Arc<ScanGeometry>, settings: &ProjectorSettings) -> Result<ChosenTeam, SetupError> {
-    match settings.device {
+    match gpus_of_team(settings.device) {
         #[cfg(feature = "cuda")]
-        DeviceChoice::Gpus(set) if !are_several() => on_gpus(set, geometry, settings),
-        DeviceChoice::Cuda(_) | DeviceChoice::Gpus(_) if are_several() => Err(SetupError::Settings(
-            "several processes share counts on processors only: use --device cpu, or one process for all GPUs (--device cuda:all)".into(),
-        )),
-        _ if are_several() => {
-            let settings = ProjectorSettings { device: DeviceChoice::Cpu, ..settings.clone() };
+        Some(set) => on_gpus(set, geometry, settings),
+        _ => {
+            // Several processes compute on the same kind of device; what was left open was settled by all of them.
+            let is_open = are_several() && settings.device == DeviceChoice::Auto;
+            let device = if is_open { DeviceChoice::Cpu } else { settings.device };
+            let settings = ProjectorSettings { device, ..settings.clone() };
             let ChosenProjector { entry, system, notices } = choose_projector(geometry, &settings)?;
             Ok(ChosenTeam { entry, members: vec![(system, process_team())], notices })
-        }
-        _ => {
-            let ChosenProjector { entry, system, notices } = choose_projector(geometry, settings)?;
-            Ok(ChosenTeam { entry, members: vec![(system, Team::ALONE)], notices })
         }
     }
 }

@@ -152,15 +152,12 @@ pub(super) type Assemble = Box<dyn FnOnce(CudaBackend) -> Result<Box<dyn System>
 
 /// On the processor; `more` is said of the device.
 fn host(projector: impl ViewProjector<Host> + 'static, more: &str) -> Result<Box<dyn System>, OperatorError> {
-    let (team, num_threads) = (process_team(), rayon::current_num_threads());
+    let team = process_team();
     let free: fn(&Host) -> FreeMemory = |_| FreeMemory::of_the_computer();
-    let device = |processes: &str| format!("CPU, {processes}{}{more}", counted(num_threads, "thread"));
+    let device = format!("CPU, {}{more}", counted(rayon::current_num_threads(), "thread"));
     Ok(match team.share() {
-        Share::WHOLE => Box::new(Projector::of_views(Host, projector, device(""), Accumulation::Deterministic, free)),
-        Share { count, .. } => {
-            let device = device(&format!("{count} processes of "));
-            Box::new(OfTeam::of_views(Host, projector, device, Accumulation::Deterministic, free, team)?)
-        }
+        Share::WHOLE => Box::new(Projector::of_views(Host, projector, device, Accumulation::Deterministic, free)),
+        _ => Box::new(OfTeam::of_views(Host, projector, device, Accumulation::Deterministic, free, team)?),
     })
 }
 

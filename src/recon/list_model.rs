@@ -51,13 +51,13 @@ impl<B: EmKernels, A: LinearOperator<B>> ListModel<B, A> {
     ) -> Result<Self, OperatorError> {
         let EventTerms { multiplicative, additive, total_additive } = terms;
         let num_subsets = num_subsets.max(1);
-        let expected = space.len(Subset::ALL);
+        let expected = space.num_events_of_list();
         let arranged = |values: &[f32]| match values.len() {
             found if found != expected => Err(OperatorError::Length { what: "the events", expected, found }),
             _ => Ok(space.arranged_values(values, num_subsets)),
         };
         let counts = MeasuredValues {
-            prompts: Arc::new(vec![1.0; expected]),
+            prompts: Arc::new(vec![1.0; space.len(Subset::ALL)]),
             multiplicative: multiplicative.map(arranged).transpose()?,
             additive: additive.map(arranged).transpose()?,
         };
@@ -67,7 +67,7 @@ impl<B: EmKernels, A: LinearOperator<B>> ListModel<B, A> {
         Ok(Self { model, space, num_subsets, sensitivity, image_len, total_additive, expected: 0.0 })
     }
 
-    /// The same for a member of a team: the events are those of its share, the sensitivity is that of all.
+    /// The same for a member of a team: the space is of its share of the list, the sensitivity is that of all.
     pub fn of_team(self, team: Team) -> Self {
         Self { model: self.model.of_team(team), ..self }
     }

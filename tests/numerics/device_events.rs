@@ -114,7 +114,7 @@ fn events_on_the_device_are_those_of_the_host() {
 }
 
 /// Random events of a hundred pairs of columns, with the nonsense of [`random_events`] many times: beams.
-fn crowded_events(num: usize) -> Events {
+pub fn crowded_events(num: usize) -> Events {
     let mut events = random_events(num, Tof::No);
     for (i, pair) in events.pairs.iter_mut().enumerate().skip(9) {
         let column = |crystal: u32| crystal / 96 * 96 + (crystal % 96) / 10 * 10;

@@ -19,6 +19,7 @@ use tomoscope::scanner::ScanGeometry;
 use tomoscope::task::Task;
 
 use super::device::{assert_same_bits, device};
+use super::device_events::crowded_events;
 use super::events::{Tof, detectors, pair_rays, random_events, tof};
 use super::support::{forward, geometry, noise, random_volume, relative};
 
@@ -49,7 +50,7 @@ fn algorithm<P: ViewProjector<CudaBackend> + 'static>(
 ) -> (SharedAlgorithm, bool) {
     let num_gpus = devices().unwrap().len();
     let mut backends: Vec<CudaBackend> = (0..count).map(|k| CudaBackend::open(k % num_gpus).unwrap()).collect();
-    let (teams, why_not) = CudaBackend::join(&mut backends);
+    let (teams, why_not) = CudaBackend::join(&mut backends, &Team::ALONE).unwrap();
     let em = EmSettings {
         subset_order: SubsetOrder::Spaced,
         accumulation,
@@ -152,7 +153,7 @@ fn several_gpus_are_stopped_and_go_on() {
 fn of_events(count: usize, events: &Events, num_subsets: usize, accumulation: Accumulation) -> SharedAlgorithm {
     let num_gpus = devices().unwrap().len();
     let mut backends: Vec<CudaBackend> = (0..count).map(|k| CudaBackend::open(k % num_gpus).unwrap()).collect();
-    let (teams, _) = CudaBackend::join(&mut backends);
+    let (teams, _) = CudaBackend::join(&mut backends, &Team::ALONE).unwrap();
     let em = EmSettings {
         subset_order: SubsetOrder::Sequential,
         accumulation,
@@ -160,14 +161,14 @@ fn of_events(count: usize, events: &Events, num_subsets: usize, accumulation: Ac
         racy_sensitivity: false,
     };
     let member = |(mut backend, team): (CudaBackend, Team)| {
-        let own = Arc::new(events.those(|event| event / num_subsets % count == team.share().index));
         let (detectors, tof, subsets) = (detectors(), tof(30.0), EventSubsets::default());
+        let events = Arc::new(events.clone());
         let lines =
-            EventLines::new(&mut backend, Arc::clone(&own), &detectors, Some(&tof), grid(), FOV_MM, pair_rays(2), subsets)
+            EventLines::new(&mut backend, Arc::clone(&events), &detectors, Some(&tof), grid(), FOV_MM, pair_rays(2), subsets)
                 .unwrap();
         let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
         let sensitivity = Arc::new(voxels.coefficients(&Volume::filled(grid(), 3.0)));
-        let terms = EventTerms { additive: Some(&own.additive), total_additive: 50.0, ..EventTerms::default() };
+        let terms = EventTerms { additive: Some(&events.additive), total_additive: 50.0, ..EventTerms::default() };
         let model = ListModel::new(&mut backend, lines, space, terms, sensitivity, num_subsets).unwrap().of_team(team.clone());
         let algorithm: Box<dyn Algorithm> = Box::new(MlemOsem::new(backend, voxels, model, em, None).unwrap());
         (algorithm, team)
@@ -180,15 +181,15 @@ fn several_gpus_with_the_events_of_a_list_are_one() {
     if device().is_none() {
         return;
     }
-    for tof in [Tof::No, Tof::Numbers] {
-        let num = 20_011;
-        let events = Events { additive: noise(44, num).iter().map(|u| 0.1 + u).collect(), ..random_events(num, tof) };
+    // Of many different lines, without and with time of flight, and of few, which make beams.
+    for events in [random_events(20_011, Tof::No), random_events(20_011, Tof::Numbers), crowded_events(300_000)] {
+        let events = Events { additive: noise(44, events.len()).iter().map(|u| 0.1 + u).collect(), ..events };
         for num_subsets in [1, 5] {
             for accumulation in [Accumulation::Deterministic, Accumulation::Atomic] {
                 let (expected, expected_likelihood) = run(&mut of_events(1, &events, num_subsets, accumulation), 6);
                 for count in [2, 3] {
                     let (found, likelihood) = run(&mut of_events(count, &events, num_subsets, accumulation), 6);
-                    println!("{count} GPUs, {tof:?}, {num_subsets} subsets: {:.1e}", relative(&found, &expected));
+                    println!("{count} GPUs, {} events, {num_subsets} subsets: {:.1e}", events.len(), relative(&found, &expected));
                     assert!((likelihood - expected_likelihood).abs() <= 1e-6 * expected_likelihood.abs());
                     if accumulation == Accumulation::Deterministic {
                         assert_same_bits(&found, &expected);

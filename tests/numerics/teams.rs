@@ -66,7 +66,7 @@ fn members<P: ViewProjector<Host>>(make: Make<P>, count: usize) -> Vec<(Team, Vo
         let own = projector.for_team(&team).unwrap();
         (team, voxels, own)
     };
-    Team::of_threads(count, || {}).into_iter().map(part).collect()
+    Team::of_threads(&Team::ALONE, count, || {}).unwrap().into_iter().map(part).collect()
 }
 
 fn team_of<P: ViewProjector<Host>>(

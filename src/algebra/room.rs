@@ -1,0 +1,252 @@
+//! Where threads of one process meet; one of them goes out to other processes for all, where there are some.
+
+use std::fmt::{Debug, Formatter};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::BackendError;
+use super::team::{AddOwn, Meeting, Share};
+
+/// How long a member that waits looks again and again, before it sleeps: the others are a few microseconds behind as a rule, and
+/// waking up takes longer.
+const LOOK_FOR: Duration = Duration::from_micros(200);
+
+/// Lets go those who wait for a member that has failed.
+pub(super) type LetGo = Box<dyn Fn() + Send + Sync>;
+
+/// The places of `count` threads, which meet those of other processes `beyond`.
+///
+/// # Errors
+/// Another process has left, or cannot be reached.
+pub(super) fn places(
+    count: usize,
+    beyond: Option<Arc<dyn Meeting>>,
+    let_go: LetGo,
+) -> Result<Vec<Arc<dyn Meeting>>, BackendError> {
+    let beyond = beyond.map(|meeting| Beyond::new(meeting, count)).transpose()?;
+    let all = beyond.as_ref().map_or(Share { index: 0, count }, |beyond| beyond.shares_from(count));
+    let room = Arc::new(Room {
+        count,
+        state: Mutex::new(State { values: vec![Vec::new(); count], ..State::default() }),
+        changed: Condvar::new(),
+        round: AtomicU64::new(0),
+        sum: Mutex::default(),
+        integers: Mutex::default(),
+        beyond,
+        let_go,
+    });
+    let place = |chair| {
+        let share = Share { index: all.index + chair, count: all.count };
+        Arc::new(AtTable { room: Arc::clone(&room), chair, share }) as Arc<dyn Meeting>
+    };
+    Ok((0..count).map(place).collect())
+}
+
+/// The other processes.
+#[derive(Debug)]
+struct Beyond {
+    meeting: Arc<dyn Meeting>,
+    /// Threads of each process.
+    counts: Vec<usize>,
+}
+
+impl Beyond {
+    fn new(meeting: Arc<dyn Meeting>, count: usize) -> Result<Self, BackendError> {
+        let counts = meeting.gather(&[count as f64])?.into_iter().map(|count| count as usize).collect();
+        Ok(Self { meeting, counts })
+    }
+
+    /// The first share of this process's own.
+    fn shares_from(&self, own: usize) -> Share {
+        let before = self.counts.iter().take(self.meeting.share().index).sum();
+        Share { index: before, count: self.counts.iter().sum::<usize>().max(own) }
+    }
+
+    /// What the threads of all processes bring, from what those of this one do.
+    fn gather(&self, mut own: Vec<f64>) -> Result<Vec<f64>, BackendError> {
+        let (width, most) = (own.len() / self.counts[self.meeting.share().index], self.counts.iter().max().unwrap_or(&1));
+        // Equally many values of each process: those with fewer threads fill up.
+        own.resize(width * most, 0.0);
+        let all = self.meeting.gather(&own)?;
+        let of_processes = all.chunks((width * most).max(1)).zip(&self.counts);
+        Ok(of_processes.flat_map(|(values, count)| &values[..width * count]).copied().collect())
+    }
+}
+
+/// Threads of one process meet here.
+struct Room {
+    count: usize,
+    state: Mutex<State>,
+    changed: Condvar,
+    /// That of the state, to be looked at without the lock.
+    round: AtomicU64,
+    /// What is summed, in turns.
+    sum: Mutex<Vec<f32>>,
+    integers: Mutex<Vec<u64>>,
+    beyond: Option<Beyond>,
+    let_go: LetGo,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Meetings so far.
+    round: u64,
+    num_arrived: usize,
+    values: Vec<Vec<f64>>,
+    /// What the last meeting gathered.
+    gathered: Arc<Vec<f64>>,
+    has_left: bool,
+}
+
+impl Debug for Room {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Room").field("count", &self.count).field("beyond", &self.beyond).finish_non_exhaustive()
+    }
+}
+
+impl Room {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the others: what all brought, as the last one to come made of it.
+    fn meet(
+        &self,
+        chair: usize,
+        values: &[f64],
+        last: impl FnOnce(Vec<f64>) -> Result<Vec<f64>, BackendError>,
+    ) -> Result<Arc<Vec<f64>>, BackendError> {
+        let mut state = self.state();
+        if state.has_left {
+            return Err(BackendError::Left);
+        }
+        let round = state.round;
+        state.values[chair].clear();
+        state.values[chair].extend_from_slice(values);
+        state.num_arrived += 1;
+        if state.num_arrived == self.count {
+            let gathered = last(state.values.concat());
+            state.has_left = gathered.is_err();
+            if let Ok(gathered) = &gathered {
+                (state.num_arrived, state.round) = (0, round + 1);
+                state.gathered = Arc::new(gathered.clone());
+                self.round.store(round + 1, Ordering::Release);
+            }
+            self.changed.notify_all();
+            return gathered.map(|_| Arc::clone(&state.gathered));
+        }
+        drop(state);
+        let begin = Instant::now();
+        while self.round.load(Ordering::Acquire) == round && begin.elapsed() < LOOK_FOR {
+            std::hint::spin_loop();
+        }
+        let mut state = self.state();
+        while state.round == round && !state.has_left {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        // Who was met has said all that was to be said, even if one has left since.
+        if state.round == round { Err(BackendError::Left) } else { Ok(Arc::clone(&state.gathered)) }
+    }
+
+    /// Every thread does its work on something that all share, one after the other, and the last one goes out with it; then all look.
+    fn in_turns<T: Default>(
+        &self,
+        chair: usize,
+        shared: &Mutex<T>,
+        work: impl FnOnce(&mut T),
+        go_out: impl FnOnce(&dyn Meeting, &mut T) -> Result<(), BackendError>,
+        look: impl FnOnce(&T),
+    ) -> Result<(), BackendError> {
+        let lock = || shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let wait = || self.meet(chair, &[], Ok);
+        for _ in 0..chair {
+            wait()?;
+        }
+        work(&mut lock());
+        for _ in chair + 1..self.count {
+            wait()?;
+        }
+        self.meet(chair, &[], |nothing| {
+            self.beyond.as_ref().map_or(Ok(()), |beyond| go_out(&*beyond.meeting, &mut lock()))?;
+            Ok(nothing)
+        })?;
+        look(&lock());
+        wait()?;
+        Ok(())
+    }
+}
+
+/// A member's chair.
+#[derive(Debug)]
+struct AtTable {
+    room: Arc<Room>,
+    chair: usize,
+    share: Share,
+}
+
+impl Meeting for AtTable {
+    fn share(&self) -> Share {
+        self.share
+    }
+
+    fn gather(&self, values: &[f64]) -> Result<Vec<f64>, BackendError> {
+        let last = |own| match &self.room.beyond {
+            None => Ok(own),
+            Some(beyond) => beyond.gather(own),
+        };
+        Ok(self.room.meet(self.chair, values, last)?.to_vec())
+    }
+
+    fn sum_in_order(&self, sum: &mut [f32], add: AddOwn<'_>) -> Result<(), BackendError> {
+        let (chair, len) = (self.chair, sum.len());
+        let work = |shared: &mut Vec<f32>| {
+            if chair == 0 {
+                shared.clear();
+                shared.resize(len, 0.0);
+            }
+            add(0, shared);
+        };
+        let go_out = |meeting: &dyn Meeting, shared: &mut Vec<f32>| {
+            let own = shared.clone();
+            meeting.sum_in_order(shared, &mut |at, sum| sum.iter_mut().zip(&own[at..]).for_each(|(sum, value)| *sum += value))
+        };
+        self.room.in_turns(chair, &self.room.sum, work, go_out, |shared| sum.copy_from_slice(shared))
+    }
+
+    fn sum_integers(&self, values: &mut [u64]) -> Result<(), BackendError> {
+        let (chair, own) = (self.chair, values.to_vec());
+        let work = |shared: &mut Vec<u64>| {
+            if chair == 0 {
+                *shared = own;
+            } else {
+                shared.iter_mut().zip(&own).for_each(|(sum, value)| *sum = sum.wrapping_add(*value));
+            }
+        };
+        let go_out = |meeting: &dyn Meeting, shared: &mut Vec<u64>| meeting.sum_integers(shared);
+        self.room.in_turns(chair, &self.room.integers, work, go_out, |shared| values.copy_from_slice(shared))
+    }
+
+    fn leave(&self, has_failed: bool) {
+        let has_left = std::mem::replace(&mut self.room.state().has_left, true);
+        self.room.changed.notify_all();
+        if has_failed {
+            (self.room.let_go)();
+        }
+        if let Some(beyond) = self.room.beyond.as_ref().filter(|_| !has_left) {
+            beyond.meeting.leave(has_failed);
+        }
+    }
+
+    fn begin_again(&self) {
+        let mut state = self.room.state();
+        (state.has_left, state.num_arrived) = (false, 0);
+        if let Some(beyond) = &self.room.beyond {
+            beyond.meeting.begin_again();
+        }
+    }
+
+    fn is_ending(&self) -> bool {
+        self.room.beyond.as_ref().is_some_and(|beyond| beyond.meeting.is_ending())
+    }
+}
