@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::BackendError;
-use super::team::{AddOwn, Meeting, Share};
+use super::team::{self, AddOwn, Meeting, Share};
 
 /// How long a member that waits looks again and again, before it sleeps: the others are a few microseconds behind as a rule, and
 /// waking up takes longer.
@@ -107,7 +107,7 @@ impl Debug for Room {
 
 impl Room {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Waits for the others: what all brought, as the last one to come made of it.
@@ -149,32 +149,33 @@ impl Room {
         if state.round == round { Err(BackendError::Left) } else { Ok(Arc::clone(&state.gathered)) }
     }
 
-    /// Every thread does its work on something that all share, one after the other, and the last one goes out with it; then all look.
+    /// Every thread does its work on something that all share, one after the other, and the last one goes out with it. Before the next
+    /// all have to have looked at it.
     fn in_turns<T: Default>(
         &self,
         chair: usize,
         shared: &Mutex<T>,
         work: impl FnOnce(&mut T),
         go_out: impl FnOnce(&dyn Meeting, &mut T) -> Result<(), BackendError>,
-        look: impl FnOnce(&T),
     ) -> Result<(), BackendError> {
-        let lock = || shared.lock().unwrap_or_else(PoisonError::into_inner);
         let wait = || self.meet(chair, &[], Ok);
         for _ in 0..chair {
             wait()?;
         }
-        work(&mut lock());
+        work(&mut lock(shared));
         for _ in chair + 1..self.count {
             wait()?;
         }
         self.meet(chair, &[], |nothing| {
-            self.beyond.as_ref().map_or(Ok(()), |beyond| go_out(&*beyond.meeting, &mut lock()))?;
+            self.beyond.as_ref().map_or(Ok(()), |beyond| go_out(&*beyond.meeting, &mut lock(shared)))?;
             Ok(nothing)
         })?;
-        look(&lock());
-        wait()?;
         Ok(())
     }
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A member's chair.
@@ -199,19 +200,20 @@ impl Meeting for AtTable {
     }
 
     fn sum_in_order(&self, sum: &mut [f32], add: AddOwn<'_>) -> Result<(), BackendError> {
-        let (chair, len) = (self.chair, sum.len());
         let work = |shared: &mut Vec<f32>| {
-            if chair == 0 {
+            if self.chair == 0 {
                 shared.clear();
-                shared.resize(len, 0.0);
+                // Of several processes only the first begins with what it has.
+                match self.share.index {
+                    0 => shared.extend_from_slice(sum),
+                    _ => shared.resize(sum.len(), 0.0),
+                }
             }
             add(0, shared);
         };
-        let go_out = |meeting: &dyn Meeting, shared: &mut Vec<f32>| {
-            let own = shared.clone();
-            meeting.sum_in_order(shared, &mut |at, sum| sum.iter_mut().zip(&own[at..]).for_each(|(sum, value)| *sum += value))
-        };
-        self.room.in_turns(chair, &self.room.sum, work, go_out, |shared| sum.copy_from_slice(shared))
+        self.room.in_turns(self.chair, &self.room.sum, work, |meeting, shared| team::sum(meeting, shared))?;
+        sum.copy_from_slice(&lock(&self.room.sum));
+        self.room.meet(self.chair, &[], Ok).map(drop)
     }
 
     fn sum_integers(&self, values: &mut [u64]) -> Result<(), BackendError> {
@@ -223,8 +225,9 @@ impl Meeting for AtTable {
                 shared.iter_mut().zip(&own).for_each(|(sum, value)| *sum = sum.wrapping_add(*value));
             }
         };
-        let go_out = |meeting: &dyn Meeting, shared: &mut Vec<u64>| meeting.sum_integers(shared);
-        self.room.in_turns(chair, &self.room.integers, work, go_out, |shared| values.copy_from_slice(shared))
+        self.room.in_turns(chair, &self.room.integers, work, |meeting, shared| meeting.sum_integers(shared))?;
+        values.copy_from_slice(&lock(&self.room.integers));
+        self.room.meet(chair, &[], Ok).map(drop)
     }
 
     fn leave(&self, has_failed: bool) {

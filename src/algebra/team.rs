@@ -40,8 +40,8 @@ pub trait Meeting: Debug + Send + Sync {
     /// A member has left, or cannot be reached.
     fn gather(&self, values: &[f64]) -> Result<Vec<f64>, BackendError>;
 
-    /// `sum` = zeros, to which each member adds its own, one member after the other. `add` is called with pieces of the sum, in the
-    /// order of their places.
+    /// `sum` = what the first member has there, to which each adds its own, one member after the other. `add` is called with pieces of
+    /// the sum, in the order of their places.
     ///
     /// # Errors
     /// A member has left, or cannot be reached.
@@ -156,12 +156,17 @@ impl Team {
     /// # Errors
     /// A member has left, or cannot be reached.
     pub fn sum(&self, values: &mut [f32]) -> Result<(), BackendError> {
-        let Some(meeting) = self.meeting() else { return Ok(()) };
-        let own = values.to_vec();
-        meeting.sum_in_order(values, &mut |at, sum| {
-            sum.iter_mut().zip(&own[at..]).for_each(|(sum, value)| *sum += value);
-        })
+        self.meeting().map_or(Ok(()), |meeting| sum(meeting, values))
     }
+}
+
+/// `values` = their sum over all members.
+pub(super) fn sum(meeting: &dyn Meeting, values: &mut [f32]) -> Result<(), BackendError> {
+    // It begins with those of the first.
+    let own = if meeting.share().index == 0 { Vec::new() } else { values.to_vec() };
+    meeting.sum_in_order(values, &mut |at, sum| {
+        sum.iter_mut().zip(own.iter().skip(at)).for_each(|(sum, value)| *sum += value);
+    })
 }
 
 #[cfg(test)]

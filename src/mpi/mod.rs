@@ -24,7 +24,7 @@ use crate::algebra::{AddOwn, BackendError, Meeting, Share, Team};
 const STARTED_BY_MPI: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MPI_LOCALRANKID"];
 
 /// Values of a piece of an image on its way from process to process.
-const PIECE: usize = 1 << 16;
+const PIECE: usize = 1 << 18;
 
 /// How often who waits looks whether to give up.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -38,6 +38,28 @@ const TAKES_PART: i32 = 0;
 const HAS_LEFT: i32 = 1;
 const AT_THE_END: i32 = 2;
 
+/// Pieces that are not in use.
+#[derive(Clone, Debug, Default)]
+struct Spare(Arc<Mutex<Vec<Vec<f32>>>>);
+
+impl Spare {
+    fn take(&self, len: usize) -> Vec<f32> {
+        let mut piece = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+        piece.resize(len, 0.0);
+        piece
+    }
+
+    fn copy(&self, values: &[f32]) -> Vec<f32> {
+        let mut piece = self.take(values.len());
+        piece.copy_from_slice(values);
+        piece
+    }
+
+    fn put(&self, piece: Vec<f32>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(piece);
+    }
+}
+
 /// What the thread of MPI is asked to do.
 type Call = Box<dyn FnOnce(&SimpleCommunicator) + Send>;
 
@@ -47,6 +69,7 @@ pub struct Processes {
     thread: Mutex<Option<JoinHandle<()>>>,
     share: Share,
     on_this_host: Share,
+    spare: Spare,
     /// Whether this process has been asked to end.
     is_ending: fn() -> bool,
 }
@@ -84,7 +107,14 @@ impl Processes {
         let [share, on_this_host] = told
             .recv()
             .map_err(|_| "MPI could not be started; look whether mpirun is of the library that the program was built with")?;
-        let processes = Self { calls: Mutex::new(Some(calls)), thread: Mutex::new(Some(thread)), share, on_this_host, is_ending };
+        let processes = Self {
+            calls: Mutex::new(Some(calls)),
+            thread: Mutex::new(Some(thread)),
+            share,
+            on_this_host,
+            spare: Spare::default(),
+            is_ending,
+        };
         if share.count == 1 {
             processes.finalize();
             return Ok(None);
@@ -157,32 +187,30 @@ impl Processes {
         }
     }
 
-    /// The next piece of a sum from the process before; zeros for the first.
+    /// The next piece of a sum from the process before.
     fn piece(&self, len: usize) -> Receiver<Vec<f32>> {
-        let index = self.share.index as i32;
+        let (index, mut piece) = (self.share.index as i32, self.spare.take(len));
         self.ask(move |world| {
-            let mut piece = vec![0.0_f32; len];
-            if index > 0 {
-                let before = world.process_at_rank(index - 1);
-                scope(|s| finish(before.immediate_receive_into(s, &mut piece[..])));
-            }
+            scope(|s| finish(world.process_at_rank(index - 1).immediate_receive_into(s, &mut piece[..])));
             piece
         })
     }
 
     /// Sends a piece to the process that is so many after this one, if there is one.
     fn send(&self, piece: Vec<f32>, after: i32) {
-        let to = self.share.index as i32 + after;
+        let (to, spare) = (self.share.index as i32 + after, self.spare.clone());
         if (0..self.share.count as i32).contains(&to) {
-            self.ask(move |world| scope(|s| finish(world.process_at_rank(to).immediate_send(s, &piece[..]))));
+            self.ask(move |world| {
+                scope(|s| finish(world.process_at_rank(to).immediate_send(s, &piece[..])));
+                spare.put(piece);
+            });
         }
     }
 
     /// The next piece of the whole sum from the process after this one, which the one before gets too.
     fn whole(&self, len: usize) -> Receiver<Vec<f32>> {
-        let index = self.share.index as i32;
+        let (index, mut piece) = (self.share.index as i32, self.spare.take(len));
         self.ask(move |world| {
-            let mut piece = vec![0.0_f32; len];
             scope(|s| finish(world.process_at_rank(index + 1).immediate_receive_into(s, &mut piece[..])));
             if index > 0 {
                 scope(|s| finish(world.process_at_rank(index - 1).immediate_send(s, &piece[..])));
@@ -242,12 +270,15 @@ impl Meeting for Processes {
         let pieces: Vec<Range<usize>> = (0..len).step_by(PIECE).map(|at| at..(at + PIECE).min(len)).collect();
         // The next piece comes while this one is added to, and whole ones come back while others go on. One behind the other, so that
         // neighbours send and receive in the same order.
-        let mut coming = pieces.first().map(|range| self.piece(range.len()));
+        let is_first = self.share.index == 0;
+        let mut coming = pieces.first().filter(|_| !is_first).map(|range| self.piece(range.len()));
         let mut wholes = VecDeque::new();
         for (number, range) in pieces.iter().enumerate() {
-            let next = pieces.get(number + 1).map(|range| self.piece(range.len()));
-            let Some(piece) = std::mem::replace(&mut coming, next) else { break };
-            let mut piece = self.answer(piece)?;
+            let next = pieces.get(number + 1).filter(|_| !is_first).map(|range| self.piece(range.len()));
+            let mut piece = match std::mem::replace(&mut coming, next) {
+                Some(piece) => self.answer(piece)?,
+                None => self.spare.copy(&sum[range.clone()]),
+            };
             add(range.start, &mut piece);
             if behind == 0 {
                 sum[range.clone()].copy_from_slice(&piece);
@@ -264,7 +295,9 @@ impl Meeting for Processes {
             wholes.extend(left.map(|number| (number, self.whole(pieces[number].len()))));
         }
         for (number, whole) in wholes {
-            sum[pieces[number].clone()].copy_from_slice(&self.answer(whole)?);
+            let whole = self.answer(whole)?;
+            sum[pieces[number].clone()].copy_from_slice(&whole);
+            self.spare.put(whole);
         }
         Ok(())
     }

@@ -126,12 +126,11 @@ impl PrivateImages {
         out: &mut [f32],
         add: impl Fn(usize, &mut [f32]) -> Result<(), Stopped> + Sync,
     ) -> Result<(), OperatorError> {
-        let meeting = team.meeting();
-        // Alone the first image is `out` itself.
-        let num_private = if meeting.is_some() { num_pieces } else { num_pieces.saturating_sub(1) };
-        let mut private = self.take(num_private, out.len());
+        // The first image, with which the sum begins, is `out` itself.
+        let is_first = team.share().index == 0 || team.meeting().is_none();
+        let mut private = self.take(num_pieces.saturating_sub(usize::from(is_first)), out.len());
         let mut images: Vec<&mut [f32]> = Vec::with_capacity(num_pieces.max(1));
-        if meeting.is_none() {
+        if is_first {
             images.push(&mut *out);
         }
         images.extend(private.iter_mut().map(Vec::as_mut_slice));
@@ -139,7 +138,7 @@ impl PrivateImages {
             image.fill(0.0);
             if piece < num_pieces { add(piece, image) } else { Ok(()) }
         });
-        let summed = match (added, meeting) {
+        let summed = match (added, team.meeting()) {
             (Err(stopped), _) => Err(stopped.into()),
             (Ok(()), None) => {
                 add_in_order(0, out, &private);
