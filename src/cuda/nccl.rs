@@ -144,6 +144,10 @@ mod across_threads {
 }
 
 impl Clique {
+    fn is_whole(&self) -> bool {
+        self.comms.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
     /// Lets go whoever waits for a GPU.
     #[allow(unsafe_code)]
     pub fn give_up(&self) {
@@ -170,7 +174,30 @@ pub(super) struct Link {
     index: usize,
 }
 
+/// The links of GPUs of this process alone, which are used again when nobody has them: to make them takes long.
+static KEPT: Mutex<Vec<(Vec<usize>, Arc<Clique>)>> = Mutex::new(Vec::new());
+
 impl Link {
+    /// Links GPUs of this process, by their numbers, in this order.
+    ///
+    /// # Errors
+    /// NCCL is not there or refuses, in its words.
+    pub fn among(numbers: &[usize]) -> Result<Vec<Link>, String> {
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_free = |clique: &Arc<Clique>| Arc::strong_count(clique) == 1;
+        kept.retain(|(of, clique)| !is_free(clique) || (of == numbers && clique.is_whole()));
+        if let Some((_, clique)) = kept.iter().find(|(_, clique)| is_free(clique)) {
+            return Ok(Self::of_clique(clique, numbers.len()));
+        }
+        let links = Self::between(Name::new()?, 0, numbers.len(), numbers)?;
+        kept.extend(links.first().map(|link| (numbers.to_vec(), Arc::clone(&link.clique))));
+        Ok(links)
+    }
+
+    fn of_clique(clique: &Arc<Clique>, count: usize) -> Vec<Link> {
+        (0..count).map(|index| Link { clique: Arc::clone(clique), index }).collect()
+    }
+
     /// Links this process's GPUs, by their numbers, with each other and with those of other processes that were told the same name:
     /// they are those from `first` on of `count` in all. All processes call it at the same time.
     ///
@@ -195,7 +222,7 @@ impl Link {
         let is_whole = begun.is_ok() && ended.is_ok();
         let clique = Arc::new(Clique { comms: Mutex::new(is_whole.then_some(comms)) });
         begun.and(ended)?;
-        Ok((0..numbers.len()).map(|index| Link { clique: Arc::clone(&clique), index }).collect())
+        Ok(Self::of_clique(&clique, numbers.len()))
     }
 
     /// Those of this process.
@@ -236,8 +263,7 @@ mod tests {
             println!("skipped: no CUDA device");
             return;
         };
-        let alone = |numbers: &[usize]| Link::between(Name::new()?, 0, numbers.len(), numbers);
-        let links = match alone(&[0]) {
+        let links = match Link::among(&[0]) {
             Ok(links) => links,
             Err(text) => {
                 assert!(text.contains("libnccl.so.2"), "{text}");
@@ -251,8 +277,20 @@ mod tests {
         links[0].sum(&backend.stream, &mut integers).unwrap();
         assert_eq!(backend.stream.clone_dtoh(&floats).unwrap(), [1.5, -2.0]);
         assert_eq!(backend.stream.clone_dtoh(&integers).unwrap(), [u64::MAX, 7]);
+        // Used again when they are free, and made anew where somebody has them or has given them up.
+        let clique = |links: &[Link]| Arc::as_ptr(links[0].clique());
+        let (first, others) = (clique(&links), Link::among(&[0]).unwrap());
+        assert_ne!(clique(&others), first);
+        drop(links);
+        let mut links = Link::among(&[0]).unwrap();
+        assert_eq!(clique(&links), first);
+        links[0].sum(&backend.stream, &mut floats).unwrap();
+        assert_eq!(backend.stream.clone_dtoh(&floats).unwrap(), [1.5, -2.0]);
+        drop(others);
         links[0].clique().give_up();
         assert_eq!(links[0].sum(&backend.stream, &mut floats), Err(BackendError::Left));
-        assert!(alone(&[0, 0]).is_err_and(|text| !text.is_empty()), "one GPU is not two");
+        links = Link::among(&[0]).unwrap();
+        links[0].sum(&backend.stream, &mut floats).unwrap();
+        assert!(Link::among(&[0, 0]).is_err_and(|text| !text.is_empty()), "one GPU is not two");
     }
 }

@@ -43,7 +43,7 @@ impl CudaBackend {
         }
         let numbers: Vec<usize> = backends.iter().map(|backend| backend.info().number).collect();
         let linked = match among.place() {
-            None => Name::new().and_then(|name| Link::between(name, 0, share.count, &numbers)),
+            None => Link::among(&numbers),
             Some(meeting) => link_with_others(&numbers, share, meeting)?,
         };
         let (links, why_not) = linked.map_or_else(|text| (Vec::new(), Some(text)), |links| (links, None));

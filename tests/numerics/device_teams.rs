@@ -194,7 +194,8 @@ fn several_gpus_with_the_events_of_a_list_are_one() {
                     if accumulation == Accumulation::Deterministic {
                         assert_same_bits(&found, &expected);
                     } else {
-                        assert!(relative(&found, &expected) <= 1e-5);
+                        // A fifth of the crowd goes through the same few voxels: that many additions round so much.
+                        assert!(relative(&found, &expected) <= if events.len() > 100_000 { 1e-3 } else { 1e-5 });
                     }
                 }
             }
