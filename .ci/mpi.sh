@@ -38,7 +38,7 @@ mpirun -n 2 "$program" reconstruct events.petsird --device cpu -o refused.npy 2>
 cat refused.txt
 [ "$status" != 0 ] && grep -q 'processes share events out among GPUs only' refused.txt && [ ! -e refused.npy ]
 
-# A process that is lost, and a signal to all: the first one keeps its last image, and nobody is left.
+# A process that is lost, and a signal to all: the last image is kept, and nobody is left.
 await_steps() {
     for _ in $(seq 600); do
         [ "$(cat "$1" 2>/dev/null | wc -l)" -gt 30 ] && return
@@ -47,7 +47,7 @@ await_steps() {
     echo "no step in a minute" >&2
     return 1
 }
-for how in lost asked; do
+for how in second first asked; do
     rm -f end.npy end.csv
     mpirun -n 2 "$program" reconstruct scan.hs $corrections --subsets 4 --iterations 4000000 --device cpu --csv end.csv -o end.npy \
         >end.txt 2>&1 &
@@ -55,7 +55,11 @@ for how in lost asked; do
     await_steps end.csv
     members="$(pgrep -P "$launcher" | sort -n)"
     [ "$(wc -w <<<"$members")" = 2 ]
-    if [ "$how" = lost ]; then kill -KILL "$(tail -1 <<<"$members")"; else kill -TERM "$launcher"; fi
+    case $how in
+        first) kill -KILL "$(head -1 <<<"$members")" ;;
+        second) kill -KILL "$(tail -1 <<<"$members")" ;;
+        asked) kill -TERM "$launcher" ;;
+    esac
     status=0
     wait "$launcher" || status=$?
     grep -v '^iteration' end.txt

@@ -1,7 +1,10 @@
 //! The processes of one command, as `mpirun` or `srun` starts them.
 
+use std::path::Path;
 #[cfg(feature = "mpi")]
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+#[cfg(feature = "mpi")]
+use std::time::SystemTime;
 
 #[cfg(feature = "mpi")]
 use super::IN_PART;
@@ -13,6 +16,28 @@ use crate::algebra::Share;
 use crate::mpi::Processes;
 #[cfg(feature = "mpi")]
 use crate::plan::share_with_processes;
+
+/// This process where it shares work with others, and since when.
+#[cfg(feature = "mpi")]
+static SHARER: OnceLock<(Arc<Processes>, SystemTime)> = OnceLock::new();
+
+/// Whether a process that leaves its files to the first one has to write them itself: the first is lost, and this one was not written.
+#[cfg(feature = "mpi")]
+pub fn takes_over(path: &Path) -> bool {
+    let Some((processes, since)) = SHARER.get() else { return false };
+    let is_written = std::fs::metadata(path).and_then(|file| file.modified()).is_ok_and(|modified| modified >= *since);
+    let takes_over = processes.first_is_lost() && !is_written;
+    if takes_over {
+        console::be_mute(false);
+    }
+    takes_over
+}
+
+/// Never: nobody helps.
+#[cfg(not(feature = "mpi"))]
+pub fn takes_over(_: &Path) -> bool {
+    false
+}
 
 /// This process among those that work on one command.
 pub struct Colleagues {
@@ -68,6 +93,8 @@ impl Colleagues {
         #[cfg(feature = "mpi")]
         if let Some(processes) = &self.processes {
             share_with_processes(processes.team(), processes.on_this_host());
+            // (There is one start of them.)
+            let _ = SHARER.set((Arc::clone(processes), SystemTime::now()));
         }
         if self.share().index > 0 {
             self.divide();

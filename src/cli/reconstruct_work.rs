@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::console::{err, out};
 use super::paths::numbered;
+use super::processes::takes_over;
 use super::reconstruct::ReconstructOptions;
 use super::reference_image::ReferenceImage;
 use super::run_progress::{Progress, Totals, announce};
@@ -235,7 +236,7 @@ impl<'a> Work<'a> {
         let provenance = record.provenance(frame.subiteration, self.target, fwhm_mm);
         let provenance = Provenance { calibration_bq_per_ml: self.options.calibration, ..provenance };
         let provenance = provenance.of_image(volume).beside(files.iter().copied()).from_start_image(self.options.init.as_deref());
-        if self.options.is_helper {
+        if self.options.is_helper && !takes_over(path) {
             return Ok(provenance);
         }
         let asked = asked.filter(|_| provenance.is_whole());

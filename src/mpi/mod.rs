@@ -69,6 +69,8 @@ pub struct Processes {
     thread: Mutex<Option<JoinHandle<()>>>,
     share: Share,
     on_this_host: Share,
+    /// The number that the system knows the first process by, where it is on this host.
+    first_pid: Option<i32>,
     spare: Spare,
     /// Whether this process has been asked to end.
     is_ending: fn() -> bool,
@@ -96,7 +98,11 @@ impl Processes {
             let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else { return };
             let world = universe.world();
             let share_of = |comm: &SimpleCommunicator| Share { index: comm.rank() as usize, count: comm.size() as usize };
-            let _ = tell.send([share_of(&world), share_of(&world.split_shared(world.rank()))]);
+            let host = world.split_shared(world.rank());
+            let mut ranks_and_pids = vec![0_i32; 2 * host.size() as usize];
+            host.all_gather_into(&[world.rank(), std::process::id() as i32][..], &mut ranks_and_pids[..]);
+            let first_pid = ranks_and_pids.chunks(2).find(|process| process[0] == 0).map(|process| process[1]);
+            let _ = tell.send(([share_of(&world), share_of(&host)], first_pid));
             for call in asked {
                 call(&world);
             }
@@ -104,7 +110,7 @@ impl Processes {
         let thread = Builder::new().name("mpi".into()).spawn(work).map_err(|error| {
             format!("the thread of MPI could not be started: {error}; allow this process more threads and memory (ulimit -u, ulimit -v)")
         })?;
-        let [share, on_this_host] = told
+        let ([share, on_this_host], first_pid) = told
             .recv()
             .map_err(|_| "MPI could not be started; look whether mpirun is of the library that the program was built with")?;
         let processes = Self {
@@ -112,6 +118,7 @@ impl Processes {
             thread: Mutex::new(Some(thread)),
             share,
             on_this_host,
+            first_pid,
             spare: Spare::default(),
             is_ending,
         };
@@ -130,6 +137,16 @@ impl Processes {
     /// Which of those on this host this one is.
     pub fn on_this_host(&self) -> Share {
         self.on_this_host
+    }
+
+    /// Whether this process is the second, and the first was on this host and has ended.
+    pub fn first_is_lost(&self) -> bool {
+        let has_ended = |pid: i32| {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+            // Its state follows its name, which stands in brackets: Z where nobody has asked yet how it ended.
+            stat.map_or(true, |stat| stat.rsplit(") ").next().is_none_or(|rest| rest.starts_with('Z')))
+        };
+        self.share.index == 1 && std::path::Path::new("/proc/self/stat").exists() && self.first_pid.is_some_and(has_ended)
     }
 
     /// This process's place in the team of all.
