@@ -354,6 +354,23 @@ fn a_line_full_of_errors_ends_with_a_sentence() {
     }
 }
 
+/// A line of so many bytes a second that takes so long each way.
+fn slow(bytes_per_sec: f64, delay: Duration) -> Tamper {
+    Box::new(move |Line { input, mut output, program }| {
+        let (passing, into) = pipe().unwrap();
+        let mut passing = slowed(Box::new(passing), bytes_per_sec, delay);
+        std::thread::spawn(move || {
+            let mut bytes = vec![0; 1 << 14];
+            while let Ok(num @ 1..) = passing.read(&mut bytes) {
+                if output.write_all(&bytes[..num]).and_then(|()| output.flush()).is_err() {
+                    return;
+                }
+            }
+        });
+        Line { input: slowed(input, bytes_per_sec, delay), output: Box::new(into), program }
+    })
+}
+
 /// What passes through a line of so many bytes a second, and comes after a delay.
 fn slowed(mut from: Box<dyn Read + Send>, bytes_per_sec: f64, delay: Duration) -> Box<dyn Read + Send> {
     let (output, mut input) = pipe().unwrap();
@@ -433,66 +450,122 @@ fn noisy() -> Setup {
     })
 }
 
-/// A line of 100 Mbit/s and 20 ms, and images of 256 × 256 × 47 voxels.
-#[test]
-#[ignore = "it measures: cargo test --release --test session -- --ignored --nocapture slow_line"]
-fn a_slow_line_in_figures() {
-    let study = cylinder_study();
-    let slow = |line: Line| Line { input: slowed(line.input, 12.5e6, Duration::from_millis(20)), ..line };
-    let there = Elsewhere::tampered(&study, noisy, Box::new(slow));
-    let head = there.open();
-    let mut large = settings(&head, 1000);
-    large.grid = tomoscope::geometry::Grid::centred([256, 256, 47], [0.55, 0.55, 0.85]).unwrap();
-    let ball = |x_mm: f64| RoiSet {
-        branch: x_mm as u64,
-        rois: vec![Roi::new("ball", RoiShape::Sphere { radius_mm: 12.0 }, [x_mm % 30.0, 4.0, 5.0])].into(),
-    };
-    there.session.remote().unwrap().look_at([128, 128, 23]);
-    let job = Job::Counts { study: head, settings: Box::new(large) };
-    let run = there.session.send(Command::Start { job, rois: ball(0.0), paused: false });
-    let (mut slices, mut wholes, mut steps, mut asked) = (Vec::new(), Vec::new(), Vec::new(), None);
-    let (mut answers, mut started, mut branch) = (Vec::new(), None, 0);
-    let begun = Instant::now();
-    while begun.elapsed() < Duration::from_secs(25) {
-        for Event { run: of, kind } in there.session.events().try_iter() {
+/// A run of images of noise on a line, and what was asked for the while.
+struct Watched {
+    there: Elsewhere,
+    run: u64,
+    /// When it started as it is known here, when slices, whole images and points of curves came, and of which step.
+    started: Option<Instant>,
+    slices: Vec<(Instant, usize)>,
+    wholes: Vec<(Instant, usize)>,
+    steps: Vec<(Instant, usize)>,
+    /// When the regions were moved last, the number of that edit, and how long each answer took.
+    asked: Option<Instant>,
+    branch: u64,
+    answers: Vec<Duration>,
+}
+
+impl Watched {
+    fn start(tamper: Tamper, size: [usize; 3]) -> Self {
+        let there = Elsewhere::tampered(&cylinder_study(), noisy, tamper);
+        let head = there.open();
+        let mut settings = settings(&head, 1000);
+        settings.grid = tomoscope::geometry::Grid::centred(size, [0.55, 0.55, 0.85]).unwrap();
+        there.session.remote().unwrap().look_at(size.map(|n| n / 2));
+        let job = Job::Counts { study: head, settings: Box::new(settings) };
+        let run = there.session.send(Command::Start { job, rois: Self::ball(0), paused: false });
+        let lists = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (slices, wholes, steps, answers) = lists;
+        Self { there, run, started: None, slices, wholes, steps, asked: None, branch: 0, answers }
+    }
+
+    fn ball(branch: u64) -> RoiSet {
+        let ball = Roi::new("ball", RoiShape::Sphere { radius_mm: 12.0 }, [(branch % 30) as f64, 4.0, 5.0]);
+        RoiSet { branch, rois: vec![ball].into() }
+    }
+
+    /// Moves the region, once it has been measured where it was.
+    fn drag(&mut self) {
+        if self.asked.is_none() {
+            self.branch += 1;
+            self.asked = Some(Instant::now());
+            self.there.session.send(Command::SetRois(Self::ball(self.branch)));
+        }
+    }
+
+    /// Takes in what has come.
+    fn look(&mut self) {
+        for Event { run, kind } in self.there.session.events().try_iter() {
             match kind {
-                EventKind::Started(_) if of == run => started = Some(Instant::now()),
-                EventKind::Iterate(report) => steps.push((Instant::now(), report.subiteration)),
-                EventKind::Remeasured { branch: of, .. } if asked.is_some() && of == branch => {
-                    answers.extend(asked.take().map(|at: Instant| at.elapsed()));
+                EventKind::Started(_) if run == self.run => self.started = Some(Instant::now()),
+                EventKind::Iterate(report) => self.steps.push((Instant::now(), report.subiteration)),
+                EventKind::Remeasured { branch, .. } if branch == self.branch => {
+                    self.answers.extend(self.asked.take().map(|at| at.elapsed()));
                 }
                 EventKind::Failed(text) => panic!("{text}"),
                 _ => {}
             }
         }
-        while let Some(frame) = there.session.take_frame() {
-            let list = if frame.slices.is_some() { &mut slices } else { &mut wholes };
+        while let Some(frame) = self.there.session.take_frame() {
+            let list = if frame.slices.is_some() { &mut self.slices } else { &mut self.wholes };
             list.push((Instant::now(), frame.subiteration));
-            there.session.return_frame(frame);
+            self.there.session.return_frame(frame);
         }
-        // A region is dragged for some time.
-        if asked.is_none() && wholes.len() > 3 && branch < 200 {
-            branch += 1;
-            asked = Some(Instant::now());
-            there.session.send(Command::SetRois(ball(branch as f64)));
+    }
+
+    /// Whether every step that is known has its point.
+    fn has_all_points(&self) -> bool {
+        self.steps.iter().map(|(_, step)| *step).eq(1..=self.steps.len())
+    }
+}
+
+#[test]
+fn answers_and_slices_overtake_a_whole_image_that_is_under_way() {
+    // The first whole image alone takes a second and more.
+    let mut watched = Watched::start(slow(1e6, Duration::from_millis(5)), [128, 128, 32]);
+    let begun = Instant::now();
+    while watched.wholes.is_empty() {
+        assert!(begun.elapsed() < PATIENCE);
+        watched.look();
+        if !watched.slices.is_empty() {
+            watched.drag();
         }
         std::thread::sleep(Duration::from_millis(1));
     }
-    let per_sec = |list: &[(Instant, usize)]| {
-        let secs = list.last().unwrap().0.duration_since(list[0].0).as_secs_f64();
-        (list.len() - 1) as f64 / secs
-    };
-    let first = |list: &[(Instant, usize)]| list[0].0.duration_since(started.unwrap());
-    let steps_seen: Vec<usize> = steps.iter().map(|(_, step)| *step).collect();
-    assert!(steps_seen.iter().copied().eq(1..=steps_seen.len()), "points are missing");
-    answers.sort();
-    println!("latency {:?}", there.session.remote().unwrap().latency());
-    println!("first slices {:?} after the start, first whole image {:?}", first(&slices), first(&wholes));
-    println!(
-        "{:.1} steps/s there, {:.1} slices/s here, {:.2} whole images/s",
-        per_sec(&steps),
-        per_sec(&slices),
-        per_sec(&wholes)
-    );
-    println!("regions: median {:?}, worst {:?} of {}", answers.get(answers.len() / 2), answers.last(), answers.len());
+    let Watched { answers, slices, steps, .. } = &watched;
+    assert!(answers.len() >= 3, "{} answers before the first whole image", answers.len());
+    assert!(slices.len() >= 3 && steps.len() > 10, "{} slices, {} points", slices.len(), steps.len());
+    assert!(watched.has_all_points());
+}
+
+/// Lines of 100 Mbit/s and 20 ms, there and back or each way, and images of 256 × 256 × 47 voxels.
+#[test]
+#[ignore = "it measures: cargo test --release --test session -- --ignored --nocapture slow_line"]
+fn a_slow_line_in_figures() {
+    for way in [10, 20] {
+        let mut watched = Watched::start(slow(12.5e6, Duration::from_millis(way)), [256, 256, 47]);
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(20) {
+            watched.look();
+            // A region is dragged for some time.
+            if watched.wholes.len() > 3 && watched.branch < 200 {
+                watched.drag();
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(watched.has_all_points(), "points are missing");
+        let Watched { there, started, slices, wholes, steps, mut answers, .. } = watched;
+        let per_sec = |list: &[(Instant, usize)]| {
+            let secs = list.last().unwrap().0.duration_since(list[0].0).as_secs_f64();
+            (list.len() - 1) as f64 / secs
+        };
+        let first = |list: &[(Instant, usize)]| list[0].0.duration_since(started.unwrap());
+        let longest = slices.windows(2).map(|pair| pair[1].0.duration_since(pair[0].0)).max();
+        answers.sort();
+        println!("{way} ms each way, latency {:?}", there.session.remote().unwrap().latency());
+        println!("first slices {:?} after the start, first whole image {:?}", first(&slices), first(&wholes));
+        let rates = [&steps, &slices, &wholes].map(|list| per_sec(list));
+        println!("steps, slices, whole images a second: {rates:.1?}; slices were {longest:?} apart at most");
+        println!("regions: median {:?}, worst {:?} of {}", answers.get(answers.len() / 2), answers.last(), answers.len());
+    }
 }

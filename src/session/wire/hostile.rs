@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::client::client;
 use super::framing::{decode, encode};
 use super::image::{num_in_slices, pack};
+use super::images_out::PIECE;
 use super::messages::*;
 use super::rendezvous::Rendezvous;
 use super::server::{Hub, ServeOptions};
@@ -113,7 +114,7 @@ fn to_server() -> Vec<Vec<u8>> {
         ToServer::Hello { session: Some("0".repeat(32)), num_news: 1 },
         ToServer::HaveNews(0),
         ToServer::LookAt([1, 2, 3]),
-        ToServer::HaveImages { slices: 1, bytes: 10 },
+        ToServer::HavePieces(1),
         ToServer::Fetch(1, 1),
         ToServer::Ping(1),
     ];
@@ -161,10 +162,9 @@ fn to_window(job: &Job) -> Vec<Vec<u8>> {
         News::Devices(host_devices()),
     ];
     let mut all: Vec<Vec<u8>> = news.into_iter().map(|news| bytes(&ToWindow::News(1, news), &[])).collect();
-    let slices = SlicesHead { image, at: [1, 2, 3] };
-    all.push(bytes(&ToWindow::Slices(slices), &pack(&vec![1.0; num_in_slices(grid)])));
-    let part = PartHead { image, is_past: false, first: 0, num: 1000 };
-    all.push(bytes(&ToWindow::Part(part), &pack(&[2.0; 1000])));
+    let piece = |of, num| bytes(&ToWindow::Piece(PieceHead { image, of, first: 0, num }), &pack(&vec![2.0; num]));
+    all.push(piece(PieceOf::Slices([1, 2, 3]), num_in_slices(grid).min(PIECE)));
+    all.extend([PieceOf::Newest, PieceOf::Past].map(|of| piece(of, 1000)));
     let others = [
         ToWindow::Welcome { session: "0".repeat(32), host: "x".into(), num_orders: 0 },
         ToWindow::HaveOrders(0),

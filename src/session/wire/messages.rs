@@ -27,8 +27,8 @@ pub enum ToServer {
     HaveNews(u64),
     /// The voxel, along x, y, z, whose slices are on the screen.
     LookAt([usize; 3]),
-    /// So many messages of slices and bytes of parts have arrived.
-    HaveImages { slices: usize, bytes: usize },
+    /// So many pieces of images have arrived.
+    HavePieces(usize),
     /// Asks for an image of the past, by its run and the steps done.
     Fetch(RunId, usize),
     /// To be answered at once.
@@ -89,10 +89,8 @@ pub enum ToWindow {
     News(u64, News),
     /// The orders up to this number have arrived.
     HaveOrders(u64),
-    /// The slices of an image, which the message brings.
-    Slices(SlicesHead),
-    /// A part of an image, which the message brings.
-    Part(PartHead),
+    /// A piece of an image, which the message brings.
+    Piece(PieceHead),
     /// The images of a run's past that are kept there: full iterations and steps done of each, oldest first.
     Past(RunId, Vec<[usize; 2]>),
     /// How far the set-up of the run begun last is.
@@ -114,24 +112,26 @@ pub enum News {
     Devices(Vec<Device>),
 }
 
-/// Which image slices are of.
+/// Which piece of an image.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct SlicesHead {
+pub struct PieceHead {
     pub image: ImageHead,
-    /// Their voxel along x, y, z.
-    pub at: [usize; 3],
-}
-
-/// Which part of an image.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct PartHead {
-    pub image: ImageHead,
-    /// Whether it is one of the past that was asked for.
-    pub is_past: bool,
-    /// Place of its first value, in order z, y, x.
+    pub of: PieceOf,
+    /// Place of its first value among those of which it is a piece.
     pub first: usize,
     /// How many values.
     pub num: usize,
+}
+
+/// What a piece is one of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PieceOf {
+    /// The three slices through this voxel along x, y, z: transaxial, coronal, sagittal.
+    Slices([usize; 3]),
+    /// The newest image, in order z, y, x.
+    Newest,
+    /// One of the past that was asked for, in the same order.
+    Past,
 }
 
 /// An iterate.

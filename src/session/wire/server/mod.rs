@@ -2,6 +2,10 @@
 //!
 //! Where the line breaks the run goes on, and for some time the session waits to be taken up again through another line.
 
+mod handing_over;
+mod orders;
+mod study;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -13,31 +17,19 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use sysinfo::System;
 
 use super::framing::{decode, encode, greet, read_greeting, read_message};
-use super::image::unpack;
 use super::images_out::ImagesOut;
 use super::line::{read_on_a_thread, write_on_a_thread};
-use super::messages::{News, Order, Rois, Started, StudyHead, ToServer, ToWindow};
+use super::messages::{News, ToServer, ToWindow};
 use super::outbox::{Inbox, Outbox};
 use super::rendezvous::{Rendezvous, relay};
 use super::{Line, WireError};
-use crate::data::{Counts, MaskedRois, Notice, Study, Unit, Volume};
-use crate::geometry::{Grid, LENGTHS_MM};
-use crate::plan::{Device, Job, Rays, RunSettings, available_devices};
-use crate::session::threads::num_cores;
-use crate::session::{Command, CompareWith, Event, EventKind, Kept, PeakLine, RoiSet, RunId, Session};
+use crate::data::{Counts, MaskedRois, Study};
+use crate::plan::{Device, available_devices};
+use crate::session::{RunId, Session};
 use crate::task::Task;
 
 /// How often the progress of a set-up is looked at.
 const TICK: Duration = Duration::from_millis(100);
-
-/// Most threads that a run may be asked to have.
-const MAX_THREADS: usize = 4096;
-
-/// Most lines per bin, as on the command line.
-const MAX_RAYS: usize = 1024;
-
-/// Largest side of the square about a line over which is averaged.
-const MAX_WIDTH_MM: f64 = 1000.0;
 
 /// Reads the scan of a file.
 pub type Opener = Arc<dyn Fn(&Path, &Task) -> Result<Study<Counts>, String> + Send + Sync>;
@@ -287,196 +279,4 @@ impl Hub {
         (self.past, self.making) = (BTreeMap::new(), (0, 0));
         Ok(())
     }
-
-    pub(super) fn hear(&mut self, message: ToServer, brings: &[u8]) -> Result<(), WireError> {
-        match message {
-            ToServer::Hello { .. } => Err(WireError::cannot_be("what it is a second time")),
-            ToServer::Order(number, order) => {
-                if self.orders.is_new(number)? {
-                    self.obey(order, brings)?;
-                }
-                self.say(&ToWindow::HaveOrders(number))
-            }
-            ToServer::HaveNews(number) => self.news.arrived(number),
-            ToServer::LookAt(at) => {
-                self.images.look_at(at);
-                Ok(())
-            }
-            ToServer::HaveImages { slices, bytes } => self.images.arrived(slices, bytes),
-            ToServer::Fetch(run, subiteration) => {
-                let found = self.session.history(run).into_iter().find(|kept| kept.subiteration == subiteration);
-                found.into_iter().for_each(|kept| self.images.ask(kept));
-                Ok(())
-            }
-            ToServer::Ping(number) => self.say(&ToWindow::Pong(number)),
-        }
-    }
-
-    fn obey(&mut self, order: Order, brings: &[u8]) -> Result<(), WireError> {
-        let command = match order {
-            Order::Open(path) => return self.open(path),
-            Order::Start { run, settings, rois, paused } => return self.start(run, *settings, &rois, paused),
-            Order::Pause => Command::Pause,
-            Order::Resume => Command::Resume,
-            Order::StepOnce => Command::StepOnce,
-            Order::Stop => Command::Stop,
-            Order::Cancel => Command::Cancel,
-            Order::SetAccumulation(accumulation) => Command::SetAccumulation(accumulation),
-            Order::SetRois(rois) => match self.regions(&rois)? {
-                Some(rois) => Command::SetRois(rois),
-                None => return Ok(()),
-            },
-            Order::RenameRois(rois) => match self.regions(&rois)? {
-                Some(rois) => Command::RenameRois(rois.rois),
-                None => return Ok(()),
-            },
-            Order::SetStopRules(rules) => Command::SetStopRules(rules),
-            Order::SetIterations(number) => Command::SetIterations(number),
-            other => return self.obey_beside(other, brings),
-        };
-        self.session.send(command);
-        Ok(())
-    }
-
-    /// Does what goes on beside the solver.
-    fn obey_beside(&mut self, order: Order, brings: &[u8]) -> Result<(), WireError> {
-        match order {
-            Order::Measure(run, rois) => {
-                if let Some(rois) = self.regions(&rois)? {
-                    self.session.measure(run, rois);
-                }
-            }
-            Order::Compare(reference) => self.session.compare_with(reference.map(CompareWith::Run)),
-            Order::CompareWith { run, iteration, subiteration, grid } => {
-                let image = image(grid, brings)?;
-                let kept = Kept { run, iteration, subiteration, extremes: image.extremes(), volume: Arc::new(image) };
-                self.session.compare_with(Some(CompareWith::Image(kept)));
-            }
-            Order::MeasurePeaks(run, line) if line.is_none_or(can_be) => self.session.measure_peaks(run, line),
-            Order::MeasurePeaks(..) => return Err(WireError::cannot_be("a line of many kilometres")),
-            Order::Keep(run) => {
-                self.kept.insert(run);
-                self.session.keep(run);
-            }
-            Order::LetGo(run) => {
-                self.kept.remove(&run);
-                self.session.let_go(run);
-            }
-            Order::Pin(run, subiteration, is_pinned) => self.session.pin(run, subiteration, is_pinned),
-            Order::SetHistoryBytes(bytes) => self.session.set_history_bytes(bytes),
-            _ => self.is_over = true,
-        }
-        Ok(())
-    }
-
-    /// The regions of an order; what is wrong with them is told.
-    fn regions(&mut self, rois: &Rois) -> Result<Option<RoiSet>, WireError> {
-        match rois.rois(&self.rois) {
-            Ok(set) => {
-                self.rois = set.rois.clone();
-                Ok(Some(set))
-            }
-            Err(reason) => {
-                let notice = Notice::warning(format!("the regions are not measured: {reason}"));
-                self.tell(News::Event(Event { run: self.latest, kind: EventKind::Notice(notice) }))?;
-                Ok(None)
-            }
-        }
-    }
-
-    /// Opens a scan on a thread of its own.
-    fn open(&mut self, path: String) -> Result<(), WireError> {
-        self.opening.stop();
-        self.opening = Task::new();
-        let (task, sender, open) = (self.opening.clone(), self.sender.clone(), Arc::clone(&self.open));
-        let work = move || {
-            let study = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| open(Path::new(&path), &task)));
-            let study = study.unwrap_or_else(|_| Err("the study could not be opened: the program made a mistake".into()));
-            let _ = sender.send(Input::Opened(study.map(Box::new)));
-        };
-        Builder::new().name("study".into()).spawn(work)?;
-        Ok(())
-    }
-
-    fn opened(&mut self, outcome: Result<Box<Study<Counts>>, String>) -> Result<(), WireError> {
-        let head = outcome.map(|study| {
-            let head = Box::new(StudyHead::of(&study));
-            self.study = Some(Arc::new(*study));
-            head
-        });
-        self.tell(News::Opened(head))
-    }
-
-    fn start(&mut self, run: RunId, settings: RunSettings, rois: &Rois, paused: bool) -> Result<(), WireError> {
-        let Some(study) = self.study.clone().filter(|_| run == self.latest + 1) else {
-            return Err(WireError::cannot_be(format!("a start of run {run} after {}, or without a study", self.latest)));
-        };
-        let num_rays = match settings.rays {
-            Rays::Auto => 1,
-            Rays::Fixed { tangential, axial } => tangential.saturating_mul(axial),
-        };
-        if settings.num_threads.is_some_and(|threads| threads > MAX_THREADS) || !(1..=MAX_RAYS).contains(&num_rays) {
-            return Err(WireError::cannot_be(format!("a run of more than {MAX_THREADS} threads, or {MAX_RAYS} lines per bin")));
-        }
-        let rois = self.regions(rois)?.unwrap_or_default();
-        let job = Job::Counts { study, settings: Box::new(settings) };
-        self.latest = self.session.send(Command::Start { job, rois, paused });
-        Ok(())
-    }
-
-    /// Hands over what the session has to say: events first, then its newest image, as its watchers take them.
-    pub(super) fn hand_over(&mut self) -> Result<(), WireError> {
-        self.pending.store(false, Ordering::Release);
-        let events: Vec<Event> = self.session.events().try_iter().collect();
-        for Event { run, kind } in events {
-            match kind {
-                EventKind::Started(info) => {
-                    let started = Started::of(*info, num_cores());
-                    started.map_or(Ok(()), |started| self.tell(News::Started(run, Box::new(started))))?;
-                }
-                kind => self.tell(News::Event(Event { run, kind }))?,
-            }
-        }
-        if let Some(frame) = self.session.take_frame()
-            && let Some(before) = self.images.set_newest(frame)
-        {
-            self.session.return_frame(before);
-        }
-        let Some(line) = self.line.clone() else { return Ok(()) };
-        self.tell_of_the_past()?;
-        let making @ (done, total) = self.session.task().progress();
-        if making != self.making {
-            self.making = making;
-            self.say(&ToWindow::Making { run: self.latest, done, total })?;
-        }
-        while let Some(bytes) = self.images.next()? {
-            let _ = line.send(bytes);
-        }
-        Ok(())
-    }
-
-    /// Which images are kept, where that has changed.
-    fn tell_of_the_past(&mut self) -> Result<(), WireError> {
-        let runs: BTreeSet<RunId> = self.kept.iter().copied().chain([self.latest]).collect();
-        self.past.retain(|run, _| runs.contains(run));
-        for run in runs {
-            let past: Vec<_> = self.session.history(run).iter().map(|kept| [kept.iteration, kept.subiteration]).collect();
-            if self.past.get(&run) != Some(&past) {
-                self.say(&ToWindow::Past(run, past.clone()))?;
-                self.past.insert(run, past);
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Whether a line can be one through an image.
-fn can_be(line: PeakLine) -> bool {
-    line.ends_mm.as_flattened().iter().all(|mm| mm.abs() <= *LENGTHS_MM.end()) && (0.0..=MAX_WIDTH_MM).contains(&line.width_mm)
-}
-
-/// An image that a message brings.
-fn image(grid: Grid, bytes: &[u8]) -> Result<Volume, WireError> {
-    let values = unpack(bytes, grid.num_voxels())?;
-    Volume::from_vec(grid, values, Unit::default()).ok_or_else(|| WireError::cannot_be("an image of another size"))
 }

@@ -1,0 +1,130 @@
+//! How many bytes of images may be under way: as many as the line takes up, and a few milliseconds more, so that it never runs dry
+//! and nothing else waits long behind them.
+//!
+//! The other end tells of each piece that it has. How long that took beyond the line's own delay is how long pieces stood in a queue;
+//! the number of bytes under way follows that time to [`QUEUE`] (as LEDBAT does, RFC 6817). The line's own delay is that of a piece
+//! which travels alone: now and then the line is let run dry for one.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// How long pieces may wait for those before them.
+const QUEUE: Duration = Duration::from_millis(5);
+
+/// Bytes with which a line begins: what one of 100 Mbit/s takes up in 20 ms.
+const BEGIN: f64 = 256e3;
+
+/// Fewest and most bytes.
+const RANGE: [f64; 2] = [32e3, 16e6];
+
+/// How often the line's own delay is measured anew.
+const MEASURE_EVERY: Duration = Duration::from_secs(10);
+
+/// Part of what is wrong that is put right in one time of the line.
+const GAIN: f64 = 0.5;
+
+/// What is under way, and how much may be.
+pub struct Flow {
+    /// When each piece was sent, and its bytes.
+    under_way: VecDeque<(Instant, usize)>,
+    num_bytes: usize,
+    most: f64,
+    /// The line's own delay, and when it was measured.
+    delay: Option<(Duration, Instant)>,
+    /// Whether the piece that is under way travels alone.
+    is_alone: bool,
+}
+
+impl Default for Flow {
+    fn default() -> Self {
+        Self { under_way: VecDeque::new(), num_bytes: 0, most: BEGIN, delay: None, is_alone: false }
+    }
+}
+
+impl Flow {
+    /// Whether another piece may be sent.
+    pub fn has_room(&self, now: Instant) -> bool {
+        let is_due = self.delay.is_some_and(|(_, at)| now.duration_since(at) > MEASURE_EVERY);
+        if is_due { self.under_way.is_empty() } else { (self.num_bytes as f64) < self.most }
+    }
+
+    /// A piece is sent.
+    pub fn sent(&mut self, now: Instant, bytes: usize) {
+        self.is_alone = self.under_way.is_empty();
+        self.under_way.push_back((now, bytes));
+        self.num_bytes += bytes;
+    }
+
+    /// The next piece has arrived; `None` where none is under way.
+    pub fn arrived(&mut self, now: Instant) -> Option<()> {
+        let was_full = self.num_bytes as f64 >= self.most;
+        let (at, bytes) = self.under_way.pop_front()?;
+        self.num_bytes -= bytes;
+        let time = now.duration_since(at);
+        self.delay = match self.delay {
+            Some((delay, at)) if !self.is_alone => Some((delay.min(time), at)),
+            _ => Some((time, now)),
+        };
+        let queue = time - self.delay.map_or(time, |(delay, _)| delay);
+        let wrong = (QUEUE.as_secs_f64() - queue.as_secs_f64()) / time.as_secs_f64().max(1e-6);
+        // Where less was under way than might have been it is not known whether more could be.
+        if was_full || wrong < 0.0 {
+            self.most = (self.most + GAIN * bytes as f64 * wrong.clamp(-1.0, 2.0)).clamp(RANGE[0], RANGE[1]);
+        }
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PIECE: usize = 24_000;
+
+    /// Sends over a line of so many bytes a second and so long a way there and back for some seconds: bytes a second that arrived in
+    /// the second half of the time, and how long a piece waited for others then, at most and in the mean.
+    fn send(flow: &mut Flow, start: Instant, bytes_per_sec: f64, way: f64, secs: f64) -> (f64, f64, f64) {
+        let at = |secs: f64| start + Duration::from_secs_f64(secs);
+        let (mut now, mut free, mut under_way) = (0.0f64, 0.0f64, VecDeque::new());
+        let (mut num_bytes, mut waits) = (0, Vec::new());
+        while now < secs {
+            while flow.has_room(at(now)) {
+                flow.sent(at(now), PIECE);
+                let wait = (free - now).max(0.0);
+                free = now + wait + PIECE as f64 / bytes_per_sec;
+                under_way.push_back(free + way);
+                if now > secs / 2.0 {
+                    waits.push(wait);
+                }
+            }
+            now = under_way.pop_front().expect("none under way and no room for one");
+            flow.arrived(at(now)).unwrap();
+            num_bytes += if now > secs / 2.0 { PIECE } else { 0 };
+        }
+        let mean = waits.iter().sum::<f64>() / waits.len() as f64;
+        (num_bytes as f64 / (secs / 2.0), waits.into_iter().fold(0.0, f64::max), mean)
+    }
+
+    #[test]
+    fn every_line_is_filled_and_no_queue_forms() {
+        for bytes_per_sec in [1.25e6, 12.5e6, 125e6] {
+            for way in [0.001, 0.02, 0.1] {
+                let (rate, longest, mean) = send(&mut Flow::default(), Instant::now(), bytes_per_sec, way, 20.0);
+                let piece = PIECE as f64 / bytes_per_sec;
+                let words = format!("{bytes_per_sec} B/s, {way} s: {rate} B/s, waits {mean} s, at most {longest} s");
+                assert!(rate > 0.9 * bytes_per_sec, "{words}");
+                assert!(mean < 0.008 + piece && longest < 0.012 + 2.0 * piece, "{words}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_that_becomes_another_is_known_again() {
+        let (mut flow, start) = (Flow::default(), Instant::now());
+        send(&mut flow, start, 12.5e6, 0.02, 12.0);
+        while flow.arrived(start + Duration::from_secs(13)).is_some() {}
+        let (rate, longest, mean) = send(&mut flow, start + Duration::from_secs(13), 5e6, 0.08, 30.0);
+        assert!(rate > 4.5e6 && longest < 0.03 && mean < 0.015, "{rate} {longest} {mean}");
+        assert!(Flow::default().arrived(start).is_none());
+    }
+}
