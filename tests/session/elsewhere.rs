@@ -438,7 +438,10 @@ fn noisy() -> Setup {
     Box::new(move |job, task| {
         let [nx, ny, _] = job.grid().size;
         let is_inside = |i: usize| (i % nx) as f64 - nx as f64 / 2.0;
-        let noise = |i: usize| f32::from_bits(0x3f80_0000 | ((i as u32).wrapping_mul(0x9e37_79b9) >> 9));
+        let noise = |i: usize| {
+            let i = i as u32;
+            f32::from_bits(0x3f80_0000 | ((i ^ i >> 7).wrapping_mul(i | 1).wrapping_mul(0x9e37_79b9) >> 9))
+        };
         let value =
             |i: usize| if is_inside(i).hypot((i / nx % ny) as f64 - ny as f64 / 2.0) < nx as f64 / 2.0 { noise(i) } else { 0.0 };
         let values = (0..job.grid().num_voxels()).map(value).collect();

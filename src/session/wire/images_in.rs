@@ -108,8 +108,8 @@ mod tests {
 
     fn image(subiteration: usize) -> Frame {
         let mut volume = Volume::filled(Grid::centred([60, 50, 40], [1.0; 3]).unwrap(), 0.0);
-        // Nothing that can be compressed.
-        let noise = |i: u32| f32::from_bits(0x3f80_0000 | (i.wrapping_mul(0x9e37_79b9) >> 9));
+        // Nothing that neighbours have in common.
+        let noise = |i: u32| f32::from_bits(0x3f80_0000 | ((i ^ i >> 7).wrapping_mul(i | 1).wrapping_mul(0x9e37_79b9) >> 9));
         volume.as_mut_slice().iter_mut().enumerate().for_each(|(i, value)| *value = noise((i + 7 * subiteration) as u32));
         let extremes = volume.extremes();
         Frame { run: 1, iteration: subiteration, subiteration, volume: Arc::new(volume), extremes, slices: None }
