@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use tomoscope::data::{Counts, Study};
 use tomoscope::plan::{DeviceChoice, Job, RunSettings, default_settings};
-use tomoscope::session::wire::{Line, LineState};
+use tomoscope::session::wire::{HeadStudy, Line, LineState};
 use tomoscope::session::{Command, EventKind, Frame, RoiSet, Session, SessionOptions};
 use tomoscope::task::Task;
 
@@ -40,7 +40,9 @@ fn session(folder: &Path, name: &str, linger: &str) -> (Session, PathBuf) {
 
 fn open(session: &Session, folder: &Path) -> Arc<Study<Counts>> {
     let path = folder.join("small.hs");
-    Arc::new(session.remote().unwrap().open(path.to_str().unwrap(), &Task::new()).unwrap().study().unwrap())
+    let head = session.remote().unwrap().open(path.to_str().unwrap(), &Task::new()).unwrap();
+    let HeadStudy::Counts(study, _) = head.study().unwrap() else { panic!("no counts") };
+    Arc::new(study)
 }
 
 fn start(session: &Session, study: Arc<Study<Counts>>, num_iterations: usize) -> u64 {

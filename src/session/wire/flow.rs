@@ -31,6 +31,8 @@ pub struct Flow {
     /// How many bytes may be, and how many of them now.
     most: f64,
     most_now: f64,
+    /// Whether no queue has formed yet: until then more and more may be.
+    is_beginning: bool,
     /// The line's own delay, and when it was measured.
     delay: Option<(Duration, Instant)>,
     /// Whether the piece that is under way travels alone.
@@ -39,7 +41,15 @@ pub struct Flow {
 
 impl Default for Flow {
     fn default() -> Self {
-        Self { under_way: VecDeque::new(), num_bytes: 0, most: BEGIN, most_now: BEGIN, delay: None, is_alone: false }
+        Self {
+            under_way: VecDeque::new(),
+            num_bytes: 0,
+            most: BEGIN,
+            most_now: BEGIN,
+            is_beginning: true,
+            delay: None,
+            is_alone: false,
+        }
     }
 }
 
@@ -73,11 +83,15 @@ impl Flow {
             Some((delay, at)) if !self.is_alone => Some((delay.min(time), at)),
             _ => Some((time, now)),
         };
-        let queue = time - self.delay.map_or(time, |(delay, _)| delay);
+        let delay = self.delay.map_or(time, |(delay, _)| delay);
+        let queue = time - delay;
+        // What was sent at once to begin with has not formed one that lasts.
+        self.is_beginning &= queue < QUEUE.max(delay / 4);
         let wrong = (QUEUE.as_secs_f64() - queue.as_secs_f64()) / time.as_secs_f64().max(1e-6);
+        let more = if self.is_beginning { 1.0 } else { GAIN * wrong.clamp(-1.0, 2.0) };
         // Where less was under way than might have been it is not known whether more could be.
-        if was_full || wrong < 0.0 {
-            self.most = (self.most + GAIN * bytes as f64 * wrong.clamp(-1.0, 2.0)).clamp(RANGE[0], RANGE[1]);
+        if was_full || more < 0.0 {
+            self.most = (self.most + bytes as f64 * more).clamp(RANGE[0], RANGE[1]);
         }
         self.most_now = (self.most_now + bytes as f64).min(self.most);
         Some(())

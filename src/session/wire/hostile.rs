@@ -15,12 +15,20 @@ use super::images_out::PIECE;
 use super::messages::*;
 use super::rendezvous::Rendezvous;
 use super::server::{Hub, ServeOptions};
+use super::studies::{Scan, Settings, Started, StudyHead};
 use super::{Ends, WireError};
-use crate::data::{Counts, Extremes, Michelogram, Notice, Roi, RoiShape, Study, Unit};
+use crate::data::{
+    CountRates, Counts, EventList, EventNumbers, Extremes, ListFacts, Michelogram, Notice, Roi, RoiShape, Study, Unit,
+};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
-use crate::plan::{Cache, DeviceChoice, Job, RunSettings, SetupError, StartInfo, default_settings, host_devices};
+use crate::phantom::epri::{self, SweepOptions};
+use crate::plan::{
+    Acquisition, Cache, DeviceChoice, Job, RunSettings, SetupError, StartInfo, default_settings, default_sweep_settings,
+    host_devices,
+};
 use crate::recon::Estimate;
+use crate::scanner::{Detectors, find};
 use crate::session::frames::frame_channel;
 use crate::session::history::History;
 use crate::session::solver::Message;
@@ -65,7 +73,7 @@ fn cases() -> usize {
 }
 
 fn study() -> Study<Counts> {
-    let geometry = Arc::new(crate::scanner::find("small").unwrap().geometry.clone());
+    let geometry = Arc::new(find("small").unwrap().geometry.clone());
     let counts = vec![1.0; geometry.num_bins()];
     Study::new("flat", Counts::new(Michelogram::new(geometry, counts).unwrap()))
 }
@@ -73,6 +81,33 @@ fn study() -> Study<Counts> {
 fn job(study: Study<Counts>) -> Job {
     let settings = RunSettings { device: DeviceChoice::Cpu, ..default_settings(&study.measured).unwrap() };
     Job::Counts { study: Arc::new(study), settings: Box::new(settings) }
+}
+
+fn list() -> Study<EventList> {
+    let detectors = Arc::new(Detectors::of_cylinder(&find("small").unwrap().geometry).unwrap());
+    let numbers = EventNumbers { num_prompts: 7, ..EventNumbers::default() };
+    let list = EventList {
+        facts: Arc::new(ListFacts::new("a list", detectors)),
+        prompts: Arc::default(),
+        delayeds: Arc::default(),
+        total_additive: 0.0,
+        rates: CountRates::default(),
+        frame_ms: None,
+        elsewhere: Some(numbers),
+    };
+    Study::new("a list", list)
+}
+
+fn sweep() -> Study<Acquisition> {
+    let options = SweepOptions { num_points: 16, ..SweepOptions::default() };
+    let phantom = epri::by_name("ball", options.half_extent_mm()).unwrap();
+    epri::simulate(&phantom, &options, &Task::new()).unwrap().map(Acquisition::complete)
+}
+
+fn sweep_job() -> Job {
+    let study = sweep();
+    let settings = default_sweep_settings(&study.measured.snapshot()).unwrap();
+    Job::Sweep { study: Arc::new(study), settings: Box::new(settings) }
 }
 
 fn rois() -> RoiSet {
@@ -87,14 +122,14 @@ fn bytes(message: &impl Serialize, brings: &[u8]) -> Vec<u8> {
 }
 
 fn to_server() -> Vec<Vec<u8>> {
-    let Job::Counts { settings, .. } = job(study()) else { panic!() };
+    let lines = || Settings::of(&job(study())).unwrap().1;
     let grid = Grid::centred([4, 4, 2], [1.0; 3]).unwrap();
     let line = Some(PeakLine { ends_mm: [[0.0; 3], [5.0; 3]], width_mm: 1.0 });
     let rules = vec![StopRule::Noise { nsr: 0.1 }, StopRule::Plateau { part: 0.5 }];
     let image = Order::CompareWith { run: 1, iteration: 1, subiteration: 1, grid };
     let orders = [
         Order::Open("/x".into()),
-        Order::Start { run: 1, settings, rois: Rois::of(&rois()), paused: false },
+        Order::Start { run: 1, settings: lines(), rois: Rois::of(&rois()), paused: false },
         Order::StepOnce,
         Order::SetAccumulation(Accumulation::Atomic),
         Order::SetRois(Rois::of(&rois())),
@@ -117,6 +152,8 @@ fn to_server() -> Vec<Vec<u8>> {
         ToServer::HavePieces(1),
         ToServer::Fetch(1, 1),
         ToServer::Ping(1),
+        ToServer::Foresee(1, lines()),
+        ToServer::Foresee(1, Settings::of(&sweep_job()).unwrap().1),
     ];
     all.extend(others.iter().map(|message| bytes(message, &[])));
     all
@@ -150,6 +187,7 @@ fn to_window(job: &Job) -> Vec<Vec<u8>> {
         estimate: Estimate::default(),
         job: job.clone(),
     };
+    let opened = |scan| News::Opened(Ok(Box::new(StudyHead::of(&scan))));
     let event = |kind| News::Event(Event { run: 1, kind });
     let news = [
         event(EventKind::Iterate(Box::new(report))),
@@ -158,7 +196,9 @@ fn to_window(job: &Job) -> Vec<Vec<u8>> {
         event(EventKind::Ended(EndReason::Completed)),
         event(EventKind::Failed("x".into())),
         News::Started(1, Box::new(Started::of(info, 2).unwrap())),
-        News::Opened(Ok(Box::new(StudyHead::of(&study())))),
+        opened(Scan::Counts(Arc::new(study()))),
+        opened(Scan::Events(Arc::new(list()))),
+        opened(Scan::Sweep(Arc::new(sweep()))),
         News::Devices(host_devices()),
     ];
     let mut all: Vec<Vec<u8>> = news.into_iter().map(|news| bytes(&ToWindow::News(1, news), &[])).collect();
@@ -171,6 +211,7 @@ fn to_window(job: &Job) -> Vec<Vec<u8>> {
         ToWindow::Past(1, vec![[1, 1], [2, 2]]),
         ToWindow::Making { run: 1, done: 1, total: 2 },
         ToWindow::Pong(1),
+        ToWindow::Foreseen(1, Err("x".into())),
     ];
     all.extend(others.iter().map(|message| bytes(message, &[])));
     all
@@ -200,7 +241,7 @@ fn no_message_stops_the_solvers_end() {
     let options = ServeOptions { linger: Duration::ZERO, stop: never, open: Arc::new(|_, _| Err("none".into())) };
     let mut hub = Hub::new(session, sender, Arc::default(), Rendezvous::open(|_, _| ()), options);
     hub.welcome(0).unwrap();
-    hub.open_for_tests(study());
+    hub.open_for_tests(Scan::Counts(Arc::new(study())));
     let messages = to_server();
     for message in &messages[..1] {
         let (message, brings) = decode(message).unwrap();
@@ -235,7 +276,7 @@ fn no_message_stops_the_windows_end() {
     client.pass_on(Message { command: start, run: 1, task: Task::new() }).unwrap();
     client.greeted_for_tests();
     let heard = to_window(&job);
-    for message in &heard[..heard.len() - 5] {
+    for message in &heard[..heard.len() - 6] {
         let (message, brings) = decode(message).unwrap();
         let message = if let ToWindow::News(_, news) = message { ToWindow::News(client.next_news(), news) } else { message };
         client.hear(message, brings).unwrap();

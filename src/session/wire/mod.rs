@@ -24,10 +24,11 @@ mod outbox;
 mod remote;
 mod rendezvous;
 mod server;
+mod studies;
 
 pub(super) use client::{Ends, start as connect};
 pub use framing::WireError;
 pub use line::{Dial, Line};
-pub use messages::StudyHead;
 pub use remote::{LineState, Remote};
 pub use server::{Opener, ServeOptions, serve};
+pub use studies::{HeadStudy, Scan, StudyHead};

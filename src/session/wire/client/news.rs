@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::super::messages::{ImageHead, News, PieceHead, PieceOf, ToServer, ToWindow};
+use super::super::studies::on;
 use super::super::{LineState, WireError};
 use super::{Client, Heard};
-use crate::plan::Job;
+use crate::plan::{Forecast, Job};
 use crate::session::{Event, EventKind, Frame, IterateReport, Kept, RunId};
 use crate::task::Task;
 
@@ -64,6 +65,12 @@ impl Client {
                     task.begin(total);
                     task.advance(done);
                 }
+                Ok(())
+            }
+            ToWindow::Foreseen(number, forecast) => {
+                let mut state = self.shared.lock();
+                let forecast = forecast.map(|forecast| Forecast { device: on(&forecast.device, &state.host), ..forecast });
+                state.foreseen(number, forecast);
                 Ok(())
             }
             ToWindow::Pong(number) => {

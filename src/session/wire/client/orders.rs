@@ -4,6 +4,7 @@ use super::super::framing::encode;
 use super::super::image::pack;
 use super::super::messages::{Order, Rois, ToServer};
 use super::super::remote::RemoteAsk;
+use super::super::studies::Settings;
 use super::super::{LineState, WireError};
 use super::Client;
 use crate::plan::Job;
@@ -72,21 +73,13 @@ impl Client {
     }
 
     /// The settings of a job that can be done there, or why it cannot.
-    fn settings_of(&self, run: RunId, job: &Job) -> Result<Box<crate::plan::RunSettings>, String> {
+    fn settings_of(&self, run: RunId, job: &Job) -> Result<Settings, String> {
         let state = self.shared.lock();
         if let LineState::Over { reason } = &state.line {
             return Err(reason.clone());
         }
-        let Job::Counts { settings, .. } = job else {
-            return Err(format!("run {run} cannot be done on {}: only scans of counts along lines are", state.host));
-        };
-        if settings.tubes.is_some() || settings.init.is_some() {
-            return Err(format!(
-                "tubes of response and start images that are here cannot be used on {}: choose another projector, or start from 1",
-                state.host
-            ));
-        }
-        Ok(settings.clone())
+        let settings = Settings::of(job).map(|(_, settings)| settings);
+        settings.map_err(|reason| format!("run {run} cannot be done on {}: {reason}", state.host))
     }
 
     pub(super) fn pass_ask_on(&mut self, ask: Ask) -> Result<(), WireError> {

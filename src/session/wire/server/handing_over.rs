@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 use super::super::WireError;
-use super::super::messages::{News, Started, ToWindow};
+use super::super::messages::{News, ToWindow};
+use super::super::studies::Started;
 use super::Hub;
 use crate::session::threads::num_cores;
 use crate::session::{Event, EventKind, RunId};
@@ -17,6 +18,7 @@ impl Hub {
         for Event { run, kind } in events {
             match kind {
                 EventKind::Started(info) => {
+                    self.running = Some(info.clone());
                     let started = Started::of(*info, num_cores());
                     started.map_or(Ok(()), |started| self.tell(News::Started(run, Box::new(started))))?;
                 }

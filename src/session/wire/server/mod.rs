@@ -22,9 +22,10 @@ use super::line::{read_on_a_thread, write_on_a_thread};
 use super::messages::{News, ToServer, ToWindow};
 use super::outbox::{Inbox, Outbox};
 use super::rendezvous::{Rendezvous, relay};
+use super::studies::Scan;
 use super::{Line, WireError};
-use crate::data::{Counts, MaskedRois, Study};
-use crate::plan::{Device, available_devices};
+use crate::data::MaskedRois;
+use crate::plan::{Device, Forecast, StartInfo, available_devices};
 use crate::session::{RunId, Session};
 use crate::task::Task;
 
@@ -32,7 +33,7 @@ use crate::task::Task;
 const TICK: Duration = Duration::from_millis(100);
 
 /// Reads the scan of a file.
-pub type Opener = Arc<dyn Fn(&Path, &Task) -> Result<Study<Counts>, String> + Send + Sync>;
+pub type Opener = Arc<dyn Fn(&Path, &Task) -> Result<Scan, String> + Send + Sync>;
 
 /// How a session is served.
 pub struct ServeOptions {
@@ -50,7 +51,8 @@ pub(super) enum Input {
     Line(Hello),
     /// From the line of this number.
     Said(u64, Result<(ToServer, Vec<u8>), WireError>),
-    Opened(Result<Box<Study<Counts>>, String>),
+    Opened(Result<Scan, String>),
+    Foreseen(u64, Result<Forecast, String>),
     Devices(Vec<Device>),
     Wake,
 }
@@ -141,7 +143,10 @@ pub(super) struct Hub {
     news: Outbox,
     images: ImagesOut,
     opening: Task,
-    study: Option<Arc<Study<Counts>>>,
+    scan: Option<Scan>,
+    /// What the run begun last became.
+    running: Option<Box<StartInfo>>,
+    is_foreseeing: bool,
     rois: MaskedRois,
     latest: RunId,
     kept: BTreeSet<RunId>,
@@ -174,7 +179,9 @@ impl Hub {
             news: Outbox::default(),
             images: ImagesOut::default(),
             opening: Task::new(),
-            study: None,
+            scan: None,
+            running: None,
+            is_foreseeing: false,
             rois: MaskedRois::default(),
             latest: 0,
             kept: BTreeSet::new(),
@@ -206,8 +213,8 @@ impl Hub {
 
     /// As if this study had been opened.
     #[cfg(test)]
-    pub(super) fn open_for_tests(&mut self, study: Study<Counts>) {
-        self.study = Some(Arc::new(study));
+    pub(super) fn open_for_tests(&mut self, scan: Scan) {
+        self.scan = Some(scan);
     }
 
     /// Takes in what has come. What cannot be ends the line, not the session.
@@ -218,6 +225,7 @@ impl Hub {
             Input::Said(_, Ok((message, brings))) => self.hear(message, &brings),
             Input::Said(_, Err(error)) => Err(error),
             Input::Opened(outcome) => self.opened(outcome),
+            Input::Foreseen(number, forecast) => self.foreseen(number, forecast),
             Input::Devices(devices) => self.tell(News::Devices(devices)),
             Input::Wake => Ok(()),
         };

@@ -36,13 +36,14 @@ impl Hub {
                 Ok(())
             }
             ToServer::Ping(number) => self.say(&ToWindow::Pong(number)),
+            ToServer::Foresee(number, settings) => self.foresee(number, settings),
         }
     }
 
     fn obey(&mut self, order: Order, brings: &[u8]) -> Result<(), WireError> {
         let command = match order {
             Order::Open(path) => return self.open(path),
-            Order::Start { run, settings, rois, paused } => return self.start(run, *settings, &rois, paused),
+            Order::Start { run, settings, rois, paused } => return self.start(run, settings, &rois, paused),
             Order::Pause => Command::Pause,
             Order::Resume => Command::Resume,
             Order::StepOnce => Command::StepOnce,
