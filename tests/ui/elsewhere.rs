@@ -11,6 +11,7 @@ use tomoscope::session::wire::Line;
 use tomoscope::session::{EndReason, Session, SessionOptions, Trace};
 use tomoscope::ui::{App, AppOptions, RunState, Source};
 
+use super::files::save_image_as;
 use super::regions::enter;
 use super::{cache, click, num_measured, renderer, wait_for, wait_to_see};
 
@@ -62,6 +63,11 @@ fn a_scan_elsewhere_is_reconstructed_in_the_same_window() {
     assert!(harness.state().shown().volume().is_some_and(|volume| volume.sum() > 0.0));
     // The study's head is here: what it is, and how many counts it has.
     harness.get_by_label("2.0 million");
+    // It is saved here, with the record of what made it there.
+    save_image_as(&mut harness, &folder.join("saved.npy"));
+    wait_for(&mut harness, "the image's file", |app| app.notices().texts().any(|text| text.contains("saved.npy saved")));
+    let record = std::fs::read_to_string(folder.join("saved.json")).unwrap();
+    assert!(record.contains(" on ") && record.contains("small.hs"), "{record}");
     // What another start needs there.
     wait_for(&mut harness, "the forecast", |app| app.next_start().is_some());
     let forecast = harness.state().next_start().unwrap().as_ref().unwrap();
@@ -94,7 +100,7 @@ fn a_list_elsewhere_is_reconstructed_in_the_same_window_and_its_frames_too() {
     let last = |app: &App| app.shown().newest_id().map(|id| id.iteration);
     wait_for(&mut harness, "the whole image", |app| last(app) == Some(3));
     // Its head is here, and no event.
-    harness.get_by_label_contains("12 rings of 96");
+    harness.get_by_label_contains(" rings of ");
     let list = &harness.state().list().unwrap().measured;
     assert!(list.prompts.is_empty() && list.numbers().num_prompts > 100_000, "{:?}", list.numbers());
     click(&mut harness, "Rates");

@@ -3,7 +3,8 @@
 //!
 //! The other end tells of each piece that it has. How long that took beyond the line's own delay is how long pieces stood in a queue;
 //! the number of bytes under way follows that time to [`QUEUE`] (as LEDBAT does, RFC 6817). The line's own delay is that of a piece
-//! which travels alone: now and then the line is let run dry for one. After it there are twice as many in each time of the line.
+//! before which nothing was under way: now and then the line is let run dry for one. After it there are twice as many in each time of the
+//! line until it is full again.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -23,10 +24,17 @@ const MEASURE_EVERY: Duration = Duration::from_secs(10);
 /// Part of what is wrong that is put right in one time of the line.
 const GAIN: f64 = 0.5;
 
+/// A piece that is under way.
+struct Piece {
+    at: Instant,
+    bytes: usize,
+    /// Whether it measures the line's own delay: nothing was under way when it was sent.
+    measures: bool,
+}
+
 /// What is under way, and how much may be.
 pub struct Flow {
-    /// When each piece was sent, and its bytes.
-    under_way: VecDeque<(Instant, usize)>,
+    under_way: VecDeque<Piece>,
     num_bytes: usize,
     /// How many bytes may be, and how many of them now.
     most: f64,
@@ -35,8 +43,8 @@ pub struct Flow {
     is_beginning: bool,
     /// The line's own delay, and when it was measured.
     delay: Option<(Duration, Instant)>,
-    /// Whether the piece that is under way travels alone.
-    is_alone: bool,
+    /// Whether the line is let run dry.
+    is_drained: bool,
 }
 
 impl Default for Flow {
@@ -48,42 +56,44 @@ impl Default for Flow {
             most_now: BEGIN,
             is_beginning: true,
             delay: None,
-            is_alone: false,
+            is_drained: false,
         }
     }
 }
 
 impl Flow {
     /// Whether another piece may be sent.
-    pub fn has_room(&self, now: Instant) -> bool {
-        if self.is_to_measure(now) { self.under_way.is_empty() } else { (self.num_bytes as f64) < self.most_now }
+    pub fn has_room(&mut self, now: Instant) -> bool {
+        self.is_drained |= self.is_to_measure(now) && !self.under_way.is_empty();
+        if self.is_drained { self.under_way.is_empty() } else { (self.num_bytes as f64) < self.most_now }
     }
 
     fn is_to_measure(&self, now: Instant) -> bool {
-        self.delay.is_some_and(|(_, at)| now.duration_since(at) > MEASURE_EVERY)
+        self.delay.is_none_or(|(_, at)| now.duration_since(at) > MEASURE_EVERY)
     }
 
     /// A piece is sent.
     pub fn sent(&mut self, now: Instant, bytes: usize) {
-        self.is_alone = self.under_way.is_empty();
-        if self.is_to_measure(now) {
-            self.most_now = 0.0;
+        let measures = self.under_way.is_empty() && self.is_to_measure(now);
+        if measures {
+            self.delay = Some((self.delay.map_or(Duration::MAX, |(delay, _)| delay), now));
+            if std::mem::take(&mut self.is_drained) {
+                self.most_now = 0.0;
+            }
         }
-        self.under_way.push_back((now, bytes));
+        self.under_way.push_back(Piece { at: now, bytes, measures });
         self.num_bytes += bytes;
     }
 
     /// The next piece has arrived; `None` where none is under way.
     pub fn arrived(&mut self, now: Instant) -> Option<()> {
         let was_full = self.num_bytes as f64 >= self.most;
-        let (at, bytes) = self.under_way.pop_front()?;
+        let Piece { at, bytes, measures } = self.under_way.pop_front()?;
         self.num_bytes -= bytes;
         let time = now.duration_since(at);
-        self.delay = match self.delay {
-            Some((delay, at)) if !self.is_alone => Some((delay.min(time), at)),
-            _ => Some((time, now)),
-        };
-        let delay = self.delay.map_or(time, |(delay, _)| delay);
+        let (before, measured_at) = self.delay.unwrap_or((time, now));
+        let delay = if measures { time } else { before.min(time) };
+        self.delay = Some((delay, measured_at));
         let queue = time - delay;
         // What was sent at once to begin with has not formed one that lasts.
         self.is_beginning &= queue < QUEUE.max(delay / 4);
@@ -135,7 +145,7 @@ mod tests {
                 let (rate, longest, mean) = send(&mut Flow::default(), Instant::now(), bytes_per_sec, way, 20.0);
                 let piece = PIECE as f64 / bytes_per_sec;
                 let words = format!("{bytes_per_sec} B/s, {way} s: {rate} B/s, waits {mean} s, at most {longest} s");
-                assert!(rate > 0.9 * bytes_per_sec, "{words}");
+                assert!(rate > 0.85 * bytes_per_sec, "{words}");
                 // It is longer for a moment after the line ran dry.
                 assert!(mean < 0.007 + piece && longest < 0.01 + 0.5 * way + 2.0 * piece, "{words}");
             }

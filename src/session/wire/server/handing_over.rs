@@ -10,6 +10,9 @@ use super::Hub;
 use crate::session::threads::num_cores;
 use crate::session::{Event, EventKind, RunId};
 
+/// Pieces of images that are made at a time: what is said meanwhile waits a millisecond for them.
+const PIECES_AT_A_TIME: usize = 16;
+
 impl Hub {
     /// Hands over what the session has to say: events first, then its newest image, as its watchers take them.
     pub(in crate::session::wire) fn hand_over(&mut self) -> Result<(), WireError> {
@@ -37,7 +40,9 @@ impl Hub {
             self.making = making;
             self.say(&ToWindow::Making { run: self.latest, done, total })?;
         }
-        while let Some(bytes) = self.images.next()? {
+        // When these have arrived it is told, and others go.
+        for _ in 0..PIECES_AT_A_TIME {
+            let Some(bytes) = self.images.next()? else { break };
             let _ = line.send(bytes);
         }
         Ok(())
