@@ -114,7 +114,7 @@ fn a_list_elsewhere_is_reconstructed_in_the_same_window_and_its_frames_too() {
     wait_for(&mut harness, "the end of the series", |app| app.frames().is_some_and(|series| series.is_over()));
     harness.get_by_role_and_label(Role::Slider, "Frame").set_value_accesskit(0.0);
     harness.run_steps(3);
-    let runs: Vec<_> = harness.state().frames().unwrap().done().iter().map(|(_, frame)| frame.live.run).collect();
+    let runs: Vec<_> = harness.state().frames().unwrap().done().values().map(|frame| frame.live.run).collect();
     assert_eq!(runs.len(), 3);
     wait_for(&mut harness, "the first frame's image", |app| {
         app.shown().id().is_some_and(|id| (id.run, id.iteration) == (runs[0], 3))

@@ -87,7 +87,7 @@ impl Settings {
     /// The same, if a run may be asked for that.
     ///
     /// # Errors
-    /// It has more threads or lines than any.
+    /// It has more threads or lines than any, or steps without projections.
     pub fn checked(self) -> Result<Self, WireError> {
         let (num_threads, num_rays) = match &self {
             Self::Lines(settings) => {
@@ -97,6 +97,7 @@ impl Settings {
                 };
                 (settings.num_threads, num_rays)
             }
+            Self::Planes(settings) if settings.block == 0 => return Err(WireError::cannot_be("a run in blocks of nothing")),
             Self::Planes(settings) => (settings.num_threads, 1),
         };
         if num_threads.is_some_and(|threads| threads > MAX_THREADS) || !(1..=MAX_RAYS).contains(&num_rays) {
