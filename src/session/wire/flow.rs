@@ -130,7 +130,7 @@ mod tests {
                     waits.push(wait);
                 }
             }
-            now = under_way.pop_front().expect("none under way and no room for one");
+            now = under_way.pop_front().unwrap();
             flow.arrived(at(now)).unwrap();
             num_bytes += if now > secs / 2.0 { PIECE } else { 0 };
         }

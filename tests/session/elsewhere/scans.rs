@@ -19,7 +19,7 @@ use super::{Elsewhere, PATIENCE, real, steps, watch};
 fn run(session: &Session, job: Job) -> (Vec<EventKind>, Frame) {
     let run = session.send(Command::Start { job, rois: super::super::script::ball(1), paused: false });
     let (kinds, image) = watch(session, run);
-    (kinds, image.expect("no image"))
+    (kinds, image.unwrap())
 }
 
 fn here() -> Session {
