@@ -15,7 +15,7 @@ use super::images_out::PIECE;
 use super::messages::*;
 use super::rendezvous::Rendezvous;
 use super::server::{Hub, ServeOptions};
-use super::studies::{Scan, Settings, Started, StudyHead};
+use super::studies::{HeadStudy, Scan, Settings, Started, StudyHead};
 use super::{Ends, WireError};
 use crate::data::{
     CountRates, Counts, EventList, EventNumbers, Extremes, ListFacts, Michelogram, Notice, Roi, RoiShape, Study, Unit,
@@ -24,8 +24,8 @@ use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::phantom::epri::{self, SweepOptions};
 use crate::plan::{
-    Acquisition, Cache, DeviceChoice, Job, RunSettings, SetupError, StartInfo, default_settings, default_sweep_settings,
-    host_devices,
+    Acquisition, Cache, DeviceChoice, Job, RunSettings, SetupError, StartInfo, cylinder_of, default_list_settings,
+    default_settings, default_sweep_settings, host_devices,
 };
 use crate::recon::Estimate;
 use crate::scanner::{Detectors, find};
@@ -232,6 +232,18 @@ fn tried(messages: &[Vec<u8>], mut hear: impl FnMut(&[u8]) -> Result<(), WireErr
     counted
 }
 
+/// What a window does with a study as soon as it has come.
+fn show(study: Result<HeadStudy, String>) {
+    let is_proposed = study.map(|study| match study {
+        HeadStudy::Counts(study, _) => default_settings(&study.measured).is_ok(),
+        HeadStudy::Events(study, _) => {
+            cylinder_of(&study.measured.facts).is_ok() && default_list_settings(&study.measured).is_ok()
+        }
+        HeadStudy::Sweep(study) => default_sweep_settings(&study.measured).is_ok(),
+    });
+    drop(is_proposed);
+}
+
 #[test]
 fn no_message_stops_the_solvers_end() {
     let refuse = |_: &Job, _: &Task| Err(SetupError::Settings("none".into()));
@@ -286,6 +298,9 @@ fn no_message_stops_the_windows_end() {
         drop((frames.take(), sliced.take()));
         let (message, brings) = decode(bytes)?;
         let message = if let ToWindow::News(_, news) = message { ToWindow::News(client.next_news(), news) } else { message };
+        if let ToWindow::News(_, News::Opened(Ok(head))) = &message {
+            show(StudyHead::clone(head).study());
+        }
         client.hear(message, brings)
     });
     assert!(counted.iter().all(|&num| num > cases() / 10), "{counted:?}");
