@@ -96,6 +96,7 @@ pub(super) fn client(
         look_at: [0; 3],
         ping: (0, Instant::now()),
         heard_at: Instant::now(),
+        is_to_wake: false,
         is_over: false,
     };
     (remote, client, inbox)
@@ -135,6 +136,8 @@ pub(super) struct Client {
     /// The last ping, and when it was said.
     ping: (u64, Instant),
     heard_at: Instant,
+    /// Whether something has come that is to be seen.
+    is_to_wake: bool,
     is_over: bool,
 }
 

@@ -29,12 +29,16 @@ impl Client {
                 // The next ones come while this one is unpacked.
                 self.say(&ToServer::HavePieces(1))?;
             }
+            // A piece of an image alone is nothing to be seen.
+            self.is_to_wake |= !matches!(message, ToWindow::Piece(_) | ToWindow::HaveOrders(_) | ToWindow::Pong(_));
             self.hear(message, &brings)?;
         }
         if self.news.0 > news {
             self.say(&ToServer::HaveNews(self.news.0))?;
         }
-        (self.wake)();
+        if std::mem::take(&mut self.is_to_wake) {
+            (self.wake)();
+        }
         Ok(())
     }
 
@@ -75,7 +79,9 @@ impl Client {
             }
             ToWindow::Pong(number) => {
                 if number == self.ping.0 {
-                    self.shared.lock().latency = Some(self.ping.1.elapsed());
+                    let latency = Some(self.ping.1.elapsed());
+                    let before = std::mem::replace(&mut self.shared.lock().latency, latency);
+                    self.is_to_wake |= before.map(|time| time.as_millis()) != latency.map(|time| time.as_millis());
                 }
                 Ok(())
             }
@@ -143,6 +149,7 @@ impl Client {
     fn take_piece(&mut self, head: &PieceHead, brings: &[u8]) -> Result<(), WireError> {
         let grid = self.job(head.image.run)?.0.grid().clone();
         let Some(frame) = self.images.piece(head, brings, &grid, &self.ends.slices)? else { return Ok(()) };
+        self.is_to_wake = true;
         if frame.slices.is_some() {
             self.record("slices_arrived", &head.image);
             self.ends.slices.send(frame);
