@@ -12,8 +12,9 @@ use crate::ui;
 /// Options of a window whose solver is elsewhere.
 #[derive(clap::Args)]
 pub struct ConnectOptions {
-    /// Reconstruct on another machine, through ssh as you have set it up: ssh://HOST/PATH or ssh://USER@HOST:PORT/PATH, where PATH is the
-    /// scan's (.hs) on that machine (/~/PATH: from the home folder on). tomoscope of the same version must be installed there.
+    /// Reconstruct on another machine, through ssh as you have set it up: ssh://HOST/PATH or ssh://USER@HOST:PORT/PATH, where PATH is
+    /// that of the scan (counts, a list of events or an EPRI sweep) on that machine (/~/PATH: from the home folder on). tomoscope of the same
+    /// version must be installed there.
     #[arg(long, value_name = "URL", conflicts_with_all = ["study", "follow"])]
     connect: Option<String>,
     /// The same through any other command, which starts 'tomoscope serve --stdio' on the other machine, or in a container, and passes

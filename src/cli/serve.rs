@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{CliResult, signals};
-use crate::data::{Counts, Study};
-use crate::io::FileKind;
-use crate::session::wire::{Line, ServeOptions, serve};
+use crate::io::list_mode::ListOptions;
+use crate::io::{FileKind, read_sweep_at_phase};
+use crate::plan::{Acquisition, ListSelection, list_study};
+use crate::session::wire::{Line, Scan, ServeOptions, serve};
 use crate::session::{Session, SessionOptions};
+use crate::task::Task;
 use crate::ui::read_with_neighbours;
 
 /// How long a run waits to be taken up again.
@@ -28,18 +30,26 @@ pub struct ServeArguments {
 
 /// Serves a session on the standard input and output, to which nothing else is written.
 pub fn run(arguments: &ServeArguments) -> CliResult {
-    let options =
-        ServeOptions { linger: Duration::from_secs(arguments.linger), stop: signals::keep, open: Arc::new(|path, _| open(path)) };
+    let options = ServeOptions { linger: Duration::from_secs(arguments.linger), stop: signals::keep, open: Arc::new(open) };
     let line = Line { input: Box::new(stdin()), output: Box::new(stdout()), program: None };
     Ok(serve(line, options, |wake| Session::with_options(SessionOptions::default(), wake))?)
 }
 
-/// Reads a scan with the corrections that lie beside it.
-fn open(path: &Path) -> Result<Study<Counts>, String> {
+/// Reads a scan: counts with the corrections that lie beside them, a list of events, or a sweep with its reference spectrum.
+fn open(path: &Path, task: &Task) -> Result<Scan, String> {
     match FileKind::of(path) {
-        Some(kind) if !kind.is_scan() => {
-            Err(format!("{} is not opened from another machine: only scans of counts along lines (.hs) are", path.display()))
+        Some(kind) if kind.is_list() => {
+            let study = list_study(path, &ListOptions::default(), &ListSelection::default(), task);
+            study.map(|study| Scan::Events(Arc::new(study))).map_err(|error| error.to_string())
         }
-        _ => read_with_neighbours(path, "").map(|(study, _)| study),
+        Some(kind) if kind.is_sweep() => {
+            let study = read_sweep_at_phase(path, None, None).map_err(|error| error.to_string())?;
+            Ok(Scan::Sweep(Arc::new(study.map(Acquisition::complete))))
+        }
+        Some(kind) if !kind.is_scan() => {
+            let path = path.display();
+            Err(format!("{path} is not opened from another machine: scans of counts along lines (.hs), lists and sweeps are"))
+        }
+        _ => read_with_neighbours(path, "").map(|(study, _)| Scan::Counts(Arc::new(study))),
     }
 }

@@ -1,6 +1,7 @@
 //! Counts per second over the time of a scan, however long that is.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::EventChunk;
 
@@ -8,12 +9,13 @@ use super::EventChunk;
 const MOST_BINS: usize = 512;
 
 /// Counts in equal bins of time, which grow wider as the scan grows longer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct CountRates {
     bin_ms: u64,
     /// Prompts and delayeds of each bin.
     counts: [Vec<f64>; 2],
     /// Ends of the intervals that times are the beginnings of, ms.
+    #[serde(skip)]
     ends_ms: HashMap<u32, u32>,
 }
 
@@ -66,6 +68,18 @@ impl CountRates {
         let curve =
             |counts: &Vec<f64>| (0..).zip(counts).map(|(bin, &num)| [(f64::from(bin) + 0.5) * secs, num / secs]).collect();
         [curve(&self.counts[0]), curve(&self.counts[1])]
+    }
+
+    /// Whether a prompt was counted in a frame, ms, or in a bin of which a part is in it.
+    pub fn has_prompts_in(&self, frame_ms: &Range<u32>) -> bool {
+        let bins = u64::from(frame_ms.start) / self.bin_ms..u64::from(frame_ms.end).div_ceil(self.bin_ms);
+        (0..).zip(&self.counts[0]).any(|(bin, num)| bins.contains(&bin) && *num > 0.0)
+    }
+
+    /// Whether these can be rates: bins of some width, and no more of them than there are.
+    pub fn can_be(&self) -> bool {
+        let are_counts = |counts: &Vec<f64>| counts.len() <= MOST_BINS && counts.iter().all(|num| *num >= 0.0 && num.is_finite());
+        (1..=1 << 32).contains(&self.bin_ms) && self.counts.iter().all(are_counts)
     }
 
     /// Width of a bin, s.

@@ -132,7 +132,7 @@ impl EventChunk {
 }
 
 /// How a scanner measures time of flight.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct TofFacts {
     /// Uncertainty of d, FWHM, mm.
     pub fwhm_mm: f64,
@@ -203,12 +203,25 @@ impl ListFacts {
 }
 
 /// Which pairs of a cylinder are in coincidence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ListSampling {
     /// Tangential positions: −⌊n/2⌋ and up.
     pub num_tangential: usize,
     /// Largest difference of rings.
     pub max_ring_difference: usize,
+}
+
+/// What is told of the events of a list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct EventNumbers {
+    /// Coincidences.
+    pub num_prompts: usize,
+    /// Those with one side delayed.
+    pub num_delayeds: usize,
+    /// Whether events count differently well, as far as it is known.
+    pub has_factors: bool,
+    /// Whether the background of each event is known.
+    pub has_background: bool,
 }
 
 /// A list of events as a study's data.
@@ -226,13 +239,32 @@ pub struct EventList {
     pub rates: CountRates,
     /// The frame that its events are of, ms; `None` = all that there are.
     pub frame_ms: Option<Range<u32>>,
+    /// What is told of them where they are elsewhere: there are none here then.
+    pub elsewhere: Option<EventNumbers>,
 }
 
 impl EventList {
     /// Whether events count differently well, as far as it is known.
     pub fn has_factors(&self) -> bool {
-        let ListFacts { efficiency, attenuation, .. } = &*self.facts;
-        efficiency.is_some() || attenuation.map().is_some() || !self.prompts.multiplicative.is_empty()
+        self.facts.attenuation.map().is_some() || self.numbers().has_factors
+    }
+
+    /// What is told of its events, wherever they are.
+    pub fn numbers(&self) -> EventNumbers {
+        self.elsewhere.unwrap_or_else(|| EventNumbers {
+            num_prompts: self.prompts.len(),
+            num_delayeds: self.delayeds.len(),
+            has_factors: self.facts.efficiency.is_some() || !self.prompts.multiplicative.is_empty(),
+            has_background: !self.prompts.additive.is_empty(),
+        })
+    }
+
+    /// Whether there are prompts in a frame, ms; of a list elsewhere as far as its rates tell.
+    pub fn has_events_in(&self, frame_ms: &Range<u32>) -> bool {
+        match self.elsewhere {
+            Some(_) => self.rates.has_prompts_in(frame_ms),
+            None => self.prompts.times_ms.iter().any(|ms| frame_ms.contains(ms)),
+        }
     }
 }
 

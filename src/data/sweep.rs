@@ -34,7 +34,7 @@ impl GradientAxis {
 
 /// What a sweep is an image of. Its reader decides, by what the file says or by all directions that it lists: the first few
 /// projections of a volume may lie in one plane too.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum SweepSpace {
     /// A volume: directions fill a half sphere, weights are solid angles.
     #[default]
@@ -70,7 +70,7 @@ impl fmt::Display for SweepSpace {
 }
 
 /// One complete projection.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Projection {
     /// Unit vector n along which t grows. In continuous-wave data it points against the gradient: spins at x resonate at
     /// the field B with B + gradient · x = const, so that a higher field shows what lies farther down the gradient.
@@ -79,7 +79,17 @@ pub struct Projection {
     /// circle. Those of a whole sweep add up to [`SweepSpace::whole_weight`].
     pub weight: f64,
     /// Samples along t, [`Sweep::num_points`] of them.
+    #[serde(serialize_with = "write_values", deserialize_with = "read_values")]
     pub values: Arc<[f32]>,
+}
+
+/// Samples as a sequence.
+fn write_values<S: serde::Serializer>(values: &Arc<[f32]>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(values.iter())
+}
+
+fn read_values<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Arc<[f32]>, D::Error> {
+    <Vec<f32> as serde::Deserialize>::deserialize(deserializer).map(Arc::from)
 }
 
 impl Projection {
@@ -90,16 +100,17 @@ impl Projection {
 }
 
 /// The spectrum of the probe without a gradient, which continuous-wave projections are deconvolved with.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ReferenceSpectrum {
     /// First-derivative spectrum.
+    #[serde(serialize_with = "write_values", deserialize_with = "read_values")]
     pub values: Arc<[f32]>,
     /// Distance of samples, mT.
     pub step_mt: f64,
 }
 
 /// What a projection's samples are.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum SweepKind {
     /// Plane integrals.
     Pulse,
@@ -115,7 +126,7 @@ pub enum SweepKind {
 }
 
 /// What a sweep's file tells beside what is needed.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct SweepFacts {
     /// Side of the image that the acquisition was planned for, mm.
     pub field_of_view_mm: Option<f64>,
@@ -147,7 +158,7 @@ impl Phase {
 }
 
 /// Projections of an object, complete or still being acquired.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Sweep {
     /// What the samples are.
     pub kind: SweepKind,

@@ -73,7 +73,7 @@ impl Arrays<'_> {
 }
 
 /// What a run will need, before it begins.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Forecast {
     /// Memory where its arrays are, bytes.
     pub memory_bytes: u64,

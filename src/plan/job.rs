@@ -243,7 +243,7 @@ fn not_a_kernel(text: &str) -> String {
 }
 
 /// All that a filtered backprojection of an EPRI sweep is asked to do.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct SweepSettings {
     /// One stage or two.
     pub stages: Stages,

@@ -47,7 +47,7 @@ pub fn default_list_settings(list: &EventList) -> Result<RunSettings, SetupError
     Ok(RunSettings {
         algorithm: AlgorithmKind::Osem,
         num_iterations: NUM_ITERATIONS,
-        num_subsets: usual_num_subsets(list.prompts.len()),
+        num_subsets: usual_num_subsets(list.numbers().num_prompts),
         subset_order: SubsetOrder::Sequential,
         fov_radius_mm: grid.inscribed_radius_mm(),
         grid,

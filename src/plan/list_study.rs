@@ -77,6 +77,7 @@ impl GatheredEvents {
             total_additive: 0.0,
             rates: CountRates::default(),
             frame_ms: selection.frame_ms.clone(),
+            elsewhere: None,
         };
         let of_frame = list.frame_ms.as_ref().map_or(1.0, |frame_ms| share_of(frame_ms, list.facts.duration_ms));
         Self { selection, list, additive_factors: [of_window, of_frame], checked: 0 }

@@ -187,12 +187,12 @@ const OF_THE_LIST: &str = "told by the list";
 impl CorrectionRecord {
     /// Of a list, which tells them itself.
     pub fn of_list(list: &EventList) -> Self {
-        let has_factors = list.facts.efficiency.is_some() || !list.prompts.multiplicative.is_empty();
+        let numbers = list.numbers();
         let told = |is_there: bool, how: &str| is_there.then(|| how.to_owned());
-        let randoms = if !list.delayeds.is_empty() { "delayed coincidences" } else { OF_THE_LIST };
-        let multiplicative = told(has_factors, OF_THE_LIST);
+        let randoms = if numbers.num_delayeds > 0 { "delayed coincidences" } else { OF_THE_LIST };
+        let multiplicative = told(numbers.has_factors, OF_THE_LIST);
         let attenuation = list.facts.attenuation.map().map(|map| file_name(&map.file));
-        let additive = told(!list.prompts.additive.is_empty(), randoms);
+        let additive = told(numbers.has_background, randoms);
         Self { multiplicative, additive, additive_inside: false, attenuation }
     }
 

@@ -9,7 +9,7 @@ use crate::geometry::{LENGTHS_MM, Line, Point};
 const MAX_CRYSTALS: usize = 1 << 24;
 
 /// A crystal: a box.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Crystal {
     /// Its middle, mm.
     pub centre_mm: Point,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use tomoscope::data::{Counts, Study};
 use tomoscope::plan::{DeviceChoice, Job, RunSettings, default_settings};
-use tomoscope::session::wire::{Line, LineState};
+use tomoscope::session::wire::{HeadStudy, Line, LineState};
 use tomoscope::session::{Command, EventKind, Frame, RoiSet, Session, SessionOptions};
 use tomoscope::task::Task;
 
@@ -40,7 +40,9 @@ fn session(folder: &Path, name: &str, linger: &str) -> (Session, PathBuf) {
 
 fn open(session: &Session, folder: &Path) -> Arc<Study<Counts>> {
     let path = folder.join("small.hs");
-    Arc::new(session.remote().unwrap().open(path.to_str().unwrap(), &Task::new()).unwrap().study().unwrap())
+    let head = session.remote().unwrap().open(path.to_str().unwrap(), &Task::new()).unwrap();
+    let HeadStudy::Counts(study, _) = head.study().unwrap() else { panic!("no counts") };
+    Arc::new(study)
 }
 
 fn start(session: &Session, study: Arc<Study<Counts>>, num_iterations: usize) -> u64 {
@@ -130,7 +132,7 @@ fn a_server_that_nobody_takes_up_ends_by_itself_and_leaves_nothing() {
         .spawn()
         .unwrap();
     let mut input = server.stdin.take().unwrap();
-    input.write_all(format!("tomoscope wire 1, program {}\n", env!("CARGO_PKG_VERSION")).as_bytes()).unwrap();
+    input.write_all(format!("tomoscope wire 2, program {}\n", env!("CARGO_PKG_VERSION")).as_bytes()).unwrap();
     // What it is, of no session, with no news: variant 0, none, 0.
     input.write_all(&[3, 0, 0, 0, 0, 0, 0]).unwrap();
     wait_until("its socket", || sockets(&folder).len() == 1);
@@ -161,7 +163,7 @@ fn what_is_no_window_is_told_so() {
         let text = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.code() == Some(1) && text.contains(expected) && !text.contains("panicked"), "{text}");
         let out = String::from_utf8_lossy(&output.stdout);
-        assert!(out.starts_with("tomoscope wire 1, program ") && out.lines().count() == 1, "{out}");
+        assert!(out.starts_with("tomoscope wire 2, program ") && out.lines().count() == 1, "{out}");
     }
     refused(&folder, 2, &["serve"]);
     refused(&folder, 2, &["--connect-command", "ssh there"]);

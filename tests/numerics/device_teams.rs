@@ -264,6 +264,7 @@ fn counts_and_lists_are_shared_out_among_the_cards_that_are_asked_for() {
             total_additive: 0.0,
             rates: CountRates::default(),
             frame_ms: None,
+            elsewhere: None,
         };
         let (study, settings) = (Arc::new(Study::new("list", list.clone())), default_list_settings(&list).unwrap());
         assert_one(|device, accumulation| {

@@ -105,6 +105,7 @@ fn one_scan_in_three_formats_is_one_list_and_one_image() {
                 total_additive: 0.0,
                 rates: list.rates,
                 frame_ms: None,
+                elsewhere: None,
             },
         )
     };
@@ -159,6 +160,7 @@ fn a_histogram_of_all_pairs_is_the_image_of_its_events() {
         total_additive: 0.0,
         rates: CountRates::default(),
         frame_ms: None,
+        elsewhere: None,
     };
     let folder = tempfile::tempdir().unwrap();
     let path = write_histogram(&list, folder.path());

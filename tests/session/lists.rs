@@ -24,7 +24,7 @@ use super::script::{Watcher, ball};
 const NUM_EVENTS: f64 = 30_000.0;
 
 /// A list of the small ring without background, whose events come at even times.
-fn list(folder: &Path) -> (PathBuf, Vec<u8>) {
+pub fn list(folder: &Path) -> (PathBuf, Vec<u8>) {
     let scanner = &find("small").unwrap().geometry;
     let options = ListSimulation {
         counts: NUM_EVENTS,
@@ -43,12 +43,12 @@ fn list(folder: &Path) -> (PathBuf, Vec<u8>) {
     (path, bytes)
 }
 
-fn read_whole(path: &Path) -> Study<EventList> {
+pub fn read_whole(path: &Path) -> Study<EventList> {
     list_study(path, &ListOptions::default(), &ListSelection::default(), &Task::new()).unwrap()
 }
 
 /// One subset, one line for a pair, bit by bit the same; on the processor unless a device is required.
-fn settings(list: &EventList) -> RunSettings {
+pub fn settings(list: &EventList) -> RunSettings {
     let device = match std::env::var_os("TOMOSCOPE_REQUIRE_CUDA") {
         Some(_) => DeviceChoice::Cuda(0),
         None => DeviceChoice::Cpu,

@@ -26,7 +26,8 @@ fn press(harness: &mut Harness<'_, App>, key: Key) {
     harness.run_steps(3);
 }
 
-fn save_image_as(harness: &mut Harness<'_, App>, path: &Path) {
+/// Saves the image under a path that is typed.
+pub fn save_image_as(harness: &mut Harness<'_, App>, path: &Path) {
     harness.get_by_label("Save image…").scroll_to_me();
     harness.run_steps(3);
     click(harness, "Save image…");

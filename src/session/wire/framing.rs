@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// The version of the protocol.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// How the first line begins.
 const NAME: &str = "tomoscope wire";
@@ -181,7 +181,7 @@ mod tests {
         read_greeting(&mut &line[..]).unwrap();
         let said = |line: &str| read_greeting(&mut line.as_bytes()).unwrap_err().to_string();
         assert!(said("Welcome to the cluster!\nNews").contains("began with 'Welcome to the cluster!'"));
-        assert!(said("tomoscope wire 2, program 9.9\n").contains("'tomoscope wire 2, program 9.9' there"));
+        assert!(said("tomoscope wire 1, program 9.9\n").contains("'tomoscope wire 1, program 9.9' there"));
         assert_eq!(said(""), "the connection was closed by the other end");
         assert!(said(&"x".repeat(10_000)).len() < 2 * MAX_LINE + 200);
     }

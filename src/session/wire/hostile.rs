@@ -11,15 +11,24 @@ use serde::Serialize;
 use super::client::client;
 use super::framing::{decode, encode};
 use super::image::{num_in_slices, pack};
+use super::images_out::PIECE;
 use super::messages::*;
 use super::rendezvous::Rendezvous;
 use super::server::{Hub, ServeOptions};
+use super::studies::{HeadStudy, Scan, Settings, Started, StudyHead};
 use super::{Ends, WireError};
-use crate::data::{Counts, Extremes, Michelogram, Notice, Roi, RoiShape, Study, Unit};
+use crate::data::{
+    CountRates, Counts, EventList, EventNumbers, Extremes, ListFacts, Michelogram, Notice, Roi, RoiShape, Study, Unit,
+};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
-use crate::plan::{Cache, DeviceChoice, Job, RunSettings, SetupError, StartInfo, default_settings, host_devices};
+use crate::phantom::epri::{self, SweepOptions};
+use crate::plan::{
+    Acquisition, Cache, DeviceChoice, Job, RunSettings, SetupError, StartInfo, cylinder_of, default_list_settings,
+    default_settings, default_sweep_settings, host_devices,
+};
 use crate::recon::Estimate;
+use crate::scanner::{Detectors, find};
 use crate::session::frames::frame_channel;
 use crate::session::history::History;
 use crate::session::solver::Message;
@@ -64,7 +73,7 @@ fn cases() -> usize {
 }
 
 fn study() -> Study<Counts> {
-    let geometry = Arc::new(crate::scanner::find("small").unwrap().geometry.clone());
+    let geometry = Arc::new(find("small").unwrap().geometry.clone());
     let counts = vec![1.0; geometry.num_bins()];
     Study::new("flat", Counts::new(Michelogram::new(geometry, counts).unwrap()))
 }
@@ -72,6 +81,33 @@ fn study() -> Study<Counts> {
 fn job(study: Study<Counts>) -> Job {
     let settings = RunSettings { device: DeviceChoice::Cpu, ..default_settings(&study.measured).unwrap() };
     Job::Counts { study: Arc::new(study), settings: Box::new(settings) }
+}
+
+fn list() -> Study<EventList> {
+    let detectors = Arc::new(Detectors::of_cylinder(&find("small").unwrap().geometry).unwrap());
+    let numbers = EventNumbers { num_prompts: 7, ..EventNumbers::default() };
+    let list = EventList {
+        facts: Arc::new(ListFacts::new("a list", detectors)),
+        prompts: Arc::default(),
+        delayeds: Arc::default(),
+        total_additive: 0.0,
+        rates: CountRates::default(),
+        frame_ms: None,
+        elsewhere: Some(numbers),
+    };
+    Study::new("a list", list)
+}
+
+fn sweep() -> Study<Acquisition> {
+    let options = SweepOptions { num_points: 16, ..SweepOptions::default() };
+    let phantom = epri::by_name("ball", options.half_extent_mm()).unwrap();
+    epri::simulate(&phantom, &options, &Task::new()).unwrap().map(Acquisition::complete)
+}
+
+fn sweep_job() -> Job {
+    let study = sweep();
+    let settings = default_sweep_settings(&study.measured.snapshot()).unwrap();
+    Job::Sweep { study: Arc::new(study), settings: Box::new(settings) }
 }
 
 fn rois() -> RoiSet {
@@ -86,14 +122,14 @@ fn bytes(message: &impl Serialize, brings: &[u8]) -> Vec<u8> {
 }
 
 fn to_server() -> Vec<Vec<u8>> {
-    let Job::Counts { settings, .. } = job(study()) else { panic!() };
+    let lines = || Settings::of(&job(study())).unwrap().1;
     let grid = Grid::centred([4, 4, 2], [1.0; 3]).unwrap();
     let line = Some(PeakLine { ends_mm: [[0.0; 3], [5.0; 3]], width_mm: 1.0 });
     let rules = vec![StopRule::Noise { nsr: 0.1 }, StopRule::Plateau { part: 0.5 }];
     let image = Order::CompareWith { run: 1, iteration: 1, subiteration: 1, grid };
     let orders = [
         Order::Open("/x".into()),
-        Order::Start { run: 1, settings, rois: Rois::of(&rois()), paused: false },
+        Order::Start { run: 1, settings: lines(), rois: Rois::of(&rois()), paused: false },
         Order::StepOnce,
         Order::SetAccumulation(Accumulation::Atomic),
         Order::SetRois(Rois::of(&rois())),
@@ -113,9 +149,11 @@ fn to_server() -> Vec<Vec<u8>> {
         ToServer::Hello { session: Some("0".repeat(32)), num_news: 1 },
         ToServer::HaveNews(0),
         ToServer::LookAt([1, 2, 3]),
-        ToServer::HaveImages { slices: 1, bytes: 10 },
+        ToServer::HavePieces(1),
         ToServer::Fetch(1, 1),
         ToServer::Ping(1),
+        ToServer::Foresee(1, lines()),
+        ToServer::Foresee(1, Settings::of(&sweep_job()).unwrap().1),
     ];
     all.extend(others.iter().map(|message| bytes(message, &[])));
     all
@@ -149,6 +187,7 @@ fn to_window(job: &Job) -> Vec<Vec<u8>> {
         estimate: Estimate::default(),
         job: job.clone(),
     };
+    let opened = |scan| News::Opened(Ok(Box::new(StudyHead::of(&scan))));
     let event = |kind| News::Event(Event { run: 1, kind });
     let news = [
         event(EventKind::Iterate(Box::new(report))),
@@ -157,20 +196,22 @@ fn to_window(job: &Job) -> Vec<Vec<u8>> {
         event(EventKind::Ended(EndReason::Completed)),
         event(EventKind::Failed("x".into())),
         News::Started(1, Box::new(Started::of(info, 2).unwrap())),
-        News::Opened(Ok(Box::new(StudyHead::of(&study())))),
+        opened(Scan::Counts(Arc::new(study()))),
+        opened(Scan::Events(Arc::new(list()))),
+        opened(Scan::Sweep(Arc::new(sweep()))),
         News::Devices(host_devices()),
     ];
     let mut all: Vec<Vec<u8>> = news.into_iter().map(|news| bytes(&ToWindow::News(1, news), &[])).collect();
-    let slices = SlicesHead { image, at: [1, 2, 3] };
-    all.push(bytes(&ToWindow::Slices(slices), &pack(&vec![1.0; num_in_slices(grid)])));
-    let part = PartHead { image, is_past: false, first: 0, num: 1000 };
-    all.push(bytes(&ToWindow::Part(part), &pack(&[2.0; 1000])));
+    let piece = |of, num| bytes(&ToWindow::Piece(PieceHead { image, of, first: 0, num }), &pack(&vec![2.0; num]));
+    all.push(piece(PieceOf::Slices([1, 2, 3]), num_in_slices(grid).min(PIECE)));
+    all.extend([PieceOf::Newest, PieceOf::Past].map(|of| piece(of, 1000)));
     let others = [
         ToWindow::Welcome { session: "0".repeat(32), host: "x".into(), num_orders: 0 },
         ToWindow::HaveOrders(0),
         ToWindow::Past(1, vec![[1, 1], [2, 2]]),
         ToWindow::Making { run: 1, done: 1, total: 2 },
         ToWindow::Pong(1),
+        ToWindow::Foreseen(1, Err("x".into())),
     ];
     all.extend(others.iter().map(|message| bytes(message, &[])));
     all
@@ -191,6 +232,18 @@ fn tried(messages: &[Vec<u8>], mut hear: impl FnMut(&[u8]) -> Result<(), WireErr
     counted
 }
 
+/// What a window does with a study as soon as it has come.
+fn show(study: Result<HeadStudy, String>) {
+    let is_proposed = study.map(|study| match study {
+        HeadStudy::Counts(study, _) => default_settings(&study.measured).is_ok(),
+        HeadStudy::Events(study, _) => {
+            cylinder_of(&study.measured.facts).is_ok() && default_list_settings(&study.measured).is_ok()
+        }
+        HeadStudy::Sweep(study) => default_sweep_settings(&study.measured).is_ok(),
+    });
+    drop(is_proposed);
+}
+
 #[test]
 fn no_message_stops_the_solvers_end() {
     let refuse = |_: &Job, _: &Task| Err(SetupError::Settings("none".into()));
@@ -200,7 +253,7 @@ fn no_message_stops_the_solvers_end() {
     let options = ServeOptions { linger: Duration::ZERO, stop: never, open: Arc::new(|_, _| Err("none".into())) };
     let mut hub = Hub::new(session, sender, Arc::default(), Rendezvous::open(|_, _| ()), options);
     hub.welcome(0).unwrap();
-    hub.open_for_tests(study());
+    hub.open_for_tests(Scan::Counts(Arc::new(study())));
     let messages = to_server();
     for message in &messages[..1] {
         let (message, brings) = decode(message).unwrap();
@@ -235,7 +288,7 @@ fn no_message_stops_the_windows_end() {
     client.pass_on(Message { command: start, run: 1, task: Task::new() }).unwrap();
     client.greeted_for_tests();
     let heard = to_window(&job);
-    for message in &heard[..heard.len() - 5] {
+    for message in &heard[..heard.len() - 6] {
         let (message, brings) = decode(message).unwrap();
         let message = if let ToWindow::News(_, news) = message { ToWindow::News(client.next_news(), news) } else { message };
         client.hear(message, brings).unwrap();
@@ -245,6 +298,9 @@ fn no_message_stops_the_windows_end() {
         drop((frames.take(), sliced.take()));
         let (message, brings) = decode(bytes)?;
         let message = if let ToWindow::News(_, news) = message { ToWindow::News(client.next_news(), news) } else { message };
+        if let ToWindow::News(_, News::Opened(Ok(head))) = &message {
+            show(StudyHead::clone(head).study());
+        }
         client.hear(message, brings)
     });
     assert!(counted.iter().all(|&num| num > cases() / 10), "{counted:?}");

@@ -1,11 +1,11 @@
-//! Images as they arrive: slices are put into a copy of the last whole image, parts are joined.
+//! Images as they arrive in pieces: slices are put into a copy of the last whole image.
 
 use std::sync::Arc;
 
 use super::WireError;
 use super::image::{num_in_slices, put_slices, unpack, within};
-use super::images_out::PART;
-use super::messages::{ImageHead, PartHead, SlicesHead};
+use super::images_out::PIECE;
+use super::messages::{ImageHead, PieceHead, PieceOf};
 use crate::data::Volume;
 use crate::geometry::Grid;
 use crate::session::frames::FrameSender;
@@ -16,8 +16,15 @@ use crate::session::{Frame, RunId};
 pub struct ImagesIn {
     /// The last whole image, and its run.
     last: Option<(RunId, Arc<Volume>)>,
-    /// One that is not whole yet: which, whether it is of the past, its values so far.
-    coming: Option<(ImageHead, bool, Vec<f32>)>,
+    slices: Option<Coming>,
+    whole: Option<Coming>,
+}
+
+/// What has not all come yet: of which image, and the values so far.
+struct Coming {
+    image: ImageHead,
+    of: PieceOf,
+    values: Vec<f32>,
 }
 
 /// A frame of an image.
@@ -29,52 +36,65 @@ fn frame(image: &ImageHead, volume: Volume, slices: Option<[usize; 3]>) -> Frame
 impl ImagesIn {
     /// The line is another one: what was half there comes again.
     pub fn begin_line(&mut self) {
-        self.coming = None;
+        (self.slices, self.whole) = (None, None);
     }
 
-    /// Three slices have come, of a run on this grid.
+    /// A piece has come, of a run on this grid; with the last the slices or the image that it is of.
     ///
     /// # Errors
-    /// They are none of this grid.
-    pub fn slices(&mut self, head: &SlicesHead, bytes: &[u8], grid: &Grid, buffers: &FrameSender) -> Result<Frame, WireError> {
-        if within(head.at, grid) != head.at {
-            return Err(WireError::cannot_be(format!("slices through voxel {:?}, of {:?}", head.at, grid.size)));
-        }
-        let values = unpack(bytes, num_in_slices(grid))?;
-        let mut volume = buffers.buffer(grid, head.image.unit);
-        match &self.last {
-            Some((run, last)) if *run == head.image.run => volume.as_mut_slice().copy_from_slice(last.as_slice()),
-            _ => volume.as_mut_slice().fill(0.0),
-        }
-        put_slices(&mut volume, head.at, &values);
-        Ok(frame(&head.image, volume, Some(head.at)))
-    }
-
-    /// A part has come, of a run on this grid; with the last the whole image and whether it is one of the past.
-    ///
-    /// # Errors
-    /// It is not the next part of such an image.
-    pub fn part(&mut self, head: &PartHead, bytes: &[u8], grid: &Grid) -> Result<Option<(Frame, bool)>, WireError> {
-        let PartHead { image, is_past, first, num } = *head;
-        let which = (image.run, image.subiteration, is_past);
-        let before = self.coming.take().filter(|_| first > 0).filter(|(i, past, _)| (i.run, i.subiteration, *past) == which);
-        let mut values = before.map_or_else(Vec::new, |(.., values)| values);
-        let left = grid.num_voxels() - values.len();
-        if first != values.len() || num == 0 || num > left.min(PART) {
-            let have = values.len();
-            return Err(WireError::cannot_be(format!("{num} values from {first} on after {have} of {}", grid.num_voxels())));
+    /// It is not the next piece of such an image.
+    pub fn piece(
+        &mut self,
+        head: &PieceHead,
+        bytes: &[u8],
+        grid: &Grid,
+        buffers: &FrameSender,
+    ) -> Result<Option<Frame>, WireError> {
+        let PieceHead { image, of, first, num } = *head;
+        let (total, place) = match of {
+            PieceOf::Slices(at) if within(at, grid) != at => {
+                return Err(WireError::cannot_be(format!("slices through voxel {at:?}, of {:?}", grid.size)));
+            }
+            PieceOf::Slices(_) => (num_in_slices(grid), &mut self.slices),
+            PieceOf::Newest | PieceOf::Past => (grid.num_voxels(), &mut self.whole),
+        };
+        let is_of =
+            |coming: &Coming| (coming.image.run, coming.image.subiteration, coming.of) == (image.run, image.subiteration, of);
+        let before = place.take().filter(|coming| first > 0 && is_of(coming));
+        let mut values = before.map_or_else(Vec::new, |coming| coming.values);
+        let left = total - values.len();
+        if first != values.len() || num == 0 || num > left.min(PIECE) {
+            return Err(WireError::cannot_be(format!("{num} values from {first} on after {} of {total}", values.len())));
         }
         values.extend(unpack(bytes, num)?);
         if num < left {
-            self.coming = Some((image, is_past, values));
+            *place = Some(Coming { image, of, values });
             return Ok(None);
         }
+        match of {
+            PieceOf::Slices(at) => Ok(Some(self.with_slices(&image, at, &values, grid, buffers))),
+            PieceOf::Newest | PieceOf::Past => self.whole(&image, of, values, grid).map(Some),
+        }
+    }
+
+    /// A frame with these slices, otherwise as the last whole one.
+    fn with_slices(&self, image: &ImageHead, at: [usize; 3], values: &[f32], grid: &Grid, buffers: &FrameSender) -> Frame {
+        let mut volume = buffers.buffer(grid, image.unit);
+        match &self.last {
+            Some((run, last)) if *run == image.run => volume.as_mut_slice().copy_from_slice(last.as_slice()),
+            _ => volume.as_mut_slice().fill(0.0),
+        }
+        put_slices(&mut volume, at, values);
+        frame(image, volume, Some(at))
+    }
+
+    fn whole(&mut self, image: &ImageHead, of: PieceOf, values: Vec<f32>, grid: &Grid) -> Result<Frame, WireError> {
         let volume = Volume::from_vec(grid.clone(), values, image.unit);
-        let frame = frame(&image, volume.ok_or_else(|| WireError::cannot_be("an image of another size"))?, None);
-        if !is_past {
+        let frame = frame(image, volume.ok_or_else(|| WireError::cannot_be("an image of another size"))?, None);
+        if of == PieceOf::Newest {
             self.last = Some((image.run, Arc::clone(&frame.volume)));
         }
-        Ok(Some((frame, is_past)))
+        Ok(frame)
     }
 }
 
@@ -88,29 +108,31 @@ mod tests {
 
     fn image(subiteration: usize) -> Frame {
         let mut volume = Volume::filled(Grid::centred([60, 50, 40], [1.0; 3]).unwrap(), 0.0);
-        // Nothing that can be compressed.
-        let noise = |i: u32| f32::from_bits(0x3f80_0000 | (i.wrapping_mul(0x9e37_79b9) >> 9));
+        // Nothing that neighbours have in common.
+        let noise = |i: u32| f32::from_bits(0x3f80_0000 | ((i ^ i >> 7).wrapping_mul(i | 1).wrapping_mul(0x9e37_79b9) >> 9));
         volume.as_mut_slice().iter_mut().enumerate().for_each(|(i, value)| *value = noise((i + 7 * subiteration) as u32));
         let extremes = volume.extremes();
         Frame { run: 1, iteration: subiteration, subiteration, volume: Arc::new(volume), extremes, slices: None }
     }
 
-    /// Everything that may be sent now, as it is received: what it is, and bytes of parts.
-    fn receive(out: &mut ImagesOut, into: &mut ImagesIn, grid: &Grid) -> (Vec<Frame>, usize) {
+    /// A piece as it is received: what it completes, and how many bytes it had.
+    fn receive(message: &[u8], into: &mut ImagesIn, grid: &Grid) -> (PieceOf, Option<Frame>, usize) {
         let (sender, _receiver) = frame_channel();
-        let (mut frames, mut num_bytes) = (Vec::new(), 0);
-        while let Some(bytes) = out.next().unwrap() {
-            let message = read_message(&mut &bytes[..]).unwrap();
-            match decode(&message).unwrap() {
-                (ToWindow::Slices(head), bytes) => frames.push(into.slices(&head, bytes, grid, &sender).unwrap()),
-                (ToWindow::Part(head), bytes) => {
-                    num_bytes += bytes.len();
-                    frames.extend(into.part(&head, bytes, grid).unwrap().map(|(frame, _)| frame));
-                }
-                other => panic!("{other:?}"),
-            }
+        let message = read_message(&mut &message[..]).unwrap();
+        match decode(&message).unwrap() {
+            (ToWindow::Piece(head), bytes) => (head.of, into.piece(&head, bytes, grid, &sender).unwrap(), bytes.len()),
+            other => panic!("{other:?}"),
         }
-        (frames, num_bytes)
+    }
+
+    /// All that may be sent now, as it is received, with the number of pieces.
+    fn receive_all(out: &mut ImagesOut, into: &mut ImagesIn, grid: &Grid) -> (Vec<Frame>, usize) {
+        let messages: Vec<Vec<u8>> = std::iter::from_fn(|| out.next().unwrap()).collect();
+        (messages.iter().filter_map(|message| receive(message, into, grid).1).collect(), messages.len())
+    }
+
+    fn steps(frames: &[Frame], are_slices: bool) -> Vec<usize> {
+        frames.iter().filter(|frame| frame.slices.is_some() == are_slices).map(|frame| frame.subiteration).collect()
     }
 
     #[test]
@@ -120,36 +142,31 @@ mod tests {
         let grid = first.volume.grid.clone();
         out.look_at([30, 25, 20]);
         out.set_newest(first.clone());
-        // Slices at once, then parts until the line is full.
-        let (frames, num_bytes) = receive(&mut out, &mut into, &grid);
+        // Slices at once, then pieces of the whole until the line is full.
+        let (frames, mut under_way) = receive_all(&mut out, &mut into, &grid);
         assert_eq!(frames.iter().map(|frame| (frame.subiteration, frame.slices)).collect::<Vec<_>>(), [(1, Some([30, 25, 20]))]);
         assert_eq!(frames[0].volume.values[[20, 1, 2]], first.volume.values[[20, 1, 2]]);
         assert_eq!((frames[0].volume.values[[0, 0, 0]], first.volume.values[[0, 0, 0]] >= 1.0), (0.0, true));
-        // While they wait two newer ones come: slices of each as the line takes them, and the first goes on.
+        assert!(under_way > 5 && under_way < grid.num_voxels() / PIECE, "{under_way}");
+        // While it is full two newer ones come: slices are of the newest, and the first whole goes on.
         out.set_newest(second);
-        let slices =
-            |frames: &[Frame]| frames.iter().filter(|frame| frame.slices.is_some()).map(|f| f.subiteration).collect::<Vec<_>>();
-        assert_eq!(slices(&receive(&mut out, &mut into, &grid).0), [2]);
         out.set_newest(third.clone());
-        assert_eq!(slices(&receive(&mut out, &mut into, &grid).0), [0; 0], "two are under way");
         let mut seen = Vec::new();
-        let (mut slices_there, mut bytes) = (2, num_bytes);
-        for _ in 0..20 {
-            out.arrived(slices_there, bytes).unwrap();
-            let (frames, more) = receive(&mut out, &mut into, &grid);
-            slices_there = slices(&frames).len();
-            bytes = more;
+        while under_way > 0 {
+            out.arrived(under_way).unwrap();
+            let (frames, num) = receive_all(&mut out, &mut into, &grid);
             seen.extend(frames);
+            under_way = num;
         }
+        assert_eq!((steps(&seen, true), steps(&seen, false)), (vec![3], vec![1, 3]));
         let wholes: Vec<_> = seen.iter().filter(|frame| frame.slices.is_none()).collect();
-        assert_eq!((slices(&seen), wholes.iter().map(|f| f.subiteration).collect::<Vec<_>>()), (vec![3], vec![1, 3]));
         assert_eq!((&wholes[0].volume, &wholes[1].volume), (&first.volume, &third.volume));
         assert_eq!(wholes[1].extremes, third.extremes);
         // Slices of a whole image that is there are put into it.
         out.look_at([0, 99, 0]);
-        let (frames, _) = receive(&mut out, &mut into, &grid);
+        let (frames, num) = receive_all(&mut out, &mut into, &grid);
         assert_eq!((frames[0].slices, &frames[0].volume), (Some([0, 49, 0]), &third.volume));
-        assert!(out.arrived(2, 0).is_err(), "one is under way");
+        assert!(out.arrived(num + 1).is_err(), "{num} are under way");
         // What was asked for goes before what is newer; after another line everything is said again.
         let fourth = image(4);
         let Frame { run, iteration, subiteration, volume, extremes, .. } = first;
@@ -159,24 +176,66 @@ mod tests {
         into.begin_line();
         let mut wholes = Vec::new();
         for _ in 0..20 {
-            let (frames, more) = receive(&mut out, &mut into, &grid);
-            out.arrived(slices(&frames).len(), more).unwrap();
-            wholes.extend(frames.iter().filter(|frame| frame.slices.is_none()).map(|frame| frame.subiteration));
+            let (frames, num) = receive_all(&mut out, &mut into, &grid);
+            out.arrived(num).unwrap();
+            wholes.extend(steps(&frames, false));
         }
         assert_eq!(wholes, [1, 4]);
     }
 
     #[test]
-    fn what_cannot_be_a_part_is_refused() {
-        let grid = Grid::centred([60, 50, 40], [1.0; 3]).unwrap();
-        let head = ImageHead { run: 1, iteration: 0, subiteration: 0, unit: crate::data::Unit::Mm, extremes: Default::default() };
-        let part = |first, num| PartHead { image: head, is_past: false, first, num };
-        let bytes = super::super::image::pack(&vec![1.0; PART]);
-        for (first, num) in [(1, PART), (0, 0), (0, PART + 1), (0, PART - 1), (usize::MAX, PART), (0, usize::MAX)] {
-            assert!(ImagesIn::default().part(&part(first, num), &bytes, &grid).is_err(), "{first} {num}");
+    fn slices_keep_coming_while_a_whole_image_goes_and_leave_it_most_of_the_line() {
+        let (mut out, mut into) = (ImagesOut::default(), ImagesIn::default());
+        let grid = image(0).volume.grid.clone();
+        let (mut bytes, mut frames, mut num_steps) = ([0, 0], Vec::new(), 0);
+        // An iterate for each piece that arrives, until three wholes have.
+        while steps(&frames, false).len() < 3 {
+            num_steps += 1;
+            out.set_newest(image(num_steps));
+            let Some(message) = out.next().unwrap() else { panic!("nothing after {num_steps}") };
+            let (of, frame, num) = receive(&message, &mut into, &grid);
+            bytes[usize::from(matches!(of, PieceOf::Slices(_)))] += num;
+            frames.extend(frame);
+            out.arrived(1).unwrap();
         }
+        let [of_wholes, of_slices] = bytes;
+        let part = of_slices as f64 / (of_slices + of_wholes) as f64;
+        assert!((0.25..0.4).contains(&part), "{part}");
+        for frame in &frames {
+            let whole = image(frame.subiteration).volume;
+            let is_in = |z: usize, y: usize, x: usize| frame.slices.is_none() || z == 0 || y == 0 || x == 0;
+            let is_same =
+                |((z, y, x), value): ((usize, usize, usize), &f32)| !is_in(z, y, x) || *value == whole.values[[z, y, x]];
+            assert!(frame.volume.values.indexed_iter().all(is_same), "of step {}", frame.subiteration);
+        }
+        // Each whole is the newest that there was when the one before had gone.
+        let wholes = steps(&frames, false);
+        assert!(wholes.is_sorted() && wholes[1] > 10 && wholes[2] > wholes[1] + 10, "{wholes:?} of {num_steps}");
+    }
+
+    #[test]
+    fn what_cannot_be_a_piece_is_refused() {
+        let grid = Grid::centred([60, 50, 40], [1.0; 3]).unwrap();
+        let image =
+            ImageHead { run: 1, iteration: 0, subiteration: 0, unit: crate::data::Unit::Mm, extremes: Default::default() };
+        let bytes = super::super::image::pack(&vec![1.0; PIECE]);
+        let (buffers, _receiver) = frame_channel();
+        let hear = |images: &mut ImagesIn, of, first, num| {
+            images.piece(&PieceHead { image, of, first, num }, &bytes, &grid, &buffers).map(|frame| frame.is_some())
+        };
+        let slices = PieceOf::Slices([1, 2, 3]);
+        for of in [PieceOf::Newest, PieceOf::Past, slices] {
+            for (first, num) in [(1, PIECE), (0, 0), (0, PIECE + 1), (0, PIECE - 1), (usize::MAX, PIECE), (0, usize::MAX)] {
+                assert!(hear(&mut ImagesIn::default(), of, first, num).is_err(), "{of:?} {first} {num}");
+            }
+        }
+        // 7400 values are all that slices have; there is no voxel 60.
+        assert!(hear(&mut ImagesIn::default(), slices, 0, PIECE).is_err());
+        assert!(hear(&mut ImagesIn::default(), PieceOf::Slices([60, 0, 0]), 0, 100).is_err());
         let mut images = ImagesIn::default();
-        assert!(images.part(&part(0, PART), &bytes, &grid).unwrap().is_none());
-        assert!(images.part(&part(PART + 1, PART), &bytes, &grid).is_err());
+        assert!(!hear(&mut images, PieceOf::Newest, 0, PIECE).unwrap());
+        assert!(hear(&mut images, PieceOf::Past, PIECE, PIECE).is_err(), "it goes on with another image");
+        assert!(!hear(&mut images, PieceOf::Newest, 0, PIECE).unwrap());
+        assert!(hear(&mut images, PieceOf::Newest, PIECE + 1, PIECE).is_err());
     }
 }

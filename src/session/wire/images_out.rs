@@ -1,38 +1,53 @@
-//! Images on their way to the window: of the newest the slices on the screen at once, and the whole in parts once the one before
-//! has arrived. What was not sent yet gives way to what is newer.
-//!
-//! Parts wait for one another: only so many bytes are under way that other messages wait some hundredths of a second behind them on
-//! a line of 100 Mbit/s.
+//! Images on their way to the window: of the newest the slices on the screen at once, and the whole after them. Both go in pieces,
+//! no more at a time than the line takes up ([`Flow`]), so that what else is said waits for one piece and not for an image. What was
+//! not begun yet gives way to what is newer.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::WireError;
+use super::flow::Flow;
 use super::framing::encode;
 use super::image::{pack, slices, within};
-use super::messages::{ImageHead, PartHead, SlicesHead, ToWindow};
+use super::messages::{ImageHead, PieceHead, PieceOf, ToWindow};
 use crate::data::Volume;
 use crate::session::{Frame, Kept};
 
-/// Bytes of parts that may be under way: those of a line of 100 Mbit/s in 20 ms.
-const MAX_BYTES: usize = 256 << 10;
+/// Values of a piece: two milliseconds of a line of 100 Mbit/s.
+pub const PIECE: usize = 1 << 13;
 
-/// Messages of slices that may be under way: one that is shown while the next is.
+/// Slices of one image that may be under way beside those of another: one is shown while the next comes.
 const MAX_SLICES: usize = 2;
 
-/// Values of a part.
-pub const PART: usize = 1 << 15;
+/// How many bytes of a whole image go for one of slices while both are to be sent: ten slices a second and an image in a second on a
+/// line of 100 Mbit/s, of 256 × 256 × 47 voxels.
+const WHOLE_TO_SLICES: usize = 2;
 
 /// Images of the past that may be asked for at a time: more were asked for in passing.
 const MAX_ASKED: usize = 4;
 
-/// An image that is being sent.
+/// Values that are being sent.
 struct Sending {
     image: ImageHead,
-    is_past: bool,
-    volume: Arc<Volume>,
-    /// Values that were sent.
+    of: PieceOf,
+    values: Values,
     num_sent: usize,
+}
+
+/// Some, or those of an image that others look at too.
+enum Values {
+    Own(Vec<f32>),
+    Shared(Arc<Volume>),
+}
+
+impl Values {
+    fn as_slice(&self) -> &[f32] {
+        match self {
+            Values::Own(values) => values,
+            Values::Shared(volume) => volume.as_slice(),
+        }
+    }
 }
 
 /// What is to be sent.
@@ -42,12 +57,16 @@ pub struct ImagesOut {
     newest: Option<Frame>,
     /// The voxel whose slices of the newest were sent.
     slices_sent: Option<[usize; 3]>,
-    slices_under_way: usize,
-    bytes_under_way: usize,
-    sending: Option<Sending>,
+    slices: Option<Sending>,
+    whole: Option<Sending>,
     /// Which image was sent last as a whole.
     whole_sent: Option<ImageHead>,
     asked: VecDeque<Kept>,
+    flow: Flow,
+    /// Of each piece under way, whether it is the last of slices.
+    under_way: VecDeque<bool>,
+    /// Bytes of wholes that are to go before the next slices.
+    owed: usize,
 }
 
 fn head(frame: &Frame) -> ImageHead {
@@ -59,7 +78,9 @@ impl ImagesOut {
     /// The newest image has come; the one before comes back.
     pub fn set_newest(&mut self, frame: Frame) -> Option<Frame> {
         // One of the run before is not gone on with.
-        self.sending = self.sending.take().filter(|sending| sending.is_past || sending.image.run == frame.run);
+        let goes_on = |sending: &Sending| sending.of == PieceOf::Past || sending.image.run == frame.run;
+        self.slices = self.slices.take().filter(goes_on);
+        self.whole = self.whole.take().filter(goes_on);
         self.slices_sent = None;
         self.newest.replace(frame)
     }
@@ -77,21 +98,23 @@ impl ImagesOut {
         }
     }
 
-    /// So much has arrived.
+    /// So many pieces have arrived.
     ///
     /// # Errors
-    /// More than was under way.
-    pub fn arrived(&mut self, slices: usize, bytes: usize) -> Result<(), WireError> {
-        let left = self.slices_under_way.checked_sub(slices).zip(self.bytes_under_way.checked_sub(bytes));
-        (self.slices_under_way, self.bytes_under_way) =
-            left.ok_or_else(|| WireError::cannot_be("that more of the images has arrived than was sent"))?;
+    /// More than were under way.
+    pub fn arrived(&mut self, num_pieces: usize) -> Result<(), WireError> {
+        let now = Instant::now();
+        for _ in 0..num_pieces {
+            let arrived = self.under_way.pop_front().and_then(|_| self.flow.arrived(now));
+            arrived.ok_or_else(|| WireError::cannot_be("that more of the images has arrived than was sent"))?;
+        }
         Ok(())
     }
 
     /// Another line has taken the place of the one before: nothing is under way, and what was is sent again.
     pub fn begin_line(&mut self) {
-        (self.slices_sent, self.slices_under_way, self.bytes_under_way) = (None, 0, 0);
-        (self.sending, self.whole_sent) = (None, None);
+        let Self { look_at, newest, asked, .. } = std::mem::take(self);
+        *self = Self { look_at, newest, asked, ..Self::default() };
     }
 
     /// The next message, if one may be sent now.
@@ -99,47 +122,63 @@ impl ImagesOut {
     /// # Errors
     /// It cannot be written.
     pub fn next(&mut self) -> Result<Option<Vec<u8>>, WireError> {
-        if let Some(frame) = &self.newest
-            && self.slices_under_way < MAX_SLICES
-        {
-            let at = within(self.look_at, &frame.volume.grid);
-            if self.slices_sent != Some(at) {
-                (self.slices_sent, self.slices_under_way) = (Some(at), self.slices_under_way + 1);
-                let message = ToWindow::Slices(SlicesHead { image: head(frame), at });
-                return encode(&message, &pack(&slices(&frame.volume, at))).map(Some);
-            }
-        }
-        if self.bytes_under_way >= MAX_BYTES {
+        let now = Instant::now();
+        if !self.flow.has_room(now) {
             return Ok(None);
         }
-        self.part()
-    }
-
-    /// The next part of the image that is being sent, or the first of another.
-    fn part(&mut self) -> Result<Option<Vec<u8>>, WireError> {
-        let Some(sending) = self.sending.take().or_else(|| self.another()) else { return Ok(None) };
-        let Sending { image, is_past, volume, num_sent: first } = sending;
-        let values = &volume.as_slice()[first..];
-        let num = values.len().min(PART);
-        let bytes = pack(&values[..num]);
-        self.bytes_under_way += bytes.len();
-        let message = encode(&ToWindow::Part(PartHead { image, is_past, first, num }), &bytes)?;
-        if num < values.len() {
-            self.sending = Some(Sending { image, is_past, volume, num_sent: first + num });
+        self.whole = self.whole.take().or_else(|| self.another_whole());
+        if self.slices.is_none() && (self.owed == 0 || self.whole.is_none()) {
+            self.slices = self.other_slices();
         }
+        let (place, are_slices) = if self.slices.is_some() { (&mut self.slices, true) } else { (&mut self.whole, false) };
+        let Some(sending) = place else { return Ok(None) };
+        let (message, is_last) = sending.piece()?;
+        if is_last {
+            *place = None;
+        }
+        self.owed =
+            if are_slices { self.owed + WHOLE_TO_SLICES * message.len() } else { self.owed.saturating_sub(message.len()) };
+        self.under_way.push_back(are_slices && is_last);
+        self.flow.sent(now, message.len());
         Ok(Some(message))
     }
 
+    /// The slices that are on the screen, if they are to be sent.
+    fn other_slices(&mut self) -> Option<Sending> {
+        let frame = self.newest.as_ref()?;
+        let at = within(self.look_at, &frame.volume.grid);
+        let num_under_way = self.under_way.iter().filter(|ends_slices| **ends_slices).count();
+        if self.slices_sent == Some(at) || num_under_way >= MAX_SLICES {
+            return None;
+        }
+        self.slices_sent = Some(at);
+        self.owed = 0;
+        let values = Values::Own(slices(&frame.volume, at));
+        Some(Sending { image: head(frame), of: PieceOf::Slices(at), values, num_sent: 0 })
+    }
+
     /// The image that is to be sent next: one that was asked for, or the newest if it was not sent yet.
-    fn another(&mut self) -> Option<Sending> {
+    fn another_whole(&mut self) -> Option<Sending> {
         if let Some(Kept { run, iteration, subiteration, volume, extremes }) = self.asked.pop_front() {
             let image = ImageHead { run, iteration, subiteration, unit: volume.unit, extremes };
-            return Some(Sending { image, is_past: true, volume, num_sent: 0 });
+            return Some(Sending { image, of: PieceOf::Past, values: Values::Shared(volume), num_sent: 0 });
         }
         let frame = self.newest.as_ref().filter(|frame| self.whole_sent.is_none_or(|sent| !is_same(&sent, &head(frame))))?;
         let image = head(frame);
         self.whole_sent = Some(image);
-        Some(Sending { image, is_past: false, volume: Arc::clone(&frame.volume), num_sent: 0 })
+        Some(Sending { image, of: PieceOf::Newest, values: Values::Shared(Arc::clone(&frame.volume)), num_sent: 0 })
+    }
+}
+
+impl Sending {
+    /// The next piece as a message, and whether it is the last.
+    fn piece(&mut self) -> Result<(Vec<u8>, bool), WireError> {
+        let values = &self.values.as_slice()[self.num_sent..];
+        let num = values.len().min(PIECE);
+        let head = PieceHead { image: self.image, of: self.of, first: self.num_sent, num };
+        let message = encode(&ToWindow::Piece(head), &pack(&values[..num]))?;
+        self.num_sent += num;
+        Ok((message, num == values.len()))
     }
 }
 

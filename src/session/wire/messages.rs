@@ -3,14 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::WireError;
-use crate::data::{Counts, Extremes, MaskedRois, Michelogram, Notice, Origin, Roi, Study, Unit};
+use super::studies::{Settings, Started, StudyHead};
+use crate::data::{Extremes, MaskedRois, Roi, Unit};
 use crate::geometry::Grid;
 use crate::io::rois::{RoiEntry, of_entries};
 use crate::operator::Accumulation;
-use crate::plan::{Device, Job, RunSettings, StartInfo};
-use crate::recon::Estimate;
-use crate::scanner::ScanGeometry;
+use crate::plan::{Device, Forecast};
 use crate::session::{Event, PeakLine, RoiSet, RunId, StopRule};
 
 /// Longest text of regions: with the voxels of isocontours they can be long.
@@ -27,12 +25,14 @@ pub enum ToServer {
     HaveNews(u64),
     /// The voxel, along x, y, z, whose slices are on the screen.
     LookAt([usize; 3]),
-    /// So many messages of slices and bytes of parts have arrived.
-    HaveImages { slices: usize, bytes: usize },
+    /// So many pieces of images have arrived.
+    HavePieces(usize),
     /// Asks for an image of the past, by its run and the steps done.
     Fetch(RunId, usize),
     /// To be answered at once.
     Ping(u64),
+    /// Asks, by a number, what a run of the open scan would need.
+    Foresee(u64, Settings),
 }
 
 /// What is to be done; each arrives, once, in their order.
@@ -43,7 +43,7 @@ pub enum Order {
     /// [`Command::Start`](crate::session::Command::Start) of the open scan, as the run of this number.
     Start {
         run: RunId,
-        settings: Box<RunSettings>,
+        settings: Settings,
         rois: Rois,
         paused: bool,
     },
@@ -89,16 +89,16 @@ pub enum ToWindow {
     News(u64, News),
     /// The orders up to this number have arrived.
     HaveOrders(u64),
-    /// The slices of an image, which the message brings.
-    Slices(SlicesHead),
-    /// A part of an image, which the message brings.
-    Part(PartHead),
+    /// A piece of an image, which the message brings.
+    Piece(PieceHead),
     /// The images of a run's past that are kept there: full iterations and steps done of each, oldest first.
     Past(RunId, Vec<[usize; 2]>),
     /// How far the set-up of the run begun last is.
     Making { run: RunId, done: u64, total: u64 },
     /// The answer to a ping.
     Pong(u64),
+    /// What a run would need that was asked about by this number, or why it would be refused.
+    Foreseen(u64, Result<Forecast, String>),
 }
 
 /// What must not be lost.
@@ -114,24 +114,26 @@ pub enum News {
     Devices(Vec<Device>),
 }
 
-/// Which image slices are of.
+/// Which piece of an image.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct SlicesHead {
+pub struct PieceHead {
     pub image: ImageHead,
-    /// Their voxel along x, y, z.
-    pub at: [usize; 3],
-}
-
-/// Which part of an image.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct PartHead {
-    pub image: ImageHead,
-    /// Whether it is one of the past that was asked for.
-    pub is_past: bool,
-    /// Place of its first value, in order z, y, x.
+    pub of: PieceOf,
+    /// Place of its first value among those of which it is a piece.
     pub first: usize,
     /// How many values.
     pub num: usize,
+}
+
+/// What a piece is one of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PieceOf {
+    /// The three slices through this voxel along x, y, z: transaxial, coronal, sagittal.
+    Slices([usize; 3]),
+    /// The newest image, in order z, y, x.
+    Newest,
+    /// One of the past that was asked for, in the same order.
+    Past,
 }
 
 /// An iterate.
@@ -178,85 +180,5 @@ impl Rois {
         }
         let entries: Vec<RoiEntry> = serde_json::from_str(&self.json).map_err(|error| error.to_string())?;
         Ok(RoiSet { branch: self.branch, rois: before.edited(&of_entries(&entries)?) })
-    }
-}
-
-/// What a run became ([`StartInfo`]), without its study.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Started {
-    device: String,
-    projector: String,
-    num_subsets: usize,
-    accumulation: Accumulation,
-    accumulations: Vec<Accumulation>,
-    estimate: Estimate,
-    settings: Box<RunSettings>,
-}
-
-impl Started {
-    /// Of a run of counts; `num_threads` is how many it has where its settings leave that open.
-    pub fn of(info: StartInfo, num_threads: usize) -> Option<Self> {
-        let StartInfo { device, projector, num_subsets, accumulation, accumulations, estimate, job } = info;
-        let Job::Counts { mut settings, .. } = job else { return None };
-        settings.num_threads.get_or_insert(num_threads);
-        Some(Self { device, projector, num_subsets, accumulation, accumulations: accumulations.to_vec(), estimate, settings })
-    }
-
-    /// The same of the job that was asked for, on a host.
-    ///
-    /// # Errors
-    /// It is not what was asked for.
-    pub fn info(self, asked: &Job, host: &str) -> Result<StartInfo, WireError> {
-        let Self { device, projector, num_subsets, accumulation, accumulations, estimate, settings } = self;
-        let Job::Counts { study, settings: wanted } = asked else { return Err(WireError::cannot_be("another kind of run")) };
-        if settings.grid != wanted.grid || num_subsets == 0 {
-            return Err(WireError::cannot_be("a run on another grid, or without subsets"));
-        }
-        let known = [&[], Accumulation::OF_LINES, Accumulation::OF_MATRICES];
-        let is_same = |known: &&&'static [Accumulation]| ***known == *accumulations;
-        let accumulations = known.iter().find(is_same).copied().unwrap_or(Accumulation::OF_LINES);
-        let job = Job::Counts { study: study.clone(), settings };
-        let device = format!("{device} on {host}");
-        Ok(StartInfo { device, projector, num_subsets, accumulation, accumulations, estimate, job })
-    }
-}
-
-/// A scan of counts along lines without its counts: all that a window shows of it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct StudyHead {
-    title: String,
-    origin: Origin,
-    geometry: ScanGeometry,
-    /// Whether it has factors, and a background.
-    corrections: [bool; 2],
-    /// Sum of its counts.
-    pub total: f64,
-    notices: Vec<Notice>,
-}
-
-impl StudyHead {
-    /// Of a study.
-    pub fn of(study: &Study<Counts>) -> Self {
-        let Counts { prompts, multiplicative, additive } = &study.measured;
-        Self {
-            title: study.title.clone(),
-            origin: study.origin.clone(),
-            geometry: (*prompts.geometry).clone(),
-            corrections: [multiplicative.is_some(), additive.is_some()],
-            total: prompts.total(),
-            notices: study.notices.clone(),
-        }
-    }
-
-    /// The study without its counts ([`Michelogram::elsewhere`]).
-    ///
-    /// # Errors
-    /// Its sampling cannot be.
-    pub fn study(self) -> Result<Study<Counts>, String> {
-        let geometry = std::sync::Arc::new(self.geometry.validate().map_err(|error| error.to_string())?);
-        let part = || Michelogram::elsewhere(geometry.clone());
-        let [multiplicative, additive] = self.corrections.map(|is_there| is_there.then(part));
-        let measured = Counts { prompts: part(), multiplicative, additive };
-        Ok(Study { origin: self.origin, notices: self.notices, ..Study::new(self.title, measured) })
     }
 }

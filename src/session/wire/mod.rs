@@ -5,12 +5,13 @@
 //!
 //! Orders and news are numbered and kept until the other end has them: where the line breaks and another takes its place, they go
 //! on where they stopped (`outbox`). Images are not: the newest wins. Of each the slices on the screen are sent at once and the
-//! whole after them, in parts, no more at a time than the line can take without making other messages wait (`images_out`).
+//! whole after them, in pieces (`images_out`), no more at a time than the line takes up (`flow`): orders and news wait for none.
 //!
 //! Nothing that comes is believed: lengths, grids, numbers and regions are checked before they are used, and what cannot be ends
 //! the connection with a sentence.
 
 mod client;
+mod flow;
 mod framing;
 #[cfg(test)]
 mod hostile;
@@ -23,10 +24,11 @@ mod outbox;
 mod remote;
 mod rendezvous;
 mod server;
+mod studies;
 
 pub(super) use client::{Ends, start as connect};
 pub use framing::WireError;
 pub use line::{Dial, Line};
-pub use messages::StudyHead;
 pub use remote::{LineState, Remote};
 pub use server::{Opener, ServeOptions, serve};
+pub use studies::{HeadStudy, Scan, StudyHead};

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 
-use super::messages::{Order, StudyHead, ToServer};
-use crate::plan::Device;
+use super::messages::{Order, ToServer};
+use super::studies::{Settings, StudyHead};
+use crate::plan::{Device, Forecast, Job};
 use crate::session::{Kept, RunId};
 use crate::task::Task;
 
@@ -75,6 +76,8 @@ pub(super) struct State {
     /// Images of the past that were asked for.
     pub fetched: VecDeque<Kept>,
     fetching: Option<(RunId, usize)>,
+    /// The number of the last question about what a run would need, and its answer.
+    foreseen: (u64, Option<Result<Forecast, String>>),
     look_at: [usize; 3],
 }
 
@@ -93,6 +96,13 @@ impl State {
         self.fetched.push_back(kept);
         if self.fetched.len() > MAX_FETCHED {
             self.fetched.pop_front();
+        }
+    }
+
+    /// It was told what a run would need.
+    pub fn foreseen(&mut self, number: u64, forecast: Result<Forecast, String>) {
+        if number == self.foreseen.0 {
+            self.foreseen.1 = Some(forecast);
         }
     }
 
@@ -115,6 +125,7 @@ impl Remote {
             past: BTreeMap::new(),
             fetched: VecDeque::new(),
             fetching: None,
+            foreseen: (0, None),
             look_at: [0; 3],
         };
         let shared = Arc::new(Shared { state: Mutex::new(state), opened, heads });
@@ -159,6 +170,31 @@ impl Remote {
     /// What can compute there; `None` while that is not known.
     pub fn devices(&self) -> Option<Vec<Device>> {
         self.shared.lock().devices.clone()
+    }
+
+    /// What a run would need there, and waits until that is told.
+    ///
+    /// # Errors
+    /// Why it would be refused, or that there is no line, as a sentence.
+    pub fn forecast(&self, job: &Job) -> Result<Forecast, String> {
+        let (_, settings) =
+            Settings::of(job).map_err(|reason| format!("this run cannot be done on {}: {reason}", self.host()))?;
+        let number = {
+            let mut state = self.shared.lock();
+            state.foreseen = (state.foreseen.0 + 1, None);
+            state.foreseen.0
+        };
+        let _ = self.asks.send(RemoteAsk::Say(ToServer::Foresee(number, settings)));
+        loop {
+            std::thread::sleep(LOOK_EVERY);
+            let mut state = self.shared.lock();
+            if state.line != LineState::Connected || state.foreseen.0 != number {
+                return Err(format!("what it needs is not known: there is no connection to {}", state.host));
+            }
+            if let Some(forecast) = state.foreseen.1.take() {
+                return forecast;
+            }
+        }
     }
 
     /// Tells which slices are on the screen: their voxel along x, y and z.

@@ -10,6 +10,7 @@ use super::settings::SettingsForm;
 use crate::geometry::Grid;
 use crate::plan::{self, Forecast, Job, StartInfo, forecast};
 use crate::session::RunId;
+use crate::session::wire::Remote;
 
 /// What a forecast was made for.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,8 +23,8 @@ pub struct Asked {
     pub running: Option<RunId>,
 }
 
-/// A job with the run whose memory it gets.
-type Question = (Asked, Job, Option<Box<StartInfo>>);
+/// A job, the run whose memory it gets, and where it is to be done if not here.
+type Question = (Asked, Job, Option<Box<StartInfo>>, Option<Remote>);
 
 /// A thread that makes one forecast at a time.
 pub struct Forecaster {
@@ -40,10 +41,13 @@ impl Forecaster {
         let (outbox, answers) = unbounded();
         // Without a thread nothing is foretold; a start is refused all the same where memory does not suffice.
         let _ = std::thread::Builder::new().name("forecast".into()).spawn(move || {
-            for (asked, job, running) in inbox {
-                let made = catch_unwind(AssertUnwindSafe(|| forecast(&job, running.as_deref())));
-                let answer = made.map_err(|_| "what it needs cannot be told: the program made a mistake".to_owned());
-                let answer = answer.and_then(|made| made.map_err(|error| error.to_string()));
+            for (asked, job, running, remote) in inbox {
+                let made = catch_unwind(AssertUnwindSafe(|| match &remote {
+                    Some(remote) => remote.forecast(&job),
+                    None => forecast(&job, running.as_deref()).map_err(|error| error.to_string()),
+                }));
+                let mistake = |_| Err("what it needs cannot be told: the program made a mistake".to_owned());
+                let answer = made.unwrap_or_else(mistake);
                 if outbox.send((asked, answer)).is_err() {
                     return;
                 }
@@ -54,7 +58,7 @@ impl Forecaster {
     }
 
     /// Takes an answer in, and asks again where the question has changed since.
-    pub fn update(&mut self, asked: Asked, job: Result<Job, String>, running: Option<&StartInfo>) {
+    pub fn update(&mut self, asked: Asked, job: Result<Job, String>, running: Option<&StartInfo>, remote: Option<&Remote>) {
         if let Some(answer) = self.answers.try_iter().last() {
             self.under_way = false;
             self.known = Some(answer);
@@ -62,7 +66,10 @@ impl Forecaster {
         let is_known = self.known.as_ref().is_some_and(|(known, _)| *known == asked);
         match job {
             _ if is_known || self.under_way => {}
-            Ok(job) => self.under_way = self.questions.try_send((asked, job, running.cloned().map(Box::new))).is_ok(),
+            Ok(job) => {
+                let question = (asked, job, running.cloned().map(Box::new), remote.cloned());
+                self.under_way = self.questions.try_send(question).is_ok();
+            }
             // The form itself makes no sense.
             Err(reason) => self.known = Some((asked, Err(reason))),
         }

@@ -22,6 +22,7 @@ use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::plan::{DeviceChoice, Forecast, Job, Provenance};
 use crate::render::Palette;
+use crate::session::wire::Remote;
 use crate::session::{Command, Event, Frame, PeakLine, RunId, Session, StopRule};
 use crate::ui::rois::measured::TableCache;
 use crate::ui::rois::state::RoiState;
@@ -167,9 +168,9 @@ impl RunView {
     }
 
     /// Keeps the forecast of the next start up to date.
-    pub fn look_ahead(&mut self, study: &StudyState) {
+    pub fn look_ahead(&mut self, study: &StudyState, remote: Option<&Remote>) {
         let (Some(open), Some(asked)) = (&study.open, self.asked(study)) else { return };
-        self.forecaster.update(asked, self.forms.job(open), self.live.info.as_ref());
+        self.forecaster.update(asked, self.forms.job(open), self.live.info.as_ref(), remote);
     }
 
     /// Why the next start will be refused, where that is known of just these settings.

@@ -61,14 +61,14 @@ pub fn list_feed_ui(open: &OpenList, ui: &mut Ui, actions: &mut Vec<StudyAction>
 
 fn corrections(open: &OpenList) -> String {
     let list = &open.study.measured;
-    let has_factors = list.facts.efficiency.is_some() || !list.prompts.multiplicative.is_empty();
+    let numbers = list.numbers();
     let attenuation = match &list.facts.attenuation {
         Attenuation::Untold => None,
         Attenuation::InFactors => Some("attenuation: the list's own".to_owned()),
         Attenuation::Map(map) => Some(format!("attenuation: {}", map.file.file_name().unwrap_or_default().to_string_lossy())),
     };
     let told = |is_there: bool, words: &str| is_there.then(|| words.to_owned());
-    let parts = [told(has_factors, "efficiencies"), told(!list.prompts.additive.is_empty(), "randoms"), attenuation];
+    let parts = [told(numbers.has_factors, "efficiencies"), told(numbers.has_background, "randoms"), attenuation];
     let words: Vec<String> = parts.into_iter().flatten().collect();
     if words.is_empty() { "none".to_owned() } else { words.join("; ") }
 }

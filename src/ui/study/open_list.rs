@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::scan_files::ListFiles;
-use crate::data::{CountRates, EventList, Notice, Study};
+use crate::data::{CountRates, EventList, EventNumbers, Notice, Study};
 use crate::plan::{ListAcquisition, cylinder_of};
 use crate::session::Feed;
 
@@ -44,13 +44,9 @@ pub struct Counted {
 
 impl Counted {
     fn of(list: &EventList) -> Self {
-        let EventList { prompts, delayeds, rates, .. } = list;
-        Self {
-            num_prompts: prompts.len(),
-            num_delayeds: delayeds.len(),
-            rates: CountRates::curves(rates),
-            bin_secs: rates.bin_secs(),
-        }
+        let EventNumbers { num_prompts, num_delayeds, .. } = list.numbers();
+        let rates = &list.rates;
+        Self { num_prompts, num_delayeds, rates: CountRates::curves(rates), bin_secs: rates.bin_secs() }
     }
 }
 

@@ -24,7 +24,7 @@ impl App {
         files: ListFiles,
         following: Option<(ListFollower, GatheredEvents)>,
     ) -> Vec<Notice> {
-        self.options.trace.record("study_ready", &[("events", study.measured.prompts.len() as f64)]);
+        self.options.trace.record("study_ready", &[("events", study.measured.numbers().num_prompts as f64)]);
         let notices = std::mem::take(&mut study.notices);
         let mut open = OpenList::new(study, files);
         if let Some((follower, events)) = following {

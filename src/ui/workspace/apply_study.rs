@@ -11,7 +11,7 @@ use super::wake::waker;
 use crate::data::{Counts, Notice, Study, Sweep};
 use crate::io::{FileKind, SweepFollower};
 use crate::plan::Acquisition;
-use crate::session::wire::StudyHead;
+use crate::session::wire::{HeadStudy, Remote, StudyHead};
 use crate::session::{Command, Feed, TubeSource};
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::slices::view::ProfileLine;
@@ -116,7 +116,7 @@ impl App {
         let tubes = self.study.tubes().map(|tubes| (Arc::clone(&tubes.set), tubes.file.clone()));
         let notices = match loaded {
             Loaded::Counts { study, files, size } => self.show_counts(*study, files, size),
-            Loaded::Elsewhere(head) => self.show_head(*head),
+            Loaded::Elsewhere(head) => self.show_head(ctx, *head),
             Loaded::Pairs { study, file } => self.show_pairs(*study, file),
             Loaded::Events { study, files, following } => {
                 self.show_list(ctx, *study, files, following.map(|following| *following))
@@ -166,15 +166,16 @@ impl App {
         notices
     }
 
-    /// Shows counts that are elsewhere; what is to be told about them comes back.
-    fn show_head(&mut self, head: StudyHead) -> Vec<Notice> {
-        let total = head.total;
+    /// Shows a scan that is elsewhere; what is to be told about it comes back.
+    fn show_head(&mut self, ctx: &Context, head: StudyHead) -> Vec<Notice> {
         match head.study() {
-            Ok(study) => {
+            Ok(HeadStudy::Counts(study, total)) => {
                 let notices = self.show_counts(study, None, None);
                 self.study.open.iter_mut().filter_map(OpenStudy::counts_mut).for_each(|open| open.total = total);
                 notices
             }
+            Ok(HeadStudy::Events(study, file)) => self.show_list(ctx, study, ListFiles::of(&file), None),
+            Ok(HeadStudy::Sweep(study)) => self.show_sweep(ctx, study, None, None),
             Err(reason) => {
                 self.study.open = None;
                 vec![Notice::error(format!("the study that was sent cannot be: {reason}"))]
@@ -243,6 +244,10 @@ impl App {
 
     /// Plays the open sweep again from its first projection.
     fn replay(&mut self, ctx: &Context) {
+        if let Some(host) = self.session.remote().map(Remote::host) {
+            let words = format!("a sweep is not played again on {host}; its image there is made of all projections");
+            return self.notify(ctx, Notice::error(words));
+        }
         let arrived = self.on_arrival(ctx);
         let Some(open) = self.study.sweep_mut() else { return };
         let whole = open.whole().snapshot();

@@ -7,6 +7,7 @@ use egui::Context;
 
 use super::app::App;
 use crate::data::Notice;
+use crate::session::wire::LineState;
 use crate::session::{EventKind, Frame};
 use crate::ui::slices::view::slice_index;
 use crate::ui::study::loader::{Loading, Source};
@@ -45,9 +46,9 @@ impl App {
             ctx.request_repaint_after(time);
         }
         run.filter();
-        // What a start elsewhere needs is not known here.
-        if self.session.remote().is_none() {
-            run.look_ahead(&self.study);
+        let remote = self.session.remote();
+        if remote.is_none_or(|remote| remote.line() == LineState::Connected) {
+            run.look_ahead(&self.study, remote);
         }
         self.look_for_close(ctx);
     }

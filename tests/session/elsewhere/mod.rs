@@ -1,5 +1,8 @@
 //! Sessions elsewhere: the same runs as here over pipes, lines that break, and ends that are told nonsense.
 
+mod scans;
+mod slow;
+
 use std::io::{PipeReader, Read, Write, pipe};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,11 +11,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::never;
-use tomoscope::data::{Counts, Roi, RoiMask, RoiShape, RoiSums, Study, Volume};
+use tomoscope::data::{Counts, Roi, RoiShape, Study, Volume};
 use tomoscope::operator::Accumulation;
-use tomoscope::plan::{Cache, DeviceChoice, Job, Prepared, RunSettings, SetupError, default_settings, prepare};
-use tomoscope::recon::{Algorithm, ReconError, StepReport};
-use tomoscope::session::wire::{Dial, Line, LineState, ServeOptions, WireError, serve};
+use tomoscope::plan::{Cache, DeviceChoice, Job, RunSettings, SetupError, default_settings, prepare};
+use tomoscope::session::wire::{Dial, HeadStudy, Line, LineState, Scan, ServeOptions, WireError, serve};
 use tomoscope::session::{Command, EndReason, Event, EventKind, Frame, RoiSet, Session, SessionOptions, Setup};
 use tomoscope::task::Task;
 
@@ -60,7 +62,6 @@ type Server = JoinHandle<Result<(), WireError>>;
 /// A session at the other end of lines, and what that end came to.
 struct Elsewhere {
     session: Session,
-    study: Arc<Study<Counts>>,
     servers: Arc<Mutex<Vec<Server>>>,
     cuts: Arc<Mutex<Vec<Arc<AtomicBool>>>>,
 }
@@ -68,21 +69,25 @@ struct Elsewhere {
 type Tamper = Box<dyn FnMut(Line) -> Line + Send>;
 
 impl Elsewhere {
+    /// With a scan in its file.
+    fn with(scan: Scan, setup: fn() -> Setup) -> Self {
+        Self::tampered(scan, setup, Box::new(|line| line))
+    }
+
     fn new(study: &Arc<Study<Counts>>, setup: fn() -> Setup) -> Self {
-        Self::tampered(study, setup, Box::new(|line| line))
+        Self::with(Scan::Counts(Arc::clone(study)), setup)
     }
 
     /// The same whose lines are `tamper`ed with at the window's end.
-    fn tampered(study: &Arc<Study<Counts>>, setup: fn() -> Setup, mut tamper: Tamper) -> Self {
+    fn tampered(scan: Scan, setup: fn() -> Setup, mut tamper: Tamper) -> Self {
         let (servers, cuts) = (Arc::<Mutex<Vec<_>>>::default(), Arc::<Mutex<Vec<_>>>::default());
-        let (began, cut, there) = (Arc::clone(&servers), Arc::clone(&cuts), Arc::clone(study));
+        let (began, cut) = (Arc::clone(&servers), Arc::clone(&cuts));
         let dial: Dial = Box::new(move || {
             let (here, other, switch) = line();
             cut.lock().unwrap().push(switch);
-            let (started, study) = (Arc::clone(&there), Arc::clone(&there));
-            drop(started);
+            let scan = scan.clone();
             let open = move |path: &Path, _: &Task| match path.to_str() {
-                Some("/scan.hs") => Ok((*study).clone()),
+                Some("/scan.hs") => Ok(scan.clone()),
                 _ => Err(format!("{} is not there", path.display())),
             };
             let options = ServeOptions { linger: Duration::from_secs(20), stop: never, open: Arc::new(open) };
@@ -92,12 +97,18 @@ impl Elsewhere {
             Ok(tamper(here))
         });
         let session = Session::elsewhere("there", dial, &SessionOptions::default(), || {});
-        Self { session, study: Arc::clone(study), servers, cuts }
+        Self { session, servers, cuts }
     }
 
     /// The scan as it is known here.
+    fn scan(&self) -> HeadStudy {
+        self.session.remote().unwrap().open("/scan.hs", &Task::new()).unwrap().study().unwrap()
+    }
+
+    /// Counts as they are known here.
     fn open(&self) -> Arc<Study<Counts>> {
-        Arc::new(self.session.remote().unwrap().open("/scan.hs", &Task::new()).unwrap().study().unwrap())
+        let HeadStudy::Counts(study, _) = self.scan() else { panic!("no counts") };
+        Arc::new(study)
     }
 
     fn cut(&self) {
@@ -336,7 +347,7 @@ fn a_line_full_of_errors_ends_with_a_sentence() {
             let damaged = Damaged { line: line.input, random, rarity: 5000, num: Arc::clone(&count), greeting: 200 };
             Line { input: Box::new(damaged), ..line }
         });
-        let there = Elsewhere::tampered(&study, real, tamper);
+        let there = Elsewhere::tampered(Scan::Counts(Arc::clone(&study)), real, tamper);
         let task = Task::new();
         let stop = task.clone();
         let timer = std::thread::spawn(move || {
@@ -345,154 +356,12 @@ fn a_line_full_of_errors_ends_with_a_sentence() {
         });
         drop(timer);
         let Ok(head) = there.session.remote().unwrap().open("/scan.hs", &task) else { continue };
-        start(&there.session, &Arc::new(head.study().unwrap_or_else(|_| (*there.study).clone())), 2);
+        let head = if let Ok(HeadStudy::Counts(head, _)) = head.study() { Arc::new(head) } else { Arc::clone(&study) };
+        start(&there.session, &head, 2);
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_millis(300) {
             let _ = there.session.events().recv_timeout(Duration::from_millis(5));
             while there.session.take_frame().is_some() {}
         }
     }
-}
-
-/// What passes through a line of so many bytes a second, and comes after a delay.
-fn slowed(mut from: Box<dyn Read + Send>, bytes_per_sec: f64, delay: Duration) -> Box<dyn Read + Send> {
-    let (output, mut input) = pipe().unwrap();
-    // What a socket holds.
-    let (sender, under_way) = crossbeam_channel::bounded::<(Instant, Vec<u8>)>(16);
-    std::thread::spawn(move || {
-        let mut free = Instant::now();
-        let mut bytes = vec![0; 1 << 14];
-        while let Ok(num @ 1..) = from.read(&mut bytes) {
-            free = free.max(Instant::now()) + Duration::from_secs_f64(num as f64 / bytes_per_sec);
-            std::thread::sleep(free.saturating_duration_since(Instant::now()));
-            if sender.send((free + delay, bytes[..num].to_vec())).is_err() {
-                return;
-            }
-        }
-    });
-    std::thread::spawn(move || {
-        for (at, bytes) in under_way {
-            std::thread::sleep(at.saturating_duration_since(Instant::now()));
-            if input.write_all(&bytes).is_err() {
-                return;
-            }
-        }
-    });
-    Box::new(output)
-}
-
-/// A scripted algorithm whose images are noise in the field of view: nothing of it can be compressed.
-struct Noisy(Script, Vec<f32>);
-
-impl Algorithm for Noisy {
-    fn step(&mut self, task: &Task) -> Result<StepReport, ReconError> {
-        self.0.step(task)
-    }
-
-    fn num_subsets(&self) -> usize {
-        self.0.num_subsets()
-    }
-
-    fn volume_into(&mut self, volume: &mut Volume) -> Result<(), ReconError> {
-        volume.as_mut_slice().copy_from_slice(&self.1);
-        Ok(())
-    }
-
-    fn set_rois(&mut self, masks: &[RoiMask]) -> Result<(), ReconError> {
-        self.0.set_rois(masks)
-    }
-
-    fn roi_sums(&mut self) -> Result<Vec<RoiSums>, ReconError> {
-        self.0.roi_sums()
-    }
-
-    fn set_accumulation(&mut self, accumulation: Accumulation) {
-        self.0.set_accumulation(accumulation);
-    }
-
-    fn accumulations(&self) -> &'static [Accumulation] {
-        self.0.accumulations()
-    }
-}
-
-/// Steps of 20 ms, 12 an iteration.
-fn noisy() -> Setup {
-    let mut script = scripted(|_| Script::new(12));
-    Box::new(move |job, task| {
-        let [nx, ny, _] = job.grid().size;
-        let is_inside = |i: usize| (i % nx) as f64 - nx as f64 / 2.0;
-        let noise = |i: usize| f32::from_bits(0x3f80_0000 | ((i as u32).wrapping_mul(0x9e37_79b9) >> 9));
-        let value =
-            |i: usize| if is_inside(i).hypot((i / nx % ny) as f64 - ny as f64 / 2.0) < nx as f64 / 2.0 { noise(i) } else { 0.0 };
-        let values = (0..job.grid().num_voxels()).map(value).collect();
-        let wait = |_: usize, _: &Task| {
-            std::thread::sleep(Duration::from_millis(20));
-            Ok(())
-        };
-        script(job, task).map(|prepared| Prepared { algorithm: Box::new(Noisy(Script::with_deed(12, wait), values)), ..prepared })
-    })
-}
-
-/// A line of 100 Mbit/s and 20 ms, and images of 256 × 256 × 47 voxels.
-#[test]
-#[ignore = "it measures: cargo test --release --test session -- --ignored --nocapture slow_line"]
-fn a_slow_line_in_figures() {
-    let study = cylinder_study();
-    let slow = |line: Line| Line { input: slowed(line.input, 12.5e6, Duration::from_millis(20)), ..line };
-    let there = Elsewhere::tampered(&study, noisy, Box::new(slow));
-    let head = there.open();
-    let mut large = settings(&head, 1000);
-    large.grid = tomoscope::geometry::Grid::centred([256, 256, 47], [0.55, 0.55, 0.85]).unwrap();
-    let ball = |x_mm: f64| RoiSet {
-        branch: x_mm as u64,
-        rois: vec![Roi::new("ball", RoiShape::Sphere { radius_mm: 12.0 }, [x_mm % 30.0, 4.0, 5.0])].into(),
-    };
-    there.session.remote().unwrap().look_at([128, 128, 23]);
-    let job = Job::Counts { study: head, settings: Box::new(large) };
-    let run = there.session.send(Command::Start { job, rois: ball(0.0), paused: false });
-    let (mut slices, mut wholes, mut steps, mut asked) = (Vec::new(), Vec::new(), Vec::new(), None);
-    let (mut answers, mut started, mut branch) = (Vec::new(), None, 0);
-    let begun = Instant::now();
-    while begun.elapsed() < Duration::from_secs(25) {
-        for Event { run: of, kind } in there.session.events().try_iter() {
-            match kind {
-                EventKind::Started(_) if of == run => started = Some(Instant::now()),
-                EventKind::Iterate(report) => steps.push((Instant::now(), report.subiteration)),
-                EventKind::Remeasured { branch: of, .. } if asked.is_some() && of == branch => {
-                    answers.extend(asked.take().map(|at: Instant| at.elapsed()));
-                }
-                EventKind::Failed(text) => panic!("{text}"),
-                _ => {}
-            }
-        }
-        while let Some(frame) = there.session.take_frame() {
-            let list = if frame.slices.is_some() { &mut slices } else { &mut wholes };
-            list.push((Instant::now(), frame.subiteration));
-            there.session.return_frame(frame);
-        }
-        // A region is dragged for some time.
-        if asked.is_none() && wholes.len() > 3 && branch < 200 {
-            branch += 1;
-            asked = Some(Instant::now());
-            there.session.send(Command::SetRois(ball(branch as f64)));
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    let per_sec = |list: &[(Instant, usize)]| {
-        let secs = list.last().unwrap().0.duration_since(list[0].0).as_secs_f64();
-        (list.len() - 1) as f64 / secs
-    };
-    let first = |list: &[(Instant, usize)]| list[0].0.duration_since(started.unwrap());
-    let steps_seen: Vec<usize> = steps.iter().map(|(_, step)| *step).collect();
-    assert!(steps_seen.iter().copied().eq(1..=steps_seen.len()), "points are missing");
-    answers.sort();
-    println!("latency {:?}", there.session.remote().unwrap().latency());
-    println!("first slices {:?} after the start, first whole image {:?}", first(&slices), first(&wholes));
-    println!(
-        "{:.1} steps/s there, {:.1} slices/s here, {:.2} whole images/s",
-        per_sec(&steps),
-        per_sec(&slices),
-        per_sec(&wholes)
-    );
-    println!("regions: median {:?}, worst {:?} of {}", answers.get(answers.len() / 2), answers.last(), answers.len());
 }

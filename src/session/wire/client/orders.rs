@@ -1,0 +1,98 @@
+//! What goes from the window's end: orders, made of the commands and questions of whoever holds the session's handle.
+
+use super::super::framing::encode;
+use super::super::image::pack;
+use super::super::messages::{Order, Rois, ToServer};
+use super::super::remote::RemoteAsk;
+use super::super::studies::Settings;
+use super::super::{LineState, WireError};
+use super::Client;
+use crate::plan::Job;
+use crate::session::measurer::Ask;
+use crate::session::solver::Message;
+use crate::session::{Command, CompareWith, Event, EventKind, Kept, RunId};
+use std::time::Instant;
+
+impl Client {
+    /// Has something done there, whenever the line holds.
+    pub(super) fn order(&mut self, order: Order, brings: &[u8]) -> Result<(), WireError> {
+        let bytes = encode(&ToServer::Order(self.orders.next(), order), brings)?;
+        if let Some(line) = self.line.as_ref().filter(|line| line.greeted_at.is_some()) {
+            let _ = line.output.send(bytes.clone());
+        }
+        self.orders.push(bytes);
+        Ok(())
+    }
+
+    pub(super) fn obey(&mut self, ask: RemoteAsk) -> Result<(), WireError> {
+        match ask {
+            RemoteAsk::Order(order) => self.order(order, &[]),
+            RemoteAsk::Say(message) => {
+                if let ToServer::LookAt(at) = message {
+                    self.look_at = at;
+                }
+                if self.line.as_ref().is_some_and(|line| line.greeted_at.is_some()) { self.say(&message) } else { Ok(()) }
+            }
+            RemoteAsk::TryAgain if self.line.is_none() && !self.is_over => {
+                (self.num_tries, self.try_at) = (1, Some(Instant::now()));
+                Ok(())
+            }
+            RemoteAsk::TryAgain => Ok(()),
+        }
+    }
+
+    /// Passes a command on.
+    pub(in crate::session::wire) fn pass_on(&mut self, Message { command, run, task }: Message) -> Result<(), WireError> {
+        let order = match command {
+            Command::Start { job, rois, paused } => match self.settings_of(run, &job) {
+                Ok(settings) => {
+                    self.jobs.retain(|before, _| before + 64 > run);
+                    self.jobs.insert(run, (job, task));
+                    Order::Start { run, settings, rois: Rois::of(&rois), paused }
+                }
+                Err(reason) => {
+                    let _ = self.ends.events.send(Event { run, kind: EventKind::Failed(reason) });
+                    (self.wake)();
+                    return Ok(());
+                }
+            },
+            Command::Pause => Order::Pause,
+            Command::Resume => Order::Resume,
+            Command::StepOnce => Order::StepOnce,
+            Command::Stop => Order::Stop,
+            Command::Cancel => Order::Cancel,
+            Command::SetAccumulation(accumulation) => Order::SetAccumulation(accumulation),
+            Command::SetRois(rois) => Order::SetRois(Rois::of(&rois)),
+            Command::RenameRois(rois) => Order::RenameRois(Rois::renamed(&rois)),
+            Command::SetStopRules(rules) => Order::SetStopRules(rules),
+            Command::SetIterations(number) => Order::SetIterations(number),
+            // What arrives is told there.
+            Command::DataArrived | Command::Quit => return Ok(()),
+        };
+        self.order(order, &[])
+    }
+
+    /// The settings of a job that can be done there, or why it cannot.
+    fn settings_of(&self, run: RunId, job: &Job) -> Result<Settings, String> {
+        let state = self.shared.lock();
+        if let LineState::Over { reason } = &state.line {
+            return Err(reason.clone());
+        }
+        let settings = Settings::of(job).map(|(_, settings)| settings);
+        settings.map_err(|reason| format!("run {run} cannot be done on {}: {reason}", state.host))
+    }
+
+    pub(super) fn pass_ask_on(&mut self, ask: Ask) -> Result<(), WireError> {
+        match ask {
+            Ask::Rois(run, rois) => self.order(Order::Measure(run, Rois::of(&rois)), &[]),
+            Ask::Compare(None) => self.order(Order::Compare(None), &[]),
+            Ask::Compare(Some(CompareWith::Run(run))) => self.order(Order::Compare(Some(run)), &[]),
+            Ask::Compare(Some(CompareWith::Image(Kept { run, iteration, subiteration, volume, .. }))) => {
+                let grid = volume.grid.clone();
+                self.order(Order::CompareWith { run, iteration, subiteration, grid }, &pack(volume.as_slice()))
+            }
+            Ask::Peaks(run, line) => self.order(Order::MeasurePeaks(run, line), &[]),
+            Ask::CatchUp | Ask::Kept | Ask::Quit => Ok(()),
+        }
+    }
+}

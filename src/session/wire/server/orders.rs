@@ -1,0 +1,125 @@
+//! What the solver's end does when it is told something.
+
+use std::sync::Arc;
+
+use super::super::WireError;
+use super::super::image::unpack;
+use super::super::messages::{News, Order, Rois, ToServer, ToWindow};
+use super::Hub;
+use crate::data::{Notice, Unit, Volume};
+use crate::geometry::{Grid, LENGTHS_MM};
+use crate::session::{Command, CompareWith, Event, EventKind, Kept, PeakLine, RoiSet};
+
+/// Largest side of the square about a line over which is averaged.
+const MAX_WIDTH_MM: f64 = 1000.0;
+
+impl Hub {
+    /// Takes in what was said.
+    pub(in crate::session::wire) fn hear(&mut self, message: ToServer, brings: &[u8]) -> Result<(), WireError> {
+        match message {
+            ToServer::Hello { .. } => Err(WireError::cannot_be("what it is a second time")),
+            ToServer::Order(number, order) => {
+                if self.orders.is_new(number)? {
+                    self.obey(order, brings)?;
+                }
+                self.say(&ToWindow::HaveOrders(number))
+            }
+            ToServer::HaveNews(number) => self.news.arrived(number),
+            ToServer::LookAt(at) => {
+                self.images.look_at(at);
+                Ok(())
+            }
+            ToServer::HavePieces(num) => self.images.arrived(num),
+            ToServer::Fetch(run, subiteration) => {
+                let found = self.session.history(run).into_iter().find(|kept| kept.subiteration == subiteration);
+                found.into_iter().for_each(|kept| self.images.ask(kept));
+                Ok(())
+            }
+            ToServer::Ping(number) => self.say(&ToWindow::Pong(number)),
+            ToServer::Foresee(number, settings) => self.foresee(number, settings),
+        }
+    }
+
+    fn obey(&mut self, order: Order, brings: &[u8]) -> Result<(), WireError> {
+        let command = match order {
+            Order::Open(path) => return self.open(path),
+            Order::Start { run, settings, rois, paused } => return self.start(run, settings, &rois, paused),
+            Order::Pause => Command::Pause,
+            Order::Resume => Command::Resume,
+            Order::StepOnce => Command::StepOnce,
+            Order::Stop => Command::Stop,
+            Order::Cancel => Command::Cancel,
+            Order::SetAccumulation(accumulation) => Command::SetAccumulation(accumulation),
+            Order::SetRois(rois) => match self.regions(&rois)? {
+                Some(rois) => Command::SetRois(rois),
+                None => return Ok(()),
+            },
+            Order::RenameRois(rois) => match self.regions(&rois)? {
+                Some(rois) => Command::RenameRois(rois.rois),
+                None => return Ok(()),
+            },
+            Order::SetStopRules(rules) => Command::SetStopRules(rules),
+            Order::SetIterations(number) => Command::SetIterations(number),
+            other => return self.obey_beside(other, brings),
+        };
+        self.session.send(command);
+        Ok(())
+    }
+
+    /// Does what goes on beside the solver.
+    fn obey_beside(&mut self, order: Order, brings: &[u8]) -> Result<(), WireError> {
+        match order {
+            Order::Measure(run, rois) => {
+                if let Some(rois) = self.regions(&rois)? {
+                    self.session.measure(run, rois);
+                }
+            }
+            Order::Compare(reference) => self.session.compare_with(reference.map(CompareWith::Run)),
+            Order::CompareWith { run, iteration, subiteration, grid } => {
+                let image = image(grid, brings)?;
+                let kept = Kept { run, iteration, subiteration, extremes: image.extremes(), volume: Arc::new(image) };
+                self.session.compare_with(Some(CompareWith::Image(kept)));
+            }
+            Order::MeasurePeaks(run, line) if line.is_none_or(can_be) => self.session.measure_peaks(run, line),
+            Order::MeasurePeaks(..) => return Err(WireError::cannot_be("a line of many kilometres")),
+            Order::Keep(run) => {
+                self.kept.insert(run);
+                self.session.keep(run);
+            }
+            Order::LetGo(run) => {
+                self.kept.remove(&run);
+                self.session.let_go(run);
+            }
+            Order::Pin(run, subiteration, is_pinned) => self.session.pin(run, subiteration, is_pinned),
+            Order::SetHistoryBytes(bytes) => self.session.set_history_bytes(bytes),
+            _ => self.is_over = true,
+        }
+        Ok(())
+    }
+
+    /// The regions of an order; what is wrong with them is told.
+    pub(super) fn regions(&mut self, rois: &Rois) -> Result<Option<RoiSet>, WireError> {
+        match rois.rois(&self.rois) {
+            Ok(set) => {
+                self.rois = set.rois.clone();
+                Ok(Some(set))
+            }
+            Err(reason) => {
+                let notice = Notice::warning(format!("the regions are not measured: {reason}"));
+                self.tell(News::Event(Event { run: self.latest, kind: EventKind::Notice(notice) }))?;
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// Whether a line can be one through an image.
+fn can_be(line: PeakLine) -> bool {
+    line.ends_mm.as_flattened().iter().all(|mm| mm.abs() <= *LENGTHS_MM.end()) && (0.0..=MAX_WIDTH_MM).contains(&line.width_mm)
+}
+
+/// An image that a message brings.
+fn image(grid: Grid, bytes: &[u8]) -> Result<Volume, WireError> {
+    let values = unpack(bytes, grid.num_voxels())?;
+    Volume::from_vec(grid, values, Unit::default()).ok_or_else(|| WireError::cannot_be("an image of another size"))
+}

@@ -1,0 +1,106 @@
+//! Lists of events and sweeps that are elsewhere, and what a run there would need.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tomoscope::data::{EventNumbers, Study};
+use tomoscope::phantom::epri::{self, SweepOptions};
+use tomoscope::plan::{
+    Acquisition, DeviceChoice, Job, RunSettings, SweepSettings, default_list_settings, default_sweep_settings, forecast, prepare,
+};
+use tomoscope::session::wire::{HeadStudy, LineState, Scan};
+use tomoscope::session::{Command, EventKind, Frame, RoiSet, Session, SessionOptions};
+use tomoscope::task::Task;
+
+use super::super::lists::{list, read_whole, settings};
+use super::{Elsewhere, PATIENCE, real, steps, watch};
+
+/// A run to its end: its events, and its image.
+fn run(session: &Session, job: Job) -> (Vec<EventKind>, Frame) {
+    let run = session.send(Command::Start { job, rois: super::super::script::ball(1), paused: false });
+    let (kinds, image) = watch(session, run);
+    (kinds, image.unwrap())
+}
+
+fn here() -> Session {
+    Session::with_setup(SessionOptions::default(), Box::new(prepare), || {})
+}
+
+#[test]
+fn a_list_elsewhere_is_reconstructed_as_it_is_here() {
+    let folder = tempfile::tempdir().unwrap();
+    let study = Arc::new(read_whole(&list(folder.path()).0));
+    let there = Elsewhere::with(Scan::Events(Arc::clone(&study)), real);
+    let HeadStudy::Events(head, file) = there.scan() else { panic!("no list") };
+    assert_eq!(Some(file), study.origin.measured);
+    let (known, whole) = (&head.measured, &study.measured);
+    assert!(known.prompts.is_empty() && known.delayeds.is_empty(), "its events stay there");
+    assert_eq!(known.numbers(), EventNumbers { num_prompts: whole.prompts.len(), ..whole.numbers() });
+    assert_eq!(
+        (known.rates.curves(), known.facts.detectors.crystals()),
+        (whole.rates.curves(), whole.facts.detectors.crystals())
+    );
+    assert_eq!(default_list_settings(known).unwrap(), default_list_settings(whole).unwrap());
+    let device = DeviceChoice::Cpu;
+    // All of it, and a frame.
+    for frame_ms in [None, Some(10_000..30_000)] {
+        let settings = Box::new(RunSettings { frame_ms, device, ..settings(known) });
+        let job = |study: Study<_>| Job::Events { study: Arc::new(study), settings: settings.clone(), growing: None };
+        let (far, far_image) = run(&there.session, job(head.clone()));
+        let (near, near_image) = run(&here(), job((*study).clone()));
+        assert_eq!((&far_image.volume, far_image.extremes), (&near_image.volume, near_image.extremes));
+        assert!(far_image.volume.sum() > 0.0 && steps(&far).len() == 2);
+        assert_eq!(steps(&far), steps(&near));
+    }
+    // Frames without events are known as such.
+    assert!(known.has_events_in(&(0..1000)) && !known.has_events_in(&(70_000..80_000)));
+}
+
+#[test]
+fn a_sweep_elsewhere_is_reconstructed_as_it_is_here() {
+    let options = SweepOptions { num_points: 32, ..SweepOptions::default() };
+    let phantom = epri::by_name("ball", options.half_extent_mm()).unwrap();
+    let sweep = epri::simulate(&phantom, &options, &Task::new()).unwrap();
+    let settings = SweepSettings { device: DeviceChoice::Cpu, ..default_sweep_settings(&sweep.measured).unwrap() };
+    let study = Arc::new(sweep.clone().map(Acquisition::complete));
+    let there = Elsewhere::with(Scan::Sweep(Arc::clone(&study)), real);
+    let HeadStudy::Sweep(head) = there.scan() else { panic!("no sweep") };
+    assert_eq!((&head.measured.projections, head.measured.centre), (&sweep.measured.projections, sweep.measured.centre));
+    let job = |study| Job::Sweep { study, settings: Box::new(settings.clone()) };
+    let (far, far_image) = run(&there.session, job(Arc::new(head.map(Acquisition::complete))));
+    let (near, near_image) = run(&here(), job(Arc::clone(&study)));
+    assert_eq!(&far_image.volume, &near_image.volume);
+    assert!(far_image.volume.sum() > 0.0 && !steps(&far).is_empty());
+    assert_eq!(steps(&far), steps(&near));
+    // What is still growing is not done there.
+    let growing = Arc::new(sweep.map(Acquisition::growing));
+    let number = there.session.send(Command::Start { job: job(growing), rois: RoiSet::default(), paused: false });
+    let (kinds, _) = watch(&there.session, number);
+    assert!(matches!(&kinds[..], [EventKind::Failed(text)] if text.contains("still growing")), "{kinds:?}");
+}
+
+#[test]
+fn what_a_run_elsewhere_needs_is_told_before_it_begins() {
+    let study = super::super::runs::cylinder_study();
+    let there = Elsewhere::new(&study, real);
+    let head = there.open();
+    let remote = there.session.remote().unwrap();
+    let job = |study| Job::Counts { study, settings: Box::new(super::settings(&head, 1)) };
+    let far = remote.forecast(&job(Arc::clone(&head))).unwrap();
+    let near = forecast(&job(Arc::clone(&study)), None).unwrap();
+    assert_eq!((far.memory_bytes, &far.projector), (near.memory_bytes, &near.projector));
+    assert_eq!(far.device, format!("{} on {}", near.device, remote.host()));
+    // What would be refused is told, too.
+    let settings = RunSettings { fov_radius_mm: -1.0, ..super::settings(&head, 1) };
+    let refused = Job::Counts { study: Arc::clone(&study), settings: Box::new(settings) };
+    let expected = forecast(&refused, None).unwrap_err().to_string();
+    assert_eq!(remote.forecast(&refused), Err(expected));
+    // Nobody waits for a line that is gone.
+    there.cut();
+    let begun = Instant::now();
+    while remote.line() == LineState::Connected && begun.elapsed() < PATIENCE {
+        let _ = remote.forecast(&refused);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(begun.elapsed() < PATIENCE);
+}
