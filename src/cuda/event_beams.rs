@@ -138,12 +138,12 @@ mod tests {
     fn events() -> Arc<Events> {
         let num_rings = 8;
         let pair = |i: u32| {
-            let column = if i % 3 == 0 { 7 } else { i / 100 % NUM_COLUMNS };
+            let column = if i.is_multiple_of(3) { 7 } else { i / 100 % NUM_COLUMNS };
             let [a, b] = [
                 column + i % num_rings * NUM_COLUMNS,
                 (column + NUM_COLUMNS / 2) % NUM_COLUMNS + i / 7 % num_rings * NUM_COLUMNS,
             ];
-            if i % 2 == 0 { [a, b] } else { [b, a] }
+            if i.is_multiple_of(2) { [a, b] } else { [b, a] }
         };
         Arc::new(Events { pairs: (0..150_000).map(pair).collect(), ..Events::default() })
     }

@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn shares_have_whole_lines_in_the_order_of_all() {
         let num = 5000;
-        let keys: Vec<u32> = (0..num as u32).map(|event| event * 37 % 997 << LINE_BITS | event % 13).collect();
+        let keys: Vec<u32> = (0..num as u32).map(|event| ((event * 37 % 997) << LINE_BITS) | (event % 13)).collect();
         let line = |event: u32| keys[event as usize] >> LINE_BITS;
         for split in [EventSplit::Interleaved, EventSplit::ByTime] {
             let whole = EventSpace::new(num, split, Some(keys.clone()));

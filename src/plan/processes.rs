@@ -9,6 +9,8 @@ use crate::recon::ReconError;
 /// This process among others.
 struct Place {
     team: Team,
+    /// Whose GPUs are dealt out.
+    #[cfg_attr(not(feature = "cuda"), expect(dead_code))]
     on_this_host: Share,
 }
 
