@@ -25,7 +25,7 @@ pub(super) fn places(
     let_go: LetGo,
 ) -> Result<Vec<Arc<dyn Meeting>>, BackendError> {
     let beyond = beyond.map(|meeting| Beyond::new(meeting, count)).transpose()?;
-    let all = beyond.as_ref().map_or(Share { index: 0, count }, |beyond| beyond.shares_from(count));
+    let all = beyond.as_ref().map_or(Share { index: 0, count }, |beyond| beyond.first_share());
     let room = Arc::new(Room {
         count,
         state: Mutex::new(State { values: vec![Vec::new(); count], ..State::default() }),
@@ -58,9 +58,9 @@ impl Beyond {
     }
 
     /// The first share of this process's own.
-    fn shares_from(&self, own: usize) -> Share {
+    fn first_share(&self) -> Share {
         let before = self.counts.iter().take(self.meeting.share().index).sum();
-        Share { index: before, count: self.counts.iter().sum::<usize>().max(own) }
+        Share { index: before, count: self.counts.iter().sum() }
     }
 
     /// What the threads of all processes bring, from what those of this one do.

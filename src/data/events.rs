@@ -74,7 +74,7 @@ impl Events {
     }
 
     /// The events whose numbers are kept.
-    pub fn those(&self, is_kept: impl Fn(usize) -> bool) -> Self {
+    fn those(&self, is_kept: impl Fn(usize) -> bool) -> Self {
         let kept: Vec<usize> = (0..self.len()).filter(|&event| is_kept(event)).collect();
         fn pick<T: Copy>(values: &[T], kept: &[usize]) -> Vec<T> {
             if values.is_empty() { Vec::new() } else { kept.iter().map(|&event| values[event]).collect() }

@@ -21,7 +21,8 @@ pub fn correlation(a: &[f32], b: &[f32]) -> Option<f64> {
         let (a, b) = (f64::from(a) - mean_a, f64::from(b) - mean_b);
         [products + a * b, of_a + a * a, of_b + b * b]
     });
-    finite(products / (of_a * of_b).sqrt())
+    // The sums are rounded, and those of images that are alike may be so beyond one.
+    finite(products / (of_a * of_b).sqrt()).map(|correlation| correlation.clamp(-1.0, 1.0))
 }
 
 /// Where |a − b| is largest, and a − b there; pairs that differ by no finite number are passed over. `None` where the others are
@@ -58,5 +59,16 @@ mod tests {
         assert!((correlation(&[1.0, 2.0, 3.0], &[1.0, 3.0, 2.0]).unwrap() - 0.5).abs() < 1e-15);
         assert_eq!(correlation(&[1.0, 1.0], &[1.0, 2.0]), None);
         assert_eq!(correlation(&[], &[]), None);
+    }
+
+    #[test]
+    fn images_that_are_alike_are_not_more_than_the_same() {
+        for seed in 1..200u32 {
+            let a: Vec<f32> = (0..500).map(|i: u32| (i.wrapping_mul(seed * 2_654_435_761 % 1013) % 997) as f32).collect();
+            let b: Vec<f32> =
+                a.iter().enumerate().map(|(i, a)| a * (1.0 + if i % 3 == 0 { f32::EPSILON } else { 0.0 })).collect();
+            let found = correlation(&a, &b).unwrap();
+            assert!(found <= 1.0 && found > 1.0 - 1e-12, "{found}");
+        }
     }
 }

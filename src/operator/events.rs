@@ -81,11 +81,9 @@ impl EventRays {
         });
         let mut new = Self { events, points, num_crystals, num_rays, kernel, space: EventSpace::new(0, subsets.split, None) };
         let (num, split) = (new.events.len(), subsets.split);
-        new.space = match (share, subsets.order) {
-            (Share::WHOLE, EventOrder::AsWritten) => EventSpace::new(num, split, None),
-            (Share::WHOLE, EventOrder::ByLine) => EventSpace::new(num, split, Some(new.keys(grid))),
-            _ => EventSpace::of_share(num, split, &new.keys(grid), share),
-        };
+        // A share is one of lines.
+        let keys = (share != Share::WHOLE || subsets.order == EventOrder::ByLine).then(|| new.keys(grid));
+        new.space = EventSpace::new(num, split, keys.as_deref().map(|keys| (keys, share)));
         Ok(new)
     }
 

@@ -21,6 +21,9 @@ const RANGE: [f64; 2] = [32e3, 16e6];
 /// How often the line's own delay is measured anew.
 const MEASURE_EVERY: Duration = Duration::from_secs(10);
 
+/// Bytes by which it is told how many the line carries.
+const RATE_OVER: usize = 1 << 20;
+
 /// Part of what is wrong that is put right in one time of the line.
 const GAIN: f64 = 0.5;
 
@@ -28,6 +31,8 @@ const GAIN: f64 = 0.5;
 struct Piece {
     at: Instant,
     bytes: usize,
+    /// Whether slices are there with it.
+    ends_slices: bool,
     /// Whether it measures the line's own delay: nothing was under way when it was sent.
     measures: bool,
 }
@@ -45,6 +50,10 @@ pub struct Flow {
     delay: Option<(Duration, Instant)>,
     /// Whether the line is let run dry.
     is_drained: bool,
+    /// When a piece arrived last, how many bytes have since it is counted, and how long they were what the line carried.
+    last_arrived: Option<Instant>,
+    carried: (usize, Duration),
+    bytes_per_sec: f64,
 }
 
 impl Default for Flow {
@@ -57,6 +66,9 @@ impl Default for Flow {
             is_beginning: true,
             delay: None,
             is_drained: false,
+            last_arrived: None,
+            carried: (0, Duration::ZERO),
+            bytes_per_sec: 0.0,
         }
     }
 }
@@ -72,8 +84,8 @@ impl Flow {
         self.delay.is_none_or(|(_, at)| now.duration_since(at) > MEASURE_EVERY)
     }
 
-    /// A piece is sent.
-    pub fn sent(&mut self, now: Instant, bytes: usize) {
+    /// A piece is sent, perhaps the last of slices.
+    pub fn sent(&mut self, now: Instant, bytes: usize, ends_slices: bool) {
         let measures = self.under_way.is_empty() && self.is_to_measure(now);
         if measures {
             self.delay = Some((self.delay.map_or(Duration::MAX, |(delay, _)| delay), now));
@@ -81,14 +93,24 @@ impl Flow {
                 self.most_now = 0.0;
             }
         }
-        self.under_way.push_back(Piece { at: now, bytes, measures });
+        self.under_way.push_back(Piece { at: now, bytes, ends_slices, measures });
         self.num_bytes += bytes;
+    }
+
+    /// Bytes that the line carries in a second, at least; zero where it is not known yet.
+    pub fn bytes_per_sec(&self) -> f64 {
+        self.bytes_per_sec
+    }
+
+    /// How many pieces under way are the last of slices.
+    pub fn num_slices(&self) -> usize {
+        self.under_way.iter().filter(|piece| piece.ends_slices).count()
     }
 
     /// The next piece has arrived; `None` where none is under way.
     pub fn arrived(&mut self, now: Instant) -> Option<()> {
         let was_full = self.num_bytes as f64 >= self.most;
-        let Piece { at, bytes, measures } = self.under_way.pop_front()?;
+        let Piece { at, bytes, measures, .. } = self.under_way.pop_front()?;
         self.num_bytes -= bytes;
         let time = now.duration_since(at);
         let (before, measured_at) = self.delay.unwrap_or((time, now));
@@ -104,7 +126,20 @@ impl Flow {
             self.most = (self.most + bytes as f64 * more).clamp(RANGE[0], RANGE[1]);
         }
         self.most_now = (self.most_now + bytes as f64).min(self.most);
+        self.count(bytes, now.duration_since(self.last_arrived.map_or(at, |last| last.max(at))));
+        self.last_arrived = Some(now);
         Some(())
+    }
+
+    /// So many bytes more have arrived, so long after those before them or after they were sent.
+    fn count(&mut self, bytes: usize, time: Duration) {
+        let (carried, taken) = (self.carried.0 + bytes, self.carried.1 + time);
+        self.carried = (carried, taken);
+        if carried >= RATE_OVER {
+            // Where either end was busy with something else it was less than the line carries.
+            self.bytes_per_sec = (carried as f64 / taken.as_secs_f64().max(1e-6)).max(0.8 * self.bytes_per_sec);
+            self.carried = (0, Duration::ZERO);
+        }
     }
 }
 
@@ -122,7 +157,7 @@ mod tests {
         let (mut num_bytes, mut waits) = (0, Vec::new());
         while now < secs {
             while flow.has_room(at(now)) {
-                flow.sent(at(now), PIECE);
+                flow.sent(at(now), PIECE, false);
                 let wait = (free - now).max(0.0);
                 free = now + wait + PIECE as f64 / bytes_per_sec;
                 under_way.push_back(free + way);

@@ -18,6 +18,9 @@ const MAX_LINE: usize = 200;
 /// Longest message: a study's regions with their voxels, or an image to compare with.
 const MAX_MESSAGE: u32 = 256 << 20;
 
+/// Memory that a message may take before it comes: what a piece of an image has.
+const AT_ONCE: u32 = 1 << 19;
+
 /// Why a connection is over.
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
@@ -124,7 +127,7 @@ pub fn encode(message: &impl Serialize, brings: &[u8]) -> Result<Vec<u8>, WireEr
     Ok(bytes)
 }
 
-/// Reads the bytes of the next message. Memory is taken only as they arrive, whatever length was announced.
+/// Reads the bytes of the next message. Memory for a long one is taken only as they arrive, whatever length was announced.
 ///
 /// # Errors
 /// The connection is over, or the length cannot be.
@@ -144,7 +147,7 @@ pub fn read_message(input: &mut impl Read) -> Result<Vec<u8>, WireError> {
     if length > MAX_MESSAGE {
         return Err(WireError::Length { found: length });
     }
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(AT_ONCE.min(length) as usize);
     input.take(length.into()).read_to_end(&mut bytes)?;
     if bytes.len() < length as usize { Err(WireError::Cut) } else { Ok(bytes) }
 }

@@ -203,7 +203,7 @@ fn to_window(job: &Job) -> Vec<Vec<u8>> {
     ];
     let mut all: Vec<Vec<u8>> = news.into_iter().map(|news| bytes(&ToWindow::News(1, news), &[])).collect();
     let piece = |of, num| bytes(&ToWindow::Piece(PieceHead { image, of, first: 0, num }), &pack(&vec![2.0; num]));
-    all.push(piece(PieceOf::Slices([1, 2, 3]), num_in_slices(grid).min(PIECE)));
+    all.push(piece(PieceOf::Slices([1, 2, 3]), num_in_slices(grid).min(PIECE[0])));
     all.extend([PieceOf::Newest, PieceOf::Past].map(|of| piece(of, 1000)));
     let others = [
         ToWindow::Welcome { session: "0".repeat(32), host: "x".into(), num_orders: 0 },

@@ -1,4 +1,4 @@
-//! The values of images on a line: 32-bit floats without loss. Of each its distance from the one before it, as integers; of those all
+//! The values of images on a line: 32-bit floats without loss, as they stand or packed. Packed, of each its distance from the one before it, as integers; of those all
 //! lowest bytes, then all second ones and so on, compressed with LZ4 (a block without its length). Neighbours are alike: what they have
 //! in common, and what is outside the field of view, costs next to nothing then.
 //!
@@ -12,7 +12,15 @@ use crate::geometry::Grid;
 /// Bytes that a byte of an LZ4 block can stand for, at most.
 const MOST_FROM_A_BYTE: usize = 255;
 
-/// Values as they are sent.
+/// Values as they stand, each with its lowest byte first.
+pub fn plain(values: &[f32]) -> Vec<u8> {
+    let mut bytes = vec![0; 4 * values.len()];
+    bytes.as_chunks_mut().0.iter_mut().zip(values).for_each(|(bytes, value)| *bytes = value.to_le_bytes());
+    bytes
+}
+
+/// Values as they are sent over a line that carries less than both ends could pack. Never as many bytes as they have as they stand:
+/// by that it is known which they are.
 pub fn pack(values: &[f32]) -> Vec<u8> {
     let mut planes = vec![0; 4 * values.len()];
     let mut before = 0;
@@ -24,15 +32,20 @@ pub fn pack(values: &[f32]) -> Vec<u8> {
         folded.to_le_bytes().into_iter().enumerate().for_each(|(k, byte)| planes[k * values.len() + i] = byte);
         before = bits;
     }
-    lz4_flex::block::compress(&planes)
+    let packed = lz4_flex::block::compress(&planes);
+    if packed.len() < planes.len() { packed } else { plain(values) }
 }
 
-/// Values as they were sent, so many.
+/// Appends values as they were sent, so many.
 ///
 /// # Errors
 /// They are not so many.
-pub fn unpack(bytes: &[u8], num_values: usize) -> Result<Vec<f32>, WireError> {
+pub fn unpack(bytes: &[u8], num_values: usize, to: &mut Vec<f32>) -> Result<(), WireError> {
     let wrong = || WireError::cannot_be(format!("{} bytes are not the {num_values} values of an image", bytes.len()));
+    if num_values.checked_mul(4) == Some(bytes.len()) {
+        to.extend(bytes.as_chunks().0.iter().map(|value| f32::from_le_bytes(*value)));
+        return Ok(());
+    }
     let length = num_values.checked_mul(4).filter(|length| *length <= MOST_FROM_A_BYTE * bytes.len()).ok_or_else(wrong)?;
     let planes = lz4_flex::block::decompress(bytes, length).map_err(|_| wrong())?;
     if planes.len() != length {
@@ -44,7 +57,8 @@ pub fn unpack(bytes: &[u8], num_values: usize) -> Result<Vec<f32>, WireError> {
         before = before.wrapping_add((folded >> 1) ^ (folded & 1).wrapping_neg());
         f32::from_bits(before)
     };
-    Ok((0..num_values).map(value).collect())
+    to.extend((0..num_values).map(value));
+    Ok(())
 }
 
 /// Three voxels, along x, y and z, as they are on a grid.
@@ -90,6 +104,11 @@ mod tests {
         volume
     }
 
+    fn unpack(bytes: &[u8], num_values: usize) -> Result<Vec<f32>, WireError> {
+        let mut values = Vec::new();
+        super::unpack(bytes, num_values, &mut values).map(|()| values)
+    }
+
     #[test]
     fn values_come_back_bit_by_bit_and_wrong_numbers_of_them_are_refused() {
         let mut values: Vec<f32> = (0..1000u32).map(|i| f32::from_bits(i.wrapping_mul(0x9e37_79b9))).collect();
@@ -100,6 +119,14 @@ mod tests {
         assert_eq!(bits(&unpack(&bytes, 6000).unwrap()), bits(&values));
         for number in [0, 1, 5999, 6001, 1 << 40, usize::MAX] {
             assert!(unpack(&bytes, number).is_err(), "{number}");
+        }
+        // What cannot be packed, and what is not.
+        let noise = |i: u32| f32::from_bits((i ^ i >> 7).wrapping_mul(i | 1).wrapping_mul(0x9e37_79b9));
+        let noise: Vec<f32> = (0..1000).map(noise).collect();
+        for bytes in [pack(&noise), plain(&noise)] {
+            assert_eq!(bytes.len(), 4000);
+            assert!(bits(&unpack(&bytes, 1000).unwrap()) == bits(&noise));
+            assert!(unpack(&bytes, 999).is_err() && unpack(&bytes, 1001).is_err());
         }
     }
 

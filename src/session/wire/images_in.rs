@@ -61,12 +61,12 @@ impl ImagesIn {
         let is_of =
             |coming: &Coming| (coming.image.run, coming.image.subiteration, coming.of) == (image.run, image.subiteration, of);
         let before = place.take().filter(|coming| first > 0 && is_of(coming));
-        let mut values = before.map_or_else(Vec::new, |coming| coming.values);
+        let mut values = before.map_or_else(|| Vec::with_capacity(total), |coming| coming.values);
         let left = total - values.len();
-        if first != values.len() || num == 0 || num > left.min(PIECE) {
+        if first != values.len() || num == 0 || num > left.min(PIECE[1]) {
             return Err(WireError::cannot_be(format!("{num} values from {first} on after {} of {total}", values.len())));
         }
-        values.extend(unpack(bytes, num)?);
+        unpack(bytes, num, &mut values)?;
         if num < left {
             *place = Some(Coming { image, of, values });
             return Ok(None);
@@ -105,6 +105,9 @@ mod tests {
     use super::super::messages::ToWindow;
     use super::*;
     use crate::session::frames::frame_channel;
+    use std::time::{Duration, Instant};
+
+    const MS: Duration = Duration::from_millis(1);
 
     fn image(subiteration: usize) -> Frame {
         let mut volume = Volume::filled(Grid::centred([60, 50, 40], [1.0; 3]).unwrap(), 0.0);
@@ -126,8 +129,8 @@ mod tests {
     }
 
     /// All that may be sent now, as it is received, with the number of pieces.
-    fn receive_all(out: &mut ImagesOut, into: &mut ImagesIn, grid: &Grid) -> (Vec<Frame>, usize) {
-        let messages: Vec<Vec<u8>> = std::iter::from_fn(|| out.next().unwrap()).collect();
+    fn receive_all(out: &mut ImagesOut, into: &mut ImagesIn, grid: &Grid, now: Instant) -> (Vec<Frame>, usize) {
+        let messages: Vec<Vec<u8>> = std::iter::from_fn(|| out.next(now).unwrap()).collect();
         (messages.iter().filter_map(|message| receive(message, into, grid).1).collect(), messages.len())
     }
 
@@ -139,22 +142,23 @@ mod tests {
     fn slices_go_first_and_the_newest_image_wins() {
         let (mut out, mut into) = (ImagesOut::default(), ImagesIn::default());
         let (first, second, third) = (image(1), image(2), image(3));
-        let grid = first.volume.grid.clone();
+        let (grid, mut now) = (first.volume.grid.clone(), Instant::now());
         out.look_at([30, 25, 20]);
-        out.set_newest(first.clone());
+        out.set_newest(first.clone(), now);
         // Slices at once, then pieces of the whole until the line is full.
-        let (frames, mut under_way) = receive_all(&mut out, &mut into, &grid);
+        let (frames, mut under_way) = receive_all(&mut out, &mut into, &grid, now);
         assert_eq!(frames.iter().map(|frame| (frame.subiteration, frame.slices)).collect::<Vec<_>>(), [(1, Some([30, 25, 20]))]);
         assert_eq!(frames[0].volume.values[[20, 1, 2]], first.volume.values[[20, 1, 2]]);
         assert_eq!((frames[0].volume.values[[0, 0, 0]], first.volume.values[[0, 0, 0]] >= 1.0), (0.0, true));
-        assert!(under_way > 5 && under_way < grid.num_voxels() / PIECE, "{under_way}");
+        assert!(under_way > 5 && under_way < grid.num_voxels() / PIECE[0], "{under_way}");
         // While it is full two newer ones come: slices are of the newest, and the first whole goes on.
-        out.set_newest(second);
-        out.set_newest(third.clone());
+        out.set_newest(second, now);
+        out.set_newest(third.clone(), now);
         let mut seen = Vec::new();
         while under_way > 0 {
-            out.arrived(under_way).unwrap();
-            let (frames, num) = receive_all(&mut out, &mut into, &grid);
+            now += 2 * under_way as u32 * MS;
+            out.arrived(under_way, now).unwrap();
+            let (frames, num) = receive_all(&mut out, &mut into, &grid, now);
             seen.extend(frames);
             under_way = num;
         }
@@ -162,22 +166,23 @@ mod tests {
         let wholes: Vec<_> = seen.iter().filter(|frame| frame.slices.is_none()).collect();
         assert_eq!((&wholes[0].volume, &wholes[1].volume), (&first.volume, &third.volume));
         assert_eq!(wholes[1].extremes, third.extremes);
-        // Slices of a whole image that is there are put into it.
+        // A whole image has all slices; those of the next are put into a copy of it.
         out.look_at([0, 99, 0]);
-        let (frames, num) = receive_all(&mut out, &mut into, &grid);
-        assert_eq!((frames[0].slices, &frames[0].volume), (Some([0, 49, 0]), &third.volume));
-        assert!(out.arrived(num + 1).is_err(), "{num} are under way");
+        assert_eq!(receive_all(&mut out, &mut into, &grid, now).1, 0);
+        out.set_newest(image(4), now);
+        let (frames, num) = receive_all(&mut out, &mut into, &grid, now);
+        assert_eq!((frames[0].slices, frames[0].volume.values[[5, 5, 5]]), (Some([0, 49, 0]), third.volume.values[[5, 5, 5]]));
+        assert!(out.arrived(num + 1, now).is_err(), "{num} are under way");
         // What was asked for goes before what is newer; after another line everything is said again.
-        let fourth = image(4);
         let Frame { run, iteration, subiteration, volume, extremes, .. } = first;
-        out.set_newest(fourth);
         out.ask(crate::session::Kept { run, iteration, subiteration, volume, extremes });
         out.begin_line();
         into.begin_line();
         let mut wholes = Vec::new();
         for _ in 0..20 {
-            let (frames, num) = receive_all(&mut out, &mut into, &grid);
-            out.arrived(num).unwrap();
+            let (frames, num) = receive_all(&mut out, &mut into, &grid, now);
+            now += 2 * num as u32 * MS;
+            out.arrived(num, now).unwrap();
             wholes.extend(steps(&frames, false));
         }
         assert_eq!(wholes, [1, 4]);
@@ -186,17 +191,18 @@ mod tests {
     #[test]
     fn slices_keep_coming_while_a_whole_image_goes_and_leave_it_most_of_the_line() {
         let (mut out, mut into) = (ImagesOut::default(), ImagesIn::default());
-        let grid = image(0).volume.grid.clone();
+        let (grid, mut now) = (image(0).volume.grid.clone(), Instant::now());
         let (mut bytes, mut frames, mut num_steps) = ([0, 0], Vec::new(), 0);
         // An iterate for each piece that arrives, until three wholes have.
         while steps(&frames, false).len() < 3 {
             num_steps += 1;
-            out.set_newest(image(num_steps));
-            let Some(message) = out.next().unwrap() else { panic!("nothing after {num_steps}") };
+            out.set_newest(image(num_steps), now);
+            let Some(message) = out.next(now).unwrap() else { panic!("nothing after {num_steps}") };
             let (of, frame, num) = receive(&message, &mut into, &grid);
             bytes[usize::from(matches!(of, PieceOf::Slices(_)))] += num;
             frames.extend(frame);
-            out.arrived(1).unwrap();
+            now += 20 * MS;
+            out.arrived(1, now).unwrap();
         }
         let [of_wholes, of_slices] = bytes;
         let part = of_slices as f64 / (of_slices + of_wholes) as f64;
@@ -214,28 +220,51 @@ mod tests {
     }
 
     #[test]
+    fn over_a_fast_line_whole_images_come_alone_in_large_pieces() {
+        let (mut out, mut into) = (ImagesOut::default(), ImagesIn::default());
+        let (grid, mut now) = (image(0).volume.grid.clone(), Instant::now());
+        let mut sent = Vec::new();
+        for step in 1..=6 {
+            out.set_newest(image(step), now);
+            while let Some(message) = out.next(now).unwrap() {
+                let (of, frame, num_bytes) = receive(&message, &mut into, &grid);
+                assert!(frame.is_none_or(|frame| frame.slices.is_some() || frame.volume == image(step).volume));
+                sent.push((step, of, num_bytes));
+                // Half a gigabyte a second.
+                now += Duration::from_nanos(2 * num_bytes as u64);
+                out.arrived(1, now).unwrap();
+            }
+        }
+        let of =
+            |step: usize| sent.iter().filter(move |(of, ..)| *of == step).map(|(_, of, num)| (*of, *num)).collect::<Vec<_>>();
+        assert!(of(1).len() > 14 && of(1).iter().any(|(of, _)| *of == PieceOf::Slices([0; 3])));
+        assert_eq!(of(6), [(PieceOf::Newest, 4 << 16), (PieceOf::Newest, 4 * (120_000 - (1 << 16)))]);
+    }
+
+    #[test]
     fn what_cannot_be_a_piece_is_refused() {
         let grid = Grid::centred([60, 50, 40], [1.0; 3]).unwrap();
         let image =
             ImageHead { run: 1, iteration: 0, subiteration: 0, unit: crate::data::Unit::Mm, extremes: Default::default() };
-        let bytes = super::super::image::pack(&vec![1.0; PIECE]);
+        let bytes = super::super::image::pack(&vec![1.0; PIECE[0]]);
         let (buffers, _receiver) = frame_channel();
+        let piece = PIECE[0];
         let hear = |images: &mut ImagesIn, of, first, num| {
             images.piece(&PieceHead { image, of, first, num }, &bytes, &grid, &buffers).map(|frame| frame.is_some())
         };
         let slices = PieceOf::Slices([1, 2, 3]);
         for of in [PieceOf::Newest, PieceOf::Past, slices] {
-            for (first, num) in [(1, PIECE), (0, 0), (0, PIECE + 1), (0, PIECE - 1), (usize::MAX, PIECE), (0, usize::MAX)] {
+            for (first, num) in [(1, piece), (0, 0), (0, piece + 1), (0, piece - 1), (usize::MAX, piece), (0, usize::MAX)] {
                 assert!(hear(&mut ImagesIn::default(), of, first, num).is_err(), "{of:?} {first} {num}");
             }
         }
         // 7400 values are all that slices have; there is no voxel 60.
-        assert!(hear(&mut ImagesIn::default(), slices, 0, PIECE).is_err());
+        assert!(hear(&mut ImagesIn::default(), slices, 0, piece).is_err());
         assert!(hear(&mut ImagesIn::default(), PieceOf::Slices([60, 0, 0]), 0, 100).is_err());
         let mut images = ImagesIn::default();
-        assert!(!hear(&mut images, PieceOf::Newest, 0, PIECE).unwrap());
-        assert!(hear(&mut images, PieceOf::Past, PIECE, PIECE).is_err(), "it goes on with another image");
-        assert!(!hear(&mut images, PieceOf::Newest, 0, PIECE).unwrap());
-        assert!(hear(&mut images, PieceOf::Newest, PIECE + 1, PIECE).is_err());
+        assert!(!hear(&mut images, PieceOf::Newest, 0, piece).unwrap());
+        assert!(hear(&mut images, PieceOf::Past, piece, piece).is_err(), "it goes on with another image");
+        assert!(!hear(&mut images, PieceOf::Newest, 0, piece).unwrap());
+        assert!(hear(&mut images, PieceOf::Newest, piece + 1, piece).is_err());
     }
 }

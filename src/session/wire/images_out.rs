@@ -9,13 +9,22 @@ use std::time::Instant;
 use super::WireError;
 use super::flow::Flow;
 use super::framing::encode;
-use super::image::{pack, slices, within};
+use super::image::{pack, plain, slices, within};
 use super::messages::{ImageHead, PieceHead, PieceOf, ToWindow};
 use crate::data::Volume;
 use crate::session::{Frame, Kept};
 
-/// Values of a piece: two milliseconds of a line of 100 Mbit/s.
-pub const PIECE: usize = 1 << 13;
+/// Fewest and most values of a piece; the fewest are two milliseconds of a line of 100 Mbit/s.
+pub const PIECE: [usize; 2] = [1 << 13, 1 << 16];
+
+/// How long a piece is to take: what else is said waits so long.
+const PIECE_SECS: f64 = 2e-3;
+
+/// Bytes a second from which on values go as they stand: to pack and unpack them takes a processor as long at each end.
+const PLAIN_FROM: f64 = 40e6;
+
+/// How soon a whole image must be there for its slices not to be sent before it: before the next one comes, and within these times.
+const SOON_SECS: [f64; 2] = [0.05, 0.25];
 
 /// Slices of one image that may be under way beside those of another: one is shown while the next comes.
 const MAX_SLICES: usize = 2;
@@ -55,6 +64,9 @@ impl Values {
 pub struct ImagesOut {
     look_at: [usize; 3],
     newest: Option<Frame>,
+    /// When it came, and how long after the one before.
+    came: Option<Instant>,
+    every_secs: f64,
     /// The voxel whose slices of the newest were sent.
     slices_sent: Option<[usize; 3]>,
     slices: Option<Sending>,
@@ -63,8 +75,6 @@ pub struct ImagesOut {
     whole_sent: Option<ImageHead>,
     asked: VecDeque<Kept>,
     flow: Flow,
-    /// Of each piece under way, whether it is the last of slices.
-    under_way: VecDeque<bool>,
     /// Bytes of wholes that are to go before the next slices.
     owed: usize,
 }
@@ -76,7 +86,8 @@ fn head(frame: &Frame) -> ImageHead {
 
 impl ImagesOut {
     /// The newest image has come; the one before comes back.
-    pub fn set_newest(&mut self, frame: Frame) -> Option<Frame> {
+    pub fn set_newest(&mut self, frame: Frame, now: Instant) -> Option<Frame> {
+        self.every_secs = self.came.replace(now).map_or(0.0, |before| now.duration_since(before).as_secs_f64());
         // One of the run before is not gone on with.
         let goes_on = |sending: &Sending| sending.of == PieceOf::Past || sending.image.run == frame.run;
         self.slices = self.slices.take().filter(goes_on);
@@ -102,11 +113,9 @@ impl ImagesOut {
     ///
     /// # Errors
     /// More than were under way.
-    pub fn arrived(&mut self, num_pieces: usize) -> Result<(), WireError> {
-        let now = Instant::now();
+    pub fn arrived(&mut self, num_pieces: usize, now: Instant) -> Result<(), WireError> {
         for _ in 0..num_pieces {
-            let arrived = self.under_way.pop_front().and_then(|_| self.flow.arrived(now));
-            arrived.ok_or_else(|| WireError::cannot_be("that more of the images has arrived than was sent"))?;
+            self.flow.arrived(now).ok_or_else(|| WireError::cannot_be("that more of the images has arrived than was sent"))?;
         }
         Ok(())
     }
@@ -121,8 +130,7 @@ impl ImagesOut {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn next(&mut self) -> Result<Option<Vec<u8>>, WireError> {
-        let now = Instant::now();
+    pub fn next(&mut self, now: Instant) -> Result<Option<Vec<u8>>, WireError> {
         if !self.flow.has_room(now) {
             return Ok(None);
         }
@@ -132,23 +140,25 @@ impl ImagesOut {
         }
         let (place, are_slices) = if self.slices.is_some() { (&mut self.slices, true) } else { (&mut self.whole, false) };
         let Some(sending) = place else { return Ok(None) };
-        let (message, is_last) = sending.piece()?;
+        let (message, is_last) = sending.piece(self.flow.bytes_per_sec())?;
         if is_last {
             *place = None;
         }
         self.owed =
             if are_slices { self.owed + WHOLE_TO_SLICES * message.len() } else { self.owed.saturating_sub(message.len()) };
-        self.under_way.push_back(are_slices && is_last);
-        self.flow.sent(now, message.len());
+        self.flow.sent(now, message.len(), are_slices && is_last);
         Ok(Some(message))
     }
 
-    /// The slices that are on the screen, if they are to be sent.
+    /// The slices that are on the screen, if they are to be sent: not where the whole image was, or will be there as soon.
     fn other_slices(&mut self) -> Option<Sending> {
         let frame = self.newest.as_ref()?;
         let at = within(self.look_at, &frame.volume.grid);
-        let num_under_way = self.under_way.iter().filter(|ends_slices| **ends_slices).count();
-        if self.slices_sent == Some(at) || num_under_way >= MAX_SLICES {
+        let soon_secs = self.every_secs.clamp(SOON_SECS[0], SOON_SECS[1]);
+        let is_whole_soon = (4 * frame.volume.grid.num_voxels()) as f64 <= soon_secs * self.flow.bytes_per_sec();
+        let is_whole_sent = self.whole.is_none() && self.whole_sent.is_some_and(|sent| is_same(&sent, &head(frame)));
+        let is_enough = is_whole_soon || is_whole_sent || self.flow.num_slices() >= MAX_SLICES;
+        if self.slices_sent == Some(at) || is_enough {
             return None;
         }
         self.slices_sent = Some(at);
@@ -171,12 +181,13 @@ impl ImagesOut {
 }
 
 impl Sending {
-    /// The next piece as a message, and whether it is the last.
-    fn piece(&mut self) -> Result<(Vec<u8>, bool), WireError> {
+    /// The next piece as a message for a line that carries so much, and whether it is the last.
+    fn piece(&mut self, bytes_per_sec: f64) -> Result<(Vec<u8>, bool), WireError> {
         let values = &self.values.as_slice()[self.num_sent..];
-        let num = values.len().min(PIECE);
+        let num = ((PIECE_SECS * bytes_per_sec / 4.0) as usize).clamp(PIECE[0], PIECE[1]).min(values.len());
         let head = PieceHead { image: self.image, of: self.of, first: self.num_sent, num };
-        let message = encode(&ToWindow::Piece(head), &pack(&values[..num]))?;
+        let bytes = if bytes_per_sec < PLAIN_FROM { pack(&values[..num]) } else { plain(&values[..num]) };
+        let message = encode(&ToWindow::Piece(head), &bytes)?;
         self.num_sent += num;
         Ok((message, num == values.len()))
     }

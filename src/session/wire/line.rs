@@ -134,11 +134,15 @@ pub fn read_on_a_thread<M: DeserializeOwned + 'static>(
     mut told: impl FnMut(Result<(M, Vec<u8>), WireError>) -> bool + Send + 'static,
 ) -> Result<(), WireError> {
     let read = move || {
-        let mut input = BufReader::with_capacity(1 << 16, input);
+        let mut input = BufReader::new(input);
         let mut greeting = if is_greeted { Ok(()) } else { read_greeting(&mut input) };
         loop {
             let bytes = std::mem::replace(&mut greeting, Ok(())).and_then(|()| read_message(&mut input));
-            let message = bytes.and_then(|bytes| decode(&bytes).map(|(message, brings)| (message, brings.to_vec())));
+            let message = bytes.and_then(|mut bytes| {
+                let (message, brings) = decode(&bytes)?;
+                bytes.drain(..bytes.len() - brings.len());
+                Ok((message, bytes))
+            });
             let is_last = message.is_err();
             if !told(message) || is_last {
                 return;

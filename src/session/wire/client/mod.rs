@@ -28,6 +28,9 @@ use crate::session::solver::Message;
 use crate::session::{Command, Event, EventKind, RunId, Trace};
 use crate::task::Task;
 
+/// How long what belongs to an image waits for it to wake the window together: a frame drawn costs more than either.
+const TOGETHER: Duration = Duration::from_millis(250);
+
 /// How often the other end is asked whether it is there.
 const PING_EVERY: Duration = Duration::from_secs(1);
 
@@ -97,6 +100,7 @@ pub(super) fn client(
         ping: (0, Instant::now()),
         heard_at: Instant::now(),
         is_to_wake: false,
+        wake_at: None,
         is_over: false,
     };
     (remote, client, inbox)
@@ -138,6 +142,8 @@ pub(super) struct Client {
     heard_at: Instant,
     /// Whether something has come that is to be seen.
     is_to_wake: bool,
+    /// When the window is woken for what need not be seen at once.
+    wake_at: Option<Instant>,
     is_over: bool,
 }
 
@@ -147,7 +153,8 @@ impl Client {
             if self.try_at.is_some_and(|at| at <= Instant::now()) {
                 self.begin_line();
             }
-            let wait = self.try_at.map_or(PING_EVERY, |at| at.saturating_duration_since(Instant::now()).min(PING_EVERY));
+            let next = [self.try_at, self.wake_at].into_iter().flatten().min();
+            let wait = next.map_or(PING_EVERY, |at| at.saturating_duration_since(Instant::now()).min(PING_EVERY));
             let (messages, asks, heard) = (self.ends.messages.clone(), self.ends.asks.clone(), self.heard.1.clone());
             let outcome = select! {
                 recv(messages) -> message => match message {
@@ -159,6 +166,10 @@ impl Client {
                 recv(heard) -> heard => heard.map_or(Ok(()), |heard| self.hear_all(heard)),
                 default(wait) => Ok(()),
             };
+            if self.is_to_wake || self.wake_at.is_some_and(|at| at <= Instant::now()) {
+                (self.is_to_wake, self.wake_at) = (false, None);
+                (self.wake)();
+            }
             if let Err(error) = outcome.and_then(|()| self.look_after_line()) {
                 self.end_line(&error);
             }

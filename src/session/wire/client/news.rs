@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::super::messages::{ImageHead, News, PieceHead, PieceOf, ToServer, ToWindow};
 use super::super::studies::on;
 use super::super::{LineState, WireError};
-use super::{Client, Heard};
+use super::{Client, Heard, PING_EVERY, TOGETHER};
 use crate::plan::{Forecast, Job};
 use crate::session::{Event, EventKind, Frame, IterateReport, Kept, RunId};
 use crate::task::Task;
@@ -29,17 +29,26 @@ impl Client {
                 // The next ones come while this one is unpacked.
                 self.say(&ToServer::HavePieces(1))?;
             }
-            // A piece of an image alone is nothing to be seen.
-            self.is_to_wake |= !matches!(message, ToWindow::Piece(_) | ToWindow::HaveOrders(_) | ToWindow::Pong(_));
+            match &message {
+                // A piece of an image alone is nothing to be seen.
+                ToWindow::Piece(_) | ToWindow::HaveOrders(_) | ToWindow::Pong(_) => {}
+                ToWindow::Past(..) | ToWindow::News(_, News::Event(Event { kind: EventKind::Iterate(_), .. })) => {
+                    self.wake_within(TOGETHER);
+                }
+                _ => self.is_to_wake = true,
+            }
             self.hear(message, &brings)?;
         }
         if self.news.0 > news {
             self.say(&ToServer::HaveNews(self.news.0))?;
         }
-        if std::mem::take(&mut self.is_to_wake) {
-            (self.wake)();
-        }
         Ok(())
+    }
+
+    /// The window is woken for this together with what comes next, or after this time.
+    fn wake_within(&mut self, time: Duration) {
+        let at = Instant::now() + time;
+        self.wake_at = Some(self.wake_at.map_or(at, |before| before.min(at)));
     }
 
     pub(in crate::session::wire) fn hear(&mut self, message: ToWindow, brings: &[u8]) -> Result<(), WireError> {
@@ -81,7 +90,9 @@ impl Client {
                 if number == self.ping.0 {
                     let latency = Some(self.ping.1.elapsed());
                     let before = std::mem::replace(&mut self.shared.lock().latency, latency);
-                    self.is_to_wake |= before.map(|time| time.as_millis()) != latency.map(|time| time.as_millis());
+                    if before.map(|time| time.as_millis()) != latency.map(|time| time.as_millis()) {
+                        self.wake_within(PING_EVERY);
+                    }
                 }
                 Ok(())
             }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use super::super::WireError;
 use super::super::messages::{News, ToWindow};
@@ -29,7 +30,7 @@ impl Hub {
             }
         }
         if let Some(frame) = self.session.take_frame()
-            && let Some(before) = self.images.set_newest(frame)
+            && let Some(before) = self.images.set_newest(frame, Instant::now())
         {
             self.session.return_frame(before);
         }
@@ -42,7 +43,7 @@ impl Hub {
         }
         // When these have arrived it is told, and others go.
         for _ in 0..PIECES_AT_A_TIME {
-            let Some(bytes) = self.images.next()? else { break };
+            let Some(bytes) = self.images.next(Instant::now())? else { break };
             let _ = line.send(bytes);
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! What the solver's end does when it is told something.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::super::WireError;
 use super::super::image::unpack;
@@ -29,7 +30,7 @@ impl Hub {
                 self.images.look_at(at);
                 Ok(())
             }
-            ToServer::HavePieces(num) => self.images.arrived(num),
+            ToServer::HavePieces(num) => self.images.arrived(num, Instant::now()),
             ToServer::Fetch(run, subiteration) => {
                 let found = self.session.history(run).into_iter().find(|kept| kept.subiteration == subiteration);
                 found.into_iter().for_each(|kept| self.images.ask(kept));
@@ -120,6 +121,7 @@ fn can_be(line: PeakLine) -> bool {
 
 /// An image that a message brings.
 fn image(grid: Grid, bytes: &[u8]) -> Result<Volume, WireError> {
-    let values = unpack(bytes, grid.num_voxels())?;
+    let mut values = Vec::new();
+    unpack(bytes, grid.num_voxels(), &mut values)?;
     Volume::from_vec(grid, values, Unit::default()).ok_or_else(|| WireError::cannot_be("an image of another size"))
 }
