@@ -20,6 +20,12 @@ for count in 2 3; do
     grep -q "^device.*$count processes" said.txt
 done
 
+# An image of many pieces.
+fine="scan.hs $corrections --image 200,200,48 --voxel-mm 0.7,0.7,1 --algorithm mlem --iterations 1 --device cpu"
+"$program" reconstruct $fine -o fine.npy
+mpirun -n 3 "$program" reconstruct $fine -o fine3.npy
+cmp fine.npy fine3.npy
+
 # Frames of a list, and several inputs, are divided.
 "$program" simulate cylinder --scanner small --list-mode --counts 2e4 --duration-secs 8 -o events.petsird
 frames="--frames 4x2 --subsets 2 --iterations 2 --device cpu --threads 1"

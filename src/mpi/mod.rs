@@ -2,11 +2,10 @@
 //!
 //! Each process has all of the image and a share of the data; they meet ([`Meeting`]) where sums over the data are needed. All calls of
 //! MPI are made by a thread of their own: a call waits for the other processes, however long they take or if they are gone, and who
-//! waits for that thread can give up. The sum that has to be the same for any number of processes goes from one to the next in pieces,
-//! and back when it is whole, so that all add at the same time.
+//! waits for that thread can give up. The sum that has to be the same for any number of processes goes from one to the next (`chain`).
 
-use std::collections::VecDeque;
-use std::ops::Range;
+mod chain;
+
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
@@ -16,21 +15,22 @@ use mpi::Threading;
 use mpi::collective::SystemOperation;
 use mpi::request::{Request, Scope, scope};
 use mpi::topology::SimpleCommunicator;
-use mpi::traits::{Communicator as _, CommunicatorCollectives as _, Destination as _, Source as _};
+use mpi::traits::{Communicator as _, CommunicatorCollectives as _};
 
 use crate::algebra::{AddOwn, BackendError, Meeting, Share, Team};
 
 /// Variables of the environment by which a process knows that MPI has started it: Open MPI's, PMIx's, MPICH's and Slurm's with it.
 const STARTED_BY_MPI: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MPI_LOCALRANKID"];
 
-/// Values of a piece of an image on its way from process to process.
-const PIECE: usize = 1 << 18;
-
 /// How often who waits looks whether to give up.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Who is to end waits so much longer for the others, which may be ending too: `mpirun` leaves about a second in all.
 const PATIENCE: Duration = Duration::from_millis(200);
+
+/// How long who waits for another process looks without a rest, and how long he rests later.
+const SOON: Duration = Duration::from_millis(1);
+const NAP: Duration = Duration::from_micros(50);
 
 /// What a process says when it comes to a meeting: that it takes part, has left a run, or has nothing more to do, with this added to its
 /// exit code.
@@ -157,7 +157,7 @@ impl Processes {
     /// Waits for the others at the end of all work: the largest exit code of all. `None` where they are no longer waited for.
     pub fn end(&self, exit_code: u8) -> Option<u8> {
         loop {
-            let said = self.answer(self.ask(move |world| all_say(world, AT_THE_END + i32::from(exit_code)))).ok()?;
+            let said = self.answer(&self.ask(move |world| all_say(world, AT_THE_END + i32::from(exit_code)))).ok()?;
             // Who was still at work when this one came has learnt of it, and comes later.
             if said.least >= AT_THE_END {
                 self.finalize();
@@ -188,7 +188,7 @@ impl Processes {
     }
 
     /// Waits for what was asked, but not for long once this process is to end.
-    fn answer<T>(&self, told: Receiver<T>) -> Result<T, BackendError> {
+    fn answer<T>(&self, told: &Receiver<T>) -> Result<T, BackendError> {
         let mut ending_since: Option<Instant> = None;
         loop {
             match told.recv_timeout(LOOK_EVERY) {
@@ -203,46 +203,23 @@ impl Processes {
             }
         }
     }
+}
 
-    /// The next piece of a sum from the process before.
-    fn piece(&self, len: usize) -> Receiver<Vec<f32>> {
-        let (index, mut piece) = (self.share.index as i32, self.spare.take(len));
-        self.ask(move |world| {
-            scope(|s| finish(world.process_at_rank(index - 1).immediate_receive_into(s, &mut piece[..])));
-            piece
-        })
-    }
-
-    /// Sends a piece to the process that is so many after this one, if there is one.
-    fn send(&self, piece: Vec<f32>, after: i32) {
-        let (to, spare) = (self.share.index as i32 + after, self.spare.clone());
-        if (0..self.share.count as i32).contains(&to) {
-            self.ask(move |world| {
-                scope(|s| finish(world.process_at_rank(to).immediate_send(s, &piece[..])));
-                spare.put(piece);
-            });
-        }
-    }
-
-    /// The next piece of the whole sum from the process after this one, which the one before gets too.
-    fn whole(&self, len: usize) -> Receiver<Vec<f32>> {
-        let (index, mut piece) = (self.share.index as i32, self.spare.take(len));
-        self.ask(move |world| {
-            scope(|s| finish(world.process_at_rank(index + 1).immediate_receive_into(s, &mut piece[..])));
-            if index > 0 {
-                scope(|s| finish(world.process_at_rank(index - 1).immediate_send(s, &piece[..])));
-            }
-            piece
-        })
+/// Waits for the other processes.
+fn finish<'a, D: ?Sized, S: Scope<'a>>(mut request: Request<'a, D, S>) {
+    let since = Instant::now();
+    while let Err(not_yet) = request.test() {
+        request = not_yet;
+        pause(since);
     }
 }
 
-/// Waits for the other processes. A core is left to who can use it meanwhile: MPI's own way to wait would keep it from the solver, and from
-/// other processes where there are more than cores.
-fn finish<'a, D: ?Sized, S: Scope<'a>>(mut request: Request<'a, D, S>) {
-    while let Err(not_yet) = request.test() {
-        request = not_yet;
-        std::thread::yield_now();
+/// A moment between two looks at what is waited for since then. A core is left to who can use it meanwhile: MPI's own way to wait would
+/// keep it from the solver, and from other processes where there are more than cores.
+fn pause(since: Instant) {
+    match since.elapsed() < SOON {
+        true => std::thread::yield_now(),
+        false => std::thread::sleep(NAP),
     }
 }
 
@@ -278,43 +255,31 @@ impl Meeting for Processes {
             }
             Ok(all)
         });
-        self.answer(gathered)?
+        self.answer(&gathered)?
     }
 
     fn sum_in_order(&self, sum: &mut [f32], add: AddOwn<'_>) -> Result<(), BackendError> {
-        self.answer(self.ask(all_take_part))??;
-        let (len, behind) = (sum.len(), self.share.count - 1 - self.share.index);
-        let pieces: Vec<Range<usize>> = (0..len).step_by(PIECE).map(|at| at..(at + PIECE).min(len)).collect();
-        // The next piece comes while this one is added to, and whole ones come back while others go on. One behind the other, so that
-        // neighbours send and receive in the same order.
-        let is_first = self.share.index == 0;
-        let mut coming = pieces.first().filter(|_| !is_first).map(|range| self.piece(range.len()));
-        let mut wholes = VecDeque::new();
-        for (number, range) in pieces.iter().enumerate() {
-            let next = pieces.get(number + 1).filter(|_| !is_first).map(|range| self.piece(range.len()));
-            let mut piece = match std::mem::replace(&mut coming, next) {
-                Some(piece) => self.answer(piece)?,
-                None => self.spare.copy(&sum[range.clone()]),
-            };
-            add(range.start, &mut piece);
-            if behind == 0 {
-                sum[range.clone()].copy_from_slice(&piece);
-                self.send(piece, -1);
-            } else {
-                self.send(piece, 1);
-                if let Some(before) = number.checked_sub(behind) {
-                    wholes.push_back((before, self.whole(pieces[before].len())));
+        self.answer(&self.ask(all_take_part))??;
+        let (is_first, is_last) = (self.share.index == 0, self.share.index + 1 == self.share.count);
+        for batch in chain::batches(sum.len()) {
+            let (carrier, ends) = chain::chain(batch.clone(), self.share, self.spare.clone());
+            let carried = self.ask(move |world| carrier.run(world));
+            for range in chain::pieces(batch.clone()) {
+                let own = &mut sum[range.clone()];
+                let mut piece = if is_first { self.spare.copy(own) } else { self.answer(&ends.come)? };
+                add(range.start, &mut piece);
+                if is_last {
+                    own.copy_from_slice(&piece);
                 }
+                // Where its thread has ended the next answer tells.
+                let _ = ends.added.send(piece);
             }
-        }
-        if behind > 0 {
-            let left = pieces.len().saturating_sub(behind)..pieces.len();
-            wholes.extend(left.map(|number| (number, self.whole(pieces[number].len()))));
-        }
-        for (number, whole) in wholes {
-            let whole = self.answer(whole)?;
-            sum[pieces[number].clone()].copy_from_slice(&whole);
-            self.spare.put(whole);
+            for range in chain::pieces(batch).filter(|_| !is_last) {
+                let whole = self.answer(&ends.wholes)?;
+                sum[range].copy_from_slice(&whole);
+                self.spare.put(whole);
+            }
+            self.answer(&carried)?;
         }
         Ok(())
     }
@@ -327,13 +292,13 @@ impl Meeting for Processes {
             scope(|s| finish(world.immediate_all_reduce_into(s, &own[..], &mut sum[..], SystemOperation::sum())));
             Ok(sum)
         });
-        values.copy_from_slice(&self.answer(sum)??);
+        values.copy_from_slice(&self.answer(&sum)??);
         Ok(())
     }
 
     fn leave(&self, _: bool) {
         // Those who are gone will not hear it.
-        let _ = self.answer(self.ask(|world| all_say(world, HAS_LEFT)));
+        let _ = self.answer(&self.ask(|world| all_say(world, HAS_LEFT)));
     }
 
     /// Nothing has to be done: all have met when one left.
