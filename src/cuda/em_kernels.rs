@@ -46,7 +46,7 @@ impl EmKernels for CudaBackend {
         let (len, num_columns) = (rows.len() * columns.len(), columns.len() as u32);
         let mut out = self.zeros(len)?;
         let (table, rows, columns) = (self.table(table, 0.0)?, self.table(rows, [0; 2])?, self.table(columns, [0; 2])?);
-        let (count, shape) = (len as u64, one_each(len.max(1)));
+        let (count, shape) = (len as u64, one_each(len));
         launch!(self.stream, self.kernels.pair_products, shape, &mut out.0, &table, &rows, &columns, &num_columns, &count)?;
         Ok(out)
     }

@@ -71,7 +71,7 @@ impl Beams {
 /// The shape of a launch for so many beams and rows of voxels.
 pub(super) fn shape(num_beams: usize, num_rows: i32) -> LaunchConfig {
     let shared_mem_bytes = WARPS * (num_rows as u32 + 2) * size_of::<i32>() as u32;
-    LaunchConfig { grid_dim: (blocks(num_beams, WARPS).max(1), 1, 1), block_dim: (WARPS * WARP, 1, 1), shared_mem_bytes }
+    LaunchConfig { grid_dim: (blocks(num_beams, WARPS), 1, 1), block_dim: (WARPS * WARP, 1, 1), shared_mem_bytes }
 }
 
 /// The beams, subset after subset, and which belong to each.

@@ -96,9 +96,9 @@ pub(super) fn one_each(len: usize) -> LaunchConfig {
     LaunchConfig { grid_dim: (blocks(len, BLOCK), 1, 1), block_dim: (BLOCK, 1, 1), shared_mem_bytes: 0 }
 }
 
-/// Blocks of `threads` that `len` values need.
+/// Blocks of `threads` that `len` values need. Never none, which the driver refuses: a share of a subset may be empty.
 pub(super) fn blocks(len: usize, threads: u32) -> u32 {
-    u32::try_from(len.div_ceil(threads as usize)).unwrap_or(u32::MAX)
+    u32::try_from(len.div_ceil(threads as usize).max(1)).unwrap_or(u32::MAX)
 }
 
 /// Puts a kernel on a stream: `launch!(stream, kernel, shape, argument, …)`. Returns before it is done.
