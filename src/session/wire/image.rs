@@ -1,6 +1,6 @@
-//! The values of images on a line: 32-bit floats without loss, as they stand or packed. Packed, of each its distance from the one before it, as integers; of those all
-//! lowest bytes, then all second ones and so on, compressed with LZ4 (a block without its length). Neighbours are alike: what they have
-//! in common, and what is outside the field of view, costs next to nothing then.
+//! The values of images on a line: 32-bit floats without loss, as they stand or packed. Packed: of each its distance from the one
+//! before it, as integers; of those all lowest bytes, then all second ones and so on, compressed with LZ4 (a block without its length).
+//! Neighbours are alike: what they have in common, and what is outside the field of view, costs next to nothing then.
 //!
 //! Of iterates of a full scan (256 × 256 × 47 voxels of a Discovery STE) 61 % (MLEM, first iteration) to 72 % (OSEM, fourth) are left, of
 //! bytes as they stand 79 %; knowing the image before would save another 2 to 4 %.
