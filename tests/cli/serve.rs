@@ -45,6 +45,9 @@ fn open(session: &Session, folder: &Path) -> Arc<Study<Counts>> {
     Arc::new(study)
 }
 
+/// How both ends begin, before the program's version.
+const GREETING: &str = "tomoscope wire 3, program ";
+
 fn start(session: &Session, study: Arc<Study<Counts>>, num_iterations: usize) -> u64 {
     let settings = RunSettings { device: DeviceChoice::Cpu, num_iterations, ..default_settings(&study.measured).unwrap() };
     let job = Job::Counts { study, settings: Box::new(settings) };
@@ -132,7 +135,7 @@ fn a_server_that_nobody_takes_up_ends_by_itself_and_leaves_nothing() {
         .spawn()
         .unwrap();
     let mut input = server.stdin.take().unwrap();
-    input.write_all(format!("tomoscope wire 2, program {}\n", env!("CARGO_PKG_VERSION")).as_bytes()).unwrap();
+    input.write_all(format!("{GREETING}{}\n", env!("CARGO_PKG_VERSION")).as_bytes()).unwrap();
     // What it is, of no session, with no news: variant 0, none, 0.
     input.write_all(&[3, 0, 0, 0, 0, 0, 0]).unwrap();
     wait_until("its socket", || sockets(&folder).len() == 1);
@@ -163,7 +166,7 @@ fn what_is_no_window_is_told_so() {
         let text = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.code() == Some(1) && text.contains(expected) && !text.contains("panicked"), "{text}");
         let out = String::from_utf8_lossy(&output.stdout);
-        assert!(out.starts_with("tomoscope wire 2, program ") && out.lines().count() == 1, "{out}");
+        assert!(out.starts_with(GREETING) && out.lines().count() == 1, "{out}");
     }
     refused(&folder, 2, &["serve"]);
     refused(&folder, 2, &["--connect-command", "ssh there"]);
