@@ -1,11 +1,13 @@
 //! The session's protocol between two processes: a window here, its solver elsewhere.
 //!
 //! Both ends first say a line that names the protocol's version (`framing`); then messages (`messages`) go both ways, each
-//! as its length, the message as `postcard` writes it, and the values of an image that it brings, compressed (`image`).
+//! as its length, the message as `postcard` writes it, and the values of an image that it brings (`image`): compressed, but over a
+//! fast line as they stand.
 //!
 //! Orders and news are numbered and kept until the other end has them: where the line breaks and another takes its place, they go
 //! on where they stopped (`outbox`). Images are not: the newest wins. Of each the slices on the screen are sent at once and the
-//! whole after them, in pieces (`images_out`), no more at a time than the line takes up (`flow`): orders and news wait for none.
+//! whole after them, which comes alone where it is there as soon, in pieces (`images_out`), no more at a time than the line takes up
+//! (`flow`): orders and news wait for none.
 //!
 //! Nothing that comes is believed: lengths, grids, numbers and regions are checked before they are used, and what cannot be ends
 //! the connection with a sentence.
