@@ -25,5 +25,5 @@ pub use image_space::ImageSpace;
 pub use ring_basis::{RingBasis, RingGrid};
 pub use simd::Simd;
 pub(crate) use simd::prefetch;
-pub use team::{AddOwn, Meeting, Share, Team};
+pub use team::{Meeting, Share, Summand, Team};
 pub use voxels::{Columns, Voxels};

@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::BackendError;
-use super::team::{self, AddOwn, Meeting, Share};
+use super::team::{Meeting, Share, Summand};
 
 /// How long a member that waits looks again and again, before it sleeps: the others are a few microseconds behind as a rule, and
 /// waking up takes longer.
@@ -199,20 +199,17 @@ impl Meeting for AtTable {
         Ok(self.room.meet(self.chair, values, last)?.to_vec())
     }
 
-    fn sum_in_order(&self, sum: &mut [f32], add: AddOwn<'_>) -> Result<(), BackendError> {
+    fn sum_in_order(&self, own: &mut dyn Summand) -> Result<(), BackendError> {
         let work = |shared: &mut Vec<f32>| {
             if self.chair == 0 {
                 shared.clear();
-                // Of several processes only the first begins with what it has.
-                match self.share.index {
-                    0 => shared.extend_from_slice(sum),
-                    _ => shared.resize(sum.len(), 0.0),
-                }
+                shared.resize(own.len(), 0.0);
             }
-            add(0, shared);
+            own.add_to(0, shared);
         };
-        self.room.in_turns(self.chair, &self.room.sum, work, |meeting, shared| team::sum(meeting, shared))?;
-        sum.copy_from_slice(&lock(&self.room.sum));
+        let go_out = |meeting: &dyn Meeting, shared: &mut Vec<f32>| meeting.sum_in_order(&mut &mut shared[..]);
+        self.room.in_turns(self.chair, &self.room.sum, work, go_out)?;
+        own.set(0, &lock(&self.room.sum));
         self.room.meet(self.chair, &[], Ok).map(drop)
     }
 

@@ -25,8 +25,36 @@ impl Share {
     pub const WHOLE: Share = Share { index: 0, count: 1 };
 }
 
-/// Adds what a member has to a piece of a sum that begins at a place.
-pub type AddOwn<'a> = &'a mut dyn FnMut(usize, &mut [f32]);
+/// What a member brings to a sum over a team, and where the sum goes. Its values may lie otherwise than one after the other.
+pub trait Summand {
+    /// Number of values.
+    fn len(&self) -> usize;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// `sum` += the own values from a place on.
+    fn add_to(&self, at: usize, sum: &mut [f32]);
+
+    /// Takes the sum from a place on, whose own values are needed no more.
+    fn set(&mut self, at: usize, sum: &[f32]);
+}
+
+impl Summand for &mut [f32] {
+    fn len(&self) -> usize {
+        <[f32]>::len(self)
+    }
+
+    fn add_to(&self, at: usize, sum: &mut [f32]) {
+        sum.iter_mut().zip(&self[at..]).for_each(|(sum, value)| *sum += value);
+    }
+
+    fn set(&mut self, at: usize, sum: &[f32]) {
+        self[at..at + sum.len()].copy_from_slice(sum);
+    }
+}
 
 /// Where the members of a team meet. Each has a value of this for itself. Every function is called by all members, in the same order;
 /// a member that cannot go on calls [`Meeting::leave`] in place of its next call.
@@ -40,12 +68,11 @@ pub trait Meeting: Debug + Send + Sync {
     /// A member has left, or cannot be reached.
     fn gather(&self, values: &[f64]) -> Result<Vec<f64>, BackendError>;
 
-    /// `sum` = what the first member has there, to which each adds its own, one member after the other. `add` is called with pieces of
-    /// the sum, in the order of their places.
+    /// 0, to which each member adds its own, one member after the other.
     ///
     /// # Errors
     /// A member has left, or cannot be reached.
-    fn sum_in_order(&self, sum: &mut [f32], add: AddOwn<'_>) -> Result<(), BackendError>;
+    fn sum_in_order(&self, own: &mut dyn Summand) -> Result<(), BackendError>;
 
     /// `values` = their sum over all members, modulo 2^64.
     ///
@@ -155,18 +182,9 @@ impl Team {
     ///
     /// # Errors
     /// A member has left, or cannot be reached.
-    pub fn sum(&self, values: &mut [f32]) -> Result<(), BackendError> {
-        self.meeting().map_or(Ok(()), |meeting| sum(meeting, values))
+    pub fn sum(&self, mut values: &mut [f32]) -> Result<(), BackendError> {
+        self.meeting().map_or(Ok(()), |meeting| meeting.sum_in_order(&mut values))
     }
-}
-
-/// `values` = their sum over all members.
-pub(super) fn sum(meeting: &dyn Meeting, values: &mut [f32]) -> Result<(), BackendError> {
-    // It begins with those of the first.
-    let own = if meeting.share().index == 0 { Vec::new() } else { values.to_vec() };
-    meeting.sum_in_order(values, &mut |at, sum| {
-        sum.iter_mut().zip(own.iter().skip(at)).for_each(|(sum, value)| *sum += value);
-    })
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Voxels as the basis of an image, in the order that suits an operator.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::{Backend, FieldOfView, ImageSpace};
@@ -143,6 +145,18 @@ impl Voxels {
         });
     }
 
+    /// The places of an array that are voxels in the field of view: as many at a time as lie next to each other, in their order.
+    pub fn seen(&self) -> Vec<Range<usize>> {
+        let mut is_seen = vec![1.0; self.len()];
+        self.zero_unseen(&mut is_seen);
+        let mut end = 0;
+        let runs = is_seen.chunk_by(|a, b| a == b).map(|run| {
+            end += run.len();
+            (run[0], end - run.len()..end)
+        });
+        runs.filter(|(is_seen, _)| *is_seen > 0.0).map(|(_, places)| places).collect()
+    }
+
     /// Values of an array from those of a volume.
     pub fn coefficients(&self, volume: &Volume) -> Vec<f32> {
         let [nx, ny, _] = self.grid.size;
@@ -276,6 +290,10 @@ mod tests {
             let mut full = vec![7.0; voxels.len()];
             voxels.zero_unseen(&mut full);
             assert!(full.iter().zip(&image).all(|(value, seen)| (*value == 7.0) == (*seen != 0.0)), "{order:?}");
+            let seen = voxels.seen();
+            assert!(seen.windows(2).all(|runs| runs[0].end < runs[1].start), "{order:?}: {seen:?}");
+            let seen: Vec<usize> = seen.into_iter().flatten().collect();
+            assert_eq!(seen, (0..image.len()).filter(|&place| image[place] != 0.0).collect::<Vec<_>>(), "{order:?}");
         }
     }
 }

@@ -17,7 +17,7 @@ use mpi::request::{Request, Scope, scope};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator as _, CommunicatorCollectives as _};
 
-use crate::algebra::{AddOwn, BackendError, Meeting, Share, Team};
+use crate::algebra::{BackendError, Meeting, Share, Summand, Team};
 
 /// Variables of the environment by which a process knows that MPI has started it: Open MPI's, PMIx's, MPICH's and Slurm's with it.
 const STARTED_BY_MPI: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MPI_LOCALRANKID"];
@@ -46,6 +46,12 @@ impl Spare {
     fn take(&self, len: usize) -> Vec<f32> {
         let mut piece = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
         piece.resize(len, 0.0);
+        piece
+    }
+
+    fn zeros(&self, len: usize) -> Vec<f32> {
+        let mut piece = self.take(len);
+        piece.fill(0.0);
         piece
     }
 
@@ -258,25 +264,24 @@ impl Meeting for Processes {
         self.answer(&gathered)?
     }
 
-    fn sum_in_order(&self, sum: &mut [f32], add: AddOwn<'_>) -> Result<(), BackendError> {
+    fn sum_in_order(&self, own: &mut dyn Summand) -> Result<(), BackendError> {
         self.answer(&self.ask(all_take_part))??;
         let (is_first, is_last) = (self.share.index == 0, self.share.index + 1 == self.share.count);
-        for batch in chain::batches(sum.len()) {
+        for batch in chain::batches(own.len()) {
             let (carrier, ends) = chain::chain(batch.clone(), self.share, self.spare.clone());
             let carried = self.ask(move |world| carrier.run(world));
             for range in chain::pieces(batch.clone()) {
-                let own = &mut sum[range.clone()];
-                let mut piece = if is_first { self.spare.copy(own) } else { self.answer(&ends.come)? };
-                add(range.start, &mut piece);
+                let mut piece = if is_first { self.spare.zeros(range.len()) } else { self.answer(&ends.come)? };
+                own.add_to(range.start, &mut piece);
                 if is_last {
-                    own.copy_from_slice(&piece);
+                    own.set(range.start, &piece);
                 }
                 // Where its thread has ended the next answer tells.
                 let _ = ends.added.send(piece);
             }
             for range in chain::pieces(batch).filter(|_| !is_last) {
                 let whole = self.answer(&ends.wholes)?;
-                sum[range].copy_from_slice(&whole);
+                own.set(range.start, &whole);
                 self.spare.put(whole);
             }
             self.answer(&carried)?;

@@ -10,8 +10,9 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
+use super::sharing::Sharing;
 use super::{Accumulation, OperatorError};
-use crate::algebra::{Team, prefetch};
+use crate::algebra::prefetch;
 use crate::task::Stopped;
 
 /// Most private images of one backprojection.
@@ -19,7 +20,7 @@ const MAX_PRIVATE_IMAGES: usize = 16;
 /// Values that all private images together may have (512 MiB), unless one alone is larger.
 const MAX_PRIVATE_VALUES: usize = 1 << 27;
 /// Values per piece when images are summed.
-const CHUNK: usize = 1 << 14;
+pub(super) const CHUNK: usize = 1 << 14;
 
 /// An image that values are added to.
 pub(super) trait ImageSink {
@@ -117,17 +118,17 @@ impl PrivateImages {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = images;
     }
 
-    /// `out` = the sum, in the order of the pieces, of what `add` adds to the image of zeros of each of `num_pieces`; of a team of
-    /// the pieces of all members, one member after the other.
+    /// `out` = the sum, in the order of the pieces, of what `add` adds to the image of zeros of each of `num_pieces`; of those who
+    /// share it of the pieces of all members, one member after the other, and only what is seen.
     pub fn sum_of_pieces(
         &self,
-        team: &Team,
+        sharing: &Sharing,
         num_pieces: usize,
         out: &mut [f32],
         add: impl Fn(usize, &mut [f32]) -> Result<(), Stopped> + Sync,
     ) -> Result<(), OperatorError> {
         // The first image, with which the sum begins, is `out` itself.
-        let is_first = team.share().index == 0 || team.meeting().is_none();
+        let is_first = sharing.is_first();
         let mut private = self.take(num_pieces.saturating_sub(usize::from(is_first)), out.len());
         let mut images: Vec<&mut [f32]> = Vec::with_capacity(num_pieces.max(1));
         if is_first {
@@ -138,15 +139,13 @@ impl PrivateImages {
             image.fill(0.0);
             if piece < num_pieces { add(piece, image) } else { Ok(()) }
         });
-        let summed = match (added, team.meeting()) {
-            (Err(stopped), _) => Err(stopped.into()),
-            (Ok(()), None) => {
-                add_in_order(0, out, &private);
+        let summed = match added {
+            Err(stopped) => Err(stopped.into()),
+            Ok(()) if sharing.is_alone() => {
+                add_in_order(out, &private);
                 Ok(())
             }
-            (Ok(()), Some(meeting)) => {
-                meeting.sum_in_order(out, &mut |at, sum| add_in_order(at, sum, &private)).map_err(OperatorError::from)
-            }
+            Ok(()) => sharing.sum(out, is_first, &private),
         };
         self.put(private);
         summed
@@ -182,13 +181,13 @@ pub(super) trait Parts: Sync {
     fn add<S: ImageSink>(&self, part: Range<usize>, image: &mut S, scratch: &mut Self::Scratch) -> Result<(), Stopped>;
 }
 
-/// `out` = the sum of all parts, also those of other members of a team. Where it is to be deterministic there are no more of them than
-/// private images.
+/// `out` = the sum of all parts, also, in what is seen, those of other members of a team. Where it is to be deterministic there are no
+/// more of them than private images.
 pub(super) fn backproject<P: Parts>(
     parts: &P,
     ranges: Vec<Range<usize>>,
     private_images: &PrivateImages,
-    team: &Team,
+    sharing: &Sharing,
     accumulation: Accumulation,
     out: &mut [f32],
 ) -> Result<(), OperatorError> {
@@ -205,22 +204,22 @@ pub(super) fn backproject<P: Parts>(
             },
         )?;
         write_shared(&shared, out);
-        return Ok(team.sum(out)?);
+        return sharing.sum(out, true, &[]);
     }
     // Lines know no other way.
-    private_images.sum_of_pieces(team, ranges.len(), out, |index, image| {
+    private_images.sum_of_pieces(sharing, ranges.len(), out, |index, image| {
         let range = ranges.get(index).cloned().unwrap_or_default();
         parts.add(range, &mut Private(image), &mut parts.scratch())
     })
 }
 
-/// `sum` += all images from a place on, one after the other in each voxel.
-fn add_in_order(at: usize, sum: &mut [f32], images: &[Vec<f32>]) {
+/// `sum` += all images, one after the other in each voxel.
+pub(super) fn add_in_order(sum: &mut [f32], images: &[Vec<f32>]) {
     sum.par_chunks_mut(CHUNK).enumerate().for_each(|(piece, sum)| {
-        for image in images {
-            for (sum, value) in sum.iter_mut().zip(&image[at + piece * CHUNK..]) {
-                *sum += value;
-            }
-        }
+        images.iter().for_each(|image| add(sum, &image[piece * CHUNK..]));
     });
+}
+
+pub(super) fn add(sum: &mut [f32], values: &[f32]) {
+    sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
 }

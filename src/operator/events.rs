@@ -13,10 +13,11 @@ use rayon::prelude::*;
 use super::accumulate::{ImageSink, Parts, PrivateImages, backproject, is_shared, num_private_images, private_bytes};
 use super::event_path::{LANES, Lanes, Path, Visit};
 use super::event_space::{EventOrder, EventSpace, EventSplit, key};
+use super::sharing::Sharing;
 use super::siddon::{starts, walk_parts};
 use super::tof::{TofKernel, TofTerms};
 use super::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset, check_lengths};
-use crate::algebra::{Columns, Data, FieldOfView, Host, HostArray, Image, Share, Simd, Team, Voxels};
+use crate::algebra::{Columns, Data, FieldOfView, Host, HostArray, Image, Share, Simd, Voxels};
 use crate::data::{Events, TofFacts};
 use crate::geometry::{Grid, Line, Point};
 use crate::scanner::{Detectors, PairRays};
@@ -381,7 +382,7 @@ impl LinearOperator<Host> for EventLines {
         let each = events.len().div_ceil(num_parts.max(1)).max(1);
         let ranges = (0..num_parts).map(|part| (part * each).min(events.len())..((part + 1) * each).min(events.len())).collect();
         let parts = EventParts { operator: self, events, q, task };
-        backproject(&parts, ranges, &self.private_images, &Team::ALONE, accumulation, out)?;
+        backproject(&parts, ranges, &self.private_images, &Sharing::ALONE, accumulation, out)?;
         self.voxels.zero_unseen(out);
         Ok(())
     }

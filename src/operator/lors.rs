@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rayon::prelude::*;
 
 use super::accumulate::{ImageSink, Parts, PrivateImages, backproject, is_shared, num_private_images, private_bytes};
+use super::sharing::Sharing;
 use super::{
     Accumulation, Behind, DataSpace, LinearOperator, LorRuns, MirrorSets, Mirrored, OperatorError, OwnShare, Subset,
     ViewProjector, Views, check_lengths,
@@ -54,7 +55,7 @@ pub(super) struct Kept {
     /// Images that backprojections work in.
     pub private_images: PrivateImages,
     /// Whose share of the LORs is projected.
-    pub team: Team,
+    pub sharing: Sharing,
     /// By number and count of the subset.
     sets: Mutex<HashMap<[usize; 2], Arc<LorSets>>>,
 }
@@ -67,7 +68,7 @@ impl Kept {
             let views: Vec<usize> = projector.views().of(subset).collect();
             let mirrored = projector.mirror_sets(&views);
             let (num_tangential, image_len) = (projector.views().num_tangential(), projector.voxels().len());
-            Arc::new(LorSets::new(mirrored, views, num_tangential, image_len, self.team.share()))
+            Arc::new(LorSets::new(mirrored, views, num_tangential, image_len, self.sharing.team.share()))
         };
         Arc::clone(sets.entry([subset.index, subset.count]).or_insert_with(new))
     }
@@ -205,8 +206,8 @@ impl<P: LorProjector> LinearOperator<Host> for P {
         let out = out.values_mut();
         let ranges = if is_shared(accumulation) { sets.pieces(sets.own_sets(), 1) } else { sets.own_parts.clone() };
         let parts = LorParts { projector: self, sets: &sets, q, task };
-        let Kept { private_images, team, .. } = self.kept();
-        backproject(&parts, ranges, private_images, team, accumulation, out)?;
+        let Kept { private_images, sharing, .. } = self.kept();
+        backproject(&parts, ranges, private_images, sharing, accumulation, out)?;
         self.voxels().zero_unseen(out);
         Ok(())
     }
@@ -258,7 +259,7 @@ impl<P: LorProjector> DataSpace for OwnLors<P> {
 impl<P: LorProjector + 'static> ViewProjector<Host> for P {
     /// Whole parts of the sum that a deterministic backprojection is: its bits do not depend on how many members there are.
     fn for_team(mut self, team: &Team) -> Result<OwnShare<Host>, OperatorError> {
-        self.kept_mut().team = team.clone();
+        self.kept_mut().sharing = Sharing::with(team.clone(), self.voxels());
         let projector = Arc::new(self);
         Ok((Behind(Box::new(Behind(Arc::clone(&projector)))), Box::new(OwnLors(projector))))
     }

@@ -19,6 +19,7 @@ mod lors;
 mod mirrors;
 mod of_share;
 mod planes;
+mod sharing;
 mod siddon;
 mod stored_matrix;
 mod tof;

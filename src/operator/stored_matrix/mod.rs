@@ -20,8 +20,9 @@ use rayon::prelude::*;
 
 use super::accumulate::PrivateImages;
 use super::chunk::{Chunk, LANES, add_multiple, load, store};
+use super::sharing::Sharing;
 use super::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset, check_lengths};
-use crate::algebra::{Data, Host, HostArray, Image, Simd, Team};
+use crate::algebra::{Data, Host, HostArray, Image, Simd};
 use crate::data::{MatrixElement, ResponseMatrix};
 use crate::task::{Stopped, Task};
 pub use columns::{MatrixColumns, MatrixOrder, Residence};
@@ -241,7 +242,7 @@ impl StoredMatrix {
     fn spread_all<const CHUNKS: usize>(&self, q: &[f32], x: &mut [f32], task: &Task) -> Result<(), OperatorError> {
         let num_orbits = self.pairs.num_orbits();
         let each = num_orbits.div_ceil(MAX_PRIVATE_IMAGES).max(1);
-        self.private_images.sum_of_pieces(&Team::ALONE, num_orbits.div_ceil(each), x, |piece, image| {
+        self.private_images.sum_of_pieces(&Sharing::ALONE, num_orbits.div_ceil(each), x, |piece, image| {
             for orbit in piece * each..((piece + 1) * each).min(num_orbits) {
                 task.check()?;
                 self.spread::<CHUNKS>(orbit, &q[orbit * CHUNKS * LANES..][..CHUNKS * LANES], image);
