@@ -19,9 +19,9 @@ pub fn start(folder: &Path, arguments: &str) -> Child {
     program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Sends a signal. (The shell's own `kill`: not every machine has the command.)
-fn kill(program: &Child, signal: &str) {
-    let line = format!("kill -{signal} {}", program.id());
+/// Sends a signal to the program of this number. (The shell's own `kill`: not every machine has the command.)
+pub fn kill(pid: impl std::fmt::Display, signal: &str) {
+    let line = format!("kill -{signal} {pid}");
     assert!(Command::new("sh").args(["-c", &line]).status().unwrap().success());
 }
 
@@ -73,7 +73,7 @@ fn signals_keep_the_last_iterate() {
     for signals in [&["INT"][..], &["TERM"], &["HUP"], &["TERM", "TERM", "HUP"]] {
         let program = start(at, "reconstruct scan.hs -o out.hv --iterations 4000000 --csv table.csv --device cpu");
         wait_for_steps(&at.join("table.csv"));
-        signals.iter().for_each(|signal| kill(&program, signal));
+        signals.iter().for_each(|signal| kill(program.id(), signal));
         let (code, out, err) = ended(program);
         assert_eq!(code, Some(3), "{signals:?}: {out}{err}");
         assert!(out.contains("stopped by hand after iteration") && err.contains("of 4000000 iterations"), "{out}{err}");
@@ -100,12 +100,12 @@ fn only_a_second_interrupt_discards() {
         assert!(table.read_line(&mut String::new()).unwrap() > 0);
     }
     for signal in ["TERM", "INT", "HUP"] {
-        kill(&program, signal);
+        kill(program.id(), signal);
         // Time enough for the other process to end, which it must not do: nothing tells that it will not.
         std::thread::sleep(Duration::from_millis(300));
         assert!(program.try_wait().unwrap().is_none(), "one {signal} ended it");
     }
-    kill(&program, "INT");
+    kill(program.id(), "INT");
     let (code, _, said) = ended(program);
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("broken off; the image was not saved") && !at.join("out.hv").exists(), "{said}");
@@ -126,7 +126,7 @@ fn a_run_under_nohup_outlives_its_terminal() {
     let program = shell.args(["-c", &line]).current_dir(at).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let table = at.join("table.csv");
     wait_for_steps(&table);
-    kill(&program, "HUP");
+    kill(program.id(), "HUP");
     let before = std::fs::metadata(&table).unwrap().len();
     let begin = Instant::now();
     while std::fs::metadata(&table).unwrap().len() < before + 10_000 {
@@ -134,7 +134,7 @@ fn a_run_under_nohup_outlives_its_terminal() {
         // Another process writes the table: it can only be looked at.
         std::thread::sleep(Duration::from_millis(20));
     }
-    kill(&program, "TERM");
+    kill(program.id(), "TERM");
     assert_eq!(ended(program).0, Some(3));
 }
 
@@ -176,7 +176,7 @@ fn following_ends_incomplete_where_the_length_is_known_and_complete_where_it_is_
         let arguments = "reconstruct ball.sweep -o out.nii --follow --image 16,16,16 --rois rois.toml --csv t.csv --device cpu";
         let program = start(at, arguments);
         wait_for_steps(&at.join("t.csv"));
-        kill(&program, "INT");
+        kill(program.id(), "INT");
         let (found, out, err) = ended(program);
         assert_eq!(found, Some(code), "{out}{err}");
         assert!(out.contains("out.nii: the image after"), "{out}{err}");
@@ -215,7 +215,7 @@ fn two_stages_are_stopped_inside_and_write_nothing() {
         line.clear();
         assert!(lines.read_line(&mut line).unwrap() > 0, "it ended without a word of its progress");
     }
-    kill(&program, "INT");
+    kill(program.id(), "INT");
     let mut said = String::new();
     lines.read_to_string(&mut said).unwrap();
     assert_eq!(program.wait().unwrap().code(), Some(1), "{said}");

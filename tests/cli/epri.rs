@@ -1,6 +1,6 @@
 //! `tomoscope simulate --epri` and `tomoscope info` of sweeps.
 
-use super::ends::{ended, put_roi, start, wait_for_rows};
+use super::ends::{ended, kill, put_roi, start, wait_for_rows};
 use super::scans::{leave_unmeasured, put_complex};
 use super::{done, refused, tomoscope};
 
@@ -240,7 +240,7 @@ fn a_file_that_was_allocated_in_advance_is_followed_only_as_far_as_it_is_measure
     let mut program = command.spawn().unwrap();
     let mut told = BufReader::new(program.stderr.take().unwrap()).lines().map(Result::unwrap);
     assert!(told.any(|line| line.contains("was allocated in advance: its projections 21 to 66 are zero")));
-    assert!(Command::new("kill").args(["-INT", &program.id().to_string()]).status().unwrap().success());
+    kill(program.id(), "INT");
     assert!(told.any(|line| line.contains("of 66 projections in") && line.contains("were not measured")));
     let said = String::from_utf8(program.wait_with_output().unwrap().stdout).unwrap();
     assert!(said.contains("out.nii: the image after 19 projections"), "{said}");

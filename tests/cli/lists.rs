@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::ends::{ended, start};
+use super::ends::{ended, kill, start};
 use super::{done, refused};
 
 /// Runs the program with a line of arguments.
@@ -121,8 +121,7 @@ fn a_list_is_followed_to_its_end_or_to_a_signal() {
     let mut program = start(folder, &follow.replace("out", "half"));
     std::thread::sleep(std::time::Duration::from_millis(1500));
     assert!(program.try_wait().unwrap().is_none(), "it waits for more");
-    let interrupt = std::process::Command::new("kill").args(["-INT", &program.id().to_string()]).status().unwrap();
-    assert!(interrupt.success());
+    kill(program.id(), "INT");
     let (code, said, err) = ended(program);
     assert_eq!(code, Some(0), "{said}{err}");
     assert!(image("half.npy") != image("whole.npy"));

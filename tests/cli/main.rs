@@ -30,11 +30,12 @@ mod tubes;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Runs the program in a folder with these arguments, on the processor: a GPU of the machine is hidden from it. What it keeps for
-/// later goes there too.
+/// Runs the program in a folder with these arguments, on the processor and without a window: GPU and screen of the machine are hidden
+/// from it. What it keeps for later goes there too.
 fn tomoscope(folder: &Path, arguments: &[&str]) -> Output {
     let mut program = Command::new(env!("CARGO_BIN_EXE_tomoscope"));
     program.current_dir(folder).env("CUDA_VISIBLE_DEVICES", "").env("XDG_CACHE_HOME", cache(folder));
+    program.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").env_remove("WAYLAND_SOCKET");
     program.args(arguments).output().unwrap()
 }
 

@@ -12,6 +12,7 @@ use tomoscope::session::wire::{HeadStudy, Line, LineState};
 use tomoscope::session::{Command, EventKind, Frame, RoiSet, Session, SessionOptions};
 use tomoscope::task::Task;
 
+use super::ends::kill;
 use super::{cache, done, refused};
 
 /// Longest wait for anything.
@@ -85,7 +86,8 @@ fn a_server_that_is_killed_at_any_moment_leaves_its_last_image_and_a_sentence() 
         let (begun, mut num_steps) = (Instant::now(), 0);
         wait_until("the end", || {
             if !is_killed && begun.elapsed() > Duration::from_millis(moment * 37) {
-                is_killed = Program::new("kill").args(["-9", &number]).status().unwrap().success();
+                kill(&number, "KILL");
+                is_killed = true;
             }
             for event in session.events().try_iter() {
                 match event.kind {
