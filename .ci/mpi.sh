@@ -20,6 +20,21 @@ for count in 2 3; do
     grep -q "^device.*$count processes" said.txt
 done
 
+# The events of a list, and tubes of response.
+"$program" simulate cylinder --scanner small --list-mode --counts 3e5 -o many.petsird
+list="many.petsird --subsets 2 --iterations 2 --device cpu"
+"$program" reconstruct $list -o list.npy
+"$program" tubes --scanner vrpet --events 20000 --device cpu -o vrpet.tubes
+"$program" simulate cylinder --scanner vrpet --counts 1e5 -o vrpet.hs
+tubes="vrpet.hs --tubes vrpet.tubes --projector tubes --image 40,40,59 --subsets 4 --iterations 1 --device cpu"
+"$program" reconstruct $tubes -o tubes.npy
+for count in 2 3; do
+    mpirun -n "$count" "$program" reconstruct $list -o "list$count.npy"
+    mpirun -n "$count" "$program" reconstruct $tubes -o "tubes$count.npy"
+    cmp list.npy "list$count.npy"
+    cmp tubes.npy "tubes$count.npy"
+done
+
 # An image of many pieces.
 fine="scan.hs $corrections --image 200,200,48 --voxel-mm 0.7,0.7,1 --algorithm mlem --iterations 1 --device cpu"
 "$program" reconstruct $fine -o fine.npy
@@ -38,9 +53,10 @@ mpirun -n 2 "$program" reconstruct scan.hs events.petsird --iterations 1 --devic
 
 # What cannot be shared is refused by all.
 status=0
-mpirun -n 2 "$program" reconstruct events.petsird --device cpu -o refused.npy 2>refused.txt || status=$?
+"$program" simulate disc --epri 2d:60 -o disc.sweep
+mpirun -n 2 "$program" reconstruct disc.sweep -o refused.npy 2>refused.txt || status=$?
 cat refused.txt
-[ "$status" != 0 ] && grep -q 'processes share events out among GPUs only' refused.txt && [ ! -e refused.npy ]
+[ "$status" != 0 ] && grep -q 'processes can share projection data and lists' refused.txt && [ ! -e refused.npy ]
 
 # A process that is lost, and a signal to all: the last image is kept, and nobody is left.
 await_steps() {

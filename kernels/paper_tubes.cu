@@ -97,15 +97,32 @@ extern "C" __global__ void project(const Plan plan, const InPlane *in_planes, co
     bins[bin] = sum;
 }
 
-// image[z][y][x] of `count` voxels from `first` on, 0 outside the field of view.
-extern "C" __global__ void backproject(const Plan plan, const InPlane *in_planes, const Group *groups, Texture tubes,
-                                       const float *bins, const int2 *fov_rows, float *image, unsigned long long first,
-                                       unsigned long long count)
+// The sum of a voxel, transaxial LOR by transaxial LOR: in one order, or in 64-bit fixed point, to which each is rounded, so that it
+// does not matter which device has which of them.
+struct FloatSum {
+    float sum;
+
+    __device__ __forceinline__ void end_lor() {}
+};
+
+struct FixedSum {
+    float sum;
+    float scale;
+    long long total;
+
+    __device__ __forceinline__ void end_lor()
+    {
+        total += __float2ll_rn(scale * sum);
+        sum = 0.0f;
+    }
+};
+
+#define BACKPROJECT                                                                                                          \
+    const Plan plan, const InPlane *in_planes, const Group *groups, Texture tubes, const float *bins, const int2 *fov_rows
+
+// What all LORs give to a voxel, but for the volumes; nothing outside the field of view.
+template <class Sum> __device__ __forceinline__ void gather(BACKPROJECT, unsigned long long voxel, Sum &sum)
 {
-    const unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= count)
-        return;
-    const unsigned long long voxel = first + i;
     const int x = voxel % plan.nx, y = (int)(voxel / plan.nx) % plan.ny, z = (int)(voxel / plan.nx / plan.ny);
     const int2 inside = fov_rows[y];
     const bool is_seen = x >= inside.x && x < inside.y;
@@ -113,7 +130,6 @@ extern "C" __global__ void backproject(const Plan plan, const InPlane *in_planes
     const float z_mm = plan.origin_z + z * plan.voxel_z;
     const int middle[3] = {plan.num_along / 2, plan.num_across / 2, plan.num_axial / 2};
     const float reach_mm = (middle[2] + 1) * plan.axial_mm;
-    float sum = 0.0f;
     for (int lor = 0; is_seen && lor < plan.num_views * plan.num_tangential; lor++) {
         const int view = plan.first_view + lor / plan.num_tangential * plan.view_step;
         const InPlane here = in_planes[view * plan.num_tangential + lor % plan.num_tangential];
@@ -132,10 +148,32 @@ extern "C" __global__ void backproject(const Plan plan, const InPlane *in_planes
             for (int p = max((int)ceilf((above_mm - reach_mm) / plan.ring_mm), 0); p <= last; p++) {
                 const float c = group.sign * (above_mm - p * plan.ring_mm) / plan.axial_mm + middle[2];
                 const float3 sample = in_tubes(plan, here.radial, group.difference, a, b, c);
-                sum += of_lor[group.first_plane + p] *
-                       interpolated(tubes, sample.x, sample.y, sample.z, plan.by_hardware);
+                sum.sum += of_lor[group.first_plane + p] *
+                           interpolated(tubes, sample.x, sample.y, sample.z, plan.by_hardware);
             }
         }
+        sum.end_lor();
     }
-    image[voxel] = plan.volumes * sum;
+}
+
+#define VOXEL (first + (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x)
+
+// image[z][y][x] of `count` voxels from `first` on.
+extern "C" __global__ void backproject(BACKPROJECT, float *image, unsigned long long first, unsigned long long count)
+{
+    if (VOXEL >= first + count)
+        return;
+    FloatSum sum = {0.0f};
+    gather(plan, in_planes, groups, tubes, bins, fov_rows, VOXEL, sum);
+    image[VOXEL] = plan.volumes * sum.sum;
+}
+
+extern "C" __global__ void backproject_fixed(BACKPROJECT, long long *image, float scale, unsigned long long first,
+                                             unsigned long long count)
+{
+    if (VOXEL >= first + count)
+        return;
+    FixedSum sum = {0.0f, plan.volumes * scale, 0};
+    gather(plan, in_planes, groups, tubes, bins, fov_rows, VOXEL, sum);
+    image[VOXEL] = sum.total;
 }

@@ -115,22 +115,56 @@ extern "C" __global__ void resample(const Plan plan, const Line *lines, int firs
     cells[cell * (COLUMN / 2) + threadIdx.x] = sum;
 }
 
-// image[y][x][place] = (or +=) the transpose of `resample`. A thread for two places; blocks [place, x].
-extern "C" __global__ void collect(const Plan plan, const Line *lines, int first_view, int view_step, int num_lines,
-                                   const float2 *cells, const int2 *fov_rows, float2 *image, int is_first)
+// Sums of two places of a voxel, line by line: in one order, or in 64-bit fixed point, to which each line is rounded, so that it does
+// not matter which device has which lines.
+struct FloatSum {
+    float2 sum;
+
+    __device__ __forceinline__ void end_line() {}
+};
+
+struct FixedSum {
+    float2 sum;
+    float scale;
+    longlong2 total;
+
+    __device__ __forceinline__ void end_line()
+    {
+        total.x += __float2ll_rn(scale * sum.x);
+        total.y += __float2ll_rn(scale * sum.y);
+        sum = make_float2(0.0f, 0.0f);
+    }
+};
+
+// Two places of a voxel: those of this thread.
+struct Here {
+    int x, y, voxel;
+    // Whether there is something at either place.
+    bool is_seen[2];
+};
+
+__device__ __forceinline__ bool find_here(const Plan &plan, const int2 *fov_rows, Here &here)
 {
-    const int x = blockIdx.x * blockDim.y + threadIdx.y, y = blockIdx.y, place = 2 * threadIdx.x;
-    if (x >= plan.nx)
-        return;
-    const int2 inside = fov_rows[y];
-    const bool is_seen_here = x >= inside.x && x < inside.y;
-    float2 *const voxels = image + (y * plan.nx + x) * (COLUMN / 2) + threadIdx.x;
-    float2 sum = make_float2(0.0f, 0.0f);
-    if (!is_first)
-        sum = *voxels;
-    const float from_x = x - plan.axis_x, from_y = y - plan.axis_y;
+    here.x = blockIdx.x * blockDim.y + threadIdx.y, here.y = blockIdx.y;
+    if (here.x >= plan.nx)
+        return false;
+    here.voxel = (here.y * plan.nx + here.x) * (COLUMN / 2) + threadIdx.x;
+    const int2 inside = fov_rows[here.y];
+    const bool is_inside = here.x >= inside.x && here.x < inside.y;
+    const int place = 2 * threadIdx.x, z = 2 * (place % LANES) + place / LANES;
+    here.is_seen[0] = is_inside && z < plan.nz;
+    here.is_seen[1] = is_inside && z + 2 < plan.nz;
+    return true;
+}
+
+// What some lines give to two places of a voxel: the transpose of `resample`.
+template <class Sum>
+__device__ __forceinline__ void add_lines(const Plan &plan, const Line *lines, int first_view, int view_step, int num_lines,
+                                          const float2 *cells, const Here &here, Sum &sum)
+{
+    const float from_x = here.x - plan.axis_x, from_y = here.y - plan.axis_y;
     const int middle = plan.num_rows / 2;
-    for (int number = 0; is_seen_here && number < num_lines; number++) {
+    for (int number = 0; here.is_seen[0] && number < num_lines; number++) {
         const Line line = line_of(lines, first_view, view_step, number);
         const float2 *const first =
             cells + (unsigned long long)number * plan.num_rows * plan.num_columns * (COLUMN / 2) + threadIdx.x;
@@ -142,18 +176,41 @@ extern "C" __global__ void collect(const Plan plan, const Line *lines, int first
         for (int r = max((int)ceilf(row - rows), -middle); r <= last_row; r++)
             for (int c = max((int)ceilf(column - columns), -(ACROSS / 2)); c <= last_column; c++) {
                 const float2 at = voxel_of(plan, line, r, c);
-                const float weight = fmaxf(1.0f - fabsf(at.x - x), 0.0f) * fmaxf(1.0f - fabsf(at.y - y), 0.0f);
+                const float weight =
+                    fmaxf(1.0f - fabsf(at.x - here.x), 0.0f) * fmaxf(1.0f - fabsf(at.y - here.y), 0.0f);
                 if (weight > 0.0f && is_seen(plan, r, c)) {
                     const float2 value = first[((r + middle) * plan.num_columns + c + ACROSS / 2) * (COLUMN / 2)];
-                    sum.x += weight * value.x;
-                    sum.y += weight * value.y;
+                    sum.sum.x += weight * value.x;
+                    sum.sum.y += weight * value.y;
                 }
             }
+        sum.end_line();
     }
-    const int z = 2 * (place % LANES) + place / LANES;
-    sum.x = is_seen_here && z < plan.nz ? sum.x : 0.0f;
-    sum.y = is_seen_here && z + 2 < plan.nz ? sum.y : 0.0f;
-    *voxels = sum;
+}
+
+#define COLLECT                                                                                                              \
+    const Plan plan, const Line *lines, int first_view, int view_step, int num_lines, const float2 *cells, const int2 *fov_rows
+
+// image[y][x][place] = (or +=) these lines. A thread for two places; blocks [place, x].
+extern "C" __global__ void collect(COLLECT, float2 *image, int is_first)
+{
+    Here here;
+    if (!find_here(plan, fov_rows, here))
+        return;
+    FloatSum sum = {is_first ? make_float2(0.0f, 0.0f) : image[here.voxel]};
+    add_lines(plan, lines, first_view, view_step, num_lines, cells, here, sum);
+    image[here.voxel] = make_float2(here.is_seen[0] ? sum.sum.x : 0.0f, here.is_seen[1] ? sum.sum.y : 0.0f);
+}
+
+// image[y][x][place] += these lines, at a scale.
+extern "C" __global__ void collect_fixed(COLLECT, longlong2 *image, float scale)
+{
+    Here here;
+    if (!find_here(plan, fov_rows, here) || !here.is_seen[0])
+        return;
+    FixedSum sum = {make_float2(0.0f, 0.0f), scale, image[here.voxel]};
+    add_lines(plan, lines, first_view, view_step, num_lines, cells, here, sum);
+    image[here.voxel] = make_longlong2(sum.total.x, here.is_seen[1] ? sum.total.y : 0);
 }
 
 // Where the slices of plane 0 begin, for the taps of even and odd place: class and lane of each, as 2 lane + class in 16 bits.

@@ -5,6 +5,7 @@
 //! members, or of integers, so that they do not hang on who came first.
 
 use std::fmt::Debug;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -23,6 +24,11 @@ pub struct Share {
 impl Share {
     /// All data.
     pub const WHOLE: Share = Share { index: 0, count: 1 };
+
+    /// Its part of so many things as they follow each other.
+    pub fn of(self, num: usize) -> Range<usize> {
+        self.index * num / self.count..(self.index + 1) * num / self.count
+    }
 }
 
 /// What a member brings to a sum over a team, and where the sum goes. Its values may lie otherwise than one after the other.

@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{CudaSlice, DeviceRepr};
 
+use super::fixed_point::FixedPoint;
 use super::in_plane::fov_rows;
 use super::kernel::{Kernel, Module, launch, one_each};
 use super::probe::guarded;
+use super::projecting::scratch_bytes;
 use super::texture::Texture;
 use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::{Data, FieldOfView, Image, Team, Voxels};
@@ -90,6 +92,8 @@ pub struct PaperTubes {
     tubes: Texture,
     project: Kernel,
     backproject: Kernel,
+    backproject_fixed: Kernel,
+    fixed_point: Mutex<FixedPoint>,
     /// The image as the kernels read it.
     image: Mutex<Texture>,
 }
@@ -149,6 +153,8 @@ impl PaperTubes {
             tubes: texture_of(backend, tubes)?,
             project: module.kernel("project")?,
             backproject: module.kernel("backproject")?,
+            backproject_fixed: module.kernel("backproject_fixed")?,
+            fixed_point: Mutex::default(),
             image: Mutex::new(Texture::new(&backend.stream, grid.size)?),
             views: Views::by_subset(&geometry, BinOrder::Plane),
             voxels: Voxels::new(grid, fov),
@@ -268,35 +274,64 @@ impl LinearOperator<CudaBackend> for PaperTubes {
         task: &Task,
     ) -> Result<(), OperatorError> {
         check_lengths([out.len(), self.voxels.len()], [q.len(), self.views.len(subset)])?;
-        let (head, tubes) = (self.head(subset), self.tubes.object());
-        in_pieces(backend, self.voxels.len(), task, |first, count| {
-            let (shape, first, count) = (one_each(count), first as u64, count as u64);
-            launch!(
-                backend.stream,
-                self.backproject,
-                shape,
-                &head,
-                &self.in_planes,
-                &self.groups,
-                &tubes,
-                &q.0,
-                &self.fov_rows,
-                &mut out.0,
-                &first,
-                &count
-            )
-        })?;
-        Ok(backend.sum_over_team(out)?)
+        let (head, tubes, num_voxels) = (self.head(subset), self.tubes.object(), self.voxels.len());
+        let mut fixed_point = self.fixed_point.lock().unwrap_or_else(PoisonError::into_inner);
+        fixed_point.backproject(
+            backend,
+            subset,
+            q,
+            self.views.len(subset),
+            out,
+            |backend, ones, image| {
+                in_pieces(backend, num_voxels, task, |first, count| {
+                    let (shape, first, count) = (one_each(count), first as u64, count as u64);
+                    launch!(
+                        backend.stream,
+                        self.backproject,
+                        shape,
+                        &head,
+                        &self.in_planes,
+                        &self.groups,
+                        &tubes,
+                        &ones.0,
+                        &self.fov_rows,
+                        &mut image.0,
+                        &first,
+                        &count
+                    )
+                })
+            },
+            |backend, image, scale| {
+                in_pieces(backend, num_voxels, task, |first, count| {
+                    let (shape, first, count) = (one_each(count), first as u64, count as u64);
+                    launch!(
+                        backend.stream,
+                        self.backproject_fixed,
+                        shape,
+                        &head,
+                        &self.in_planes,
+                        &self.groups,
+                        &tubes,
+                        &q.0,
+                        &self.fov_rows,
+                        &mut *image,
+                        &scale,
+                        &first,
+                        &count
+                    )
+                })
+            },
+        )
     }
 
-    /// Each voxel is the sum of one thread.
+    /// Each voxel is the sum of one thread, in integers.
     fn accumulations(&self) -> &'static [Accumulation] {
         &[Accumulation::Deterministic]
     }
 
-    fn scratch_bytes(&self, _: Subset, _: Accumulation) -> u64 {
+    fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64 {
         // (The textures are there already.)
-        0
+        scratch_bytes(self.voxels.len(), self.views.len(subset), accumulation)
     }
 }
 

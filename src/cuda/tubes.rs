@@ -6,13 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig};
 
+use super::fixed_point::FixedPoint;
 use super::in_plane::fov_rows;
 use super::kernel::{Kernel, Module, blocks, launch};
 use super::probe::guarded;
+use super::projecting::scratch_bytes;
 use super::tubes_plan::{
     COLUMN, GroupRow, LINES, LineRow, PROJECT_SHARED_BYTES, PROJECT_WARPS, PlanHead, SPREAD_SHARED_BYTES, SlotRow, TubesPlan,
 };
-use super::{CudaArray, CudaBackend};
+use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::{Columns, Data, FieldOfView, Image, Team, Voxels};
 use crate::data::TubeSet;
 use crate::geometry::Grid;
@@ -53,6 +55,7 @@ pub struct Tubes {
     kernels: Kernels,
     /// The cells of some views, made when first needed.
     cells: Mutex<Option<CudaSlice<f32>>>,
+    fixed_point: Mutex<FixedPoint>,
 }
 
 /// The plan on the device.
@@ -78,6 +81,7 @@ struct Kernels {
     scatter_atomic: Kernel,
     scatter_non_atomic: Kernel,
     collect: Kernel,
+    collect_fixed: Kernel,
 }
 
 /// Some views of a subset.
@@ -130,6 +134,7 @@ impl Tubes {
             scatter_atomic: module.kernel("scatter_atomic")?,
             scatter_non_atomic: module.kernel("scatter_non_atomic")?,
             collect: module.kernel("collect")?,
+            collect_fixed: module.kernel("collect_fixed")?,
         };
         kernels.spread.allow_shared_bytes(SPREAD_SHARED_BYTES)?;
         let columns = Columns { classes: 2, lanes: COLUMN / 2, first: 0, tail: 0 };
@@ -140,6 +145,7 @@ impl Tubes {
             tables,
             kernels,
             cells: Mutex::default(),
+            fixed_point: Mutex::default(),
         })
     }
 
@@ -180,6 +186,113 @@ impl Tubes {
         let result = f(&mut memory);
         *cells = Some(memory);
         result
+    }
+
+    /// Calls `collect` with the cells of each part of a subset: Aᵀ q before it is interpolated. By a kernel that scatters, where one is
+    /// given.
+    fn backproject(
+        &self,
+        backend: &CudaBackend,
+        subset: Subset,
+        q: &CudaArray<Data>,
+        scatter: Option<&Kernel>,
+        task: &Task,
+        mut collect: impl FnMut(&Part, &CudaSlice<f32>) -> Result<(), CudaError>,
+    ) -> Result<(), OperatorError> {
+        let (plan, t, stream) = (&self.plan, &self.tables, &backend.stream);
+        self.with_cells(backend, subset, |cells| {
+            for part in self.parts(subset) {
+                task.check()?;
+                let bins = q.piece(part.data.clone())?;
+                if let Some(scatter) = scatter {
+                    guarded("clear memory", || stream.memset_zeros(cells))?;
+                    let lines = (part.num_lines * plan.head.num_radial) as u32;
+                    let groups = blocks(plan.head.num_groups as usize, SCATTER_THREADS.1);
+                    let each_bin = shape((lines, groups, 1), SCATTER_THREADS, 0);
+                    let (groups, weights) = (&t.groups, &t.weights);
+                    launch!(stream, scatter, each_bin, &plan.head, groups, weights, &t.windows, &t.rows, &bins, &mut *cells)?;
+                } else {
+                    let quads = blocks(part.num_lines as usize, LINES as u32);
+                    let each_row = shape((quads, plan.head.num_rows as u32, 1), (SPREAD_THREADS, 1, 1), SPREAD_SHARED_BYTES);
+                    launch!(
+                        stream,
+                        self.kernels.spread,
+                        each_row,
+                        &plan.head,
+                        &t.groups,
+                        &t.weights,
+                        &t.windows,
+                        &t.places,
+                        &t.num_seen,
+                        &t.row_order,
+                        &bins,
+                        &mut *cells,
+                        &part.num_lines
+                    )?;
+                }
+                collect(&part, cells)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// `out` = Aᵀ q in f32.
+    fn gather(
+        &self,
+        backend: &CudaBackend,
+        subset: Subset,
+        q: &CudaArray<Data>,
+        scatter: Option<&Kernel>,
+        out: &mut CudaArray<Image>,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        self.backproject(backend, subset, q, scatter, task, |part, cells| {
+            launch!(
+                backend.stream,
+                self.kernels.collect,
+                self.each_voxel(),
+                &self.plan.head,
+                &self.tables.lines,
+                &part.first_view,
+                &part.view_step,
+                &part.num_lines,
+                cells,
+                &self.tables.fov_rows,
+                &mut out.0,
+                &part.is_first
+            )
+        })
+    }
+
+    /// Adds the cells of a part to integers, at a scale.
+    fn collect_fixed(
+        &self,
+        backend: &CudaBackend,
+        part: &Part,
+        cells: &CudaSlice<f32>,
+        image: &mut CudaSlice<u64>,
+        scale: f32,
+    ) -> Result<(), CudaError> {
+        launch!(
+            backend.stream,
+            self.kernels.collect_fixed,
+            self.each_voxel(),
+            &self.plan.head,
+            &self.tables.lines,
+            &part.first_view,
+            &part.view_step,
+            &part.num_lines,
+            cells,
+            &self.tables.fov_rows,
+            image,
+            &scale
+        )
+    }
+
+    /// The threads of a kernel that goes through the columns of an image.
+    fn each_voxel(&self) -> LaunchConfig {
+        let [nx, ny, _] = self.voxels.grid().size;
+        shape((blocks(nx, COLUMNS_PER_BLOCK as u32), ny as u32, 1), COLUMN_THREADS, 0)
     }
 }
 
@@ -244,73 +357,39 @@ impl LinearOperator<CudaBackend> for Tubes {
         task: &Task,
     ) -> Result<(), OperatorError> {
         check_lengths([out.len(), self.voxels.len()], [q.len(), self.views.len(subset)])?;
-        let (plan, t, kernels, stream) = (&self.plan, &self.tables, &self.kernels, &backend.stream);
         let scatter = match accumulation {
-            Accumulation::Atomic => Some(&kernels.scatter_atomic),
-            Accumulation::NonAtomic => Some(&kernels.scatter_non_atomic),
+            Accumulation::Atomic => Some(&self.kernels.scatter_atomic),
+            Accumulation::NonAtomic => Some(&self.kernels.scatter_non_atomic),
             _ => None,
         };
-        self.with_cells(backend, subset, |cells| {
-            for part in self.parts(subset) {
-                task.check()?;
-                let Part { first_view, view_step, num_lines, data, is_first } = part;
-                let bins = q.piece(data)?;
-                if let Some(scatter) = scatter {
-                    guarded("clear memory", || stream.memset_zeros(cells))?;
-                    let lines = (num_lines * plan.head.num_radial) as u32;
-                    let groups = blocks(plan.head.num_groups as usize, SCATTER_THREADS.1);
-                    let each_bin = shape((lines, groups, 1), SCATTER_THREADS, 0);
-                    let (groups, weights) = (&t.groups, &t.weights);
-                    launch!(stream, scatter, each_bin, &plan.head, groups, weights, &t.windows, &t.rows, &bins, &mut *cells)?;
-                } else {
-                    let quads = blocks(num_lines as usize, LINES as u32);
-                    let each_row = shape((quads, plan.head.num_rows as u32, 1), (SPREAD_THREADS, 1, 1), SPREAD_SHARED_BYTES);
-                    launch!(
-                        stream,
-                        kernels.spread,
-                        each_row,
-                        &plan.head,
-                        &t.groups,
-                        &t.weights,
-                        &t.windows,
-                        &t.places,
-                        &t.num_seen,
-                        &t.row_order,
-                        &bins,
-                        &mut *cells,
-                        &num_lines
-                    )?;
-                }
-                let [nx, ny, _] = self.voxels.grid().size;
-                let each_voxel = shape((blocks(nx, COLUMNS_PER_BLOCK as u32), ny as u32, 1), COLUMN_THREADS, 0);
-                launch!(
-                    stream,
-                    kernels.collect,
-                    each_voxel,
-                    &plan.head,
-                    &t.lines,
-                    &first_view,
-                    &view_step,
-                    &num_lines,
-                    &*cells,
-                    &t.fov_rows,
-                    &mut out.0,
-                    &is_first
-                )?;
-            }
-            Ok(())
-        })?;
-        Ok(backend.sum_over_team(out)?)
+        if scatter.is_some() {
+            self.gather(backend, subset, q, scatter, out, task)?;
+            return Ok(backend.sum_over_team(out)?);
+        }
+        let mut fixed_point = self.fixed_point.lock().unwrap_or_else(PoisonError::into_inner);
+        fixed_point.backproject(
+            backend,
+            subset,
+            q,
+            self.views.len(subset),
+            out,
+            |backend, ones, image| self.gather(backend, subset, ones, None, image, task),
+            |backend, image, scale| {
+                self.backproject(backend, subset, q, None, task, |part, cells| {
+                    self.collect_fixed(backend, part, cells, image, scale)
+                })
+            },
+        )
     }
 
-    /// Each cell and each voxel is gathered by one thread or block, in one order; or each bin scatters what it has, and threads
-    /// meet in the cells.
+    /// Each cell is gathered by one thread or block in one order, and each voxel in integers, line by line; or each bin scatters what
+    /// it has, and threads meet in the cells.
     fn accumulations(&self) -> &'static [Accumulation] {
         &[Accumulation::Deterministic, Accumulation::Atomic, Accumulation::NonAtomic]
     }
 
-    fn scratch_bytes(&self, subset: Subset, _: Accumulation) -> u64 {
-        4 * self.cells_len(subset) as u64
+    fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64 {
+        4 * self.cells_len(subset) as u64 + scratch_bytes(self.voxels.len(), self.views.len(subset), accumulation)
     }
 }
 

@@ -10,14 +10,15 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::accumulate::{ImageSink, Parts, PrivateImages, backproject, is_shared, num_private_images, private_bytes};
+use super::accumulate::{ImageSink, Parts, PrivateImages, backproject, is_shared, num_private_images, private_bytes, span};
 use super::event_path::{LANES, Lanes, Path, Visit};
 use super::event_space::{EventOrder, EventSpace, EventSplit, key};
+use super::of_share::AmongAll;
 use super::sharing::Sharing;
 use super::siddon::{starts, walk_parts};
 use super::tof::{TofKernel, TofTerms};
-use super::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset, check_lengths};
-use crate::algebra::{Columns, Data, FieldOfView, Host, HostArray, Image, Share, Simd, Voxels};
+use super::{Accumulation, Behind, DataSpace, LinearOperator, OperatorError, OwnShare, Subset, check_lengths};
+use crate::algebra::{Columns, Data, FieldOfView, Host, HostArray, Image, Share, Simd, Team, Voxels};
 use crate::data::{Events, TofFacts};
 use crate::geometry::{Grid, Line, Point};
 use crate::scanner::{Detectors, PairRays};
@@ -148,6 +149,8 @@ pub struct EventLines {
     simd: Simd,
     is_plain: bool,
     private_images: PrivateImages,
+    /// With whom the events are shared.
+    sharing: Sharing,
 }
 
 impl EventLines {
@@ -169,7 +172,7 @@ impl EventLines {
         let terms = rays.kernel.as_ref().map(TofKernel::terms).unwrap_or_default();
         let columns = Columns { classes: 1, lanes: grid.size[2], first: 0, tail: 0 };
         let (voxels, private_images) = (Voxels::in_columns(grid, fov, columns), PrivateImages::default());
-        Ok(Self { rays, voxels, terms, simd: Simd::fastest(), is_plain: false, private_images })
+        Ok(Self { rays, voxels, terms, simd: Simd::fastest(), is_plain: false, private_images, sharing: Sharing::ALONE })
     }
 
     /// The same by the definition: one line after the other in double precision, and images `[z, y, x]`.
@@ -184,14 +187,39 @@ impl EventLines {
         self
     }
 
+    /// The same for the share of a member of a team, and its data: whole parts of the sum that a deterministic backprojection is, so
+    /// that its bits do not depend on how many members there are.
+    pub fn for_team(mut self, team: &Team) -> OwnShare<Host> {
+        self.sharing = Sharing::with(team.clone(), &self.voxels);
+        let lines = Arc::new(self);
+        let (all, among) = (lines.space().clone(), Arc::clone(&lines));
+        let own = move |subset| vec![among.own_places(subset)];
+        (Behind(Box::new(Behind(lines))), Box::new(AmongAll { all, own }))
+    }
+
     /// Its images.
     pub fn voxels(&self) -> &Voxels {
         &self.voxels
     }
 
-    /// Its data.
+    /// The events of all members.
     pub fn space(&self) -> &EventSpace {
         &self.rays.space
+    }
+
+    /// Of what a deterministic backprojection of a subset adds to one image after the other, whoever does it, the own parts: places
+    /// among the subset's events.
+    fn own_parts(&self, subset: Subset) -> Vec<Range<usize>> {
+        let num = self.space().len(subset);
+        let num_parts = num_private_images(num.div_ceil(EVENTS_PER_IMAGE), self.voxels.len());
+        let each = num.div_ceil(num_parts);
+        let part = |part: usize| (part * each).min(num)..((part + 1) * each).min(num);
+        self.sharing.team.share().of(num_parts).map(part).collect()
+    }
+
+    /// The places of all own parts.
+    fn own_places(&self, subset: Subset) -> Range<usize> {
+        span(&self.own_parts(subset))
     }
 
     /// Walks events, given by their places in a subset and their numbers, and hands what has been walked to `done`.
@@ -336,9 +364,10 @@ impl LinearOperator<Host> for EventLines {
     ) -> Result<(), OperatorError> {
         check_lengths([x.len(), self.voxels.len()], [out.len(), self.space().len(subset)])?;
         let order = self.space().order(subset.count);
-        let events = &order[self.space().range(subset)];
+        let own = self.own_places(subset);
+        let events = &order[self.space().range(subset)][own.clone()];
         let x: &[f32] = x;
-        let out = &mut out.values_mut()[..events.len()];
+        let out = &mut out.values_mut()[own];
         out.par_chunks_mut(EVENTS_PER_TASK).zip(events.par_chunks(EVENTS_PER_TASK)).try_for_each(|(out, events)| {
             task.check()?;
             if self.is_plain {
@@ -374,15 +403,15 @@ impl LinearOperator<Host> for EventLines {
         let order = self.space().order(subset.count);
         let events = &order[self.space().range(subset)];
         let out = out.values_mut();
-        let num_parts = if is_shared(accumulation) {
-            events.len().div_ceil(EVENTS_PER_TASK)
+        let ranges = if is_shared(accumulation) {
+            let own = self.own_places(subset);
+            let end = own.end;
+            own.step_by(EVENTS_PER_TASK).map(|begin| begin..(begin + EVENTS_PER_TASK).min(end)).collect()
         } else {
-            num_private_images(events.len().div_ceil(EVENTS_PER_IMAGE), out.len())
+            self.own_parts(subset)
         };
-        let each = events.len().div_ceil(num_parts.max(1)).max(1);
-        let ranges = (0..num_parts).map(|part| (part * each).min(events.len())..((part + 1) * each).min(events.len())).collect();
         let parts = EventParts { operator: self, events, q, task };
-        backproject(&parts, ranges, &self.private_images, &Sharing::ALONE, accumulation, out)?;
+        backproject(&parts, ranges, &self.private_images, &self.sharing, accumulation, out)?;
         self.voxels.zero_unseen(out);
         Ok(())
     }

@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use super::accumulate::{ImageSink, Parts, PrivateImages, backproject, is_shared, num_private_images, private_bytes};
+use super::accumulate::{ImageSink, Parts, PrivateImages, backproject, is_shared, num_private_images, private_bytes, span};
+use super::of_share::AmongAll;
 use super::sharing::Sharing;
 use super::{
-    Accumulation, Behind, DataSpace, LinearOperator, LorRuns, MirrorSets, Mirrored, OperatorError, OwnShare, Subset,
-    ViewProjector, Views, check_lengths,
+    Accumulation, Behind, LinearOperator, LorRuns, MirrorSets, Mirrored, OperatorError, OwnShare, Subset, ViewProjector, Views,
+    check_lengths,
 };
 use crate::algebra::{Data, Host, HostArray, Image, Share, Team, Voxels};
 use crate::task::{Stopped, Task};
@@ -54,7 +55,7 @@ pub(super) trait LorProjector: Send + Sync {
 pub(super) struct Kept {
     /// Images that backprojections work in.
     pub private_images: PrivateImages,
-    /// Whose share of the LORs is projected.
+    /// With whom the LORs are shared.
     pub sharing: Sharing,
     /// By number and count of the subset.
     sets: Mutex<HashMap<[usize; 2], Arc<LorSets>>>,
@@ -96,19 +97,14 @@ impl LorSets {
         let mut new = Self { mirrored, views, num_tangential, own_parts: Vec::new(), own_lors };
         let num_images = num_private_images(num_views.div_ceil(VIEWS_PER_IMAGE), image_len);
         let mut parts = new.pieces(whole, num_views.div_ceil(num_images));
-        let [first, end] = [share.index, share.index + 1].map(|index| index * parts.len() / share.count);
-        new.own_parts = parts.drain(first..end).collect();
+        new.own_parts = parts.drain(share.of(parts.len())).collect();
         new.own_lors = new.mirrored.runs(new.own_sets());
         new
     }
 
     /// The sets of the own parts.
     fn own_sets(&self) -> Range<usize> {
-        match self.own_parts.as_slice() {
-            [first, .., last] => first.start..last.end,
-            [only] => only.clone(),
-            [] => 0..0,
-        }
+        span(&self.own_parts)
     }
 
     /// A set, and the view and tangential position of its first LOR.
@@ -221,47 +217,17 @@ impl<P: LorProjector> LinearOperator<Host> for P {
     }
 }
 
-/// The data of a member of a team, where they lie among those of all.
-struct OwnLors<P>(Arc<P>);
-
-impl<P: LorProjector> DataSpace for OwnLors<P> {
-    fn max_subsets(&self) -> usize {
-        self.0.views().max_subsets()
-    }
-
-    fn len(&self, subset: Subset) -> usize {
-        self.0.views().len(subset)
-    }
-
-    fn arranged(&self, values: &Arc<Vec<f32>>, num_subsets: usize) -> Arc<Vec<f32>> {
-        self.0.views().arranged(values, num_subsets)
-    }
-
-    fn in_order(&self, values: Vec<f32>) -> Vec<f32> {
-        self.0.views().in_order(values)
-    }
-
-    fn pieces(&self, subset: Subset) -> Vec<(usize, Range<usize>)> {
-        let (views, sets) = (self.0.views(), self.0.kept().sets(&*self.0, subset));
-        let own = sets.own_lors.runs().iter().map(|lors| lors.start * views.num_planes()..lors.end * views.num_planes());
-        let own: Vec<Range<usize>> = own.collect();
-        let common = |(at, range): (usize, Range<usize>)| {
-            let of_piece = own.iter().filter_map(move |own| {
-                let [begin, end] = [own.start.max(at), own.end.min(at + range.len())];
-                (begin < end).then(|| (begin, range.start + begin - at..range.start + end - at))
-            });
-            of_piece.collect::<Vec<_>>()
-        };
-        views.pieces(subset).into_iter().flat_map(common).collect()
-    }
-}
-
 impl<P: LorProjector + 'static> ViewProjector<Host> for P {
     /// Whole parts of the sum that a deterministic backprojection is: its bits do not depend on how many members there are.
     fn for_team(mut self, team: &Team) -> Result<OwnShare<Host>, OperatorError> {
         self.kept_mut().sharing = Sharing::with(team.clone(), self.voxels());
         let projector = Arc::new(self);
-        Ok((Behind(Box::new(Behind(Arc::clone(&projector)))), Box::new(OwnLors(projector))))
+        let (all, among) = (projector.views().clone(), Arc::clone(&projector));
+        let own = move |subset| {
+            let (num_planes, sets) = (among.views().num_planes(), among.kept().sets(&*among, subset));
+            sets.own_lors.runs().iter().map(|lors| lors.start * num_planes..lors.end * num_planes).collect()
+        };
+        Ok((Behind(Box::new(Behind(projector))), Box::new(AmongAll { all, own })))
     }
 
     fn voxels(&self) -> &Voxels {

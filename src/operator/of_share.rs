@@ -1,4 +1,5 @@
-//! A member's share of views, where it has its data in a memory of its own and takes line by line: every n-th view of each subset.
+//! A member's share of the data: where it has them in a memory of its own and takes line by line, every n-th view of each subset; or
+//! some of those that lie among all others.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -84,5 +85,43 @@ impl<D: DataSpace> DataSpace for OfShare<D> {
 
     fn pieces(&self, subset: Subset) -> Vec<(usize, Range<usize>)> {
         one_after_the_other(self, subset)
+    }
+}
+
+/// The data of a member where they lie among those of all: arrays hold all values, and only the own ones are used.
+pub(super) struct AmongAll<D, F> {
+    /// The data of all.
+    pub all: D,
+    /// Which of a subset's own array are this member's.
+    pub own: F,
+}
+
+impl<D: DataSpace, F: Fn(Subset) -> Vec<Range<usize>> + Send> DataSpace for AmongAll<D, F> {
+    fn max_subsets(&self) -> usize {
+        self.all.max_subsets()
+    }
+
+    fn len(&self, subset: Subset) -> usize {
+        self.all.len(subset)
+    }
+
+    fn arranged(&self, values: &Arc<Vec<f32>>, num_subsets: usize) -> Arc<Vec<f32>> {
+        self.all.arranged(values, num_subsets)
+    }
+
+    fn in_order(&self, values: Vec<f32>) -> Vec<f32> {
+        self.all.in_order(values)
+    }
+
+    fn pieces(&self, subset: Subset) -> Vec<(usize, Range<usize>)> {
+        let own = (self.own)(subset);
+        let common = |(at, range): (usize, Range<usize>)| {
+            let of_piece = own.iter().filter_map(move |own| {
+                let [begin, end] = [own.start.max(at), own.end.min(at + range.len())];
+                (begin < end).then(|| (begin, range.start + begin - at..range.start + end - at))
+            });
+            of_piece.collect::<Vec<_>>()
+        };
+        self.all.pieces(subset).into_iter().flat_map(common).collect()
     }
 }

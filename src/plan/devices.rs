@@ -1,8 +1,8 @@
 //! The devices of this machine that a run can be asked for, and why one of them cannot compute it.
 
-use super::processes::{are_several, num_processes};
 #[cfg(feature = "cuda")]
-use super::processes::{own_gpus, process_team};
+use super::processes::own_gpus;
+use super::processes::{are_several, num_processes, process_team};
 use super::{DeviceChoice, FreeMemory, GpuSet, SetupError};
 #[cfg(feature = "cuda")]
 use crate::algebra::Backend as _;
@@ -126,10 +126,7 @@ pub(super) fn choose_members(choice: DeviceChoice) -> Result<Members<Chosen>, Se
             let (members, notices) = open_gpus(set)?;
             Ok((members.into_iter().map(|(backend, team)| (Chosen::Cuda(Box::new(backend)), team)).collect(), notices))
         }
-        _ if are_several() => Err(SetupError::Settings(
-            "several processes share events out among GPUs only: use --device cuda:all, or one process for all processors".into(),
-        )),
-        _ => choose_device(choice).map(|(chosen, notices)| (vec![(chosen, Team::ALONE)], notices)),
+        _ => choose_device(alike(choice)).map(|(chosen, notices)| (vec![(chosen, process_team())], notices)),
     }
 }
 
@@ -140,6 +137,11 @@ pub(super) fn gpus_of_team(choice: DeviceChoice) -> Option<GpuSet> {
         DeviceChoice::Cuda(number) if are_several() => GpuSet::of([number]),
         _ => None,
     }
+}
+
+/// Several processes compute on the same kind of device; what was left open was settled by all of them.
+pub(super) fn alike(choice: DeviceChoice) -> DeviceChoice {
+    if are_several() && choice == DeviceChoice::Auto { DeviceChoice::Cpu } else { choice }
 }
 
 /// The devices that were asked for, each of which makes a slab of the image for itself.

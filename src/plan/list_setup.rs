@@ -16,7 +16,7 @@ use crate::cuda;
 use crate::data::{EventList, ListFacts, Notice, Study, Unit, Volume, frame_words};
 use crate::geometry::Grid;
 use crate::io::saved_sensitivity::SavedSensitivity;
-use crate::operator::{Accumulation, EventLines, EventSpace, EventSubsets, LinearOperator, OperatorError};
+use crate::operator::{Accumulation, DataSpace, EventLines, EventSpace, EventSubsets, LinearOperator, OperatorError};
 use crate::recon::{
     Algorithm, ArrivingEvents, EmKernels, EmSettings, Estimate, EventTerms, GrowingEm, ListModel, MeasuredValues, MlemOsem,
     ReconError, SharedAlgorithm, SubsetOrder,
@@ -278,7 +278,8 @@ fn words_of(members: &Members) -> String {
 
 /// Bytes of a run: its arrays, the order of the events, and their crystals and time of flight where they are copied.
 fn bytes_of(chosen: &Chosen, share: Share, list: &EventList, settings: &RunSettings, accumulation: Accumulation) -> u64 {
-    let num = list.prompts.len().div_ceil(share.count);
+    // In the memory of the computer the data of a share lie among all others.
+    let num = list.prompts.len().div_ceil(if chosen.has_own_memory() { share.count } else { 1 });
     let space = EventSpace::of(num);
     let (num, image_len) = (num as u64, settings.grid.num_voxels());
     let terms = |is_there: bool| is_there.then(Arc::default);
@@ -363,24 +364,26 @@ impl Parts<'_> {
                 let subsets = EventSubsets::default();
                 let lines = EventLines::new(events, detectors, tof, grid, settings.fov_radius_mm, rays, subsets)?;
                 let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
-                self.assemble(Host, team, lines, voxels, space, factors, start)
+                let (operator, data) = lines.for_team(&team);
+                self.assemble(Host, team, operator, data, voxels, space, factors, start)
             }
             #[cfg(feature = "cuda")]
             Chosen::Cuda(mut backend) => {
                 let (fov_radius_mm, subsets) = (settings.fov_radius_mm, EventSubsets::default());
                 let lines = cuda::EventLines::new(&mut backend, events, detectors, tof, grid, fov_radius_mm, rays, subsets)?;
                 let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
-                self.assemble(*backend, team, lines, voxels, space, factors, start)
+                self.assemble(*backend, team, lines, space.clone(), voxels, space, factors, start)
             }
         }
     }
 
     #[allow(clippy::too_many_arguments)]
-    fn assemble<B: EmKernels + 'static, A: LinearOperator<B> + 'static>(
+    fn assemble<B: EmKernels + 'static, A: LinearOperator<B> + 'static, D: DataSpace + 'static>(
         self,
         mut backend: B,
         team: Team,
         lines: A,
+        data: D,
         voxels: Voxels,
         space: EventSpace,
         factors: Option<&[f32]>,
@@ -394,7 +397,7 @@ impl Parts<'_> {
             total_additive: list.total_additive,
         };
         let sensitivity = Arc::new(voxels.coefficients(sensitivity));
-        let model = ListModel::new(&mut backend, lines, space, terms, sensitivity, settings.num_subsets)?.of_team(team);
-        Ok(Box::new(MlemOsem::new(backend, voxels, model, em, Some(start))?))
+        let model = ListModel::new(&mut backend, lines, data, space, terms, sensitivity, settings.num_subsets)?;
+        Ok(Box::new(MlemOsem::new(backend, voxels, model.of_team(team), em, Some(start))?))
     }
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::devices::{Chosen, choose_device, gpus_of_team, together};
+use super::devices::{Chosen, alike, choose_device, gpus_of_team, together};
 use super::estimate::{FreeMemory, check_image};
-use super::processes::{are_several, process_team};
+use super::processes::process_team;
 use super::registry::{Between, PROJECTORS, ProjectorEntry, projector};
 use super::setup::{SetupError, check_field_of_view};
 use super::system::System;
@@ -64,10 +64,7 @@ pub fn choose_team(geometry: &Arc<ScanGeometry>, settings: &ProjectorSettings) -
         #[cfg(feature = "cuda")]
         Some(set) => on_gpus(set, geometry, settings),
         _ => {
-            // Several processes compute on the same kind of device; what was left open was settled by all of them.
-            let is_open = are_several() && settings.device == DeviceChoice::Auto;
-            let device = if is_open { DeviceChoice::Cpu } else { settings.device };
-            let settings = ProjectorSettings { device, ..settings.clone() };
+            let settings = ProjectorSettings { device: alike(settings.device), ..settings.clone() };
             let ChosenProjector { entry, system, notices } = choose_projector(geometry, &settings)?;
             Ok(ChosenTeam { entry, members: vec![(system, process_team())], notices })
         }

@@ -24,8 +24,8 @@ pub struct EventTerms<'a> {
 }
 
 /// An operator with the events of a list.
-pub struct ListModel<B: Backend, A> {
-    model: ProjectionModel<B, A, EventSpace>,
+pub struct ListModel<B: Backend, A, D = EventSpace> {
+    model: ProjectionModel<B, A, D>,
     space: EventSpace,
     num_subsets: usize,
     sensitivity: B::Array<Image>,
@@ -35,8 +35,9 @@ pub struct ListModel<B: Backend, A> {
     expected: f64,
 }
 
-impl<B: EmKernels, A: LinearOperator<B>> ListModel<B, A> {
-    /// The model of the events of `space` under an operator. `sensitivity` = Σ over all pairs that could have counted of m_p a_pj,
+impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ListModel<B, A, D> {
+    /// The model of the events of `space` under an operator. `data` = where its values lie: the space itself, or this member's among
+    /// those of all ([`crate::operator::EventLines::for_team`]). `sensitivity` = Σ over all pairs that could have counted of m_p a_pj,
     /// coefficients of the operator's images; with time of flight Σ over all d as well.
     ///
     /// # Errors
@@ -44,6 +45,7 @@ impl<B: EmKernels, A: LinearOperator<B>> ListModel<B, A> {
     pub fn new(
         backend: &mut B,
         operator: A,
+        data: D,
         space: EventSpace,
         terms: EventTerms<'_>,
         sensitivity: Arc<Vec<f32>>,
@@ -61,13 +63,13 @@ impl<B: EmKernels, A: LinearOperator<B>> ListModel<B, A> {
             multiplicative: multiplicative.map(arranged).transpose()?,
             additive: additive.map(arranged).transpose()?,
         };
-        let model = ProjectionModel::of_arranged(backend, operator, space.clone(), counts, num_subsets)?;
+        let model = ProjectionModel::of_arranged(backend, operator, data, counts, num_subsets)?;
         let image_len = sensitivity.len();
         let sensitivity = backend.upload(sensitivity)?;
         Ok(Self { model, space, num_subsets, sensitivity, image_len, total_additive, expected: 0.0 })
     }
 
-    /// The same for a member of a team: the space is of its share of the list, the sensitivity is that of all.
+    /// The same for a member of a team: the data are its share of the list, the sensitivity is that of all.
     pub fn of_team(self, team: Team) -> Self {
         Self { model: self.model.of_team(team), ..self }
     }
@@ -77,7 +79,7 @@ impl<B: EmKernels, A: LinearOperator<B>> ListModel<B, A> {
     }
 }
 
-impl<B: EmKernels, A: LinearOperator<B>> ForwardModel<B> for ListModel<B, A> {
+impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for ListModel<B, A, D> {
     fn num_subsets(&self) -> usize {
         self.num_subsets
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tomoscope::algebra::Team;
-use tomoscope::cuda::{AxialRuns, BinDriven, CudaBackend, EventLines, devices};
+use tomoscope::cuda::{AxialRuns, BinDriven, CudaBackend, EventLines, PaperTubes, Tubes, devices};
 use tomoscope::data::{CountRates, Counts, EventList, Events, Michelogram, Study, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, EventSubsets, Siddon, Subset, ViewProjector};
@@ -22,6 +22,7 @@ use super::device::{assert_same_bits, device};
 use super::device_events::crowded_events;
 use super::events::{Tof, detectors, pair_rays, random_events, tof};
 use super::support::{forward, geometry, noise, random_volume, relative};
+use super::teams::scanner_of_tubes;
 
 fn grid() -> Grid {
     Grid::centred([33, 33, 15], [6.0, 6.0, 2.5]).unwrap()
@@ -84,11 +85,11 @@ fn run(algorithm: &mut SharedAlgorithm, num_steps: usize) -> (Vec<f32>, f64) {
     (volume.as_slice().to_vec(), log_likelihood)
 }
 
-fn several_are_one<P: ViewProjector<CudaBackend> + 'static>(make: fn(&CudaBackend) -> P) {
+fn several_are_one<P: ViewProjector<CudaBackend> + 'static>(make: fn(&CudaBackend) -> P, geometry: &Arc<ScanGeometry>) {
     if device().is_none() {
         return;
     }
-    let counts = counts(&geometry("small"));
+    let counts = counts(geometry);
     for num_subsets in [1, 4] {
         for accumulation in [Accumulation::Deterministic, Accumulation::Atomic] {
             let (expected, expected_likelihood) = run(&mut algorithm(make, 1, &counts, num_subsets, accumulation).0, 5);
@@ -110,12 +111,32 @@ fn several_are_one<P: ViewProjector<CudaBackend> + 'static>(make: fn(&CudaBacken
 
 #[test]
 fn several_gpus_with_the_fast_projector_are_one() {
-    several_are_one(|backend| AxialRuns::new(backend, geometry("small"), grid(), FOV_MM, [1, 1]).unwrap());
+    let make = |backend: &CudaBackend| AxialRuns::new(backend, geometry("small"), grid(), FOV_MM, [1, 1]).unwrap();
+    several_are_one(make, &geometry("small"));
 }
 
 #[test]
 fn several_gpus_with_a_thread_for_each_bin_are_one() {
-    several_are_one(|backend| BinDriven::new(backend, geometry("small"), grid(), FOV_MM, [1, 1], None).unwrap());
+    let make = |backend: &CudaBackend| BinDriven::new(backend, geometry("small"), grid(), FOV_MM, [1, 1], None).unwrap();
+    several_are_one(make, &geometry("small"));
+}
+
+#[test]
+fn several_gpus_with_tubes_are_one() {
+    let make = |backend: &CudaBackend| {
+        let (geometry, tubes) = scanner_of_tubes(8);
+        Tubes::new(backend, geometry, grid(), FOV_MM, &tubes).unwrap()
+    };
+    several_are_one(make, &scanner_of_tubes(8).0);
+}
+
+#[test]
+fn several_gpus_with_the_paper_s_tubes_are_one() {
+    let make = |backend: &CudaBackend| {
+        let (geometry, tubes) = scanner_of_tubes(8);
+        PaperTubes::new(backend, geometry, grid(), FOV_MM, &tubes).unwrap()
+    };
+    several_are_one(make, &scanner_of_tubes(8).0);
 }
 
 #[test]
@@ -169,7 +190,8 @@ fn of_events(count: usize, events: &Events, num_subsets: usize, accumulation: Ac
         let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
         let sensitivity = Arc::new(voxels.coefficients(&Volume::filled(grid(), 3.0)));
         let terms = EventTerms { additive: Some(&events.additive), total_additive: 50.0, ..EventTerms::default() };
-        let model = ListModel::new(&mut backend, lines, space, terms, sensitivity, num_subsets).unwrap().of_team(team.clone());
+        let model = ListModel::new(&mut backend, lines, space.clone(), space, terms, sensitivity, num_subsets).unwrap();
+        let model = model.of_team(team.clone());
         let algorithm: Box<dyn Algorithm> = Box::new(MlemOsem::new(backend, voxels, model, em, None).unwrap());
         (algorithm, team)
     };

@@ -295,7 +295,7 @@ fn image(algorithm: &mut impl Algorithm) -> Volume {
 fn list_mode(operator: EventLines, terms: EventTerms<'_>, sensitivity: &Volume, num_subsets: usize) -> impl Algorithm {
     let (voxels, space) = (operator.voxels().clone(), operator.space().clone());
     let sensitivity = Arc::new(voxels.coefficients(sensitivity));
-    let model = ListModel::new(&mut Host, operator, space, terms, sensitivity, num_subsets).unwrap();
+    let model = ListModel::new(&mut Host, operator, space.clone(), space, terms, sensitivity, num_subsets).unwrap();
     MlemOsem::new(Host, voxels, model, SETTINGS, None).unwrap()
 }
 

@@ -3,16 +3,19 @@
 use std::sync::Arc;
 
 use tomoscope::algebra::{Backend, BackendError, Data, Host, HostArray, Image, Share, Team, Voxels};
-use tomoscope::data::{Counts, Michelogram, Roi, RoiRole, RoiShape, Volume};
+use tomoscope::data::{Counts, Events, Michelogram, Roi, RoiRole, RoiShape, TubeSampling, TubeSet, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{
-    Accumulation, AnyOperator, AxialRuns, DataSpace, LinearOperator, OfShare, OperatorError, OwnShare, Siddon, Subset,
-    ViewProjector,
+    Accumulation, AnyOperator, AxialRuns, DataSpace, EventLines, EventSubsets, LinearOperator, OfShare, OperatorError, OwnShare,
+    Siddon, Subset, Tubes, ViewProjector,
 };
-use tomoscope::recon::{Algorithm, EmSettings, MlemOsem, ProjectionModel, ReconError, SharedAlgorithm, SubsetOrder};
-use tomoscope::scanner::{ScanGeometry, find};
+use tomoscope::recon::{
+    Algorithm, EmSettings, EventTerms, ListModel, MlemOsem, ProjectionModel, ReconError, SharedAlgorithm, SubsetOrder,
+};
+use tomoscope::scanner::{InPlane, ScanGeometry, Segment, find};
 use tomoscope::task::Task;
 
+use super::events::{Tof, detectors, pair_rays, random_events, tof};
 use super::support::{backward, dot, forward, noise, random_volume, relative};
 
 const FOV_MM: f64 = 60.0;
@@ -26,20 +29,46 @@ fn geometry() -> Arc<ScanGeometry> {
 }
 
 /// Makes a projector.
-type Make<P> = fn(&Arc<ScanGeometry>) -> P;
+type Make<P> = fn() -> P;
 
-fn fast(geometry: &Arc<ScanGeometry>) -> AxialRuns {
-    AxialRuns::new(Arc::clone(geometry), grid(), FOV_MM, [1, 1]).unwrap()
+fn fast() -> AxialRuns {
+    AxialRuns::new(geometry(), grid(), FOV_MM, [1, 1]).unwrap()
 }
 
-fn plain(geometry: &Arc<ScanGeometry>) -> Siddon {
-    Siddon::new(Arc::clone(geometry), grid(), FOV_MM, [1, 1])
+fn plain() -> Siddon {
+    Siddon::new(geometry(), grid(), FOV_MM, [1, 1])
+}
+
+/// A scanner of heads with single ring differences, as tubes need it, whose half rings are slices of 2.5 mm, and tubes for it.
+pub fn scanner_of_tubes(num_rings: usize) -> (Arc<ScanGeometry>, TubeSet) {
+    let largest = num_rings as i32 - 1;
+    let geometry = ScanGeometry {
+        num_rings,
+        ring_spacing_mm: 5.0,
+        num_detectors_per_ring: 80,
+        num_views: 40,
+        num_tangential: 19,
+        in_plane: InPlane::Heads { bin_mm: 6.0 },
+        segments: (-largest..=largest).map(|d| Segment::full(d, d, num_rings)).collect(),
+        ..(*geometry()).clone()
+    };
+    let geometry = geometry.validate().unwrap();
+    let sampling = TubeSampling { num: [21, 3, 5], ..TubeSampling::of(&geometry) };
+    let coefficients = noise(11, sampling.num_coefficients().unwrap());
+    let tubes = TubeSet::new(geometry.scanner.clone(), sampling, coefficients).unwrap();
+    (Arc::new(geometry), tubes)
+}
+
+fn tubes() -> Tubes {
+    let (geometry, tubes) = scanner_of_tubes(5);
+    Tubes::new(geometry, grid(), FOV_MM, &tubes).unwrap()
 }
 
 /// Noisy counts of a random image, with both corrections.
 fn counts(geometry: &Arc<ScanGeometry>) -> Counts {
     let values = |values: Vec<f32>| Michelogram::new(Arc::clone(geometry), values).unwrap();
-    let expected = forward(&fast(geometry), Subset::ALL, &random_volume(&grid()));
+    let lines = AxialRuns::new(Arc::clone(geometry), grid(), FOV_MM, [1, 1]).unwrap();
+    let expected = forward(&lines, Subset::ALL, &random_volume(&grid()));
     let num = expected.len();
     let prompts = expected.iter().zip(noise(21, num)).map(|(e, u)| (0.1 * e + u).round()).collect();
     Counts {
@@ -61,7 +90,7 @@ fn settings(accumulation: Accumulation) -> EmSettings {
 /// The parts of each member.
 fn members<P: ViewProjector<Host>>(make: Make<P>, count: usize) -> Vec<(Team, Voxels, OwnShare<Host>)> {
     let part = |team: Team| {
-        let projector = make(&geometry());
+        let projector = make();
         let voxels = projector.voxels().clone();
         let own = projector.for_team(&team).unwrap();
         (team, voxels, own)
@@ -85,7 +114,7 @@ fn team_of<P: ViewProjector<Host>>(
 }
 
 fn alone<P: ViewProjector<Host> + 'static>(make: Make<P>, counts: &Counts, num_subsets: usize) -> Box<dyn Algorithm> {
-    let projector = make(&geometry());
+    let projector = make();
     let (voxels, views) = (projector.voxels().clone(), projector.views().clone());
     let model = ProjectionModel::new(&mut Host, projector, views, counts, num_subsets).unwrap();
     Box::new(MlemOsem::new(Host, voxels, model, settings(Accumulation::Deterministic), None).unwrap())
@@ -107,13 +136,12 @@ fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|value| value.to_bits()).collect()
 }
 
-fn same_bits_for_any_number<P: ViewProjector<Host> + 'static>(make: Make<P>) {
-    let counts = counts(&geometry());
+/// `team(count, num_subsets)` makes the algorithm of so many members.
+fn same_bits_for_any_number(team: impl Fn(usize, usize) -> SharedAlgorithm, alone: impl Fn(usize) -> Box<dyn Algorithm>) {
     for num_subsets in [1, 4] {
-        let (expected, steps) = run(&mut *alone(make, &counts, num_subsets), 6);
+        let (expected, steps) = run(&mut *alone(num_subsets), 6);
         for count in [2, 3, 5] {
-            let mut team = team_of(make, count, &counts, num_subsets, Accumulation::Deterministic);
-            let (found, found_steps) = run(&mut team, 6);
+            let (found, found_steps) = run(&mut team(count, num_subsets), 6);
             assert!(bits(&found) == bits(&expected), "{count} members, {num_subsets} subsets");
             for ((found, num_found), (expected, num)) in found_steps.iter().zip(&steps) {
                 assert!((found - expected).abs() <= 1e-12 * expected.abs() && num_found == num, "{found} {expected}");
@@ -122,14 +150,70 @@ fn same_bits_for_any_number<P: ViewProjector<Host> + 'static>(make: Make<P>) {
     }
 }
 
+fn same_bits_of_counts<P: ViewProjector<Host> + 'static>(make: Make<P>, geometry: &Arc<ScanGeometry>) {
+    let counts = counts(geometry);
+    same_bits_for_any_number(
+        |count, num_subsets| team_of(make, count, &counts, num_subsets, Accumulation::Deterministic),
+        |num_subsets| alone(make, &counts, num_subsets),
+    );
+}
+
 #[test]
 fn the_fast_projector_gives_the_same_bits_for_any_number_of_members() {
-    same_bits_for_any_number(fast);
+    same_bits_of_counts(fast, &geometry());
 }
 
 #[test]
 fn the_plain_projector_gives_the_same_bits_for_any_number_of_members() {
-    same_bits_for_any_number(plain);
+    same_bits_of_counts(plain, &geometry());
+}
+
+#[test]
+fn tubes_give_the_same_bits_for_any_number_of_members() {
+    same_bits_of_counts(tubes, &scanner_of_tubes(5).0);
+}
+
+/// A member's algorithm of a list; alone it has all events.
+fn of_list(events: &Arc<Events>, team: &Team, num_subsets: usize, accumulation: Accumulation) -> Box<dyn Algorithm> {
+    let (tof, subsets) = (tof(30.0), EventSubsets::default());
+    let lines = EventLines::new(Arc::clone(events), &detectors(), Some(&tof), grid(), FOV_MM, pair_rays(1), subsets).unwrap();
+    let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
+    let sensitivity = Arc::new(voxels.coefficients(&Volume::filled(grid(), 3.0)));
+    let [multiplicative, additive] = [41, 42].map(|seed| noise(seed, events.len()).iter().map(|u| 0.2 + u).collect::<Vec<f32>>());
+    let terms = EventTerms { multiplicative: Some(&multiplicative), additive: Some(&additive), total_additive: 50.0 };
+    let em = settings(accumulation);
+    if team.share() == Share::WHOLE {
+        let model = ListModel::new(&mut Host, lines, space.clone(), space, terms, sensitivity, num_subsets).unwrap();
+        return Box::new(MlemOsem::new(Host, voxels, model, em, None).unwrap());
+    }
+    let (operator, data) = lines.for_team(team);
+    let model = ListModel::new(&mut Host, operator, data, space, terms, sensitivity, num_subsets).unwrap();
+    Box::new(MlemOsem::new(Host, voxels, model.of_team(team.clone()), em, None).unwrap())
+}
+
+fn team_of_list(events: &Arc<Events>, count: usize, num_subsets: usize, accumulation: Accumulation) -> SharedAlgorithm {
+    let member = |team: Team| (of_list(events, &team, num_subsets, accumulation), team);
+    SharedAlgorithm::new(Team::of_threads(&Team::ALONE, count, || {}).unwrap().into_iter().map(member)).unwrap()
+}
+
+#[test]
+fn lists_give_the_same_bits_for_any_number_of_members() {
+    // Enough for several images that are added; and so few that some members have none.
+    for (num, tof) in [(300_000, Tof::No), (300_000, Tof::Numbers), (500, Tof::No)] {
+        let events = Arc::new(random_events(num, tof));
+        same_bits_for_any_number(
+            |count, num_subsets| team_of_list(&events, count, num_subsets, Accumulation::Deterministic),
+            |num_subsets| of_list(&events, &Team::ALONE, num_subsets, Accumulation::Deterministic),
+        );
+    }
+}
+
+#[test]
+fn lists_added_in_any_order_differ_by_rounding_alone() {
+    let events = Arc::new(random_events(150_000, Tof::No));
+    let (expected, _) = run(&mut *of_list(&events, &Team::ALONE, 4, Accumulation::Deterministic), 4);
+    let (found, _) = run(&mut team_of_list(&events, 3, 4, Accumulation::Atomic), 4);
+    assert!(relative(&found, &expected) <= 1e-5, "{}", relative(&found, &expected));
 }
 
 #[test]
@@ -148,14 +232,18 @@ fn other_ways_to_add_differ_by_rounding_alone() {
 
 #[test]
 fn together_the_members_have_every_datum_once_and_their_backprojection_is_the_adjoint() {
-    let geometry = geometry();
+    have_every_datum_once(fast, &geometry());
+    have_every_datum_once(tubes, &scanner_of_tubes(5).0);
+}
+
+fn have_every_datum_once<P: ViewProjector<Host>>(make: Make<P>, geometry: &ScanGeometry) {
     let (volume, q) = (random_volume(&grid()), Arc::new(noise(31, geometry.num_bins())));
     for num_subsets in [1, 4] {
         for subset in Subset::all(num_subsets) {
             for count in [1, 2, 3, 4] {
                 let mut seen = vec![0; geometry.num_bins()];
                 let results: Vec<(f64, Vec<f32>, f64)> = std::thread::scope(|scope| {
-                    let threads: Vec<_> = members(fast, count)
+                    let threads: Vec<_> = members(make, count)
                         .into_iter()
                         .map(|(team, voxels, (operator, data))| {
                             let own: Vec<(usize, std::ops::Range<usize>)> = data.pieces(subset);
@@ -199,7 +287,7 @@ fn together_the_members_have_every_datum_once_and_their_backprojection_is_the_ad
 fn every_nth_view_makes_a_share_of_an_operator_in_a_memory_of_its_own() {
     let geometry = geometry();
     let (volume, q) = (random_volume(&grid()), Arc::new(noise(32, geometry.num_bins())));
-    let whole = fast(&geometry);
+    let whole = fast();
     let voxels = whole.voxels().clone();
     let projected = Arc::new(forward(&whole, Subset::ALL, &volume));
     for (num_subsets, count) in [(1, 2), (4, 2), (4, 3), (1, 4)] {
@@ -208,8 +296,7 @@ fn every_nth_view_makes_a_share_of_an_operator_in_a_memory_of_its_own() {
             let expected = backward(&whole, subset, of_subset(&whole, &q, subset), Accumulation::Deterministic, &grid());
             let mut sum = vec![0.0; voxels.len()];
             for index in 0..count {
-                let (operator, data): OwnShare<Host> =
-                    OfShare::of(fast(&geometry), whole.views().clone(), Share { index, count });
+                let (operator, data): OwnShare<Host> = OfShare::of(fast(), whole.views().clone(), Share { index, count });
                 num_seen += data.len(subset);
                 let pieces = data.pieces(subset);
                 let [(0, range)] = pieces.as_slice() else { panic!("one piece: {pieces:?}") };

@@ -23,8 +23,11 @@ pub use self::table::{MAX_AXIAL, TAPS, TubeTable};
 use self::kernel::Rows;
 use self::lattice::Lattice;
 use self::table::{Group, ROWS_PER_BLOCK, TAPS_PER_CLASS, along_mm};
+use super::accumulate::{PrivateImages, num_private_images, span};
 use super::chunk::{Chunk, LANES, add, load, store};
-use super::{Accumulation, LinearOperator, OperatorError, OwnShare, Subset, ViewProjector, Views, check_lengths};
+use super::of_share::AmongAll;
+use super::sharing::Sharing;
+use super::{Accumulation, Behind, LinearOperator, OperatorError, OwnShare, Subset, ViewProjector, Views, check_lengths};
 use crate::algebra::{Data, FieldOfView, Host, HostArray, Image, Simd, Team, Voxels};
 use crate::data::TubeSet;
 use crate::geometry::Grid;
@@ -35,10 +38,6 @@ use crate::task::{Stopped, Task};
 const VIEWS_PER_BLOCK: usize = 4;
 /// Rows of the image that one thread adds to.
 const IMAGE_ROWS_PER_TASK: usize = 8;
-
-/// Why a team of processors cannot use tubes.
-const NOT_SHARED: &str =
-    "tubes of response cannot be shared out among several processes yet; use one, or the projector axial-runs";
 
 /// The fast projector with tubes of response on the CPU. Images are `[y][x][z]` with even and odd z apart, zero outside the
 /// field of view.
@@ -53,6 +52,9 @@ pub struct Tubes {
     simd: Simd,
     /// The lattices of a block, kept from one call to the next: new memory would be touched for the first time in each.
     cells: Mutex<Vec<f32>>,
+    private_images: PrivateImages,
+    /// With whom the views are shared.
+    sharing: Sharing,
 }
 
 /// Work on the lattices of a few views.
@@ -78,6 +80,8 @@ impl Tubes {
             voxels: Voxels::in_columns(grid, fov, table.columns),
             simd: Simd::fastest(),
             cells: Mutex::default(),
+            private_images: PrivateImages::default(),
+            sharing: Sharing::ALONE,
             geometry,
             table,
         })
@@ -87,6 +91,21 @@ impl Tubes {
     /// taken).
     pub fn with_simd(self, simd: Simd) -> Self {
         Self { simd: simd.min(Simd::fastest()), ..self }
+    }
+
+    /// Of what a backprojection of a subset adds to one image after the other, whoever does it, the own parts: whole blocks, as places
+    /// among the subset's views.
+    fn own_parts(&self, subset: Subset) -> Vec<Range<usize>> {
+        let num_views = self.views.of(subset).len();
+        let num_blocks = num_views.div_ceil(VIEWS_PER_BLOCK);
+        let num_parts = num_private_images(num_blocks, self.voxels.len());
+        let edge = |part: usize| (part * num_blocks / num_parts * VIEWS_PER_BLOCK).min(num_views);
+        self.sharing.team.share().of(num_parts).map(|part| edge(part)..edge(part + 1)).collect()
+    }
+
+    /// The data of some of a subset's views.
+    fn data_of(&self, views: Range<usize>) -> Range<usize> {
+        views.start * self.views.view_len()..views.end * self.views.view_len()
     }
 
     fn block<'a>(&self, views: &'a [usize]) -> Block<'a> {
@@ -360,12 +379,12 @@ impl LinearOperator<Host> for Tubes {
         task: &Task,
     ) -> Result<(), OperatorError> {
         check_lengths([x.len(), self.voxels.len()], [out.len(), self.views.len(subset)])?;
-        let views: Vec<usize> = self.views.of(subset).collect();
+        let own = span(&self.own_parts(subset));
+        let views: Vec<usize> = self.views.of(subset).skip(own.start).take(own.len()).collect();
         let mut cells = self.kept_cells(views.len());
-        let out = out.values_mut().chunks_mut(VIEWS_PER_BLOCK * self.views.view_len());
+        let out = out.values_mut()[self.data_of(own)].chunks_mut(VIEWS_PER_BLOCK * self.views.view_len());
         for (views, out) in views.chunks(VIEWS_PER_BLOCK).zip(out) {
-            let (block, len) = (self.block(views), views.len() * self.views.view_len());
-            self.apply_to(&block, x, &mut cells[..self.cells_len(views.len())], &mut out[..len], task)?;
+            self.apply_to(&self.block(views), x, &mut cells[..self.cells_len(views.len())], out, task)?;
         }
         Ok(())
     }
@@ -380,14 +399,16 @@ impl LinearOperator<Host> for Tubes {
         task: &Task,
     ) -> Result<(), OperatorError> {
         check_lengths([out.len(), self.voxels.len()], [q.len(), self.views.len(subset)])?;
-        let views: Vec<usize> = self.views.of(subset).collect();
+        let (views, parts): (Vec<usize>, _) = (self.views.of(subset).collect(), self.own_parts(subset));
         let mut cells = self.kept_cells(views.len());
         let out = out.values_mut();
-        out.fill(0.0);
-        for (views, q) in views.chunks(VIEWS_PER_BLOCK).zip(q.chunks(VIEWS_PER_BLOCK * self.views.view_len())) {
-            let (block, len) = (self.block(views), views.len() * self.views.view_len());
-            self.add_block(&block, &q[..len], &mut cells[..self.cells_len(views.len())], out, task)?;
-        }
+        self.private_images.sum_in_turn(&self.sharing, parts.len(), out, |part, image| {
+            let (views, q) = (&views[parts[part].clone()], &q[self.data_of(parts[part].clone())]);
+            for (views, q) in views.chunks(VIEWS_PER_BLOCK).zip(q.chunks(VIEWS_PER_BLOCK * self.views.view_len())) {
+                self.add_block(&self.block(views), q, &mut cells[..self.cells_len(views.len())], image, task)?;
+            }
+            Ok(())
+        })?;
         self.voxels.zero_unseen(out);
         Ok(())
     }
@@ -400,13 +421,19 @@ impl LinearOperator<Host> for Tubes {
     fn scratch_bytes(&self, subset: Subset, _: Accumulation) -> u64 {
         let num_views = self.views.of(subset).len().min(VIEWS_PER_BLOCK);
         let bins = num_views * self.geometry.num_tangential * self.table.bins_len;
-        4 * (self.cells_len(num_views) + bins) as u64
+        let private = if self.own_parts(subset).len() > 1 { self.voxels.len() } else { 0 };
+        4 * (self.cells_len(num_views) + bins + private) as u64
     }
 }
 
 impl ViewProjector<Host> for Tubes {
-    fn for_team(self, _: &Team) -> Result<OwnShare<Host>, OperatorError> {
-        Err(OperatorError::Settings(NOT_SHARED.into()))
+    /// Whole parts of the sum that a backprojection is: its bits do not depend on how many members there are.
+    fn for_team(mut self, team: &Team) -> Result<OwnShare<Host>, OperatorError> {
+        self.sharing = Sharing::with(team.clone(), &self.voxels);
+        let tubes = Arc::new(self);
+        let (all, among) = (tubes.views.clone(), Arc::clone(&tubes));
+        let own = move |subset| vec![among.data_of(span(&among.own_parts(subset)))];
+        Ok((Behind(Box::new(Behind(tubes))), Box::new(AmongAll { all, own })))
     }
 
     fn voxels(&self) -> &Voxels {

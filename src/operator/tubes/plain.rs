@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::NOT_SHARED;
 use super::fit::{ring_difference, tubes_fit};
 use crate::algebra::{Data, FieldOfView, Host, HostArray, Image, Team, Voxels};
 use crate::data::TubeSet;
@@ -222,7 +221,8 @@ impl LinearOperator<Host> for PlainTubes {
 
 impl ViewProjector<Host> for PlainTubes {
     fn for_team(self, _: &Team) -> Result<OwnShare<Host>, OperatorError> {
-        Err(OperatorError::Settings(NOT_SHARED.into()))
+        let text = "tubes of response as in the paper cannot be shared out among several processes; use the projector tubes";
+        Err(OperatorError::Settings(text.into()))
     }
 
     fn voxels(&self) -> &Voxels {
