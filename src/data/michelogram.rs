@@ -51,6 +51,11 @@ impl Michelogram {
         Self { geometry, counts: Arc::default() }
     }
 
+    /// Whether the values are on another machine.
+    pub fn is_elsewhere(&self) -> bool {
+        self.counts.is_empty() && self.geometry.num_bins() > 0
+    }
+
     /// Where the values of a view lie in [`Michelogram::counts`].
     pub fn view_range(&self, view: usize) -> Range<usize> {
         let per_view = self.geometry.num_tangential * self.geometry.num_planes();

@@ -37,7 +37,6 @@ pub use slices::view::ViewState;
 pub use start::{StartError, run, run_elsewhere, wgpu_setup};
 pub use study::loader::{BUILT_IN, BuiltIn, Measured, Source};
 pub use study::open_tubes::OpenTubes;
-pub use study::scan_files::{ListFiles, ScanFiles, SweepFiles, read_with_neighbours};
 pub use widgets::colouring::Colouring;
 pub use widgets::notices::Notices;
 pub use workspace::app::{App, AppOptions};

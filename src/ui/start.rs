@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use eframe::egui_wgpu::{SurfaceConfig, WgpuSetup, WgpuSetupCreateNew};
 
-use crate::plan::{Cache, DeviceChoice};
+use crate::plan::{Cache, DeviceChoice, StudyFiles};
 use crate::render::device_descriptor;
 use crate::session::wire::Dial;
 use crate::session::{Session, SessionOptions, Trace};
@@ -72,7 +72,7 @@ pub fn run(study: Option<PathBuf>, follow: bool, trace: Trace) -> Result<(), Sta
 /// # Errors
 /// No display, no graphics adapter; the sentence names the command that works without.
 pub fn run_elsewhere(host: String, dial: Dial, path: String, trace: Trace) -> Result<(), StartError> {
-    open(Source::Elsewhere(path), Some((host, dial)), trace)
+    open(Source::Elsewhere(StudyFiles::File(path.into())), Some((host, dial)), trace)
 }
 
 /// Opens the window, with its session elsewhere where a line to it is told.

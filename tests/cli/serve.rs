@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tomoscope::data::{Counts, Study};
-use tomoscope::plan::{DeviceChoice, Job, RunSettings, default_settings};
+use tomoscope::plan::{DeviceChoice, Job, RunSettings, StudyFiles, default_settings};
 use tomoscope::session::wire::{HeadStudy, Line, LineState};
 use tomoscope::session::{Command, EventKind, Frame, RoiSet, Session, SessionOptions};
 use tomoscope::task::Task;
@@ -40,14 +40,14 @@ fn session(folder: &Path, name: &str, linger: &str) -> (Session, PathBuf) {
 }
 
 fn open(session: &Session, folder: &Path) -> Arc<Study<Counts>> {
-    let path = folder.join("small.hs");
-    let head = session.remote().unwrap().open(path.to_str().unwrap(), &Task::new()).unwrap();
-    let HeadStudy::Counts(study, _) = head.study().unwrap() else { panic!("no counts") };
+    let files = StudyFiles::File(folder.join("small.hs"));
+    let head = session.remote().unwrap().open(&files, &Task::new()).unwrap();
+    let HeadStudy::Counts { study, .. } = head.study().unwrap() else { panic!("no counts") };
     Arc::new(study)
 }
 
 /// How both ends begin, before the program's version.
-const GREETING: &str = "tomoscope wire 3, program ";
+const GREETING: &str = "tomoscope wire 4, program ";
 
 fn start(session: &Session, study: Arc<Study<Counts>>, num_iterations: usize) -> u64 {
     let settings = RunSettings { device: DeviceChoice::Cpu, num_iterations, ..default_settings(&study.measured).unwrap() };

@@ -6,20 +6,29 @@ use std::process::Command;
 use egui::accesskit::Role;
 use egui_kittest::kittest::Queryable as _;
 use egui_kittest::{Harness, HarnessBuilder};
-use tomoscope::plan::DeviceChoice;
+use tomoscope::data::Volume;
+use tomoscope::plan::{DeviceChoice, StudyFiles};
 use tomoscope::session::wire::Line;
 use tomoscope::session::{EndReason, Session, SessionOptions, Trace};
 use tomoscope::ui::{App, AppOptions, RunState, Source};
 
 use super::files::save_image_as;
+use super::leaving::type_path;
+use super::lists::list;
 use super::regions::enter;
-use super::{cache, click, num_measured, renderer, wait_for, wait_to_see};
+use super::{cache, click, give_up_unsaved, num_measured, renderer, wait_for, wait_to_see};
 
-/// A folder of its own with a scan, as the program simulates it with these words.
-fn scan(name: &str, words: &str) -> PathBuf {
+/// A folder of its own.
+fn empty(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// One with a scan, as the program simulates it with these words.
+fn scan(name: &str, words: &str) -> PathBuf {
+    let folder = empty(name);
     let mut program = Command::new(env!("CARGO_BIN_EXE_tomoscope"));
     program.args(words.split(' ')).current_dir(&folder);
     assert!(program.output().unwrap().status.success());
@@ -29,7 +38,7 @@ fn scan(name: &str, words: &str) -> PathBuf {
 /// A window on a scan in a folder, whose server says its process's number in `server.pid` there.
 fn window(folder: &Path, file: &str) -> Option<Harness<'static, App>> {
     let options = AppOptions {
-        start: Source::Elsewhere(folder.join(file).to_str().unwrap().to_owned()),
+        start: Source::Elsewhere(StudyFiles::File(folder.join(file))),
         autostart: true,
         device: DeviceChoice::Cpu,
         num_iterations: Some(3),
@@ -123,6 +132,75 @@ fn a_list_elsewhere_is_reconstructed_in_the_same_window_and_its_frames_too() {
         app.shown().id().is_some_and(|id| (id.run, id.iteration) == (runs[0], 3))
     });
     assert!(harness.state().shown().volume().is_some_and(|volume| volume.sum() > 0.0));
+}
+
+/// Waits for the image of a whole run; its sum.
+fn sum_of_image(harness: &mut Harness<'_, App>) -> f64 {
+    wait_for(harness, "the end of the run", App::is_run_over);
+    assert_eq!(harness.state().live().state, RunState::Ended(EndReason::Completed));
+    wait_for(harness, "the whole image", |app| app.shown().newest_id().is_some_and(|id| id.iteration == 3));
+    harness.state().shown().volume().map_or(0.0, Volume::sum)
+}
+
+#[cfg(unix)]
+#[test]
+fn a_scan_elsewhere_is_corrected_by_files_that_are_there() {
+    let words = "simulate cylinder --scanner small --counts 2e6 --attenuation --background 0.2 -o small.hs";
+    let folder = scan("window-corrected-elsewhere", words);
+    let Some(mut harness) = window(&folder, "small.hs") else { return };
+    let corrected = sum_of_image(&mut harness);
+    // They lie beside it, and come along; taken away, the study stays the same one.
+    harness.get_by_label("multiplicative: small_mult.hs; additive: small_add.hs");
+    click(&mut harness, "Add sphere");
+    let drawn = harness.state().document().clone();
+    let run = harness.state().live().run;
+    click(&mut harness, "without multiplicative");
+    give_up_unsaved(&mut harness);
+    wait_to_see(&mut harness, "no factors", |harness| harness.query_by_label("additive: small_add.hs").is_some());
+    wait_for(&mut harness, "another run", |app| app.live().run != run);
+    let without = sum_of_image(&mut harness);
+    assert!(without < 0.8 * corrected, "{without} {corrected}");
+    assert_eq!((harness.state().document(), drawn.rois.len()), (&drawn, 1));
+    // Another file is named by its path there. One that is not there leaves all as it was.
+    for (file, is_there) in [("other.hs", false), ("small_mult.hs", true)] {
+        click(&mut harness, "Multiplicative…");
+        harness.get_by_label_contains("The path on");
+        type_path(&mut harness, &folder.join(file));
+        give_up_unsaved(&mut harness);
+        if !is_there {
+            wait_for(&mut harness, "a notice", |app| app.notices().texts().any(|text| text.contains("other.hs")));
+            harness.get_by_label("additive: small_add.hs");
+        }
+    }
+    wait_to_see(&mut harness, "factors", |harness| {
+        harness.query_by_label("multiplicative: small_mult.hs; additive: small_add.hs").is_some()
+    });
+    assert!((sum_of_image(&mut harness) - corrected).abs() < 1e-6 * corrected);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_list_elsewhere_is_corrected_by_a_map_that_is_there() {
+    let folder = empty("window-mapped-elsewhere");
+    list(&folder);
+    let Some(mut harness) = window(&folder, "events.petsird") else { return };
+    let without = sum_of_image(&mut harness);
+    click(&mut harness, "Attenuation…");
+    type_path(&mut harness, &folder.join("events_mu.nii.gz"));
+    give_up_unsaved(&mut harness);
+    let words = "efficiencies; randoms; attenuation: events_mu.nii.gz";
+    wait_to_see(&mut harness, "the map", |harness| harness.query_by_label(words).is_some());
+    let corrected = sum_of_image(&mut harness);
+    assert!(without < 0.8 * corrected, "{without} {corrected}");
+    // The record of what is saved here names the file.
+    save_image_as(&mut harness, &folder.join("saved.npy"));
+    wait_for(&mut harness, "the image's file", |app| app.notices().texts().any(|text| text.contains("saved.npy saved")));
+    assert!(std::fs::read_to_string(folder.join("saved.json")).unwrap().contains("events_mu.nii.gz"));
+    harness.get_by_label("without attenuation").scroll_to_me();
+    harness.run_steps(3);
+    click(&mut harness, "without attenuation");
+    wait_to_see(&mut harness, "no map", |harness| harness.query_by_label("efficiencies; randoms").is_some());
+    assert!((sum_of_image(&mut harness) - without).abs() < 1e-6 * without);
 }
 
 #[cfg(unix)]

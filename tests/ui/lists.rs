@@ -8,10 +8,11 @@ use tomoscope::data::tof_mm;
 use tomoscope::io::list_mode::petsird::PetsirdWriter;
 use tomoscope::io::{map_beside, write_volume};
 use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
+use tomoscope::plan::ListFiles;
 use tomoscope::scanner::find;
 use tomoscope::session::EndReason;
 use tomoscope::task::Task;
-use tomoscope::ui::{App, ListFiles, RunState, SavedSession, Source};
+use tomoscope::ui::{App, RunState, SavedSession, Source};
 
 use super::leaving::{drop_file, type_path};
 use super::restore::save_session;

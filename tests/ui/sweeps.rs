@@ -9,11 +9,12 @@ use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use tomoscope::data::{GradientAxis, Study, Sweep, SweepKind, SweepSpace};
 use tomoscope::io::write_sweep;
 use tomoscope::phantom::epri::{SweepOptions, by_name, simulate};
+use tomoscope::plan::SweepFiles;
 use tomoscope::render::Palette;
 use tomoscope::scanner::epri::Scheme;
 use tomoscope::session::EndReason;
 use tomoscope::task::Task;
-use tomoscope::ui::{App, BUILT_IN, Measured, RunState, Source, SweepFiles};
+use tomoscope::ui::{App, BUILT_IN, Measured, RunState, Source};
 
 use super::scans::put_complex;
 use super::{choose_built_in, click, drag, num_measured, renderer, small_study, wait_for, window_on};

@@ -2,6 +2,7 @@
 //!
 //! `TOMOSCOPE_FUZZ_CASES` says how many; 1 000 000 were tried.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,8 +25,8 @@ use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::phantom::epri::{self, SweepOptions};
 use crate::plan::{
-    Acquisition, Cache, DeviceChoice, Job, RunSettings, SetupError, StartInfo, cylinder_of, default_list_settings,
-    default_settings, default_sweep_settings, host_devices,
+    Acquisition, Cache, DeviceChoice, Job, ListFiles, RunSettings, SetupError, StartInfo, StudyFiles, cylinder_of,
+    default_list_settings, default_settings, default_sweep_settings, host_devices,
 };
 use crate::recon::Estimate;
 use crate::scanner::{Detectors, find};
@@ -128,7 +129,8 @@ fn to_server() -> Vec<Vec<u8>> {
     let rules = vec![StopRule::Noise { nsr: 0.1 }, StopRule::Plateau { part: 0.5 }];
     let image = Order::CompareWith { run: 1, iteration: 1, subiteration: 1, grid };
     let orders = [
-        Order::Open("/x".into()),
+        Order::Open(StudyFiles::File("/x".into())),
+        Order::Open(StudyFiles::Events(ListFiles { attenuation: Some("/mu".into()), ..ListFiles::of(Path::new("/x")) })),
         Order::Start { run: 1, settings: lines(), rois: Rois::of(&rois()), paused: false },
         Order::StepOnce,
         Order::SetAccumulation(Accumulation::Atomic),
@@ -187,7 +189,7 @@ fn to_window(job: &Job) -> Vec<Vec<u8>> {
         estimate: Estimate::default(),
         job: job.clone(),
     };
-    let opened = |scan| News::Opened(Ok(Box::new(StudyHead::of(&scan))));
+    let opened = |scan| News::Opened(Ok(Box::new(StudyHead::of(&scan, StudyFiles::File("/scan".into())))));
     let event = |kind| News::Event(Event { run: 1, kind });
     let news = [
         event(EventKind::Iterate(Box::new(report))),
@@ -235,11 +237,11 @@ fn tried(messages: &[Vec<u8>], mut hear: impl FnMut(&[u8]) -> Result<(), WireErr
 /// What a window does with a study as soon as it has come.
 fn show(study: Result<HeadStudy, String>) {
     let is_proposed = study.map(|study| match study {
-        HeadStudy::Counts(study, _) => default_settings(&study.measured).is_ok(),
+        HeadStudy::Counts { study, .. } => default_settings(&study.measured).is_ok(),
         HeadStudy::Events(study, _) => {
             cylinder_of(&study.measured.facts).is_ok() && default_list_settings(&study.measured).is_ok()
         }
-        HeadStudy::Sweep(study) => default_sweep_settings(&study.measured).is_ok(),
+        HeadStudy::Sweep(study, _) => default_sweep_settings(&study.measured).is_ok(),
     });
     drop(is_proposed);
 }

@@ -8,7 +8,7 @@ use crate::data::{Extremes, MaskedRois, Roi, Unit};
 use crate::geometry::Grid;
 use crate::io::rois::{RoiEntry, of_entries};
 use crate::operator::Accumulation;
-use crate::plan::{Device, Forecast};
+use crate::plan::{Device, Forecast, StudyFiles};
 use crate::session::{Event, PeakLine, RoiSet, RunId, StopRule};
 
 /// Longest text of regions: with the voxels of isocontours they can be long.
@@ -38,8 +38,8 @@ pub enum ToServer {
 /// What is to be done; each arrives, once, in their order.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Order {
-    /// Open the scan of this file.
-    Open(String),
+    /// Open the study of these files.
+    Open(StudyFiles),
     /// [`Command::Start`](crate::session::Command::Start) of the open scan, as the run of this number.
     Start {
         run: RunId,

@@ -8,7 +8,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 
 use super::messages::{Order, ToServer};
 use super::studies::{Settings, StudyHead};
-use crate::plan::{Device, Forecast, Job};
+use crate::plan::{Device, Forecast, Job, StudyFiles};
 use crate::session::{Kept, RunId};
 use crate::task::Task;
 
@@ -147,13 +147,13 @@ impl Remote {
         self.shared.lock().latency
     }
 
-    /// Opens the scan of a file there, and waits until it is open.
+    /// Opens the study of files that are there, and waits until it is open.
     ///
     /// # Errors
     /// It cannot be opened, there is no line, or `task` was stopped, as a sentence.
-    pub fn open(&self, path: &str, task: &Task) -> Result<StudyHead, String> {
+    pub fn open(&self, files: &StudyFiles, task: &Task) -> Result<StudyHead, String> {
         self.shared.heads.try_iter().for_each(drop);
-        self.order(Order::Open(path.to_owned()));
+        self.order(Order::Open(files.clone()));
         loop {
             match self.shared.heads.recv_timeout(LOOK_EVERY) {
                 Ok(head) => return head.map(|head| *head),

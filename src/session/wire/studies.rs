@@ -8,12 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use super::WireError;
 use crate::data::{
-    Attenuation, CountRates, Counts, EventList, EventNumbers, ListFacts, ListSampling, Michelogram, Notice, Origin, Projection,
-    ReferenceSpectrum, Study, Sweep, SweepKind, TofFacts,
+    Attenuation, AttenuationMap, CountRates, Counts, EventList, EventNumbers, ListFacts, ListSampling, Michelogram, Notice,
+    Origin, Projection, ReferenceSpectrum, Study, Sweep, SweepKind, TofFacts, Volume,
 };
 use crate::geometry::{Grid, LENGTHS_MM};
 use crate::operator::Accumulation;
-use crate::plan::{Acquisition, Job, Rays, RunSettings, StartInfo, SweepSettings};
+use crate::plan::{
+    Acquisition, Job, ListFiles, Rays, ReadStudy, RunSettings, ScanFiles, StartInfo, StudyFiles, SweepFiles, SweepSettings,
+};
 use crate::recon::Estimate;
 use crate::scanner::{Crystal, Detectors, ScanGeometry};
 
@@ -38,6 +40,16 @@ pub enum Scan {
     Events(Arc<Study<EventList>>),
     /// An EPRI sweep.
     Sweep(Arc<Study<Acquisition>>),
+}
+
+impl From<ReadStudy> for (Scan, StudyFiles) {
+    fn from(read: ReadStudy) -> Self {
+        match read {
+            ReadStudy::Counts(study, files) => (Scan::Counts(Arc::new(study)), StudyFiles::Counts(files)),
+            ReadStudy::Events(study, files) => (Scan::Events(Arc::new(study)), StudyFiles::Events(files)),
+            ReadStudy::Sweep(study, files) => (Scan::Sweep(Arc::new(study.map(Acquisition::complete))), StudyFiles::Sweep(files)),
+        }
+    }
 }
 
 impl Scan {
@@ -176,6 +188,8 @@ pub struct StudyHead {
     origin: Origin,
     notices: Vec<Notice>,
     measured: Head,
+    /// What it was read from there.
+    files: StudyFiles,
 }
 
 /// What is told of its data.
@@ -192,14 +206,22 @@ enum Head {
     Sweep(Box<Sweep>),
 }
 
+/// What is told of the attenuation in a list.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum AttenuationHead {
+    Untold,
+    InFactors,
+    /// The map's file.
+    Map(PathBuf),
+}
+
 /// What is told of a list of events.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct ListHead {
     format: String,
     scanner: String,
     crystals: Vec<Crystal>,
-    /// Whether its factors have the attenuation in them.
-    has_attenuation: bool,
+    attenuation: AttenuationHead,
     tof: Option<TofFacts>,
     sampling: Option<ListSampling>,
     duration_ms: Option<u64>,
@@ -213,30 +235,37 @@ struct ListHead {
 /// A scan without what stays elsewhere.
 #[derive(Debug)]
 pub enum HeadStudy {
-    /// Counts along lines without them ([`Michelogram::elsewhere`]), and their sum.
-    Counts(Study<Counts>, f64),
-    /// A list without its events ([`EventList::elsewhere`]), and the file that it is in there.
-    Events(Study<EventList>, PathBuf),
-    /// A sweep.
-    Sweep(Study<Sweep>),
+    /// Counts along lines without them ([`Michelogram::elsewhere`]).
+    Counts {
+        /// The study.
+        study: Study<Counts>,
+        /// Their sum.
+        total: f64,
+        /// What they were read from there.
+        files: ScanFiles,
+    },
+    /// A list without its events ([`EventList::elsewhere`]), and what it was read from there.
+    Events(Study<EventList>, ListFiles),
+    /// A sweep, and what it was read from there.
+    Sweep(Study<Sweep>, SweepFiles),
 }
 
 impl StudyHead {
-    /// Of a scan.
-    pub fn of(scan: &Scan) -> Self {
-        fn head<M>(study: &Study<M>, measured: Head) -> StudyHead {
+    /// Of a scan that was read from these files.
+    pub fn of(scan: &Scan, files: StudyFiles) -> Self {
+        fn head<M>(study: &Study<M>, measured: Head, files: StudyFiles) -> StudyHead {
             let Study { title, origin, notices, .. } = study;
-            StudyHead { title: title.clone(), origin: origin.clone(), notices: notices.clone(), measured }
+            StudyHead { title: title.clone(), origin: origin.clone(), notices: notices.clone(), measured, files }
         }
         match scan {
             Scan::Counts(study) => {
                 let Counts { prompts, multiplicative, additive } = &study.measured;
                 let corrections = [multiplicative.is_some(), additive.is_some()];
                 let geometry = Box::new((*prompts.geometry).clone());
-                head(study, Head::Counts { geometry, corrections, total: prompts.total() })
+                head(study, Head::Counts { geometry, corrections, total: prompts.total() }, files)
             }
-            Scan::Events(study) => head(study, Head::Events(Box::new(ListHead::of(&study.measured)))),
-            Scan::Sweep(study) => head(study, Head::Sweep(Box::new(study.measured.snapshot()))),
+            Scan::Events(study) => head(study, Head::Events(Box::new(ListHead::of(&study.measured))), files),
+            Scan::Sweep(study) => head(study, Head::Sweep(Box::new(study.measured.snapshot())), files),
         }
     }
 
@@ -245,7 +274,7 @@ impl StudyHead {
     /// # Errors
     /// It cannot be, as a sentence.
     pub fn study(self) -> Result<HeadStudy, String> {
-        let Self { title, origin, notices, measured } = self;
+        let Self { title, origin, notices, measured, files } = self;
         fn whole<M>(study: Study<M>, origin: Origin, notices: Vec<Notice>) -> Study<M> {
             Study { origin, notices, ..study }
         }
@@ -255,15 +284,26 @@ impl StudyHead {
                 let part = || Michelogram::elsewhere(geometry.clone());
                 let [multiplicative, additive] = corrections.map(|is_there| is_there.then(part));
                 let counts = Counts { prompts: part(), multiplicative, additive };
-                Ok(HeadStudy::Counts(whole(Study::new(title, counts), origin, notices), total))
+                let files = match files {
+                    StudyFiles::Counts(files) => files,
+                    other => ScanFiles::uncorrected(other.measured()),
+                };
+                Ok(HeadStudy::Counts { study: whole(Study::new(title, counts), origin, notices), total, files })
             }
             Head::Events(head) => {
-                let file = origin.measured.clone().unwrap_or_default();
-                Ok(HeadStudy::Events(whole(Study::new(title, head.list()?), origin, notices), file))
+                let files = match files {
+                    StudyFiles::Events(files) => files,
+                    other => ListFiles::of(other.measured()),
+                };
+                Ok(HeadStudy::Events(whole(Study::new(title, head.list()?), origin, notices), files))
             }
             Head::Sweep(sweep) => {
                 check_sweep(&sweep)?;
-                Ok(HeadStudy::Sweep(whole(Study::new(title, *sweep), origin, notices)))
+                let files = match files {
+                    StudyFiles::Sweep(files) => files,
+                    other => SweepFiles::of(other.measured()),
+                };
+                Ok(HeadStudy::Sweep(whole(Study::new(title, *sweep), origin, notices), files))
             }
         }
     }
@@ -277,7 +317,11 @@ impl ListHead {
             format: format.clone(),
             scanner: detectors.name().to_owned(),
             crystals: detectors.crystals().to_vec(),
-            has_attenuation: *attenuation != Attenuation::Untold,
+            attenuation: match attenuation {
+                Attenuation::Untold => AttenuationHead::Untold,
+                Attenuation::InFactors => AttenuationHead::InFactors,
+                Attenuation::Map(map) => AttenuationHead::Map(map.file.clone()),
+            },
             tof: tof.clone(),
             sampling: *sampling,
             duration_ms: *duration_ms,
@@ -299,7 +343,15 @@ impl ListHead {
         if !tof_can_be || !life_can_be || !self.rates.can_be() {
             return Err(format!("the times of the list of {} cannot be", detectors.name()));
         }
-        let attenuation = if self.has_attenuation { Attenuation::InFactors } else { Attenuation::Untold };
+        let attenuation = match self.attenuation {
+            AttenuationHead::Untold => Attenuation::Untold,
+            AttenuationHead::InFactors => Attenuation::InFactors,
+            AttenuationHead::Map(file) => {
+                // Its voxels stay there.
+                let grid = Grid::centred([1; 3], [1.0; 3]).map_err(|error| error.to_string())?;
+                Attenuation::Map(Arc::new(AttenuationMap { file, per_mm: Volume::filled(grid, 0.0) }))
+            }
+        };
         let facts = ListFacts {
             attenuation,
             tof: self.tof,

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use egui::{Context, DragValue, TextEdit, Ui};
 
 use super::action::StudyAction;
-use super::scan_files::ListFiles;
 use crate::io::FileKind;
+use crate::plan::ListFiles;
 use crate::ui::widgets::fields::name;
 use crate::ui::widgets::modal::modal_ui;
 

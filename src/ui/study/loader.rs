@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, TryRecvError, bounded};
 
-use super::scan_files::{ListFiles, ScanFiles, SweepFiles, read_with_neighbours};
 use crate::data::{Counts, EventList, PairCounts, Study, Sweep};
 use crate::io::list_mode::{self, ListFollower};
-use crate::io::{self, FileKind, SweepFollower, read_sweep_at_phase};
+use crate::io::{self, FileKind, SweepFollower};
 use crate::operator::grid_about_zero;
 use crate::phantom::{self, Noise, SimulationOptions, epri};
-use crate::plan::{self, GatheredEvents, ListSelection};
+use crate::plan::{self, GatheredEvents, ListFiles, ListSelection, ReadStudy, ScanFiles, StudyFiles, SweepFiles};
 use crate::scanner::epri::Order;
 use crate::scanner::{self, Scanner};
 use crate::session::wire::{Remote, StudyHead};
@@ -64,9 +63,6 @@ pub enum Measured {
         noise_fraction: f64,
     },
 }
-
-/// What to do about corrections that are not wanted.
-const REMOVE_CORRECTIONS: &str = ": press 'without' in the study panel to remove them";
 
 /// Seed of the photons.
 const PHOTON_SEED: u64 = 1;
@@ -127,8 +123,8 @@ pub enum Source {
     Sweep(SweepFiles),
     /// A simulation.
     BuiltIn(BuiltIn),
-    /// A scan of counts on the machine where the session is, by its path there.
-    Elsewhere(String),
+    /// Files of the machine where the session is, by their paths there.
+    Elsewhere(StudyFiles),
 }
 
 impl Source {
@@ -148,7 +144,7 @@ impl Source {
             | Source::List(ListFiles { list: path, .. })
             | Source::Sweep(SweepFiles { projections: path, .. }) => format!("Reading {}", path.display()),
             Source::BuiltIn(study) => format!("Simulating {}", study.title),
-            Source::Elsewhere(path) => format!("Reading {path} there"),
+            Source::Elsewhere(files) => format!("Reading {} there", files.measured().display()),
         }
     }
 }
@@ -164,7 +160,7 @@ pub enum Loaded {
         /// Voxels that it is best reconstructed on; `None` = the scanner's default grid.
         size: Option<[usize; 3]>,
     },
-    /// Counts that are on the machine where the session is.
+    /// What is on the machine where the session is.
     Elsewhere(Box<StudyHead>),
     /// Counts of pairs of crystals.
     Pairs {
@@ -244,22 +240,20 @@ impl Drop for Loading {
 fn load(source: &Source, remote: Option<&Remote>, task: &Task) -> Result<Loaded, String> {
     let counts = |study: Study<Counts>, files, size| Loaded::Counts { study: Box::new(study), files, size };
     match source {
-        Source::Elsewhere(path) => {
+        Source::Elsewhere(files) => {
             let remote = remote.ok_or("the session is on this machine, not elsewhere")?;
-            Ok(Loaded::Elsewhere(Box::new(remote.open(path, task)?)))
+            Ok(Loaded::Elsewhere(Box::new(remote.open(files, task)?)))
         }
-        Source::File(path) if FileKind::of(path).is_some_and(FileKind::is_sweep) => load_sweep(SweepFiles::of(path)),
         Source::File(path) if FileKind::of(path) == Some(FileKind::Pairs) => {
             let study = io::read_pair_study(path).map_err(|error| error.to_string())?;
             Ok(Loaded::Pairs { study: Box::new(study), file: Some(path.clone()) })
         }
-        Source::File(path) if FileKind::of(path).is_some_and(FileKind::is_list) => load_list(&ListFiles::of(path), task),
-        Source::List(files) => load_list(files, task),
-        Source::File(path) => {
-            read_with_neighbours(path, REMOVE_CORRECTIONS).map(|(study, files)| counts(study, Some(files), None))
-        }
-        Source::Corrected(files) => Ok(counts(files.read()?, Some(files.clone()), None)),
-        Source::Sweep(files) => load_sweep(files.clone()),
+        Source::List(files) if files.is_followed => follow_list(files),
+        Source::Sweep(files) if files.is_followed => follow_sweep(files),
+        Source::File(path) => StudyFiles::File(path.clone()).read(task).map(Loaded::from),
+        Source::Corrected(files) => StudyFiles::Counts(files.clone()).read(task).map(Loaded::from),
+        Source::List(files) => StudyFiles::Events(files.clone()).read(task).map(Loaded::from),
+        Source::Sweep(files) => StudyFiles::Sweep(files.clone()).read(task).map(Loaded::from),
         Source::BuiltIn(BuiltIn { phantom, measured: Measured::Sweep { noise_fraction }, .. }) => {
             let study = Box::new(simulate_sweep(phantom, *noise_fraction, task)?);
             Ok(Loaded::Sweep { study, files: None, follower: None })
@@ -293,10 +287,17 @@ fn load(source: &Source, remote: Option<&Remote>, task: &Task) -> Result<Loaded,
     }
 }
 
-fn load_list(files: &ListFiles, task: &Task) -> Result<Loaded, String> {
-    if !files.is_followed {
-        return Ok(Loaded::Events { study: Box::new(files.read(task)?), files: files.clone(), following: None });
+impl From<ReadStudy> for Loaded {
+    fn from(read: ReadStudy) -> Self {
+        match read {
+            ReadStudy::Counts(study, files) => Loaded::Counts { study: Box::new(study), files: Some(files), size: None },
+            ReadStudy::Events(study, files) => Loaded::Events { study: Box::new(study), files, following: None },
+            ReadStudy::Sweep(study, files) => Loaded::Sweep { study: Box::new(study), files: Some(files), follower: None },
+        }
     }
+}
+
+fn follow_list(files: &ListFiles) -> Result<Loaded, String> {
     let options = files.options();
     let reader = list_mode::open(&files.list, &options).map_err(|error| error.to_string())?;
     let follower = ListFollower::new(reader);
@@ -310,16 +311,11 @@ fn find_scanner(name: &str) -> Result<&'static Scanner, String> {
     scanner::find(name).ok_or_else(|| format!("there is no scanner '{name}'"))
 }
 
-fn load_sweep(files: SweepFiles) -> Result<Loaded, String> {
-    let reference = files.reference.as_deref();
-    let (study, follower) = if files.is_followed {
-        let (study, mut follower) = SweepFollower::open(&files.projections, reference).map_err(|error| error.to_string())?;
-        files.phase.map_or(Ok(()), |degrees| follower.set_phase(degrees)).map_err(|error| error.to_string())?;
-        (study, Some(Box::new(follower)))
-    } else {
-        (read_sweep_at_phase(&files.projections, reference, files.phase).map_err(|error| error.to_string())?, None)
-    };
-    Ok(Loaded::Sweep { study: Box::new(study), files: Some(files), follower })
+fn follow_sweep(files: &SweepFiles) -> Result<Loaded, String> {
+    let opened = SweepFollower::open(&files.projections, files.reference.as_deref());
+    let (study, mut follower) = opened.map_err(|error| error.to_string())?;
+    files.phase.map_or(Ok(()), |degrees| follower.set_phase(degrees)).map_err(|error| error.to_string())?;
+    Ok(Loaded::Sweep { study: Box::new(study), files: Some(files.clone()), follower: Some(Box::new(follower)) })
 }
 
 fn simulate(

@@ -13,7 +13,6 @@ pub mod open_sweep;
 pub mod open_tubes;
 pub mod openable;
 pub mod pair_panel;
-pub mod scan_files;
 pub mod state;
 pub mod study_panel;
 pub mod sweep_facts;

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::scan_files::ListFiles;
 use crate::data::{CountRates, EventList, EventNumbers, Notice, Study};
-use crate::plan::{ListAcquisition, cylinder_of};
+use crate::plan::{ListAcquisition, ListFiles, cylinder_of};
 use crate::session::Feed;
 
 /// A list of events, and what the panel tells of it.

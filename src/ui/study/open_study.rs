@@ -8,10 +8,9 @@ use super::open_list::OpenList;
 use super::open_pairs::OpenPairs;
 use super::open_sweep::OpenSweep;
 use super::open_tubes::OpenTubes;
-use super::scan_files::ScanFiles;
 use crate::data::{Counts, Roi, Study, Volume};
 use crate::operator::Accumulation;
-use crate::plan::{Course, scanner_of_tubes};
+use crate::plan::{Course, ScanFiles, scanner_of_tubes};
 use crate::scanner::Scanner;
 use crate::ui::widgets::image_axes::ImageAxes;
 

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use egui::{ColorImage, TextureHandle, TextureOptions};
 
 use super::filter_curve::FilterCurve;
-use super::scan_files::SweepFiles;
 use crate::data::{self, Direction, Notice, Projection, Study, Sweep, SweepSpace};
-use crate::plan::Acquisition;
+use crate::plan::{Acquisition, SweepFiles};
 use crate::recon::{FilterSettings, ProjectionFilter};
 use crate::render::Palette;
 use crate::session::Feed;

@@ -12,13 +12,12 @@ use super::open_pairs::OpenPairs;
 use super::open_study::{OpenCounts, OpenStudy};
 use super::open_sweep::OpenSweep;
 use super::open_tubes::OpenTubes;
-use super::scan_files::{ListFiles, ScanFiles, SweepFiles};
 use super::tube_form::TubeForm;
 use crate::data::{Notice, ResponseMatrix, TubeSet, Volume};
 use crate::io::{self, Correction};
 use crate::montecarlo::TubeRecipe;
 use crate::operator::tubes_fit;
-use crate::plan::Course;
+use crate::plan::{Course, ListFiles, ScanFiles, StudyFiles, SweepFiles};
 use crate::scanner::Scanner;
 use crate::session::{Maker, MatrixFile, TubeSource};
 use crate::ui::widgets::image_axes::ImageAxes;
@@ -203,7 +202,13 @@ impl StudyState {
                 self.sweep().and_then(|open| open.files.as_ref()).is_some_and(|files| files.projections == *path)
             }
             Source::List(files) => self.list().is_some_and(|open| open.files.list == files.list),
-            Source::BuiltIn(_) | Source::Elsewhere(_) => false,
+            Source::Elsewhere(files) => match files {
+                StudyFiles::File(path) => self.is_open(&Source::File(path.clone())),
+                StudyFiles::Counts(files) => self.is_open(&Source::Corrected(files.clone())),
+                StudyFiles::Events(files) => self.is_open(&Source::List(files.clone())),
+                StudyFiles::Sweep(files) => self.is_open(&Source::Sweep(files.clone())),
+            },
+            Source::BuiltIn(_) => false,
         }
     }
 
@@ -269,18 +274,24 @@ impl StudyState {
         None
     }
 
+    /// The files of the open counts where they are on this machine.
+    fn own_scan_files(&self) -> Option<&ScanFiles> {
+        let open = self.open.as_ref().and_then(OpenStudy::counts)?;
+        open.files.as_ref().filter(|_| !open.study.measured.prompts.is_elsewhere())
+    }
+
     /// Takes what 1 count/mm stands for, Bq/mL, and keeps it beside the scan's file where there is one; what went wrong with
     /// that comes back.
     pub fn calibrate(&mut self, bq_per_ml: Option<f64>) -> Option<Vec<Notice>> {
         self.calibration.bq_per_ml = bq_per_ml;
-        let files = self.open.as_ref().and_then(OpenStudy::counts)?.files.as_ref()?;
+        let files = self.own_scan_files()?;
         let error = io::calibration::write(&files.measured, bq_per_ml).err()?;
         Some(vec![Notice::warning(format!("the calibration holds until the window is closed: {error}"))])
     }
 
     /// Takes the calibration that is kept beside the open scan's file; what went wrong with that comes back.
     pub fn read_calibration(&mut self) -> Option<Notice> {
-        let files = self.open.as_ref().and_then(OpenStudy::counts).and_then(|open| open.files.as_ref());
+        let files = self.own_scan_files();
         let kept = files.map_or(Ok(None), |files| io::calibration::read(&files.measured));
         self.calibration.bq_per_ml = kept.as_ref().ok().copied().flatten();
         kept.err().map(|error| Notice::warning(error.to_string()))

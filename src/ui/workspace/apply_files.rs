@@ -10,6 +10,7 @@ use super::picture::is_png;
 use crate::data::Notice;
 use crate::io;
 use crate::session::TubeSource;
+use crate::session::wire::Remote;
 use crate::ui::numbers::plot_options::PlotToSave;
 use crate::ui::rois::roi_panel::NOTHING_MEASURED;
 use crate::ui::study::loader::Source;
@@ -18,6 +19,7 @@ impl App {
     /// Opens a dialog; whether it could.
     pub(super) fn ask(&mut self, ctx: &Context, task: FileTask) -> bool {
         let wake = ctx.clone();
+        self.dialogs.host = self.session.remote().map(Remote::host);
         self.dialogs.ask(task, move || wake.request_repaint())
     }
 

@@ -5,7 +5,7 @@ use egui::Context;
 use super::app::App;
 use crate::data::{EventList, Notice, Severity, Study};
 use crate::io::list_mode::ListFollower;
-use crate::plan::{GatheredEvents, Job, ListAcquisition, usual_num_subsets};
+use crate::plan::{GatheredEvents, Job, ListAcquisition, ListFiles, usual_num_subsets};
 use crate::session::{EndReason, Feed};
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::run::frame_series::FrameSeries;
@@ -13,7 +13,6 @@ use crate::ui::run::live::RunState;
 use crate::ui::run::run_view::RunInput;
 use crate::ui::study::open_list::{Following, OpenList};
 use crate::ui::study::open_study::OpenStudy;
-use crate::ui::study::scan_files::ListFiles;
 
 impl App {
     /// Shows a list of events, and follows it where it is still being written; what is to be told about it comes back.

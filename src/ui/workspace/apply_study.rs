@@ -10,7 +10,7 @@ use super::leaving::Leave;
 use super::wake::waker;
 use crate::data::{Counts, Notice, Study, Sweep};
 use crate::io::{FileKind, SweepFollower};
-use crate::plan::Acquisition;
+use crate::plan::{Acquisition, ListFiles, ScanFiles, StudyFiles, SweepFiles};
 use crate::session::wire::{HeadStudy, Remote, StudyHead};
 use crate::session::{Command, Feed, TubeSource};
 use crate::ui::numbers::tabs::NumbersTab;
@@ -21,7 +21,6 @@ use crate::ui::study::loader::{Loaded, Source};
 use crate::ui::study::open_study::{OpenCounts, OpenStudy};
 use crate::ui::study::open_sweep::OpenSweep;
 use crate::ui::study::openable::why_no_study;
-use crate::ui::study::scan_files::{ListFiles, ScanFiles, SweepFiles};
 use crate::ui::study::state::StudyRequest;
 
 impl App {
@@ -60,18 +59,26 @@ impl App {
         }
     }
 
-    /// A source where the session is: of one elsewhere what is named by a path is there, but for regions.
+    /// A source where the session is: of one elsewhere what is named by a path is there, but for regions, and lists of which more is to
+    /// be told first.
     fn placed(&self, source: Source) -> Result<Source, String> {
         let Some(remote) = self.session.remote() else { return Ok(source) };
-        match source {
-            Source::Elsewhere(_) => Ok(source),
-            Source::File(path) if FileKind::of(&path) == Some(FileKind::Rois) => Ok(Source::File(path)),
-            Source::File(path) => Ok(Source::Elsewhere(path.to_string_lossy().into_owned())),
+        let files = match source {
+            Source::Elsewhere(files) => files,
+            Source::File(path) if matches!(FileKind::of(&path), Some(FileKind::Rois | FileKind::YrtList)) => {
+                return Ok(Source::File(path));
+            }
+            Source::File(path) => StudyFiles::File(path),
+            Source::Corrected(files) => StudyFiles::Counts(files),
+            Source::List(files) if !files.is_followed => StudyFiles::Events(files),
+            Source::Sweep(files) if !files.is_followed => StudyFiles::Sweep(files),
             other => {
                 let (words, host) = (other.words(), remote.host());
-                Err(format!("{words}: not from a window that is connected to {host}; start tomoscope without --connect for that"))
+                let way_out = "start tomoscope without --connect for that";
+                return Err(format!("{words}: not from a window that is connected to {host}; {way_out}"));
             }
-        }
+        };
+        Ok(Source::Elsewhere(files))
     }
 
     fn open_placed(&mut self, ctx: &Context, source: Source) {
@@ -169,13 +176,13 @@ impl App {
     /// Shows a scan that is elsewhere; what is to be told about it comes back.
     fn show_head(&mut self, ctx: &Context, head: StudyHead) -> Vec<Notice> {
         match head.study() {
-            Ok(HeadStudy::Counts(study, total)) => {
-                let notices = self.show_counts(study, None, None);
+            Ok(HeadStudy::Counts { study, total, files }) => {
+                let notices = self.show_counts(study, Some(files), None);
                 self.study.open.iter_mut().filter_map(OpenStudy::counts_mut).for_each(|open| open.total = total);
                 notices
             }
-            Ok(HeadStudy::Events(study, file)) => self.show_list(ctx, study, ListFiles::of(&file), None),
-            Ok(HeadStudy::Sweep(study)) => self.show_sweep(ctx, study, None, None),
+            Ok(HeadStudy::Events(study, files)) => self.show_list(ctx, study, files, None),
+            Ok(HeadStudy::Sweep(study, files)) => self.show_sweep(ctx, study, Some(files), None),
             Err(reason) => {
                 self.study.open = None;
                 vec![Notice::error(format!("the study that was sent cannot be: {reason}"))]

@@ -93,6 +93,8 @@ pub struct Dialogs {
     pending: Option<(FileTask, Receiver<Answer>)>,
     /// The path window: what for and what was typed so far.
     pub typed: Option<(FileTask, String)>,
+    /// The machine on which the files of a study are, where that is another one.
+    pub host: Option<String>,
     /// Files that would be overwritten: asked about before anything else.
     pub overwrite: Option<Overwrite>,
 }
@@ -113,7 +115,8 @@ impl Dialogs {
         if self.pending.is_some() {
             return false;
         }
-        if !self.has_desktop {
+        // A dialog shows the files of this machine.
+        if !self.has_desktop || (is_of_study(task) && self.host.is_some()) {
             self.typed = Some((task, String::new()));
             return true;
         }
@@ -149,6 +152,12 @@ impl Dialogs {
             }
         }
     }
+}
+
+/// Whether a task's file is where the session is.
+fn is_of_study(task: FileTask) -> bool {
+    use FileTask::{Attenuation, Correct, ListTable, OpenStudy, Reference};
+    matches!(task, OpenStudy | Reference | Correct(_) | ListTable(_) | Attenuation)
 }
 
 /// The files that are there and that a task would overwrite.
@@ -269,15 +278,18 @@ pub fn dialogs_ui(dialogs: &Dialogs, ctx: &egui::Context, actions: &mut Vec<Acti
     if let Some(overwrite) = &dialogs.overwrite {
         overwrite_ui(overwrite, ctx, actions);
     } else if let Some((task, typed)) = &dialogs.typed {
-        path_window_ui(*task, typed, ctx, actions);
+        path_window_ui(*task, typed, dialogs.host.as_deref().filter(|_| is_of_study(*task)), ctx, actions);
     }
 }
 
 /// The window in which a path is typed.
-fn path_window_ui(task: FileTask, typed: &str, ctx: &egui::Context, actions: &mut Vec<Action>) {
+fn path_window_ui(task: FileTask, typed: &str, host: Option<&str>, ctx: &egui::Context, actions: &mut Vec<Action>) {
     let mut text = typed.to_owned();
     let is_escaped = modal_ui(ctx, "path window", title(task), |ui| {
-        ui.label("This desktop offers no file dialog. Type a path:");
+        ui.label(match host {
+            Some(host) => format!("The path on {host}:"),
+            None => "This desktop offers no file dialog. Type a path:".into(),
+        });
         let label = ui.label(formats(task));
         let edit = ui.add(egui::TextEdit::singleline(&mut text).desired_width(f32::INFINITY).hint_text("path"));
         let edit = edit.labelled_by(label.id);

@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::Roi;
 use crate::io::rois::{self, RoiEntry};
 use crate::io::{IoError, session_text};
+use crate::plan::{ListFiles, ScanFiles, SweepFiles};
 use crate::ui::numbers::plot_options::PlotOptions;
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::rois::measured::RoiLabels;
@@ -34,7 +35,6 @@ use crate::ui::run::stop_form::StopForm;
 use crate::ui::slices::view::ViewState;
 use crate::ui::study::loader::{BUILT_IN, Source};
 use crate::ui::study::open_study::OpenStudy;
-use crate::ui::study::scan_files::{ListFiles, ScanFiles, SweepFiles};
 use crate::ui::widgets::colouring::Colouring;
 use crate::ui::widgets::fields::held_within;
 

@@ -4,7 +4,6 @@ mod scans;
 mod slow;
 
 use std::io::{PipeReader, Read, Write, pipe};
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -13,7 +12,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::never;
 use tomoscope::data::{Counts, Roi, RoiShape, Study, Volume};
 use tomoscope::operator::Accumulation;
-use tomoscope::plan::{Cache, DeviceChoice, Job, RunSettings, SetupError, default_settings, prepare};
+use tomoscope::plan::{Cache, DeviceChoice, Job, RunSettings, SetupError, StudyFiles, default_settings, prepare};
 use tomoscope::session::wire::{Dial, HeadStudy, Line, LineState, Scan, ServeOptions, WireError, serve};
 use tomoscope::session::{Command, EndReason, Event, EventKind, Frame, RoiSet, Session, SessionOptions, Setup};
 use tomoscope::task::Task;
@@ -66,6 +65,11 @@ struct Elsewhere {
     cuts: Arc<Mutex<Vec<Arc<AtomicBool>>>>,
 }
 
+/// A file with what lies beside it.
+fn file(path: &str) -> StudyFiles {
+    StudyFiles::File(path.into())
+}
+
 type Tamper = Box<dyn FnMut(Line) -> Line + Send>;
 
 impl Elsewhere {
@@ -86,9 +90,9 @@ impl Elsewhere {
             let (here, other, switch) = line();
             cut.lock().unwrap().push(switch);
             let scan = scan.clone();
-            let open = move |path: &Path, _: &Task| match path.to_str() {
-                Some("/scan.hs") => Ok(scan.clone()),
-                _ => Err(format!("{} is not there", path.display())),
+            let open = move |files: &StudyFiles, _: &Task| match files.measured().to_str() {
+                Some("/scan.hs") => Ok((scan.clone(), files.clone())),
+                _ => Err(format!("{} is not there", files.measured().display())),
             };
             let options = ServeOptions { linger: Duration::from_secs(20), stop: never, open: Arc::new(open) };
             let options_of = SessionOptions { cache: Cache::nowhere(), ..SessionOptions::default() };
@@ -102,12 +106,12 @@ impl Elsewhere {
 
     /// The scan as it is known here.
     fn scan(&self) -> HeadStudy {
-        self.session.remote().unwrap().open("/scan.hs", &Task::new()).unwrap().study().unwrap()
+        self.session.remote().unwrap().open(&file("/scan.hs"), &Task::new()).unwrap().study().unwrap()
     }
 
     /// Counts as they are known here.
     fn open(&self) -> Arc<Study<Counts>> {
-        let HeadStudy::Counts(study, _) = self.scan() else { panic!("no counts") };
+        let HeadStudy::Counts { study, .. } = self.scan() else { panic!("no counts") };
         Arc::new(study)
     }
 
@@ -243,7 +247,7 @@ fn what_cannot_be_done_there_is_said() {
     }
     let there = Elsewhere::new(&cylinder_study(), refuses);
     let remote = there.session.remote().unwrap();
-    assert_eq!(remote.open("/other.hs", &Task::new()).err().as_deref(), Some("/other.hs is not there"));
+    assert_eq!(remote.open(&file("/other.hs"), &Task::new()).err().as_deref(), Some("/other.hs is not there"));
     let head = there.open();
     let (kinds, _) = watch(&there.session, start(&there.session, &head, 1));
     assert!(matches!(&kinds[..], [EventKind::Failed(text)] if text == "not today"), "{kinds:?}");
@@ -269,12 +273,12 @@ fn an_end_that_is_no_tomoscope_is_said_to_be_none() {
             Ok(here)
         });
         let session = Session::elsewhere("that", dial, &SessionOptions::default(), || {});
-        let reason = session.remote().unwrap().open("/scan.hs", &Task::new()).map(drop).unwrap_err();
+        let reason = session.remote().unwrap().open(&file("/scan.hs"), &Task::new()).map(drop).unwrap_err();
         assert!(reason.starts_with("the connection to that is over") && reason.contains(expected), "{reason}");
     }
     let words = ["sh", "-c", "echo no route to you >&2; exit 7"].map(Into::into);
     let session = Session::elsewhere("that", Box::new(move || Line::through(&words)), &SessionOptions::default(), || {});
-    let reason = session.remote().unwrap().open("/scan.hs", &Task::new()).map(drop).unwrap_err();
+    let reason = session.remote().unwrap().open(&file("/scan.hs"), &Task::new()).map(drop).unwrap_err();
     assert!(reason.contains("exit status: 7") && reason.contains("no route to you"), "{reason}");
 }
 
@@ -355,8 +359,8 @@ fn a_line_full_of_errors_ends_with_a_sentence() {
             stop.stop();
         });
         drop(timer);
-        let Ok(head) = there.session.remote().unwrap().open("/scan.hs", &task) else { continue };
-        let head = if let Ok(HeadStudy::Counts(head, _)) = head.study() { Arc::new(head) } else { Arc::clone(&study) };
+        let Ok(head) = there.session.remote().unwrap().open(&file("/scan.hs"), &task) else { continue };
+        let head = if let Ok(HeadStudy::Counts { study: head, .. }) = head.study() { Arc::new(head) } else { Arc::clone(&study) };
         start(&there.session, &head, 2);
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_millis(300) {

@@ -1,12 +1,14 @@
 //! Lists of events and sweeps that are elsewhere, and what a run there would need.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tomoscope::data::{EventNumbers, Study};
 use tomoscope::phantom::epri::{self, SweepOptions};
 use tomoscope::plan::{
-    Acquisition, DeviceChoice, Job, RunSettings, SweepSettings, default_list_settings, default_sweep_settings, forecast, prepare,
+    Acquisition, DeviceChoice, Job, ListFiles, RunSettings, SweepSettings, default_list_settings, default_sweep_settings,
+    forecast, prepare,
 };
 use tomoscope::session::wire::{HeadStudy, LineState, Scan};
 use tomoscope::session::{Command, EventKind, Frame, RoiSet, Session, SessionOptions};
@@ -31,8 +33,8 @@ fn a_list_elsewhere_is_reconstructed_as_it_is_here() {
     let folder = tempfile::tempdir().unwrap();
     let study = Arc::new(read_whole(&list(folder.path()).0));
     let there = Elsewhere::with(Scan::Events(Arc::clone(&study)), real);
-    let HeadStudy::Events(head, file) = there.scan() else { panic!("no list") };
-    assert_eq!(Some(file), study.origin.measured);
+    let HeadStudy::Events(head, files) = there.scan() else { panic!("no list") };
+    assert_eq!(files, ListFiles::of(Path::new("/scan.hs")));
     let (known, whole) = (&head.measured, &study.measured);
     assert!(known.prompts.is_empty() && known.delayeds.is_empty(), "its events stay there");
     assert_eq!(known.numbers(), EventNumbers { num_prompts: whole.prompts.len(), ..whole.numbers() });
@@ -64,7 +66,7 @@ fn a_sweep_elsewhere_is_reconstructed_as_it_is_here() {
     let settings = SweepSettings { device: DeviceChoice::Cpu, ..default_sweep_settings(&sweep.measured).unwrap() };
     let study = Arc::new(sweep.clone().map(Acquisition::complete));
     let there = Elsewhere::with(Scan::Sweep(Arc::clone(&study)), real);
-    let HeadStudy::Sweep(head) = there.scan() else { panic!("no sweep") };
+    let HeadStudy::Sweep(head, _) = there.scan() else { panic!("no sweep") };
     assert_eq!((&head.measured.projections, head.measured.centre), (&sweep.measured.projections, sweep.measured.centre));
     let job = |study| Job::Sweep { study, settings: Box::new(settings.clone()) };
     let (far, far_image) = run(&there.session, job(Arc::new(head.map(Acquisition::complete))));

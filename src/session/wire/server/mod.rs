@@ -7,7 +7,6 @@ mod orders;
 mod study;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
@@ -25,15 +24,15 @@ use super::rendezvous::{Rendezvous, relay};
 use super::studies::Scan;
 use super::{Line, WireError};
 use crate::data::MaskedRois;
-use crate::plan::{Device, Forecast, StartInfo, available_devices};
+use crate::plan::{Device, Forecast, StartInfo, StudyFiles, available_devices};
 use crate::session::{RunId, Session};
 use crate::task::Task;
 
 /// How often the progress of a set-up is looked at.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Reads the scan of a file.
-pub type Opener = Arc<dyn Fn(&Path, &Task) -> Result<Scan, String> + Send + Sync>;
+/// Reads the scan of some files; those that it was read from come back.
+pub type Opener = Arc<dyn Fn(&StudyFiles, &Task) -> Result<(Scan, StudyFiles), String> + Send + Sync>;
 
 /// How a session is served.
 pub struct ServeOptions {
@@ -51,7 +50,7 @@ pub(super) enum Input {
     Line(Hello),
     /// From the line of this number.
     Said(u64, Result<(ToServer, Vec<u8>), WireError>),
-    Opened(Result<Scan, String>),
+    Opened(Result<(Scan, StudyFiles), String>),
     Foreseen(u64, Result<Forecast, String>),
     Devices(Vec<Device>),
     Wake,

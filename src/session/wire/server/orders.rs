@@ -43,7 +43,7 @@ impl Hub {
 
     fn obey(&mut self, order: Order, brings: &[u8]) -> Result<(), WireError> {
         let command = match order {
-            Order::Open(path) => return self.open(path),
+            Order::Open(files) => return self.open(files),
             Order::Start { run, settings, rois, paused } => return self.start(run, settings, &rois, paused),
             Order::Pause => Command::Pause,
             Order::Resume => Command::Resume,

@@ -1,7 +1,6 @@
 //! The study at the solver's end: opened there, and reconstructed there.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::sync::Arc;
 use std::thread::Builder;
 
@@ -10,18 +9,18 @@ use super::super::framing::encode;
 use super::super::messages::{News, Rois, ToWindow};
 use super::super::studies::{Scan, Settings, StudyHead};
 use super::{Hub, Input};
-use crate::plan::{Forecast, forecast};
+use crate::plan::{Forecast, StudyFiles, forecast};
 use crate::session::{Command, RunId};
 use crate::task::Task;
 
 impl Hub {
     /// Opens a scan on a thread of its own.
-    pub(super) fn open(&mut self, path: String) -> Result<(), WireError> {
+    pub(super) fn open(&mut self, files: StudyFiles) -> Result<(), WireError> {
         self.opening.stop();
         self.opening = Task::new();
         let (task, sender, open) = (self.opening.clone(), self.sender.clone(), Arc::clone(&self.open));
         let work = move || {
-            let scan = catch_unwind(AssertUnwindSafe(|| open(Path::new(&path), &task)));
+            let scan = catch_unwind(AssertUnwindSafe(|| open(&files, &task)));
             let scan = scan.unwrap_or_else(|_| Err("the study could not be opened: the program made a mistake".into()));
             let _ = sender.send(Input::Opened(scan));
         };
@@ -29,9 +28,9 @@ impl Hub {
         Ok(())
     }
 
-    pub(super) fn opened(&mut self, outcome: Result<Scan, String>) -> Result<(), WireError> {
-        let head = outcome.and_then(|scan| {
-            let head = StudyHead::of(&scan);
+    pub(super) fn opened(&mut self, outcome: Result<(Scan, StudyFiles), String>) -> Result<(), WireError> {
+        let head = outcome.and_then(|(scan, files)| {
+            let head = StudyHead::of(&scan, files);
             check_size(&head)?;
             self.scan = Some(scan);
             Ok(Box::new(head))

@@ -1,15 +1,70 @@
-//! The files of a scan: measured data and its corrections, a list and its map of attenuation, or projections and their reference spectrum, chosen by the user
-//! or found beside it.
+//! The files of a study: measured data and its corrections, a list and its map of attenuation, or projections and their reference
+//! spectrum, chosen by the user or found beside it.
 
 use std::path::{Path, PathBuf};
 
 use strum::VariantArray as _;
 
-use crate::data::{Counts, EventList, Notice, Study};
+use super::{ListSelection, list_study};
+use crate::data::{Counts, EventList, Notice, Study, Sweep};
 use crate::io::list_mode::{ListOptions, YrtFields};
-use crate::io::{self, Correction};
-use crate::plan::{self, ListSelection};
+use crate::io::{self, Correction, FileKind, read_sweep_at_phase};
 use crate::task::Task;
+
+/// What is to be done in a window about corrections that are not wanted.
+const REMOVE_CORRECTIONS: &str = ": press 'without' in the study panel to remove them";
+
+/// The files of a study of any kind that a window can reconstruct on another machine too.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub enum StudyFiles {
+    /// One file, with what lies beside it.
+    File(PathBuf),
+    /// Counts and their corrections.
+    Counts(ScanFiles),
+    /// A list of events.
+    Events(ListFiles),
+    /// An EPRI sweep.
+    Sweep(SweepFiles),
+}
+
+/// A study with the files that it was read from.
+pub enum ReadStudy {
+    /// Counts.
+    Counts(Study<Counts>, ScanFiles),
+    /// A list of events.
+    Events(Study<EventList>, ListFiles),
+    /// An EPRI sweep.
+    Sweep(Study<Sweep>, SweepFiles),
+}
+
+impl StudyFiles {
+    /// Reads them. (What is still being written is taken as it is.)
+    ///
+    /// # Errors
+    /// They cannot be read, or do not go together, as a sentence.
+    pub fn read(&self, task: &Task) -> Result<ReadStudy, String> {
+        match self {
+            Self::File(path) => match FileKind::of(path) {
+                Some(kind) if kind.is_list() => Self::Events(ListFiles::of(path)).read(task),
+                Some(kind) if kind.is_sweep() => Self::Sweep(SweepFiles::of(path)).read(task),
+                _ => read_with_neighbours(path).map(|(study, files)| ReadStudy::Counts(study, files)),
+            },
+            Self::Counts(files) => Ok(ReadStudy::Counts(files.read()?, files.clone())),
+            Self::Events(files) => Ok(ReadStudy::Events(files.read(task)?, files.clone())),
+            Self::Sweep(files) => Ok(ReadStudy::Sweep(files.read()?, files.clone())),
+        }
+    }
+
+    /// The file with the measured data.
+    pub fn measured(&self) -> &Path {
+        match self {
+            Self::File(path)
+            | Self::Counts(ScanFiles { measured: path, .. })
+            | Self::Events(ListFiles { list: path, .. })
+            | Self::Sweep(SweepFiles { projections: path, .. }) => path,
+        }
+    }
+}
 
 /// Measured data and its corrections.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -108,6 +163,14 @@ impl SweepFiles {
     pub fn of(projections: &Path) -> Self {
         Self { projections: projections.to_owned(), reference: None, phase: None, is_followed: false }
     }
+
+    /// Reads them.
+    ///
+    /// # Errors
+    /// One of them cannot be read, or they do not go together, as a sentence.
+    pub fn read(&self) -> Result<Study<Sweep>, String> {
+        read_sweep_at_phase(&self.projections, self.reference.as_deref(), self.phase).map_err(|error| error.to_string())
+    }
 }
 
 /// A list of events, and what its own files do not tell.
@@ -161,16 +224,13 @@ impl ListFiles {
     /// # Errors
     /// One of them cannot be read, or they do not go together, as a sentence.
     pub fn read(&self, task: &Task) -> Result<Study<EventList>, String> {
-        plan::list_study(&self.list, &self.options(), &ListSelection::default(), task).map_err(|error| error.to_string())
+        list_study(&self.list, &self.options(), &ListSelection::default(), task).map_err(|error| error.to_string())
     }
 }
 
 /// Reads a scan with the corrections that lie beside it, and says so in a notice of the study. Where they cannot be used
-/// the scan is read without them, which is said too. `how_to_remove` is what to do about that, as the end of a sentence.
-///
-/// # Errors
-/// The scan itself cannot be read.
-pub fn read_with_neighbours(measured: &Path, how_to_remove: &str) -> Result<(Study<Counts>, ScanFiles), String> {
+/// the scan is read without them, which is said too.
+fn read_with_neighbours(measured: &Path) -> Result<(Study<Counts>, ScanFiles), String> {
     let (files, alone) = (ScanFiles::with_neighbours(measured), ScanFiles::uncorrected(measured));
     if files == alone {
         return Ok((alone.read()?, alone));
@@ -178,7 +238,7 @@ pub fn read_with_neighbours(measured: &Path, how_to_remove: &str) -> Result<(Stu
     let (names, scan) = (files.correction_names(), file_name(measured));
     match files.read() {
         Ok(mut study) => {
-            study.notices.push(Notice::info(format!("{scan} is corrected by the files beside it, {names}{how_to_remove}")));
+            study.notices.push(Notice::info(format!("{scan} is corrected by the files beside it, {names}{REMOVE_CORRECTIONS}")));
             Ok((study, files))
         }
         Err(reason) => {
