@@ -161,11 +161,11 @@ fn a_scan_elsewhere_is_corrected_by_files_that_are_there() {
     let without = sum_of_image(&mut harness);
     assert!(without < 0.8 * corrected, "{without} {corrected}");
     assert_eq!((harness.state().document(), drawn.rois.len()), (&drawn, 1));
-    // Another file is named by its path there. One that is not there leaves all as it was.
+    // Another file is named by its path there, or its name beside the study. One that is not there leaves all as it was.
     for (file, is_there) in [("other.hs", false), ("small_mult.hs", true)] {
         click(&mut harness, "Multiplicative…");
         harness.get_by_label_contains("The path on");
-        type_path(&mut harness, &folder.join(file));
+        type_path(&mut harness, Path::new(file));
         give_up_unsaved(&mut harness);
         if !is_there {
             wait_for(&mut harness, "a notice", |app| app.notices().texts().any(|text| text.contains("other.hs")));

@@ -1,6 +1,6 @@
 //! What the window knows of studies: the one that is open, and the one on its way.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::action::StudyAction;
@@ -272,6 +272,16 @@ impl StudyState {
             StudyAction::SelectProjection(index) => self.with_sweep(|open| open.selected = index),
         }
         None
+    }
+
+    /// The file with the measured data of the open study, wherever it is.
+    pub fn measured_file(&self) -> Option<&Path> {
+        match self.open.as_ref()? {
+            OpenStudy::Counts(open) => open.files.as_ref().map(|files| &*files.measured),
+            OpenStudy::Events(open) => Some(&open.files.list),
+            OpenStudy::Sweep(open) => open.files.as_ref().map(|files| &*files.projections),
+            OpenStudy::Pairs(_) => None,
+        }
     }
 
     /// The files of the open counts where they are on this machine.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use egui::Context;
 
 use super::app::App;
-use super::dialogs::{FileAction, FileTask, Overwrite, overwritten};
+use super::dialogs::{FileAction, FileTask, Overwrite, is_of_study, overwritten};
 use super::picture::is_png;
 use crate::data::Notice;
 use crate::io;
@@ -71,9 +71,17 @@ impl App {
         self.do_with_file(ctx, task, &path);
     }
 
+    /// A path that was typed for a file that is on another machine: a name alone is one beside the open study.
+    fn on_its_machine(&self, task: FileTask, path: &Path) -> PathBuf {
+        let is_there = is_of_study(task) && self.session.remote().is_some();
+        let folder = self.study.measured_file().and_then(Path::parent).filter(|_| is_there);
+        folder.map_or_else(|| path.to_owned(), |folder| folder.join(path))
+    }
+
     /// Does what a dialog was opened for; says how it went.
     pub(super) fn do_with_file(&mut self, ctx: &Context, task: FileTask, path: &Path) {
         let sentence = |error: io::IoError| error.to_string();
+        let path = &*self.on_its_machine(task, path);
         let outcome = match task {
             FileTask::OpenStudy => {
                 self.open(ctx, Source::File(path.to_owned()));

@@ -155,7 +155,7 @@ impl Dialogs {
 }
 
 /// Whether a task's file is where the session is.
-fn is_of_study(task: FileTask) -> bool {
+pub fn is_of_study(task: FileTask) -> bool {
     use FileTask::{Attenuation, Correct, ListTable, OpenStudy, Reference};
     matches!(task, OpenStudy | Reference | Correct(_) | ListTable(_) | Attenuation)
 }
@@ -291,7 +291,8 @@ fn path_window_ui(task: FileTask, typed: &str, host: Option<&str>, ctx: &egui::C
             None => "This desktop offers no file dialog. Type a path:".into(),
         });
         let label = ui.label(formats(task));
-        let edit = ui.add(egui::TextEdit::singleline(&mut text).desired_width(f32::INFINITY).hint_text("path"));
+        let hint = if host.is_some() { "path, or the name of a file beside the study" } else { "path" };
+        let edit = ui.add(egui::TextEdit::singleline(&mut text).desired_width(f32::INFINITY).hint_text(hint));
         let edit = edit.labelled_by(label.id);
         let entered = edit.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
         ui.horizontal(|ui| {
