@@ -1,5 +1,7 @@
 //! A window whose solver is in another process, through the built program.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -13,7 +15,7 @@ use tomoscope::session::{EndReason, Session, SessionOptions, Trace};
 use tomoscope::ui::{App, AppOptions, RunState, Source};
 
 use super::files::save_image_as;
-use super::leaving::type_path;
+use super::leaving::{drop_file, type_path};
 use super::lists::list;
 use super::regions::enter;
 use super::{cache, click, give_up_unsaved, num_measured, renderer, wait_for, wait_to_see};
@@ -215,4 +217,10 @@ fn a_sweep_elsewhere_is_reconstructed_in_the_same_window() {
     assert!(harness.query_all_by_label_contains("66").next().is_some());
     click(&mut harness, "Replay");
     wait_for(&mut harness, "a notice", |app| app.notices().texts().any(|text| text.contains("is not played again")));
+    // Nor is a file found whose name is no text: the line carries text, and stays. (The test's fonts have no sign for what is none.)
+    harness.ctx.set_missing_glyph_policy(egui::epaint::text::MissingGlyphPolicy::Tofu);
+    drop_file(&mut harness, &folder.join(OsStr::from_bytes(b"sweep-\xff.sweep")));
+    give_up_unsaved(&mut harness);
+    wait_for(&mut harness, "another notice", |app| app.notices().texts().any(|text| text.contains("sweep-\u{fffd}")));
+    assert!(harness.query_all_by_label_contains("is over").next().is_none());
 }

@@ -68,7 +68,8 @@ impl App {
             Source::File(path) if matches!(FileKind::of(&path), Some(FileKind::Rois | FileKind::YrtList)) => {
                 return Ok(Source::File(path));
             }
-            Source::File(path) => StudyFiles::File(path),
+            // A path that is no text could not be sent: the host says that it has no such file.
+            Source::File(path) => StudyFiles::File(path.to_string_lossy().into_owned().into()),
             Source::Corrected(files) => StudyFiles::Counts(files),
             Source::List(files) if !files.is_followed => StudyFiles::Events(files),
             Source::Sweep(files) if !files.is_followed => StudyFiles::Sweep(files),
