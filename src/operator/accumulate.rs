@@ -113,40 +113,6 @@ impl PrivateImages {
         images
     }
 
-    /// The same of pieces that are made one after the other, each by all threads: without others there is one image beside `out`.
-    pub fn sum_in_turn(
-        &self,
-        sharing: &Sharing,
-        num_pieces: usize,
-        out: &mut [f32],
-        mut add: impl FnMut(usize, &mut [f32]) -> Result<(), Stopped>,
-    ) -> Result<(), OperatorError> {
-        let num_in_out = usize::from(sharing.is_first());
-        let num_kept = num_pieces.saturating_sub(num_in_out);
-        let mut private = self.take(if sharing.is_alone() { num_kept.min(1) } else { num_kept }, out.len());
-        let mut make = || {
-            if num_in_out == 1 {
-                fill_with_zeros(out);
-                if num_pieces > 0 {
-                    add(0, out)?;
-                }
-            }
-            for piece in num_in_out..num_pieces {
-                let image = if sharing.is_alone() { &mut private[0] } else { &mut private[piece - num_in_out] };
-                fill_with_zeros(image);
-                add(piece, image)?;
-                if sharing.is_alone() {
-                    add_in_order(out, &private);
-                }
-            }
-            Ok(())
-        };
-        let made: Result<(), Stopped> = make();
-        let summed = made.map_err(OperatorError::from).and_then(|()| sharing.sum(out, num_in_out == 1, &private));
-        self.put(private);
-        summed
-    }
-
     /// Gives them back.
     fn put(&self, images: Vec<Vec<f32>>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = images;
@@ -183,6 +149,45 @@ impl PrivateImages {
         };
         self.put(private);
         summed
+    }
+
+    /// The same of pieces that are made one after the other, each by all threads: see [`PrivateImages::num_in_turn`].
+    pub fn sum_in_turn(
+        &self,
+        sharing: &Sharing,
+        num_pieces: usize,
+        out: &mut [f32],
+        mut add: impl FnMut(usize, &mut [f32]) -> Result<(), Stopped>,
+    ) -> Result<(), OperatorError> {
+        let num_in_out = usize::from(sharing.is_first());
+        let mut private = self.take(Self::num_in_turn(sharing, num_pieces), out.len());
+        let mut make = || {
+            if num_in_out == 1 {
+                fill_with_zeros(out);
+                if num_pieces > 0 {
+                    add(0, out)?;
+                }
+            }
+            for piece in num_in_out..num_pieces {
+                let image = if sharing.is_alone() { &mut private[0] } else { &mut private[piece - num_in_out] };
+                fill_with_zeros(image);
+                add(piece, image)?;
+                if sharing.is_alone() {
+                    add_in_order(out, &private);
+                }
+            }
+            Ok(())
+        };
+        let made: Result<(), Stopped> = make();
+        let summed = made.map_err(OperatorError::from).and_then(|()| sharing.sum(out, num_in_out == 1, &private));
+        self.put(private);
+        summed
+    }
+
+    /// How many images such pieces need beside `out`: one, or one for each piece where they are summed with those of others.
+    pub fn num_in_turn(sharing: &Sharing, num_pieces: usize) -> usize {
+        let num = num_pieces.saturating_sub(usize::from(sharing.is_first()));
+        if sharing.is_alone() { num.min(1) } else { num }
     }
 }
 

@@ -421,8 +421,8 @@ impl LinearOperator<Host> for Tubes {
     fn scratch_bytes(&self, subset: Subset, _: Accumulation) -> u64 {
         let num_views = self.views.of(subset).len().min(VIEWS_PER_BLOCK);
         let bins = num_views * self.geometry.num_tangential * self.table.bins_len;
-        let private = if self.own_parts(subset).len() > 1 { self.voxels.len() } else { 0 };
-        4 * (self.cells_len(num_views) + bins + private) as u64
+        let images = PrivateImages::num_in_turn(&self.sharing, self.own_parts(subset).len());
+        4 * (self.cells_len(num_views) + bins + images * self.voxels.len()) as u64
     }
 }
 
