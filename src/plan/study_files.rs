@@ -55,6 +55,15 @@ impl StudyFiles {
         }
     }
 
+    /// Whether they are still being written.
+    pub fn are_followed(&self) -> bool {
+        match self {
+            Self::File(_) | Self::Counts(_) => false,
+            Self::Events(files) => files.is_followed,
+            Self::Sweep(files) => files.is_followed,
+        }
+    }
+
     /// The file with the measured data.
     pub fn measured(&self) -> &Path {
         match self {

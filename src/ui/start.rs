@@ -60,7 +60,7 @@ pub fn run(study: Option<PathBuf>, follow: bool, trace: Trace) -> Result<(), Sta
     let [built_in, ..] = BUILT_IN;
     let start = match study {
         Some(path) if follow => Source::followed(&path),
-        Some(path) => Source::File(path),
+        Some(path) => Source::file(path),
         None => Source::BuiltIn(built_in),
     };
     open(start, None, trace)

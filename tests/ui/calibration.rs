@@ -29,7 +29,7 @@ fn write_scan(path: &Path) {
 
 /// The window on the scan once it is reconstructed.
 fn reconstructed(scan: &Path) -> Option<Harness<'static, App>> {
-    let mut harness = window_on(renderer()?, [1400.0, 900.0], Theme::Light, true, Source::File(scan.to_owned()));
+    let mut harness = window_on(renderer()?, [1400.0, 900.0], Theme::Light, true, Source::file(scan.to_owned()));
     wait_for(&mut harness, "the end of the run", App::is_run_over);
     Some(harness)
 }

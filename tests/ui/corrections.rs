@@ -40,7 +40,7 @@ fn write_other(path: &Path) {
 
 /// The window on the scan, without a reconstruction.
 fn opened(scan: &Path) -> Option<Harness<'static, App>> {
-    let mut harness = window_on(renderer()?, SIZE, Theme::Light, false, Source::File(scan.to_owned()));
+    let mut harness = window_on(renderer()?, SIZE, Theme::Light, false, Source::file(scan.to_owned()));
     wait_for(&mut harness, "the scan", |app| app.study().is_some());
     Some(harness)
 }

@@ -187,7 +187,7 @@ fn what_is_drawn_while_a_study_is_on_its_way_is_not_lost_either() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sweep");
     write_sweep(&path, &sweep()).unwrap();
-    let mut harness = window_on(renderer, SIZE, Theme::Dark, false, Source::File(path));
+    let mut harness = window_on(renderer, SIZE, Theme::Dark, false, Source::file(path));
     wait_for(&mut harness, "the sweep", |app| app.acquisition().is_some());
     // Nothing to lose: it is on its way at once. The regions are drawn before it can have come.
     click(&mut harness, "Built-in");

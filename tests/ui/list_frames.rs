@@ -21,7 +21,7 @@ const SIZE: [f32; 2] = [1400.0, 1100.0];
 
 /// The window on a list of ten seconds, with a region, in which these frames were typed.
 fn window_with_frames(folder: &Path, frames: &str) -> Option<Harness<'static, App>> {
-    let mut harness = window_on(renderer()?, SIZE, Theme::Dark, false, Source::File(list(folder)));
+    let mut harness = window_on(renderer()?, SIZE, Theme::Dark, false, Source::file(list(folder)));
     wait_for(&mut harness, "the list", |app| app.list().is_some());
     click(&mut harness, "Regions");
     click(&mut harness, "Add sphere");

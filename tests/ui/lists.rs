@@ -8,7 +8,7 @@ use tomoscope::data::tof_mm;
 use tomoscope::io::list_mode::petsird::PetsirdWriter;
 use tomoscope::io::{map_beside, write_volume};
 use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
-use tomoscope::plan::ListFiles;
+use tomoscope::plan::{ListFiles, StudyFiles};
 use tomoscope::scanner::find;
 use tomoscope::session::EndReason;
 use tomoscope::task::Task;
@@ -71,7 +71,7 @@ fn a_list_is_dropped_reconstructed_and_left() {
     save_session(&mut harness, &session);
     let session = SavedSession::read(&session).unwrap();
     let files = ListFiles { attenuation: Some(folder.path().join("events_mu.nii.gz")), ..ListFiles::of(&path) };
-    assert_eq!(session.study.source(), Ok(Source::List(files)));
+    assert_eq!(session.study.source(), Ok(Source::Files(StudyFiles::Events(files))));
     click(&mut harness, "without attenuation");
     wait_for(&mut harness, "no map", |app| app.list().is_some() && !has_map(app));
     click(&mut harness, "Start");
@@ -119,7 +119,7 @@ fn a_list_is_followed_while_it_is_written_and_then_reconstructed_as_a_whole() {
     assert!(harness.query_by_label("following the file").is_none());
     let followed = harness.state().shown().volume().unwrap().clone();
     // The same as that of the file, in another window.
-    let mut harness = window_on(super::renderer().unwrap(), SIZE, Theme::Dark, true, Source::File(path));
+    let mut harness = window_on(super::renderer().unwrap(), SIZE, Theme::Dark, true, Source::file(path));
     wait_for(&mut harness, "the image", is_done);
     assert!(harness.state().shown().volume().unwrap().as_slice() == followed.as_slice());
 }

@@ -75,7 +75,7 @@ fn the_template_is_placed_undone_and_reported() {
     let folder = tempfile::tempdir().unwrap();
     let (scan, pdf) = (folder.path().join("iq.hs"), folder.path().join("iq.pdf"));
     write_scan(&scan);
-    let mut harness = window_on(renderer, SIZE, Theme::Light, true, Source::File(scan));
+    let mut harness = window_on(renderer, SIZE, Theme::Light, true, Source::file(scan));
     wait_for(&mut harness, "the end of the run", App::is_run_over);
     click(&mut harness, "Add sphere");
     harness.run_steps(30);
@@ -109,7 +109,7 @@ fn regions_of_a_template_that_were_moved_are_those_of_the_report() {
     let folder = tempfile::tempdir().unwrap();
     let (scan, toml) = (folder.path().join("iq.hs"), folder.path().join("moved.toml"));
     write_scan(&scan);
-    let mut harness = window_on(renderer, SIZE, Theme::Light, true, Source::File(scan));
+    let mut harness = window_on(renderer, SIZE, Theme::Light, true, Source::file(scan));
     wait_for(&mut harness, "the end of the run", App::is_run_over);
     let said = |harness: &Harness<'_, App>, words: &str| harness.state().notices().texts().any(|text| text.contains(words));
     // Without a template it is of the circles as they are found.
@@ -136,7 +136,7 @@ fn the_small_animal_phantom_has_template_and_report_too() {
     let folder = tempfile::tempdir().unwrap();
     let (scan, pdf) = (folder.path().join("mouse.hs"), folder.path().join("mouse.pdf"));
     write_scan_of("nema-nu4", 60.0, 0.4, (56, 1.1), &scan);
-    let mut harness = window_on(renderer, SIZE, Theme::Dark, true, Source::File(scan));
+    let mut harness = window_on(renderer, SIZE, Theme::Dark, true, Source::file(scan));
     wait_for(&mut harness, "the end of the run", App::is_run_over);
     choose(&mut harness, "NEMA NU 4 template");
     wait_for(&mut harness, "the template", |app| app.document().rois.len() == 8);

@@ -67,7 +67,7 @@ fn the_width_of_a_blob_is_drawn_over_the_iterations_of_both_runs() {
     let Some(renderer) = renderer() else { return };
     let folder = tempfile::tempdir().unwrap();
     let scan = scan_of_a_blob(folder.path());
-    let mut harness = window_on(renderer, SIZE, Theme::Dark, true, Source::File(scan));
+    let mut harness = window_on(renderer, SIZE, Theme::Dark, true, Source::file(scan));
     wait_for(&mut harness, "the end of the run", App::is_run_over);
     click(&mut harness, "FWHM");
     harness.get_by_label("Plot: FWHM of the profile");

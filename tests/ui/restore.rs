@@ -187,7 +187,7 @@ fn a_session_finds_data_that_moved_with_it_and_says_what_it_does_not_find() {
     let study = phantom::simulate(&phantom, geometry, &options, &Task::new()).unwrap();
     write_projections(&data, &study.measured.prompts).unwrap();
     let Some(renderer) = renderer() else { return };
-    let mut harness = window_on(renderer, SIZE, Theme::Dark, true, Source::File(data.clone()));
+    let mut harness = window_on(renderer, SIZE, Theme::Dark, true, Source::file(data.clone()));
     wait_for(&mut harness, "the end of the run", App::is_run_over);
     click(&mut harness, "Add sphere");
     let path = before.path().join("work.session");

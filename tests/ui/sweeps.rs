@@ -9,7 +9,7 @@ use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use tomoscope::data::{GradientAxis, Study, Sweep, SweepKind, SweepSpace};
 use tomoscope::io::write_sweep;
 use tomoscope::phantom::epri::{SweepOptions, by_name, simulate};
-use tomoscope::plan::SweepFiles;
+use tomoscope::plan::{StudyFiles, SweepFiles};
 use tomoscope::render::Palette;
 use tomoscope::scanner::epri::Scheme;
 use tomoscope::session::EndReason;
@@ -29,7 +29,7 @@ pub fn sweep() -> Study<Sweep> {
 }
 
 fn file(path: &Path, is_followed: bool) -> Source {
-    Source::Sweep(SweepFiles { is_followed, ..SweepFiles::of(path) })
+    Source::Files(StudyFiles::Sweep(SweepFiles { is_followed, ..SweepFiles::of(path) }))
 }
 
 fn opened(start: Source, autostart: bool) -> Option<Harness<'static, App>> {
@@ -112,7 +112,7 @@ fn signed_colours_are_white_at_zero_whatever_the_window() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sweep");
     write_sweep(&path, &sweep()).unwrap();
-    let Some(mut harness) = opened(Source::File(path), true) else { return };
+    let Some(mut harness) = opened(Source::file(path), true) else { return };
     wait_for(&mut harness, "the end of the run", is_completed);
     click(&mut harness, "Smooth");
     for name in ["auto", "Full"] {
@@ -162,7 +162,7 @@ fn a_slice_has_one_view_with_the_names_of_its_axes_and_the_filters_curve() {
     let mut disc = simulate(&by_name("disc", options.half_extent_mm()).unwrap(), &options, &Task::new()).unwrap();
     disc.measured.space = SweepSpace::Slice([GradientAxis::Z, GradientAxis::Y]);
     write_sweep(&path, &disc).unwrap();
-    let Some(mut harness) = opened(Source::File(path), true) else { return };
+    let Some(mut harness) = opened(Source::file(path), true) else { return };
     wait_for(&mut harness, "the end of the run", is_completed);
     harness.get_by_label("2D, axes z and y");
     assert!(harness.query_by_label("Coronal slice").is_none() && harness.query_by_label("Sagittal slice").is_none());
@@ -186,7 +186,7 @@ fn an_acquisition_is_played_again_at_any_pace() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sweep");
     write_sweep(&path, &sweep()).unwrap();
-    let Some(mut harness) = opened(Source::File(path), true) else { return };
+    let Some(mut harness) = opened(Source::file(path), true) else { return };
     wait_for(&mut harness, "the end of the run", is_completed);
     click(&mut harness, "Replay");
     wait_for(&mut harness, "the first projections", |app| {
@@ -234,7 +234,7 @@ fn spectra_without_their_reference_say_what_is_missing_and_take_one() {
     let path = folder.path().join("wave.sweep");
     let kind = SweepKind::ContinuousWave { step_mt: 0.01, gradient_mt_per_mm: 0.01, reference: None };
     write_sweep(&path, &sweep().map(|sweep| Sweep { kind, ..sweep })).unwrap();
-    let Some(mut harness) = opened(Source::File(path), false) else { return };
+    let Some(mut harness) = opened(Source::file(path), false) else { return };
     assert!(harness.state().notices().texts().any(|text| text.contains("No reference spectrum")));
     harness.get_by_label_contains("missing");
     harness.get_by_label("Reference spectrum…");
@@ -251,7 +251,7 @@ fn a_real_scan_opens_by_itself_and_without_its_reference_takes_another() {
     };
     let data = Path::new(&data).join("epri");
     let scan = data.join("fusillo-20091002-proj.DSC");
-    let Some(harness) = opened(Source::File(scan.clone()), false) else { return };
+    let Some(harness) = opened(Source::file(scan.clone()), false) else { return };
     harness.get_by_label("500 samples");
     harness.get_by_label("Filter: rectangular");
     harness.get_by_label("Baseline: line (1)");
@@ -275,10 +275,10 @@ fn a_real_scan_opens_by_itself_and_without_its_reference_takes_another() {
         std::fs::copy(scan.with_extension(ending), folder.path().join("alone.x").with_extension(ending)).unwrap();
     }
     let projections = folder.path().join("alone.DSC");
-    let Some(harness) = opened(Source::File(projections.clone()), false) else { return };
+    let Some(harness) = opened(Source::file(projections.clone()), false) else { return };
     harness.get_by_label_contains("missing");
     let reference = Some(data.join("fusillo-20091002-h.DSC"));
-    let given = Source::Sweep(SweepFiles { reference, ..SweepFiles::of(&projections) });
+    let given = Source::Files(StudyFiles::Sweep(SweepFiles { reference, ..SweepFiles::of(&projections) }));
     let Some(mut harness) = opened(given, false) else { return };
     for axis in ["Voxels x", "Voxels y", "Voxels z"] {
         harness.get_by_label(axis);
@@ -294,7 +294,7 @@ fn complex_spectra_are_read_again_with_another_phase() {
     let folder = tempfile::tempdir().unwrap();
     put_complex(folder.path());
     let path = folder.path().join("a-proj.DSC");
-    let asked_for = Source::Sweep(SweepFiles { phase: Some(95.0), ..SweepFiles::of(&path) });
+    let asked_for = Source::Files(StudyFiles::Sweep(SweepFiles { phase: Some(95.0), ..SweepFiles::of(&path) }));
     let Some(mut harness) = opened(asked_for, false) else { return };
     // In the panel, and in a notice.
     let says = |harness: &Harness<'static, App>, text: &str| harness.query_all_by_label_contains(text).count() > 0;
@@ -312,7 +312,7 @@ fn counts_after_a_sweep_have_their_own_colours_and_settings() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sweep");
     write_sweep(&path, &sweep()).unwrap();
-    let Some(mut harness) = opened(Source::File(path), true) else { return };
+    let Some(mut harness) = opened(Source::file(path), true) else { return };
     wait_for(&mut harness, "the end of the run", is_completed);
     assert_eq!(harness.state().colouring().palette, Palette::Signed);
     harness.get_by_label("Filter: three-point");

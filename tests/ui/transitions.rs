@@ -209,7 +209,7 @@ fn a_scan_corrected_otherwise_keeps_its_regions_and_none_of_their_numbers() {
     let scan = folder.path().join("scan.hs");
     write_projections(&scan, &study.measured.prompts).unwrap();
     write_projections(&Correction::Multiplicative.path_beside(&scan), study.measured.multiplicative.as_ref().unwrap()).unwrap();
-    let Some(mut harness) = opened(Source::File(scan)) else { return };
+    let Some(mut harness) = opened(Source::file(scan)) else { return };
     click(&mut harness, "Add sphere");
     reconstruct(&mut harness);
     let mean = first_mean(harness.state());

@@ -113,14 +113,8 @@ pub const BUILT_IN: [BuiltIn; 13] = [
 /// What a study came from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
-    /// A file: counts with the corrections that lie beside it, or an EPRI sweep with its reference spectrum.
-    File(PathBuf),
-    /// The open file again, with these corrections.
-    Corrected(ScanFiles),
-    /// A list of events, with this map of attenuation, or while it is still being written.
-    List(ListFiles),
-    /// An EPRI sweep, with this reference spectrum, or while it is still being written.
-    Sweep(SweepFiles),
+    /// Files of this machine.
+    Files(StudyFiles),
     /// A simulation.
     BuiltIn(BuiltIn),
     /// Files of the machine where the session is, by their paths there.
@@ -128,21 +122,23 @@ pub enum Source {
 }
 
 impl Source {
+    /// A file, with what lies beside it.
+    pub fn file(path: impl Into<PathBuf>) -> Self {
+        Source::Files(StudyFiles::File(path.into()))
+    }
+
     /// A file while it is still being written.
     pub fn followed(path: &Path) -> Self {
-        match FileKind::of(path) {
-            Some(kind) if kind.is_list() => Source::List(ListFiles { is_followed: true, ..ListFiles::of(path) }),
-            _ => Source::Sweep(SweepFiles { is_followed: true, ..SweepFiles::of(path) }),
-        }
+        Source::Files(match FileKind::of(path) {
+            Some(kind) if kind.is_list() => StudyFiles::Events(ListFiles { is_followed: true, ..ListFiles::of(path) }),
+            _ => StudyFiles::Sweep(SweepFiles { is_followed: true, ..SweepFiles::of(path) }),
+        })
     }
 
     /// What is being done, in words.
     pub fn words(&self) -> String {
         match self {
-            Source::File(path)
-            | Source::Corrected(ScanFiles { measured: path, .. })
-            | Source::List(ListFiles { list: path, .. })
-            | Source::Sweep(SweepFiles { projections: path, .. }) => format!("Reading {}", path.display()),
+            Source::Files(files) => format!("Reading {}", files.measured().display()),
             Source::BuiltIn(study) => format!("Simulating {}", study.title),
             Source::Elsewhere(files) => format!("Reading {} there", files.measured().display()),
         }
@@ -244,16 +240,13 @@ fn load(source: &Source, remote: Option<&Remote>, task: &Task) -> Result<Loaded,
             let remote = remote.ok_or("the session is on this machine, not elsewhere")?;
             Ok(Loaded::Elsewhere(Box::new(remote.open(files, task)?)))
         }
-        Source::File(path) if FileKind::of(path) == Some(FileKind::Pairs) => {
+        Source::Files(StudyFiles::File(path)) if FileKind::of(path) == Some(FileKind::Pairs) => {
             let study = io::read_pair_study(path).map_err(|error| error.to_string())?;
             Ok(Loaded::Pairs { study: Box::new(study), file: Some(path.clone()) })
         }
-        Source::List(files) if files.is_followed => follow_list(files),
-        Source::Sweep(files) if files.is_followed => follow_sweep(files),
-        Source::File(path) => StudyFiles::File(path.clone()).read(task).map(Loaded::from),
-        Source::Corrected(files) => StudyFiles::Counts(files.clone()).read(task).map(Loaded::from),
-        Source::List(files) => StudyFiles::Events(files.clone()).read(task).map(Loaded::from),
-        Source::Sweep(files) => StudyFiles::Sweep(files.clone()).read(task).map(Loaded::from),
+        Source::Files(StudyFiles::Events(files)) if files.is_followed => follow_list(files),
+        Source::Files(StudyFiles::Sweep(files)) if files.is_followed => follow_sweep(files),
+        Source::Files(files) => files.read(task).map(Loaded::from),
         Source::BuiltIn(BuiltIn { phantom, measured: Measured::Sweep { noise_fraction }, .. }) => {
             let study = Box::new(simulate_sweep(phantom, *noise_fraction, task)?);
             Ok(Loaded::Sweep { study, files: None, follower: None })

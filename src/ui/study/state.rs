@@ -175,40 +175,34 @@ impl StudyState {
         let Some(OpenStudy::Counts(OpenCounts { files: Some(files), .. })) = &self.open else { return None };
         let mut files = files.clone();
         edit(&mut files);
-        Some(Source::Corrected(files))
+        Some(Source::Files(StudyFiles::Counts(files)))
     }
 
     /// The open list with another map of attenuation, or without one.
     pub fn attenuated(&self, attenuation: Option<PathBuf>) -> Option<Source> {
-        Some(Source::List(ListFiles { attenuation, ..self.list()?.files.clone() }))
+        Some(Source::Files(StudyFiles::Events(ListFiles { attenuation, ..self.list()?.files.clone() })))
     }
 
     /// The open sweep's files, read in another way.
     pub fn read_otherwise(&self, edit: impl FnOnce(&mut SweepFiles)) -> Option<Source> {
         let mut files = self.sweep()?.files.clone()?;
         edit(&mut files);
-        Some(Source::Sweep(files))
+        Some(Source::Files(StudyFiles::Sweep(files)))
     }
 
     /// Whether a source is the study that is open, only corrected otherwise or with another reference spectrum: its regions
     /// stay.
     pub fn is_open(&self, source: &Source) -> bool {
-        match source {
-            Source::Corrected(files) => {
+        let (Source::Files(files) | Source::Elsewhere(files)) = source else { return false };
+        match files {
+            StudyFiles::Counts(files) => {
                 let open = self.open.as_ref().and_then(OpenStudy::counts).and_then(|open| open.files.as_ref());
                 open.is_some_and(|open| open.measured == files.measured)
             }
-            Source::File(path) | Source::Sweep(SweepFiles { projections: path, .. }) => {
+            StudyFiles::File(path) | StudyFiles::Sweep(SweepFiles { projections: path, .. }) => {
                 self.sweep().and_then(|open| open.files.as_ref()).is_some_and(|files| files.projections == *path)
             }
-            Source::List(files) => self.list().is_some_and(|open| open.files.list == files.list),
-            Source::Elsewhere(files) => match files {
-                StudyFiles::File(path) => self.is_open(&Source::File(path.clone())),
-                StudyFiles::Counts(files) => self.is_open(&Source::Corrected(files.clone())),
-                StudyFiles::Events(files) => self.is_open(&Source::List(files.clone())),
-                StudyFiles::Sweep(files) => self.is_open(&Source::Sweep(files.clone())),
-            },
-            Source::BuiltIn(_) => false,
+            StudyFiles::Events(files) => self.list().is_some_and(|open| open.files.list == files.list),
         }
     }
 
@@ -219,7 +213,7 @@ impl StudyState {
             StudyAction::AskToFollow => return Some(StudyRequest::AskToFollow),
             StudyAction::AskForReference => return Some(StudyRequest::AskForReference),
             StudyAction::AskForCorrection(which) => return Some(StudyRequest::AskForCorrection(which)),
-            StudyAction::Open(path) => return Some(StudyRequest::Open(Source::File(path))),
+            StudyAction::Open(path) => return Some(StudyRequest::Open(Source::file(path))),
             StudyAction::BuiltIn(index) => {
                 return BUILT_IN.get(index).map(|study| StudyRequest::Open(Source::BuiltIn(study.clone())));
             }
@@ -242,7 +236,7 @@ impl StudyState {
             StudyAction::EditListForm(form) => self.list_form = Some(*form),
             StudyAction::AskForListTable(table) => return Some(StudyRequest::AskForListTable(table)),
             StudyAction::ReadList => {
-                return self.list_form.take().map(|form| StudyRequest::Open(Source::List(form.files())));
+                return self.list_form.take().map(|form| StudyRequest::Open(Source::Files(StudyFiles::Events(form.files()))));
             }
             StudyAction::CloseListForm => self.list_form = None,
             StudyAction::ForgetRecent => return Some(StudyRequest::ForgetRecent),

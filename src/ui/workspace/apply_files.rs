@@ -84,7 +84,7 @@ impl App {
         let path = &*self.on_its_machine(task, path);
         let outcome = match task {
             FileTask::OpenStudy => {
-                self.open(ctx, Source::File(path.to_owned()));
+                self.open(ctx, Source::file(path));
                 return;
             }
             FileTask::OpenTubes => return self.await_tubes(ctx, TubeSource::File(path.to_owned())),

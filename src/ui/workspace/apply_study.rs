@@ -63,39 +63,34 @@ impl App {
     /// be told first.
     fn placed(&self, source: Source) -> Result<Source, String> {
         let Some(remote) = self.session.remote() else { return Ok(source) };
-        let files = match source {
-            Source::Elsewhere(files) => files,
-            Source::File(path) if matches!(FileKind::of(&path), Some(FileKind::Rois | FileKind::YrtList)) => {
-                return Ok(Source::File(path));
-            }
-            // A path that is no text could not be sent: the host says that it has no such file.
-            Source::File(path) => StudyFiles::File(path.to_string_lossy().into_owned().into()),
-            Source::Corrected(files) => StudyFiles::Counts(files),
-            Source::List(files) if !files.is_followed => StudyFiles::Events(files),
-            Source::Sweep(files) if !files.is_followed => StudyFiles::Sweep(files),
+        match source {
+            Source::Files(StudyFiles::File(path)) => match FileKind::of(&path) {
+                Some(FileKind::Rois | FileKind::YrtList) => Ok(Source::file(path)),
+                // A path that is no text could not be sent: the host says that it has no such file.
+                _ => Ok(Source::Elsewhere(StudyFiles::File(path.to_string_lossy().into_owned().into()))),
+            },
+            Source::Files(files) if !files.are_followed() => Ok(Source::Elsewhere(files)),
+            Source::Elsewhere(_) => Ok(source),
             other => {
                 let (words, host) = (other.words(), remote.host());
-                let way_out = "start tomoscope without --connect for that";
-                return Err(format!("{words}: not from a window that is connected to {host}; {way_out}"));
+                Err(format!("{words}: not from a window that is connected to {host}; start tomoscope without --connect for that"))
             }
-        };
-        Ok(Source::Elsewhere(files))
+        }
     }
 
     fn open_placed(&mut self, ctx: &Context, source: Source) {
-        match source {
-            Source::File(path) if FileKind::of(&path) == Some(FileKind::Tubes) => self.await_tubes(ctx, TubeSource::File(path)),
-            Source::File(path) if FileKind::of(&path) == Some(FileKind::Matrix) => self.await_matrix(ctx, path),
-            Source::File(path) if FileKind::of(&path) == Some(FileKind::Session) => self.open_session(ctx, &path),
-            Source::File(path) if FileKind::of(&path) == Some(FileKind::Rois) => {
-                self.do_with_file(ctx, FileTask::LoadRois, &path)
-            }
+        let Source::Files(StudyFiles::File(path)) = source else { return self.leave(ctx, Leave::Open(source)) };
+        match FileKind::of(&path) {
+            Some(FileKind::Tubes) => self.await_tubes(ctx, TubeSource::File(path)),
+            Some(FileKind::Matrix) => self.await_matrix(ctx, path),
+            Some(FileKind::Session) => self.open_session(ctx, &path),
+            Some(FileKind::Rois) => self.do_with_file(ctx, FileTask::LoadRois, &path),
             // It does not tell its scanner.
-            Source::File(path) if FileKind::of(&path) == Some(FileKind::YrtList) => {
-                self.study.list_form = Some(ListForm::of(&ListFiles::of(&path)));
-            }
-            Source::File(path) if let Some(reason) = why_no_study(&path) => self.notify(ctx, Notice::error(reason)),
-            source => self.leave(ctx, Leave::Open(source)),
+            Some(FileKind::YrtList) => self.study.list_form = Some(ListForm::of(&ListFiles::of(&path))),
+            _ => match why_no_study(&path) {
+                Some(reason) => self.notify(ctx, Notice::error(reason)),
+                None => self.leave(ctx, Leave::Open(Source::file(path))),
+            },
         }
     }
 
@@ -147,11 +142,11 @@ impl App {
         if !is_the_same {
             self.rois.undo.restart(&self.rois.document);
         }
-        if let Source::File(path)
-        | Source::List(ListFiles { list: path, .. })
-        | Source::Sweep(SweepFiles { projections: path, .. }) = &source
+        // (Counts with other corrections were opened as a file before.)
+        if let Source::Files(files) = &source
+            && !matches!(files, StudyFiles::Counts(_))
         {
-            self.preferences.remember(path);
+            self.preferences.remember(files.measured());
         }
         match self.options.autostart && !waits {
             // What cannot be reconstructed yet is not started, but asked for.

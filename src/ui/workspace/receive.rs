@@ -63,7 +63,7 @@ impl App {
                 format!("of {num_dropped} files dropped together one is opened, {}; drop others by themselves", path.display());
             self.notify(ctx, Notice::info(words));
         }
-        self.open(ctx, Source::File(path));
+        self.open(ctx, Source::file(path));
     }
 
     /// What a feed tells of its file.

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::Roi;
 use crate::io::rois::{self, RoiEntry};
 use crate::io::{IoError, session_text};
-use crate::plan::{ListFiles, ScanFiles, SweepFiles};
+use crate::plan::{ListFiles, ScanFiles, StudyFiles, SweepFiles};
 use crate::ui::numbers::plot_options::PlotOptions;
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::rois::measured::RoiLabels;
@@ -154,16 +154,18 @@ impl SavedStudy {
     pub fn new(title: &str, source: &Source, tubes: Option<PathBuf>, matrix: Option<PathBuf>) -> Option<Self> {
         let full = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
         let source = match source {
-            Source::File(path) => SavedSource::File(full(path)),
-            Source::Corrected(files) => SavedSource::Counts(ScanFiles {
+            Source::Files(StudyFiles::File(path)) => SavedSource::File(full(path)),
+            Source::Files(StudyFiles::Counts(files)) => SavedSource::Counts(ScanFiles {
                 measured: full(&files.measured),
                 multiplicative: files.multiplicative.as_ref().map(full),
                 additive: files.additive.as_ref().map(full),
                 ..*files
             }),
             // Another day it is whole.
-            Source::List(files) => SavedSource::List(ListFiles { is_followed: false, ..files.map_paths(full) }),
-            Source::Sweep(files) => SavedSource::Sweep(SweepFiles {
+            Source::Files(StudyFiles::Events(files)) => {
+                SavedSource::List(ListFiles { is_followed: false, ..files.map_paths(full) })
+            }
+            Source::Files(StudyFiles::Sweep(files)) => SavedSource::Sweep(SweepFiles {
                 projections: full(&files.projections),
                 reference: files.reference.as_ref().map(full),
                 ..*files
@@ -181,10 +183,10 @@ impl SavedStudy {
     /// A built-in study that there is not.
     pub fn source(&self) -> Result<Source, String> {
         Ok(match &self.source {
-            SavedSource::File(path) => Source::File(path.clone()),
-            SavedSource::Counts(files) => Source::Corrected(files.clone()),
-            SavedSource::List(files) => Source::List(files.clone()),
-            SavedSource::Sweep(files) => Source::Sweep(files.clone()),
+            SavedSource::File(path) => Source::file(path),
+            SavedSource::Counts(files) => Source::Files(StudyFiles::Counts(files.clone())),
+            SavedSource::List(files) => Source::Files(StudyFiles::Events(files.clone())),
+            SavedSource::Sweep(files) => Source::Files(StudyFiles::Sweep(files.clone())),
             SavedSource::BuiltIn(title) => {
                 let study = BUILT_IN.iter().find(|study| study.title == title);
                 Source::BuiltIn(study.ok_or_else(|| format!("there is no built-in study '{title}'"))?.clone())
