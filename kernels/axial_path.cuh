@@ -5,6 +5,7 @@
 
 #define WARP 32
 #define FULL 0xffffffffu
+#define INFINITE __int_as_float(0x7f800000)
 // Steps whose image columns are loaded ahead.
 #define AHEAD 4
 #define NO_ENTRY 0xffffffffu
@@ -88,6 +89,9 @@ struct Plan {
     // Shared memory of a block, and of each of its warps besides.
     int block_bytes;
     int warp_bytes;
+    // Crossings of the pass that has most, and the rise of the steepest group.
+    int max_crossings;
+    float max_rise_mm;
 };
 
 // A step of the path: its column, its length in it (0 outside the field of view), and where its first event is in memory.

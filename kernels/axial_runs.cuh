@@ -83,8 +83,14 @@ __device__ __forceinline__ int plane_of(const Member &member, const unsigned *re
         const Pass *passes, const Group *groups, const Record *records, const End *pass_ends, const unsigned *outputs, \
         const unsigned *reversed
 
-// bins = A x for the LORs of sets first_set ...; d is the difference of x along z.
-extern "C" __global__ void BOUNDS forward(TABLES, const float *d, float *bins, unsigned first_set)
+// Whether the sign bit is set, as it is of a bin that is to be added up again (-inf before its first path).
+__device__ __forceinline__ bool is_marked(float bin) { return __float_as_int(bin) < 0; }
+
+// bins = A x for the LORs of sets first_set ...; d is the difference of x along z. CHECKED, of an image without negative values:
+// no bin is below 0; where counts were measured and the bin may be rounding alone, it is marked, and so is its LOR.
+template <bool CHECKED>
+__device__ __forceinline__ void project(TABLES, const float *d, const float *measured, float *bins, unsigned *marked,
+                                        unsigned first_set)
 {
     const Thread thread;
     const int lane = thread.lane;
@@ -107,6 +113,9 @@ extern "C" __global__ void BOUNDS forward(TABLES, const float *d, float *bins, u
 #pragma unroll 1
         for (int plane = lane; plane < plan.num_planes; plane += WARP)
             out[plane] = 0.0f;
+    // What the rounding of a bin is at most: (steps + crossings) 2^-24 times the LOR's largest row integral.
+    float bound = 0.0f;
+    bool has_marked = false;
     for (unsigned which = range.x; which < range.y; which++) {
         const Path path = paths[which];
         const int num_steps = set_up(plan, path, fov_rows, passes, groups, records, scratch, thread);
@@ -170,7 +179,7 @@ extern "C" __global__ void BOUNDS forward(TABLES, const float *d, float *bins, u
         __syncwarp();
 
         // C_z at the path's end is the sum of G over z and all above.
-        float above = 0.0f;
+        float above = 0.0f, largest = 0.0f;
 #pragma unroll
         for (int r = REGISTERS - 1; r >= 0; r--) {
             float sum = 0.0f;
@@ -191,10 +200,20 @@ extern "C" __global__ void BOUNDS forward(TABLES, const float *d, float *bins, u
                 value += g[c][r];
                 if (lane + WARP * r < plan.lanes)
                     scratch.ends[(lane + WARP * r) * CLASSES + c] = value;
+                if (CHECKED)
+                    largest = fmaxf(largest, value);
             }
             above += __shfl_sync(FULL, from_here, 0);
         }
         __syncwarp();
+        if (CHECKED) {
+#pragma unroll
+            for (int distance = WARP / 2; distance > 0; distance /= 2)
+                largest = fmaxf(largest, __shfl_xor_sync(FULL, largest, distance));
+            const float slope = plan.max_rise_mm / (float)path.lor_mm;
+            bound += path.share * sqrtf(1.0f + slope * slope) * (float)(num_steps + plan.max_crossings) * 5.9604645e-8f * largest;
+        }
+        const bool is_last = which + 1 == range.y;
 
 #pragma unroll 1
         for (int plane = lane; plane < plan.num_planes; plane += WARP) {
@@ -212,7 +231,134 @@ extern "C" __global__ void BOUNDS forward(TABLES, const float *d, float *bins, u
                 if (z >= 0 && z < plan.nz)
                     sum += group.scale * scratch.ends[z - CLASSES * plan.first_k];
             }
+            if (CHECKED && is_last && sum < bound) {
+                const bool is_doubtful = measured[bin - bins] > 0.0f;
+                has_marked = has_marked || is_doubtful;
+                sum = is_doubtful ? -INFINITE : sum > 0.0f ? sum : 0.0f;
+            }
             *bin = sum;
+        }
+    }
+    if (CHECKED && is_there) {
+        has_marked = __any_sync(FULL, has_marked);
+        if (lane == 0)
+            marked[member.lor] = has_marked;
+    }
+}
+
+#define PLAN plan, paths, set_paths, members, fov_rows, passes, groups, records, pass_ends, outputs, reversed
+
+extern "C" __global__ void BOUNDS forward(TABLES, const float *d, float *bins, unsigned first_set)
+{
+    project<false>(PLAN, d, bins, bins, 0, first_set);
+}
+
+extern "C" __global__ void BOUNDS checked(TABLES, const float *d, const float *measured, float *bins, unsigned *marked,
+                                          unsigned first_set)
+{
+    project<true>(PLAN, d, measured, bins, marked, first_set);
+}
+
+// Where a step begins and ends on its path.
+__device__ __forceinline__ double2 ends_of(const Path &path, const Step &step)
+{
+    const int i = abs(step.x - path.column[0]), j = abs(step.y - path.column[1]);
+    double begin = 0.0, end = path.length_mm;
+    if (i > 0)
+        begin = crossing(path, 0, i - 1);
+    if (j > 0)
+        begin = fmax(begin, crossing(path, 1, j - 1));
+    if (path.pitch[0] > 0.0)
+        end = fmin(end, crossing(path, 0, i));
+    if (path.pitch[1] > 0.0)
+        end = fmin(end, crossing(path, 1, j));
+    return make_double2(begin, end);
+}
+
+// The image at row z of a column, 0 above and below the grid.
+__device__ __forceinline__ float value_at(const Plan &plan, const float *column, int z)
+{
+    return z >= 0 && z < plan.nz ? column[z % CLASSES * plan.lanes + z / CLASSES - plan.first_k] : 0.0f;
+}
+
+// A lane's part of the sum of length x value over the voxels that plane k of a group meets: every 32nd step of the path. In f64: a
+// sliver of rounding in a hot voxel would be more than all of a cold row.
+__device__ __forceinline__ double plain_integral(const Plan &plan, const Path &path, const Pass &pass, const Group &group, int k,
+                                                 const Step *steps, int num_steps, const float *x, const Member &member,
+                                                 int lane)
+{
+    const int rise = group.sign < 0.0f ? -1 : 1;
+    double sum = 0.0;
+    for (int s = lane; s < num_steps; s += WARP) {
+        const Step step = steps[s];
+        if (!(step.length > 0.0f))
+            continue;
+        const float *const column = x + column_of(member, step);
+        const double2 ends = ends_of(path, step);
+        // Crossing number i lies at tau_i lor - start. The first one beyond the step's begin.
+        int i = 0;
+        if (pass.num_crossings > 0) {
+            const double tau = (ends.x + path.start_mm) / path.lor_mm;
+            i = min(max((int)ceil((tau - pass.first_tau) / pass.tau_step), 0), pass.num_crossings);
+        }
+        double from = ends.x;
+        while (from < ends.y) {
+            double to = ends.y;
+            if (i < pass.num_crossings)
+                to = fmin(to, fmax(from, (pass.first_tau + i * pass.tau_step) * path.lor_mm - path.start_mm));
+            sum += (to - from) * value_at(plan, column, group.first_row + rise * i + CLASSES * k);
+            from = to;
+            i++;
+        }
+    }
+    return sum;
+}
+
+// Adds up the marked bins of the LORs of sets first_set ... again: length x value, voxel after voxel. All terms are >= 0, so that
+// the rounding is relative to the bin.
+extern "C" __global__ void BOUNDS plain(TABLES, const float *x, float *bins, const unsigned *marked, unsigned first_set)
+{
+    const Thread thread;
+    const int lane = thread.lane;
+    const unsigned set = first_set + blockIdx.x;
+    Member member = members[set * blockDim.y + thread.warp];
+    const bool is_there = member.lor != NO_ENTRY && marked[member.lor] != 0;
+    if (!__syncthreads_or(is_there))
+        return;
+    const Scratch scratch(plan, thread.warp);
+    if (is_there)
+        x += member.first;
+    float *const out = bins + (unsigned long long)member.lor * plan.num_planes;
+    const uint2 range = set_paths[set];
+    for (unsigned which = range.x; which < range.y; which++) {
+        const Path path = paths[which];
+        const int num_steps = set_up(plan, path, fov_rows, passes, groups, records, scratch, thread);
+        if (!is_there)
+            continue;
+#pragma unroll 1
+        for (int plane = 0; plane < plan.num_planes; plane++) {
+            float *const bin = out + plane_of(member, reversed, plane);
+            const float before = *bin;
+            if (!is_marked(before))
+                continue;
+            double total = 0.0;
+            for (int layer = 0; layer < plan.num_layers; layer++) {
+                const unsigned entry = outputs[layer * plan.num_planes + plane];
+                if (entry == NO_ENTRY)
+                    continue;
+                const Group group = groups[entry >> 16];
+                const int k = (int)(entry & 0xffffu) - group.slot;
+                total += scratch.groups[entry >> 16].scale * plain_integral(plan, path, passes[group.pass], group, k, scratch.steps,
+                                                                           num_steps, x, member, lane);
+            }
+            for (int distance = WARP / 2; distance > 0; distance /= 2)
+                total += __shfl_xor_sync(FULL, total, distance);
+            float sum = (float)total;
+            sum += isinf(before) ? 0.0f : -before;
+            __syncwarp();
+            if (lane == 0)
+                *bin = which + 1 == range.y ? sum : -sum;
+            __syncwarp();
         }
     }
 }
@@ -381,9 +527,7 @@ __device__ __forceinline__ void backproject(TABLES, const float *bins, const Add
     }
 }
 
-#define BACKPROJECT                                                                                                    \
-    backproject(plan, paths, set_paths, members, fov_rows, passes, groups, records, pass_ends, outputs, reversed,      \
-                bins, adder, first_set)
+#define BACKPROJECT backproject(PLAN, bins, adder, first_set)
 
 extern "C" __global__ void BOUNDS atomic(TABLES, const float *bins, float *image, unsigned first_set)
 {

@@ -73,22 +73,26 @@ extern "C" __global__ void largest_magnitude(const float *x, double *partial, un
         partial[blockIdx.x] = most;
 }
 
-// estimate = y / estimate where the estimate is above `least`, else 0 (Belzunce et al. 2012, eq. 3, the ratio b/p); for each
-// block the Poisson log-likelihood, the counts of bins with an estimate, the number of bins with counts and none, and over all bins
-// the squared differences and the estimates.
-extern "C" __global__ void poisson_ratio(const float *y, float *estimate, float least, double *partial,
-                                         unsigned long long len)
+// estimate = y / estimate, at most `most`, where the estimate is above 0, else 0 (Belzunce et al. 2012, eq. 3, the ratio b/p); for
+// each block the Poisson log-likelihood, the counts of bins with an estimate, the number of bins with counts and none, the number of
+// limited ratios, and over all bins the squared differences and the estimates.
+extern "C" __global__ void poisson_ratio(const float *y, float *estimate, float most, double *partial, unsigned long long len)
 {
     double log_likelihood = 0.0, counts = 0.0, squares = 0.0, sum_expected = 0.0;
-    unsigned impossible = 0;
+    unsigned impossible = 0, limited = 0;
     EACH_VALUE(i, len)
     {
         const float measured = y[i], expected = estimate[i], difference = measured - expected;
         float ratio = 0.0f;
         squares += (double)(difference * difference);
         sum_expected += (double)expected;
-        if (expected > least) {
+        // (What is no number stays none.)
+        if (!(expected <= 0.0f)) {
             ratio = measured / expected;
+            if (ratio > most) {
+                ratio = most;
+                limited++;
+            }
             log_likelihood += (double)(measured * logf(expected) - expected);
             counts += (double)measured;
         } else if (measured > 0.0f) {
@@ -99,15 +103,17 @@ extern "C" __global__ void poisson_ratio(const float *y, float *estimate, float 
     log_likelihood = block_sum(log_likelihood);
     counts = block_sum(counts);
     const double num_impossible = block_sum((double)impossible);
+    const double num_limited = block_sum((double)limited);
     squares = block_sum(squares);
     sum_expected = block_sum(sum_expected);
     if (threadIdx.x == 0) {
-        double *const out = partial + 5 * blockIdx.x;
+        double *const out = partial + 6 * blockIdx.x;
         out[0] = log_likelihood;
         out[1] = counts;
         out[2] = num_impossible;
-        out[3] = squares;
-        out[4] = sum_expected;
+        out[3] = num_limited;
+        out[4] = squares;
+        out[5] = sum_expected;
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the coefficients of an image are.
 
-use super::{Backend, BackendError, Image};
+use super::{Backend, BackendError, ColumnLayout, Image};
 use crate::data::Volume;
 use crate::geometry::Grid;
 
@@ -24,6 +24,11 @@ pub trait ImageSpace<B: Backend>: Send {
     /// Coefficients of the image that is 1 wherever it can be seen: the start of a reconstruction.
     fn uniform(&self) -> Vec<f32> {
         self.coefficients(&Volume::filled(self.grid().clone(), 1.0))
+    }
+
+    /// How the columns along z lie in an array; `None` where its values are no voxels.
+    fn column_layout(&self) -> Option<ColumnLayout> {
+        None
     }
 
     /// Number of values of an array of voxels; `None` where the coefficients are the voxels themselves.

@@ -26,4 +26,4 @@ pub use ring_basis::{RingBasis, RingGrid};
 pub use simd::Simd;
 pub(crate) use simd::prefetch;
 pub use team::{Meeting, Share, Summand, Team};
-pub use voxels::{Columns, Voxels};
+pub use voxels::{ColumnLayout, Columns, Voxels};

@@ -27,6 +27,25 @@ enum Order {
     Quads,
 }
 
+/// Where the values of each (x, y) lie in an array: `width` columns lie side by side, value k of column c of a block at
+/// `c + k * width`; the blocks follow each other. Values behind the last block belong to no column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColumnLayout {
+    /// Number of columns.
+    pub count: usize,
+    /// Values of a column.
+    pub len: usize,
+    /// Columns side by side.
+    pub width: usize,
+}
+
+impl ColumnLayout {
+    /// Place of value `k` of column `column`.
+    pub fn place(&self, column: usize, k: usize) -> usize {
+        column / self.width * (self.width * self.len) + column % self.width + k * self.width
+    }
+}
+
 /// The order `[y][x][column]`: all z of an (x, y) lie together, those of one class z mod `classes` next to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Columns {
@@ -110,6 +129,16 @@ impl Voxels {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Where the values of each (x, y) lie.
+    pub fn column_layout(&self) -> ColumnLayout {
+        let [nx, ny, nz] = self.grid.size;
+        match self.order {
+            Order::Volume => ColumnLayout { count: nx * ny, len: nz, width: nx * ny },
+            Order::Columns(columns) => ColumnLayout { count: nx * ny, len: columns.len(), width: 1 },
+            Order::Quads => ColumnLayout { count: nx.div_ceil(2) * ny.div_ceil(2) * 4, len: nz, width: 4 },
+        }
     }
 
     /// Sets to zero what is no voxel in the field of view.
@@ -251,6 +280,10 @@ impl<B: Backend> ImageSpace<B> for Voxels {
         self.place(voxel)
     }
 
+    fn column_layout(&self) -> Option<ColumnLayout> {
+        Some(self.column_layout())
+    }
+
     fn write(&self, voxels: &[f32], scale: f32, volume: &mut Volume) {
         self.write(voxels, scale, volume);
     }
@@ -279,6 +312,14 @@ mod tests {
             assert_eq!(image.len(), voxels.len());
             let mut back = Volume::filled(grid.clone(), f32::NAN);
             voxels.write(&image, 1.0, &mut back);
+            let layout = voxels.column_layout();
+            for voxel in 0..grid.num_voxels() {
+                let column = voxel % 20;
+                let in_column = (0..layout.len).any(|k| (0..layout.count).any(|c| layout.place(c, k) == voxels.place(voxel)));
+                let neighbours = (0..layout.count).find(|&c| (0..layout.len).any(|k| layout.place(c, k) == voxels.place(voxel)));
+                let of_first = (0..layout.count).find(|&c| (0..layout.len).any(|k| layout.place(c, k) == voxels.place(column)));
+                assert!(in_column && neighbours == of_first, "{order:?}: a column holds all z of an (x, y)");
+            }
             let mut num_seen = 0;
             for voxel in 0..grid.num_voxels() {
                 let is_seen = fov.contains(voxel % 5, voxel / 5 % 4);

@@ -13,7 +13,7 @@ use crate::data::{Notice, Roi};
 use crate::io::measurements::{Measurement, MeasurementWriter};
 use crate::io::provenance;
 use crate::plan::{Course, Job, Provenance, StartInfo};
-use crate::recon::gaussian_filter;
+use crate::recon::{Explained, gaussian_filter};
 use crate::session::{Command, EndReason, Event, EventKind, Frame, IterateReport, RunId, RunRecord, RunTable, Session};
 
 /// The work as it goes on.
@@ -36,6 +36,9 @@ pub(super) struct Work<'a> {
     totals: Totals,
     /// Whether a signal asked for the end.
     pub interrupted: bool,
+    /// How much of the data the last image explains, and whether its step had a race.
+    explained: Option<Explained>,
+    has_race: bool,
     /// The rule that stopped the run, and what met it.
     stopped_by: Option<String>,
 }
@@ -64,6 +67,8 @@ impl<'a> Work<'a> {
             progress: Progress::new(job.course()),
             totals: Totals::default(),
             interrupted: false,
+            explained: None,
+            has_race: false,
             stopped_by: None,
         }
     }
@@ -80,6 +85,7 @@ impl<'a> Work<'a> {
         match event.kind {
             EventKind::Started(info) => self.started(event.run, &info),
             EventKind::Iterate(report) => self.iterate(&report),
+            EventKind::Explained { subiteration, explained } => self.explained(subiteration, explained),
             EventKind::RuleMet(words) => self.rule_met(words),
             EventKind::Notice(notice) => notices::print(&[notice]),
             EventKind::Ended(reason) => return self.ended(session, reason),
@@ -103,7 +109,15 @@ impl<'a> Work<'a> {
         self.rows = Some(rows);
     }
 
+    fn explained(&mut self, subiteration: usize, explained: Explained) {
+        self.explained = Some(explained);
+        if let Some(record) = &mut self.record {
+            record.explained(subiteration, explained);
+        }
+    }
+
     fn iterate(&mut self, report: &IterateReport) {
+        (self.explained, self.has_race) = (report.explained, report.race.is_some());
         self.totals.add(report);
         if let Some(record) = &mut self.record {
             record.add(report);
@@ -158,6 +172,9 @@ impl<'a> Work<'a> {
             None if !complete => out!("stopped by hand after {}", self.position(&frame)),
             None => {}
         }
+        if let Some(explained) = self.explained {
+            out!("the image explains {}", explained.text());
+        }
         self.totals.print();
         std::mem::replace(&mut self.table, Ok(None))?;
         let done = self.done(&frame);
@@ -169,6 +186,10 @@ impl<'a> Work<'a> {
     fn done(&self, frame: &Frame) -> Done {
         if frame.volume.not_finite().is_some() {
             // The session said so when it began.
+            return Done::InPart;
+        }
+        if self.explained.is_some_and(Explained::lacks_data) && !self.has_race {
+            // The session said so when it ended.
             return Done::InPart;
         }
         let held = self.course.number(frame.iteration, frame.subiteration);

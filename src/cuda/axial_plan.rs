@@ -120,6 +120,10 @@ pub(super) struct PlanHead {
     pub max_steps: i32,
     pub block_bytes: i32,
     pub warp_bytes: i32,
+    /// Crossings of the pass that has most.
+    pub max_crossings: i32,
+    /// Of the steepest group.
+    pub max_rise_mm: f32,
 }
 
 /// All tables for one scan and one grid.
@@ -186,6 +190,8 @@ impl AxialPlan {
             max_steps: max_steps as i32,
             block_bytes: 0,
             warp_bytes: 0,
+            max_crossings: passes.iter().map(|pass| pass.num_crossings).max().unwrap_or(0),
+            max_rise_mm: groups.iter().fold(0.0, |most, group| group.rise_mm.abs().max(most)),
         };
         [head.block_bytes, head.warp_bytes] = shared_bytes(&head, classes).map(|bytes| bytes as i32);
         let most = [SLOT_BYTES * num_slots, records.len(), groups.len(), passes.len()].into_iter().max().unwrap_or(0);

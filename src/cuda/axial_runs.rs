@@ -11,14 +11,15 @@ use rayon::prelude::*;
 use super::axial_plan::{AxialPlan, EndRow, GroupRow, MemberRow, PassRow, PathRow, PlanHead, RecordRow};
 use super::in_plane::{InPlanePaths, fov_rows};
 use super::kernel::{Kernel, Module, launch, one_each};
+use super::pacing::Pace;
 use super::projecting::{Launches, Projecting, ProjectorKernels, scratch_bytes};
 use super::shared_runs::SharedRuns;
 use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::{Data, FieldOfView, Image, Share, Team, Voxels};
 use crate::geometry::Grid;
 use crate::operator::{
-    Accumulation, AxialTable, Behind, BinOrder, LinearOperator, LorRuns, MirrorSets, Mirrored, OperatorError, OwnShare, Subset,
-    ViewProjector, Views,
+    Accumulation, AxialTable, Behind, BinOrder, LinearOperator, LorRuns, Measured, MirrorSets, Mirrored, OperatorError, OwnShare,
+    Subset, ViewProjector, Views,
 };
 use crate::scanner::ScanGeometry;
 use crate::task::Task;
@@ -57,6 +58,12 @@ pub struct AxialRuns {
     own: Mutex<HashMap<[usize; 2], Arc<Own>>>,
     sets: Mutex<HashMap<[usize; 2], Arc<Sets>>>,
     difference_kernel: Kernel,
+    /// Forward for what was measured: marks the bins that may be rounding alone, and adds those up again.
+    checked_kernel: Kernel,
+    plain_kernel: Kernel,
+    /// For each LOR whether it has marked bins.
+    marked: Mutex<CudaSlice<u32>>,
+    checked_pace: Mutex<Pace>,
     kernels: ProjectorKernels,
     /// Blocks that there is room for: warps, and how many warps a multiprocessor then holds.
     blocks: Vec<[u32; 2]>,
@@ -128,7 +135,8 @@ impl AxialRuns {
         let plan = AxialPlan::new(&geometry, &grid, &table, max_steps)?;
         let module = module(backend, &plan)?;
         let kernels = ProjectorKernels::load(&module)?;
-        let blocks = possible_blocks(&kernels, &plan)?;
+        let (checked_kernel, plain_kernel) = (module.kernel("checked")?, module.kernel("plain")?);
+        let blocks = possible_blocks(&kernels, [&checked_kernel, &plain_kernel], &plan)?;
         let tables = Tables {
             fov_rows: fov_rows(backend, &grid, &fov)?,
             passes: backend.table(&plan.passes, PassRow::default())?,
@@ -142,6 +150,10 @@ impl AxialRuns {
         Ok(Self {
             difference: Mutex::new(backend.table(&vec![0.0; voxels.len()], 0.0)?),
             difference_kernel: module.kernel("difference")?,
+            checked_kernel,
+            plain_kernel,
+            marked: Mutex::new(backend.table(&vec![0; geometry.num_views * geometry.num_tangential], 0)?),
+            checked_pace: Mutex::default(),
             views: Views::by_subset(&geometry, BinOrder::Plane),
             geometry,
             voxels,
@@ -236,6 +248,18 @@ impl AxialRuns {
         fitting.max_by_key(|[warps, resident]| (*resident, *warps)).map_or(1, |[warps, _]| *warps)
     }
 
+    /// `difference` = x_z − x_{z+1}.
+    fn take_difference(
+        &self,
+        backend: &CudaBackend,
+        x: &CudaArray<Image>,
+        difference: &mut CudaSlice<f32>,
+    ) -> Result<(), CudaError> {
+        let (len, lanes) = (self.voxels.len(), self.plan.head.lanes);
+        let count = len as u64;
+        launch!(backend.stream, self.difference_kernel, one_each(len), &x.0, difference, &lanes, &count)
+    }
+
     fn shape(&self, num_blocks: u32, warps: u32) -> LaunchConfig {
         LaunchConfig { grid_dim: (num_blocks, 1, 1), block_dim: (32, warps, 1), shared_mem_bytes: self.plan.shared_bytes(warps) }
     }
@@ -254,13 +278,13 @@ fn module(backend: &CudaBackend, plan: &AxialPlan) -> Result<Module, CudaError> 
 }
 
 /// The blocks that the GPU has room for, after every kernel has been allowed the shared memory that the largest needs.
-fn possible_blocks(kernels: &ProjectorKernels, plan: &AxialPlan) -> Result<Vec<[u32; 2]>, OperatorError> {
+fn possible_blocks(kernels: &ProjectorKernels, others: [&Kernel; 2], plan: &AxialPlan) -> Result<Vec<[u32; 2]>, OperatorError> {
     let mut blocks = Vec::new();
     for warps in WARPS_PER_BLOCK {
         let bytes = plan.shared_bytes(warps);
         // The largest comes first: what is allowed then does for the others.
         let is_allowed = !blocks.is_empty() || bytes <= DEFAULT_SHARED_BYTES;
-        if !is_allowed && kernels.all().iter().any(|kernel| kernel.allow_shared_bytes(bytes).is_err()) {
+        if !is_allowed && kernels.all().iter().chain(&others).any(|kernel| kernel.allow_shared_bytes(bytes).is_err()) {
             continue;
         }
         let resident = warps * kernels.forward.resident_blocks(32 * warps, bytes)?;
@@ -348,10 +372,34 @@ impl LinearOperator<CudaBackend> for AxialRuns {
     ) -> Result<(), OperatorError> {
         self.check_lengths(subset, x, out)?;
         let mut difference = self.difference.lock().unwrap_or_else(PoisonError::into_inner);
-        let (len, lanes) = (self.voxels.len(), self.plan.head.lanes);
-        let count = len as u64;
-        launch!(backend.stream, self.difference_kernel, one_each(len), &x.0, &mut *difference, &lanes, &count)?;
+        self.take_difference(backend, x, &mut difference)?;
         self.project(backend, subset, &difference, out, task)
+    }
+
+    fn expect(
+        &self,
+        backend: &mut CudaBackend,
+        subset: Subset,
+        x: &CudaArray<Image>,
+        measured: &Measured<'_, CudaBackend>,
+        out: &mut CudaArray<Data>,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        self.check_lengths(subset, x, out)?;
+        let [(0, range)] = measured.pieces else {
+            return Err(OperatorError::Settings("the measured data of a subset must lie in one piece on a GPU".into()));
+        };
+        let measured = measured.values.piece(range.clone())?;
+        let mut difference = self.difference.lock().unwrap_or_else(PoisonError::into_inner);
+        self.take_difference(backend, x, &mut difference)?;
+        let mut marked = self.marked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pace = self.checked_pace.lock().unwrap_or_else(PoisonError::into_inner);
+        let num_units = self.num_units(backend, subset)?;
+        pace.run(backend, num_units, task, |first, count| {
+            let units = [first, count];
+            launch_sets!(self, backend, self.checked_kernel, subset, units, &*difference, &measured, &mut out.0, &mut *marked)?;
+            launch_sets!(self, backend, self.plain_kernel, subset, units, &x.0, &mut out.0, &*marked)
+        })
     }
 
     fn adjoint(

@@ -18,7 +18,7 @@ use crate::data::{RoiMask, RoiSums};
 pub(super) const REDUCTION_BLOCKS: u32 = 1024;
 
 /// Most sums that a reduction makes at once.
-const MAX_SUMS: usize = 5;
+const MAX_SUMS: usize = 6;
 
 /// Values that `roi_sums` leaves for each region.
 const VALUES_PER_ROI: usize = 5;
@@ -44,6 +44,8 @@ pub(super) struct Kernels {
     pub zero_unseen: Kernel,
     pub pair_products: Kernel,
     pub em_update: Kernel,
+    pub drop_rounding: Kernel,
+    pub seen: Kernel,
     dot: Kernel,
     largest: Kernel,
     largest_magnitude: Kernel,
@@ -116,6 +118,8 @@ impl CudaBackend {
             zero_unseen: arrays.kernel("zero_unseen")?,
             pair_products: arrays.kernel("pair_products")?,
             em_update: em_update.kernel("em_update")?,
+            drop_rounding: em_update.kernel("drop_rounding")?,
+            seen: em_update.kernel("seen")?,
             dot: reductions.kernel("dot")?,
             largest: reductions.kernel("largest")?,
             largest_magnitude: reductions.kernel("largest_magnitude")?,

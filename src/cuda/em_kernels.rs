@@ -5,8 +5,8 @@ use std::ops::Range;
 use super::backend::REDUCTION;
 use super::kernel::{launch, one_each};
 use super::{CudaArray, CudaBackend};
-use crate::algebra::{Backend as _, BackendError, Data, Image};
-use crate::recon::{EmKernels, PoissonTerms, check_places};
+use crate::algebra::{Backend as _, BackendError, ColumnLayout, Data, Image};
+use crate::recon::{EmKernels, LEAST_SEEN, MAX_RATIO, PoissonTerms, check_places};
 
 impl EmKernels for CudaBackend {
     fn poisson_ratio(
@@ -15,14 +15,13 @@ impl EmKernels for CudaBackend {
         range: Range<usize>,
         estimate: &mut CudaArray<Data>,
         at: usize,
-        least: f32,
     ) -> Result<PoissonTerms, BackendError> {
         let count = range.len() as u64;
         let mut estimate = estimate.piece_mut(at..at + range.len())?;
         let y = y.piece(range)?;
-        launch!(self.stream, self.kernels.poisson_ratio, REDUCTION, &y, &mut estimate, &least, &mut self.partial, &count)?;
+        launch!(self.stream, self.kernels.poisson_ratio, REDUCTION, &y, &mut estimate, &MAX_RATIO, &mut self.partial, &count)?;
         let mut sum = PoissonTerms::default();
-        self.partial::<5>()?.into_iter().for_each(|terms| sum += terms.into());
+        self.partial::<6>()?.into_iter().for_each(|terms| sum += terms.into());
         Ok(sum)
     }
 
@@ -31,14 +30,33 @@ impl EmKernels for CudaBackend {
         x: &mut CudaArray<Image>,
         correction: &CudaArray<Image>,
         sensitivity: &CudaArray<Image>,
-        least: f32,
     ) -> Result<(), BackendError> {
         let len = x.len();
         correction.expect_len(len)?;
         sensitivity.expect_len(len)?;
         let count = len as u64;
         let shape = one_each(len);
-        Ok(launch!(self.stream, self.kernels.em_update, shape, &mut x.0, &correction.0, &sensitivity.0, &least, &count)?)
+        Ok(launch!(self.stream, self.kernels.em_update, shape, &mut x.0, &correction.0, &sensitivity.0, &count)?)
+    }
+
+    fn drop_rounding(&mut self, sensitivity: &mut CudaArray<Image>, columns: ColumnLayout) -> Result<(), BackendError> {
+        let ColumnLayout { count, len, width } = columns;
+        sensitivity.piece(0..count * len)?;
+        let (shape, len, width, count) = (one_each(count), len as u32, width as u64, count as u64);
+        Ok(launch!(self.stream, self.kernels.drop_rounding, shape, &mut sensitivity.0, &LEAST_SEEN, &len, &width, &count)?)
+    }
+
+    fn seen(
+        &mut self,
+        out: &mut CudaArray<Image>,
+        x: &CudaArray<Image>,
+        sensitivity: &CudaArray<Image>,
+    ) -> Result<(), BackendError> {
+        let len = out.len();
+        x.expect_len(len)?;
+        sensitivity.expect_len(len)?;
+        let count = len as u64;
+        Ok(launch!(self.stream, self.kernels.seen, one_each(len), &mut out.0, &x.0, &sensitivity.0, &count)?)
     }
 
     fn pair_products(&mut self, table: &[f32], rows: &[[u32; 2]], columns: &[[u32; 2]]) -> Result<CudaArray<Data>, BackendError> {

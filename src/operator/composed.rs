@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::{Accumulation, LinearOperator, OperatorError, Subset};
+use super::{Accumulation, LinearOperator, Measured, OperatorError, Subset};
 use crate::algebra::{Backend, Data, Image};
 use crate::task::Task;
 
@@ -73,6 +73,21 @@ impl<B: Backend, A: LinearOperator<B>, G: ImageMap<B>> LinearOperator<B> for Com
         self.with_between(backend, |backend, image| {
             self.map.apply(backend, x, image, task)?;
             self.projector.apply(backend, subset, image, out, task)
+        })
+    }
+
+    fn expect(
+        &self,
+        backend: &mut B,
+        subset: Subset,
+        x: &B::Array<Image>,
+        measured: &Measured<'_, B>,
+        out: &mut B::Array<Data>,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        self.with_between(backend, |backend, image| {
+            self.map.apply(backend, x, image, task)?;
+            self.projector.expect(backend, subset, image, measured, out, task)
         })
     }
 

@@ -1,6 +1,6 @@
 //! A linear operator between images and data, by subsets.
 
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
 use super::{DataSpace, Subset, Views};
 use crate::algebra::{Backend, BackendError, Data, Image, Team, Voxels};
@@ -96,6 +96,14 @@ pub enum OperatorError {
     Unsuitable(String),
 }
 
+/// What was measured of the data of a subset.
+pub struct Measured<'a, B: Backend> {
+    /// All data.
+    pub values: &'a B::Array<Data>,
+    /// Where those of the subset lie ([`DataSpace::pieces`]).
+    pub pieces: &'a [(usize, Range<usize>)],
+}
+
 /// A and Aᵀ on the arrays of one back end: from the coefficients of an [`ImageSpace`](crate::algebra::ImageSpace) to the data of
 /// a subset of a [`DataSpace`], in the order of both. It owns what memory it works in.
 pub trait LinearOperator<B: Backend>: Send {
@@ -111,6 +119,23 @@ pub trait LinearOperator<B: Backend>: Send {
         out: &mut B::Array<Data>,
         task: &Task,
     ) -> Result<(), OperatorError>;
+
+    /// `out` = A x as a ratio of measured to expected data needs it, of an image without negative values: no value is below 0,
+    /// and none with counts is so small that it may be rounding. An operator that adds terms ≥ 0 alone has both from `apply`.
+    ///
+    /// # Errors
+    /// Stopped, device failure, wrong lengths.
+    fn expect(
+        &self,
+        backend: &mut B,
+        subset: Subset,
+        x: &B::Array<Image>,
+        _measured: &Measured<'_, B>,
+        out: &mut B::Array<Data>,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        self.apply(backend, subset, x, out, task)
+    }
 
     /// `out` = Aᵀ q for the data of a subset, overwriting `out`.
     ///
@@ -168,6 +193,18 @@ impl<B: Backend, P: Deref<Target: LinearOperator<B>> + Send> LinearOperator<B> f
         task: &Task,
     ) -> Result<(), OperatorError> {
         self.0.apply(backend, subset, x, out, task)
+    }
+
+    fn expect(
+        &self,
+        backend: &mut B,
+        subset: Subset,
+        x: &B::Array<Image>,
+        measured: &Measured<'_, B>,
+        out: &mut B::Array<Data>,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        self.0.expect(backend, subset, x, measured, out, task)
     }
 
     fn adjoint(

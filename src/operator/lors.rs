@@ -10,14 +10,23 @@ use super::accumulate::{ImageSink, Parts, PrivateImages, backproject, is_shared,
 use super::of_share::AmongAll;
 use super::sharing::Sharing;
 use super::{
-    Accumulation, Behind, LinearOperator, LorRuns, MirrorSets, Mirrored, OperatorError, OwnShare, Subset, ViewProjector, Views,
-    check_lengths,
+    Accumulation, Behind, LinearOperator, LorRuns, Measured, MirrorSets, Mirrored, OperatorError, OwnShare, Subset,
+    ViewProjector, Views, check_lengths,
 };
 use crate::algebra::{Data, Host, HostArray, Image, Share, Team, Voxels};
 use crate::task::{Stopped, Task};
 
 /// Views that are worth a private image.
 const VIEWS_PER_IMAGE: usize = 5;
+
+/// What was measured of a transaxial LOR.
+#[derive(Clone, Copy)]
+pub(super) struct MeasuredLor<'a> {
+    /// Its view and tangential position.
+    pub lor: [usize; 2],
+    /// Counts of its planes.
+    pub counts: &'a [f32],
+}
 
 /// A projector that knows the transaxial LORs (all planes) of one set.
 pub(super) trait LorProjector: Send + Sync {
@@ -45,6 +54,19 @@ pub(super) trait LorProjector: Send + Sync {
 
     /// `bins` = A x for each LOR of a set, whose first is (view, tangential position) `first`.
     fn project_set(&self, first: [usize; 2], set: &[Mirrored], x: &[f32], bins: &mut [&mut [f32]], scratch: &mut Self::Scratch);
+
+    /// The same for what was measured of each LOR ([`LinearOperator::expect`]).
+    fn expect_set(
+        &self,
+        first: [usize; 2],
+        set: &[Mirrored],
+        x: &[f32],
+        _measured: &[MeasuredLor<'_>],
+        bins: &mut [&mut [f32]],
+        scratch: &mut Self::Scratch,
+    ) {
+        self.project_set(first, set, x, bins, scratch);
+    }
 
     /// image += Aᵀ q for the LORs of a set, whose first is (view, tangential position) `first`; q holds all LORs of the views.
     fn add_set<S: ImageSink>(&self, first: [usize; 2], set: &[Mirrored], q: &[f32], image: &mut S, scratch: &mut Self::Scratch);
@@ -110,8 +132,12 @@ impl LorSets {
     /// A set, and the view and tangential position of its first LOR.
     fn set(&self, index: usize) -> ([usize; 2], &[Mirrored]) {
         let set = self.mirrored.set(index);
-        let lor = set[0].lor;
-        ([self.views[lor / self.num_tangential], lor % self.num_tangential], set)
+        (self.place(set[0].lor), set)
+    }
+
+    /// View and tangential position of a LOR of the subset.
+    fn place(&self, lor: usize) -> [usize; 2] {
+        [self.views[lor / self.num_tangential], lor % self.num_tangential]
     }
 
     /// Sets, as they follow each other, in pieces of as many LORs as so many views have, give or take a set.
@@ -162,6 +188,32 @@ impl<P: LorProjector> Parts for LorParts<'_, P> {
     }
 }
 
+/// Calls `project` for each of the own sets of a subset, with the bins of its LORs.
+fn for_each_set<P: LorProjector>(
+    projector: &P,
+    subset: Subset,
+    x: &HostArray<Image>,
+    out: &mut HostArray<Data>,
+    task: &Task,
+    project: impl Fn([usize; 2], &[Mirrored], &mut [&mut [f32]], &mut P::Scratch) + Sync,
+) -> Result<(), OperatorError> {
+    let space = projector.views();
+    check_lengths([x.len(), projector.voxels().len()], [out.len(), space.len(subset)])?;
+    let sets = projector.kept().sets(projector, subset);
+    let bins = sets.split(&mut out.values_mut()[..space.len(subset)], space.num_planes());
+    let own = sets.own_sets();
+    let bins = bins.into_par_iter().enumerate().skip(own.start).take(own.len());
+    bins.with_min_len(P::SETS_PER_TASK).try_for_each_init(
+        || projector.scratch(),
+        |scratch, (index, mut bins)| {
+            task.check()?;
+            let (first, set) = sets.set(index);
+            project(first, set, &mut bins, scratch);
+            Ok(())
+        },
+    )
+}
+
 impl<P: LorProjector> LinearOperator<Host> for P {
     fn apply(
         &self,
@@ -171,21 +223,29 @@ impl<P: LorProjector> LinearOperator<Host> for P {
         out: &mut HostArray<Data>,
         task: &Task,
     ) -> Result<(), OperatorError> {
-        let space = self.views();
-        check_lengths([x.len(), self.voxels().len()], [out.len(), space.len(subset)])?;
-        let sets = self.kept().sets(self, subset);
-        let bins = sets.split(&mut out.values_mut()[..space.len(subset)], space.num_planes());
-        let own = sets.own_sets();
-        let bins = bins.into_par_iter().enumerate().skip(own.start).take(own.len());
-        bins.with_min_len(P::SETS_PER_TASK).try_for_each_init(
-            || self.scratch(),
-            |scratch, (index, mut bins)| {
-                task.check()?;
-                let (first, set) = sets.set(index);
-                self.project_set(first, set, x, &mut bins, scratch);
-                Ok(())
-            },
-        )
+        for_each_set(self, subset, x, out, task, |first, set, bins, scratch| self.project_set(first, set, x, bins, scratch))
+    }
+
+    fn expect(
+        &self,
+        _: &mut Host,
+        subset: Subset,
+        x: &HostArray<Image>,
+        measured: &Measured<'_, Host>,
+        out: &mut HostArray<Data>,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        let (num_planes, sets) = (self.views().num_planes(), self.kept().sets(self, subset));
+        // A piece holds whole LORs.
+        let of_lor = |lor: usize| {
+            let bin = lor * num_planes;
+            let (at, range) = &measured.pieces[measured.pieces.partition_point(|(at, _)| *at <= bin) - 1];
+            MeasuredLor { lor: sets.place(lor), counts: &measured.values[range.start + bin - at..][..num_planes] }
+        };
+        for_each_set(self, subset, x, out, task, |first, set, bins, scratch| {
+            let measured: Vec<MeasuredLor<'_>> = set.iter().map(|member| of_lor(member.lor)).collect();
+            self.expect_set(first, set, x, &measured, bins, scratch);
+        })
     }
 
     fn adjoint(

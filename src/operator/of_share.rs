@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Accumulation, Behind, DataSpace, LinearOperator, OperatorError, OwnShare, Subset, one_after_the_other};
+use super::{Accumulation, Behind, DataSpace, LinearOperator, Measured, OperatorError, OwnShare, Subset, one_after_the_other};
 use crate::algebra::{Backend, Data, Image, Share};
 use crate::task::Task;
 
@@ -39,6 +39,18 @@ impl<B: Backend, A: LinearOperator<B>> LinearOperator<B> for OfShare<A> {
         task: &Task,
     ) -> Result<(), OperatorError> {
         self.whole.apply(backend, self.part(subset), x, out, task)
+    }
+
+    fn expect(
+        &self,
+        backend: &mut B,
+        subset: Subset,
+        x: &B::Array<Image>,
+        measured: &Measured<'_, B>,
+        out: &mut B::Array<Data>,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        self.whole.expect(backend, self.part(subset), x, measured, out, task)
     }
 
     fn adjoint(

@@ -32,7 +32,7 @@ impl Course {
         has_likelihood: true,
         unexplained: [
             "bin",
-            "with counts although no line crosses the image there; their counts are left out. An image that covers the whole field of view, or an additive sinogram (randoms + scatter), explains them",
+            "whose line crosses no voxel of the image. An image that covers the whole field of view, or an additive sinogram (randoms + scatter), explains them",
         ],
         can_continue: true,
     };
@@ -40,10 +40,7 @@ impl Course {
     /// Of counts with a matrix of absolute responses.
     pub const DENSITIES: Course = Course {
         unit: Unit::DecaysPerMm3,
-        unexplained: [
-            "pair of crystals",
-            "with counts of which the matrix has no element; their counts are left out. A matrix of more decays explains them",
-        ],
+        unexplained: ["pair of crystals", "that the system matrix has no element for. A matrix of more decays explains them"],
         ..Course::ITERATIONS
     };
 
@@ -51,7 +48,7 @@ impl Course {
     pub const EVENTS: Course = Course {
         unexplained: [
             "event",
-            "whose line crosses nothing of the image; they are left out. An image that covers the whole field of view explains them",
+            "that lie outside the image, by their line or time of flight. An image that covers the whole field of view explains them",
         ],
         ..Course::ITERATIONS
     };

@@ -55,8 +55,8 @@ pub(super) struct Arrays<'a> {
 }
 
 impl Arrays<'_> {
-    /// Bytes of a run where its arrays are: the data of a subset, the images of the algorithm (iterate, correction and a
-    /// sensitivity for each subset), the working memory of the operator (`scratch_bytes`) and the volumes on their way to the screen; the
+    /// Bytes of a run where its arrays are: the data of a subset, the images of the algorithm (iterate, correction, a
+    /// sensitivity for each subset and of several their sum), the working memory of the operator (`scratch_bytes`) and the volumes on their way to the screen; the
     /// counts where they are copied there; with a race what measuring it needs.
     pub fn bytes(&self, num_subsets: usize, accumulation: Accumulation, scratch_bytes: u64) -> u64 {
         let subset = Subset { index: 0, count: num_subsets };
@@ -65,7 +65,8 @@ impl Arrays<'_> {
         let copied = if self.are_copied { (1 + corrections) * bins } else { 0 };
         let races = accumulation.has_race();
         let (row_sums, race_images) = if races { (bins, 1 + num_subsets as u64) } else { (0, 0) };
-        let images = (2 + num_subsets as u64 + race_images) * self.image_len as u64;
+        let sensitivities = num_subsets as u64 + u64::from(num_subsets > 1);
+        let images = (2 + sensitivities + race_images) * self.image_len as u64;
         let frames = NUM_FRAMES * self.grid.num_voxels() as u64;
         let values = copied + row_sums + self.data.len(subset) as u64 + images + frames;
         4 * values + scratch_bytes

@@ -137,10 +137,8 @@ pub(super) fn prepare_on(
     };
     let (num_subsets, algorithm): (_, Box<dyn Algorithm>) = match growing {
         None => {
-            let start = uniform_start(&settings.grid, list.prompts.len(), &sensitivity);
-            let start = settings.init.as_deref().unwrap_or(&start);
             let parts = Parts { list, settings: &settings, sensitivity: &sensitivity, rays, em };
-            (settings.num_subsets, parts.on_all(members, start, task)?)
+            (settings.num_subsets, parts.on_all(members, task)?)
         }
         Some(acquisition) => {
             let dark = Volume { unit: Unit::CountsPerMm, ..Volume::filled(settings.grid.clone(), 0.0) };
@@ -160,13 +158,6 @@ pub(super) fn prepare_on(
         job: Job::Events { study: Arc::clone(study), settings: Box::new(settings), growing: growing.cloned() },
     };
     Ok(Prepared { algorithm, info, notices, num_taken: 0 })
-}
-
-/// The image that makes expect as many events as there are, the same everywhere.
-fn uniform_start(grid: &Grid, num_events: usize, sensitivity: &Volume) -> Volume {
-    let sum = sensitivity.sum();
-    let level = if sum > 0.0 { (num_events as f64 / sum) as f32 } else { 1.0 };
-    Volume::filled(grid.clone(), level)
 }
 
 /// Events that arrive while their list is written, on one device.
@@ -189,13 +180,11 @@ impl ArrivingEvents for Arriving {
         let num_events = list.prompts.len();
         let num_subsets = self.settings.num_subsets.min(usual_num_subsets(num_events));
         let settings = RunSettings { num_subsets, ..self.settings.clone() };
-        let start = uniform_start(&settings.grid, num_events, &self.sensitivity);
-        let start = settings.init.as_deref().unwrap_or(&start);
         let Self { device, sensitivity, rays, em, .. } = self;
         let make = || {
             let (members, _) = choose_members(*device)?;
             check_memory(&members, &list, &settings, em.accumulation)?;
-            Parts { list: &list, settings: &settings, sensitivity, rays: *rays, em: *em }.on_all(members, start, task)
+            Parts { list: &list, settings: &settings, sensitivity, rays: *rays, em: *em }.on_all(members, task)
         };
         let algorithm = make().map_err(|error| match error {
             SetupError::Recon(error) => error,
@@ -338,24 +327,24 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// Puts it together on one device or on several, to begin with an image.
-    fn on_all(self, mut members: Members, start: &Volume, task: &Task) -> Result<Box<dyn Algorithm>, SetupError> {
+    /// Puts it together on one device or on several.
+    fn on_all(self, mut members: Members, task: &Task) -> Result<Box<dyn Algorithm>, SetupError> {
         let factors = factors_of_events(self.list, task)?;
         let factors = factors.as_deref();
         if let [(_, team)] = &members[..]
             && team.share() == Share::WHOLE
         {
             let (chosen, team) = members.swap_remove(0);
-            return self.on(chosen, team, factors, start);
+            return self.on(chosen, team, factors);
         }
         let mut algorithms = Vec::with_capacity(members.len());
         for (chosen, team) in members {
-            algorithms.push((self.on(chosen, team.clone(), factors, start)?, team));
+            algorithms.push((self.on(chosen, team.clone(), factors)?, team));
         }
         Ok(Box::new(SharedAlgorithm::new(algorithms)?))
     }
 
-    fn on(self, chosen: Chosen, team: Team, factors: Option<&[f32]>, start: &Volume) -> Result<Box<dyn Algorithm>, SetupError> {
+    fn on(self, chosen: Chosen, team: Team, factors: Option<&[f32]>) -> Result<Box<dyn Algorithm>, SetupError> {
         let (list, settings, rays) = (self.list, self.settings, self.rays);
         let (events, tof) = (Arc::clone(&list.prompts), list.facts.tof.as_ref());
         let (detectors, grid) = (&list.facts.detectors, settings.grid.clone());
@@ -365,14 +354,14 @@ impl Parts<'_> {
                 let lines = EventLines::new(events, detectors, tof, grid, settings.fov_radius_mm, rays, subsets)?;
                 let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
                 let (operator, data) = lines.for_team(&team);
-                self.assemble(Host, team, operator, data, voxels, space, factors, start)
+                self.assemble(Host, team, operator, data, voxels, space, factors)
             }
             #[cfg(feature = "cuda")]
             Chosen::Cuda(mut backend) => {
                 let (fov_radius_mm, subsets) = (settings.fov_radius_mm, EventSubsets::default());
                 let lines = cuda::EventLines::new(&mut backend, events, detectors, tof, grid, fov_radius_mm, rays, subsets)?;
                 let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
-                self.assemble(*backend, team, lines, space.clone(), voxels, space, factors, start)
+                self.assemble(*backend, team, lines, space.clone(), voxels, space, factors)
             }
         }
     }
@@ -387,7 +376,6 @@ impl Parts<'_> {
         voxels: Voxels,
         space: EventSpace,
         factors: Option<&[f32]>,
-        start: &Volume,
     ) -> Result<Box<dyn Algorithm>, SetupError> {
         let Self { list, settings, sensitivity, em, .. } = self;
         let additive = list.prompts.additive.as_slice();
@@ -398,6 +386,6 @@ impl Parts<'_> {
         };
         let sensitivity = Arc::new(voxels.coefficients(sensitivity));
         let model = ListModel::new(&mut backend, lines, data, space, terms, sensitivity, settings.num_subsets)?;
-        Ok(Box::new(MlemOsem::new(backend, voxels, model.of_team(team), em, Some(start))?))
+        Ok(Box::new(MlemOsem::new(backend, voxels, model.of_team(team), em, settings.init.as_deref())?))
     }
 }

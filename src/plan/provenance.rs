@@ -236,6 +236,12 @@ pub struct EmRecord {
     pub start_image: String,
     /// Whether a non-atomic run's sensitivity image was made with the race too.
     pub racy_sensitivity: bool,
+    /// Part of the measured counts that the image and the background explain ([`crate::recon::Explained`]), where it is known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub explained: Option<f64>,
+    /// Part of the counts net of background that the image explains, where more than noise is left of them.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub explained_net: Option<f64>,
     /// What the race of the step that made the image lost.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub race: Option<RaceReport>,

@@ -5,7 +5,16 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::algebra::{Backend, BackendError, CHUNK, Data, Host, HostArray, Image, Simd};
+use crate::algebra::{Backend, BackendError, CHUNK, ColumnLayout, Data, Host, HostArray, Image, Simd};
+
+/// No ratio of measured to expected data is above 2⁴⁰. A single count's ratio is as large as there are bins for each count, 5·10⁶ for
+/// ten counts on a large scanner; beyond 2⁴⁰ sums of 62 bits in fixed point would have less than 22 left for a ratio of 1, and
+/// products of f32 could overflow.
+pub const MAX_RATIO: f32 = (1u64 << 40) as f32;
+
+/// A sensitivity up to 2⁻²⁰ of its column's largest counts as none: axial runs add and subtract along z, and where no line passes only
+/// the rounding of the column's other values is left.
+pub const LEAST_SEEN: f32 = 1.0 / (1 << 20) as f32;
 
 /// What the ratio of measured to estimated data gives besides the ratio.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -16,6 +25,8 @@ pub struct PoissonTerms {
     pub counts: f64,
     /// Bins with y > 0 where nothing is expected, left out of the likelihood.
     pub num_impossible_bins: usize,
+    /// Bins whose ratio was above [`MAX_RATIO`] and is held there.
+    pub num_limited_bins: usize,
     /// How far all bins are from what is expected.
     pub residual: DataResidual,
 }
@@ -50,28 +61,35 @@ impl std::ops::AddAssign for PoissonTerms {
         self.log_likelihood += other.log_likelihood;
         self.counts += other.counts;
         self.num_impossible_bins += other.num_impossible_bins;
+        self.num_limited_bins += other.num_limited_bins;
         self.residual += other.residual;
     }
 }
 
 /// For sums over a team.
-impl From<PoissonTerms> for [f64; 5] {
+impl From<PoissonTerms> for [f64; 6] {
     fn from(terms: PoissonTerms) -> Self {
-        let PoissonTerms { log_likelihood, counts, num_impossible_bins, residual } = terms;
-        [log_likelihood, counts, num_impossible_bins as f64, residual.squares, residual.expected]
+        let PoissonTerms { log_likelihood, counts, num_impossible_bins, num_limited_bins, residual } = terms;
+        [log_likelihood, counts, num_impossible_bins as f64, num_limited_bins as f64, residual.squares, residual.expected]
     }
 }
 
-impl From<[f64; 5]> for PoissonTerms {
-    fn from([log_likelihood, counts, impossible, squares, expected]: [f64; 5]) -> Self {
-        Self { log_likelihood, counts, num_impossible_bins: impossible as usize, residual: DataResidual { squares, expected } }
+impl From<[f64; 6]> for PoissonTerms {
+    fn from([log_likelihood, counts, impossible, limited, squares, expected]: [f64; 6]) -> Self {
+        Self {
+            log_likelihood,
+            counts,
+            num_impossible_bins: impossible as usize,
+            num_limited_bins: limited as usize,
+            residual: DataResidual { squares, expected },
+        }
     }
 }
 
 /// The kernels of EM on a back end.
 pub trait EmKernels: Backend {
-    /// estimate\[at..\] = y\[range\] / estimate\[at..\] where the estimate is above `least`, else 0; with the terms of the Poisson
-    /// likelihood (Belzunce et al. 2012, eq. 3, the ratio b/p).
+    /// estimate\[at..\] = y\[range\] / estimate\[at..\], at most [`MAX_RATIO`], where the estimate is above 0, else 0; with the terms
+    /// of the Poisson likelihood (Belzunce et al. 2012, eq. 3, the ratio b/p).
     ///
     /// # Errors
     /// Ranges outside the arrays, device failure.
@@ -81,10 +99,9 @@ pub trait EmKernels: Backend {
         range: Range<usize>,
         estimate: &mut Self::Array<Data>,
         at: usize,
-        least: f32,
     ) -> Result<PoissonTerms, BackendError>;
 
-    /// x = x · correction / sensitivity where the sensitivity is above `least`, else 0 (Belzunce et al. 2012, eq. 4). A correction
+    /// x = x · correction / sensitivity where the sensitivity is above 0, else x (Belzunce et al. 2012, eq. 4). A correction
     /// below 0, which only rounding makes, counts as 0.
     ///
     /// # Errors
@@ -94,7 +111,23 @@ pub trait EmKernels: Backend {
         x: &mut Self::Array<Image>,
         correction: &Self::Array<Image>,
         sensitivity: &Self::Array<Image>,
-        least: f32,
+    ) -> Result<(), BackendError>;
+
+    /// Sets to 0 the values of a sensitivity that are at most [`LEAST_SEEN`] of the largest of their column.
+    ///
+    /// # Errors
+    /// Columns that reach beyond the array, device failure.
+    fn drop_rounding(&mut self, sensitivity: &mut Self::Array<Image>, columns: ColumnLayout) -> Result<(), BackendError>;
+
+    /// out = x where the sensitivity is above 0, else 0.
+    ///
+    /// # Errors
+    /// Different lengths, device failure.
+    fn seen(
+        &mut self,
+        out: &mut Self::Array<Image>,
+        x: &Self::Array<Image>,
+        sensitivity: &Self::Array<Image>,
     ) -> Result<(), BackendError>;
 
     /// Data of pairs, which need not be copied to the device: table\[r₀ + c₀\] · table\[r₁ + c₁\] for each row r and each column c,
@@ -137,12 +170,11 @@ impl EmKernels for Host {
         range: Range<usize>,
         estimate: &mut HostArray<Data>,
         at: usize,
-        least: f32,
     ) -> Result<PoissonTerms, BackendError> {
         let y = y.piece(range)?;
         let estimate = estimate.piece_mut(at..at + y.len())?;
         let chunks = estimate.par_chunks_mut(CHUNK).zip(y.par_chunks(CHUNK));
-        let partial: Vec<PoissonTerms> = chunks.map(|(estimate, y)| poisson_ratio(y, estimate, least)).collect();
+        let partial: Vec<PoissonTerms> = chunks.map(|(estimate, y)| poisson_ratio(y, estimate)).collect();
         let mut sum = PoissonTerms::default();
         partial.into_iter().for_each(|terms| sum += terms);
         Ok(sum)
@@ -153,14 +185,40 @@ impl EmKernels for Host {
         x: &mut HostArray<Image>,
         correction: &HostArray<Image>,
         sensitivity: &HostArray<Image>,
-        least: f32,
     ) -> Result<(), BackendError> {
         same_length(x, correction)?;
         same_length(x, sensitivity)?;
         x.values_mut()
             .par_chunks_mut(CHUNK)
             .zip(correction.par_chunks(CHUNK).zip(sensitivity.par_chunks(CHUNK)))
-            .for_each(|(x, (correction, sensitivity))| em_update(x, correction, sensitivity, least));
+            .for_each(|(x, (correction, sensitivity))| em_update(x, correction, sensitivity));
+        Ok(())
+    }
+
+    fn drop_rounding(&mut self, sensitivity: &mut HostArray<Image>, columns: ColumnLayout) -> Result<(), BackendError> {
+        let ColumnLayout { count, len, width } = columns;
+        let block_len = len * width;
+        let values = sensitivity.piece_mut(0..count * len)?;
+        values.par_chunks_mut(block_len.max(1)).for_each(|block| {
+            for column in 0..width {
+                let values = || block.iter().skip(column).step_by(width);
+                let least = LEAST_SEEN * values().fold(0.0f32, |largest, value| largest.max(*value));
+                block.iter_mut().skip(column).step_by(width).filter(|value| **value <= least).for_each(|value| *value = 0.0);
+            }
+        });
+        Ok(())
+    }
+
+    fn seen(
+        &mut self,
+        out: &mut HostArray<Image>,
+        x: &HostArray<Image>,
+        sensitivity: &HostArray<Image>,
+    ) -> Result<(), BackendError> {
+        same_length(out, x)?;
+        same_length(out, sensitivity)?;
+        let values = out.values_mut().par_iter_mut().zip(x.par_iter().zip(&**sensitivity));
+        values.for_each(|(out, (x, sensitivity))| *out = if *sensitivity > 0.0 { *x } else { 0.0 });
         Ok(())
     }
 
@@ -179,26 +237,27 @@ impl EmKernels for Host {
 
 /// One chunk of [`EmKernels::poisson_ratio`], with the processor's vector instructions.
 #[allow(unsafe_code)]
-fn poisson_ratio(y: &[f32], estimate: &mut [f32], least: f32) -> PoissonTerms {
+fn poisson_ratio(y: &[f32], estimate: &mut [f32]) -> PoissonTerms {
     #[cfg(target_arch = "x86_64")]
     if Simd::detect() >= Simd::Avx2 {
         // SAFETY: the processor has the instructions.
-        return unsafe { poisson_ratio_avx2(y, estimate, least) };
+        return unsafe { poisson_ratio_avx2(y, estimate) };
     }
-    poisson_ratio_lanes(y, estimate, least)
+    poisson_ratio_lanes(y, estimate)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn poisson_ratio_avx2(y: &[f32], estimate: &mut [f32], least: f32) -> PoissonTerms {
-    poisson_ratio_lanes(y, estimate, least)
+fn poisson_ratio_avx2(y: &[f32], estimate: &mut [f32]) -> PoissonTerms {
+    poisson_ratio_lanes(y, estimate)
 }
 
 /// Eight bins at a time, so that the compiler can keep them, and the sums of each of the eight places, in registers.
 #[inline(always)]
-fn poisson_ratio_lanes(y: &[f32], estimate: &mut [f32], least: f32) -> PoissonTerms {
+fn poisson_ratio_lanes(y: &[f32], estimate: &mut [f32]) -> PoissonTerms {
     const LANES: usize = 8;
-    let (mut terms, mut counts, mut impossible) = ([0.0f64; LANES], [0.0f64; LANES], [0u32; LANES]);
+    let (mut terms, mut counts) = ([0.0f64; LANES], [0.0f64; LANES]);
+    let (mut impossible, mut limited) = ([0u32; LANES], [0u32; LANES]);
     let (mut squares, mut expected) = ([0.0f64; LANES], [0.0f64; LANES]);
     let split = y.len() - y.len() % LANES;
     let (body, tail) = estimate.split_at_mut(split);
@@ -207,11 +266,12 @@ fn poisson_ratio_lanes(y: &[f32], estimate: &mut [f32], least: f32) -> PoissonTe
             let difference = y[lane] - estimate[lane];
             squares[lane] += f64::from(difference * difference);
             expected[lane] += f64::from(estimate[lane]);
-            let (ratio, term, explained, is_impossible) = poisson_bin(y[lane], estimate[lane], least);
-            estimate[lane] = ratio;
-            terms[lane] += f64::from(term);
-            counts[lane] += f64::from(explained);
-            impossible[lane] += is_impossible;
+            let bin = PoissonBin::new(y[lane], estimate[lane]);
+            estimate[lane] = bin.ratio;
+            terms[lane] += f64::from(bin.term);
+            counts[lane] += f64::from(bin.counts);
+            impossible[lane] += bin.impossible;
+            limited[lane] += bin.limited;
         }
     }
     let [log_likelihood, counts, squares, expected] = [terms, counts, squares, expected].map(|lanes| lanes.iter().sum::<f64>());
@@ -219,28 +279,51 @@ fn poisson_ratio_lanes(y: &[f32], estimate: &mut [f32], least: f32) -> PoissonTe
         log_likelihood,
         counts,
         num_impossible_bins: impossible.iter().sum::<u32>() as usize,
+        num_limited_bins: limited.iter().sum::<u32>() as usize,
         residual: DataResidual { squares, expected },
     };
     for (y, estimate) in y[split..].iter().zip(tail) {
-        let (ratio, term, counts, impossible) = poisson_bin(*y, *estimate, least);
+        let bin = PoissonBin::new(*y, *estimate);
         sum.residual += DataResidual { squares: f64::from((*y - *estimate).powi(2)), expected: f64::from(*estimate) };
-        *estimate = ratio;
-        sum.log_likelihood += f64::from(term);
-        sum.counts += f64::from(counts);
-        sum.num_impossible_bins += impossible as usize;
+        *estimate = bin.ratio;
+        sum.log_likelihood += f64::from(bin.term);
+        sum.counts += f64::from(bin.counts);
+        sum.num_impossible_bins += bin.impossible as usize;
+        sum.num_limited_bins += bin.limited as usize;
     }
     sum
 }
 
-/// Ratio, likelihood term, counts that are explained and whether there are some where none are possible, for one bin;
-/// without branches.
-#[inline(always)]
-fn poisson_bin(y: f32, estimate: f32, least: f32) -> (f32, f32, f32, u32) {
-    let possible = estimate > least;
-    let safe = if possible { estimate } else { 1.0 };
-    let ratio = if possible { y / safe } else { 0.0 };
-    let term = if possible { y * ln(safe) - safe } else { 0.0 };
-    (ratio, term, if possible { y } else { 0.0 }, u32::from(!possible && y > 0.0))
+/// What one bin gives.
+struct PoissonBin {
+    ratio: f32,
+    /// Its term of the likelihood.
+    term: f32,
+    /// Its counts, where something is expected.
+    counts: f32,
+    /// 1 where there are counts and nothing is expected.
+    impossible: u32,
+    /// 1 where the ratio is held at [`MAX_RATIO`].
+    limited: u32,
+}
+
+impl PoissonBin {
+    /// Without branches. What is no number stays none.
+    #[inline(always)]
+    fn new(y: f32, estimate: f32) -> Self {
+        let is_nothing = estimate <= 0.0;
+        let safe = if is_nothing { 1.0 } else { estimate };
+        let exact = y / safe;
+        let is_limited = exact > MAX_RATIO;
+        let ratio = if is_limited { MAX_RATIO } else { exact };
+        Self {
+            ratio: if is_nothing { 0.0 } else { ratio },
+            term: if is_nothing { 0.0 } else { y * ln(safe) - safe },
+            counts: if is_nothing { 0.0 } else { y },
+            impossible: u32::from(is_nothing & (y > 0.0)),
+            limited: u32::from(is_limited & !is_nothing),
+        }
+    }
 }
 
 /// Natural logarithm of a positive normal number to 1e-7, in arithmetic that the compiler vectorises (the library's
@@ -258,13 +341,13 @@ fn ln(x: f32) -> f32 {
 }
 
 /// One chunk of [`EmKernels::em_update`].
-fn em_update(x: &mut [f32], correction: &[f32], sensitivity: &[f32], least: f32) {
+fn em_update(x: &mut [f32], correction: &[f32], sensitivity: &[f32]) {
     for ((x, c), s) in x.iter_mut().zip(correction).zip(sensitivity) {
-        let seen = *s > least;
+        let seen = *s > 0.0;
         let safe = if seen { *s } else { 1.0 };
         // What is no number stays none.
         let c = if *c < 0.0 { 0.0 } else { *c };
-        *x = if seen { *x * c / safe } else { 0.0 };
+        *x = if seen { *x * c / safe } else { *x };
     }
 }
 
@@ -287,7 +370,7 @@ mod tests {
         let mut host = Host;
         let y = vec![3.0, 0.0, 2.0, 5.0].into();
         let mut estimate = vec![1.5, 0.0, 0.0, 5.0].into();
-        let terms = host.poisson_ratio(&y, 0..4, &mut estimate, 0, 0.0).unwrap();
+        let terms = host.poisson_ratio(&y, 0..4, &mut estimate, 0).unwrap();
         assert_eq!(*estimate, [2.0, 0.0, 0.0, 1.0]);
         assert_eq!(terms.num_impossible_bins, 1);
         assert_eq!(terms.counts, 8.0);
@@ -299,6 +382,39 @@ mod tests {
     }
 
     #[test]
+    fn a_ratio_is_limited_far_beyond_that_of_a_single_count_and_is_counted() {
+        for len in [1, 8, 11] {
+            let mut estimate = vec![1e-7, 1e-20, 1e-44, f32::NAN].into_iter().cycle().take(len).collect::<Vec<f32>>().into();
+            let terms = Host.poisson_ratio(&vec![1.0; len].into(), 0..len, &mut estimate, 0).unwrap();
+            for (place, ratio) in estimate.iter().enumerate() {
+                match place % 4 {
+                    0 => assert!((ratio / 1e7 - 1.0).abs() < 1e-6),
+                    1 | 2 => assert_eq!(*ratio, MAX_RATIO),
+                    _ => assert!(ratio.is_nan(), "what is no number is not hidden"),
+                }
+            }
+            assert_eq!(terms.num_limited_bins, (0..len).filter(|place| matches!(place % 4, 1 | 2)).count());
+            assert_eq!(terms.num_impossible_bins, 0);
+        }
+    }
+
+    #[test]
+    fn a_voxel_without_sensitivity_keeps_its_value_and_rounding_is_no_sensitivity() {
+        let mut x = vec![3.0, 3.0, 3.0].into();
+        Host.em_update(&mut x, &vec![2.0, -1e-3, 5.0].into(), &vec![4.0, 1.0, 0.0].into()).unwrap();
+        assert_eq!(*x, [1.5, 0.0, 3.0]);
+        let mut out = vec![7.0; 3].into();
+        Host.seen(&mut out, &x, &vec![1.0, 1.0, 0.0].into()).unwrap();
+        assert_eq!(*out, [1.5, 0.0, 0.0]);
+        // Two columns side by side, then two in the next block; one of each is faint as a whole.
+        let (faint, rounding) = (1e-9f32, 1e-9 * LEAST_SEEN);
+        let mut s = vec![1.0, faint, LEAST_SEEN, rounding, -1e-3, 2.0 * rounding, 0.0, 1.0, 0.0, 0.5, 0.0, 0.25, 9.0].into();
+        Host.drop_rounding(&mut s, ColumnLayout { count: 4, len: 3, width: 2 }).unwrap();
+        assert_eq!(*s, [1.0, faint, 0.0, 0.0, 0.0, 2.0 * rounding, 0.0, 1.0, 0.0, 0.5, 0.0, 0.25, 9.0]);
+        assert!(Host.drop_rounding(&mut s, ColumnLayout { count: 5, len: 3, width: 5 }).is_err());
+    }
+
+    #[test]
     fn the_residual_of_poisson_counts_about_their_means_is_one_however_few_they_are() {
         use rand_distr::Distribution;
         let mut random = crate::random::stream(1, 2);
@@ -306,7 +422,7 @@ mod tests {
             let num = 400_003;
             let poisson = rand_distr::Poisson::new(mean).unwrap();
             let y: Vec<f32> = (0..num).map(|_| poisson.sample(&mut random) as f32).collect();
-            let found = Host.poisson_ratio(&y.into(), 0..num, &mut vec![mean as f32; num].into(), 0, 0.0).unwrap();
+            let found = Host.poisson_ratio(&y.into(), 0..num, &mut vec![mean as f32; num].into(), 0).unwrap();
             // The square of a Poisson deviate's deviation has the variance μ + 2 μ².
             let sd = ((mean + 2.0 * mean * mean) / num as f64).sqrt() / mean;
             let ratio = found.residual.ratio().unwrap();

@@ -153,6 +153,8 @@ mod tests {
                 residual: None,
                 num_events: None,
                 num_impossible_bins: 0,
+                num_limited_bins: 0,
+                explained: None,
                 accumulation: Accumulation::Atomic,
                 race: None,
                 stages: StageTimes::default(),

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::em_kernels::{DataResidual, EmKernels, PoissonTerms};
-use super::model::{ForwardModel, MeasuredValues, ProjectionModel};
+use super::model::{CountTotals, ForwardModel, MeasuredValues, ProjectionModel};
 use crate::algebra::{Backend, Data, Image, Team};
 use crate::operator::{Accumulation, DataSpace, EventSpace, LinearOperator, OperatorError, Subset};
 use crate::task::Task;
@@ -74,7 +74,7 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ListModel<B, A, D> {
         Self { model: self.model.of_team(team), ..self }
     }
 
-    fn share(&self, subset: usize) -> f64 {
+    fn share_of_list(&self, subset: usize) -> f64 {
         self.space.share(Subset { index: subset, count: self.num_subsets })
     }
 }
@@ -108,7 +108,7 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for ListM
         task: &Task,
     ) -> Result<(), OperatorError> {
         let of_image = backend.dot(x, 0, &self.sensitivity, 0..self.image_len)?;
-        self.expected = self.share(subset) * (of_image + self.total_additive);
+        self.expected = self.share_of_list(subset) * (of_image + self.total_additive);
         self.model.forward(backend, subset, x, out, task)
     }
 
@@ -157,7 +157,15 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for ListM
         _: &Task,
     ) -> Result<(), OperatorError> {
         backend.fill(out, 0.0)?;
-        Ok(backend.add_scaled(out, 0, self.share(subset) as f32, &self.sensitivity, 0..self.image_len)?)
+        Ok(backend.add_scaled(out, 0, self.share_of_list(subset) as f32, &self.sensitivity, 0..self.image_len)?)
+    }
+
+    fn totals(&mut self) -> Result<CountTotals, OperatorError> {
+        Ok(CountTotals { additive: self.total_additive, ..self.model.totals()? })
+    }
+
+    fn share(&mut self, subset: usize) -> Result<f64, OperatorError> {
+        Ok(self.share_of_list(subset))
     }
 
     fn accumulations(&self) -> &'static [Accumulation] {

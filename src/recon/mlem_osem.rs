@@ -5,22 +5,19 @@
 //! ```
 //!
 //! Shepp & Vardi 1982, IEEE Trans Med Imaging 1:113; Hudson & Larkin 1994, IEEE Trans Med Imaging 13:601; in the form
-//! of Belzunce et al. 2012, eqs. 1–5. MLEM is OSEM with one subset.
+//! of Belzunce et al. 2012, eqs. 1–5. MLEM is OSEM with one subset. A voxel that no line of the subset crosses keeps its value; it is 0
+//! where none of any subset does.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::race::Race;
 use super::shown::Shown;
-use super::{Algorithm, EmKernels, ForwardModel, ReconError, Stage, StageTimes, StepReport};
+use super::{Algorithm, CountTotals, EmKernels, Explained, ForwardModel, ReconError, Stage, StageTimes, StepReport};
 use crate::algebra::{Data, Image, ImageSpace, PendingVolume};
 use crate::data::{Counts, RoiMask, RoiSums, Volume};
 use crate::operator::{Accumulation, OperatorError};
 use crate::task::Task;
-
-/// A voxel of a smaller share of a subset's largest sensitivity counts as unseen by it: backprojections are sums of single
-/// precision, and where hardly a line passes only their rounding is left.
-const LEAST_SEEN: f32 = 1e-5;
 
 /// Order in which the subsets of an iteration are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::Display, strum::EnumString)]
@@ -88,14 +85,17 @@ pub struct MlemOsem<B: EmKernels, M, S> {
     correction: B::Array<Image>,
     /// One for each subset, made when first needed.
     sensitivity: Vec<Option<B::Array<Image>>>,
-    /// For each subset the sensitivity below which a voxel counts as unseen.
-    least: Vec<f32>,
+    /// Their sum over the subsets that have one; `None` before the first, and where one subset is all.
+    total: Option<B::Array<Image>>,
+    /// Whether the start image still is 1 wherever it can be seen, not yet of the right number of counts.
+    is_unscaled: bool,
+    totals: Option<CountTotals>,
     race: Race<B>,
     shown: Shown<B, S>,
 }
 
 impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
-    /// Starts at `init`, a volume of the space's grid; else at the uniform image.
+    /// Starts at `init`, a volume of the space's grid; else at the uniform image of the right number of counts.
     ///
     /// # Errors
     /// A start image with negative values, not enough memory on the device.
@@ -114,7 +114,9 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
             backend,
             order: settings.subset_order.order(num_subsets),
             sensitivity: (0..num_subsets).map(|_| None).collect(),
-            least: vec![0.0; num_subsets],
+            total: None,
+            is_unscaled: init.is_none(),
+            totals: None,
             race: Race::new(num_subsets),
             shown: Shown::new(space),
             model,
@@ -133,11 +135,77 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
             let mut image = self.backend.zeros(len)?;
             let accumulation = self.settings.sensitivity_accumulation;
             self.model.sensitivity(&mut self.backend, subset, accumulation, &mut self.estimate, &mut image, task)?;
-            let largest = self.backend.max(&image, 0..len).map_err(OperatorError::from)?;
-            self.least[subset] = LEAST_SEEN * largest.max(0.0);
+            if let Some(columns) = self.shown.space().column_layout() {
+                self.backend.drop_rounding(&mut image, columns)?;
+            }
+            if self.sensitivity.len() > 1 {
+                let total = match &mut self.total {
+                    Some(total) => total,
+                    none => none.insert(self.backend.zeros(len)?),
+                };
+                self.backend.add_scaled(total, 0, 1.0, &image, 0..len)?;
+            }
             self.sensitivity[subset] = Some(image);
+            if self.num_sensitivities() == self.sensitivity.len()
+                && let Some(total) = total(&self.total, &self.sensitivity)
+            {
+                // What no subset sees is 0 from now on.
+                self.backend.seen(&mut self.correction, &self.x, total)?;
+                std::mem::swap(&mut self.x, &mut self.correction);
+            }
         }
         Ok(())
+    }
+
+    fn num_sensitivities(&self) -> usize {
+        self.sensitivity.iter().flatten().count()
+    }
+
+    /// Scales the uniform start image so that it makes as many counts expect as the first subset should have: those that were
+    /// measured less the background, and never less than their noise.
+    fn scale_start(&mut self, subset: usize) -> Result<(), ReconError> {
+        let len = self.shown.space().len();
+        let Some(sensitivity) = self.sensitivity[subset].as_ref().filter(|_| self.is_unscaled) else { return Ok(()) };
+        let CountTotals { measured, additive } = match self.totals {
+            Some(totals) => totals,
+            None => *self.totals.insert(self.model.totals()?),
+        };
+        let counts = (measured - additive).max(3.0 * measured.sqrt()).min(measured) * self.model.share(subset)?;
+        let of_ones = self.backend.dot(&self.x, 0, sensitivity, 0..len)?;
+        let level = (counts / of_ones) as f32;
+        if of_ones > 0.0 && level.is_normal() {
+            // Rounded to 16 bits: members of a team of another size add up Σ a in another order.
+            let level = f32::from_bits(level.to_bits() & 0xffff_ff00);
+            self.backend.fill(&mut self.correction, 0.0)?;
+            self.backend.add_scaled(&mut self.correction, 0, level, &self.x, 0..len)?;
+            std::mem::swap(&mut self.x, &mut self.correction);
+            self.is_unscaled = false;
+        }
+        Ok(())
+    }
+
+    /// How much of the data the image explains; `None` while a sensitivity is missing.
+    fn explained_now(&mut self) -> Result<Option<Explained>, ReconError> {
+        let len = self.shown.space().len();
+        if self.num_sensitivities() < self.sensitivity.len() {
+            return Ok(None);
+        }
+        let Some(total) = total(&self.total, &self.sensitivity) else { return Ok(None) };
+        let image = self.backend.dot(&self.x, 0, total, 0..len)?;
+        let totals = match self.totals {
+            Some(totals) => totals,
+            None => *self.totals.insert(self.model.totals()?),
+        };
+        Ok(Some(Explained::new(image, totals)))
+    }
+
+    /// Brings the image as it is shown into [`Self::correction`], where it differs from x: before every subset has been used, what
+    /// none of those used so far sees is not known yet and shown as 0.
+    fn prepare_shown(&mut self) -> Result<bool, ReconError> {
+        let is_partial = (1..self.sensitivity.len()).contains(&self.num_sensitivities());
+        let Some(total) = self.total.as_ref().filter(|_| is_partial) else { return Ok(false) };
+        self.backend.seen(&mut self.correction, &self.x, total)?;
+        Ok(true)
     }
 
     /// What exact backprojections of a subset would give, on the first use of a race.
@@ -156,6 +224,14 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
             task,
         )?;
         Ok(())
+    }
+}
+
+/// The sensitivity of all data, once every subset has its own.
+fn total<'a, A>(total: &'a Option<A>, sensitivity: &'a [Option<A>]) -> Option<&'a A> {
+    match sensitivity {
+        [one] => one.as_ref(),
+        _ => total.as_ref(),
     }
 }
 
@@ -198,7 +274,10 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Algorithm for MlemOsem<
         let subset = self.order[self.num_steps % num_subsets];
         let accumulation = self.settings.accumulation;
         let mut stages = StageTimes::default();
-        timed(&mut stages[Stage::Sensitivity], || self.prepare_sensitivity(subset, task))?;
+        timed(&mut stages[Stage::Sensitivity], || {
+            self.prepare_sensitivity(subset, task)?;
+            self.scale_start(subset)
+        })?;
         timed(&mut stages[Stage::Race], || self.prepare_race(subset, task))?;
         let Some(sensitivity) = &self.sensitivity[subset] else {
             return Err(ReconError::UnsuitableSettings("the sensitivity image is missing".into()));
@@ -216,7 +295,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Algorithm for MlemOsem<
         })?;
         timed(&mut stages[Stage::Update], || {
             let divisor = self.race.racy_sensitivity(subset).unwrap_or(sensitivity);
-            backend.em_update(&mut self.x, &self.correction, divisor, self.least[subset])?;
+            backend.em_update(&mut self.x, &self.correction, divisor)?;
             backend.finish()
         })?;
         let race = timed(&mut stages[Stage::Race], || {
@@ -228,15 +307,19 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Algorithm for MlemOsem<
             stages[Stage::Race] = Duration::ZERO;
         }
         self.num_steps += 1;
+        let completes_iteration = self.num_steps.is_multiple_of(num_subsets);
+        let explained = timed(&mut stages[Stage::Update], || if completes_iteration { self.explained_now() } else { Ok(None) })?;
         Ok(StepReport {
             num_events: None,
             iteration: self.num_steps / num_subsets,
             subiteration: self.num_steps,
             subset,
-            completes_iteration: self.num_steps.is_multiple_of(num_subsets),
+            completes_iteration,
             log_likelihood: Some(terms.log_likelihood),
             residual: Some(terms.residual),
             num_impossible_bins: terms.num_impossible_bins,
+            num_limited_bins: terms.num_limited_bins,
+            explained,
             accumulation,
             race,
             stages,
@@ -248,11 +331,13 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Algorithm for MlemOsem<
     }
 
     fn volume_into(&mut self, volume: &mut Volume) -> Result<(), ReconError> {
-        Ok(self.shown.volume_into(&mut self.backend, &self.x, 1.0, volume)?)
+        let image = if self.prepare_shown()? { &self.correction } else { &self.x };
+        Ok(self.shown.volume_into(&mut self.backend, image, 1.0, volume)?)
     }
 
     fn begin_volume(&mut self) -> Result<Option<PendingVolume>, ReconError> {
-        Ok(self.shown.begin_volume(&mut self.backend, &self.x, 1.0)?)
+        let image = if self.prepare_shown()? { &self.correction } else { &self.x };
+        Ok(self.shown.begin_volume(&mut self.backend, image, 1.0)?)
     }
 
     fn set_rois(&mut self, masks: &[RoiMask]) -> Result<(), ReconError> {
@@ -260,7 +345,15 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Algorithm for MlemOsem<
     }
 
     fn roi_sums(&mut self) -> Result<Vec<RoiSums>, ReconError> {
-        Ok(self.shown.roi_sums(&mut self.backend, &self.x)?)
+        let image = if self.prepare_shown()? { &self.correction } else { &self.x };
+        Ok(self.shown.roi_sums(&mut self.backend, image)?)
+    }
+
+    fn explained(&mut self, task: &Task) -> Result<Option<Explained>, ReconError> {
+        for subset in 0..self.sensitivity.len() {
+            self.prepare_sensitivity(subset, task)?;
+        }
+        self.explained_now()
     }
 
     fn set_accumulation(&mut self, accumulation: Accumulation) {

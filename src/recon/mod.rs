@@ -1,6 +1,7 @@
 //! Reconstruction algorithms. An algorithm steps; it owns no loop, thread, channel, file or print.
 
 mod em_kernels;
+mod explained;
 mod fbp;
 mod growing;
 mod list_model;
@@ -16,14 +17,15 @@ mod stitch;
 
 #[cfg(feature = "cuda")]
 pub(crate) use em_kernels::check_places;
-pub use em_kernels::{DataResidual, EmKernels, PoissonTerms};
+pub use em_kernels::{DataResidual, EmKernels, LEAST_SEEN, MAX_RATIO, PoissonTerms};
+pub use explained::Explained;
 pub use fbp::{
     Baseline, Fbp, FbpSettings, Filter, FilterSettings, ProjectionFilter, check_sweep, equal_angles_for, resample_to_equal_angles,
 };
 pub use growing::{ArrivingEvents, GrowingEm, LEAST_EVENTS};
 pub use list_model::{EventTerms, ListModel};
 pub use mlem_osem::{EmSettings, MlemOsem, SubsetOrder, check_poisson_data};
-pub use model::{ForwardModel, MeasuredValues, ProjectionModel};
+pub use model::{CountTotals, ForwardModel, MeasuredValues, ProjectionModel};
 pub use post_filter::gaussian_filter;
 pub use race::RaceReport;
 pub use shared::SharedAlgorithm;
@@ -54,6 +56,10 @@ pub struct StepReport {
     pub residual: Option<DataResidual>,
     /// Bins with counts where the model expects none: their ratio was set to 0 and they are left out of the likelihood.
     pub num_impossible_bins: usize,
+    /// Bins whose ratio of measured to expected counts was held at [`MAX_RATIO`].
+    pub num_limited_bins: usize,
+    /// How much of the data the image after the step explains, where the step completed an iteration of an algorithm of counts.
+    pub explained: Option<Explained>,
     /// Events that the image is of, where further ones arrive.
     pub num_events: Option<usize>,
     /// Accumulation that the step used.
@@ -157,6 +163,14 @@ pub trait Algorithm: Send {
     /// # Errors
     /// Device failure.
     fn roi_sums(&mut self) -> Result<Vec<RoiSums>, ReconError>;
+
+    /// How much of the data the current image explains, where the algorithm knows; what it needs for that and has not yet, it makes.
+    ///
+    /// # Errors
+    /// Stopped, device failure.
+    fn explained(&mut self, _task: &Task) -> Result<Option<Explained>, ReconError> {
+        Ok(None)
+    }
 
     /// Changes how the backprojection adds, from the next step on. Ways not in [`Algorithm::accumulations`] are ignored.
     fn set_accumulation(&mut self, accumulation: Accumulation);

@@ -3,15 +3,22 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use super::{EmKernels, PoissonTerms};
-use crate::algebra::{Backend, Data, Image, Team};
+use crate::algebra::{Backend, CHUNK, Data, Image, Team};
 use crate::data::{Counts, Michelogram, PairCounts};
-use crate::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset};
+use crate::operator::{Accumulation, DataSpace, LinearOperator, Measured, OperatorError, Subset};
 use crate::task::Task;
 
-/// A bin of a smaller share of a subset's largest expectation counts as one where nothing is expected: projections are sums of
-/// single precision, and where a line meets nothing only their rounding is left.
-const LEAST_EXPECTED: f32 = 1e-6;
+/// Counts of all data.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CountTotals {
+    /// Σ y.
+    pub measured: f64,
+    /// Σ a.
+    pub additive: f64,
+}
 
 /// A model of measured data, split into subsets. Data arrays passed in have at least `data_len(subset)` values.
 pub trait ForwardModel<B: Backend>: Send {
@@ -34,7 +41,7 @@ pub trait ForwardModel<B: Backend>: Send {
         task: &Task,
     ) -> Result<(), OperatorError>;
 
-    /// `out` = m ⊙ (A x) + a.
+    /// `out` = m ⊙ (A x) + a, of an image without negative values ([`LinearOperator::expect`]).
     ///
     /// # Errors
     /// Stopped, device failure.
@@ -102,6 +109,18 @@ pub trait ForwardModel<B: Backend>: Send {
         self.adjoint(backend, subset, scratch, accumulation, out, task)
     }
 
+    /// Counts of all data of all members.
+    ///
+    /// # Errors
+    /// A member of the team has left.
+    fn totals(&mut self) -> Result<CountTotals, OperatorError>;
+
+    /// The part of all counts that belongs to a subset, about.
+    ///
+    /// # Errors
+    /// A member of the team has left.
+    fn share(&mut self, subset: usize) -> Result<f64, OperatorError>;
+
     /// The ways in which `adjoint` can add.
     fn accumulations(&self) -> &'static [Accumulation];
 }
@@ -152,6 +171,8 @@ pub struct ProjectionModel<B: Backend, A, D> {
     measured: B::Array<Data>,
     multiplicative: Option<B::Array<Data>>,
     additive: Option<B::Array<Data>>,
+    /// Of this member's data.
+    own_totals: CountTotals,
 }
 
 impl<B: Backend, A: LinearOperator<B>, D: DataSpace> ProjectionModel<B, A, D> {
@@ -187,10 +208,16 @@ impl<B: Backend, A: LinearOperator<B>, D: DataSpace> ProjectionModel<B, A, D> {
         counts: MeasuredValues,
         num_subsets: usize,
     ) -> Result<Self, OperatorError> {
+        let own = |values: &[f32]| -> f64 {
+            let pieces = Subset::all(num_subsets).flat_map(|subset| space.pieces(subset));
+            pieces.map(|(_, range)| sum(&values[range])).sum()
+        };
+        let additive = counts.additive.as_deref().map_or(0.0, |values| own(values));
+        let own_totals = CountTotals { measured: own(&counts.prompts), additive };
         let measured = backend.upload(counts.prompts)?;
         let multiplicative = counts.multiplicative.map(|values| backend.upload(values)).transpose()?;
         let additive = counts.additive.map(|values| backend.upload(values)).transpose()?;
-        Ok(Self { operator, space, num_subsets, team: Team::ALONE, measured, multiplicative, additive })
+        Ok(Self { operator, space, num_subsets, team: Team::ALONE, measured, multiplicative, additive, own_totals })
     }
 
     /// The same for a member of a team: operator and space are those of its share ([`crate::operator::ViewProjector::for_team`]).
@@ -205,6 +232,12 @@ impl<B: Backend, A: LinearOperator<B>, D: DataSpace> ProjectionModel<B, A, D> {
     fn pieces(&self, subset: usize) -> Vec<(usize, Range<usize>)> {
         self.space.pieces(self.subset(subset))
     }
+}
+
+/// Σ of values, in an order that does not depend on the number of threads.
+fn sum(values: &[f32]) -> f64 {
+    let parts: Vec<f64> = values.par_chunks(CHUNK).map(|chunk| chunk.iter().map(|value| f64::from(*value)).sum()).collect();
+    parts.into_iter().sum()
 }
 
 impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for ProjectionModel<B, A, D> {
@@ -241,7 +274,14 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for Proje
         out: &mut B::Array<Data>,
         task: &Task,
     ) -> Result<(), OperatorError> {
-        self.project(backend, subset, x, out, task)?;
+        let pieces = self.pieces(subset);
+        let measured = Measured { values: &self.measured, pieces: &pieces };
+        self.operator.expect(backend, self.subset(subset), x, &measured, out, task)?;
+        if let Some(multiplicative) = &self.multiplicative {
+            for (at, range) in pieces {
+                backend.multiply(out, at, multiplicative, range)?;
+            }
+        }
         if let Some(additive) = &self.additive {
             for (at, range) in self.pieces(subset) {
                 backend.add_scaled(out, at, 1.0, additive, range)?;
@@ -256,14 +296,9 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for Proje
         subset: usize,
         estimate: &mut B::Array<Data>,
     ) -> Result<PoissonTerms, OperatorError> {
-        let (pieces, mut largest) = (self.pieces(subset), 0.0_f32);
-        for (at, range) in &pieces {
-            largest = largest.max(backend.max(estimate, *at..at + range.len())?);
-        }
-        let least = LEAST_EXPECTED * self.team.largest(largest)?;
         let mut sum = PoissonTerms::default();
-        for (at, range) in pieces {
-            sum += backend.poisson_ratio(&self.measured, range, estimate, at, least)?;
+        for (at, range) in self.pieces(subset) {
+            sum += backend.poisson_ratio(&self.measured, range, estimate, at)?;
         }
         Ok(self.team.sums(sum.into())?.into())
     }
@@ -303,6 +338,20 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for Proje
             }
         }
         self.operator.adjoint(backend, self.subset(subset), q, accumulation, out, task)
+    }
+
+    fn totals(&mut self) -> Result<CountTotals, OperatorError> {
+        let CountTotals { measured, additive } = self.own_totals;
+        let [measured, additive] = self.team.sums([measured, additive])?;
+        Ok(CountTotals { measured, additive })
+    }
+
+    /// That of its data.
+    fn share(&mut self, subset: usize) -> Result<f64, OperatorError> {
+        let own_len = |subset| -> f64 { self.space.pieces(subset).iter().map(|(_, range)| range.len() as f64).sum() };
+        let all = Subset::all(self.num_subsets).map(own_len).sum();
+        let [own, all] = self.team.sums([own_len(self.subset(subset)), all])?;
+        Ok(own / all)
     }
 
     fn accumulations(&self) -> &'static [Accumulation] {

@@ -5,7 +5,7 @@ use std::thread::{Builder, JoinHandle};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
-use super::{Algorithm, ReconError, StepReport};
+use super::{Algorithm, Explained, ReconError, StepReport};
 use crate::algebra::{BackendError, PendingVolume, Team};
 use crate::data::{RoiMask, RoiSums, Volume};
 use crate::operator::{Accumulation, OperatorError};
@@ -13,11 +13,24 @@ use crate::task::Task;
 
 /// What a member is asked.
 enum Ask {
-    Step(Task),
+    Together(Work, Task),
     SetAccumulation(Accumulation),
 }
 
-type Outcome = Result<StepReport, ReconError>;
+/// What all members do at the same time.
+#[derive(Clone, Copy)]
+enum Work {
+    Step,
+    Explain,
+}
+
+/// What came of it.
+enum Answer {
+    Step(StepReport),
+    Explained(Option<Explained>),
+}
+
+type Outcome = Result<Answer, ReconError>;
 
 /// A member on a thread of its own; all but the first have one.
 struct Helper {
@@ -34,7 +47,7 @@ impl Helper {
             for ask in asked {
                 match ask {
                     Ask::SetAccumulation(accumulation) => algorithm.set_accumulation(accumulation),
-                    Ask::Step(task) => _ = sender.send(step(&mut *algorithm, &team, &task)),
+                    Ask::Together(work, task) => _ = sender.send(together(work, &mut *algorithm, &team, &task)),
                 }
             }
         };
@@ -62,9 +75,12 @@ impl Drop for Helper {
     }
 }
 
-/// A step of a member; where it fails the others are let go.
-fn step(algorithm: &mut dyn Algorithm, team: &Team, task: &Task) -> Outcome {
-    let outcome = catch_unwind(AssertUnwindSafe(|| algorithm.step(task)));
+/// A member's part of what all do; where it fails the others are let go.
+fn together(work: Work, algorithm: &mut dyn Algorithm, team: &Team, task: &Task) -> Outcome {
+    let outcome = catch_unwind(AssertUnwindSafe(|| match work {
+        Work::Step => algorithm.step(task).map(Answer::Step),
+        Work::Explain => algorithm.explained(task).map(Answer::Explained),
+    }));
     let outcome = outcome.unwrap_or_else(|_| Err(ReconError::UnsuitableSettings(PANIC.into())));
     // All have done it, or none may go on.
     let outcome = outcome.and_then(|report| Ok(team.meet().map(|()| report)?));
@@ -116,12 +132,10 @@ impl SharedAlgorithm {
         let helpers = members.map(start).collect::<Result<_, ReconError>>()?;
         Ok(Self { first, team, helpers })
     }
-}
 
-impl Algorithm for SharedAlgorithm {
-    fn step(&mut self, task: &Task) -> Outcome {
-        self.helpers.iter().for_each(|helper| helper.ask(Ask::Step(task.clone())));
-        let mut outcome = step(&mut *self.first, &self.team, task);
+    fn together(&mut self, work: Work, task: &Task) -> Outcome {
+        self.helpers.iter().for_each(|helper| helper.ask(Ask::Together(work, task.clone())));
+        let mut outcome = together(work, &mut *self.first, &self.team, task);
         for helper in &self.helpers {
             let gone = || Err(ReconError::UnsuitableSettings(PANIC.into()));
             let other = helper.outcomes.recv().unwrap_or_else(|_| gone());
@@ -139,6 +153,22 @@ impl Algorithm for SharedAlgorithm {
             meeting.begin_again();
         }
         outcome
+    }
+}
+
+impl Algorithm for SharedAlgorithm {
+    fn step(&mut self, task: &Task) -> Result<StepReport, ReconError> {
+        match self.together(Work::Step, task)? {
+            Answer::Step(report) => Ok(report),
+            Answer::Explained(_) => Err(ReconError::UnsuitableSettings(PANIC.into())),
+        }
+    }
+
+    fn explained(&mut self, task: &Task) -> Result<Option<Explained>, ReconError> {
+        match self.together(Work::Explain, task)? {
+            Answer::Explained(explained) => Ok(explained),
+            Answer::Step(_) => Err(ReconError::UnsuitableSettings(PANIC.into())),
+        }
     }
 
     fn num_subsets(&self) -> usize {

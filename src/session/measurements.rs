@@ -4,7 +4,8 @@
 //! Rows stand in the order in which their numbers come, so that the table can grow while the run goes on. First the width
 //! of the filter of the images that are measured, which is 0: always those of the reconstruction itself. Then of each step
 //! `log_likelihood_of_subset`, with a step that completes an iteration `log_likelihood` (the sum of the iteration's terms) and
-//! `residual` (how far the data are from what is expected, Σ (y − ȳ)² / Σ ȳ over the same terms), what a race lost, and the numbers of each ROI; last how much the image is like that of a reference (`correlation`,
+//! `residual` (how far the data are from what is expected, Σ (y − ȳ)² / Σ ȳ over the same terms), `explained` and `explained_net` (how much of the data the image explains,
+//! [`Explained`]), what a race lost, and the numbers of each ROI; last how much the image is like that of a reference (`correlation`,
 //! `relative_difference`, and where it is one of another run `reference_iteration` or `reference_projections`). Every row bears the number of the image that it tells of: terms of the
 //! likelihood are those of the image *before* a step, their sum stands beside the image that the iteration began with, and
 //! all else is of the image after the step.
@@ -14,7 +15,7 @@ use crate::data::{Roi, RoiRole, RoiSums, Unit, Volume};
 use crate::io::measurements::Measurement;
 use crate::measure::{self, RoiStats, cold_recovery, hot_recovery, noise_to_signal, pooled};
 use crate::plan::StartInfo;
-use crate::recon::RaceReport;
+use crate::recon::{Explained, RaceReport};
 
 /// Numbers of one ROI on one image.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -121,14 +122,18 @@ pub struct StepFigures {
     pub log_likelihood: Option<f64>,
     /// Of the same step: how far the data are from what is expected, Σ (y − ȳ)² / Σ ȳ.
     pub residual: Option<f64>,
+    /// Of the same step: how much of the data the image explains.
+    pub explained: Option<Explained>,
     /// What the race lost, where the step had one.
     pub race: Option<RaceReport>,
 }
 
 impl From<&IterateReport> for StepFigures {
     fn from(report: &IterateReport) -> Self {
-        let IterateReport { iteration, subiteration, log_likelihood_of_subset, log_likelihood, residual, race, .. } = *report;
-        Self { iteration, subiteration, log_likelihood_of_subset, log_likelihood, residual, race }
+        let IterateReport {
+            iteration, subiteration, log_likelihood_of_subset, log_likelihood, residual, explained, race, ..
+        } = *report;
+        Self { iteration, subiteration, log_likelihood_of_subset, log_likelihood, residual, explained, race }
     }
 }
 
@@ -173,6 +178,11 @@ impl RunTable {
         }
         for (quantity, value) in [("log_likelihood", step.log_likelihood), ("residual", step.residual)] {
             rows.extend(value.map(|value| self.row(before(self.num_subsets.unwrap_or(1)), "", (quantity, value, ""))));
+        }
+        if let Some(explained) = step.explained {
+            let at = self.number(step.iteration, step.subiteration);
+            let figures = [("explained", Some(explained.ratio())), ("explained_net", explained.net_ratio())];
+            rows.extend(figures.into_iter().filter_map(|(name, value)| Some(self.row(at, "", (name, value?, "")))));
         }
         if let Some(RaceReport { lost, lost_of_ones, level }) = step.race {
             let at = self.number(step.iteration, step.subiteration);
@@ -283,7 +293,9 @@ mod tests {
         let race = Some(RaceReport { lost: 0.25, lost_of_ones: 0.5, level: 0.75 });
         let (log_likelihood_of_subset, log_likelihood) = (Some(-2.0), Some(-9.0));
         let residual = Some(1.5);
-        let step = StepFigures { iteration: 2, subiteration: 8, log_likelihood_of_subset, log_likelihood, residual, race };
+        let explained = Some(Explained { image: 30.0, additive: 60.0, measured: 100.0 });
+        let step =
+            StepFigures { iteration: 2, subiteration: 8, log_likelihood_of_subset, log_likelihood, residual, explained, race };
         let numbers = |rows: Vec<Measurement>| -> Vec<_> {
             rows.into_iter().map(|row| (row.quantity, row.iteration, row.subset, row.value)).collect()
         };
@@ -291,6 +303,8 @@ mod tests {
             ("log_likelihood_of_subset", 1, 3, -2.0),
             ("log_likelihood", 1, 0, -9.0),
             ("residual", 1, 0, 1.5),
+            ("explained", 2, 0, 0.9),
+            ("explained_net", 2, 0, 0.75),
             ("lost", 2, 0, 0.25),
             ("lost_of_ones", 2, 0, 0.5),
             ("level", 2, 0, 0.75),

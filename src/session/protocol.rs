@@ -9,7 +9,7 @@ use crate::geometry::Point;
 use crate::measure::{NoPeakWidth, PeakWidth};
 use crate::operator::Accumulation;
 use crate::plan::{Job, StartInfo};
-use crate::recon::{RaceReport, StageTimes};
+use crate::recon::{Explained, RaceReport, StageTimes};
 
 /// Number of a run within its session, from 1; every event carries it, so that late ones of an earlier run are known.
 pub type RunId = u64;
@@ -121,6 +121,13 @@ pub enum EventKind {
     Paused,
     /// The run goes on.
     Resumed,
+    /// How much of the data the image of a run explains that ends inside an iteration.
+    Explained {
+        /// Steps done in all.
+        subiteration: usize,
+        /// What it explains.
+        explained: Explained,
+    },
     /// A stop rule is met: what it says, as a sentence; the run ends.
     RuleMet(String),
     /// Something to know.
@@ -163,6 +170,8 @@ pub struct IterateReport {
     /// Of a step that completes an iteration: how far the data are from what the images before its steps make expect,
     /// Σ (y − ȳ)² / Σ ȳ ([`crate::recon::DataResidual::ratio`]).
     pub residual: Option<f64>,
+    /// Of a step that completes an iteration: how much of the data the image explains.
+    pub explained: Option<Explained>,
     /// Events that the image is of, where further ones arrive.
     pub num_events: Option<usize>,
     /// Accumulation of the step.

@@ -14,7 +14,7 @@ use crate::data::{Notice, RoiSums, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, OperatorError};
 use crate::plan::{Acquisition, Course, Job, ListAcquisition, Prepared, SetupError, StartInfo};
-use crate::recon::{Algorithm, DataResidual, ReconError, StepReport};
+use crate::recon::{Algorithm, DataResidual, Explained, ReconError, StepReport};
 use crate::task::Task;
 
 /// Why work on a run was not completed.
@@ -77,8 +77,14 @@ pub(super) struct Run {
     residual: DataResidual,
     /// Time spent on steps and what follows them.
     pub elapsed: Duration,
-    /// Whether the user knows of bins that the model cannot explain.
+    /// Whether the user knows of bins that the model cannot explain, of limited ratios, of an image that lacks data.
     pub impossible_told: bool,
+    pub limited_told: bool,
+    pub explained_told: bool,
+    /// How much of the data the image explains, once that is known of it.
+    pub explained: Option<Explained>,
+    /// Whether the last step had a race.
+    pub has_race: bool,
     pub rois: RoiSet,
     pub stop_watch: StopWatch,
     algorithm: Box<dyn Algorithm>,
@@ -117,6 +123,10 @@ impl Run {
             residual: DataResidual::default(),
             elapsed: Duration::ZERO,
             impossible_told: false,
+            limited_told: false,
+            explained_told: false,
+            explained: None,
+            has_race: false,
             rois: RoiSet::default(),
             stop_watch: StopWatch::default(),
             algorithm,
@@ -193,7 +203,18 @@ impl Run {
         self.iteration = report.iteration;
         self.subiteration = report.subiteration;
         self.completes_iteration = report.completes_iteration;
+        self.explained = report.explained;
+        self.has_race = report.race.is_some();
         Ok(report)
+    }
+
+    /// Finds how much of the data the current image explains, where the last step left that open.
+    pub fn explain(&mut self) -> Result<(), Failure> {
+        if self.explained.is_none() && self.subiteration > 0 && !self.task.is_stopped() {
+            let (algorithm, task) = (&mut self.algorithm, &self.task);
+            self.explained = guarded(&self.pool, || algorithm.explained(task))?;
+        }
+        Ok(())
     }
 
     /// Adds a step's term to the log-likelihood of its iteration; what that is, if the step completes it.

@@ -10,7 +10,7 @@ use crate::plan::{
     ImageRecord, Job, Made, MatrixRecord, PairSettings, Progress, ProjectorRecord, Provenance, RunSettings, Stages, Start,
     StartInfo, SweepSettings, rays_of_a_pair, rays_per_bin,
 };
-use crate::recon::{RaceReport, SubsetOrder};
+use crate::recon::{Explained, RaceReport, SubsetOrder};
 
 /// A run as it was set up, and what its steps did.
 #[derive(Clone, Debug)]
@@ -25,6 +25,8 @@ pub struct RunRecord {
     accumulations: Vec<AccumulationSpan>,
     /// What steps with a race lost.
     races: Vec<(usize, RaceReport)>,
+    /// How much of the data images explain, where that is known.
+    explained: Vec<(usize, Explained)>,
     /// Steps done when a stop rule was met, and what it said.
     rules: Vec<(usize, String)>,
 }
@@ -32,8 +34,8 @@ pub struct RunRecord {
 impl RunRecord {
     /// Of a run that has just been set up.
     pub fn new(info: StartInfo) -> Self {
-        let (times, events, accumulations) = (Vec::new(), Vec::new(), Vec::new());
-        Self { info, start: Start::now(), times, events, accumulations, races: Vec::new(), rules: Vec::new() }
+        let (times, events, accumulations, races) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { info, start: Start::now(), times, events, accumulations, races, explained: Vec::new(), rules: Vec::new() }
     }
 
     /// Remembers a step.
@@ -45,6 +47,17 @@ impl RunRecord {
             self.accumulations.push(AccumulationSpan { from_subiteration: subiteration, accumulation });
         }
         self.races.extend(report.race.map(|race| (subiteration, race)));
+        self.explained.extend(report.explained.map(|explained| (subiteration, explained)));
+    }
+
+    /// Remembers how much of the data the image after the last step explains.
+    pub fn explained(&mut self, subiteration: usize, explained: Explained) {
+        self.explained.push((subiteration, explained));
+    }
+
+    /// How much of the data the image after so many steps explains, where that is known.
+    pub fn explained_by(&self, subiteration: usize) -> Option<Explained> {
+        self.explained.iter().rev().find(|(step, _)| *step == subiteration).map(|(_, explained)| *explained)
     }
 
     /// Remembers that a stop rule was met after the last step.
@@ -132,6 +145,8 @@ impl RunRecord {
             subset_order: settings.subset_order,
             start_image: if settings.init.is_some() { "given" } else { "uniform" }.to_owned(),
             racy_sensitivity: settings.racy_sensitivity,
+            explained: self.explained_by(subiteration).map(Explained::ratio),
+            explained_net: self.explained_by(subiteration).and_then(Explained::net_ratio),
             race: self.race_of(subiteration),
         };
         match settings.algorithm {
@@ -146,6 +161,8 @@ impl RunRecord {
             subset_order: SubsetOrder::Sequential,
             start_image: if settings.init.is_some() { "given" } else { "uniform" }.to_owned(),
             racy_sensitivity: false,
+            explained: self.explained_by(subiteration).map(Explained::ratio),
+            explained_net: self.explained_by(subiteration).and_then(Explained::net_ratio),
             race: self.race_of(subiteration),
         }
     }

@@ -14,7 +14,7 @@ use super::{Command, EndReason, Event, EventKind, IterateReport, RoiSet, RunId, 
 use crate::data::{MaskedRois, Notice};
 use crate::operator::Accumulation;
 use crate::plan::{Course, Job};
-use crate::recon::{Stage, StepReport};
+use crate::recon::{Explained, Stage, StepReport};
 use crate::task::Task;
 use crate::words::counted;
 
@@ -182,6 +182,7 @@ impl Solver {
             log_likelihood_of_subset: report.log_likelihood,
             log_likelihood,
             residual,
+            explained: report.explained,
             num_events: report.num_events,
             accumulation: report.accumulation,
             race: report.race,
@@ -192,11 +193,16 @@ impl Solver {
         };
         let tell_impossible = report.num_impossible_bins > 0 && !run.impossible_told;
         run.impossible_told |= tell_impossible;
-        let course = run.course;
+        let tell_limited = report.num_limited_bins > 0 && !run.limited_told;
+        run.limited_told |= tell_limited;
+        let (course, is_first_iteration) = (run.course, run.iteration == 0 || run.subiteration == 1);
         let rule_met = run.stop_watch.look(&iterate, &run.rois.rois);
         self.say(EventKind::Iterate(Box::new(iterate)));
         if tell_impossible {
-            self.say(EventKind::Notice(impossible_bins(report.num_impossible_bins, course)));
+            self.say(EventKind::Notice(impossible_bins(report.num_impossible_bins, course, is_first_iteration)));
+        }
+        if tell_limited {
+            self.say(EventKind::Notice(limited_bins(report.num_limited_bins, course)));
         }
         if let Some(words) = rule_met {
             self.say(EventKind::RuleMet(words));
@@ -304,9 +310,33 @@ impl Solver {
             return;
         }
         run.state = State::Ended(reason);
-        if self.publish_last() {
-            self.say(EventKind::Ended(reason));
+        if !self.publish_last() {
+            return;
         }
+        if reason != EndReason::Cancelled
+            && let Err(failure) = self.explain()
+        {
+            return self.give_up(failure);
+        }
+        self.say(EventKind::Ended(reason));
+    }
+
+    /// Says how much of the data the image of a run that ends explains, where no step has, and what it lacks.
+    fn explain(&mut self) -> Result<(), Failure> {
+        let Some(run) = &mut self.run else { return Ok(()) };
+        let is_open = run.explained.is_none();
+        run.explain()?;
+        let Some(explained) = run.explained else { return Ok(()) };
+        let (subiteration, has_race) = (run.subiteration, run.has_race);
+        let tell = !explained.is_usual() && !run.explained_told;
+        run.explained_told |= tell;
+        if is_open {
+            self.say(EventKind::Explained { subiteration, explained });
+        }
+        if tell {
+            self.say(EventKind::Notice(unusually_explained(explained, has_race)));
+        }
+        Ok(())
     }
 
     /// Ends the run as its failure requires.
@@ -391,8 +421,31 @@ impl Solver {
     }
 }
 
-/// What to know about counts that the model cannot explain.
-fn impossible_bins(count: usize, course: Course) -> Notice {
+/// A warning about counts that the model cannot explain. In the first iteration no voxel is 0 that any line crosses.
+fn impossible_bins(count: usize, course: Course, is_first_iteration: bool) -> Notice {
     let [datum, words] = course.unexplained;
-    Notice::warning(format!("a subset has {} {words}", counted(count, datum)))
+    let cause =
+        if is_first_iteration { words } else { "whose line crosses only voxels that are 0 by now; fewer subsets keep them" };
+    Notice::warning(format!("a subset left out {} with counts {cause}", counted(count, datum)))
+}
+
+/// A warning about ratios of measured to expected counts that single precision cannot hold.
+fn limited_bins(count: usize, course: Course) -> Notice {
+    let [datum, _] = course.unexplained;
+    let counted = counted(count, datum);
+    Notice::warning(format!(
+        "a subset has {counted} with counts where the image expects less than 10⁻¹² of them: the ratio was limited to 10¹². Fewer subsets or iterations, or an additive sinogram (randoms + scatter), avoid this"
+    ))
+}
+
+/// A warning about an image that explains too little or too much of the data.
+fn unusually_explained(explained: Explained, has_race: bool) -> Notice {
+    let causes = match explained.worse() {
+        _ if has_race => "The non-atomic accumulation lost additions (race condition)",
+        ratio if ratio < 1.0 => {
+            "Likely causes: too many subsets for so few counts, an image smaller than the object, counts without any line in the image"
+        }
+        _ => "Likely causes: too few iterations, a background (additive sinogram) or factors that do not belong to these data",
+    };
+    Notice::warning(format!("the image explains {}. {causes}", explained.text()))
 }

@@ -53,8 +53,8 @@ fn the_em_update_gives_the_bits_of_the_host() {
     let sensitivity: Vec<f32> = nasty.into_iter().chain(noise(3, len)).take(len).collect();
     let mut on_device = upload(&mut device, &x);
     let [c, s] = [&correction[..], &sensitivity].map(|values| upload(&mut device, values));
-    device.em_update(&mut on_device, &c, &s, 0.5).unwrap();
-    Host.em_update(&mut x, &correction, &sensitivity.into(), 0.5).unwrap();
+    device.em_update(&mut on_device, &c, &s).unwrap();
+    Host.em_update(&mut x, &correction, &sensitivity.into()).unwrap();
     assert!(x.iter().any(|&v| v > 1.0));
     assert_same_bits(&read(&mut device, &on_device), &x);
 }
@@ -92,8 +92,8 @@ fn the_ratio_and_the_likelihood_are_those_of_the_host() {
     let mut estimate = upload(&mut device, &e);
     let mut host_estimate = e.into();
     let range = 5..len - 2;
-    let found = device.poisson_ratio(&measured, range.clone(), &mut estimate, 3, 0.2).unwrap();
-    let expected = Host.poisson_ratio(&y.into(), range, &mut host_estimate, 3, 0.2).unwrap();
+    let found = device.poisson_ratio(&measured, range.clone(), &mut estimate, 3).unwrap();
+    let expected = Host.poisson_ratio(&y.into(), range, &mut host_estimate, 3).unwrap();
     assert_same_bits(&read(&mut device, &estimate), &host_estimate);
     assert!(expected.num_impossible_bins > 1000 && expected.counts > 0.0);
     assert_eq!(found.num_impossible_bins, expected.num_impossible_bins);
@@ -110,7 +110,7 @@ fn arrays_and_devices_that_do_not_fit_are_refused() {
     let Some(mut device) = device() else { return };
     let mut x = device.zeros(4).unwrap();
     let (c, s) = (device.zeros(3).unwrap(), device.zeros(4).unwrap());
-    assert_eq!(device.em_update(&mut x, &c, &s, 0.0), Err(CudaError::Length { expected: 4, found: 3 }.into()));
+    assert_eq!(device.em_update(&mut x, &c, &s), Err(CudaError::Length { expected: 4, found: 3 }.into()));
     assert!(device.multiply(&mut x, 2, &s, 0..4).is_err());
 }
 

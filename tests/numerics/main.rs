@@ -30,6 +30,7 @@ mod mirrors;
 mod montecarlo;
 mod nema;
 mod nema_nu4;
+mod nothing_lost;
 mod parity;
 mod peaks;
 mod plane_ends;

@@ -10,7 +10,7 @@ use tomoscope::data::{Counts, Michelogram, Study, Volume};
 use tomoscope::geometry::{Grid, Point};
 use tomoscope::operator::{Accumulation, Composed, DataSpace, ImageMap, LinearOperator, OperatorError, Subset};
 use tomoscope::plan::{Job, Prepared, RunSettings, StartInfo, default_settings};
-use tomoscope::recon::{EmKernels, EmSettings, Estimate, ForwardModel, MlemOsem, PoissonTerms, SubsetOrder};
+use tomoscope::recon::{CountTotals, EmKernels, EmSettings, Estimate, ForwardModel, MlemOsem, PoissonTerms, SubsetOrder};
 use tomoscope::session::Setup;
 use tomoscope::task::Task;
 
@@ -286,11 +286,19 @@ impl ForwardModel<Host> for EventModel {
         subset: usize,
         estimate: &mut HostArray<Data>,
     ) -> Result<PoissonTerms, OperatorError> {
-        Ok(host.poisson_ratio(&self.ones, 0..self.data_len(subset), estimate, 0, 0.0)?)
+        Ok(host.poisson_ratio(&self.ones, 0..self.data_len(subset), estimate, 0)?)
     }
 
     fn dot(&mut self, backend: &mut Host, subset: usize, p: &HostArray<Data>, q: &HostArray<Data>) -> Result<f64, OperatorError> {
         Ok(backend.dot(p, 0, q, 0..self.data_len(subset))?)
+    }
+
+    fn totals(&mut self) -> Result<CountTotals, OperatorError> {
+        Ok(CountTotals { measured: self.ones.len() as f64, additive: 0.0 })
+    }
+
+    fn share(&mut self, _: usize) -> Result<f64, OperatorError> {
+        Ok(1.0 / self.num_subsets as f64)
     }
 
     fn additive_counts(&mut self, _: &mut Host, _: usize, _: &HostArray<Data>) -> Result<f64, OperatorError> {

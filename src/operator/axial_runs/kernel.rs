@@ -27,6 +27,9 @@ const PREFETCH_STEPS: usize = 16;
 /// Planes that a kernel keeps in registers, in chunks of [`LANES`].
 const MAX_CHUNKS: usize = 4;
 
+/// Half the distance of neighbouring f32 between 1 and 2: the rounding of an operation, relative to its result.
+const ROUNDING: f32 = f32::EPSILON / 2.0;
+
 /// Where a path crosses a voxel face in z: the place of the step's row, and how far through the step.
 #[derive(Clone, Copy, Debug, Default)]
 struct Crossing {
@@ -55,6 +58,10 @@ pub struct Scratch {
     /// The bins of each LOR of a set as its planes lie along the path, with room for a chunk behind the last.
     bins: Vec<f32>,
     bins_per_lor: usize,
+    /// What the rounding of a bin is at most on the path, for a largest row integral of 1.
+    rounding: f32,
+    /// For each LOR of a set what the rounding of its bins is at most: (steps + crossings) 2⁻²⁴ · its largest row integral.
+    pub(super) bounds: [f32; MAX_MIRRORED],
 }
 
 impl Scratch {
@@ -73,6 +80,8 @@ impl Scratch {
             end: vec![0.0; row_len + padding],
             bins: vec![0.0; MAX_MIRRORED * bins_per_lor],
             bins_per_lor,
+            rounding: 0.0,
+            bounds: [0.0; MAX_MIRRORED],
             path,
         }
     }
@@ -90,6 +99,7 @@ impl Scratch {
         let (lor_mm, start_mm) = (self.path.lor_mm as f32, self.path.start_mm as f32);
         let row_len = table.layout.row_len() as u32;
         self.scales.clear();
+        let (mut most_crossings, mut longest) = (0, 1.0f32);
         for (family, on_path) in table.families.iter().zip(&mut self.on_path) {
             *on_path = crossings_on_path(family, &self.path);
             let range = family.first_crossing + on_path.start..family.first_crossing + on_path.end;
@@ -102,10 +112,14 @@ impl Scratch {
                 let (step, fraction) = self.path.locate(*step, tau * lor_mm - start_mm);
                 *crossing = Crossing { row: step as u32 * row_len, fraction };
             }
+            most_crossings = most_crossings.max(on_path.len());
             for group in &family.groups {
-                self.scales.push(share * group.weight * length_factor(group.rise_mm / self.path.lor_mm));
+                let factor = length_factor(group.rise_mm / self.path.lor_mm);
+                longest = longest.max(factor);
+                self.scales.push(share * group.weight * factor);
             }
         }
+        self.rounding = share * longest * (self.path.num_steps + most_crossings) as f32 * ROUNDING;
     }
 }
 
@@ -157,6 +171,8 @@ pub fn forward<const FUSED: bool>(
 ) {
     scratch.path.mirrored(columns, &mut scratch.columns);
     integrate::<FUSED>(table, x, scratch);
+    let largest = scratch.end.iter().fold(0.0f32, |largest, value| if *value > largest { *value } else { largest });
+    scratch.bounds[member] += scratch.rounding * largest;
     let row_len = table.layout.row_len();
     let bins = &mut scratch.bins[member * scratch.bins_per_lor..][..scratch.bins_per_lor];
     let mut scales = scratch.scales.iter();

@@ -4,10 +4,12 @@
 //! a long run of it. In place of one look-up per voxel there is one per voxel face crossed in z ([`table`]), and each
 //! look-up serves all planes of a segment at once, contiguous in memory ([`kernel`]). LORs that are mirror images of each
 //! other have the same path in other columns: its steps and look-ups are prepared once for the whole set. The result is
-//! Siddon's, up to rounding.
+//! Siddon's, up to rounding. A bin with counts that is so small beside its LOR's others that it may be rounding alone is added up
+//! again in plain order ([`plain`]).
 
 mod kernel;
 mod path;
+mod plain;
 mod table;
 
 use std::sync::Arc;
@@ -16,11 +18,11 @@ use self::kernel::Scratch;
 use self::path::Path;
 pub use self::table::{AxialTable, Family, Group, Layout};
 use super::accumulate::ImageSink;
-use super::lors::{Kept, LorProjector};
+use super::lors::{Kept, LorProjector, MeasuredLor};
 use super::{MirrorSets, Mirrored, OperatorError, Sides, Views, reversed_planes};
 use crate::algebra::{FieldOfView, Simd, Voxels};
 use crate::geometry::Grid;
-use crate::scanner::ScanGeometry;
+use crate::scanner::{Plane, ScanGeometry};
 
 /// The axial-run projector on the CPU. Images are `[y][x][z]` with z split into classes (see [`table::Layout`]), zero
 /// outside the field of view.
@@ -30,6 +32,8 @@ pub struct AxialRuns {
     views: Views,
     table: AxialTable,
     num_tangential_rays: usize,
+    /// For each axial ray of a bin, all planes.
+    ray_planes: Vec<Vec<Plane>>,
     /// For each plane the one that runs the other way.
     reversed: Vec<u32>,
     /// Whether LORs that are mirror images of each other are taken together.
@@ -49,6 +53,7 @@ impl AxialRuns {
         let reach = (fov.path_radius_mm / geometry.radius_mm()).min(1.0) + 1e-9;
         let table = AxialTable::new(&geometry, &grid, rays[1].max(1), reach)?;
         let voxels = Voxels::in_columns(grid, fov, table.layout.columns());
+        let ray_planes = (0..rays[1].max(1)).map(|ray| geometry.ray_planes(ray, rays[1].max(1))).collect();
         Ok(Self {
             views: Views::in_place(&geometry),
             reversed: reversed_planes(&geometry).unwrap_or_default(),
@@ -57,6 +62,7 @@ impl AxialRuns {
             voxels,
             table,
             num_tangential_rays: rays[0].max(1),
+            ray_planes,
             simd: Simd::fastest(),
             kept: Kept::default(),
         })
@@ -93,6 +99,7 @@ impl AxialRuns {
         let (grid, num_rays) = (self.voxels.grid(), self.num_tangential_rays);
         for member in 0..set.len() {
             scratch.bins(member).fill(0.0);
+            scratch.bounds[member] = 0.0;
         }
         for ray in 0..num_rays {
             let lor = self.geometry.transaxial_lor(first[0], first[1], ray, num_rays);
@@ -226,6 +233,32 @@ impl LorProjector for AxialRuns {
             #[cfg(target_arch = "x86_64")]
             Simd::Avx2 => unsafe { self.project_avx2(first, set, x, bins, scratch) },
             _ => self.project_with::<false>(first, set, x, bins, scratch),
+        }
+    }
+
+    fn expect_set(
+        &self,
+        first: [usize; 2],
+        set: &[Mirrored],
+        x: &[f32],
+        measured: &[MeasuredLor<'_>],
+        bins: &mut [&mut [f32]],
+        scratch: &mut Scratch,
+    ) {
+        self.project_set(first, set, x, bins, scratch);
+        let bounds = scratch.bounds;
+        for ((bins, measured), bound) in bins.iter_mut().zip(measured).zip(bounds) {
+            // Few LORs have such a plane: those of the others are looked at in one go.
+            let least = bins.iter().fold(f32::INFINITY, |least, bin| if *bin < least { *bin } else { least });
+            if least >= bound {
+                continue;
+            }
+            let is_doubtful = |plane: &usize| bins[*plane] < bound && measured.counts[*plane] > 0.0;
+            let doubtful: Vec<usize> = (0..bins.len()).filter(is_doubtful).collect();
+            bins.iter_mut().for_each(|bin| *bin = if *bin < 0.0 { 0.0 } else { *bin });
+            if !doubtful.is_empty() {
+                self.project_plain(measured.lor, x, &doubtful, bins);
+            }
         }
     }
 

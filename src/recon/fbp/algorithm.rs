@@ -149,6 +149,8 @@ impl<B: Backend, P: PlaneBackprojector<B>> Algorithm for Fbp<B, P> {
             log_likelihood: None,
             residual: None,
             num_impossible_bins: 0,
+            num_limited_bins: 0,
+            explained: None,
             accumulation: Accumulation::Deterministic,
             race: None,
             stages,

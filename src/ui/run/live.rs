@@ -279,6 +279,14 @@ impl LiveRun {
                 self.comparisons.extend(points.iter().map(|point| (point.subiteration, *point)));
             }
             EventKind::Profiled { line, points } => self.peaks.take(*line, points),
+            EventKind::Explained { subiteration, explained } => {
+                if let Some(record) = &mut self.record {
+                    record.explained(*subiteration, *explained);
+                }
+                if let Some(last) = self.last.as_mut().filter(|last| last.subiteration == *subiteration) {
+                    last.explained = Some(*explained);
+                }
+            }
             EventKind::Paused => {
                 self.state = RunState::Paused;
                 self.recent_steps.clear();
@@ -443,6 +451,7 @@ mod tests {
             log_likelihood: Some(10.0 * subiteration as f64),
             num_events: None,
             residual: Some(subiteration as f64),
+            explained: None,
             accumulation,
             race: None,
             stages: StageTimes::default(),

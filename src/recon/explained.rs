@@ -1,0 +1,80 @@
+//! How much of the measured counts an image explains: a check that no data were lost on the way.
+
+use super::CountTotals;
+
+/// Counts that an image and the background make expect, and the counts that were measured.
+///
+/// MLEM without background explains all counts after every iteration by construction, so this finds data that were left out,
+/// not whether an image has converged.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Explained {
+    /// ⟨s, x⟩ with the sensitivity s of all data: Σ m ⊙ (A x).
+    pub image: f64,
+    /// Σ a.
+    pub additive: f64,
+    /// Σ y.
+    pub measured: f64,
+}
+
+impl Explained {
+    /// Of counts y with background a and an image that makes `image` counts expect.
+    pub fn new(image: f64, CountTotals { measured, additive }: CountTotals) -> Self {
+        Self { image, additive, measured }
+    }
+
+    /// (⟨s, x⟩ + Σ a) / Σ y.
+    pub fn ratio(self) -> f64 {
+        (self.image + self.additive) / self.measured
+    }
+
+    /// ⟨s, x⟩ / (Σ y − Σ a), where that is more than three standard deviations of Σ y: a background of 95 % hides in
+    /// [`Explained::ratio`] what an image lacks.
+    pub fn net_ratio(self) -> Option<f64> {
+        let net = self.measured - self.additive;
+        (self.additive > 0.0 && net > 3.0 * self.measured.sqrt()).then(|| self.image / net)
+    }
+
+    /// The one of the two that is farther from 1.
+    pub fn worse(self) -> f64 {
+        let far = |ratio: f64| (ratio - 1.0).abs();
+        self.net_ratio().filter(|net| far(*net) > far(self.ratio())).unwrap_or(self.ratio())
+    }
+
+    /// Whether it is between 95 and 105 %.
+    pub fn is_usual(self) -> bool {
+        (self.worse() - 1.0).abs() <= 0.05
+    }
+
+    /// Whether the image holds so little that it must not pass for a result: nothing at all, or less than a half of what was measured.
+    pub fn lacks_data(self) -> bool {
+        self.image <= 0.0 || self.worse() < 0.5
+    }
+
+    /// Both figures as text, in %.
+    pub fn text(self) -> String {
+        let percent = |ratio: f64| format!("{:.1} %", 100.0 * ratio);
+        match self.net_ratio() {
+            Some(net) => format!("{} of the counts ({} net of background)", percent(self.ratio()), percent(net)),
+            None => format!("{} of the counts", percent(self.ratio())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worse_of_both_figures_decides() {
+        let of = |image, additive, measured| Explained { image, additive, measured };
+        assert_eq!(of(100.0, 0.0, 100.0).net_ratio(), None);
+        assert!(of(100.0, 0.0, 100.0).is_usual() && !of(94.0, 0.0, 100.0).is_usual() && !of(106.0, 0.0, 100.0).is_usual());
+        // 95 % background: the image lacks four fifths of its counts, and the whole only 4 %.
+        let hidden = of(100.0, 9500.0, 10_000.0);
+        assert!((hidden.ratio() - 0.96).abs() < 1e-12 && (hidden.worse() - 0.2).abs() < 1e-12 && hidden.lacks_data());
+        // Less than noise is left of the background: only the whole can be looked at.
+        assert_eq!(of(0.5, 100.0, 110.0).net_ratio(), None);
+        assert!(of(0.0, 100.0, 100.0).lacks_data() && !of(60.0, 0.0, 100.0).lacks_data());
+        assert_eq!(of(51.0, 9500.0, 10_000.0).text(), "95.5 % of the counts (10.2 % net of background)");
+    }
+}
