@@ -6,7 +6,8 @@
 // crosses a face, and adds it to the image once for all of them, times the length in the column. So the L2 cache is asked for
 // some 7 pieces of 32 bytes a column and beam (see events.cu), 1.5 ms for 2e7 events in beams of 110, and what takes the time,
 // 9 ms on an H200, is to follow the events in z: less where those that rise alike, which cross faces together, lie side by side.
-// Weights are integers, of 2^-23 of the largest or finer, so that a sum over a beam is exact and its order of no matter.
+// Weights are integers, of 2^-23 of the largest or finer, so that a sum over a beam is exact and its order of no matter. Events whose
+// weights are far below the largest would lose their digits: they are added in a pass of their own.
 
 #include "events.cuh"
 
@@ -15,6 +16,9 @@
 // Events of a beam, at most EACH for each thread; their number is 2^BEAM_BITS.
 #define EACH 4
 #define BEAM_BITS 7
+
+// Least share of the largest weight of a pass: its rounding is below 2^-13 of the weight.
+#define LEAST_SHARE 0.0009765625f
 
 #define FAR 3.4e38f
 
@@ -122,11 +126,12 @@ template <typename Sink> struct Beam {
 
     __device__ __forceinline__ int *sum_at(int row) const { return sums + min(max(row + 1, 0), plan.size[2] + 1); }
 
-    // Sets out with all events, in double precision. Returns what a unit of weight stands for, 0 where there is nothing to add;
-    // `step_mm`: no event crosses two faces in that.
+    // Sets out with all events, in double precision; those with weights below `limit` count, down to the one that is left there for
+    // the next pass. Returns what a unit of weight stands for, 0 where there is nothing to add; `step_mm`: no event crosses two faces
+    // in that.
     __device__ __forceinline__ float begin(const double *starts, const double *ends, unsigned ray, const double3 start,
                                            const Line &line, const Walk<2> &along, float share, Rise (&rises)[EACH],
-                                           float &step_mm) const
+                                           float &step_mm, float &limit, bool &has_rest) const
     {
         const int lane = threadIdx.x % WARP;
         float weights[EACH], largest = 0.0f, fastest = 0.0f;
@@ -148,6 +153,8 @@ template <typename Sink> struct Beam {
                 to = is_turned ? s.z : e.z;
                 const double slope = (to - from) / line.length_mm;
                 weights[k] = values[event] * share * (float)sqrt(1.0 + slope * slope);
+                if (!(fabsf(weights[k]) < limit))
+                    weights[k] = 0.0f;
             }
             const double u = (from - plan.low_mm[2]) * plan.per_mm[2], du = (to - from) * plan.per_mm[2];
             begin_rise(plan, line, along, u, du, rises[k]);
@@ -156,8 +163,10 @@ template <typename Sink> struct Beam {
             fastest = fmaxf(fastest, 1.0f / rises[k].pitch);
         }
         largest = largest_of_warp(largest);
+        has_rest = false;
         if (!(largest > 0.0f))
             return 0.0f;
+        limit = largest * LEAST_SHARE;
         step_mm = 1.0f / largest_of_warp(fastest);
         // No sum overflows: |weight| < 2^(31 - BEAM_BITS).
         const int exponent = min(max(30 - BEAM_BITS - ilogbf(largest), -126), 126);
@@ -169,11 +178,14 @@ template <typename Sink> struct Beam {
         for (int k = 0; k < EACH; k++) {
             if (k >= num)
                 continue;
-            const int weight = __float2int_rn(weights[k] * scale), above = is_face[k] ? weight / 2 : 0;
+            const bool is_rest = weights[k] != 0.0f && fabsf(weights[k]) < limit;
+            has_rest = has_rest || is_rest;
+            const int weight = is_rest ? 0 : __float2int_rn(weights[k] * scale), above = is_face[k] ? weight / 2 : 0;
             rises[k].weight = weight;
             atomicAdd(sum_at(rises[k].row), weight - above);
             atomicAdd(sum_at(rises[k].row + 1), above);
         }
+        has_rest = __any_sync(ALL, has_rest);
         return ldexpf(1.0f, -exponent);
     }
 
@@ -262,13 +274,18 @@ template <typename Sink> struct Beam {
                 Walk<2> along;
                 if (!along.begin(plan, line, line.enter, line.leave, which))
                     continue;
-                Rise rises[EACH];
-                float step_mm;
-                const float unit = begin(starts, ends, ray, start, line, along, plan.share / num, rises, step_mm);
-                __syncwarp();
-                if (unit > 0.0f)
-                    walk(course_of(plan, line, along), rises, unit, step_mm);
-                __syncwarp();
+                float limit = FAR;
+                bool has_rest = true;
+                while (has_rest) {
+                    Rise rises[EACH];
+                    float step_mm;
+                    const float unit =
+                        begin(starts, ends, ray, start, line, along, plan.share / num, rises, step_mm, limit, has_rest);
+                    __syncwarp();
+                    if (unit > 0.0f)
+                        walk(course_of(plan, line, along), rises, unit, step_mm);
+                    __syncwarp();
+                }
             }
         }
     }
