@@ -141,7 +141,7 @@ fn rays(text: &str) -> Result<Rays, String> {
         return Ok(Rays::Auto);
     }
     let [tangential, axial] = triple::<usize, 2>(text)?;
-    if tangential == 0 || axial == 0 || tangential * axial > 1024 {
+    if tangential == 0 || axial == 0 || tangential.saturating_mul(axial) > 1024 {
         return Err(format!("'{text}' lines per bin cannot be traced; use between 1 and 1024 in all"));
     }
     Ok(Rays::Fixed { tangential, axial })

@@ -93,8 +93,8 @@ fn few_counts_have_fewer_subsets_and_more_iterations() {
     let said = run(at, "reconstruct scan.hs --image 21,21,15 --algorithm mlem -o mlem.nii");
     assert!(said.contains("MLEM, 40 iterations"), "{said}");
     let said = run(at, "reconstruct scan.hs --image 21,21,15 --voxel-mm 1.5,1.5,2.5 --iterations 1 -o fine.nii");
-    assert!(said.contains("rays per LOR  2 × 1"), "{said}");
-    assert_eq!(record(at, "fine.json")["projector"]["rays_per_bin"], json!([2, 1]));
+    assert!(said.contains("rays per LOR  2 × 2"), "{said}");
+    assert_eq!(record(at, "fine.json")["projector"]["rays_per_bin"], json!([2, 2]));
 }
 
 #[test]
