@@ -61,7 +61,9 @@ pub struct ProjectorOptions {
     #[arg(long, value_name = "FILE")]
     pub tubes: Option<PathBuf>,
 
-    /// Lines per bin: auto, or TANGENTIAL,AXIAL.
+    /// Rays per LOR: auto, or TANGENTIAL,AXIAL. auto traces so many that none of a view's lines misses a voxel between it and the
+    /// next: the largest gap between neighbouring lines in the field of view over the smaller of dx and dy, at most 8, and the axial
+    /// sampling over dz. For lists of events one across, and along the axis the size of a crystal, or the ring spacing, over dz.
     #[arg(long, default_value = "auto", value_name = "T,A", value_parser = rays)]
     pub rays: Rays,
 
@@ -139,7 +141,7 @@ fn rays(text: &str) -> Result<Rays, String> {
         return Ok(Rays::Auto);
     }
     let [tangential, axial] = triple::<usize, 2>(text)?;
-    if tangential == 0 || axial == 0 || tangential * axial > 1024 {
+    if tangential == 0 || axial == 0 || tangential.saturating_mul(axial) > 1024 {
         return Err(format!("'{text}' lines per bin cannot be traced; use between 1 and 1024 in all"));
     }
     Ok(Rays::Fixed { tangential, axial })

@@ -136,10 +136,11 @@ pub fn backproject(options: &BackprojectOptions) -> CliResult<Done> {
             let image = system.backproject(Subset::ALL, arranged, accumulation, &Task::new())?;
             out!("backprojected in {:.2} s", begin.elapsed().as_secs_f64());
             let device = DeviceRecord { name: system.device().to_owned(), threads: rayon::current_num_threads() };
+            let fov_radius_mm = options.projector.fov_radius_mm.unwrap_or_else(|| like.grid.inscribed_radius_mm());
             let record = ProjectorRecord {
                 name: entry.name.to_owned(),
-                rays_per_bin: rays_per_bin(study.measured.geometry(), &like.grid, options.projector.rays),
-                fov_radius_mm: options.projector.fov_radius_mm.unwrap_or_else(|| like.grid.inscribed_radius_mm()),
+                rays_per_bin: rays_per_bin(study.measured.geometry(), &like.grid, fov_radius_mm, options.projector.rays),
+                fov_radius_mm,
                 accumulation,
                 accumulation_switched: Vec::new(),
                 tubes: ProjectorRecord::tubes_of(entry.name, tubes.as_deref()),

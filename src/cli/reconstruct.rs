@@ -33,8 +33,8 @@ use crate::io::measurements::MeasurementWriter;
 use crate::io::saved_matrix::read_matrix;
 use crate::io::{FileKind, SweepFollower, check_image_unit, read_pair_study, read_study, read_volume, rois};
 use crate::plan::{
-    AlgorithmKind, Job, ListSelection, MATRIX_ITERATIONS, PairSettings, ProjectorChoice, Rays, RunSettings, Stages, check_basis,
-    default_list_settings, default_settings, list_study, ring_basis,
+    AlgorithmKind, Job, ListSelection, PairSettings, ProjectorChoice, Rays, RunSettings, Stages, SubsetRule, check_basis,
+    default_list_settings, default_num_iterations, default_settings, list_study, ring_basis,
 };
 use crate::recon::SubsetOrder;
 use crate::session::{Command, Feed, RoiSet, Session, SessionOptions, Trace};
@@ -70,11 +70,12 @@ pub struct ReconstructOptions {
     #[command(flatten)]
     pub epri: EpriOptions,
 
-    /// Full iterations.
+    /// Full iterations. Default: so many that subsets × iterations is about 56: 4 with 14 subsets, at most 40 (also for MLEM).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     iterations: Option<u32>,
 
-    /// Subsets of an OSEM iteration. Default: 14, or the nearest that divides the views evenly.
+    /// Subsets of an OSEM iteration. Default: at most 14, each with at least 50 000 counts net of the expected background and, except
+    /// for lists of events, at least 4 views; if possible a number that divides the views evenly.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     subsets: Option<u32>,
 
@@ -229,6 +230,7 @@ pub(super) fn run(options: &ReconstructOptions, sharing: &Sharing, part: Part) -
     } else {
         (options.counts()?, None, None)
     };
+    notices::print(job.subset_notice().as_slice());
     let desk = Desk::open(options, &job, trace)?;
     let Some(_held) = sharing.hold(&job) else { return Ok(Ended::NOT_BEGUN) };
     drop(alone);
@@ -397,9 +399,12 @@ impl ReconstructOptions {
         given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name).or(self.list_arguments.first_given())
     }
 
-    /// Whether a number of subsets was asked for.
-    pub(super) fn has_subsets(&self) -> bool {
-        self.subsets.is_some() || self.algorithm == Some(Algorithm::Em(AlgorithmKind::Mlem))
+    /// Subsets and iterations: those asked for, else those that suit the data.
+    pub(super) fn subsets_and_iterations(&self, rule: Option<SubsetRule>) -> [usize; 2] {
+        let is_mlem = self.algorithm == Some(Algorithm::Em(AlgorithmKind::Mlem));
+        let suited = if is_mlem { 1 } else { rule.map_or(1, SubsetRule::num_subsets) };
+        let num_subsets = self.subsets.map_or(suited, |n| n as usize);
+        [num_subsets, self.iterations.map_or_else(|| default_num_iterations(num_subsets), |n| n as usize)]
     }
 
     /// What is written of the frame of this number.
@@ -472,7 +477,7 @@ impl ReconstructOptions {
         };
         let settings = PairSettings {
             matrix: Some(matrix),
-            num_iterations: self.iterations.map_or(MATRIX_ITERATIONS, |n| n as usize),
+            num_iterations: self.iterations.map_or(default_num_iterations(1), |n| n as usize),
             grid,
             device: projector.device,
             accumulation: projector.accumulation,
@@ -547,10 +552,12 @@ impl ReconstructOptions {
             notices::print(found);
         }
         let projector = &self.projector;
+        let [num_subsets, num_iterations] = self.subsets_and_iterations(base.subset_rule);
         Ok(RunSettings {
             algorithm,
-            num_iterations: self.iterations.map_or(base.num_iterations, |n| n as usize),
-            num_subsets: self.subsets.map_or(base.num_subsets, |n| n as usize),
+            num_iterations,
+            num_subsets,
+            subset_rule: base.subset_rule,
             subset_order: self.subset_order.unwrap_or(base.subset_order),
             fov_radius_mm: projector.fov_radius_mm.unwrap_or_else(|| grid.inscribed_radius_mm()),
             grid,

@@ -10,7 +10,7 @@ use super::sharing::Sharing;
 use super::{CliResult, Done, notices};
 use crate::data::{Frames, Volume, frame_words};
 use crate::io::{FileKind, nifti, read_volume};
-use crate::plan::{DataRecord, FrameRecord, Job, Provenance, RunSettings, Times, usual_num_subsets};
+use crate::plan::{DataRecord, FrameRecord, Job, Provenance, RunSettings, SubsetRule, Times};
 use crate::session::Trace;
 use crate::words::counted;
 
@@ -54,16 +54,24 @@ fn run_missing(
     };
     let frames_ms = frames.as_slice();
     let num_events: Vec<usize> = frames_ms.iter().map(|frame_ms| study.measured.prompts.num_in_frame(frame_ms)).collect();
-    let Some(fewest) = num_events.iter().copied().filter(|num| *num > 0).min() else {
+    // All alike, as suits the one with the fewest counts: their images can be compared.
+    let Some(rule) = SubsetRule::of_frames(&study.measured, frames_ms) else {
         return Err(format!("none of the frames has an event of {}", options.input.display()).into());
     };
+    let [num_subsets, num_iterations] = options.subsets_and_iterations(Some(rule));
     let job_of = |frame_ms: &std::ops::Range<u32>| {
-        // All alike: as many subsets as suit the smallest of them.
-        let num_subsets = if options.has_subsets() { settings.num_subsets } else { usual_num_subsets(fewest) };
-        let settings = RunSettings { frame_ms: Some(frame_ms.clone()), num_subsets, ..(*settings).clone() };
+        let settings = RunSettings {
+            frame_ms: Some(frame_ms.clone()),
+            num_subsets,
+            num_iterations,
+            subset_rule: Some(rule),
+            ..(*settings).clone()
+        };
         Job::Events { study: Arc::clone(&study), settings: Box::new(settings), growing: None }
     };
-    let desk = Desk::open(options, &job_of(&frames_ms[0]), trace)?;
+    let first = job_of(&frames_ms[0]);
+    notices::print(first.subset_notice().or_else(|| first.notice_of_frames()).as_slice());
+    let desk = Desk::open(options, &first, trace)?;
     let largest = missing.iter().copied().max_by_key(|index| num_events[*index]).unwrap_or(0);
     let Some(_held) = sharing.hold(&job_of(&frames_ms[largest])) else { return Ok(Ended::NOT_BEGUN) };
     drop(alone);

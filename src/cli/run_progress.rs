@@ -10,7 +10,7 @@ use super::console::{is_quiet, out, remark};
 use super::matrix::words as matrix_words;
 use super::progress;
 use crate::data::Sweep;
-use crate::plan::{AlgorithmKind, Course, Job, StartInfo};
+use crate::plan::{AlgorithmKind, Course, Job, StartInfo, rays_in_use};
 use crate::recon::{Baseline, FilterSettings, RaceReport, StageTimes};
 use crate::report::{Column, Columns};
 use crate::session::IterateReport;
@@ -103,6 +103,12 @@ pub fn announce(info: &StartInfo, num_iterations: usize) {
     let ([nx, ny, nz], [dx, dy, dz]) = (grid.size, grid.voxel_mm);
     fact("device", info.device.clone());
     fact(if matches!(info.job, Job::Sweep { .. }) { "program" } else { "projector" }, info.projector.clone());
+    if let Job::Counts { study, settings } = &info.job
+        && let Some([tangential, axial]) = rays_in_use(study.measured.geometry(), settings, &info.projector)
+        && [tangential, axial] != [1, 1]
+    {
+        fact("rays per LOR", format!("{tangential} × {axial}"));
+    }
     match &info.job {
         Job::Counts { settings, .. } | Job::Events { settings, .. } => {
             fact("accumulation", info.accumulation.to_string());
@@ -111,7 +117,8 @@ pub fn announce(info: &StartInfo, num_iterations: usize) {
                 AlgorithmKind::Mlem => format!("MLEM, {iterations}"),
                 AlgorithmKind::Osem => format!("OSEM with {}, {iterations}", counted(info.num_subsets, "subset")),
             };
-            fact("algorithm", algorithm);
+            let why = settings.why_subsets().map_or(String::new(), |reason| format!(" ({reason})"));
+            fact("algorithm", algorithm + &why);
         }
         Job::Pairs { settings, .. } => {
             fact("accumulation", info.accumulation.to_string());

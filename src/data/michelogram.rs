@@ -64,7 +64,8 @@ impl Michelogram {
 
     /// Sum over all bins.
     pub fn total(&self) -> f64 {
-        self.counts.chunks(CHUNK).map(|chunk| chunk.iter().map(|&v| f64::from(v)).sum::<f64>()).sum()
+        let sums = self.counts.par_chunks(CHUNK).map(|chunk| chunk.iter().map(|&v| f64::from(v)).sum::<f64>());
+        sums.collect::<Vec<f64>>().into_iter().sum()
     }
 
     /// Storage index and value of the first bin that is negative or not a finite number.

@@ -131,6 +131,12 @@ impl Grid {
             .max(0.0)
     }
 
+    /// Distance of the grid's farthest corner from the axis, mm.
+    pub fn farthest_from_axis_mm(&self) -> f64 {
+        let farthest = |axis: usize| self.extent_mm(axis).into_iter().fold(0.0, |farthest: f64, mm| farthest.max(mm.abs()));
+        farthest(0).hypot(farthest(1))
+    }
+
     /// The grid as it is written in sentences.
     pub fn words(&self) -> String {
         let ([nx, ny, nz], [dx, dy, dz], [x, y, z]) = (self.size, self.voxel_mm, self.origin_mm);

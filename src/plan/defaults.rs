@@ -1,9 +1,9 @@
-//! What a reconstruction does when nothing else is asked: OSEM, 4 iterations, about 14 subsets, voxels as wide as the
-//! bins and half a ring spacing high, the circle inscribed in the image as field of view. Of an EPRI sweep: one-stage
-//! filtered backprojection onto what the samples see.
+//! What a reconstruction does when nothing else is asked: OSEM with subsets and iterations that suit the data
+//! ([`super::SubsetRule`]), voxels as wide as the bins and half a ring spacing high, the circle inscribed in the image as
+//! field of view. Of an EPRI sweep: one-stage filtered backprojection onto what the samples see.
 
 use super::setup::SetupError;
-use super::{AlgorithmKind, DeviceChoice, PlaneKernel, ProjectorChoice, Rays, RunSettings, Stages, SweepSettings};
+use super::{AlgorithmKind, DeviceChoice, PlaneKernel, ProjectorChoice, Rays, RunSettings, Stages, SubsetRule, SweepSettings};
 use crate::data::{Counts, Sweep, SweepSpace};
 use crate::geometry::Grid;
 use crate::operator::grid_about_zero;
@@ -11,12 +11,6 @@ use crate::recon::{FbpSettings, FilterSettings, SubsetOrder};
 use crate::scanner::ScanGeometry;
 use crate::scanner::epri::Order;
 
-/// Subsets that are aimed at.
-const NUM_SUBSETS: usize = 14;
-/// Full iterations of MLEM with a stored matrix.
-pub const MATRIX_ITERATIONS: usize = 50;
-/// Full iterations.
-const NUM_ITERATIONS: usize = 4;
 /// Most voxels along an axis of the image of a sweep.
 const MAX_SWEEP_SIDE: usize = 128;
 
@@ -26,10 +20,12 @@ const MAX_SWEEP_SIDE: usize = 128;
 /// The scanner's default image grid cannot be made.
 pub fn default_settings(counts: &Counts) -> Result<RunSettings, SetupError> {
     let grid = counts.geometry().default_grid()?;
+    let rule = SubsetRule::of_counts(counts);
     Ok(RunSettings {
         algorithm: AlgorithmKind::Osem,
-        num_iterations: NUM_ITERATIONS,
-        num_subsets: default_num_subsets(counts.geometry().num_views),
+        num_iterations: rule.num_iterations(),
+        num_subsets: rule.num_subsets(),
+        subset_rule: Some(rule),
         subset_order: SubsetOrder::default(),
         fov_radius_mm: grid.inscribed_radius_mm(),
         grid,
@@ -89,16 +85,6 @@ fn voxel_of(extent_mm: f64, space: SweepSpace, size: [usize; 3]) -> [f64; 3] {
     [x, y, if space.is_slice() { x } else { z }]
 }
 
-/// 14, or the nearest number that divides the views evenly (the smaller of two), if one lies between half and twice
-/// that; never more than there are views.
-pub fn default_num_subsets(num_views: usize) -> usize {
-    (NUM_SUBSETS / 2..=2 * NUM_SUBSETS)
-        .filter(|&n| num_views.is_multiple_of(n))
-        .min_by_key(|n| n.abs_diff(NUM_SUBSETS))
-        .unwrap_or(NUM_SUBSETS)
-        .min(num_views.max(1))
-}
-
 /// A grid of `size` voxels that reaches as far as the scanner's default grid: 256 × 256 × 47 over the 700 mm of a
 /// Discovery STE gives voxels of 2.734 × 2.734 × 3.27 mm.
 ///
@@ -144,14 +130,6 @@ fn covering_size(extent_mm: [f64; 3], voxel_mm: [f64; 3]) -> Result<[usize; 3], 
 mod tests {
     use super::*;
     use crate::scanner::find;
-
-    #[test]
-    fn subsets_divide_the_views_where_they_can() {
-        let expected = [(280, 14), (96, 12), (48, 12), (64, 16), (97, 14), (210, 14), (4, 4), (1, 1)];
-        for (num_views, num_subsets) in expected {
-            assert_eq!(default_num_subsets(num_views), num_subsets, "{num_views} views");
-        }
-    }
 
     #[test]
     fn grids_reach_across_the_field_of_view() {

@@ -1,6 +1,15 @@
 //! The settings behind an image as names and values, so that those of several runs can be put beside each other.
 
-use super::provenance::{AlgorithmRecord, Progress, Provenance};
+use super::provenance::{AlgorithmRecord, EmRecord, Progress, Provenance};
+
+impl EmRecord {
+    /// The number of subsets, with the reason where it is a default that few counts or views lower.
+    fn subsets_in_words(&self) -> String {
+        let rule = self.subset_rule.as_ref().filter(|rule| rule.default_subsets == self.subsets);
+        let reason = rule.and_then(|rule| rule.reason.as_deref());
+        reason.map_or_else(|| self.subsets.to_string(), |reason| format!("{} ({reason})", self.subsets))
+    }
+}
 
 impl Provenance {
     /// What was chosen, by the names that the window has for it. Not how far the reconstruction was, nor when.
@@ -11,7 +20,7 @@ impl Provenance {
                 let name = if matches!(self.algorithm, Some(AlgorithmRecord::Mlem(_))) { "MLEM" } else { "OSEM" };
                 facts.extend([
                     ("Algorithm", name.to_owned()),
-                    ("Subsets", em.subsets.to_string()),
+                    ("Subsets", em.subsets_in_words()),
                     ("Subset order", em.subset_order.to_string()),
                     ("Start image", em.start_image.clone()),
                 ]);

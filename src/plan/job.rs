@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::{Acquisition, Course, ListAcquisition, PROJECTORS};
+use super::{Acquisition, Course, ListAcquisition, PROJECTORS, SubsetRule};
 use crate::data::{Counts, EventList, PairCounts, ResponseMatrix, Study, TubeSet, Volume};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
@@ -165,7 +165,7 @@ impl FromStr for ProjectorChoice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rays {
-    /// One tangentially, ceil(axial sampling / voxel height) axially.
+    /// So many that no voxel between two lines is missed ([`super::rays_per_bin`]).
     Auto,
     /// This many.
     Fixed {
@@ -185,6 +185,9 @@ pub struct RunSettings {
     pub num_iterations: usize,
     /// Subsets of an OSEM iteration; MLEM has one, whatever stands here.
     pub num_subsets: usize,
+    /// What bounds the subsets of the data, where that is known; the defaults follow from it.
+    #[serde(default)]
+    pub subset_rule: Option<SubsetRule>,
     /// Order of the subsets.
     pub subset_order: SubsetOrder,
     /// Image grid.

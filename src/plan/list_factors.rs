@@ -15,7 +15,6 @@ use super::system::System;
 use super::{DeviceChoice, ProjectorChoice, Rays};
 use crate::algebra::{Backend as _, Host};
 use crate::data::{Attenuation, AttenuationMap, EventList, Events, ListFacts, Notice};
-use crate::geometry::Grid;
 use crate::io::read_attenuation;
 use crate::operator::{EventLines, EventOrder, EventSubsets, LinearOperator as _, OperatorError, Subset};
 use crate::scanner::{Detectors, PairRays, ScanGeometry};
@@ -68,19 +67,13 @@ pub(super) fn passing(
     events: &Arc<Events>,
     task: &Task,
 ) -> Result<Vec<f32>, OperatorError> {
-    let (grid, radius_mm) = (map.per_mm.grid.clone(), reach_mm(&map.per_mm.grid));
+    let (grid, radius_mm) = (map.per_mm.grid.clone(), map.per_mm.grid.farthest_from_axis_mm());
     let subsets = EventSubsets { order: EventOrder::AsWritten, ..EventSubsets::default() };
     let lines = EventLines::new(Arc::clone(events), detectors, None, grid, radius_mm, PairRays::ONE, subsets)?;
     let mu = Host.upload(Arc::new(lines.voxels().coefficients(&map.per_mm)))?;
     let mut integrals = Host.zeros(events.len())?;
     lines.apply(&mut Host, Subset::ALL, &mu, &mut integrals, task)?;
     Ok(Host.read(&integrals, |integrals| integrals.par_iter().map(|integral| (-integral).exp()).collect())?)
-}
-
-/// The distance of the farthest voxel of a grid from the axis, mm.
-fn reach_mm(grid: &Grid) -> f64 {
-    let farthest = |axis: usize| grid.extent_mm(axis).into_iter().fold(0.0, |farthest: f64, mm| farthest.max(mm.abs()));
-    farthest(0).hypot(farthest(1))
 }
 
 /// The part of the photon pairs that passes, of all planes of a cylinder's views.
@@ -98,7 +91,7 @@ impl PassingOfViews {
         let choose = |projector, device| {
             let settings = ProjectorSettings {
                 grid: map.per_mm.grid.clone(),
-                fov_radius_mm: reach_mm(&map.per_mm.grid),
+                fov_radius_mm: map.per_mm.grid.farthest_from_axis_mm(),
                 rays: Rays::Fixed { tangential: 1, axial: 1 },
                 projector,
                 device,
@@ -128,7 +121,7 @@ impl PassingOfViews {
 mod tests {
     use super::*;
     use crate::data::Volume;
-    use crate::geometry::Line;
+    use crate::geometry::{Grid, Line};
     use crate::plan::histogram::{HistogramSettings, cylinder_of, sampling_of};
     use crate::scanner::{Segment, find};
 

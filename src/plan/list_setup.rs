@@ -9,7 +9,9 @@ use super::histogram::{HistogramSettings, cylinder_of, sampling_of};
 use super::list_factors::factors_of_events;
 use super::list_sensitivity::SensitivitySettings;
 use super::setup::{Prepared, SetupError, check_field_of_view, check_start_image, race_warning};
-use super::{AlgorithmKind, DeviceChoice, GatheredEvents, Job, ListAcquisition, ProjectorChoice, Rays, RunSettings, StartInfo};
+use super::{
+    AlgorithmKind, DeviceChoice, GatheredEvents, Job, ListAcquisition, ProjectorChoice, Rays, RunSettings, StartInfo, SubsetRule,
+};
 use crate::algebra::{Host, Share, Simd, Team, Voxels};
 #[cfg(feature = "cuda")]
 use crate::cuda;
@@ -25,11 +27,6 @@ use crate::scanner::PairRays;
 use crate::task::Task;
 use crate::words::counted;
 
-/// Events that a subset should have.
-const EVENTS_OF_A_SUBSET: usize = 50_000;
-/// Subsets where there are events enough, and iterations.
-const MOST_SUBSETS: usize = 14;
-const NUM_ITERATIONS: usize = 4;
 /// Rays of a pair of crystals at most where nothing else is asked.
 const MOST_RAYS: usize = 16;
 /// Voxels across an image where nothing tells how fine it can be.
@@ -44,10 +41,12 @@ pub const EVENTS_PROJECTOR: &str = "events";
 /// The image grid cannot be made.
 pub fn default_list_settings(list: &EventList) -> Result<RunSettings, SetupError> {
     let grid = list_grid(&list.facts)?;
+    let rule = SubsetRule::of_list(list);
     Ok(RunSettings {
         algorithm: AlgorithmKind::Osem,
-        num_iterations: NUM_ITERATIONS,
-        num_subsets: usual_num_subsets(list.numbers().num_prompts),
+        num_iterations: rule.num_iterations(),
+        num_subsets: rule.num_subsets(),
+        subset_rule: Some(rule),
         subset_order: SubsetOrder::Sequential,
         fov_radius_mm: grid.inscribed_radius_mm(),
         grid,
@@ -62,11 +61,6 @@ pub fn default_list_settings(list: &EventList) -> Result<RunSettings, SetupError
         init: None,
         frame_ms: None,
     })
-}
-
-/// Subsets of so many events; of none as of many, which will come.
-pub fn usual_num_subsets(num_events: usize) -> usize {
-    if num_events == 0 { MOST_SUBSETS } else { (num_events / EVENTS_OF_A_SUBSET).clamp(1, MOST_SUBSETS) }
 }
 
 /// The grid for a list's images: that of a cylinder's bins, else half of the crystals' sides out to 0.7 of the bore.
@@ -178,7 +172,7 @@ impl ArrivingEvents for Arriving {
     fn algorithm(&mut self, task: &Task) -> Result<(Box<dyn Algorithm>, usize), ReconError> {
         let (list, _) = self.acquisition.look(GatheredEvents::clone).finish(task).map_err(OperatorError::from)?;
         let num_events = list.prompts.len();
-        let num_subsets = self.settings.num_subsets.min(usual_num_subsets(num_events));
+        let num_subsets = self.settings.num_subsets.min(SubsetRule::of_list(&list).num_subsets());
         let settings = RunSettings { num_subsets, ..self.settings.clone() };
         let Self { device, sensitivity, rays, em, .. } = self;
         let make = || {

@@ -29,6 +29,7 @@ mod quick_matrix;
 mod registry;
 mod setup;
 mod study_files;
+mod subsets;
 mod sweep_setup;
 mod system;
 mod tubes;
@@ -36,9 +37,7 @@ mod tubes;
 pub use acquisition::{Acquisition, ListAcquisition};
 pub use cache::Cache;
 pub use course::Course;
-pub use defaults::{
-    MATRIX_ITERATIONS, covering_grid, default_num_subsets, default_settings, default_sweep_settings, grid_of_voxels, sweep_grid,
-};
+pub use defaults::{covering_grid, default_settings, default_sweep_settings, grid_of_voxels, sweep_grid};
 pub use devices::{Chosen, Device, available_devices, choose_device, host_devices, or_on_cpu};
 pub use estimate::{Forecast, FreeMemory};
 pub use histogram::{HistogramSettings, ListError, cylinder_of, histogram, sampling_of};
@@ -48,7 +47,7 @@ pub use job::{
     SweepSettings,
 };
 pub use list_sensitivity::{Sensitivity, SensitivitySettings, list_sensitivity};
-pub use list_setup::{EVENTS_PROJECTOR, default_list_settings, rays_of_a_pair, usual_num_subsets};
+pub use list_setup::{EVENTS_PROJECTOR, default_list_settings, rays_of_a_pair};
 pub use list_study::{GatheredEvents, ListSelection, list_study, study_of};
 pub use matrix::{
     MatrixAmount, MatrixForecast, MatrixRecipe, RingFunctions, check_basis, crystal_pairs, forecast_matrix, make_matrix,
@@ -57,7 +56,7 @@ pub use matrix::{
 pub use matrix_times::{MatrixLayout, MatrixTimes, MatrixTiming, matrix_times};
 pub use photon_scan::{PhotonScanError, scan_pairs, scan_photons};
 pub use processes::{device_of_all, share_with_processes};
-pub use projector::{ChosenProjector, ChosenTeam, ProjectorSettings, choose_projector, choose_team, rays_per_bin};
+pub use projector::{ChosenProjector, ChosenTeam, ProjectorSettings, choose_projector, choose_team, rays_in_use, rays_per_bin};
 pub use provenance::{
     AccumulationSpan, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord, FrameRecord, ImageRecord,
     Made, MatrixRecord, PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance, SIMULATED, Seal, Start, Times,
@@ -66,5 +65,6 @@ pub use quick_matrix::quick_matrix_recipe;
 pub use registry::{PROJECTORS, ProjectorEntry, projector};
 pub use setup::{Prepared, SetupError, forecast, prepare, prepare_with};
 pub use study_files::{ListFiles, ReadStudy, ScanFiles, StudyFiles, SweepFiles};
+pub use subsets::{SubsetRecord, SubsetRule, default_num_iterations};
 pub use system::System;
 pub use tubes::{MadeTubes, make_tubes, scanner_of_tubes};

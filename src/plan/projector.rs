@@ -8,7 +8,7 @@ use super::processes::process_team;
 use super::registry::{Between, PROJECTORS, ProjectorEntry, projector};
 use super::setup::{SetupError, check_field_of_view};
 use super::system::System;
-use super::{DeviceChoice, ProjectorChoice, Rays};
+use super::{DeviceChoice, ProjectorChoice, Rays, RunSettings};
 #[cfg(feature = "cuda")]
 use super::{GpuSet, devices::open_gpus};
 use crate::algebra::Team;
@@ -168,27 +168,36 @@ fn first_that_can_be<T>(
     Err(SetupError::Settings(notice.unwrap_or_else(|| "there is no projector for this device".into())))
 }
 
-/// Lines per bin, tangential and axial. Automatically one, and as many axially as voxels fit into the widest axial
-/// sampling: then every slice that a bin sees is crossed.
-pub fn rays_per_bin(geometry: &ScanGeometry, grid: &Grid, rays: Rays) -> [usize; 2] {
+/// Lines per bin, tangential and axial. Automatically as many as voxels fit between neighbouring lines of a view inside the
+/// field of view, and into the widest axial sampling: then no view misses a voxel, and every slice that a bin sees is crossed.
+pub fn rays_per_bin(geometry: &ScanGeometry, grid: &Grid, fov_radius_mm: f64, rays: Rays) -> [usize; 2] {
     match rays {
         Rays::Fixed { tangential, axial } => [tangential.max(1), axial.max(1)],
         Rays::Auto => {
+            let [dx, dy, dz] = grid.voxel_mm;
+            let gap = geometry.largest_line_gap_mm(fov_radius_mm.min(grid.farthest_from_axis_mm()));
             let sampling = geometry.segments.iter().map(|s| geometry.axial_sampling_mm(s)).fold(0.0, f64::max);
             // A quotient that is whole up to rounding must not cost a line more.
-            let count = (sampling / grid.voxel_mm[2] * (1.0 - 1e-9)).ceil();
-            [1, count.clamp(1.0, MAX_AUTOMATIC_RAYS) as usize]
+            let count = |mm: f64, voxel_mm: f64, most: f64| (mm / voxel_mm * (1.0 - 1e-6)).ceil().clamp(1.0, most) as usize;
+            [count(gap, dx.min(dy), MAX_TANGENTIAL_RAYS), count(sampling, dz, MAX_AXIAL_RAYS)]
         }
     }
 }
 
-/// Beyond this many lines a bin gains nothing, and slices that thin are a mistake.
-const MAX_AUTOMATIC_RAYS: f64 = 64.0;
+/// The lines per bin of a run by this projector; `None` where it traces none.
+pub fn rays_in_use(geometry: &ScanGeometry, settings: &RunSettings, name: &str) -> Option<[usize; 2]> {
+    let uses_tubes = ProjectorChoice::all().any(|choice| choice.name() == name && choice.uses_tubes());
+    (!uses_tubes).then(|| rays_per_bin(geometry, &settings.grid, settings.fov_radius_mm, settings.rays))
+}
+
+/// Beyond so many lines a bin gains nothing, and voxels or slices that thin are a mistake.
+const MAX_TANGENTIAL_RAYS: f64 = 8.0;
+const MAX_AXIAL_RAYS: f64 = 64.0;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scanner::find;
+    use crate::scanner::{InPlane, find};
 
     #[test]
     fn the_fast_projector_is_taken_where_it_can_be_and_its_lack_is_told() {
@@ -210,10 +219,64 @@ mod tests {
     #[test]
     fn automatic_rays_cross_every_slice_of_a_bin() {
         let geometry = &find("prt-1").unwrap().geometry;
-        let grid = |dz: f64| Grid::centred([9, 9, 9], [3.0, 3.0, dz]).unwrap();
+        let grid = |dz: f64| Grid::centred([9, 9, 9], [9.0, 9.0, dz]).unwrap();
         for (dz, axial) in [(6.75, 1), (3.375, 2), (3.0, 3), (2.25, 3), (10.0, 1)] {
-            assert_eq!(rays_per_bin(geometry, &grid(dz), Rays::Auto), [1, axial], "slices of {dz} mm");
+            assert_eq!(rays_per_bin(geometry, &grid(dz), 30.0, Rays::Auto), [1, axial], "slices of {dz} mm");
         }
-        assert_eq!(rays_per_bin(geometry, &grid(1.0), Rays::Fixed { tangential: 2, axial: 1 }), [2, 1]);
+        assert_eq!(rays_per_bin(geometry, &grid(1.0), 30.0, Rays::Fixed { tangential: 2, axial: 1 }), [2, 1]);
+    }
+
+    fn tangential(geometry: &ScanGeometry, dx: f64, dy: f64, fov_radius_mm: f64) -> usize {
+        let grid = Grid::centred([201, 201, 9], [dx, dy, 100.0]).unwrap();
+        rays_per_bin(geometry, &grid, fov_radius_mm, Rays::Auto)[0]
+    }
+
+    #[test]
+    fn automatic_rays_leave_no_voxel_between_neighbouring_lines() {
+        // Arc-corrected bins of 3 mm.
+        let small = &find("small").unwrap().geometry;
+        for (dx, rays) in [(3.0, 1), (3.5, 1), (2.9, 2), (1.5, 2), (1.0, 3), (0.75, 4), (0.7, 5), (0.3, 8), (0.01, 8)] {
+            assert_eq!(tangential(small, dx, dx, 60.0), rays, "voxels of {dx} mm");
+        }
+        // A quotient that is whole up to rounding; the finer side counts.
+        assert_eq!(tangential(small, 3.0 / (1.0 + 5e-7), 3.0, 60.0), 1);
+        assert_eq!(tangential(small, 3.0 / (1.0 + 5e-6), 3.0, 60.0), 2);
+        assert_eq!([tangential(small, 1.5, 3.0, 60.0), tangential(small, 3.0, 1.5, 60.0)], [2, 2]);
+    }
+
+    #[test]
+    fn default_grids_have_one_ray_but_between_pairs_of_detectors_that_take_turns() {
+        for scanner in crate::scanner::catalogue() {
+            let geometry = &scanner.geometry;
+            let grid = geometry.default_grid().unwrap();
+            let radius_mm = grid.inscribed_radius_mm();
+            assert_eq!(rays_per_bin(geometry, &grid, radius_mm, Rays::Auto)[0], 1, "{}", scanner.name);
+            if geometry.in_plane == InPlane::Detectors {
+                let pairs = ScanGeometry { in_plane: InPlane::DetectorPairs, ..geometry.clone() };
+                let step = std::f64::consts::PI / pairs.num_detectors_per_ring as f64;
+                let mut gap = 0.0_f64;
+                // Neighbouring lines of view 0 inside the circle, by their points there.
+                for first in 0..pairs.num_tangential - 1 {
+                    let [a, b] = [first, first + 1].map(|t| pairs.s_mm(t));
+                    if a.abs().max(b.abs()) < radius_mm {
+                        gap = gap.max(b - a + (radius_mm * radius_mm - a * a).sqrt() * step);
+                    }
+                }
+                let found = pairs.largest_line_gap_mm(radius_mm);
+                assert!((found / gap - 1.0).abs() < 0.01, "{}: {found} and {gap}", scanner.name);
+                assert_eq!(rays_per_bin(&pairs, &grid, radius_mm, Rays::Auto)[0], 2, "{}", scanner.name);
+                // Near the axis they lie hardly farther apart than the lines of a view.
+                assert_eq!(tangential(&pairs, 1.1 * pairs.central_bin_mm(), 100.0, 10.0), 1, "{}", scanner.name);
+            }
+        }
+    }
+
+    #[test]
+    fn planar_heads_have_rays_by_their_bins() {
+        let geometry = &find("vrpet").unwrap().geometry;
+        let bin_mm = geometry.in_plane.bin_mm().unwrap();
+        for (part, rays) in [(1.0, 1), (2.0, 2), (2.5, 3)] {
+            assert_eq!(tangential(geometry, bin_mm / part, bin_mm, 20.0), rays);
+        }
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{PlaneKernel, ProjectorChoice, RunSettings};
+use super::{PlaneKernel, ProjectorChoice, RunSettings, SubsetRecord};
 use crate::data::{
     BasisSettings, Counts, EventList, MatrixMade, Notice, Origin, Phase, ResponseMatrix, Study, Sweep, TubeSet, TubesMade, Unit,
     Volume,
@@ -245,6 +245,9 @@ pub struct EmRecord {
     /// What the race of the step that made the image lost.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub race: Option<RaceReport>,
+    /// What bounds the default number of subsets.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub subset_rule: Option<SubsetRecord>,
 }
 
 /// Settings of a filtered backprojection.

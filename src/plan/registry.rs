@@ -138,7 +138,7 @@ impl Between<'_> {
     }
 
     fn rays(&self) -> [usize; 2] {
-        rays_per_bin(self.geometry, &self.settings.grid, self.settings.rays)
+        rays_per_bin(self.geometry, &self.settings.grid, self.settings.fov_radius_mm, self.settings.rays)
     }
 }
 

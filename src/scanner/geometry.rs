@@ -324,6 +324,19 @@ impl ScanGeometry {
         self.s_mm_of_index(0.5) - self.s_mm_of_index(-0.5)
     }
 
+    /// Largest distance between neighbouring lines of a view inside a circle about the axis, mm. Lines between pairs of
+    /// detectors open by a further π / num_detectors, as they take turns.
+    pub fn largest_line_gap_mm(&self, radius_mm: f64) -> f64 {
+        let positions: Vec<f64> = (0..self.num_tangential).map(|tangential_pos| self.s_mm(tangential_pos)).collect();
+        let reaches = |pair: &&[f64]| pair[0].abs().min(pair[1].abs()) <= radius_mm;
+        let gaps = positions.windows(2).filter(reaches).map(|pair| pair[1] - pair[0]);
+        let gap = gaps.reduce(f64::max).unwrap_or_else(|| self.central_bin_mm());
+        match self.in_plane {
+            InPlane::DetectorPairs => gap + radius_mm * PI / self.num_detectors_per_ring as f64,
+            InPlane::ArcCorrected { .. } | InPlane::Detectors | InPlane::Heads { .. } => gap,
+        }
+    }
+
     /// Angle φ of a view, radians: v π / num_views, plus the intrinsic tilt, plus the shift to the middle of the
     /// detector pairs that view mashing adds together.
     pub fn phi_rad(&self, view: usize) -> f64 {

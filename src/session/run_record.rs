@@ -8,7 +8,7 @@ use super::threads::num_cores;
 use crate::plan::{
     AccumulationSpan, AlgorithmKind, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord,
     ImageRecord, Job, Made, MatrixRecord, PairSettings, Progress, ProjectorRecord, Provenance, RunSettings, Stages, Start,
-    StartInfo, SweepSettings, rays_of_a_pair, rays_per_bin,
+    StartInfo, SubsetRecord, SweepSettings, rays_in_use, rays_of_a_pair,
 };
 use crate::recon::{Explained, RaceReport, SubsetOrder};
 
@@ -121,7 +121,8 @@ impl RunRecord {
             Job::Counts { study, settings } => {
                 provenance.corrections = Some(CorrectionRecord::new(study));
                 provenance.algorithm = Some(self.em_record(settings, subiteration));
-                let rays = rays_per_bin(study.measured.geometry(), &settings.grid, settings.rays);
+                // A tube is one path.
+                let rays = rays_in_use(study.measured.geometry(), settings, &info.projector).unwrap_or([1, 1]);
                 provenance.projector = Some(self.projector_record(rays, settings, subiteration));
             }
             Job::Sweep { settings, .. } => provenance.algorithm = Some(self.fbp_record(settings)),
@@ -148,6 +149,7 @@ impl RunRecord {
             explained: self.explained_by(subiteration).map(Explained::ratio),
             explained_net: self.explained_by(subiteration).and_then(Explained::net_ratio),
             race: self.race_of(subiteration),
+            subset_rule: settings.subset_rule.map(SubsetRecord::from),
         };
         match settings.algorithm {
             AlgorithmKind::Mlem => AlgorithmRecord::Mlem(record),
@@ -164,6 +166,7 @@ impl RunRecord {
             explained: self.explained_by(subiteration).map(Explained::ratio),
             explained_net: self.explained_by(subiteration).and_then(Explained::net_ratio),
             race: self.race_of(subiteration),
+            subset_rule: None,
         }
     }
 

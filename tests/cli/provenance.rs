@@ -44,7 +44,11 @@ fn a_reconstruction_tells_what_made_it() {
     assert_eq!(of["corrections"], corrections);
     let algorithm =
         json!({"name": "osem", "subsets": 4, "subset_order": "sequential", "start_image": "uniform", "racy_sensitivity": false});
-    assert_eq!(of["algorithm"], algorithm);
+    let mut found = of["algorithm"].clone();
+    let rule = found.as_object_mut().unwrap().remove("subset_rule").unwrap();
+    assert_eq!(found, algorithm);
+    let is_net = rule["net_counts"].as_f64().is_some_and(|net| (0.95e5..1.05e5).contains(&net));
+    assert!(is_net && rule["views"] == json!(48), "{rule}");
     assert_eq!(of["progress"], json!({"iteration": 3, "iterations_asked": 3, "subiteration": 12, "complete": true}));
     let projector = json!({"name": "per-lor", "rays_per_bin": [1, 2], "fov_radius_mm": 25.0, "accumulation": "deterministic"});
     assert_eq!(of["projector"], projector);
@@ -69,6 +73,28 @@ fn a_reconstruction_tells_what_made_it() {
     let text = String::from_utf8_lossy(&bytes[148..228]).trim_end_matches('\0').to_owned();
     assert!(text.starts_with(&format!("tomoscope {}; MLEM; iteration 1; CPU, 1 thread", env!("CARGO_PKG_VERSION"))), "{text}");
     assert_eq!(record(at, "short.json")["algorithm"]["start_image"], json!("image.nii.gz"));
+}
+
+#[test]
+fn few_counts_have_fewer_subsets_and_more_iterations() {
+    let folder = folder_with_data();
+    let at = folder.path();
+    // About 143 000 prompts, of which 43 000 are background.
+    let said = run(at, "reconstruct scan.hs --image 21,21,15 -o all.nii");
+    assert!(said.contains("OSEM with 2 subsets, 28 iterations (14") && said.contains("net counts, at least"), "{said}");
+    let rule = &record(at, "all.json")["algorithm"]["subset_rule"];
+    assert_eq!((&rule["default_subsets"], &rule["default_iterations"]), (&json!(2), &json!(28)));
+    assert!(rule["reason"].as_str().unwrap().ends_with("per subset"), "{rule}");
+    // Iterations follow from the subsets that are asked for; what the data do not support is noted.
+    let output = tomoscope(at, &"reconstruct scan.hs --image 21,21,15 --subsets 8 -o eight.nii".split(' ').collect::<Vec<_>>());
+    let [said, notes] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+    assert!(output.status.success() && said.contains("OSEM with 8 subsets, 7 iterations"), "{said}");
+    assert!(notes.contains("8 subsets are more than these data support (14") && notes.contains("use at most 2"), "{notes}");
+    let said = run(at, "reconstruct scan.hs --image 21,21,15 --algorithm mlem -o mlem.nii");
+    assert!(said.contains("MLEM, 40 iterations"), "{said}");
+    let said = run(at, "reconstruct scan.hs --image 21,21,15 --voxel-mm 1.5,1.5,2.5 --iterations 1 -o fine.nii");
+    assert!(said.contains("rays per LOR  2 × 2"), "{said}");
+    assert_eq!(record(at, "fine.json")["projector"]["rays_per_bin"], json!([2, 2]));
 }
 
 #[test]

@@ -65,9 +65,14 @@ fn a_simulated_scan_is_reconstructed() {
     let folder = folder_with_scan(&[]);
     let folder = folder.path();
     let text = done(folder, &["reconstruct", "scan.hs", "-o", "out.hv", "--rois", "rois.toml", "--csv", "table.csv"]);
-    for words in
-        ["device        CPU", "projector     axial-runs", "accumulation  deterministic", "12 subsets", "forward", "out.hv"]
-    {
+    for words in [
+        "device        CPU",
+        "projector     axial-runs",
+        "accumulation  deterministic",
+        "12 subsets, 5 iterations (48 views, at least 4 per subset)",
+        "forward",
+        "out.hv",
+    ] {
         assert!(text.contains(words), "'{words}' is not in: {text}");
     }
     let (out, truth) = (image(folder, "out.hv"), image(folder, "truth.hv"));
@@ -77,24 +82,27 @@ fn a_simulated_scan_is_reconstructed() {
     let rows = read_measurements(&folder.join("table.csv")).unwrap();
     let of = |quantity: &str| -> Vec<&Measurement> { rows.iter().filter(|row| row.quantity == quantity).collect() };
     for quantity in ["mean", "sd", "min", "max", "num_voxels", "volume", "nsr", "log_likelihood_of_subset"] {
-        assert_eq!(of(quantity).len(), 48, "{quantity}");
+        assert_eq!(of(quantity).len(), 60, "{quantity}");
     }
     let first = (rows[0].iteration, rows[0].subset, rows[0].quantity.as_str(), rows[0].value, rows[0].unit.as_str());
     assert_eq!(first, (0, 0, "post_filter_fwhm", 0.0, "mm"));
-    let last = of("mean")[47];
-    assert_eq!((last.run, last.iteration, last.subset, last.roi.as_str(), last.unit.as_str()), (1, 4, 0, "middle", "counts/mm"));
+    let last = of("mean")[59];
+    assert_eq!((last.run, last.iteration, last.subset, last.roi.as_str(), last.unit.as_str()), (1, 5, 0, "middle", "counts/mm"));
     assert!((last.value / mean_inside(&out, 10.0) - 1.0).abs() < 0.02, "{}", last.value);
     let (terms, sums) = (of("log_likelihood_of_subset"), of("log_likelihood"));
     assert_eq!((terms[0].iteration, terms[0].subset), (0, 0), "the first term is the start image's");
     // One likelihood for each iteration, which is the sum of its terms.
-    assert_eq!(sums.iter().map(|row| (row.iteration, row.subset)).collect::<Vec<_>>(), [(0, 0), (1, 0), (2, 0), (3, 0)]);
+    assert_eq!(sums.iter().map(|row| (row.iteration, row.subset)).collect::<Vec<_>>(), [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0)]);
     for sum in sums {
         let of_iteration = terms.iter().filter(|term| term.iteration == sum.iteration).map(|term| term.value);
         assert_eq!(of_iteration.sum::<f64>(), sum.value);
     }
     // So has the residual; of a scan without noise little is left of it.
     let residuals = of("residual");
-    assert_eq!(residuals.iter().map(|row| (row.iteration, row.subset)).collect::<Vec<_>>(), [(0, 0), (1, 0), (2, 0), (3, 0)]);
+    assert_eq!(
+        residuals.iter().map(|row| (row.iteration, row.subset)).collect::<Vec<_>>(),
+        [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0)]
+    );
     assert!(residuals[0].value > 1.0 && residuals[1..].iter().all(|row| row.value < 0.01), "{residuals:?}");
 }
 

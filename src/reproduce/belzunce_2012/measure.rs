@@ -91,6 +91,7 @@ fn run_settings(image: &Image, implementation: &Implementation, extent: Extent) 
         algorithm: if extent.view_step > 1 { AlgorithmKind::Osem } else { AlgorithmKind::Mlem },
         num_iterations: extent.num_steps,
         num_subsets: extent.view_step,
+        subset_rule: None,
         subset_order: SubsetOrder::Spaced,
         grid: image.grid()?,
         fov_radius_mm: image.fov_radius_mm(),

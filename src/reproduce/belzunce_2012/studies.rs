@@ -13,7 +13,7 @@ use super::stages::Work;
 use crate::data::{Counts, Michelogram, Study, Volume};
 use crate::operator::{OperatorError, Subset};
 use crate::phantom::{self, Noise, Phantom, SimulationOptions};
-use crate::plan::{DeviceChoice, ProjectorChoice, ProjectorSettings, Rays, choose_projector};
+use crate::plan::{DeviceChoice, ProjectorChoice, ProjectorSettings, Rays, choose_projector, rays_per_bin};
 use crate::reproduce::ReproduceError;
 use crate::reproduce::folder::Folder;
 use crate::reproduce::schedule::Measurement;
@@ -118,10 +118,11 @@ impl Scan {
 /// What the scanner would measure of the true image's voxels.
 fn projected_truth(study: &Study<Counts>, fov_radius_mm: f64) -> Result<Michelogram, ReproduceError> {
     let (geometry, Some(truth)) = (study.measured.geometry(), &study.truth) else { return Ok(study.measured.prompts.clone()) };
+    let [_, axial] = rays_per_bin(geometry, &truth.grid, fov_radius_mm, Rays::Auto);
     let settings = ProjectorSettings {
         grid: truth.grid.clone(),
         fov_radius_mm,
-        rays: Rays::Auto,
+        rays: Rays::Fixed { tangential: 1, axial },
         projector: ProjectorChoice::AXIAL_RUNS,
         device: DeviceChoice::Cpu,
         threads_per_block: None,

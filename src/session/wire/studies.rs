@@ -14,7 +14,8 @@ use crate::data::{
 use crate::geometry::{Grid, LENGTHS_MM};
 use crate::operator::Accumulation;
 use crate::plan::{
-    Acquisition, Job, ListFiles, Rays, ReadStudy, RunSettings, ScanFiles, StartInfo, StudyFiles, SweepFiles, SweepSettings,
+    Acquisition, Job, ListFiles, Rays, ReadStudy, RunSettings, ScanFiles, StartInfo, StudyFiles, SubsetRule, SweepFiles,
+    SweepSettings,
 };
 use crate::recon::Estimate;
 use crate::scanner::{Crystal, Detectors, ScanGeometry};
@@ -195,11 +196,12 @@ pub struct StudyHead {
 /// What is told of its data.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Head {
-    /// Counts along lines: whether there are factors and a background, and their sum.
+    /// Counts along lines: whether there are factors and a background, their sum, and what bounds their subsets.
     Counts {
         geometry: Box<ScanGeometry>,
         corrections: [bool; 2],
         total: f64,
+        subset_rule: SubsetRule,
     },
     Events(Box<ListHead>),
     /// A sweep, as a whole.
@@ -229,6 +231,7 @@ struct ListHead {
     isotope: Option<String>,
     half_life_secs: Option<f64>,
     numbers: EventNumbers,
+    total_additive: f64,
     rates: CountRates,
 }
 
@@ -241,6 +244,8 @@ pub enum HeadStudy {
         study: Study<Counts>,
         /// Their sum.
         total: f64,
+        /// What bounds their subsets.
+        subset_rule: SubsetRule,
         /// What they were read from there.
         files: ScanFiles,
     },
@@ -262,7 +267,8 @@ impl StudyHead {
                 let Counts { prompts, multiplicative, additive } = &study.measured;
                 let corrections = [multiplicative.is_some(), additive.is_some()];
                 let geometry = Box::new((*prompts.geometry).clone());
-                head(study, Head::Counts { geometry, corrections, total: prompts.total() }, files)
+                let subset_rule = SubsetRule::of_counts(&study.measured);
+                head(study, Head::Counts { geometry, corrections, total: prompts.total(), subset_rule }, files)
             }
             Scan::Events(study) => head(study, Head::Events(Box::new(ListHead::of(&study.measured))), files),
             Scan::Sweep(study) => head(study, Head::Sweep(Box::new(study.measured.snapshot())), files),
@@ -279,7 +285,7 @@ impl StudyHead {
             Study { origin, notices, ..study }
         }
         match measured {
-            Head::Counts { geometry, corrections, total } => {
+            Head::Counts { geometry, corrections, total, subset_rule } => {
                 let geometry = Arc::new(geometry.validate().map_err(|error| error.to_string())?);
                 let part = || Michelogram::elsewhere(geometry.clone());
                 let [multiplicative, additive] = corrections.map(|is_there| is_there.then(part));
@@ -288,7 +294,8 @@ impl StudyHead {
                     StudyFiles::Counts(files) => files,
                     other => ScanFiles::uncorrected(other.measured()),
                 };
-                Ok(HeadStudy::Counts { study: whole(Study::new(title, counts), origin, notices), total, files })
+                let study = whole(Study::new(title, counts), origin, notices);
+                Ok(HeadStudy::Counts { study, total, subset_rule, files })
             }
             Head::Events(head) => {
                 let files = match files {
@@ -329,6 +336,7 @@ impl ListHead {
             isotope: isotope.clone(),
             half_life_secs: *half_life_secs,
             numbers: list.numbers(),
+            total_additive: list.total_additive,
             rates: list.rates.clone(),
         }
     }
@@ -366,7 +374,7 @@ impl ListHead {
             facts: Arc::new(facts),
             prompts: Arc::default(),
             delayeds: Arc::default(),
-            total_additive: 0.0,
+            total_additive: self.total_additive,
             rates: self.rates,
             frame_ms: None,
             elsewhere: Some(self.numbers),

@@ -7,8 +7,7 @@ use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use super::forms::Forms;
 use super::live::LiveRun;
 use super::settings::SettingsForm;
-use crate::geometry::Grid;
-use crate::plan::{self, Forecast, Job, StartInfo, forecast};
+use crate::plan::{self, Forecast, Job, RunSettings, StartInfo, forecast};
 use crate::session::RunId;
 use crate::session::wire::Remote;
 
@@ -103,14 +102,14 @@ pub fn secs_per_iteration(live: &LiveRun, next: &SettingsForm, forecast: &Foreca
         Job::Sweep { .. } | Job::Events { .. } => return None,
     };
     let next = next.run_settings().ok()?;
-    let work = |grid: &Grid, rays| {
-        let [tangential, axial] = plan::rays_per_bin(study.measured.geometry(), grid, rays);
-        let [nx, ny, nz] = grid.size.map(|n| n as f64);
+    let work = |settings: &RunSettings| {
+        let rays = plan::rays_in_use(study.measured.geometry(), settings, &info.projector);
+        let [nx, ny, nz] = settings.grid.size.map(|n| n as f64);
         // A path crosses about as many columns as the image is wide and high. A single LOR meets one voxel at each, and as many
         // more as it crosses slices; all planes together meet the whole column.
         let walks_voxels = plan::projector(&info.projector).is_some_and(|entry| entry.walks_voxels);
         let voxels = if walks_voxels { nx + ny + nz } else { (nx + ny) * nz };
-        (tangential * axial) as f64 * voxels
+        rays.map_or(1, |[tangential, axial]| tangential * axial) as f64 * voxels
     };
-    Some(secs * work(&next.grid, next.rays) / work(&settings.grid, settings.rays))
+    Some(secs * work(&next) / work(settings))
 }

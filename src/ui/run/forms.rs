@@ -28,6 +28,8 @@ impl Forms {
         match open {
             OpenStudy::Counts(open) => {
                 self.counts = SettingsForm { device, ..SettingsForm::for_counts(&open.study.measured, open.size)? };
+                // Of counts elsewhere the study here has none.
+                self.counts.follow(open.subset_rule);
             }
             OpenStudy::Pairs(open) => self.counts = SettingsForm { device, ..SettingsForm::for_pairs(&open.study.measured)? },
             OpenStudy::Events(open) => self.counts = SettingsForm { device, ..SettingsForm::for_list(&open.study.measured)? },

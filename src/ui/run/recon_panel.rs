@@ -16,7 +16,7 @@ use super::stop_form::stop_form_ui;
 use super::variations::variations;
 use crate::data::Roi;
 use crate::operator::Accumulation;
-use crate::plan::{AlgorithmKind, Course, Device, Forecast, ProjectorChoice, Rays};
+use crate::plan::{AlgorithmKind, Course, Device, Forecast, ProjectorChoice, Rays, rays_in_use};
 use crate::recon::RaceReport;
 use crate::ui::study::open_study::OpenStudy;
 use crate::ui::widgets::fields::{menu, name};
@@ -24,6 +24,7 @@ use crate::ui::widgets::format;
 use crate::ui::widgets::image_axes::AXIS_NAMES;
 use crate::ui::widgets::picture_area::PictureArea;
 use crate::ui::widgets::theme;
+use crate::words::counted;
 
 /// What the panel shows.
 pub struct ReconView<'a> {
@@ -189,6 +190,13 @@ fn forecast_ui(view: &ReconView, ui: &mut Ui) {
             let secs = secs_per_iteration(view.live, &view.forms.counts, forecast).filter(|_| view.show_timings);
             if let Some(time) = secs.and_then(|secs| Duration::try_from_secs_f64(secs).ok()) {
                 words += &format!(", about {} per iteration", format::duration(time));
+            }
+            if let Some(open) = view.study.and_then(OpenStudy::counts)
+                && let Ok(settings) = view.forms.counts.run_settings()
+                && let Some(rays) = rays_in_use(open.study.measured.geometry(), &settings, &forecast.projector)
+                && rays != [1, 1]
+            {
+                words += &format!(", {} lines per bin", by(&rays, usize::to_string));
             }
             ui.add(egui::Label::new(RichText::new(words).weak()).wrap());
         }
@@ -397,6 +405,7 @@ fn counts_form_ui(
     let response = ui.add_enabled(form.algorithm == AlgorithmKind::Osem, subsets);
     name(&response, "Subsets");
     ui.end_row();
+    subset_rule_ui(form, ui);
     running.size(ui, &AXIS_NAMES, &mut form.size, |form| &form.size);
     running.voxel_mm(ui, &AXIS_NAMES, &mut form.voxel_mm, |form| &form.voxel_mm);
     let lines = if projectors.is_some() { "Lines per bin" } else { "Lines per event" };
@@ -418,6 +427,22 @@ fn counts_form_ui(
     ui.checkbox(&mut form.racy_sensitivity, "racy too").on_hover_text(
             "For non-atomic runs: make the sensitivity image with the race as well. A race in the backprojection alone scales the image down by what it loses; a race in both mostly cancels, and what stays is noise",
         );
+    ui.end_row();
+}
+
+/// The row with what bounds the subsets: why the default is lower than usual, or that the data do not support so many.
+fn subset_rule_ui(form: &SettingsForm, ui: &mut Ui) {
+    let Some(rule) = form.subset_rule.filter(|_| form.algorithm == AlgorithmKind::Osem) else { return };
+    let (words, help) = match (rule.notice(form.num_subsets), rule.why_lowered()) {
+        (Some(notice), _) => (RichText::new(format!("⚠ at most {}", rule.max_subsets())), notice.text),
+        (None, Some(reason)) => {
+            let default = format!("{} × {}", counted(rule.num_subsets(), "subset"), counted(rule.num_iterations(), "iteration"));
+            (RichText::new(format!("default {default}")).weak(), reason)
+        }
+        (None, None) => return,
+    };
+    ui.label("");
+    ui.label(words).on_hover_text(help);
     ui.end_row();
 }
 

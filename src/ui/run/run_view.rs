@@ -207,7 +207,9 @@ impl RunView {
         self.running = Some(self.forms.clone());
         self.shown.set_past(None);
         self.end_series(input.session);
+        let job = job.for_frames(&frames_ms);
         self.series = FrameSeries::new(frames_ms);
+        self.series.iter_mut().for_each(|series| series.left_out.extend(job.notice_of_frames()));
         let frame_ms = self.series.as_mut().and_then(|series| series.begin(|frame_ms| has_events(input.study, frame_ms)));
         self.begin_run(frame_ms.into_iter().fold(job, Job::in_frame), input, paused);
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::data::{BasisKind, Counts, EventList, Frames, PairCounts, ResponseMatrix};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
-use crate::plan::{self, AlgorithmKind, DeviceChoice, PairSettings, ProjectorChoice, Rays, RunSettings};
+use crate::plan::{self, AlgorithmKind, DeviceChoice, PairSettings, ProjectorChoice, Rays, RunSettings, SubsetRule};
 use crate::recon::SubsetOrder;
 use crate::ui::widgets::fields::held_within;
 
@@ -20,6 +20,9 @@ pub struct SettingsForm {
     pub num_iterations: usize,
     /// Subsets.
     pub num_subsets: usize,
+    /// What bounds the subsets of the study.
+    #[serde(skip)]
+    pub subset_rule: Option<SubsetRule>,
     /// Voxels along x, y, z.
     pub size: [usize; 3],
     /// Voxel sides, mm.
@@ -47,6 +50,7 @@ impl Default for SettingsForm {
             algorithm: AlgorithmKind::Osem,
             num_iterations: 4,
             num_subsets: 14,
+            subset_rule: None,
             size: [128, 128, 47],
             voxel_mm: [4.0, 4.0, 3.27],
             fov_radius_mm: None,
@@ -112,6 +116,7 @@ impl SettingsForm {
             algorithm: defaults.algorithm,
             num_iterations: defaults.num_iterations,
             num_subsets: defaults.num_subsets,
+            subset_rule: defaults.subset_rule,
             size: defaults.grid.size,
             voxel_mm: defaults.grid.voxel_mm,
             fov_radius_mm: None,
@@ -121,6 +126,18 @@ impl SettingsForm {
             accumulation: defaults.accumulation,
             racy_sensitivity: defaults.racy_sensitivity,
             frames: String::new(),
+        }
+    }
+
+    /// Takes on the rule of data that have changed: what were defaults by the rule before become those of this one.
+    pub fn follow(&mut self, rule: SubsetRule) {
+        if let Some(before) = self.subset_rule.replace(rule) {
+            if self.num_subsets == before.num_subsets() {
+                self.num_subsets = rule.num_subsets();
+            }
+            if self.num_iterations == before.num_iterations() {
+                self.num_iterations = rule.num_iterations();
+            }
         }
     }
 
@@ -134,7 +151,7 @@ impl SettingsForm {
         let grid = plan::shown_grid(&pairs.ring, &basis).map_err(|error| error.to_string())?;
         Ok(Self {
             algorithm: AlgorithmKind::Mlem,
-            num_iterations: plan::MATRIX_ITERATIONS,
+            num_iterations: plan::default_num_iterations(1),
             size: grid.size,
             voxel_mm: grid.voxel_mm,
             ..Self::default()
@@ -168,6 +185,7 @@ impl SettingsForm {
             algorithm: self.algorithm,
             num_iterations: self.num_iterations,
             num_subsets: self.num_subsets,
+            subset_rule: self.subset_rule,
             subset_order: SubsetOrder::default(),
             grid,
             fov_radius_mm,

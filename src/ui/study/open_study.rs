@@ -10,7 +10,7 @@ use super::open_sweep::OpenSweep;
 use super::open_tubes::OpenTubes;
 use crate::data::{Counts, Roi, Study, Volume};
 use crate::operator::Accumulation;
-use crate::plan::{Course, ScanFiles, scanner_of_tubes};
+use crate::plan::{Course, ScanFiles, SubsetRule, scanner_of_tubes};
 use crate::scanner::Scanner;
 use crate::ui::widgets::image_axes::ImageAxes;
 
@@ -32,6 +32,8 @@ pub struct OpenCounts {
     pub study: Arc<Study<Counts>>,
     /// Its total counts.
     pub total: f64,
+    /// What bounds the number of their subsets.
+    pub subset_rule: SubsetRule,
     /// The files that it was read from; `None` for a simulation.
     pub files: Option<ScanFiles>,
     /// Voxels that it is best reconstructed on, where they are not the scanner's default.

@@ -5,7 +5,7 @@ use egui::Context;
 use super::app::App;
 use crate::data::{EventList, Notice, Severity, Study};
 use crate::io::list_mode::ListFollower;
-use crate::plan::{GatheredEvents, Job, ListAcquisition, ListFiles, usual_num_subsets};
+use crate::plan::{GatheredEvents, Job, ListAcquisition, ListFiles, SubsetRule};
 use crate::session::{EndReason, Feed};
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::run::frame_series::FrameSeries;
@@ -59,12 +59,10 @@ impl App {
         last_words.into_iter().for_each(|notice| self.notify(ctx, notice));
         self.study.num_made += 1;
         let Some(open) = self.study.list() else { return };
-        let (num_events, none) = (open.counted.num_prompts, usual_num_subsets(0));
+        let rule = SubsetRule::of_list(&open.study.measured);
         let run = self.runs.active_mut();
         // What was right for many events need not be right for those that have come.
-        if run.forms.counts.num_subsets == none {
-            run.forms.counts.num_subsets = usual_num_subsets(num_events);
-        }
+        run.forms.counts.follow(rule);
         let was_growing = run.live.info.as_ref().is_some_and(|info| matches!(info.job, Job::Events { growing: Some(_), .. }));
         let goes_on = match run.live.state {
             RunState::Starting => true,

@@ -10,7 +10,7 @@ use super::leaving::Leave;
 use super::wake::waker;
 use crate::data::{Counts, Notice, Study, Sweep};
 use crate::io::{FileKind, SweepFollower};
-use crate::plan::{Acquisition, ListFiles, ScanFiles, StudyFiles, SweepFiles};
+use crate::plan::{Acquisition, ListFiles, ScanFiles, StudyFiles, SubsetRule, SweepFiles};
 use crate::session::wire::{HeadStudy, Remote, StudyHead};
 use crate::session::{Command, Feed, TubeSource};
 use crate::ui::numbers::tabs::NumbersTab;
@@ -164,17 +164,19 @@ impl App {
     fn show_counts(&mut self, mut study: Study<Counts>, files: Option<ScanFiles>, size: Option<[usize; 3]>) -> Vec<Notice> {
         self.options.trace.record("study_ready", &[("bins", study.measured.geometry().num_bins() as f64)]);
         let notices = std::mem::take(&mut study.notices);
-        let total = study.measured.prompts.total();
-        self.study.open = Some(OpenStudy::Counts(OpenCounts { study: Arc::new(study), total, files, size, tubes: None }));
+        let (total, subset_rule) = (study.measured.prompts.total(), SubsetRule::of_counts(&study.measured));
+        let study = Arc::new(study);
+        self.study.open = Some(OpenStudy::Counts(OpenCounts { study, total, subset_rule, files, size, tubes: None }));
         notices
     }
 
     /// Shows a scan that is elsewhere; what is to be told about it comes back.
     fn show_head(&mut self, ctx: &Context, head: StudyHead) -> Vec<Notice> {
         match head.study() {
-            Ok(HeadStudy::Counts { study, total, files }) => {
+            Ok(HeadStudy::Counts { study, total, subset_rule, files }) => {
                 let notices = self.show_counts(study, Some(files), None);
-                self.study.open.iter_mut().filter_map(OpenStudy::counts_mut).for_each(|open| open.total = total);
+                let open = self.study.open.iter_mut().filter_map(OpenStudy::counts_mut);
+                open.for_each(|open| (open.total, open.subset_rule) = (total, subset_rule));
                 notices
             }
             Ok(HeadStudy::Events(study, files)) => self.show_list(ctx, study, files, None),

@@ -131,9 +131,9 @@ impl SavedRun {
 
     /// The forms with these settings; what the study leaves to choose from stays as it is in `forms`.
     pub fn forms(&self, forms: &Forms) -> Forms {
-        let choices = forms.fbp.choices;
+        let (choices, subset_rule) = (forms.fbp.choices, forms.counts.subset_rule);
         Forms {
-            counts: self.counts.clone().unwrap_or_else(|| forms.counts.clone()),
+            counts: self.counts.clone().map_or_else(|| forms.counts.clone(), |counts| SettingsForm { subset_rule, ..counts }),
             fbp: self.sweep.clone().map_or_else(|| forms.fbp.clone(), |fbp| FbpForm { choices, ..fbp }),
             stop: self.stop.clone(),
         }
