@@ -8,7 +8,7 @@ use crate::data::{Roi, RoiSums};
 use crate::measure::{NoPeakWidth, PeakWidth};
 use crate::operator::Accumulation;
 use crate::plan::{Course, Provenance, StartInfo};
-use crate::recon::RaceReport;
+use crate::recon::{Explained, RaceReport};
 use crate::session::{
     Comparison, EndReason, Event, EventKind, IterateReport, PeakLine, PeaksPoint, RunId, RunRecord, RunTable, StepFigures,
 };
@@ -139,6 +139,8 @@ pub struct LiveRun {
     record: Option<RunRecord>,
     /// The newest step.
     pub last: Option<IterateReport>,
+    /// How much of the data the image after the last iteration explains.
+    pub explained: Option<Explained>,
     /// What each step told of the whole image, by steps done.
     pub steps: Vec<StepFigures>,
     /// ROI curves by branch number.
@@ -283,9 +285,7 @@ impl LiveRun {
                 if let Some(record) = &mut self.record {
                     record.explained(*subiteration, *explained);
                 }
-                if let Some(last) = self.last.as_mut().filter(|last| last.subiteration == *subiteration) {
-                    last.explained = Some(*explained);
-                }
+                self.explained = Some(*explained);
             }
             EventKind::Paused => {
                 self.state = RunState::Paused;
@@ -320,6 +320,7 @@ impl LiveRun {
         while self.recent_steps.len() > 2 * self.num_subsets().max(8) {
             self.recent_steps.pop_front();
         }
+        self.explained = report.explained.or(self.explained);
         self.last = Some(report.clone());
     }
 

@@ -79,6 +79,7 @@ pub fn recon_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     ui.label(RichText::new("Reconstruction").heading().strong());
     buttons_ui(view, ui, actions);
     progress_ui(view, ui);
+    explained_ui(view, ui);
     ui.add_space(2.0);
     accumulation_ui(view, ui, actions);
     if view.course().by_iteration {
@@ -165,6 +166,16 @@ fn progress_ui(view: &ReconView, ui: &mut Ui) {
         text = format!("{frame}: {text}");
     }
     ui.add(egui::ProgressBar::new(fraction).text(text));
+}
+
+/// How much of the data the image explains, once an iteration is complete.
+fn explained_ui(view: &ReconView, ui: &mut Ui) {
+    let Some(explained) = view.live.explained else { return };
+    let text = RichText::new(format!("explains {}", explained.text())).small();
+    let text = if explained.is_usual() { text.weak() } else { text.color(theme::colours(ui.visuals()).warning) };
+    ui.add(egui::Label::new(text).truncate()).on_hover_text(
+        "Expected counts of image and background / measured counts. Outside 95 to 105 % data were lost on the way, or image and corrections do not fit the data",
+    );
 }
 
 /// What the next start makes and needs, or why it will be refused.
