@@ -17,7 +17,7 @@ use super::roi_edits::RoiEdits;
 use super::run_frames::has_events;
 use super::settings::SettingsForm;
 use super::shown::{IterateId, Past, Shown};
-use crate::data::{MaskedRois, Notice, Roi};
+use crate::data::{FrameTime, MaskedRois, Notice, Roi};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::plan::{DeviceChoice, Forecast, Job, Provenance};
@@ -203,11 +203,11 @@ impl RunView {
     }
 
     /// Starts this job, made of the forms: the frames one after the other, where there are some.
-    pub fn begin(&mut self, job: Job, frames_ms: Vec<Range<u32>>, input: RunInput, paused: bool) {
+    pub fn begin(&mut self, job: Job, frames: Vec<FrameTime>, input: RunInput, paused: bool) {
         self.running = Some(self.forms.clone());
         self.shown.set_past(None);
         self.end_series(input.session);
-        self.series = FrameSeries::new(frames_ms);
+        self.series = FrameSeries::new(frames);
         let frame_ms = self.series.as_mut().and_then(|series| series.begin(|frame_ms| has_events(input.study, frame_ms)));
         self.begin_run(frame_ms.into_iter().fold(job, Job::in_frame), input, paused);
     }

@@ -70,7 +70,7 @@ impl Writer {
             data: data.clone(),
             num_events: 0,
             mode: Mode::List,
-            start_secs: 0.0,
+            start_secs: facts.start_ms as f64 / 1e3,
             duration_secs: facts.duration_ms.unwrap_or_default() as f64 / 1e3,
             max_lines: 1,
             calibration: 1.0,
@@ -212,8 +212,8 @@ fn text(header: &Header) -> String {
     let data = header.data.file_name().unwrap_or_default().to_string_lossy();
     let mut text = format!(
         "Scanner name: {}\nData filename: {data}\nNumber of events: {}\nData mode: list-mode\nData type: PET\n\
-         Start time (s): 0\nDuration (s): {}\nMaximum number of lines per event: 1\nCalibration factor: 1\n",
-        header.scanner, header.num_events, header.duration_secs
+         Start time (s): {}\nDuration (s): {}\nMaximum number of lines per event: 1\nCalibration factor: 1\n",
+        header.scanner, header.num_events, header.start_secs, header.duration_secs
     );
     let mut flag = |key: &str, is_set: bool| {
         if is_set {
