@@ -38,7 +38,7 @@ fn record(folder: &Path, image: &str) -> Value {
 fn values(folder: &Path, name: &str) -> Vec<f64> {
     let bytes = fs::read(folder.join(name)).unwrap();
     let header = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
-    bytes[header..].as_chunks().0.iter().map(|four| f64::from(f32::from_le_bytes(*four))).collect()
+    bytes[header..].as_chunks::<4>().0.iter().map(|four| f64::from(f32::from_le_bytes(*four))).collect()
 }
 
 fn sum(folder: &Path, name: &str) -> f64 {
@@ -83,7 +83,7 @@ fn frames_of_time_blocks_have_their_true_limits() {
     assert!(text.contains("2–3 s → 2–2.5 s") && text.contains("Frame 2.5–4 s: 1.5 s were measured"), "{text}");
     let total = |name: &str| -> f64 {
         let bytes = fs::read(at.join(name)).unwrap();
-        bytes.as_chunks().0.iter().map(|four| f64::from(f32::from_le_bytes(*four))).sum()
+        bytes.as_chunks::<4>().0.iter().map(|four| f64::from(f32::from_le_bytes(*four))).sum()
     };
     let text = said(at, &format!("histogram {list} -o whole.hs --frames 0-5"));
     let whole = total("whole_f001.s");
