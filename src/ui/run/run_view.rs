@@ -1,7 +1,6 @@
 //! A run as the window shows it: a value of its own, so that several can stand side by side.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use super::action::RunAction;
