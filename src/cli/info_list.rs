@@ -11,7 +11,6 @@ use crate::data::{ListFacts, Notice, ScanTime};
 use crate::io::list_mode::{self, ListOptions, for_each_piece};
 use crate::plan::{ListError, cylinder_of};
 use crate::scanner::{Cylinder, Detectors};
-use crate::words;
 
 /// What was counted in a list.
 #[derive(Clone, Debug, Default)]
@@ -97,8 +96,7 @@ impl ListInfo {
         let (extent, duration_secs) = (time.extent_ms(facts), secs(time.duration_ms(facts)));
         let mut lines = Vec::new();
         if time.has_blocks() {
-            let blocks = words::counted(time.num_blocks() as usize, "time block");
-            lines.push(("time of scan", format!("{blocks} from {} to {} s", secs(extent.start), secs(extent.end))));
+            lines.push(("time blocks", format!("{} from {} to {} s", time.num_blocks(), secs(extent.start), secs(extent.end))));
         } else if let Some([first, last]) = time.events_ms() {
             lines.push(("times of events", format!("{first} to {last} ms")));
         }

@@ -130,7 +130,7 @@ fn info_describes_the_time_of_a_scan() {
     let at = folder.path();
     done(at, &words("simulate cylinder --scanner small --list-mode --counts 3e3 --duration-secs 60 -o a.petsird"));
     let text = done(at, &words("info a.petsird"));
-    assert!(text.contains("600 time blocks from 0 to 60 s") && text.contains(" over 60 s"), "{text}");
+    assert!(text.contains("600 from 0 to 60 s") && text.contains(" over 60 s"), "{text}");
     let about: Value = serde_json::from_str(&done(at, &words("info --json a.petsird"))).unwrap();
     assert_eq!((&about["measured_ms"], &about["times_ms"]), (&json!(60_000), &json!([0, 60_000])), "{about}");
     done(at, &words("simulate cylinder --scanner small --list-mode --counts 3e3 --duration-secs 60 -o a.Cdh"));
@@ -146,7 +146,7 @@ fn info_describes_the_time_of_a_scan() {
     assert!(text.contains("the list has no event"), "{text}");
     let Some(list) = ring("ring.petsird") else { return };
     let text = done(at, &words(&format!("info {list}")));
-    assert!(text.contains("5 time blocks from 0 to 5 s") && text.contains("8000.0 over 5 s"), "{text}");
+    assert!(text.contains("5 from 0 to 5 s") && text.contains("8000.0 over 5 s"), "{text}");
 }
 
 #[test]
