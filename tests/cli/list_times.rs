@@ -154,7 +154,7 @@ fn a_simulated_list_keeps_its_randoms_in_both_formats() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     for tof in ["", " --tof-ps 400"] {
-        let simulate = format!("simulate cylinder --scanner small --list-mode --counts 6e4 --background 0.3 --seed 9{tof}");
+        let simulate = format!("simulate cylinder --scanner small --list-mode --counts 3e5 --background 0.3 --seed 9{tof}");
         let text = said(at, &format!("{simulate} -o cy.petsird"));
         assert!(text.contains(" delayed"), "{text}");
         let text = said(at, &format!("{simulate} -o cy.Cdh"));
@@ -167,7 +167,7 @@ fn a_simulated_list_keeps_its_randoms_in_both_formats() {
             data.chunks(if tof.is_empty() { 16 } else { 20 }).map(|event| f32::from_le_bytes(event[4..8].try_into().unwrap()));
         for rate in rates {
             let randoms = f64::from(rate) * 60.0 * (49 * 48 * 58) as f64;
-            assert!((randoms / (6e4 * 0.3 / 0.7) - 1.0).abs() < 1e-5, "{randoms}");
+            assert!((randoms / (3e5 * 0.3 / 0.7) - 1.0).abs() < 1e-5, "{randoms}");
         }
         let settings = "--algorithm mlem --iterations 8 --image 24,24,15 --voxel-mm 4,4,4 --device cpu";
         let images = ["petsird", "Cdh"].map(|ending| {
