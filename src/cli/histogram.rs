@@ -29,9 +29,14 @@ pub struct HistogramOptions {
     output: PathBuf,
 
     /// Frames in seconds from the beginning, each written as OUT_fNNN.hs: 0-60,60-300, or 6x10,4x60 for six of ten seconds and then
-    /// four of sixty. Default: all events, as OUT.hs.
+    /// four of sixty. A limit inside a time block of the list (PETSIRD) moves to its nearest edge. Default: all events, as OUT.hs.
     #[arg(long, value_name = "FRAMES")]
     frames: Option<Frames>,
+
+    /// Lists with time blocks (PETSIRD): keep frame limits where they are and draw the events of a divided block at random, in proportion
+    /// to time. Default seed: 1.
+    #[arg(long, value_name = "SEED", num_args = 0..=1, default_missing_value = "1", require_equals = true, requires = "frames")]
+    split_blocks: Option<u64>,
 
     /// Ring differences of a segment. Default: 1, every pair of rings has its own plane.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = odd)]
@@ -76,6 +81,7 @@ pub fn run(options: &HistogramOptions) -> CliResult {
             max_ring_difference: options.max_ring_difference,
             span: options.span,
             frame_ms,
+            split_seed: options.split_blocks,
         };
         let study = with_bar("counting", |task| histogram(&options.list, &list, &settings, task))??;
         notices::print(&study.notices);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::CliResult;
 use super::progress::with_bar;
-use crate::data::{ListFacts, Notice};
+use crate::data::{ListFacts, Notice, ScanTime};
 use crate::io::list_mode::{self, ListOptions, for_each_piece};
 use crate::plan::{ListError, cylinder_of};
 use crate::scanner::{Cylinder, Detectors};
@@ -19,8 +19,8 @@ pub struct Counted {
     pub num_prompts: u64,
     /// Those with one side delayed.
     pub num_delayeds: u64,
-    /// The times of the first event and of the last one, ms.
-    pub times_ms: Option<[u32; 2]>,
+    /// When its events were measured.
+    pub time: ScanTime,
     /// Crystals with an event.
     pub num_crystals: usize,
 }
@@ -41,14 +41,11 @@ pub fn read(path: &Path, options: &ListOptions) -> CliResult<ListInfo> {
     let counted = with_bar("counting", |task| {
         let (mut counted, mut is_seen) = (Counted::default(), vec![false; facts.detectors.crystals().len()]);
         for_each_piece(&mut *reader, task, |chunk| {
+            counted.time.add(chunk);
             counted.num_prompts += chunk.prompts.len() as u64;
             counted.num_delayeds += chunk.delayeds.len() as u64;
             for events in [&chunk.prompts, &chunk.delayeds] {
                 events.pairs.iter().flatten().for_each(|&crystal| is_seen[crystal as usize] = true);
-                if let (Some(&first), Some(&last)) = (events.times_ms.iter().min(), events.times_ms.iter().max()) {
-                    let [begin, end] = counted.times_ms.unwrap_or([first, last]);
-                    counted.times_ms = Some([begin.min(first), end.max(last)]);
-                }
             }
             Ok::<_, ListError>(())
         })?;
@@ -56,7 +53,11 @@ pub fn read(path: &Path, options: &ListOptions) -> CliResult<ListInfo> {
         Ok::<_, ListError>(counted)
     })??;
     let cylinder = cylinder_of(&facts).map_err(|error| error.to_string());
-    Ok(ListInfo { notices: reader.notices(), facts, counted, cylinder })
+    let mut notices = reader.notices();
+    if counted.num_prompts + counted.num_delayeds == 0 {
+        notices.push(Notice::warning(format!("{}: the list has no event", path.display())));
+    }
+    Ok(ListInfo { notices, facts, counted, cylinder })
 }
 
 impl ListInfo {
@@ -84,12 +85,24 @@ impl ListInfo {
         }
         lines.push(("prompts", counted.num_prompts.to_string()));
         lines.push(("delayeds", counted.num_delayeds.to_string()));
-        if let Some([first, last]) = counted.times_ms {
+        lines.extend(self.time_lines());
+        lines
+    }
+
+    fn time_lines(&self) -> Vec<(&'static str, String)> {
+        let Self { facts, counted, .. } = self;
+        let time = &counted.time;
+        let secs = |ms: u64| ms as f64 / 1e3;
+        let (extent, duration_secs) = (time.extent_ms(facts), secs(time.duration_ms(facts)));
+        let mut lines = Vec::new();
+        if time.has_blocks() {
+            lines.push(("time blocks", format!("{} from {} to {} s", time.num_blocks(), secs(extent.start), secs(extent.end))));
+        } else if let Some([first, last]) = time.events_ms() {
             lines.push(("times of events", format!("{first} to {last} ms")));
-            let secs = 1e-3 * facts.duration_ms.map_or(f64::from(last - first), |ms| ms as f64);
-            if secs > 0.0 {
-                lines.push(("prompts per second", format!("{:.1} over {secs} s", counted.num_prompts as f64 / secs)));
-            }
+        }
+        if duration_secs > 0.0 {
+            let rate = counted.num_prompts as f64 / duration_secs;
+            lines.push(("prompts per second", format!("{rate:.1} over {duration_secs} s")));
         }
         lines
     }
@@ -123,7 +136,12 @@ impl ListInfo {
             "duration_ms": facts.duration_ms,
             "num_prompts": counted.num_prompts,
             "num_delayeds": counted.num_delayeds,
-            "times_ms": counted.times_ms,
+            "num_time_blocks": counted.time.num_blocks(),
+            "times_ms": counted.time.events_ms().or_else(|| {
+                let extent = counted.time.extent_ms(facts);
+                counted.time.has_blocks().then_some([extent.start, extent.end])
+            }),
+            "measured_ms": counted.time.duration_ms(facts),
         })
     }
 }

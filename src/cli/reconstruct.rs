@@ -89,7 +89,8 @@ pub struct ReconstructOptions {
     #[command(flatten)]
     pub(super) list_arguments: ListArguments,
 
-    /// Of a list: the frame that is reconstructed, s from the beginning. Default: all of it.
+    /// Lists: time frame to reconstruct, in seconds from the beginning. A limit inside a time block of the list (PETSIRD) moves to its
+    /// nearest edge. Default: all events.
     #[arg(long, value_name = "FROM-TO", value_parser = frame_ms)]
     frame: Option<Range<u32>>,
 
@@ -98,6 +99,11 @@ pub struct ReconstructOptions {
     /// OUT_fNNN. An image that ends in .nii or .nii.gz of frames of equal duration without gaps is also written as a whole, OUT.
     #[arg(long, value_name = "FRAMES", conflicts_with = "frame")]
     pub(super) frames: Option<Frames>,
+
+    /// Lists with time blocks (PETSIRD): keep frame limits where they are and draw the events of a divided block at random, in proportion
+    /// to time. Default seed: 1.
+    #[arg(long, value_name = "SEED", num_args = 0..=1, default_missing_value = "1", require_equals = true)]
+    split_blocks: Option<u64>,
 
     /// Of a list: the object's map of attenuation, an image (.nii, .nii.gz, .hv, .npy) of linear attenuation coefficients at 511 keV,
     /// 1/cm, on any grid.
@@ -393,6 +399,7 @@ impl ReconstructOptions {
         let given = [
             ("--frame", self.frame.is_some()),
             ("--frames", self.frames.is_some()),
+            ("--split-blocks", self.split_blocks.is_some()),
             ("--attenuation", self.attenuation.is_some()),
             ("--no-tof", self.no_tof),
         ];
@@ -427,7 +434,10 @@ impl ReconstructOptions {
         if let Some(name) = given.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name).or(self.epri.first_given()) {
             return Err(format!("{name} does not go with a list of events, which has its own lines and corrections").into());
         }
-        let selection = ListSelection { frame_ms: self.frame.clone(), without_tof: self.no_tof };
+        if self.split_blocks.is_some() && self.frame.is_none() && self.frames.is_none() {
+            return Err("--split-blocks needs --frame or --frames: a list without frames divides no time block".into());
+        }
+        let selection = ListSelection { frame_ms: self.frame.clone(), without_tof: self.no_tof, split_seed: self.split_blocks };
         let options = ListOptions { attenuation: self.attenuation.clone(), ..self.list_arguments.list_options() };
         let study = match self.follow {
             true => follow_list(&self.input, &options, selection)?,

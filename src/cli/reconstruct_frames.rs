@@ -8,7 +8,7 @@ use super::parts::Part;
 use super::reconstruct::{Desk, Ended, ReconstructOptions};
 use super::sharing::Sharing;
 use super::{CliResult, Done, notices};
-use crate::data::{Frames, Volume, frame_words};
+use crate::data::{FrameTime, Frames, Volume, frame_words, moved_limits};
 use crate::io::{FileKind, nifti, read_volume};
 use crate::plan::{DataRecord, FrameRecord, Job, Provenance, RunSettings, SubsetRule, Times};
 use crate::session::Trace;
@@ -30,7 +30,7 @@ pub fn run(options: &ReconstructOptions, frames: &Frames, trace: Trace, sharing:
         Some(_) => all.iter().all(ReconstructOptions::is_done),
         None => ended.done == Done::Wholly,
     };
-    if are_there && write_series(options, frames, &all)? {
+    if are_there && write_series(options, &all)? {
         ended.was_there = false;
     }
     if ended.was_there {
@@ -54,6 +54,8 @@ fn run_missing(
     };
     let frames_ms = frames.as_slice();
     let num_events: Vec<usize> = frames_ms.iter().map(|frame_ms| study.measured.prompts.num_in_frame(frame_ms)).collect();
+    let times: Vec<FrameTime> = frames_ms.iter().map(|frame_ms| study.measured.frame_time(frame_ms)).collect();
+    notices::print(moved_limits(&times).as_slice());
     // All alike, as suits the one with the fewest counts: their images can be compared.
     let Some(rule) = SubsetRule::of_frames(&study.measured, frames_ms) else {
         return Err(format!("none of the frames has an event of {}", options.input.display()).into());
@@ -77,7 +79,9 @@ fn run_missing(
     drop(alone);
     let mut done = Done::Wholly;
     for &index in missing {
-        let words = format!("frame {} of {}, {}", index + 1, frames_ms.len(), frame_words(&frames_ms[index]));
+        // An empty one has no true limits.
+        let time = if num_events[index] == 0 { frame_words(&frames_ms[index]) } else { times[index].words() };
+        let words = format!("frame {} of {}, {time}", index + 1, frames_ms.len());
         if num_events[index] == 0 {
             err!("warning: {words}, has no event: no image of it is written");
             done = Done::InPart;
@@ -96,21 +100,25 @@ fn run_missing(
 }
 
 /// Writes the images of a regular series as one of four dimensions, where the format has them. Whether that was to be done.
-fn write_series(options: &ReconstructOptions, frames: &Frames, all: &[ReconstructOptions]) -> CliResult<bool> {
+fn write_series(options: &ReconstructOptions, all: &[ReconstructOptions]) -> CliResult<bool> {
     let output = &options.output;
-    let (Some(FileKind::NiftiImage), Some(step_ms), [first, .., last]) =
-        (FileKind::of(output), frames.step_ms(), frames.as_slice())
-    else {
+    if FileKind::of(output) != Some(FileKind::NiftiImage) || all.len() < 2 {
         return Ok(false);
-    };
+    }
     if options.parts.skip_done && options.asked.as_deref().is_some_and(|asked| Provenance::is_sealed(output, asked)) {
         return Ok(false);
     }
+    let records: Vec<Provenance> = all.iter().filter_map(|frame| Provenance::read_beside(&frame.output)).collect();
+    let frames: Vec<FrameRecord> = records.iter().filter_map(|record| record.data.frame).collect();
+    let step = FrameRecord::step_secs(&frames).filter(|_| frames.len() == all.len());
+    let (Some(step_secs), Some(whole)) = (step, FrameRecord::whole(&frames)) else {
+        out!("{}: not written, as the frames differ in duration or are not adjacent", output.display());
+        return Ok(false);
+    };
     let volumes: Vec<Volume> = all.iter().map(|frame| Ok(read_volume(&frame.output)?.0)).collect::<CliResult<_>>()?;
-    let whole = FrameRecord::from(&(first.start..last.end));
-    let record = series_record(all, whole, output);
+    let record = series_record(records, whole, output);
     let description = record.as_ref().map_or_else(String::new, Provenance::description);
-    nifti::write_series(output, &volumes, [whole.start_secs, f64::from(step_ms) / 1e3], &description)?;
+    nifti::write_series(output, &volumes, [whole.start_secs, step_secs], &description)?;
     if let Some(record) = record {
         let record = match &options.asked {
             Some(asked) => record.sealed(output, asked)?,
@@ -123,8 +131,7 @@ fn write_series(options: &ReconstructOptions, frames: &Frames, all: &[Reconstruc
 }
 
 /// The record of the first frame, of all of their time.
-fn series_record(all: &[ReconstructOptions], frame: FrameRecord, output: &Path) -> Option<Provenance> {
-    let records: Vec<Provenance> = all.iter().filter_map(|frame| Provenance::read_beside(&frame.output)).collect();
+fn series_record(records: Vec<Provenance>, frame: FrameRecord, output: &Path) -> Option<Provenance> {
     let elapsed_secs = records.iter().map(|record| record.times.elapsed_secs).sum();
     let first = records.into_iter().next()?;
     let data = DataRecord { frame: Some(frame), ..first.data.clone() };

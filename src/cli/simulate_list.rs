@@ -8,11 +8,11 @@ use super::console::out;
 use super::progress::with_bar;
 use super::simulate::{SimulateOptions, WRITTEN, write_truth};
 use super::{CliResult, notices};
-use crate::data::{EventChunk, tof_mm};
+use crate::data::{EventChunk, Events, tof_mm};
 use crate::io::list_mode::castor::Writer as CastorWriter;
 use crate::io::list_mode::petsird::PetsirdWriter;
 use crate::io::{FileKind, map_beside, rois, write_volume};
-use crate::phantom::{self, ListSimulation, simulate_list};
+use crate::phantom::{self, ListSimulation, SimulatedList, simulate_list};
 use crate::plan::Start;
 use crate::scanner::Scanner;
 use crate::words::counted;
@@ -23,7 +23,8 @@ const BLOCK_MS: u32 = 100;
 /// What is asked of lists alone.
 #[derive(Args, Clone, Debug)]
 pub struct ListArguments {
-    /// Write single events (.petsird, or .Cdh for CASToR), with delayed coincidences if there is a background, which then are randoms.
+    /// Write single events (.petsird, or .Cdh for CASToR). A background then is of randoms: PETSIRD gets delayed coincidences, CASToR the
+    /// random rate of each event.
     #[arg(long, conflicts_with = "epri")]
     pub list_mode: bool,
 
@@ -40,6 +41,29 @@ fn positive(text: &str) -> Result<f64, String> {
     text.parse().ok().filter(|v: &f64| (1e-3..=4e6).contains(v)).ok_or_else(|| format!("'{text}' is not a positive number"))
 }
 
+/// Writes the events; what was written, in words.
+fn write(options: &SimulateOptions, list: &SimulatedList) -> CliResult<String> {
+    let EventChunk { prompts, delayeds, .. } = &list.events;
+    let num_prompts = counted(prompts.len(), "prompt");
+    match FileKind::of(&options.output) {
+        Some(FileKind::Petsird) => {
+            let mut writer = PetsirdWriter::create(&options.output, &list.facts, BLOCK_MS)?;
+            writer.write(&list.events)?;
+            notices::print(&writer.finish()?);
+            Ok(format!("{num_prompts} and {} delayed", delayeds.len()))
+        }
+        Some(FileKind::Castor) => {
+            let mut writer = CastorWriter::create(&options.output, Arc::clone(&list.facts))?;
+            let has_randoms = list.randoms_per_pair > 0.0;
+            let additive = if has_randoms { vec![list.randoms_per_pair as f32; prompts.len()] } else { Vec::new() };
+            writer.put(&Events { additive, ..prompts.clone() })?;
+            writer.finish()?;
+            Ok(if has_randoms { format!("{num_prompts}, each with its random rate") } else { num_prompts })
+        }
+        _ => Err(format!("{} must end in .petsird or .Cdh, as lists of events do", options.output.display()).into()),
+    }
+}
+
 /// Simulates and writes.
 pub fn run(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
     let start = Start::now();
@@ -54,23 +78,8 @@ pub fn run(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
     };
     let study = with_bar("simulating", |task| simulate_list(&phantom, &scanner.geometry, &simulation, task))??;
     notices::print(&study.notices);
-    let (facts, events) = (&study.measured.facts, &study.measured.events);
-    match FileKind::of(&options.output) {
-        Some(FileKind::Petsird) => {
-            let mut writer = PetsirdWriter::create(&options.output, facts, BLOCK_MS)?;
-            writer.write(events)?;
-            notices::print(&writer.finish()?);
-        }
-        Some(FileKind::Castor) => {
-            let mut writer = CastorWriter::create(&options.output, Arc::clone(facts))?;
-            writer.put(&events.prompts)?;
-            writer.finish()?;
-        }
-        _ => return Err(format!("{} must end in .petsird or .Cdh, as lists of events do", options.output.display()).into()),
-    }
+    let what = write(options, &study.measured)?;
     out!("{} on {}", study.title, scanner.title);
-    let EventChunk { prompts, delayeds, .. } = events;
-    let what = format!("{} and {} delayed", counted(prompts.len(), "prompt"), delayeds.len());
     out!("  {}", WRITTEN.line([options.output.display().to_string(), what]));
     if options.attenuation {
         let (grid, path) = (scanner.geometry.default_grid()?, map_beside(&options.output));

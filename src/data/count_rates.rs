@@ -1,9 +1,8 @@
 //! Counts per second over the time of a scan, however long that is.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
-use super::EventChunk;
+use super::{EventChunk, ScanTime};
 
 /// Bins of time at most.
 const MOST_BINS: usize = 512;
@@ -14,26 +13,20 @@ pub struct CountRates {
     bin_ms: u64,
     /// Prompts and delayeds of each bin.
     counts: [Vec<f64>; 2],
-    /// Ends of the intervals that times are the beginnings of, ms.
-    #[serde(skip)]
-    ends_ms: HashMap<u32, u32>,
 }
 
 impl Default for CountRates {
     fn default() -> Self {
-        Self { bin_ms: 10, counts: [Vec::new(), Vec::new()], ends_ms: HashMap::new() }
+        Self { bin_ms: 10, counts: [Vec::new(), Vec::new()] }
     }
 }
 
 impl CountRates {
-    /// Counts the events of a piece; those of an interval are spread evenly over it.
-    pub fn add(&mut self, chunk: &EventChunk) {
-        self.ends_ms.extend(chunk.intervals_ms.iter().map(|&[begin, end]| (begin, end)));
+    /// Counts the events of a piece; those of a time block are spread evenly over it.
+    pub fn add(&mut self, chunk: &EventChunk, time: &ScanTime) {
         for (kind, events) in [&chunk.prompts, &chunk.delayeds].into_iter().enumerate() {
             for same in events.times_ms.chunk_by(|a, b| a == b) {
-                let begin = same[0];
-                let end = self.ends_ms.get(&begin).copied().unwrap_or(begin);
-                self.spread(kind, [u64::from(begin), u64::from(end)], same.len() as f64);
+                self.spread(kind, time.interval_ms(same[0]).map(u64::from), same.len() as f64);
             }
         }
     }
@@ -73,7 +66,7 @@ impl CountRates {
     /// Whether a prompt was counted in a frame, ms, or in a bin of which a part is in it.
     pub fn has_prompts_in(&self, frame_ms: &Range<u32>) -> bool {
         let bins = u64::from(frame_ms.start) / self.bin_ms..u64::from(frame_ms.end).div_ceil(self.bin_ms);
-        (0..).zip(&self.counts[0]).any(|(bin, num)| bins.contains(&bin) && *num > 0.0)
+        !frame_ms.is_empty() && (0..).zip(&self.counts[0]).any(|(bin, num)| bins.contains(&bin) && *num > 0.0)
     }
 
     /// Whether these can be rates: bins of some width, and no more of them than there are.
@@ -106,7 +99,9 @@ mod tests {
     fn counts_are_kept_when_bins_grow_wider() {
         let mut rates = CountRates::default();
         let times: Vec<u32> = (0..100_000).collect();
-        times.chunks(7000).for_each(|times| rates.add(&chunk(times, &times[..times.len() / 2], Vec::new())));
+        times
+            .chunks(7000)
+            .for_each(|times| rates.add(&chunk(times, &times[..times.len() / 2], Vec::new()), &ScanTime::default()));
         let [prompts, delayeds] = rates.curves();
         assert!(prompts.len() <= MOST_BINS && rates.bin_secs() == 0.32);
         assert!((total(&rates, &prompts) - 100_000.0).abs() < 1e-6);
@@ -118,10 +113,16 @@ mod tests {
     #[test]
     fn events_of_an_interval_are_spread_over_it() {
         let mut rates = CountRates::default();
-        // In two pieces of one interval, and a shorter one.
-        rates.add(&chunk(&[0; 600], &[], vec![[0, 1000]]));
-        rates.add(&chunk(&[0; 400], &[], Vec::new()));
-        rates.add(&chunk(&[1000; 500], &[], vec![[1000, 1500]]));
+        let mut time = ScanTime::default();
+        // In two pieces of one block, and a shorter one.
+        for piece in [
+            chunk(&[500; 600], &[], vec![[0, 1000]]),
+            chunk(&[500; 400], &[], Vec::new()),
+            chunk(&[1250; 500], &[], vec![[1000, 1500]]),
+        ] {
+            time.add(&piece);
+            rates.add(&piece, &time);
+        }
         let [prompts, _] = rates.curves();
         assert!((total(&rates, &prompts) - 1500.0).abs() < 1e-9);
         assert!(prompts.iter().all(|point| (point[1] - 1000.0).abs() < 1e-6) && prompts.len() == 150);

@@ -13,7 +13,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Attenuation, CountRates, Fingerprint};
+use super::{Attenuation, CountRates, Fingerprint, FrameTime, ScanTime};
 use crate::scanner::Detectors;
 
 /// c, mm/ps.
@@ -29,7 +29,7 @@ pub fn tof_mm(difference_ps: f64) -> f64 {
 pub struct Events {
     /// Numbers of both crystals.
     pub pairs: Vec<[u32; 2]>,
-    /// When, ms from the beginning of the scan.
+    /// Times, ms from the beginning of the scan; the middle of its time block where an event has none of its own.
     pub times_ms: Vec<u32>,
     /// The interval of d, mm; both the same where it is told as a number.
     pub tof_mm: Vec<[f32; 2]>,
@@ -112,7 +112,7 @@ pub struct EventChunk {
     pub prompts: Events,
     /// Coincidences with one side delayed: a sample of the randoms.
     pub delayeds: Events,
-    /// Where a time is the beginning of an interval in which the events were: begin and end of those that begin here, ms.
+    /// Time blocks whose events begin here: begin and end, ms. Their events have [their middles](super::middle_ms) as times.
     pub intervals_ms: Vec<[u32; 2]>,
 }
 
@@ -174,6 +174,8 @@ pub struct ListFacts {
     /// The michelogram that a cylindrical scanner's format counts in: tangential positions and the largest ring difference. Pairs
     /// outside of it are not in coincidence.
     pub sampling: Option<ListSampling>,
+    /// Beginning of the scan in the times of its events, ms.
+    pub start_ms: u64,
     /// Duration that the header tells, ms.
     pub duration_ms: Option<u64>,
     /// Events that the header tells.
@@ -194,6 +196,7 @@ impl ListFacts {
             attenuation: Attenuation::Untold,
             tof: None,
             sampling: None,
+            start_ms: 0,
             duration_ms: None,
             num_events: None,
             isotope: None,
@@ -235,6 +238,8 @@ pub struct EventList {
     pub delayeds: Arc<Events>,
     /// Expected background of all pairs together, as far as it is known; what the likelihood counts besides the image.
     pub total_additive: f64,
+    /// Times of all events of the list, also of those outside of its frame.
+    pub time: ScanTime,
     /// Counts per second over time.
     pub rates: CountRates,
     /// The frame that its events are of, ms; `None` = all that there are.
@@ -259,10 +264,15 @@ impl EventList {
         })
     }
 
+    /// Returns what a frame, ms, is of this list.
+    pub fn frame_time(&self, frame_ms: &Range<u32>) -> FrameTime {
+        self.time.frame(frame_ms, &self.facts)
+    }
+
     /// Whether there are prompts in a frame, ms; of a list elsewhere as far as its rates tell.
     pub fn has_events_in(&self, frame_ms: &Range<u32>) -> bool {
         match self.elsewhere {
-            Some(_) => self.rates.has_prompts_in(frame_ms),
+            Some(_) => self.rates.has_prompts_in(&self.frame_time(frame_ms).limits_ms),
             None => self.prompts.times_ms.iter().any(|ms| frame_ms.contains(ms)),
         }
     }

@@ -20,14 +20,6 @@ impl Frames {
     pub fn as_slice(&self) -> &[Range<u32>] {
         &self.0
     }
-
-    /// The time between the beginnings of neighbours and the duration of all, ms, where both are the same: a regular series.
-    pub fn step_ms(&self) -> Option<u32> {
-        let duration = self.0.first().map(|first| first.end - first.start)?;
-        let is_regular = self.0.windows(2).all(|pair| pair[0].end == pair[1].start)
-            && self.0.iter().all(|frame| frame.end - frame.start == duration);
-        is_regular.then_some(duration)
-    }
 }
 
 impl FromStr for Frames {
@@ -105,12 +97,5 @@ mod tests {
         for wrong in ["", "0x10", "2x0", "2x", "x", "2x1e9", "1.5x2", "2000x1", "900x1,900x1", "1000x4000,1x1", "0-60,"] {
             assert!(frames(wrong).is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn a_regular_series_has_one_step() {
-        let step = |text: &str| text.parse::<Frames>().unwrap().step_ms();
-        assert_eq!([step("3x2"), step("1-2,2-3"), step("5-9")], [Some(2000), Some(1000), Some(4000)]);
-        assert_eq!([step("2x2,1x4"), step("0-1,2-3"), step("0-2,1-3")], [None; 3]);
     }
 }

@@ -43,6 +43,8 @@ pub struct SimulatedList {
     pub facts: Arc<ListFacts>,
     /// Prompts and delayeds.
     pub events: EventChunk,
+    /// Expected randoms of each pair of crystals that can be in coincidence; with time of flight per mm of d.
+    pub randoms_per_pair: f64,
 }
 
 /// Simulates a list of events of the cylinder of a scanner's detectors: of all pairs in its field of view and its ring differences.
@@ -118,7 +120,9 @@ pub fn simulate_list(
     };
     let [prompts, delayeds] = [prompts, delayeds].map(|events| in_time(events, facts.tof.is_some()));
     let events = EventChunk { prompts, delayeds, intervals_ms: Vec::new() };
-    Ok(study.map(|_| SimulatedList { facts: Arc::new(facts), events }))
+    let per_mm = if facts.tof.is_some() { 2.0 * half_window_mm } else { 1.0 };
+    let randoms_per_pair = randoms / num_bins as f64 / per_mm;
+    Ok(study.map(|_| SimulatedList { facts: Arc::new(facts), events, randoms_per_pair }))
 }
 
 /// The pairs of detectors that see the field of view.

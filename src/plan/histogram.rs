@@ -10,7 +10,10 @@ use std::sync::Arc;
 
 use super::FreeMemory;
 use super::list_randoms::randoms_of_bins;
-use crate::data::{Counts, EventHistogram, ListFacts, ListSampling, Michelogram, Notice, Origin, Study};
+use super::list_study::{BlockSplitter, nothing_to_split};
+use crate::data::{
+    Counts, EventHistogram, ListFacts, ListSampling, Michelogram, Notice, Origin, ScanTime, Study, frame_words, moved_limits,
+};
 use crate::io::IoError;
 use crate::io::list_mode::{self, ListOptions, for_each_piece};
 use crate::scanner::{Cylinder, ScanGeometry, ScanGeometryError};
@@ -31,11 +34,13 @@ pub struct HistogramSettings {
     pub span: usize,
     /// The frame whose events are counted, ms; `None` = all.
     pub frame_ms: Option<Range<u32>>,
+    /// The seed by which events of a time block are given times inside it; `None` = a block belongs to one frame as a whole.
+    pub split_seed: Option<u64>,
 }
 
 impl Default for HistogramSettings {
     fn default() -> Self {
-        Self { num_tangential: None, max_ring_difference: None, span: 1, frame_ms: None }
+        Self { num_tangential: None, max_ring_difference: None, span: 1, frame_ms: None, split_seed: None }
     }
 }
 
@@ -138,7 +143,12 @@ pub fn histogram(
     }
     let mut prompts = EventHistogram::new(Arc::clone(&cylinder), Arc::clone(&geometry));
     let (mut delayeds, mut has_own_factors) = (None, false);
+    let (mut time, mut splitter) = (ScanTime::default(), settings.split_seed.map(BlockSplitter::new));
     for_each_piece(&mut *reader, task, |chunk| {
+        time.add(chunk);
+        if let Some(splitter) = &mut splitter {
+            splitter.split(&mut time, chunk);
+        }
         if let Some(frame_ms) = &settings.frame_ms {
             chunk.retain_frame(frame_ms.clone());
         }
@@ -151,6 +161,7 @@ pub fn histogram(
         Ok::<_, ListError>(())
     })?;
     let mut notices = reader.notices();
+    notices.extend(frame_notices(settings, &time, &facts, &prompts));
     notices.extend(notices_of(&facts, &prompts, has_own_factors));
     let multiplicative = factors(&facts, &prompts, settings.span)?;
     let additive = match delayeds {
@@ -169,6 +180,20 @@ pub fn histogram(
     let measured = Counts { prompts: prompts.into_michelogram(), multiplicative, additive };
     let origin = Origin { measured: Some(path.to_owned()), ..Origin::default() };
     Ok(Study { origin, notices, ..Study::new(title, measured) })
+}
+
+/// What there is to know about the frame's time.
+fn frame_notices(settings: &HistogramSettings, time: &ScanTime, facts: &ListFacts, prompts: &EventHistogram) -> Vec<Notice> {
+    let mut notices: Vec<Notice> = settings.split_seed.and_then(|_| nothing_to_split(time)).into_iter().collect();
+    if let Some(frame) = settings.frame_ms.as_ref().map(|frame_ms| time.frame(frame_ms, facts)) {
+        let secs = frame.duration_ms as f64 / 1e3;
+        notices.extend(moved_limits(std::slice::from_ref(&frame)));
+        notices.push(match prompts.num_events() {
+            [0, 0] => Notice::warning(format!("The frame {} has no event", frame_words(&frame.requested_ms))),
+            _ => Notice::info(format!("Frame {}: {secs} s were measured", frame.words())),
+        });
+    }
+    notices
 }
 
 fn notices_of(facts: &ListFacts, prompts: &EventHistogram, has_own_factors: bool) -> Vec<Notice> {

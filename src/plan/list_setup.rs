@@ -227,8 +227,11 @@ fn checked(whole: Option<&EventList>, settings: &RunSettings) -> Result<RunSetti
     }
     let num_events = whole.map_or(usize::MAX, |list| list.prompts.len());
     if num_events == 0 {
-        let frame_ms = whole.and_then(|list| list.frame_ms.as_ref());
-        let place = frame_ms.map_or_else(String::new, |frame_ms| format!(" in the frame {}", frame_words(frame_ms)));
+        let frame = whole.and_then(|list| Some(list.frame_time(list.frame_ms.as_ref()?)));
+        let place = frame.map_or_else(String::new, |frame| match frame.limits_ms.is_empty() {
+            true => format!(" in the frame {}, which holds no time block", frame_words(&frame.requested_ms)),
+            false => format!(" in the frame {}", frame.words()),
+        });
         return Err(ReconError::UnsuitableData(format!("the list has no event{place}: there is nothing to reconstruct")).into());
     }
     if settings.num_subsets == 0 || settings.num_subsets > num_events {

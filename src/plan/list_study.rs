@@ -4,12 +4,15 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use rand_philox::Philox;
+
 use super::FreeMemory;
 use super::histogram::ListError;
 use super::list_factors::with_attenuation;
 use super::list_randoms::CrystalRandoms;
-use crate::data::{CountRates, EventChunk, EventList, ListFacts, Notice, Origin, Study};
+use crate::data::{CountRates, EventChunk, EventList, ListFacts, Notice, Origin, ScanTime, Study, moved_limits};
 use crate::io::list_mode::{self, ListOptions, for_each_piece};
+use crate::random;
 use crate::task::{Stopped, Task};
 use crate::words::counted;
 
@@ -20,6 +23,8 @@ pub struct ListSelection {
     pub frame_ms: Option<Range<u32>>,
     /// Whether their time of flight is left out.
     pub without_tof: bool,
+    /// The seed by which events of a time block are given times inside it; `None` = a block belongs to one frame as a whole.
+    pub split_seed: Option<u64>,
 }
 
 /// Reads a list.
@@ -53,8 +58,9 @@ pub struct GatheredEvents {
     selection: ListSelection,
     /// Without the randoms that delayeds make expect.
     list: EventList,
-    /// What the additive terms of events are multiplied by.
-    additive_factors: [f32; 2],
+    /// What the additive terms of events are multiplied by without time of flight.
+    of_window: f32,
+    splitter: Option<BlockSplitter>,
     /// Events for which the memory was looked at.
     checked: usize,
 }
@@ -75,12 +81,13 @@ impl GatheredEvents {
             prompts: Arc::default(),
             delayeds: Arc::default(),
             total_additive: 0.0,
+            time: ScanTime::default(),
             rates: CountRates::default(),
             frame_ms: selection.frame_ms.clone(),
             elsewhere: None,
         };
-        let of_frame = list.frame_ms.as_ref().map_or(1.0, |frame_ms| share_of(frame_ms, list.facts.duration_ms));
-        Self { selection, list, additive_factors: [of_window, of_frame], checked: 0 }
+        let splitter = selection.split_seed.map(BlockSplitter::new);
+        Self { selection, list, of_window, splitter, checked: 0 }
     }
 
     /// None yet of a list, with the map of attenuation that its options name; what there is to know about that comes too.
@@ -107,16 +114,20 @@ impl GatheredEvents {
     /// # Errors
     /// There is not enough memory to go on.
     pub fn add(&mut self, chunk: &mut EventChunk) -> Result<(), ListError> {
+        self.list.time.add(chunk);
+        if let Some(splitter) = &mut self.splitter {
+            splitter.split(&mut self.list.time, chunk);
+        }
         if let Some(frame_ms) = &self.selection.frame_ms {
             chunk.retain_frame(frame_ms.clone());
         }
         if self.selection.without_tof {
             chunk.prompts.tof_mm.clear();
         }
-        for factor in self.additive_factors.into_iter().filter(|factor| *factor != 1.0) {
-            chunk.prompts.additive.iter_mut().for_each(|additive| *additive *= factor);
+        if self.of_window != 1.0 {
+            chunk.prompts.additive.iter_mut().for_each(|additive| *additive *= self.of_window);
         }
-        self.list.rates.add(chunk);
+        self.list.rates.add(chunk, &self.list.time);
         let delayeds = Arc::make_mut(&mut self.list.delayeds);
         delayeds.pairs.extend_from_slice(&chunk.delayeds.pairs);
         delayeds.times_ms.extend_from_slice(&chunk.delayeds.times_ms);
@@ -134,12 +145,21 @@ impl GatheredEvents {
         Ok(())
     }
 
-    /// The list with the randoms that its delayeds make expect, and what there is to know about them.
+    /// The list with the randoms that its delayeds make expect, and what there is to know about them and its times.
     ///
     /// # Errors
     /// Stopped.
-    pub fn finish(self, task: &Task) -> Result<(EventList, Vec<Notice>), Stopped> {
-        with_randoms(self.list, task)
+    pub fn finish(mut self, task: &Task) -> Result<(EventList, Vec<Notice>), Stopped> {
+        let mut notices = Vec::new();
+        if let Some(frame_ms) = &self.list.frame_ms {
+            notices.extend(moved_limits(&[self.list.frame_time(frame_ms)]));
+            let of_frame = share_of(&self.list, frame_ms);
+            Arc::make_mut(&mut self.list.prompts).additive.iter_mut().for_each(|additive| *additive *= of_frame);
+        }
+        notices.extend(self.splitter.and_then(|_| nothing_to_split(&self.list.time)));
+        let (list, of_randoms) = with_randoms(self.list, task)?;
+        notices.extend(of_randoms);
+        Ok((list, notices))
     }
 }
 
@@ -154,7 +174,7 @@ pub(super) fn list_in_frame(list: &EventList, frame_ms: Range<u32>, task: &Task)
         // It was estimated from all delayeds, and will be from the frame's.
         prompts.additive.clear();
     }
-    let of_frame = share_of(&frame_ms, list.facts.duration_ms);
+    let of_frame = share_of(list, &frame_ms);
     prompts.additive.iter_mut().for_each(|additive| *additive *= of_frame);
     let (prompts, delayeds) = (Arc::new(prompts), Arc::new(list.delayeds.in_frame(&frame_ms)));
     with_randoms(EventList { prompts, delayeds, total_additive: 0.0, frame_ms: Some(frame_ms), ..list.clone() }, task)
@@ -187,8 +207,35 @@ fn with_randoms(mut list: EventList, task: &Task) -> Result<(EventList, Vec<Noti
     Ok((list, vec![notice]))
 }
 
-/// A frame's part of a scan of so many ms, where that is known: the background that a list tells is that of all its time.
-fn share_of(frame_ms: &Range<u32>, duration_ms: Option<u64>) -> f32 {
-    let frame = f64::from(frame_ms.end - frame_ms.start);
-    duration_ms.filter(|ms| *ms > 0).map_or(1.0, |ms| (frame / ms as f64).min(1.0)) as f32
+/// A frame's part of the time of a scan: the background that a list tells is that of all its time.
+fn share_of(list: &EventList, frame_ms: &Range<u32>) -> f32 {
+    let (frame, whole) = (list.frame_time(frame_ms).duration_ms, list.time.duration_ms(&list.facts));
+    if whole > 0 { (frame as f64 / whole as f64) as f32 } else { 1.0 }
+}
+
+/// Gives the events of time blocks times inside these, however the list comes in pieces.
+#[derive(Clone, Debug)]
+pub(super) struct BlockSplitter {
+    seed: u64,
+    /// For prompts and delayeds.
+    random: [Philox; 2],
+}
+
+impl BlockSplitter {
+    pub(super) fn new(seed: u64) -> Self {
+        Self { seed, random: [0, 1].map(|kind| random::stream(seed, kind)) }
+    }
+
+    /// Gives the events of a piece their times.
+    pub(super) fn split(&mut self, time: &mut ScanTime, chunk: &mut EventChunk) {
+        for (events, random) in [&mut chunk.prompts, &mut chunk.delayeds].into_iter().zip(&mut self.random) {
+            time.split(events, self.seed, random);
+        }
+    }
+}
+
+/// Describes that a list has no time blocks that could be split.
+pub(super) fn nothing_to_split(time: &ScanTime) -> Option<Notice> {
+    let text = "--split-blocks has no effect: each event of this list has a time of its own";
+    (!time.has_blocks()).then(|| Notice::warning(text))
 }

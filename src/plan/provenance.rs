@@ -1,7 +1,6 @@
 //! What made an image: a record that is written beside it as JSON, told in NIfTI's description and, in the window, in a line
 //! under the slices.
 
-use std::ops::Range;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -10,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{PlaneKernel, ProjectorChoice, RunSettings, SubsetRecord};
 use crate::data::{
-    BasisSettings, Counts, EventList, MatrixMade, Notice, Origin, Phase, ResponseMatrix, Study, Sweep, TubeSet, TubesMade, Unit,
-    Volume,
+    BasisSettings, Counts, EventList, FrameTime, MatrixMade, Notice, Origin, Phase, ResponseMatrix, Study, Sweep, TubeSet,
+    TubesMade, Unit, Volume,
 };
 use crate::io::dicom::Patient;
 pub use crate::io::provenance::ImageRecord;
@@ -125,21 +124,62 @@ pub struct DataRecord {
 pub struct FrameRecord {
     /// Its beginning, s from that of the scan.
     pub start_secs: f64,
-    /// How long it is, s.
+    /// How long was measured in it, s.
     pub duration_secs: f64,
+    /// Its end, s; `None` = start and duration.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub end_secs: Option<f64>,
+    /// The limits that were asked for, s; `None` = the same.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub requested_secs: Option<[f64; 2]>,
+    /// The seed by which time blocks at its limits were divided.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub split_seed: Option<u64>,
 }
 
-impl From<&Range<u32>> for FrameRecord {
-    /// Of ms.
-    fn from(frame_ms: &Range<u32>) -> Self {
-        let [start_secs, duration_secs] = [frame_ms.start, frame_ms.end - frame_ms.start].map(|ms| f64::from(ms) / 1e3);
-        Self { start_secs, duration_secs }
+impl From<&FrameTime> for FrameRecord {
+    fn from(frame: &FrameTime) -> Self {
+        let secs = |ms: u32| f64::from(ms) / 1e3;
+        Self {
+            start_secs: secs(frame.limits_ms.start),
+            duration_secs: frame.duration_ms as f64 / 1e3,
+            end_secs: Some(secs(frame.limits_ms.end)),
+            requested_secs: Some([frame.requested_ms.start, frame.requested_ms.end].map(secs)),
+            split_seed: frame.split_seed,
+        }
     }
 }
 
 impl FrameRecord {
     fn words(&self) -> String {
-        format!("frame {}–{} s", self.start_secs, self.start_secs + self.duration_secs)
+        format!("frame {}–{} s", self.start_secs, self.end_secs())
+    }
+
+    /// Returns its end, s.
+    pub fn end_secs(&self) -> f64 {
+        self.end_secs.unwrap_or(self.start_secs + self.duration_secs)
+    }
+
+    /// Returns all of a series of frames as one; `None` without any.
+    pub fn whole(frames: &[Self]) -> Option<Self> {
+        let (first, last) = (frames.first()?, frames.last()?);
+        let requested = first.requested_secs.zip(last.requested_secs);
+        Some(Self {
+            duration_secs: frames.iter().map(|frame| frame.duration_secs).sum(),
+            end_secs: Some(last.end_secs()),
+            requested_secs: requested.map(|([from, _], [_, to])| [from, to]),
+            ..*first
+        })
+    }
+
+    /// Returns the time between the beginnings of neighbours and the duration of all, s, where both are the same.
+    pub fn step_secs(frames: &[Self]) -> Option<f64> {
+        let same = |a: f64, b: f64| (a - b).abs() < 1e-6;
+        let duration = frames.first()?.duration_secs;
+        let is_whole = |frame: &Self| same(frame.duration_secs, duration) && same(frame.end_secs() - frame.start_secs, duration);
+        let is_regular =
+            frames.iter().all(is_whole) && frames.windows(2).all(|pair| same(pair[0].end_secs(), pair[1].start_secs));
+        is_regular.then_some(duration)
     }
 }
 
@@ -153,7 +193,8 @@ impl DataRecord {
 
     /// Of a list of events, or of a frame of it.
     pub fn of_list(study: &Study<EventList>, settings: &RunSettings) -> Self {
-        let frame = settings.frame_ms.as_ref().or(study.measured.frame_ms.as_ref()).map(FrameRecord::from);
+        let frame_ms = settings.frame_ms.as_ref().or(study.measured.frame_ms.as_ref());
+        let frame = frame_ms.map(|frame_ms| FrameRecord::from(&study.measured.frame_time(frame_ms)));
         Self { frame, ..Self::new(&study.title, &study.origin) }
     }
 

@@ -25,6 +25,14 @@ fn number_before(said: &str, word: &str) -> Vec<usize> {
     said.lines().filter_map(|line| line.split_once(word)?.0.split([' ', ':']).next_back()?.parse().ok()).collect()
 }
 
+/// The record of a frame whose limits are those that were asked for.
+fn limits(start_secs: f64, duration_secs: f64) -> Value {
+    let end_secs = start_secs + duration_secs;
+    json!({
+        "start_secs": start_secs, "duration_secs": duration_secs, "end_secs": end_secs, "requested_secs": [start_secs, end_secs],
+    })
+}
+
 const SETTINGS: &str = "--image 24,24,15 --voxel-mm 4,4,4 --subsets 2 --iterations 2";
 
 #[test]
@@ -48,7 +56,7 @@ fn frames_are_those_that_are_reconstructed_one_by_one() {
         series.extend(image);
         for record in [format!("{name}.json"), "alone.json".to_owned()] {
             let record: Value = serde_json::from_str(&fs::read_to_string(at.join(record)).unwrap()).unwrap();
-            assert_eq!(record["data"]["frame"], json!({ "start_secs": 3.0 * number as f64, "duration_secs": 3.0 }));
+            assert_eq!(record["data"]["frame"], limits(3.0 * number as f64, 3.0));
         }
     }
     // Three images, and the same as one of four dimensions that knows its times.
@@ -60,7 +68,7 @@ fn frames_are_those_that_are_reconstructed_one_by_one() {
     assert_eq!([40, 42, 44, 46, 48].map(i16_at), [4, 24, 24, 15, 3], "dim");
     assert_eq!((f32_at(76 + 16), f32_at(136), whole[123]), (3.0, 0.0, 2 | 8), "pixdim[4], toffset, xyzt_units");
     let record: Value = serde_json::from_str(&fs::read_to_string(at.join("dynamic.json")).unwrap()).unwrap();
-    assert_eq!(record["data"]["frame"], json!({ "start_secs": 0.0, "duration_secs": 9.0 }));
+    assert_eq!(record["data"]["frame"], limits(0.0, 9.0));
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod epri;
 mod exchange;
 mod info;
 mod limits;
+mod list_times;
 mod lists;
 mod matrix;
 #[cfg(unix)]

@@ -27,6 +27,7 @@ fn read_all(path: &Path) -> Result<(EventChunk, Vec<Notice>), IoError> {
     while reader.next(&mut chunk)? {
         all.prompts.extend(&chunk.prompts);
         all.delayeds.extend(&chunk.delayeds);
+        all.intervals_ms.extend(&chunk.intervals_ms);
     }
     reader.check_end()?;
     Ok((all, reader.notices()))
@@ -57,8 +58,8 @@ fn check_list(events: &Events, detectors: &Detectors, ids: &[u64], truth: &Json)
     assert_eq!(events.len() as u64, truth["total"].as_u64().unwrap());
     assert_eq!((events.times_ms.len(), events.tof_mm.len()), (events.len(), events.len()));
     assert!(events.multiplicative.is_empty() && events.additive.is_empty());
-    let starts = [0, 1000, 2000, 2500, 4000];
-    let per_block = starts.map(|start| events.times_ms.iter().filter(|time| **time == start).count() as u64);
+    let middles = [500, 1500, 2250, 3250, 4500];
+    let per_block = middles.map(|middle| events.times_ms.iter().filter(|time| **time == middle).count() as u64);
     assert_eq!(json!(per_block), truth["per_block"]);
     let bin = |event: usize| ((events.tof_mm[event][0] + 150.0) / 60.0).round() as u64;
     let mut histogram = [0u64; 5];
@@ -164,6 +165,7 @@ fn a_list_that_grows_gives_every_event_once() {
         while reader.next(&mut chunk).unwrap() {
             all.prompts.extend(&chunk.prompts);
             all.delayeds.extend(&chunk.delayeds);
+            all.intervals_ms.extend(&chunk.intervals_ms);
         }
         if at == bytes.len() {
             break;
@@ -229,6 +231,34 @@ fn write(path: &Path, facts: &ListFacts, events: &EventChunk) -> Vec<Notice> {
     let mut writer = PetsirdWriter::create(path, facts, 1).unwrap();
     writer.write(events).unwrap();
     writer.finish().unwrap()
+}
+
+#[test]
+fn the_blocks_that_are_written_cover_the_scan() {
+    let (folder, mut facts) = (folder(), small_facts());
+    let path = folder.path().join("a.petsird");
+    let times_ms = vec![120, 180, 450, 940];
+    let pairs = vec![[2, 0]; 4];
+    let events = Events { pairs, times_ms, tof_mm: vec![[-20.0, 20.0]; 4], ..Events::default() };
+    let chunk = EventChunk { prompts: events, ..EventChunk::default() };
+    let mut blocks_of = |duration_ms| {
+        facts.duration_ms = duration_ms;
+        let mut writer = PetsirdWriter::create(&path, &facts, 100).unwrap();
+        writer.write(&chunk).unwrap();
+        writer.finish().unwrap();
+        let (found, _) = read_all(&path).unwrap();
+        assert_eq!(found.prompts.times_ms, [150, 150, 450, if duration_ms == Some(960) { 930 } else { 950 }]);
+        found.intervals_ms
+    };
+    let tenths = |num: u32| (0..num).map(|k| [100 * k, 100 * (k + 1)]).collect::<Vec<_>>();
+    assert_eq!(blocks_of(None), tenths(10));
+    assert_eq!(blocks_of(Some(1230)), [tenths(12), vec![[1200, 1230]]].concat());
+    // The scan ends inside the last block.
+    assert_eq!(blocks_of(Some(960)), [tenths(9), vec![[900, 960]]].concat());
+    // A long time without events is in few blocks.
+    let long = blocks_of(Some(3_600_000));
+    assert!(long.len() < 80 && long.windows(2).all(|pair| pair[0][1] == pair[1][0]), "{}", long.len());
+    assert_eq!(long.last().unwrap()[1], 3_600_000);
 }
 
 /// Events in an order that does not depend on types of modules.
@@ -413,6 +443,28 @@ fn put(folder: &Path, bytes: &[u8]) -> PathBuf {
 /// A run of one block of events from 3 to 4 ms: these prompts and no delayed ones.
 fn block(prompts: &[u8]) -> Vec<u8> {
     [&[1, 0, 3, 4, 0, 1, 1], prompts, &[1, 1, 0, 0, 0]].concat()
+}
+
+#[test]
+fn what_the_model_forbids_is_refused_or_told() {
+    let (folder, facts) = (folder(), one_type());
+    let path = folder.path().join("a.petsird");
+    let prompts = Events { pairs: vec![[5, 2]], times_ms: vec![3], tof_mm: vec![[-20.0, 20.0]], ..Events::default() };
+    write(&path, &facts, &EventChunk { prompts, ..EventChunk::default() });
+    let bytes = fs::read(&path).unwrap();
+    assert_eq!(read_all(&path).unwrap().1, []);
+    let event = bytes.windows(3).rposition(|three| three == [5, 2, 1]).unwrap();
+    let mut swapped = bytes.clone();
+    swapped.swap(event, event + 1);
+    let (found, notices) = read_all(&put(folder.path(), &swapped)).unwrap();
+    assert_eq!(found.prompts.pairs, [[2, 5]]);
+    assert!(notices.len() == 1 && notices[0].text.contains("1 coincidences of one type"), "{notices:?}");
+    // The block is from 3 to 4 ms.
+    let interval = bytes.windows(5).rposition(|five| five == [1, 0, 3, 4, 0]).unwrap();
+    let mut backwards = bytes.clone();
+    backwards[interval + 3] = 2;
+    let error = read_all(&put(folder.path(), &backwards)).unwrap_err();
+    assert_says(&error, &["a.petsird", "from 3 ms to 2 ms"]);
 }
 
 #[test]
@@ -628,7 +680,9 @@ fn a_list_of_the_formats_own_package_written_again() {
     let reader = open(&path).unwrap();
     let again = folder.path().join("a.petsird");
     assert!(write(&again, reader.facts(), &events).is_empty());
-    assert_eq!(read_all(&again).unwrap().0, events);
+    // (Its blocks are of a millisecond.)
+    let (found, _) = read_all(&again).unwrap();
+    assert!(found.prompts == events.prompts && found.delayeds == events.delayeds);
     let read = open(&again).unwrap();
     let [first, second] = [&reader, &read].map(|reader| reader.facts().efficiency.as_ref().unwrap());
     for pair in (0..768).flat_map(|a| [[a, (a * 7 + 300) % 768], [a, 173], [a, (a + 400) % 768]]).filter(|[a, b]| a != b) {

@@ -154,6 +154,8 @@ fn words_are_events_and_tags() {
         read_list(&put_list(folder.path(), header, words, num_more), &ListOptions::default()).unwrap_err()
     };
     assert_says(&refusal(LIST, &words, 3), &["a.l", "byte 20", "3 of the 4 bytes"]);
+    let backwards = [1 << 31 | 612, 1 << 30 | middle(1), 1 << 31 | 5, 1 << 30 | middle(2)];
+    assert_says(&refusal(LIST, &backwards, 0), &["a.l", "byte 8", "5 ms", "612 ms", "backwards"]);
     let beyond = 4084 * 344 * 252;
     assert_says(&refusal(LIST, &[words[0], beyond], 0), &["byte 4", "plane 4084", "4084 planes"]);
     assert_eq!(refusal(LIST, &[beyond - 1 - 172], 1).to_string().matches("byte 4").count(), 1, "the last plane is one");

@@ -69,7 +69,7 @@ fn every_field_of_an_event_has_its_place() {
     let both = YrtFields { tof_ps: Some([300.0, 0.0]), has_randoms: true };
     assert_says(&read(both, &words).unwrap_err(), &["randoms", "range of time of flight"]);
     assert_says(&read(YrtFields { tof_ps: Some([0.0, 0.0]), has_randoms: false }, &words).unwrap_err(), &["FWHM"]);
-    assert_says(&read_list(&path, &ListOptions::default()).unwrap_err(), &["a.lmDat", "look-up table (.lut)"]);
+    assert_says(&read_list(&path, &ListOptions::default()).unwrap_err(), &["a.lmDat", ".lut", "--crystals FILE"]);
     let odd = ListOptions { scanner: Some(path.clone()), ..ListOptions::default() };
     assert_says(&read_list(&path, &odd).unwrap_err(), &["table of crystals", ".geom"]);
 }

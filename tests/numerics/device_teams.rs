@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tomoscope::algebra::Team;
 use tomoscope::cuda::{AxialRuns, BinDriven, CudaBackend, EventLines, PaperTubes, Tubes, devices};
-use tomoscope::data::{CountRates, Counts, EventList, Events, Michelogram, Study, Volume};
+use tomoscope::data::{CountRates, Counts, EventList, Events, Michelogram, ScanTime, Study, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, EventSubsets, Siddon, Subset, ViewProjector};
 use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
@@ -286,6 +286,7 @@ fn counts_and_lists_are_shared_out_among_the_cards_that_are_asked_for() {
             prompts: Arc::new(simulated.events.prompts),
             delayeds: Arc::default(),
             total_additive: 0.0,
+            time: ScanTime::default(),
             rates: CountRates::default(),
             frame_ms: None,
             elsewhere: None,

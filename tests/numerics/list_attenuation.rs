@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tomoscope::data::{Attenuation, AttenuationMap, CountRates, EventList, ListFacts, Study, Volume};
+use tomoscope::data::{Attenuation, AttenuationMap, CountRates, EventList, ListFacts, ScanTime, Study, Volume};
 use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
 use tomoscope::plan::{AlgorithmKind, Cache, DeviceChoice, Job, Rays, default_list_settings, prepare_with};
 use tomoscope::scanner::find;
@@ -58,8 +58,16 @@ fn a_cylinder_of_water_is_flat_with_the_map_of_its_attenuation_alone() {
     let image = |attenuation: Attenuation, rays: Rays| {
         let facts = Arc::new(ListFacts { attenuation, ..(*simulated.facts).clone() });
         let (prompts, rates) = (Arc::clone(&prompts), CountRates::default());
-        let list =
-            EventList { facts, prompts, delayeds: Arc::default(), total_additive: 0.0, rates, frame_ms: None, elsewhere: None };
+        let list = EventList {
+            facts,
+            prompts,
+            delayeds: Arc::default(),
+            total_additive: 0.0,
+            time: ScanTime::default(),
+            rates,
+            frame_ms: None,
+            elsewhere: None,
+        };
         reconstructed(list, rays)
     };
     let radius = (truth.as_slice().iter().filter(|value| **value > 0.0).count() as f64 / truth.grid.size[2] as f64

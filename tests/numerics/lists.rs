@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tomoscope::data::{CountRates, EventList, Events, Fingerprint, ListFacts, PairEfficiency, Study, Volume};
+use tomoscope::data::{CountRates, EventList, Events, Fingerprint, ListFacts, PairEfficiency, ScanTime, Study, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::list_mode::{ListOptions, YrtFields};
 use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
@@ -103,6 +103,7 @@ fn one_scan_in_three_formats_is_one_list_and_one_image() {
                 prompts: Arc::new(prompts),
                 delayeds: Arc::default(),
                 total_additive: 0.0,
+                time: list.time,
                 rates: list.rates,
                 frame_ms: None,
                 elsewhere: None,
@@ -158,6 +159,7 @@ fn a_histogram_of_all_pairs_is_the_image_of_its_events() {
         prompts: Arc::new(simulated.events.prompts),
         delayeds: Arc::default(),
         total_additive: 0.0,
+        time: ScanTime::default(),
         rates: CountRates::default(),
         frame_ms: None,
         elsewhere: None,
@@ -225,10 +227,11 @@ fn image_of(study: &Study<EventList>, frame_ms: Option<Range<u32>>) -> Volume {
 fn a_frame_of_a_list_in_memory_is_the_frame_that_is_read() {
     for file in ["ring.petsird", "ring_list.Cdh"] {
         for without_tof in [false, true] {
-            let Some(whole) = ring(file, &ListSelection { without_tof, frame_ms: None }) else { return };
+            let Some(whole) = ring(file, &ListSelection { without_tof, ..ListSelection::default() }) else { return };
             let mut num = 0;
             for frame_ms in [0..1000, 1000..2500, 2500..6000] {
-                let frame = ring(file, &ListSelection { without_tof, frame_ms: Some(frame_ms.clone()) }).unwrap();
+                let frame =
+                    ring(file, &ListSelection { without_tof, frame_ms: Some(frame_ms.clone()), split_seed: None }).unwrap();
                 num += frame.measured.prompts.len();
                 assert_eq!(frame.measured.prompts.len(), whole.measured.prompts.num_in_frame(&frame_ms));
                 assert!(image_of(&frame, None) == image_of(&whole, Some(frame_ms.clone())), "{file} {frame_ms:?}");

@@ -160,6 +160,20 @@ fn regions_are_followed_over_the_frames() {
 }
 
 #[test]
+fn limits_inside_time_blocks_are_moved_and_told() {
+    let folder = tempfile::tempdir().unwrap();
+    // The list has blocks of a tenth of a second.
+    let Some(mut harness) = window_with_frames(folder.path(), "0-2.04,2.04-4") else { return };
+    click(&mut harness, "Start");
+    wait_for(&mut harness, "the end of the series", is_over);
+    let notices: Vec<&str> = harness.state().notices().texts().collect();
+    assert!(notices.iter().any(|text| text.contains("0–2.04 s → 0–2 s, 2.04–4 s → 2–4 s")), "{notices:?}");
+    let durations: Vec<u64> = harness.state().frames().unwrap().frames().iter().map(|frame| frame.duration_ms).collect();
+    assert_eq!(durations, [2000, 2000]);
+    assert!(harness.query_by_label("Frame 2 of 2, 2–4 s").is_some());
+}
+
+#[test]
 fn a_series_ends_when_it_is_stopped_or_left() {
     let folder = tempfile::tempdir().unwrap();
     let Some(mut harness) = window_with_frames(folder.path(), "5x2") else { return };

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::EventReader;
-use crate::data::{EventChunk, ListFacts, Notice};
+use crate::data::{EventChunk, ListFacts, Notice, frame_words};
 use crate::io::IoError;
 
 /// Bytes by which a file is known again, at its beginning and at the place up to which it was read.
@@ -116,7 +116,16 @@ impl ListFollower {
 
     /// What there is to know about the list when no more of it will be read.
     pub fn last_words(&mut self) -> Vec<Notice> {
-        self.reader.notices()
+        let mut notices = self.reader.notices();
+        if let Some([begin, end]) = self.reader.open_block_ms() {
+            let block = frame_words(&(begin..end));
+            let text = format!(
+                "{}: the last time block, {block}, is incomplete, but counts with its whole duration",
+                self.path.display()
+            );
+            notices.push(Notice::warning(text));
+        }
+        notices
     }
 
     /// Whether the file begins and goes on with the bytes that were read.

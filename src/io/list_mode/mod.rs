@@ -33,8 +33,8 @@ pub trait EventReader: Send {
     /// What is known beside the events.
     fn facts(&self) -> &Arc<ListFacts>;
 
-    /// Puts the next events, some [`EVENTS_AT_ONCE`], in place of those that the chunk has. `false` = the file has no further whole
-    /// event now. (A file that is still being written may have one later; then the next call gives it.)
+    /// Puts the next events, some [`EVENTS_AT_ONCE`], or time blocks in place of those that the chunk has. `false` = the file has no further
+    /// whole event now. (A file that is still being written may have one later; then the next call gives it.)
     ///
     /// # Errors
     /// The file cannot be read or holds what cannot be: where, and what.
@@ -50,6 +50,11 @@ pub trait EventReader: Send {
     /// Whether the file tells that nothing follows what was read, although it may be growing.
     fn is_complete(&self) -> bool {
         false
+    }
+
+    /// Returns the time block inside which reading has stopped, ms.
+    fn open_block_ms(&self) -> Option<[u32; 2]> {
+        None
     }
 
     /// The file of the events, at the place up to which they were read.

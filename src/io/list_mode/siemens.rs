@@ -132,10 +132,18 @@ impl Decoder {
         }
     }
 
+    fn advance_to(&mut self, time_ms: u32) -> Result<(), String> {
+        let before = std::mem::replace(&mut self.time_ms, time_ms);
+        if time_ms < before {
+            return Err(format!("its time tag is {time_ms} ms, but the one before it is {before} ms: time runs backwards"));
+        }
+        Ok(())
+    }
+
     fn decode(&mut self, word: u32, chunk: &mut EventChunk) -> Result<(), String> {
         if word & IS_TAG != 0 {
             match word & TAG_KIND {
-                0 => self.time_ms = word & !(IS_TAG | TAG_KIND),
+                0 => self.advance_to(word & !(IS_TAG | TAG_KIND))?,
                 _ => self.num_other_tags += 1,
             }
             return Ok(());

@@ -19,7 +19,7 @@ use super::server::{Hub, ServeOptions};
 use super::studies::{HeadStudy, Scan, Settings, Started, StudyHead};
 use super::{Ends, WireError};
 use crate::data::{
-    CountRates, Counts, EventList, EventNumbers, Extremes, ListFacts, Michelogram, Notice, Roi, RoiShape, Study, Unit,
+    CountRates, Counts, EventList, EventNumbers, Extremes, ListFacts, Michelogram, Notice, Roi, RoiShape, ScanTime, Study, Unit,
 };
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
@@ -92,6 +92,7 @@ fn list() -> Study<EventList> {
         prompts: Arc::default(),
         delayeds: Arc::default(),
         total_additive: 0.0,
+        time: ScanTime::default(),
         rates: CountRates::default(),
         frame_ms: None,
         elsewhere: Some(numbers),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::WireError;
 use crate::data::{
     Attenuation, AttenuationMap, CountRates, Counts, EventList, EventNumbers, ListFacts, ListSampling, Michelogram, Notice,
-    Origin, Projection, ReferenceSpectrum, Study, Sweep, SweepKind, TofFacts, Volume,
+    Origin, Projection, ReferenceSpectrum, ScanTime, Study, Sweep, SweepKind, TofFacts, Volume,
 };
 use crate::geometry::{Grid, LENGTHS_MM};
 use crate::operator::Accumulation;
@@ -226,12 +226,14 @@ struct ListHead {
     attenuation: AttenuationHead,
     tof: Option<TofFacts>,
     sampling: Option<ListSampling>,
+    start_ms: u64,
     duration_ms: Option<u64>,
     num_events: Option<u64>,
     isotope: Option<String>,
     half_life_secs: Option<f64>,
     numbers: EventNumbers,
     total_additive: f64,
+    time: ScanTime,
     rates: CountRates,
 }
 
@@ -318,8 +320,9 @@ impl StudyHead {
 
 impl ListHead {
     fn of(list: &EventList) -> Self {
-        let ListFacts { format, detectors, attenuation, tof, sampling, duration_ms, num_events, isotope, half_life_secs, .. } =
-            &*list.facts;
+        let facts = &*list.facts;
+        let ListFacts { format, detectors, attenuation, tof, sampling, start_ms, .. } = facts;
+        let ListFacts { duration_ms, num_events, isotope, half_life_secs, .. } = facts;
         Self {
             format: format.clone(),
             scanner: detectors.name().to_owned(),
@@ -331,12 +334,14 @@ impl ListHead {
             },
             tof: tof.clone(),
             sampling: *sampling,
+            start_ms: *start_ms,
             duration_ms: *duration_ms,
             num_events: *num_events,
             isotope: isotope.clone(),
             half_life_secs: *half_life_secs,
             numbers: list.numbers(),
             total_additive: list.total_additive,
+            time: list.time.clone(),
             rates: list.rates.clone(),
         }
     }
@@ -348,7 +353,7 @@ impl ListHead {
             *fwhm_mm > 0.0 && std::iter::once(fwhm_mm).chain(window_mm).chain(edges_mm).all(is_length)
         });
         let life_can_be = self.half_life_secs.is_none_or(|secs| (0.0..=1e20).contains(&secs));
-        if !tof_can_be || !life_can_be || !self.rates.can_be() {
+        if !tof_can_be || !life_can_be || !self.rates.can_be() || !self.time.can_be() {
             return Err(format!("the times of the list of {} cannot be", detectors.name()));
         }
         let attenuation = match self.attenuation {
@@ -364,6 +369,7 @@ impl ListHead {
             attenuation,
             tof: self.tof,
             sampling: self.sampling,
+            start_ms: self.start_ms,
             duration_ms: self.duration_ms,
             num_events: self.num_events,
             isotope: self.isotope,
@@ -375,6 +381,7 @@ impl ListHead {
             prompts: Arc::default(),
             delayeds: Arc::default(),
             total_additive: self.total_additive,
+            time: self.time,
             rates: self.rates,
             frame_ms: None,
             elsewhere: Some(self.numbers),

@@ -55,7 +55,7 @@ pub fn activity_ui(view: &ActivityView, ui: &mut Ui, actions: &mut Vec<PlotActio
         return;
     }
     let axes = Axes { x: "s".into(), y_unit: "counts/mm/s", ..Axes::default() };
-    let frame_ms = series.frames_ms().get(series.position()).cloned().unwrap_or_default();
+    let frame_ms = series.frames().get(series.position()).map(|frame| frame.limits_ms.clone()).unwrap_or_default();
     let mark = theme::colours(ui.visuals()).shown_mark;
     let response = plot::plot_of("activity", &axes).include_x(0.0).include_y(0.0).show(ui, |plot| {
         plot.vline(VLine::new("on the screen", f64::from(frame_ms.start / 2 + frame_ms.end / 2) / 1e3).color(mark).width(2.0));

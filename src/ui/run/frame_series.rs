@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::live::{LiveRun, Mark, RunState};
 use super::roi_edits::RoiEdits;
-use crate::data::{MaskedRois, Notice, frame_words};
+use crate::data::{FrameTime, MaskedRois, Notice, frame_words, moved_limits};
 use crate::render::Palette;
 use crate::session::{EndReason, Event, RunId, Session};
 use crate::ui::widgets::colouring::TopShare;
@@ -26,7 +26,7 @@ pub struct DoneFrame {
 /// A series of frames.
 #[derive(Clone, Debug)]
 pub struct FrameSeries {
-    frames_ms: Vec<Range<u32>>,
+    frames: Vec<FrameTime>,
     /// The frame that computes, or was the last to.
     current: usize,
     done: BTreeMap<usize, DoneFrame>,
@@ -39,16 +39,17 @@ pub struct FrameSeries {
     /// Whether it ends with the frame that computes.
     is_ending: bool,
     is_over: bool,
-    /// What is still to be told about frames without events.
+    /// What is still to be told about frames without events, and about limits that were moved.
     pub left_out: Vec<Notice>,
     window: Option<(WindowKey, [f32; 2])>,
 }
 
 impl FrameSeries {
-    /// Of these frames, ms, none of which is done yet; `None` without any.
-    pub fn new(frames_ms: Vec<Range<u32>>) -> Option<Self> {
-        (!frames_ms.is_empty()).then_some(Self {
-            frames_ms,
+    /// Of these frames, none of which is done yet; `None` without any.
+    pub fn new(frames: Vec<FrameTime>) -> Option<Self> {
+        (!frames.is_empty()).then(|| Self {
+            left_out: moved_limits(&frames).into_iter().collect(),
+            frames,
             current: 0,
             done: BTreeMap::new(),
             selected: None,
@@ -56,19 +57,18 @@ impl FrameSeries {
             playing: None,
             is_ending: false,
             is_over: false,
-            left_out: Vec::new(),
             window: None,
         })
     }
 
-    /// All frames, ms.
-    pub fn frames_ms(&self) -> &[Range<u32>] {
-        &self.frames_ms
+    /// All frames.
+    pub fn frames(&self) -> &[FrameTime] {
+        &self.frames
     }
 
-    /// The frame that computes, or was the last to, ms.
+    /// The frame that computes, or was the last to, as it was asked for, ms.
     pub fn current_ms(&self) -> Range<u32> {
-        self.frames_ms[self.current].clone()
+        self.frames[self.current].requested_ms.clone()
     }
 
     /// Those that are reconstructed, by their places in the series.
@@ -118,8 +118,8 @@ impl FrameSeries {
 
     /// The place of the first from this one on that has events; those before it are left out.
     fn first_with_events(&mut self, from: usize, has_events: impl Fn(&Range<u32>) -> bool) -> Option<usize> {
-        let first = (from..self.frames_ms.len()).find(|place| has_events(&self.frames_ms[*place]));
-        let left_out = from..first.unwrap_or(self.frames_ms.len());
+        let first = (from..self.frames.len()).find(|place| has_events(&self.frames[*place].requested_ms));
+        let left_out = from..first.unwrap_or(self.frames.len());
         let words: Vec<String> = left_out.map(|place| format!("{}, has no event: it is left out", self.words(place))).collect();
         self.left_out.extend(words.into_iter().map(Notice::warning));
         first
@@ -153,8 +153,12 @@ impl FrameSeries {
 
     /// "frame 3 of 12, 120–180 s".
     pub fn words(&self, place: usize) -> String {
-        let time = self.frames_ms.get(place).map(frame_words).unwrap_or_default();
-        format!("frame {} of {}, {time}", place + 1, self.frames_ms.len())
+        let words = |frame: &FrameTime| match frame.limits_ms.is_empty() {
+            true => frame_words(&frame.requested_ms),
+            false => frame.words(),
+        };
+        let time = self.frames.get(place).map(words).unwrap_or_default();
+        format!("frame {} of {}, {time}", place + 1, self.frames.len())
     }
 
     /// The same of the frame that a run is; `current` = the run of the frame that computes.
@@ -202,7 +206,7 @@ mod tests {
     }
 
     fn series() -> FrameSeries {
-        FrameSeries::new((0..4).map(|k| 1000 * k..1000 * (k + 1)).collect()).unwrap()
+        FrameSeries::new((0..4).map(|k| FrameTime::exact(1000 * k..1000 * (k + 1))).collect()).unwrap()
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! A run as the window shows it: a value of its own, so that several can stand side by side.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use super::action::RunAction;
@@ -17,7 +16,7 @@ use super::roi_edits::RoiEdits;
 use super::run_frames::has_events;
 use super::settings::SettingsForm;
 use super::shown::{IterateId, Past, Shown};
-use crate::data::{MaskedRois, Notice, Roi};
+use crate::data::{FrameTime, MaskedRois, Notice, Roi};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::plan::{DeviceChoice, Forecast, Job, Provenance};
@@ -203,12 +202,13 @@ impl RunView {
     }
 
     /// Starts this job, made of the forms: the frames one after the other, where there are some.
-    pub fn begin(&mut self, job: Job, frames_ms: Vec<Range<u32>>, input: RunInput, paused: bool) {
+    pub fn begin(&mut self, job: Job, frames: Vec<FrameTime>, input: RunInput, paused: bool) {
         self.running = Some(self.forms.clone());
         self.shown.set_past(None);
         self.end_series(input.session);
-        let job = job.for_frames(&frames_ms);
-        self.series = FrameSeries::new(frames_ms);
+        let limits: Vec<_> = frames.iter().map(|frame| frame.requested_ms.clone()).collect();
+        let job = job.for_frames(&limits);
+        self.series = FrameSeries::new(frames);
         self.series.iter_mut().for_each(|series| series.left_out.extend(job.notice_of_frames()));
         let frame_ms = self.series.as_mut().and_then(|series| series.begin(|frame_ms| has_events(input.study, frame_ms)));
         self.begin_run(frame_ms.into_iter().fold(job, Job::in_frame), input, paused);

@@ -68,7 +68,9 @@ impl Runs {
             self.refer_to_active(input.session);
             self.keep_active(wake, input.session);
         }
-        self.active.begin(job, frames_ms, input, paused);
+        let list = input.study.list().map(|open| &open.study.measured);
+        let frames = list.map(|list| frames_ms.iter().map(|frame_ms| list.frame_time(frame_ms)).collect()).unwrap_or_default();
+        self.active.begin(job, frames, input, paused);
         Ok(())
     }
 

@@ -36,18 +36,16 @@ pub fn time_activity(series: &FrameSeries, rois: &[Roi], half_life_secs: Option<
     let curve = |roi: &Roi| {
         let points = series.done().iter().filter_map(|(place, frame)| {
             let numbers = last_numbers(frame, roi)?;
-            let [begin, end] = series.frames_ms().get(*place).map(|frame_ms| [frame_ms.start, frame_ms.end])?.map(secs);
+            let time = series.frames().get(*place)?;
+            let [begin, end] = [time.limits_ms.start, time.limits_ms.end].map(|ms| f64::from(ms) / 1e3);
+            let measured_secs = time.duration_ms as f64 / 1e3;
             let decay = half_life_secs.map_or(1.0, |half_life| mean_decay(half_life, [begin, end]));
-            let per_sec = |value: f64| value / ((end - begin) * decay);
+            let per_sec = |value: f64| value / (measured_secs * decay);
             Some(ActivityPoint { mid_secs: 0.5 * (begin + end), mean: per_sec(numbers.mean?), sd: numbers.sd.map(per_sec) })
         });
         TimeActivity { name: roi.name.clone(), colour: theme::roi_colour(roi), points: points.collect() }
     };
     rois.iter().map(curve).filter(|curve| !curve.points.is_empty()).collect()
-}
-
-fn secs(ms: u32) -> f64 {
-    f64::from(ms) / 1e3
 }
 
 /// The numbers of a region on the last image of a frame, once it is measured there.
@@ -61,14 +59,14 @@ fn last_numbers(frame: &DoneFrame, roi: &Roi) -> Option<RoiNumbers> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{RoiMask, RoiShape};
+    use crate::data::{FrameTime, RoiMask, RoiShape};
     use crate::session::EndReason;
     use crate::ui::run::live::{LiveRun, RoiPoint, RunState};
     use crate::ui::run::roi_edits::RoiEdits;
 
-    /// Two frames of 2 s and 4 s, whose region has these two voxels.
-    fn series(values: [[f32; 2]; 2], roi: &Roi) -> FrameSeries {
-        let mut series = FrameSeries::new(vec![0..2000, 2000..6000]).unwrap();
+    /// Two frames, whose region has these two voxels.
+    fn series(values: [[f32; 2]; 2], frames: Vec<FrameTime>, roi: &Roi) -> FrameSeries {
+        let mut series = FrameSeries::new(frames).unwrap();
         for (run, values) in (1..).zip(values) {
             let mut live = LiveRun::asked_for(run, 1, std::slice::from_ref(roi), false);
             let sums = RoiMask { voxels: [(0, 1.0), (1, 1.0)].into() }.sums(&values);
@@ -84,7 +82,8 @@ mod tests {
     #[test]
     fn counts_of_a_frame_are_divided_by_its_time_and_its_decay() {
         let roi = Roi::new("a", RoiShape::Sphere { radius_mm: 1.0 }, [0.0; 3]);
-        let series = series([[10.0, 10.0], [19.0, 21.0]], &roi);
+        let frames = [0..2000, 2000..6000].map(FrameTime::exact);
+        let series = series([[10.0, 10.0], [19.0, 21.0]], frames.to_vec(), &roi);
         assert!(series.is_over() && series.stops() == [0, 1]);
         let curves = time_activity(&series, std::slice::from_ref(&roi), None);
         let points = &curves[0].points;
@@ -96,5 +95,16 @@ mod tests {
         assert!((first - 5.0 * 2.0 * std::f64::consts::LN_2).abs() < 1e-12 && (second / first - 8.0 / 3.0).abs() < 1e-12);
         let other = Roi::new("b", RoiShape::Sphere { radius_mm: 2.0 }, [0.0; 3]);
         assert!(time_activity(&series, &[other], None).is_empty(), "it was not measured yet");
+    }
+
+    #[test]
+    fn a_frame_lasts_as_long_as_was_measured_between_its_true_limits() {
+        let roi = Roi::new("a", RoiShape::Sphere { radius_mm: 1.0 }, [0.0; 3]);
+        let moved = FrameTime { requested_ms: 3000..4000, limits_ms: 2500..4500, duration_ms: 1500, split_seed: None };
+        let series = series([[10.0; 2], [15.0; 2]], vec![FrameTime::exact(0..1000), moved], &roi);
+        assert!(series.left_out.iter().any(|notice| notice.text.contains("3–4 s → 2.5–4.5 s")));
+        assert_eq!(series.words(1), "frame 2 of 2, 2.5–4.5 s");
+        let points = &time_activity(&series, std::slice::from_ref(&roi), None)[0].points;
+        assert_eq!(points.iter().map(|point| (point.mid_secs, point.mean)).collect::<Vec<_>>(), [(0.5, 10.0), (3.5, 10.0)]);
     }
 }

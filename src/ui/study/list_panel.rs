@@ -97,13 +97,14 @@ pub fn attenuation_ui(open: &OpenList, ui: &mut Ui, actions: &mut Vec<StudyActio
     });
 }
 
-/// Counts per second, with the ends of these frames, ms.
+/// Counts per second, with the true limits of these frames, ms.
 pub fn rates_ui(open: &OpenList, frames_ms: &[Range<u32>], ui: &mut Ui) {
     let bin_secs = format::value(open.counted.bin_secs);
     ui.label(RichText::new(format!("Counts per second, in {bin_secs} s")).strong());
     let (weak, strong) = (ui.visuals().weak_text_color(), theme::colours(ui.visuals()).profile);
     let [prompts, delayeds] = &open.counted.rates;
-    let ends_ms: BTreeSet<u32> = frames_ms.iter().flat_map(|frame_ms| [frame_ms.start, frame_ms.end]).collect();
+    let limits = frames_ms.iter().map(|frame_ms| open.study.measured.frame_time(frame_ms).limits_ms);
+    let ends_ms: BTreeSet<u32> = limits.flat_map(|limits_ms| [limits_ms.start, limits_ms.end]).collect();
     let mark = theme::colours(ui.visuals()).branch_mark;
     let response =
         plot("rates", "s").include_y(0.0).legend(Legend::default().position(egui_plot::Corner::LeftBottom)).show(ui, |plot| {

@@ -106,6 +106,7 @@ pub(super) fn facts(header: &Header, table: Table, options: &ListOptions) -> Res
         }
         _ => None,
     };
+    facts.start_ms = (header.start_secs * 1e3).round().max(0.0) as u64;
     facts.duration_ms = Some((header.duration_secs * 1e3).round() as u64).filter(|&ms| ms > 0);
     facts.num_events = Some(header.num_events);
     facts.isotope = header.isotope.clone();

@@ -12,7 +12,7 @@ use super::scanner::CRYSTAL_BYTES;
 use crate::data::{Events, ListFacts};
 use crate::io::IoError;
 use crate::io::pending::PendingFile;
-use crate::scanner::Detectors;
+use crate::scanner::{Cylinder, Detectors};
 
 /// Most layers of crystals that a table is written for.
 const MAX_LAYERS: usize = 100;
@@ -70,7 +70,7 @@ impl Writer {
             data: data.clone(),
             num_events: 0,
             mode: Mode::List,
-            start_secs: 0.0,
+            start_secs: facts.start_ms as f64 / 1e3,
             duration_secs: facts.duration_ms.unwrap_or_default() as f64 / 1e3,
             max_lines: 1,
             calibration: 1.0,
@@ -79,7 +79,7 @@ impl Writer {
             has_scatter: false,
             has_randoms: false,
             has_kind: false,
-            max_axial_mm: None,
+            max_axial_mm: max_axial_mm(&facts),
             isotope: facts.isotope.clone(),
             tof: None,
         };
@@ -207,13 +207,21 @@ fn encode(fields: &Fields, facts: &ListFacts, events: &Events, bytes: &mut Vec<u
     Ok(())
 }
 
+/// Returns the largest axial distance of crystals in coincidence, mm: half a ring more than the largest ring difference.
+fn max_axial_mm(facts: &ListFacts) -> Option<f64> {
+    let max_ring_difference = facts.sampling?.max_ring_difference;
+    let cylinder = Cylinder::recognise(&facts.detectors).ok()?;
+    let is_limited = max_ring_difference + 1 < cylinder.num_rings;
+    is_limited.then(|| (max_ring_difference as f64 + 0.5) * cylinder.ring_spacing_mm)
+}
+
 /// The text of a header.
 fn text(header: &Header) -> String {
     let data = header.data.file_name().unwrap_or_default().to_string_lossy();
     let mut text = format!(
         "Scanner name: {}\nData filename: {data}\nNumber of events: {}\nData mode: list-mode\nData type: PET\n\
-         Start time (s): 0\nDuration (s): {}\nMaximum number of lines per event: 1\nCalibration factor: 1\n",
-        header.scanner, header.num_events, header.duration_secs
+         Start time (s): {}\nDuration (s): {}\nMaximum number of lines per event: 1\nCalibration factor: 1\n",
+        header.scanner, header.num_events, header.start_secs, header.duration_secs
     );
     let mut flag = |key: &str, is_set: bool| {
         if is_set {
@@ -228,6 +236,9 @@ fn text(header: &Header) -> String {
         if let Some(step_ps) = step_ps {
             let _ = writeln!(text, "List TOF quantization bin size (ps): {step_ps}");
         }
+    }
+    if let Some(max_axial_mm) = header.max_axial_mm {
+        let _ = writeln!(text, "Maximum axial difference mm: {max_axial_mm}");
     }
     let plain: Option<String> =
         header.isotope.as_ref().map(|name| name.chars().filter(|c| !c.is_control() && *c != '#').collect());

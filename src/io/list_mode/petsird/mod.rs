@@ -4,7 +4,7 @@
 //! skipped by its type. So versions of the model other than today's (0.12) are read as far as they have the fields that are needed.
 //!
 //! A crystal's number is first_of_its_type + module · elements + element; energy bins are taken together. An event's time is the
-//! beginning of its time block: the file tells no more.
+//! middle of its time block: the file has no other.
 
 mod binary;
 mod blocks;
@@ -28,7 +28,7 @@ use self::header::Header;
 use self::schema::{MAX_SCHEMA_BYTES, Schema, TypeId};
 use self::walk::{Stop, Walker};
 use super::{ByteStream, EVENTS_AT_ONCE, EventReader};
-use crate::data::{EventChunk, ListFacts, Notice};
+use crate::data::{EventChunk, ListFacts, Notice, middle_ms};
 use crate::io::IoError;
 
 pub use write::PetsirdWriter;
@@ -89,12 +89,17 @@ pub struct PetsirdReader {
     /// What of a block is being gone over, and which field of it.
     walker: Walker,
     field: Field,
-    start_ms: u32,
-    /// Begin and end of the blocks since the last piece, ms.
+    /// Begin and end of the block of events, ms.
+    block_ms: [u32; 2],
+    /// Those of the blocks since the last piece, ms.
     intervals_ms: Vec<[u32; 2]>,
     notices: Vec<Notice>,
     num_skipped: BTreeMap<String, u64>,
     is_dead_time_told: bool,
+    /// Whether the file has the model that is written.
+    is_ours: bool,
+    /// Coincidences whose detection bins have the order that the model forbids.
+    num_out_of_order: u64,
 }
 
 impl PetsirdReader {
@@ -127,11 +132,13 @@ impl PetsirdReader {
             at: At::Count,
             walker: Walker::default(),
             field: Field::Other,
-            start_ms: 0,
+            block_ms: [0; 2],
             intervals_ms: Vec::new(),
             notices: header.notices,
             num_skipped: BTreeMap::new(),
             is_dead_time_told: false,
+            is_ours,
+            num_out_of_order: 0,
         })
     }
 
@@ -222,9 +229,14 @@ impl PetsirdReader {
         if !(0.0..=f64::from(u32::MAX)).contains(&start) {
             return Err(self.stream.refuse(place, format!("a time block that begins at {start} ms")));
         }
-        self.start_ms = start as u32;
-        let stop = value.number("stop").unwrap_or(start).clamp(start, f64::from(u32::MAX));
-        self.intervals_ms.push([start as u32, stop as u32]);
+        let stop = value.number("stop").unwrap_or(start).min(f64::from(u32::MAX));
+        if stop < start {
+            return Err(self
+                .stream
+                .refuse(place, format!("a time block from {start} ms to {stop} ms, which ends before it begins")));
+        }
+        self.block_ms = [start, stop].map(|ms| ms as u32);
+        self.intervals_ms.push(self.block_ms);
         Ok(Some(true))
     }
 
@@ -246,7 +258,11 @@ impl PetsirdReader {
         };
         let bytes = self.stream.peek(self.plan.max_bytes)?;
         let read = self.plan.read(bytes, left.min(room), pair, events);
-        events.times_ms.resize(events.pairs.len(), self.start_ms);
+        if self.is_ours && t1 == t2 {
+            let new = events.pairs.get(events.times_ms.len()..).unwrap_or_default();
+            self.num_out_of_order += new.iter().filter(|[first, second]| first < second).count() as u64;
+        }
+        events.times_ms.resize(events.pairs.len(), middle_ms(self.block_ms));
         match read {
             Ok((0, _)) => Ok(Step::Short),
             Ok((num, num_bytes)) => {
@@ -278,7 +294,7 @@ impl EventReader for PetsirdReader {
         chunk.clear();
         while self.step(chunk)? == Step::On {}
         chunk.intervals_ms.append(&mut self.intervals_ms);
-        Ok(!(chunk.prompts.is_empty() && chunk.delayeds.is_empty()))
+        Ok(!(chunk.prompts.is_empty() && chunk.delayeds.is_empty() && chunk.intervals_ms.is_empty()))
     }
 
     fn check_end(&self) -> Result<(), IoError> {
@@ -297,11 +313,23 @@ impl EventReader for PetsirdReader {
         self.at == At::End
     }
 
+    fn open_block_ms(&self) -> Option<[u32; 2]> {
+        matches!(self.at, At::Field(_, index, _) if index > 0).then_some(self.block_ms)
+    }
+
     fn stream(&mut self) -> &mut ByteStream {
         &mut self.stream
     }
 
     fn notices(&mut self) -> Vec<Notice> {
+        let num = std::mem::take(&mut self.num_out_of_order);
+        if num > 0 {
+            self.notices.push(Notice::warning(format!(
+                "{}: {num} coincidences of one type of modules have the lower detection bin first, which PETSIRD forbids; they are read as \
+                 they are, and their time of flight is right only if it was written in the same order",
+                self.stream.path().display()
+            )));
+        }
         std::mem::take(&mut self.notices)
     }
 }

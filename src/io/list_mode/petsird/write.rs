@@ -12,6 +12,8 @@ use crate::io::pending::PendingFile;
 const MAX_TYPES: usize = 64;
 /// Events of a time block, after which another one of the same time begins.
 const MAX_EVENTS: u64 = 1 << 20;
+/// Most blocks without events that stand for the time between two others.
+const MAX_EMPTY: u64 = 64;
 /// Bytes that are written at a time.
 const AT_ONCE: usize = 1 << 20;
 /// How far an interval of d may be from its bin, mm.
@@ -28,6 +30,10 @@ pub struct PetsirdWriter {
     /// Edges of the time-of-flight bins, mm.
     edges_mm: Option<Vec<f64>>,
     block_ms: u32,
+    /// Duration of the scan, ms.
+    duration_ms: Option<u64>,
+    /// The end of the blocks that were written, ms.
+    end_ms: u64,
     block: Block,
     are_factors_told: bool,
     notices: Vec<Notice>,
@@ -37,14 +43,16 @@ pub struct PetsirdWriter {
 #[derive(Debug, Default)]
 struct Block {
     start_ms: u32,
+    /// The time of its last event, ms.
+    last_ms: u32,
     num_events: u64,
     /// Of prompts and of delayed ones: how many, and their bytes, of types t₁ ≥ t₂ at t₁ (t₁ + 1) / 2 + t₂.
     lists: [Vec<(u64, Bytes)>; 2],
 }
 
 impl PetsirdWriter {
-    /// Begins a list of events of a scanner. An event's time is told by the beginning of its time block only: blocks have
-    /// `block_ms`, and times are rounded down to multiples of it; with 1 they stay as they are.
+    /// Begins a list of events of a scanner. Events lie in time blocks of `block_ms`, which is all that a file has of their times; with 1
+    /// times stay as they are. Blocks cover the whole scan, which lasts from 0 to the duration that is known, or to the last event.
     ///
     /// Where time of flight is told as a number, bins of a tenth of its FWHM are written. Efficiencies are written as those of all
     /// pairs, of scanners up to 4096 crystals.
@@ -67,10 +75,24 @@ impl PetsirdWriter {
             )));
         }
         let bytes = Bytes(header(facts, &runs, edges_mm.as_deref()));
-        let (block, block_ms) = (Block::new(0, runs.len()), block_ms.max(1));
+        let (block, block_ms, duration_ms) = (Block::new(0, runs.len()), block_ms.max(1), facts.duration_ms);
         let pending = PendingFile::create(path)?;
         let path = path.to_owned();
-        Ok(Self { path, pending, bytes, num_written: 0, runs, edges_mm, block_ms, block, are_factors_told: false, notices })
+        let (num_written, end_ms, are_factors_told) = (0, 0, false);
+        Ok(Self {
+            path,
+            pending,
+            bytes,
+            num_written,
+            runs,
+            edges_mm,
+            block_ms,
+            duration_ms,
+            end_ms,
+            block,
+            are_factors_told,
+            notices,
+        })
     }
 
     /// Adds events.
@@ -112,6 +134,7 @@ impl PetsirdWriter {
     /// It cannot be written.
     pub fn finish(mut self) -> Result<Vec<Notice>, IoError> {
         self.end_block()?;
+        self.fill_until(self.duration_ms.unwrap_or_default().min(u32::MAX.into()))?;
         self.bytes.number(0);
         self.flush()?;
         self.pending.commit()?;
@@ -145,6 +168,7 @@ impl PetsirdWriter {
         };
         let (num, bytes) = &mut self.block.lists[list][t1 * (t1 + 1) / 2 + t2];
         *num += 1;
+        self.block.last_ms = self.block.last_ms.max(events.times_ms.get(index).copied().unwrap_or(0));
         [bin1, bin2, tof].into_iter().for_each(|number| bytes.number(number));
         self.block.num_events += 1;
         Ok(())
@@ -157,13 +181,31 @@ impl PetsirdWriter {
         if block.num_events == 0 {
             return Ok(());
         }
+        let start = u64::from(block.start_ms);
+        self.fill_until(start)?;
+        // The scan may end inside its last block.
+        let scan_end = self.duration_ms.filter(|end| u64::from(block.last_ms) < *end).unwrap_or(u64::MAX);
+        self.write_block(&block, [start, (start + u64::from(self.block_ms)).min(scan_end)])
+    }
+
+    /// Writes blocks without events up to a time.
+    fn fill_until(&mut self, time_ms: u64) -> Result<(), IoError> {
+        let block_ms = u64::from(self.block_ms);
+        let step = block_ms * time_ms.saturating_sub(self.end_ms).div_ceil(block_ms).div_ceil(MAX_EMPTY);
+        let empty = Block::new(0, self.runs.len());
+        while self.end_ms < time_ms {
+            self.write_block(&empty, [self.end_ms, (self.end_ms + step).min(time_ms)])?;
+        }
+        Ok(())
+    }
+
+    fn write_block(&mut self, block: &Block, interval_ms: [u64; 2]) -> Result<(), IoError> {
+        let [start, stop] = interval_ms.map(|ms| ms.min(u32::MAX.into()));
+        self.end_ms = self.end_ms.max(stop);
         // One block follows, of kind 0, a block of events; it has no single ones.
-        let stop = u64::from(block.start_ms) + u64::from(self.block_ms);
-        [1, 0, u64::from(block.start_ms), stop.min(u64::from(u32::MAX)), 0]
-            .into_iter()
-            .for_each(|number| self.bytes.number(number));
+        [1, 0, start, stop, 0].into_iter().for_each(|number| self.bytes.number(number));
         for lists in &block.lists {
-            self.bytes.pairs(num_types, |bytes, t1, t2| {
+            self.bytes.pairs(self.runs.len(), |bytes, t1, t2| {
                 let (num, events) = &lists[t1 * (t1 + 1) / 2 + t2];
                 bytes.number(*num);
                 bytes.0.extend_from_slice(&events.0);
@@ -185,7 +227,7 @@ impl PetsirdWriter {
 impl Block {
     fn new(start_ms: u32, num_types: usize) -> Self {
         let lists = || (0..num_types * (num_types + 1) / 2).map(|_| (0, Bytes::default())).collect();
-        Self { start_ms, num_events: 0, lists: [lists(), lists()] }
+        Self { start_ms, last_ms: 0, num_events: 0, lists: [lists(), lists()] }
     }
 }
 
