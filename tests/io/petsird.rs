@@ -102,7 +102,7 @@ fn a_list_of_the_formats_own_package() {
     let facts = reader.facts();
     assert_eq!((facts.format.as_str(), facts.detectors.name()), ("PETSIRD 0.12", "TEST_RING_8x96"));
     let edges_mm = vec![-150.0, -90.0, -30.0, 30.0, 90.0, 150.0];
-    assert_eq!(facts.tof, Some(TofFacts { fwhm_mm: 60.0, window_mm: [-150.0, 150.0], edges_mm }));
+    assert_eq!(facts.tof, Some(TofFacts { fwhm_mm: 60.0, window_mm: [-150.0, 150.0], edges_mm, ..TofFacts::default() }));
     let ids = ids(&facts.detectors, &table);
     check_list(&events.prompts, &facts.detectors, &ids, &truth["prompts"]);
     check_list(&events.delayeds, &facts.detectors, &ids, &truth["delayeds"]);
@@ -207,7 +207,7 @@ fn small_facts() -> ListFacts {
     };
     let detectors = Detectors::new("a ring of six", (0..6).map(crystal).collect()).unwrap();
     let mut facts = ListFacts::new("", Arc::new(detectors));
-    facts.tof = Some(TofFacts { fwhm_mm: 60.0, window_mm: [-100.0, 100.0], edges_mm: vec![-100.0, -20.0, 20.0, 100.0] });
+    facts.tof = Some(TofFacts { fwhm_mm: 60.0, window_mm: [-100.0, 100.0], edges_mm: vec![-100.0, -20.0, 20.0, 100.0], ..TofFacts::default() });
     facts.efficiency = Some(Arc::new(OfSum));
     facts
 }
@@ -283,7 +283,7 @@ fn a_cylinders_list_without_bins_of_time_of_flight() {
     let path = folder.path().join("a.petsird");
     let mut facts = ListFacts::new("", Arc::new(detectors.clone()));
     facts.sampling = Some(ListSampling { num_tangential: 49, max_ring_difference: 2 });
-    facts.tof = Some(TofFacts { fwhm_mm: 60.0, window_mm: [-200.0, 200.0], edges_mm: Vec::new() });
+    facts.tof = Some(TofFacts { fwhm_mm: 60.0, window_mm: [-200.0, 200.0], edges_mm: Vec::new(), ..TofFacts::default() });
     let prompts = Events {
         pairs: vec![[50, 2], [300, 250], [96 * 3 + 50, 0]],
         times_ms: vec![5, 5, 7],

@@ -15,7 +15,7 @@ fn the_ring_has_the_events_of_castors_list() {
     let (Some(path), Some(scanner)) = (real_data("listmode/ring_yrt.lmDat"), real_data("listmode/TEST_RING_8x96.lut")) else {
         return;
     };
-    let yrt = YrtFields { tof_ps: Some([400.2769, 400.2769]), has_randoms: false };
+    let yrt = YrtFields { tof_ps: Some([400.2769, 400.2769]), ..YrtFields::default() };
     let options = ListOptions { scanner: Some(scanner), yrt, ..ListOptions::default() };
     let list = read_list(&path, &options).unwrap();
     let castor = read_list(&path.with_file_name("ring_list.Cdh"), &ListOptions::default()).unwrap();
@@ -58,7 +58,7 @@ fn every_field_of_an_event_has_its_place() {
     let randoms = YrtFields { has_randoms: true, ..YrtFields::default() };
     let words = [Word::U(0), Word::U(0), Word::U(1), Word::F(0.5), Word::U(3999), Word::U(3), Word::U(2), Word::F(0.0)];
     assert_eq!(read(randoms, &words).unwrap().prompts.additive, [2.0, 0.0], "half a count per second for four seconds");
-    let tof = YrtFields { tof_ps: Some([300.0, 0.0]), has_randoms: false };
+    let tof = YrtFields { tof_ps: Some([300.0, 0.0]), ..YrtFields::default() };
     let list = read(tof, &[Word::U(0), Word::U(0), Word::U(1), Word::F(100.0)]).unwrap();
     assert_eq!(list.prompts.tof_mm, [[tof_mm(-100.0) as f32; 2]], "late at the second crystal is near the first");
     assert_eq!(list.facts.tof.as_ref().unwrap().fwhm_mm, tof_mm(300.0));
@@ -66,9 +66,9 @@ fn every_field_of_an_event_has_its_place() {
     assert_says(&read(randoms, &[Word::U(0), Word::U(0), Word::U(1), Word::F(-1.0)]).unwrap_err(), &["byte 0", "random rate"]);
     assert_says(&read(randoms, &words[..7]).unwrap_err(), &["byte 16", "12 of the 16 bytes"]);
     assert_says(&read(YrtFields::default(), &[Word::U(0), Word::U(0), Word::U(4)]).unwrap_err(), &["byte 0", "number 4"]);
-    let both = YrtFields { tof_ps: Some([300.0, 0.0]), has_randoms: true };
+    let both = YrtFields { tof_ps: Some([300.0, 0.0]), has_randoms: true, ..YrtFields::default() };
     assert_says(&read(both, &words).unwrap_err(), &["randoms", "range of time of flight"]);
-    assert_says(&read(YrtFields { tof_ps: Some([0.0, 0.0]), has_randoms: false }, &words).unwrap_err(), &["FWHM"]);
+    assert_says(&read(YrtFields { tof_ps: Some([0.0, 0.0]), ..YrtFields::default() }, &words).unwrap_err(), &["FWHM"]);
     assert_says(&read_list(&path, &ListOptions::default()).unwrap_err(), &["a.lmDat", "look-up table (.lut)"]);
     let odd = ListOptions { scanner: Some(path.clone()), ..ListOptions::default() };
     assert_says(&read_list(&path, &odd).unwrap_err(), &["table of crystals", ".geom"]);

@@ -72,7 +72,7 @@ impl Histogram {
         let width = width_mm(bin_ps);
         let edges_mm: Vec<f64> = (0..=num_bins).map(|edge| (edge as f64 - 0.5 * num_bins as f64) * width).collect();
         let half_mm = 0.5 * num_bins as f64 * width;
-        Some(TofFacts { fwhm_mm: width_mm(fwhm_ps), window_mm: [-half_mm, half_mm], edges_mm })
+        Some(TofFacts { fwhm_mm: width_mm(fwhm_ps), window_mm: [-half_mm, half_mm], edges_mm, ..TofFacts::default() })
     }
 
     /// Whether its bins tell a background.
