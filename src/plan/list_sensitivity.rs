@@ -89,8 +89,8 @@ pub(super) fn has_window_in(facts: &ListFacts, fov_radius_mm: f64) -> bool {
     let Some(tof) = &facts.tof else { return false };
     let [radius, half_length] = facts.detectors.extent_mm();
     // Rays may end at the edges of the crystals.
-    let sides = facts.detectors.crystals().iter().flat_map(|crystal| crystal.size_mm);
-    let margin_mm = 2.0 * sides.fold(0.0, f64::max);
+    let sides = facts.detectors.crystals().iter().flat_map(|crystal| [crystal.size_mm[1], crystal.size_mm[2]]);
+    let margin_mm = sides.fold(0.0, f64::max);
     let farthest_mm = radius.hypot(half_length) - (facts.detectors.bore_mm() - fov_radius_mm).max(0.0) + margin_mm;
     tof.ways().any(|(fwhm_mm, window_mm)| {
         let [from, to] = window_mm;
@@ -273,7 +273,7 @@ fn add_pairs(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Attenuation, AttenuationMap, ListSampling};
+    use crate::data::{Attenuation, AttenuationMap, ListSampling, TofFacts};
     use crate::scanner::{Detectors, find};
 
     #[test]
@@ -299,6 +299,34 @@ mod tests {
             let [without, with] =
                 [Attenuation::Untold, Attenuation::Map(Arc::new(map.clone()))].map(|map| sum((map, rays, sampling)));
             assert!(with < 0.8 * without && with > 0.3 * without, "{with} {without}");
+        }
+    }
+
+    #[test]
+    fn places_near_the_end_of_a_window_are_seen_less_and_others_as_before() {
+        let geometry = &find("small").unwrap().geometry;
+        let detectors = Arc::new(Detectors::of_cylinder(geometry).unwrap());
+        let grid = Grid::centred([15, 13, 5], [5.0, 5.0, 5.0]).unwrap();
+        let settings = SensitivitySettings { grid, fov_radius_mm: 30.0, rays: PairRays::ONE, device: DeviceChoice::Cpu };
+        let made = |half_mm: f64| {
+            let tof = TofFacts { fwhm_mm: 20.0, window_mm: [-half_mm, half_mm], ..TofFacts::default() };
+            let facts = ListFacts { tof: Some(tof), ..ListFacts::new("test", Arc::clone(&detectors)) };
+            (has_window_in(&facts, settings.fov_radius_mm), list_sensitivity(&facts, &settings, &Task::new()).unwrap())
+        };
+        let (has_window, wide) = made(400.0);
+        assert!(!has_window && wide.is_of_planes, "no window ends near the image");
+        let (has_window, near) = made(20.0);
+        assert!(has_window && !near.is_of_planes);
+        let value = |of: &Sensitivity, x: usize| f64::from(of.volume.as_slice()[(2 * 13 + 6) * 15 + x]);
+        let part = |x: usize| value(&near, x) / value(&wide, x);
+        // In the middle of the image σ of 8.5 mm are far from 20 mm; at 30 mm most lines along x are lost, and none across it.
+        assert!((0.97..1.0).contains(&part(7)) && (0.3..0.8).contains(&part(2)), "{} {}", part(7), part(2));
+        // A window that ends beyond the reach of every place, but so near that it is looked at, changes nothing.
+        let (has_window, far) = made(63.0);
+        assert!(has_window && !far.is_of_planes);
+        let largest = wide.volume.range().1;
+        for (far, wide) in far.volume.as_slice().iter().zip(wide.volume.as_slice()) {
+            assert!((far - wide).abs() <= 1e-4 * largest, "{far} {wide}");
         }
     }
 }
