@@ -96,7 +96,9 @@ impl ListInfo {
 
     fn tof(&self) -> String {
         let Some(tof) = &self.facts.tof else { return "none".to_owned() };
-        let one = |fwhm_mm: f64, [from, to]: [f64; 2], bins: String| format!("FWHM {fwhm_mm:.3} mm, {bins} from {from:.3} to {to:.3} mm");
+        let one = |fwhm_mm: f64, [from, to]: [f64; 2], bins: String| {
+            format!("FWHM {fwhm_mm:.3} mm, {bins} from {from:.3} to {to:.3} mm")
+        };
         let bins = |edges_mm: &[f64], without: &str| match edges_mm.len() {
             0 => without.to_owned(),
             num => format!("in {} bins", num - 1),

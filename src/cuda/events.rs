@@ -132,7 +132,10 @@ impl EventLines {
             [] => None,
             [kernel] => Some(kernel),
             kernels => {
-                let text = format!("the list has {} time-of-flight resolutions, which only the processor can use (--device cpu)", kernels.len());
+                let text = format!(
+                    "the list has {} time-of-flight resolutions, which only the processor can use (--device cpu)",
+                    kernels.len()
+                );
                 return Err(OperatorError::Settings(text));
             }
         };

@@ -329,9 +329,13 @@ mod tests {
 
     #[test]
     fn the_window_of_a_pair_is_that_of_its_types_and_mirrored_with_it() {
-        let exception = TofException { crystals: [10..20, 0..10], fwhm_mm: 45.0, window_mm: [-140.0, 150.0], edges_mm: Vec::new() };
+        let exception =
+            TofException { crystals: [10..20, 0..10], fwhm_mm: 45.0, window_mm: [-140.0, 150.0], edges_mm: Vec::new() };
         let tof = TofFacts { fwhm_mm: 60.0, window_mm: [-130.0, 120.0], edges_mm: Vec::new(), exceptions: vec![exception] };
-        assert_eq!((tof.fwhm_of([12, 3]), tof.fwhm_of([3, 12]), tof.fwhm_of([3, 2]), tof.fwhm_of([12, 11])), (45.0, 45.0, 60.0, 60.0));
+        assert_eq!(
+            (tof.fwhm_of([12, 3]), tof.fwhm_of([3, 12]), tof.fwhm_of([3, 2]), tof.fwhm_of([12, 11])),
+            (45.0, 45.0, 60.0, 60.0)
+        );
         assert_eq!((tof.window_of([12, 3]), tof.window_of([3, 12])), ([-140.0, 150.0], [-150.0, 140.0]));
         assert_eq!((tof.window_of([3, 2]), tof.window_of([2, 3])), ([-130.0, 120.0], [-120.0, 130.0]));
     }

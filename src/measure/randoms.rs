@@ -316,9 +316,13 @@ mod tests {
         let prompts: Vec<f64> = (0..768).map(|place| (400.0 * singles(place)).round()).collect();
         delayeds.add(&Events { pairs, ..Events::default() });
         let alike = Alike::new(&rings, delayeds.counts_of_places(), &prompts);
-        let singles =
-            smoothed_singles(delayeds.counts_of_places(), &alike, &Fans::new(delayeds.cylinder(), delayeds.geometry()), &Task::new())
-                .unwrap();
+        let singles = smoothed_singles(
+            delayeds.counts_of_places(),
+            &alike,
+            &Fans::new(delayeds.cylinder(), delayeds.geometry()),
+            &Task::new(),
+        )
+        .unwrap();
         let mut found = vec![0.0; expected.len()];
         delayeds.for_each_pair(|bin, ends| found[bin] += (singles[ends[0]] * singles[ends[1]]) as f32);
         let cylinder = Arc::clone(delayeds.cylinder());
@@ -340,8 +344,17 @@ mod tests {
     /// Pairs of places, drawn in proportion to weights.
     fn drawn(num: usize, pairs: &[[usize; 2]], weight: impl Fn([usize; 2]) -> f64, random: &mut Philox) -> Vec<[usize; 2]> {
         let mut sum = 0.0;
-        let sums: Vec<f64> = pairs.iter().map(|&pair| { sum += weight(pair); sum }).collect();
-        let draw = |_| pairs[sums.partition_point(|below| *below <= sum * u32_to_unit_f64(random.next_u32()))];
+        let sums: Vec<f64> = pairs
+            .iter()
+            .map(|&pair| {
+                sum += weight(pair);
+                sum
+            })
+            .collect();
+        let draw = |_| {
+            let place = sum * u32_to_unit_f64(random.next_u32());
+            pairs[sums.partition_point(|below| *below <= place)]
+        };
         (0..num).map(draw).collect()
     }
 
@@ -373,7 +386,8 @@ mod tests {
             ((x - ax) * dy - (y - ay) * dx).abs() / dx.hypot(dy)
         };
         for is_small in [false, true] {
-            let seen = |pair: [usize; 2]| if is_small && distance(pair, [0.3 * cylinder.radius_mm, 10.0]) > 12.0 { 0.0 } else { 1.0 };
+            let seen =
+                |pair: [usize; 2]| if is_small && distance(pair, [0.3 * cylinder.radius_mm, 10.0]) > 12.0 { 0.0 } else { 1.0 };
             let mut random = crate::random::stream(7, u64::from(is_small));
             let prompts = drawn(18_500, &pairs, |[a, b]| efficiency(a) * efficiency(b) * seen([a, b]), &mut random);
             let of_prompts = counts_of(&prompts);
@@ -389,9 +403,15 @@ mod tests {
                 assert!((total / 1000.0 - 1.0).abs() < 1e-6, "{total}");
                 let part = |pair: &[usize; 2]| of(*pair) / (scale * single(pair[0]) * single(pair[1]));
                 let least = prompts.iter().min_by(|a, b| part(a).total_cmp(&part(b))).unwrap();
-                assert!(part(least) > 0.1, "{least:?}: {} {:?}", part(least), least.map(|place| (singles[place], of_prompts[place])));
+                assert!(
+                    part(least) > 0.1,
+                    "{least:?}: {} {:?}",
+                    part(least),
+                    least.map(|place| (singles[place], of_prompts[place]))
+                );
                 sum += prompts.iter().map(|pair| of(*pair)).sum::<f64>();
-                squares += prompts.iter().map(|pair| (of(*pair) - scale * single(pair[0]) * single(pair[1])).powi(2)).sum::<f64>();
+                squares +=
+                    prompts.iter().map(|pair| (of(*pair) - scale * single(pair[0]) * single(pair[1])).powi(2)).sum::<f64>();
                 squares_expected += prompts.iter().map(|pair| (scale * single(pair[0]) * single(pair[1])).powi(2)).sum::<f64>();
             }
             let bias = sum / 100.0 / expected - 1.0;

@@ -80,15 +80,8 @@ impl EventRays {
             })
             .collect()
         });
-        let mut new = Self {
-            events,
-            points,
-            num_crystals,
-            num_rays,
-            kernels,
-            kernel_of,
-            space: EventSpace::new(0, subsets.split, None),
-        };
+        let mut new =
+            Self { events, points, num_crystals, num_rays, kernels, kernel_of, space: EventSpace::new(0, subsets.split, None) };
         let (num, split) = (new.events.len(), subsets.split);
         // A share is one of lines.
         let keys = (share != Share::WHOLE || subsets.order == EventOrder::ByLine).then(|| new.keys(grid));

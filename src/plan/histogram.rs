@@ -83,7 +83,9 @@ pub enum ListError {
         map: PathBuf,
     },
     /// Randoms of events with time of flight have no density.
-    #[error("the list has time of flight and randoms, and the range over which the randoms are spread is not known; give its width in ps (--yrt-tof-range), or leave the time of flight out (--no-tof)")]
+    #[error(
+        "the list has time of flight and randoms, and the range over which the randoms are spread is not known; give its width in ps (--yrt-tof-range), or leave the time of flight out (--no-tof)"
+    )]
     TofRange,
     /// It was stopped.
     #[error(transparent)]

@@ -214,7 +214,8 @@ fn of_pairs(facts: &ListFacts, settings: &SensitivitySettings, task: &Task) -> R
         }
         if pairs.len() >= PAIRS_AT_ONCE || first + 1 == num {
             num_pairs += pairs.len() as u64;
-            let events = Events { tof_mm: windows_of(facts, &pairs, has_window), pairs: std::mem::take(&mut pairs), ..Events::default() };
+            let events =
+                Events { tof_mm: windows_of(facts, &pairs, has_window), pairs: std::mem::take(&mut pairs), ..Events::default() };
             add_pairs(facts, settings, events, std::mem::take(&mut factors), &mut volume, task)?;
         }
         task.advance(1);

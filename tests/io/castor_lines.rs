@@ -69,7 +69,10 @@ fn a_normalisation_file_may_have_several_pairs_too() {
     let options = ListOptions { normalization: Some(path), ..ListOptions::default() };
     let list = read(folder.path(), &[event(7, &[[1, 3], [0, 2]]), event(8, &[[1, 2]])], &options);
     let efficiency = list.facts.efficiency.as_ref().unwrap();
-    assert_eq!([efficiency.of(list.prompts.pairs[0]), efficiency.of(list.prompts.pairs[1]), efficiency.of([0, 2])], [4.0, 2.0, 0.0]);
+    assert_eq!(
+        [efficiency.of(list.prompts.pairs[0]), efficiency.of(list.prompts.pairs[1]), efficiency.of([0, 2])],
+        [4.0, 2.0, 0.0]
+    );
     let num = list.facts.detectors.crystals().len() as u32;
     let mut all = Vec::new();
     efficiency.for_each_pair(0..num, num, &mut |pair, value| all.push((pair, value)));

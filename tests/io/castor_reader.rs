@@ -52,7 +52,9 @@ impl Keys {
 /// All events, and the keys of the header.
 fn read(header: &Path) -> (Keys, Vec<CastorEvent>) {
     let keys = Keys::read(header);
-    for mandatory in ["Scanner name", "Data filename", "Number of events", "Data mode", "Data type", "Start time (s)", "Duration (s)"] {
+    for mandatory in
+        ["Scanner name", "Data filename", "Number of events", "Data mode", "Data type", "Start time (s)", "Duration (s)"]
+    {
         assert!(keys.0.contains_key(mandatory), "{mandatory}");
     }
     assert_eq!((keys.0["Data type"].as_str(), keys.number("Maximum number of lines per event", 1.0)), ("PET", 1.0));
@@ -114,7 +116,9 @@ fn a_simulated_list_is_what_another_reader_finds() {
     assert_eq!(events.len(), prompts.len());
     let ps = 2.0 / LIGHT_MM_PER_PS;
     assert!((keys.number("TOF resolution (ps)", 0.0) / (45.0 * ps) - 1.0).abs() < 1e-6);
-    assert!((keys.number("List TOF measurement range (ps)", 0.0) / ((tof.window_mm[1] - tof.window_mm[0]) * ps) - 1.0).abs() < 1e-6);
+    assert!(
+        (keys.number("List TOF measurement range (ps)", 0.0) / ((tof.window_mm[1] - tof.window_mm[0]) * ps) - 1.0).abs() < 1e-6
+    );
     assert_eq!(keys.number("Duration (s)", 0.0), 2.0);
     for (event, found) in events.iter().enumerate() {
         assert_eq!((found.ms, found.crystals), (prompts.times_ms[event], prompts.pairs[event]));

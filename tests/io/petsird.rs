@@ -207,7 +207,12 @@ fn small_facts() -> ListFacts {
     };
     let detectors = Detectors::new("a ring of six", (0..6).map(crystal).collect()).unwrap();
     let mut facts = ListFacts::new("", Arc::new(detectors));
-    facts.tof = Some(TofFacts { fwhm_mm: 60.0, window_mm: [-100.0, 100.0], edges_mm: vec![-100.0, -20.0, 20.0, 100.0], ..TofFacts::default() });
+    facts.tof = Some(TofFacts {
+        fwhm_mm: 60.0,
+        window_mm: [-100.0, 100.0],
+        edges_mm: vec![-100.0, -20.0, 20.0, 100.0],
+        ..TofFacts::default()
+    });
     facts.efficiency = Some(Arc::new(OfSum));
     facts
 }

@@ -37,8 +37,7 @@ fn prompts_alone() -> Study<EventList> {
 }
 
 fn sensitivity(facts: &ListFacts) -> Volume {
-    let settings =
-        SensitivitySettings { grid: grid(), fov_radius_mm: FOV_MM, rays: PairRays::ONE, device: DeviceChoice::Cpu };
+    let settings = SensitivitySettings { grid: grid(), fov_radius_mm: FOV_MM, rays: PairRays::ONE, device: DeviceChoice::Cpu };
     list_sensitivity(facts, &settings, &Task::new()).unwrap().volume
 }
 
@@ -78,7 +77,11 @@ fn the_image_is_the_one_that_was_computed_elsewhere() {
     let mut volume = Volume::filled(grid(), 0.0);
     let job = Job::Events { study: Arc::new(study), settings: Box::new(settings), growing: None };
     let mut prepared = prepare_with(&Cache::nowhere(), &job, &Task::new()).unwrap();
-    assert!(prepared.notices.iter().any(|notice| notice.text.contains("several time-of-flight resolutions")), "{:?}", prepared.notices);
+    assert!(
+        prepared.notices.iter().any(|notice| notice.text.contains("several time-of-flight resolutions")),
+        "{:?}",
+        prepared.notices
+    );
     (0..5).for_each(|_| drop(prepared.algorithm.step(&Task::new()).unwrap()));
     prepared.algorithm.volume_into(&mut volume).unwrap();
     let found = difference(&volume, &reference("two_types_image.f32"));

@@ -55,7 +55,8 @@ pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, 
         return Err(IoError::unsupported(path, reason));
     }
     if tof_range_ps.is_some_and(|ps| !(ps > 0.0 && ps <= MAX_TOF_PS)) || (tof_range_ps.is_some() && tof_ps.is_none()) {
-        let reason = "the range of its time of flight needs a width above 0 ps and at most a millisecond, and events with time of flight";
+        let reason =
+            "the range of its time of flight needs a width above 0 ps and at most a millisecond, and events with time of flight";
         return Err(IoError::unsupported(path, reason));
     }
     let size = PLAIN_BYTES + if tof_ps.is_some() { 4 } else { 0 } + if has_randoms { 4 } else { 0 };

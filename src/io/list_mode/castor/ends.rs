@@ -135,7 +135,9 @@ impl Ends {
         match (lines, number(0), number(1)) {
             ([pair], ..) => Ok(*pair),
             (_, Some(first), Some(second)) => Ok([first, second]),
-            _ => Err("it has several pairs of crystals and came after the file was opened; open the file when it is whole".into()),
+            _ => {
+                Err("it has several pairs of crystals and came after the file was opened; open the file when it is whole".into())
+            }
         }
     }
 

@@ -116,7 +116,12 @@ pub(super) fn facts(header: &Header, table: Table, options: &ListOptions) -> Res
     facts.tof = match header.tof {
         Some(Tof::List { fwhm_ps, range_ps, .. }) => {
             let half_mm = 0.5 * width_mm(range_ps);
-            Some(TofFacts { fwhm_mm: width_mm(fwhm_ps), window_mm: [-half_mm, half_mm], edges_mm: Vec::new(), ..TofFacts::default() })
+            Some(TofFacts {
+                fwhm_mm: width_mm(fwhm_ps),
+                window_mm: [-half_mm, half_mm],
+                edges_mm: Vec::new(),
+                ..TofFacts::default()
+            })
         }
         _ => None,
     };

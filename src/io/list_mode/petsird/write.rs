@@ -58,7 +58,8 @@ impl PetsirdWriter {
             return Err(IoError::Events { path: path.to_owned(), place: 0, problem });
         }
         if facts.tof.as_ref().is_some_and(|tof| !tof.exceptions.is_empty()) {
-            let problem = "the list has several kinds of time-of-flight bins or resolutions; a list with one can be written".to_owned();
+            let problem =
+                "the list has several kinds of time-of-flight bins or resolutions; a list with one can be written".to_owned();
             return Err(IoError::Events { path: path.to_owned(), place: 0, problem });
         }
         let edges_mm = facts.tof.as_ref().map(tof_edges);
