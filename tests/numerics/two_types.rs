@@ -82,7 +82,9 @@ fn the_image_is_the_one_that_was_computed_elsewhere() {
         "{:?}",
         prepared.notices
     );
-    (0..5).for_each(|_| drop(prepared.algorithm.step(&Task::new()).unwrap()));
+    for _ in 0..5 {
+        prepared.algorithm.step(&Task::new()).unwrap();
+    }
     prepared.algorithm.volume_into(&mut volume).unwrap();
     let found = difference(&volume, &reference("two_types_image.f32"));
     assert!(found < 2e-5, "{found}");
