@@ -2,7 +2,8 @@
 """Files that the program has just written, read by other software: Python's standard library, pdftotext (poppler-utils) and
 dciodvfy (dicom3tools). One image in five formats has the same values at the same places; the numbers of its regions are
 the same in the run's table, in `measure`'s and as computed here; those of NEMA are the same as JSON, as CSV and in the PDF's text;
-a plot's SVG has the values of its table."""
+a plot's SVG has the values of its table. A list of events in two formats is the same: PETSIRD's package (petsird) finds what stands in
+CASToR's files."""
 
 import argparse
 import ast
@@ -185,6 +186,66 @@ def check_svg(folder):
     return num_points
 
 
+def petsird_events(path):
+    """Middles of all crystals, and of prompts and delayeds the pairs of crystals, their efficiencies and the middles of their bins of time of
+    flight, mm: as the `petsird` package reads them."""
+    import petsird
+    from petsird.helpers import get_detection_efficiency
+
+    found = ([], [])
+    with petsird.BinaryPETSIRDReader(str(path)) as reader:
+        scanner = reader.read_header().scanner
+        middles, first = [], []
+        for modules in scanner.scanner_geometry.replicated_modules:
+            first.append(len(middles))
+            elements = modules.object.detecting_elements
+            corners = [corner.c for corner in elements.object.shape.corners]
+            middle = [sum(float(c[axis]) for c in corners) / 8 for axis in range(3)]
+            moved = lambda transform, point: [sum(float(m) * p for m, p in zip(row, [*point, 1.0])) for row in transform.matrix]
+            middles += [moved(module, moved(element, middle)) for module in modules.transforms for element in elements.transforms]
+        for block in reader.read_time_blocks():
+            check(isinstance(block, petsird.TimeBlock.EventTimeBlock), "a block without events")
+            check(block.value.time_interval.start < block.value.time_interval.stop, "a block without duration")
+            for events, lists in zip(found, [block.value.prompt_events, block.value.delayed_events]):
+                for t1, row in enumerate(lists or []):
+                    for t2, coincidences in enumerate(row):
+                        edges = scanner.tof_bin_edges[t1][t2].edges
+                        for event in coincidences:
+                            pair = event.detection_bins[0] + first[t1], event.detection_bins[1] + first[t2]
+                            tof_mm = (float(edges[event.tof_idx]) + float(edges[event.tof_idx + 1])) / 2
+                            events.append((pair, get_detection_efficiency(scanner, (t1, t2), event), tof_mm))
+    return middles, *found
+
+
+def check_list(scratch, num_prompts, num_delayeds):
+    """`events.petsird` by the package, `events.Cdh` by the places that CASToR's description gives the fields of an event."""
+    middles, prompts, delayeds = petsird_events(scratch / "events.petsird")
+    check((len(prompts), len(delayeds)) == (num_prompts, num_delayeds), f"{len(prompts)} prompts, {len(delayeds)} delayeds of the package")
+    check(all(efficiency > 0 for _, efficiency, _ in prompts + delayeds), "an event of a pair that is not in coincidence")
+    header = dict(line.split(": ", 1) for line in (scratch / "events.Cdh").read_text().splitlines() if ": " in line)
+    is_set = lambda name: header.get(f"{name} correction flag", "0").strip() == "1"
+    fields = [name for name in ("Attenuation", "Scatter", "Random", "Normalization") if is_set(name)]
+    record = struct.Struct(f"<I{len(fields)}ff2I")
+    mm_per_ps = 0.299792458 / 2
+    other = {}
+    for values in record.iter_unpack((scratch / header["Data filename"].strip()).read_bytes()):
+        (a, b), tof_mm = values[-2:], values[-3] * mm_per_ps
+        other.setdefault((max(a, b), min(a, b)), []).append(tof_mm if a >= b else -tof_mm)
+    table = floats((scratch / f"{header['Scanner name'].strip()}.lut").read_bytes())
+    check(len(table) == 6 * len(middles), f"{len(middles)} crystals of the package, {len(table) / 6} in CASToR's table")
+    off = max(abs(p - q) for crystal, middle in enumerate(middles) for p, q in zip(middle, table[6 * crystal:6 * crystal + 3]))
+    check(off < 1e-3, f"crystals are {off} mm apart")
+    same = {}
+    for pair, _, tof_mm in prompts:
+        same.setdefault(pair, []).append(tof_mm)
+    check(same.keys() == other.keys(), "other pairs of crystals")
+    # Bins are a tenth of the resolution of 300 ps.
+    width = 300 * mm_per_ps / 10
+    far = max(abs(p - q) for pair in same for p, q in zip(sorted(same[pair]), sorted(other[pair]), strict=True))
+    check(far <= 0.51 * width, f"times of flight are {far} mm apart")
+    return len(prompts), len(middles)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program", type=Path)
@@ -205,6 +266,9 @@ def main():
     for name in ["image.npy", "image.hv", "series.dcm"]:
         run(f"convert image.nii.gz {name}")
     run("reproduce qiao-2015 --quick --device cpu -o figures --quiet")
+    for name in ["events.petsird", "events.Cdh"]:
+        run(f"simulate cylinder --scanner small --list-mode --tof-ps 300 --counts 2e4 --background 0.1 --seed 3 -o {name} --quiet")
+    run("info events.petsird --json", "events.json")
 
     image = read_nifti(scratch / "image.nii.gz")
     values, sides, voxel_mm, first_mm = image
@@ -219,6 +283,10 @@ def main():
     num_numbers, num_rois = check_regions(scratch, image)
     print(f"{num_numbers} numbers of {num_rois} regions: the same in the run's table and measured again; their means computed here too")
     print(f"NEMA: {check_nema(scratch)} spheres, the same as JSON, CSV and in the PDF's text")
+    counted = json.loads((scratch / "events.json").read_text())
+    counted = counted[0] if isinstance(counted, list) else counted
+    num_events, num_crystals = check_list(scratch, counted["num_prompts"], counted["num_delayeds"])
+    print(f"{num_events} events of {num_crystals} crystals: the same to the petsird package and in CASToR's file")
     print(f"SVG: {check_svg(scratch / 'figures')} points as in the table")
 
 

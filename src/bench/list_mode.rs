@@ -155,7 +155,7 @@ struct Table<'a, F> {
 
 impl<F: FnMut(&ListModeRow) + Send> Table<'_, F> {
     fn tof(&self) -> TofFacts {
-        TofFacts { fwhm_mm: tof_mm(self.bench.tof_ps), window_mm: [-1e3, 1e3], edges_mm: Vec::new() }
+        TofFacts { fwhm_mm: tof_mm(self.bench.tof_ps), window_mm: [-1e3, 1e3], edges_mm: Vec::new(), ..TofFacts::default() }
     }
 
     fn on_cpu(&mut self, threads: usize) -> Result<(), BenchError> {

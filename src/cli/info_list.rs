@@ -109,12 +109,23 @@ impl ListInfo {
 
     fn tof(&self) -> String {
         let Some(tof) = &self.facts.tof else { return "none".to_owned() };
-        let [from, to] = tof.window_mm;
-        let bins = match tof.edges_mm.len() {
-            0 => "as numbers".to_owned(),
+        let one = |fwhm_mm: f64, [from, to]: [f64; 2], bins: String| {
+            format!("FWHM {fwhm_mm:.3} mm, {bins} from {from:.3} to {to:.3} mm")
+        };
+        let bins = |edges_mm: &[f64], without: &str| match edges_mm.len() {
+            0 => without.to_owned(),
             num => format!("in {} bins", num - 1),
         };
-        format!("FWHM {:.3} mm, {bins} from {from:.3} to {to:.3} mm", tof.fwhm_mm)
+        let mut words = one(tof.fwhm_mm, tof.window_mm, bins(&tof.edges_mm, "as numbers"));
+        for other in &tof.exceptions {
+            let [first, second] = other.crystals.each_ref().map(|crystals| format!("{} to {}", crystals.start, crystals.end - 1));
+            let of_pairs = match other.edges_mm.is_empty() {
+                true => format!("none, in a window from {:.3} to {:.3} mm", other.window_mm[0], other.window_mm[1]),
+                false => one(other.fwhm_mm, other.window_mm, bins(&other.edges_mm, "")),
+            };
+            words += &format!("; between crystals {first} and {second}: {of_pairs}");
+        }
+        words
     }
 
     /// As JSON.
@@ -129,7 +140,7 @@ impl ListInfo {
             "cylinder": cylinder.as_ref().ok().map(cylinder_json),
             "has_efficiencies": facts.efficiency.is_some(),
             "tof": facts.tof.as_ref().map(|tof| json!({
-                "fwhm_mm": tof.fwhm_mm, "window_mm": tof.window_mm, "edges_mm": tof.edges_mm,
+                "fwhm_mm": tof.fwhm_mm, "window_mm": tof.window_mm, "edges_mm": tof.edges_mm, "exceptions": tof.exceptions,
             })),
             "isotope": facts.isotope,
             "half_life_secs": facts.half_life_secs,

@@ -22,6 +22,11 @@ pub struct ListArguments {
     #[arg(long, value_name = "FWHM[,STEP]", value_parser = tof_ps)]
     pub yrt_tof_ps: Option<[f64; 2]>,
 
+    /// YRT-PET lists: width of the range of time differences that is recorded, around 0, ps. Randoms of lists with time of flight are
+    /// spread over it.
+    #[arg(long, value_name = "PS", value_parser = range_ps, requires = "yrt_tof_ps")]
+    pub yrt_tof_range: Option<f64>,
+
     /// Of a YRT-PET list: its events have their randoms.
     #[arg(long)]
     pub yrt_randoms: bool,
@@ -35,6 +40,11 @@ fn tof_ps(text: &str) -> Result<[f64; 2], String> {
         .ok_or_else(|| format!("'{text}' is not a width in ps, with or without a step: 400, or 400,20"))
 }
 
+fn range_ps(text: &str) -> Result<f64, String> {
+    let ps = text.trim().parse().ok().filter(|ps: &f64| *ps > 0.0 && *ps <= 1e9);
+    ps.ok_or_else(|| format!("'{text}' is not a width in ps: 4000"))
+}
+
 impl ListArguments {
     /// The name of the first of them that was given.
     pub fn first_given(&self) -> Option<&'static str> {
@@ -42,6 +52,7 @@ impl ListArguments {
             ("--crystals", self.crystals.is_some()),
             ("--normalization", self.normalization.is_some()),
             ("--yrt-tof-ps", self.yrt_tof_ps.is_some()),
+            ("--yrt-tof-range", self.yrt_tof_range.is_some()),
             ("--yrt-randoms", self.yrt_randoms),
         ];
         given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name)
@@ -53,7 +64,7 @@ impl ListArguments {
             scanner: self.crystals.clone(),
             normalization: self.normalization.clone(),
             attenuation: None,
-            yrt: YrtFields { tof_ps: self.yrt_tof_ps, has_randoms: self.yrt_randoms },
+            yrt: YrtFields { tof_ps: self.yrt_tof_ps, tof_range_ps: self.yrt_tof_range, has_randoms: self.yrt_randoms },
         }
     }
 }

@@ -46,7 +46,7 @@ impl Beams {
         pairs: &[[u32; 2]],
         num_subsets: usize,
     ) -> Result<Option<Self>, BackendError> {
-        if rays.kernel().is_some() || num_rows > MOST_ROWS {
+        if !rays.kernels().is_empty() || num_rows > MOST_ROWS {
             return Ok(None);
         }
         let (rows, of_subsets) = beams_of(rays, pairs, rays.space(), num_subsets);

@@ -80,7 +80,7 @@ macro_rules! launch_events {
         let arranged = $self.at_hand($backend, $subset.count)?;
         let range = $self.rays.space().range($subset);
         let pairs = arranged.pairs.slice(range.clone());
-        let has_tof = i32::from($self.rays.kernel().is_some());
+        let has_tof = i32::from(!$self.rays.kernels().is_empty());
         let intervals = if has_tof != 0 { arranged.intervals.slice(range) } else { arranged.intervals.slice(..) };
         let [first, count] = $units.map(|units| units as u64);
         launch!(
@@ -128,7 +128,18 @@ impl EventLines {
         let rays = EventRays::new(events, detectors, tof, &grid, rays, subsets, share)?;
         let fov = FieldOfView::new(&grid, fov_radius_mm);
         let [nx, ny, nz] = grid.size.map(|n| n as i32);
-        let sigma_mm = rays.kernel().map_or(1.0, TofKernel::sigma_mm);
+        let kernel = match rays.kernels() {
+            [] => None,
+            [kernel] => Some(kernel),
+            kernels => {
+                let text = format!(
+                    "the list has {} time-of-flight resolutions, which only the processor can use (--device cpu)",
+                    kernels.len()
+                );
+                return Err(OperatorError::Settings(text));
+            }
+        };
+        let sigma_mm = kernel.map_or(1.0, TofKernel::sigma_mm);
         let head = PlanHead {
             size: [nx, ny, nz],
             stride: [nz, nx * nz, 1],
@@ -142,13 +153,13 @@ impl EventLines {
             face_tolerance: FACE_TOLERANCE_VOXELS,
             end_margin: END_MARGIN,
             sigma_mm,
-            reach_mm: rays.kernel().map_or(0.0, |kernel| kernel.reach_mm([0.0; 2])[1]),
+            reach_mm: kernel.map_or(0.0, |kernel| kernel.reach_mm([0.0; 2])[1]),
             least_width_mm: TofKernel::LEAST_WIDTH * sigma_mm,
-            tof: rays.kernel().map(TofKernel::terms).unwrap_or_default(),
+            tof: kernel.map(TofKernel::terms).unwrap_or_default(),
         };
         let info = backend.info();
         let in_quads = subsets.order == EventOrder::AsWritten
-            && rays.kernel().is_none()
+            && kernel.is_none()
             && info.compute_capability >= CAPABILITY_FOR_QUADS
             && info.driver_cuda_version >= CUDA_FOR_QUADS;
         let ptx = if in_quads {
@@ -195,9 +206,9 @@ impl EventLines {
         *known = None;
         let (events, order) = (self.rays.events(), self.space().order(num_subsets));
         let pairs: Vec<[u32; 2]> = order.par_iter().map(|&event| events.pairs[event as usize]).collect();
-        let intervals: Vec<[f32; 2]> = match self.rays.kernel() {
-            Some(_) => order.par_iter().map(|&event| events.tof_mm[event as usize]).collect(),
-            None => Vec::new(),
+        let intervals: Vec<[f32; 2]> = match self.rays.kernels() {
+            [] => Vec::new(),
+            _ => order.par_iter().map(|&event| events.tof_mm[event as usize]).collect(),
         };
         let num_rows = self.voxels.grid().size[2];
         let beams = if self.is_by_line { Beams::new(backend, &self.rays, num_rows, &pairs, num_subsets)? } else { None };

@@ -131,8 +131,9 @@ impl EventChunk {
     }
 }
 
-/// How a scanner measures time of flight.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+/// How a scanner measures time of flight. Windows and bins are those of a pair whose first crystal has the higher number; of the
+/// same pair in the other order they are mirrored.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct TofFacts {
     /// Uncertainty of d, FWHM, mm.
     pub fwhm_mm: f64,
@@ -140,6 +141,47 @@ pub struct TofFacts {
     pub window_mm: [f64; 2],
     /// Edges of the bins, mm, rising; none where d is told as a number.
     pub edges_mm: Vec<f64>,
+    /// Pairs of crystals with another measurement.
+    #[serde(default)]
+    pub exceptions: Vec<TofException>,
+}
+
+/// The time-of-flight measurement of some of a scanner's pairs of crystals: those between two types of modules.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct TofException {
+    /// Numbers of both crystals, the higher one first.
+    pub crystals: [Range<u32>; 2],
+    /// Uncertainty of d, FWHM, mm.
+    pub fwhm_mm: f64,
+    /// The d that are recorded.
+    pub window_mm: [f64; 2],
+    /// Edges of the bins, mm, rising; none where the pairs measure no d and only have a window.
+    pub edges_mm: Vec<f64>,
+}
+
+impl TofFacts {
+    /// The exception that a pair of crystals belongs to, in any order.
+    fn exception(&self, pair: [u32; 2]) -> Option<&TofException> {
+        let [higher, lower] = [pair[0].max(pair[1]), pair[0].min(pair[1])];
+        self.exceptions.iter().find(|other| other.crystals[0].contains(&higher) && other.crystals[1].contains(&lower))
+    }
+
+    /// Uncertainty of d of a pair of crystals, FWHM, mm.
+    pub fn fwhm_of(&self, pair: [u32; 2]) -> f64 {
+        self.exception(pair).map_or(self.fwhm_mm, |other| other.fwhm_mm)
+    }
+
+    /// The d that are recorded of a pair of crystals, mm towards its second one.
+    pub fn window_of(&self, pair: [u32; 2]) -> [f64; 2] {
+        let [from, to] = self.exception(pair).map_or(self.window_mm, |other| other.window_mm);
+        if pair[0] < pair[1] { [-to, -from] } else { [from, to] }
+    }
+
+    /// Every uncertainty and window that occurs.
+    pub fn ways(&self) -> impl Iterator<Item = (f64, [f64; 2])> + '_ {
+        let exceptions = self.exceptions.iter().map(|other| (other.fwhm_mm, other.window_mm));
+        std::iter::once((self.fwhm_mm, self.window_mm)).chain(exceptions)
+    }
 }
 
 /// How well pairs of crystals count.
@@ -150,6 +192,19 @@ pub trait PairEfficiency: Debug + Send + Sync {
 
     /// Takes in all that it is made of: two with the same fingerprint are the same for the same scanner.
     fn identify(&self, into: &mut Fingerprint);
+
+    /// Calls `visit(pair, efficiency)` for all pairs in coincidence of so many crystals whose first one is in `firsts`, each once (or in
+    /// parts that add up); in its pairs the first crystal has the lower number.
+    fn for_each_pair(&self, firsts: Range<u32>, num_crystals: u32, visit: &mut dyn FnMut([u32; 2], f32)) {
+        for first in firsts {
+            for second in first + 1..num_crystals {
+                let efficiency = self.of([first, second]);
+                if efficiency > 0.0 {
+                    visit([first, second], efficiency);
+                }
+            }
+        }
+    }
 
     /// Whether a crystal counts, where all pairs of crystals that do have 1 and all others 0; `None` where there is more to it.
     fn of_crystal(&self, crystal: u32) -> Option<bool> {
@@ -281,6 +336,19 @@ impl EventList {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_window_of_a_pair_is_that_of_its_types_and_mirrored_with_it() {
+        let exception =
+            TofException { crystals: [10..20, 0..10], fwhm_mm: 45.0, window_mm: [-140.0, 150.0], edges_mm: Vec::new() };
+        let tof = TofFacts { fwhm_mm: 60.0, window_mm: [-130.0, 120.0], edges_mm: Vec::new(), exceptions: vec![exception] };
+        assert_eq!(
+            (tof.fwhm_of([12, 3]), tof.fwhm_of([3, 12]), tof.fwhm_of([3, 2]), tof.fwhm_of([12, 11])),
+            (45.0, 45.0, 60.0, 60.0)
+        );
+        assert_eq!((tof.window_of([12, 3]), tof.window_of([3, 12])), ([-140.0, 150.0], [-150.0, 140.0]));
+        assert_eq!((tof.window_of([3, 2]), tof.window_of([2, 3])), ([-130.0, 120.0], [-120.0, 130.0]));
+    }
 
     #[test]
     fn late_at_the_first_crystal_is_near_the_second() {

@@ -34,7 +34,8 @@ pub use count_rates::CountRates;
 pub use counts::{Counts, CountsError};
 pub use event_histogram::EventHistogram;
 pub use events::{
-    EventChunk, EventList, EventNumbers, Events, LIGHT_MM_PER_PS, ListFacts, ListSampling, PairEfficiency, TofFacts, tof_mm,
+    EventChunk, EventList, EventNumbers, Events, LIGHT_MM_PER_PS, ListFacts, ListSampling, PairEfficiency, TofException,
+    TofFacts, tof_mm,
 };
 pub use fingerprint::Fingerprint;
 pub use frames::{Frames, frame_ms, frame_words};

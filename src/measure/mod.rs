@@ -27,7 +27,7 @@ pub use peak_width::{FWHM_OF_SIGMA, NoPeakWidth, PeakWidth, peak_width};
 pub use peaks::{peak_widths, widths_along};
 pub use profile::{Between, ProfilePoint, band_profile, profile};
 pub use quantile::{mean, median_and_spread, quantile};
-pub use randoms::{Fans, PairPartners, Partners, most_likely_singles};
+pub use randoms::{Alike, Fans, PairPartners, Partners, smoothed_singles};
 pub use roi_stats::{RoiStats, average_noise_to_signal, median, noise_to_signal, pooled, pooled_noise_to_signal};
 
 /// The value, if it is a finite number.

@@ -38,13 +38,14 @@ pub(super) struct Path {
     /// The interval of d as seen from the beginning, σ.
     seen: [f32; 2],
     weights: Weights,
+    kernel: u8,
 }
 
 impl Path {
     /// The walk from `start` of a line of this length, which counts for a `share` of its event; with the kernel and the interval
-    /// of d where that is known.
+    /// of d where that is known; `kernel` is its number.
     #[inline(always)]
-    pub fn new(start: &Start, length_mm: f64, share: f64, tof: Option<(&TofKernel, [f64; 2])>) -> Self {
+    pub fn new(start: &Start, length_mm: f64, share: f64, tof: Option<(&TofKernel, [f64; 2])>, kernel: u8) -> Self {
         let leave = (start.leave - start.enter) * length_mm * (1.0 - END_MARGIN);
         let mut num_steps = 2;
         let mut next = [f32::MAX; 3];
@@ -74,6 +75,7 @@ impl Path {
             factor: factor as f32,
             seen,
             weights,
+            kernel,
         }
     }
 }
@@ -92,6 +94,8 @@ pub(super) struct Lanes {
     /// The event of each path, as its owner numbers it.
     pub event: [usize; LANES],
     weights: Weights,
+    /// That of all paths.
+    kernel: u8,
     num_paths: usize,
     num_steps: usize,
 }
@@ -105,7 +109,7 @@ impl Lanes {
     /// Whether a path has a place beside those that are there.
     #[inline(always)]
     pub fn has_room_for(&self, path: &Path) -> bool {
-        self.num_paths == 0 || (self.num_paths < LANES && self.weights == path.weights)
+        self.num_paths == 0 || (self.num_paths < LANES && self.weights == path.weights && self.kernel == path.kernel)
     }
 
     /// Adds a path.
@@ -123,7 +127,7 @@ impl Lanes {
         self.seen[1][lane] = path.seen[1];
         self.factor[lane] = path.factor;
         self.event[lane] = event;
-        self.weights = path.weights;
+        (self.weights, self.kernel) = (path.weights, path.kernel);
         self.num_steps = self.num_steps.max(path.num_steps);
         self.num_paths += 1;
     }
@@ -140,9 +144,10 @@ impl Lanes {
         self.leave = [0.0; LANES];
     }
 
-    /// Walks all paths; `num_voxels` > 0.
+    /// Walks all paths, with the terms of all kernels; `num_voxels` > 0.
     #[allow(unsafe_code)]
-    pub fn walk(&self, terms: &TofTerms, num_voxels: usize, simd: Simd, visit: &mut impl Visit) {
+    pub fn walk(&self, terms: &[TofTerms], num_voxels: usize, simd: Simd, visit: &mut impl Visit) {
+        let terms = &terms[usize::from(self.kernel)];
         #[cfg(target_arch = "x86_64")]
         if simd >= Simd::Avx2 {
             // SAFETY: the processor has the instructions.

@@ -37,7 +37,10 @@ pub struct EventRays {
     points: [Vec<Point>; 2],
     num_crystals: usize,
     num_rays: usize,
-    kernel: Option<TofKernel>,
+    /// One for each uncertainty of d; none where time of flight is not used.
+    kernels: Vec<TofKernel>,
+    /// Which of them is of an event; no values where there is one.
+    kernel_of: Vec<u8>,
     space: EventSpace,
 }
 
@@ -67,12 +70,8 @@ impl EventRays {
                 "event {event} of the list is between the crystals {first} and {second}; the scanner {scanner} has {num_crystals}"
             ));
         }
-        let kernel =
-            tof.filter(|_| !events.is_empty() && events.tof_mm.len() == events.len()).map(|tof| TofKernel::new(tof.fwhm_mm));
-        if let Some(kernel) = kernel.filter(|kernel| !(kernel.sigma_mm() > 0.0 && kernel.sigma_mm().is_finite())) {
-            let fwhm_mm = kernel.sigma_mm();
-            return refuse(format!("the resolution of the time of flight is {fwhm_mm} mm; it must be a positive length"));
-        }
+        let tof = tof.filter(|_| !events.is_empty() && events.tof_mm.len() == events.len());
+        let (kernels, kernel_of) = kernels_of(&events, tof)?;
         let points = [0, 1].map(|end| {
             let each = (0..num_rays).flat_map(|ray| (0..num_crystals as u32).map(move |crystal| (ray, crystal)));
             each.map(|(ray, crystal)| {
@@ -81,7 +80,8 @@ impl EventRays {
             })
             .collect()
         });
-        let mut new = Self { events, points, num_crystals, num_rays, kernel, space: EventSpace::new(0, subsets.split, None) };
+        let mut new =
+            Self { events, points, num_crystals, num_rays, kernels, kernel_of, space: EventSpace::new(0, subsets.split, None) };
         let (num, split) = (new.events.len(), subsets.split);
         // A share is one of lines.
         let keys = (share != Share::WHOLE || subsets.order == EventOrder::ByLine).then(|| new.keys(grid));
@@ -100,9 +100,9 @@ impl EventRays {
         &self.space
     }
 
-    /// Uncertainty of d, where it is used.
-    pub fn kernel(&self) -> Option<&TofKernel> {
-        self.kernel.as_ref()
+    /// Uncertainties of d, where it is used.
+    pub fn kernels(&self) -> &[TofKernel] {
+        &self.kernels
     }
 
     /// Rays of an event.
@@ -127,8 +127,47 @@ impl EventRays {
 
     /// The interval of d, where it is used.
     fn tof_mm(&self, event: usize) -> Option<[f32; 2]> {
-        self.kernel.as_ref().map(|_| self.events.tof_mm[event])
+        (!self.kernels.is_empty()).then(|| self.events.tof_mm[event])
     }
+
+    /// Number of an event's kernel.
+    fn kernel_of(&self, event: usize) -> u8 {
+        self.kernel_of.get(event).copied().unwrap_or(0)
+    }
+
+    /// An event's kernel and interval of d, where it is used.
+    fn tof(&self, event: usize) -> Option<(&TofKernel, [f64; 2])> {
+        let kernel = self.kernels.get(usize::from(self.kernel_of(event)))?;
+        Some((kernel, self.events.tof_mm[event].map(f64::from)))
+    }
+}
+
+/// The kernels of events, and which of them is of each; the latter without values where there is one.
+///
+/// # Errors
+/// A resolution that is no positive length, or too many of them.
+fn kernels_of(events: &Events, tof: Option<&TofFacts>) -> Result<(Vec<TofKernel>, Vec<u8>), OperatorError> {
+    let Some(tof) = tof else { return Ok((Vec::new(), Vec::new())) };
+    let mut fwhms_mm: Vec<f64> = Vec::new();
+    for (fwhm_mm, _) in tof.ways() {
+        if !fwhms_mm.contains(&fwhm_mm) {
+            fwhms_mm.push(fwhm_mm);
+        }
+    }
+    if let Some(fwhm_mm) = fwhms_mm.iter().find(|mm| !(**mm > 0.0 && mm.is_finite())) {
+        let text = format!("the time-of-flight resolution (FWHM) is {fwhm_mm} mm; it must be a positive length");
+        return Err(OperatorError::Settings(text));
+    }
+    if u8::try_from(fwhms_mm.len()).is_err() {
+        let text = format!("the list has {} time-of-flight resolutions; the most are {}", fwhms_mm.len(), u8::MAX);
+        return Err(OperatorError::Settings(text));
+    }
+    let number = |pair: &[u32; 2]| {
+        let fwhm_mm = tof.fwhm_of(*pair);
+        fwhms_mm.iter().position(|other| *other == fwhm_mm).unwrap_or(0) as u8
+    };
+    let kernel_of = if fwhms_mm.len() > 1 { events.pairs.par_iter().map(number).collect() } else { Vec::new() };
+    Ok((fwhms_mm.into_iter().map(TofKernel::new).collect(), kernel_of))
 }
 
 /// How events are divided into subsets, and in which order those of a subset are taken.
@@ -145,7 +184,8 @@ pub struct EventSubsets {
 pub struct EventLines {
     rays: EventRays,
     voxels: Voxels,
-    terms: TofTerms,
+    /// Of each kernel; one where there is none.
+    terms: Vec<TofTerms>,
     simd: Simd,
     is_plain: bool,
     private_images: PrivateImages,
@@ -169,7 +209,10 @@ impl EventLines {
     ) -> Result<Self, OperatorError> {
         let rays = EventRays::new(events, detectors, tof, &grid, rays, subsets, Share::WHOLE)?;
         let fov = FieldOfView::new(&grid, fov_radius_mm);
-        let terms = rays.kernel.as_ref().map(TofKernel::terms).unwrap_or_default();
+        let terms = match rays.kernels() {
+            [] => vec![TofTerms::default()],
+            kernels => kernels.iter().map(TofKernel::terms).collect(),
+        };
         let columns = Columns { classes: 1, lanes: grid.size[2], first: 0, tail: 0 };
         let (voxels, private_images) = (Voxels::in_columns(grid, fov, columns), PrivateImages::default());
         Ok(Self { rays, voxels, terms, simd: Simd::fastest(), is_plain: false, private_images, sharing: Sharing::ALONE })
@@ -230,13 +273,12 @@ impl EventLines {
         let share = 1.0 / self.rays.num_rays as f64;
         let mut lanes = Lanes::default();
         for (place, event) in events {
-            let interval = self.rays.tof_mm(event as usize).map(|ends| ends.map(f64::from));
-            let tof = self.rays.kernel.as_ref().zip(interval);
+            let (tof, kernel) = (self.rays.tof(event as usize), self.rays.kernel_of(event as usize));
             for ray in 0..self.rays.num_rays {
                 let line = self.rays.line(event as usize, ray);
                 let length_mm = line.length_mm();
                 starts(&self.voxels, strides, &line, within(tof, length_mm), |start| {
-                    let path = Path::new(&start, length_mm, share, tof);
+                    let path = Path::new(&start, length_mm, share, tof, kernel);
                     if !lanes.has_room_for(&path) {
                         done(&lanes);
                         lanes.clear();
@@ -252,8 +294,7 @@ impl EventLines {
 
     /// Calls `visit(voxel, a_ij)` for each voxel of an event by the definition.
     fn walk_plain(&self, event: usize, mut visit: impl FnMut(usize, f64)) {
-        let interval = self.rays.tof_mm(event).map(|ends| ends.map(f64::from));
-        let tof = self.rays.kernel.as_ref().zip(interval);
+        let tof = self.rays.tof(event);
         for ray in 0..self.rays.num_rays {
             let line = self.rays.line(event, ray);
             let length_mm = line.length_mm();

@@ -42,7 +42,7 @@ pub use planes::{
 };
 pub use siddon::Siddon;
 pub use stored_matrix::{CrystalPairs, MatrixColumns, MatrixOrder, Residence, STORED_SYMMETRIES, StoredMatrix, check_symmetries};
-pub use tof::{TofKernel, TofTerms};
+pub use tof::{REACH_SIGMAS, TofKernel, TofTerms};
 pub use tubes::{InPlaneTube, MAX_AXIAL, PlainTubes, TAPS, TubeTable, Tubes, tubes_fit};
 
 /// Checks the array lengths of a call: of an image exactly, of data at least.

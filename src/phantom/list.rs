@@ -111,7 +111,7 @@ pub fn simulate_list(
     background(&mut prompts);
     background(&mut delayeds);
     let window_mm = [-half_window_mm, half_window_mm];
-    let tof = options.tof_fwhm_mm.map(|fwhm_mm| TofFacts { fwhm_mm, window_mm, edges_mm: Vec::new() });
+    let tof = options.tof_fwhm_mm.map(|fwhm_mm| TofFacts { fwhm_mm, window_mm, edges_mm: Vec::new(), ..TofFacts::default() });
     let facts = ListFacts {
         tof,
         sampling: Some(sampling),

@@ -1,7 +1,7 @@
 //! A list of events becomes counts in bins, with the corrections that the list tells.
 //!
 //! Prompts are counted as they are. How well the pairs of a bin count becomes its factor m, Σ over its pairs of crystals; a gap
-//! counts nothing. Delayeds are smoothed ([`most_likely_singles`](crate::measure::most_likely_singles)) and join the additive term: efficiencies are in them already, so that
+//! counts nothing. Delayeds are smoothed ([`smoothed_singles`](crate::measure::smoothed_singles)) and join the additive term: efficiencies are in them already, so that
 //! no factor is applied. Bins have no time of flight: all of it goes into one.
 
 use std::ops::Range;
@@ -87,6 +87,11 @@ pub enum ListError {
         /// The map that was asked for.
         map: PathBuf,
     },
+    /// Randoms of events with time of flight have no density.
+    #[error(
+        "the list has time of flight and randoms, and the range over which the randoms are spread is not known; give its width in ps (--yrt-tof-range), or leave the time of flight out (--no-tof)"
+    )]
+    TofRange,
     /// It was stopped.
     #[error(transparent)]
     Stopped(#[from] Stopped),
@@ -171,7 +176,7 @@ pub fn histogram(
                 "{counted} delayed coincidences, smoothed over the fans of the crystals, are the expected randoms{}",
                 if outside > 0 { format!("; {outside} lie outside the bins") } else { String::new() }
             )));
-            let randoms = randoms_of_bins(&facts, &delayeds, task)?;
+            let randoms = randoms_of_bins(&facts, &delayeds, &prompts, task)?;
             Some(Michelogram { geometry: Arc::clone(&geometry), counts: Arc::new(randoms) })
         }
         None => None,

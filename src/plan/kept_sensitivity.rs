@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use super::cache::{Cache, Recipe};
 use super::histories::Followed;
-use super::list_sensitivity::{Sensitivity, SensitivitySettings, list_sensitivity};
+use super::list_sensitivity::{Sensitivity, SensitivitySettings, has_window_in, list_sensitivity};
 use super::{DeviceChoice, SetupError};
-use crate::data::{Attenuation, Fingerprint, ListFacts, Notice};
+use crate::data::{Attenuation, Fingerprint, ListFacts, Notice, TofException, TofFacts};
 use crate::io::IoError;
 use crate::io::saved_sensitivity::{SavedSensitivity, read_sensitivity, write_sensitivity};
 use crate::task::Task;
@@ -82,7 +82,7 @@ impl Cache {
 
 /// Of all that a sensitivity depends on but the device, which computes the same.
 fn fingerprint(facts: &ListFacts, settings: &SensitivitySettings) -> Fingerprint {
-    let ListFacts { detectors, efficiency, attenuation, sampling, .. } = facts;
+    let ListFacts { detectors, efficiency, attenuation, sampling, tof, .. } = facts;
     let SensitivitySettings { grid, fov_radius_mm, rays, device: _ } = settings;
     let mut of = Fingerprint::default();
     for crystal in detectors.crystals() {
@@ -99,6 +99,17 @@ fn fingerprint(facts: &ListFacts, settings: &SensitivitySettings) -> Fingerprint
     }
     let sampling = sampling.map_or([0, u64::MAX], |s| [s.num_tangential as u64, s.max_ring_difference as u64]);
     sampling.into_iter().for_each(|value| of.whole(value));
+    // Only windows that end near the image matter.
+    if let Some(TofFacts { fwhm_mm, window_mm, edges_mm: _, exceptions }) =
+        tof.as_ref().filter(|_| has_window_in(facts, *fov_radius_mm))
+    {
+        of.text("windows");
+        [*fwhm_mm, window_mm[0], window_mm[1]].into_iter().for_each(|value| of.number(value));
+        for TofException { crystals: [first, second], fwhm_mm, window_mm, edges_mm: _ } in exceptions {
+            [first.start, first.end, second.start, second.end].into_iter().for_each(|number| of.whole(number.into()));
+            [*fwhm_mm, window_mm[0], window_mm[1]].into_iter().for_each(|value| of.number(value));
+        }
+    }
     of.grid(grid);
     of.number(*fov_radius_mm);
     of.whole(rays.tangential as u64);
@@ -165,8 +176,19 @@ mod tests {
             let per_mm = Volume::filled(settings().grid, value);
             Attenuation::Map(Arc::new(AttenuationMap { file: "mu.nii".into(), per_mm }))
         };
+        // So does a window that ends near the image, and one far away does not.
+        let tof = |half_mm: f64| Some(TofFacts { fwhm_mm: 20.0, window_mm: [-half_mm, half_mm], ..TofFacts::default() });
+        assert!(cache.list_sensitivity(&ListFacts { tof: tof(900.0), ..facts() }, &settings(), &stopped).is_ok());
+        let near = ListFacts { tof: tof(30.0), ..facts() };
+        cache.list_sensitivity(&near, &settings(), &Task::new()).unwrap();
+        assert!(cache.list_sensitivity(&near, &settings(), &stopped).is_ok());
+        let exception = TofException { crystals: [5..9, 0..5], fwhm_mm: 20.0, window_mm: [-20.0, 20.0], edges_mm: Vec::new() };
+        let differing = TofFacts { exceptions: vec![exception], ..tof(30.0).unwrap() };
         let sampling = ListSampling { num_tangential: 31, max_ring_difference: 2 };
         for other in [
+            ListFacts { tof: tof(31.0), ..facts() },
+            ListFacts { tof: Some(TofFacts { fwhm_mm: 21.0, ..tof(30.0).unwrap() }), ..facts() },
+            ListFacts { tof: Some(differing), ..facts() },
             ListFacts { detectors: moved, ..facts() },
             ListFacts { efficiency: Some(Arc::new(All(1.0))), ..facts() },
             ListFacts { attenuation: map(0.0), ..facts() },

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::histogram::{HistogramSettings, cylinder_of, sampling_of};
 use crate::data::{EventHistogram, ListFacts};
-use crate::measure::{Fans, PairPartners, most_likely_singles};
+use crate::measure::{Alike, Fans, PairPartners, smoothed_singles};
+use crate::scanner::Crystal;
 use crate::task::{Stopped, Task};
 
 /// Most crystals of which every pair is looked at (128 MB of bits).
@@ -15,26 +16,52 @@ const MOST_CRYSTALS: usize = 1 << 15;
 ///
 /// # Errors
 /// Stopped.
-pub fn randoms_of_bins(facts: &ListFacts, delayeds: &EventHistogram, task: &Task) -> Result<Vec<f32>, Stopped> {
+pub fn randoms_of_bins(
+    facts: &ListFacts,
+    delayeds: &EventHistogram,
+    prompts: &EventHistogram,
+    task: &Task,
+) -> Result<Vec<f32>, Stopped> {
     let (cylinder, num) = (delayeds.cylinder(), delayeds.cylinder().num_detectors);
+    let crystal = |place: usize| cylinder.crystal(place / num, place % num);
     let mut randoms = vec![0.0; delayeds.counts().len()];
     let Some(partners) = pairs_in_coincidence(facts, |pair| delayeds.bin(pair).is_some()) else {
-        let singles = most_likely_singles(delayeds.counts_of_places(), &Fans::new(cylinder, delayeds.geometry()), task)?;
+        let counts = delayeds.counts_of_places();
+        let keys: Vec<_> = (0..counts.len()).map(|place| crystal(place).map(|crystal| key(facts, crystal))).collect();
+        let alike = Alike::new(&keys, counts, prompts.counts_of_places());
+        let singles = smoothed_singles(counts, &alike, &Fans::new(cylinder, delayeds.geometry()), task)?;
         delayeds.for_each_pair(|bin, ends| randoms[bin] += (singles[ends[0]] * singles[ends[1]]) as f32);
         return Ok(randoms);
     };
-    let of_crystal = |crystal: usize| delayeds.counts_of_places()[cylinder.place(crystal as u32)];
-    let counts: Vec<f64> = (0..facts.detectors.crystals().len()).map(of_crystal).collect();
-    let singles = most_likely_singles(&counts, &partners, task)?;
+    let of_crystals = |histogram: &EventHistogram| -> Vec<f64> {
+        let crystals = 0..facts.detectors.crystals().len() as u32;
+        crystals.map(|crystal| histogram.counts_of_places()[cylinder.place(crystal)]).collect()
+    };
+    let singles = of_pairs(facts, [&of_crystals(delayeds), &of_crystals(prompts)], &partners, task)?;
     delayeds.for_each_pair(|bin, ends| {
-        let crystals = ends.map(|place| cylinder.crystal(place / num, place % num));
-        if let [Some(first), Some(second)] = crystals.map(|crystal| crystal.map(|crystal| crystal as usize))
+        if let [Some(first), Some(second)] = ends.map(|place| crystal(place).map(|crystal| crystal as usize))
             && partners.is_pair([first, second])
         {
             randoms[bin] += (singles[first] * singles[second]) as f32;
         }
     });
     Ok(randoms)
+}
+
+/// Singles of crystals, of the delayeds and the prompts that each took part in.
+fn of_pairs(facts: &ListFacts, counts: [&[f64]; 2], partners: &PairPartners, task: &Task) -> Result<Vec<f64>, Stopped> {
+    let [delayeds, prompts] = counts;
+    let keys: Vec<_> = (0..delayeds.len() as u32).map(|crystal| Some(key(facts, crystal))).collect();
+    smoothed_singles(delayeds, &Alike::new(&keys, delayeds, prompts), partners, task)
+}
+
+/// Crystals with the same key count singles alike, but for their own efficiencies: those of one size in one layer and one ring. (The layer
+/// is the distance from the axis along their depth, which is that of a whole flat module.)
+fn key(facts: &ListFacts, crystal: u32) -> [i64; 5] {
+    let Crystal { centre_mm, axes, size_mm } = &facts.detectors.crystals()[crystal as usize];
+    let layer_mm: f64 = (0..3).map(|axis| centre_mm[axis] * axes[0][axis]).sum();
+    let tenths = |mm: f64| (10.0 * mm).round() as i64;
+    [tenths(size_mm[0]), tenths(size_mm[1]), tenths(size_mm[2]), layer_mm.round() as i64, centre_mm[2].round() as i64]
 }
 
 /// The pairs that the list's efficiencies have in coincidence, where they tell and the crystals are not too many. (Where the format has
@@ -56,21 +83,28 @@ pub struct CrystalRandoms {
 }
 
 impl CrystalRandoms {
-    /// `counts` = delayeds of each crystal. `None` where nothing tells which pairs are in coincidence: neither efficiencies nor the
+    /// `counts` = delayeds of each crystal, and its prompts. `None` where nothing tells which pairs are in coincidence: neither efficiencies nor the
     /// sampling of a cylinder.
     ///
     /// # Errors
     /// Stopped.
-    pub fn new(facts: &ListFacts, counts: &[f64], task: &Task) -> Result<Option<Self>, Stopped> {
+    pub fn new(facts: &ListFacts, counts: [&[f64]; 2], task: &Task) -> Result<Option<Self>, Stopped> {
         if let Some(partners) = pairs_in_coincidence(facts, |_| true) {
-            return Ok(Some(Self { singles: most_likely_singles(counts, &partners, task)? }));
+            return Ok(Some(Self { singles: of_pairs(facts, counts, &partners, task)? }));
         }
         let Ok(cylinder) = cylinder_of(facts) else { return Ok(None) };
         let Ok(geometry) = sampling_of(facts, &cylinder, &HistogramSettings::default()) else { return Ok(None) };
-        let mut of_places = vec![0.0; cylinder.num_rings * cylinder.num_detectors];
-        (0..).zip(counts).for_each(|(crystal, count)| of_places[cylinder.place(crystal)] = *count);
-        let of_places = most_likely_singles(&of_places, &Fans::new(&cylinder, &geometry), task)?;
-        let singles = (0..counts.len() as u32).map(|crystal| of_places[cylinder.place(crystal)]).collect();
+        let num_places = cylinder.num_rings * cylinder.num_detectors;
+        let mut keys = vec![None; num_places];
+        let [mut delayeds, mut prompts] = [0; 2].map(|_| vec![0.0; num_places]);
+        for crystal in 0..facts.detectors.crystals().len() {
+            let place = cylinder.place(crystal as u32);
+            keys[place] = Some(key(facts, crystal as u32));
+            (delayeds[place], prompts[place]) = (counts[0][crystal], counts[1][crystal]);
+        }
+        let alike = Alike::new(&keys, &delayeds, &prompts);
+        let of_places = smoothed_singles(&delayeds, &alike, &Fans::new(&cylinder, &geometry), task)?;
+        let singles = (0..counts[0].len() as u32).map(|crystal| of_places[cylinder.place(crystal)]).collect();
         Ok(Some(Self { singles }))
     }
 

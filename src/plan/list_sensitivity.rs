@@ -1,7 +1,8 @@
-//! The sensitivity of a list: Σ over all pairs of crystals that could count of m_p a_pj, whatever was counted.
+//! The sensitivity of a list: Σ over all pairs of crystals that could count of m_p a_pj w_p(l), whatever was counted. w is the
+//! probability that the measured time of flight of what happened at l lies in the window that is recorded; without time of flight it is 1.
 //!
-//! Where the crystals are those of a cylinder, its michelogram has the same lines, and all planes of a transaxial LOR are
-//! backprojected at once. Else every pair is a line of its own.
+//! Where the crystals are those of a cylinder and no window ends near the image, its michelogram has the same lines, and all planes of a
+//! transaxial LOR are backprojected at once. Else every pair is a line of its own.
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use super::{DeviceChoice, ProjectorChoice, Rays};
 use crate::algebra::{Backend as _, Host};
 use crate::data::{Events, ListFacts, Unit, Volume};
 use crate::geometry::Grid;
-use crate::operator::{Accumulation, EventLines, EventOrder, EventSubsets, LinearOperator as _, Subset};
+use crate::operator::{Accumulation, EventLines, EventOrder, EventSubsets, LinearOperator as _, REACH_SIGMAS, Subset, TofKernel};
 use crate::scanner::{Cylinder, InPlane, PairRays, ScanGeometry, Segment};
 use crate::task::Task;
 
@@ -70,12 +71,31 @@ pub fn list_sensitivity(facts: &ListFacts, settings: &SensitivitySettings, task:
             tangential == 1 && axial_mm.is_some_and(|mm| (mm - cylinder.ring_spacing_mm).abs() <= SAME_PLACE_MM)
         }
     };
-    if let Some((cylinder, geometry)) = cylinder.zip(geometry).filter(|(cylinder, _)| has_rays(cylinder))
+    let is_whole = !has_window_in(facts, settings.fov_radius_mm);
+    if let Some((cylinder, geometry)) = cylinder.zip(geometry).filter(|(cylinder, _)| is_whole && has_rays(cylinder))
         && let Some(made) = of_planes(facts, cylinder, geometry, settings, task)?
     {
         return Ok(made);
     }
     of_pairs(facts, settings, task)
+}
+
+/// Whether a window of time of flight ends so near to a field of view of this radius that the places there are seen less: nearer than
+/// the reach of the uncertainty.
+///
+/// What is at l on a line between two crystals is L/2 − |l| from the nearer one, which is at least the distance of the field of view
+/// from the crystals.
+pub(super) fn has_window_in(facts: &ListFacts, fov_radius_mm: f64) -> bool {
+    let Some(tof) = &facts.tof else { return false };
+    let [radius, half_length] = facts.detectors.extent_mm();
+    // Rays may end at the edges of the crystals.
+    let sides = facts.detectors.crystals().iter().flat_map(|crystal| [crystal.size_mm[1], crystal.size_mm[2]]);
+    let margin_mm = sides.fold(0.0, f64::max);
+    let farthest_mm = radius.hypot(half_length) - (facts.detectors.bore_mm() - fov_radius_mm).max(0.0) + margin_mm;
+    tof.ways().any(|(fwhm_mm, window_mm)| {
+        let [from, to] = window_mm;
+        (-from).min(to) < farthest_mm + REACH_SIGMAS * TofKernel::new(fwhm_mm).sigma_mm()
+    })
 }
 
 /// With the projector for all planes at once; `None` where that does not suit the grid.
@@ -176,25 +196,39 @@ fn factors_of_views(facts: &ListFacts, cylinder: &Cylinder, geometry: &ScanGeome
 fn of_pairs(facts: &ListFacts, settings: &SensitivitySettings, task: &Task) -> Result<Sensitivity, SetupError> {
     let num = facts.detectors.crystals().len() as u32;
     let is_sampled = in_sampling(facts);
+    let has_window = has_window_in(facts, settings.fov_radius_mm);
     let mut volume = Volume { unit: Unit::Mm, ..Volume::filled(settings.grid.clone(), 0.0) };
     let (mut pairs, mut factors) = (Vec::new(), Vec::new());
     let mut num_pairs = 0;
     task.begin(u64::from(num));
     for first in 0..num {
-        for second in first + 1..num {
-            let factor = facts.efficiency.as_ref().map_or(1.0, |efficiency| efficiency.of([first, second]));
-            if factor > 0.0 && is_sampled([first, second]) {
-                pairs.push([first, second]);
+        let mut visit = |pair: [u32; 2], factor: f32| {
+            if is_sampled(pair) {
+                pairs.push(pair);
                 factors.push(factor);
             }
+        };
+        match &facts.efficiency {
+            Some(efficiency) => efficiency.for_each_pair(first..first + 1, num, &mut visit),
+            None => (first + 1..num).for_each(|second| visit([first, second], 1.0)),
         }
         if pairs.len() >= PAIRS_AT_ONCE || first + 1 == num {
             num_pairs += pairs.len() as u64;
-            add_pairs(facts, settings, std::mem::take(&mut pairs), std::mem::take(&mut factors), &mut volume, task)?;
+            let events =
+                Events { tof_mm: windows_of(facts, &pairs, has_window), pairs: std::mem::take(&mut pairs), ..Events::default() };
+            add_pairs(facts, settings, events, std::mem::take(&mut factors), &mut volume, task)?;
         }
         task.advance(1);
     }
     Ok(Sensitivity { volume, num_pairs, is_of_planes: false })
+}
+
+/// The window of d of each pair, where it is looked at.
+fn windows_of(facts: &ListFacts, pairs: &[[u32; 2]], has_window: bool) -> Vec<[f32; 2]> {
+    match facts.tof.as_ref().filter(|_| has_window) {
+        Some(tof) => pairs.iter().map(|&pair| tof.window_of(pair).map(|mm| mm as f32)).collect(),
+        None => Vec::new(),
+    }
 }
 
 /// Whether a pair is in the sampling that the list's format counts in: others are not in coincidence. All are where it tells none.
@@ -213,19 +247,21 @@ fn in_sampling(facts: &ListFacts) -> impl Fn([u32; 2]) -> bool {
 fn add_pairs(
     facts: &ListFacts,
     settings: &SensitivitySettings,
-    pairs: Vec<[u32; 2]>,
+    events: Events,
     mut factors: Vec<f32>,
     sum: &mut Volume,
     task: &Task,
 ) -> Result<(), SetupError> {
-    let events = Arc::new(Events { pairs, ..Events::default() });
+    let events = Arc::new(events);
     if let Some(map) = facts.attenuation.map() {
         let passing = passing(map, &facts.detectors, &events, task)?;
         factors.iter_mut().zip(passing).for_each(|(factor, passing)| *factor *= passing);
     }
+    // An event weighs places by the mean density over its interval of d; the probability of the interval is its width times that.
+    factors.iter_mut().zip(&events.tof_mm).for_each(|(factor, [from, to])| *factor *= to - from);
     let order = EventSubsets { order: EventOrder::AsWritten, ..EventSubsets::default() };
     let SensitivitySettings { grid, fov_radius_mm, rays, .. } = settings;
-    let lines = EventLines::new(events, &facts.detectors, None, grid.clone(), *fov_radius_mm, *rays, order)?;
+    let lines = EventLines::new(events, &facts.detectors, facts.tof.as_ref(), grid.clone(), *fov_radius_mm, *rays, order)?;
     let factors = Host.upload(Arc::new(factors))?;
     let mut part = Host.zeros(lines.voxels().len())?;
     lines.adjoint(&mut Host, Subset::ALL, &factors, Accumulation::Deterministic, &mut part, task)?;
@@ -238,7 +274,7 @@ fn add_pairs(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Attenuation, AttenuationMap, ListSampling};
+    use crate::data::{Attenuation, AttenuationMap, ListSampling, TofFacts};
     use crate::scanner::{Detectors, find};
 
     #[test]
@@ -264,6 +300,34 @@ mod tests {
             let [without, with] =
                 [Attenuation::Untold, Attenuation::Map(Arc::new(map.clone()))].map(|map| sum((map, rays, sampling)));
             assert!(with < 0.8 * without && with > 0.3 * without, "{with} {without}");
+        }
+    }
+
+    #[test]
+    fn places_near_the_end_of_a_window_are_seen_less_and_others_as_before() {
+        let geometry = &find("small").unwrap().geometry;
+        let detectors = Arc::new(Detectors::of_cylinder(geometry).unwrap());
+        let grid = Grid::centred([15, 13, 5], [5.0, 5.0, 5.0]).unwrap();
+        let settings = SensitivitySettings { grid, fov_radius_mm: 30.0, rays: PairRays::ONE, device: DeviceChoice::Cpu };
+        let made = |half_mm: f64| {
+            let tof = TofFacts { fwhm_mm: 20.0, window_mm: [-half_mm, half_mm], ..TofFacts::default() };
+            let facts = ListFacts { tof: Some(tof), ..ListFacts::new("test", Arc::clone(&detectors)) };
+            (has_window_in(&facts, settings.fov_radius_mm), list_sensitivity(&facts, &settings, &Task::new()).unwrap())
+        };
+        let (has_window, wide) = made(400.0);
+        assert!(!has_window && wide.is_of_planes, "no window ends near the image");
+        let (has_window, near) = made(20.0);
+        assert!(has_window && !near.is_of_planes);
+        let value = |of: &Sensitivity, x: usize| f64::from(of.volume.as_slice()[(2 * 13 + 6) * 15 + x]);
+        let part = |x: usize| value(&near, x) / value(&wide, x);
+        // In the middle of the image σ of 8.5 mm are far from 20 mm; at 30 mm most lines along x are lost, and none across it.
+        assert!((0.97..1.0).contains(&part(7)) && (0.3..0.8).contains(&part(2)), "{} {}", part(7), part(2));
+        // A window that ends beyond the reach of every place, but so near that it is looked at, changes nothing.
+        let (has_window, far) = made(63.0);
+        assert!(has_window && !far.is_of_planes);
+        let largest = wide.volume.range().1;
+        for (far, wide) in far.volume.as_slice().iter().zip(wide.volume.as_slice()) {
+            assert!((far - wide).abs() <= 1e-4 * largest, "{far} {wide}");
         }
     }
 }

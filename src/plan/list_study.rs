@@ -99,6 +99,9 @@ impl GatheredEvents {
         options: &ListOptions,
         selection: ListSelection,
     ) -> Result<(Self, Vec<Notice>), ListError> {
+        if options.yrt.lacks_range() && !selection.without_tof {
+            return Err(ListError::TofRange);
+        }
         let mut notices = Vec::new();
         let facts = with_attenuation(facts, options.attenuation.as_deref(), &mut notices)?;
         Ok((Self::new(facts, selection), notices))
@@ -186,18 +189,22 @@ fn with_randoms(mut list: EventList, task: &Task) -> Result<(EventList, Vec<Noti
     if num_delayeds == 0 || !list.prompts.additive.is_empty() {
         return Ok((list, Vec::new()));
     }
-    let mut of_crystals = vec![0.0; list.facts.detectors.crystals().len()];
-    list.delayeds.pairs.iter().flatten().for_each(|crystal| of_crystals[*crystal as usize] += 1.0);
-    let notice = match CrystalRandoms::new(&list.facts, &of_crystals, task)? {
+    let [delayeds, prompts] = [&list.delayeds, &list.prompts].map(|events| {
+        let mut of_crystals = vec![0.0; list.facts.detectors.crystals().len()];
+        events.pairs.iter().flatten().for_each(|crystal| of_crystals[*crystal as usize] += 1.0);
+        of_crystals
+    });
+    let notice = match CrystalRandoms::new(&list.facts, [&delayeds, &prompts], task)? {
         Some(randoms) => {
-            let window_mm = list.facts.tof.as_ref().map(|tof| tof.window_mm[1] - tof.window_mm[0]);
-            let per_mm = window_mm.filter(|_| !list.prompts.tof_mm.is_empty()).map_or(1.0, |window_mm| 1.0 / window_mm);
+            // With time of flight they are spread evenly over the window of each pair.
+            let tof = list.facts.tof.as_ref().filter(|_| !list.prompts.tof_mm.is_empty());
+            let width_mm = |pair| tof.map(|tof| tof.window_of(pair)).map_or(1.0, |[from, to]| to - from);
             list.total_additive = num_delayeds as f64;
             let prompts = Arc::make_mut(&mut list.prompts);
-            prompts.additive = prompts.pairs.iter().map(|&pair| (per_mm * randoms.of(pair)) as f32).collect();
+            prompts.additive = prompts.pairs.iter().map(|&pair| (randoms.of(pair) / width_mm(pair)) as f32).collect();
             Notice::info(format!(
-                "{} of delayed coincidences, smoothed over all crystals, are the randoms that are expected",
-                counted(num_delayeds, "event")
+                "the expected randoms are those of {}, smoothed over all crystals",
+                counted(num_delayeds, "delayed coincidence")
             ))
         }
         None => Notice::warning(format!(

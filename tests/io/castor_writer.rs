@@ -77,7 +77,7 @@ fn what_is_known_of_events_is_written_and_no_more() {
     let mut facts = ListFacts::new("test", square());
     facts.duration_ms = Some(30_000);
     facts.isotope = Some("O-15".into());
-    facts.tof = Some(TofFacts { fwhm_mm: 30.0, window_mm: [-25.0, 40.0], edges_mm: Vec::new() });
+    facts.tof = Some(TofFacts { fwhm_mm: 30.0, window_mm: [-25.0, 40.0], edges_mm: Vec::new(), ..TofFacts::default() });
     let (_folder, list) = written(facts, std::slice::from_ref(&told));
     assert_near(&list.prompts.multiplicative, &told.multiplicative);
     assert_near(&list.prompts.additive, &told.additive);

@@ -194,7 +194,7 @@ proptest! {
         let path = folder.path().join("a.lmDat");
         fs::write(&path, events).unwrap();
         let scanner = Some(folder.path().join("SQUARE.lut"));
-        read(&path, &ListOptions { scanner, yrt: YrtFields { tof_ps, has_randoms }, ..ListOptions::default() });
+        read(&path, &ListOptions { scanner, yrt: YrtFields { tof_ps, has_randoms, ..YrtFields::default() }, ..ListOptions::default() });
     }
 
     #[test]

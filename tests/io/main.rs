@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)] // everything here is a test
 
 mod castor;
+mod castor_lines;
+mod castor_reader;
 mod castor_writer;
 mod dicom;
 mod follow;

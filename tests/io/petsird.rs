@@ -13,7 +13,7 @@ use tomoscope::io::list_mode::petsird::PetsirdWriter;
 use tomoscope::io::list_mode::{self, EventReader, ListOptions};
 use tomoscope::scanner::{Crystal, Detectors, find};
 
-use super::lists::progress;
+use super::lists::{Whole, progress, read_list};
 use super::{assert_says, folder, real_data};
 
 fn open(path: &Path) -> Result<Box<dyn EventReader>, IoError> {
@@ -103,7 +103,7 @@ fn a_list_of_the_formats_own_package() {
     let facts = reader.facts();
     assert_eq!((facts.format.as_str(), facts.detectors.name()), ("PETSIRD 0.12", "TEST_RING_8x96"));
     let edges_mm = vec![-150.0, -90.0, -30.0, 30.0, 90.0, 150.0];
-    assert_eq!(facts.tof, Some(TofFacts { fwhm_mm: 60.0, window_mm: [-150.0, 150.0], edges_mm }));
+    assert_eq!(facts.tof, Some(TofFacts { fwhm_mm: 60.0, window_mm: [-150.0, 150.0], edges_mm, ..TofFacts::default() }));
     let ids = ids(&facts.detectors, &table);
     check_list(&events.prompts, &facts.detectors, &ids, &truth["prompts"]);
     check_list(&events.delayeds, &facts.detectors, &ids, &truth["delayeds"]);
@@ -209,7 +209,12 @@ fn small_facts() -> ListFacts {
     };
     let detectors = Detectors::new("a ring of six", (0..6).map(crystal).collect()).unwrap();
     let mut facts = ListFacts::new("", Arc::new(detectors));
-    facts.tof = Some(TofFacts { fwhm_mm: 60.0, window_mm: [-100.0, 100.0], edges_mm: vec![-100.0, -20.0, 20.0, 100.0] });
+    facts.tof = Some(TofFacts {
+        fwhm_mm: 60.0,
+        window_mm: [-100.0, 100.0],
+        edges_mm: vec![-100.0, -20.0, 20.0, 100.0],
+        ..TofFacts::default()
+    });
     facts.efficiency = Some(Arc::new(OfSum));
     facts
 }
@@ -313,7 +318,7 @@ fn a_cylinders_list_without_bins_of_time_of_flight() {
     let path = folder.path().join("a.petsird");
     let mut facts = ListFacts::new("", Arc::new(detectors.clone()));
     facts.sampling = Some(ListSampling { num_tangential: 49, max_ring_difference: 2 });
-    facts.tof = Some(TofFacts { fwhm_mm: 60.0, window_mm: [-200.0, 200.0], edges_mm: Vec::new() });
+    facts.tof = Some(TofFacts { fwhm_mm: 60.0, window_mm: [-200.0, 200.0], edges_mm: Vec::new(), ..TofFacts::default() });
     let prompts = Events {
         pairs: vec![[50, 2], [300, 250], [96 * 3 + 50, 0]],
         times_ms: vec![5, 5, 7],
@@ -745,4 +750,46 @@ proptest! {
             }
         }
     }
+}
+
+/// A list in `tests/data`, which the `petsird` package wrote.
+fn of_the_package(name: &str) -> Whole {
+    read_list(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/petsird").join(name), &ListOptions::default()).unwrap()
+}
+
+#[test]
+fn each_pair_of_types_has_its_own_time_of_flight() {
+    let list = of_the_package("two_types.petsird");
+    assert_eq!((list.prompts.len(), list.delayeds.len(), list.facts.detectors.crystals().len()), (2492, 240, 180));
+    let tof = list.facts.tof.as_ref().unwrap();
+    // Crystals of the first type are 0 to 119.
+    assert_eq!((tof.fwhm_mm, tof.window_mm, tof.edges_mm.len()), (50.0, [-63.0, 63.0], 8));
+    assert_eq!((tof.fwhm_of([150, 3]), tof.window_of([150, 3]), tof.window_of([3, 150])), (70.0, [-60.0, 70.0], [-70.0, 60.0]));
+    assert_eq!((tof.fwhm_of([150, 130]), tof.window_of([150, 130])), (36.0, [-55.0, 60.0]));
+    let edges = |[first, second]: [u32; 2]| -> &[f32] {
+        match (first < 120, second < 120) {
+            (true, true) => &[-63.0, -45.0, -27.0, -9.0, 9.0, 27.0, 45.0, 63.0],
+            (false, true) => &[-60.0, -20.0, 0.0, 25.0, 70.0],
+            _ => &[-55.0, -15.0, 20.0, 60.0],
+        }
+    };
+    let mut seen = [0; 3];
+    for (&pair, interval) in list.prompts.pairs.iter().zip(&list.prompts.tof_mm) {
+        assert!(pair[0] > pair[1] && edges(pair).windows(2).any(|bin| bin == interval), "{pair:?} {interval:?}");
+        seen[usize::from(pair[0] >= 120) + usize::from(pair[1] >= 120)] += 1;
+    }
+    assert!(seen.iter().all(|num| *num > 100), "{seen:?}");
+}
+
+#[test]
+fn types_that_are_never_in_coincidence_may_have_any_time_of_flight_and_one_bin_is_a_window() {
+    let list = of_the_package("idle_pair.petsird");
+    assert_eq!((list.prompts.len(), list.prompts.tof_mm.len()), (70, 70));
+    let tof = list.facts.tof.as_ref().unwrap();
+    assert_eq!((tof.fwhm_mm, tof.window_mm, tof.exceptions.len()), (50.0, [-63.0, 63.0], 1));
+    assert_eq!((tof.fwhm_of([150, 3]), tof.window_of([150, 3])), (50.0, [-80.0, 120.0]));
+    assert!(tof.exceptions[0].edges_mm.is_empty());
+    let of_window = list.prompts.pairs.iter().zip(&list.prompts.tof_mm).filter(|(pair, _)| pair[0] >= 120);
+    assert!(of_window.map(|(_, interval)| *interval).eq(std::iter::repeat_n([-80.0, 120.0], 30)));
+    assert_eq!(list.facts.efficiency.as_ref().unwrap().of([150, 170]), 0.0);
 }

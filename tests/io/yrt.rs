@@ -4,18 +4,20 @@ use std::fs;
 
 use tomoscope::data::tof_mm;
 use tomoscope::io::list_mode::{ListOptions, YrtFields};
+use tomoscope::plan::{ListSelection, list_study};
 use tomoscope::scanner::Crystal;
+use tomoscope::task::Task;
 
 use super::castor::checksum;
 use super::lists::{Word, bytes_of_words, put_square, read_list};
-use super::{assert_says, folder, real_data};
+use super::{assert_says, folder, real_data, warns_of};
 
 #[test]
 fn the_ring_has_the_events_of_castors_list() {
     let (Some(path), Some(scanner)) = (real_data("listmode/ring_yrt.lmDat"), real_data("listmode/TEST_RING_8x96.lut")) else {
         return;
     };
-    let yrt = YrtFields { tof_ps: Some([400.2769, 400.2769]), has_randoms: false };
+    let yrt = YrtFields { tof_ps: Some([400.2769, 400.2769]), ..YrtFields::default() };
     let options = ListOptions { scanner: Some(scanner), yrt, ..ListOptions::default() };
     let list = read_list(&path, &options).unwrap();
     let castor = read_list(&path.with_file_name("ring_list.Cdh"), &ListOptions::default()).unwrap();
@@ -58,7 +60,7 @@ fn every_field_of_an_event_has_its_place() {
     let randoms = YrtFields { has_randoms: true, ..YrtFields::default() };
     let words = [Word::U(0), Word::U(0), Word::U(1), Word::F(0.5), Word::U(3999), Word::U(3), Word::U(2), Word::F(0.0)];
     assert_eq!(read(randoms, &words).unwrap().prompts.additive, [2.0, 0.0], "half a count per second for four seconds");
-    let tof = YrtFields { tof_ps: Some([300.0, 0.0]), has_randoms: false };
+    let tof = YrtFields { tof_ps: Some([300.0, 0.0]), ..YrtFields::default() };
     let list = read(tof, &[Word::U(0), Word::U(0), Word::U(1), Word::F(100.0)]).unwrap();
     assert_eq!(list.prompts.tof_mm, [[tof_mm(-100.0) as f32; 2]], "late at the second crystal is near the first");
     assert_eq!(list.facts.tof.as_ref().unwrap().fwhm_mm, tof_mm(300.0));
@@ -66,10 +68,44 @@ fn every_field_of_an_event_has_its_place() {
     assert_says(&read(randoms, &[Word::U(0), Word::U(0), Word::U(1), Word::F(-1.0)]).unwrap_err(), &["byte 0", "random rate"]);
     assert_says(&read(randoms, &words[..7]).unwrap_err(), &["byte 16", "12 of the 16 bytes"]);
     assert_says(&read(YrtFields::default(), &[Word::U(0), Word::U(0), Word::U(4)]).unwrap_err(), &["byte 0", "number 4"]);
-    let both = YrtFields { tof_ps: Some([300.0, 0.0]), has_randoms: true };
-    assert_says(&read(both, &words).unwrap_err(), &["randoms", "range of time of flight"]);
-    assert_says(&read(YrtFields { tof_ps: Some([0.0, 0.0]), has_randoms: false }, &words).unwrap_err(), &["FWHM"]);
+    assert_says(&read(YrtFields { tof_ps: Some([0.0, 0.0]), ..YrtFields::default() }, &words).unwrap_err(), &["FWHM"]);
     assert_says(&read_list(&path, &ListOptions::default()).unwrap_err(), &["a.lmDat", ".lut", "--crystals FILE"]);
     let odd = ListOptions { scanner: Some(path.clone()), ..ListOptions::default() };
     assert_says(&read_list(&path, &odd).unwrap_err(), &["table of crystals", ".geom"]);
+}
+
+#[test]
+fn randoms_are_spread_over_the_given_range_of_time_of_flight() {
+    let folder = folder();
+    put_square(folder.path());
+    let path = folder.path().join("a.lmDat");
+    let first = [Word::U(0), Word::U(0), Word::U(1), Word::F(100.0), Word::F(0.5)];
+    let second = [Word::U(3999), Word::U(3), Word::U(2), Word::F(-150.0), Word::F(0.0)];
+    fs::write(&path, [bytes_of_words(&first), bytes_of_words(&second)].concat()).unwrap();
+    let options = |tof_range_ps: Option<f64>| {
+        let yrt = YrtFields { tof_ps: Some([300.0, 0.0]), tof_range_ps, has_randoms: true };
+        ListOptions { scanner: Some(folder.path().join("SQUARE.lut")), yrt, ..ListOptions::default() }
+    };
+    let list = read_list(&path, &options(Some(800.0))).unwrap();
+    // Half a count per second for four seconds.
+    assert!((f64::from(list.prompts.additive[0]) * tof_mm(800.0) - 2.0).abs() < 1e-6 && list.prompts.additive[1] == 0.0);
+    assert_eq!(list.facts.tof.as_ref().unwrap().window_mm, [-0.5 * tof_mm(800.0), 0.5 * tof_mm(800.0)]);
+    assert!(list.notices.is_empty(), "{:?}", list.notices);
+    assert!(warns_of(&read_list(&path, &options(Some(250.0))).unwrap().notices, "1 events lies outside"));
+    // Without a range the time of flight must be left out, which then is of no matter.
+    let study = |tof_range_ps: Option<f64>, without_tof: bool| {
+        let selection = ListSelection { without_tof, ..ListSelection::default() };
+        list_study(&path, &options(tof_range_ps), &selection, &Task::new())
+    };
+    let refused = study(None, false).unwrap_err().to_string();
+    assert!(refused.contains("--yrt-tof-range") && refused.contains("--no-tof"), "{refused}");
+    for range_ps in [None, Some(800.0)] {
+        let list = study(range_ps, true).unwrap().measured;
+        assert!(list.prompts.tof_mm.is_empty() && list.facts.tof.is_none());
+        assert!((list.prompts.additive[0] - 2.0).abs() < 1e-5 && list.prompts.additive[1] == 0.0, "{:?}", list.prompts.additive);
+    }
+    assert_eq!(study(Some(800.0), false).unwrap().measured.prompts.additive, list.prompts.additive);
+    let alone = YrtFields { tof_range_ps: Some(800.0), ..YrtFields::default() };
+    let refused = read_list(&path, &ListOptions { yrt: alone, ..options(None) }).unwrap_err();
+    assert_says(&refused, &["a.lmDat", "events with time of flight"]);
 }

@@ -27,7 +27,7 @@ pub fn detectors() -> Detectors {
 }
 
 pub fn tof(fwhm_mm: f64) -> TofFacts {
-    TofFacts { fwhm_mm, window_mm: [-200.0, 200.0], edges_mm: Vec::new() }
+    TofFacts { fwhm_mm, window_mm: [-200.0, 200.0], edges_mm: Vec::new(), ..TofFacts::default() }
 }
 
 /// What is known of d in a list.

@@ -26,7 +26,7 @@ fn ring(file: &str, selection: &ListSelection) -> Option<Study<EventList>> {
         return None;
     };
     let step_ps = 400.276_914_237_782_5;
-    let yrt = YrtFields { tof_ps: Some([step_ps, step_ps]), has_randoms: false };
+    let yrt = YrtFields { tof_ps: Some([step_ps, step_ps]), ..YrtFields::default() };
     let scanner = file.ends_with("lmDat").then(|| folder.join("TEST_RING_8x96.lut"));
     let options = ListOptions { scanner, yrt, ..ListOptions::default() };
     Some(list_study(&folder.join(file), &options, selection, &Task::new()).unwrap())

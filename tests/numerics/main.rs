@@ -44,3 +44,4 @@ mod stir;
 mod support;
 mod teams;
 mod tubes;
+mod two_types;

@@ -83,8 +83,18 @@ pub struct ListOptions {
 pub struct YrtFields {
     /// Time of flight: its uncertainty (FWHM) and the step in which it is told (0 = none), ps.
     pub tof_ps: Option<[f64; 2]>,
+    /// Width of the range of t₁ − t₂ around 0 that is recorded, ps.
+    #[serde(default)]
+    pub tof_range_ps: Option<f64>,
     /// Whether each has its randoms, counts per second.
     pub has_randoms: bool,
+}
+
+impl YrtFields {
+    /// Whether randoms are spread over a range of time of flight that is not told.
+    pub fn lacks_range(&self) -> bool {
+        self.has_randoms && self.tof_ps.is_some() && self.tof_range_ps.is_none()
+    }
 }
 
 /// Hands the events of a list to `visit`, piece by piece, up to its end; `task` tells how far that is.

@@ -136,6 +136,11 @@ fn four(record: &[u8], at: usize) -> [u8; 4] {
     record[at..].first_chunk().copied().unwrap_or_default()
 }
 
+/// The whole number of two bytes at a place.
+pub(super) fn u16_at(record: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes(record[at..].first_chunk().copied().unwrap_or_default())
+}
+
 /// The whole number at a place.
 pub(super) fn u32_at(record: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(four(record, at))

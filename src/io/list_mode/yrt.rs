@@ -31,6 +31,11 @@ struct Decoder {
     tof: Option<(usize, f64)>,
     /// Where the random rate is, and how long the scan took, s.
     randoms: Option<(usize, f64)>,
+    /// Width of the window over which the randoms are spread, mm; 1 without time of flight.
+    window_mm: f64,
+    /// Largest |d| of the range that was told, mm, and how many events are outside of it.
+    reach_mm: f64,
+    num_outside: u64,
 }
 
 /// Opens a list of events.
@@ -42,43 +47,48 @@ pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, 
         let reason = "a YRT-PET list does not name its scanner; name the table of its crystals (.lut, .hscan, .geom or .crystals.toml) with --crystals FILE";
         return Err(IoError::unsupported(path, reason));
     };
-    let YrtFields { tof_ps, has_randoms } = options.yrt;
+    let YrtFields { tof_ps, tof_range_ps, has_randoms } = options.yrt;
     let can_be = |[fwhm, step]: [f64; 2]| fwhm > 0.0 && fwhm <= MAX_TOF_PS && (0.0..=MAX_TOF_PS).contains(&step);
     if tof_ps.is_some_and(|tof_ps| !can_be(tof_ps)) {
         let reason =
             "its time of flight needs an uncertainty (FWHM) above 0 ps and a step of 0 ps or more, both at most a millisecond";
         return Err(IoError::unsupported(path, reason));
     }
-    if tof_ps.is_some() && has_randoms {
-        let reason = "its events tell time of flight and randoms, but not over which range of time of flight these are spread; leave \
-                      the time of flight out, or write the list as PETSIRD or CASToR";
+    if tof_range_ps.is_some_and(|ps| !(ps > 0.0 && ps <= MAX_TOF_PS)) || (tof_range_ps.is_some() && tof_ps.is_none()) {
+        let reason =
+            "the range of its time of flight needs a width above 0 ps and at most a millisecond, and events with time of flight";
         return Err(IoError::unsupported(path, reason));
     }
     let size = PLAIN_BYTES + if tof_ps.is_some() { 4 } else { 0 } + if has_randoms { 4 } else { 0 };
     let records = Records::open(path, size)?;
     let detectors = Arc::new(castor::read_table(scanner)?.detectors);
     let randoms = if has_randoms { Some((size - 4, records.last(|record| u32_at(record, 0))?)) } else { None };
+    let tof = tof_ps.map(|[fwhm_ps, _]| tof_facts(&detectors, fwhm_ps, tof_range_ps));
     let decoder = Decoder {
         num_crystals: detectors.crystals().len(),
         tof: tof_ps.map(|[_, step]| (PLAIN_BYTES, 0.5 * tof_mm(step))),
         // The last event comes within the last millisecond.
         randoms: randoms.map(|(at, last)| (at, last.map_or(0.0, |ms| (f64::from(ms) + 1.0) / 1e3))),
+        window_mm: tof.as_ref().map_or(1.0, |tof| tof.window_mm[1] - tof.window_mm[0]),
+        reach_mm: tof.as_ref().filter(|_| tof_range_ps.is_some()).map_or(f64::INFINITY, |tof| tof.window_mm[1]),
+        num_outside: 0,
     };
     let mut facts = ListFacts::new("YRT-PET list mode", detectors.clone());
-    facts.tof = tof_ps.map(|[fwhm, _]| tof_facts(&detectors, fwhm));
+    facts.tof = tof;
     facts.duration_ms = decoder.randoms.map(|(_, secs)| (1e3 * secs).round() as u64).filter(|&ms| ms > 0);
     Ok(Box::new(YrtList { facts: Arc::new(facts), decoder, records }))
 }
 
-/// Which d are recorded is not told: none is beyond the farthest crystals.
-fn tof_facts(detectors: &Detectors, fwhm_ps: f64) -> TofFacts {
+/// Where no range is told, d is recorded up to beyond the farthest crystals, so far that nothing is lost.
+fn tof_facts(detectors: &Detectors, fwhm_ps: f64, range_ps: Option<f64>) -> TofFacts {
     let [radius, half_length] = detectors.extent_mm();
-    let farthest = radius.hypot(half_length);
-    TofFacts { fwhm_mm: tof_mm(fwhm_ps), window_mm: [-farthest, farthest], edges_mm: Vec::new() }
+    let fwhm_mm = tof_mm(fwhm_ps);
+    let half_mm = range_ps.map_or(2.0 * (radius.hypot(half_length) + fwhm_mm), |range_ps| 0.5 * tof_mm(range_ps));
+    TofFacts { fwhm_mm, window_mm: [-half_mm, half_mm], ..TofFacts::default() }
 }
 
 impl Decoder {
-    fn decode(&self, record: &[u8], events: &mut Events) -> Result<(), String> {
+    fn decode(&mut self, record: &[u8], events: &mut Events) -> Result<(), String> {
         events.pairs.push(pair_at(record, 4, self.num_crystals)?);
         events.times_ms.push(u32_at(record, 0));
         if let Some((at, half_mm)) = self.tof {
@@ -87,6 +97,7 @@ impl Decoder {
                 return Err(format!("its time of flight is {difference_ps} ps; a finite number is expected"));
             }
             let mm = -tof_mm(f64::from(difference_ps));
+            self.num_outside += u64::from(mm.abs() > self.reach_mm * (1.0 + 1e-5));
             events.tof_mm.push([(mm - half_mm) as f32, (mm + half_mm) as f32]);
         }
         if let Some((at, duration_secs)) = self.randoms {
@@ -94,7 +105,7 @@ impl Decoder {
             if !(rate >= 0.0 && rate.is_finite()) {
                 return Err(format!("its random rate is {rate} counts per second; a finite number from 0 on is expected"));
             }
-            events.additive.push(finite(f64::from(rate) * duration_secs, "its randoms")?);
+            events.additive.push(finite(f64::from(rate) * duration_secs / self.window_mm, "its randoms")?);
         }
         Ok(())
     }
@@ -107,8 +118,8 @@ impl EventReader for YrtList {
 
     fn next(&mut self, chunk: &mut EventChunk) -> Result<bool, IoError> {
         chunk.clear();
-        let block = self.records.peek()?;
-        block.try_for_each(|record| self.decoder.decode(record, &mut chunk.prompts))?;
+        let (block, decoder) = (self.records.peek()?, &mut self.decoder);
+        block.try_for_each(|record| decoder.decode(record, &mut chunk.prompts))?;
         let num = block.len();
         self.records.advance(num);
         Ok(num > 0)
@@ -123,6 +134,12 @@ impl EventReader for YrtList {
     }
 
     fn notices(&mut self) -> Vec<Notice> {
-        Vec::new()
+        match std::mem::take(&mut self.decoder.num_outside) {
+            0 => Vec::new(),
+            num => vec![Notice::warning(format!(
+                "{}: the time of flight of {num} events lies outside the given range",
+                self.records.stream().path().display()
+            ))],
+        }
     }
 }

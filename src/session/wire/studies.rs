@@ -349,8 +349,11 @@ impl ListHead {
     fn list(self) -> Result<EventList, String> {
         let detectors = Arc::new(Detectors::new(self.scanner, self.crystals).map_err(|error| error.to_string())?);
         let is_length = |mm: &f64| mm.is_finite() && mm.abs() <= *LENGTHS_MM.end();
-        let tof_can_be = self.tof.iter().all(|TofFacts { fwhm_mm, window_mm, edges_mm }| {
-            *fwhm_mm > 0.0 && std::iter::once(fwhm_mm).chain(window_mm).chain(edges_mm).all(is_length)
+        let tof_can_be = self.tof.iter().all(|tof| {
+            let edges = tof.exceptions.iter().map(|other| &other.edges_mm).chain([&tof.edges_mm]).flatten();
+            let are_lengths =
+                tof.ways().all(|(fwhm_mm, window_mm)| fwhm_mm > 0.0 && is_length(&fwhm_mm) && window_mm.iter().all(is_length));
+            are_lengths && edges.into_iter().all(is_length)
         });
         let life_can_be = self.half_life_secs.is_none_or(|secs| (0.0..=1e20).contains(&secs));
         if !tof_can_be || !life_can_be || !self.rates.can_be() || !self.time.can_be() {

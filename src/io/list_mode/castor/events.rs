@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::ends::Ends;
 use super::factors::{Factors, width_mm};
 use super::header::{Header, Mode, Tof};
 use super::normalization::{Allowed, PairFactors};
-use super::{Table, histogram_events, several_lines, table_of};
+use super::{Table, histogram_events, table_of};
 use crate::data::{Attenuation, EventChunk, Events, ListFacts, Notice, TofFacts, tof_mm};
 use crate::io::IoError;
-use crate::io::list_mode::records::{Records, f32_at, finite, pair_at, u32_at};
+use crate::io::list_mode::records::{Records, f32_at, finite, u32_at};
 use crate::io::list_mode::{ByteStream, EventReader, ListOptions};
 
 /// A list of events.
@@ -24,7 +25,10 @@ struct CastorList {
 /// Makes events of entries.
 struct Decoder {
     factors: Factors,
-    num_crystals: usize,
+    ends: Ends,
+    max_lines: usize,
+    /// Room for the pairs of an event.
+    lines: Vec<[u32; 2]>,
     tof: Option<ListTof>,
     /// Whether the events tell their factors: else those of their pairs hold.
     has_factors: bool,
@@ -45,7 +49,7 @@ struct ListTof {
 /// Opens a list of events, or a histogram as one.
 ///
 /// # Errors
-/// A header that is none, or of events of several pairs; a scanner or a normalisation that cannot be read.
+/// A header that is none; a scanner or a normalisation that cannot be read.
 pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, IoError> {
     let header = Header::read(path)?;
     if header.mode == Mode::Histogram {
@@ -55,14 +59,13 @@ pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, 
         let reason = "it has no events ('Data mode'); the mode of those that are read is list-mode or histogram";
         return Err(IoError::unsupported(path, reason));
     }
-    if header.max_lines > 1 {
-        return Err(several_lines(&header, "events"));
-    }
     let table = table_of(&header, options)?;
     let factors = Factors::new(&header);
     let records = Records::open(&header.data, factors.layout.size)?;
     let mut notices = notices(&header, options);
-    let facts = Arc::new(facts(&header, table, options)?);
+    let (facts, ends) = facts(&header, table, options)?;
+    notices.extend(several_pairs(&header, &ends));
+    let facts = Arc::new(facts);
     let tof = match header.tof {
         Some(Tof::List { range_ps, step_ps, .. }) => {
             Some(ListTof { range_mm: width_mm(range_ps), half_mm: 0.5 * width_mm(step_ps.unwrap_or_default()) })
@@ -70,7 +73,9 @@ pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, 
         _ => None,
     };
     let decoder = Decoder {
-        num_crystals: facts.detectors.crystals().len(),
+        ends,
+        max_lines: header.max_lines,
+        lines: Vec::new(),
         tof,
         has_factors: header.has_attenuation || header.has_normalization,
         has_background: header.has_scatter || header.has_randoms,
@@ -83,18 +88,27 @@ pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, 
     Ok(Box::new(CastorList { header, facts, decoder, records, notices }))
 }
 
-pub(super) fn facts(header: &Header, table: Table, options: &ListOptions) -> Result<ListFacts, IoError> {
+/// What is known beside the events, and the crystals at the ends of entries.
+///
+/// # Errors
+/// A normalisation that cannot be read, entries of several pairs that cannot be.
+pub(super) fn facts(header: &Header, table: Table, options: &ListOptions) -> Result<(ListFacts, Ends), IoError> {
     let Table { detectors, min_angle_deg } = table;
-    let detectors = Arc::new(detectors);
+    let mut ends = Ends::new(detectors);
+    ends.gather(header)?;
+    let normalization = options.normalization.as_ref().map(|path| PairFactors::read(path, header, &mut ends)).transpose()?;
+    let detectors = Arc::new(ends.detectors(header)?);
     let mut facts = ListFacts::new("CASToR list mode", detectors.clone());
     let mut has_attenuation = header.has_attenuation;
-    facts.efficiency = Some(match &options.normalization {
-        Some(path) => {
-            let factors = PairFactors::read(path, header, detectors.crystals().len())?;
+    facts.efficiency = Some(match normalization {
+        Some(factors) => {
             has_attenuation |= factors.has_attenuation;
             Arc::new(factors)
         }
-        None => Arc::new(Allowed::new(detectors, min_angle_deg, header.max_axial_mm, 1.0 / header.calibration)),
+        None => {
+            let allowed = Allowed::new(detectors, min_angle_deg, header.max_axial_mm, 1.0 / header.calibration);
+            Arc::new(allowed.of_real_crystals(ends.num_real() as u32))
+        }
     });
     if has_attenuation {
         facts.attenuation = Attenuation::InFactors;
@@ -102,7 +116,12 @@ pub(super) fn facts(header: &Header, table: Table, options: &ListOptions) -> Res
     facts.tof = match header.tof {
         Some(Tof::List { fwhm_ps, range_ps, .. }) => {
             let half_mm = 0.5 * width_mm(range_ps);
-            Some(TofFacts { fwhm_mm: width_mm(fwhm_ps), window_mm: [-half_mm, half_mm], edges_mm: Vec::new() })
+            Some(TofFacts {
+                fwhm_mm: width_mm(fwhm_ps),
+                window_mm: [-half_mm, half_mm],
+                edges_mm: Vec::new(),
+                ..TofFacts::default()
+            })
         }
         _ => None,
     };
@@ -110,7 +129,16 @@ pub(super) fn facts(header: &Header, table: Table, options: &ListOptions) -> Res
     facts.duration_ms = Some((header.duration_secs * 1e3).round() as u64).filter(|&ms| ms > 0);
     facts.num_events = Some(header.num_events);
     facts.isotope = header.isotope.clone();
-    Ok(facts)
+    Ok((facts, ends))
+}
+
+/// That several pairs are one line.
+pub(super) fn several_pairs(header: &Header, ends: &Ends) -> Option<Notice> {
+    let num = ends.num_entries();
+    (num > 0).then(|| {
+        let text = "entries have several pairs of crystals; each is one line between the means of its crystals, as in CASToR";
+        Notice::info(format!("{}: {num} {text}", header.path.display()))
+    })
 }
 
 fn notices(header: &Header, options: &ListOptions) -> Vec<Notice> {
@@ -136,7 +164,7 @@ fn notices(header: &Header, options: &ListOptions) -> Vec<Notice> {
 impl Decoder {
     fn decode(&mut self, record: &[u8], events: &mut Events) -> Result<(), String> {
         let layout = &self.factors.layout;
-        events.pairs.push(pair_at(record, layout.lines, self.num_crystals)?);
+        events.pairs.push(self.ends.pair_of(record, layout, self.max_lines, &mut self.lines)?);
         events.times_ms.push(layout.time.map_or(0, |at| u32_at(record, at)));
         if self.has_factors {
             events.multiplicative.push(self.factors.multiplicative(record)?);

@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::ends::lines_of;
 use super::factors::{Factors, width_mm};
 use super::header::{Header, Mode, Tof};
 use super::table_of;
 use crate::data::TofFacts;
 use crate::io::IoError;
-use crate::io::list_mode::records::{Records, f32_at, finite, pair_at, u32_at};
+use crate::io::list_mode::records::{Records, f32_at, finite, u32_at};
 use crate::io::list_mode::{ByteStream, ListOptions};
 use crate::scanner::Detectors;
 
@@ -72,7 +73,7 @@ impl Histogram {
         let width = width_mm(bin_ps);
         let edges_mm: Vec<f64> = (0..=num_bins).map(|edge| (edge as f64 - 0.5 * num_bins as f64) * width).collect();
         let half_mm = 0.5 * num_bins as f64 * width;
-        Some(TofFacts { fwhm_mm: width_mm(fwhm_ps), window_mm: [-half_mm, half_mm], edges_mm })
+        Some(TofFacts { fwhm_mm: width_mm(fwhm_ps), window_mm: [-half_mm, half_mm], edges_mm, ..TofFacts::default() })
     }
 
     /// Whether its bins tell a background.
@@ -136,14 +137,5 @@ fn decode(record: &[u8], factors: &Factors, header: &Header, num_crystals: usize
         bin.counts.push(counts);
         bin.additive.push(finite(randoms + scatter, "its background")?);
     }
-    // What follows the pairs that there are is anything.
-    let num_lines = layout.num_lines.map_or(1, |at| usize::from(record[at]) | usize::from(record[at + 1]) << 8);
-    if !(1..=header.max_lines).contains(&num_lines) {
-        return Err(format!("it has {num_lines} pairs of crystals; 1 to {} are expected", header.max_lines));
-    }
-    bin.lines.clear();
-    for line in 0..num_lines {
-        bin.lines.push(pair_at(record, layout.lines + 8 * line, num_crystals)?);
-    }
-    Ok(())
+    lines_of(record, layout, header.max_lines, num_crystals, &mut bin.lines)
 }

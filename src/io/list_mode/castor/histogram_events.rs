@@ -4,11 +4,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::events::facts;
+use super::ends::Ends;
+use super::events::{facts, several_pairs};
 use super::header::Header;
 use super::histogram::{Histogram, HistogramBin};
 use super::normalization::PairFactors;
-use super::{several_lines, table_of};
+use super::table_of;
 use crate::data::{Attenuation, EventChunk, ListFacts, Notice};
 use crate::io::IoError;
 use crate::io::list_mode::{ByteStream, EVENTS_AT_ONCE, EventReader, ListOptions};
@@ -20,6 +21,7 @@ const MOST_COUNTS: f32 = 16_777_216.0;
 struct HistogramEvents {
     histogram: Histogram,
     facts: Arc<ListFacts>,
+    ends: Ends,
     bin: HistogramBin,
     /// Number of the bin, from 1 on.
     number: u64,
@@ -33,19 +35,18 @@ struct HistogramEvents {
 /// Opens a histogram as a list of events.
 ///
 /// # Errors
-/// A header that cannot be, bins of several pairs; a scanner or a normalisation that cannot be read.
+/// A header that cannot be; a scanner or a normalisation that cannot be read.
 pub(super) fn open(path: &Path, header: &Header, options: &ListOptions) -> Result<Box<dyn EventReader>, IoError> {
-    if header.max_lines > 1 {
-        return Err(several_lines(header, "bins"));
-    }
     let histogram = Histogram::open(path, options)?;
-    let mut facts = ListFacts { num_events: None, ..facts(header, table_of(header, options)?, options)? };
+    let (facts, ends) = facts(header, table_of(header, options)?, options)?;
+    let mut facts = ListFacts { num_events: None, ..facts };
     facts.format = "CASToR histogram".to_owned();
     facts.tof = histogram.tof();
     let text = "a histogram: each of its bins is taken as so many events as it has counts";
-    let notices = vec![Notice::info(format!("{}: {text}", path.display()))];
+    let mut notices = vec![Notice::info(format!("{}: {text}", path.display()))];
+    notices.extend(several_pairs(header, &ends));
     if options.normalization.is_none() {
-        let factors = PairFactors::of_entries(header, facts.detectors.crystals().len())?;
+        let factors = PairFactors::of_entries(header, &ends)?;
         facts.efficiency = Some(Arc::new(factors));
     }
     if header.has_attenuation {
@@ -54,6 +55,7 @@ pub(super) fn open(path: &Path, header: &Header, options: &ListOptions) -> Resul
     Ok(Box::new(HistogramEvents {
         histogram,
         facts: Arc::new(facts),
+        ends,
         bin: HistogramBin::default(),
         number: 0,
         num_begun: 0,
@@ -104,7 +106,8 @@ impl EventReader for HistogramEvents {
             let num = self.num_left.min(EVENTS_AT_ONCE - events.pairs.len());
             self.num_left -= num;
             let (bin, tof) = (&self.bin, self.num_begun - 1);
-            events.pairs.extend(std::iter::repeat_n(bin.lines[0], num));
+            let pair = self.ends.pair(&bin.lines).map_err(|problem| IoError::unsupported(self.histogram.data_path(), problem))?;
+            events.pairs.extend(std::iter::repeat_n(pair, num));
             events.times_ms.extend(std::iter::repeat_n(bin.time_ms, num));
             let mut additive = bin.additive[tof];
             if let Some(edges) = self.facts.tof.as_ref().map(|tof| &tof.edges_mm) {

@@ -4,14 +4,17 @@
 //!
 //! | `Data mode` | read by | an entry is |
 //! |---|---|---|
-//! | `list-mode` | [`open`] | an event: a pair of crystals |
-//! | `histogram` | [`Histogram`], and [`open`] where each bin has one pair | a bin: one or several pairs, with counts |
-//! | `normalization` | the option of [`open`] | a pair that can be in coincidence |
+//! | `list-mode` | [`open`] | an event: one or several pairs of crystals |
+//! | `histogram` | [`Histogram`], and [`open`] | a bin: one or several pairs, with counts |
+//! | `normalization` | the option of [`open`] | one or several pairs that can be in coincidence |
+//!
+//! Several pairs are one line, between the mean of their first crystals and the mean of their second ones ([`ends`]).
 //!
 //! Expected counts of a pair are line integral / (attenuation · normalisation · calibration) + (randoms + scatter) · duration. An event's
 //! time of flight is t₁ − t₂, ps, in a range of the told width around 0. Its randoms are spread evenly over that range, its scatter is
 //! told per mm of d.
 
+mod ends;
 mod events;
 mod factors;
 mod geom;
@@ -57,14 +60,4 @@ fn table_of(header: &Header, options: &ListOptions) -> Result<Table, IoError> {
             Err(IoError::unsupported(&header.path, reason))
         }
     }
-}
-
-/// Why entries that may have several pairs are not read.
-fn several_lines(header: &Header, what: &str) -> IoError {
-    let reason = format!(
-        "its {what} may have up to {} pairs of crystals each ('Maximum number of lines per event'), and only those of one pair are read; \
-         write it without mashing",
-        header.max_lines
-    );
-    IoError::unsupported(&header.path, reason)
 }

@@ -1,14 +1,15 @@
 //! How well pairs count: as a normalisation file tells, or all that the scanner allows alike.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::ends::Ends;
 use super::factors::Factors;
 use super::header::{Header, Mode};
-use super::several_lines;
 use crate::data::{Fingerprint, PairEfficiency};
 use crate::io::IoError;
-use crate::io::list_mode::records::{Records, pair_at};
+use crate::io::list_mode::records::Records;
 use crate::scanner::Detectors;
 
 /// The pairs of a normalisation file: those of the crystal of the lower number together, by the other one's number.
@@ -23,11 +24,11 @@ pub(super) struct PairFactors {
 }
 
 impl PairFactors {
-    /// Reads the normalisation file of a list of events. The calibration is the list's, as in CASToR.
+    /// Reads the normalisation file of a list of events, whose ends are added. The calibration is the list's, as in CASToR.
     ///
     /// # Errors
     /// It is none, of another scanner, or holds what cannot be.
-    pub(super) fn read(path: &Path, list: &Header, num_crystals: usize) -> Result<Self, IoError> {
+    pub(super) fn read(path: &Path, list: &Header, ends: &mut Ends) -> Result<Self, IoError> {
         let header = Header { calibration: list.calibration, ..Header::read(path)? };
         if header.mode != Mode::Normalization {
             let reason = "it is not a normalisation file ('Data mode'); one's mode is normalization";
@@ -37,25 +38,24 @@ impl PairFactors {
             let reason = format!("it is of the scanner '{}', but the list's is '{}'", header.scanner, list.scanner);
             return Err(IoError::unsupported(path, reason));
         }
-        if header.max_lines > 1 {
-            return Err(several_lines(&header, "entries"));
-        }
-        Self::of_entries(&header, num_crystals)
+        ends.gather(&header)?;
+        Self::of_entries(&header, ends)
     }
 
-    /// The pairs of all entries of a file, each of one pair.
+    /// The pairs of all entries of a file that was gathered.
     ///
     /// # Errors
     /// One that cannot be, or another number than the header tells.
-    pub(super) fn of_entries(header: &Header, num_crystals: usize) -> Result<Self, IoError> {
+    pub(super) fn of_entries(header: &Header, ends: &Ends) -> Result<Self, IoError> {
+        let num_crystals = ends.num_all();
         let factors = Factors::new(header);
         Records::open(&header.data, factors.layout.size)?.check_num(Some(header.num_events))?;
         let mut first = vec![0; num_crystals + 1];
-        for_each(header, &factors, num_crystals, |[lower, _], _| first[lower as usize + 1] += 1)?;
+        for_each(header, &factors, ends, |[lower, _], _| first[lower as usize + 1] += 1)?;
         (0..num_crystals).for_each(|crystal| first[crystal + 1] += first[crystal]);
         let num = first[num_crystals];
         let (mut next, mut others, mut values) = (first.clone(), vec![0; num], vec![0.0; num]);
-        for_each(header, &factors, num_crystals, |[lower, higher], value| {
+        for_each(header, &factors, ends, |[lower, higher], value| {
             let place = &mut next[lower as usize];
             // (A file that was replaced meanwhile has other pairs.)
             if let (Some(other), Some(factor)) = (others.get_mut(*place), values.get_mut(*place)) {
@@ -76,8 +76,9 @@ impl PairFactors {
 }
 
 /// All pairs of a file, the lower number first, with what each counts.
-fn for_each(header: &Header, factors: &Factors, num_crystals: usize, mut take: impl FnMut([u32; 2], f32)) -> Result<(), IoError> {
+fn for_each(header: &Header, factors: &Factors, ends: &Ends, mut take: impl FnMut([u32; 2], f32)) -> Result<(), IoError> {
     let mut records = Records::open(&header.data, factors.layout.size)?;
+    let mut lines = Vec::new();
     loop {
         let block = records.peek()?;
         let num = block.len();
@@ -85,7 +86,7 @@ fn for_each(header: &Header, factors: &Factors, num_crystals: usize, mut take: i
             return Ok(());
         }
         block.try_for_each(|record| {
-            let [a, b] = pair_at(record, factors.layout.lines, num_crystals)?;
+            let [a, b] = ends.pair_of(record, &factors.layout, header.max_lines, &mut lines)?;
             take([a.min(b), a.max(b)], factors.multiplicative(record)?);
             Ok(())
         })?;
@@ -101,6 +102,14 @@ impl PairEfficiency for PairFactors {
         let place = pairs.start + others.partition_point(|&other| other < higher);
         // One that is in the file twice is twice in coincidence.
         (place..pairs.end).take_while(|&place| self.others[place] == higher).map(|place| self.values[place]).sum()
+    }
+
+    fn for_each_pair(&self, firsts: Range<u32>, _: u32, visit: &mut dyn FnMut([u32; 2], f32)) {
+        for first in firsts {
+            for place in self.first[first as usize]..self.first[first as usize + 1] {
+                visit([first, self.others[place]], self.values[place]);
+            }
+        }
     }
 
     fn identify(&self, into: &mut Fingerprint) {
@@ -119,6 +128,8 @@ pub(super) struct Allowed {
     max_cos: f64,
     max_axial_mm: f64,
     value: f32,
+    /// Crystals from this number on stand for several, and are in no pair of the scanner.
+    num_real: u32,
 }
 
 impl Allowed {
@@ -126,12 +137,21 @@ impl Allowed {
     pub(super) fn new(detectors: Arc<Detectors>, min_angle_deg: f64, max_axial_mm: Option<f64>, value: f64) -> Self {
         // CASToR's tolerance is as large.
         let max_cos = (min_angle_deg.to_radians() - 1e-4).max(0.0).cos();
-        Self { detectors, max_cos, max_axial_mm: max_axial_mm.unwrap_or(f64::INFINITY), value: value as f32 }
+        let num_real = detectors.crystals().len() as u32;
+        Self { detectors, max_cos, max_axial_mm: max_axial_mm.unwrap_or(f64::INFINITY), value: value as f32, num_real }
+    }
+
+    /// The same for the first crystals only.
+    pub(super) fn of_real_crystals(self, num_real: u32) -> Self {
+        Self { num_real, ..self }
     }
 }
 
 impl PairEfficiency for Allowed {
     fn of(&self, pair: [u32; 2]) -> f32 {
+        if pair.iter().any(|crystal| *crystal >= self.num_real) {
+            return 0.0;
+        }
         let [a, b] = pair.map(|crystal| &self.detectors.crystals()[crystal as usize]);
         let cos = a.axes[0][0] * b.axes[0][0] + a.axes[0][1] * b.axes[0][1];
         let is_allowed = cos <= self.max_cos && (a.centre_mm[2] - b.centre_mm[2]).abs() <= self.max_axial_mm;
@@ -140,6 +160,7 @@ impl PairEfficiency for Allowed {
 
     fn identify(&self, into: &mut Fingerprint) {
         into.text("allowed");
+        into.whole(self.num_real.into());
         [self.max_cos, self.max_axial_mm, self.value.into()].into_iter().for_each(|value| into.number(value));
     }
 }

@@ -39,7 +39,7 @@ pub struct PairOfTypes {
     pub first_crystals: [u32; 2],
     /// Bins of time of flight.
     pub num_tof: u64,
-    /// The intervals of d, mm, of these; none where there is one bin only, which tells nothing.
+    /// The intervals of d, mm, of these; none where no pair of types has more than one, which tells nothing.
     pub intervals_mm: Vec<[f32; 2]>,
 }
 
@@ -155,7 +155,7 @@ impl PairOfTypes {
         match (first >= self.num_bins[0], second >= self.num_bins[1]) {
             (true, _) => format!("an event in detection bin {first} of a type of modules that has {}", self.num_bins[0]),
             (_, true) => format!("an event in detection bin {second} of a type of modules that has {}", self.num_bins[1]),
-            _ => format!("an event in time-of-flight bin {tof} where the edges make {}", self.num_tof),
+            _ => format!("an event in time-of-flight bin {tof} of types of modules that have {}", self.num_tof),
         }
     }
 }

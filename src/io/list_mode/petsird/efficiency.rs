@@ -146,6 +146,17 @@ impl PairEfficiency for Efficiencies {
     }
 }
 
+/// Whether any modules of two types can be in coincidence: unless all their pairs are in the group -1. (What contradicts itself is
+/// refused when efficiencies are read.)
+pub fn are_in_coincidence(scanner: &Value, [t1, t2]: [usize; 2]) -> bool {
+    let groups = scanner.maybe("detectionEfficiencies").and_then(|value| value.list("modulePairSGIDLUT").ok());
+    let Some(rows) = groups.and_then(|groups| of_pair(groups, t1, t2)).and_then(Value::items) else { return true };
+    // Of one type only pairs with the higher module first are told.
+    let num = |row: usize| if t1 == t2 { row + 1 } else { usize::MAX };
+    let mut all = rows.iter().enumerate().flat_map(|(row, groups)| groups.as_numbers().unwrap_or_default().iter().take(num(row)));
+    rows.is_empty() || all.any(|group| *group >= 0.0)
+}
+
 /// What a matrix over pairs of types has for one.
 fn of_pair(rows: &[Value], t1: usize, t2: usize) -> Option<&Value> {
     rows.get(t1)?.items()?.get(t2)

@@ -1,13 +1,14 @@
 //! What the header tells: the scanner, its efficiencies and time of flight, and what the numbers of its events mean.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::binary::Value;
 use super::coincidences::PairOfTypes;
-use super::efficiency::Efficiencies;
+use super::efficiency::{Efficiencies, are_in_coincidence};
 use super::geometry::{ModuleType, Transform, crystals};
-use crate::data::{ListFacts, Notice, TofFacts};
+use crate::data::{ListFacts, Notice, TofException, TofFacts};
 use crate::geometry::LENGTHS_MM;
 use crate::io::IoError;
 use crate::scanner::Detectors;
@@ -49,32 +50,50 @@ impl Header {
         Ok(header)
     }
 
+    /// Reads the bins and the resolution of time of flight of all pairs of types of modules. The first pair that measures it is the
+    /// rule; other pairs in coincidence with other bins or another resolution are the exceptions.
     fn read_tof(&mut self, scanner: &Value, types: &[ModuleType], num_energies: &[usize]) -> Result<(), String> {
-        let (edges_of, resolutions) = (scanner.list("tofBinEdges")?, scanner.list("tofResolution")?);
+        let mut ways = Vec::new();
         for (t1, ty) in types.iter().enumerate() {
             for (t2, other) in types.iter().enumerate().take(t1 + 1) {
-                let edges = edges_of.get(t1).and_then(Value::items).and_then(|row| row.get(t2));
-                let edges = edges.ok_or_else(|| format!("tofBinEdges has nothing for the types {t1} and {t2} of modules"))?;
-                let edges = checked_edges(edges.numbers("edges")?, t1, t2)?;
-                let fwhm = resolutions.get(t1).and_then(Value::as_numbers).and_then(|row| row.get(t2)).copied();
-                let tof = (edges.len() > 2).then(|| tof_facts(edges, fwhm)).transpose()?;
-                if !self.pairs.is_empty() && tof != self.facts.tof {
-                    return Err(format!(
-                        "the types {t1} and {t2} of modules do not measure time of flight as the first one does; only scanners \
-                         whose bins and resolution are the same everywhere are read"
-                    ));
-                }
-                let interval = |at: usize| [edges[at] as f32, edges[at + 1] as f32];
+                let is_in_coincidence = are_in_coincidence(scanner, [t1, t2]);
+                let (edges, fwhm_mm) = match tof_of_types(scanner, [t1, t2]) {
+                    Ok(found) => found,
+                    Err(problem) if is_in_coincidence => return Err(problem),
+                    // No event can be of them, whatever is told.
+                    Err(_) => (&[][..], None),
+                };
                 self.pairs.push(PairOfTypes {
                     num_bins: [(ty, t1), (other, t2)].map(|(ty, t)| (ty.num_crystals() * num_energies[t]) as u64),
                     num_energies: [t1, t2].map(|t| num_energies[t] as u32),
                     first_crystals: [ty, other].map(|ty| ty.first_crystal as u32),
-                    num_tof: edges.len() as u64 - 1,
-                    intervals_mm: if tof.is_some() { (0..edges.len() - 1).map(interval).collect() } else { Vec::new() },
+                    num_tof: edges.len().saturating_sub(1) as u64,
+                    intervals_mm: Vec::new(),
                 });
-                self.facts.tof = tof;
+                let crystals = [ty, other].map(|ty| ty.first_crystal as u32..(ty.first_crystal + ty.num_crystals()) as u32);
+                // (One bin may be without end.)
+                let edges_mm: Vec<f64> = edges.iter().map(|edge| edge.clamp(-LENGTHS_MM.end(), *LENGTHS_MM.end())).collect();
+                ways.push(Way { crystals, edges_mm, fwhm_mm, is_in_coincidence });
             }
         }
+        let Some(rule) = ways.iter().find(|way| way.is_in_coincidence && way.fwhm_mm.is_some()) else { return Ok(()) };
+        let mut tof = TofFacts {
+            fwhm_mm: rule.fwhm_mm.unwrap_or_default(),
+            window_mm: rule.window_mm(),
+            edges_mm: rule.edges_mm.clone(),
+            exceptions: Vec::new(),
+        };
+        for (pair, way) in self.pairs.iter_mut().zip(&ways) {
+            pair.intervals_mm = way.edges_mm.windows(2).map(|edges| [edges[0] as f32, edges[1] as f32]).collect();
+            // A pair without bins has the window alone, and the resolution of the others for its ends.
+            let edges_mm = if way.fwhm_mm.is_some() { way.edges_mm.clone() } else { Vec::new() };
+            let fwhm_mm = way.fwhm_mm.unwrap_or(tof.fwhm_mm);
+            if way.is_in_coincidence && (fwhm_mm, &edges_mm) != (tof.fwhm_mm, &tof.edges_mm) {
+                let (crystals, window_mm) = (way.crystals.clone(), way.window_mm());
+                tof.exceptions.push(TofException { crystals, fwhm_mm, window_mm, edges_mm });
+            }
+        }
+        self.facts.tof = Some(tof);
         Ok(())
     }
 
@@ -115,6 +134,41 @@ fn num_energies(scanner: &Value, num_types: usize) -> Result<Vec<usize>, String>
     edges.iter().map(of_type).collect()
 }
 
+/// Time of flight of a pair of types of modules.
+struct Way {
+    /// Numbers of the crystals of both types.
+    crystals: [Range<u32>; 2],
+    edges_mm: Vec<f64>,
+    /// `None` where there is one bin only, which tells nothing.
+    fwhm_mm: Option<f64>,
+    is_in_coincidence: bool,
+}
+
+impl Way {
+    fn window_mm(&self) -> [f64; 2] {
+        [self.edges_mm.first(), self.edges_mm.last()].map(|edge| edge.copied().unwrap_or_default())
+    }
+}
+
+/// The edges of the bins of a pair of types of modules, which must rise, and the resolution where there are several bins.
+fn tof_of_types(scanner: &Value, [t1, t2]: [usize; 2]) -> Result<(&[f64], Option<f64>), String> {
+    let edges = scanner.list("tofBinEdges")?.get(t1).and_then(Value::items).and_then(|row| row.get(t2));
+    let edges = edges.ok_or_else(|| format!("tofBinEdges has nothing for the types {t1} and {t2} of modules"))?;
+    let edges = checked_edges(edges.numbers("edges")?, t1, t2)?;
+    if edges.len() == 2 {
+        return Ok((edges, None));
+    }
+    let fwhm_mm = scanner.list("tofResolution")?.get(t1).and_then(Value::as_numbers).and_then(|row| row.get(t2)).copied();
+    match fwhm_mm.filter(|fwhm| *fwhm > 0.0 && LENGTHS_MM.end() >= fwhm) {
+        Some(fwhm_mm) => Ok((edges, Some(fwhm_mm))),
+        None => Err(format!(
+            "tofResolution of the types {t1} and {t2} of modules is {}; with {} time-of-flight bins a length in mm is expected",
+            fwhm_mm.map_or_else(|| "missing".to_owned(), |mm| mm.to_string()),
+            edges.len() - 1
+        )),
+    }
+}
+
 /// The edges of time-of-flight bins, which must rise.
 fn checked_edges(edges: &[f64], t1: usize, t2: usize) -> Result<&[f64], String> {
     let largest = *LENGTHS_MM.end();
@@ -131,12 +185,6 @@ fn checked_edges(edges: &[f64], t1: usize, t2: usize) -> Result<&[f64], String> 
 
 fn first(edges: &[f64]) -> &[f64] {
     &edges[..edges.len().min(8)]
-}
-
-fn tof_facts(edges: &[f64], fwhm_mm: Option<f64>) -> Result<TofFacts, String> {
-    let fwhm_mm = fwhm_mm.filter(|fwhm| *fwhm > 0.0 && LENGTHS_MM.end() >= fwhm);
-    let fwhm_mm = fwhm_mm.ok_or("there are time-of-flight bins, and tofResolution tells no length")?;
-    Ok(TofFacts { fwhm_mm, window_mm: [edges[0], edges[edges.len() - 1]], edges_mm: edges.to_vec() })
 }
 
 /// What the list may hold that is not used, and whether it holds what is, as its policies tell: their first case is "none".

@@ -65,6 +65,11 @@ impl PetsirdWriter {
             let problem = format!("the sizes of the scanner's crystals change {} times; {MAX_TYPES} can be written", runs.len());
             return Err(IoError::Events { path: path.to_owned(), place: 0, problem });
         }
+        if facts.tof.as_ref().is_some_and(|tof| !tof.exceptions.is_empty()) {
+            let problem =
+                "the list has several kinds of time-of-flight bins or resolutions; a list with one can be written".to_owned();
+            return Err(IoError::Events { path: path.to_owned(), place: 0, problem });
+        }
         let edges_mm = facts.tof.as_ref().map(tof_edges);
         let mut notices = Vec::new();
         if (facts.efficiency.is_some() || facts.sampling.is_some()) && !are_efficiencies_written(facts) {

@@ -1,0 +1,185 @@
+//! Entries of several pairs of crystals. As in CASToR one line stands for all: between the mean of the first crystals and the mean of the
+//! second ones. The scanner gets a crystal of its own for each such mean, behind its real ones.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use super::header::{Header, Layout};
+use crate::geometry::Point;
+use crate::io::IoError;
+use crate::io::list_mode::records::{Records, pair_at, u16_at};
+use crate::scanner::{Crystal, Detectors};
+
+/// The crystals of a scanner, and those that stand for several of them.
+#[derive(Debug)]
+pub(super) struct Ends {
+    scanner: Detectors,
+    /// The numbers of those that stand for several, by the numbers of these in order.
+    means: HashMap<Vec<u32>, u32>,
+    crystals: Vec<Crystal>,
+    num_entries: u64,
+}
+
+/// The pairs of crystals of an entry.
+///
+/// # Errors
+/// Their number is none that can be, or a crystal is none.
+pub(super) fn lines_of(
+    record: &[u8],
+    layout: &Layout,
+    max_lines: usize,
+    num_crystals: usize,
+    lines: &mut Vec<[u32; 2]>,
+) -> Result<(), String> {
+    lines.clear();
+    // What follows the pairs that there are is anything.
+    let num = layout.num_lines.map_or(1, |at| usize::from(u16_at(record, at)));
+    if !(1..=max_lines).contains(&num) {
+        return Err(format!("it has {num} pairs of crystals; 1 to {max_lines} are expected"));
+    }
+    (0..num).try_for_each(|line| {
+        lines.push(pair_at(record, layout.lines + 8 * line, num_crystals)?);
+        Ok(())
+    })
+}
+
+impl Ends {
+    /// Of a scanner, whose crystals stand for themselves.
+    pub(super) fn new(scanner: Detectors) -> Self {
+        Self { scanner, means: HashMap::new(), crystals: Vec::new(), num_entries: 0 }
+    }
+
+    /// Real crystals of the scanner.
+    pub(super) fn num_real(&self) -> usize {
+        self.scanner.crystals().len()
+    }
+
+    /// Crystals with those that stand for several.
+    pub(super) fn num_all(&self) -> usize {
+        self.num_real() + self.crystals.len()
+    }
+
+    /// Entries of several pairs in the files that were gathered.
+    pub(super) fn num_entries(&self) -> u64 {
+        self.num_entries
+    }
+
+    /// Adds what the entries of a file need, if they may have several pairs: it is read once for that.
+    ///
+    /// # Errors
+    /// The file cannot be read, or has an entry that cannot be.
+    pub(super) fn gather(&mut self, header: &Header) -> Result<(), IoError> {
+        if header.max_lines == 1 {
+            return Ok(());
+        }
+        let layout = header.layout();
+        let mut records = Records::open(&header.data, layout.size)?;
+        let mut lines = Vec::new();
+        loop {
+            let block = records.peek()?;
+            let num = block.len();
+            if num == 0 {
+                return Ok(());
+            }
+            block.try_for_each(|record| {
+                lines_of(record, &layout, header.max_lines, self.num_real(), &mut lines)?;
+                self.add(&lines)
+            })?;
+            records.advance(num);
+        }
+    }
+
+    fn add(&mut self, lines: &[[u32; 2]]) -> Result<(), String> {
+        if lines.len() == 1 {
+            return Ok(());
+        }
+        self.num_entries += 1;
+        self.check_directions(lines)?;
+        for side in 0..2 {
+            let end = end_of(lines, side);
+            let next = self.num_all() as u32;
+            if end[0] == end[end.len() - 1] {
+                continue;
+            }
+            if let Entry::Vacant(place) = self.means.entry(end) {
+                self.crystals.push(mean_of(&self.scanner, place.key()));
+                place.insert(next);
+            }
+        }
+        Ok(())
+    }
+
+    /// The mean of crystals on both sides of the scanner would be in its middle.
+    fn check_directions(&self, lines: &[[u32; 2]]) -> Result<(), String> {
+        let centre = |crystal: u32| self.scanner.crystals()[crystal as usize].centre_mm;
+        let square = |a: u32, b: u32| centre(a).iter().zip(centre(b)).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
+        let [first, second] = lines[0];
+        match lines.iter().position(|line| square(line[0], first) > square(line[0], second)) {
+            Some(line) => Err(format!(
+                "its pair {} of crystals runs against its first one, so that the mean of their ends is no end; exchange the crystals of the pair",
+                line + 1
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// The crystals at the ends of the line that stands for these.
+    ///
+    /// # Errors
+    /// It was not in the files that were gathered.
+    pub(super) fn pair(&self, lines: &[[u32; 2]]) -> Result<[u32; 2], String> {
+        let number = |side: usize| {
+            let end = end_of(lines, side);
+            if end[0] == end[end.len() - 1] { Some(end[0]) } else { self.means.get(&end).copied() }
+        };
+        match (lines, number(0), number(1)) {
+            ([pair], ..) => Ok(*pair),
+            (_, Some(first), Some(second)) => Ok([first, second]),
+            _ => {
+                Err("it has several pairs of crystals and came after the file was opened; open the file when it is whole".into())
+            }
+        }
+    }
+
+    /// The pair of crystals of an entry; `lines` is room.
+    ///
+    /// # Errors
+    /// As [`lines_of`] and [`Ends::pair`].
+    pub(super) fn pair_of(
+        &self,
+        record: &[u8],
+        layout: &Layout,
+        max_lines: usize,
+        lines: &mut Vec<[u32; 2]>,
+    ) -> Result<[u32; 2], String> {
+        if layout.num_lines.is_none() {
+            return pair_at(record, layout.lines, self.num_real());
+        }
+        lines_of(record, layout, max_lines, self.num_real(), lines)?;
+        self.pair(lines)
+    }
+
+    /// All crystals.
+    ///
+    /// # Errors
+    /// They are too many.
+    pub(super) fn detectors(&self, header: &Header) -> Result<Detectors, IoError> {
+        let crystals = [self.scanner.crystals(), &self.crystals].concat();
+        Detectors::new(self.scanner.name(), crystals).map_err(|source| IoError::Detectors { path: header.data.clone(), source })
+    }
+}
+
+/// The crystals on one side of lines, in the order of their numbers.
+fn end_of(lines: &[[u32; 2]], side: usize) -> Vec<u32> {
+    let mut end: Vec<u32> = lines.iter().map(|line| line[side]).collect();
+    end.sort_unstable();
+    end
+}
+
+/// A crystal like the first one of these, in their middle.
+fn mean_of(scanner: &Detectors, numbers: &[u32]) -> Crystal {
+    let crystals = || numbers.iter().map(|&crystal| &scanner.crystals()[crystal as usize]);
+    let mean = |axis: usize| crystals().map(|crystal| crystal.centre_mm[axis]).sum::<f64>() / numbers.len() as f64;
+    let centre_mm: Point = std::array::from_fn(mean);
+    Crystal { centre_mm, ..scanner.crystals()[numbers[0] as usize] }
+}
