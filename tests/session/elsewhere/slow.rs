@@ -12,8 +12,8 @@ use tomoscope::session::{Command, Event, EventKind, RoiSet, Setup};
 use tomoscope::task::Task;
 
 use super::super::runs::cylinder_study;
-use super::super::script::{Script, scripted};
-use super::{Elsewhere, PATIENCE, Tamper, settings};
+use super::super::script::{PATIENCE, Script, scripted};
+use super::{Elsewhere, Tamper, settings};
 
 /// A line of so many bytes a second that takes so long each way.
 fn slow(bytes_per_sec: f64, delay: Duration) -> Tamper {
