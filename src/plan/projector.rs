@@ -141,7 +141,10 @@ fn unmirrored(entry: &ProjectorEntry, Between { geometry, settings }: &Between) 
         None => "none of the scan's views is the image of another",
     };
     (sets.most() <= 1 && views.len() > 1).then(|| {
-        Notice::info(format!("the projector {} takes about twice as long here: {cause}, so that no two LORs share a path", entry.name))
+        Notice::info(format!(
+            "the projector {} takes about twice as long here: {cause}, so that no two LORs share a path",
+            entry.name
+        ))
     })
 }
 
