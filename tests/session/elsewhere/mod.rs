@@ -333,13 +333,13 @@ fn an_end_that_is_no_tomoscope_is_said_to_be_none() {
 fn a_line_that_breaks_at_any_moment_is_begun_again_and_nothing_is_lost() {
     let study = cylinder_study();
     let here = Session::with_setup(SessionOptions::default(), real(), || {});
-    let run = start(&here, &study, 40);
+    let run = start(&here, &study, 12);
     let (near, near_image) = watch(&here, run);
     let near = steps(&near);
     let one = |moment: usize| {
         let there = Elsewhere::new(&study, real);
         let head = there.open();
-        let run = start(&there.session, &head, 40);
+        let run = start(&there.session, &head, 12);
         // Some of the steps are known here.
         let (mut far, num_known) = (Vec::new(), near.len() * moment / 20);
         while steps(&far).len() < num_known {
