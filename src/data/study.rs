@@ -19,17 +19,27 @@ pub struct Study<M> {
     pub rois: Vec<Roi>,
     /// What the user should know about the data.
     pub notices: Vec<Notice>,
+    /// Number of the study on the remote host; `None` where its data are on this machine.
+    pub remote_id: Option<u64>,
 }
 
 impl<M> Study<M> {
     /// Data of this name, of which nothing else is known.
     pub fn new(title: impl Into<String>, measured: M) -> Self {
-        Self { title: title.into(), origin: Origin::default(), measured, truth: None, rois: Vec::new(), notices: Vec::new() }
+        Self {
+            title: title.into(),
+            origin: Origin::default(),
+            measured,
+            truth: None,
+            rois: Vec::new(),
+            notices: Vec::new(),
+            remote_id: None,
+        }
     }
 
     /// The same study with its data in another form.
     pub fn map<N>(self, form: impl FnOnce(M) -> N) -> Study<N> {
-        let Self { title, origin, measured, truth, rois, notices } = self;
-        Study { title, origin, measured: form(measured), truth, rois, notices }
+        let Self { title, origin, measured, truth, rois, notices, remote_id } = self;
+        Study { title, origin, measured: form(measured), truth, rois, notices, remote_id }
     }
 }

@@ -76,7 +76,7 @@ impl Arrays<'_> {
 /// What a run will need, before it begins.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Forecast {
-    /// Memory where its arrays are, bytes.
+    /// Memory where its arrays are, bytes of all devices together.
     pub memory_bytes: u64,
     /// Device in words, as in [`super::StartInfo`].
     pub device: String,
@@ -86,6 +86,13 @@ pub struct Forecast {
     pub free_bytes: Option<u64>,
 }
 
+impl Forecast {
+    /// Of a run that needs this on a device in words, with a projector.
+    pub(super) fn of(needs: &Needs, device: String, projector: String) -> Self {
+        Self { memory_bytes: needs.bytes(), device, projector, free_bytes: needs.free_bytes() }
+    }
+}
+
 /// Memory that is free, and where.
 #[derive(Clone, Debug)]
 pub struct FreeMemory {
@@ -93,6 +100,60 @@ pub struct FreeMemory {
     pub bytes: Option<u64>,
     /// The GPU whose memory it is; `None` = the computer's own.
     pub gpu: Option<String>,
+    /// That GPU's number.
+    pub gpu_number: Option<usize>,
+}
+
+/// Memory that a run uses of one device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceMemory {
+    /// Number of the GPU; `None` = the computer's own memory.
+    pub gpu_number: Option<usize>,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// Memory that a run needs on each of its devices, with what is free there.
+pub(super) struct Needs(Vec<(u64, FreeMemory)>);
+
+impl Needs {
+    /// Of a run on these devices.
+    pub fn of(needs: impl IntoIterator<Item = (u64, FreeMemory)>) -> Self {
+        Self(needs.into_iter().collect())
+    }
+
+    /// The same once a run that uses this memory has ended: each device gets back what was used of it, and no other's.
+    pub fn with_given_back(mut self, used: &[DeviceMemory]) -> Self {
+        for (_, free) in &mut self.0 {
+            let of_device = used.iter().filter(|used| used.gpu_number == free.gpu_number);
+            let given_back = of_device.map(|used| used.bytes).fold(0, u64::saturating_add);
+            free.bytes = free.bytes.map(|bytes| bytes.saturating_add(given_back));
+        }
+        self
+    }
+
+    /// Refuses what one of the devices cannot hold.
+    ///
+    /// # Errors
+    /// Those of [`FreeMemory::check`].
+    pub fn check(&self) -> Result<(), SetupError> {
+        self.0.iter().try_for_each(|(bytes, free)| free.check(*bytes))
+    }
+
+    /// Bytes on all devices together.
+    pub fn bytes(&self) -> u64 {
+        self.0.iter().map(|(bytes, _)| bytes).sum()
+    }
+
+    /// Bytes that are free on all devices together; `None` where the system does not tell.
+    pub fn free_bytes(&self) -> Option<u64> {
+        self.0.iter().map(|(_, free)| free.bytes).try_fold(0, |sum: u64, bytes| Some(sum.saturating_add(bytes?)))
+    }
+
+    /// Bytes of each device.
+    pub fn of_devices(&self) -> Vec<DeviceMemory> {
+        self.0.iter().map(|(bytes, free)| DeviceMemory { gpu_number: free.gpu_number, bytes: *bytes }).collect()
+    }
 }
 
 impl FreeMemory {
@@ -105,18 +166,14 @@ impl FreeMemory {
             let limit = system.cgroup_limits().map_or(u64::MAX, |limits| limits.free_memory);
             Some(system.available_memory().min(limit)).filter(|bytes| *bytes > 0)
         });
-        Self { bytes: [free, free_address_space()].into_iter().flatten().min(), gpu: None }
+        Self { bytes: [free, free_address_space()].into_iter().flatten().min(), gpu: None, gpu_number: None }
     }
 
     /// What is free on a CUDA device.
     #[cfg(feature = "cuda")]
     pub fn of_device(backend: &CudaBackend) -> Self {
-        Self { bytes: backend.free_memory_bytes(), gpu: Some(backend.info().name.clone()) }
-    }
-
-    /// The same with what a run of so many bytes gives back when it ends.
-    pub fn with(self, given_back_bytes: u64) -> Self {
-        Self { bytes: self.bytes.map(|bytes| bytes.saturating_add(given_back_bytes)), ..self }
+        let info = backend.info();
+        Self { bytes: backend.free_memory_bytes(), gpu: Some(info.name.clone()), gpu_number: Some(info.number) }
     }
 
     /// Refuses to begin what it cannot hold. Where the system does not tell, nothing is refused.
@@ -219,4 +276,44 @@ fn trial<B: Backend>(
     operator.adjoint(backend, few, &estimate, accumulation, &mut correction, task)?;
     backend.finish()?;
     Ok(start.elapsed().as_secs_f64() / part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn free(gpu_number: Option<usize>, bytes: u64) -> FreeMemory {
+        FreeMemory { bytes: Some(bytes), gpu: gpu_number.map(|_| "Some GPU".into()), gpu_number }
+    }
+
+    fn used(gpu_number: Option<usize>, bytes: u64) -> DeviceMemory {
+        DeviceMemory { gpu_number, bytes }
+    }
+
+    #[test]
+    fn each_device_gets_back_what_was_used_of_it() {
+        let needs = || Needs::of([0, 1].map(|gpu| (100 * MIB, free(Some(gpu), 60 * MIB))));
+        assert_eq!((needs().bytes(), needs().free_bytes()), (200 * MIB, Some(120 * MIB)));
+        assert!(needs().check().is_err());
+        // What both together give back would be enough for one.
+        let shared = [0, 1].map(|gpu| used(Some(gpu), 30 * MIB));
+        let error = needs().with_given_back(&shared).check().unwrap_err();
+        assert!(
+            matches!(error, SetupError::Memory { needed_bytes, free_bytes, .. } if [needed_bytes, free_bytes] == [100 * MIB, 90 * MIB])
+        );
+        assert!(needs().with_given_back(&[0, 1].map(|gpu| used(Some(gpu), 40 * MIB))).check().is_ok());
+        // What one gives back is of no use to the other, though both have one name, nor is the computer's memory.
+        for gpu in [Some(1), None] {
+            let needs = Needs::of([(100 * MIB, free(Some(0), 60 * MIB))]).with_given_back(&[used(gpu, 1 << 40)]);
+            assert!(needs.check().is_err());
+        }
+        let uneven = needs().with_given_back(&[used(Some(0), 90 * MIB), used(Some(1), 30 * MIB)]);
+        assert!(uneven.check().is_err() && uneven.free_bytes() == Some(240 * MIB));
+        // Where the system does not tell, nothing is refused.
+        let untold = Needs::of([(1, FreeMemory { bytes: None, ..free(None, 0) })]);
+        assert!(untold.check().is_ok() && untold.free_bytes().is_none());
+        assert_eq!(uneven.of_devices(), [0, 1].map(|gpu| used(Some(gpu), 100 * MIB)));
+    }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::{Acquisition, Course, ListAcquisition, PROJECTORS, SubsetRule};
+use super::{Acquisition, Course, DeviceMemory, ListAcquisition, PROJECTORS, SubsetRule};
 use crate::data::{Counts, EventList, PairCounts, ResponseMatrix, Study, TubeSet, Volume};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
@@ -401,6 +401,8 @@ pub struct StartInfo {
     pub accumulations: &'static [Accumulation],
     /// Memory and time.
     pub estimate: Estimate,
+    /// Memory that it uses of each device of this machine.
+    pub memory: Vec<DeviceMemory>,
     /// The job, with the settings as they were used.
     pub job: Job,
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::cache::Cache;
 use super::devices::{Chosen, choose_members, together};
-use super::estimate::{Arrays, Forecast, FreeMemory, check_image};
+use super::estimate::{Arrays, DeviceMemory, Forecast, FreeMemory, Needs, check_image};
 use super::histogram::{HistogramSettings, cylinder_of, sampling_of};
 use super::list_factors::factors_of_events;
 use super::list_sensitivity::SensitivitySettings;
@@ -114,7 +114,8 @@ pub(super) fn prepare_on(
     let (members, mut notices) = members_of(device, &list.facts)?;
     let usual = default_accumulation(&members);
     let accumulation = settings.accumulation.unwrap_or(usual);
-    let memory_bytes = check_memory(&members, list, &settings, accumulation)?;
+    let needs = needs_of(&members, list, &settings, accumulation);
+    needs.check()?;
     let rays = rays_of_a_pair(&list.facts, &settings.grid, settings.rays);
     let (grid, fov_radius_mm) = (settings.grid.clone(), settings.fov_radius_mm);
     let wanted = SensitivitySettings { grid, fov_radius_mm, rays, device: device.first() };
@@ -149,7 +150,8 @@ pub(super) fn prepare_on(
         num_subsets,
         accumulation,
         accumulations: algorithm.accumulations(),
-        estimate: Estimate { memory_bytes, secs_per_iteration: None },
+        estimate: Estimate { memory_bytes: needs.bytes(), secs_per_iteration: None },
+        memory: needs.of_devices(),
         job: Job::Events { study: Arc::clone(study), settings: Box::new(settings), growing: growing.cloned() },
     };
     Ok(Prepared { algorithm, info, notices, num_taken: 0 })
@@ -178,7 +180,7 @@ impl ArrivingEvents for Arriving {
         let Self { device, sensitivity, rays, em, .. } = self;
         let make = || {
             let (members, _) = members_of(*device, &list.facts)?;
-            check_memory(&members, &list, &settings, em.accumulation)?;
+            needs_of(&members, &list, &settings, em.accumulation).check()?;
             Parts { list: &list, settings: &settings, sensitivity, rays: *rays, em: *em }.on_all(members, task)
         };
         let algorithm = make().map_err(|error| match error {
@@ -189,13 +191,14 @@ impl ArrivingEvents for Arriving {
     }
 }
 
-/// What a run on one device will need, and what is free there.
+/// Memory forecast of a run on one device, or on several, once a run that uses so much of them has ended.
 pub(super) fn forecast_on(
     device: DeviceChoice,
     list: &EventList,
     settings: &RunSettings,
     growing: Option<&ListAcquisition>,
-) -> Result<(Forecast, FreeMemory), SetupError> {
+    given_back: &[DeviceMemory],
+) -> Result<Forecast, SetupError> {
     let settings = checked(growing.map_or(Some(list), |_| None), settings)?;
     let (members, _) = members_of(device, &list.facts)?;
     let accumulation = settings.accumulation.unwrap_or(default_accumulation(&members));
@@ -207,13 +210,9 @@ pub(super) fn forecast_on(
             &there
         }
     };
-    let bytes = members.iter().map(|(chosen, team)| bytes_of(chosen, team.share(), list, &settings, accumulation));
-    // The one that has the least to spare.
-    let free = members.iter().map(|(chosen, _)| chosen.free_memory()).min_by_key(|free| free.bytes.unwrap_or(u64::MAX));
-    let free = free.unwrap_or_else(FreeMemory::of_the_computer);
-    let (memory_bytes, device) = (bytes.max().unwrap_or_default(), words_of(&members));
-    let forecast = Forecast { memory_bytes, device, projector: EVENTS_PROJECTOR.to_owned(), free_bytes: free.bytes };
-    Ok((forecast, free))
+    let needs = needs_of(&members, list, &settings, accumulation).with_given_back(given_back);
+    needs.check()?;
+    Ok(Forecast::of(&needs, words_of(&members), EVENTS_PROJECTOR.to_owned()))
 }
 
 /// The settings as they will be used, of a list that is whole or of one to which events are added.
@@ -296,20 +295,11 @@ fn bytes_of(chosen: &Chosen, share: Share, list: &EventList, settings: &RunSetti
     arrays.bytes(settings.num_subsets, accumulation, scratch) + of_event * num
 }
 
-/// Whether each device has the memory for its share; bytes of all of them together.
-fn check_memory(
-    members: &Members,
-    list: &EventList,
-    settings: &RunSettings,
-    accumulation: Accumulation,
-) -> Result<u64, SetupError> {
-    let mut sum = 0;
-    for (chosen, team) in members {
-        let bytes = bytes_of(chosen, team.share(), list, settings, accumulation);
-        chosen.free_memory().check(bytes)?;
-        sum += bytes;
-    }
-    Ok(sum)
+/// Memory of each device's share.
+fn needs_of(members: &Members, list: &EventList, settings: &RunSettings, accumulation: Accumulation) -> Needs {
+    Needs::of(
+        members.iter().map(|(chosen, team)| (bytes_of(chosen, team.share(), list, settings, accumulation), chosen.free_memory())),
+    )
 }
 
 /// That nothing tells how well pairs count.

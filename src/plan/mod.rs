@@ -39,7 +39,7 @@ pub use cache::Cache;
 pub use course::Course;
 pub use defaults::{covering_grid, default_settings, default_sweep_settings, grid_of_voxels, sweep_grid};
 pub use devices::{Chosen, Device, available_devices, choose_device, host_devices, or_on_cpu};
-pub use estimate::{Forecast, FreeMemory};
+pub use estimate::{DeviceMemory, Forecast, FreeMemory};
 pub use histogram::{HistogramSettings, ListError, cylinder_of, histogram, sampling_of};
 pub use histories::Followed;
 pub use job::{

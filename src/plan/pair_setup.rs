@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::devices::{Chosen, choose_device};
-use super::estimate::{Arrays, Forecast, FreeMemory, check_image};
+use super::estimate::{Arrays, DeviceMemory, Forecast, FreeMemory, Needs, check_image};
 use super::matrix::{check_basis, crystal_pairs, ring_basis};
 use super::quick_matrix::stand_in;
 use super::setup::{Prepared, SetupError, check_start_image, race_warning};
@@ -37,7 +37,7 @@ pub(super) fn prepare_on(
             "the GPU has room for one order of the stored matrix only: the other is loaded for each projection and backprojection, which takes longer than these",
         ));
     }
-    let (accumulation, memory_bytes) = (need.accumulation, need.bytes);
+    let (accumulation, needs) = (need.accumulation, Needs::of([(need.bytes, need.free.clone())]));
     notices.extend(race_warning(accumulation));
     let mut system = system(chosen, need, matrix)?;
     let secs_per_iteration = system.trial_secs(1, accumulation)?;
@@ -56,7 +56,8 @@ pub(super) fn prepare_on(
         num_subsets: 1,
         accumulation,
         accumulations,
-        estimate: Estimate { memory_bytes, secs_per_iteration },
+        estimate: Estimate { memory_bytes: needs.bytes(), secs_per_iteration },
+        memory: needs.of_devices(),
         job: Job::Pairs {
             study: Arc::clone(study),
             settings: Box::new(PairSettings { matrix: Some(Arc::clone(matrix)), ..settings.clone() }),
@@ -65,12 +66,13 @@ pub(super) fn prepare_on(
     Ok(Prepared { algorithm, info, notices, num_taken: 0 })
 }
 
-/// What a run on one device will need, and what is free there.
+/// Memory forecast of a run on one device, once a run that uses so much of it has ended.
 pub(super) fn forecast_on(
     device: DeviceChoice,
     pairs: &PairCounts,
     settings: &PairSettings,
-) -> Result<(Forecast, FreeMemory), SetupError> {
+    given_back: &[DeviceMemory],
+) -> Result<Forecast, SetupError> {
     check(pairs, settings)?;
     let (matrix, to_make) = match &settings.matrix {
         Some(matrix) => (Arc::clone(matrix), 0),
@@ -78,10 +80,9 @@ pub(super) fn forecast_on(
     };
     let (chosen, _) = choose_device(device)?;
     let need = Need::of(&chosen, pairs, settings, &matrix)?;
-    let memory_bytes = need.bytes.max(to_make);
-    let device = chosen.words(Simd::detect());
-    let forecast = Forecast { memory_bytes, device, projector: projector(&matrix), free_bytes: need.free.bytes };
-    Ok((forecast, need.free))
+    let needs = Needs::of([(need.bytes.max(to_make), need.free)]).with_given_back(given_back);
+    needs.check()?;
+    Ok(Forecast::of(&needs, chosen.words(Simd::detect()), projector(&matrix)))
 }
 
 /// What a run needs where its arrays are, worked out before anything large is made.

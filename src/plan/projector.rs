@@ -11,12 +11,12 @@ use super::system::System;
 use super::{DeviceChoice, ProjectorChoice, Rays, RunSettings};
 #[cfg(feature = "cuda")]
 use super::{GpuSet, devices::open_gpus};
-use crate::algebra::Team;
+use crate::algebra::{FieldOfView, Team};
 #[cfg(feature = "cuda")]
 use crate::cuda::CudaBackend;
 use crate::data::{Notice, TubeSet};
 use crate::geometry::Grid;
-use crate::operator::OperatorError;
+use crate::operator::{MirrorSets, OperatorError};
 use crate::scanner::ScanGeometry;
 
 /// What a projector is to do.
@@ -88,6 +88,7 @@ fn on_gpus(set: GpuSet, geometry: &Arc<ScanGeometry>, settings: &ProjectorSettin
     }
     let entry = chosen.ok_or_else(|| SetupError::Settings("there is no GPU".into()))?;
     notices.extend(unmatched(entry));
+    notices.extend(unmirrored(entry, &between));
     Ok(ChosenTeam { entry, members, notices })
 }
 
@@ -118,12 +119,33 @@ pub fn choose_projector(geometry: &Arc<ScanGeometry>, settings: &ProjectorSettin
     };
     notices.extend(notice);
     notices.extend(unmatched(entry));
+    notices.extend(unmirrored(entry, &between));
     Ok(ChosenProjector { entry, system, notices })
 }
 
 fn unmatched(entry: &ProjectorEntry) -> Option<Notice> {
     let text = "the backprojection of this projector is not exactly the adjoint of its projection: the likelihood need not rise";
     (!entry.is_matched).then(|| Notice::info(text))
+}
+
+/// A notice where no LOR is the mirror image of another, though the fast projector could share paths among them.
+fn unmirrored(entry: &ProjectorEntry, Between { geometry, settings }: &Between) -> Option<Notice> {
+    if ProjectorChoice::Named(entry.name) != ProjectorChoice::AXIAL_RUNS {
+        return None;
+    }
+    let (grid, views) = (&settings.grid, (0..geometry.num_views).collect::<Vec<usize>>());
+    let sets = MirrorSets::new(geometry, grid, &FieldOfView::new(grid, settings.fov_radius_mm), &views);
+    let centred = Grid::centred(grid.size, grid.voxel_mm).ok().filter(|centred| centred.origin_mm[..2] != grid.origin_mm[..2]);
+    let cause = match centred {
+        Some(_) => "the image grid is not centred on the scanner's axis",
+        None => "none of the scan's views is the image of another",
+    };
+    (sets.most() <= 1 && views.len() > 1).then(|| {
+        Notice::info(format!(
+            "the projector {} takes about twice as long here: {cause}, so that no two LORs share a path",
+            entry.name
+        ))
+    })
 }
 
 #[cfg(feature = "cuda")]
@@ -214,6 +236,37 @@ mod tests {
         assert_eq!(choose(2.3, ProjectorChoice::Auto), Ok(("per-lor", 1)));
         let refusal = choose(2.3, ProjectorChoice::AXIAL_RUNS).unwrap_err().to_string();
         assert!(refusal.contains("use the projector per-lor"), "{refusal}");
+    }
+
+    #[test]
+    fn lors_that_share_no_path_are_told_of() {
+        let whole = Arc::new(find("small").unwrap().geometry.clone());
+        let turned = Arc::new(ScanGeometry { view_offset_deg: 1.0, ..(*whole).clone() });
+        let centred = Grid::centred([21, 21, 9], [3.0, 3.0, 2.5]).unwrap();
+        let [x, y, z] = centred.origin_mm;
+        let moved = Grid { origin_mm: [x + 0.7, y, z], ..centred.clone() };
+        let oblong = Grid::centred([21, 15, 9], [3.0, 3.0, 2.5]).unwrap();
+        for (geometry, grid, expected) in [
+            (&whole, &centred, None),
+            (&whole, &oblong, None),
+            (&whole, &moved, Some("not centred")),
+            // Turned, a square still is its own image by quarter turns.
+            (&turned, &centred, None),
+            (&turned, &moved, Some("not centred")),
+        ] {
+            let settings = ProjectorSettings {
+                grid: grid.clone(),
+                fov_radius_mm: 20.0,
+                rays: Rays::Fixed { tangential: 1, axial: 1 },
+                projector: ProjectorChoice::AXIAL_RUNS,
+                device: DeviceChoice::Cpu,
+                threads_per_block: None,
+                tubes: None,
+            };
+            let notices = choose_projector(geometry, &settings).unwrap().notices;
+            assert_eq!(notices.len(), usize::from(expected.is_some()), "{notices:?}");
+            assert!(notices.iter().all(|notice| notice.text.contains(expected.unwrap())), "{notices:?}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::cache::Cache;
 use super::devices::or_on_cpu;
-use super::estimate::Forecast;
+use super::estimate::{DeviceMemory, Forecast, Needs};
 use super::list_study::list_in_frame;
 use super::projector::{ChosenTeam, ProjectorSettings, choose_team};
 use super::system::System;
@@ -172,8 +172,7 @@ pub fn prepare_with(cache: &Cache, job: &Job, task: &Task) -> Result<Prepared, S
 /// # Errors
 /// What [`prepare`] would refuse, as far as it can be known without looking at the data.
 pub fn forecast(job: &Job, running: Option<&StartInfo>) -> Result<Forecast, SetupError> {
-    let given_back =
-        |device: &str| running.filter(|running| running.device == device).map_or(0, |running| running.estimate.memory_bytes);
+    let given_back: &[DeviceMemory] = running.map_or(&[], |running| &running.memory);
     let (forecast, _) = match job {
         Job::Counts { study, settings } => {
             let mut settings = checked_settings(&study.measured, settings)?;
@@ -182,27 +181,19 @@ pub fn forecast(job: &Job, running: Option<&StartInfo>) -> Result<Forecast, Setu
             }
             or_on_cpu(settings.device, |device| {
                 let chosen = choose_for(device, &study.measured, &settings)?;
-                let device = chosen.device();
-                let memory_bytes = check_memory(&chosen, &study.measured, &settings, given_back(&device))?;
-                let free = chosen.members.iter().map(|(system, _)| system.free_memory().bytes).sum::<Option<u64>>();
-                let free_bytes = free.map(|bytes| bytes + given_back(&device));
-                Ok(Forecast { memory_bytes, device, projector: chosen.entry.name.to_owned(), free_bytes })
+                let needs = needs_of(&chosen, &study.measured, &settings).with_given_back(given_back);
+                needs.check().map_err(|error| error.of_subsets(settings.num_subsets))?;
+                Ok(Forecast::of(&needs, chosen.device(), chosen.entry.name.to_owned()))
             })?
         }
-        Job::Sweep { study, settings } => or_on_cpu(settings.device, |device| {
-            let (forecast, free) = sweep_setup::forecast_on(device, &study.measured, settings)?;
-            free.with(given_back(&forecast.device)).check(forecast.memory_bytes)?;
-            Ok(forecast)
-        })?,
-        Job::Pairs { study, settings } => or_on_cpu(settings.device, |device| {
-            let (forecast, free) = pair_setup::forecast_on(device, &study.measured, settings)?;
-            free.with(given_back(&forecast.device)).check(forecast.memory_bytes)?;
-            Ok(forecast)
-        })?,
+        Job::Sweep { study, settings } => {
+            or_on_cpu(settings.device, |device| sweep_setup::forecast_on(device, &study.measured, settings, given_back))?
+        }
+        Job::Pairs { study, settings } => {
+            or_on_cpu(settings.device, |device| pair_setup::forecast_on(device, &study.measured, settings, given_back))?
+        }
         Job::Events { study, settings, growing } => or_on_cpu(settings.device, |device| {
-            let (forecast, free) = list_setup::forecast_on(device, &study.measured, settings, growing.as_ref())?;
-            free.with(given_back(&forecast.device)).check(forecast.memory_bytes)?;
-            Ok(forecast)
+            list_setup::forecast_on(device, &study.measured, settings, growing.as_ref(), given_back)
         })?,
     };
     Ok(forecast)
@@ -241,16 +232,12 @@ fn choose_for(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> 
     }
 }
 
-/// Whether each device has the memory for its share; bytes of all of them together. `given_back_bytes` will be free too.
-fn check_memory(chosen: &ChosenTeam, counts: &Counts, settings: &RunSettings, given_back_bytes: u64) -> Result<u64, SetupError> {
-    let mut sum = 0;
-    for (system, _) in &chosen.members {
-        let bytes = system.memory_bytes(&counts.into(), settings.num_subsets, settings.accumulation_on(&**system));
-        let free = system.free_memory().with(given_back_bytes / chosen.members.len() as u64);
-        free.check(bytes).map_err(|error| error.of_subsets(settings.num_subsets))?;
-        sum += bytes;
-    }
-    Ok(sum)
+/// Memory of each device's share.
+fn needs_of(chosen: &ChosenTeam, counts: &Counts, settings: &RunSettings) -> Needs {
+    Needs::of(chosen.members.iter().map(|(system, _)| {
+        let accumulation = settings.accumulation_on(&**system);
+        (system.memory_bytes(&counts.into(), settings.num_subsets, accumulation), system.free_memory())
+    }))
 }
 
 /// The same on one device, from settings that were checked.
@@ -261,7 +248,8 @@ fn prepare_on(
     task: &Task,
 ) -> Result<Prepared, SetupError> {
     let mut chosen = choose_for(device, &study.measured, &settings)?;
-    let memory_bytes = check_memory(&chosen, &study.measured, &settings, 0)?;
+    let needs = needs_of(&chosen, &study.measured, &settings);
+    needs.check().map_err(|error| error.of_subsets(settings.num_subsets))?;
     let (entry, device) = (chosen.entry, chosen.device());
     let Some((system, _)) = chosen.members.first_mut() else { return Err(SetupError::Settings("there is no device".into())) };
     let accumulation = settings.accumulation_on(&**system);
@@ -293,7 +281,8 @@ fn prepare_on(
         num_subsets,
         accumulation,
         accumulations,
-        estimate: Estimate { memory_bytes, secs_per_iteration },
+        estimate: Estimate { memory_bytes: needs.bytes(), secs_per_iteration },
+        memory: needs.of_devices(),
         job: Job::Counts { study: Arc::clone(study), settings: Box::new(settings) },
     };
     Ok(Prepared { algorithm, info, notices, num_taken: 0 })

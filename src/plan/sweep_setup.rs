@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::devices::{Chosen, choose_slabs, together};
-use super::estimate::{Forecast, FreeMemory, check_image};
+use super::estimate::{DeviceMemory, Forecast, FreeMemory, Needs, check_image};
 use super::programs::{PlaneSystem, ProgramEntry, program};
 use super::setup::{Prepared, SetupError};
 use super::{Acquisition, DeviceChoice, Job, PlaneKernel, Stages, StartInfo, SweepSettings};
@@ -40,12 +40,8 @@ pub(super) fn prepare_on(
     }
     let systems = systems(members, program, &settings.grid)?;
     let block = block(settings, sweep.num_complete());
-    let mut needed_bytes = 0;
-    for (system, _) in &systems {
-        let bytes = memory_bytes(&**system, settings, sampling_of(&sweep), sweep.num_complete());
-        system.free_memory().check(bytes)?;
-        needed_bytes += bytes;
-    }
+    let needs = needs_of(&systems, settings, sampling_of(&sweep), sweep.num_complete());
+    needs.check()?;
     let (device, projector) = words_of(&systems);
     let fbp_settings = FbpSettings { filter: settings.filter, order: settings.order, block };
     let mut algorithms = Vec::with_capacity(systems.len());
@@ -62,7 +58,8 @@ pub(super) fn prepare_on(
         num_subsets: algorithm.num_subsets(),
         accumulation: Accumulation::Deterministic,
         accumulations: algorithm.accumulations(),
-        estimate: Estimate { memory_bytes: needed_bytes, secs_per_iteration: None },
+        estimate: Estimate { memory_bytes: needs.bytes(), secs_per_iteration: None },
+        memory: needs.of_devices(),
         job: Job::Sweep { study: Arc::clone(study), settings: Box::new(settings.clone()) },
     };
     Ok(Prepared { algorithm, info, notices, num_taken })
@@ -103,12 +100,13 @@ fn check(acquisition: &Acquisition, settings: &SweepSettings, device: DeviceChoi
     Ok(program)
 }
 
-/// What a run on one device will need, and what is free there.
+/// Memory forecast of a run on one device, or on several, once a run that uses so much of them has ended.
 pub(super) fn forecast_on(
     device: DeviceChoice,
     acquisition: &Acquisition,
     settings: &SweepSettings,
-) -> Result<(Forecast, FreeMemory), SetupError> {
+    given_back: &[DeviceMemory],
+) -> Result<Forecast, SetupError> {
     let program = check(acquisition, settings, device)?;
     let (members, _) = choose_slabs(if settings.stages == Stages::Two { DeviceChoice::Cpu } else { device })?;
     let (sampling, num_projections) = acquisition.look(|sweep| {
@@ -116,13 +114,16 @@ pub(super) fn forecast_on(
         (sampling_of(sweep), angles.map_or(sweep.num_complete(), |angles| angles[0] * angles[1]))
     });
     let systems = systems(members, program, &settings.grid)?;
-    let bytes = systems.iter().map(|(system, _)| memory_bytes(&**system, settings, sampling, num_projections));
-    let memory_bytes = bytes.max().unwrap_or_default();
+    let needs = needs_of(&systems, settings, sampling, num_projections).with_given_back(given_back);
+    needs.check()?;
     let (device, projector) = words_of(&systems);
-    // The one that has the least to spare.
-    let free = systems.iter().map(|(system, _)| system.free_memory()).min_by_key(|free| free.bytes.unwrap_or(u64::MAX));
-    let free = free.unwrap_or_else(FreeMemory::of_the_computer);
-    Ok((Forecast { memory_bytes, device, projector, free_bytes: free.bytes }, free))
+    Ok(Forecast::of(&needs, device, projector))
+}
+
+/// Memory of each device's slab.
+fn needs_of(systems: &[OfSlab], settings: &SweepSettings, sampling: PlaneSampling, num_projections: usize) -> Needs {
+    let need = |system: &dyn PlaneSystem| memory_bytes(system, settings, sampling, num_projections);
+    Needs::of(systems.iter().map(|(system, _)| (need(&**system), system.free_memory())))
 }
 
 /// A program on its device, and the slab of the image that it makes.

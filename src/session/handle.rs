@@ -10,7 +10,7 @@ use super::history::History;
 use super::measurer::{Ask, Measurer};
 use super::publisher::Publisher;
 use super::solver::{Message, Solver};
-use super::wire::messages::Order;
+use super::wire::messages::{Beside, Order};
 use super::wire::{self, Dial, Remote};
 use super::{Command, CompareWith, Event, EventKind, Frame, Kept, PeakLine, RoiSet, RunId, Trace};
 use crate::plan::{Cache, Job, Prepared, SetupError, prepare_with};
@@ -152,9 +152,9 @@ impl Session {
     }
 
     /// Has it done there too, where the solver is elsewhere.
-    fn order(&self, order: Order) {
+    fn order(&self, order: Beside) {
         if let Some(remote) = self.remote() {
-            remote.order(order);
+            remote.order(Order::Beside(order));
         }
     }
 
@@ -175,6 +175,12 @@ impl Session {
         }
         let _ = self.messages.send(Message { command, run: latest.run, task: latest.task.clone() });
         latest.run
+    }
+
+    /// Starts a run of this number, larger than those before it: it is the window's at the other end of a line.
+    pub(super) fn start_as(&self, run: RunId, job: Job, rois: RoiSet, paused: bool) {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner).run = run - 1;
+        self.send(Command::Start { job, rois, paused });
     }
 
     /// What the solver says, in order. To be drained before [`Session::take_frame`].
@@ -223,25 +229,25 @@ impl Session {
     /// Holds at most so many bytes of images from now on.
     pub fn set_history_bytes(&self, bytes: u64) {
         self.history.set_budget(bytes);
-        self.order(Order::SetHistoryBytes(bytes));
+        self.order(Beside::SetHistoryBytes(bytes));
     }
 
     /// Never thins the image of a run after so many steps out, or does so again.
     pub fn pin(&self, run: RunId, subiteration: usize, is_pinned: bool) {
         self.history.pin(run, subiteration, is_pinned);
-        self.order(Order::Pin(run, subiteration, is_pinned));
+        self.order(Beside::Pin(run, subiteration, is_pinned));
     }
 
     /// Keeps a run's past also when another starts; without this it goes then.
     pub fn keep(&self, run: RunId) {
         self.history.keep(run);
-        self.order(Order::Keep(run));
+        self.order(Beside::Keep(run));
     }
 
     /// Keeps a run's past no longer. It goes at once; that of the latest run goes when another starts.
     pub fn let_go(&self, run: RunId) {
         self.history.let_go(run);
-        self.order(Order::LetGo(run));
+        self.order(Beside::LetGo(run));
     }
 
     /// Measures these regions on the images of a run's past, beside the solver, and tells of it with

@@ -22,8 +22,8 @@ use tomoscope::ui::SavedSession;
 use super::sweep_forms::npy;
 use super::{assert_says, folder};
 
-/// Far above what refusing takes on a busy machine, far below what reading 10¹² bins would.
-pub(super) const PROMPT: Duration = Duration::from_secs(5);
+/// Far above what refusing takes on however busy a machine, far below what reading 10¹² bins would.
+pub(super) const PROMPT: Duration = Duration::from_secs(60);
 
 const PROJECTIONS: &str = include_str!("corpus/good.hs");
 const SWEEP: &str = include_str!("corpus/good.sweep");

@@ -6,8 +6,8 @@ use tomoscope::data::{Counts, Michelogram, Study};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::Accumulation;
 use tomoscope::plan::{
-    Acquisition, AlgorithmKind, DeviceChoice, FreeMemory, Job, PlaneKernel, ProjectorChoice, RunSettings, Stages, SweepSettings,
-    default_settings, default_sweep_settings, forecast, prepare,
+    Acquisition, AlgorithmKind, DeviceChoice, DeviceMemory, Forecast, FreeMemory, Job, PlaneKernel, ProjectorChoice, RunSettings,
+    SetupError, Stages, StartInfo, SweepSettings, default_settings, default_sweep_settings, forecast, prepare,
 };
 use tomoscope::scanner;
 use tomoscope::task::Task;
@@ -71,17 +71,29 @@ fn a_run_gives_its_memory_back_to_the_next() {
     let study = study();
     let settings = RunSettings { device: DeviceChoice::Cpu, ..default_settings(&study.measured).unwrap() };
     let job = Job::Counts { study: Arc::clone(&study), settings: Box::new(settings.clone()) };
-    let mut running = prepare(&job, &Task::new()).unwrap().info;
-    // So many voxels that the volumes on their way to the screen can be held, but not all images of the algorithm.
-    let free_bytes = FreeMemory::of_the_computer().bytes.unwrap();
-    let side = ((free_bytes / 40) as f64).cbrt() as usize;
-    let grid = Grid::centred([side; 3], [1.0, 1.0, 2.5]).unwrap();
-    let large = Job::Counts { study, settings: Box::new(RunSettings { grid, num_subsets: 24, ..settings }) };
-    let refusal = forecast(&large, Some(&running)).unwrap_err().to_string();
-    assert!(refusal.contains("of memory are needed"), "{refusal}");
-    running.estimate.memory_bytes = 1 << 50;
-    assert!(forecast(&large, Some(&running)).unwrap().memory_bytes > free_bytes);
-    // The memory of a run on another device does not help.
-    running.device = "Some GPU".into();
-    assert!(forecast(&large, Some(&running)).is_err());
+    let running = prepare(&job, &Task::new()).unwrap().info;
+    assert_eq!(running.memory, [DeviceMemory { gpu_number: None, bytes: running.estimate.memory_bytes }]);
+    let using = |gpu_number, bytes| StartInfo { memory: vec![DeviceMemory { gpu_number, bytes }], ..running.clone() };
+    // Other programs take memory and give it back: what was tried while they did says nothing.
+    let free = || FreeMemory::of_the_computer().bytes.unwrap();
+    let is_still = |before: u64| (before / 2..2 * before).contains(&free());
+    for _ in 0..1000 {
+        // So many voxels that the volumes on their way to the screen can be held, but not all images of the algorithm.
+        let free_bytes = free();
+        let side = ((free_bytes / 40) as f64).cbrt() as usize;
+        let grid = Grid::centred([side; 3], [1.0, 1.0, 2.5]).unwrap();
+        let settings = Box::new(RunSettings { grid, num_subsets: 24, ..settings.clone() });
+        let large = Job::Counts { study: Arc::clone(&study), settings };
+        let [small, enough, elsewhere] =
+            [running.clone(), using(None, 1 << 50), using(Some(0), 1 << 50)].map(|running| forecast(&large, Some(&running)));
+        if is_still(free_bytes) {
+            assert!(matches!(small, Err(SetupError::Memory { .. })), "{small:?}");
+            let Forecast { memory_bytes, free_bytes: Some(then), .. } = enough.unwrap() else { panic!("nothing is known") };
+            assert!(memory_bytes > free_bytes && then > 1 << 50);
+            // The memory of a run on another device does not help.
+            assert!(matches!(elsewhere, Err(SetupError::Memory { .. })), "{elsewhere:?}");
+            return;
+        }
+    }
+    panic!("memory was never still");
 }

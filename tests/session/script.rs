@@ -17,8 +17,8 @@ use tomoscope::session::{
 };
 use tomoscope::task::Task;
 
-/// Longer than anything here takes; a test that waits so long has failed.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Longer than anything here takes, on however busy a machine; a test that waits so long has failed.
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What a step does besides counting: it gets the number of the step and the stop flag.
 type Deed = Arc<dyn Fn(usize, &Task) -> Result<(), ReconError> + Send + Sync>;
@@ -161,6 +161,7 @@ pub fn scripted(mut make: impl FnMut(usize) -> Script + Send + 'static) -> Setup
             accumulation: Accumulation::Deterministic,
             accumulations: algorithm.accumulations(),
             estimate: Estimate::default(),
+            memory: Vec::new(),
             job: job.clone(),
         };
         Ok(Prepared { algorithm: Box::new(algorithm), info, notices: Vec::new(), num_taken: 0 })

@@ -3,7 +3,6 @@
 use std::fs::{OpenOptions, read, write};
 use std::io::Write as _;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crossbeam_channel::unbounded;
 use tomoscope::data::{Study, Sweep, Unit, Volume};
@@ -17,7 +16,7 @@ use tomoscope::scanner::epri::Scheme;
 use tomoscope::session::{Command, EndReason, Event, EventKind, Feed, RoiSet, RunId};
 use tomoscope::task::Task;
 
-use super::script::{Watcher, ball};
+use super::script::{PATIENCE, Watcher, ball};
 
 /// A ball seen along 66 directions.
 pub fn sweep() -> Sweep {
@@ -145,7 +144,7 @@ fn a_paused_run_catches_up() {
     let run = start(&watcher, &acquisition, RoiSet::default(), true);
     watcher.wait_for(0, |event| matches!(event.kind, EventKind::Paused));
     while !acquisition.is_over() {
-        arrivals.recv_timeout(Duration::from_secs(30)).unwrap();
+        arrivals.recv_timeout(PATIENCE).unwrap();
     }
     watcher.session.send(Command::StepOnce);
     watcher.wait_for(0, |event| matches!(event.kind, EventKind::Iterate(_)));
@@ -221,9 +220,9 @@ fn a_file_is_followed_while_it_is_written() {
     // The scanner's file vanishes and comes back: a notice each, and the image stays.
     let hidden = folder.path().join("hidden");
     std::fs::rename(&data, &hidden).unwrap();
-    assert!(feed.notices().recv_timeout(Duration::from_secs(5)).unwrap().text.contains("waiting"));
+    assert!(feed.notices().recv_timeout(PATIENCE).unwrap().text.contains("waiting"));
     std::fs::rename(&hidden, &data).unwrap();
-    assert!(feed.notices().recv_timeout(Duration::from_secs(5)).unwrap().text.contains("there again"));
+    assert!(feed.notices().recv_timeout(PATIENCE).unwrap().text.contains("there again"));
     append(&bytes[6 * projection + projection / 2..40 * projection]);
     watcher.wait_for(0, |event| matches!(&event.kind, EventKind::Iterate(report) if report.subiteration == 40));
     append(&bytes[40 * projection..]);

@@ -401,6 +401,7 @@ pub fn setup() -> Setup {
             accumulation: em.accumulation,
             accumulations: &[Accumulation::Deterministic],
             estimate: Estimate::default(),
+            memory: Vec::new(),
             job: Job::Counts { study: Arc::clone(study), settings: Box::new(settings) },
         };
         Ok(Prepared { algorithm: Box::new(algorithm), info, notices: Vec::new(), num_taken: 0 })

@@ -108,12 +108,15 @@ fn the_first_key_after_a_question_is_a_shortcut_again() {
     // As a window that sleeps: only the frames that are asked for.
     let press = |harness: &mut Harness<'_, App>, modifiers: Modifiers, key: Key| {
         harness.key_press_modifiers(modifiers, key);
-        harness.run();
+        // However often other threads wake it.
+        let _ = harness.try_run();
     };
+    // (A notice may have a "Close" of its own.)
+    let is_help_open = |harness: &Harness<'_, App>| harness.query_by_label_contains("make everything larger").is_some();
     press(&mut harness, Modifiers::NONE, Key::F1);
-    assert!(has(&harness, "Close"));
+    assert!(is_help_open(&harness));
     press(&mut harness, Modifiers::NONE, Key::Escape);
-    assert!(!has(&harness, "Close"));
+    assert!(!is_help_open(&harness));
     press(&mut harness, Modifiers::COMMAND, Key::S);
     assert!(has(&harness, "Save the image"));
 }

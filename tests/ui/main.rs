@@ -120,14 +120,14 @@ fn give_up_unsaved(harness: &mut Harness<'_, App>) {
     }
 }
 
-/// Frames until something holds; fails after a minute.
+/// Frames until something holds; fails after some minutes.
 fn wait_for(harness: &mut Harness<'_, App>, what: &str, holds: impl Fn(&App) -> bool) {
     wait_to_see(harness, what, |harness| holds(harness.state()));
 }
 
 /// The same of something that is seen in the window.
 fn wait_to_see(harness: &mut Harness<'_, App>, what: &str, holds: impl Fn(&Harness<'_, App>) -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(180);
     let (ask, asked) = unbounded();
     harness.ctx.set_request_repaint_callback(move |frame| {
         // Other threads wake it after a moment.

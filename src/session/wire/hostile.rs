@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossbeam_channel::{never, unbounded};
+use crossbeam_channel::{Receiver, never, unbounded};
 use serde::Serialize;
 
 use super::client::client;
@@ -15,7 +15,7 @@ use super::image::{num_in_slices, pack};
 use super::images_out::PIECE;
 use super::messages::*;
 use super::rendezvous::Rendezvous;
-use super::server::{Hub, ServeOptions};
+use super::server::{Hub, Input, ServeOptions};
 use super::studies::{HeadStudy, Scan, Settings, Started, StudyHead};
 use super::{Ends, WireError};
 use crate::data::{
@@ -79,6 +79,9 @@ fn study() -> Study<Counts> {
     Study::new("flat", Counts::new(Michelogram::new(geometry, counts).unwrap()))
 }
 
+/// The study that is open.
+const STUDY: StudyId = 1;
+
 fn job(study: Study<Counts>) -> Job {
     let settings = RunSettings { device: DeviceChoice::Cpu, ..default_settings(&study.measured).unwrap() };
     Job::Counts { study: Arc::new(study), settings: Box::new(settings) }
@@ -125,29 +128,37 @@ fn bytes(message: &impl Serialize, brings: &[u8]) -> Vec<u8> {
 
 fn to_server() -> Vec<Vec<u8>> {
     let lines = || Settings::of(&job(study())).unwrap().1;
+    let planes = Settings::of(&sweep_job()).unwrap().1;
     let grid = Grid::centred([4, 4, 2], [1.0; 3]).unwrap();
     let line = Some(PeakLine { ends_mm: [[0.0; 3], [5.0; 3]], width_mm: 1.0 });
     let rules = vec![StopRule::Noise { nsr: 0.1 }, StopRule::Plateau { part: 0.5 }];
-    let image = Order::CompareWith { run: 1, iteration: 1, subiteration: 1, grid };
+    let image = Beside::CompareWith { run: 1, iteration: 1, subiteration: 1, grid };
     let orders = [
-        Order::Open(StudyFiles::File("/x".into())),
-        Order::Open(StudyFiles::Events(ListFiles { attenuation: Some("/mu".into()), ..ListFiles::of(Path::new("/x")) })),
-        Order::Start { run: 1, settings: lines(), rois: Rois::of(&rois()), paused: false },
+        Order::Open(2, StudyFiles::File("/x".into())),
+        Order::Close(2),
+        Order::Open(3, StudyFiles::Events(ListFiles { attenuation: Some("/mu".into()), ..ListFiles::of(Path::new("/x")) })),
+        Order::Start { run: 1, study: STUDY, settings: lines(), rois: Rois::of(&rois()), paused: false },
+        Order::Start { run: 1, study: 77, settings: lines(), rois: Rois::of(&rois()), paused: false },
+        Order::Cancel,
         Order::StepOnce,
         Order::SetAccumulation(Accumulation::Atomic),
         Order::SetRois(Rois::of(&rois())),
         Order::RenameRois(Rois::renamed(&rois().rois)),
         Order::SetStopRules(rules),
         Order::SetIterations(5),
-        Order::Measure(1, Rois::of(&rois())),
-        Order::Compare(Some(1)),
-        Order::MeasurePeaks(1, line),
-        Order::Keep(1),
-        Order::Pin(1, 2, true),
-        Order::SetHistoryBytes(1 << 20),
     ];
-    let mut all: Vec<Vec<u8>> = orders.into_iter().map(|order| bytes(&ToServer::Order(1, order), &[])).collect();
-    all.push(bytes(&ToServer::Order(1, image), &pack(&[1.0; 32])));
+    let beside = [
+        Beside::Measure(1, Rois::of(&rois())),
+        Beside::Compare(Some(1)),
+        Beside::MeasurePeaks(1, line),
+        Beside::Keep(1),
+        Beside::LetGo(1),
+        Beside::Pin(1, 2, true),
+        Beside::SetHistoryBytes(1 << 20),
+    ];
+    let orders = orders.into_iter().chain(beside.map(Order::Beside));
+    let mut all: Vec<Vec<u8>> = orders.map(|order| bytes(&ToServer::Order(1, order), &[])).collect();
+    all.push(bytes(&ToServer::Order(1, Order::Beside(image)), &pack(&[1.0; 32])));
     let others = [
         ToServer::Hello { session: Some("0".repeat(32)), num_news: 1 },
         ToServer::HaveNews(0),
@@ -155,8 +166,9 @@ fn to_server() -> Vec<Vec<u8>> {
         ToServer::HavePieces(1),
         ToServer::Fetch(1, 1),
         ToServer::Ping(1),
-        ToServer::Foresee(1, lines()),
-        ToServer::Foresee(1, Settings::of(&sweep_job()).unwrap().1),
+        ToServer::Foresee { number: 1, study: STUDY, settings: lines() },
+        ToServer::Foresee { number: 2, study: 77, settings: lines() },
+        ToServer::Foresee { number: 3, study: STUDY, settings: planes },
     ];
     all.extend(others.iter().map(|message| bytes(message, &[])));
     all
@@ -189,9 +201,10 @@ fn to_window(job: &Job) -> Vec<Vec<u8>> {
         accumulation: Accumulation::Atomic,
         accumulations: Accumulation::OF_LINES,
         estimate: Estimate::default(),
+        memory: Vec::new(),
         job: job.clone(),
     };
-    let opened = |scan| News::Opened(Ok(Box::new(StudyHead::of(&scan, StudyFiles::File("/scan".into())))));
+    let opened = |scan| News::Opened(STUDY, Ok(Box::new(StudyHead::of(&scan, StudyFiles::File("/scan".into())))));
     let event = |kind| News::Event(Event { run: 1, kind });
     let news = [
         event(EventKind::Iterate(Box::new(report))),
@@ -199,7 +212,7 @@ fn to_window(job: &Job) -> Vec<Vec<u8>> {
         event(EventKind::Notice(Notice::info("x"))),
         event(EventKind::Ended(EndReason::Completed)),
         event(EventKind::Failed("x".into())),
-        News::Started(1, Box::new(Started::of(info, 2).unwrap())),
+        News::Started(1, Box::new(Started::of(STUDY, info, 2).unwrap())),
         opened(Scan::Counts(Arc::new(study()))),
         opened(Scan::Events(Arc::new(list()))),
         opened(Scan::Sweep(Arc::new(sweep()))),
@@ -215,7 +228,7 @@ fn to_window(job: &Job) -> Vec<Vec<u8>> {
         ToWindow::Past(1, vec![[1, 1], [2, 2]]),
         ToWindow::Making { run: 1, done: 1, total: 2 },
         ToWindow::Pong(1),
-        ToWindow::Foreseen(1, Err("x".into())),
+        ToWindow::Foreseen(1, Some(Err("x".into()))),
     ];
     all.extend(others.iter().map(|message| bytes(message, &[])));
     all
@@ -236,6 +249,11 @@ fn tried(messages: &[Vec<u8>], mut hear: impl FnMut(&[u8]) -> Result<(), WireErr
     counted
 }
 
+/// A message that is an order, as the next one.
+fn as_next(hub: &Hub, message: ToServer) -> ToServer {
+    if let ToServer::Order(_, order) = message { ToServer::Order(hub.next_order(), order) } else { message }
+}
+
 /// What a window does with a study as soon as it has come.
 fn show(study: Result<HeadStudy, String>) {
     let is_proposed = study.map(|study| match study {
@@ -248,8 +266,8 @@ fn show(study: Result<HeadStudy, String>) {
     drop(is_proposed);
 }
 
-#[test]
-fn no_message_stops_the_solvers_end() {
+/// A solver's end whose set-up and whose files refuse everything.
+fn hub() -> (Hub, Receiver<Input>) {
     let refuse = |_: &Job, _: &Task| Err(SetupError::Settings("none".into()));
     let options = SessionOptions { cache: Cache::nowhere(), ..SessionOptions::default() };
     let session = Session::with_setup(options, Box::new(refuse), || {});
@@ -257,7 +275,39 @@ fn no_message_stops_the_solvers_end() {
     let options = ServeOptions { linger: Duration::ZERO, stop: never, open: Arc::new(|_, _| Err("none".into())) };
     let mut hub = Hub::new(session, sender, Arc::default(), Rendezvous::open(|_, _| ()), options);
     hub.welcome(0).unwrap();
-    hub.open_for_tests(Scan::Counts(Arc::new(study())));
+    (hub, inputs)
+}
+
+#[test]
+fn numbers_that_do_not_fit_are_refused() {
+    let (mut hub, _inputs) = hub();
+    hub.open_for_tests(STUDY, Scan::Counts(Arc::new(study())));
+    let mut obey = |order| hub.hear(as_next(&hub, ToServer::Order(0, order)), &[]);
+    let lines = || Settings::of(&job(study())).unwrap().1;
+    let start = |run, study| Order::Start { run, study, settings: lines(), rois: Rois::of(&rois()), paused: false };
+    // Runs are numbered by the window, which may leave numbers out; a study that is not open is refused, and the line holds.
+    for (run, study) in [(1, STUDY), (5, STUDY), (6, 77), (8, STUDY)] {
+        obey(start(run, study)).unwrap();
+    }
+    for run in [0, 1, 7, 8] {
+        assert!(obey(start(run, STUDY)).is_err(), "run {run} after run 8");
+    }
+    let planes = Settings::of(&sweep_job()).unwrap().1;
+    assert!(obey(Order::Start { run: 9, study: STUDY, settings: planes, rois: Rois::of(&rois()), paused: false }).is_err());
+    // So are studies.
+    obey(Order::Open(4, StudyFiles::File("/x".into()))).unwrap();
+    for study in [0, STUDY, 4] {
+        assert!(obey(Order::Open(study, StudyFiles::File("/x".into()))).is_err(), "study {study} after study 4");
+    }
+    obey(Order::Close(u64::MAX)).unwrap();
+    obey(start(u64::MAX, STUDY)).unwrap();
+    assert!(obey(start(u64::MAX, STUDY)).is_err());
+}
+
+#[test]
+fn no_message_stops_the_solvers_end() {
+    let (mut hub, inputs) = hub();
+    hub.open_for_tests(STUDY, Scan::Counts(Arc::new(study())));
     let messages = to_server();
     for message in &messages[..1] {
         let (message, brings) = decode(message).unwrap();
@@ -272,8 +322,7 @@ fn no_message_stops_the_solvers_end() {
         }
         let (message, brings) = decode(bytes)?;
         // Orders come in their turn: each is looked at as the next.
-        let message = if let ToServer::Order(_, order) = message { ToServer::Order(hub.next_order(), order) } else { message };
-        hub.hear(message, brings)
+        hub.hear(as_next(&hub, message), brings)
     });
     assert!(counted.iter().all(|&num| num > cases() / 10), "{counted:?}");
 }
@@ -287,10 +336,11 @@ fn no_message_stops_the_windows_end() {
     let (history, trace) = (History::new(1 << 20), Trace::off());
     let ends = Ends { messages: inbox, asks: asked, events, wholes, slices, history, trace };
     let (remote, mut client, _inbox) = client("there".into(), Box::new(|| Err(WireError::Closed)), ends, || {});
-    let job = job(study());
+    let job = job(Study { remote_id: Some(STUDY), ..study() });
     let start = Command::Start { job: job.clone(), rois: rois(), paused: false };
     client.pass_on(Message { command: start, run: 1, task: Task::new() }).unwrap();
     client.greeted_for_tests();
+    remote.ask_for_tests();
     let heard = to_window(&job);
     for message in &heard[..heard.len() - 6] {
         let (message, brings) = decode(message).unwrap();
@@ -302,7 +352,7 @@ fn no_message_stops_the_windows_end() {
         drop((frames.take(), sliced.take()));
         let (message, brings) = decode(bytes)?;
         let message = if let ToWindow::News(_, news) = message { ToWindow::News(client.next_news(), news) } else { message };
-        if let ToWindow::News(_, News::Opened(Ok(head))) = &message {
+        if let ToWindow::News(_, News::Opened(_, Ok(head))) = &message {
             show(StudyHead::clone(head).study());
         }
         client.hear(message, brings)

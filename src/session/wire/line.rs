@@ -83,6 +83,23 @@ impl Program {
         Ok(())
     }
 
+    /// Ends programs: each gets the same time to end by itself, all of them together.
+    pub fn end_all(programs: Vec<Self>) {
+        let deadline = Instant::now() + END_TIME;
+        for mut program in programs {
+            program.end_by(deadline);
+        }
+    }
+
+    /// Waits until it has ended by itself, and ends it at this time.
+    fn end_by(&mut self, deadline: Instant) {
+        if self.wait(deadline.saturating_duration_since(Instant::now())).is_none() {
+            // It has ended meanwhile, or does now.
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+
     /// How it ended, if it does within this time.
     fn wait(&mut self, time: Duration) -> Option<ExitStatus> {
         let begun = Instant::now();
@@ -115,11 +132,7 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        if self.wait(END_TIME).is_none() {
-            // It has ended meanwhile, or does now.
-            let _ = self.child.kill();
-            let _ = self.child.wait();
-        }
+        self.end_by(Instant::now() + END_TIME);
     }
 }
 
@@ -185,4 +198,25 @@ pub fn write_on_a_thread(
     };
     Builder::new().name("line out".into()).spawn(write)?;
     Ok(sender)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_end_by_themselves_or_are_ended() {
+        let begin = |script: &str| {
+            let line = Line::through(&["sh", "-c", script].map(Into::into)).unwrap();
+            line.program.unwrap()
+        };
+        let mut programs = Vec::from(["exit 3", "exec sleep 1000", "trap '' TERM; exec sleep 1000"].map(begin));
+        let deadline = Instant::now() + Duration::from_millis(50);
+        for program in &mut programs {
+            program.end_by(deadline);
+            assert!(program.child.try_wait().unwrap().is_some(), "it goes on");
+        }
+        // Those that are ended already are not waited for.
+        Program::end_all(programs);
+    }
 }

@@ -11,6 +11,9 @@ use crate::operator::Accumulation;
 use crate::plan::{Device, Forecast, StudyFiles};
 use crate::session::{Event, PeakLine, RoiSet, RunId, StopRule};
 
+/// Number of a study that the window asked for; each is larger than those before it.
+pub type StudyId = u64;
+
 /// Longest text of regions: with the voxels of isocontours they can be long.
 const MAX_ROI_BYTES: usize = 16 << 20;
 
@@ -31,18 +34,21 @@ pub enum ToServer {
     Fetch(RunId, usize),
     /// To be answered at once.
     Ping(u64),
-    /// Asks, by a number, what a run of the open scan would need.
-    Foresee(u64, Settings),
+    /// Asks, by a number, what a run of a study would need.
+    Foresee { number: u64, study: StudyId, settings: Settings },
 }
 
 /// What is to be done; each arrives, once, in their order.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Order {
-    /// Open the study of these files.
-    Open(StudyFiles),
-    /// [`Command::Start`](crate::session::Command::Start) of the open scan, as the run of this number.
+    /// Open the study of these files, which has this number from then on. The one that is used stays open.
+    Open(StudyId, StudyFiles),
+    /// Close a study, or stop reading it.
+    Close(StudyId),
+    /// [`Command::Start`](crate::session::Command::Start) of a study, as the run of this number.
     Start {
         run: RunId,
+        study: StudyId,
         settings: Settings,
         rois: Rois,
         paused: bool,
@@ -57,6 +63,15 @@ pub enum Order {
     RenameRois(Rois),
     SetStopRules(Vec<StopRule>),
     SetIterations(usize),
+    /// What goes on beside the solver.
+    Beside(Beside),
+    /// The window is closed: end.
+    Bye,
+}
+
+/// An order about what goes on beside the solver.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Beside {
     /// [`Session::measure`](crate::session::Session::measure).
     Measure(RunId, Rois),
     /// [`Session::compare_with`](crate::session::Session::compare_with) a run, or none.
@@ -74,8 +89,6 @@ pub enum Order {
     LetGo(RunId),
     Pin(RunId, usize, bool),
     SetHistoryBytes(u64),
-    /// The window is closed: end.
-    Bye,
 }
 
 /// What the solver's end says.
@@ -97,8 +110,8 @@ pub enum ToWindow {
     Making { run: RunId, done: u64, total: u64 },
     /// The answer to a ping.
     Pong(u64),
-    /// What a run would need that was asked about by this number, or why it would be refused.
-    Foreseen(u64, Result<Forecast, String>),
+    /// What a run would need that was asked about by this number, or why it would be refused; `None` where that is not known.
+    Foreseen(u64, Option<Result<Forecast, String>>),
 }
 
 /// What must not be lost.
@@ -108,8 +121,8 @@ pub enum News {
     Event(Event),
     /// A run was set up.
     Started(RunId, Box<Started>),
-    /// The scan was opened, or why not.
-    Opened(Result<Box<StudyHead>, String>),
+    /// The study of this number was opened, or why not.
+    Opened(StudyId, Result<Box<StudyHead>, String>),
     /// What can compute there.
     Devices(Vec<Device>),
 }

@@ -9,6 +9,9 @@
 //! whole after them, which comes alone where it is there as soon, in pieces (`images_out`), no more at a time than the line takes up
 //! (`flow`): orders and news wait for none.
 //!
+//! The window numbers its studies and its runs. Every message about a study has its number, so that what was asked of one is never done with
+//! another; the server holds the one that is used, and newer ones that may be (`server/studies`).
+//!
 //! Nothing that comes is believed: lengths, grids, numbers and regions are checked before they are used, and what cannot be ends
 //! the connection with a sentence.
 

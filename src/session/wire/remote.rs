@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 
-use super::messages::{Order, ToServer};
-use super::studies::{Settings, StudyHead};
+use super::WireError;
+use super::messages::{Order, StudyId, ToServer};
+use super::studies::{Settings, StudyHead, study_of};
 use crate::plan::{Device, Forecast, Job, StudyFiles};
 use crate::session::{Kept, RunId};
 use crate::task::Task;
@@ -60,10 +61,48 @@ pub(super) enum RemoteAsk {
 }
 
 /// What that thread tells.
-pub(super) struct Shared {
-    state: Mutex<State>,
-    pub opened: Sender<Result<Box<StudyHead>, String>>,
-    heads: Receiver<Result<Box<StudyHead>, String>>,
+pub(super) struct Shared(Mutex<State>);
+
+/// A study that was opened, or why not.
+type Opened = Result<Box<StudyHead>, String>;
+
+/// Memory forecast of a run, or why it would be refused; `None` where neither is known.
+pub type MaybeForecast = Option<Result<Forecast, String>>;
+
+/// Questions by their numbers, each with whoever waits for its answer.
+struct Questions<T> {
+    last: u64,
+    waiting: BTreeMap<u64, Sender<T>>,
+}
+
+impl<T> Default for Questions<T> {
+    fn default() -> Self {
+        Self { last: 0, waiting: BTreeMap::new() }
+    }
+}
+
+impl<T> Questions<T> {
+    /// Number of a new question, and where its answer comes.
+    fn ask(&mut self) -> (u64, Receiver<T>) {
+        let (sender, answer) = bounded(1);
+        self.last += 1;
+        self.waiting.insert(self.last, sender);
+        (self.last, answer)
+    }
+
+    /// Passes the answer to whoever still waits for it.
+    ///
+    /// # Errors
+    /// There was no such question.
+    fn answer(&mut self, number: u64, answer: T) -> Result<(), WireError> {
+        if !(1..=self.last).contains(&number) {
+            return Err(WireError::cannot_be(format!("the answer to question {number} of {}", self.last)));
+        }
+        if let Some(sender) = self.waiting.remove(&number) {
+            let _ = sender.send(answer);
+        }
+        Ok(())
+    }
 }
 
 /// The same, as it changes.
@@ -76,14 +115,15 @@ pub(super) struct State {
     /// Images of the past that were asked for.
     pub fetched: VecDeque<Kept>,
     fetching: Option<(RunId, usize)>,
-    /// The number of the last question about what a run would need, and its answer.
-    foreseen: (u64, Option<Result<Forecast, String>>),
+    /// Studies that are being opened.
+    opening: Questions<Opened>,
+    forecasts: Questions<MaybeForecast>,
     look_at: [usize; 3],
 }
 
 impl Shared {
     pub fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -99,16 +139,31 @@ impl State {
         }
     }
 
-    /// It was told what a run would need.
-    pub fn foreseen(&mut self, number: u64, forecast: Result<Forecast, String>) {
-        if number == self.foreseen.0 {
-            self.foreseen.1 = Some(forecast);
-        }
+    /// The study of this number was opened, or not.
+    ///
+    /// # Errors
+    /// Nobody asked for it.
+    pub fn opened(&mut self, study: StudyId, outcome: Opened) -> Result<(), WireError> {
+        self.opening.answer(study, outcome)
     }
 
-    /// Another line: what was asked for may not have been heard.
-    pub fn begin_line(&mut self) {
+    /// Answers all who wait for studies.
+    pub fn give_up_opening(&mut self, reason: &str) {
+        std::mem::take(&mut self.opening.waiting).into_values().for_each(|sender| _ = sender.send(Err(reason.to_owned())));
+    }
+
+    /// The answer to a question about what a run would need.
+    ///
+    /// # Errors
+    /// There was no such question.
+    pub fn foreseen(&mut self, number: u64, forecast: MaybeForecast) -> Result<(), WireError> {
+        self.forecasts.answer(number, forecast)
+    }
+
+    /// The line has broken: what was asked for may not have been heard.
+    pub fn end_line(&mut self) {
         self.fetching = None;
+        self.forecasts.waiting.clear();
     }
 }
 
@@ -116,7 +171,6 @@ impl Remote {
     /// A session on a machine of this name, and what the thread that holds the line gets.
     pub(super) fn new(host: String) -> (Self, Arc<Shared>, Receiver<RemoteAsk>) {
         let (asks, inbox) = unbounded();
-        let (opened, heads) = unbounded();
         let state = State {
             host,
             line: LineState::Connecting,
@@ -125,11 +179,19 @@ impl Remote {
             past: BTreeMap::new(),
             fetched: VecDeque::new(),
             fetching: None,
-            foreseen: (0, None),
+            opening: Questions::default(),
+            forecasts: Questions::default(),
             look_at: [0; 3],
         };
-        let shared = Arc::new(Shared { state: Mutex::new(state), opened, heads });
+        let shared = Arc::new(Shared(Mutex::new(state)));
         (Self { shared: Arc::clone(&shared), asks }, shared, inbox)
+    }
+
+    /// As if a study and a forecast had been asked for.
+    #[cfg(test)]
+    pub(super) fn ask_for_tests(&self) {
+        let mut state = self.shared.lock();
+        drop((state.opening.ask(), state.forecasts.ask()));
     }
 
     /// The machine's name, as it was asked for; once it has answered its own.
@@ -152,11 +214,25 @@ impl Remote {
     /// # Errors
     /// It cannot be opened, there is no line, or `task` was stopped, as a sentence.
     pub fn open(&self, files: &StudyFiles, task: &Task) -> Result<StudyHead, String> {
-        self.shared.heads.try_iter().for_each(drop);
-        self.order(Order::Open(files.clone()));
+        let (study, answer) = {
+            let mut state = self.shared.lock();
+            let (study, answer) = state.opening.ask();
+            // Within the lock: numbers are sent in their order.
+            self.order(Order::Open(study, files.clone()));
+            (study, answer)
+        };
+        let outcome = self.wait_for(&answer, task).map(|head| head.with_id(study));
+        if outcome.is_err() {
+            self.close(study);
+        }
+        outcome
+    }
+
+    fn wait_for(&self, answer: &Receiver<Opened>, task: &Task) -> Result<StudyHead, String> {
         loop {
-            match self.shared.heads.recv_timeout(LOOK_EVERY) {
-                Ok(head) => return head.map(|head| *head),
+            match answer.recv_timeout(LOOK_EVERY) {
+                // One that is not wanted any more is closed.
+                Ok(head) => return task.check().map_err(|stopped| stopped.to_string()).and(head.map(|head| *head)),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err("the connection is over".into()),
             }
@@ -167,34 +243,36 @@ impl Remote {
         }
     }
 
+    /// Closes a study there, or stops opening it: nothing will be asked of it any more.
+    pub fn close(&self, study: StudyId) {
+        self.shared.lock().opening.waiting.remove(&study);
+        self.order(Order::Close(study));
+    }
+
     /// What can compute there; `None` while that is not known.
     pub fn devices(&self) -> Option<Vec<Device>> {
         self.shared.lock().devices.clone()
     }
 
-    /// What a run would need there, and waits until that is told.
-    ///
-    /// # Errors
-    /// Why it would be refused, or that there is no line, as a sentence.
-    pub fn forecast(&self, job: &Job) -> Result<Forecast, String> {
-        let (_, settings) =
-            Settings::of(job).map_err(|reason| format!("this run cannot be done on {}: {reason}", self.host()))?;
-        let number = {
-            let mut state = self.shared.lock();
-            state.foreseen = (state.foreseen.0 + 1, None);
-            state.foreseen.0
+    /// Asks what a run would need there or why it would be refused, and waits for the answer, at most so long. `None` where the server
+    /// is busy, the answer takes longer, or there is no connection.
+    pub fn forecast(&self, job: &Job, patience: Duration) -> MaybeForecast {
+        let (study, settings) = match Settings::of(job).and_then(|(_, settings)| Ok((study_of(job)?, settings))) {
+            Ok(asked) => asked,
+            Err(reason) => return Some(Err(format!("this run cannot be done on {}: {reason}", self.host()))),
         };
-        let _ = self.asks.send(RemoteAsk::Say(ToServer::Foresee(number, settings)));
-        loop {
-            std::thread::sleep(LOOK_EVERY);
-            let mut state = self.shared.lock();
-            if state.line != LineState::Connected || state.foreseen.0 != number {
-                return Err(format!("what it needs is not known: there is no connection to {}", state.host));
+        let (number, answer) = self.shared.lock().forecasts.ask();
+        let _ = self.asks.send(RemoteAsk::Say(ToServer::Foresee { number, study, settings }));
+        let begun = Instant::now();
+        let answer = loop {
+            match answer.recv_timeout(LOOK_EVERY.min(patience)) {
+                Ok(answer) => break answer,
+                Err(RecvTimeoutError::Timeout) if self.line() == LineState::Connected && begun.elapsed() < patience => {}
+                Err(_) => break None,
             }
-            if let Some(forecast) = state.foreseen.1.take() {
-                return forecast;
-            }
-        }
+        };
+        self.shared.lock().forecasts.waiting.remove(&number);
+        answer
     }
 
     /// Tells which slices are on the screen: their voxel along x, y and z.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::WireError;
+use super::messages::StudyId;
 use crate::data::{
     Attenuation, AttenuationMap, CountRates, Counts, EventList, EventNumbers, ListFacts, ListSampling, Michelogram, Notice,
     Origin, Projection, ReferenceSpectrum, ScanTime, Study, Sweep, SweepKind, TofFacts, Volume,
@@ -63,6 +64,20 @@ impl Scan {
             _ => None,
         }
     }
+}
+
+/// Number of the study that a job is of.
+///
+/// # Errors
+/// Its data are on this machine.
+pub(super) fn study_of(job: &Job) -> Result<StudyId, &'static str> {
+    let number = match job {
+        Job::Counts { study, .. } => study.remote_id,
+        Job::Events { study, .. } => study.remote_id,
+        Job::Sweep { study, .. } => study.remote_id,
+        Job::Pairs { study, .. } => study.remote_id,
+    };
+    number.ok_or("its data are on this machine: open the study there")
 }
 
 /// What a run is asked to do.
@@ -137,6 +152,7 @@ impl Settings {
 /// What a run became ([`StartInfo`]), without its study.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Started {
+    study: StudyId,
     device: String,
     projector: String,
     num_subsets: usize,
@@ -147,16 +163,17 @@ pub struct Started {
 }
 
 impl Started {
-    /// Of a run; `num_threads` is how many it has where its settings leave that open.
-    pub fn of(info: StartInfo, num_threads: usize) -> Option<Self> {
-        let StartInfo { device, projector, num_subsets, accumulation, accumulations, estimate, mut job } = info;
+    /// Of a run of this study; `num_threads` is how many it has where its settings leave that open.
+    pub fn of(study: StudyId, info: StartInfo, num_threads: usize) -> Option<Self> {
+        let StartInfo { device, projector, num_subsets, accumulation, accumulations, estimate, mut job, .. } = info;
         if let Job::Counts { settings, .. } | Job::Events { settings, .. } = &mut job {
             // They are made there, and stay.
             (settings.tubes, settings.init) = (None, None);
         }
         let (_, mut settings) = Settings::of(&job).ok()?;
         settings.num_threads_mut().get_or_insert(num_threads);
-        Some(Self { device, projector, num_subsets, accumulation, accumulations: accumulations.to_vec(), estimate, settings })
+        let accumulations = accumulations.to_vec();
+        Some(Self { study, device, projector, num_subsets, accumulation, accumulations, estimate, settings })
     }
 
     /// The same of the job that was asked for, on a host.
@@ -164,7 +181,10 @@ impl Started {
     /// # Errors
     /// It is not what was asked for.
     pub fn info(self, asked: &Job, host: &str) -> Result<StartInfo, WireError> {
-        let Self { device, projector, num_subsets, accumulation, accumulations, estimate, settings } = self;
+        let Self { study, device, projector, num_subsets, accumulation, accumulations, estimate, settings } = self;
+        if study_of(asked) != Ok(study) {
+            return Err(WireError::cannot_be("a run of another study"));
+        }
         if settings.grid() != asked.grid() || num_subsets == 0 {
             return Err(WireError::cannot_be("a run on another grid, or without subsets"));
         }
@@ -173,7 +193,9 @@ impl Started {
         let accumulations = known.iter().find(is_same).copied().unwrap_or(Accumulation::OF_LINES);
         let job = Settings::of(asked).ok().and_then(|(scan, _)| scan.job(settings));
         let job = job.ok_or_else(|| WireError::cannot_be("another kind of run"))?;
-        Ok(StartInfo { device: on(&device, host), projector, num_subsets, accumulation, accumulations, estimate, job })
+        // Its memory is none of this machine's.
+        let (device, memory) = (on(&device, host), Vec::new());
+        Ok(StartInfo { device, projector, num_subsets, accumulation, accumulations, estimate, memory, job })
     }
 }
 
@@ -185,6 +207,9 @@ pub(super) fn on(device: &str, host: &str) -> String {
 /// A scan as a window elsewhere knows it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StudyHead {
+    /// Number of the study there, which comes beside the head.
+    #[serde(skip)]
+    id: StudyId,
     title: String,
     origin: Origin,
     notices: Vec<Notice>,
@@ -262,7 +287,7 @@ impl StudyHead {
     pub fn of(scan: &Scan, files: StudyFiles) -> Self {
         fn head<M>(study: &Study<M>, measured: Head, files: StudyFiles) -> StudyHead {
             let Study { title, origin, notices, .. } = study;
-            StudyHead { title: title.clone(), origin: origin.clone(), notices: notices.clone(), measured, files }
+            StudyHead { id: 0, title: title.clone(), origin: origin.clone(), notices: notices.clone(), measured, files }
         }
         match scan {
             Scan::Counts(study) => {
@@ -277,14 +302,25 @@ impl StudyHead {
         }
     }
 
+    /// The same of the study of this number.
+    pub(super) fn with_id(self, id: StudyId) -> Self {
+        Self { id, ..self }
+    }
+
+    /// Number of the study there.
+    pub fn id(&self) -> StudyId {
+        self.id
+    }
+
     /// The study, as much of it as there is here.
     ///
     /// # Errors
     /// It cannot be, as a sentence.
     pub fn study(self) -> Result<HeadStudy, String> {
-        let Self { title, origin, notices, measured, files } = self;
-        fn whole<M>(study: Study<M>, origin: Origin, notices: Vec<Notice>) -> Study<M> {
-            Study { origin, notices, ..study }
+        let Self { id, title, origin, notices, measured, files } = self;
+        let remote_id = Some(id);
+        fn whole<M>(study: Study<M>, origin: Origin, notices: Vec<Notice>, remote_id: Option<StudyId>) -> Study<M> {
+            Study { origin, notices, remote_id, ..study }
         }
         match measured {
             Head::Counts { geometry, corrections, total, subset_rule } => {
@@ -296,7 +332,7 @@ impl StudyHead {
                     StudyFiles::Counts(files) => files,
                     other => ScanFiles::uncorrected(other.measured()),
                 };
-                let study = whole(Study::new(title, counts), origin, notices);
+                let study = whole(Study::new(title, counts), origin, notices, remote_id);
                 Ok(HeadStudy::Counts { study, total, subset_rule, files })
             }
             Head::Events(head) => {
@@ -304,7 +340,7 @@ impl StudyHead {
                     StudyFiles::Events(files) => files,
                     other => ListFiles::of(other.measured()),
                 };
-                Ok(HeadStudy::Events(whole(Study::new(title, head.list()?), origin, notices), files))
+                Ok(HeadStudy::Events(whole(Study::new(title, head.list()?), origin, notices, remote_id), files))
             }
             Head::Sweep(sweep) => {
                 check_sweep(&sweep)?;
@@ -312,7 +348,7 @@ impl StudyHead {
                     StudyFiles::Sweep(files) => files,
                     other => SweepFiles::of(other.measured()),
                 };
-                Ok(HeadStudy::Sweep(whole(Study::new(title, *sweep), origin, notices), files))
+                Ok(HeadStudy::Sweep(whole(Study::new(title, *sweep), origin, notices, remote_id), files))
             }
         }
     }

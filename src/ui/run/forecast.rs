@@ -1,6 +1,7 @@
 //! What the next start will need, worked out on a thread of its own while the form is edited.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
@@ -22,13 +23,31 @@ pub struct Asked {
     pub running: Option<RunId>,
 }
 
+/// How long the answer of a server is waited for: it comes at once, or with the answer to another question before it.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The same while the window stands still for it.
+const SHORT_PATIENCE: Duration = Duration::from_millis(500);
+
+/// After how long a question is asked again whose answer was unknown.
+const ASK_AGAIN_AFTER: Duration = Duration::from_millis(300);
+
 /// A job, the run whose memory it gets, and where it is to be done if not here.
 type Question = (Asked, Job, Option<Box<StartInfo>>, Option<Remote>);
+
+/// Makes a forecast; `None` where it is unknown, which is no refusal.
+fn make(job: &Job, running: Option<&StartInfo>, remote: Option<&Remote>, patience: Duration) -> Option<Result<Forecast, String>> {
+    let made = catch_unwind(AssertUnwindSafe(|| match remote {
+        Some(remote) => remote.forecast(job, patience),
+        None => Some(forecast(job, running).map_err(|error| error.to_string())),
+    }));
+    made.unwrap_or_else(|_| Some(Err("what it needs cannot be told: the program made a mistake".into())))
+}
 
 /// A thread that makes one forecast at a time.
 pub struct Forecaster {
     questions: Sender<Question>,
-    answers: Receiver<(Asked, Result<Forecast, String>)>,
+    answers: Receiver<(Asked, Option<Result<Forecast, String>>)>,
     under_way: bool,
     known: Option<(Asked, Result<Forecast, String>)>,
 }
@@ -41,12 +60,10 @@ impl Forecaster {
         // Without a thread nothing is foretold; a start is refused all the same where memory does not suffice.
         let _ = std::thread::Builder::new().name("forecast".into()).spawn(move || {
             for (asked, job, running, remote) in inbox {
-                let made = catch_unwind(AssertUnwindSafe(|| match &remote {
-                    Some(remote) => remote.forecast(&job),
-                    None => forecast(&job, running.as_deref()).map_err(|error| error.to_string()),
-                }));
-                let mistake = |_| Err("what it needs cannot be told: the program made a mistake".to_owned());
-                let answer = made.unwrap_or_else(mistake);
+                let answer = make(&job, running.as_deref(), remote.as_ref(), PATIENCE);
+                if answer.is_none() {
+                    std::thread::sleep(ASK_AGAIN_AFTER);
+                }
                 if outbox.send((asked, answer)).is_err() {
                     return;
                 }
@@ -60,7 +77,7 @@ impl Forecaster {
     pub fn update(&mut self, asked: Asked, job: Result<Job, String>, running: Option<&StartInfo>, remote: Option<&Remote>) {
         if let Some(answer) = self.answers.try_iter().last() {
             self.under_way = false;
-            self.known = Some(answer);
+            self.known = answer.1.map(|forecast| (answer.0, forecast));
         }
         let is_known = self.known.as_ref().is_some_and(|(known, _)| *known == asked);
         match job {
@@ -74,9 +91,14 @@ impl Forecaster {
         }
     }
 
-    /// Forgets the newest forecast, so that it is made anew.
-    pub fn forget(&mut self) {
-        self.known = None;
+    /// Why a start would be refused. A refusal that is known is looked at anew: memory may have become free since.
+    pub fn refusal(&mut self, asked: Asked, job: &Job, running: Option<&StartInfo>, remote: Option<&Remote>) -> Option<String> {
+        let is_refused = self.known.as_ref().is_some_and(|(known, forecast)| *known == asked && forecast.is_err());
+        if !is_refused {
+            return None;
+        }
+        self.known = make(job, running, remote, SHORT_PATIENCE).map(|forecast| (asked, forecast));
+        self.known.as_ref().and_then(|(_, forecast)| forecast.as_ref().err().cloned())
     }
 
     /// The newest forecast, and what it was made for.
@@ -112,4 +134,58 @@ pub fn secs_per_iteration(live: &LiveRun, next: &SettingsForm, forecast: &Foreca
         rays.map_or(1, |[tangential, axial]| tangential * axial) as f64 * voxels
     };
     Some(secs * work(&next) / work(settings))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::data::{Counts, Michelogram, Study};
+    use crate::plan::{DeviceChoice, RunSettings, default_settings};
+    use crate::scanner::find;
+
+    fn job() -> Job {
+        let geometry = Arc::new(find("small").unwrap().geometry.clone());
+        let counts = vec![1.0; geometry.num_bins()];
+        let study = Study::new("flat", Counts::new(Michelogram::new(geometry, counts).unwrap()));
+        let settings = RunSettings { device: DeviceChoice::Cpu, ..default_settings(&study.measured).unwrap() };
+        Job::Counts { study: Arc::new(study), settings: Box::new(settings) }
+    }
+
+    fn asked() -> Asked {
+        Asked { forms: Forms::default(), study: (1, 1), running: None }
+    }
+
+    #[test]
+    fn a_start_is_not_refused_for_what_was_so_before() {
+        let mut forecaster = Forecaster::start(|| {});
+        let refused = |asked: Asked| Some((asked, Err("too little memory".to_owned())));
+        forecaster.known = refused(asked());
+        assert_eq!(forecaster.refusal(asked(), &job(), None, None), None);
+        assert!(matches!(forecaster.known(), Some((_, Ok(_)))), "it is known anew");
+        // A refusal of other settings is none of these.
+        forecaster.known = refused(Asked { study: (2, 1), ..asked() });
+        assert_eq!(forecaster.refusal(asked(), &job(), None, None), None);
+        // What would still be refused is.
+        let Job::Counts { study, settings } = job() else { unreachable!() };
+        let wrong = Job::Counts { study, settings: Box::new(RunSettings { num_subsets: 10_000, ..*settings }) };
+        forecaster.known = refused(asked());
+        assert!(forecaster.refusal(asked(), &wrong, None, None).unwrap().contains("10000 subsets"));
+    }
+
+    #[test]
+    fn what_is_unknown_is_no_refusal_and_is_asked_again() {
+        let mut forecaster = Forecaster::start(|| {});
+        let (sender, answers) = unbounded();
+        forecaster.answers = answers;
+        forecaster.known = Some((asked(), Err("too little memory".to_owned())));
+        // As if a question had gone to a server that was busy.
+        let changed = || Asked { study: (1, 2), ..asked() };
+        forecaster.under_way = true;
+        sender.send((changed(), None)).unwrap();
+        forecaster.update(changed(), Ok(job()), None, None);
+        assert!(forecaster.known().is_none() && forecaster.under_way, "it is asked again");
+        assert_eq!(forecaster.refusal(changed(), &job(), None, None), None);
+    }
 }

@@ -242,6 +242,11 @@ impl LiveRun {
         self.last.is_some()
     }
 
+    /// What the run became, while its memory is in use: that of one that failed is free already.
+    pub fn in_memory(&self) -> Option<&StartInfo> {
+        self.info.as_ref().filter(|_| self.state != RunState::Failed)
+    }
+
     /// Whether there is a run that does further steps, or can be made to.
     pub fn is_there(&self) -> bool {
         self.state.is_active() || self.state.can_continue()

@@ -609,6 +609,7 @@ mod tests {
             accumulation: Accumulation::Atomic,
             accumulations: &[Accumulation::Atomic, Accumulation::Deterministic],
             estimate: Default::default(),
+            memory: Vec::new(),
             job: Job::Counts { study: Arc::new(study), settings: Box::new(forms.counts.run_settings().unwrap()) },
         });
         let reason = why_not(&live, Accumulation::NonAtomic).unwrap();

@@ -169,13 +169,7 @@ impl RunView {
     /// Keeps the forecast of the next start up to date.
     pub fn look_ahead(&mut self, study: &StudyState, remote: Option<&Remote>) {
         let (Some(open), Some(asked)) = (&study.open, self.asked(study)) else { return };
-        self.forecaster.update(asked, self.forms.job(open), self.live.info.as_ref(), remote);
-    }
-
-    /// Why the next start will be refused, where that is known of just these settings.
-    fn refusal(&self, study: &StudyState) -> Option<String> {
-        let (asked, forecast) = self.forecaster.known()?;
-        forecast.as_ref().err().filter(|_| self.asked(study).as_ref() == Some(asked)).cloned()
+        self.forecaster.update(asked, self.forms.job(open), self.live.in_memory(), remote);
     }
 
     fn asked(&self, study: &StudyState) -> Option<Asked> {
@@ -186,19 +180,21 @@ impl RunView {
             OpenStudy::Events(_) => study.num_made,
             OpenStudy::Sweep(open) => open.acquisition.num_complete(),
         };
-        let running = self.live.info.as_ref().map(|_| self.live.run);
+        let running = self.live.in_memory().map(|_| self.live.run);
         Some(Asked { forms: self.forms.clone(), study: (study.number, num_received), running })
     }
 
     /// What a start with the settings of the forms does; `None` without a study.
     ///
     /// # Errors
-    /// Why it is refused, as a sentence, where that is known already.
-    pub fn next_job(&mut self, study: &StudyState) -> Result<Option<Job>, String> {
-        let Some(open) = &study.open else { return Ok(None) };
-        let job = self.forms.job(open).and_then(|job| self.refusal(study).map_or(Ok(job), Err));
-        // Memory may be free by the next try.
-        job.map(Some).inspect_err(|_| self.forecaster.forget())
+    /// Why it is refused, as a sentence, where that is known already and still so.
+    pub fn next_job(&mut self, study: &StudyState, remote: Option<&Remote>) -> Result<Option<Job>, String> {
+        let (Some(open), Some(asked)) = (&study.open, self.asked(study)) else { return Ok(None) };
+        let job = self.forms.job(open)?;
+        match self.forecaster.refusal(asked, &job, self.live.in_memory(), remote) {
+            Some(reason) => Err(reason),
+            None => Ok(Some(job)),
+        }
     }
 
     /// Starts this job, made of the forms: the frames one after the other, where there are some.

@@ -56,7 +56,7 @@ impl Runs {
     /// # Errors
     /// Why it is refused, as a sentence: then everything stays as it is.
     pub fn start(&mut self, input: RunInput, paused: bool, wake: impl Fn() + Send + Clone + 'static) -> Result<(), String> {
-        let Some(job) = self.active.next_job(input.study)? else { return Ok(()) };
+        let Some(job) = self.active.next_job(input.study, input.session.remote())? else { return Ok(()) };
         // While a list is being written it is one image.
         let is_whole = matches!(job, Job::Events { growing: None, .. });
         let frames_ms = if is_whole { self.active.forms.counts.frames()? } else { Vec::new() };

@@ -183,14 +183,27 @@ impl App {
                 self.save_next(ctx);
             }
             LeaveAction::Discard => self.decided(ctx),
-            LeaveAction::Stay => (self.leaving, self.restoring) = (None, None),
+            LeaveAction::Stay => {
+                self.stay();
+                self.restoring = None;
+            }
+        }
+    }
+
+    /// Everything stays as it is. A study that has come from the server is closed there.
+    fn stay(&mut self) {
+        if let Some(Leaving { leave: Leave::Show(loaded, _), .. }) = self.leaving.take()
+            && let Loaded::Elsewhere(head) = *loaded
+            && let Some(remote) = self.session.remote()
+        {
+            remote.close(head.id());
         }
     }
 
     /// A file was not written after all: what it was to be saved for is given up.
     pub(super) fn was_not_saved(&mut self, task: FileTask) {
         if self.leaving.as_ref().is_some_and(|leaving| leaving.tasks.front() == Some(&task)) {
-            self.leaving = None;
+            self.stay();
         }
     }
 
@@ -201,7 +214,7 @@ impl App {
             Some(None) => self.decided(ctx),
             Some(Some(task)) if self.ask(ctx, task) => {}
             Some(Some(_)) => {
-                self.leaving = None;
+                self.stay();
                 self.notify(ctx, Notice::info("A file dialog is still open: close it first, then try again"));
             }
         }

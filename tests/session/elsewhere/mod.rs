@@ -2,10 +2,11 @@
 
 mod scans;
 mod slow;
+mod studies;
 
 use std::io::{PipeReader, Read, Write, pipe};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -13,15 +14,15 @@ use crossbeam_channel::never;
 use tomoscope::data::{Counts, Roi, RoiShape, Study, Volume};
 use tomoscope::operator::Accumulation;
 use tomoscope::plan::{Cache, DeviceChoice, Job, RunSettings, SetupError, StudyFiles, default_settings, prepare};
-use tomoscope::session::wire::{Dial, HeadStudy, Line, LineState, Scan, ServeOptions, WireError, serve};
+use tomoscope::session::wire::{Dial, HeadStudy, Line, LineState, Opener, Remote, Scan, ServeOptions, WireError, serve};
 use tomoscope::session::{Command, EndReason, Event, EventKind, Frame, RoiSet, Session, SessionOptions, Setup};
 use tomoscope::task::Task;
 
 use super::runs::cylinder_study;
-use super::script::{Script, scripted};
+use super::script::{PATIENCE, Script, scripted};
 
-/// Longest wait for anything.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long an end goes on without a line: longer than any test.
+const LINGER: Duration = Duration::from_secs(600);
 
 /// A pipe's end that can be cut from outside: it ends for its reader, and breaks for its writer.
 struct Cuttable<T>(T, Arc<AtomicBool>);
@@ -83,24 +84,33 @@ impl Elsewhere {
     }
 
     /// The same whose lines are `tamper`ed with at the window's end.
-    fn tampered(scan: Scan, setup: fn() -> Setup, mut tamper: Tamper) -> Self {
+    fn tampered(scan: Scan, setup: fn() -> Setup, tamper: Tamper) -> Self {
+        let open = move |files: &StudyFiles, _: &Task| match files.measured().to_str() {
+            Some("/scan.hs") => Ok((scan.clone(), files.clone())),
+            _ => Err(format!("{} is not there", files.measured().display())),
+        };
+        Self::opening(Arc::new(open), setup, tamper)
+    }
+
+    /// The same that reads scans in its own way.
+    fn opening(open: Opener, setup: fn() -> Setup, tamper: Tamper) -> Self {
+        Self::waking(open, setup, tamper, || {})
+    }
+
+    /// The same whose window is woken.
+    fn waking(open: Opener, setup: fn() -> Setup, mut tamper: Tamper, wake: impl Fn() + Send + 'static) -> Self {
         let (servers, cuts) = (Arc::<Mutex<Vec<_>>>::default(), Arc::<Mutex<Vec<_>>>::default());
         let (began, cut) = (Arc::clone(&servers), Arc::clone(&cuts));
         let dial: Dial = Box::new(move || {
             let (here, other, switch) = line();
             cut.lock().unwrap().push(switch);
-            let scan = scan.clone();
-            let open = move |files: &StudyFiles, _: &Task| match files.measured().to_str() {
-                Some("/scan.hs") => Ok((scan.clone(), files.clone())),
-                _ => Err(format!("{} is not there", files.measured().display())),
-            };
-            let options = ServeOptions { linger: Duration::from_secs(20), stop: never, open: Arc::new(open) };
+            let options = ServeOptions { linger: LINGER, stop: never, open: Arc::clone(&open) };
             let options_of = SessionOptions { cache: Cache::nowhere(), ..SessionOptions::default() };
             let work = move || serve(other, options, |wake| Session::with_setup(options_of, setup(), wake));
             began.lock().unwrap().push(std::thread::spawn(work));
             Ok(tamper(here))
         });
-        let session = Session::elsewhere("there", dial, &SessionOptions::default(), || {});
+        let session = Session::elsewhere("there", dial, &SessionOptions::default(), wake);
         Self { session, servers, cuts }
     }
 
@@ -261,6 +271,42 @@ fn what_cannot_be_done_there_is_said() {
 }
 
 #[test]
+fn a_start_that_is_refused_here_does_not_stop_those_after_it() {
+    let there = Elsewhere::new(&cylinder_study(), || scripted(|_| Script::new(3)));
+    let head = there.open();
+    let remote = there.session.remote().unwrap();
+    for expected in [1, 4, 7] {
+        let run = start(&there.session, &head, 2);
+        let (kinds, image) = watch(&there.session, run);
+        assert!(matches!(kinds.last(), Some(EventKind::Ended(EndReason::Completed))), "{run}: {kinds:?}");
+        assert_eq!((run, image.map(|image| image.run)), (expected, Some(expected)));
+        // A start image that is here is refused by this end, a study that is here too: the other end hears of neither.
+        let init = Some(Arc::new(Volume::filled(settings(&head, 1).grid, 1.0)));
+        let settings = RunSettings { init, ..settings(&head, 1) };
+        let own = Arc::new(Study { remote_id: None, ..Study::clone(&head) });
+        for (study, settings) in [(&head, settings), (&own, self::settings(&head, 1))] {
+            let job = Job::Counts { study: Arc::clone(study), settings: Box::new(settings) };
+            let run = there.session.send(Command::Start { job, rois: RoiSet::default(), paused: false });
+            let (kinds, _) = watch(&there.session, run);
+            assert!(matches!(&kinds[..], [EventKind::Failed(text)] if text.contains("cannot be done on")), "{kinds:?}");
+        }
+        assert_eq!(remote.line(), LineState::Connected);
+    }
+}
+
+#[test]
+fn a_run_that_is_refused_here_ends_the_one_before_as_it_does_there() {
+    let forever = || scripted(|_| Script::with_deed(3, |_, task| super::script::wait_for_stop(task)));
+    let there = Elsewhere::new(&cylinder_study(), forever);
+    let head = there.open();
+    let first = start(&there.session, &head, 1000);
+    let own = Arc::new(Study { remote_id: None, ..Study::clone(&head) });
+    start(&there.session, &own, 1);
+    let (kinds, _) = watch(&there.session, first);
+    assert!(matches!(kinds.last(), Some(EventKind::Ended(EndReason::Cancelled))), "{kinds:?}");
+}
+
+#[test]
 fn an_end_that_is_no_tomoscope_is_said_to_be_none() {
     for (said, expected) in [
         ("Last login: today\n", "began with 'Last login: today'"),
@@ -287,23 +333,58 @@ fn an_end_that_is_no_tomoscope_is_said_to_be_none() {
 fn a_line_that_breaks_at_any_moment_is_begun_again_and_nothing_is_lost() {
     let study = cylinder_study();
     let here = Session::with_setup(SessionOptions::default(), real(), || {});
-    let run = start(&here, &study, 40);
+    let run = start(&here, &study, 12);
     let (near, near_image) = watch(&here, run);
-    let mut num_lines = 0;
-    for moment in 0..20u64 {
+    let near = steps(&near);
+    let one = |moment: usize| {
         let there = Elsewhere::new(&study, real);
         let head = there.open();
-        let run = start(&there.session, &head, 40);
-        std::thread::sleep(Duration::from_millis(moment * 20));
+        let run = start(&there.session, &head, 12);
+        // Some of the steps are known here.
+        let (mut far, num_known) = (Vec::new(), near.len() * moment / 20);
+        while steps(&far).len() < num_known {
+            far.push(there.session.events().recv_timeout(PATIENCE).unwrap().kind);
+        }
         there.cut();
-        let (far, far_image) = watch(&there.session, run);
-        assert_eq!(steps(&far), steps(&near), "cut after {} ms", moment * 20);
+        let (after, far_image) = watch(&there.session, run);
+        far.extend(after);
+        assert!(steps(&far) == near, "cut after {num_known} steps");
         assert_eq!(far_image.unwrap().volume, near_image.as_ref().unwrap().volume);
-        assert_eq!(there.session.remote().unwrap().line(), LineState::Connected);
-        num_lines += there.servers.lock().unwrap().len();
-    }
-    // A run may have been over before that was noticed.
-    assert!(num_lines >= 30, "of 40 lines {num_lines} were begun");
+        // The run may be over before the break is noticed.
+        let begun = Instant::now();
+        while there.servers.lock().unwrap().len() < 2 || there.session.remote().unwrap().line() != LineState::Connected {
+            assert!(begun.elapsed() < PATIENCE, "the line was not begun again");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    // Most of the time is spent until a line is begun again.
+    std::thread::scope(|scope| {
+        for first in 0..5 {
+            let one = &one;
+            scope.spawn(move || (first..20).step_by(5).for_each(one));
+        }
+    });
+}
+
+#[test]
+fn who_is_woken_when_a_line_breaks_may_look_at_it() {
+    let (seen, states) = crossbeam_channel::unbounded();
+    let remote = Arc::<OnceLock<Remote>>::default();
+    let known = Arc::clone(&remote);
+    let wake = move || {
+        // It would wait for ever while the line's state is held.
+        let _ = seen.send(known.get().map(Remote::line));
+    };
+    let none = |_: &StudyFiles, _: &Task| Err("none".into());
+    let there = Elsewhere::waking(Arc::new(none), real, Box::new(|line| line), wake);
+    let _ = remote.set(there.session.remote().unwrap().clone());
+    let wait_for = |wanted: fn(&LineState) -> bool| {
+        while !states.recv_timeout(PATIENCE).unwrap().as_ref().is_some_and(wanted) {}
+    };
+    wait_for(|line| *line == LineState::Connected);
+    there.cut();
+    wait_for(|line| matches!(line, LineState::Lost { .. }));
+    wait_for(|line| *line == LineState::Connected);
 }
 
 /// Bytes of which some are changed, cut off or doubled, more or less often.
@@ -343,7 +424,7 @@ impl Read for Damaged {
 #[test]
 fn a_line_full_of_errors_ends_with_a_sentence() {
     let study = cylinder_study();
-    for seed in 1..=20u64 {
+    let one = |seed: u64| {
         let num = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&num);
         let tamper: Tamper = Box::new(move |line| {
@@ -359,7 +440,7 @@ fn a_line_full_of_errors_ends_with_a_sentence() {
             stop.stop();
         });
         drop(timer);
-        let Ok(head) = there.session.remote().unwrap().open(&file("/scan.hs"), &task) else { continue };
+        let Ok(head) = there.session.remote().unwrap().open(&file("/scan.hs"), &task) else { return };
         let head = if let Ok(HeadStudy::Counts { study: head, .. }) = head.study() { Arc::new(head) } else { Arc::clone(&study) };
         start(&there.session, &head, 2);
         let begun = Instant::now();
@@ -367,5 +448,11 @@ fn a_line_full_of_errors_ends_with_a_sentence() {
             let _ = there.session.events().recv_timeout(Duration::from_millis(5));
             while there.session.take_frame().is_some() {}
         }
-    }
+    };
+    std::thread::scope(|scope| {
+        for first in 1..=5 {
+            let one = &one;
+            scope.spawn(move || (first..=20).step_by(5).for_each(one));
+        }
+    });
 }

@@ -15,7 +15,8 @@ use tomoscope::session::{Command, EventKind, Frame, RoiSet, Session, SessionOpti
 use tomoscope::task::Task;
 
 use super::super::lists::{list, read_whole, settings};
-use super::{Elsewhere, PATIENCE, real, steps, watch};
+use super::super::script::PATIENCE;
+use super::{Elsewhere, real, steps, watch};
 
 /// A run to its end: its events, and its image.
 fn run(session: &Session, job: Job) -> (Vec<EventKind>, Frame) {
@@ -88,20 +89,34 @@ fn what_a_run_elsewhere_needs_is_told_before_it_begins() {
     let head = there.open();
     let remote = there.session.remote().unwrap();
     let job = |study| Job::Counts { study, settings: Box::new(super::settings(&head, 1)) };
-    let far = remote.forecast(&job(Arc::clone(&head))).unwrap();
+    let far = remote.forecast(&job(Arc::clone(&head)), PATIENCE).unwrap().unwrap();
     let near = forecast(&job(Arc::clone(&study)), None).unwrap();
     assert_eq!((far.memory_bytes, &far.projector), (near.memory_bytes, &near.projector));
     assert_eq!(far.device, format!("{} on {}", near.device, remote.host()));
     // What would be refused is told, too.
     let settings = RunSettings { fov_radius_mm: -1.0, ..super::settings(&head, 1) };
-    let refused = Job::Counts { study: Arc::clone(&study), settings: Box::new(settings) };
-    let expected = forecast(&refused, None).unwrap_err().to_string();
-    assert_eq!(remote.forecast(&refused), Err(expected));
-    // Nobody waits for a line that is gone.
+    let refused = |study: &Arc<_>| Job::Counts { study: Arc::clone(study), settings: Box::new(settings.clone()) };
+    let expected = forecast(&refused(&study), None).unwrap_err().to_string();
+    assert_eq!(remote.forecast(&refused(&head), PATIENCE), Some(Err(expected)));
+    // What is here is not reconstructed there.
+    let reason = remote.forecast(&job(study), PATIENCE).unwrap().unwrap_err();
+    assert!(reason.contains("open the study there"), "{reason}");
+    // Of a study that is not open there it is not known, and while another question is answered.
+    let other = Arc::new(Study { remote_id: Some(77), ..Study::clone(&head) });
+    assert_eq!(remote.forecast(&job(other), PATIENCE), None);
+    let answers: Vec<_> = std::thread::scope(|scope| {
+        let ask = || scope.spawn(|| remote.forecast(&job(Arc::clone(&head)), PATIENCE));
+        let all: Vec<_> = (0..8).map(|_| ask()).collect();
+        all.into_iter().map(|asked| asked.join().unwrap()).collect()
+    });
+    assert!(answers.iter().all(|answer| answer.as_ref().is_none_or(Result::is_ok)), "{answers:?}");
+    assert!(answers.iter().any(Option::is_some), "one is answered");
+    // Nobody waits for a line that is gone, nor is anything refused for that.
     there.cut();
     let begun = Instant::now();
     while remote.line() == LineState::Connected && begun.elapsed() < PATIENCE {
-        let _ = remote.forecast(&refused);
+        let answer = remote.forecast(&job(Arc::clone(&head)), PATIENCE);
+        assert!(answer.is_none_or(|answer| answer.is_ok()));
         std::thread::sleep(Duration::from_millis(5));
     }
     assert!(begun.elapsed() < PATIENCE);

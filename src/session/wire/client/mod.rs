@@ -200,7 +200,6 @@ impl Client {
             let output = write_on_a_thread(output, false, move |error| _ = broken.send((number, Err(error))))?;
             self.line = Some(Open { output, greeted_at: None, program });
             self.images.begin_line();
-            self.shared.lock().begin_line();
             self.say(&ToServer::Hello { session: self.session.clone(), num_news: self.news.0 })
         });
         if let Err(error) = outcome {
@@ -221,29 +220,38 @@ impl Client {
             }
             self.left.push(program);
         }
-        let mut state = self.shared.lock();
-        state.latency = None;
-        let host = state.host.clone();
-        // What was refused, or never held, is not begun again by itself.
-        if self.session.is_none() || matches!(error, WireError::Refused(_) | WireError::Version { .. }) && self.num_tries > 0 {
-            let reason = format!("the connection to {host} is over: {reason}");
-            state.line = LineState::Over { reason: reason.clone() };
-            drop(state);
+        if let Some(reason) = self.note_end(error, reason) {
             self.is_over = true;
             self.say_over(&reason);
-        } else if let Some(wait) = TRY_AGAIN_AFTER.get(self.num_tries) {
+        }
+        // What it wakes may ask for the state at once.
+        (self.wake)();
+    }
+
+    /// Notes that the line has ended, and when it is begun again; gives the reason where the session is over.
+    fn note_end(&mut self, error: &WireError, reason: String) -> Option<String> {
+        let mut state = self.shared.lock();
+        state.latency = None;
+        state.end_line();
+        // What was refused, or never held, is not begun again by itself.
+        if self.session.is_none() || matches!(error, WireError::Refused(_) | WireError::Version { .. }) && self.num_tries > 0 {
+            let reason = format!("the connection to {} is over: {reason}", state.host);
+            state.line = LineState::Over { reason: reason.clone() };
+            return Some(reason);
+        }
+        if let Some(wait) = TRY_AGAIN_AFTER.get(self.num_tries) {
             state.line = LineState::Lost { reason };
             self.num_tries += 1;
             self.try_at = Some(Instant::now() + *wait);
         } else {
             state.line = LineState::GivenUp { reason };
         }
-        (self.wake)();
+        None
     }
 
     /// The session is gone: nothing that runs there is heard of any more.
     fn say_over(&mut self, reason: &str) {
-        let _ = self.shared.opened.send(Err(reason.to_owned()));
+        self.shared.lock().give_up_opening(reason);
         if let Some(run) = self.jobs.keys().next_back() {
             let _ = self.ends.events.send(Event { run: *run, kind: EventKind::Failed(reason.to_owned()) });
         }
@@ -254,10 +262,11 @@ impl Client {
         let bye = encode(&ToServer::Order(self.orders.next(), Order::Bye), &[]);
         if let (Some(Open { output, program, .. }), Ok(bye)) = (self.line.take(), bye) {
             let _ = output.send(bye);
-            // It ends by itself then; those before it have nothing left to wait for.
+            // It ends by itself then.
             drop(output);
-            drop(program);
+            self.left.extend(program);
         }
+        Program::end_all(std::mem::take(&mut self.left));
     }
 
     /// Says something while the line holds.

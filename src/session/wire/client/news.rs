@@ -82,9 +82,9 @@ impl Client {
             }
             ToWindow::Foreseen(number, forecast) => {
                 let mut state = self.shared.lock();
-                let forecast = forecast.map(|forecast| Forecast { device: on(&forecast.device, &state.host), ..forecast });
-                state.foreseen(number, forecast);
-                Ok(())
+                let there = |forecast: Forecast| Forecast { device: on(&forecast.device, &state.host), ..forecast };
+                let forecast = forecast.map(|forecast| forecast.map(there));
+                state.foreseen(number, forecast)
             }
             ToWindow::Pong(number) => {
                 if number == self.ping.0 {
@@ -142,10 +142,7 @@ impl Client {
                 self.ends.history.begin(run);
                 Event { run, kind: EventKind::Started(Box::new(info)) }
             }
-            News::Opened(outcome) => {
-                let _ = self.shared.opened.send(outcome);
-                return Ok(());
-            }
+            News::Opened(study, outcome) => return self.shared.lock().opened(study, outcome),
             News::Devices(devices) => {
                 self.shared.lock().devices = Some(devices);
                 return Ok(());

@@ -2,9 +2,9 @@
 
 use super::super::framing::encode;
 use super::super::image::pack;
-use super::super::messages::{Order, Rois, ToServer};
+use super::super::messages::{Beside, Order, Rois, StudyId, ToServer};
 use super::super::remote::RemoteAsk;
-use super::super::studies::Settings;
+use super::super::studies::{Settings, study_of};
 use super::super::{LineState, WireError};
 use super::Client;
 use crate::plan::Job;
@@ -45,15 +45,16 @@ impl Client {
     pub(in crate::session::wire) fn pass_on(&mut self, Message { command, run, task }: Message) -> Result<(), WireError> {
         let order = match command {
             Command::Start { job, rois, paused } => match self.settings_of(run, &job) {
-                Ok(settings) => {
+                Ok((study, settings)) => {
                     self.jobs.retain(|before, _| before + 64 > run);
                     self.jobs.insert(run, (job, task));
-                    Order::Start { run, settings, rois: Rois::of(&rois), paused }
+                    Order::Start { run, study, settings, rois: Rois::of(&rois), paused }
                 }
                 Err(reason) => {
                     let _ = self.ends.events.send(Event { run, kind: EventKind::Failed(reason) });
                     (self.wake)();
-                    return Ok(());
+                    // The run before ends all the same, as it does where the solver refuses one.
+                    Order::Cancel
                 }
             },
             Command::Pause => Order::Pause,
@@ -72,27 +73,29 @@ impl Client {
         self.order(order, &[])
     }
 
-    /// The settings of a job that can be done there, or why it cannot.
-    fn settings_of(&self, run: RunId, job: &Job) -> Result<Settings, String> {
+    /// The study and the settings of a job that can be done there, or why it cannot.
+    fn settings_of(&self, run: RunId, job: &Job) -> Result<(StudyId, Settings), String> {
         let state = self.shared.lock();
         if let LineState::Over { reason } = &state.line {
             return Err(reason.clone());
         }
-        let settings = Settings::of(job).map(|(_, settings)| settings);
+        let settings = Settings::of(job).and_then(|(_, settings)| Ok((study_of(job)?, settings)));
         settings.map_err(|reason| format!("run {run} cannot be done on {}: {reason}", state.host))
     }
 
     pub(super) fn pass_ask_on(&mut self, ask: Ask) -> Result<(), WireError> {
-        match ask {
-            Ask::Rois(run, rois) => self.order(Order::Measure(run, Rois::of(&rois)), &[]),
-            Ask::Compare(None) => self.order(Order::Compare(None), &[]),
-            Ask::Compare(Some(CompareWith::Run(run))) => self.order(Order::Compare(Some(run)), &[]),
+        let mut image = Vec::new();
+        let order = match ask {
+            Ask::Rois(run, rois) => Beside::Measure(run, Rois::of(&rois)),
+            Ask::Compare(None) => Beside::Compare(None),
+            Ask::Compare(Some(CompareWith::Run(run))) => Beside::Compare(Some(run)),
             Ask::Compare(Some(CompareWith::Image(Kept { run, iteration, subiteration, volume, .. }))) => {
-                let grid = volume.grid.clone();
-                self.order(Order::CompareWith { run, iteration, subiteration, grid }, &pack(volume.as_slice()))
+                image = pack(volume.as_slice());
+                Beside::CompareWith { run, iteration, subiteration, grid: volume.grid.clone() }
             }
-            Ask::Peaks(run, line) => self.order(Order::MeasurePeaks(run, line), &[]),
-            Ask::CatchUp | Ask::Kept | Ask::Quit => Ok(()),
-        }
+            Ask::Peaks(run, line) => Beside::MeasurePeaks(run, line),
+            Ask::CatchUp | Ask::Kept | Ask::Quit => return Ok(()),
+        };
+        self.order(Order::Beside(order), &image)
     }
 }

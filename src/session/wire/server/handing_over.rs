@@ -22,11 +22,17 @@ impl Hub {
         for Event { run, kind } in events {
             match kind {
                 EventKind::Started(info) => {
-                    self.running = Some(info.clone());
-                    let started = Started::of(*info, num_cores());
+                    self.running = Some(info.clone()).filter(|_| run == self.latest);
+                    let study = self.runs.get(&run).copied().unwrap_or_default();
+                    let started = Started::of(study, *info, num_cores());
                     started.map_or(Ok(()), |started| self.tell(News::Started(run, Box::new(started))))?;
                 }
-                kind => self.tell(News::Event(Event { run, kind }))?,
+                kind => {
+                    if run == self.latest && matches!(kind, EventKind::Failed(_)) {
+                        self.running = None;
+                    }
+                    self.tell(News::Event(Event { run, kind }))?;
+                }
             }
         }
         if let Some(frame) = self.session.take_frame()

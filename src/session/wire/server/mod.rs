@@ -4,6 +4,7 @@
 
 mod handing_over;
 mod orders;
+mod studies;
 mod study;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +19,7 @@ use sysinfo::System;
 use super::framing::{decode, encode, greet, read_greeting, read_message};
 use super::images_out::ImagesOut;
 use super::line::{read_on_a_thread, write_on_a_thread};
-use super::messages::{News, ToServer, ToWindow};
+use super::messages::{News, StudyId, ToServer, ToWindow};
 use super::outbox::{Inbox, Outbox};
 use super::rendezvous::{Rendezvous, relay};
 use super::studies::Scan;
@@ -27,6 +28,7 @@ use crate::data::MaskedRois;
 use crate::plan::{Device, Forecast, StartInfo, StudyFiles, available_devices};
 use crate::session::{RunId, Session};
 use crate::task::Task;
+use studies::Studies;
 
 /// How often the progress of a set-up is looked at.
 const TICK: Duration = Duration::from_millis(100);
@@ -50,7 +52,7 @@ pub(super) enum Input {
     Line(Hello),
     /// From the line of this number.
     Said(u64, Result<(ToServer, Vec<u8>), WireError>),
-    Opened(Result<(Scan, StudyFiles), String>),
+    Opened(StudyId, Result<(Scan, StudyFiles), String>),
     Foreseen(u64, Result<Forecast, String>),
     Devices(Vec<Device>),
     Wake,
@@ -141,9 +143,10 @@ pub(super) struct Hub {
     orders: Inbox,
     news: Outbox,
     images: ImagesOut,
-    opening: Task,
-    scan: Option<Scan>,
-    /// What the run begun last became.
+    studies: Studies,
+    /// The studies of the runs begun last.
+    runs: BTreeMap<RunId, StudyId>,
+    /// What the run begun last became, while its memory is in use.
     running: Option<Box<StartInfo>>,
     is_foreseeing: bool,
     rois: MaskedRois,
@@ -177,8 +180,8 @@ impl Hub {
             orders: Inbox::default(),
             news: Outbox::default(),
             images: ImagesOut::default(),
-            opening: Task::new(),
-            scan: None,
+            studies: Studies::default(),
+            runs: BTreeMap::new(),
             running: None,
             is_foreseeing: false,
             rois: MaskedRois::default(),
@@ -200,7 +203,7 @@ impl Hub {
             let is_long_alone = self.alone_since.is_some_and(|since| since.elapsed() >= self.linger);
             self.is_over |= is_long_alone || self.stop.try_recv().is_ok();
         }
-        self.opening.stop();
+        self.studies.stop();
         Ok(())
     }
 
@@ -210,10 +213,11 @@ impl Hub {
         self.orders.0 + 1
     }
 
-    /// As if this study had been opened.
+    /// As if a study of this number had been opened.
     #[cfg(test)]
-    pub(super) fn open_for_tests(&mut self, scan: Scan) {
-        self.scan = Some(scan);
+    pub(super) fn open_for_tests(&mut self, study: StudyId, scan: Scan) {
+        self.studies.begin(study).unwrap();
+        self.studies.opened(study, scan);
     }
 
     /// Takes in what has come. What cannot be ends the line, not the session.
@@ -223,7 +227,7 @@ impl Hub {
             Input::Said(number, _) if number != self.line_number || self.line.is_none() => Ok(()),
             Input::Said(_, Ok((message, brings))) => self.hear(message, &brings),
             Input::Said(_, Err(error)) => Err(error),
-            Input::Opened(outcome) => self.opened(outcome),
+            Input::Opened(study, outcome) => self.opened(study, outcome),
             Input::Foreseen(number, forecast) => self.foreseen(number, forecast),
             Input::Devices(devices) => self.tell(News::Devices(devices)),
             Input::Wake => Ok(()),

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::super::WireError;
 use super::super::image::unpack;
-use super::super::messages::{News, Order, Rois, ToServer, ToWindow};
+use super::super::messages::{Beside, News, Order, Rois, ToServer, ToWindow};
 use super::Hub;
 use crate::data::{Notice, Unit, Volume};
 use crate::geometry::{Grid, LENGTHS_MM};
@@ -37,14 +37,18 @@ impl Hub {
                 Ok(())
             }
             ToServer::Ping(number) => self.say(&ToWindow::Pong(number)),
-            ToServer::Foresee(number, settings) => self.foresee(number, settings),
+            ToServer::Foresee { number, study, settings } => self.foresee(number, study, settings),
         }
     }
 
     fn obey(&mut self, order: Order, brings: &[u8]) -> Result<(), WireError> {
         let command = match order {
-            Order::Open(files) => return self.open(files),
-            Order::Start { run, settings, rois, paused } => return self.start(run, settings, &rois, paused),
+            Order::Open(study, files) => return self.open(study, files),
+            Order::Close(study) => {
+                self.studies.close(study);
+                return Ok(());
+            }
+            Order::Start { run, study, settings, rois, paused } => return self.start([run, study], settings, &rois, paused),
             Order::Pause => Command::Pause,
             Order::Resume => Command::Resume,
             Order::StepOnce => Command::StepOnce,
@@ -61,39 +65,42 @@ impl Hub {
             },
             Order::SetStopRules(rules) => Command::SetStopRules(rules),
             Order::SetIterations(number) => Command::SetIterations(number),
-            other => return self.obey_beside(other, brings),
+            Order::Beside(order) => return self.obey_beside(order, brings),
+            Order::Bye => {
+                self.is_over = true;
+                return Ok(());
+            }
         };
         self.session.send(command);
         Ok(())
     }
 
     /// Does what goes on beside the solver.
-    fn obey_beside(&mut self, order: Order, brings: &[u8]) -> Result<(), WireError> {
+    fn obey_beside(&mut self, order: Beside, brings: &[u8]) -> Result<(), WireError> {
         match order {
-            Order::Measure(run, rois) => {
+            Beside::Measure(run, rois) => {
                 if let Some(rois) = self.regions(&rois)? {
                     self.session.measure(run, rois);
                 }
             }
-            Order::Compare(reference) => self.session.compare_with(reference.map(CompareWith::Run)),
-            Order::CompareWith { run, iteration, subiteration, grid } => {
+            Beside::Compare(reference) => self.session.compare_with(reference.map(CompareWith::Run)),
+            Beside::CompareWith { run, iteration, subiteration, grid } => {
                 let image = image(grid, brings)?;
                 let kept = Kept { run, iteration, subiteration, extremes: image.extremes(), volume: Arc::new(image) };
                 self.session.compare_with(Some(CompareWith::Image(kept)));
             }
-            Order::MeasurePeaks(run, line) if line.is_none_or(can_be) => self.session.measure_peaks(run, line),
-            Order::MeasurePeaks(..) => return Err(WireError::cannot_be("a line of many kilometres")),
-            Order::Keep(run) => {
+            Beside::MeasurePeaks(run, line) if line.is_none_or(can_be) => self.session.measure_peaks(run, line),
+            Beside::MeasurePeaks(..) => return Err(WireError::cannot_be("a line of many kilometres")),
+            Beside::Keep(run) => {
                 self.kept.insert(run);
                 self.session.keep(run);
             }
-            Order::LetGo(run) => {
+            Beside::LetGo(run) => {
                 self.kept.remove(&run);
                 self.session.let_go(run);
             }
-            Order::Pin(run, subiteration, is_pinned) => self.session.pin(run, subiteration, is_pinned),
-            Order::SetHistoryBytes(bytes) => self.session.set_history_bytes(bytes),
-            _ => self.is_over = true,
+            Beside::Pin(run, subiteration, is_pinned) => self.session.pin(run, subiteration, is_pinned),
+            Beside::SetHistoryBytes(bytes) => self.session.set_history_bytes(bytes),
         }
         Ok(())
     }

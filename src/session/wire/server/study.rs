@@ -6,55 +6,75 @@ use std::thread::Builder;
 
 use super::super::WireError;
 use super::super::framing::encode;
-use super::super::messages::{News, Rois, ToWindow};
+use super::super::messages::{News, Rois, StudyId, ToWindow};
 use super::super::studies::{Scan, Settings, StudyHead};
 use super::{Hub, Input};
 use crate::plan::{Forecast, StudyFiles, forecast};
-use crate::session::{Command, RunId};
-use crate::task::Task;
+use crate::session::{Command, Event, EventKind};
+
+/// Runs whose studies are known.
+const MAX_RUNS: u64 = 64;
 
 impl Hub {
     /// Opens a scan on a thread of its own.
-    pub(super) fn open(&mut self, files: StudyFiles) -> Result<(), WireError> {
-        self.opening.stop();
-        self.opening = Task::new();
-        let (task, sender, open) = (self.opening.clone(), self.sender.clone(), Arc::clone(&self.open));
+    pub(super) fn open(&mut self, study: StudyId, files: StudyFiles) -> Result<(), WireError> {
+        let (task, sender, open) = (self.studies.begin(study)?, self.sender.clone(), Arc::clone(&self.open));
         let work = move || {
             let scan = catch_unwind(AssertUnwindSafe(|| open(&files, &task)));
             let scan = scan.unwrap_or_else(|_| Err("the study could not be opened: the program made a mistake".into()));
-            let _ = sender.send(Input::Opened(scan));
+            let _ = sender.send(Input::Opened(study, scan));
         };
         Builder::new().name("study".into()).spawn(work)?;
         Ok(())
     }
 
-    pub(super) fn opened(&mut self, outcome: Result<(Scan, StudyFiles), String>) -> Result<(), WireError> {
+    /// A study was read, or not. One that was closed meanwhile, or for which another was opened, is dropped.
+    pub(super) fn opened(&mut self, study: StudyId, outcome: Result<(Scan, StudyFiles), String>) -> Result<(), WireError> {
+        let is_wanted = self.studies.end(study);
         let head = outcome.and_then(|(scan, files)| {
+            if !is_wanted {
+                return Err("stopped: another study was opened, or this one closed".into());
+            }
             let head = StudyHead::of(&scan, files);
             check_size(&head)?;
-            self.scan = Some(scan);
+            self.studies.opened(study, scan);
             Ok(Box::new(head))
         });
-        self.tell(News::Opened(head))
+        self.tell(News::Opened(study, head))
     }
 
-    pub(super) fn start(&mut self, run: RunId, settings: Settings, rois: &Rois, paused: bool) -> Result<(), WireError> {
-        let scan = self.scan.as_ref().filter(|_| run == self.latest + 1);
+    /// Starts a run of a study. Numbers may be left out: the window refuses some runs itself.
+    pub(super) fn start(
+        &mut self,
+        [run, study]: [u64; 2],
+        settings: Settings,
+        rois: &Rois,
+        paused: bool,
+    ) -> Result<(), WireError> {
+        if run <= self.latest {
+            return Err(WireError::cannot_be(format!("a start of run {run} after run {}", self.latest)));
+        }
         let settings = settings.checked()?;
-        let job = scan.and_then(|scan| scan.job(settings)).ok_or_else(|| {
-            WireError::cannot_be(format!("a start of run {run} after {}, or without such a study", self.latest))
-        })?;
+        (self.latest, self.running) = (run, None);
+        let Some(scan) = self.studies.used(study) else {
+            self.session.send(Command::Cancel);
+            let reason = format!("study {study} is not open on the server (any more): open it again");
+            return self.tell(News::Event(Event { run, kind: EventKind::Failed(reason) }));
+        };
+        let job = scan.job(settings).ok_or_else(|| WireError::cannot_be("a start of another kind of run than the study's"))?;
         let rois = self.regions(rois)?.unwrap_or_default();
-        self.latest = self.session.send(Command::Start { job, rois, paused });
+        self.runs.retain(|before, _| run - before < MAX_RUNS);
+        self.runs.insert(run, study);
+        self.session.start_as(run, job, rois, paused);
         Ok(())
     }
 
-    /// Works out, on a thread of its own, what a run would need. While it does others are not asked about.
-    pub(super) fn foresee(&mut self, number: u64, settings: Settings) -> Result<(), WireError> {
+    /// Works out, on a thread of its own, what a run would need. While it does, or where the study is not open, that is unknown.
+    pub(super) fn foresee(&mut self, number: u64, study: StudyId, settings: Settings) -> Result<(), WireError> {
         let settings = settings.checked()?;
-        let job = self.scan.as_ref().and_then(|scan| scan.job(settings)).filter(|_| !self.is_foreseeing);
+        let job = self.studies.used(study).and_then(|scan| scan.job(settings)).filter(|_| !self.is_foreseeing);
         let Some(job) = job else {
-            return self.say(&ToWindow::Foreseen(number, Err("what it needs is not known yet".into())));
+            return self.say(&ToWindow::Foreseen(number, None));
         };
         self.is_foreseeing = true;
         let (sender, running) = (self.sender.clone(), self.running.clone());
@@ -70,7 +90,7 @@ impl Hub {
 
     pub(super) fn foreseen(&mut self, number: u64, forecast: Result<Forecast, String>) -> Result<(), WireError> {
         self.is_foreseeing = false;
-        self.say(&ToWindow::Foreseen(number, forecast))
+        self.say(&ToWindow::Foreseen(number, Some(forecast)))
     }
 }
 
