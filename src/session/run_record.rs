@@ -10,6 +10,7 @@ use crate::plan::{
     ImageRecord, Job, Made, MatrixRecord, PairSettings, Progress, ProjectorRecord, Provenance, RunSettings, Stages, Start,
     StartInfo, SweepSettings, rays_of_a_pair, rays_per_bin,
 };
+use crate::operator::Accumulation;
 use crate::recon::{RaceReport, SubsetOrder};
 
 /// A run as it was set up, and what its steps did.
@@ -51,6 +52,12 @@ impl RunRecord {
     pub fn stopped_by(&mut self, rule: &str) {
         let done = self.times.last().map_or(0, |(step, _)| *step);
         self.rules.push((done, rule.to_owned()));
+    }
+
+    /// How the step added that made this image; that of the start image is how the first one does.
+    pub fn accumulation_of(&self, subiteration: usize) -> Accumulation {
+        let span = self.accumulations.iter().rfind(|span| span.from_subiteration <= subiteration);
+        span.map_or(self.info.accumulation, |span| span.accumulation)
     }
 
     /// What the race of a step lost, if it had one.

@@ -71,6 +71,17 @@ impl StopWatch {
 }
 
 impl StopRule {
+    /// Returns the rule in a few words.
+    pub fn words(&self) -> String {
+        match self {
+            StopRule::Noise { nsr } => format!("NSR above {} %", percent(*nsr)),
+            StopRule::SteadyRecovery { roi, band, iterations } => {
+                format!("recovery of {roi} within {} % over {iterations} iterations", percent(*band))
+            }
+            StopRule::Plateau { part } => format!("likelihood gain below {} %", percent(*part)),
+        }
+    }
+
     /// What met it.
     fn words_if_met(&self, noise: Option<f64>, likelihoods: &[f64], recoveries: &[Vec<(String, Option<f64>)>]) -> Option<String> {
         match self {
@@ -102,6 +113,11 @@ impl StopRule {
             }
         }
     }
+}
+
+/// A fraction in per cent with up to three decimals.
+fn percent(fraction: f64) -> f64 {
+    (1e5 * fraction).round() / 1e3
 }
 
 #[cfg(test)]

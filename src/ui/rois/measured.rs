@@ -1,6 +1,6 @@
 //! Numbers of the ROIs on the image that is shown, for the table.
 
-use crate::data::{MaskedRois, Roi, RoiRole, RoiSums, Volume};
+use crate::data::{MaskedRois, Roi, RoiRole, RoiSums, ValueScale, Volume};
 use crate::measure;
 use crate::session::{RoiNumbers, roi_numbers};
 use crate::ui::widgets::format;
@@ -65,8 +65,8 @@ impl RoiLabels {
 }
 
 /// What stands beside an outline.
-pub fn mean_and_sd(numbers: &RoiNumbers) -> String {
-    let value = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), format::value);
+pub fn mean_and_sd(numbers: &RoiNumbers, scale: ValueScale) -> String {
+    let value = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format::value(scale.value(value)));
     format!("{} ± {}", value(numbers.mean), value(numbers.sd))
 }
 

@@ -422,6 +422,11 @@ impl LiveRun {
         Some(format!("run {}: {}", self.run, Provenance { progress: None, ..provenance }.line()))
     }
 
+    /// How the step added that made the image after so many steps.
+    pub fn accumulation_of(&self, subiteration: usize) -> Option<Accumulation> {
+        Some(self.record.as_ref()?.accumulation_of(subiteration))
+    }
+
     /// The accumulation in use.
     pub fn accumulation(&self) -> Option<Accumulation> {
         self.last.as_ref().map(|last| last.accumulation).or_else(|| self.info.as_ref().map(|info| info.accumulation))

@@ -23,6 +23,7 @@ use crate::ui::widgets::fields::{menu, name};
 use crate::ui::widgets::format;
 use crate::ui::widgets::image_axes::AXIS_NAMES;
 use crate::ui::widgets::picture_area::PictureArea;
+use crate::ui::widgets::place::Place;
 use crate::ui::widgets::theme;
 
 /// What the panel shows.
@@ -205,7 +206,8 @@ fn accumulation_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) 
     if ways.is_empty() {
         return gathered_ui(ui);
     }
-    ui.label("Accumulation (may be switched while running)");
+    let label = ui.label("Accumulation (may be switched while running)");
+    Place::Accumulation.is_at(&label);
     let in_use = view.live.accumulation().filter(|_| view.live.is_there());
     let current = view.forms.counts.accumulation.or(in_use);
     ui.horizontal_wrapped(|ui| {
@@ -540,6 +542,7 @@ fn image_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
         let value = DragValue::new(&mut fwhm).range(0.0..=50.0).speed(0.1).max_decimals(1).suffix(" mm");
         let response = ui.add(value).labelled_by(label.id);
         name(&response, "Post-filter FWHM");
+        Place::PostFilter.is_at(&response);
         response.on_hover_text("Gaussian on what is shown and saved; the reconstruction itself goes on without it. 0 = none");
         if fwhm != view.post_filter_mm {
             actions.push(RunAction::SetPostFilter(fwhm));

@@ -181,12 +181,13 @@ impl App {
         self.run().live.run > 0 && !self.run().live.state.is_active()
     }
 
-    /// Writes the numbers of the run as CSV.
+    /// Writes the numbers of all runs that are shown as CSV, in Bq/mL where the scan is calibrated.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn export_csv(&self, path: &Path) -> Result<(), IoError> {
-        export::write_csv(path, &self.run().live)
+        let views = self.runs.kept().iter().chain([self.run()]);
+        export::write_csv(path, views.map(|view| (&view.live, self.calibration_of_run(&view.live))))
     }
 
     /// The counts that are open.
@@ -306,8 +307,10 @@ impl App {
             open.update(ctx, &run.forms.fbp.filter_settings());
         }
         run.derive(&mut self.rois);
+        let scale = self.scale();
+        let run = self.runs.active_mut();
         let image = (run.live.run, run.shown.generation());
-        self.profile.update(&self.slices.view, image, run.shown.volume(), self.study.truth());
+        self.profile.update(&self.slices.view, image, run.shown.volume(), self.study.truth(), scale);
         let slices = run.grid_shown().and_then(|grid| self.slices.view.slices_at(grid));
         if let Some(state) = frame.wgpu_render_state()
             && let Some((id, volume)) = run.shown.take_for_upload(slices)
@@ -329,9 +332,10 @@ impl App {
             ctx.request_repaint_after(wait);
         }
         self.runs.link(&self.session);
+        let scale = self.scale();
         let beside = self.runs.beside().and_then(|(_, image)| Some((image.generation(), image.volume()?)));
         let image = beside.map_or(0, |(generation, _)| generation);
-        self.profile_beside.update(&self.slices.view, (0, image), beside.map(|(_, volume)| volume), None);
+        self.profile_beside.update(&self.slices.view, (0, image), beside.map(|(_, volume)| volume), None, scale);
         if let Some(state) = frame.wgpu_render_state()
             && let Some((generation, volume)) = beside
             && self.slices.view.beside != BesideView::Off
