@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use super::IterateReport;
 use super::threads::num_cores;
+use crate::operator::Accumulation;
 use crate::plan::{
     AccumulationSpan, AlgorithmKind, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord,
     ImageRecord, Job, Made, MatrixRecord, PairSettings, Progress, ProjectorRecord, Provenance, RunSettings, Stages, Start,
     StartInfo, SweepSettings, rays_of_a_pair, rays_per_bin,
 };
-use crate::operator::Accumulation;
 use crate::recon::{RaceReport, SubsetOrder};
 
 /// A run as it was set up, and what its steps did.

@@ -22,8 +22,8 @@ use dicom_dictionary_std::{tags, uids};
 use dicom_object::{FileMetaTableBuilder, InMemDicomObject, OpenFileOptions};
 use rayon::prelude::*;
 
-use super::description::ImageDescription;
 use super::IoError;
+use super::description::ImageDescription;
 use super::pending::PendingFolder;
 use crate::data::{Unit, Volume};
 use attributes::{Series, add_slice, series};

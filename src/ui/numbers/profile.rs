@@ -16,7 +16,7 @@ pub struct Profile {
     pub points: Vec<[f64; 2]>,
     /// The same of the true image, where it is known.
     pub truth: Vec<[f64; 2]>,
-    /// Width of each peak that stands apart, in their order along the line.
+    /// Width of each peak that stands apart, the highest first.
     pub widths: Vec<Result<PeakWidth, NoPeakWidth>>,
     /// Value of the horizontal axis at the line's start.
     pub start_mm: f64,
@@ -86,6 +86,14 @@ impl ProfileCache {
 }
 
 impl Profile {
+    /// The place among the widths of the peak at this distance from the line's start: the nearest of those within whose width it is.
+    pub fn peak_at(&self, distance_mm: f64) -> Option<usize> {
+        let known = self.widths.iter().enumerate().filter_map(|(index, width)| Some((index, width.as_ref().ok()?)));
+        let away = |width: &PeakWidth| (width.centre_mm - distance_mm).abs();
+        let near = known.filter(|(_, width)| away(width) <= width.fwhm_mm);
+        near.min_by(|(_, a), (_, b)| away(a).total_cmp(&away(b))).map(|(index, _)| index)
+    }
+
     /// The profile of an image, and of the truth along the same line, in the unit shown.
     pub fn of(view: &ViewState, volume: &Volume, truth: Option<&Volume>, scale: ValueScale) -> Self {
         let (from, to, start_mm) = ends(view, &volume.grid);
@@ -111,6 +119,14 @@ mod tests {
     use crate::data::Unit;
 
     const SCALE: ValueScale = ValueScale { unit: Unit::CountsPerMm, factor: 1.0 };
+
+    #[test]
+    fn a_peak_is_chosen_by_its_place() {
+        let peak = |centre_mm, fwhm_mm| Ok(PeakWidth { fwhm_mm, sd_mm: 0.1, centre_mm, height: 1.0, fwtm_mm: None });
+        let widths = vec![peak(30.0, 6.0), Err(NoPeakWidth::NoPeak), peak(20.0, 8.0)];
+        let profile = Profile { points: Vec::new(), truth: Vec::new(), widths, start_mm: 0.0, crosshair_mm: None };
+        assert_eq!([29.0, 24.0, 25.5, 13.0, 5.0].map(|mm| profile.peak_at(mm)), [Some(0), Some(2), Some(0), Some(2), None]);
+    }
 
     #[test]
     fn the_width_of_a_blob_is_the_same_along_every_line_through_it() {

@@ -75,7 +75,7 @@ const COLUMNS: [NumberColumn; 12] = [
     NumberColumn::new(
         "recovery",
         Unit::Other("%"),
-        "Contrast recovery against the mean b of all background ROIs: hot (m/b − 1) / (true ratio − 1), cold 1 − m/b",
+        "Contrast recovery against the mean b of all background ROIs: hot (m/b − 1) / (true ratio − 1), cold 1 − m/b. A NEMA NU 2 report takes the background circles of the sphere's own size, and differs a little",
     ),
     NumberColumn::new("CNR", Unit::None, format::CNR_HELP),
 ];

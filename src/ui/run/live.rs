@@ -399,10 +399,10 @@ impl LiveRun {
         (last > first && secs > 0.0).then(|| (last - first) as f64 / secs)
     }
 
-    /// Time until all iterations are done.
-    pub fn remaining(&self) -> Option<Duration> {
+    /// Time until all iterations are done, at so many steps a second.
+    pub fn remaining(&self, steps_per_sec: Option<f64>) -> Option<Duration> {
         let (done, total) = self.progress();
-        let secs = total.saturating_sub(done) as f64 / self.steps_per_sec()?;
+        let secs = total.saturating_sub(done) as f64 / steps_per_sec?;
         Duration::try_from_secs_f64(secs).ok()
     }
 

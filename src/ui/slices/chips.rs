@@ -118,7 +118,12 @@ mod tests {
             bq_per_ml: Some(1000.0),
             ..ChipsView::default()
         };
-        let expected = ["Post-filter 6.0 mm", "Measured: unfiltered image", "Stops automatically: NSR above 10 %", "1 count/mm = 1000 Bq/mL"];
+        let expected = [
+            "Post-filter 6.0 mm",
+            "Measured: unfiltered image",
+            "Stops automatically: NSR above 10 %",
+            "1 count/mm = 1000 Bq/mL",
+        ];
         assert_eq!(texts(&view), expected);
         let lacking = ChipsView { lacks_calibration: true, ..ChipsView::default() };
         assert!(texts(&lacking)[0].starts_with("Frame not calibrated"));

@@ -178,3 +178,21 @@ pub fn pointer_text(point: Point, volume: &Volume, scale: ValueScale, axes: &Ima
     let (value, unit) = (format::value(scale.value(value)), scale.label());
     format!("{place} · voxel index {x}, {y}, {z} (from 0) · {value} {unit}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Unit;
+
+    #[test]
+    fn the_value_under_the_pointer_has_the_unit_shown_and_an_index_from_0() {
+        let mut volume = Volume::filled(Grid::centred([4, 3, 2], [1.0; 3]).unwrap(), 2.0);
+        volume.values[[1, 0, 3]] = 0.5;
+        let words =
+            |point, bq_per_ml| pointer_text(point, &volume, ValueScale::new(Unit::CountsPerMm, bq_per_ml), &ImageAxes::PATIENT);
+        let corner = [1.5, -1.0, 0.5];
+        assert!(words(corner, None).ends_with("voxel index 3, 0, 1 (from 0) · 0.5000 counts/mm"), "{}", words(corner, None));
+        assert!(words(corner, Some(1000.0)).ends_with(" · 500.0 Bq/mL"), "{}", words(corner, Some(1000.0)));
+        assert!(words([90.0; 3], None).ends_with("outside the image"));
+    }
+}

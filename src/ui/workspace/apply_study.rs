@@ -149,7 +149,7 @@ impl App {
             // What cannot be reconstructed yet is not started, but asked for.
             true if self.study.sweep().is_some_and(OpenSweep::lacks_reference) => _ = self.ask(ctx, FileTask::Reference),
             true => {
-                if self.start(ctx, false) && matches!(source, Source::BuiltIn(_)) {
+                if self.start(ctx, false) {
                     self.runs.active_mut().started_by_itself();
                 }
             }

@@ -31,9 +31,9 @@ impl App {
         let roi = roi.ok_or("no ROI is selected: select one that lies well inside the phantom")?;
         let sums = roi.mask(&volume.grid).sums(volume.as_slice());
         let live = self.run().shown_of().map(|(_, live)| live);
-        let share = live.and_then(share_of_scan).ok_or(
-            "the image is of a part of the scan, whose duration is not known: calibrate by an image of the whole scan",
-        )?;
+        let share = live
+            .and_then(share_of_scan)
+            .ok_or("the image is of a part of the scan, whose duration is not known: calibrate by an image of the whole scan")?;
         Ok((roi.name.clone(), share * self.study.calibration.of_phantom(sums.sum / sums.weight)?))
     }
 

@@ -25,6 +25,7 @@ impl App {
         self.rois.measure_unfiltered = false;
         self.study.calibration = Calibration::default();
         self.slices.view = fresh_view(&self.slices.view);
+        self.plots.peak_mm = None;
         self.reset_forms(ctx);
         self.take_rois_from_study();
     }
@@ -47,16 +48,5 @@ impl App {
 /// The view of another study.
 fn fresh_view(before: &ViewState) -> ViewState {
     let ViewState { interpolation, layout, maximised, turned, spins, tool, show_rois, swipe, show_crosshair, .. } = *before;
-    ViewState {
-        interpolation,
-        layout,
-        maximised,
-        turned,
-        spins,
-        tool,
-        show_rois,
-        swipe,
-        show_crosshair,
-        ..ViewState::default()
-    }
+    ViewState { interpolation, layout, maximised, turned, spins, tool, show_rois, swipe, show_crosshair, ..ViewState::default() }
 }

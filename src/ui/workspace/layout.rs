@@ -10,6 +10,7 @@ use super::restore::offer_ui;
 use super::shortcuts::{KeysView, help_ui, shortcut_actions};
 use super::status::{StatusView, status_ui};
 use crate::data::Volume;
+use crate::session::StopRule;
 use crate::ui::numbers::activity_plot::{ActivityView, activity_ui};
 use crate::ui::numbers::compare_panel::{CompareAction, compare_panel_ui};
 use crate::ui::numbers::plots::{KeptCurves, PlotsView, plots_ui};
@@ -21,9 +22,8 @@ use crate::ui::run::frame_slider::frame_slider_ui;
 use crate::ui::run::live::RunState;
 use crate::ui::run::recon_panel::{ReconView, recon_ui};
 use crate::ui::run::scrubber::{ScrubberView, scrubber_ui};
-use crate::session::StopRule;
-use crate::ui::slices::chips::{ChipsView, chips_ui};
 use crate::ui::slices::beside::{Beside, BesideView, beside_ui, usual_difference};
+use crate::ui::slices::chips::{ChipsView, chips_ui};
 use crate::ui::slices::colour_bar::colour_bar_ui;
 use crate::ui::slices::pointer::help_text;
 use crate::ui::slices::slice_panel::{SlicesView, pointer_text, slices_ui};
@@ -31,6 +31,7 @@ use crate::ui::slices::toolbar::{ToolbarView, toolbar_ui};
 use crate::ui::study::list_form::list_form_ui;
 use crate::ui::study::list_panel::rates_ui;
 use crate::ui::study::open_study::OpenStudy;
+use crate::ui::study::open_sweep::Arrivals;
 use crate::ui::study::study_panel::{StudyView, study_ui};
 use crate::ui::study::sweep_panel::sweep_panel_ui;
 use crate::ui::study::tube_form::tube_form_ui;
@@ -63,7 +64,8 @@ impl App {
         egui::Panel::bottom("status").frame(bar).show(ui, |ui| {
             let (live, notices, adapter) = (&self.run().live, &self.notices, &self.adapter);
             let remote = self.session.remote();
-            let view = StatusView { live, notices, memory_bytes, frames_per_sec, show_timings, adapter, remote };
+            let arrivals = self.study.open.as_ref().map_or(Arrivals::Over, OpenStudy::arrivals);
+            let view = StatusView { live, notices, memory_bytes, frames_per_sec, show_timings, arrivals, adapter, remote };
             status_ui(&view, ui, &mut actions);
         });
         egui::Panel::bottom("numbers")
@@ -177,6 +179,7 @@ impl App {
                 })
                 .collect(),
             show_timings: !self.options.for_pictures,
+            rois: &self.rois.document.rois,
             course: self.study.course(),
             axes: self.study.axes(),
             profile: self.profile.profile(),
@@ -307,7 +310,8 @@ impl App {
             colouring: &self.run().colouring,
             volume,
             rois: &self.rois.document.rois,
-            numbers: self.run().table.numbers(),
+            // Beside the outlines stand the numbers of the picture that they are on.
+            numbers: if has_own_window { self.difference.numbers() } else { self.run().table.numbers() },
             scale,
             labels: self.rois.labels,
             selected: self.rois.selected,
