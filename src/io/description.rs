@@ -33,7 +33,7 @@ pub(super) fn whole_words(text: &str, max: usize) -> String {
     }
     let end = text.char_indices().nth(max).map_or(text.len(), |(at, _)| at);
     let head = &text[..end];
-    let is_between = text[end..].starts_with(' ');
+    let is_between = text[end..].starts_with([' ', ';', ',']);
     let whole = if is_between { head } else { head.rfind(' ').map_or(head, |at| &head[..at]) };
     whole.trim_end_matches([' ', ';', ',', '·', '–', '(']).to_owned()
 }
