@@ -7,7 +7,7 @@ use dicom_dictionary_std::tags;
 use egui::Theme;
 use egui::accesskit::Role;
 use egui_kittest::Harness;
-use egui_kittest::kittest::Queryable as _;
+use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use tomoscope::data::{Unit, Volume};
 use tomoscope::io::measurements::read_measurements;
 use tomoscope::io::{read_volume, write_projections};
@@ -88,7 +88,7 @@ fn it_is_found_in_a_uniform_phantom_kept_and_used() {
     harness.check_accessibility();
     // Everything on the screen and in the table is in Bq/mL, each with the unit.
     harness.get_by_label_contains("Plot: profile, Bq/mL");
-    let bar = harness.get_by_label_contains("Colour bar from ").label().unwrap();
+    let bar = harness.get_by_label_contains("Colour bar from ").accesskit_node().label().unwrap();
     let top: f64 = bar.split(' ').nth(5).unwrap().parse().unwrap();
     let window_top = f64::from(harness.state().colouring().window[1]);
     assert!(bar.ends_with("Bq/mL") && (top / (factor * window_top) - 1.0).abs() < 1e-3, "{bar}");

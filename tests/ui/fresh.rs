@@ -3,7 +3,7 @@
 use egui::Theme;
 use egui::accesskit::Role;
 use egui_kittest::Harness;
-use egui_kittest::kittest::{NodeT as _, Queryable as _};
+use egui_kittest::kittest::Queryable as _;
 use tomoscope::render::Palette;
 use tomoscope::session::EndReason;
 use tomoscope::ui::{App, RunState};
